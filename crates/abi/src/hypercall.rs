@@ -1,0 +1,134 @@
+//! The HVC interface between a guest and the hypervisor.
+//!
+//! Calls follow the SMC Calling Convention (Arm DEN 0028): function identifier
+//! in `w0`, arguments in `x1`..`x7`, results in `x0`..`x3`, all other registers
+//! preserved. Bulkhead's own functions are fast calls in the vendor-specific
+//! hypervisor range (owner 6). A call with a bad argument changes nothing and
+//! returns a negative [`Error`].
+
+/// Identifies the hypervisor: returns Bulkhead's UID ([`UID`]) in `w0`..`w3`
+/// (SMCCC "Call UID Query", 32-bit).
+pub const CALL_UID: u32 = 0x8600_FF01;
+
+/// Revision of the service: major version in `w0`, minor in `w1`
+/// (SMCCC "Revision").
+pub const REVISION: u32 = 0x8600_FF03;
+
+/// The words that [`CALL_UID`] returns, first word in `w0`.
+pub const UID: [u32; 4] = [0x6b6c_7562, 0x6561_6468, 0x4c45_3200, 0x0000_0001];
+
+/// Major version of the interface; incremented when a guest must change.
+pub const VERSION_MAJOR: u32 = 1;
+/// Minor version of the interface; incremented when functions are added.
+pub const VERSION_MINOR: u32 = 0;
+
+/// Features of the running hypervisor: returns a set of `FEATURE_*` bits in `x0`.
+pub const FEATURES: u32 = 0xC600_0000;
+
+/// Writes bytes to the console of the calling VM.
+///
+/// `x1`: address of the bytes (guest physical, IPA), `x2`: length in bytes
+/// (at most [`CONSOLE_WRITE_MAX`]). Returns the number of bytes taken, which
+/// is less than the length when the console is busy: call again with the rest.
+pub const CONSOLE_WRITE: u32 = 0xC600_0001;
+
+/// Most bytes that one [`CONSOLE_WRITE`] may pass.
+pub const CONSOLE_WRITE_MAX: u64 = 256;
+
+/// Puts a mark of the guest into the trace ring of the CPU it runs on.
+///
+/// `x1`: a value that means something to the guest (kept to 48 bits, see
+/// [`crate::trace::Record`]). Returns 0.
+pub const TRACE_MARK: u32 = 0xC600_0002;
+
+/// Tells a VM about itself: `x1` selects what ([`VmInfo`]), the value is
+/// returned in `x0`.
+pub const VM_INFO: u32 = 0xC600_0003;
+
+/// [`FEATURES`] bit: [`CONSOLE_WRITE`] is available.
+pub const FEATURE_CONSOLE_WRITE: u64 = 1 << 0;
+/// [`FEATURES`] bit: [`TRACE_MARK`] is available.
+pub const FEATURE_TRACE_MARK: u64 = 1 << 1;
+/// [`FEATURES`] bit: [`VM_INFO`] is available.
+pub const FEATURE_VM_INFO: u64 = 1 << 2;
+
+/// What [`VM_INFO`] can be asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u64)]
+pub enum VmInfo {
+    /// Index of the VM in the plan, from 0.
+    VmIndex = 0,
+    /// Number of VCPUs of the VM.
+    VcpuCount = 1,
+    /// Index of the calling VCPU in the VM, from 0.
+    VcpuIndex = 2,
+    /// How often the VM has been restarted since the hypervisor started.
+    Restarts = 3,
+    /// Bytes of RAM of the VM.
+    MemoryBytes = 4,
+}
+
+impl VmInfo {
+    /// The selector with this number, if there is one.
+    pub const fn from_selector(selector: u64) -> Option<Self> {
+        Some(match selector {
+            0 => Self::VmIndex,
+            1 => Self::VcpuCount,
+            2 => Self::VcpuIndex,
+            3 => Self::Restarts,
+            4 => Self::MemoryBytes,
+            _ => return None,
+        })
+    }
+}
+
+/// Why a call was refused; returned as a negative number in `x0`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(i64)]
+pub enum Error {
+    /// No such function (SMCCC `NOT_SUPPORTED`).
+    NotSupported = -1,
+    /// An argument is out of its range (as `EINVAL`).
+    Invalid = -22,
+    /// An address does not lie in the memory of the VM (as `EFAULT`).
+    BadAddress = -14,
+    /// The VM has no right to do this (as `EACCES`).
+    Denied = -13,
+}
+
+impl Error {
+    /// The value that the guest finds in `x0`.
+    pub const fn to_x0(self) -> u64 {
+        self as i64 as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_fast_calls_of_the_hypervisor_owner() {
+        for function in [CALL_UID, REVISION, FEATURES, CONSOLE_WRITE, TRACE_MARK, VM_INFO] {
+            assert_eq!(function >> 31, 1, "{function:#x} is a fast call");
+            assert_eq!(function >> 24 & 0x3f, 6, "{function:#x} has owner 6");
+        }
+    }
+
+    #[test]
+    fn selectors_round_trip() {
+        for selector in 0..64 {
+            if let Some(info) = VmInfo::from_selector(selector) {
+                assert_eq!(info as u64, selector);
+            }
+        }
+        assert_eq!(VmInfo::from_selector(5), None);
+    }
+
+    #[test]
+    fn errors_are_negative() {
+        for error in [Error::NotSupported, Error::Invalid, Error::BadAddress, Error::Denied] {
+            assert!((error.to_x0() as i64) < 0);
+        }
+    }
+}

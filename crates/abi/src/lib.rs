@@ -1,0 +1,15 @@
+//! What the Bulkhead hypervisor, its guests and its tools agree on.
+//!
+//! - [`hypercall`]: function identifiers, results and feature bits of the HVC interface;
+//! - [`image`]: the layout of the one bootable image;
+//! - [`trace`]: the records that the hypervisor writes into its per-CPU rings.
+//!
+//! The crate has no dependencies, needs no allocator and contains no code that
+//! runs on only one side: everything here is a number or a layout.
+
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+pub mod hypercall;
+pub mod image;
+pub mod trace;
