@@ -1,0 +1,1 @@
+//! The processor: registers, page tables, interrupts.

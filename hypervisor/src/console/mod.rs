@@ -1,0 +1,1 @@
+//! The console of all VMs on one UART.

@@ -1,0 +1,3 @@
+//! Virtual devices: what a guest finds at the addresses of its machine.
+pub mod gic;
+pub mod pl011;

@@ -1,0 +1,1 @@
+//! Virtual PL011 UART.
