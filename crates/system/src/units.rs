@@ -1,0 +1,10 @@
+//! Quantities as types, so that an address is never taken for a size, nor a
+//! guest's address for one of the machine.
+
+mod address;
+mod duration;
+mod size;
+
+pub use address::{Address, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+pub use duration::Duration;
+pub use size::Bytes;
