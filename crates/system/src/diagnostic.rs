@@ -1,0 +1,156 @@
+//! What is wrong with an input: where, what was expected, what to do.
+//!
+//! Readers of this crate do not stop at the first mistake: they collect
+//! [`Diagnostic`]s and return all of them as [`Errors`].
+
+mod render;
+mod source;
+
+use std::fmt;
+
+pub use render::Style;
+pub use source::{Place, Source};
+
+/// One mistake.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Diagnostic {
+    /// Stable name of the kind of mistake, such as `unknown-key`.
+    pub code: &'static str,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// Where it stands in a text, if the input is a text.
+    pub place: Option<Place>,
+    /// What is said at that place, in a few words.
+    pub label: String,
+    /// Other places that matter, such as the first of two definitions.
+    pub related: Vec<(Place, String)>,
+    /// Node and property of a plan, such as `/vms/vm@0/vcpus/vcpu@1: pcpu`.
+    pub node: Option<String>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A mistake without a place.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            place: None,
+            label: String::new(),
+            related: Vec::new(),
+            node: None,
+            help: None,
+        }
+    }
+
+    /// Says where the mistake is, and what is said there.
+    pub fn at(mut self, place: &Place, label: impl Into<String>) -> Self {
+        self.place = Some(place.clone());
+        self.label = label.into();
+        self
+    }
+
+    /// Adds another place that matters.
+    pub fn also(mut self, place: &Place, label: impl Into<String>) -> Self {
+        self.related.push((place.clone(), label.into()));
+        self
+    }
+
+    /// Names node and property of a plan.
+    pub fn node(mut self, node: impl Into<String>) -> Self {
+        self.node = Some(node.into());
+        self
+    }
+
+    /// Says what to do.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The mistake as a flat record for machines.
+    pub fn entry(&self) -> Entry {
+        let position = self.place.as_ref().map(Place::line_column);
+        Entry {
+            code: self.code,
+            message: self.message.clone(),
+            file: self.place.as_ref().map(|place| place.source().name().to_owned()),
+            line: position.map(|(line, _)| line),
+            column: position.map(|(_, column)| column),
+            node: self.node.clone(),
+            help: self.help.clone(),
+        }
+    }
+}
+
+/// A [`Diagnostic`] as a flat record, for `--json`.
+#[derive(Clone, Debug, Eq, PartialEq, serde::Serialize)]
+pub struct Entry {
+    /// Stable name of the kind of mistake.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// Name of the file, if the input is a text.
+    pub file: Option<String>,
+    /// Line in the file, from 1.
+    pub line: Option<usize>,
+    /// Column in the line in characters, from 1.
+    pub column: Option<usize>,
+    /// Node and property of a plan.
+    pub node: Option<String>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+/// All mistakes of an input: at least one, in the order of their places.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Errors(Vec<Diagnostic>);
+
+impl Errors {
+    /// `Err` with the mistakes, or `Ok(value)` if there are none.
+    pub fn unless_none<T>(mut mistakes: Vec<Diagnostic>, value: T) -> Result<T, Self> {
+        if mistakes.is_empty() {
+            return Ok(value);
+        }
+        mistakes.sort_by_key(|mistake| {
+            mistake.place.as_ref().map(|place| (place.source().name().to_owned(), place.start()))
+        });
+        Err(Self(mistakes))
+    }
+
+    /// The mistakes.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Diagnostic> {
+        self.0.iter()
+    }
+
+    /// The mistakes, to be put beside others.
+    pub fn into_vec(self) -> Vec<Diagnostic> {
+        self.0
+    }
+
+    /// The mistakes as flat records, for `--json`.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.0.iter().map(Diagnostic::entry).collect()
+    }
+
+    /// The mistakes for people, each with the line it stands in.
+    pub fn render(&self, style: Style) -> String {
+        render::render(&self.0, style)
+    }
+}
+
+impl From<Diagnostic> for Errors {
+    fn from(mistake: Diagnostic) -> Self {
+        Self(vec![mistake])
+    }
+}
+
+/// As [`Errors::render`] with [`Style::Plain`].
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.render(Style::Plain).trim_end())
+    }
+}
+
+impl std::error::Error for Errors {}
