@@ -1,0 +1,168 @@
+//! What can go wrong while an image is built.
+
+use std::path::PathBuf;
+
+use thiserror::Error as ThisError;
+
+use bulkhead_system::units::{Bytes, Ipa, Region};
+
+/// Why no image was built.
+#[derive(Debug, ThisError)]
+pub enum Error {
+    /// The hypervisor's file cannot be read.
+    #[error("cannot read the hypervisor {}: {source}\nhelp: `make build` makes it", path.display())]
+    ReadHypervisor {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The hypervisor's file is not a Bulkhead hypervisor.
+    #[error("{} is not a Bulkhead hypervisor: {problem}\nhelp: `make build` makes build/hypervisor.elf", path.display())]
+    HypervisorElf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A file of a VM cannot be used.
+    #[error("VM `{vm}`: {key} file {}: {problem}", path.display())]
+    GuestFile {
+        /// Name of the VM.
+        vm: String,
+        /// `kernel` or `initrd`.
+        key: &'static str,
+        /// The file, as it was looked for.
+        path: PathBuf,
+        /// What is wrong.
+        problem: GuestFileProblem,
+    },
+    /// Something that is loaded does not lie in one region of RAM of its VM.
+    #[error(
+        "VM `{vm}`: {what} ({size}) is loaded at {region} and does not fit there: the RAM of the VM is {ram}\n\
+         help: give the VM more memory or load it elsewhere"
+    )]
+    OutsideRam {
+        /// Name of the VM.
+        vm: String,
+        /// `kernel`, `initrd` or `device tree`.
+        what: &'static str,
+        /// Its size in memory.
+        size: Bytes,
+        /// Where it would lie.
+        region: Region<Ipa>,
+        /// The RAM of the VM, as text.
+        ram: String,
+    },
+    /// Two things that are loaded share bytes.
+    #[error(
+        "VM `{vm}`: {first} at {first_region} and {second} at {second_region} overlap\n\
+         help: move one of the load addresses"
+    )]
+    Overlap {
+        /// Name of the VM.
+        vm: String,
+        /// One of them.
+        first: &'static str,
+        /// Where it lies.
+        first_region: Region<Ipa>,
+        /// The other.
+        second: &'static str,
+        /// Where it lies.
+        second_region: Region<Ipa>,
+    },
+    /// The load address of a device tree is not a multiple of 8.
+    #[error(
+        "VM `{vm}`: the device tree is loaded at {load}, which is not a multiple of 8\n\
+         help: choose a multiple of 4 KiB"
+    )]
+    DeviceTreeAlignment {
+        /// Name of the VM.
+        vm: String,
+        /// Where it would lie.
+        load: Ipa,
+    },
+    /// A device cannot be described to the guest.
+    #[error("VM `{vm}`: cannot generate its device tree: {problem}")]
+    DeviceTree {
+        /// Name of the VM.
+        vm: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The image does not fit into the RAM of the hypervisor.
+    #[error(
+        "the image has {image} and needs a hypervisor region of {needed} or more; the plan gives it {given}\n\
+         help: give the hypervisor more memory in the description, or use smaller guest files"
+    )]
+    HypervisorRegion {
+        /// Size of the image.
+        image: Bytes,
+        /// Least size of the region.
+        needed: Bytes,
+        /// Size of the region.
+        given: Bytes,
+    },
+    /// The payload has room for fewer blobs.
+    #[error("{count} blobs are too many, an image holds {most}")]
+    TooManyBlobs {
+        /// Number of blobs.
+        count: usize,
+        /// Most blobs.
+        most: usize,
+    },
+    /// A blob's name is empty or too long.
+    #[error("`{0}` cannot be the name of a blob: 1..39 bytes are allowed")]
+    BlobName(String),
+    /// The image cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// Why a file of a VM cannot be used.
+#[derive(Debug, ThisError)]
+pub enum GuestFileProblem {
+    /// It is not there.
+    #[error(
+        "not found\nhelp: `make build` makes the files below build/; paths are relative to the \
+         folder of the description or plan"
+    )]
+    NotFound,
+    /// It cannot be read.
+    #[error("{0}")]
+    Read(#[from] std::io::Error),
+    /// It is empty.
+    #[error("the file is empty")]
+    Empty,
+    /// It is an ELF file: the hypervisor loads bytes as they are.
+    #[error(
+        "this is an ELF file, a flat binary is needed\n\
+         help: convert it with `aarch64-linux-gnu-objcopy -O binary` or `llvm-objcopy -O binary`"
+    )]
+    Elf,
+    /// It is compressed.
+    #[error("this kernel is compressed ({0}), an uncompressed arm64 `Image` is needed\nhelp: unpack it first")]
+    Compressed(&'static str),
+    /// A kernel with an initial RAM disk is not an arm64 `Image`.
+    #[error(
+        "this is not an arm64 `Image` (no \"ARM\\x64\" at offset 56), and the VM has an initrd\n\
+         help: Linux needs the arm64 kernel as `Image`; a bare-metal guest takes no initrd"
+    )]
+    NoImage,
+    /// The kernel's load address does not suit its header.
+    #[error(
+        "its header asks for an address that is a multiple of 2 MiB plus {text_offset:#x}, the load \
+         address is {load}"
+    )]
+    Placement {
+        /// `text_offset` of the header.
+        text_offset: u64,
+        /// Where the plan loads it.
+        load: Ipa,
+    },
+}

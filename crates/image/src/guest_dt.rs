@@ -1,0 +1,208 @@
+//! Generates the device tree that a guest finds in `x0`.
+//!
+//! The tree describes what the plan gives to the VM and nothing else: its
+//! VCPUs, RAM, virtual GIC, timer, virtual PL011 and assigned devices. Node and
+//! property names are those of the bindings in the Linux kernel, so that an
+//! unmodified Linux boots from it.
+
+use bulkhead_system::plan::{Device, Vm};
+use bulkhead_system::units::{Address, IntId};
+use dtoolkit::ToPropertyValue;
+use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
+
+/// Interrupts of the generic timer of the VCPU: secure EL1, EL1, virtual, EL2.
+/// The guest has the virtual one; the binding fixes the order of all four.
+const TIMER_INTERRUPTS: [IntId; 4] = [IntId(29), IntId(30), IntId(27), IntId(26)];
+/// Rate of the clock that PrimeCell devices are given, in hertz, as on QEMU virt.
+const PERIPHERAL_CLOCK_HZ: u32 = 24_000_000;
+/// What a CPU is called when nothing better is known.
+const GENERIC_CPU: &str = "arm,armv8";
+
+const PHANDLE_GIC: u32 = 1;
+const PHANDLE_CLOCK: u32 = 2;
+
+/// The device tree of `vm`, flattened.
+///
+/// `cpu` is the `compatible` string of the CPUs, if it is known, `initrd_bytes`
+/// the size of the initial RAM disk, if the VM has one. Fails if a device has an
+/// interrupt that a device tree cannot express; the error is a sentence.
+pub fn generate(vm: &Vm, cpu: Option<&str>, initrd_bytes: Option<u64>) -> Result<Vec<u8>, String> {
+    let mut tree = DeviceTree::new();
+    tree.root = root(vm, cpu.unwrap_or(GENERIC_CPU), initrd_bytes)?;
+    Ok(tree.to_dtb())
+}
+
+fn root(vm: &Vm, cpu: &str, initrd_bytes: Option<u64>) -> Result<DeviceTreeNode, String> {
+    let mut root = node("")
+        .with("#address-cells", 2u32)
+        .with("#size-cells", 2u32)
+        .with("compatible", "bulkhead,guest")
+        .with("model", vm.name.as_str())
+        .with("interrupt-parent", PHANDLE_GIC);
+    if let Some(serial) = &vm.serial {
+        let path = format!("/serial@{:x}", serial.registers.start.0);
+        root.add_child(node("aliases").with("serial0", path));
+    }
+    root.add_child(chosen(vm, initrd_bytes));
+    root.add_child(cpus(vm, cpu));
+    root.add_child(
+        node("psci")
+            .with("compatible", vec!["arm,psci-1.0", "arm,psci-0.2"])
+            .with("method", "hvc"),
+    );
+    for memory in &vm.memory {
+        root.add_child(
+            node(format!("memory@{:x}", memory.ipa.0))
+                .with("device_type", "memory")
+                .with("reg", reg(memory.ipa, memory.size.get())),
+        );
+    }
+    root.add_child(gic(vm));
+    root.add_child(timer()?);
+    root.add_child(
+        node("apb-pclk")
+            .with("compatible", "fixed-clock")
+            .with("#clock-cells", 0u32)
+            .with("clock-frequency", PERIPHERAL_CLOCK_HZ)
+            .with("clock-output-names", "clk24mhz")
+            .with("phandle", PHANDLE_CLOCK),
+    );
+    if let Some(serial) = &vm.serial {
+        root.add_child(
+            node(format!("serial@{:x}", serial.registers.start.0))
+                .with("compatible", vec!["arm,pl011", "arm,primecell"])
+                .with("reg", reg(serial.registers.start, serial.registers.size.get()))
+                .with("interrupts", interrupt(serial.interrupt)?)
+                .with("clocks", [PHANDLE_CLOCK, PHANDLE_CLOCK])
+                .with("clock-names", vec!["uartclk", "apb_pclk"]),
+        );
+    }
+    for device in &vm.devices {
+        root.add_child(assigned(device)?);
+    }
+    root.add_child(node("hypervisor").with("compatible", "bulkhead,hypervisor"));
+    Ok(root)
+}
+
+fn chosen(vm: &Vm, initrd_bytes: Option<u64>) -> DeviceTreeNode {
+    let mut chosen = node("chosen");
+    if let Some(bootargs) = &vm.boot.bootargs {
+        chosen = chosen.with("bootargs", bootargs.as_str());
+    }
+    if vm.serial.is_some() {
+        chosen = chosen.with("stdout-path", "serial0:115200n8");
+    }
+    if let (Some(initrd), Some(bytes)) = (&vm.boot.initrd, initrd_bytes) {
+        chosen = chosen
+            .with("linux,initrd-start", initrd.load.0)
+            .with("linux,initrd-end", initrd.load.0.saturating_add(bytes));
+    }
+    chosen
+}
+
+fn cpus(vm: &Vm, compatible: &str) -> DeviceTreeNode {
+    let mut cpus = node("cpus").with("#address-cells", 1u32).with("#size-cells", 0u32);
+    for index in 0..vm.vcpus.len() {
+        cpus.add_child(
+            node(format!("cpu@{index:x}"))
+                .with("device_type", "cpu")
+                .with("compatible", compatible)
+                .with("reg", index as u32)
+                .with("enable-method", "psci"),
+        );
+    }
+    cpus
+}
+
+fn gic(vm: &Vm) -> DeviceTreeNode {
+    let frames = vm.gic.frames();
+    let base = frames[0].1.start.0;
+    let reg: Vec<u32> =
+        frames.iter().flat_map(|(_, frame)| reg(frame.start, frame.size.get())).collect();
+    node(format!("interrupt-controller@{base:x}"))
+        .with("compatible", vm.gic.compatible())
+        .with("#interrupt-cells", 3u32)
+        .with("#address-cells", 0u32)
+        .flag("interrupt-controller")
+        .with("reg", reg)
+        .with("phandle", PHANDLE_GIC)
+}
+
+fn timer() -> Result<DeviceTreeNode, String> {
+    let mut interrupts = Vec::new();
+    for intid in TIMER_INTERRUPTS {
+        interrupts.extend(interrupt(intid)?);
+    }
+    // The hypervisor does not stop the counter while a VCPU waits.
+    Ok(node("timer")
+        .with("compatible", "arm,armv8-timer")
+        .with("interrupts", interrupts)
+        .flag("always-on"))
+}
+
+fn assigned(device: &Device) -> Result<DeviceTreeNode, String> {
+    let registers = &device.registers;
+    let compatible: Vec<&str> = device.compatible.iter().map(String::as_str).collect();
+    let name = node_name(compatible.first().copied().unwrap_or_default());
+    let mut device_node = node(format!("{name}@{:x}", registers.ipa.0));
+    if !compatible.is_empty() {
+        device_node = device_node.with("compatible", compatible.clone());
+    }
+    device_node = device_node.with("reg", reg(registers.ipa, registers.size.get()));
+    if let Some(interrupts) = &device.interrupts {
+        device_node = device_node.with("interrupts", interrupt(interrupts.guest)?);
+    }
+    if compatible.contains(&"arm,pl011") {
+        device_node = device_node
+            .with("clocks", [PHANDLE_CLOCK, PHANDLE_CLOCK])
+            .with("clock-names", vec!["uartclk", "apb_pclk"]);
+    } else if compatible.contains(&"arm,primecell") {
+        device_node = device_node.with("clocks", PHANDLE_CLOCK).with("clock-names", "apb_pclk");
+    }
+    Ok(device_node)
+}
+
+/// A node name out of a `compatible` string: `arm,pl031` becomes `pl031`.
+fn node_name(compatible: &str) -> String {
+    let model = compatible.rsplit(',').next().unwrap_or_default();
+    let name: String =
+        model.chars().filter(|c| c.is_ascii_alphanumeric() || "._+-".contains(*c)).take(31).collect();
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { "device".into() }
+}
+
+/// Address and size, two cells each.
+fn reg(start: impl Address, size: u64) -> [u32; 4] {
+    let start = start.get();
+    [(start >> 32) as u32, start as u32, (size >> 32) as u32, size as u32]
+}
+
+/// The three cells of the GIC's binding for a level-sensitive interrupt.
+fn interrupt(intid: IntId) -> Result<[u32; 3], String> {
+    const LEVEL_HIGH: u32 = 4;
+    match intid.0 {
+        16..=31 => Ok([1, intid.0 - 16, LEVEL_HIGH]),
+        32..=1019 => Ok([0, intid.0 - 32, LEVEL_HIGH]),
+        _ => Err(format!("interrupt {intid} is neither private (16..31) nor shared (32..1019)")),
+    }
+}
+
+fn node(name: impl Into<String>) -> DeviceTreeNode {
+    DeviceTreeNode::new_unchecked(name)
+}
+
+/// Properties in the order in which they are written down.
+trait With {
+    fn with(self, name: &str, value: impl ToPropertyValue) -> Self;
+    fn flag(self, name: &str) -> Self;
+}
+
+impl With for DeviceTreeNode {
+    fn with(mut self, name: &str, value: impl ToPropertyValue) -> Self {
+        self.add_property(DeviceTreeProperty::new_unchecked(name, value));
+        self
+    }
+
+    fn flag(self, name: &str) -> Self {
+        self.with(name, [0u8; 0])
+    }
+}

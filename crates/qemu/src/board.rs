@@ -1,0 +1,31 @@
+//! The boards of QEMU that Bulkhead runs on.
+
+/// A board of QEMU as command-line values. The fields may be changed before the start.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Board {
+    /// Value of `-machine`.
+    pub machine: String,
+    /// Value of `-cpu`; `None` where the board has a fixed CPU.
+    pub cpu: Option<String>,
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// RAM in bytes.
+    pub memory_bytes: u64,
+}
+
+impl Board {
+    /// QEMU's `virt` with GICv3, four Cortex-A53, 1 GiB, started at EL2.
+    pub fn virt() -> Self {
+        Self {
+            machine: "virt,virtualization=on,gic-version=3".into(),
+            cpu: Some("cortex-a53".into()),
+            cpus: 4,
+            memory_bytes: 1 << 30,
+        }
+    }
+
+    /// Whether QEMU generates a device tree with random seeds for this board.
+    pub(crate) fn has_random_device_tree(&self) -> bool {
+        self.machine.split(',').next() == Some("virt")
+    }
+}

@@ -1,0 +1,79 @@
+//! What can go wrong with QEMU.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error as ThisError;
+
+use crate::outcome::Exit;
+use crate::version::{LEAST_VERSION, Version};
+
+const INSTALL: &str = "`make setup` installs it; by hand on Debian 12: add the suite \
+                       bookworm-backports, then `apt-get install -t bookworm-backports qemu-system-arm`";
+
+/// Why QEMU did not start, or did not do what was waited for.
+#[derive(Debug, ThisError)]
+pub enum Error {
+    /// The program cannot be started.
+    #[error(
+        "cannot start `{program}`: {source}\nhelp: QEMU {LEAST_VERSION} or newer is needed; {INSTALL}"
+    )]
+    NoQemu {
+        /// The program.
+        program: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The program does not tell its version.
+    #[error("`{program} --version` answers `{answer}`: is it QEMU?")]
+    UnknownVersion {
+        /// The program.
+        program: String,
+        /// First line of its answer.
+        answer: String,
+    },
+    /// QEMU is too old.
+    #[error("`{program}` is QEMU {found}, {LEAST_VERSION} or newer is needed\nhelp: {INSTALL}")]
+    OldQemu {
+        /// The program.
+        program: String,
+        /// Its version.
+        found: Version,
+    },
+    /// The image is not there.
+    #[error("cannot read the image {}: {source}", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The log file cannot be made.
+    #[error("cannot write the log {}: {source}", path.display())]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The text did not come in time.
+    #[error("`{pattern}` did not appear within {} s{tail}", after.as_secs_f64())]
+    Timeout {
+        /// What was waited for.
+        pattern: String,
+        /// How long.
+        after: Duration,
+        /// The last lines of the console and where the log is, on lines of their own.
+        tail: String,
+    },
+    /// QEMU ended before the text came.
+    #[error("QEMU ended ({exit}) before `{pattern}` appeared{tail}")]
+    Ended {
+        /// What was waited for.
+        pattern: String,
+        /// How QEMU ended.
+        exit: Exit,
+        /// The last lines of QEMU's errors and of the console, and where the log is.
+        tail: String,
+    },
+}

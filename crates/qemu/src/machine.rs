@@ -1,0 +1,161 @@
+//! Builds QEMU's command line and starts it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::board::Board;
+use crate::error::Error;
+use crate::process::Process;
+use crate::session::Session;
+use crate::version::{LEAST_VERSION, Version};
+
+/// Environment variable that names another QEMU than the one in the path.
+pub const PROGRAM_VARIABLE: &str = "BULKHEAD_QEMU";
+const PROGRAM: &str = "qemu-system-aarch64";
+
+/// What a second of the guest is.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Time {
+    /// A second of the clock on the wall; CPUs run in parallel.
+    #[default]
+    Real,
+    /// As many instructions as fit at 1 ns each; every run is the same, bit by bit.
+    Deterministic,
+}
+
+/// How an image is run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Options {
+    /// The QEMU to start; `None`: what [`PROGRAM_VARIABLE`] names, else `qemu-system-aarch64`.
+    pub program: Option<String>,
+    /// What time means.
+    pub time: Time,
+    /// QEMU is killed after this time.
+    pub timeout: Option<Duration>,
+    /// File for all output of the console.
+    pub log_file: Option<PathBuf>,
+    /// Whether the output is also kept in memory for [`crate::Outcome::log`].
+    pub keep_log: bool,
+    /// More arguments for QEMU, behind all others.
+    pub arguments: Vec<String>,
+}
+
+impl Default for Options {
+    /// Real time, no timeout, the log in memory only.
+    fn default() -> Self {
+        Self {
+            program: None,
+            time: Time::Real,
+            timeout: None,
+            log_file: None,
+            keep_log: true,
+            arguments: Vec::new(),
+        }
+    }
+}
+
+/// A board that runs an image.
+#[derive(Debug)]
+pub struct Machine;
+
+impl Machine {
+    /// Starts `image` on `board`.
+    ///
+    /// Before that, the version of QEMU is checked.
+    pub fn start(board: &Board, image: &Path, options: &Options) -> Result<Session, Error> {
+        let program = match &options.program {
+            Some(program) => program.clone(),
+            None => std::env::var(PROGRAM_VARIABLE).unwrap_or_else(|_| PROGRAM.into()),
+        };
+        let found = Version::of(&program)?;
+        if found < LEAST_VERSION {
+            return Err(Error::OldQemu { program, found });
+        }
+        File::open(image).map_err(|source| Error::Image { path: image.to_owned(), source })?;
+        let log = match &options.log_file {
+            None => None,
+            Some(path) => {
+                Some(create(path).map_err(|source| Error::Log { path: path.clone(), source })?)
+            }
+        };
+        let arguments = Self::arguments(board, image, options);
+        let (process, pipes) = Process::start(&program, &arguments, options.timeout)
+            .map_err(|source| Error::NoQemu { program, source })?;
+        Ok(Session::new(process, pipes, log, options))
+    }
+
+    /// The arguments that [`Machine::start`] gives to QEMU.
+    pub fn arguments(board: &Board, image: &Path, options: &Options) -> Vec<String> {
+        let mut machine = board.machine.clone();
+        if options.time == Time::Deterministic && board.has_random_device_tree() {
+            machine.push_str(",dtb-randomness=off");
+        }
+        let mut arguments = vec!["-machine".into(), machine];
+        if let Some(cpu) = &board.cpu {
+            arguments.extend(["-cpu".into(), cpu.clone()]);
+        }
+        arguments.extend(["-smp".into(), board.cpus.to_string()]);
+        // Without a suffix QEMU reads MiB; `k` keeps every size exact.
+        arguments.extend(["-m".into(), format!("{}k", board.memory_bytes >> 10)]);
+        let fixed: &[&str] = match options.time {
+            Time::Real => &["-accel", "tcg,thread=multi"],
+            Time::Deterministic => &[
+                "-icount",
+                "shift=0,sleep=off",
+                "-rtc",
+                "base=2020-01-01T00:00:00,clock=vm",
+                "-seed",
+                "1",
+            ],
+        };
+        arguments.extend(fixed.iter().map(|&argument| argument.into()));
+        arguments.extend(
+            ["-nodefaults", "-nographic", "-monitor", "none", "-serial", "stdio", "-no-reboot"]
+                .map(String::from),
+        );
+        arguments.extend(["-kernel".into(), image.to_string_lossy().into_owned()]);
+        arguments.extend(options.arguments.iter().cloned());
+        arguments
+    }
+}
+
+fn create(path: &Path) -> std::io::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    File::create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(options: &Options) -> String {
+        Machine::arguments(&Board::virt(), Path::new("a.img"), options).join(" ")
+    }
+
+    #[test]
+    fn deterministic_time_leaves_nothing_to_chance() {
+        let options = Options { time: Time::Deterministic, ..Options::default() };
+        let line = line(&options);
+        for part in [
+            "-machine virt,virtualization=on,gic-version=3,dtb-randomness=off",
+            "-icount shift=0,sleep=off",
+            "-rtc base=2020-01-01T00:00:00,clock=vm",
+            "-seed 1",
+        ] {
+            assert!(line.contains(part), "{part} in {line}");
+        }
+        assert!(!line.contains("thread=multi"));
+    }
+
+    #[test]
+    fn real_time_uses_several_threads_and_extra_arguments_come_last() {
+        let options = Options { arguments: vec!["-d".into(), "int".into()], ..Options::default() };
+        let line = line(&options);
+        assert!(line.contains("-smp 4 -m 1048576k -accel tcg,thread=multi"), "{line}");
+        assert!(line.ends_with("-kernel a.img -d int"), "{line}");
+        assert!(!line.contains("icount"));
+    }
+}
