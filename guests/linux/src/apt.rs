@@ -1,0 +1,146 @@
+//! A private apt: packages of another architecture, without touching the
+//! system's own package lists and as an ordinary user.
+//!
+//! apt checks the signature of the archive's index and the SHA-256 of every
+//! package, keeps what an interrupted download has fetched, and goes on there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::file;
+
+/// Where Debian's packages come from, unless [`MIRROR_VARIABLE`] names a mirror.
+const MIRROR: &str = "http://deb.debian.org";
+/// Environment variable with the URL under which `debian` and `debian-security` lie.
+const MIRROR_VARIABLE: &str = "BULKHEAD_DEBIAN_MIRROR";
+/// Keys that may sign the archive's index.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// A private apt in a folder of its own.
+pub struct Apt {
+    root: PathBuf,
+}
+
+impl Apt {
+    /// Sets up the folder and fetches the package lists of Debian 12 for arm64.
+    pub fn new(root: &Path) -> Result<Self> {
+        ensure!(
+            Path::new(KEYRING).exists(),
+            "{KEYRING} is missing: on Debian, install debian-archive-keyring; \
+             on other systems, put vmlinuz and busybox of Debian's arm64 packages \
+             linux-image-arm64 and busybox-static into build/cache/linux"
+        );
+        for folder in ["lists/partial", "archives/partial", "packages"] {
+            file::make_folder(&root.join(folder))?;
+        }
+        let root = root.canonicalize()?;
+        let apt = Self { root };
+        file::write_if_changed(&apt.root.join("status"), b"")?;
+        file::write_if_changed(&apt.root.join("sources.list"), sources().as_bytes())?;
+        file::write_if_changed(&apt.root.join("apt.conf"), apt.configuration().as_bytes())?;
+        apt.run("apt-get", &["-qq", "update"])?;
+        Ok(apt)
+    }
+
+    /// The value of a field of the newest version of a package, as in `apt-cache show`.
+    pub fn field(&self, package: &str, field: &str) -> Result<String> {
+        let text = self.run("apt-cache", &["show", "--no-all-versions", package])?;
+        text.lines()
+            .find_map(|line| line.strip_prefix(field)?.strip_prefix(": "))
+            .map(str::to_owned)
+            .with_context(|| format!("package {package} has no field {field}"))
+    }
+
+    /// Downloads the newest version of a package; the path of its file.
+    pub fn download(&self, package: &str) -> Result<PathBuf> {
+        // One line: 'URL' file-name bytes SHA256:digest
+        let uris = self.run("apt-get", &["-qq", "--print-uris", "download", package])?;
+        let name = uris
+            .split_whitespace()
+            .nth(1)
+            .with_context(|| format!("apt-get says nothing about package {package}: {uris}"))?;
+        // Shows its progress on a terminal, its errors always.
+        let status = self
+            .command("apt-get", &["-q", "download", package])
+            .status()
+            .context("cannot start apt-get")?;
+        ensure!(status.success(), "package {package} cannot be downloaded");
+        Ok(self.root.join("packages").join(name))
+    }
+
+    /// Removes the packages and lists; they are not needed once files are taken out of them.
+    pub fn remove(self) -> Result<()> {
+        fs::remove_dir_all(&self.root)
+            .with_context(|| format!("cannot remove {}", self.root.display()))
+    }
+
+    /// One of apt's commands, to be run in the folder `packages`.
+    fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .arg("-c")
+            .arg(self.root.join("apt.conf"))
+            .args(arguments)
+            .current_dir(self.root.join("packages"))
+            .env("LC_ALL", "C.UTF-8");
+        command
+    }
+
+    /// Runs one of apt's commands; its standard output.
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<String> {
+        let output = self
+            .command(program, arguments)
+            .output()
+            .with_context(|| format!("cannot start {program}"))?;
+        if !output.status.success() {
+            bail!(
+                "{program} {} failed: {}",
+                arguments.join(" "),
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Settings that keep apt inside the folder. They are read after the
+    /// system's own, from which proxies are taken over.
+    fn configuration(&self) -> String {
+        let root = self.root.display();
+        format!(
+            r##"#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear APT::Update::Pre-Invoke;
+#clear APT::Default-Release;
+APT::Architecture "arm64";
+#clear APT::Architectures;
+APT::Architectures {{ "arm64"; }};
+APT::Sandbox::User "";
+APT::Get::AllowUnauthenticated "false";
+Acquire::AllowInsecureRepositories "false";
+Acquire::AllowWeakRepositories "false";
+Acquire::Retries "3";
+Dir::State "{root}";
+Dir::State::lists "{root}/lists";
+Dir::State::status "{root}/status";
+Dir::Cache "{root}";
+Dir::Cache::archives "{root}/archives";
+Dir::Etc::sourcelist "{root}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+"##
+        )
+    }
+}
+
+/// Debian 12 and its security updates: kernels come from both.
+fn sources() -> String {
+    let mirror = std::env::var(MIRROR_VARIABLE).unwrap_or_else(|_| MIRROR.to_owned());
+    let line = |path: &str, suite: &str| {
+        format!("deb [target=Packages signed-by={KEYRING}] {mirror}/{path} {suite} main\n")
+    };
+    line("debian", "bookworm") + &line("debian-security", "bookworm-security")
+}

@@ -1,0 +1,36 @@
+//! Bulkhead's Linux guest: the unmodified arm64 kernel of Debian 12 and an
+//! initial RAM disk with busybox and a few jobs.
+//!
+//! [`build`] makes both files. The packages come from Debian's archive, are
+//! verified by apt, and are downloaded once: later builds need no network.
+//!
+//! What the guest does is chosen by `bulkhead.job=NAME` on its kernel command
+//! line, where NAME is a file in `rootfs/jobs`; without it, it gives a shell.
+
+#![forbid(unsafe_code)]
+
+mod apt;
+mod debian;
+pub mod file;
+mod initramfs;
+mod rootfs;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// Writes `vmlinuz` and `initrd.cpio` into the folder `out`.
+///
+/// Downloads are kept in `cache`; what is already there is not fetched again.
+/// Files that would not change are left untouched.
+pub fn build(cache: &Path, out: &Path) -> Result<()> {
+    let files = debian::files(cache).context("the Debian packages of the Linux guest")?;
+    let kernel = file::read(&files.kernel)?;
+    debian::check_kernel(&kernel)
+        .with_context(|| format!("{} is not usable", files.kernel.display()))?;
+    let initramfs = initramfs::archive(&rootfs::entries(file::read(&files.busybox)?))
+        .context("the initial RAM disk of the Linux guest")?;
+
+    file::write_if_changed(&out.join("vmlinuz"), &kernel)?;
+    file::write_if_changed(&out.join("initrd.cpio"), &initramfs)
+}
