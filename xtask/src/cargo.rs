@@ -1,0 +1,63 @@
+//! Runs commands of cargo.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// A program that cargo has built.
+pub struct Executable {
+    /// Name of its binary target.
+    pub name: String,
+    /// Where cargo has put it.
+    pub path: PathBuf,
+}
+
+/// Runs a command, which says itself what goes wrong.
+pub fn run(mut command: Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(status.success(), "failed: {command:?}");
+    Ok(())
+}
+
+/// Runs a command of cargo that builds programs; returns them.
+pub fn executables(mut command: Command) -> Result<Vec<Executable>> {
+    command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(output.status.success(), "failed: {command:?}");
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| executable(line).transpose())
+        .collect()
+}
+
+/// The program in a line of cargo's messages, if the line is about one.
+///
+/// Source: The Cargo Book, "External tools", JSON messages.
+fn executable(line: &str) -> Result<Option<Executable>> {
+    let message: Value = serde_json::from_str(line)
+        .with_context(|| format!("cargo wrote a line that is not JSON: {line}"))?;
+    let name = message["target"]["name"].as_str();
+    Ok(name
+        .zip(message["executable"].as_str())
+        .map(|(name, path)| Executable { name: name.to_owned(), path: path.into() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_messages_about_programs_count() {
+        let program = r#"{"reason":"compiler-artifact","target":{"name":"rt-demo"},"executable":"/t/rt-demo"}"#;
+        let found = executable(program).unwrap().unwrap();
+        assert_eq!((found.name.as_str(), found.path.to_str()), ("rt-demo", Some("/t/rt-demo")));
+
+        let library =
+            r#"{"reason":"compiler-artifact","target":{"name":"spin"},"executable":null}"#;
+        assert!(executable(library).unwrap().is_none());
+        assert!(executable(r#"{"reason":"build-finished","success":true}"#).unwrap().is_none());
+        assert!(executable("warning: text").is_err());
+    }
+}

@@ -1,0 +1,27 @@
+//! Clippy on everything: each crate for the machine that it runs on.
+
+use anyhow::Result;
+
+use crate::cargo;
+use crate::toolchain::{self, Toolchain};
+use crate::workspace::{GUESTS, HYPERVISOR, Workspace};
+
+/// Fails on any warning.
+pub fn run(workspace: &Workspace) -> Result<()> {
+    let mut host = toolchain::host_cargo("clippy");
+    host.current_dir(workspace.root())
+        .args(["--workspace", "--all-targets", "--exclude", GUESTS])
+        .args(["--", "--deny", "warnings"]);
+    cargo::run(host)?;
+
+    let toolchain = Toolchain::chosen(workspace)?;
+    if toolchain == Toolchain::Debian {
+        eprintln!("lint: bare-metal code is left out: Debian's compiler comes without clippy");
+        return Ok(());
+    }
+    let mut bare = toolchain.cargo("clippy");
+    bare.current_dir(workspace.root())
+        .args(["--package", HYPERVISOR, "--package", GUESTS])
+        .args(["--", "--deny", "warnings"]);
+    cargo::run(bare)
+}

@@ -1,0 +1,43 @@
+//! Builds, checks and measures what cargo alone cannot: bare-metal programs for
+//! another architecture, and the files of the guests. Run it as `cargo xtask`.
+
+#![forbid(unsafe_code)]
+
+mod build;
+mod cargo;
+mod elf;
+mod lint;
+mod size;
+mod toolchain;
+mod workspace;
+
+use anyhow::Result;
+use clap::Parser;
+
+use workspace::Workspace;
+
+/// Builds, checks and measures what cargo alone cannot.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Task {
+    /// Build the hypervisor, the bare-metal guests and the files of the Linux guest into build/.
+    Build {
+        /// Build only these parts.
+        #[arg(value_enum)]
+        parts: Vec<build::Part>,
+    },
+    /// Run clippy on everything, for this machine and for bare metal; warnings are errors.
+    Lint,
+    /// Print the size of the hypervisor's code and read-only data; fail above the limit.
+    Size,
+}
+
+fn main() -> Result<()> {
+    let task = Task::parse();
+    let workspace = Workspace::find()?;
+    match task {
+        Task::Build { parts } => build::run(&workspace, &parts),
+        Task::Lint => lint::run(&workspace),
+        Task::Size => size::run(&workspace),
+    }
+}

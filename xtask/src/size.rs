@@ -1,0 +1,25 @@
+//! Keeps the hypervisor small.
+
+use anyhow::{Context, Result, ensure};
+use bulkhead_linux_guest::file;
+
+use crate::elf;
+use crate::workspace::Workspace;
+
+/// Most bytes of code and read-only data that the hypervisor may have.
+const LIMIT: u64 = 96 * 1024;
+
+/// Prints the sizes and fails if they exceed the limit.
+pub fn run(workspace: &Workspace) -> Result<()> {
+    let path = workspace.hypervisor_elf();
+    let file = file::read(&path).context("build it first: `make build`")?;
+    let size =
+        elf::read_only(&file).with_context(|| format!("{} is not an ELF file", path.display()))?;
+    let total = size.code + size.rodata;
+    println!(
+        "hypervisor: {total} bytes (code {}, read-only data {}), limit {LIMIT}",
+        size.code, size.rodata
+    );
+    ensure!(total <= LIMIT, "the hypervisor is {} bytes too large", total - LIMIT);
+    Ok(())
+}

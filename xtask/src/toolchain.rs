@@ -1,0 +1,72 @@
+//! Which compiler builds for bare metal.
+//!
+//! `scripts/setup` decides, since it knows what can be installed, and writes
+//! its choice to `build/toolchain`; nothing else looks for compilers.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::Workspace;
+
+/// The bare-metal target.
+pub const TARGET: &str = "aarch64-unknown-none-softfloat";
+
+/// A compiler that can build for [`TARGET`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Toolchain {
+    /// The toolchain that runs this program; rustup has installed the target.
+    Rustup,
+    /// Debian's packages `rustc-web`, `cargo-web`, `rust-web-src` and
+    /// `binutils-aarch64-linux-gnu`; `core` and `alloc` are built from source.
+    Debian,
+}
+
+impl Toolchain {
+    /// The choice of `scripts/setup`.
+    pub fn chosen(workspace: &Workspace) -> Result<Self> {
+        let path = workspace.build("toolchain");
+        let choice = fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}: run scripts/setup first", path.display()))?;
+        match choice.trim() {
+            "rustup" => Ok(Self::Rustup),
+            "debian" => Ok(Self::Debian),
+            other => bail!(
+                "{} says `{other}`, expected `rustup` or `debian`: run scripts/setup again",
+                path.display()
+            ),
+        }
+    }
+
+    /// `cargo <subcommand>` for the bare-metal target and its profile.
+    pub fn cargo(self, subcommand: &str) -> Command {
+        let mut command = match self {
+            Self::Rustup => host_cargo(subcommand),
+            Self::Debian => debian_cargo(subcommand),
+        };
+        command.args(["--profile", "bare", "--target", TARGET]);
+        command
+    }
+}
+
+/// `cargo <subcommand>` of the toolchain that runs this program.
+pub fn host_cargo(subcommand: &str) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.arg(subcommand);
+    command
+}
+
+/// Debian ships no `core` for the target, so that it is built with the program.
+/// A stable compiler allows this only under `RUSTC_BOOTSTRAP`.
+fn debian_cargo(subcommand: &str) -> Command {
+    let mut command = Command::new("/usr/bin/cargo");
+    command
+        .args([subcommand, "-Zbuild-std=core,alloc,compiler_builtins"])
+        .env("RUSTC", "/usr/bin/rustc")
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_NONE_SOFTFLOAT_LINKER", "aarch64-linux-gnu-ld")
+        // Libraries of the toolchain that runs this program.
+        .env_remove("LD_LIBRARY_PATH");
+    command
+}
