@@ -146,6 +146,12 @@ impl From<Diagnostic> for Errors {
     }
 }
 
+impl From<Box<Diagnostic>> for Errors {
+    fn from(mistake: Box<Diagnostic>) -> Self {
+        Self(vec![*mistake])
+    }
+}
+
 /// As [`Errors::render`] with [`Style::Plain`].
 impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

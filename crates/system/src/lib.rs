@@ -8,4 +8,5 @@
 
 pub mod diagnostic;
 pub mod plan;
+mod suggest;
 pub mod units;

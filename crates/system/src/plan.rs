@@ -3,9 +3,68 @@
 //! The types mirror the device tree of `docs/reference/plan.md` node by node.
 //! PCPUs, VMs and VCPUs are known by their index.
 
+mod check;
+mod dtb;
+mod dts;
 mod model;
+mod path;
+mod read;
+mod tree;
+mod write;
 
+pub use check::check;
 pub use model::{
     Boot, Device, DeviceInterrupts, File, Gic, Mapping, OnEvent, Plan, Platform, Serial,
     SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
+
+use crate::diagnostic::{Errors, Source};
+
+/// Most PCPUs, VMs, and VCPUs of one VM.
+pub const COUNT_MAX: usize = 8;
+
+impl Plan {
+    /// The plan as device tree source, written to be read and compared.
+    pub fn to_dts(&self) -> String {
+        dts::print(&write::tree(self))
+    }
+
+    /// The plan as a flattened device tree, the form that the hypervisor reads.
+    pub fn to_dtb(&self) -> Vec<u8> {
+        dtb::print(&write::tree(self))
+    }
+
+    /// Reads device tree source; `name` is what messages call the text.
+    ///
+    /// # Errors
+    ///
+    /// Syntax, nodes and properties that are unknown, missing or of a wrong
+    /// form, and everything that [`check`] finds, each with its line.
+    pub fn from_dts(name: &str, text: &str) -> Result<Self, Errors> {
+        let source = Source::new(name, text);
+        let tree = dts::parse(&source)?;
+        let plan = read::plan(&tree)?;
+        check(&plan).map_err(|errors| tree.locate(errors))?;
+        Ok(plan)
+    }
+
+    /// Reads a flattened device tree.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::from_dts`]; the mistakes name node and property.
+    pub fn from_dtb(bytes: &[u8]) -> Result<Self, Errors> {
+        let plan = read::plan(&dtb::parse(bytes)?)?;
+        check(&plan)?;
+        Ok(plan)
+    }
+}
+
+/// Compiles device tree source as it stands, whether or not it is a plan.
+///
+/// # Errors
+///
+/// Mistakes of syntax.
+pub fn compile(name: &str, text: &str) -> Result<Vec<u8>, Errors> {
+    Ok(dtb::print(&dts::parse(&Source::new(name, text))?))
+}

@@ -1,0 +1,58 @@
+//! What must hold in a plan: the rules of `docs/reference/plan.md`, apart from
+//! those about the contents of files.
+
+mod platform;
+mod regions;
+mod vms;
+
+use super::{COUNT_MAX, Plan};
+use crate::diagnostic::{Diagnostic, Errors};
+use crate::units::Bytes;
+
+/// Alignment of every region.
+pub(crate) const PAGE: Bytes = Bytes::kib(4);
+
+/// Checks all rules.
+///
+/// # Errors
+///
+/// Every rule that is broken, naming node and property.
+pub fn check(plan: &Plan) -> Result<(), Errors> {
+    let mut mistakes = Mistakes::default();
+    mistakes.text("/", "model", &plan.name);
+    platform::check(plan, &mut mistakes);
+    mistakes.count("/vms", "VMs", plan.vms.len());
+    vms::check(plan, &mut mistakes);
+    regions::check(plan, &mut mistakes);
+    Errors::unless_none(mistakes.0, ())
+}
+
+/// The mistakes found so far.
+#[derive(Default)]
+struct Mistakes(Vec<Diagnostic>);
+
+impl Mistakes {
+    fn add(&mut self, node: &str, property: &str, message: impl Into<String>, help: &str) {
+        let node = match property {
+            "" => node.to_owned(),
+            _ => format!("{node}: {property}"),
+        };
+        self.0.push(Diagnostic::new("plan-rule", message).node(node).help(help));
+    }
+
+    /// 1..=8 of something.
+    fn count(&mut self, node: &str, what: &str, count: usize) {
+        if count == 0 || count > COUNT_MAX {
+            let help = format!("1 to {COUNT_MAX} are possible");
+            self.add(node, "", format!("there are {count} {what}"), &help);
+        }
+    }
+
+    /// A string that a device tree can carry.
+    fn text(&mut self, node: &str, property: &str, text: &str) {
+        if text.contains('\0') {
+            let message = "contains a zero byte, which ends strings in a device tree";
+            self.add(node, property, message, "remove it");
+        }
+    }
+}

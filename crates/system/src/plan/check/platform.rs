@@ -1,0 +1,29 @@
+//! Rules of the machine.
+
+use super::Mistakes;
+use crate::plan::Plan;
+use crate::plan::path::unit;
+
+pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
+    let platform = &plan.platform;
+    mistakes.text("/platform", "board", &platform.board);
+    mistakes.count("/platform/cpus", "PCPUs", platform.cpus.len());
+    for (index, mpidr) in platform.cpus.iter().enumerate() {
+        if platform.cpus[..index].contains(mpidr) {
+            let node = format!("/platform/cpus/{}", unit("cpu", mpidr.0));
+            let message = format!("affinity {mpidr} is given twice");
+            mistakes.add(&node, "reg", message, "give each PCPU its own affinity");
+        }
+    }
+    let serial = &platform.serial;
+    let node = format!("/platform/{}", unit("serial", serial.registers.start.0));
+    if serial.pcpu.0 as usize >= platform.cpus.len() {
+        let message = format!("PCPU {} does not exist", serial.pcpu);
+        let help = format!("PCPUs are 0 to {}", platform.cpus.len().saturating_sub(1));
+        mistakes.add(&node, "pcpu", message, &help);
+    }
+    if !serial.interrupt.is_shared() {
+        let message = format!("INTID {} is not a shared interrupt", serial.interrupt);
+        mistakes.add(&node, "interrupts", message, "shared interrupts are 32 to 1019");
+    }
+}

@@ -1,0 +1,197 @@
+//! Rules of regions: form, place, and who may not touch whom.
+
+use super::{Mistakes, PAGE};
+use crate::plan::path::{unit, vm};
+use crate::plan::{Plan, Vm};
+use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
+
+/// End of the addresses that a guest can have: 39 bits.
+const IPA_END: Ipa = Ipa(1 << 39);
+
+/// A region and where it stands in the plan.
+struct Named<A> {
+    node: String,
+    property: &'static str,
+    region: Region<A>,
+}
+
+impl<A: Address> Named<A> {
+    fn new(node: impl Into<String>, property: &'static str, region: Region<A>) -> Self {
+        Self { node: node.into(), property, region }
+    }
+}
+
+pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
+    machine(plan, mistakes);
+    for (index, one) in plan.vms.iter().enumerate() {
+        guest(index, one, mistakes);
+    }
+    ram(plan, mistakes);
+    devices(plan, mistakes);
+}
+
+/// Aligned, not empty, not beyond the end of the address space.
+fn form<A: Address>(named: &Named<A>, mistakes: &mut Mistakes) {
+    let Named { node, property, region } = named;
+    let mut add = |message: String, help: &str| mistakes.add(node, property, message, help);
+    if region.size == Bytes(0) {
+        add("the region is empty".into(), "give it a size");
+    } else if region.wraps() {
+        add(format!("{region} reaches beyond 64 bits"), "make it smaller");
+    }
+    if !Bytes(region.start.get()).is_multiple_of(PAGE) {
+        add(format!("{} is not aligned", region.start), "start at a multiple of 4 KiB");
+    }
+    if !region.size.is_multiple_of(PAGE) {
+        add(format!("{} is not a whole number of pages", region.size), "use a multiple of 4 KiB");
+    }
+}
+
+/// Each region must be apart from those before it.
+fn apart<A: Address>(regions: &[Named<A>], help: &str, mistakes: &mut Mistakes) {
+    for (index, one) in regions.iter().enumerate() {
+        for before in regions[..index].iter().filter(|other| other.region.overlaps(&one.region)) {
+            let message = format!("{} overlaps {} ({})", one.region, before.node, before.region);
+            mistakes.add(&one.node, one.property, message, help);
+        }
+    }
+}
+
+fn banks(plan: &Plan) -> Vec<Named<PhysicalAddress>> {
+    let name = |bank: &Region<PhysicalAddress>| {
+        Named::new(format!("/platform/{}", unit("memory", bank.start.0)), "reg", *bank)
+    };
+    plan.platform.memory.iter().map(name).collect()
+}
+
+/// Registers that belong to the hypervisor.
+fn own_registers(plan: &Plan) -> Vec<Named<PhysicalAddress>> {
+    let frames = plan.platform.gic.frames();
+    let gic = format!("/platform/{}", unit("interrupt-controller", frames[0].1.start.0));
+    let serial = plan.platform.serial.registers;
+    let console = format!("/platform/{}", unit("serial", serial.start.0));
+    let mut registers: Vec<_> =
+        frames.into_iter().map(|(_, region)| Named::new(gic.clone(), "reg", region)).collect();
+    registers.push(Named::new(console, "reg", serial));
+    registers
+}
+
+fn hypervisor(plan: &Plan) -> Named<PhysicalAddress> {
+    let region = plan.platform.hypervisor;
+    Named::new(format!("/platform/{}", unit("hypervisor", region.start.0)), "reg", region)
+}
+
+fn machine(plan: &Plan, mistakes: &mut Mistakes) {
+    let hypervisor = hypervisor(plan);
+    let mut all = banks(plan);
+    if all.is_empty() {
+        mistakes.add("/platform", "", "the machine has no memory", "add a node `memory@address`");
+    }
+    let count = all.len();
+    all.extend(own_registers(plan));
+    apart(&all, "correct one of the two", mistakes);
+    for one in all.iter().chain([&hypervisor]) {
+        form(one, mistakes);
+    }
+    in_one_bank(&hypervisor, &all[..count], mistakes);
+}
+
+fn in_one_bank(
+    one: &Named<PhysicalAddress>,
+    banks: &[Named<PhysicalAddress>],
+    mistakes: &mut Mistakes,
+) {
+    if !banks.iter().any(|bank| bank.region.contains(&one.region)) {
+        let shown: Vec<String> = banks.iter().map(|bank| bank.region.to_string()).collect();
+        let help = format!("the machine has RAM at {}", shown.join(" and "));
+        let message = format!("{} does not lie in one bank of memory", one.region);
+        mistakes.add(&one.node, one.property, message, &help);
+    }
+}
+
+/// The address space of one VM.
+fn guest(index: usize, one: &Vm, mistakes: &mut Mistakes) {
+    let named = |name: &str, region: Region<Ipa>| {
+        Named::new(format!("{}/{}", vm(index), unit(name, region.start.0)), "reg", region)
+    };
+    let mut all: Vec<_> = one.memory.iter().map(|map| named("memory", map.ipa_region())).collect();
+    if all.is_empty() {
+        mistakes.add(&vm(index), "", "the VM has no memory", "add a node `memory@address`");
+    }
+    let [(_, gicd), (_, second)] = one.gic.frames();
+    let gic = format!("{}/{}", vm(index), unit("interrupt-controller", gicd.start.0));
+    all.extend([gicd, second].map(|frame| Named::new(gic.clone(), "reg", frame)));
+    all.extend(one.serial.iter().map(|serial| named("serial", serial.registers)));
+    all.extend(one.devices.iter().map(|device| named("device", device.registers.ipa_region())));
+    for region in &all {
+        form(region, mistakes);
+        if region.region.end() > IPA_END {
+            let message = format!("{} does not lie below 2^39", region.region);
+            let help = "guests have addresses of 39 bits: move it down";
+            mistakes.add(&region.node, region.property, message, help);
+        }
+    }
+    apart(&all, "move one of the two", mistakes);
+}
+
+fn vm_ram(plan: &Plan) -> Vec<Named<PhysicalAddress>> {
+    let vms = plan.vms.iter().enumerate();
+    vms.flat_map(|(index, one)| {
+        one.memory.iter().map(move |map| {
+            let node = format!("{}/{}", vm(index), unit("memory", map.ipa.0));
+            Named::new(node, "host-reg", map.host_region())
+        })
+    })
+    .collect()
+}
+
+/// RAM of VMs lies in banks, outside the hypervisor, and nobody shares any.
+fn ram(plan: &Plan, mistakes: &mut Mistakes) {
+    let banks = banks(plan);
+    let mut all = vec![hypervisor(plan)];
+    for one in vm_ram(plan) {
+        if !Bytes(one.region.start.get()).is_multiple_of(PAGE) {
+            let message = format!("{} is not aligned", one.region.start);
+            mistakes.add(&one.node, one.property, message, "start at a multiple of 4 KiB");
+        }
+        in_one_bank(&one, &banks, mistakes);
+        all.push(one);
+    }
+    apart(&all, "move one of the two", mistakes);
+}
+
+/// Assigned devices are neither RAM nor used by the hypervisor, and no page
+/// of them belongs to two VMs.
+fn devices(plan: &Plan, mistakes: &mut Mistakes) {
+    let mut all = banks(plan);
+    all.extend(own_registers(plan));
+    let own = all.len();
+    for (index, one) in plan.vms.iter().enumerate() {
+        for device in &one.devices {
+            let node = format!("{}/{}", vm(index), unit("device", device.registers.ipa.0));
+            all.push(Named::new(node.clone(), "host-reg", device.registers.host_region()));
+            if !Bytes(device.registers.host.0).is_multiple_of(PAGE) {
+                let message = format!("{} is not aligned", device.registers.host);
+                mistakes.add(&node, "host-reg", message, "start at a multiple of 4 KiB");
+            }
+            if device.registers.host_region().wraps() {
+                let message = format!("{} reaches beyond 64 bits", device.registers.host_region());
+                mistakes.add(&node, "host-reg", message, "make it smaller");
+            }
+            if device.compatible.iter().any(|text| text.is_empty() || text.contains('\0')) {
+                let help = "write what the device tree of the guest shall say, as in \"arm,pl031\"";
+                mistakes.add(&node, "compatible", "a string is empty or has a zero byte", help);
+            }
+            if device.compatible.is_empty() {
+                let help = "write what the device tree of the guest shall say, as in \"arm,pl031\"";
+                mistakes.add(&node, "compatible", "there is no string", help);
+            }
+        }
+    }
+    for (index, one) in all.iter().enumerate().skip(own) {
+        for before in all[..index].iter().filter(|other| other.region.overlaps(&one.region)) {
+            let message = format!("{} overlaps {} ({})", one.region, before.node, before.region);
+            mistakes.add(&one.node, one.property, message, "a device has one owner");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Rules of the VMs, apart from those about regions.
+
+use super::{COUNT_MAX, Mistakes};
+use crate::plan::path::{unit, vcpu, vm};
+use crate::plan::{Plan, VirtualGic, Vm};
+use crate::units::{Bytes, IntId, Ipa};
+
+/// Redistributor frames of one VCPU.
+const GICR_PER_VCPU: Bytes = Bytes::kib(128);
+
+pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
+    for (index, vm) in plan.vms.iter().enumerate() {
+        name(plan, index, mistakes);
+        interrupt_controller(plan, index, mistakes);
+        interrupts(index, vm, mistakes);
+        boot(index, vm, mistakes);
+    }
+    pins(plan, mistakes);
+    host_interrupts(plan, mistakes);
+}
+
+/// Whether a text may name a VM.
+pub(crate) fn is_name(text: &str) -> bool {
+    let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+    (1..=15).contains(&text.len()) && text.bytes().all(fits)
+}
+
+fn name(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
+    let name = &plan.vms[index].name;
+    if !is_name(name) {
+        let message = format!("`{}` cannot name a VM", name.escape_debug());
+        mistakes.add(&vm(index), "vm-name", message, "use 1 to 15 characters out of a-z 0-9 - _");
+    }
+    if let Some(first) = plan.vms[..index].iter().position(|other| other.name == *name) {
+        let message = format!("`{}` is the name of {} too", name.escape_debug(), vm(first));
+        mistakes.add(&vm(index), "vm-name", message, "give each VM its own name");
+    }
+}
+
+/// Every VCPU has a PCPU, and no PCPU has two VCPUs.
+fn pins(plan: &Plan, mistakes: &mut Mistakes) {
+    let mut taken: Vec<(u32, String)> = Vec::new();
+    for (vm_index, one) in plan.vms.iter().enumerate() {
+        mistakes.count(&format!("{}/vcpus", vm(vm_index)), "VCPUs", one.vcpus.len());
+        for (index, it) in one.vcpus.iter().enumerate().take(COUNT_MAX) {
+            let (node, pcpu) = (vcpu(vm_index, index), it.pcpu.0);
+            if pcpu as usize >= plan.platform.cpus.len() {
+                let message = format!("PCPU {pcpu} does not exist");
+                let help = format!("PCPUs are 0 to {}", plan.platform.cpus.len().saturating_sub(1));
+                mistakes.add(&node, "pcpu", message, &help);
+            } else if let Some((_, first)) = taken.iter().find(|(other, _)| *other == pcpu) {
+                let message = format!("PCPU {pcpu} runs {first} already");
+                mistakes.add(&node, "pcpu", message, "give each VCPU its own PCPU");
+            } else {
+                taken.push((pcpu, node));
+            }
+        }
+    }
+}
+
+fn interrupt_controller(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
+    let one = &plan.vms[index];
+    let (_, gicd) = one.gic.frames()[0];
+    let node = format!("{}/{}", vm(index), unit("interrupt-controller", gicd.start.0));
+    let (version, host) = (one.gic.version(), plan.platform.gic.version());
+    if version != host {
+        let message = format!("the VM has a GICv{version}, but the machine has a GICv{host}");
+        mistakes.add(&node, "compatible", message, "give the VM the version of the machine");
+    }
+    if let VirtualGic::V3 { gicr, .. } = one.gic {
+        let needed = Bytes(GICR_PER_VCPU.0 * one.vcpus.len() as u64);
+        if gicr.size != needed {
+            let message = format!("GICR has {}", gicr.size);
+            let help = format!("{} VCPUs need {needed}: {GICR_PER_VCPU} each", one.vcpus.len());
+            mistakes.add(&node, "reg", message, &help);
+        }
+    }
+}
+
+/// Interrupts inside a VM are shared ones, and no two devices have the same.
+fn interrupts(index: usize, one: &Vm, mistakes: &mut Mistakes) {
+    let serial = one
+        .serial
+        .iter()
+        .map(|serial| (unit("serial", serial.registers.start.0), serial.interrupt));
+    let devices = one.devices.iter().filter_map(|device| {
+        Some((unit("device", device.registers.ipa.0), device.interrupts?.guest))
+    });
+    unique_interrupts(
+        serial
+            .chain(devices)
+            .map(|(name, interrupt)| (format!("{}/{name}", vm(index)), "interrupts", interrupt)),
+        mistakes,
+    );
+}
+
+/// Interrupts of the machine belong to one device each.
+fn host_interrupts(plan: &Plan, mistakes: &mut Mistakes) {
+    let serial = &plan.platform.serial;
+    let console = (
+        format!("/platform/{}", unit("serial", serial.registers.start.0)),
+        "interrupts",
+        serial.interrupt,
+    );
+    let devices = plan.vms.iter().enumerate().flat_map(|(index, one)| {
+        one.devices.iter().filter_map(move |device| {
+            let node = format!("{}/{}", vm(index), unit("device", device.registers.ipa.0));
+            Some((node, "host-interrupts", device.interrupts?.host))
+        })
+    });
+    // The console was checked with its platform: only clashes matter here.
+    let console = Some(console).filter(|(_, _, interrupt)| interrupt.is_shared());
+    unique_interrupts(console.into_iter().chain(devices), mistakes);
+}
+
+fn unique_interrupts(
+    users: impl Iterator<Item = (String, &'static str, IntId)>,
+    mistakes: &mut Mistakes,
+) {
+    let mut taken: Vec<(IntId, String)> = Vec::new();
+    for (node, property, interrupt) in users {
+        if !interrupt.is_shared() {
+            let message = format!("INTID {interrupt} is not a shared interrupt");
+            mistakes.add(&node, property, message, "shared interrupts are 32 to 1019");
+        } else if let Some((_, first)) = taken.iter().find(|(other, _)| *other == interrupt) {
+            let message = format!("INTID {interrupt} belongs to {first} already");
+            mistakes.add(&node, property, message, "give each device its own interrupt");
+        } else {
+            taken.push((interrupt, node));
+        }
+    }
+}
+
+fn boot(index: usize, one: &Vm, mistakes: &mut Mistakes) {
+    let node = format!("{}/boot", vm(index));
+    let entry = one.boot.entry;
+    if !entry.0.is_multiple_of(4) {
+        let message = format!("{entry} is not a multiple of 4");
+        mistakes.add(&node, "entry", message, "instructions are 4 bytes long");
+    }
+    inside_ram(&node, "entry", entry, one, mistakes);
+    if let Some(bootargs) = &one.boot.bootargs {
+        mistakes.text(&node, "bootargs", bootargs);
+    }
+    let mut loads = vec![("kernel", one.boot.kernel.load)];
+    loads.extend(one.boot.initrd.iter().map(|initrd| ("initrd", initrd.load)));
+    loads.extend(one.boot.device_tree.iter().map(|load| ("device-tree", *load)));
+    for (at, (name, load)) in loads.iter().enumerate() {
+        let child = format!("{node}/{name}");
+        inside_ram(&child, "load", *load, one, mistakes);
+        if *name == "device-tree" && !load.0.is_multiple_of(8) {
+            let message = format!("{load} is not a multiple of 8");
+            mistakes.add(&child, "load", message, "device trees are aligned to 8 bytes");
+        }
+        if let Some((other, _)) = loads[..at].iter().find(|(_, before)| before == load) {
+            let message = format!("{load} is where `{other}` is loaded");
+            mistakes.add(&child, "load", message, "load each file at its own address");
+        }
+    }
+    for (name, file) in [("kernel", Some(&one.boot.kernel)), ("initrd", one.boot.initrd.as_ref())] {
+        let Some(file) = file else { continue };
+        mistakes.text(&format!("{node}/{name}"), "file", &file.file);
+    }
+}
+
+fn inside_ram(node: &str, property: &str, at: Ipa, one: &Vm, mistakes: &mut Mistakes) {
+    if !one.memory.iter().any(|map| map.ipa_region().has(at)) {
+        let ram: Vec<String> = one.memory.iter().map(|map| map.ipa_region().to_string()).collect();
+        let message = format!("{at} is not in the RAM of the VM");
+        mistakes.add(node, property, message, &format!("its RAM is {}", ram.join(" and ")));
+    }
+}

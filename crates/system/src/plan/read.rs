@@ -1,0 +1,275 @@
+//! From a device tree to the plan: every node and property is known, present
+//! and of its form. What the numbers mean together is for [`check`](super::check).
+
+mod cursor;
+
+use std::cell::RefCell;
+
+use cursor::Cursor;
+
+use super::tree::Node;
+use super::{
+    Boot, Device, DeviceInterrupts, File, Gic, Mapping, OnEvent, Plan, Platform, Serial,
+    SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
+};
+use crate::diagnostic::Errors;
+use crate::units::{Address, IntId, Ipa, Mpidr, Pcpu, Region};
+
+/// The plan in a tree.
+pub(super) fn plan(tree: &Node) -> Result<Plan, Errors> {
+    let mistakes = RefCell::default();
+    let plan = root(&Cursor::new(tree, "", &mistakes));
+    let mistakes = mistakes.into_inner();
+    match plan {
+        Some(plan) => Errors::unless_none(mistakes, plan),
+        None => match Errors::unless_none(mistakes, ()) {
+            Err(errors) => Err(errors),
+            Ok(()) => unreachable!("what is missing was reported"),
+        },
+    }
+}
+
+// In the readers below, every part is read before the first `?`, so that a
+// mistake in one does not hide the mistakes in the next.
+
+/// Reads all the nodes; `None` if one of them cannot be read.
+fn all<'t, T>(nodes: &[Cursor<'t>], read: impl Fn(&Cursor<'t>) -> Option<T>) -> Option<Vec<T>> {
+    let parts: Vec<_> = nodes.iter().map(read).collect();
+    parts.into_iter().collect()
+}
+
+/// As [`all`], for nodes whose `reg` is their index.
+fn numbered<'t, T>(
+    nodes: &[Cursor<'t>],
+    read: impl Fn(&Cursor<'t>) -> Option<T>,
+) -> Option<Vec<T>> {
+    for (index, node) in nodes.iter().enumerate() {
+        node.index(index);
+    }
+    all(nodes, read)
+}
+
+fn root(at: &Cursor<'_>) -> Option<Plan> {
+    at.word("compatible", &["bulkhead,plan-v1"]);
+    let name = at.string("model");
+    at.cell_counts(2, 2);
+    let platform = at.child("platform").and_then(|node| platform(&node));
+    let vms = at.child("vms").and_then(|node| vms(&node));
+    at.finish();
+    Some(Plan { name: name?, platform: platform?, vms: vms? })
+}
+
+fn platform(at: &Cursor<'_>) -> Option<Platform> {
+    let board = at.string("board");
+    let version = at.number("gic-version");
+    let memory = all(&at.units("memory"), bank);
+    let hypervisor = at.unit("hypervisor").and_then(|node| {
+        let region = node.region("reg");
+        node.named_after(region);
+        node.finish();
+        region
+    });
+    let cpus = at.child("cpus").and_then(|node| cpus(&node));
+    let gic = at.unit("interrupt-controller").and_then(|node| gic(&node));
+    let serial = at.unit("serial").and_then(|node| serial(&node));
+    if let (Some(version), Some(gic)) = (version, gic)
+        && version != gic.version()
+    {
+        let message =
+            format!("is {version}, but the interrupt controller is a GICv{}", gic.version());
+        at.wrong("gic-version", message, "make the two agree");
+    }
+    at.finish();
+    Some(Platform {
+        board: board?,
+        memory: memory?,
+        hypervisor: hypervisor?,
+        cpus: cpus?,
+        gic: gic?,
+        serial: serial?,
+    })
+}
+
+fn bank<A: Address>(at: &Cursor<'_>) -> Option<Region<A>> {
+    at.word("device_type", &["memory"]);
+    let region = at.region("reg");
+    at.named_after(region);
+    at.finish();
+    region
+}
+
+fn cpus(at: &Cursor<'_>) -> Option<Vec<Mpidr>> {
+    at.cell_counts(2, 0);
+    let cpus = all(&at.units("cpu"), |cpu| {
+        let mpidr = cpu.long("reg");
+        cpu.named(mpidr);
+        cpu.finish();
+        mpidr.map(Mpidr)
+    });
+    at.finish();
+    cpus
+}
+
+fn gic(at: &Cursor<'_>) -> Option<Gic> {
+    let gic = match at.word("compatible", &["arm,gic-v3", "arm,gic-400"]) {
+        Some("arm,gic-v3") => at
+            .regions("reg", &["GICD", "GICR"])
+            .map(|frames| Gic::V3 { gicd: frames[0], gicr: frames[1] }),
+        Some(_) => at.regions("reg", &["GICD", "GICC", "GICH", "GICV"]).map(|frames| Gic::V2 {
+            gicd: frames[0],
+            gicc: frames[1],
+            gich: frames[2],
+            gicv: frames[3],
+        }),
+        None => at.skip("reg"),
+    };
+    at.named_after(gic.map(|gic| gic.frames()[0].1));
+    at.finish();
+    gic
+}
+
+fn serial(at: &Cursor<'_>) -> Option<Serial> {
+    let known = SerialKind::ALL.map(SerialKind::compatible);
+    let kind = at
+        .word("compatible", &known)
+        .and_then(|word| SerialKind::ALL.into_iter().find(|kind| kind.compatible() == word));
+    let registers = at.region("reg");
+    at.named_after(registers);
+    let interrupt = at.number("interrupts");
+    let pcpu = at.number("pcpu");
+    at.finish();
+    Some(Serial {
+        kind: kind?,
+        registers: registers?,
+        interrupt: IntId(interrupt?),
+        pcpu: Pcpu(pcpu?),
+    })
+}
+
+fn vms(at: &Cursor<'_>) -> Option<Vec<Vm>> {
+    at.cell_counts(1, 0);
+    let vms = numbered(&at.units("vm"), vm);
+    at.finish();
+    vms
+}
+
+fn vm(at: &Cursor<'_>) -> Option<Vm> {
+    at.cell_counts(2, 2);
+    let name = at.string("vm-name");
+    let on_crash = event(at, "on-crash");
+    let on_reset = event(at, "on-reset");
+    let restart_limit = at.number("restart-limit");
+    let vcpus = at.child("vcpus").and_then(|node| vcpus(&node));
+    let memory = all(&at.units("memory"), memory);
+    let gic = at.unit("interrupt-controller").and_then(|node| virtual_gic(&node));
+    let serials = all(&at.at_most_one("serial"), virtual_serial);
+    let devices = all(&at.units("device"), device);
+    let boot = at.child("boot").and_then(|node| boot(&node));
+    at.finish();
+    Some(Vm {
+        name: name?,
+        on_crash: on_crash?,
+        on_reset: on_reset?,
+        restart_limit: restart_limit?,
+        vcpus: vcpus?,
+        memory: memory?,
+        gic: gic?,
+        serial: serials?.pop(),
+        devices: devices?,
+        boot: boot?,
+    })
+}
+
+fn event(at: &Cursor<'_>, name: &str) -> Option<OnEvent> {
+    let word = at.word(name, &OnEvent::ALL.map(OnEvent::as_str))?;
+    OnEvent::ALL.into_iter().find(|event| event.as_str() == word)
+}
+
+fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
+    at.cell_counts(1, 0);
+    let vcpus = numbered(&at.units("vcpu"), |vcpu| {
+        let pcpu = vcpu.number("pcpu");
+        vcpu.finish();
+        pcpu.map(|pcpu| Vcpu { pcpu: Pcpu(pcpu) })
+    });
+    at.finish();
+    vcpus
+}
+
+fn memory(at: &Cursor<'_>) -> Option<Mapping> {
+    at.word("device_type", &["memory"]);
+    let map = at.mapping();
+    at.finish();
+    map
+}
+
+fn virtual_gic(at: &Cursor<'_>) -> Option<VirtualGic> {
+    let gic = match at.word("compatible", &["arm,gic-v3", "arm,gic-400"]) {
+        Some("arm,gic-v3") => at
+            .regions("reg", &["GICD", "GICR"])
+            .map(|frames| VirtualGic::V3 { gicd: frames[0], gicr: frames[1] }),
+        Some(_) => at
+            .regions("reg", &["GICD", "GICC"])
+            .map(|frames| VirtualGic::V2 { gicd: frames[0], gicc: frames[1] }),
+        None => at.skip("reg"),
+    };
+    at.named_after(gic.map(|gic| gic.frames()[0].1));
+    at.finish();
+    gic
+}
+
+fn virtual_serial(at: &Cursor<'_>) -> Option<VirtualSerial> {
+    at.word("compatible", &["arm,pl011"]);
+    let registers = at.region("reg");
+    at.named_after(registers);
+    let interrupt = at.number("interrupts");
+    at.finish();
+    Some(VirtualSerial { registers: registers?, interrupt: IntId(interrupt?) })
+}
+
+fn device(at: &Cursor<'_>) -> Option<Device> {
+    let compatible = at.strings("compatible");
+    let registers = at.mapping();
+    let guest = at.optional("interrupts").then(|| at.number("interrupts")).flatten();
+    let host = at.optional("host-interrupts").then(|| at.number("host-interrupts")).flatten();
+    if at.has("interrupts") != at.has("host-interrupts") {
+        let (missing, other) = match at.has("interrupts") {
+            true => ("host-interrupts", "interrupts"),
+            false => ("interrupts", "host-interrupts"),
+        };
+        let help = format!("give both, or remove `{other}`");
+        at.wrong(missing, format!("is missing although `{other}` is given"), &help);
+    }
+    at.finish();
+    let interrupts = guest
+        .zip(host)
+        .map(|(guest, host)| DeviceInterrupts { guest: IntId(guest), host: IntId(host) });
+    Some(Device { compatible: compatible?, registers: registers?, interrupts })
+}
+
+fn boot(at: &Cursor<'_>) -> Option<Boot> {
+    let entry = at.long("entry");
+    let bootargs = at.optional("bootargs").then(|| at.string("bootargs"));
+    let kernel = at.child("kernel").and_then(|node| file(&node));
+    let initrd = at.optional_child("initrd").map(|node| file(&node));
+    let device_tree = at.optional_child("device-tree").map(|node| {
+        let load = node.long("load");
+        node.finish();
+        load
+    });
+    at.finish();
+    Some(Boot {
+        entry: Ipa(entry?),
+        bootargs: bootargs.map_or(Some(None), |text| text.map(Some))?,
+        kernel: kernel?,
+        initrd: initrd.map_or(Some(None), |file| file.map(Some))?,
+        device_tree: device_tree.map_or(Some(None), |load| load.map(|load| Some(Ipa(load))))?,
+    })
+}
+
+fn file(at: &Cursor<'_>) -> Option<File> {
+    let file = at.string("file");
+    let load = at.long("load");
+    at.finish();
+    Some(File { file: file?, load: Ipa(load?) })
+}

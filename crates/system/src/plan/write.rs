@@ -1,0 +1,167 @@
+//! From the plan to its device tree.
+
+use super::path::unit;
+use super::tree::{Form, Node};
+use super::{Boot, Device, File, Mapping, Plan, Platform, Vm};
+use crate::units::{Address, Region};
+
+/// The tree of `docs/reference/plan.md`.
+pub(super) fn tree(plan: &Plan) -> Node {
+    let mut root = Node::new("");
+    root.strings("compatible", &["bulkhead,plan-v1"]);
+    root.strings("model", &[&plan.name]).comment("name of the system");
+    cell_counts(&mut root, 2, 2);
+    let mut vms = Node::new("vms");
+    cell_counts(&mut vms, 1, 0);
+    vms.children = plan.vms.iter().enumerate().map(|(index, it)| vm(index, it)).collect();
+    root.children = vec![platform(&plan.platform), vms];
+    root
+}
+
+fn cell_counts(node: &mut Node, address: u32, size: u32) {
+    node.numbers("#address-cells", &[address]);
+    node.numbers("#size-cells", &[size]);
+}
+
+fn platform(platform: &Platform) -> Node {
+    let mut node = Node::new("platform");
+    node.strings("board", &[&platform.board]);
+    node.numbers("gic-version", &[platform.gic.version()]);
+    for bank in &platform.memory {
+        let mut memory = Node::new(unit("memory", bank.start.0));
+        memory.comment = "RAM of the machine".into();
+        memory.strings("device_type", &["memory"]);
+        region(&mut memory, "reg", *bank, "");
+        node.children.push(memory);
+    }
+
+    let mut hypervisor = Node::new(unit("hypervisor", platform.hypervisor.start.0));
+    hypervisor.comment = "RAM of the hypervisor".into();
+    region(&mut hypervisor, "reg", platform.hypervisor, "");
+    node.children.push(hypervisor);
+
+    let mut cpus = Node::new("cpus");
+    cpus.comment = "PCPU i is the i-th node".into();
+    cell_counts(&mut cpus, 2, 0);
+    for mpidr in &platform.cpus {
+        let mut cpu = Node::new(unit("cpu", mpidr.0));
+        cpu.longs("reg", &[mpidr.0], 1).comment("MPIDR affinity");
+        cpus.children.push(cpu);
+    }
+    node.children.push(cpus);
+
+    let frames = platform.gic.frames();
+    let mut gic = Node::new(unit("interrupt-controller", frames[0].1.start.0));
+    gic.strings("compatible", &[platform.gic.compatible()]);
+    regions(&mut gic, &frames);
+    node.children.push(gic);
+
+    let mut serial = Node::new(unit("serial", platform.serial.registers.start.0));
+    serial.comment = "console".into();
+    serial.strings("compatible", &[platform.serial.kind.compatible()]);
+    region(&mut serial, "reg", platform.serial.registers, "");
+    serial.numbers("interrupts", &[platform.serial.interrupt.0]).comment("INTID");
+    serial.numbers("pcpu", &[platform.serial.pcpu.0]).comment("PCPU that serves the console");
+    node.children.push(serial);
+    node
+}
+
+fn vm(index: usize, vm: &Vm) -> Node {
+    let mut node = Node::new(unit("vm", index));
+    node.numbers("reg", &[index as u32]);
+    cell_counts(&mut node, 2, 2);
+    node.strings("vm-name", &[&vm.name]);
+    node.strings("on-crash", &[vm.on_crash.as_str()]);
+    node.strings("on-reset", &[vm.on_reset.as_str()]);
+    node.numbers("restart-limit", &[vm.restart_limit]);
+
+    let mut vcpus = Node::new("vcpus");
+    vcpus.comment = "VCPU i is the i-th node".into();
+    cell_counts(&mut vcpus, 1, 0);
+    for (index, vcpu) in vm.vcpus.iter().enumerate() {
+        let mut child = Node::new(unit("vcpu", index));
+        child.numbers("reg", &[index as u32]);
+        child.numbers("pcpu", &[vcpu.pcpu.0]);
+        vcpus.children.push(child);
+    }
+    node.children.push(vcpus);
+
+    for map in &vm.memory {
+        let mut memory = Node::new(unit("memory", map.ipa.0));
+        memory.strings("device_type", &["memory"]);
+        mapping(&mut memory, map);
+        node.children.push(memory);
+    }
+
+    let frames = vm.gic.frames();
+    let mut gic = Node::new(unit("interrupt-controller", frames[0].1.start.0));
+    gic.comment = "virtual GIC".into();
+    gic.strings("compatible", &[vm.gic.compatible()]);
+    regions(&mut gic, &frames);
+    node.children.push(gic);
+
+    if let Some(serial) = &vm.serial {
+        let mut child = Node::new(unit("serial", serial.registers.start.0));
+        child.comment = "virtual PL011".into();
+        child.strings("compatible", &["arm,pl011"]);
+        region(&mut child, "reg", serial.registers, "");
+        child.numbers("interrupts", &[serial.interrupt.0]);
+        node.children.push(child);
+    }
+    node.children.extend(vm.devices.iter().map(device));
+    node.children.push(boot(&vm.boot));
+    node
+}
+
+fn device(device: &Device) -> Node {
+    let mut node = Node::new(unit("device", device.registers.ipa.0));
+    node.strings("compatible", &device.compatible);
+    mapping(&mut node, &device.registers);
+    if let Some(interrupts) = device.interrupts {
+        node.numbers("interrupts", &[interrupts.guest.0]).comment("INTID in the guest");
+        node.numbers("host-interrupts", &[interrupts.host.0]).comment("INTID of the machine");
+    }
+    node
+}
+
+fn boot(boot: &Boot) -> Node {
+    let mut node = Node::new("boot");
+    node.longs("entry", &[boot.entry.0], 1).comment("first instruction");
+    if let Some(bootargs) = &boot.bootargs {
+        node.strings("bootargs", &[bootargs]);
+    }
+    node.children.push(file("kernel", &boot.kernel));
+    node.children.extend(boot.initrd.as_ref().map(|initrd| file("initrd", initrd)));
+    if let Some(load) = boot.device_tree {
+        let mut child = Node::new("device-tree");
+        child.longs("load", &[load.0], 1);
+        child.comment = "generated from this plan".into();
+        node.children.push(child);
+    }
+    node
+}
+
+fn file(name: &str, file: &File) -> Node {
+    let mut node = Node::new(name);
+    node.strings("file", &[&file.file]);
+    node.longs("load", &[file.load.0], 1);
+    node
+}
+
+fn mapping(node: &mut Node, map: &Mapping) {
+    region(node, "reg", map.ipa_region(), "IPA, ");
+    region(node, "host-reg", map.host_region(), "PA, ");
+}
+
+fn region<A: Address>(node: &mut Node, name: &str, region: Region<A>, space: &str) {
+    node.longs(name, &[region.start.get(), region.size.get()], 2)
+        .comment(format!("{space}{}", region.size));
+}
+
+fn regions<A: Address>(node: &mut Node, frames: &[(&str, Region<A>)]) {
+    let numbers: Vec<u64> =
+        frames.iter().flat_map(|(_, region)| [region.start.get(), region.size.get()]).collect();
+    let property = node.longs("reg", &numbers, 2);
+    property.comments = frames.iter().map(|(name, _)| (*name).to_owned()).collect();
+    property.form = Form::Longs(2);
+}

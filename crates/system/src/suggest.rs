@@ -1,0 +1,43 @@
+//! "Did you mean ...?"
+
+/// The known name that is most like `name`, if one is like it at all.
+pub(crate) fn closest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let likeness = |other: &str| strsim::jaro_winkler(name, other);
+    known
+        .into_iter()
+        .map(|other| (likeness(other), other))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, other)| other)
+}
+
+/// "did you mean `closest`?", or all names that there are.
+pub(crate) fn help(name: &str, known: &[&str]) -> String {
+    match closest(name, known.iter().copied()) {
+        Some(other) => format!("did you mean `{other}`?"),
+        None => format!("known are {}", list(known, "and")),
+    }
+}
+
+/// `a`, `b` and `c`.
+pub(crate) fn list(names: &[&str], last: &str) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        None => "none".into(),
+        Some((only, [])) => only.clone(),
+        Some((end, others)) => format!("{} {last} {end}", others.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typos_are_recognised_and_strangers_are_not() {
+        let known = ["memory", "vcpus", "kernel", "bootargs"];
+        assert_eq!(help("memry", &known), "did you mean `memory`?");
+        assert_eq!(help("vcpu", &known), "did you mean `vcpus`?");
+        assert_eq!(help("zzz", &["a", "b", "c"]), "known are `a`, `b` and `c`");
+    }
+}
