@@ -146,7 +146,9 @@ pub enum GuestFileProblem {
     )]
     Elf,
     /// It is compressed.
-    #[error("this kernel is compressed ({0}), an uncompressed arm64 `Image` is needed\nhelp: unpack it first")]
+    #[error(
+        "this kernel is compressed ({0}), an uncompressed arm64 `Image` is needed\nhelp: unpack it first"
+    )]
     Compressed(&'static str),
     /// A kernel with an initial RAM disk is not an arm64 `Image`.
     #[error(

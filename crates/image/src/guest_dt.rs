@@ -46,9 +46,7 @@ fn root(vm: &Vm, cpu: &str, initrd_bytes: Option<u64>) -> Result<DeviceTreeNode,
     root.add_child(chosen(vm, initrd_bytes));
     root.add_child(cpus(vm, cpu));
     root.add_child(
-        node("psci")
-            .with("compatible", vec!["arm,psci-1.0", "arm,psci-0.2"])
-            .with("method", "hvc"),
+        node("psci").with("compatible", vec!["arm,psci-1.0", "arm,psci-0.2"]).with("method", "hvc"),
     );
     for memory in &vm.memory {
         root.add_child(
@@ -165,8 +163,11 @@ fn assigned(device: &Device) -> Result<DeviceTreeNode, String> {
 /// A node name out of a `compatible` string: `arm,pl031` becomes `pl031`.
 fn node_name(compatible: &str) -> String {
     let model = compatible.rsplit(',').next().unwrap_or_default();
-    let name: String =
-        model.chars().filter(|c| c.is_ascii_alphanumeric() || "._+-".contains(*c)).take(31).collect();
+    let name: String = model
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || "._+-".contains(*c))
+        .take(31)
+        .collect();
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { "device".into() }
 }
 

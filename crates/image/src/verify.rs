@@ -98,8 +98,7 @@ pub fn verify(image: &[u8]) -> Result<Contents, VerifyError> {
     let mut blobs: Vec<Entry> = Vec::new();
     let mut covered = header.table_end();
     for index in 0..header.blob_count as usize {
-        let entry =
-            BlobEntry::read(payload, &header, index).map_err(VerifyError::Payload)?;
+        let entry = BlobEntry::read(payload, &header, index).map_err(VerifyError::Payload)?;
         let range = entry.offset as usize..(entry.offset + entry.bytes) as usize;
         if blobs.iter().any(|other| other.name == entry.name) {
             return Err(VerifyError::Duplicate(entry.name.into()));
@@ -129,12 +128,7 @@ fn find_payload(image: &[u8]) -> Option<usize> {
         .find(|&at| image[at..at + PAYLOAD_MAGIC.len()] == PAYLOAD_MAGIC)
 }
 
-fn check_padding(
-    payload: &[u8],
-    from: usize,
-    to: usize,
-    start: usize,
-) -> Result<(), VerifyError> {
+fn check_padding(payload: &[u8], from: usize, to: usize, start: usize) -> Result<(), VerifyError> {
     // A blob before the end of the one ahead of it leaves nothing between them.
     let padding = payload.get(from..to).unwrap_or(&[]);
     match padding.iter().position(|&byte| byte != 0) {

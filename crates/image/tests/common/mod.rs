@@ -1,0 +1,105 @@
+//! A plan with a Linux and a bare-metal guest, and a folder with their files.
+
+pub mod elf;
+
+use std::path::Path;
+
+use bulkhead_image::Hypervisor;
+use bulkhead_system::plan::*;
+use bulkhead_system::units::*;
+use tempfile::TempDir;
+
+/// A plan whose files lie in [`folder`].
+pub fn plan() -> Plan {
+    let vm = |name: &str, pcpus: &[u32], host: u64| Vm {
+        name: name.into(),
+        on_crash: OnEvent::Stop,
+        on_reset: OnEvent::Restart,
+        restart_limit: 3,
+        vcpus: pcpus.iter().map(|&pcpu| Vcpu { pcpu: Pcpu(pcpu) }).collect(),
+        memory: vec![Mapping {
+            ipa: Ipa(0x4000_0000),
+            host: PhysicalAddress(host),
+            size: Bytes::mib(128),
+        }],
+        gic: VirtualGic::V3 {
+            gicd: Region::new(0x0800_0000, 0x1_0000),
+            gicr: Region::new(0x080a_0000, 0x2_0000 * pcpus.len() as u64),
+        },
+        serial: Some(VirtualSerial {
+            registers: Region::new(0x0900_0000, 0x1000),
+            interrupt: IntId(33),
+        }),
+        devices: Vec::new(),
+        boot: Boot {
+            entry: Ipa(0x4020_0000),
+            bootargs: None,
+            kernel: File { file: format!("{name}.bin"), load: Ipa(0x4020_0000) },
+            initrd: None,
+            device_tree: Some(Ipa(0x47e0_0000)),
+        },
+    };
+    let mut linux = vm("linux", &[0, 1], 0x4600_0000);
+    linux.boot.bootargs = Some("console=ttyAMA0 quiet".into());
+    linux.boot.initrd = Some(File { file: "initrd.cpio".into(), load: Ipa(0x4400_0000) });
+    linux.devices.push(Device {
+        compatible: vec!["arm,pl031".into(), "arm,primecell".into()],
+        registers: Mapping {
+            ipa: Ipa(0x0901_0000),
+            host: PhysicalAddress(0x0901_0000),
+            size: Bytes(0x1000),
+        },
+        interrupts: Some(DeviceInterrupts { guest: IntId(34), host: IntId(34) }),
+    });
+    Plan {
+        name: "test".into(),
+        platform: Platform {
+            board: "qemu-virt".into(),
+            memory: vec![Region::new(0x4000_0000, 1 << 30)],
+            hypervisor: Region::new(0x4000_0000, 0x0600_0000),
+            cpus: (0..4).map(Mpidr).collect(),
+            gic: Gic::V3 {
+                gicd: Region::new(0x0800_0000, 0x1_0000),
+                gicr: Region::new(0x080a_0000, 0x00f6_0000),
+            },
+            serial: Serial {
+                kind: SerialKind::Pl011,
+                registers: Region::new(0x0900_0000, 0x1000),
+                interrupt: IntId(33),
+                pcpu: Pcpu(3),
+            },
+        },
+        vms: vec![linux, vm("rt", &[2], 0x4e00_0000)],
+    }
+}
+
+/// Bytes of the initial RAM disk in [`folder`].
+pub const INITRD_BYTES: u64 = 5001;
+
+/// An arm64 `Image` of 4 KiB that says it needs `memory_bytes`.
+pub fn kernel(memory_bytes: u64) -> Vec<u8> {
+    let mut kernel = vec![0x11; 4096];
+    kernel[8..16].fill(0);
+    kernel[16..24].copy_from_slice(&memory_bytes.to_le_bytes());
+    kernel[56..60].copy_from_slice(b"ARM\x64");
+    kernel
+}
+
+/// A folder with the files of [`plan`].
+pub fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "linux.bin", &kernel(1 << 20));
+    write(folder.path(), "initrd.cpio", &[0x22; INITRD_BYTES as usize]);
+    write(folder.path(), "rt.bin", &[0x33; 100]);
+    folder
+}
+
+/// Writes a file of [`folder`] anew.
+pub fn write(folder: &Path, name: &str, data: &[u8]) {
+    std::fs::write(folder.join(name), data).expect("a file");
+}
+
+/// A hypervisor of 12 KiB.
+pub fn hypervisor() -> Hypervisor {
+    Hypervisor::from_elf(&elf::Elf::default().to_bytes()).expect("a hypervisor")
+}

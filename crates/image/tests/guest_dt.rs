@@ -1,0 +1,117 @@
+//! Device trees of guests, as `dtc` and the device-tree reader see them.
+
+#[allow(dead_code)]
+mod common;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use bulkhead_image::guest_dt::generate;
+use bulkhead_system::plan::{VirtualGic, Vm};
+use bulkhead_system::units::{IntId, Region};
+use dtoolkit::fdt::Fdt;
+use dtoolkit::{Node, Property};
+
+fn linux() -> Vm {
+    common::plan().vms.remove(0)
+}
+
+/// What `dtc` makes of a flattened tree. It must find nothing to warn of.
+fn decompile(dtb: &[u8]) -> String {
+    let mut dtc = Command::new("dtc")
+        .args(["-I", "dtb", "-O", "dts"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("dtc (package device-tree-compiler) starts");
+    dtc.stdin.take().expect("a pipe").write_all(dtb).expect("dtc reads");
+    let output = dtc.wait_with_output().expect("dtc ends");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && messages.is_empty(), "{messages}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn linux_finds_everything_that_the_plan_gives_it() {
+    let dtb = generate(&linux(), Some("arm,cortex-a53"), Some(5001)).expect("a tree");
+    let dts = decompile(&dtb);
+    for part in [
+        "bootargs = \"console=ttyAMA0 quiet\";",
+        "linux,initrd-start = <0x00 0x44000000>;",
+        "linux,initrd-end = <0x00 0x44001389>;",
+        "stdout-path = \"serial0:115200n8\";",
+        "serial0 = \"/serial@9000000\";",
+        "compatible = \"arm,psci-1.0\\0arm,psci-0.2\";",
+        "method = \"hvc\";",
+        "reg = <0x00 0x8000000 0x00 0x10000 0x00 0x80a0000 0x00 0x40000>;",
+        "interrupts = <0x01 0x0d 0x04 0x01 0x0e 0x04 0x01 0x0b 0x04 0x01 0x0a 0x04>;",
+        "compatible = \"arm,pl031\\0arm,primecell\";",
+        "compatible = \"bulkhead,hypervisor\";",
+    ] {
+        assert!(dts.contains(part), "{part} is not in:\n{dts}");
+    }
+    assert_eq!(dts.matches("enable-method = \"psci\";").count(), 2);
+    assert_eq!(dts.matches("compatible = \"arm,cortex-a53\";").count(), 2);
+}
+
+#[test]
+fn devices_have_their_interrupt_and_clock() {
+    let dtb = generate(&linux(), None, None).expect("a tree");
+    let fdt = Fdt::new(&dtb).expect("a tree");
+    let cells = |path: &str, name: &str| -> Vec<u32> {
+        let node = fdt.find_node(path).expect(path);
+        let property = node.property(name).expect(name);
+        property
+            .value()
+            .chunks_exact(4)
+            .map(|cell| u32::from_be_bytes(cell.try_into().expect("4 bytes")))
+            .collect()
+    };
+    assert_eq!(cells("/pl031@9010000", "interrupts"), [0, 2, 4]);
+    assert_eq!(cells("/pl031@9010000", "clocks"), cells("/apb-pclk", "phandle"));
+    assert_eq!(cells("/serial@9000000", "interrupts"), [0, 1, 4]);
+    assert_eq!(cells("/serial@9000000", "clocks").len(), 2);
+    assert_eq!(cells("/memory@40000000", "reg"), [0, 0x4000_0000, 0, 128 << 20]);
+    assert!(fdt.find_node("/chosen").expect("chosen").property("linux,initrd-start").is_none());
+}
+
+#[test]
+fn small_guests_have_small_trees() {
+    let mut vm = common::plan().vms.remove(1);
+    vm.serial = None;
+    vm.gic = VirtualGic::V2 {
+        gicd: Region::new(0x0800_0000, 0x1000),
+        gicc: Region::new(0x0801_0000, 0x2000),
+    };
+    let dts = decompile(&generate(&vm, None, None).expect("a tree"));
+    assert!(dts.contains("compatible = \"arm,gic-400\";"), "{dts}");
+    assert!(dts.contains("compatible = \"arm,armv8\";"), "{dts}");
+    assert!(!dts.contains("serial") && !dts.contains("stdout-path"), "{dts}");
+}
+
+#[test]
+fn odd_compatible_strings_make_valid_node_names() {
+    let mut vm = linux();
+    for (compatible, name) in [
+        ("", "device@9010000"),
+        ("arm,", "device@9010000"),
+        ("x,123", "device@9010000"),
+        ("vendor,a b/c@d", "abcd@9010000"),
+        ("plain", "plain@9010000"),
+    ] {
+        vm.devices[0].compatible = vec![compatible.into()];
+        let dts = decompile(&generate(&vm, None, None).expect("a tree"));
+        assert!(dts.contains(&format!("\t{name} {{")), "{compatible}: {dts}");
+    }
+}
+
+#[test]
+fn interrupts_that_a_guest_cannot_have_are_refused() {
+    let mut vm = linux();
+    for intid in [0, 15, 1020, u32::MAX] {
+        vm.devices[0].interrupts.as_mut().expect("an interrupt").guest = IntId(intid);
+        let error = generate(&vm, None, None).expect_err("refused");
+        assert!(error.contains(&format!("interrupt {intid} ")), "{error}");
+    }
+}
