@@ -16,28 +16,34 @@ pub struct Executable {
 
 /// Runs a command, which says itself what goes wrong.
 pub fn run(mut command: Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(status.success(), "failed: {command:?}");
+    let status = command.status().with_context(|| format!("cannot start {}", line(&command)))?;
+    ensure!(status.success(), "failed: {}", line(&command));
     Ok(())
 }
 
 /// Runs a command of cargo that builds programs; returns them.
 pub fn executables(mut command: Command) -> Result<Vec<Executable>> {
     command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
-    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(output.status.success(), "failed: {command:?}");
+    let output = command.output().with_context(|| format!("cannot start {}", line(&command)))?;
+    ensure!(output.status.success(), "failed: {}", line(&command));
     String::from_utf8_lossy(&output.stdout)
         .lines()
-        .filter_map(|line| executable(line).transpose())
+        .filter_map(|message| executable(message).transpose())
         .collect()
+}
+
+/// A command as a person would type it, without its environment.
+fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 /// The program in a line of cargo's messages, if the line is about one.
 ///
 /// Source: The Cargo Book, "External tools", JSON messages.
-fn executable(line: &str) -> Result<Option<Executable>> {
-    let message: Value = serde_json::from_str(line)
-        .with_context(|| format!("cargo wrote a line that is not JSON: {line}"))?;
+fn executable(message: &str) -> Result<Option<Executable>> {
+    let message: Value = serde_json::from_str(message)
+        .with_context(|| format!("cargo wrote a line that is not JSON: {message}"))?;
     let name = message["target"]["name"].as_str();
     Ok(name
         .zip(message["executable"].as_str())

@@ -1,0 +1,48 @@
+# Every target sets up first: what is missing on a fresh Debian 12 is installed,
+# and where nothing is missing that takes a fraction of a second.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test lint demo bench-exits fuzz deny clean distclean
+
+# rustup's folder, for shells that were started before it was installed.
+ifeq ($(shell command -v rustup),)
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+endif
+
+CARGO_DENY_VERSION := 0.20.2
+FUZZ_SECONDS ?= 60
+
+help: ## Show this list
+	@echo 'make <target>:'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: ## Install what is missing, saying what and why
+	@scripts/setup
+
+build: setup ## Build everything: hypervisor, guests, the bulkhead command
+	cargo xtask build
+	cargo build --release --package bulkhead-cli
+
+test: setup lint ## Pass every check and test
+	cargo xtask build
+	cargo xtask size
+	cargo test --workspace --exclude bulkhead-rt
+
+lint: setup ## Check format and lints, for this machine and for bare metal
+	cargo fmt --all --check
+	cargo xtask lint
+
+demo: build ## Boot Linux and a real-time guest side by side in QEMU
+	target/release/bulkhead check systems/demo.toml
+	target/release/bulkhead plan systems/demo.toml
+	target/release/bulkhead run systems/demo.toml --until-off --deterministic
+
+bench-exits: build ## Count the EL2 instructions of every exit path
+	cargo xtask bench-exits
+
+clean: ## Remove what was built; downloads stay
+	cargo clean
+	find build -mindepth 1 -maxdepth 1 ! -name cache -exec rm -rf {} +
+
+distclean: clean ## Remove downloads as well
+	rm -rf build
