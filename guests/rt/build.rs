@@ -1,0 +1,14 @@
+//! Links each guest as a flat image at a fixed address.
+
+fn main() {
+    println!("cargo:rerun-if-changed=guest.ld");
+    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {
+        return;
+    }
+    let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets the manifest's folder");
+    let guests = ["rt-demo", "rt-periods", "rt-beacon"];
+    for guest in guests {
+        println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");
+    }
+    println!("cargo:rustc-link-arg-bins=-zmax-page-size=4096");
+}

@@ -1,0 +1,194 @@
+//! Exceptions: the saved state of a thread, fault reports, and faults that are expected.
+
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use super::{stacks, sysreg::read_sysreg};
+use crate::{interrupts, println, psci, scheduler};
+
+global_asm!(
+    include_str!("vectors.s"),
+    stacks = sym stacks::STACKS,
+    fault_end = const stacks::FAULT_END,
+    thread_exception = sym thread_exception,
+    interrupt = sym interrupt,
+    unexpected_exception = sym unexpected_exception,
+);
+
+/// The integer state of an interrupted thread. A handler that exchanges it for another one switches
+/// threads.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Frame {
+    /// `x0`..`x30`.
+    pub(super) x: [u64; 31],
+    /// Stack pointer.
+    pub(super) sp: u64,
+    /// Where the thread goes on.
+    pub(super) pc: u64,
+    /// Processor state (`SPSR_EL1`).
+    pub(super) pstate: u64,
+}
+
+const _: () = assert!(size_of::<Frame>() == 272, "vectors.s saves 272 bytes");
+
+/// EL1 with SP_EL0, debug exceptions and FIQ masked, interrupts and system errors not.
+const PSTATE_THREAD: u64 = 0x4 | 1 << 9 | 1 << 6;
+
+impl Frame {
+    /// The state of no thread.
+    pub const EMPTY: Self = Self { x: [0; 31], sp: 0, pc: 0, pstate: 0 };
+
+    /// A thread of task `task` that will call `body` with 0, 1, 2, ..., once for each job.
+    pub fn of_task(task: usize, body: fn(u64)) -> Self {
+        let mut frame = Self::EMPTY;
+        frame.x[0] = body as *const () as u64;
+        frame.sp = stacks::task_end(task) as u64;
+        frame.pc = run_jobs as *const () as u64;
+        frame.pstate = PSTATE_THREAD;
+        frame
+    }
+}
+
+extern "C" fn run_jobs(body: *const ()) -> ! {
+    // SAFETY: `Frame::of_task` made the pointer out of such a function.
+    let body = unsafe { core::mem::transmute::<*const (), fn(u64)>(body) };
+    let mut job = 0;
+    loop {
+        body(job);
+        // SAFETY: the handler keeps all registers and returns when the next job is due.
+        unsafe { asm!("svc #0") }
+        job += 1;
+    }
+}
+
+/// What the processor says about an exception.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Fault {
+    /// Syndrome (`ESR_EL1`).
+    pub syndrome: u64,
+    /// Address whose access failed (`FAR_EL1`); says nothing for other exceptions.
+    pub address: u64,
+    /// Address of the instruction.
+    pub pc: u64,
+}
+
+impl Fault {
+    fn read(pc: u64) -> Self {
+        Self { syndrome: read_sysreg!("esr_el1"), address: read_sysreg!("far_el1"), pc }
+    }
+
+    fn class(self) -> u64 {
+        self.syndrome >> 26 & 0x3f
+    }
+
+    /// The kind of exception, in words.
+    pub fn kind(self) -> &'static str {
+        match self.class() {
+            0x00 => "undefined instruction",
+            0x0e => "illegal execution state",
+            0x15 => "SVC",
+            0x16 => "HVC",
+            0x17 => "SMC",
+            0x18 => "trapped system register",
+            0x21 => "instruction abort",
+            0x22 => "misaligned PC",
+            0x25 => "data abort",
+            0x26 => "misaligned SP",
+            0x2f => "SError",
+            0x3c => "breakpoint",
+            _ => "exception",
+        }
+    }
+}
+
+impl core::fmt::Display for Fault {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "fault=\"{}\" esr={:#x} far={:#x} pc={:#x}",
+            self.kind(),
+            self.syndrome,
+            self.address,
+            self.pc
+        )
+    }
+}
+
+static EXPECTED: AtomicBool = AtomicBool::new(false);
+static CAUGHT: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+
+/// Calls `f`; a synchronous exception in it is kept for the caller, and the instruction skipped (a
+/// branch to a bad address returns to where it came from). Only one processor may use this.
+///
+/// # Safety
+///
+/// `f` must be sound when an instruction of it that faults is skipped.
+pub(super) unsafe fn catch(f: impl FnOnce()) -> Option<Fault> {
+    CAUGHT[0].store(0, Relaxed);
+    EXPECTED.store(true, Relaxed);
+    f();
+    EXPECTED.store(false, Relaxed);
+    let [syndrome, address, pc] = [0, 1, 2].map(|i: usize| CAUGHT[i].load(Relaxed));
+    // A syndrome of an exception that was taken is never 0 except for undefined instructions with a
+    // 16-bit length, which AArch64 does not have.
+    (syndrome != 0).then_some(Fault { syndrome, address, pc })
+}
+
+fn caught(frame: &mut Frame, fault: Fault) {
+    for (slot, value) in CAUGHT.iter().zip([fault.syndrome, fault.address, fault.pc]) {
+        slot.store(value, Relaxed);
+    }
+    frame.pc = match fault.class() {
+        0x21 | 0x22 => frame.x[30],
+        _ => frame.pc + 4,
+    };
+}
+
+extern "C" fn thread_exception(frame: &mut Frame) {
+    let fault = Fault::read(frame.pc);
+    if fault.class() == 0x15 {
+        scheduler::job_done(frame);
+    } else if EXPECTED.load(Relaxed) {
+        caught(frame, fault);
+    } else {
+        report(frame, fault, "");
+    }
+}
+
+extern "C" fn interrupt(frame: &mut Frame) {
+    interrupts::dispatch(frame);
+}
+
+extern "C" fn unexpected_exception(frame: &mut Frame, vector: u64, handler_sp: u64) -> ! {
+    let place = match vector {
+        2 | 6 => "FIQ",
+        3 | 7 => "SError",
+        4 => "in a handler",
+        5 => "interrupt in a handler",
+        _ => "from EL0",
+    };
+    println!("fault: handler stack at {handler_sp:#x}");
+    report(frame, Fault::read(frame.pc), place)
+}
+
+fn report(frame: &Frame, fault: Fault, place: &str) -> ! {
+    println!("fault: {fault} {place}");
+    for (i, pair) in frame.x.chunks(2).enumerate() {
+        match *pair {
+            [even, odd] => {
+                println!("fault: x{:<2} {even:#018x}  x{:<2} {odd:#018x}", 2 * i, 2 * i + 1)
+            }
+            [last] => println!("fault: x30 {last:#018x}  sp  {:#018x}", frame.sp),
+            _ => {}
+        }
+    }
+    psci::system_off()
+}
+
+#[panic_handler]
+fn panic(information: &core::panic::PanicInfo<'_>) -> ! {
+    super::cpu::mask_interrupts();
+    println!("{information}");
+    psci::system_off()
+}

@@ -1,0 +1,123 @@
+//! The memory map of a guest: addresses as they are, nothing both writable and executable.
+//!
+//! - the first GiB: devices (nGnRnE), never executable;
+//! - the first 2 MiB of RAM in pages: code read-only and executable, constants read-only, data and
+//!   stacks writable, guard pages and the rest not mapped;
+//! - the device tree, if it lies elsewhere in the second GiB: read-only;
+//! - windows that a test opens on purpose.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::{stacks, start};
+
+const ENTRIES: usize = 512;
+const GIB: usize = 1 << 30;
+const MIB_2: usize = 2 << 20;
+const PAGE: usize = 4096;
+
+/// Where RAM starts.
+pub const RAM_BASE: usize = 0x4000_0000;
+
+#[repr(C, align(4096))]
+pub(super) struct Table([AtomicU64; ENTRIES]);
+
+impl Table {
+    const fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; ENTRIES])
+    }
+
+    fn address(&self) -> u64 {
+        &raw const *self as u64
+    }
+}
+
+pub(super) static ROOT: Table = Table::new();
+static RAM_BLOCKS: Table = Table::new();
+static RAM_PAGES: Table = Table::new();
+
+const TABLE: u64 = 0b11;
+const BLOCK: u64 = 0b01;
+const ACCESSED: u64 = 1 << 10;
+const DEVICE: u64 = ACCESSED;
+const NORMAL: u64 = ACCESSED | 1 << 2 | 3 << 8;
+const UNCACHED: u64 = ACCESSED | 2 << 2 | 2 << 8;
+const READ_ONLY: u64 = 1 << 7;
+const EL1_NO_EXECUTE: u64 = 1 << 53;
+const EL0_NO_EXECUTE: u64 = 1 << 54;
+const NO_EXECUTE: u64 = EL1_NO_EXECUTE | EL0_NO_EXECUTE;
+
+/// Attribute 0: device nGnRnE, 1: normal write-back, 2: normal non-cacheable.
+pub(super) const MAIR: u64 = 0x44_ff00;
+/// 39-bit addresses, 4 KiB pages, walks inner shareable and write-back, 40-bit output, no TTBR1.
+pub(super) const TCR: u64 = 25 | 1 << 8 | 1 << 10 | 3 << 12 | 1 << 23 | 2 << 32;
+/// MMU, caches, stack alignment check, and writable memory never executable; reserved bits as one.
+pub(super) const SCTLR: u64 = 0x30d0_0800 | 1 | 1 << 2 | 1 << 3 | 1 << 12 | 1 << 19;
+
+/// Fills the tables; `device_tree` is its address or 0. Called once, with the MMU off.
+pub(super) extern "C" fn build_tables(device_tree: usize) {
+    ROOT.0[0].store(BLOCK | DEVICE | NO_EXECUTE, Relaxed);
+    ROOT.0[RAM_BASE / GIB].store(RAM_BLOCKS.address() | TABLE, Relaxed);
+    RAM_BLOCKS.0[0].store(RAM_PAGES.address() | TABLE, Relaxed);
+
+    let map = |from: usize, to: usize, attributes: u64| {
+        for page in (from..to).step_by(PAGE) {
+            RAM_PAGES.0[page % MIB_2 / PAGE].store(page as u64 | attributes | TABLE, Relaxed);
+        }
+    };
+    let layout = start::layout();
+    map(RAM_BASE, layout.image, NORMAL | READ_ONLY | NO_EXECUTE);
+    map(layout.image, layout.rodata, NORMAL | READ_ONLY | EL0_NO_EXECUTE);
+    map(layout.rodata, layout.data, NORMAL | READ_ONLY | NO_EXECUTE);
+    map(layout.data, layout.end, NORMAL | NO_EXECUTE);
+    for page in stacks::guard_pages() {
+        RAM_PAGES.0[page % MIB_2 / PAGE].store(0, Relaxed);
+    }
+
+    // A device tree has at most 2 MiB, so it reaches into two blocks at most.
+    if (RAM_BASE + MIB_2..RAM_BASE + GIB).contains(&device_tree) {
+        let first = device_tree % GIB / MIB_2;
+        for block in first..(first + 2).min(ENTRIES) {
+            let address = (RAM_BASE + block * MIB_2) as u64;
+            RAM_BLOCKS.0[block].store(address | BLOCK | NORMAL | READ_ONLY | NO_EXECUTE, Relaxed);
+        }
+    }
+}
+
+/// How a window is mapped.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Window {
+    /// Normal memory without caches, readable and writable.
+    ReadWrite,
+    /// Normal memory without caches, readable and executable.
+    Execute,
+}
+
+const WINDOW: usize = 8;
+
+/// Maps the GiB around `address` (below 2^40) at a place of its own; returns where `address` is.
+pub(super) fn open_window(address: u64, window: Window) -> u64 {
+    let (slot, attributes) = match window {
+        Window::ReadWrite => (WINDOW, NO_EXECUTE),
+        Window::Execute => (WINDOW + 1, READ_ONLY | EL0_NO_EXECUTE),
+    };
+    let frame = address & 0xff_ffff_ffff & !(GIB as u64 - 1);
+    // Break before make: the entry is invalid, and known to be, before it gets its new value.
+    ROOT.0[slot].store(0, Relaxed);
+    flush();
+    ROOT.0[slot].store(frame | BLOCK | UNCACHED | attributes, Relaxed);
+    flush();
+    (slot * GIB) as u64 + address % GIB as u64
+}
+
+fn flush() {
+    // SAFETY: makes table entries take effect; the maps of the program itself do not change.
+    unsafe {
+        core::arch::asm!(
+            "dsb ishst",
+            "tlbi vmalle1is",
+            "dsb ish",
+            "isb",
+            options(nostack, preserves_flags)
+        );
+    }
+}

@@ -1,0 +1,19 @@
+//! Everything that touches the machine: the only place with `unsafe` code.
+
+pub mod counter;
+pub mod cpu;
+mod exceptions;
+pub mod gic_cpu;
+pub mod lock;
+pub mod mmio;
+mod mmu;
+pub mod probe;
+pub mod secondary;
+pub mod smccc;
+mod stacks;
+mod start;
+mod sysreg;
+
+pub use exceptions::{Fault, Frame};
+pub use mmu::RAM_BASE;
+pub use stacks::CPUS_MAX;

@@ -1,0 +1,77 @@
+//! What the guest is told at boot: RAM and arguments, from the device tree or patched into the file.
+
+use core::fmt;
+
+use dtoolkit::fdt::Fdt;
+use dtoolkit::{Node, Property};
+
+use crate::arch::RAM_BASE;
+use crate::arch::lock::InterruptLock;
+use crate::bootargs::BootArguments;
+use crate::{println, psci};
+
+#[derive(Clone, Copy)]
+struct Given {
+    arguments: &'static str,
+    ram_bytes: Option<u64>,
+}
+
+static GIVEN: InterruptLock<Given> = InterruptLock::new(Given { arguments: "", ram_bytes: None });
+
+/// A device tree that cannot be used.
+#[derive(Debug)]
+pub struct BadDeviceTree(dtoolkit::error::FdtParseError);
+
+impl fmt::Display for BadDeviceTree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "device tree: {}", self.0)
+    }
+}
+
+/// Takes RAM size and arguments from `tree`; arguments from `patched` if the tree has none.
+pub fn set(tree: Option<&'static [u8]>, patched: &'static [u8]) -> Result<(), BadDeviceTree> {
+    let patched = patched.split(|&byte| byte == 0).next().unwrap_or_default();
+    let mut given =
+        Given { arguments: core::str::from_utf8(patched).unwrap_or(""), ram_bytes: None };
+    let tree = tree.map(Fdt::new).transpose().map_err(BadDeviceTree);
+    if let Ok(Some(tree)) = tree {
+        let bootargs = tree
+            .find_node("/chosen")
+            .and_then(|chosen| chosen.property("bootargs"))
+            .and_then(|property| property.value_as::<&str>().ok());
+        given.arguments = bootargs.unwrap_or(given.arguments);
+        given.ram_bytes = ram_bytes(&tree);
+    }
+    GIVEN.with(|slot| *slot = given);
+    tree.map(drop)
+}
+
+fn ram_bytes(tree: &Fdt<'static>) -> Option<u64> {
+    let mut regions = tree.memory().ok()?.reg().ok()??;
+    regions.find_map(|region| {
+        let address: u64 = region.address().ok()?;
+        if address == RAM_BASE as u64 { region.size().ok() } else { None }
+    })
+}
+
+/// Bytes of RAM from [`RAM_BASE`] as the device tree says.
+pub fn ram_bytes_of_tree() -> Option<u64> {
+    GIVEN.with(|given| given.ram_bytes)
+}
+
+/// The text `key=...` of the boot arguments.
+pub fn text(key: &str) -> Option<&'static str> {
+    BootArguments::new(GIVEN.with(|given| given.arguments)).get(key)
+}
+
+/// The number `key=...` of the boot arguments, or `default`. If it is no number, says so and turns
+/// the machine off.
+pub fn number(key: &'static str, default: u64) -> u64 {
+    match BootArguments::new(GIVEN.with(|given| given.arguments)).number(key) {
+        Ok(number) => number.unwrap_or(default),
+        Err(error) => {
+            println!("rt: {error}");
+            psci::system_off()
+        }
+    }
+}

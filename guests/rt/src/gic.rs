@@ -1,0 +1,171 @@
+//! The interrupt controller, GICv3 (Arm IHI 0069): distributor and redistributors.
+//!
+//! INTIDs 0..16 are software-generated (SGI), 16..32 private (PPI), 32..1020 shared (SPI).
+
+use crate::arch::mmio::{GICD, GICR, GICR_BYTES, Registers};
+use crate::arch::{CPUS_MAX, cpu, gic_cpu};
+
+const GICD_CTLR: usize = 0x0;
+const GICD_TYPER: usize = 0x4;
+const GICR_TYPER: usize = 0x8;
+const GICR_WAKER: usize = 0x14;
+const SGI_BASE: usize = 0x1_0000;
+
+// One bit for each interrupt, in the distributor and in the second page of a redistributor.
+const IGROUPR: usize = 0x80;
+const ISENABLER: usize = 0x100;
+const ICENABLER: usize = 0x180;
+const ISPENDR: usize = 0x200;
+const ICPENDR: usize = 0x280;
+const ISACTIVER: usize = 0x300;
+const IPRIORITYR: usize = 0x400;
+const ICFGR: usize = 0xc00;
+const IROUTER: usize = 0x6000;
+
+/// How a device signals an interrupt.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Trigger {
+    /// By holding the line until it has been served.
+    Level,
+    /// By a pulse.
+    Edge,
+}
+
+/// Turns the distributor on: affinity routing, group 1.
+pub fn enable_distributor() {
+    GICD.write32(GICD_CTLR, 0x12);
+    while GICD.read32(GICD_CTLR) & 1 << 31 != 0 {}
+}
+
+/// Turns on redistributor and CPU interface of this processor; private interrupts get group 1 and
+/// priority 0xa0.
+pub fn enable_cpu() {
+    let (registers, base) = redistributor();
+    registers.write32(base + GICR_WAKER, registers.read32(base + GICR_WAKER) & !2);
+    while registers.read32(base + GICR_WAKER) & 4 != 0 {}
+    registers.write32(base + SGI_BASE + IGROUPR, !0);
+    for intid in 0..32 {
+        set_priority(intid, 0xa0);
+    }
+    gic_cpu::enable();
+}
+
+/// The redistributor of this processor: registers, and offset of its first page.
+///
+/// # Panics
+///
+/// If the interrupt controller has none for it.
+fn redistributor() -> (Registers, usize) {
+    let affinity = cpu::affinity();
+    let packed = affinity & 0xff_ffff | affinity >> 32 << 24;
+    for index in 0..CPUS_MAX {
+        let base = index * GICR_BYTES;
+        let typer = GICR.read64(base + GICR_TYPER);
+        if typer >> 32 == packed {
+            return (GICR, base);
+        }
+        if typer & 1 << 4 != 0 {
+            break;
+        }
+    }
+    panic!("no redistributor at {:#x} has affinity {affinity:#x}", GICR.base());
+}
+
+/// Registers for `intid` and offset of their common start.
+fn bank(intid: u32) -> (Registers, usize) {
+    if intid < 32 {
+        let (registers, base) = redistributor();
+        (registers, base + SGI_BASE)
+    } else {
+        (GICD, 0)
+    }
+}
+
+fn write_bit(register: usize, intid: u32) {
+    let (registers, base) = bank(intid);
+    registers.write32(base + register + intid as usize / 32 * 4, 1 << (intid % 32));
+    cpu::synchronize();
+}
+
+fn read_bit(register: usize, intid: u32) -> bool {
+    let (registers, base) = bank(intid);
+    registers.read32(base + register + intid as usize / 32 * 4) >> (intid % 32) & 1 == 1
+}
+
+/// Most INTIDs that the distributor knows.
+pub fn intids() -> u32 {
+    ((GICD.read32(GICD_TYPER) & 0x1f) + 1) * 32
+}
+
+/// Lets `intid` be delivered; a shared one as group 1 to the processor it is routed to.
+pub fn enable(intid: u32) {
+    if intid >= 32 {
+        let register = IGROUPR + intid as usize / 32 * 4;
+        GICD.write32(register, GICD.read32(register) | 1 << (intid % 32));
+    }
+    write_bit(ISENABLER, intid);
+}
+
+/// No longer lets `intid` be delivered.
+pub fn disable(intid: u32) {
+    write_bit(ICENABLER, intid);
+    while GICD.read32(GICD_CTLR) & 1 << 31 != 0 {}
+}
+
+/// Whether `intid` is enabled.
+pub fn is_enabled(intid: u32) -> bool {
+    read_bit(ISENABLER, intid)
+}
+
+/// Makes `intid` pending.
+pub fn set_pending(intid: u32) {
+    write_bit(ISPENDR, intid);
+}
+
+/// Takes back that `intid` is pending.
+pub fn clear_pending(intid: u32) {
+    write_bit(ICPENDR, intid);
+}
+
+/// Whether `intid` waits to be taken.
+pub fn is_pending(intid: u32) -> bool {
+    read_bit(ISPENDR, intid)
+}
+
+/// Whether `intid` has been taken and not ended.
+pub fn is_active(intid: u32) -> bool {
+    read_bit(ISACTIVER, intid)
+}
+
+/// Sets the priority of `intid`; lower numbers go first.
+pub fn set_priority(intid: u32, priority: u8) {
+    let (registers, base) = bank(intid);
+    registers.write8(base + IPRIORITYR + intid as usize, priority);
+}
+
+/// Sets how `intid` (from 16) is signalled. Must be disabled meanwhile.
+pub fn set_trigger(intid: u32, trigger: Trigger) {
+    let (registers, base) = bank(intid);
+    let register = base + ICFGR + intid as usize / 16 * 4;
+    let bit = 2 << (intid % 16 * 2);
+    let others = registers.read32(register) & !bit;
+    registers.write32(register, others | if trigger == Trigger::Edge { bit } else { 0 });
+}
+
+/// Routes the shared interrupt `intid` to the processor with this affinity.
+pub fn route(intid: u32, affinity: u64) {
+    GICD.write64(IROUTER + intid as usize * 8, affinity);
+    cpu::synchronize();
+}
+
+/// Sends the software-generated interrupt `intid` (0..16) to the processor with this affinity.
+pub fn send_sgi(intid: u32, affinity: u64) {
+    let [aff0, aff1, aff2, _, aff3, ..] = affinity.to_le_bytes().map(u64::from);
+    let target = 1 << (aff0 & 0xf) | aff1 << 16 | aff2 << 32 | (aff0 >> 4) << 44 | aff3 << 48;
+    gic_cpu::send_sgi(target | u64::from(intid) << 24);
+}
+
+/// Sends the software-generated interrupt `intid` (0..16) to all processors but this one.
+pub fn send_sgi_to_others(intid: u32) {
+    gic_cpu::send_sgi(1 << 40 | u64::from(intid) << 24);
+}

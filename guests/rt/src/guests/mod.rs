@@ -1,0 +1,5 @@
+//! The guests: each module has the `main` of the binary `rt-<module>`.
+
+pub mod beacon;
+pub mod demo;
+pub mod periods;

@@ -1,0 +1,58 @@
+//! Bulkhead's hypercalls, where the guest runs on Bulkhead; see `bulkhead_abi::hypercall`.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use bulkhead_abi::hypercall::{
+    CALL_UID, CONSOLE_WRITE, FEATURE_CONSOLE_WRITE, FEATURE_TRACE_MARK, FEATURE_VM_INFO, FEATURES,
+    REVISION, TRACE_MARK, UID, VERSION_MAJOR, VM_INFO, VmInfo,
+};
+
+use crate::arch::smccc::{hvc, try_hvc};
+
+static PRESENT: AtomicU64 = AtomicU64::new(0);
+
+fn call(function: u32, x1: u64, x2: u64) -> i64 {
+    hvc(function.into(), [x1, x2, 0, 0, 0, 0, 0])[0] as i64
+}
+
+/// Finds out whether this is Bulkhead and what it offers. Without Bulkhead, nothing is offered.
+pub fn detect() {
+    let is_bulkhead =
+        try_hvc(CALL_UID.into()).is_ok_and(|words| words.map(|word| word as u32) == UID);
+    if is_bulkhead && call(REVISION, 0, 0) as u32 == VERSION_MAJOR {
+        PRESENT.store(call(FEATURES, 0, 0).max(0) as u64, Relaxed);
+    }
+}
+
+/// The features offered: `FEATURE_*` bits, 0 without Bulkhead.
+pub fn features() -> u64 {
+    PRESENT.load(Relaxed)
+}
+
+fn has(feature: u64) -> bool {
+    features() & feature != 0
+}
+
+/// Writes to the console; returns the number of bytes taken, or `None` without this feature.
+pub fn console_write(bytes: &[u8]) -> Option<usize> {
+    if !has(FEATURE_CONSOLE_WRITE) {
+        return None;
+    }
+    let taken = call(CONSOLE_WRITE, bytes.as_ptr() as u64, bytes.len() as u64);
+    usize::try_from(taken).ok().filter(|&taken| taken <= bytes.len())
+}
+
+/// Puts a mark into the trace, or does nothing without this feature.
+pub fn trace_mark(value: u64) {
+    if has(FEATURE_TRACE_MARK) {
+        call(TRACE_MARK, value, 0);
+    }
+}
+
+/// A fact about the VM, or `None` without this feature.
+pub fn vm_info(what: VmInfo) -> Option<u64> {
+    if !has(FEATURE_VM_INFO) {
+        return None;
+    }
+    u64::try_from(call(VM_INFO, what as u64, 0)).ok()
+}

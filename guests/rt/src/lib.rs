@@ -1,0 +1,64 @@
+//! A small real-time library for guests at AArch64 EL1, and the test guests built on it.
+//!
+//! The machine is laid out like QEMU's `virt` board with GICv3; guests run on Bulkhead and on bare
+//! QEMU. What needs no machine (task sets, statistics, time, boot arguments) is compiled and tested
+//! on the host, the rest only for `target_os = "none"`.
+//!
+//! A guest is a module of [`guests`] and a binary of one line, [`guest!`].
+
+#![cfg_attr(target_os = "none", no_std)]
+
+pub mod bootargs;
+pub mod random;
+pub mod statistics;
+pub mod taskset;
+pub mod time;
+
+#[cfg(target_os = "none")]
+pub mod arch;
+#[cfg(target_os = "none")]
+pub mod arguments;
+#[cfg(target_os = "none")]
+pub mod checks;
+#[cfg(target_os = "none")]
+pub mod console;
+#[cfg(target_os = "none")]
+pub mod gic;
+#[cfg(target_os = "none")]
+pub mod guests;
+#[cfg(target_os = "none")]
+pub mod hypercall;
+#[cfg(target_os = "none")]
+pub mod interrupts;
+#[cfg(target_os = "none")]
+pub mod psci;
+#[cfg(target_os = "none")]
+pub mod rhythm;
+#[cfg(target_os = "none")]
+pub mod scheduler;
+
+/// Makes a binary out of a function without arguments, the guest's `main`. On the host, the binary
+/// only says what it is.
+#[cfg(target_os = "none")]
+#[macro_export]
+macro_rules! guest {
+    ($main:path) => {
+        #[unsafe(no_mangle)]
+        fn guest_main() {
+            $main()
+        }
+    };
+}
+
+/// Makes a binary out of a function without arguments, the guest's `main`. On the host, the binary
+/// only says what it is.
+#[cfg(not(target_os = "none"))]
+#[macro_export]
+macro_rules! guest {
+    ($main:path) => {
+        fn main() {
+            eprintln!("This is a guest: build it for aarch64-unknown-none-softfloat.");
+            std::process::exit(2);
+        }
+    };
+}

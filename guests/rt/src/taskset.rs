@@ -1,0 +1,301 @@
+//! Periodic tasks under preemptive fixed priorities: which job is released when, which one runs, and
+//! how long it took. Pure: times come in as counter ticks, decisions go out.
+//!
+//! Job `k` of a task is released at `start + offset + k * period`, converted to ticks as one sum, so
+//! that periods do not drift whatever the frequency of the counter. A release that finds the job
+//! before it unfinished is an overrun: it is counted and dropped.
+
+use core::time::Duration;
+
+use crate::statistics::Summary;
+use crate::time::Clock;
+
+/// Most tasks in a set.
+pub const TASKS_MAX: usize = 8;
+
+/// A periodic task.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters {
+    /// Name for reports.
+    pub name: &'static str,
+    /// Time between releases; more than zero.
+    pub period: Duration,
+    /// Time from the start to the first release.
+    pub offset: Duration,
+    /// Time from release in which a job is to complete.
+    pub deadline: Duration,
+    /// Tasks with a higher number preempt those with a lower one; equal ones go by their order.
+    pub priority: u8,
+}
+
+/// Why tasks are not a task set.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum TaskError {
+    /// There are more than [`TASKS_MAX`].
+    TooMany,
+    /// The period of the task with this name is zero.
+    ZeroPeriod(&'static str),
+}
+
+impl core::fmt::Display for TaskError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::TooMany => write!(f, "more than {TASKS_MAX} tasks"),
+            Self::ZeroPeriod(name) => write!(f, "task {name}: the period is zero"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    release: u64,
+    started: bool,
+}
+
+/// What happened to one task so far.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Record {
+    /// Response times of completed jobs in ticks: completion minus release.
+    pub response: Summary,
+    /// Completed jobs whose response time was longer than the deadline.
+    pub misses: u64,
+    /// Releases that were dropped because the job before was not complete.
+    pub overruns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    parameters: Parameters,
+    deadline: u64,
+    released: u64,
+    next_release: u64,
+    job: Option<Job>,
+    record: Record,
+}
+
+/// Tasks, their current jobs and their records.
+#[derive(Clone, Debug)]
+pub struct TaskSet {
+    clock: Clock,
+    start: u64,
+    end: u64,
+    tasks: [Option<Task>; TASKS_MAX],
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl TaskSet {
+    /// Tasks that release jobs at ticks `start..end` of `clock`.
+    pub fn new(
+        tasks: impl IntoIterator<Item = Parameters>,
+        clock: Clock,
+        start: u64,
+        end: u64,
+    ) -> Result<Self, TaskError> {
+        let mut set = Self { clock, start, end, tasks: [None; TASKS_MAX] };
+        for (index, parameters) in tasks.into_iter().enumerate() {
+            let slot = set.tasks.get_mut(index).ok_or(TaskError::TooMany)?;
+            if parameters.period.is_zero() {
+                return Err(TaskError::ZeroPeriod(parameters.name));
+            }
+            *slot = Some(Task {
+                parameters,
+                deadline: clock.ticks(nanoseconds(parameters.deadline)),
+                released: 0,
+                next_release: start.saturating_add(clock.ticks(nanoseconds(parameters.offset))),
+                job: None,
+                record: Record::default(),
+            });
+        }
+        Ok(set)
+    }
+
+    /// Releases the next job that is due at `now` and not yet released; call until it returns `None`.
+    /// Returns the task, and whether its job can run (`false`: an overrun).
+    pub fn release(&mut self, now: u64) -> Option<(usize, bool)> {
+        let (clock, start, end) = (self.clock, self.start, self.end);
+        let due = |task: &Task| task.next_release <= now && task.next_release < end;
+        let (index, task) = (0..)
+            .zip(&mut self.tasks)
+            .find_map(|(index, slot)| Some((index, slot.as_mut().filter(|task| due(task))?)))?;
+        let runs = task.job.is_none();
+        if runs {
+            task.job = Some(Job { release: task.next_release, started: false });
+        } else {
+            task.record.overruns += 1;
+        }
+        task.released += 1;
+        let parameters = &task.parameters;
+        let since_start = nanoseconds(parameters.period)
+            .saturating_mul(task.released)
+            .saturating_add(nanoseconds(parameters.offset));
+        task.next_release = start.saturating_add(clock.ticks(since_start));
+        Some((index, runs))
+    }
+
+    /// Time of the next release, `None` after the last one.
+    pub fn next_release(&self) -> Option<u64> {
+        let releases = self.tasks.iter().flatten().map(|task| task.next_release);
+        releases.filter(|&release| release < self.end).min()
+    }
+
+    /// The task that is to run: the one of highest priority that has a job.
+    pub fn ready(&self) -> Option<usize> {
+        let mut best: Option<(usize, u8)> = None;
+        for (index, task) in self.tasks.iter().enumerate() {
+            if let Some(task) = task.as_ref().filter(|task| task.job.is_some()) {
+                let priority = task.parameters.priority;
+                if best.is_none_or(|(_, other)| priority > other) {
+                    best = Some((index, priority));
+                }
+            }
+        }
+        best.map(|(index, _)| index)
+    }
+
+    fn task(&mut self, index: usize) -> Option<&mut Task> {
+        self.tasks.get_mut(index)?.as_mut()
+    }
+
+    /// Notes that the job of task `index` runs; returns whether it does so for the first time.
+    pub fn start(&mut self, index: usize) -> bool {
+        let job = self.task(index).and_then(|task| task.job.as_mut());
+        job.is_some_and(|job| !core::mem::replace(&mut job.started, true))
+    }
+
+    /// Completes the job of task `index` at `now`; returns its response time in ticks, `None` if it
+    /// has no job.
+    pub fn complete(&mut self, index: usize, now: u64) -> Option<u64> {
+        let task = self.task(index)?;
+        let response = now.saturating_sub(task.job.take()?.release);
+        task.record.response.add(response);
+        if response > task.deadline {
+            task.record.misses += 1;
+        }
+        Some(response)
+    }
+
+    /// Whether all jobs have been released and completed.
+    pub fn is_finished(&self) -> bool {
+        self.next_release().is_none() && self.ready().is_none()
+    }
+
+    /// Tasks and their records, in the order given.
+    pub fn records(&self) -> impl Iterator<Item = (&Parameters, &Record)> {
+        self.tasks.iter().flatten().map(|task| (&task.parameters, &task.record))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLOCK: Clock = Clock::new(1_000_000);
+
+    fn task(name: &'static str, period: u64, priority: u8) -> Parameters {
+        let period = Duration::from_micros(period);
+        Parameters { name, period, offset: Duration::ZERO, deadline: period, priority }
+    }
+
+    fn release_all(set: &mut TaskSet, now: u64) -> Vec<(usize, bool)> {
+        core::iter::from_fn(|| set.release(now)).collect()
+    }
+
+    /// Runs the set with jobs of constant length, tick by tick.
+    fn simulate(tasks: [Parameters; 3], lengths: &[u64], end: u64) -> TaskSet {
+        let mut set = TaskSet::new(tasks, CLOCK, 0, end).unwrap();
+        let mut left = lengths.to_vec();
+        let mut now = 0;
+        while !set.is_finished() {
+            release_all(&mut set, now);
+            if let Some(index) = set.ready() {
+                set.start(index);
+                left[index] -= 1;
+                if left[index] == 0 {
+                    set.complete(index, now + 1);
+                    left[index] = lengths[index];
+                }
+            }
+            now += 1;
+        }
+        set
+    }
+
+    #[test]
+    fn response_times_are_those_of_the_textbook() {
+        // Response-time analysis (Joseph and Pandya 1986): R = C + sum of ceil(R / T) * C over higher
+        // priorities gives 3, 6 and 20.
+        let tasks = [task("a", 7, 3), task("b", 12, 2), task("c", 20, 1)];
+        let set = simulate(tasks, &[3, 3, 5], 7 * 12 * 20);
+        let worst: Vec<_> = set.records().map(|(_, record)| record.response.max()).collect();
+        assert_eq!(worst, [3, 6, 20]);
+        assert!(set.records().all(|(_, record)| record.misses == 0 && record.overruns == 0));
+        let jobs: Vec<_> = set.records().map(|(_, record)| record.response.count()).collect();
+        assert_eq!(jobs, [240, 140, 84]);
+    }
+
+    #[test]
+    fn releases_are_absolute() {
+        // 3 us are no whole number of ticks of 32768 Hz.
+        let clock = Clock::new(32_768);
+        let mut set = TaskSet::new([task("a", 1000, 1)], clock, 10, u64::MAX).unwrap();
+        for _ in 0..1000 {
+            let now = set.next_release().unwrap();
+            assert_eq!(release_all(&mut set, now), [(0, true)]);
+            set.complete(0, now);
+        }
+        assert_eq!(set.next_release(), Some(10 + 32_768));
+    }
+
+    #[test]
+    fn late_jobs_are_misses_and_dropped_releases_are_overruns() {
+        let mut set = TaskSet::new([task("a", 10, 1)], CLOCK, 0, 40).unwrap();
+        assert_eq!(release_all(&mut set, 0), [(0, true)]);
+        assert_eq!(release_all(&mut set, 25), [(0, false), (0, false)]);
+        assert_eq!(set.complete(0, 26), Some(26));
+        assert_eq!(set.ready(), None);
+        assert_eq!(set.next_release(), Some(30));
+        assert_eq!(release_all(&mut set, 30), [(0, true)]);
+        assert_eq!(set.complete(0, 40), Some(10), "at its deadline is in time");
+        let (_, record) = set.records().next().unwrap();
+        assert_eq!((record.misses, record.overruns, record.response.count()), (1, 2, 2));
+        assert!(set.is_finished());
+    }
+
+    #[test]
+    fn equal_priorities_go_by_order() {
+        let mut set = TaskSet::new([task("a", 9, 1), task("b", 9, 1)], CLOCK, 0, 9).unwrap();
+        release_all(&mut set, 0);
+        assert_eq!(set.ready(), Some(0));
+    }
+
+    #[test]
+    fn a_job_starts_once() {
+        let mut set = TaskSet::new([task("a", 9, 1)], CLOCK, 0, 9).unwrap();
+        assert!(!set.start(0));
+        release_all(&mut set, 0);
+        assert!(set.start(0));
+        assert!(!set.start(0));
+        assert_eq!(set.complete(0, 1), Some(1));
+        assert_eq!(set.complete(0, 1), None);
+    }
+
+    #[test]
+    fn offsets_delay_the_first_release() {
+        let delayed = Parameters { offset: Duration::from_micros(4), ..task("a", 10, 1) };
+        let mut set = TaskSet::new([delayed], CLOCK, 100, 1000).unwrap();
+        assert_eq!(release_all(&mut set, 103), []);
+        assert_eq!(release_all(&mut set, 104), [(0, true)]);
+        assert_eq!(set.next_release(), Some(114));
+    }
+
+    #[test]
+    fn bad_tasks_are_refused() {
+        let zero = TaskSet::new([task("z", 0, 1)], CLOCK, 0, 1);
+        assert_eq!(zero.unwrap_err(), TaskError::ZeroPeriod("z"));
+        let many = TaskSet::new([task("a", 1, 1); 9], CLOCK, 0, 1);
+        assert_eq!(many.unwrap_err(), TaskError::TooMany);
+    }
+}
