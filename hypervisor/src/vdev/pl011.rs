@@ -1,1 +1,0 @@
-//! Virtual PL011 UART.

@@ -1,0 +1,276 @@
+//! Virtual PL011 UART (Arm DDI 0183, r1p5).
+//!
+//! The model has the registers, FIFOs and interrupts that drivers rely on:
+//! polling ones, which ask the flag register before each byte, and interrupt-driven
+//! ones, which write half a FIFO after each transmit interrupt. It differs from
+//! a chip where a VM has no use for the difference:
+//!
+//! - Bytes are sent and received whether or not the control register enables it, at no
+//!   particular rate, because early consoles assume that firmware set up the UART.
+//! - The far end waits with its input while the receive FIFO is full, up to
+//!   [`BACKLOG`] bytes; what comes then is an overrun. The receive timeout has elapsed at once.
+//! - DMA, modem lines (always ready), loopback and line errors are not modelled.
+
+mod queue;
+mod registers;
+#[cfg(test)]
+mod tests;
+
+use queue::Queue;
+use registers::*;
+
+/// Size of the register frame in bytes.
+pub const FRAME_SIZE: u64 = 0x1000;
+
+/// Bytes of each FIFO.
+pub const FIFO: usize = 32;
+
+/// Bytes of input that wait, including those in the receive FIFO.
+pub const BACKLOG: usize = 1024;
+
+/// The far end of the transmit line.
+pub trait Line {
+    /// Takes a byte; false if there is no room now. [`Pl011::line_ready`] is
+    /// to be called when there is again.
+    fn send(&mut self, byte: u8) -> bool;
+}
+
+/// A virtual PL011.
+pub struct Pl011 {
+    transmit: Queue<FIFO>,
+    receive: Queue<BACKLOG>,
+    // The next byte read from the data register carries the overrun flag.
+    overrun: bool,
+    overruns: u32,
+    status: u32,
+    low_power: u32,
+    integer_baud: u32,
+    fraction_baud: u32,
+    line_control: u32,
+    control: u32,
+    levels: u32,
+    mask: u32,
+    raw: u32,
+    dma: u32,
+}
+
+impl Pl011 {
+    /// A UART as it is after reset.
+    pub const fn new() -> Self {
+        Self {
+            transmit: Queue::new(),
+            receive: Queue::new(),
+            overrun: false,
+            overruns: 0,
+            status: 0,
+            low_power: 0,
+            integer_baud: 0,
+            fraction_baud: 0,
+            line_control: 0,
+            control: CR_RESET,
+            levels: IFLS_RESET,
+            mask: 0,
+            raw: 0,
+            dma: 0,
+        }
+    }
+
+    /// Resets the UART; bytes in its FIFOs are gone.
+    pub fn reset(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Level of the interrupt line; to be asked after every other call.
+    pub fn interrupt(&self) -> bool {
+        self.raw & self.mask != 0
+    }
+
+    /// Bytes of input that were lost because the VM did not read.
+    pub fn overruns(&self) -> u32 {
+        self.overruns
+    }
+
+    /// A read of `size` bytes (1, 2, 4 or 8) at `offset` in the frame.
+    ///
+    /// Registers are 32 bits wide; there is nothing but zeros beyond and between them.
+    pub fn read(&mut self, offset: u64, size: usize) -> u64 {
+        let value = u64::from(self.read_register(offset & !3)) >> (8 * (offset & 3));
+        if size >= 8 { value } else { value & ((1 << (8 * size)) - 1) }
+    }
+
+    /// A write of `size` bytes (1, 2, 4 or 8) at `offset` in the frame.
+    ///
+    /// Writes that do not start at a register are ignored.
+    pub fn write(&mut self, offset: u64, size: usize, value: u64, line: &mut impl Line) {
+        let value = if size >= 4 { value as u32 } else { value as u32 & ((1 << (8 * size)) - 1) };
+        if offset == DR {
+            self.send(value as u8, line);
+        } else {
+            self.write_register(offset, value);
+        }
+    }
+
+    /// A byte arrives; `overrun` tells that bytes before it were lost on the way.
+    pub fn receive(&mut self, byte: u8, overrun: bool) {
+        if overrun {
+            self.note_overrun();
+        }
+        if !self.receive.push(byte) {
+            return self.note_overrun();
+        }
+        if self.receive.len() <= self.depth() {
+            self.arrived();
+        }
+    }
+
+    /// The line takes bytes again: sends what waits in the transmit FIFO.
+    pub fn line_ready(&mut self, line: &mut impl Line) {
+        while let Some(byte) = self.transmit.front() {
+            if !line.send(byte) {
+                break;
+            }
+            self.transmit.pop();
+        }
+        self.transmit_level();
+    }
+
+    fn send(&mut self, byte: u8, line: &mut impl Line) {
+        // The common case: nothing waits, and the line takes the byte.
+        if self.transmit.len() == 0 && line.send(byte) {
+            self.raw |= TX;
+            return;
+        }
+        // A driver that writes into a full FIFO loses the byte, as on a chip.
+        if self.transmit.len() < self.depth() {
+            self.transmit.push(byte);
+        }
+        self.line_ready(line);
+    }
+
+    fn transmit_level(&mut self) {
+        let limit = if self.fifos() { level(self.levels) } else { 0 };
+        if self.transmit.len() <= limit {
+            self.raw |= TX;
+        } else {
+            self.raw &= !TX;
+        }
+    }
+
+    fn fifos(&self) -> bool {
+        self.line_control & LCR_FEN != 0
+    }
+
+    /// Bytes that a FIFO holds now.
+    fn depth(&self) -> usize {
+        if self.fifos() { FIFO } else { 1 }
+    }
+
+    /// Bytes in the receive FIFO at which the receive interrupt is raised.
+    fn receive_limit(&self) -> usize {
+        if self.fifos() { level(self.levels >> 3) } else { 1 }
+    }
+
+    /// A byte entered the receive FIFO.
+    fn arrived(&mut self) {
+        self.raw |= RT;
+        if self.receive.len() >= self.receive_limit() {
+            self.raw |= RX;
+        }
+    }
+
+    fn note_overrun(&mut self) {
+        self.overrun = true;
+        self.overruns = self.overruns.saturating_add(1);
+        self.status |= RSR_OE;
+        self.raw |= OE;
+    }
+
+    fn read_data(&mut self) -> u32 {
+        let byte = self.receive.pop().unwrap_or(0);
+        if self.receive.len() >= self.depth() {
+            // The far end, which waited, sends the next byte.
+            self.arrived();
+        }
+        if self.receive.len() < self.receive_limit() {
+            self.raw &= !RX;
+        }
+        if self.receive.len() == 0 {
+            self.raw &= !RT;
+        }
+        let flag = if core::mem::take(&mut self.overrun) { DR_OE } else { 0 };
+        u32::from(byte) | flag
+    }
+
+    fn flags(&self) -> u32 {
+        let mut flags = FR_CTS | FR_DSR | FR_DCD;
+        if self.receive.len() == 0 {
+            flags |= FR_RXFE;
+        }
+        if self.receive.len() >= self.depth() {
+            flags |= FR_RXFF;
+        }
+        if self.transmit.len() == 0 {
+            flags |= FR_TXFE;
+        } else {
+            flags |= FR_BUSY;
+        }
+        if self.transmit.len() >= self.depth() {
+            flags |= FR_TXFF;
+        }
+        flags
+    }
+
+    fn read_register(&mut self, offset: u64) -> u32 {
+        match offset {
+            DR => self.read_data(),
+            RSR => self.status,
+            FR => self.flags(),
+            ILPR => self.low_power,
+            IBRD => self.integer_baud,
+            FBRD => self.fraction_baud,
+            LCR_H => self.line_control,
+            CR => self.control,
+            IFLS => self.levels,
+            IMSC => self.mask,
+            RIS => self.raw,
+            MIS => self.raw & self.mask,
+            DMACR => self.dma,
+            IDENTITY..FRAME_SIZE => identity(offset),
+            _ => 0,
+        }
+    }
+
+    fn write_register(&mut self, offset: u64, value: u32) {
+        match offset {
+            RSR => self.status = 0,
+            ILPR => self.low_power = value & 0xff,
+            IBRD => self.integer_baud = value & 0xffff,
+            FBRD => self.fraction_baud = value & 0x3f,
+            LCR_H => self.line_control = value & 0xff,
+            CR => self.control = value & 0xff87,
+            IFLS => self.levels = value & 0x3f,
+            IMSC => self.mask = value & INTERRUPTS,
+            ICR => self.raw &= !value,
+            DMACR => self.dma = value & 7,
+            _ => {}
+        }
+    }
+}
+
+impl Default for Pl011 {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The FIFO level that three bits of IFLS select: 1/8, 1/4, 1/2, 3/4 or 7/8. Reserved
+/// values count as 7/8.
+fn level(select: u32) -> usize {
+    match select & 7 {
+        0 => FIFO / 8,
+        1 => FIFO / 4,
+        2 => FIFO / 2,
+        3 => FIFO * 3 / 4,
+        _ => FIFO * 7 / 8,
+    }
+}
