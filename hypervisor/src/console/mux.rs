@@ -1,0 +1,235 @@
+//! The multiplexer: which source's bytes go to the terminal next, and how they look.
+//!
+//! Sources take turns. A turn lasts for one line, or for what the ring held when
+//! the turn began if that has no line end. Before another source's bytes go
+//! out, an open line is ended: no line of the terminal ever has two owners.
+
+use super::View;
+use super::names::Names;
+use super::render::{Piece, Renderer};
+use super::ring::Ring;
+use super::sources::{HYPERVISOR, SOURCES, Sources};
+use super::staging::Staging;
+
+/// Most bytes taken out of a ring while its lock is held.
+const CHUNK: usize = 32;
+
+/// Sent when a VM's raw output ends: cancels a sequence the VM left open, resets
+/// attributes, character sets and margins (DECSTR), and begins a new line.
+const END_RAW: &[u8] = b"\x18\x1b[!p\r\n";
+
+/// When a source's incomplete line was seen first.
+#[derive(Clone, Copy)]
+struct Idle {
+    // What `Ring::pushed` said then.
+    pushed: u32,
+    since: u64,
+}
+
+pub(super) struct Mux {
+    /// Bytes that the UART gets next.
+    pub(super) staging: Staging,
+    /// What the UART's transmit interrupt was set to.
+    pub(super) interrupt: bool,
+    view: View,
+    // The source whose line the terminal's cursor stands in; none at the start of a line.
+    open: Option<usize>,
+    // The source whose turn it is, and the bytes left in its turn.
+    turn: usize,
+    left: usize,
+    renderers: [Renderer; SOURCES],
+    idle: [Option<Idle>; SOURCES],
+    end_raw: bool,
+    hidden_lines: u64,
+}
+
+impl Mux {
+    pub(super) const fn new() -> Self {
+        Self {
+            staging: Staging::new(),
+            interrupt: false,
+            view: View::All,
+            open: None,
+            turn: HYPERVISOR,
+            left: 0,
+            renderers: [Renderer::new(); SOURCES],
+            idle: [None; SOURCES],
+            end_raw: false,
+            hidden_lines: 0,
+        }
+    }
+
+    pub(super) fn view(&self) -> View {
+        self.view
+    }
+
+    /// Changes the view; returns how many lines the old one did not show.
+    pub(super) fn set_view(&mut self, view: View, sources: &Sources) -> u64 {
+        if self.view == view {
+            return 0;
+        }
+        self.end_raw |= matches!(self.view, View::Focus(_));
+        self.view = view;
+        self.left = 0;
+        if let View::Focus(vm) = view {
+            sources.set_eager(Some(vm));
+            sources.force(vm, &sources.lock(vm));
+        }
+        core::mem::take(&mut self.hidden_lines)
+    }
+
+    /// Fills the staging buffer, which must be empty. Returns false if no source has anything to show.
+    ///
+    /// Bounded: at most [`CHUNK`] bytes are taken from one ring, which may
+    /// leave the buffer empty although there is more.
+    pub(super) fn refill(&mut self, sources: &Sources, names: &Names) -> bool {
+        if core::mem::take(&mut self.end_raw) {
+            self.staging.extend(END_RAW);
+            self.open = None;
+            return true;
+        }
+        let begins = self.left == 0;
+        if begins {
+            match next(sources.ready(), self.turn) {
+                Some(source) => self.turn = source,
+                None => return false,
+            }
+        }
+        let source = self.turn;
+        let mut ring = sources.lock(source);
+        if begins {
+            self.left = ring.len();
+        }
+        if self.is_hidden(source) {
+            self.hidden_lines += u64::from(ring.discard());
+            self.renderers[source] = Renderer::new();
+            self.left = 0;
+        } else {
+            self.take(source, &mut ring, names);
+        }
+        if source == HYPERVISOR {
+            ring.report_lost();
+        }
+        if self.left == 0 {
+            sources.set_eager(match self.view {
+                View::Focus(vm) => Some(vm),
+                View::All => self.open,
+            });
+            sources.end_turn(source, &ring);
+        }
+        sources.taken(source, &mut ring);
+        true
+    }
+
+    fn take(&mut self, source: usize, ring: &mut Ring, names: &Names) {
+        if self.open.is_some_and(|open| open != source) {
+            self.staging.extend(b"\r\n");
+            self.open = None;
+        }
+        let raw = self.view == View::Focus(source);
+        for _ in 0..CHUNK {
+            if self.left == 0 || !self.staging.takes_more() {
+                return;
+            }
+            let Some(byte) = ring.pop() else {
+                self.left = 0;
+                return;
+            };
+            self.left -= 1;
+            if raw {
+                self.staging.push(byte);
+                self.open = (byte != b'\n').then_some(source);
+            } else {
+                self.show(source, byte, names);
+                if byte == b'\n' {
+                    self.left = 0;
+                }
+            }
+        }
+    }
+
+    fn show(&mut self, source: usize, byte: u8, names: &Names) {
+        let piece = self.renderers[source].render(byte);
+        let restart = matches!(piece, Piece::Text { restart: true, .. }) && self.open.is_some();
+        if restart {
+            self.staging.push(b'\r');
+        }
+        if piece != Piece::Nothing && (restart || self.open.is_none()) {
+            self.staging.extend(names.label(source));
+            self.open = Some(source);
+        }
+        match piece {
+            Piece::Nothing => {}
+            Piece::LineEnd => {
+                self.staging.extend(b"\r\n");
+                self.open = None;
+            }
+            Piece::Text { characters: (text, length), .. } => self.staging.extend(&text[..length]),
+        }
+    }
+
+    fn is_hidden(&self, source: usize) -> bool {
+        matches!(self.view, View::Focus(vm) if source != vm && source != HYPERVISOR)
+    }
+
+    /// Marks incomplete lines as ready that did not change for `idle` ticks.
+    ///
+    /// Returns when to look again, if there are younger ones.
+    pub(super) fn show_idle(&mut self, sources: &Sources, now: u64, idle: u64) -> Option<u64> {
+        sources.set_partial(false);
+        let mut again: Option<u64> = None;
+        let ready = sources.ready();
+        for source in 0..SOURCES {
+            let ring = sources.lock(source);
+            if ring.len() == 0 || ready & 1 << source != 0 {
+                self.idle[source] = None;
+                continue;
+            }
+            let seen = match self.idle[source] {
+                Some(seen) if seen.pushed == ring.pushed() => seen,
+                _ => Idle { pushed: ring.pushed(), since: now },
+            };
+            if now.saturating_sub(seen.since) >= idle {
+                sources.force(source, &ring);
+                self.idle[source] = None;
+            } else {
+                self.idle[source] = Some(seen);
+                let due = seen.since.saturating_add(idle);
+                again = Some(again.map_or(due, |again| again.min(due)));
+            }
+        }
+        if again.is_some() {
+            sources.set_partial(true);
+        }
+        again
+    }
+
+    /// Shows everything that is there, complete or not.
+    pub(super) fn show_all(&mut self, sources: &Sources) {
+        for source in 0..SOURCES {
+            sources.force(source, &sources.lock(source));
+        }
+    }
+}
+
+/// The first ready source after `turn`, in a circle.
+fn next(ready: u16, turn: usize) -> Option<usize> {
+    let ready = u32::from(ready);
+    let later = ready & !0 << (turn + 1);
+    let chosen = if later != 0 { later } else { ready };
+    (chosen != 0).then(|| chosen.trailing_zeros() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ready_sources_take_turns() {
+        assert_eq!(next(0, 3), None);
+        assert_eq!(next(0b1_0000_0101, 0), Some(2));
+        assert_eq!(next(0b1_0000_0101, 2), Some(8));
+        assert_eq!(next(0b1_0000_0101, 8), Some(0));
+        assert_eq!(next(0b0_0000_0100, 2), Some(2));
+    }
+}

@@ -1,0 +1,91 @@
+//! What the person at the terminal asks for.
+
+use core::fmt;
+use core::sync::atomic::Ordering;
+
+use super::keys::Action;
+use super::{Console, Uart, View};
+
+impl<U: Uart> Console<U> {
+    /// What the terminal shows.
+    pub fn view(&self) -> View {
+        self.mux.lock().view()
+    }
+
+    /// Changes what the terminal shows. A view of a VM that does not exist changes nothing.
+    ///
+    /// A VM in focus also gets the input, and keeps it in the view of all VMs.
+    pub fn set_view(&self, view: View) {
+        let count = self.names().count();
+        if let View::Focus(vm) = view {
+            if vm >= count {
+                return self
+                    .print(format_args!("console: there is no VM {vm}, the VMs are 0..{count}"));
+            }
+            self.input.store(vm as u8, Ordering::Relaxed);
+        }
+        let hidden = self.mux.lock().set_view(view, &self.sources);
+        if hidden > 0 {
+            self.print(format_args!("{hidden} lines of other VMs not shown"));
+        }
+        match view {
+            View::All => self.print(format_args!(
+                "console: all VMs, input goes to {}; Ctrl-] ? for help",
+                self.names().name(self.input_vm())
+            )),
+            View::Focus(vm) => self.print(format_args!(
+                "console: {}; Ctrl-] a for all VMs, Ctrl-] ? for help",
+                self.names().name(vm)
+            )),
+        }
+    }
+
+    /// The VM that gets the input.
+    pub fn input_vm(&self) -> usize {
+        usize::from(self.input.load(Ordering::Relaxed))
+    }
+
+    /// Takes a key; returns the byte that a VM gets, and which.
+    pub(super) fn press(&self, key: u8) -> Option<(usize, u8)> {
+        let action = self.keys.lock().press(key);
+        let count = self.names().count();
+        match action {
+            Action::Wait => {}
+            Action::Input(byte) if count > 0 => return Some((self.input_vm(), byte)),
+            Action::Input(_) => {}
+            Action::All => self.set_view(View::All),
+            Action::Focus(vm) => self.set_view(View::Focus(vm)),
+            Action::Next => self.set_view(View::Focus(match self.view() {
+                View::All => self.input_vm(),
+                View::Focus(vm) if vm + 1 < count => vm + 1,
+                View::Focus(_) => 0,
+            })),
+            Action::Help => self.print(format_args!("{}", Help(self))),
+            Action::Quit => self.print(format_args!(
+                "console: Ctrl-] q leaves the `bulkhead` tool; it has no meaning on a serial line"
+            )),
+            Action::Unknown => self.print(format_args!("console: no such key; Ctrl-] ? for help")),
+        }
+        None
+    }
+}
+
+struct Help<'a, U>(&'a Console<U>);
+
+impl<U: Uart> fmt::Display for Help<'_, U> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let names = self.0.names();
+        let status = *self.0.status.lock();
+        let input = self.0.input_vm();
+        writeln!(f, "Ctrl-] a       lines of all VMs; input goes to {}", names.name(input))?;
+        writeln!(f, "Ctrl-] 0..7    one VM alone: its output as it is, and the input")?;
+        writeln!(f, "Ctrl-] n       the next VM alone")?;
+        writeln!(f, "Ctrl-] Ctrl-]  sends Ctrl-] to the VM")?;
+        writeln!(f, "Ctrl-] q       leaves the `bulkhead` tool")?;
+        for (vm, status) in status.iter().enumerate().take(names.count()) {
+            let mark = if vm == input { "input" } else { "" };
+            writeln!(f, "VM {vm}  {:<15}  {status:<10}  {mark}", names.name(vm))?;
+        }
+        Ok(())
+    }
+}
