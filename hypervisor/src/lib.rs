@@ -1,11 +1,39 @@
 //! Bulkhead's hypervisor: static partitioning and real-time sharing of one AArch64 multicore chip.
 //!
 //! The library holds everything that can be compiled and tested on a
-//! development machine; `main.rs` adds the entry point of the EL2 image.
+//! development machine; `main.rs` adds the panic handler of the EL2 image.
+//!
+//! - [`arch`], [`board`]: processor and devices; all `unsafe` code;
+//! - [`plan`], [`payload`]: what is to run, read and verified;
+//! - `start`: from the entry code to running VMs;
+//! - `vm`, `pcpu`: virtual machines, and the CPUs that run them;
+//! - `exits`: what happens when a guest comes to EL2;
+//! - [`vdev`], [`console`]: virtual devices;
+//! - [`trace`]: what happened last.
 
 #![cfg_attr(target_os = "none", no_std)]
 
 extern crate alloc;
 
+pub mod arch;
+pub mod board;
 pub mod console;
+#[cfg(target_os = "none")]
+mod exits;
+#[cfg(target_os = "none")]
+mod firmware;
+#[cfg(target_os = "none")]
+mod machine;
+pub mod payload;
+#[cfg(target_os = "none")]
+mod pcpu;
+pub mod plan;
+#[cfg(target_os = "none")]
+mod start;
+pub mod trace;
 pub mod vdev;
+#[cfg(target_os = "none")]
+mod vm;
+
+#[cfg(target_os = "none")]
+pub use exits::panic_report;

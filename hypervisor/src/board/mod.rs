@@ -1,1 +1,5 @@
 //! Drivers of board devices.
+
+#[cfg(target_os = "none")]
+pub mod memory;
+pub mod uart;
