@@ -74,3 +74,69 @@ pub fn read_only(file: &[u8]) -> Result<ReadOnly> {
     }
     Ok(sum)
 }
+
+#[cfg(test)]
+mod tests {
+    use object::write::{Object, StandardSection};
+    use object::{Architecture, BinaryFormat, Endianness, SectionKind};
+
+    use super::*;
+
+    /// An ELF file with nothing but these loadable segments: address, content, bytes in memory.
+    fn program(segments: &[(u64, &[u8], u64)]) -> Vec<u8> {
+        let headers = 64 + 56 * segments.len() as u64;
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(16, 0);
+        file.extend([2, 0, 183, 0, 1, 0, 0, 0]); // executable, AArch64, version
+        file.extend([0u64, 64, 0].map(u64::to_le_bytes).concat()); // entry, program headers, sections
+        file.extend([0, 0, 0, 0, 64, 0, 56, 0, segments.len() as u8, 0, 64, 0, 0, 0, 0, 0]);
+        let mut offset = headers;
+        for (address, content, memory) in segments {
+            let bytes = content.len() as u64;
+            file.extend([1, 0, 0, 0, 5, 0, 0, 0]); // PT_LOAD, read and execute
+            file.extend(
+                [offset, *address, *address, bytes, *memory, 1].map(u64::to_le_bytes).concat(),
+            );
+            offset += bytes;
+        }
+        for (_, content, _) in segments {
+            file.extend(*content);
+        }
+        file
+    }
+
+    #[test]
+    fn segments_are_laid_out_by_address_and_memory_behind_them_is_left_out() {
+        let file = program(&[(0x4008_0008, b"data", 4096), (0x4008_0000, b"code", 4)]);
+        let flat = flatten(&file).unwrap();
+        assert_eq!(flat.address, 0x4008_0000);
+        assert_eq!(flat.bytes, b"code\0\0\0\0data");
+    }
+
+    #[test]
+    fn what_cannot_be_flattened_is_refused() {
+        let error = |file: &[u8]| flatten(file).unwrap_err().to_string();
+        assert!(error(&program(&[])).contains("no loadable segment"));
+        assert!(error(&program(&[(0, b"a", 1), (1 << 40, b"b", 1)])).contains("too far"));
+        let file = program(&[(0, b"code", 4)]);
+        assert!(error(&file[..file.len() - 1]).contains("cut off"));
+    }
+
+    #[test]
+    fn written_sections_do_not_count_but_relocated_constants_do() {
+        let mut object = Object::new(BinaryFormat::Elf, Architecture::Aarch64, Endianness::Little);
+        for (section, bytes) in [
+            (StandardSection::Text, 100),
+            (StandardSection::ReadOnlyData, 20),
+            (StandardSection::ReadOnlyDataWithRel, 3),
+            (StandardSection::Data, 7000),
+        ] {
+            let id = object.section_id(section);
+            object.append_section_data(id, &vec![1; bytes], 1);
+        }
+        let comment = object.add_section(vec![], b".comment".to_vec(), SectionKind::OtherString);
+        object.append_section_data(comment, &[1; 5000], 1);
+        let sum = read_only(&object.write().unwrap()).unwrap();
+        assert_eq!(sum, ReadOnly { code: 100, rodata: 23 });
+    }
+}

@@ -11,6 +11,8 @@ mod size;
 mod toolchain;
 mod workspace;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::Parser;
 
@@ -32,8 +34,17 @@ enum Task {
     Size,
 }
 
-fn main() -> Result<()> {
-    let task = Task::parse();
+fn main() -> ExitCode {
+    match run(Task::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
     let workspace = Workspace::find()?;
     match task {
         Task::Build { parts } => build::run(&workspace, &parts),
