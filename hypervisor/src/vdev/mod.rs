@@ -1,3 +1,4 @@
 //! Virtual devices: what a guest finds at the addresses of its machine.
+pub mod access;
 pub mod gic;
 pub mod pl011;

@@ -1,0 +1,18 @@
+//! Links the EL2 image as a position-independent file with our section layout.
+
+fn main() {
+    println!("cargo:rerun-if-changed=image.ld");
+    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {
+        return;
+    }
+    let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets the manifest's folder");
+    for argument in [
+        &format!("-T{folder}/image.ld"),
+        "-pie",
+        "--no-dynamic-linker",
+        "-znotext",
+        "-zmax-page-size=4096",
+    ] {
+        println!("cargo:rustc-link-arg-bins={argument}");
+    }
+}

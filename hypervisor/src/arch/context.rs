@@ -1,0 +1,102 @@
+//! The registers of a VCPU that an exit saves, and the slot that keeps them.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// Integer state of a guest: saved at every exit, restored at every entry.
+///
+/// Floating-point registers stay where they are: EL2 code never touches them.
+#[repr(C, align(16))]
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// General-purpose registers `x0`..`x30`.
+    pub x: [u64; 31],
+    /// Program counter of the guest (ELR_EL2).
+    pub pc: u64,
+    /// Processor state of the guest (SPSR_EL2).
+    pub pstate: u64,
+}
+
+/// PSTATE of a fresh VCPU: EL1 with its own stack pointer, interrupts masked.
+pub const PSTATE_EL1H_MASKED: u64 = 0x3c5;
+
+impl Context {
+    const fn new() -> Self {
+        Self { x: [0; 31], pc: 0, pstate: PSTATE_EL1H_MASKED }
+    }
+
+    /// Value of register `n` as an instruction reads it: 31 is the zero register.
+    #[inline]
+    pub fn get(&self, n: u64) -> u64 {
+        self.x.get(n as usize).copied().unwrap_or(0)
+    }
+
+    /// Writes register `n` as an instruction does: 31 is the zero register.
+    #[inline]
+    pub fn set(&mut self, n: u64, value: u64) {
+        if let Some(register) = self.x.get_mut(n as usize) {
+            *register = value;
+        }
+    }
+}
+
+/// Keeps the [`Context`] of a VCPU. One CPU at a time owns it: from
+/// [`ContextSlot::claim`] until [`ContextSlot::release`].
+#[derive(Debug)]
+pub struct ContextSlot {
+    context: UnsafeCell<Context>,
+    /// Private: only `claim` and `release` change it, so that two CPUs never
+    /// hold the same context.
+    claimed: AtomicBool,
+}
+
+// SAFETY: `claimed` lets one CPU at a time reach the context.
+unsafe impl Sync for ContextSlot {}
+
+impl ContextSlot {
+    /// An unclaimed slot.
+    pub const fn new() -> Self {
+        Self { context: UnsafeCell::new(Context::new()), claimed: AtomicBool::new(false) }
+    }
+
+    /// Takes the slot for this CPU and starts it over with this entry point and
+    /// argument; `None` if it is claimed already.
+    pub fn claim(&self, pc: u64, x0: u64) -> Option<Claim<'_>> {
+        if self.claimed.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        // SAFETY: the swap above gave the context to this CPU alone.
+        let context = unsafe { &mut *self.context.get() };
+        *context = Context::new();
+        context.pc = pc;
+        context.x[0] = x0;
+        Some(Claim { slot: self })
+    }
+
+    /// Gives the slot back. The VCPU must not run again before the next claim:
+    /// call it only on the way to the idle loop.
+    pub fn release(&self) {
+        self.claimed.store(false, Ordering::Release);
+    }
+}
+
+impl Default for ContextSlot {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A context that is ready to be entered by this CPU.
+#[derive(Debug)]
+pub struct Claim<'a> {
+    slot: &'a ContextSlot,
+}
+
+impl Claim<'_> {
+    /// Leaves EL2 and runs the guest. The stack of this CPU starts over at the next exit.
+    pub fn enter(self) -> ! {
+        // SAFETY: the claim gives this CPU the context until `release`; the
+        // stage-2 tables and traps of the VM were set before (see `pcpu::run`).
+        unsafe { super::vectors::enter_guest(self.slot.context.get()) }
+    }
+}

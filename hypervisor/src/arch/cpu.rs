@@ -1,0 +1,105 @@
+//! Single instructions: barriers, waiting, cache maintenance, time.
+
+use core::arch::asm;
+
+/// Makes stores to translation tables visible to the table walkers of all CPUs.
+#[inline(always)]
+pub fn publish_tables() {
+    // SAFETY: barriers only.
+    unsafe { asm!("dsb ishst", "isb", options(nostack, preserves_flags)) }
+}
+
+/// Makes writes to system registers take effect.
+#[inline(always)]
+pub fn isb() {
+    // SAFETY: a barrier only.
+    unsafe { asm!("isb", options(nostack, preserves_flags)) }
+}
+
+/// Waits until an interrupt is pending (interrupts stay masked in EL2).
+#[inline(always)]
+pub fn wait_for_interrupt() {
+    // SAFETY: returns when an interrupt is pending; changes nothing else.
+    unsafe { asm!("dsb sy", "wfi", options(nostack, preserves_flags)) }
+}
+
+/// Whether an interrupt is waiting to be taken.
+#[inline(always)]
+pub fn interrupt_pending() -> bool {
+    super::regs::isr_el1::read() & (1 << 7 | 1 << 6) != 0
+}
+
+/// Current time in ticks of the system counter.
+#[inline(always)]
+pub fn now() -> u64 {
+    let value;
+    // SAFETY: reads the counter after everything before it.
+    unsafe { asm!("isb", "mrs {}, cntpct_el0", out(reg) value, options(nostack, preserves_flags)) }
+    value
+}
+
+/// Current time in ticks, without ordering against the code around it.
+#[inline(always)]
+pub fn now_unordered() -> u64 {
+    super::regs::cntpct_el0::read()
+}
+
+/// Bytes of the smallest data cache line.
+pub fn cache_line_bytes() -> usize {
+    4 << (super::regs::ctr_el0::read() >> 16 & 0xf)
+}
+
+/// Writes a range back to memory, so that readers without cache see it.
+pub fn clean_to_memory(start: usize, bytes: usize) {
+    let line = cache_line_bytes();
+    let mut address = start & !(line - 1);
+    while address < start + bytes {
+        // SAFETY: cleaning a line changes no value.
+        unsafe { asm!("dc cvac, {}", in(reg) address, options(nostack, preserves_flags)) }
+        address += line;
+    }
+    // SAFETY: a barrier only.
+    unsafe { asm!("dsb sy", options(nostack, preserves_flags)) }
+}
+
+/// Writes a range back to memory and drops it from the caches.
+pub fn clean_and_invalidate(start: usize, bytes: usize) {
+    let line = cache_line_bytes();
+    let mut address = start & !(line - 1);
+    while address < start + bytes {
+        // SAFETY: cleaning and invalidating a line changes no value.
+        unsafe { asm!("dc civac, {}", in(reg) address, options(nostack, preserves_flags)) }
+        address += line;
+    }
+    // SAFETY: a barrier only.
+    unsafe { asm!("dsb sy", options(nostack, preserves_flags)) }
+}
+
+/// Makes new code in memory visible to the instruction fetch of all CPUs.
+pub fn invalidate_instruction_caches() {
+    // SAFETY: dropping cached instructions changes no value.
+    unsafe { asm!("dsb ish", "ic ialluis", "dsb ish", "isb", options(nostack, preserves_flags)) }
+}
+
+/// Forgets all stage-1 and stage-2 translations of the VM in VTTBR_EL2, on all CPUs.
+pub fn invalidate_guest_translations() {
+    // SAFETY: the translations are read again from the tables.
+    unsafe {
+        asm!("dsb ishst", "tlbi vmalls12e1is", "dsb ish", "isb", options(nostack, preserves_flags));
+    }
+}
+
+/// Stops this CPU for ever.
+pub fn halt() -> ! {
+    loop {
+        // SAFETY: masks everything and waits; nothing runs here any more.
+        unsafe { asm!("msr daifset, #15", "wfi", options(nostack)) }
+    }
+}
+
+/// Whether EL2 can read an address with the current tables.
+pub fn is_readable(address: usize) -> bool {
+    // SAFETY: a translation changes nothing but PAR_EL1.
+    unsafe { asm!("at s1e2r, {}", "isb", in(reg) address, options(nostack, preserves_flags)) };
+    super::regs::par_el1::read() & 1 == 0
+}

@@ -1,0 +1,83 @@
+//! What EL2 sets up for the guest of this CPU: traps, and EL1 as after reset.
+
+use super::regs;
+
+/// HCR_EL2 while a guest runs: stage 2 on, EL1 is AArch64, interrupts and SErrors
+/// come to EL2, SMC, set/way maintenance, auxiliary control, identification and
+/// implementation-defined registers trap, TLB and cache maintenance by the guest
+/// reaches all CPUs.
+const HCR: u64 = 1 // VM
+    | 1 << 1       // SWIO: invalidate by set/way also cleans
+    | 1 << 3       // FMO
+    | 1 << 4       // IMO
+    | 1 << 5       // AMO
+    | 1 << 9       // FB: broadcast maintenance
+    | 1 << 10      // BSU: barriers at least inner shareable
+    | 1 << 18      // TID3: identification registers
+    | 1 << 19      // TSC: SMC
+    | 1 << 20      // TIDCP: implementation-defined registers
+    | 1 << 21      // TACR: auxiliary control
+    | 1 << 22      // TSW: maintenance by set/way
+    | 1 << 31      // RW: EL1 is AArch64
+    | 1 << 40      // APK: pointer authentication keys are the guest's
+    | 1 << 41; // API: pointer authentication instructions do not trap
+
+/// MDCR_EL2: debug, trace and performance monitor registers trap. HPMN keeps its
+/// reset value, the number of counters.
+const MDCR_TRAPS: u64 = 1 << 5 // TPMCR
+    | 1 << 6                   // TPM
+    | 1 << 9                   // TDA
+    | 1 << 10                  // TDOSA
+    | 1 << 11; // TDRA
+
+/// CPTR_EL2: floating point does not trap; SVE, trace and activity monitors do.
+const CPTR: u64 = 0x33ff & !(1 << 10) | 1 << 20 | 1 << 30;
+
+/// CNTHCTL_EL2: EL1 and EL0 may read the physical counter; the physical timer traps.
+const CNTHCTL: u64 = 1;
+
+/// SCTLR_EL1 after reset: MMU and caches off, little endian.
+const SCTLR_EL1_RESET: u64 = 0x30d0_0800;
+
+/// Prepares this CPU for a VCPU that starts: all of EL1 as after a reset.
+pub fn reset(vcpu: usize) {
+    let counters = regs::mdcr_el2::read() & 0x1f;
+    regs::hcr_el2::write(HCR);
+    regs::mdcr_el2::write(MDCR_TRAPS | counters);
+    regs::cptr_el2::write(CPTR);
+    regs::hstr_el2::write(0);
+    regs::cnthctl_el2::write(CNTHCTL);
+    regs::cntvoff_el2::write(0);
+    regs::vpidr_el2::write(regs::midr_el1::read());
+    regs::vmpidr_el2::write(1 << 31 | vcpu as u64);
+
+    regs::cntv_ctl_el0::write(0);
+    regs::cntv_cval_el0::write(0);
+    regs::cntp_ctl_el0::write(0);
+    regs::cntkctl_el1::write(0);
+    regs::sctlr_el1::write(SCTLR_EL1_RESET);
+    regs::cpacr_el1::write(0);
+    regs::tcr_el1::write(0);
+    regs::ttbr0_el1::write(0);
+    regs::ttbr1_el1::write(0);
+    regs::mair_el1::write(0);
+    regs::amair_el1::write(0);
+    regs::vbar_el1::write(0);
+    regs::esr_el1::write(0);
+    regs::far_el1::write(0);
+    regs::elr_el1::write(0);
+    regs::spsr_el1::write(0);
+    regs::sp_el1::write(0);
+    regs::sp_el0::write(0);
+    regs::tpidr_el1::write(0);
+    regs::tpidr_el0::write(0);
+    regs::tpidrro_el0::write(0);
+    regs::contextidr_el1::write(0);
+    regs::mdscr_el1::write(0);
+    regs::csselr_el1::write(0);
+    regs::afsr0_el1::write(0);
+    regs::afsr1_el1::write(0);
+    super::cpu::isb();
+    super::cpu::invalidate_guest_translations();
+}
+

@@ -1,0 +1,49 @@
+//! Memory for what is built at boot. Nothing is ever given back: after boot the
+//! hypervisor allocates nothing, and [`seal`] makes an attempt fail.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+struct BootHeap {
+    next: AtomicUsize,
+    end: AtomicUsize,
+}
+
+#[global_allocator]
+static HEAP: BootHeap = BootHeap { next: AtomicUsize::new(0), end: AtomicUsize::new(0) };
+
+// SAFETY: the ranges handed out come from the region given to `init`, are
+// aligned, and never overlap, because `next` only grows.
+unsafe impl GlobalAlloc for BootHeap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let mut taken = 0;
+        let result = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
+            let start = next.checked_add(layout.align() - 1)? & !(layout.align() - 1);
+            let after = start.checked_add(layout.size())?;
+            taken = start;
+            (after <= self.end.load(Ordering::Relaxed)).then_some(after)
+        });
+        if result.is_ok() { taken as *mut u8 } else { core::ptr::null_mut() }
+    }
+
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+}
+
+/// Gives the heap its memory.
+///
+/// # Safety
+/// The range is writable memory that nothing else uses, now or later.
+pub unsafe fn init(start: usize, end: usize) {
+    HEAP.next.store(start, Ordering::Relaxed);
+    HEAP.end.store(end, Ordering::Relaxed);
+}
+
+/// Bytes that are left.
+pub fn free_bytes() -> usize {
+    HEAP.end.load(Ordering::Relaxed).saturating_sub(HEAP.next.load(Ordering::Relaxed))
+}
+
+/// Takes the rest away: allocation after boot is a bug and fails.
+pub fn seal() {
+    HEAP.end.store(0, Ordering::Relaxed);
+}

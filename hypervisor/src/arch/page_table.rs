@@ -1,0 +1,180 @@
+//! Translation tables with 4 KiB pages: three levels, 39-bit addresses, blocks of
+//! 2 MiB and 1 GiB where alignment allows. The same code builds the tables of EL2
+//! and the stage-2 tables of VMs; only the attribute bits differ.
+
+use alloc::alloc::{Layout, alloc_zeroed};
+
+/// Bytes of a page.
+pub const PAGE_BYTES: u64 = 4096;
+/// First address that the tables cannot translate.
+pub const ADDRESS_END: u64 = 1 << 39;
+
+const ENTRIES: usize = 512;
+const VALID: u64 = 1;
+const TABLE_OR_PAGE: u64 = 2;
+const ACCESS_FLAG: u64 = 1 << 10;
+const ADDRESS_MASK: u64 = 0x0000_ffff_ffff_f000;
+
+/// Why something was not mapped.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum MapError {
+    /// Address or length is not a multiple of [`PAGE_BYTES`], or lies beyond [`ADDRESS_END`].
+    Range,
+    /// The address is mapped already.
+    Overlap(u64),
+    /// The hypervisor's memory is used up.
+    OutOfMemory,
+}
+
+/// A tree of tables; lives for ever.
+#[derive(Debug)]
+pub struct PageTable {
+    root: &'static mut [u64; ENTRIES],
+}
+
+fn new_table() -> Option<&'static mut [u64; ENTRIES]> {
+    let layout = Layout::new::<[u64; ENTRIES]>().align_to(PAGE_BYTES as usize).ok()?;
+    // SAFETY: the layout is not empty; the memory is zeroed, which is a valid
+    // array, and never given back.
+    unsafe { alloc_zeroed(layout).cast::<[u64; ENTRIES]>().as_mut() }
+}
+
+/// Bytes that an entry of the level covers: 1 GiB, 2 MiB, 4 KiB for levels 1, 2, 3.
+const fn span(level: u32) -> u64 {
+    PAGE_BYTES << (9 * (3 - level))
+}
+
+impl PageTable {
+    /// Empty tables; `None` without memory.
+    pub fn new() -> Option<Self> {
+        new_table().map(|root| Self { root })
+    }
+
+    /// Physical address of the root, for TTBR0_EL2 or VTTBR_EL2.
+    pub fn root_address(&self) -> u64 {
+        core::ptr::from_ref(&*self.root) as u64
+    }
+
+    /// Maps `bytes` bytes at `input` to `output` with these attribute bits.
+    pub fn map(&mut self, input: u64, output: u64, bytes: u64, attributes: u64) -> Result<(), MapError> {
+        let end = input.checked_add(bytes).ok_or(MapError::Range)?;
+        if (input | output | bytes) % PAGE_BYTES != 0 || end > ADDRESS_END || output.checked_add(bytes).is_none() {
+            return Err(MapError::Range);
+        }
+        map_level(self.root, 1, input, output, bytes, attributes)
+    }
+
+    /// The leaf entry that translates an input address, if there is one:
+    /// `(output address, attribute bits)`.
+    pub fn lookup(&self, input: u64) -> Option<(u64, u64)> {
+        let mut table: &[u64; ENTRIES] = self.root;
+        for level in 1..=3 {
+            let entry = table[index(input, level)?];
+            if entry & VALID == 0 {
+                return None;
+            }
+            if level == 3 || entry & TABLE_OR_PAGE == 0 {
+                let within = input & (span(level) - 1);
+                let output = entry & ADDRESS_MASK & !(span(level) - 1) | within;
+                return Some((output, entry & !ADDRESS_MASK));
+            }
+            // SAFETY: a valid entry above level 3 with the table bit was stored
+            // by `map_level` and points to a table that lives for ever.
+            table = unsafe { &*((entry & ADDRESS_MASK) as *const [u64; ENTRIES]) };
+        }
+        None
+    }
+}
+
+fn index(input: u64, level: u32) -> Option<usize> {
+    (input < ADDRESS_END).then(|| (input / span(level)) as usize % ENTRIES)
+}
+
+fn map_level(
+    table: &mut [u64; ENTRIES],
+    level: u32,
+    mut input: u64,
+    mut output: u64,
+    mut bytes: u64,
+    attributes: u64,
+) -> Result<(), MapError> {
+    let span = span(level);
+    while bytes > 0 {
+        let entry = &mut table[(input / span) as usize % ENTRIES];
+        let part = bytes.min(span - input % span);
+        if part == span && output % span == 0 {
+            if *entry & VALID != 0 {
+                return Err(MapError::Overlap(input));
+            }
+            let kind = if level == 3 { TABLE_OR_PAGE } else { 0 };
+            *entry = output | attributes | ACCESS_FLAG | kind | VALID;
+        } else {
+            if *entry & VALID == 0 {
+                let next = new_table().ok_or(MapError::OutOfMemory)?;
+                *entry = core::ptr::from_mut(next) as u64 | TABLE_OR_PAGE | VALID;
+            } else if *entry & TABLE_OR_PAGE == 0 {
+                return Err(MapError::Overlap(input));
+            }
+            // SAFETY: the entry points to a table that lives for ever, and the
+            // caller holds the tree exclusively.
+            let next = unsafe { &mut *((*entry & ADDRESS_MASK) as *mut [u64; ENTRIES]) };
+            map_level(next, level + 1, input, output, part, attributes)?;
+        }
+        input += part;
+        output += part;
+        bytes -= part;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn every_page_translates_and_its_neighbours_do_not() {
+        let mut table = PageTable::new().unwrap();
+        // Starts and ends off block boundaries: pages, blocks, pages.
+        let (input, output, bytes) = (2 * MIB - 8192, 6 * MIB - 8192, 4 * MIB + 12288);
+        table.map(input, output, bytes, 1 << 54).unwrap();
+        for offset in (0..bytes).step_by(4096) {
+            let (found, attributes) = table.lookup(input + offset + 5).unwrap();
+            assert_eq!(found, output + offset + 5);
+            assert_ne!(attributes & 1 << 54, 0);
+        }
+        assert_eq!(table.lookup(input - 1), None);
+        assert_eq!(table.lookup(input + bytes), None);
+    }
+
+    #[test]
+    fn blocks_are_used_where_both_sides_are_aligned() {
+        let mut table = PageTable::new().unwrap();
+        table.map(GIB, 3 * GIB, GIB, 0).unwrap();
+        assert_eq!(table.lookup(2 * GIB - 1), Some((4 * GIB - 1, ACCESS_FLAG | VALID)));
+        table.map(2 * GIB, 5 * GIB + 4096, 4 * MIB, 0).unwrap();
+        assert_eq!(table.lookup(2 * GIB).unwrap().0, 5 * GIB + 4096);
+    }
+
+    #[test]
+    fn what_is_mapped_cannot_be_mapped_again() {
+        let mut table = PageTable::new().unwrap();
+        table.map(0, 0, 2 * MIB, 0).unwrap();
+        assert_eq!(table.map(4096, 0, 4096, 0), Err(MapError::Overlap(4096)));
+        assert_eq!(table.map(0, 0, 2 * MIB, 0), Err(MapError::Overlap(0)));
+        table.map(4 * MIB, 0, 4096, 0).unwrap();
+        assert_eq!(table.map(4 * MIB, 0, 2 * MIB, 0), Err(MapError::Overlap(4 * MIB)));
+    }
+
+    #[test]
+    fn bad_ranges_are_refused() {
+        let mut table = PageTable::new().unwrap();
+        for (input, output, bytes) in
+            [(1, 0, 4096), (0, 1, 4096), (0, 0, 1), (ADDRESS_END, 0, 4096), (u64::MAX & !4095, 0, 8192)]
+        {
+            assert_eq!(table.map(input, output, bytes, 0), Err(MapError::Range));
+        }
+    }
+}

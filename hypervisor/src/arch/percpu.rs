@@ -1,0 +1,114 @@
+//! Finding the state of the CPU that runs the code.
+
+use alloc::boxed::Box;
+use core::alloc::Layout;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::boot::STACK_BYTES;
+use crate::pcpu::Pcpu;
+
+/// What TPIDR_EL2 points at. The entry code knows the first two words.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Anchor {
+    /// First address above the stack of the CPU: reset at every exit.
+    stack_top: usize,
+    /// First address above the stack for faults of the hypervisor itself.
+    emergency_stack_top: usize,
+    /// Lowest address of both stacks; the emergency stack lies below the other.
+    stack_bottom: usize,
+    pcpu: &'static Pcpu,
+}
+
+/// Bytes of the stack for faults of the hypervisor itself.
+const EMERGENCY_STACK_BYTES: usize = 4096;
+
+impl Anchor {
+    /// State of this CPU.
+    #[inline(always)]
+    pub fn pcpu(&self) -> &'static Pcpu {
+        self.pcpu
+    }
+}
+
+/// Stacks of one CPU; allocated at boot, before [`super::heap::seal`].
+#[repr(C, align(4096))]
+struct Stacks {
+    emergency: [u8; EMERGENCY_STACK_BYTES],
+    stack: [u8; STACK_BYTES],
+}
+
+/// Makes the anchor of a CPU: its state and its stacks.
+pub fn new_anchor(pcpu: &'static Pcpu) -> &'static Anchor {
+    let layout = Layout::new::<Stacks>();
+    // SAFETY: the layout is not empty; the memory is used by nobody else.
+    let bottom = unsafe { alloc::alloc::alloc(layout) } as usize;
+    if bottom == 0 {
+        alloc::alloc::handle_alloc_error(layout);
+    }
+    let emergency_stack_top = bottom + EMERGENCY_STACK_BYTES;
+    let stack_top = emergency_stack_top + STACK_BYTES;
+    Box::leak(Box::new(Anchor { stack_top, emergency_stack_top, stack_bottom: bottom, pcpu }))
+}
+
+impl Anchor {
+    /// First address above the stack of the CPU.
+    pub fn stack_top(&self) -> usize {
+        self.stack_top
+    }
+
+    /// Makes this the anchor of the CPU that calls.
+    pub fn install(&'static self) {
+        // SAFETY: the anchor lives for ever and is what the vectors expect there.
+        unsafe {
+            core::arch::asm!("msr tpidr_el2, {}", in(reg) self, options(nostack, preserves_flags));
+        }
+    }
+}
+
+fn anchor() -> Option<&'static Anchor> {
+    let anchor: *const Anchor;
+    // SAFETY: reading the register changes nothing.
+    unsafe {
+        core::arch::asm!("mrs {}, tpidr_el2", out(reg) anchor, options(nomem, nostack, preserves_flags));
+    }
+    // SAFETY: the register is 0 (set by the entry code) or holds the address of
+    // an anchor that lives for ever.
+    unsafe { anchor.as_ref() }
+}
+
+/// State of this CPU, once it has an anchor.
+pub fn this() -> Option<&'static Pcpu> {
+    anchor().map(Anchor::pcpu)
+}
+
+/// The stack of this CPU that contains an address.
+pub fn stack_range(address: u64) -> Option<core::ops::Range<u64>> {
+    let own = anchor().map(|anchor| anchor.stack_bottom as u64..anchor.stack_top as u64);
+    let boot = super::boot::boot_stack();
+    own.into_iter().chain([boot]).find(|range| range.contains(&address))
+}
+
+/// A place for a reference to something that lives for ever, or nothing.
+#[derive(Debug)]
+pub struct StaticRef<T: 'static>(AtomicPtr<T>);
+
+impl<T: Sync> StaticRef<T> {
+    /// Holds nothing.
+    pub const fn empty() -> Self {
+        Self(AtomicPtr::new(core::ptr::null_mut()))
+    }
+
+    /// What it holds.
+    #[inline(always)]
+    pub fn get(&self) -> Option<&'static T> {
+        // SAFETY: only `set` stores here, and only references that live for ever.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Replaces what it holds.
+    pub fn set(&self, value: Option<&'static T>) {
+        let pointer = value.map_or(core::ptr::null_mut(), |value| core::ptr::from_ref(value).cast_mut());
+        self.0.store(pointer, Ordering::Release);
+    }
+}

@@ -1,0 +1,62 @@
+//! Memory and device registers at the addresses that the plan names.
+//!
+//! Safe because of what the plan's check guarantees and `start` keeps: ranges of
+//! VMs, devices and the hypervisor are disjoint, and the final tables of EL2 map
+//! exactly these.
+
+use crate::arch::memory::GuestMemory;
+use crate::arch::mmio::Mmio;
+use crate::plan::Range;
+
+/// RAM of a VM. The plan was checked.
+pub fn guest_memory(host: Range) -> GuestMemory {
+    // SAFETY: the checked plan gives this RAM to one VM alone, outside the memory
+    // of the hypervisor; the final tables map it as data.
+    unsafe { GuestMemory::new(host.start, host.bytes) }
+}
+
+/// Registers of a device that the hypervisor drives.
+pub fn registers(range: Range) -> Mmio {
+    // SAFETY: the range comes from the plan's platform, is mapped as device memory
+    // (early or final tables) and, as a device, holds no Rust object.
+    unsafe { Mmio::new(range.start as usize, range.bytes as usize) }
+}
+
+/// The payload behind the image, or its start.
+pub fn payload(start: usize, bytes: usize) -> &'static [u8] {
+    // SAFETY: the boot loader put it there, the tables map it, nothing writes it.
+    unsafe { crate::arch::memory::constants(start, bytes) }
+}
+
+/// The device tree that the firmware passed, if the address holds one.
+pub fn firmware_tree(address: usize) -> Option<&'static [u8]> {
+    const MAGIC: u32 = 0xd00d_feed;
+    const MAX_BYTES: usize = 2 << 20;
+    if address == 0 || !address.is_multiple_of(8) || !crate::arch::cpu::is_readable(address) {
+        return None;
+    }
+    // SAFETY: the address translates (checked above; early tables map its
+    // gigabyte), and nothing writes there before VMs are loaded.
+    let header = unsafe { crate::arch::memory::constants(address, 8) };
+    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let bytes = word(4) as usize;
+    if word(0) != MAGIC || bytes > MAX_BYTES || !crate::arch::cpu::is_readable(address + bytes) {
+        return None;
+    }
+    // SAFETY: as above, to the end that its header names.
+    Some(unsafe { crate::arch::memory::constants(address, bytes) })
+}
+
+/// Gives the heap its memory: from the end of the image to the end of what the
+/// plan gives to the hypervisor.
+pub fn init_heap(start: u64, end: u64) {
+    // SAFETY: the range lies behind image and payload in the memory that belongs
+    // to the hypervisor alone.
+    unsafe { crate::arch::heap::init(start as usize, end as usize) }
+}
+
+/// Runs on the final tables from now on.
+pub fn switch_tables(tables: &crate::arch::page_table::PageTable) {
+    // SAFETY: `start` mapped image, payload, heap and devices one to one.
+    unsafe { crate::arch::mmu::switch_to(tables) }
+}

@@ -1,0 +1,76 @@
+//! Interrupts of the machine: for the guest that runs here, for the console, or
+//! between the CPUs.
+
+use bulkhead_abi::trace::Kind;
+
+use crate::arch::context::Context;
+use crate::arch::{cpu, gicv3};
+use crate::machine;
+use crate::pcpu::{Assignment, CONSOLE_TIMER, KICK, Pcpu};
+
+const MAINTENANCE: u32 = 25;
+const HYPERVISOR_TIMER: u32 = 26;
+const VIRTUAL_TIMER: u32 = 27;
+/// INTIDs from here on say that there is no interrupt.
+const SPECIAL: u32 = 1020;
+
+/// An interrupt while the guest of this CPU ran.
+#[inline]
+pub fn interrupt(_: &mut Context, pcpu: &'static Pcpu) {
+    let intid = gicv3::acknowledge();
+    let Some(at) = pcpu.assignment() else { cpu::halt() };
+    pcpu.count_interrupt();
+    pcpu.record(at, Kind::ExitIrq, u64::from(intid));
+    if intid == VIRTUAL_TIMER {
+        at.vm.gic.hardware_interrupt(&machine::gic_env_of(at), at.vcpu.index, intid);
+        gicv3::end(intid);
+        return;
+    }
+    other(intid, pcpu);
+    if at.vm.is_stopping() {
+        at.vm.park(at, pcpu)
+    }
+}
+
+/// Serves one interrupt while no guest runs; `false` if none is pending.
+pub fn serve_interrupt(pcpu: &'static Pcpu) -> bool {
+    if !cpu::interrupt_pending() {
+        return false;
+    }
+    other(gicv3::acknowledge(), pcpu);
+    true
+}
+
+#[inline(never)]
+fn other(intid: u32, pcpu: &'static Pcpu) {
+    if intid >= SPECIAL {
+        return;
+    }
+    let running = pcpu.assignment().filter(|at| at.vcpu.power() == crate::vm::Power::On);
+    let mut keep_active = false;
+    match intid {
+        KICK => {
+            if let Some(at) = running {
+                at.vm.gic.kicked(&machine::gic_env_of(at), at.vcpu.index);
+            }
+        }
+        MAINTENANCE => {
+            if let Some(at) = running {
+                at.vm.gic.maintenance(&machine::gic_env_of(at), at.vcpu.index);
+            }
+        }
+        HYPERVISOR_TIMER | CONSOLE_TIMER => machine::console_timer(),
+        _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
+        _ => keep_active = running.is_some_and(|at| device(intid, at)),
+    }
+    gicv3::end(intid);
+    if !keep_active {
+        gicv3::deactivate(intid);
+    }
+}
+
+/// Gives the interrupt of an assigned device to the guest, which deactivates it.
+fn device(intid: u32, at: &Assignment) -> bool {
+    at.vm.gic.hardware_interrupt(&machine::gic_env_of(at), at.vcpu.index, intid);
+    true
+}

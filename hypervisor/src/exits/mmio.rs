@@ -1,0 +1,125 @@
+//! Accesses of a guest to addresses without memory: its virtual devices, or nothing.
+
+use crate::arch::context::Context;
+use crate::arch::regs;
+use crate::machine;
+use crate::pcpu::{Assignment, Pcpu};
+use crate::vdev::access::Access;
+use crate::vdev::gic::Frame;
+use crate::vm::{self, Crash};
+
+/// ESR: the fault hit a table walk of the guest's own translation.
+pub const ON_TABLE_WALK: u64 = 1 << 7;
+const SYNDROME_VALID: u64 = 1 << 24;
+const WRITE: u64 = 1 << 6;
+/// Fault status of a translation fault, at any level.
+const TRANSLATION: u64 = 0x04;
+const TRANSLATION_MASK: u64 = 0x3c;
+const CACHE_MAINTENANCE: u64 = 1 << 8;
+
+/// A redistributor's two frames.
+const REDISTRIBUTOR_BYTES: u64 = 0x2_0000;
+
+/// A data abort of the guest at stage 2.
+#[inline]
+pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
+    let far = regs::far_el2::read();
+    let ipa = (regs::hpfar_el2::read() & 0xfff_ffff_fff0) << 8 | far & 0xfff;
+    let plain = syndrome & (SYNDROME_VALID | ON_TABLE_WALK | CACHE_MAINTENANCE) == SYNDROME_VALID;
+    if !plain || syndrome & TRANSLATION_MASK != TRANSLATION {
+        return without_syndrome(context, syndrome, ipa, far, at, pcpu);
+    }
+    let access = Access::new(syndrome);
+    let write = (syndrome & WRITE != 0).then(|| access.truncate(context.get(access.register)));
+    match device_access(at, ipa, access.bytes, write) {
+        Outcome::Done(value) => {
+            if write.is_none() {
+                context.set(access.register, access.extend(value));
+            }
+            context.pc += 4;
+        }
+        Outcome::Refused => vm::data_abort(context, far),
+        Outcome::NothingThere => at.vm.crash(Crash::NothingThere, context, at, pcpu),
+    }
+}
+
+/// The access cannot be emulated: the hardware does not tell its register.
+#[cold]
+fn without_syndrome(
+    context: &mut Context,
+    syndrome: u64,
+    ipa: u64,
+    far: u64,
+    at: &Assignment,
+    pcpu: &'static Pcpu,
+) {
+    if syndrome & TRANSLATION_MASK != TRANSLATION {
+        // Something is there, but it does not take this access: alignment, bus error.
+        return vm::data_abort(context, far);
+    }
+    if syndrome & ON_TABLE_WALK != 0 {
+        at.vm.crash(Crash::TableWalk, context, at, pcpu)
+    }
+    if !is_device(at, ipa) {
+        at.vm.crash(Crash::NothingThere, context, at, pcpu)
+    }
+    if syndrome & CACHE_MAINTENANCE != 0 {
+        // Devices have nothing in the caches.
+        context.pc += 4;
+        return;
+    }
+    vm::data_abort(context, far);
+}
+
+fn is_device(at: &Assignment, ipa: u64) -> bool {
+    let plan = &at.vm.plan;
+    let within = |range: &crate::plan::Range| range.start <= ipa && ipa < range.end();
+    within(&plan.gic.distributor)
+        || within(&plan.gic.redistributors)
+        || plan.serial.as_ref().is_some_and(|(range, _)| within(range))
+}
+
+enum Outcome {
+    /// The device took part; a load gets this value.
+    Done(u64),
+    /// The device does not allow this access.
+    Refused,
+    /// There is no device at the address.
+    NothingThere,
+}
+
+#[inline]
+fn device_access(at: &Assignment, ipa: u64, bytes: u64, write: Option<u64>) -> Outcome {
+    let plan = &at.vm.plan;
+    let offset = ipa.wrapping_sub(plan.gic.distributor.start);
+    if offset < plan.gic.distributor.bytes {
+        return gic_access(at, Frame::Distributor, offset, bytes, write);
+    }
+    let offset = ipa.wrapping_sub(plan.gic.redistributors.start);
+    if offset < plan.gic.redistributors.bytes {
+        let vcpu = (offset / REDISTRIBUTOR_BYTES) as usize;
+        if vcpu >= at.vm.vcpus.len() {
+            return Outcome::Refused;
+        }
+        let frame = Frame::Redistributor(vcpu);
+        return gic_access(at, frame, offset % REDISTRIBUTOR_BYTES, bytes, write);
+    }
+    if let Some((range, _)) = &plan.serial {
+        let offset = ipa.wrapping_sub(range.start);
+        if offset < range.bytes {
+            return machine::uart_access(at.vm, offset, bytes, write).map_or(Outcome::Refused, Outcome::Done);
+        }
+    }
+    Outcome::NothingThere
+}
+
+#[inline]
+fn gic_access(at: &Assignment, frame: Frame, offset: u64, bytes: u64, write: Option<u64>) -> Outcome {
+    let env = machine::gic_env_of(at);
+    let (offset, bytes, vcpu) = (offset as u32, bytes as u32, at.vcpu.index);
+    let result = match write {
+        None => at.vm.gic.mmio_read(&env, vcpu, frame, offset, bytes),
+        Some(value) => at.vm.gic.mmio_write(&env, vcpu, frame, offset, bytes, value).map(|()| 0),
+    };
+    result.map_or(Outcome::Refused, Outcome::Done)
+}

@@ -1,0 +1,63 @@
+//! What the hypervisor does when a guest's execution comes to it.
+
+mod fault;
+mod hypercall;
+mod identification;
+mod interrupt;
+mod mmio;
+mod sysreg;
+
+pub use fault::{hypervisor_fault, panic_report};
+pub use interrupt::{interrupt, serve_interrupt};
+
+use bulkhead_abi::trace::Kind;
+
+use crate::arch::context::Context;
+use crate::arch::{cpu, regs};
+use crate::pcpu::Pcpu;
+use crate::vm::{self, Crash};
+
+/// Exception classes (ESR_EL2.EC).
+mod class {
+    pub const WFX: u64 = 0x01;
+    pub const HVC64: u64 = 0x16;
+    pub const SMC64: u64 = 0x17;
+    pub const SYSTEM_REGISTER: u64 = 0x18;
+    pub const INSTRUCTION_ABORT: u64 = 0x20;
+    pub const DATA_ABORT: u64 = 0x24;
+    /// CP15, CP14 and VFP accesses, HVC and SMC of AArch32, SVE: nothing that
+    /// a guest of ours may use from the state in which it traps.
+    pub const UNDEFINED: [u64; 10] = [0x00, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x0c, 0x12, 0x19];
+}
+
+/// A synchronous exception of the guest that this CPU runs.
+#[inline]
+pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
+    let syndrome = regs::esr_el2::read();
+    // A guest runs only on a CPU with an assignment.
+    let Some(at) = pcpu.assignment() else { cpu::halt() };
+    pcpu.count_exit();
+    pcpu.record(at, Kind::ExitSync, syndrome);
+    match syndrome >> 26 & 0x3f {
+        class::HVC64 => hypercall::call(context, at, pcpu),
+        class::DATA_ABORT => mmio::data_abort(context, syndrome, at, pcpu),
+        class::SYSTEM_REGISTER => sysreg::access(context, syndrome, at),
+        class::SMC64 => {
+            context.pc += 4;
+            hypercall::call(context, at, pcpu);
+        }
+        class::WFX => context.pc += 4,
+        class::INSTRUCTION_ABORT => {
+            let crash = if syndrome & mmio::ON_TABLE_WALK != 0 { Crash::TableWalk } else { Crash::Fetch };
+            at.vm.crash(crash, context, at, pcpu)
+        }
+        other if class::UNDEFINED.contains(&other) => vm::undefined(context),
+        _ => at.vm.crash(Crash::UnknownException, context, at, pcpu),
+    }
+}
+
+/// An SError while a guest ran: an access of the guest failed late.
+pub fn system_error(context: &mut Context, pcpu: &'static Pcpu) {
+    let Some(at) = pcpu.assignment() else { cpu::halt() };
+    at.vm.crash(Crash::SystemError, context, at, pcpu)
+}

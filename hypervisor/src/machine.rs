@@ -1,0 +1,194 @@
+//! The one machine: its console, its VMs, and what ties virtual devices to them.
+
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+
+use alloc::vec::Vec;
+use spin::Once;
+
+use crate::arch::{cpu, gicv3, percpu, regs, smc};
+use crate::board::uart::Pl011 as Uart;
+use crate::console::Console;
+use crate::pcpu::{Assignment, CONSOLE_TIMER, Pcpu};
+use crate::vdev::gic::{Env, Physical};
+use crate::vm::{Power, Vm};
+
+/// The console of the machine.
+pub static CONSOLE: Console<Uart> = Console::new();
+
+static VMS: Once<Vec<&'static Vm>> = Once::new();
+/// VMs that run.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+static UART_INTERRUPT: AtomicU32 = AtomicU32::new(u32::MAX);
+static CONSOLE_PCPU: percpu::StaticRef<Pcpu> = percpu::StaticRef::empty();
+/// The timer that shows incomplete lines runs, or its CPU was told to start it.
+static TIMER_ARMED: AtomicBool = AtomicBool::new(false);
+/// An incomplete line is shown when it has not grown for this part of a second.
+const IDLE_PER_SECOND: u64 = 20;
+
+/// Prints a line of the hypervisor.
+macro_rules! log {
+    ($($argument:tt)*) => {
+        $crate::machine::CONSOLE.print(format_args!($($argument)*))
+    };
+}
+pub(crate) use log;
+
+/// Prints a line of the hypervisor that ends.
+macro_rules! emergency {
+    ($($argument:tt)*) => {
+        $crate::machine::CONSOLE.emergency(format_args!($($argument)*))
+    };
+}
+pub(crate) use emergency;
+
+/// Makes the VMs and the console's CPU known; once, at boot.
+pub fn publish(vms: Vec<&'static Vm>, console: &'static Pcpu, uart_interrupt: u32) {
+    RUNNING.store(vms.len(), Ordering::Release);
+    CONSOLE_PCPU.set(Some(console));
+    UART_INTERRUPT.store(uart_interrupt, Ordering::Release);
+    VMS.call_once(|| vms);
+}
+
+/// The VMs of the machine.
+pub fn vms() -> &'static [&'static Vm] {
+    VMS.get().map_or(&[], |vms| vms)
+}
+
+/// INTID of the machine's UART.
+pub fn uart_interrupt() -> u32 {
+    UART_INTERRUPT.load(Ordering::Relaxed)
+}
+
+/// A VM ended for good. After the last one the machine is turned off.
+pub fn vm_ended() {
+    if RUNNING.fetch_sub(1, Ordering::AcqRel) == 1 {
+        power_off()
+    }
+}
+
+/// Prints the summary and turns the machine off.
+fn power_off() -> ! {
+    for vm in vms() {
+        let (state, reason, restarts) = vm.status();
+        let counts = vm.vcpus.iter().map(|vcpu| vcpu.pcpu.counts());
+        let (exits, irqs) = counts.fold((0, 0), |sum, counts| (sum.0 + counts.0, sum.1 + counts.1));
+        let (name, reason) = (vm.name(), reason.map_or("-", |reason| reason.name()));
+        log!("summary vm={name} state={state} reason={reason} restarts={restarts} exits={exits} irqs={irqs}");
+        CONSOLE.flush_all_blocking();
+    }
+    log!("power off");
+    CONSOLE.flush_all_blocking();
+    smc::system_off()
+}
+
+/// An access of a guest to its UART; `None` if the UART does not take it.
+pub fn uart_access(vm: &'static Vm, offset: u64, bytes: u64, write: Option<u64>) -> Option<u64> {
+    let uart = vm.uart.as_ref()?;
+    let mut uart = uart.lock();
+    let value = match write {
+        None => uart.read(offset, bytes as usize),
+        Some(value) => {
+            uart.write(offset, bytes as usize, value, &mut CONSOLE.line(vm.index));
+            0
+        }
+    };
+    set_uart_line(vm, uart.interrupt());
+    drop(uart);
+    if write.is_some() {
+        after_output();
+    }
+    Some(value)
+}
+
+/// Must be called under the lock of the UART, so that the line follows its state.
+fn set_uart_line(vm: &'static Vm, asserted: bool) {
+    if let Some((_, intid)) = vm.plan.serial {
+        vm.gic.set_line(&gic_env(vm), intid, asserted);
+    }
+}
+
+/// Output of a guest by hypercall; returns the bytes taken.
+pub fn console_write(vm: usize, bytes: &[u8]) -> usize {
+    let taken = CONSOLE.write(vm, bytes);
+    after_output();
+    taken
+}
+
+/// What output may have made necessary: UARTs that wait for room, lines that are incomplete.
+fn after_output() {
+    relieve();
+    if CONSOLE.has_partial_lines() && !TIMER_ARMED.swap(true, Ordering::SeqCst) {
+        if let Some(pcpu) = CONSOLE_PCPU.get() {
+            gicv3::send_sgi(pcpu.mpidr, CONSOLE_TIMER);
+        }
+    }
+}
+
+/// Lets the UARTs of VMs go on that had to wait for the console.
+fn relieve() {
+    let mut relieved = CONSOLE.take_relieved();
+    while relieved != 0 {
+        let index = relieved.trailing_zeros() as usize;
+        relieved &= relieved - 1;
+        let Some(vm) = vms().get(index) else { continue };
+        let Some(uart) = &vm.uart else { continue };
+        let mut uart = uart.lock();
+        uart.line_ready(&mut CONSOLE.line(index));
+        set_uart_line(vm, uart.interrupt());
+    }
+}
+
+/// The UART of the machine interrupts: input for a VM, or room for output.
+pub fn console_interrupt() {
+    CONSOLE.on_uart_interrupt(|index, input| {
+        let Some(vm) = vms().get(index) else { return };
+        let Some(uart) = &vm.uart else { return };
+        let mut uart = uart.lock();
+        uart.receive(input.byte, input.overrun);
+        set_uart_line(vm, uart.interrupt());
+    });
+    after_output();
+}
+
+/// The timer of the console's CPU fires, or is to start: shows lines that stay incomplete.
+pub fn console_timer() {
+    let idle = regs::cntfrq_el0::read() / IDLE_PER_SECOND;
+    regs::cnthp_ctl_el2::write(0);
+    loop {
+        let again = CONSOLE.flush_idle(cpu::now(), idle);
+        relieve();
+        if let Some(at) = again {
+            regs::cnthp_cval_el2::write(at);
+            regs::cnthp_ctl_el2::write(1);
+            break;
+        }
+        // A line that became incomplete before the store below did not start the timer.
+        TIMER_ARMED.store(false, Ordering::SeqCst);
+        if !CONSOLE.has_partial_lines() || TIMER_ARMED.swap(true, Ordering::SeqCst) {
+            break;
+        }
+    }
+    cpu::isb();
+}
+
+/// What a VM's interrupt controller needs of the machine, seen from this CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct GicEnv {
+    vm: &'static Vm,
+    current: Option<usize>,
+}
+
+/// For a VM that this CPU may or may not run.
+pub fn gic_env(vm: &'static Vm) -> GicEnv {
+    let current = percpu::this()
+        .and_then(Pcpu::assignment)
+        .filter(|at| core::ptr::eq(at.vm, vm) && at.vcpu.power() == Power::On)
+        .map(|at| at.vcpu.index);
+    GicEnv { vm, current }
+}
+
+/// For the VCPU that this CPU runs.
+#[inline(always)]
+pub fn gic_env_of(at: &Assignment) -> GicEnv {
+    GicEnv { vm: at.vm, current: Some(at.vcpu.index) }
+}

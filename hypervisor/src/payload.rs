@@ -1,0 +1,176 @@
+//! The payload behind the hypervisor: plan and guest images, each verified by
+//! its SHA-256 digest before anything in it is used.
+
+use core::fmt;
+
+use bulkhead_abi::image::{
+    BLOBS_MAX, BlobEntry, ENTRY_BYTES, HEADER_BYTES, HEADER_DIGEST, PayloadError, PayloadHeader,
+};
+use sha2::{Digest, Sha256};
+
+/// A payload whose header and blob table are intact.
+#[derive(Clone, Copy, Debug)]
+pub struct Payload<'a> {
+    bytes: &'a [u8],
+    header: PayloadHeader,
+}
+
+/// Why a payload, or a blob of it, cannot be used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Damage<'a> {
+    /// The header or the table does not make sense.
+    Layout(PayloadError),
+    /// Header or blob table do not match their digest.
+    Table,
+    /// This blob does not match its digest.
+    Blob(&'a str),
+    /// There is no blob of this name.
+    Missing(&'a str),
+}
+
+impl fmt::Display for Damage<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let again = "the image is damaged, make it again";
+        match self {
+            Self::Layout(PayloadError::Magic) => {
+                f.write_str("image: no payload behind the hypervisor: make an image from a plan")
+            }
+            Self::Layout(error) => write!(f, "image: bad payload ({error:?}): {again}"),
+            Self::Table => write!(f, "image: the blob table does not match its SHA-256 digest: {again}"),
+            Self::Blob(name) => {
+                write!(f, "image: blob {name} does not match its SHA-256 digest: {again}")
+            }
+            Self::Missing(name) => write!(f, "image: there is no blob {name}: {again}"),
+        }
+    }
+}
+
+/// Most bytes of header and blob table: what [`header`] must be given.
+pub const TABLE_BYTES_MAX: usize = HEADER_BYTES + BLOBS_MAX * ENTRY_BYTES;
+
+/// Reads the header and verifies it together with the blob table. `bytes` needs
+/// to hold only those.
+pub fn header(bytes: &[u8]) -> Result<PayloadHeader, Damage<'static>> {
+    let header = PayloadHeader::read(bytes).map_err(Damage::Layout)?;
+    let table = bytes.get(..header.table_end()).ok_or(Damage::Layout(PayloadError::Truncated))?;
+    let mut hash = Sha256::new();
+    hash.update(&table[..HEADER_DIGEST.start]);
+    hash.update([0; 32]);
+    hash.update(&table[HEADER_DIGEST.end..]);
+    if hash.finalize()[..] != header.digest {
+        return Err(Damage::Table);
+    }
+    Ok(header)
+}
+
+impl<'a> Payload<'a> {
+    /// The payload that `bytes` starts with.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, Damage<'static>> {
+        let header = header(bytes)?;
+        let bytes = usize::try_from(header.payload_bytes)
+            .ok()
+            .and_then(|length| bytes.get(..length))
+            .filter(|bytes| bytes.len() >= header.table_end())
+            .ok_or(Damage::Layout(PayloadError::Truncated))?;
+        for index in 0..header.blob_count as usize {
+            BlobEntry::read(bytes, &header, index).map_err(Damage::Layout)?;
+        }
+        Ok(Self { bytes, header })
+    }
+
+    /// Bytes of the whole payload.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn entry(&self, name: &str) -> Option<BlobEntry<'a>> {
+        (0..self.header.blob_count as usize)
+            .filter_map(|index| BlobEntry::read(self.bytes, &self.header, index).ok())
+            .find(|entry| entry.name == name)
+    }
+
+    /// Bytes of a blob, if there is one of this name.
+    pub fn blob_bytes(&self, name: &str) -> Option<u64> {
+        self.entry(name).map(|entry| entry.bytes)
+    }
+
+    /// A blob, verified.
+    pub fn blob<'n>(&self, name: &'n str) -> Result<&'a [u8], Damage<'n>> {
+        let entry = self.entry(name).ok_or(Damage::Missing(name))?;
+        let range = entry.offset as usize..(entry.offset + entry.bytes) as usize;
+        let blob = self.bytes.get(range).ok_or(Damage::Missing(name))?;
+        if Sha256::digest(blob)[..] != entry.digest {
+            return Err(Damage::Blob(name));
+        }
+        Ok(blob)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_abi::image::ALIGNMENT;
+
+    fn sample() -> Vec<u8> {
+        let blobs: [(&str, &[u8]); 2] = [("plan", b"the plan"), ("vm/kernel", &[7; 5000])];
+        let mut bytes = vec![0; ALIGNMENT];
+        let mut table = Vec::new();
+        for (name, blob) in blobs {
+            let entry = BlobEntry {
+                name,
+                offset: bytes.len() as u64,
+                bytes: blob.len() as u64,
+                digest: Sha256::digest(blob).into(),
+            };
+            table.extend(entry.to_bytes().unwrap());
+            bytes.extend(blob);
+            bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+        }
+        let mut header = PayloadHeader {
+            blob_count: 2,
+            payload_bytes: bytes.len() as u64,
+            console_kind: 1,
+            console_address: 0x0900_0000,
+            digest: [0; 32],
+        };
+        let mut hash = Sha256::new();
+        hash.update(header.to_bytes());
+        hash.update(&table);
+        header.digest = hash.finalize().into();
+        bytes[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
+        bytes[HEADER_BYTES..HEADER_BYTES + table.len()].copy_from_slice(&table);
+        bytes
+    }
+
+    #[test]
+    fn blobs_are_found_and_verified() {
+        let bytes = sample();
+        let payload = Payload::new(&bytes).unwrap();
+        assert_eq!(payload.blob("plan"), Ok(&b"the plan"[..]));
+        assert_eq!(payload.blob("vm/kernel").map(<[u8]>::len), Ok(5000));
+        assert_eq!(payload.blob("nothing"), Err(Damage::Missing("nothing")));
+    }
+
+    #[test]
+    fn every_flipped_bit_of_content_is_found() {
+        let good = sample();
+        let table_end = HEADER_BYTES + 2 * ENTRY_BYTES;
+        let content =
+            (0..table_end).chain(ALIGNMENT..ALIGNMENT + 8).chain(2 * ALIGNMENT..2 * ALIGNMENT + 5000);
+        for at in content {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1 << (at % 8);
+            let intact = Payload::new(&bytes)
+                .is_ok_and(|payload| payload.blob("plan").is_ok() && payload.blob("vm/kernel").is_ok());
+            assert!(!intact, "byte {at}");
+        }
+    }
+
+    #[test]
+    fn short_payloads_are_refused() {
+        let bytes = sample();
+        for length in [0, 100, HEADER_BYTES, bytes.len() - 1] {
+            assert!(matches!(Payload::new(&bytes[..length]), Err(Damage::Layout(_))));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! From the entry code to running VMs.
+//!
+//! Everything that can be wrong is found here, before any VM runs, and ends in
+//! one message on the console: a damaged image, a plan that cannot hold, a
+//! machine that is not the one planned for.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use bulkhead_abi::image::{ConsoleKind, PLAN_BLOB, PayloadHeader};
+use spin::Once;
+
+use crate::arch::boot::{ImageLayout, SecondaryEntry, image_layout};
+use crate::arch::mmu::{self, Access};
+use crate::arch::page_table::PageTable;
+use crate::arch::percpu::{self, Anchor};
+use crate::arch::{cpu, gicv3, heap, regs, smc};
+use crate::board::{self, uart::Pl011};
+use crate::machine::{self, CONSOLE, log};
+use crate::payload::{self, Payload};
+use crate::pcpu::Pcpu;
+use crate::plan::{self, Plan, Range};
+use crate::{firmware, vm};
+
+/// Bytes of a PL011's registers, for the early console.
+const UART_BYTES: u64 = 4096;
+/// Affinity fields of MPIDR.
+const AFFINITY: u64 = 0xff_00ff_ffff;
+
+static ANCHORS: Once<Vec<&'static Anchor>> = Once::new();
+static ONLINE: AtomicUsize = AtomicUsize::new(0);
+
+/// Says why the system cannot start, and turns the machine off.
+fn refuse(why: &dyn fmt::Display) -> ! {
+    log!("{why}");
+    log!("no VM was started");
+    CONSOLE.flush_all_blocking();
+    smc::system_off()
+}
+
+/// The boot CPU, with early tables and the boot stack.
+pub fn boot(device_tree: usize) -> ! {
+    let layout = image_layout();
+    let table = board::memory::payload(layout.end, payload::TABLE_BYTES_MAX);
+    early_console(PayloadHeader::read(table).ok());
+    log!("Bulkhead {}", env!("CARGO_PKG_VERSION"));
+    let header = payload::header(table).unwrap_or_else(|damage| refuse(&damage));
+    let bytes = board::memory::payload(layout.end, header.payload_bytes as usize);
+    let payload = Payload::new(bytes).unwrap_or_else(|damage| refuse(&damage));
+    let blob = payload.blob(PLAN_BLOB).unwrap_or_else(|damage| refuse(&damage));
+
+    let image = Range { start: layout.text as u64, bytes: (layout.end - layout.text) as u64 };
+    let used = Range { bytes: image.bytes + payload.bytes() as u64, ..image };
+    let own = plan::hypervisor_memory(blob)
+        .unwrap_or_else(|| refuse(&"plan: /platform/hypervisor: reg: is missing"));
+    if !own.contains(used) {
+        refuse(&format_args!(
+            "plan: /platform/hypervisor: reg: {own} does not contain the loaded image at {used}"
+        ));
+    }
+    board::memory::init_heap(used.end().next_multiple_of(4096), own.end());
+
+    let plan = plan::read(blob).unwrap_or_else(|error| refuse(&error));
+    plan::check(&plan, |name| payload.blob_bytes(name)).unwrap_or_else(|error| refuse(&error));
+    firmware::check(&plan, device_tree).unwrap_or_else(|error| refuse(&error));
+    let index = boot_cpu(&plan);
+
+    let tables = final_tables(&plan, &layout, used, own);
+    board::memory::switch_tables(&tables);
+    let pcpus = make_cpus(&plan);
+    gicv3::init(&plan.platform.gic);
+    anchors()[index].install();
+    gicv3::init_cpu();
+
+    let serial = plan.platform.serial;
+    let names: Vec<_> = plan.vms.iter().map(|vm| vm.name.as_str()).collect();
+    CONSOLE.set_vms(names.iter().copied());
+    let vms = plan.vms.into_iter().enumerate().map(|(index, vm)| {
+        let blob = |name: &str| payload.blob(name).unwrap_or_else(|damage| refuse(&damage));
+        vm::build(index, vm, &pcpus, blob).unwrap_or_else(|error| refuse(&error))
+    });
+    let vms: Vec<_> = vms.collect();
+    machine::publish(vms, pcpus[serial.pcpu], serial.interrupt);
+
+    start_secondaries(&pcpus, index, &tables);
+    heap::seal();
+    gicv3::route(serial.interrupt, pcpus[serial.pcpu].mpidr);
+    gicv3::enable(serial.interrupt);
+    CONSOLE.go_live();
+    log!("ready");
+    for vm in machine::vms() {
+        vm.start();
+    }
+    pcpus[index].idle()
+}
+
+/// Every other CPU, with final tables and its own stack.
+pub fn secondary(index: usize) -> ! {
+    let anchor = anchors()[index];
+    anchor.install();
+    gicv3::init_cpu();
+    ONLINE.fetch_add(1, Ordering::Release);
+    anchor.pcpu().idle()
+}
+
+fn anchors() -> &'static [&'static Anchor] {
+    ANCHORS.get().map_or(&[], |anchors| anchors)
+}
+
+/// Uses the UART that the image names, before anything has been read or verified.
+fn early_console(header: Option<PayloadHeader>) {
+    let Some(header) = header else { return };
+    let address = header.console_address;
+    if ConsoleKind::from_number(header.console_kind) != Some(ConsoleKind::Pl011)
+        || address % UART_BYTES != 0
+        || !mmu::map_early_device(address)
+    {
+        return;
+    }
+    let registers = board::memory::registers(Range { start: address, bytes: UART_BYTES });
+    if let Some(uart) = Pl011::new(registers) {
+        uart.init();
+        CONSOLE.attach(uart);
+    }
+}
+
+/// Index in the plan of the CPU that boots.
+fn boot_cpu(plan: &Plan) -> usize {
+    let mpidr = regs::mpidr_el1::read() & AFFINITY;
+    let index = plan.platform.cpus.iter().position(|&cpu| cpu == mpidr);
+    index.unwrap_or_else(|| {
+        refuse(&format_args!(
+            "plan: /platform/cpus: the machine boots on CPU {mpidr:#x}, which is not among them"
+        ))
+    })
+}
+
+/// The tables of EL2: its image with the rights that each part needs, the payload
+/// read-only, RAM of VMs and the devices it drives. Nothing else.
+fn final_tables(plan: &Plan, layout: &ImageLayout, used: Range, own: Range) -> PageTable {
+    let payload = layout.end as u64;
+    let heap = used.end().next_multiple_of(4096);
+    let between = |start: usize, end: usize, access| {
+        (Range { start: start as u64, bytes: (end - start) as u64 }, access)
+    };
+    let mut ranges = Vec::from([
+        between(layout.text, layout.rodata, Access::Code),
+        between(layout.rodata, layout.data, Access::Constants),
+        between(layout.data, layout.end, Access::Data),
+        (Range { start: payload, bytes: heap - payload }, Access::Constants),
+        (Range { start: heap, bytes: own.end() - heap }, Access::Data),
+    ]);
+    let platform = &plan.platform;
+    for device in [platform.gic.distributor, platform.gic.redistributors, platform.serial.registers] {
+        ranges.push((device, Access::Device));
+    }
+    for region in plan.vms.iter().flat_map(|vm| &vm.memory) {
+        ranges.push((region.host_range(), Access::Data));
+    }
+    let mut tables = PageTable::new().unwrap_or_else(|| refuse(&"no memory for translation tables"));
+    for (range, access) in ranges {
+        if range.bytes == 0 {
+            continue;
+        }
+        if let Err(error) = tables.map(range.start, range.start, range.bytes, access.attributes()) {
+            refuse(&format_args!("plan: /platform: {range} cannot be mapped: {error:?}"));
+        }
+    }
+    tables
+}
+
+/// Makes the state of all CPUs.
+fn make_cpus(plan: &Plan) -> Vec<&'static Pcpu> {
+    let pcpus: Vec<&'static Pcpu> = plan
+        .platform
+        .cpus
+        .iter()
+        .enumerate()
+        .map(|(index, &mpidr)| &*Box::leak(Box::new(Pcpu::new(index, mpidr))))
+        .collect();
+    ANCHORS.call_once(|| pcpus.iter().map(|pcpu| percpu::new_anchor(pcpu)).collect());
+    pcpus
+}
+
+/// Starts all CPUs but this one and waits until they are there.
+fn start_secondaries(pcpus: &[&'static Pcpu], own: usize, tables: &PageTable) {
+    let version = smc::version();
+    if pcpus.len() > 1 && version < 1 << 16 {
+        refuse(&format_args!("firmware: PSCI 1.0 by SMC is needed to start CPUs, found {version:#x}"));
+    }
+    let mut expected = 0;
+    for pcpu in pcpus.iter().filter(|pcpu| pcpu.index != own) {
+        let entry = Box::leak(Box::new(SecondaryEntry {
+            ttbr: tables.root_address(),
+            tcr: mmu::tcr(),
+            sctlr: mmu::FINAL_SCTLR,
+            stack_top: anchors()[pcpu.index].stack_top() as u64,
+            pcpu: pcpu.index as u64,
+        }));
+        if let Err(error) = smc::cpu_on(pcpu.mpidr, entry) {
+            refuse(&format_args!(
+                "plan: /platform/cpus/cpu@{:x}: the firmware does not start it (PSCI error {error})",
+                pcpu.mpidr
+            ));
+        }
+        expected += 1;
+        let deadline = cpu::now() + regs::cntfrq_el0::read();
+        while ONLINE.load(Ordering::Acquire) < expected {
+            if cpu::now() > deadline {
+                refuse(&format_args!("PCPU {} did not start within a second", pcpu.index));
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Exceptions that the hypervisor gives to a guest, as hardware would.
+
+use crate::arch::context::{Context, PSTATE_EL1H_MASKED};
+use crate::arch::regs;
+
+const EC_UNKNOWN: u64 = 0;
+const EC_DATA_ABORT_LOWER: u64 = 0x24;
+const EC_DATA_ABORT_SAME: u64 = 0x25;
+const ESR_IL: u64 = 1 << 25;
+/// Fault status: synchronous external abort, not on a table walk.
+const EXTERNAL_ABORT: u64 = 0x10;
+
+const PSTATE_MODE: u64 = 0xf;
+const PSTATE_AARCH32: u64 = 1 << 4;
+const MODE_EL0T: u64 = 0;
+const MODE_EL1H: u64 = 5;
+
+/// Enters the guest's vector for a synchronous exception at EL1.
+fn synchronous(context: &mut Context, syndrome: u64) {
+    let offset = if context.pstate & PSTATE_AARCH32 != 0 {
+        0x600
+    } else {
+        match context.pstate & PSTATE_MODE {
+            MODE_EL0T => 0x400,
+            MODE_EL1H => 0x200,
+            _ => 0x000,
+        }
+    };
+    regs::esr_el1::write(syndrome);
+    regs::elr_el1::write(context.pc);
+    regs::spsr_el1::write(context.pstate);
+    context.pc = regs::vbar_el1::read().wrapping_add(offset);
+    context.pstate = PSTATE_EL1H_MASKED;
+}
+
+/// The instruction is undefined for the guest.
+pub fn undefined(context: &mut Context) {
+    synchronous(context, EC_UNKNOWN << 26 | ESR_IL);
+}
+
+/// The access at this virtual address failed on the bus.
+pub fn data_abort(context: &mut Context, address: u64) {
+    let from_el0 = context.pstate & PSTATE_AARCH32 != 0 || context.pstate & PSTATE_MODE == MODE_EL0T;
+    let class = if from_el0 { EC_DATA_ABORT_LOWER } else { EC_DATA_ABORT_SAME };
+    regs::far_el1::write(address);
+    synchronous(context, class << 26 | ESR_IL | EXTERNAL_ABORT);
+}

@@ -1,0 +1,247 @@
+//! Start, stop and restart of a VM across the CPUs that run it.
+//!
+//! Invariant: `Lifecycle::running` counts the VCPUs whose power is not
+//! [`Power::Off`]. Who brings it to 0 ends the run: it is the only CPU that still
+//! works for the VM, so that it may reset devices and memory without locks.
+
+use core::fmt;
+use core::sync::atomic::Ordering;
+
+use bulkhead_abi::trace::Kind;
+
+use super::{Power, Vcpu, Vm};
+use crate::arch::guest_state;
+use crate::machine;
+use crate::pcpu::{Assignment, Pcpu};
+use crate::plan::Policy;
+
+/// What a guest did that ends its run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Crash {
+    /// It touched an address where it has nothing.
+    NothingThere,
+    /// A table of its own translation lies where it has nothing.
+    TableWalk,
+    /// It fetched instructions from an address where it has none.
+    Fetch,
+    /// The machine reported an error that its access caused.
+    SystemError,
+    /// It caused an exception that the hypervisor does not know.
+    UnknownException,
+}
+
+impl Crash {
+    /// One word for it, without spaces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NothingThere => "bad-address",
+            Self::TableWalk => "bad-page-table",
+            Self::Fetch => "bad-fetch",
+            Self::SystemError => "system-error",
+            Self::UnknownException => "unknown-exception",
+        }
+    }
+}
+
+/// Why a run of a VM ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum StopReason {
+    /// PSCI `SYSTEM_OFF`.
+    PowerOff,
+    /// PSCI `SYSTEM_RESET`.
+    Reset,
+    /// All VCPUs called `CPU_OFF`.
+    AllCpusOff,
+    /// A crash.
+    Crash(Crash),
+}
+
+impl StopReason {
+    /// One word for it, without spaces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PowerOff => "power-off",
+            Self::Reset => "reset",
+            Self::AllCpusOff => "all-cpus-off",
+            Self::Crash(crash) => crash.name(),
+        }
+    }
+}
+
+/// What a VM does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum State {
+    /// It runs.
+    Running,
+    /// It ended by itself.
+    Off,
+    /// It was stopped: a crash, or a reset that its policy does not allow.
+    Stopped,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Running => "running",
+            Self::Off => "off",
+            Self::Stopped => "stopped",
+        })
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Lifecycle {
+    state: State,
+    running: usize,
+    reason: Option<StopReason>,
+    restarts: u32,
+}
+
+impl Lifecycle {
+    pub(super) const fn new() -> Self {
+        Self { state: State::Off, running: 0, reason: None, restarts: 0 }
+    }
+}
+
+/// What `CPU_ON` found.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum CpuOn {
+    Started,
+    AlreadyOn,
+    Starting,
+    VmStops,
+}
+
+impl Vm {
+    /// `(state, why it is not running, restarts)`.
+    pub fn status(&self) -> (State, Option<StopReason>, u32) {
+        let lifecycle = self.lifecycle.lock();
+        (lifecycle.state, lifecycle.reason, lifecycle.restarts)
+    }
+
+    /// How often the VM was restarted.
+    pub fn restarts(&self) -> u32 {
+        self.lifecycle.lock().restarts
+    }
+
+    /// Starts the VM: its images are loaded and its devices reset.
+    pub fn start(&'static self) {
+        self.stopping.store(false, Ordering::Release);
+        self.lifecycle.lock().state = State::Running;
+        let boot = &self.plan.boot;
+        self.cpu_on(&self.vcpus[0], boot.entry, boot.device_tree);
+    }
+
+    /// Starts a VCPU of a running VM.
+    pub(super) fn cpu_on(&self, vcpu: &Vcpu, entry: u64, argument: u64) -> CpuOn {
+        let mut lifecycle = self.lifecycle.lock();
+        if self.is_stopping() {
+            return CpuOn::VmStops;
+        }
+        match vcpu.power() {
+            Power::On => return CpuOn::AlreadyOn,
+            Power::Starting => return CpuOn::Starting,
+            Power::Off => {}
+        }
+        *vcpu.entry.lock() = (entry, argument);
+        vcpu.set_power(Power::Starting);
+        lifecycle.running += 1;
+        drop(lifecycle);
+        vcpu.pcpu.kick();
+        CpuOn::Started
+    }
+
+    /// Ends the run of the VM. The VCPUs on other CPUs park when they are kicked;
+    /// the caller parks its own ([`Vm::park`]).
+    pub fn stop(&self, reason: StopReason) {
+        let mut lifecycle = self.lifecycle.lock();
+        if self.stopping.swap(true, Ordering::AcqRel) {
+            return; // another VCPU was first
+        }
+        lifecycle.reason = Some(reason);
+        drop(lifecycle);
+        for vcpu in &self.vcpus {
+            if vcpu.power() != Power::Off {
+                vcpu.pcpu.kick();
+            }
+        }
+    }
+
+    /// Takes the VCPU of this CPU out of operation and leaves the guest for good.
+    pub fn park(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> ! {
+        self.gic.stop_vcpu(&machine::gic_env(self), at.vcpu.index);
+        at.vcpu.context.release();
+        self.account_off(at, pcpu);
+        pcpu.idle()
+    }
+
+    /// Counts the VCPU out; the last one ends the run.
+    fn account_off(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
+        pcpu.record(at, Kind::VcpuStop, 1);
+        let mut lifecycle = self.lifecycle.lock();
+        at.vcpu.set_power(Power::Off);
+        lifecycle.running -= 1;
+        let last = lifecycle.running == 0;
+        if last && !self.stopping.swap(true, Ordering::AcqRel) {
+            lifecycle.reason = Some(StopReason::AllCpusOff);
+        }
+        drop(lifecycle);
+        if last {
+            self.end_run(at, pcpu);
+        }
+    }
+
+    /// Restarts the VM or leaves it stopped, as its policies say.
+    fn end_run(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
+        let mut lifecycle = self.lifecycle.lock();
+        let reason = lifecycle.reason.unwrap_or(StopReason::PowerOff);
+        pcpu.record(at, Kind::VmStop, reason.name().len() as u64);
+        let policy = match reason {
+            StopReason::PowerOff | StopReason::AllCpusOff => {
+                lifecycle.state = State::Off;
+                drop(lifecycle);
+                machine::log!("{}: off ({})", self.name(), reason.name());
+                return machine::vm_ended();
+            }
+            StopReason::Reset => self.plan.on_reset,
+            StopReason::Crash(_) => self.plan.on_crash,
+        };
+        if policy == Policy::Restart && lifecycle.restarts < self.plan.restart_limit {
+            lifecycle.restarts += 1;
+            let number = lifecycle.restarts;
+            drop(lifecycle);
+            let limit = self.plan.restart_limit;
+            machine::log!("{}: {}, restart {number} of {limit}", self.name(), reason.name());
+            self.reset_devices();
+            self.reload(pcpu);
+            pcpu.record(at, Kind::VmStart, u64::from(number));
+            return self.start();
+        }
+        lifecycle.state = State::Stopped;
+        let limit = match policy {
+            Policy::Restart => ", restart limit reached",
+            Policy::Stop => "",
+        };
+        drop(lifecycle);
+        machine::log!("{}: stopped ({}{limit})", self.name(), reason.name());
+        machine::vm_ended();
+    }
+
+    /// Called by the idle loop: runs the VCPU of this CPU if it was told to start.
+    pub fn run_if_started(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
+        if at.vcpu.power() != Power::Starting {
+            return;
+        }
+        if self.is_stopping() {
+            return self.account_off(at, pcpu);
+        }
+        let (entry, argument) = *at.vcpu.entry.lock();
+        let Some(claim) = at.vcpu.context.claim(entry, argument) else { return };
+        self.stage2.activate();
+        guest_state::reset(at.vcpu.index);
+        self.gic.start_vcpu(&machine::gic_env(self), at.vcpu.index);
+        at.vcpu.set_power(Power::On);
+        pcpu.record(at, Kind::VcpuRun, 0);
+        claim.enter()
+    }
+}

@@ -1,0 +1,133 @@
+//! Virtual machines: what they own, how they start, stop and start again.
+
+mod build;
+mod inject;
+mod lifecycle;
+mod load;
+mod psci;
+mod report;
+
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use spin::Mutex;
+
+pub use build::build;
+pub use inject::{data_abort, undefined};
+pub use lifecycle::{Crash, StopReason};
+pub use psci::call as psci;
+
+use crate::arch::context::ContextSlot;
+use crate::arch::memory::GuestMemory;
+use crate::arch::stage2::Stage2;
+use crate::pcpu::Pcpu;
+use crate::plan;
+use crate::vdev::gic::VGic;
+use crate::vdev::pl011::Pl011;
+use lifecycle::Lifecycle;
+
+/// A virtual machine. Made at boot, lives until power-off.
+#[derive(Debug)]
+pub struct Vm {
+    /// Index in the plan.
+    pub index: usize,
+    /// What the plan says about it.
+    pub plan: plan::Vm,
+    /// Its VCPUs.
+    pub vcpus: Vec<Vcpu>,
+    /// Its interrupt controller.
+    pub gic: VGic,
+    /// Its UART, if it has one.
+    pub uart: Option<Mutex<Pl011>>,
+    stage2: Stage2,
+    memory: Vec<(plan::Range, GuestMemory)>,
+    images: Vec<(u64, &'static [u8])>,
+    lifecycle: Mutex<Lifecycle>,
+    /// Set while the VM must not run guest code: every CPU parks its VCPU.
+    stopping: AtomicBool,
+}
+
+/// Whether a VCPU runs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u8)]
+pub enum Power {
+    /// Off, as PSCI defines it.
+    Off = 0,
+    /// Told to start; its CPU has not done so yet.
+    Starting = 1,
+    /// Running.
+    On = 2,
+}
+
+/// A virtual CPU.
+#[derive(Debug)]
+pub struct Vcpu {
+    /// Index in its VM.
+    pub index: usize,
+    /// The CPU that runs it.
+    pub pcpu: &'static Pcpu,
+    context: ContextSlot,
+    entry: Mutex<(u64, u64)>,
+    power: AtomicU8,
+}
+
+impl Vcpu {
+    fn new(index: usize, pcpu: &'static Pcpu) -> Self {
+        Self {
+            index,
+            pcpu,
+            context: ContextSlot::new(),
+            entry: Mutex::new((0, 0)),
+            power: AtomicU8::new(Power::Off as u8),
+        }
+    }
+
+    /// Whether it runs.
+    pub fn power(&self) -> Power {
+        match self.power.load(Ordering::Acquire) {
+            0 => Power::Off,
+            1 => Power::Starting,
+            _ => Power::On,
+        }
+    }
+
+    fn set_power(&self, power: Power) {
+        self.power.store(power as u8, Ordering::Release);
+    }
+}
+
+impl Vm {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    /// Whether the VCPUs must park.
+    #[inline(always)]
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Bytes of RAM.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.iter().map(|(guest, _)| guest.bytes).sum()
+    }
+
+    /// Whether an IPA lies in the RAM of the VM.
+    pub fn is_ram(&self, ipa: u64) -> bool {
+        self.memory.iter().any(|(guest, _)| guest.start <= ipa && ipa < guest.end())
+    }
+
+    /// Copies bytes out of the RAM of the VM; `false` if they do not lie in one region.
+    pub fn read_memory(&self, ipa: u64, data: &mut [u8]) -> bool {
+        self.memory.iter().any(|(guest, host)| {
+            ipa.checked_sub(guest.start).is_some_and(|offset| host.read(offset, data))
+        })
+    }
+
+    fn write_memory(&self, ipa: u64, data: &[u8]) -> bool {
+        self.memory.iter().any(|(guest, host)| {
+            ipa.checked_sub(guest.start).is_some_and(|offset| host.write(offset, data))
+        })
+    }
+}
