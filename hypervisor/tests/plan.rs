@@ -1,0 +1,221 @@
+//! The hypervisor's reader of plans: accepts the plan of the reference, refuses
+//! what cannot hold, names node and property, and never panics.
+
+use std::process::Command;
+
+use hypervisor::plan::{self, Plan, PlanError};
+use proptest::prelude::*;
+
+/// The plan in the reference, as text.
+fn reference() -> String {
+    let page = include_str!("../../docs/reference/plan.md");
+    let start = page.find("```dts\n").expect("the page has a plan") + "```dts\n".len();
+    let end = start + page[start..].find("```").expect("the plan ends");
+    page[start..end].to_owned()
+}
+
+/// Compiles with dtc: a reader of our own would hide errors that both share.
+fn compile(source: &str) -> Vec<u8> {
+    let folder = std::env::temp_dir().join(format!(
+        "bulkhead-plan-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("plan.dts");
+    std::fs::write(&path, source).unwrap();
+    let output = Command::new("dtc").args(["-q", "-O", "dtb"]).arg(&path).output().expect("dtc runs");
+    assert!(output.status.success(), "{}\n{source}", String::from_utf8_lossy(&output.stderr));
+    std::fs::remove_dir_all(&folder).unwrap();
+    output.stdout
+}
+
+fn blob_bytes(name: &str) -> Option<u64> {
+    match name {
+        "linux/kernel" => Some(30 << 20),
+        "linux/initrd" => Some(1 << 20),
+        "linux/device-tree" => Some(4096),
+        _ => None,
+    }
+}
+
+fn load(source: &str) -> Result<Plan, PlanError> {
+    let plan = plan::read(&compile(source))?;
+    plan::check(&plan, blob_bytes)?;
+    Ok(plan)
+}
+
+#[test]
+fn the_plan_of_the_reference_is_accepted() {
+    let plan = load(&reference()).unwrap();
+    assert_eq!(plan.model, "demo");
+    assert_eq!(plan.platform.cpus, [0, 1, 2, 3]);
+    let vm = &plan.vms[0];
+    assert_eq!((vm.name.as_str(), &vm.vcpus[..]), ("linux", &[0, 1][..]));
+    assert_eq!(vm.memory[0].host, 0x4600_0000);
+    assert_eq!(vm.devices[0].interrupts, [(34, 34)]);
+    assert_eq!(vm.boot.device_tree, 0x47e0_0000);
+}
+
+#[test]
+fn the_memory_of_the_hypervisor_is_found_without_reading_the_rest() {
+    let range = plan::hypervisor_memory(&compile(&reference())).unwrap();
+    assert_eq!((range.start, range.bytes), (0x4000_0000, 0x0600_0000));
+}
+
+/// `(what to replace, by what, node, property, part of the message)`
+type Mistake = (&'static str, &'static str, &'static str, Option<&'static str>, &'static str);
+
+const MISTAKES: &[Mistake] = &[
+    ("plan-v1", "plan-v9", "/", Some("compatible"), "expected \"bulkhead,plan-v1\""),
+    ("board =", "bord =", "/platform", None, "unknown property bord"),
+    ("gic-version = <3>", "gic-version = <2>", "/platform", Some("gic-version"), "expected <3>"),
+    (
+        "hypervisor@40000000 {                         // RAM of the hypervisor: image, blobs, heap
+			reg = <0x0 0x40000000",
+        "hypervisor@40000000 {
+			reg = <0x0 0x30000000",
+        "/platform/hypervisor",
+        Some("reg"),
+        "does not lie in one memory bank",
+    ),
+    ("pcpu = <1>", "pcpu = <9>", "/vms/vm@0/vcpus/vcpu@1", Some("pcpu"), "PCPUs 0 to 3"),
+    ("pcpu = <1>", "pcpu = <0>", "/vms/vm@0/vcpus/vcpu@1", Some("pcpu"), "runs a VCPU of linux already"),
+    ("vm-name = \"linux\"", "vm-name = \"Linux!\"", "/vms/vm@0", Some("vm-name"), "1 to 15 characters"),
+    ("on-crash = \"stop\"", "on-crash = \"panic\"", "/vms/vm@0", Some("on-crash"), "\"stop\" or \"restart\""),
+    ("restart-limit", "restart-limits", "/vms/vm@0", None, "unknown property restart-limits"),
+    (
+        "host-reg = <0x0 0x46000000",
+        "host-reg = <0x0 0x44000000",
+        "/vms/vm@0/memory@40000000",
+        Some("host-reg"),
+        "overlaps the hypervisor",
+    ),
+    (
+        "host-reg = <0x0 0x46000000 0x0 0x20000000>",
+        "host-reg = <0x0 0x70000000 0x0 0x20000000>",
+        "/vms/vm@0/memory@40000000",
+        Some("host-reg"),
+        "does not lie in one memory bank",
+    ),
+    (
+        "host-reg = <0x0 0x46000000 0x0 0x20000000>",
+        "host-reg = <0x0 0x46000000 0x0 0x10000000>",
+        "/vms/vm@0/memory@40000000",
+        Some("host-reg"),
+        "must be equal",
+    ),
+    (
+        "host-reg = <0x0 0x46000000 0x0 0x20000000>",
+        "host-reg = <0x0 0x46000800 0x0 0x20000000>",
+        "/vms/vm@0/memory@40000000",
+        Some("host-reg"),
+        "not aligned",
+    ),
+    (
+        "host-reg = <0x0 0x09010000",
+        "host-reg = <0x0 0x09000000",
+        "/vms/vm@0/device@9010000",
+        Some("host-reg"),
+        "belongs to the console",
+    ),
+    (
+        "host-reg = <0x0 0x09010000",
+        "host-reg = <0x0 0x50000000",
+        "/vms/vm@0/device@9010000",
+        Some("host-reg"),
+        "is RAM",
+    ),
+    (
+        "host-interrupts = <34>",
+        "host-interrupts = <33>",
+        "/vms/vm@0/device@9010000",
+        Some("host-interrupts"),
+        "belongs to the console",
+    ),
+    (
+        "host-interrupts = <34>",
+        "host-interrupts = <27>",
+        "/vms/vm@0/device@9010000",
+        Some("host-interrupts"),
+        "expected 32 to 1019",
+    ),
+    (
+        "host-interrupts = <34>",
+        "host-interrupts = <34 35>",
+        "/vms/vm@0/device@9010000",
+        Some("host-interrupts"),
+        "has 2 interrupts",
+    ),
+    ("entry = <0x0 0x40200000>", "entry = <0x0 0x40200002>", "/vms/vm@0/boot", Some("entry"), "instruction"),
+    (
+        "load = <0x0 0x48000000>",
+        "load = <0x0 0x40400000>",
+        "/vms/vm@0/boot/initrd",
+        Some("load"),
+        "overlaps linux/kernel",
+    ),
+    (
+        "load = <0x0 0x48000000>",
+        "load = <0x0 0x5ff80000>",
+        "/vms/vm@0/boot/initrd",
+        Some("load"),
+        "memory of the VM",
+    ),
+    ("initrd {", "initrdd {", "/vms/vm@0/boot", None, "unknown node initrdd"),
+    (
+        "interrupts = <33>;
+			};
+
+			device",
+        "interrupts = <34>;
+			};
+
+			device",
+        "/vms/vm@0/device@9010000",
+        Some("interrupts"),
+        "used twice",
+    ),
+];
+
+#[test]
+fn mistakes_are_refused_with_node_and_property() {
+    let good = reference();
+    for (from, to, node, property, part) in MISTAKES {
+        assert!(good.contains(from), "the reference does not contain {from}");
+        let error = load(&good.replacen(from, to, 1)).expect_err(to);
+        assert_eq!((error.node.as_str(), error.property), (*node, *property), "{to}: {error}");
+        assert!(error.problem.contains(part), "{to}: {error}");
+    }
+}
+
+#[test]
+fn a_missing_blob_is_named() {
+    let plan = plan::read(&compile(&reference())).unwrap();
+    let error = plan::check(&plan, |_| None).unwrap_err();
+    assert_eq!(error.to_string(), "plan: /vms/vm@0/boot/kernel: the image has no blob linux/kernel");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn damaged_trees_never_panic(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
+        static TREE: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+        let mut tree = TREE.get_or_init(|| compile(&reference())).clone();
+        for (at, value) in flips {
+            let at = at.index(tree.len());
+            tree[at] = value;
+        }
+        if let Ok(plan) = plan::read(&tree) {
+            let _ = plan::check(&plan, blob_bytes);
+        }
+        let _ = plan::hypervisor_memory(&tree);
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(plan::read(&bytes).is_err());
+        prop_assert!(plan::hypervisor_memory(&bytes).is_none());
+    }
+}
