@@ -26,7 +26,7 @@ build: setup ## Build everything: hypervisor, guests, the bulkhead command
 test: setup lint ## Pass every check and test
 	cargo xtask build
 	cargo xtask size
-	cargo test --workspace --exclude bulkhead-rt
+	cargo test --workspace
 
 lint: setup ## Check format and lints, for this machine and for bare metal
 	cargo fmt --all --check

@@ -10,7 +10,7 @@ use crate::workspace::{GUESTS, HYPERVISOR, Workspace};
 pub fn run(workspace: &Workspace) -> Result<()> {
     let mut host = toolchain::host_cargo("clippy");
     host.current_dir(workspace.root())
-        .args(["--workspace", "--all-targets", "--exclude", GUESTS])
+        .args(["--workspace", "--all-targets"])
         .args(["--", "--deny", "warnings"]);
     cargo::run(host)?;
 
