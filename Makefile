@@ -10,6 +10,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 endif
 
 CARGO_DENY_VERSION := 0.20.2
+CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
 FUZZ_SECONDS ?= 60
 
 help: ## Show this list
@@ -40,9 +41,18 @@ demo: build ## Boot Linux and a real-time guest side by side in QEMU
 bench-exits: build ## Count the EL2 instructions of every exit path
 	cargo xtask bench-exits
 
-clean: ## Remove what was built; downloads stay
+deny: $(CARGO_DENY) ## Check licences, sources and advisories of all dependencies (needs a network)
+	$(CARGO_DENY) check bans licenses sources
+	$(CARGO_DENY) check advisories
+
+build/tools/bin/cargo-deny:
+	@echo 'deny: cargo-deny is missing: installing $(CARGO_DENY_VERSION) into build/tools (5 minutes, once)'
+	cargo install --locked --version $(CARGO_DENY_VERSION) --root build/tools cargo-deny
+
+clean: ## Remove what was built; downloads and tools stay
 	cargo clean
-	find build -mindepth 1 -maxdepth 1 ! -name cache -exec rm -rf {} +
+	mkdir -p build
+	find build -mindepth 1 -maxdepth 1 ! -name cache ! -name tools -exec rm -rf {} +
 
 distclean: clean ## Remove downloads as well
 	rm -rf build
