@@ -109,14 +109,13 @@ pub struct Errors(Vec<Diagnostic>);
 
 impl Errors {
     /// `Err` with the mistakes, or `Ok(value)` if there are none.
-    pub fn unless_none<T>(mut mistakes: Vec<Diagnostic>, value: T) -> Result<T, Self> {
+    pub fn unless_none<T>(mistakes: Vec<Diagnostic>, value: T) -> Result<T, Self> {
         if mistakes.is_empty() {
             return Ok(value);
         }
-        mistakes.sort_by_key(|mistake| {
-            mistake.place.as_ref().map(|place| (place.source().name().to_owned(), place.start()))
-        });
-        Err(Self(mistakes))
+        let mut errors = Self(mistakes);
+        errors.sort();
+        Err(errors)
     }
 
     /// The mistakes.
@@ -127,6 +126,20 @@ impl Errors {
     /// The mistakes, to be put beside others.
     pub fn into_vec(self) -> Vec<Diagnostic> {
         self.0
+    }
+
+    /// The mistakes, each changed.
+    pub(crate) fn map(self, change: impl FnMut(Diagnostic) -> Diagnostic) -> Self {
+        let mut changed = Self(self.0.into_iter().map(change).collect());
+        changed.sort();
+        changed
+    }
+
+    /// Into the order of their places.
+    fn sort(&mut self) {
+        self.0.sort_by_key(|mistake| {
+            mistake.place.as_ref().map(|place| (place.source().name().to_owned(), place.start()))
+        });
     }
 
     /// The mistakes as flat records, for `--json`.

@@ -6,7 +6,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod description;
 pub mod diagnostic;
+mod document;
 pub mod plan;
+pub mod platform;
 mod suggest;
 pub mod units;

@@ -6,6 +6,8 @@
 mod check;
 mod dtb;
 mod dts;
+mod files;
+mod make;
 mod model;
 mod path;
 mod read;
@@ -13,6 +15,9 @@ mod tree;
 mod write;
 
 pub use check::check;
+pub(crate) use check::is_vm_name;
+pub use files::{FileReport, check_files};
+pub use make::make;
 pub use model::{
     Boot, Device, DeviceInterrupts, File, Gic, Mapping, OnEvent, Plan, Platform, Serial,
     SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,

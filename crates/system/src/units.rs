@@ -3,8 +3,10 @@
 
 mod address;
 mod duration;
+mod quantity;
 mod size;
 
 pub use address::{Address, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 pub use duration::Duration;
+pub use quantity::{Quantity, QuantityError, parse};
 pub use size::Bytes;

@@ -5,6 +5,8 @@ mod platform;
 mod regions;
 mod vms;
 
+pub(crate) use vms::is_name as is_vm_name;
+
 use super::{COUNT_MAX, Plan};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::units::Bytes;

@@ -84,17 +84,10 @@ impl Node {
 
     /// Gives each mistake the place of the node or property that it names.
     pub fn locate(&self, errors: Errors) -> Errors {
-        let mut mistakes = errors.into_vec();
-        for mistake in &mut mistakes {
-            let place = mistake.node.as_deref().and_then(|node| self.place_of(node));
-            if mistake.place.is_none() {
-                mistake.place = place.cloned();
-            }
-        }
-        match Errors::unless_none(mistakes, ()) {
-            Err(errors) => errors,
-            Ok(()) => unreachable!("`Errors` is never empty"),
-        }
+        errors.map(|mistake| match mistake.node.as_deref().and_then(|node| self.place_of(node)) {
+            Some(place) => mistake.at(place, ""),
+            None => mistake,
+        })
     }
 
     /// The place of `/path: property` or of `/path`; of the closest node

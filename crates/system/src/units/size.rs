@@ -42,7 +42,7 @@ impl From<u64> for Bytes {
 /// In the largest binary unit that shows the exact number: `512 MiB`, `4097 B`.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        for (shift, unit) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
             if self.0 != 0 && self.0.trailing_zeros() >= shift {
                 return f.pad(&format!("{} {unit}", self.0 >> shift));
             }

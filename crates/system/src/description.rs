@@ -1,0 +1,196 @@
+//! The description of a system: what its author wrote, checked and typed.
+//!
+//! `docs/reference/description.md` describes the file.
+
+mod read;
+mod task;
+mod vm;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::{Diagnostic, Errors, Place};
+pub use crate::document::Located;
+use crate::plan::OnEvent;
+use crate::platform::Platform;
+use crate::units::{Bytes, Duration, IntId, Ipa, PhysicalAddress};
+
+/// A system: a platform and the VMs on it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct System {
+    /// Name: as given, or the name of the file without its ending.
+    pub name: String,
+    /// Folder of the description; relative paths in it start here.
+    pub folder: PathBuf,
+    /// The machine.
+    pub platform: Located<Platform>,
+    /// RAM for the hypervisor, if it was given.
+    pub hypervisor_memory: Option<Located<Bytes>>,
+    /// The VMs, in their order.
+    pub vms: Vec<Vm>,
+}
+
+/// A VM.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Vm {
+    /// Name.
+    pub name: Located<String>,
+    /// The VCPUs, in their order.
+    pub vcpus: Vec<Vcpu>,
+    /// Amount of RAM.
+    pub memory: Located<Bytes>,
+    /// Where in the machine its RAM lies, if it was given.
+    pub memory_at: Option<Located<PhysicalAddress>>,
+    /// What runs in it.
+    pub boot: Boot,
+    /// Whether it has a console.
+    pub console: bool,
+    /// What happens after a crash.
+    pub on_crash: OnEvent,
+    /// What happens after the VM has reset itself.
+    pub on_reset: OnEvent,
+    /// Number of restarts after which the VM stays stopped.
+    pub restart_limit: u32,
+    /// Assigned devices.
+    pub devices: Vec<Device>,
+    /// The tasks that run in it.
+    pub tasks: Vec<Task>,
+}
+
+/// A VCPU.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Vcpu {
+    /// PCPU that it shall run on, if it was given.
+    pub pcpu: Option<Located<u64>>,
+}
+
+/// How a guest is started.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Protocol {
+    /// As Linux wants it: an arm64 `Image`, loaded at 2 MiB boundaries.
+    Linux,
+    /// A memory image whose first byte is the first instruction.
+    Raw,
+}
+
+impl Protocol {
+    /// All, with their names in descriptions.
+    pub const ALL: [(&'static str, Self); 2] = [("linux", Self::Linux), ("raw", Self::Raw)];
+}
+
+/// What runs in a VM. Paths start in the folder of the description; addresses
+/// are planned where they are not given.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Boot {
+    /// How it is started.
+    pub protocol: Protocol,
+    /// The kernel, or the whole guest.
+    pub kernel: Located<String>,
+    /// Where the kernel is loaded.
+    pub load: Option<Located<Ipa>>,
+    /// The first instruction; that of the kernel if not given.
+    pub entry: Option<Located<Ipa>>,
+    /// The initial RAM disk.
+    pub initrd: Option<Located<String>>,
+    /// Where the initial RAM disk is loaded.
+    pub initrd_load: Option<Located<Ipa>>,
+    /// Whether the guest gets a device tree.
+    pub device_tree: bool,
+    /// Where the device tree is loaded.
+    pub device_tree_load: Option<Located<Ipa>>,
+    /// Command line.
+    pub bootargs: Option<Located<String>>,
+}
+
+/// A device of the machine that is given to a VM.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Device {
+    /// Where it is described.
+    pub place: Place,
+    /// `compatible` strings for the device tree of the guest.
+    pub compatible: Vec<String>,
+    /// Where its registers lie in the machine.
+    pub address: PhysicalAddress,
+    /// Where the VM sees them.
+    pub guest_address: Ipa,
+    /// Bytes of registers.
+    pub size: Bytes,
+    /// Its interrupt: INTID of the machine and INTID in the VM.
+    pub interrupt: Option<(IntId, IntId)>,
+}
+
+/// A periodic task of a guest.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Task {
+    /// Name, unique in its VM.
+    pub name: Located<String>,
+    /// Index of its VCPU in the VM.
+    pub vcpu: usize,
+    /// Time between two releases; more than zero.
+    pub period: Duration,
+    /// Time from release to deadline; at most the period.
+    pub deadline: Duration,
+    /// Worst-case execution time; at most the deadline.
+    pub wcet: Wcet,
+    /// Priority on its VCPU: a larger number goes first.
+    pub priority: Option<Located<u64>>,
+}
+
+/// Worst-case execution time, which may depend on the cache.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Wcet {
+    /// The same for any number of colours.
+    Fixed(Duration),
+    /// By number of cache colours: more colours never take longer. Not empty.
+    ByColors(BTreeMap<u64, Duration>),
+}
+
+impl Wcet {
+    /// With as few colours as are described: the longest.
+    pub fn longest(&self) -> Duration {
+        match self {
+            Self::Fixed(wcet) => *wcet,
+            Self::ByColors(by_colors) => by_colors.values().max().copied().unwrap_or_default(),
+        }
+    }
+
+    /// With as many colours as are described: the shortest.
+    pub fn shortest(&self) -> Duration {
+        match self {
+            Self::Fixed(wcet) => *wcet,
+            Self::ByColors(by_colors) => by_colors.values().min().copied().unwrap_or_default(),
+        }
+    }
+}
+
+impl System {
+    /// Reads the description in a file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or all mistakes in it.
+    pub fn load(path: &Path) -> Result<Self, Errors> {
+        let name = path.display().to_string();
+        let text = read_text(path)?;
+        Self::from_toml(&name, &text, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads a description; `file` is what messages call it, relative paths
+    /// in it start in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes in it.
+    pub fn from_toml(file: &str, text: &str, folder: &Path) -> Result<Self, Errors> {
+        read::system(file, text, folder)
+    }
+}
+
+/// The text of a file.
+fn read_text(path: &Path) -> Result<String, Box<Diagnostic>> {
+    std::fs::read_to_string(path).map_err(|error| {
+        Diagnostic::new("cannot-read", format!("cannot read {}: {error}", path.display()))
+            .help("check the path and that the file is text")
+            .into()
+    })
+}

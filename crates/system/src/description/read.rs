@@ -1,0 +1,102 @@
+//! Reads the top level of a description.
+
+use std::path::Path;
+
+use super::{Located, System, read_text, vm};
+use crate::diagnostic::{Diagnostic, Errors, Source};
+use crate::document::{Document, Fields};
+use crate::platform::{self, Platform};
+use crate::units::Bytes;
+
+pub(super) fn system(file: &str, text: &str, folder: &Path) -> Result<System, Errors> {
+    let source = Source::new(file, text);
+    let document = Document::parse(&source);
+    let system = root(&document.root(), file, folder);
+    document.finish(system)
+}
+
+fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
+    let name = at.string("name").map(|name| name.value);
+    let platform = self::platform(at, folder);
+    let tables = at.tables("vm", "[[vm]]");
+    if tables.is_empty() && !at.has("vm") {
+        at.required::<()>("vm", None, "[...]");
+    }
+    let vms: Vec<_> = tables.iter().map(vm::read).collect();
+    at.finish();
+    let vms: Vec<_> = vms.into_iter().collect::<Option<_>>()?;
+    vm::check_names(at, &vms);
+    let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let (platform, hypervisor_memory) = platform?;
+    Some(System {
+        name: name.or(stem).unwrap_or_else(|| "system".into()),
+        folder: folder.to_owned(),
+        platform,
+        hypervisor_memory,
+        vms,
+    })
+}
+
+type PlatformParts = (Located<Platform>, Option<Located<Bytes>>);
+
+/// `platform = "board"`, `[platform]` with `board`, or a whole `[platform]`.
+fn platform(at: &Fields<'_>, folder: &Path) -> Option<PlatformParts> {
+    if at.is_string("platform") {
+        return Some((board(at, at.string("platform")?, folder)?, None));
+    }
+    let table = at.required("platform", at.table("platform"), "\"qemu-virt\"")?;
+    let hypervisor_memory = table.quantity("hypervisor_memory");
+    let platform = match table.has("board") {
+        true => table.string("board").and_then(|name| board(at, name, folder)),
+        false => platform::read(&table).map(|read| Located::new(read, table.place())),
+    };
+    table.finish();
+    Some((platform?, hypervisor_memory))
+}
+
+/// The board of this name, or in the file of this path.
+fn board(at: &Fields<'_>, name: Located<String>, folder: &Path) -> Option<Located<Platform>> {
+    let found = if name.value.ends_with(".toml") {
+        let path = folder.join(&name.value);
+        let text =
+            read_text(&path).map_err(|mistake| Errors::from(mistake.at(&name.place, "this file")));
+        text.and_then(|text| Platform::from_toml(&path.display().to_string(), &text))
+    } else {
+        Platform::named(&name.value)
+    };
+    match found {
+        Ok(platform) => Some(name.map(|_| platform)),
+        Err(errors) => {
+            for mistake in errors.into_vec() {
+                at.add(match &mistake.place {
+                    Some(_) => mistake.also(&name.place, "the platform is named here"),
+                    None => mistake.at(&name.place, "here"),
+                });
+            }
+            None
+        }
+    }
+}
+
+/// Reports the second of two things that have one name.
+pub(super) fn refuse_twice<'a>(
+    at: &Fields<'_>,
+    what: &str,
+    names: impl Iterator<Item = &'a Located<String>>,
+) {
+    let mut before: Vec<&Located<String>> = Vec::new();
+    for name in names {
+        match before.iter().find(|other| other.value == name.value) {
+            Some(first) => at.add(
+                Diagnostic::new(
+                    "duplicate-name",
+                    format!("two {what} are called `{}`", name.value),
+                )
+                .at(&name.place, "again here")
+                .also(&first.place, "first here")
+                .help("give each its own name"),
+            ),
+            None => before.push(name),
+        }
+    }
+}

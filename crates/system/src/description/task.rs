@@ -1,0 +1,183 @@
+//! Reads `[[vm.task]]`.
+
+use std::collections::BTreeMap;
+
+use super::read::refuse_twice;
+use super::{Located, Task, Wcet};
+use crate::diagnostic::Diagnostic;
+use crate::document::Fields;
+use crate::units::Duration;
+
+/// The tasks of a VM with this many VCPUs (`None`: the VCPUs are not known).
+pub(super) fn read(vm: &Fields<'_>, vcpus: Option<usize>) -> Option<Vec<Task>> {
+    let tasks: Vec<_> = vm.tables("task", "[[vm.task]]").iter().map(|at| task(at, vcpus)).collect();
+    let tasks: Vec<Task> = tasks.into_iter().collect::<Option<_>>()?;
+    refuse_twice(vm, "tasks of this VM", tasks.iter().map(|task| &task.name));
+    priorities(vm, &tasks);
+    Some(tasks)
+}
+
+fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
+    let name = at.required("name", at.string("name"), "\"control\"");
+    let vcpu = vcpu(at, vcpus);
+    let period = at.required("period", at.quantity::<Duration>("period"), "\"10ms\"");
+    let deadline = at.quantity::<Duration>("deadline");
+    let wcet = at.required("wcet", wcet(at), "\"1ms\"");
+    let priority = at.integer("priority", 0, u64::from(u32::MAX));
+    at.finish();
+
+    let period = period?;
+    if period.value == Duration(0) {
+        at.add(
+            Diagnostic::new("out-of-range", "the period is zero")
+                .at(&period.place, "here")
+                .help("give the time between two releases"),
+        );
+    }
+    if let Some(deadline) = deadline.as_ref().filter(|deadline| deadline.value > period.value) {
+        let message = format!("the deadline is {}, the period {}", deadline.value, period.value);
+        at.add(
+            Diagnostic::new("out-of-range", message)
+                .at(&deadline.place, "longer than the period")
+                .also(&period.place, "the period")
+                .help("a job has to end before the next one is released"),
+        );
+    }
+    let deadline = deadline.unwrap_or(period.clone());
+    let wcet = wcet?;
+    if wcet.value.shortest() > deadline.value {
+        let message = format!(
+            "the task takes {}, but its deadline is {}",
+            wcet.value.shortest(),
+            deadline.value
+        );
+        at.add(
+            Diagnostic::new("out-of-range", message)
+                .at(&wcet.place, "longer than the deadline")
+                .also(&deadline.place, "the deadline")
+                .help("no plan can meet this deadline: correct one of the two"),
+        );
+    }
+    Some(Task {
+        name: name?,
+        vcpu: vcpu?,
+        period: period.value,
+        deadline: deadline.value,
+        wcet: wcet.value,
+        priority,
+    })
+}
+
+/// The VCPU, which may be left out where there is only one.
+fn vcpu(at: &Fields<'_>, vcpus: Option<usize>) -> Option<usize> {
+    let last = vcpus.map_or(u64::MAX, |count| count as u64 - 1);
+    let vcpu = at.integer("vcpu", 0, u64::MAX);
+    if !at.has("vcpu") && last == 0 {
+        return Some(0);
+    }
+    let vcpu = at.required("vcpu", vcpu, "0")?;
+    if vcpu.value > last {
+        let message = format!("the VM has no VCPU {}", vcpu.value);
+        let help = format!("its VCPUs are 0 to {last}");
+        at.add(Diagnostic::new("unknown-name", message).at(&vcpu.place, "here").help(help));
+        return None;
+    }
+    Some(vcpu.value as usize)
+}
+
+/// `wcet = "1ms"`, or `wcet = { 1 = "3ms", 4 = "2ms" }`: colours and times.
+fn wcet(at: &Fields<'_>) -> Option<Located<Wcet>> {
+    if !at.is_table("wcet") {
+        let wcet = at.quantity::<Duration>("wcet")?;
+        positive(at, &wcet);
+        return Some(wcet.map(Wcet::Fixed));
+    }
+    let place = at.key_place("wcet")?;
+    let mut times: BTreeMap<u64, Located<Duration>> = BTreeMap::new();
+    let mut complete = true;
+    for entry in at.entries("wcet") {
+        let colors = entry.name.value.parse().ok().filter(|colors| *colors > 0);
+        if colors.is_none() {
+            let message =
+                format!("`{}` is not a number of cache colours", entry.name.value.escape_debug());
+            at.add(
+                Diagnostic::new("wrong-value", message)
+                    .at(&entry.name.place, "here")
+                    .help("write as in `wcet = { 1 = \"3ms\", 4 = \"2ms\" }`"),
+            );
+        }
+        match (colors, at.entry_quantity::<Duration>(&entry)) {
+            (Some(colors), Some(time)) => {
+                positive(at, &time);
+                if let Some(first) = times.insert(colors, time) {
+                    let message = format!("{colors} colours are given twice");
+                    at.add(
+                        Diagnostic::new("duplicate-key", message)
+                            .at(&entry.name.place, "here")
+                            .also(&first.place, "and here")
+                            .help("remove one of the two"),
+                    );
+                }
+            }
+            _ => complete = false,
+        }
+    }
+    if times.is_empty() && complete {
+        let help = "write as in `wcet = { 1 = \"3ms\", 4 = \"2ms\" }`";
+        at.add(Diagnostic::new("wrong-value", "there is no time").at(&place, "here").help(help));
+        return None;
+    }
+    for ((fewer, before), (more, after)) in times.iter().zip(times.iter().skip(1)) {
+        if after.value > before.value {
+            let message = format!("with {more} colours the task takes longer than with {fewer}");
+            at.add(
+                Diagnostic::new("wrong-value", message)
+                    .at(&after.place, format!("{} with {more}", after.value))
+                    .also(&before.place, format!("{} with {fewer}", before.value))
+                    .help("more colours never take longer: correct one of the two"),
+            );
+        }
+    }
+    let times = times.into_iter().map(|(colors, time)| (colors, time.value)).collect();
+    complete.then(|| Located::new(Wcet::ByColors(times), &place))
+}
+
+fn positive(at: &Fields<'_>, time: &Located<Duration>) {
+    if time.value == Duration(0) {
+        at.add(
+            Diagnostic::new("out-of-range", "the execution time is zero")
+                .at(&time.place, "here")
+                .help("give the longest time that one job takes"),
+        );
+    }
+}
+
+/// On one VCPU every priority is given once, and to all tasks or none.
+fn priorities(vm: &Fields<'_>, tasks: &[Task]) {
+    for (index, task) in tasks.iter().enumerate() {
+        let siblings = || tasks.iter().filter(|other| other.vcpu == task.vcpu);
+        let Some(priority) = &task.priority else {
+            if let Some(given) = siblings().find_map(|other| other.priority.as_ref()) {
+                let message = format!("task `{}` has no priority", task.name.value);
+                vm.add(
+                    Diagnostic::new("missing-key", message)
+                        .at(&task.name.place, "this task")
+                        .also(&given.place, "but this one has")
+                        .help("give all tasks of a VCPU a priority, or none"),
+                );
+            }
+            continue;
+        };
+        let before = tasks[..index].iter().filter(|other| other.vcpu == task.vcpu);
+        let same = |other: &&Located<u64>| other.value == priority.value;
+        if let Some(first) = before.filter_map(|other| other.priority.as_ref()).find(same) {
+            let message = format!("two tasks of one VCPU have priority {}", priority.value);
+            vm.add(
+                Diagnostic::new("duplicate-name", message)
+                    .at(&priority.place, "again here")
+                    .also(&first.place, "first here")
+                    .help("give each task its own priority; a larger number goes first"),
+            );
+        }
+    }
+}

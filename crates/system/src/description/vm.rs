@@ -1,0 +1,164 @@
+//! Reads `[[vm]]`.
+
+use super::read::refuse_twice;
+use super::{Boot, Device, Located, Protocol, Vcpu, Vm, task};
+use crate::diagnostic::Diagnostic;
+use crate::document::Fields;
+use crate::plan::{COUNT_MAX, OnEvent, is_vm_name};
+use crate::units::{Address, IntId, Ipa};
+
+/// Restarts of a VM if the description does not limit them.
+const RESTART_LIMIT: u32 = 3;
+
+pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
+    let name = at.required("name", name(at), "\"linux\"");
+    let vcpus = vcpus(at);
+    let memory = at.required("memory", at.quantity("memory"), "\"512MiB\"");
+    let memory_at = at.address("memory_at");
+    let boot = boot(at);
+    let console = at.boolean("console");
+    let events = OnEvent::ALL.map(|event| (event.as_str(), event));
+    let on_crash = at.choice("on_crash", &events);
+    let on_reset = at.choice("on_reset", &events);
+    let restart_limit = at.integer("restart_limit", 0, u64::from(u32::MAX));
+    let devices: Vec<_> = at.tables("device", "[[vm.device]]").iter().map(device).collect();
+    let tasks = task::read(at, vcpus.as_ref().map(Vec::len));
+    at.finish();
+    Some(Vm {
+        name: name?,
+        vcpus: vcpus?,
+        memory: memory?,
+        memory_at,
+        boot: boot?,
+        console: console.unwrap_or(true),
+        on_crash: on_crash.map_or(OnEvent::Stop, |event| event.value),
+        on_reset: on_reset.map_or(OnEvent::Restart, |event| event.value),
+        restart_limit: restart_limit.map_or(RESTART_LIMIT, |limit| limit.value as u32),
+        devices: devices.into_iter().collect::<Option<_>>()?,
+        tasks: tasks?,
+    })
+}
+
+/// No two VMs have one name.
+pub(super) fn check_names(at: &Fields<'_>, vms: &[Vm]) {
+    refuse_twice(at, "VMs", vms.iter().map(|vm| &vm.name));
+}
+
+fn name(at: &Fields<'_>) -> Option<Located<String>> {
+    let name = at.string("name")?;
+    if !is_vm_name(&name.value) {
+        let message = format!("`{}` cannot name a VM", name.value.escape_debug());
+        let help = "use 1 to 15 characters out of a-z 0-9 - _";
+        at.add(Diagnostic::new("wrong-value", message).at(&name.place, "here").help(help));
+        return None;
+    }
+    Some(name)
+}
+
+/// `vcpus = 2`, or `[[vm.vcpu]]` tables; one VCPU if neither is given.
+fn vcpus(at: &Fields<'_>) -> Option<Vec<Vcpu>> {
+    let tables = at.tables("vcpu", "[[vm.vcpu]]");
+    let count = at.integer("vcpus", 1, COUNT_MAX as u64);
+    if tables.is_empty() {
+        let count = if at.has("vcpus") { count?.value } else { 1 };
+        return Some(vec![Vcpu { pcpu: None }; count as usize]);
+    }
+    let counted = count.filter(|count| count.value != tables.len() as u64);
+    if let Some(count) = counted {
+        let message = format!("`vcpus` is {}, but there are {}", count.value, tables.len());
+        at.add(
+            Diagnostic::new("wrong-value", format!("{message} `[[vm.vcpu]]`"))
+                .at(&count.place, "does not agree")
+                .help("remove `vcpus`: the tables are counted"),
+        );
+    }
+    if let Some(more) = tables.get(COUNT_MAX) {
+        let message = format!("a VM can have {COUNT_MAX} VCPUs");
+        let help = "remove the VCPUs from here on";
+        at.add(Diagnostic::new("out-of-range", message).at(more.place(), "one more").help(help));
+    }
+    let read = |table: &Fields<'_>| {
+        let pcpu = table.integer("pcpu", 0, u64::MAX);
+        table.finish();
+        Vcpu { pcpu }
+    };
+    Some(tables.iter().map(read).collect())
+}
+
+fn boot(at: &Fields<'_>) -> Option<Boot> {
+    let protocol = at.choice("boot", &Protocol::ALL);
+    let protocol_value = protocol.map_or(Protocol::Linux, |protocol| protocol.value);
+    let kernel = at.required("kernel", at.string("kernel"), "\"path/to/kernel\"");
+    let load = at.address::<Ipa>("load");
+    let entry = at.address("entry");
+    let initrd = at.string("initrd");
+    let initrd_load = at.address("initrd_load");
+    let device_tree = at.boolean("device_tree");
+    let device_tree_load = at.address("device_tree_load");
+    let bootargs = at.string("bootargs");
+    if !at.has("initrd") {
+        at.forbid("initrd_load", "there is no initial RAM disk", "add `initrd`, or remove this");
+    }
+    if device_tree == Some(false) {
+        let why = "the guest gets no device tree";
+        at.forbid("device_tree_load", why, "remove it");
+        at.forbid(
+            "bootargs",
+            why,
+            "the command line is part of the device tree: remove one of the two",
+        );
+    }
+    if protocol_value == Protocol::Linux {
+        at.forbid("entry", "Linux starts at `load`", "remove it");
+        if device_tree == Some(false)
+            && let Some(place) = at.key_place("device_tree")
+        {
+            let help = "remove it, or say `boot = \"raw\"`";
+            let message = "Linux does not start without a device tree";
+            at.add(Diagnostic::new("wrong-value", message).at(&place, "here").help(help));
+        }
+        if let Some(load) = load.as_ref().filter(|load| !load.value.get().is_multiple_of(2 << 20)) {
+            let message = format!("{} is not a multiple of 2 MiB", load.value);
+            let help = "Linux is loaded at a multiple of 2 MiB, as 0x40200000";
+            at.add(Diagnostic::new("wrong-value", message).at(&load.place, "here").help(help));
+        }
+    }
+    Some(Boot {
+        protocol: protocol_value,
+        kernel: kernel?,
+        load,
+        entry,
+        initrd,
+        initrd_load,
+        device_tree: device_tree.unwrap_or(true),
+        device_tree_load,
+        bootargs,
+    })
+}
+
+fn device(at: &Fields<'_>) -> Option<Device> {
+    let compatible = at.required("compatible", at.strings("compatible"), "\"arm,pl031\"");
+    let address = at.required("address", at.address("address"), "0x09010000");
+    let guest_address = at.address("guest_address");
+    let size = at.required("size", at.quantity("size"), "\"4KiB\"");
+    let interrupt = at.integer("interrupt", 32, 1019);
+    let guest_interrupt = at.integer("guest_interrupt", 32, 1019);
+    if !at.has("interrupt") {
+        let help = "add `interrupt`, or remove this";
+        at.forbid("guest_interrupt", "the device has no `interrupt`", help);
+    }
+    at.finish();
+    let address = address?.value;
+    let interrupt = interrupt.map(|host| {
+        let guest = guest_interrupt.map_or(host.value, |guest| guest.value);
+        (IntId(host.value as u32), IntId(guest as u32))
+    });
+    Some(Device {
+        place: at.place().clone(),
+        compatible: compatible?,
+        address,
+        guest_address: guest_address.map_or(Ipa(address.get()), |guest| guest.value),
+        size: size?.value,
+        interrupt,
+    })
+}

@@ -1,0 +1,194 @@
+//! A table that is being read.
+
+use std::cell::RefCell;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Document, Located};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::suggest;
+
+/// The keys of a table.
+///
+/// Each method remembers the key it was asked for; [`Fields::finish`] reports
+/// the keys that nobody asked for. A method returns `None` for a key that is
+/// absent and for one whose value is wrong, which it has reported then.
+pub(crate) struct Fields<'t> {
+    pub(super) document: &'t Document<'t>,
+    table: &'t DeTable<'t>,
+    /// What messages call the table.
+    what: String,
+    place: Place,
+    known: RefCell<Vec<&'static str>>,
+}
+
+impl<'t> Fields<'t> {
+    pub(super) fn new(
+        document: &'t Document<'t>,
+        table: &'t DeTable<'t>,
+        what: impl Into<String>,
+        place: Place,
+    ) -> Self {
+        Self { document, table, what: what.into(), place, known: RefCell::default() }
+    }
+
+    /// Where the table starts: its header or its brace.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Notes a mistake.
+    pub fn add(&self, mistake: Diagnostic) {
+        self.document.add(mistake);
+    }
+
+    /// Reports keys that nobody asked for.
+    pub fn finish(&self) {
+        let known = self.known.borrow();
+        for (key, _) in self.table {
+            if !known.contains(&key.get_ref().as_ref()) {
+                let name = key.get_ref();
+                let help = suggest::help(name, &known);
+                self.add(
+                    Diagnostic::new(
+                        "unknown-key",
+                        format!("unknown key `{}`", name.escape_debug()),
+                    )
+                    .at(&self.document.place(key.span()), format!("not a key of {}", self.what))
+                    .help(help),
+                );
+            }
+        }
+    }
+
+    /// The value of a key, if it is there.
+    pub(super) fn value(&self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
+        let mut known = self.known.borrow_mut();
+        if !known.contains(&key) {
+            known.push(key);
+        }
+        self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
+    }
+
+    /// Whether the key is there.
+    pub fn has(&self, key: &'static str) -> bool {
+        self.value(key).is_some()
+    }
+
+    /// Where the key stands.
+    pub fn key_place(&self, key: &str) -> Option<Place> {
+        let (name, _) = self.table.iter().find(|(name, _)| name.get_ref() == key)?;
+        Some(self.document.place(name.span()))
+    }
+
+    /// Reports the key if it is not there, and hands through what was read.
+    pub fn required<T>(&self, key: &'static str, read: Option<T>, example: &str) -> Option<T> {
+        if !self.has(key) && self.document.is_whole() {
+            let message = format!("{} has no `{key}`", self.what);
+            self.add(
+                Diagnostic::new("missing-key", message)
+                    .at(&self.place, format!("`{key}` is missing here"))
+                    .help(format!("add `{key} = {example}`")),
+            );
+        }
+        read
+    }
+
+    /// Refuses a key that has no meaning here, saying why.
+    pub fn forbid(&self, key: &'static str, why: &str, help: &str) {
+        self.value(key);
+        if let Some(place) = self.key_place(key) {
+            let message = format!("`{key}` has no meaning here");
+            self.add(Diagnostic::new("useless-key", message).at(&place, why).help(help));
+        }
+    }
+
+    /// The table `[key]`.
+    pub fn table(&self, key: &'static str) -> Option<Fields<'t>> {
+        let value = self.value(key)?;
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                let place = self.document.place(value.span());
+                Some(Fields::new(self.document, table, format!("`[{key}]`"), place))
+            }
+            _ => self.wrong_type(value, "a table", &format!("write it under a header `[{key}]`")),
+        }
+    }
+
+    /// The tables `[[key]]`; `header` is the full header, such as `[[vm.task]]`.
+    pub fn tables(&self, key: &'static str, header: &str) -> Vec<Fields<'t>> {
+        let Some(value) = self.value(key) else { return Vec::new() };
+        let help = format!("write a header `{header}` above each of them");
+        let DeValue::Array(array) = value.get_ref() else {
+            self.wrong_type::<()>(value, "a list of tables", &help);
+            return Vec::new();
+        };
+        let mut tables = Vec::new();
+        for item in array.iter() {
+            match item.get_ref() {
+                DeValue::Table(table) => {
+                    let place = self.document.place(item.span());
+                    tables.push(Fields::new(self.document, table, format!("`{header}`"), place));
+                }
+                _ => {
+                    self.wrong_type::<()>(item, "a table", &help);
+                }
+            }
+        }
+        tables
+    }
+
+    /// The entries of the table `key`, whose keys are free.
+    pub fn entries(&self, key: &'static str) -> Vec<Entry<'t>> {
+        let table = self.value(key).and_then(|value| value.get_ref().as_table());
+        let entry = |(name, value): (&'t Spanned<_>, _)| {
+            let text: &std::borrow::Cow<'t, str> = name.get_ref();
+            let place = self.document.place(name.span());
+            Entry { name: Located::new(text.to_string(), &place), value }
+        };
+        table.into_iter().flat_map(|table| table.iter().map(entry)).collect()
+    }
+
+    /// Whether the value is a table.
+    pub fn is_table(&self, key: &'static str) -> bool {
+        self.value(key).is_some_and(|value| value.get_ref().is_table())
+    }
+
+    /// Whether the value is a string.
+    pub fn is_string(&self, key: &'static str) -> bool {
+        self.value(key).is_some_and(|value| value.get_ref().is_str())
+    }
+
+    /// Reports a value of a wrong type.
+    pub(super) fn wrong_type<T>(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        expected: &str,
+        help: &str,
+    ) -> Option<T> {
+        let found = match value.get_ref() {
+            DeValue::String(_) => "a string",
+            DeValue::Integer(_) => "a whole number",
+            DeValue::Float(_) => "a number with a fraction",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        self.add(
+            Diagnostic::new("wrong-type", format!("expected {expected}, found {found}"))
+                .at(&self.document.place(value.span()), format!("this is {found}"))
+                .help(help),
+        );
+        None
+    }
+}
+
+/// An entry of a table whose keys are free.
+pub(crate) struct Entry<'t> {
+    /// The key.
+    pub name: Located<String>,
+    /// The value.
+    pub(super) value: &'t Spanned<DeValue<'t>>,
+}

@@ -1,0 +1,202 @@
+//! Values of the types that descriptions use.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::fields::Entry;
+use super::{Fields, Located};
+use crate::diagnostic::Diagnostic;
+use crate::suggest;
+use crate::units::{self, Address, Quantity, QuantityError};
+
+type Value<'t> = Spanned<DeValue<'t>>;
+
+impl<'t> Fields<'t> {
+    fn located<T>(&self, value: &Value<'_>, inner: T) -> Located<T> {
+        Located::new(inner, &self.document.place(value.span()))
+    }
+
+    /// Text that is not empty.
+    pub fn string(&self, key: &'static str) -> Option<Located<String>> {
+        let value = self.value(key)?;
+        self.as_string(value, &format!("`{key} = \"...\"`"))
+    }
+
+    fn as_string(&self, value: &Value<'_>, form: &str) -> Option<Located<String>> {
+        match value.get_ref() {
+            DeValue::String(text) if text.is_empty() => {
+                self.refuse(value, "wrong-value", "the text is empty", &format!("write {form}"))
+            }
+            DeValue::String(text) if text.contains('\0') => {
+                self.refuse(value, "wrong-value", "the text has a zero byte", "remove it")
+            }
+            DeValue::String(text) => Some(self.located(value, text.to_string())),
+            _ => self.wrong_type(value, "a string", &format!("write {form}")),
+        }
+    }
+
+    /// A string, or a list of strings.
+    pub fn strings(&self, key: &'static str) -> Option<Vec<String>> {
+        let value = self.value(key)?;
+        let form = format!("`{key} = [\"...\", \"...\"]`");
+        let DeValue::Array(array) = value.get_ref() else {
+            return Some(vec![self.as_string(value, &form)?.value]);
+        };
+        if array.is_empty() {
+            return self.refuse(
+                value,
+                "wrong-value",
+                "the list is empty",
+                &format!("write {form}"),
+            );
+        }
+        let strings: Vec<_> = array.iter().map(|item| self.as_string(item, &form)).collect();
+        strings.into_iter().map(|text| Some(text?.value)).collect()
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&self, key: &'static str) -> Option<bool> {
+        let value = self.value(key)?;
+        match value.get_ref() {
+            DeValue::Boolean(boolean) => Some(*boolean),
+            _ => self.wrong_type(value, "true or false", &format!("write `{key} = true`")),
+        }
+    }
+
+    /// One out of some words.
+    pub fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Option<Located<T>> {
+        let text = self.string(key)?;
+        let found = choices.iter().find(|(word, _)| *word == text.value);
+        if found.is_none() {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            let message = format!("`{}` is not known here", text.value.escape_debug());
+            let list = suggest::list(&words, "or");
+            self.add(
+                Diagnostic::new("wrong-value", message)
+                    .at(&text.place, format!("expected {list}"))
+                    .help(match suggest::closest(&text.value, words.iter().copied()) {
+                        Some(word) => format!("did you mean `{word}`?"),
+                        None => format!("write {list}"),
+                    }),
+            );
+        }
+        found.map(|(_, choice)| text.map(|_| *choice))
+    }
+
+    /// A whole number in a range.
+    pub fn integer(&self, key: &'static str, low: u64, high: u64) -> Option<Located<u64>> {
+        let value = self.value(key)?;
+        let number = self.whole(value, &format!("write `{key} = {low}`"))?;
+        if number < low || number > high {
+            let message = format!("{number} is out of range");
+            let help = match high {
+                u64::MAX => format!("{low} and above are possible"),
+                _ => format!("{low} to {high} are possible"),
+            };
+            return self.refuse(value, "out-of-range", &message, &help);
+        }
+        Some(self.located(value, number))
+    }
+
+    fn whole(&self, value: &Value<'_>, help: &str) -> Option<u64> {
+        let DeValue::Integer(integer) = value.get_ref() else {
+            return self.wrong_type(value, "a whole number", help);
+        };
+        let number = u64::from_str_radix(integer.as_str(), integer.radix());
+        match number {
+            Ok(number) => Some(number),
+            Err(_) if integer.as_str().starts_with('-') => {
+                self.refuse(value, "out-of-range", "the number is negative", help)
+            }
+            Err(_) => self.refuse(value, "out-of-range", "the number has more than 64 bits", help),
+        }
+    }
+
+    /// An address.
+    pub fn address<A: Address>(&self, key: &'static str) -> Option<Located<A>> {
+        let value = self.value(key)?;
+        let number = self.whole(value, &format!("write `{key} = 0x40000000`, without quotes"))?;
+        Some(self.located(value, A::from(number)))
+    }
+
+    /// A list of two whole numbers.
+    pub fn pair(&self, key: &'static str) -> Option<Located<(u64, u64)>> {
+        let value = self.value(key)?;
+        let help = format!("write `{key} = [first, last]`");
+        let items: Vec<_> =
+            value.get_ref().as_array().into_iter().flat_map(|it| it.iter()).collect();
+        let [first, last] = items[..] else {
+            return self.wrong_type(value, "a list of two numbers", &help);
+        };
+        let (first, last) = (self.whole(first, &help), self.whole(last, &help));
+        Some(self.located(value, (first?, last?)))
+    }
+
+    /// A number with a unit.
+    pub fn quantity<Q: Quantity>(&self, key: &'static str) -> Option<Located<Q>> {
+        let value = self.value(key)?;
+        self.as_quantity(value)
+    }
+
+    /// The value of an entry as a number with a unit.
+    pub fn entry_quantity<Q: Quantity>(&self, entry: &Entry<'_>) -> Option<Located<Q>> {
+        self.as_quantity(entry.value)
+    }
+
+    fn as_quantity<Q: Quantity>(&self, value: &Value<'_>) -> Option<Located<Q>> {
+        let names: Vec<&str> = Q::UNITS.iter().map(|(name, _)| *name).collect();
+        let units = suggest::list(&names, "or");
+        let write = format!("write {} as in \"{}\"", Q::WHAT, Q::EXAMPLE);
+        let text = match value.get_ref() {
+            DeValue::String(text) => text,
+            DeValue::Integer(_) | DeValue::Float(_) => {
+                let number = match value.get_ref() {
+                    DeValue::Integer(integer) => integer.to_string(),
+                    DeValue::Float(float) => float.as_str().to_owned(),
+                    _ => String::new(),
+                };
+                let unit = names.iter().rev().nth(1).unwrap_or(&"");
+                let help = format!("add a unit, {units}: \"{number}{unit}\"");
+                return self.refuse(value, "missing-unit", "the number has no unit", &help);
+            }
+            _ => return self.wrong_type(value, Q::WHAT, &write),
+        };
+        let (code, message, help) = match units::parse(text) {
+            Ok(quantity) => return Some(self.located(value, quantity)),
+            Err(QuantityError::NoNumber) => {
+                ("wrong-value", format!("this is not {}", Q::WHAT), write)
+            }
+            Err(QuantityError::NoUnit) => {
+                let unit = names.iter().rev().nth(1).unwrap_or(&"");
+                let help = format!("add a unit, {units}: \"{}{unit}\"", text.trim());
+                ("missing-unit", "the number has no unit".into(), help)
+            }
+            Err(QuantityError::UnknownUnit(unit)) => {
+                let message = format!("`{}` is not a unit of {}", unit.escape_debug(), Q::WHAT);
+                ("wrong-unit", message, format!("units are {units}, as in \"{}\"", Q::EXAMPLE))
+            }
+            Err(QuantityError::NotWhole) => {
+                let message = format!("this is not a whole number of {}", names[0]);
+                ("wrong-value", message, "round it".into())
+            }
+            Err(QuantityError::TooLarge) => (
+                "out-of-range",
+                "the number has more than 64 bits".into(),
+                "make it smaller".into(),
+            ),
+        };
+        self.refuse(value, code, &message, &help)
+    }
+
+    fn refuse<T>(
+        &self,
+        value: &Value<'_>,
+        code: &'static str,
+        message: &str,
+        help: &str,
+    ) -> Option<T> {
+        let place = self.document.place(value.span());
+        self.add(Diagnostic::new(code, message).at(&place, "here").help(help));
+        None
+    }
+}

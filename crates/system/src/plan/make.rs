@@ -1,0 +1,113 @@
+//! Makes a plan: what the description leaves open is decided, what it gives
+//! is kept and checked.
+
+mod boot;
+mod origins;
+mod pcpus;
+mod ram;
+
+use origins::Origins;
+
+use super::{
+    Device, DeviceInterrupts, Gic, Mapping, Plan, Platform, Serial, Vcpu, VirtualGic,
+    VirtualSerial, Vm, check,
+};
+use crate::description::{self, System};
+use crate::diagnostic::{Diagnostic, Errors};
+use crate::platform::AnalysisOnly;
+use crate::units::{Bytes, IntId, Ipa, Region};
+
+/// RAM of the hypervisor if the description does not say.
+const HYPERVISOR_MEMORY: Bytes = Bytes::mib(96);
+
+// Guests see a machine laid out like QEMU's `virt`.
+/// Start of the RAM of a guest.
+const RAM: Ipa = Ipa(0x4000_0000);
+const GICD: (u64, Bytes) = (0x0800_0000, Bytes::kib(64));
+const GICC: (u64, Bytes) = (0x0801_0000, Bytes::kib(8));
+const GICR: u64 = 0x080a_0000;
+const GICR_PER_VCPU: Bytes = Bytes::kib(128);
+const UART: (u64, Bytes) = (0x0900_0000, Bytes::kib(4));
+const UART_INTERRUPT: IntId = IntId(33);
+
+/// The plan of a system. Paths of files in it are relative to the folder of
+/// the description: see [`Plan::move_files`].
+///
+/// # Errors
+///
+/// Everything that does not fit, each mistake with its place in the description.
+pub fn make(system: &System) -> Result<Plan, Errors> {
+    let machine = &system.platform.value;
+    let support = match &machine.boot {
+        Ok(support) => support,
+        Err(AnalysisOnly(reason)) => {
+            let message = format!("a plan for `{}` cannot be booted: {reason}", machine.name);
+            return Err(Diagnostic::new("analysis-only", message)
+                .at(&system.platform.place, "this platform")
+                .help("analyse the system on this platform, or name a board that can boot")
+                .into());
+        }
+    };
+    let hypervisor = Region {
+        start: support.image_base,
+        size: system.hypervisor_memory.as_ref().map_or(HYPERVISOR_MEMORY, |size| size.value),
+    };
+    let mut mistakes = Vec::new();
+    let pcpus = pcpus::assign(system, &mut mistakes);
+    let ram = ram::place(system, hypervisor, &mut mistakes);
+    Errors::unless_none(mistakes, ())?;
+
+    let used = |pcpu: &u32| pcpus.iter().flatten().any(|other| other.0 == *pcpu);
+    let count = machine.cpus.len() as u32;
+    let serves_console = (0..count).rev().find(|pcpu| !used(pcpu)).unwrap_or(count - 1);
+    let platform = Platform {
+        board: machine.name.clone(),
+        memory: machine.memory.clone(),
+        hypervisor,
+        cpus: machine.cpus.iter().map(|cpu| cpu.mpidr).collect(),
+        gic: support.gic,
+        serial: Serial {
+            kind: support.console.kind,
+            registers: support.console.registers,
+            interrupt: support.console.interrupt,
+            pcpu: crate::units::Pcpu(serves_console),
+        },
+    };
+    let vms = system.vms.iter().zip(pcpus).zip(ram).map(|((described, pcpus), host)| Vm {
+        name: described.name.value.clone(),
+        on_crash: described.on_crash,
+        on_reset: described.on_reset,
+        restart_limit: described.restart_limit,
+        gic: virtual_gic(&support.gic, pcpus.len()),
+        vcpus: pcpus.into_iter().map(|pcpu| Vcpu { pcpu }).collect(),
+        memory: vec![Mapping { ipa: RAM, host, size: described.memory.value }],
+        serial: described.console.then(|| VirtualSerial {
+            registers: Region::new(UART.0, UART.1),
+            interrupt: UART_INTERRUPT,
+        }),
+        devices: described.devices.iter().map(device).collect(),
+        boot: boot::boot(described),
+    });
+    let plan = Plan { name: system.name.clone(), platform, vms: vms.collect() };
+    check(&plan).map_err(|errors| Origins::new(system, &plan).locate(errors))?;
+    Ok(plan)
+}
+
+fn virtual_gic(host: &Gic, vcpus: usize) -> VirtualGic {
+    let gicd = Region::new(GICD.0, GICD.1);
+    match host {
+        Gic::V2 { .. } => VirtualGic::V2 { gicd, gicc: Region::new(GICC.0, GICC.1) },
+        Gic::V3 { .. } => {
+            let size = Bytes(GICR_PER_VCPU.0 * vcpus as u64);
+            VirtualGic::V3 { gicd, gicr: Region::new(GICR, size) }
+        }
+    }
+}
+
+fn device(device: &description::Device) -> Device {
+    Device {
+        compatible: device.compatible.clone(),
+        registers: Mapping { ipa: device.guest_address, host: device.address, size: device.size },
+        interrupts: device.interrupt.map(|(host, guest)| DeviceInterrupts { guest, host }),
+    }
+}

@@ -1,0 +1,60 @@
+//! Where the files of a guest are loaded.
+
+use super::RAM;
+use crate::description::{Located, Protocol, Vm};
+use crate::plan::{Boot, File};
+use crate::units::{Address, Bytes, Ipa};
+
+/// Linux is loaded this far into RAM.
+const LINUX: Bytes = Bytes::mib(2);
+/// Raw guests are loaded this far into RAM.
+const RAW: Bytes = Bytes::kib(512);
+/// The initial RAM disk is loaded at most this far into RAM, so that kernels
+/// of any usual size fit below it.
+const INITRD_MAX: Bytes = Bytes::mib(128);
+/// Room for a device tree: Linux wants it inside one 2 MiB block.
+const DEVICE_TREE: Bytes = Bytes::mib(2);
+
+/// Linux: kernel, device tree, initial RAM disk, in this order. Raw guests:
+/// device tree at the start of RAM, then the guest.
+pub(super) fn boot(vm: &Vm) -> Boot {
+    let boot = &vm.boot;
+    let given = |at: &Option<Located<Ipa>>, planned: u64| {
+        at.as_ref().map_or(Ipa(RAM.0.saturating_add(planned)), |at| at.value)
+    };
+    let half = vm.memory.value.0 / 2 / DEVICE_TREE.0 * DEVICE_TREE.0;
+    let initrd_offset = half.min(INITRD_MAX.0);
+    let (kernel_offset, device_tree_offset) = match boot.protocol {
+        Protocol::Linux => (LINUX.0, initrd_offset.saturating_sub(DEVICE_TREE.0)),
+        Protocol::Raw => (RAW.0, 0),
+    };
+    let load = given(&boot.load, kernel_offset);
+    let file = |path: &Located<String>, load| File { file: tidy(&path.value), load };
+    Boot {
+        entry: boot.entry.as_ref().map_or(load, |entry| entry.value),
+        bootargs: boot.bootargs.as_ref().map(|bootargs| bootargs.value.clone()),
+        kernel: file(&boot.kernel, load),
+        initrd: boot
+            .initrd
+            .as_ref()
+            .map(|initrd| file(initrd, given(&boot.initrd_load, initrd_offset))),
+        device_tree: boot
+            .device_tree
+            .then(|| given(&boot.device_tree_load, below(load, device_tree_offset, vm))),
+    }
+}
+
+/// `planned`, or the last 64 KiB of RAM if the kernel is loaded there.
+fn below(load: Ipa, planned: u64, vm: &Vm) -> u64 {
+    let room = Bytes::kib(64);
+    let start = Ipa(RAM.0.saturating_add(planned));
+    match load >= start && load.get() - start.get() < room.0 {
+        true => vm.memory.value.0.saturating_sub(room.0) & !0xfff,
+        false => planned,
+    }
+}
+
+/// The path as plans write it: `/` between folders, no `.` and needless `..`.
+fn tidy(path: &str) -> String {
+    crate::plan::files::tidy(std::path::Path::new(path))
+}

@@ -1,0 +1,159 @@
+//! Machines: what a platform file says.
+//!
+//! Files of known boards are part of the tools ([`NAMES`], [`Platform::named`]);
+//! `systems/platforms/` shows them.
+
+mod bundled;
+mod cache;
+mod read;
+
+use std::fmt;
+
+pub use bundled::NAMES;
+pub use cache::{Cache, CacheKind};
+pub(crate) use read::read;
+
+use crate::diagnostic::{Errors, Source};
+use crate::document::Document;
+use crate::plan::{Gic, SerialKind};
+use crate::units::{Bytes, IntId, Mpidr, PhysicalAddress, Region};
+
+/// A machine.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Platform {
+    /// Name of the platform file.
+    pub name: String,
+    /// What it is, in one line.
+    pub about: String,
+    /// Instruction set of the CPUs.
+    pub architecture: Architecture,
+    /// The CPUs, in the order in which a plan numbers them.
+    pub cpus: Vec<Cpu>,
+    /// Banks of RAM.
+    pub memory: Vec<Region<PhysicalAddress>>,
+    /// The caches, those nearest to the CPU first.
+    pub caches: Vec<Cache>,
+    /// What the hypervisor needs, or why it cannot run here.
+    pub boot: Result<BootSupport, AnalysisOnly>,
+    /// How QEMU is told to be this machine, if it can be.
+    pub qemu: Option<Qemu>,
+}
+
+/// What the hypervisor needs to know of a machine that it runs on.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct BootSupport {
+    /// Interrupt controller.
+    pub gic: Gic,
+    /// UART of the console.
+    pub console: Console,
+    /// Where the image is loaded: the start of the RAM of the hypervisor.
+    pub image_base: PhysicalAddress,
+}
+
+/// Why a machine can be analysed, but not booted.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AnalysisOnly(pub String);
+
+/// UART of the console.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Console {
+    /// What it is.
+    pub kind: SerialKind,
+    /// Its registers.
+    pub registers: Region<PhysicalAddress>,
+    /// Its interrupt.
+    pub interrupt: IntId,
+}
+
+/// A CPU.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Cpu {
+    /// What its maker calls it.
+    pub model: String,
+    /// Affinity as `MPIDR_EL1` shows it; the index on other architectures.
+    pub mpidr: Mpidr,
+}
+
+/// Instruction sets.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Architecture {
+    /// 64-bit Arm.
+    Aarch64,
+    /// 32-bit Arm.
+    Armv7,
+    /// 64-bit x86.
+    X86_64,
+}
+
+impl Architecture {
+    /// All, with their names in platform files.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("aarch64", Self::Aarch64), ("armv7", Self::Armv7), ("x86-64", Self::X86_64)];
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL.iter().find(|(_, other)| other == self).map(|(name, _)| *name);
+        f.pad(name.unwrap_or_default())
+    }
+}
+
+/// How QEMU (`qemu-system-aarch64`) is told to be a machine.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Qemu {
+    /// `-machine`
+    pub machine: String,
+    /// `-cpu`, if the machine leaves a choice.
+    pub cpu: Option<String>,
+    /// `-smp`, if the machine leaves a choice.
+    pub cpus: Option<u64>,
+    /// `-m`, if the machine leaves a choice.
+    pub memory: Option<Bytes>,
+}
+
+impl Qemu {
+    /// The arguments for QEMU.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec!["-machine".to_owned(), self.machine.clone()];
+        let optional = [
+            ("-cpu", self.cpu.clone()),
+            ("-smp", self.cpus.map(|cpus| cpus.to_string())),
+            ("-m", self.memory.map(|memory| format!("{}M", memory.0 >> 20))),
+        ];
+        for (name, value) in optional {
+            arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+        }
+        arguments
+    }
+}
+
+impl Platform {
+    /// The board of this name ([`NAMES`]).
+    ///
+    /// # Errors
+    ///
+    /// There is no such board; the message names those that there are.
+    pub fn named(name: &str) -> Result<Self, Errors> {
+        bundled::named(name)
+    }
+
+    /// Reads a platform file; `file` is what messages call it.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes in the file.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, Errors> {
+        let source = Source::new(file, text);
+        let document = Document::parse(&source);
+        let root = document.root();
+        let platform = read(&root);
+        root.finish();
+        document.finish(platform)
+    }
+
+    /// The shared cache farthest from the CPUs, if there is one: the one that
+    /// page colours divide.
+    pub fn last_level_cache(&self) -> Option<&Cache> {
+        self.caches.iter().filter(|cache| cache.shared_by > 1).max_by_key(|cache| cache.level)
+    }
+}

@@ -1,0 +1,237 @@
+//! Reads a platform file.
+
+use super::{
+    AnalysisOnly, Architecture, BootSupport, Cache, CacheKind, Console, Cpu, Platform, Qemu,
+};
+use crate::diagnostic::Diagnostic;
+use crate::document::{Fields, Located};
+use crate::plan::{Gic, SerialKind};
+use crate::units::{Address, Bytes, IntId, Mpidr, PhysicalAddress, Region};
+
+/// The machine that the keys describe.
+pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
+    let name = at.required("name", at.string("name"), "\"my-board\"");
+    let about = at.required("about", at.string("about"), "\"what it is\"");
+    let choices = Architecture::ALL;
+    let architecture =
+        at.required("architecture", at.choice("architecture", &choices), "\"aarch64\"");
+    let cpus = all(&at.tables("cpu", "[[cpu]]"), cpus).map(|groups| groups.concat());
+    if at.tables("cpu", "[[cpu]]").is_empty() {
+        missing(at, "[[cpu]]");
+    }
+    let memory = all(&at.tables("memory", "[[memory]]"), |bank| {
+        let region = region(bank);
+        bank.finish();
+        region
+    });
+    if at.tables("memory", "[[memory]]").is_empty() {
+        missing(at, "[[memory]]");
+    }
+    let caches = all(&at.tables("cache", "[[cache]]"), cache);
+    let boot = boot(at, architecture.as_ref(), memory.as_deref());
+    let qemu = at.table("qemu").map(|qemu| self::qemu(&qemu));
+    let mut caches = caches?;
+    caches.sort_by_key(|cache| cache.level);
+    Some(Platform {
+        name: name?.value,
+        about: about?.value,
+        architecture: architecture?.value,
+        cpus: cpus?,
+        memory: memory?,
+        caches,
+        boot: boot?,
+        qemu: match qemu {
+            Some(qemu) => Some(qemu?),
+            None => None,
+        },
+    })
+}
+
+fn missing(at: &Fields<'_>, header: &str) {
+    at.add(
+        Diagnostic::new("missing-key", format!("the platform has no `{header}`"))
+            .at(at.place(), "")
+            .help(format!("add a table under a header `{header}`")),
+    );
+}
+
+/// Reads all of the tables; `None` if one of them cannot be read.
+fn all<'t, T>(tables: &[Fields<'t>], read: impl Fn(&Fields<'t>) -> Option<T>) -> Option<Vec<T>> {
+    let parts: Vec<_> = tables.iter().map(read).collect();
+    parts.into_iter().collect()
+}
+
+/// `start` and `size`.
+fn region<A: Address>(at: &Fields<'_>) -> Option<Region<A>> {
+    let start = at.required("start", at.address::<A>("start"), "0x40000000");
+    let size = at.required("size", at.quantity::<Bytes>("size"), "\"4KiB\"");
+    let (start, size) = (start?, size?);
+    let region = Region { start: start.value, size: size.value };
+    if region.wraps() || size.value == Bytes(0) {
+        let message = match size.value {
+            Bytes(0) => "the region is empty",
+            _ => "the region reaches beyond 64 bits",
+        };
+        at.add(Diagnostic::new("out-of-range", message).at(&size.place, "here").help("correct it"));
+        return None;
+    }
+    Some(region)
+}
+
+fn cpus(at: &Fields<'_>) -> Option<Vec<Cpu>> {
+    let model = at.required("model", at.string("model"), "\"Cortex-A53\"");
+    let count = at.required("count", at.integer("count", 1, 64), "4");
+    let first = at.integer("mpidr", 0, 0xff_00ff_ffff);
+    at.finish();
+    let (model, count) = (model?.value, count?.value);
+    let first = first.map_or(0, |first| first.value);
+    Some(
+        (0..count).map(|index| Cpu { model: model.clone(), mpidr: Mpidr(first + index) }).collect(),
+    )
+}
+
+fn cache(at: &Fields<'_>) -> Option<Cache> {
+    let level = at.required("level", at.integer("level", 1, 7), "2");
+    let kind = at.required("kind", at.choice("kind", &CacheKind::ALL), "\"unified\"");
+    let size = at.required("size", at.quantity::<Bytes>("size"), "\"1MiB\"");
+    let ways = at.required("ways", at.integer("ways", 1, 1024), "16");
+    let line = at.required("line", at.quantity::<Bytes>("line"), "\"64B\"");
+    let slices = at.integer("slices", 1, 64);
+    let shared_by = at.integer("shared_by", 1, 64);
+    let color_bits = at.pair("color_bits");
+    at.finish();
+    let size = size?;
+    let mut cache = Cache {
+        level: level?.value,
+        kind: kind?.value,
+        size: size.value,
+        ways: ways?.value,
+        line: line?.value,
+        slices: slices.map_or(1, |slices| slices.value),
+        shared_by: shared_by.map_or(1, |cpus| cpus.value),
+        color_bits: None,
+    };
+    let set = cache.ways.checked_mul(cache.slices).and_then(|n| n.checked_mul(cache.line.0));
+    let fits = |set: u64| {
+        cache.line.0.is_power_of_two()
+            && size.value.0.is_multiple_of(set)
+            && (size.value.0 / set).is_power_of_two()
+    };
+    if !set.is_some_and(|set| set != 0 && fits(set)) {
+        let message = "size, ways, line and slices do not fit each other";
+        let help = "size / (ways * line * slices) and line must be powers of two";
+        at.add(Diagnostic::new("wrong-value", message).at(&size.place, "of this cache").help(help));
+        return None;
+    }
+    if let Some(bits) = color_bits {
+        cache.color_bits = Some(colors(at, &cache, &bits)?);
+    }
+    Some(cache)
+}
+
+fn colors(
+    at: &Fields<'_>,
+    cache: &Cache,
+    bits: &Located<(u64, u64)>,
+) -> Option<std::ops::RangeInclusive<u32>> {
+    let (low, high) = bits.value;
+    let index = cache.index_bits();
+    let last = u64::from(*index.end());
+    if low > high || low < 12 || high > last {
+        let message = "these bits cannot make colours";
+        let help =
+            format!("give the lowest and the highest, both from 12 to {last}: page and set index");
+        at.add(Diagnostic::new("wrong-value", message).at(&bits.place, "here").help(help));
+        return None;
+    }
+    Some(low as u32..=high as u32)
+}
+
+/// GIC and console, or the reason why the machine has none that we drive.
+fn boot(
+    at: &Fields<'_>,
+    architecture: Option<&Located<Architecture>>,
+    memory: Option<&[Region<PhysicalAddress>]>,
+) -> Option<Result<BootSupport, AnalysisOnly>> {
+    if let Some(reason) = at.string("analysis_only") {
+        for key in ["gic", "console", "image_base"] {
+            at.forbid(key, "the platform is for analysis only", "remove it, or `analysis_only`");
+        }
+        return Some(Err(AnalysisOnly(reason.value)));
+    }
+    if let Some(architecture) = architecture
+        && architecture.value != Architecture::Aarch64
+    {
+        at.add(
+            Diagnostic::new("missing-key", "the hypervisor runs on aarch64 only")
+                .at(&architecture.place, "cannot boot")
+                .help("add `analysis_only = \"the reason, in a few words\"`"),
+        );
+        return None;
+    }
+    let gic = at.table("gic").map(|gic| self::gic(&gic));
+    if gic.is_none() {
+        missing(at, "[gic]");
+    }
+    let console = at.table("console").map(|console| self::console(&console));
+    if console.is_none() {
+        missing(at, "[console]");
+    }
+    let base = at.address::<PhysicalAddress>("image_base").map(|base| base.value);
+    let base = base.or(memory.and_then(|banks| Some(banks.first()?.start)));
+    Some(Ok(BootSupport { gic: gic??, console: console??, image_base: base? }))
+}
+
+fn gic(at: &Fields<'_>) -> Option<Gic> {
+    let version = at.required("version", at.integer("version", 2, 3), "3");
+    let frame = |key: &'static str| {
+        let table = at.table(key);
+        let region = table.as_ref().and_then(|table| {
+            let region = region(table);
+            table.finish();
+            region
+        });
+        at.required(key, region, "{ start = 0x08000000, size = \"64KiB\" }")
+    };
+    let gicd = frame("gicd");
+    let gic = match version?.value {
+        2 => {
+            let (gicc, gich, gicv) = (frame("gicc"), frame("gich"), frame("gicv"));
+            at.forbid("gicr", "only a GICv3 has redistributors", "remove it");
+            Gic::V2 { gicd: gicd?, gicc: gicc?, gich: gich?, gicv: gicv? }
+        }
+        _ => {
+            let gicr = frame("gicr");
+            Gic::V3 { gicd: gicd?, gicr: gicr? }
+        }
+    };
+    at.finish();
+    Some(gic)
+}
+
+fn console(at: &Fields<'_>) -> Option<Console> {
+    let kinds = SerialKind::ALL.map(|kind| (kind.compatible(), kind));
+    let kind = at.required("kind", at.choice("kind", &kinds), "\"arm,pl011\"");
+    let registers = region(at);
+    let interrupt = at.required("interrupt", at.integer("interrupt", 32, 1019), "33");
+    at.finish();
+    Some(Console {
+        kind: kind?.value,
+        registers: registers?,
+        interrupt: IntId(interrupt?.value as u32),
+    })
+}
+
+fn qemu(at: &Fields<'_>) -> Option<Qemu> {
+    let machine = at.required("machine", at.string("machine"), "\"virt,virtualization=on\"");
+    let cpu = at.string("cpu");
+    let cpus = at.integer("cpus", 1, 64);
+    let memory = at.quantity::<Bytes>("memory");
+    at.finish();
+    Some(Qemu {
+        machine: machine?.value,
+        cpu: cpu.map(|cpu| cpu.value),
+        cpus: cpus.map(|cpus| cpus.value),
+        memory: memory.map(|memory| memory.value),
+    })
+}
