@@ -1,0 +1,134 @@
+//! The state of 32 interrupts.
+
+use super::VCPUS_MAX;
+
+/// 32 interrupts with consecutive INTIDs, one bit each.
+///
+/// A bank is either private to a VCPU (INTIDs 0 to 31) or shared.
+#[derive(Clone, Debug)]
+pub(super) struct Bank {
+    /// Interrupts that exist.
+    pub implemented: u32,
+    /// Interrupts with a physical interrupt behind them.
+    pub hardware: u32,
+    /// GICD_ISENABLER.
+    pub enabled: u32,
+    /// GICD_IGROUPR.
+    pub group1: u32,
+    /// Edge-triggered (GICD_ICFGR), otherwise level-sensitive.
+    pub edge: u32,
+    /// Latched pending and not in a list register. A `hardware` interrupt here
+    /// was acknowledged by us and is physically active.
+    pub pending: u32,
+    /// Level of the input of virtual devices.
+    pub line: u32,
+    /// Active and not in a list register.
+    pub active: u32,
+    /// In a list register, as far as is known: the guest may be done with it.
+    /// Private ones may be in a list register without it.
+    pub listed: u32,
+    /// Of `listed`: was active when last looked at.
+    pub listed_active: u32,
+    /// Of `listed`: the pending state in the list register is a latched one
+    /// that must return to `pending` when the register is emptied.
+    pub latched: u32,
+    /// The pending state in the list register is no longer wanted.
+    pub cancelled: u32,
+    /// The active state in the list register is no longer wanted.
+    pub released: u32,
+    /// Of `hardware`: enabled in the physical controller.
+    pub physical: u32,
+    /// GICD_IPRIORITYR.
+    pub priority: [u8; 32],
+    /// For each VCPU the interrupts that are routed to it.
+    pub targets: [u32; VCPUS_MAX],
+}
+
+impl Bank {
+    /// The private interrupts of `vcpu` after reset.
+    pub fn private(vcpu: usize, hardware: u32) -> Self {
+        // SGIs are edges, PPIs are levels.
+        Self { edge: 0xffff, ..Self::new(u32::MAX, hardware, vcpu) }
+    }
+
+    /// Shared interrupts after reset, all routed to VCPU 0.
+    pub fn shared(implemented: u32, hardware: u32) -> Self {
+        Self::new(implemented, hardware, 0)
+    }
+
+    fn new(implemented: u32, hardware: u32, vcpu: usize) -> Self {
+        let mut targets = [0; VCPUS_MAX];
+        targets[vcpu] = u32::MAX;
+        Self {
+            implemented,
+            hardware,
+            enabled: 0,
+            group1: 0,
+            edge: 0,
+            pending: 0,
+            line: 0,
+            active: 0,
+            listed: 0,
+            listed_active: 0,
+            latched: 0,
+            cancelled: 0,
+            released: 0,
+            physical: 0,
+            priority: [0; 32],
+            targets,
+        }
+    }
+
+    /// Pending because of the input alone.
+    #[inline]
+    pub fn asserted(&self) -> u32 {
+        self.line & !self.edge
+    }
+
+    /// Enabled, and the group is enabled (`groups`: see [`super::state::Groups`]).
+    #[inline]
+    pub fn deliverable(&self, groups: super::state::Groups) -> u32 {
+        self.enabled & (self.group1 & groups.one | !self.group1 & groups.zero)
+    }
+
+    /// Could be put into a list register of `vcpu`.
+    #[inline]
+    pub fn ready(&self, groups: super::state::Groups, vcpu: usize) -> u32 {
+        (self.pending | self.asserted())
+            & self.deliverable(groups)
+            & self.targets[vcpu]
+            & !(self.active | self.listed)
+    }
+
+    /// Notes that the interrupt in bit `bit` goes into a list register as
+    /// pending; its latch moves there.
+    #[inline]
+    pub fn list_pending(&mut self, bit: u32) {
+        self.latched = self.latched & !bit | self.pending & bit;
+        self.pending &= !bit;
+        self.listed |= bit;
+        self.cancelled &= !bit;
+        self.released &= !bit;
+    }
+
+    /// Notes that the interrupt in bit `bit` is not in a list register.
+    #[inline]
+    pub fn unlist(&mut self, bit: u32) {
+        self.listed &= !bit;
+        self.listed_active &= !bit;
+        self.latched &= !bit;
+    }
+}
+
+/// The numbers of the bits in `set`, lowest first.
+#[inline]
+pub(super) fn bits(mut set: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        if set == 0 {
+            return None;
+        }
+        let bit = set.trailing_zeros();
+        set &= set - 1;
+        Some(bit as usize)
+    })
+}

@@ -1,0 +1,170 @@
+//! Writing the registers that have a field for each interrupt.
+
+use spin::MutexGuard;
+
+use super::VGic;
+use super::bank::bits;
+use super::env::{Env, Physical};
+use super::mmio::Banked;
+use super::state::State;
+
+/// Priority bits that are implemented: as many as every virtual CPU interface has.
+const PRIORITY_MASK: u8 = 0xf8;
+
+impl VGic {
+    /// Writes a register of bank `at`.
+    pub(super) fn write_bank<E: Env>(
+        &self,
+        env: &E,
+        vcpu: usize,
+        at: usize,
+        register: Banked,
+        bytes: usize,
+        value: u32,
+    ) {
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
+        let set = value & state.banks[at].implemented;
+        let concerned = match register {
+            Banked::SetEnable => {
+                let changed = set & !state.banks[at].enabled;
+                state.banks[at].enabled |= changed;
+                state.update_physical(env, at);
+                state.takers(at, changed)
+            }
+            Banked::ClearEnable => {
+                let changed = set & state.banks[at].enabled;
+                state.banks[at].enabled &= !changed;
+                state.update_physical(env, at);
+                state.withdraw(at, changed, vcpu)
+            }
+            Banked::Group => {
+                let changed = (state.banks[at].group1 ^ value) & state.banks[at].implemented;
+                state.banks[at].group1 ^= changed;
+                state.update_physical(env, at);
+                self.refresh_private(state, at);
+                state.withdraw(at, changed, vcpu) | state.takers(at, changed)
+            }
+            Banked::SetPending => state.set_pending(env, at, set),
+            Banked::ClearPending => state.clear_pending(env, at, set, vcpu),
+            Banked::SetActive => return self.set_active(env, guard, vcpu, at, set),
+            Banked::ClearActive => state.clear_active(env, at, set, vcpu),
+            Banked::Priority(first) => {
+                let priorities = state.banks[at].priority.iter_mut().skip(first).take(bytes);
+                for (priority, byte) in priorities.zip(value.to_le_bytes()) {
+                    *priority = byte & PRIORITY_MASK;
+                }
+                self.refresh_private(state, at);
+                0
+            }
+            Banked::Trigger(first) => state.set_trigger(env, at, first, value),
+        };
+        self.finish(env, guard, Some(vcpu), concerned);
+    }
+
+    /// Refreshes what is derived from the private bank `at`; nothing for a shared one.
+    fn refresh_private(&self, state: &State, at: usize) {
+        if at < self.vcpus.len() {
+            self.refresh_templates(state, at);
+        }
+    }
+
+    /// ISACTIVER. Listed interrupts stay what they are; what the writer itself
+    /// holds is looked at first, so that only unfinished ones count as listed.
+    fn set_active<E: Env>(
+        &self,
+        env: &E,
+        mut state: MutexGuard<'_, State>,
+        vcpu: usize,
+        at: usize,
+        set: u32,
+    ) {
+        let concerned = self.sync(env, &mut state, vcpu);
+        let set = set & !state.banks[at].listed & !state.banks[at].active;
+        for n in bits(set & state.banks[at].hardware) {
+            env.set_active(state.physical(at, n), true);
+        }
+        state.banks[at].active |= set;
+        self.finish(env, state, Some(vcpu), concerned);
+    }
+}
+
+impl State {
+    /// VCPUs that must look at interrupts which can no longer be delivered as
+    /// they are; those other than `vcpu` count as settling until they have.
+    pub fn withdraw(&mut self, at: usize, set: u32, vcpu: usize) -> u32 {
+        let holders = self.holders(at, set);
+        self.settling |= holders & self.online & !(1 << vcpu);
+        // A physical interrupt in our hands is given back by whoever looks.
+        let stuck = set & self.banks[at].pending & self.banks[at].hardware != 0;
+        holders | if stuck { 1 << vcpu } else { 0 }
+    }
+
+    /// ISPENDR.
+    fn set_pending<E: Env>(&mut self, env: &E, at: usize, set: u32) -> u32 {
+        let hardware = self.banks[at].hardware;
+        for n in bits(set & hardware & !self.banks[at].pending) {
+            env.set_pending(self.physical(at, n), true);
+        }
+        self.banks[at].pending |= set & !hardware;
+        self.pended(at, set & !hardware)
+    }
+
+    /// VCPUs that must look at interrupts whose latch was set. Private ones may
+    /// be listed without `listed`: their owner always looks.
+    fn pended(&self, at: usize, set: u32) -> u32 {
+        if at < self.vcpus { self.holders(at, set) } else { self.concerned(at, set) }
+    }
+
+    /// ICPENDR.
+    fn clear_pending<E: Env>(&mut self, env: &E, at: usize, set: u32, vcpu: usize) -> u32 {
+        for n in bits(set & self.banks[at].hardware) {
+            let physical = self.physical(at, n);
+            env.set_pending(physical, false);
+            self.end_physical(env, at, n, physical, self.banks[at].active);
+        }
+        let bank = &mut self.banks[at];
+        bank.pending &= !set;
+        bank.cancelled |= if at < self.vcpus { set } else { set & bank.listed };
+        self.withdraw(at, set, vcpu)
+    }
+
+    /// ICACTIVER.
+    fn clear_active<E: Env>(&mut self, env: &E, at: usize, set: u32, vcpu: usize) -> u32 {
+        for n in bits(set & self.banks[at].hardware & self.banks[at].active) {
+            let physical = self.physical(at, n);
+            if self.banks[at].pending >> n & 1 == 0 {
+                env.set_active(physical, false);
+            }
+        }
+        let bank = &mut self.banks[at];
+        bank.active &= !set;
+        bank.released |= if at < self.vcpus { set } else { set & bank.listed };
+        self.withdraw(at, set, vcpu) | self.takers(at, set)
+    }
+
+    /// Ends the acknowledgement of a physical interrupt that is pending in our
+    /// hands, unless it is also active.
+    fn end_physical<E: Env>(&self, env: &E, at: usize, n: usize, physical: Physical, active: u32) {
+        if self.banks[at].pending & !active & 1 << n != 0 {
+            env.set_active(physical, false);
+        }
+    }
+
+    /// ICFGR: 16 interrupts from number `first` of the bank.
+    fn set_trigger<E: Env>(&mut self, env: &E, at: usize, first: usize, value: u32) -> u32 {
+        if at < self.vcpus {
+            return 0;
+        }
+        let bank = &mut self.banks[at];
+        let edge = (0..16).fold(0, |edge, n| edge | (value >> (2 * n + 1) & 1) << n) << first;
+        let changed = (bank.edge ^ edge) & 0xffff << first & bank.implemented;
+        bank.edge ^= changed;
+        for n in bits(changed & self.banks[at].hardware) {
+            if let Physical::Shared { intid } = self.physical(at, n) {
+                env.set_edge_triggered(intid, edge >> n & 1 != 0);
+            }
+        }
+        self.concerned(at, changed)
+    }
+}

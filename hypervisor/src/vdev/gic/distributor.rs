@@ -1,0 +1,126 @@
+//! Registers that only the distributor has.
+
+use super::VGic;
+use super::env::{Env, Physical};
+use super::state::{Groups, State};
+
+const CTLR: usize = 0x0000;
+const TYPER: usize = 0x0004;
+const IIDR: usize = 0x0008;
+/// GICD_IROUTER of INTID 32.
+const IROUTER: usize = 0x6100;
+
+/// GICD_IIDR, GICR_IIDR: implementer Arm, product and revision 0.
+pub(super) const IIDR_VALUE: u32 = 0x43b;
+
+const ENABLE_GROUP0: u32 = 1 << 0;
+const ENABLE_GROUP1: u32 = 1 << 1;
+/// Affinity routing and one security state, both fixed.
+const ARE_AND_DS: u32 = 1 << 4 | 1 << 6;
+const RWP: u32 = 1 << 31;
+
+/// GICD_TYPER: 10 bits of INTID, no 1-of-N routing.
+const TYPER_FIXED: u32 = 9 << 19 | 1 << 25;
+
+/// Affinity fields of GICD_IROUTER; bit 31, Interrupt_Routing_Mode, is RES0.
+const AFFINITY: u64 = 0xff_00ff_ffff;
+
+/// CoreSight identification at 0xffd0 to 0xfffc of distributor and
+/// redistributor: PIDR4 to PIDR7, PIDR0 to PIDR3, CIDR0 to CIDR3. PIDR2 says GICv3.
+pub(super) fn identification(offset: usize) -> u32 {
+    const IDS: [u8; 12] = [0x44, 0, 0, 0, 0x92, 0xb4, 0x3b, 0, 0x0d, 0xf0, 0x05, 0xb1];
+    offset.checked_sub(0xffd0).and_then(|from| IDS.get(from / 4)).map_or(0, |&id| id as u32)
+}
+
+impl VGic {
+    /// Reads a distributor register.
+    pub(super) fn read_distributor(&self, offset: usize, bytes: usize) -> u64 {
+        let value = match offset {
+            TYPER => TYPER_FIXED | self.shared_banks as u32,
+            IIDR => IIDR_VALUE,
+            CTLR => {
+                let state = self.state.lock();
+                state.groups.zero & ENABLE_GROUP0
+                    | state.groups.one & ENABLE_GROUP1
+                    | if state.settling != 0 { RWP } else { 0 }
+                    | ARE_AND_DS
+            }
+            IROUTER.. if offset < 0x8000 => return self.read_router(offset - IROUTER, bytes),
+            _ => identification(offset),
+        };
+        value as u64
+    }
+
+    /// Writes a distributor register.
+    pub(super) fn write_distributor<E: Env>(
+        &self,
+        env: &E,
+        vcpu: usize,
+        offset: usize,
+        bytes: usize,
+        value: u64,
+    ) {
+        match offset {
+            CTLR => self.write_control(env, vcpu, value as u32),
+            IROUTER.. if offset < 0x8000 => {
+                self.write_router(env, vcpu, offset - IROUTER, bytes, value);
+            }
+            _ => {}
+        }
+    }
+
+    fn write_control<E: Env>(&self, env: &E, vcpu: usize, value: u32) {
+        let mask = |bit| if value & bit != 0 { u32::MAX } else { 0 };
+        let groups = Groups { zero: mask(ENABLE_GROUP0), one: mask(ENABLE_GROUP1) };
+        let mut state = self.state.lock();
+        if state.groups == groups {
+            return;
+        }
+        state.groups = groups;
+        for at in 0..state.banks.len() {
+            state.update_physical(env, at);
+        }
+        state.settling |= state.online & !(1 << vcpu);
+        self.finish(env, state, Some(vcpu), u32::MAX);
+    }
+
+    fn read_router(&self, from: usize, bytes: usize) -> u64 {
+        let state = self.state.lock();
+        let router = state.shared.get(from / 8).map_or(0, |shared| shared.router);
+        let value = router >> (from % 8 * 8);
+        if bytes == 8 { value } else { value & 0xffff_ffff }
+    }
+
+    fn write_router<E: Env>(&self, env: &E, vcpu: usize, from: usize, bytes: usize, value: u64) {
+        let mut state = self.state.lock();
+        let Some(shared) = state.shared.get_mut(from / 8) else { return };
+        let router = match (bytes, from % 8) {
+            (8, _) => value,
+            (_, 0) => shared.router & !0xffff_ffff | value & 0xffff_ffff,
+            _ => shared.router & 0xffff_ffff | value << 32,
+        } & AFFINITY;
+        shared.router = router;
+        let concerned = state.route(env, vcpu, from / 8, router);
+        self.finish(env, state, Some(vcpu), concerned);
+    }
+}
+
+impl State {
+    /// Routes shared interrupt `index` to the VCPU with that affinity, or to
+    /// nobody; returns the VCPUs concerned.
+    fn route<E: Env>(&mut self, env: &E, vcpu: usize, index: usize, affinity: u64) -> u32 {
+        let at = self.vcpus + index / 32;
+        let bit = 1 << (index % 32);
+        let target = usize::try_from(affinity).ok().filter(|&target| target < self.vcpus);
+        for (number, targets) in self.banks[at].targets.iter_mut().enumerate() {
+            *targets = *targets & !bit | if target == Some(number) { bit } else { 0 };
+        }
+        if self.banks[at].hardware & bit != 0
+            && let Some(target) = target
+            && let Physical::Shared { intid } = self.physical(at, index % 32)
+        {
+            env.set_target(intid, target);
+        }
+        self.withdraw(at, bit, vcpu) | self.takers(at, bit)
+    }
+}

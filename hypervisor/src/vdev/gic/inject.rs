@@ -1,0 +1,128 @@
+//! Interrupts that arrive for the guest.
+
+use core::sync::atomic::Ordering;
+
+use super::VGic;
+use super::env::{Env, Physical};
+use super::list_register::{ListRegister, ListRegisters};
+
+impl VGic {
+    /// Physical interrupt `intid`, which belongs to this VM, was acknowledged
+    /// on the PCPU on which `vcpu` is loaded.
+    ///
+    /// Its priority must have been dropped; its deactivation is left to the
+    /// guest. For private interrupts this is the fast path: no lock.
+    #[inline]
+    pub fn hardware_interrupt<E: Env>(&self, env: &E, vcpu: usize, intid: u32) {
+        if let Some(own) = self.vcpus.get(vcpu)
+            && let Some(template) = own.templates.get((intid as usize).wrapping_sub(16))
+            && own.direct.load(Ordering::Relaxed)
+        {
+            let entry = ListRegister::from_bits(template.load(Ordering::Relaxed));
+            let free = env.lists().empty();
+            if free != 0 && entry != ListRegister::EMPTY {
+                env.lists().write(free.trailing_zeros() as usize, entry);
+                return;
+            }
+        }
+        self.hardware_interrupt_locked(env, vcpu, intid);
+    }
+
+    #[inline(never)]
+    fn hardware_interrupt_locked<E: Env>(&self, env: &E, vcpu: usize, physical: u32) {
+        if vcpu >= self.vcpus.len() {
+            return;
+        }
+        let intid = match physical {
+            0..32 => physical,
+            _ => self.guest_intids.get(physical as usize - 32).map_or(0, |&intid| intid as u32),
+        };
+        let mut state = self.state.lock();
+        let assigned =
+            state.locate(vcpu, intid).filter(|&(at, n)| state.banks[at].hardware >> n & 1 != 0);
+        let Some((at, n)) = assigned else {
+            // Not ours: it must not stay active for ever.
+            drop(state);
+            env.set_active(Physical::of(vcpu, physical), false);
+            return;
+        };
+        let bit = 1 << n;
+        state.banks[at].pending |= bit;
+        // It fired, so that the guest is done with an earlier one.
+        state.banks[at].unlist(bit);
+        let direct = self.vcpus[vcpu].direct.load(Ordering::Relaxed);
+        if direct && state.banks[at].ready(state.groups, vcpu) & bit != 0 {
+            let free = env.lists().empty();
+            if free != 0 {
+                let entry = state.list_pending(vcpu, intid);
+                env.lists().write(free.trailing_zeros() as usize, entry);
+                return;
+            }
+        }
+        // If nobody can take it, this VCPU returns it to the physical controller.
+        let takers = state.takers(at, bit);
+        let concerned = if takers == 0 { 1 << vcpu } else { takers };
+        self.finish(env, state, Some(vcpu), concerned);
+    }
+
+    /// A virtual device asserts or releases the input of shared interrupt
+    /// `intid`. From any PCPU.
+    pub fn set_line<E: Env>(&self, env: &E, intid: u32, asserted: bool) {
+        let mut state = self.state.lock();
+        let Some((at, n)) = state.locate(0, intid).filter(|_| intid >= 32) else { return };
+        let bit = 1 << n;
+        let bank = &mut state.banks[at];
+        if bank.hardware & bit != 0 || (bank.line & bit != 0) == asserted {
+            return;
+        }
+        bank.line ^= bit;
+        if asserted {
+            bank.pending |= bank.edge & bit;
+        }
+        let concerned = state.concerned(at, bit);
+        self.finish(env, state, env.current(), concerned);
+    }
+
+    /// A virtual device signals an event on shared interrupt `intid`, which
+    /// becomes pending. From any PCPU.
+    pub fn raise<E: Env>(&self, env: &E, intid: u32) {
+        let mut state = self.state.lock();
+        let Some((at, n)) = state.locate(0, intid).filter(|_| intid >= 32) else { return };
+        let bit = 1 << n;
+        if state.banks[at].hardware & bit != 0 {
+            return;
+        }
+        state.banks[at].pending |= bit;
+        let concerned = state.concerned(at, bit);
+        self.finish(env, state, env.current(), concerned);
+    }
+
+    /// Another PCPU kicked `vcpu`, loaded on this PCPU.
+    pub fn kicked<E: Env>(&self, env: &E, vcpu: usize) {
+        let Some(own) = self.vcpus.get(vcpu) else { return };
+        // Before the state is looked at: a change made later kicks again.
+        own.kicked.swap(false, Ordering::AcqRel);
+        let state = self.state.lock();
+        self.finish(env, state, Some(vcpu), 1 << vcpu);
+    }
+
+    /// The maintenance interrupt of `vcpu`, loaded on this PCPU, fired.
+    pub fn maintenance<E: Env>(&self, env: &E, vcpu: usize) {
+        if vcpu < self.vcpus.len() {
+            let state = self.state.lock();
+            self.finish(env, state, Some(vcpu), 1 << vcpu);
+        }
+    }
+
+    /// Whether `vcpu`, loaded on this PCPU, has an interrupt to take; brings its
+    /// list registers up to date.
+    pub fn has_pending<E: Env>(&self, env: &E, vcpu: usize) -> bool {
+        if vcpu >= self.vcpus.len() {
+            return false;
+        }
+        let lists = env.lists();
+        self.maintenance(env, vcpu);
+        !self.vcpus[vcpu].direct.load(Ordering::Relaxed)
+            || (0..lists.count()).any(|slot| lists.read(slot).is_pending())
+    }
+}

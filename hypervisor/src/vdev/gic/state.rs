@@ -1,0 +1,175 @@
+//! The interrupt state of one VM, kept under its lock.
+
+use alloc::boxed::Box;
+
+use super::VCPUS_MAX;
+use super::bank::{Bank, bits};
+use super::config::{ConfigError, GicConfig};
+use super::env::{Env, Physical};
+
+/// Which groups the distributor forwards: all bits set if it does.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Groups {
+    /// GICD_CTLR.EnableGrp0.
+    pub zero: u32,
+    /// GICD_CTLR.EnableGrp1.
+    pub one: u32,
+}
+
+/// What shared interrupts have beyond their bank.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    /// GICD_IROUTER.
+    pub router: u64,
+    /// The VCPU whose list registers contain it; meaningful if it is listed.
+    pub holder: u8,
+    /// Physical INTID; meaningful if its bit is set in the bank's `hardware`.
+    pub physical: u16,
+}
+
+/// Interrupt state of a VM.
+#[derive(Debug)]
+pub(super) struct State {
+    /// Forwarded groups.
+    pub groups: Groups,
+    /// VCPUs that are started.
+    pub online: u32,
+    /// Started VCPUs that have yet to withdraw an interrupt.
+    pub settling: u32,
+    /// Redistributors that sleep (GICR_WAKER.ProcessorSleep).
+    pub asleep: u32,
+    /// Number of VCPUs.
+    pub vcpus: usize,
+    /// The private bank of each VCPU, then the shared banks.
+    pub banks: Box<[Bank]>,
+    /// Shared interrupts from INTID 32.
+    pub shared: Box<[Shared]>,
+}
+
+/// INTIDs that exist in the shared bank that starts at `base`: 1020 and above are special.
+fn implemented(base: usize) -> u32 {
+    if base + 32 > 1020 { u32::MAX >> (base + 32 - 1020) } else { u32::MAX }
+}
+
+impl State {
+    /// The state after reset.
+    pub fn new(config: &GicConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        let shared_banks = config.spis.div_ceil(32) as usize;
+        let mut private = 0;
+        for &intid in config.private {
+            private |= 1 << intid;
+        }
+        let banks = (0..config.vcpus)
+            .map(|vcpu| Bank::private(vcpu, private))
+            .chain((1..=shared_banks).map(|n| Bank::shared(implemented(32 * n), 0)))
+            .collect();
+        let shared =
+            (0..32 * shared_banks).map(|_| Shared { router: 0, holder: 0, physical: 0 }).collect();
+        let mut state = Self {
+            groups: Groups::default(),
+            online: 0,
+            settling: 0,
+            asleep: u32::MAX,
+            vcpus: config.vcpus,
+            banks,
+            shared,
+        };
+        for &(intid, physical) in config.shared {
+            let (bank, n) = state.locate(0, intid).ok_or(ConfigError::Intid(intid))?;
+            state.banks[bank].hardware |= 1 << n;
+            state.shared[intid as usize - 32].physical = physical as u16;
+        }
+        Ok(state)
+    }
+
+    /// Bank and bit number of an interrupt as VCPU `vcpu` sees it.
+    #[inline]
+    pub fn locate(&self, vcpu: usize, intid: u32) -> Option<(usize, usize)> {
+        let n = intid as usize % 32;
+        let bank = match intid as usize / 32 {
+            0 => vcpu,
+            shared => self.vcpus + shared - 1,
+        };
+        (bank < self.banks.len() && self.banks[bank].implemented >> n & 1 != 0).then_some((bank, n))
+    }
+
+    /// INTID of bit 0 of a bank.
+    #[inline]
+    pub fn first_intid(&self, bank: usize) -> usize {
+        if bank < self.vcpus { 0 } else { (bank - self.vcpus + 1) * 32 }
+    }
+
+    /// The entry of a shared interrupt; `None` for private ones.
+    #[inline]
+    pub fn shared_of(&mut self, bank: usize, n: usize) -> Option<&mut Shared> {
+        let index = bank.checked_sub(self.vcpus)? * 32 + n;
+        self.shared.get_mut(index)
+    }
+
+    /// The physical interrupt behind a `hardware` interrupt.
+    #[inline]
+    pub fn physical(&self, bank: usize, n: usize) -> Physical {
+        if bank < self.vcpus {
+            return Physical::Private { vcpu: bank, intid: n as u32 };
+        }
+        let physical = self.shared.get((bank - self.vcpus) * 32 + n).map_or(0, |s| s.physical);
+        Physical::Shared { intid: physical as u32 }
+    }
+
+    /// Enables in the physical controller what the guest can now receive, and
+    /// disables the rest.
+    pub fn update_physical<E: Env>(&mut self, env: &E, bank: usize) {
+        let wanted = self.banks[bank].hardware & self.banks[bank].deliverable(self.groups);
+        let changed = wanted ^ self.banks[bank].physical;
+        self.banks[bank].physical = wanted;
+        for n in bits(changed) {
+            env.set_enabled(self.physical(bank, n), wanted >> n & 1 != 0);
+        }
+    }
+
+    /// VCPUs whose list registers may contain one of the interrupts `set`.
+    pub fn holders(&self, bank: usize, set: u32) -> u32 {
+        if bank < self.vcpus {
+            return if set != 0 { 1 << bank } else { 0 };
+        }
+        let first = (bank - self.vcpus) * 32;
+        bits(self.banks[bank].listed & set)
+            .filter_map(|n| self.shared.get(first + n))
+            .fold(0, |holders, shared| holders | 1 << shared.holder)
+    }
+
+    /// VCPUs that can now take one of the interrupts `set`.
+    pub fn takers(&self, bank: usize, set: u32) -> u32 {
+        let state = &self.banks[bank];
+        if set & (state.pending | state.asserted()) == 0 {
+            return 0;
+        }
+        (0..self.vcpus.min(VCPUS_MAX))
+            .filter(|&vcpu| state.ready(self.groups, vcpu) & set != 0)
+            .fold(0, |takers, vcpu| takers | 1 << vcpu)
+    }
+
+    /// VCPUs that must look at the interrupts `set` because they became pending:
+    /// who holds them in a list register, otherwise who can take them.
+    pub fn concerned(&self, bank: usize, set: u32) -> u32 {
+        let listed = self.banks[bank].listed & set;
+        let holders = if listed != 0 { self.holders(bank, listed) } else { 0 };
+        holders | self.takers(bank, set)
+    }
+
+    /// Undoes the acknowledgement of a physical interrupt that will not be
+    /// delivered now: it returns to the physical controller.
+    pub fn give_back<E: Env>(&mut self, env: &E, bank: usize, n: usize) {
+        let physical = self.physical(bank, n);
+        let state = &mut self.banks[bank];
+        state.pending &= !(1 << n);
+        // A level is still there if its cause is; an edge would be lost.
+        if state.edge >> n & 1 != 0 {
+            env.set_pending(physical, true);
+        }
+        if state.active >> n & 1 == 0 {
+            env.set_active(physical, false);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The virtual interrupt controller on a model of the machine.
+
+mod delivery;
+mod lifecycle;
+mod machine;
+mod overflow;
+mod registers;
+mod vm;
