@@ -41,6 +41,9 @@ demo: build ## Boot Linux and a real-time guest side by side in QEMU
 bench-exits: build ## Count the EL2 instructions of every exit path
 	cargo xtask bench-exits
 
+fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60
+	cargo xtask fuzz --seconds $(FUZZ_SECONDS)
+
 deny: $(CARGO_DENY) ## Check licences, sources and advisories of all dependencies (needs a network)
 	$(CARGO_DENY) check bans licenses sources
 	$(CARGO_DENY) check advisories

@@ -6,6 +6,7 @@
 mod build;
 mod cargo;
 mod elf;
+mod fuzz;
 mod lint;
 mod size;
 mod toolchain;
@@ -28,6 +29,12 @@ enum Task {
         #[arg(value_enum)]
         parts: Vec<build::Part>,
     },
+    /// Run every fuzz target.
+    Fuzz {
+        /// For how long to run each, in seconds.
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+    },
     /// Run clippy on everything, for this machine and for bare metal; warnings are errors.
     Lint,
     /// Print the size of the hypervisor's code and read-only data; fail above the limit.
@@ -48,6 +55,7 @@ fn run(task: Task) -> Result<()> {
     let workspace = Workspace::find()?;
     match task {
         Task::Build { parts } => build::run(&workspace, &parts),
+        Task::Fuzz { seconds } => fuzz::run(&workspace, seconds),
         Task::Lint => lint::run(&workspace),
         Task::Size => size::run(&workspace),
     }

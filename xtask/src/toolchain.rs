@@ -6,7 +6,7 @@
 use std::fs;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::workspace::Workspace;
 
@@ -55,6 +55,14 @@ pub fn host_cargo(subcommand: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.arg(subcommand);
     command
+}
+
+/// The target of this machine, for example `x86_64-unknown-linux-gnu`.
+pub fn host() -> Result<String> {
+    let output = Command::new("rustc").args(["--print", "host-tuple"]).output();
+    let output = output.context("cannot start rustc")?;
+    ensure!(output.status.success(), "rustc does not tell the target of this machine");
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// Debian ships no `core` for the target, so that it is built with the program.
