@@ -41,7 +41,8 @@ impl Apt {
         file::write_if_changed(&apt.root.join("status"), b"")?;
         file::write_if_changed(&apt.root.join("sources.list"), sources().as_bytes())?;
         file::write_if_changed(&apt.root.join("apt.conf"), apt.configuration().as_bytes())?;
-        apt.run("apt-get", &["-qq", "update"])?;
+        // An error for a list that cannot be fetched, not a warning.
+        apt.run("apt-get", &["-qq", "-o", "APT::Update::Error-Mode=any", "update"])?;
         Ok(apt)
     }
 
@@ -56,18 +57,13 @@ impl Apt {
 
     /// Downloads the newest version of a package; the path of its file.
     pub fn download(&self, package: &str) -> Result<PathBuf> {
-        // One line: 'URL' file-name bytes SHA256:digest
-        let uris = self.run("apt-get", &["-qq", "--print-uris", "download", package])?;
-        let name = uris
-            .split_whitespace()
-            .nth(1)
-            .with_context(|| format!("apt-get says nothing about package {package}: {uris}"))?;
         // Shows its progress on a terminal, its errors always.
         let status = self
             .command("apt-get", &["-q", "download", package])
             .status()
             .context("cannot start apt-get")?;
         ensure!(status.success(), "package {package} cannot be downloaded");
+        let name = file_name(package, &self.field(package, "Version")?);
         Ok(self.root.join("packages").join(name))
     }
 
@@ -136,6 +132,11 @@ Dir::Etc::preferencesparts "/dev/null";
     }
 }
 
+/// The name that `apt-get download` gives to a package: the colon of a version is escaped.
+fn file_name(package: &str, version: &str) -> String {
+    format!("{package}_{}_arm64.deb", version.replace(':', "%3a"))
+}
+
 /// Debian 12 and its security updates: kernels come from both.
 fn sources() -> String {
     let mirror = std::env::var(MIRROR_VARIABLE).unwrap_or_else(|_| MIRROR.to_owned());
@@ -143,4 +144,17 @@ fn sources() -> String {
         format!("deb [target=Packages signed-by={KEYRING}] {mirror}/{path} {suite} main\n")
     };
     line("debian", "bookworm") + &line("debian-security", "bookworm-security")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_epoch_of_a_version_is_escaped_in_file_names() {
+        assert_eq!(
+            file_name("busybox-static", "1:1.35.0-4+deb12u1+b1"),
+            "busybox-static_1%3a1.35.0-4+deb12u1+b1_arm64.deb"
+        );
+    }
 }
