@@ -1,8 +1,55 @@
 //! The description of a Bulkhead system, and the plan that is made from it.
 //!
-//! - [`units`]: addresses, sizes, times and interrupt numbers as types;
-//! - [`plan`]: what the hypervisor does, the model behind `docs/reference/plan.md`;
-//! - [`diagnostic`]: what is wrong with an input, and where.
+//! - [`description`]: what the author of a system writes, in TOML;
+//! - [`platform`]: machines, and the boards that are known by name;
+//! - [`plan`]: what the hypervisor does, decided; as a device tree in text and bytes;
+//! - [`report`]: a summary of both;
+//! - [`diagnostic`]: what is wrong with an input, where, and what to do;
+//! - [`units`]: addresses, sizes, times and interrupt numbers as types.
+//!
+//! # Example
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use bulkhead_system::description::System;
+//! use bulkhead_system::plan::{self, Plan};
+//! use bulkhead_system::report::Report;
+//!
+//! let text = r#"
+//! platform = "qemu-virt"
+//!
+//! [[vm]]
+//! name = "rt"
+//! boot = "raw"
+//! memory = "16MiB"
+//! kernel = "rt.bin"
+//!
+//! [[vm.task]]
+//! name = "control"
+//! period = "5ms"
+//! wcet = "0.5ms"
+//! "#;
+//! let system = System::from_toml("demo.toml", text, Path::new("."))?;
+//! let plan = plan::make(&system)?;
+//! assert_eq!(plan.vms[0].vcpus[0].pcpu.0, 0);
+//!
+//! // The plan is written for people and for the hypervisor, and read back.
+//! assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts())?, plan);
+//! assert_eq!(Plan::from_dtb(&plan.to_dtb())?, plan);
+//!
+//! let report = Report::new(&system, Some(&plan));
+//! assert_eq!(report.vms[0].vcpus[0].utilization_ppm, 100_000);
+//!
+//! // All mistakes are found at once; each says where it is and what to do.
+//! let text = text.replace("5ms", "5").replace("memory", "memry");
+//! let errors = System::from_toml("demo.toml", &text, Path::new(".")).unwrap_err();
+//! let shown = errors.to_string();
+//! assert!(shown.contains("demo.toml:7:1"));
+//! assert!(shown.contains("did you mean `memory`?"));
+//! assert!(shown.contains("add a unit, `ns`, `us`, `ms` or `s`: \"5ms\""));
+//! # Ok::<(), bulkhead_system::diagnostic::Errors>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -11,5 +58,6 @@ pub mod diagnostic;
 mod document;
 pub mod plan;
 pub mod platform;
+pub mod report;
 mod suggest;
 pub mod units;

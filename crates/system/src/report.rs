@@ -1,0 +1,230 @@
+//! A summary of a system for people and machines: who gets what, and how much
+//! of it the tasks use. Field names carry their units.
+
+use serde::Serialize;
+
+use crate::description::{System, Task, Vm, Wcet};
+use crate::plan::Plan;
+use crate::platform::{AnalysisOnly, Platform};
+use crate::units::Duration;
+
+/// The summary.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Report {
+    /// Name of the system.
+    pub system: String,
+    /// The machine.
+    pub platform: PlatformReport,
+    /// The VMs, in the order of their indices.
+    pub vms: Vec<VmReport>,
+    /// Whether some VCPU has more work than time, even with the whole cache:
+    /// then no plan meets the deadlines.
+    pub overloaded: bool,
+}
+
+/// The machine.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct PlatformReport {
+    /// Name of the board.
+    pub name: String,
+    /// What it is.
+    pub about: String,
+    /// Instruction set.
+    pub architecture: String,
+    /// Why it cannot boot a plan, if it cannot.
+    pub analysis_only: Option<String>,
+    /// Number of PCPUs.
+    pub pcpus: usize,
+    /// RAM in all.
+    pub memory_bytes: u64,
+    /// RAM of the hypervisor, if there is a plan.
+    pub hypervisor_bytes: Option<u64>,
+    /// RAM that nobody has, if there is a plan.
+    pub free_bytes: Option<u64>,
+    /// PCPU that serves the console, if there is a plan.
+    pub console_pcpu: Option<u32>,
+    /// The cache that page colours divide, if there is one.
+    pub shared_cache: Option<CacheReport>,
+}
+
+/// A shared cache.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct CacheReport {
+    /// Level.
+    pub level: u64,
+    /// Size.
+    pub size_bytes: u64,
+    /// Page colours.
+    pub colors: u64,
+}
+
+/// A VM.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct VmReport {
+    /// Name.
+    pub name: String,
+    /// RAM.
+    pub memory_bytes: u64,
+    /// Where in the machine its RAM starts, if there is a plan.
+    pub memory_at: Option<u64>,
+    /// Number of assigned devices.
+    pub devices: usize,
+    /// The VCPUs, in the order of their indices.
+    pub vcpus: Vec<VcpuReport>,
+}
+
+/// A VCPU.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct VcpuReport {
+    /// PCPU on which it runs, if there is a plan.
+    pub pcpu: Option<u32>,
+    /// Tasks on it.
+    pub tasks: Vec<TaskReport>,
+    /// Part of the time that the tasks need with as few cache colours as are
+    /// described, in millionths, rounded up.
+    pub utilization_ppm: u64,
+    /// As `utilization_ppm`, with as many colours as are described.
+    pub utilization_best_ppm: u64,
+    /// Whether the tasks need more time than there is, even at best.
+    pub overloaded: bool,
+}
+
+/// A task.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct TaskReport {
+    /// Name.
+    pub name: String,
+    /// Time between two releases.
+    pub period_ns: u64,
+    /// Time from release to deadline.
+    pub deadline_ns: u64,
+    /// Worst-case execution time with as few cache colours as are described.
+    pub wcet_ns: u64,
+    /// Worst-case execution time with as many colours as are described.
+    pub wcet_best_ns: u64,
+    /// Priority: a larger number goes first.
+    pub priority: Option<u64>,
+}
+
+impl Report {
+    /// The summary of a system and, if it can be booted, its plan.
+    pub fn new(system: &System, plan: Option<&Plan>) -> Self {
+        let vms: Vec<_> =
+            system.vms.iter().enumerate().map(|(index, vm)| report_vm(index, vm, plan)).collect();
+        Self {
+            system: system.name.clone(),
+            platform: report_platform(&system.platform.value, plan),
+            overloaded: vms.iter().flat_map(|vm| &vm.vcpus).any(|vcpu| vcpu.overloaded),
+            vms,
+        }
+    }
+}
+
+fn report_platform(platform: &Platform, plan: Option<&Plan>) -> PlatformReport {
+    let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
+    let memory = sum(&mut platform.memory.iter().map(|bank| bank.size.0));
+    PlatformReport {
+        name: platform.name.clone(),
+        about: platform.about.clone(),
+        architecture: platform.architecture.to_string(),
+        analysis_only: platform.boot.as_ref().err().map(|AnalysisOnly(reason)| reason.clone()),
+        pcpus: platform.cpus.len(),
+        memory_bytes: memory,
+        hypervisor_bytes: plan.map(|plan| plan.platform.hypervisor.size.0),
+        free_bytes: plan.map(|plan| {
+            let vms = sum(&mut plan.vms.iter().map(|vm| vm.memory_size().0));
+            memory.saturating_sub(plan.platform.hypervisor.size.0).saturating_sub(vms)
+        }),
+        console_pcpu: plan.map(|plan| plan.platform.serial.pcpu.0),
+        shared_cache: platform.last_level_cache().map(|cache| CacheReport {
+            level: cache.level,
+            size_bytes: cache.size.0,
+            colors: cache.colors(),
+        }),
+    }
+}
+
+fn report_vm(index: usize, vm: &Vm, plan: Option<&Plan>) -> VmReport {
+    let planned = plan.and_then(|plan| plan.vms.get(index));
+    let vcpu = |at: usize| {
+        let tasks: Vec<&Task> = vm.tasks.iter().filter(|task| task.vcpu == at).collect();
+        VcpuReport {
+            pcpu: planned.and_then(|vm| vm.vcpus.get(at)).map(|vcpu| vcpu.pcpu.0),
+            utilization_ppm: utilization_ppm(&tasks, Wcet::longest),
+            utilization_best_ppm: utilization_ppm(&tasks, Wcet::shortest),
+            overloaded: is_overloaded(&tasks),
+            tasks: tasks.into_iter().map(report_task).collect(),
+        }
+    };
+    VmReport {
+        name: vm.name.value.clone(),
+        memory_bytes: vm.memory.value.0,
+        memory_at: planned.and_then(|vm| Some(vm.memory.first()?.host.0)),
+        devices: vm.devices.len(),
+        vcpus: (0..vm.vcpus.len()).map(vcpu).collect(),
+    }
+}
+
+fn report_task(task: &Task) -> TaskReport {
+    TaskReport {
+        name: task.name.value.clone(),
+        period_ns: task.period.as_nanos(),
+        deadline_ns: task.deadline.as_nanos(),
+        wcet_ns: task.wcet.longest().as_nanos(),
+        wcet_best_ns: task.wcet.shortest().as_nanos(),
+        priority: task.priority.as_ref().map(|priority| priority.value),
+    }
+}
+
+/// Sum of execution time by period in millionths; rounded up, once for each task.
+fn utilization_ppm(tasks: &[&Task], wcet: impl Fn(&Wcet) -> Duration) -> u64 {
+    let part = |task: &&Task| {
+        let scaled = u128::from(wcet(&task.wcet).0) * 1_000_000;
+        scaled.div_ceil(u128::from(task.period.0)) as u64
+    };
+    tasks.iter().map(part).fold(0, u64::saturating_add)
+}
+
+/// Whether the sum is certainly above one: each part is rounded down, to 10^-18.
+fn is_overloaded(tasks: &[&Task]) -> bool {
+    const ONE: u128 = 1_000_000_000_000_000_000;
+    let part = |task: &&Task| u128::from(task.wcet.shortest().0) * ONE / u128::from(task.period.0);
+    tasks.iter().map(part).fold(0, u128::saturating_add) > ONE
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn report(tasks: &[(&str, &str)]) -> Report {
+        let mut text = String::from(
+            "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nmemory = \"64MiB\"\nkernel = \"k\"\n",
+        );
+        for (index, (wcet, period)) in tasks.iter().enumerate() {
+            text += &format!(
+                "[[vm.task]]\nname = \"t{index}\"\nwcet = {wcet}\nperiod = \"{period}\"\n"
+            );
+        }
+        let system = System::from_toml("a.toml", &text, Path::new(""))
+            .unwrap_or_else(|errors| panic!("{errors}"));
+        Report::new(&system, None)
+    }
+
+    #[test]
+    fn exactly_all_of_the_time_is_not_too_much() {
+        let thirds = [("\"1ms\"", "3ms"); 3];
+        let one = report(&thirds);
+        assert!(!one.overloaded);
+        assert_eq!(one.vms[0].vcpus[0].utilization_ppm, 1_000_002);
+        let more = report(&[thirds[0], thirds[0], thirds[0], ("\"1ns\"", "1s")]);
+        assert!(more.overloaded);
+    }
+
+    #[test]
+    fn colors_shorten_the_best_case_only() {
+        let vcpu = &report(&[("{ 1 = \"4ms\", 8 = \"2ms\" }", "5ms")]).vms[0].vcpus[0];
+        assert_eq!((vcpu.utilization_ppm, vcpu.utilization_best_ppm), (800_000, 400_000));
+    }
+}
