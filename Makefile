@@ -12,6 +12,7 @@ endif
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
 FUZZ_SECONDS ?= 60
+BULKHEAD := $(or $(CARGO_TARGET_DIR),target)/release/bulkhead
 
 help: ## Show this list
 	@echo 'make <target>:'
@@ -22,7 +23,7 @@ setup: ## Install what is missing, saying what and why
 
 build: setup ## Build everything: hypervisor, guests, the bulkhead command
 	cargo xtask build
-	cargo build --release --package bulkhead-cli
+	cargo build --release --package bulkhead
 
 test: setup lint ## Pass every check and test
 	cargo xtask build
@@ -34,9 +35,9 @@ lint: setup ## Check format and lints, for this machine and for bare metal
 	cargo xtask lint
 
 demo: build ## Boot Linux and a real-time guest side by side in QEMU
-	target/release/bulkhead check systems/demo.toml
-	target/release/bulkhead plan systems/demo.toml
-	target/release/bulkhead run systems/demo.toml --until-off --deterministic
+	$(BULKHEAD) check systems/demo.toml
+	$(BULKHEAD) plan systems/demo.toml --output build/demo.plan.dts
+	$(BULKHEAD) run systems/demo.toml --until-off --deterministic --timeout 180s
 
 bench-exits: build ## Count the EL2 instructions of every exit path
 	cargo xtask bench-exits
