@@ -23,9 +23,9 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         at.required::<()>("vm", None, "[...]");
     }
     let vms: Vec<_> = tables.iter().map(vm::read).collect();
+    refuse_twice(at, "VMs", &tables);
     at.finish();
     let vms: Vec<_> = vms.into_iter().collect::<Option<_>>()?;
-    vm::check_names(at, &vms);
     let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let (platform, hypervisor_memory) = platform?;
     Some(System {
@@ -78,14 +78,10 @@ fn board(at: &Fields<'_>, name: Located<String>, folder: &Path) -> Option<Locate
     }
 }
 
-/// Reports the second of two things that have one name.
-pub(super) fn refuse_twice<'a>(
-    at: &Fields<'_>,
-    what: &str,
-    names: impl Iterator<Item = &'a Located<String>>,
-) {
-    let mut before: Vec<&Located<String>> = Vec::new();
-    for name in names {
+/// Reports tables that have the `name` of one before them.
+pub(super) fn refuse_twice(at: &Fields<'_>, what: &str, tables: &[Fields<'_>]) {
+    let mut before: Vec<Located<String>> = Vec::new();
+    for name in tables.iter().filter_map(|table| table.peek("name")) {
         match before.iter().find(|other| other.value == name.value) {
             Some(first) => at.add(
                 Diagnostic::new(

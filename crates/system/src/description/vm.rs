@@ -1,6 +1,5 @@
 //! Reads `[[vm]]`.
 
-use super::read::refuse_twice;
 use super::{Boot, Device, Located, Protocol, Vcpu, Vm, task};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
@@ -37,11 +36,6 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
         devices: devices.into_iter().collect::<Option<_>>()?,
         tasks: tasks?,
     })
-}
-
-/// No two VMs have one name.
-pub(super) fn check_names(at: &Fields<'_>, vms: &[Vm]) {
-    refuse_twice(at, "VMs", vms.iter().map(|vm| &vm.name));
 }
 
 fn name(at: &Fields<'_>) -> Option<Located<String>> {

@@ -21,6 +21,8 @@ pub(crate) struct Fields<'t> {
     what: String,
     place: Place,
     known: RefCell<Vec<&'static str>>,
+    /// Keys that had to be there and are not, each with an example of a value.
+    missing: RefCell<Vec<(&'static str, String)>>,
 }
 
 impl<'t> Fields<'t> {
@@ -30,7 +32,14 @@ impl<'t> Fields<'t> {
         what: impl Into<String>,
         place: Place,
     ) -> Self {
-        Self { document, table, what: what.into(), place, known: RefCell::default() }
+        Self {
+            document,
+            table,
+            what: what.into(),
+            place,
+            known: RefCell::default(),
+            missing: RefCell::default(),
+        }
     }
 
     /// Where the table starts: its header or its brace.
@@ -43,22 +52,32 @@ impl<'t> Fields<'t> {
         self.document.add(mistake);
     }
 
-    /// Reports keys that nobody asked for.
+    /// Reports keys that nobody asked for, and keys that are missing. To be
+    /// called when every key has been asked for.
     pub fn finish(&self) {
         let known = self.known.borrow();
+        let mut missing = self.missing.take();
         for (key, _) in self.table {
-            if !known.contains(&key.get_ref().as_ref()) {
-                let name = key.get_ref();
-                let help = suggest::help(name, &known);
-                self.add(
-                    Diagnostic::new(
-                        "unknown-key",
-                        format!("unknown key `{}`", name.escape_debug()),
-                    )
-                    .at(&self.document.place(key.span()), format!("not a key of {}", self.what))
-                    .help(help),
-                );
+            let name: &str = key.get_ref();
+            if known.contains(&name) {
+                continue;
             }
+            // A key with a typo is not missed a second time.
+            let meant = suggest::closest(name, known.iter().copied());
+            missing.retain(|(key, _)| Some(*key) != meant);
+            let place = self.document.place(key.span());
+            self.add(
+                Diagnostic::new("unknown-key", format!("unknown key `{}`", name.escape_debug()))
+                    .at(&place, format!("not a key of {}", self.what))
+                    .help(suggest::help(name, &known)),
+            );
+        }
+        for (key, example) in missing {
+            self.add(
+                Diagnostic::new("missing-key", format!("{} has no `{key}`", self.what))
+                    .at(&self.place, format!("`{key}` is missing here"))
+                    .help(format!("add `{key} = {example}`")),
+            );
         }
     }
 
@@ -82,15 +101,11 @@ impl<'t> Fields<'t> {
         Some(self.document.place(name.span()))
     }
 
-    /// Reports the key if it is not there, and hands through what was read.
+    /// Remembers the key as missing if it is not there, and hands through
+    /// what was read. Where the syntax is broken, absence tells nothing.
     pub fn required<T>(&self, key: &'static str, read: Option<T>, example: &str) -> Option<T> {
         if !self.has(key) && self.document.is_whole() {
-            let message = format!("{} has no `{key}`", self.what);
-            self.add(
-                Diagnostic::new("missing-key", message)
-                    .at(&self.place, format!("`{key}` is missing here"))
-                    .help(format!("add `{key} = {example}`")),
-            );
+            self.missing.borrow_mut().push((key, example.to_owned()));
         }
         read
     }

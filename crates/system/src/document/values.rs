@@ -35,6 +35,12 @@ impl<'t> Fields<'t> {
         }
     }
 
+    /// The text of a key for comparisons; what is wrong with it is not reported.
+    pub fn peek(&self, key: &'static str) -> Option<Located<String>> {
+        let value = self.value(key)?;
+        Some(self.located(value, value.get_ref().as_str()?.to_owned()))
+    }
+
     /// A string, or a list of strings.
     pub fn strings(&self, key: &'static str) -> Option<Vec<String>> {
         let value = self.value(key)?;
@@ -173,7 +179,11 @@ impl<'t> Fields<'t> {
             }
             Err(QuantityError::UnknownUnit(unit)) => {
                 let message = format!("`{}` is not a unit of {}", unit.escape_debug(), Q::WHAT);
-                ("wrong-unit", message, format!("units are {units}, as in \"{}\"", Q::EXAMPLE))
+                let help = match suggest::closest(&unit, names.iter().copied()) {
+                    Some(meant) => format!("did you mean `{meant}`? units are {units}"),
+                    None => format!("units are {units}, as in \"{}\"", Q::EXAMPLE),
+                };
+                ("wrong-unit", message, help)
             }
             Err(QuantityError::NotWhole) => {
                 let message = format!("this is not a whole number of {}", names[0]);

@@ -4,7 +4,7 @@
 use crate::plan::tree::{Form, Node, Property};
 
 /// Column of the comments that follow something on a line.
-const COMMENT_COLUMN: usize = 72;
+const COMMENT_COLUMN: usize = 80;
 /// Columns that a tab takes in the eyes of most readers.
 const TAB: usize = 8;
 
