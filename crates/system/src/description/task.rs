@@ -10,9 +10,10 @@ use crate::units::Duration;
 
 /// The tasks of a VM with this many VCPUs (`None`: the VCPUs are not known).
 pub(super) fn read(vm: &Fields<'_>, vcpus: Option<usize>) -> Option<Vec<Task>> {
-    let tasks: Vec<_> = vm.tables("task", "[[vm.task]]").iter().map(|at| task(at, vcpus)).collect();
+    let tables = vm.tables("task", "[[vm.task]]");
+    refuse_twice(vm, "tasks of this VM", &tables);
+    let tasks: Vec<_> = tables.iter().map(|at| task(at, vcpus)).collect();
     let tasks: Vec<Task> = tasks.into_iter().collect::<Option<_>>()?;
-    refuse_twice(vm, "tasks of this VM", tasks.iter().map(|task| &task.name));
     priorities(vm, &tasks);
     Some(tasks)
 }
