@@ -11,7 +11,6 @@ pub mod boot;
 pub mod context;
 #[cfg(target_os = "none")]
 pub mod cpu;
-#[cfg(target_os = "none")]
 pub mod gicv3;
 #[cfg(target_os = "none")]
 pub mod guest_state;
