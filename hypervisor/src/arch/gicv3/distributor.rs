@@ -135,7 +135,7 @@ impl Distributor {
     }
 
     /// Sends an interrupt to the CPU with this affinity.
-    pub fn route(&self, intid: u32, affinity: u64) {
+    pub fn set_target(&self, intid: u32, affinity: u64) {
         if (32..self.intids).contains(&intid) {
             self.registers.write64(IROUTER + 8 * intid as usize, affinity & AFFINITY);
         }
@@ -193,7 +193,7 @@ mod tests {
             assert!(distributor.is_pending(77) && !distributor.is_pending(78));
             for outside in [31, 96, 1020, u32::MAX] {
                 distributor.set_enabled(outside, true);
-                distributor.route(outside, 1);
+                distributor.set_target(outside, 1);
                 assert!(!distributor.is_pending(outside));
             }
             assert_eq!(registers.read32(ISENABLER), 0);

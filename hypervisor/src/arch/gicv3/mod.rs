@@ -18,12 +18,9 @@ mod virtual_interface;
 #[cfg(target_os = "none")]
 pub use cpu_interface::{acknowledge, deactivate, end, send_sgi};
 #[cfg(target_os = "none")]
-pub use machine::{
-    Interrupt, enable, init, init_cpu, is_pending, route, set_active, set_edge_triggered,
-    set_enabled, set_pending,
-};
+pub use machine::{init, init_cpu, private, shared};
 #[cfg(target_os = "none")]
-pub use virtual_interface::VirtualInterface;
+pub use virtual_interface::Lists;
 
 pub use distributor::Distributor;
 pub use redistributor::{Redistributor, redistributors};

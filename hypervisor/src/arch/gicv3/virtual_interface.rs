@@ -17,11 +17,11 @@ const SRE: u64 = 0b111;
 /// What is [`empty`](ListRegisters::empty) is known as of the last context
 /// synchronisation: an exception, or [`super::end`] before an injection.
 #[derive(Clone, Copy, Debug)]
-pub struct VirtualInterface;
+pub struct Lists;
 
 macro_rules! each_list_register {
     ($($number:literal $register:literal),*) => {
-        impl VirtualInterface {
+        impl Lists {
             #[inline]
             fn read_bits(self, n: usize) -> u64 {
                 match n {
@@ -48,7 +48,7 @@ each_list_register! {
     12 "ich_lr12_el2", 13 "ich_lr13_el2", 14 "ich_lr14_el2", 15 "ich_lr15_el2"
 }
 
-impl VirtualInterface {
+impl Lists {
     /// Number of preemption bits (ICH_VTR_EL2.PREbits): 5 to 7.
     fn preemption_bits(self) -> u64 {
         (read_register!("ich_vtr_el2") >> 26 & 7) + 1
@@ -72,7 +72,7 @@ impl VirtualInterface {
     }
 }
 
-impl ListRegisters for VirtualInterface {
+impl ListRegisters for Lists {
     #[inline]
     fn count(&self) -> usize {
         (read_register!("ich_vtr_el2") & 0xf) as usize + 1
