@@ -7,10 +7,10 @@ pub struct Board {
     pub machine: String,
     /// Value of `-cpu`; `None` where the board has a fixed CPU.
     pub cpu: Option<String>,
-    /// Number of CPUs.
-    pub cpus: u32,
-    /// RAM in bytes.
-    pub memory_bytes: u64,
+    /// Number of CPUs; `None` where the board has a fixed one.
+    pub cpus: Option<u32>,
+    /// RAM in bytes; `None` where the board has a fixed amount.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Board {
@@ -19,8 +19,8 @@ impl Board {
         Self {
             machine: "virt,virtualization=on,gic-version=3".into(),
             cpu: Some("cortex-a53".into()),
-            cpus: 4,
-            memory_bytes: 1 << 30,
+            cpus: Some(4),
+            memory_bytes: Some(1 << 30),
         }
     }
 

@@ -95,9 +95,13 @@ impl Machine {
         if let Some(cpu) = &board.cpu {
             arguments.extend(["-cpu".into(), cpu.clone()]);
         }
-        arguments.extend(["-smp".into(), board.cpus.to_string()]);
-        // Without a suffix QEMU reads MiB; `k` keeps every size exact.
-        arguments.extend(["-m".into(), format!("{}k", board.memory_bytes >> 10)]);
+        if let Some(cpus) = board.cpus {
+            arguments.extend(["-smp".into(), cpus.to_string()]);
+        }
+        if let Some(bytes) = board.memory_bytes {
+            // Without a suffix QEMU reads MiB; `k` keeps every size exact.
+            arguments.extend(["-m".into(), format!("{}k", bytes >> 10)]);
+        }
         let fixed: &[&str] = match options.time {
             Time::Real => &["-accel", "tcg,thread=multi"],
             Time::Deterministic => &[

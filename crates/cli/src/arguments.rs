@@ -1,0 +1,142 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bulkhead_system::units::{self, QuantityError};
+use clap::{Args, Parser, Subcommand};
+
+/// Several real-time systems on one multicore chip, each with its timing intact.
+#[derive(Debug, Parser)]
+#[command(name = "bulkhead", version, arg_required_else_help = true)]
+#[command(after_help = "\
+Example:
+  bulkhead run systems/demo.toml      run a system on QEMU
+
+Exit status: 0 yes, 1 the answer is no, 2 bad input.")]
+pub struct Arguments {
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Check(CheckOptions),
+    Plan(PlanOptions),
+    Run(RunOptions),
+}
+
+/// Check a description or a plan and show what is in it
+///
+/// All mistakes are reported at once, each with its place.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  bulkhead check systems/demo.toml
+
+Exit status: 0 ok, 1 a VCPU has more work than time, 2 the file has mistakes.")]
+pub struct CheckOptions {
+    /// Description (.toml) or plan (.dts, .dtb)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// Make a plan out of a description
+///
+/// The plan is a device tree in source form: read it, compare it, edit it, and
+/// run it with `bulkhead run`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  bulkhead plan systems/demo.toml                writes systems/demo.plan.dts
+  bulkhead plan systems/demo.toml -o - | less    shows the plan")]
+pub struct PlanOptions {
+    /// Description (.toml), or a plan to write anew (.dts, .dtb)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Where the plan goes; `-` is the standard output [default: FILE with the ending .plan.dts]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Run a system on QEMU
+///
+/// Shows the lines of all VMs, each with its label, and a summary at the end.
+/// With --console, your keyboard belongs to one VM.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  bulkhead run systems/demo.toml --until-off --timeout 60s
+  bulkhead run systems/demo.toml --console linux    Ctrl-] q leaves, Ctrl-] ? helps
+  bulkhead run demo.plan.dts --deterministic        the same run every time
+
+Exit status: 0 all is well, 1 a VM crashed or was stopped, a task missed its
+deadline or the time was over, 2 bad input.")]
+pub struct RunOptions {
+    /// Description (.toml) or plan (.dts, .dtb)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Work at the console of this VM
+    #[arg(long, value_name = "VM")]
+    pub console: Option<String>,
+    /// One instruction is 1 ns: every run is the same
+    #[arg(long)]
+    pub deterministic: bool,
+    /// It is a failure if a VM does not switch itself off
+    #[arg(long)]
+    pub until_off: bool,
+    /// Stop after this time, with exit status 1
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub timeout: Option<Duration>,
+    /// Write the bootable image to this file and do not run it
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["console", "deterministic", "until_off", "timeout", "log"])]
+    pub image_only: Option<PathBuf>,
+    /// Write all output of the console to this file [default: <system>.log beside the image]
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// The hypervisor [default: build/hypervisor.elf here or in a folder above]
+    #[arg(long, value_name = "ELF", env = "BULKHEAD_HYPERVISOR", hide_env_values = true)]
+    pub hypervisor: Option<PathBuf>,
+    /// One more argument for QEMU; may be given several times
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    pub qemu_arg: Vec<String>,
+}
+
+/// Reads `60s` or `500ms`.
+fn time(text: &str) -> Result<Duration, String> {
+    let expected = "expected a number with a unit, such as 500ms or 60s";
+    match units::parse::<units::Duration>(text) {
+        Ok(units::Duration(0)) => Err("the time must be more than 0".into()),
+        Ok(time) => Ok(Duration::from_nanos(time.as_nanos())),
+        Err(QuantityError::NoUnit) => Err(format!("the unit is missing: {expected}")),
+        Err(QuantityError::UnknownUnit(unit)) => Err(format!("unknown unit `{unit}`: {expected}")),
+        Err(QuantityError::TooLarge) => Err("the time is too long".into()),
+        Err(QuantityError::NoNumber | QuantityError::NotWhole) => Err(expected.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_line_is_consistent() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times_need_a_unit() {
+        assert_eq!(time("60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(time("500 ms"), Ok(Duration::from_millis(500)));
+        assert!(time("60").expect_err("no unit").contains("unit is missing"));
+        assert!(time("3parsec").expect_err("no unit").contains("`parsec`"));
+        assert!(time("s").is_err() && time("0s").is_err() && time("-1s").is_err());
+        assert!(time("99999999999999999999s").is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! Why a command could not do its work, and how that is shown.
+
+use std::io;
+
+use bulkhead_system::diagnostic::{Entry, Errors, Style};
+use serde::Serialize;
+
+use crate::json;
+use crate::output;
+use crate::status::Status;
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub enum Failure {
+    /// Mistakes in a description or plan.
+    Mistakes(Errors),
+    /// Something else, with the stable name of its kind.
+    Message {
+        /// Such as `read`, for `--json`.
+        code: &'static str,
+        /// What is wrong, and `help: ...` on a line of its own.
+        text: String,
+    },
+    /// The reader of our output has gone.
+    Pipe,
+}
+
+impl Failure {
+    /// A failure out of any error.
+    pub fn new(code: &'static str, error: impl ToString) -> Self {
+        Self::Message { code, text: error.to_string() }
+    }
+
+    /// Shows the failure; returns the exit status.
+    pub fn report(self, as_json: bool) -> Status {
+        if let Self::Pipe = self {
+            return Status::Yes;
+        }
+        if as_json {
+            let _ = json::print(&Report { ok: false, errors: self.entries() });
+        } else {
+            output::error(&self.text());
+        }
+        Status::BadInput
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        match self {
+            Self::Mistakes(errors) => errors.entries(),
+            Self::Message { code, text } => {
+                let (message, help) = match text.split_once("\nhelp: ") {
+                    Some((message, help)) => (message, Some(help.to_owned())),
+                    None => (text.as_str(), None),
+                };
+                vec![Entry {
+                    code,
+                    message: message.into(),
+                    file: None,
+                    line: None,
+                    column: None,
+                    node: None,
+                    help,
+                }]
+            }
+            Self::Pipe => Vec::new(),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Mistakes(errors) => {
+                let style =
+                    if output::errors_are_colored() { Style::Colored } else { Style::Plain };
+                errors.render(style)
+            }
+            Self::Message { text, .. } => format!("error: {text}\n"),
+            Self::Pipe => String::new(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Report {
+    ok: bool,
+    errors: Vec<Entry>,
+}
+
+impl From<Errors> for Failure {
+    fn from(errors: Errors) -> Self {
+        Self::Mistakes(errors)
+    }
+}
+
+/// Errors of our own output.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Pipe,
+            _ => Self::new("output", format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+impl From<bulkhead_image::Error> for Failure {
+    fn from(error: bulkhead_image::Error) -> Self {
+        Self::new("image", error)
+    }
+}
+
+impl From<bulkhead_qemu::Error> for Failure {
+    fn from(error: bulkhead_qemu::Error) -> Self {
+        Self::new("qemu", error)
+    }
+}

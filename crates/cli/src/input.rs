@@ -1,0 +1,106 @@
+//! Reads what the user names: a description or a plan.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bulkhead_system::description;
+use bulkhead_system::plan::{self, Plan};
+use bulkhead_system::platform::Platform;
+
+use crate::failure::Failure;
+
+/// What a file holds.
+#[derive(Debug)]
+pub enum Input {
+    /// A description (`.toml`).
+    Description(Box<description::System>),
+    /// A plan (`.dts`, `.dtb`).
+    Plan(Box<Plan>),
+}
+
+/// A plan and where it came from.
+#[derive(Debug)]
+pub struct System {
+    /// The file that was read.
+    pub file: PathBuf,
+    /// Its folder: paths in the plan start there.
+    pub folder: PathBuf,
+    /// The plan.
+    pub plan: Plan,
+    /// The machine, if more than the plan is known about it.
+    pub platform: Option<Platform>,
+}
+
+impl System {
+    /// The `compatible` string of the CPUs, if it is known.
+    pub fn cpu(&self) -> Option<String> {
+        let model = self.platform.as_ref()?.cpus.first()?.model.to_ascii_lowercase();
+        model.starts_with("cortex-").then(|| format!("arm,{model}"))
+    }
+}
+
+/// Reads a description or a plan.
+pub fn read(file: &Path) -> Result<Input, Failure> {
+    let name = file.display().to_string();
+    match ending(file) {
+        Some("toml") => {
+            let system = description::System::from_toml(&name, &text(file)?, folder(file))?;
+            Ok(Input::Description(Box::new(system)))
+        }
+        Some("dts") => Ok(Input::Plan(Box::new(Plan::from_dts(&name, &text(file)?)?))),
+        Some("dtb") => Ok(Input::Plan(Box::new(Plan::from_dtb(&bytes(file)?)?))),
+        _ => {
+            // A file that is not there is the more likely mistake than its name.
+            bytes(file)?;
+            Err(Failure::new(
+                "unknown-ending",
+                format!(
+                    "{name} is neither a description nor a plan\n\
+                     help: descriptions end in .toml, plans in .dts or .dtb"
+                ),
+            ))
+        }
+    }
+}
+
+/// Reads a plan, or reads a description and plans it.
+pub fn plan(file: &Path) -> Result<System, Failure> {
+    let (plan, platform) = match read(file)? {
+        Input::Description(system) => (plan::make(&system)?, Some(system.platform.value)),
+        Input::Plan(plan) => {
+            let platform = Platform::named(&plan.platform.board).ok();
+            (*plan, platform)
+        }
+    };
+    Ok(System { file: file.to_owned(), folder: folder(file).to_owned(), plan, platform })
+}
+
+/// The ending of the name of a file.
+pub fn ending(file: &Path) -> Option<&str> {
+    file.extension().and_then(|ending| ending.to_str())
+}
+
+/// The folder of a file; `.` for a bare name.
+pub fn folder(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn text(file: &Path) -> Result<String, Failure> {
+    String::from_utf8(bytes(file)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new("not-utf8", format!("{} is not UTF-8: byte {at} is wrong", file.display()))
+    })
+}
+
+fn bytes(file: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(file).map_err(|error| {
+        let help = match error.kind() {
+            io::ErrorKind::IsADirectory => "\nhelp: name a file in it",
+            _ => "",
+        };
+        Failure::new("cannot-read", format!("cannot read {}: {error}{help}", file.display()))
+    })
+}

@@ -1,0 +1,37 @@
+//! The `bulkhead` command: checks, plans and runs systems.
+//!
+//! Exit status: 0 yes, 1 the answer is no, 2 bad input, 128 + n ended by signal n.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod check;
+mod failure;
+mod input;
+mod json;
+mod output;
+mod overview;
+mod plan;
+mod run;
+mod status;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let json = arguments.json;
+    let result = match &arguments.command {
+        Command::Check(options) => check::check(options, json),
+        Command::Plan(options) => plan::plan(options, json),
+        Command::Run(options) => run::run(options, json),
+    };
+    match result {
+        Ok(status) => status.into(),
+        Err(failure) => failure.report(json).into(),
+    }
+}

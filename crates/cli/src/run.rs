@@ -1,0 +1,141 @@
+//! `bulkhead run`: builds the image, boots it on QEMU and tells what happened.
+
+mod boards;
+mod hypervisor;
+mod interactive;
+mod keys;
+mod lines;
+mod signals;
+mod summary;
+mod tally;
+mod terminal;
+mod view;
+mod workspace;
+
+use std::time::Duration;
+
+use bulkhead_qemu::{Machine, Next, Options, Outcome, Session, Time};
+
+use crate::arguments::RunOptions;
+use crate::failure::Failure;
+use crate::input::{self, System};
+use crate::json;
+use crate::output;
+use crate::status::Status;
+use interactive::Interactive;
+use signals::Signals;
+use summary::{End, Summary};
+use tally::{Known, Tally};
+use view::View;
+
+/// How often the loop looks for signals and keys.
+const TICK: Duration = Duration::from_millis(50);
+/// How long QEMU may take to end after its console is closed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Runs the command.
+pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
+    let signals = Signals::catch()?;
+    let system = input::plan(&options.file)?;
+    let console = options.console.as_deref().map(|name| find_vm(&system, name)).transpose()?;
+    let found = hypervisor::find(options.hypervisor.as_deref())?;
+    let cpu = system.cpu();
+    let image =
+        bulkhead_image::build(&system.plan, &system.folder, &found.load()?, cpu.as_deref())?;
+    if let Some(out) = &options.image_only {
+        bulkhead_image::write(out, &image.bytes)?;
+        return summary::image_written(out, &image, as_json);
+    }
+    let board = boards::board(&system)?;
+    let place = workspace::Workspace::new(&found, &system.plan.name)?;
+    let path = place.image(&image.bytes)?;
+    drop(image);
+    if let Some(signal) = signals.caught() {
+        return Ok(Status::Signal(signal));
+    }
+
+    let log_file = options.log.clone().unwrap_or_else(|| place.log());
+    let qemu = Options {
+        program: None,
+        time: if options.deterministic { Time::Deterministic } else { Time::Real },
+        timeout: options.timeout,
+        log_file: Some(log_file.clone()),
+        keep_log: false,
+        arguments: options.qemu_arg.clone(),
+    };
+    let session = Machine::start(&board, &path, &qemu)?;
+    let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
+    let run = attend(session, &names, &signals, console, as_json)?;
+    let summary = Summary::new(&system.plan.name, run.known, run.end, &run.outcome, &log_file);
+    if as_json {
+        json::print(&summary.document(options.until_off))?;
+    } else {
+        output::print(&summary.text(options.until_off))?;
+    }
+    Ok(summary.status(options.until_off))
+}
+
+/// What is left of a run.
+struct Run {
+    known: Known,
+    end: End,
+    outcome: Outcome,
+}
+
+/// Shows the console until the run is over.
+fn attend(
+    mut session: Session,
+    names: &[&str],
+    signals: &Signals,
+    console: Option<usize>,
+    as_json: bool,
+) -> Result<Run, Failure> {
+    let mut tally = Tally::new(names.iter().map(|&name| name.to_owned()));
+    let mut view = View::new(names.iter().copied(), as_json);
+    let mut keyboard = None;
+    if let Some(vm) = console {
+        output::error(&format!(
+            "console of `{}`: Ctrl-] q leaves, Ctrl-] n shows the next VM, Ctrl-] a all, Ctrl-] ? helps\n",
+            names[vm]
+        ));
+        keyboard = Some(Interactive::new(vm, session.input())?);
+    }
+    let end = loop {
+        if let Some(signal) = signals.caught() {
+            break End::Signal(signal);
+        }
+        if keyboard.as_ref().is_some_and(Interactive::left) {
+            break End::Left;
+        }
+        match session.next(TICK) {
+            Next::Output(chunk) => {
+                tally.feed(&chunk);
+                view.show(&chunk.bytes)?;
+                if let Some(keyboard) = &mut keyboard
+                    && tally.is_ready()
+                {
+                    keyboard.open();
+                }
+            }
+            Next::Idle => view.idle()?,
+            Next::Ended => break End::Itself,
+        }
+    };
+    let outcome = match end {
+        End::Itself => session.finish(GRACE),
+        End::Left | End::Signal(_) => session.stop(),
+    };
+    view.end()?;
+    Ok(Run { known: tally.end(), end, outcome })
+}
+
+fn find_vm(system: &System, name: &str) -> Result<usize, Failure> {
+    let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
+    names.iter().position(|other| *other == name).ok_or_else(|| {
+        let (known, file) = (names.join("`, `"), system.file.display());
+        Failure::new(
+            "unknown-vm",
+            format!("there is no VM `{name}` in {file}\nhelp: its VMs are `{known}`"),
+        )
+    })
+}

@@ -1,0 +1,26 @@
+//! Which board of QEMU a platform is.
+
+use bulkhead_qemu::Board;
+
+use crate::failure::Failure;
+use crate::input::System;
+
+/// The board of QEMU for the platform of the plan.
+pub fn board(system: &System) -> Result<Board, Failure> {
+    let Some(qemu) = system.platform.as_ref().and_then(|platform| platform.qemu.as_ref()) else {
+        let name = &system.plan.platform.board;
+        return Err(Failure::new(
+            "no-board",
+            format!(
+                "QEMU has no board for the platform `{name}`\n\
+                 help: `--image-only FILE` writes the image for the machine itself"
+            ),
+        ));
+    };
+    Ok(Board {
+        machine: qemu.machine.clone(),
+        cpu: qemu.cpu.clone(),
+        cpus: qemu.cpus.and_then(|cpus| u32::try_from(cpus).ok()),
+        memory_bytes: qemu.memory.map(|memory| memory.get()),
+    })
+}

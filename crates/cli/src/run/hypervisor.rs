@@ -1,0 +1,52 @@
+//! Where the hypervisor is.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use bulkhead_image::Hypervisor;
+
+use crate::failure::Failure;
+
+/// Where `make build` puts it.
+const BUILT: &str = "build/hypervisor.elf";
+
+/// The hypervisor's file.
+#[derive(Debug)]
+pub struct Found {
+    /// The ELF file.
+    pub path: PathBuf,
+    /// The folder `build`, if it was found there.
+    pub build: Option<PathBuf>,
+}
+
+impl Found {
+    /// Reads the file.
+    pub fn load(&self) -> Result<Hypervisor, Failure> {
+        Ok(Hypervisor::read(&self.path)?)
+    }
+}
+
+/// Finds the hypervisor: the file that was asked for, or [`BUILT`] in the
+/// current folder, in one above it, or in one above this program.
+pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
+    if let Some(path) = asked {
+        return Ok(Found { path: path.to_owned(), build: None });
+    }
+    let starts = [env::current_dir(), env::current_exe()];
+    starts
+        .iter()
+        .flatten()
+        .flat_map(|start| start.ancestors())
+        .map(|folder| folder.join(BUILT))
+        .find(|path| path.is_file())
+        .map(|path| Found { build: path.parent().map(Path::to_owned), path })
+        .ok_or_else(|| {
+            Failure::new(
+                "no-hypervisor",
+                format!(
+                    "the hypervisor is missing: there is no {BUILT} in this folder or one above it\n\
+                     help: `make build` makes it; or name an ELF file with --hypervisor or BULKHEAD_HYPERVISOR"
+                ),
+            )
+        })
+}

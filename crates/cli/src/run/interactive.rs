@@ -1,0 +1,56 @@
+//! The keyboard, connected to one VM.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use bulkhead_qemu::Input;
+
+use super::keys::{ESCAPE, Keys, Pressed};
+use super::terminal::RawTerminal;
+
+/// Connects the standard input with the console of a VM.
+#[derive(Debug)]
+pub struct Interactive {
+    _terminal: Option<RawTerminal>,
+    vm: usize,
+    input: Input,
+    open: bool,
+    left: Arc<AtomicBool>,
+}
+
+impl Interactive {
+    /// Prepares the terminal; keys wait until [`Interactive::open`].
+    pub fn new(vm: usize, input: Input) -> io::Result<Self> {
+        let left = Arc::new(AtomicBool::new(false));
+        Ok(Self { _terminal: RawTerminal::new()?, vm, input, open: false, left })
+    }
+
+    /// Brings the VM to the front and passes keys on. Does nothing the second time.
+    pub fn open(&mut self) {
+        if std::mem::replace(&mut self.open, true) {
+            return;
+        }
+        self.input.send(&[ESCAPE, b'0' + self.vm as u8]);
+        let (input, left) = (self.input.clone(), Arc::clone(&self.left));
+        // Not joined: it may wait for a key for ever, and ends with the process.
+        thread::spawn(move || pass_on(&input, &left));
+    }
+
+    /// Whether the user has left.
+    pub fn left(&self) -> bool {
+        self.left.load(Ordering::SeqCst)
+    }
+}
+
+fn pass_on(input: &Input, left: &AtomicBool) {
+    let mut keys = Keys::default();
+    let mut buffer = [0; 256];
+    while let Ok(count @ 1..) = io::stdin().lock().read(&mut buffer) {
+        match keys.press(&buffer[..count]) {
+            Pressed::Pass(bytes) => input.send(&bytes),
+            Pressed::Leave => return left.store(true, Ordering::SeqCst),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Signals that end a run in good order.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Remembers the last signal; terminal, QEMU and files are then cleaned up by
+/// the ordinary way out.
+#[derive(Debug)]
+pub struct Signals(Arc<AtomicUsize>);
+
+impl Signals {
+    /// From now on SIGINT, SIGTERM and SIGHUP do not kill this process.
+    pub fn catch() -> io::Result<Self> {
+        let caught = Arc::new(AtomicUsize::new(0));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register_usize(signal, Arc::clone(&caught), signal as usize)?;
+        }
+        Ok(Self(caught))
+    }
+
+    /// The signal that came last, if one came.
+    pub fn caught(&self) -> Option<i32> {
+        match self.0.load(Ordering::SeqCst) {
+            0 => None,
+            signal => i32::try_from(signal).ok(),
+        }
+    }
+}

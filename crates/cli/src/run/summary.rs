@@ -1,0 +1,300 @@
+//! What a run comes to.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bulkhead_image::Image;
+use bulkhead_qemu::{Exit, Outcome};
+use bulkhead_system::units::Bytes;
+use serde::Serialize;
+
+use super::tally::{Known, Task, Vm};
+use crate::failure::Failure;
+use crate::json;
+use crate::output;
+use crate::status::Status;
+use crate::table::table;
+
+/// What ended the run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum End {
+    /// QEMU ended.
+    Itself,
+    /// The user left the console.
+    Left,
+    /// This signal.
+    Signal(i32),
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Summary {
+    name: String,
+    known: Known,
+    end: End,
+    exit: Exit,
+    elapsed: Duration,
+    qemu_messages: String,
+    log_file: PathBuf,
+}
+
+impl Summary {
+    /// Puts together what is known.
+    pub fn new(name: &str, known: Known, end: End, outcome: &Outcome, log_file: &Path) -> Self {
+        Self {
+            name: name.into(),
+            known,
+            end,
+            exit: outcome.exit,
+            elapsed: outcome.elapsed,
+            qemu_messages: outcome.stderr.clone(),
+            log_file: log_file.to_owned(),
+        }
+    }
+
+    /// The exit status: whether all is well. With `until_off`, each VM must have
+    /// switched itself off.
+    pub fn status(&self, until_off: bool) -> Status {
+        match self.end {
+            End::Signal(signal) => Status::Signal(signal),
+            End::Left => Status::Yes,
+            End::Itself if self.problems(until_off).is_empty() => Status::Yes,
+            End::Itself => Status::No,
+        }
+    }
+
+    /// Everything that is not well, a sentence each.
+    fn problems(&self, until_off: bool) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.end == End::Itself {
+            match self.exit {
+                Exit::TimedOut => {
+                    problems.push(format!(
+                        "the time was over after {:.1} s",
+                        self.elapsed.as_secs_f64()
+                    ));
+                }
+                Exit::Code(0) if self.known.power_off => {}
+                Exit::Code(0) => problems.push("the hypervisor ended without power-off".into()),
+                exit => problems.push(format!("QEMU ended with {exit}")),
+            }
+        }
+        for vm in &self.known.vms {
+            let state = state(vm);
+            if state == "stopped" {
+                problems.push(format!(
+                    "VM `{}` was stopped: {}",
+                    vm.name,
+                    reason(vm).unwrap_or("no reason given")
+                ));
+            } else if until_off && state != "off" && self.end == End::Itself {
+                problems.push(format!("VM `{}` did not switch itself off", vm.name));
+            }
+            for task in vm.tasks.iter().filter(|task| task.misses > 0) {
+                problems.push(format!(
+                    "task `{}` of VM `{}` missed {} of {} deadlines",
+                    task.name, vm.name, task.misses, task.jobs
+                ));
+            }
+        }
+        problems
+    }
+
+    /// The summary for people.
+    pub fn text(&self, until_off: bool) -> String {
+        let rows: Vec<_> = self.known.vms.iter().map(row).collect();
+        let heading = [
+            "VM",
+            "state",
+            ">restarts",
+            ">exits",
+            ">interrupts",
+            ">lines",
+            ">first line",
+            ">last line",
+        ];
+        let mut text = format!("\n{}", table(&heading, &rows));
+        let tasks: Vec<_> = self
+            .known
+            .vms
+            .iter()
+            .flat_map(|vm| vm.tasks.iter().map(|task| task_row(&vm.name, task)))
+            .collect();
+        if !tasks.is_empty() {
+            let heading =
+                ["VM", "task", ">period", ">jobs", ">misses", ">response min", ">mean", ">max"];
+            text.push_str(&format!("\n{}", table(&heading, &tasks)));
+        }
+        text.push('\n');
+        let problems = self.problems(until_off);
+        if self.end == End::Itself && self.exit != Exit::TimedOut && !self.qemu_messages.is_empty()
+        {
+            for line in self.qemu_messages.lines() {
+                text.push_str(&format!("QEMU says: {line}\n"));
+            }
+        }
+        for problem in &problems {
+            text.push_str(&format!("not well: {problem}\n"));
+        }
+        if problems.is_empty() && self.end == End::Itself {
+            text.push_str("all is well\n");
+        } else {
+            text.push_str(&format!("log: {}\n", self.log_file.display()));
+        }
+        text
+    }
+
+    /// The summary for machines.
+    pub fn document(&self, until_off: bool) -> Document {
+        let result = match (self.status(until_off), self.end, self.exit) {
+            (_, End::Left, _) => "left",
+            (_, End::Signal(_), _) => "interrupted",
+            (_, End::Itself, Exit::TimedOut) => "timed-out",
+            (Status::Yes, ..) => "ok",
+            _ => "failed",
+        };
+        Document {
+            ok: self.status(until_off) == Status::Yes,
+            result,
+            name: self.name.clone(),
+            problems: self.problems(until_off),
+            power_off: self.known.power_off,
+            elapsed_ms: millis(self.elapsed),
+            log_file: self.log_file.display().to_string(),
+            vms: self.known.vms.iter().map(VmDocument::new).collect(),
+        }
+    }
+}
+
+/// A run as `--json` shows it.
+#[derive(Debug, Serialize)]
+pub struct Document {
+    ok: bool,
+    result: &'static str,
+    name: String,
+    problems: Vec<String>,
+    power_off: bool,
+    elapsed_ms: u64,
+    log_file: String,
+    vms: Vec<VmDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct VmDocument {
+    name: String,
+    state: String,
+    reason: Option<String>,
+    restarts: Option<u64>,
+    exits: Option<u64>,
+    interrupts: Option<u64>,
+    lines: u64,
+    first_line_ms: Option<u64>,
+    last_line_ms: Option<u64>,
+    tasks: Vec<Task>,
+}
+
+impl VmDocument {
+    fn new(vm: &Vm) -> Self {
+        let report = vm.report.as_ref();
+        Self {
+            name: vm.name.clone(),
+            state: state(vm).into(),
+            reason: reason(vm).map(str::to_owned),
+            restarts: report.map(|report| report.restarts),
+            exits: report.map(|report| report.exits),
+            interrupts: report.map(|report| report.irqs),
+            lines: vm.lines,
+            first_line_ms: vm.first_line.map(millis),
+            last_line_ms: vm.last_line.map(millis),
+            tasks: vm.tasks.clone(),
+        }
+    }
+}
+
+/// Says that an image was written.
+pub fn image_written(out: &Path, image: &Image, as_json: bool) -> Result<Status, Failure> {
+    if as_json {
+        json::print(&ImageDocument {
+            ok: true,
+            image_file: out.display().to_string(),
+            image_bytes: image.bytes.len() as u64,
+            hypervisor_bytes: image.hypervisor_bytes,
+            blobs: image.blobs.iter().map(|(name, bytes)| Blob { name, bytes: *bytes }).collect(),
+        })?;
+        return Ok(Status::Yes);
+    }
+    let hypervisor = [("hypervisor".to_owned(), image.hypervisor_bytes)];
+    let rows: Vec<_> = hypervisor
+        .iter()
+        .chain(&image.blobs)
+        .map(|(name, bytes)| vec![name.clone(), bytes.to_string()])
+        .collect();
+    let size = Bytes(image.bytes.len() as u64);
+    let parts = table(&["part", ">bytes"], &rows);
+    output::print(&format!("wrote {} ({size})\n\n{parts}", out.display()))?;
+    Ok(Status::Yes)
+}
+
+#[derive(Serialize)]
+struct ImageDocument<'a> {
+    ok: bool,
+    image_file: String,
+    image_bytes: u64,
+    hypervisor_bytes: u64,
+    blobs: Vec<Blob<'a>>,
+}
+
+#[derive(Serialize)]
+struct Blob<'a> {
+    name: &'a str,
+    bytes: u64,
+}
+
+fn state(vm: &Vm) -> &str {
+    // Without a report, nobody has said that it ended.
+    vm.report.as_ref().map_or("running", |report| &report.state)
+}
+
+fn reason(vm: &Vm) -> Option<&str> {
+    vm.report.as_ref()?.reason.as_deref()
+}
+
+fn row(vm: &Vm) -> Vec<String> {
+    let number = |value: Option<u64>| value.map_or("-".into(), |value| value.to_string());
+    let time = |time: Option<Duration>| {
+        time.map_or("-".into(), |time| format!("{:.3} s", time.as_secs_f64()))
+    };
+    let report = vm.report.as_ref();
+    let state = match reason(vm) {
+        Some(reason) => format!("{}: {reason}", state(vm)),
+        None => state(vm).into(),
+    };
+    vec![
+        vm.name.clone(),
+        state,
+        number(report.map(|report| report.restarts)),
+        number(report.map(|report| report.exits)),
+        number(report.map(|report| report.irqs)),
+        vm.lines.to_string(),
+        time(vm.first_line),
+        time(vm.last_line),
+    ]
+}
+
+fn task_row(vm: &str, task: &Task) -> Vec<String> {
+    let micros = |nanos: u64| format!("{}.{:03} us", nanos / 1000, nanos % 1000);
+    vec![
+        vm.into(),
+        task.name.clone(),
+        format!("{} us", task.period_us),
+        task.jobs.to_string(),
+        task.misses.to_string(),
+        micros(task.response_min_ns),
+        micros(task.response_mean_ns),
+        micros(task.response_max_ns),
+    ]
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,268 @@
+//! Reads what the console says: whose lines there are, how VMs ended, how tasks did.
+
+use std::time::Duration;
+
+use bulkhead_qemu::Chunk;
+use serde::Serialize;
+
+use super::lines::Lines;
+
+/// Label of the hypervisor's own lines.
+pub const HYPERVISOR_LABEL: &str = "[bulkhead] ";
+
+/// What is known of a run.
+#[derive(Debug)]
+pub struct Tally {
+    lines: Lines,
+    known: Known,
+}
+
+/// What the lines said.
+#[derive(Debug)]
+pub struct Known {
+    /// The VMs, in the order of the plan.
+    pub vms: Vec<Vm>,
+    /// The VM that is shown alone, without labels.
+    focus: Option<usize>,
+    /// The hypervisor has started all VMs and listens to keys.
+    pub ready: bool,
+    /// The hypervisor ended in good order.
+    pub power_off: bool,
+}
+
+/// What is known of a VM.
+#[derive(Clone, Debug)]
+pub struct Vm {
+    /// Its name.
+    pub name: String,
+    /// Lines of output that were seen.
+    pub lines: u64,
+    /// When the first of them came, from the start of QEMU.
+    pub first_line: Option<Duration>,
+    /// When the last of them came.
+    pub last_line: Option<Duration>,
+    /// The hypervisor's report at the end.
+    pub report: Option<Report>,
+    /// The tasks that reported themselves.
+    pub tasks: Vec<Task>,
+}
+
+/// The hypervisor's report on a VM.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Report {
+    /// `off`, `stopped` or `running`.
+    pub state: String,
+    /// Why it is so, if that is worth telling.
+    pub reason: Option<String>,
+    /// Restarts since the hypervisor started.
+    pub restarts: u64,
+    /// Exits of all its VCPUs.
+    pub exits: u64,
+    /// Interrupts injected.
+    pub irqs: u64,
+}
+
+/// A task of a real-time guest, by its own report.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// Its period in microseconds.
+    pub period_us: u64,
+    /// Jobs that ended.
+    pub jobs: u64,
+    /// Jobs that ended after their deadline.
+    pub misses: u64,
+    /// Shortest response time in nanoseconds.
+    pub response_min_ns: u64,
+    /// Mean response time in nanoseconds.
+    pub response_mean_ns: u64,
+    /// Longest response time in nanoseconds.
+    pub response_max_ns: u64,
+}
+
+impl Tally {
+    /// Nothing is known yet about VMs with these names.
+    pub fn new(names: impl IntoIterator<Item = String>) -> Self {
+        let vm = |name| Vm {
+            name,
+            lines: 0,
+            first_line: None,
+            last_line: None,
+            report: None,
+            tasks: Vec::new(),
+        };
+        let vms = names.into_iter().map(vm).collect();
+        let known = Known { vms, focus: None, ready: false, power_off: false };
+        Self { lines: Lines::default(), known }
+    }
+
+    /// Takes a piece of output.
+    pub fn feed(&mut self, chunk: &Chunk) {
+        self.lines.feed(chunk, |time, line| self.known.line(time, line));
+    }
+
+    /// Output has ended.
+    pub fn end(mut self) -> Known {
+        self.lines.end(|time, line| self.known.line(time, line));
+        self.known
+    }
+
+    /// Whether the hypervisor listens to keys.
+    pub fn is_ready(&self) -> bool {
+        self.known.ready
+    }
+}
+
+impl Known {
+    fn line(&mut self, time: Duration, line: &str) {
+        if let Some(text) = line.strip_prefix(HYPERVISOR_LABEL) {
+            return self.hypervisor(text);
+        }
+        let (vm, text) = match self.focus {
+            Some(vm) => (Some(vm), line),
+            None => self.labelled(line),
+        };
+        let Some(vm) = vm.and_then(|vm| self.vms.get_mut(vm)) else { return };
+        vm.lines += 1;
+        vm.first_line.get_or_insert(time);
+        vm.last_line = Some(time);
+        if let Some(task) = task(text) {
+            vm.tasks.retain(|other| other.name != task.name);
+            vm.tasks.push(task);
+        }
+    }
+
+    /// The VM whose label is in front of the line, and the rest of the line.
+    fn labelled<'a>(&self, line: &'a str) -> (Option<usize>, &'a str) {
+        let label = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+        // The line of a VM may be empty, and its last blank cut off.
+        let label = label.or_else(|| Some((line.strip_prefix('[')?.strip_suffix(']')?, "")));
+        let Some((name, text)) = label else { return (None, line) };
+        (self.index(name.trim_end()), text)
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.vms.iter().position(|vm| vm.name == name)
+    }
+
+    fn hypervisor(&mut self, text: &str) {
+        if text == "ready" || text.starts_with("ready ") {
+            self.ready = true;
+        } else if text == "power off" {
+            self.power_off = true;
+        } else if let Some(view) = text.strip_prefix("console: ") {
+            // `console: all VMs, ...` or `console: NAME; ...`
+            if view.starts_with("all VMs,") {
+                self.focus = None;
+            } else if let Some(vm) = view.split_once(';').and_then(|(name, _)| self.index(name)) {
+                self.focus = Some(vm);
+            }
+        } else if let Some(summary) = text.strip_prefix("summary ")
+            && let Some((vm, report)) = report(summary)
+            && let Some(vm) = self.index(vm)
+        {
+            self.vms[vm].report = Some(report);
+        }
+    }
+}
+
+/// The value of `key=value` among words.
+fn value<'a>(words: &'a str, key: &str) -> Option<&'a str> {
+    words.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+fn number(words: &str, key: &str) -> Option<u64> {
+    value(words, key)?.parse().ok()
+}
+
+fn report(summary: &str) -> Option<(&str, Report)> {
+    let report = Report {
+        state: value(summary, "state")?.into(),
+        reason: value(summary, "reason").filter(|reason| *reason != "-").map(str::to_owned),
+        restarts: number(summary, "restarts")?,
+        exits: number(summary, "exits")?,
+        irqs: number(summary, "irqs")?,
+    };
+    Some((value(summary, "vm")?, report))
+}
+
+/// Reads `rt: task control period_us=1000 jobs=500 misses=0 response_min_ns=...`.
+fn task(text: &str) -> Option<Task> {
+    let (name, words) = text.trim_start().strip_prefix("rt: task ")?.split_once(' ')?;
+    Some(Task {
+        name: name.into(),
+        period_us: number(words, "period_us")?,
+        jobs: number(words, "jobs")?,
+        misses: number(words, "misses")?,
+        response_min_ns: number(words, "response_min_ns")?,
+        response_mean_ns: number(words, "response_mean_ns")?,
+        response_max_ns: number(words, "response_max_ns")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(output: &[&str]) -> Known {
+        let mut tally = Tally::new(["linux".to_owned(), "rt".to_owned()]);
+        for (time, bytes) in output.iter().enumerate() {
+            let time = Duration::from_secs(time as u64);
+            tally.feed(&Chunk { time, bytes: bytes.as_bytes().to_vec() });
+        }
+        tally.end()
+    }
+
+    #[test]
+    fn lines_belong_to_the_vm_in_their_label() {
+        let known =
+            known(&["[linux] a\r\n[rt", "   ] b\n", "[linux] \n[other] c\nd\n[rt   ]\n[rt   ] e"]);
+        let seen: Vec<_> =
+            known.vms.iter().map(|vm| (vm.lines, vm.first_line, vm.last_line)).collect();
+        let second = |n| Some(Duration::from_secs(n));
+        assert_eq!(seen, [(2, second(0), second(2)), (3, second(1), second(2))]);
+    }
+
+    #[test]
+    fn lines_without_label_belong_to_the_vm_that_is_shown_alone() {
+        let known = known(&[
+            "[rt   ] a\n[bulkhead] console: linux; Ctrl-] a for all VMs\nlogin\n[rt] not rt\n",
+            "[bulkhead] console: all VMs, input goes to linux\n[rt   ] b\n",
+        ]);
+        assert_eq!((known.vms[0].lines, known.vms[1].lines), (2, 2));
+    }
+
+    #[test]
+    fn reports_and_tasks_are_read() {
+        let known = known(&["[bulkhead] ready\n\
+             [rt   ] rt: task control period_us=1000 jobs=9 misses=1 response_min_ns=10 response_mean_ns=20 response_max_ns=30\n\
+             [rt   ] rt: task control period_us=1000 jobs=10 misses=2 response_min_ns=10 response_mean_ns=20 response_max_ns=40\n\
+             [rt   ] rt: task broken period_us=x\n\
+             [bulkhead] summary vm=linux state=off reason=- restarts=0 exits=123 irqs=45\n\
+             [bulkhead] summary vm=rt state=stopped reason=undefined-instruction restarts=3 exits=6 irqs=7\n\
+             [bulkhead] power off\n"]);
+        assert!(known.ready && known.power_off);
+        let task = Task {
+            name: "control".into(),
+            period_us: 1000,
+            jobs: 10,
+            misses: 2,
+            response_min_ns: 10,
+            response_mean_ns: 20,
+            response_max_ns: 40,
+        };
+        assert_eq!(known.vms[1].tasks, [task]);
+        let report = known.vms[1].report.as_ref().expect("a report");
+        assert_eq!((report.state.as_str(), report.restarts), ("stopped", 3));
+        assert_eq!(report.reason.as_deref(), Some("undefined-instruction"));
+        assert_eq!(known.vms[0].report.as_ref().expect("a report").reason, None);
+    }
+
+    #[test]
+    fn guest_cannot_speak_for_the_hypervisor_behind_its_label() {
+        let known = known(&["[linux] [bulkhead] power off\n[linux] [rt   ] rt: task a\n"]);
+        assert!(!known.power_off);
+        assert_eq!((known.vms[0].lines, known.vms[1].lines), (2, 0));
+    }
+}

@@ -1,0 +1,27 @@
+//! Exit status.
+
+use std::process::ExitCode;
+
+/// How the command ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Status {
+    /// Done, or the answer is yes.
+    Yes,
+    /// The answer is no.
+    No,
+    /// The input cannot be used.
+    BadInput,
+    /// Ended by this signal.
+    Signal(i32),
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Yes => Self::SUCCESS,
+            Status::No => Self::from(1),
+            Status::BadInput => Self::from(2),
+            Status::Signal(signal) => Self::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+        }
+    }
+}

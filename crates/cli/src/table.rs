@@ -1,0 +1,49 @@
+//! Tables for people.
+
+/// Rows of text under a heading, columns two spaces apart. Columns whose heading
+/// starts with `>` are aligned to the right.
+pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
+    let titles: Vec<String> =
+        heading.iter().map(|title| title.trim_start_matches('>').into()).collect();
+    let right: Vec<bool> = heading.iter().map(|title| title.starts_with('>')).collect();
+    let all = || std::iter::once(&titles).chain(rows);
+    let width = |column: usize| {
+        all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let mut text = String::new();
+    for row in all() {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            if column > 0 {
+                line.push_str("  ");
+            }
+            let gap = " ".repeat(width(column) - cell.chars().count());
+            let (before, behind) = if right.get(column) == Some(&true) {
+                (gap.as_str(), "")
+            } else {
+                ("", gap.as_str())
+            };
+            line.extend([before, cell, behind]);
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [
+            vec!["linux".into(), "7".into(), "x".into()],
+            vec!["rt".into(), "12345".into(), String::new()],
+        ];
+        assert_eq!(
+            table(&["VM", ">exits", "state"], &rows),
+            "VM     exits  state\nlinux      7  x\nrt     12345\n"
+        );
+    }
+}

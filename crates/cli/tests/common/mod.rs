@@ -1,0 +1,139 @@
+//! The command in a folder of its own, with a script in place of QEMU.
+
+#[allow(dead_code)]
+#[path = "../../../image/tests/common/mod.rs"]
+mod files;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+#[allow(unused_imports)]
+pub use files::plan;
+
+const FAKE_QEMU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../qemu/tests/fake-qemu.sh");
+
+/// A folder with a plan for the VMs `linux` and `rt`, their files and a hypervisor.
+pub struct Sandbox {
+    folder: TempDir,
+}
+
+impl Sandbox {
+    pub fn new() -> Self {
+        let folder = files::folder();
+        files::write(folder.path(), "test.dts", files::plan().to_dts().as_bytes());
+        files::write(folder.path(), "hypervisor.elf", &files::elf::Elf::default().to_bytes());
+        Self { folder }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        files::write(self.folder.path(), name, text.as_bytes());
+    }
+
+    /// The command with some arguments, in the folder, without a terminal.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("BULKHEAD_QEMU", FAKE_QEMU)
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env_remove("BULKHEAD_HYPERVISOR")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub fn bulkhead(&self, arguments: &[&str]) -> Result {
+        Result::of(self.command(arguments).output().expect("the command starts"))
+    }
+
+    /// `bulkhead run` with a QEMU that does what `script` says.
+    pub fn run_command(&self, script: &str, arguments: &[&str]) -> Command {
+        let script = format!("echo $$ > pid; {script}");
+        let mut command = self.command(&["run", "test.dts", "--hypervisor", "hypervisor.elf"]);
+        command.args(arguments).args(["--qemu-arg", &script]);
+        command
+    }
+
+    pub fn run(&self, script: &str, arguments: &[&str]) -> Result {
+        Result::of(self.run_command(script, arguments).output().expect("the command starts"))
+    }
+
+    /// Starts a run and waits until its QEMU runs too.
+    pub fn start(&self, script: &str, arguments: &[&str]) -> Child {
+        let child = self.run_command(script, arguments).spawn().expect("the command starts");
+        eventually("QEMU starts", || self.qemu().is_some());
+        child
+    }
+
+    /// The process of QEMU, if it has started.
+    pub fn qemu(&self) -> Option<PathBuf> {
+        let pid = std::fs::read_to_string(self.path("pid")).ok()?;
+        pid.ends_with('\n').then(|| Path::new("/proc").join(pid.trim()))
+    }
+
+    pub fn qemu_has_gone(&self) -> bool {
+        !self.qemu().expect("QEMU has started").exists()
+    }
+}
+
+/// How the command ended.
+pub struct Result {
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Result {
+    pub fn of(output: Output) -> Self {
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("text"),
+            stderr: String::from_utf8(output.stderr).expect("text"),
+        }
+    }
+
+    /// Bad input: status 2, these parts in the message, and nothing else printed.
+    #[track_caller]
+    pub fn assert_refused(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.stderr.contains(part), "`{part}` is not in: {}", self.stderr);
+        }
+        assert_eq!((self.status, self.stdout.as_str()), (Some(2), ""), "{}", self.stderr);
+        assert!(self.stderr.starts_with("error"), "{}", self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+    }
+
+    #[track_caller]
+    pub fn assert_status(&self, status: i32) {
+        assert_eq!(self.status, Some(status), "{}{}", self.stdout, self.stderr);
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).expect("the standard output is one document")
+    }
+}
+
+/// Waits for something that takes a moment.
+#[track_caller]
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !condition() {
+        assert!(Instant::now() < deadline, "{what}: not within 20 s");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Sends a signal to a process.
+pub fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+    assert!(status.expect("kill starts").success());
+}

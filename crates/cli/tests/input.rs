@@ -1,0 +1,259 @@
+//! What the command says about files: good ones and bad ones.
+
+#[allow(dead_code)]
+mod common;
+
+use common::Sandbox;
+
+#[test]
+fn help_shows_the_commands_and_an_example_each() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.bulkhead(&["--help"]);
+    help.assert_status(0);
+    for command in ["check", "plan", "run"] {
+        assert!(help.stdout.contains(&format!("\n  {command} ")), "{}", help.stdout);
+        let of_command = sandbox.bulkhead(&[command, "--help"]);
+        of_command.assert_status(0);
+        let example = format!("\n  bulkhead {command} systems/demo.toml");
+        assert!(of_command.stdout.contains(&example), "{}", of_command.stdout);
+        assert!(of_command.stdout.contains("Example"), "{}", of_command.stdout);
+    }
+}
+
+#[test]
+fn plan_is_checked_and_shown() {
+    let sandbox = Sandbox::new();
+    let result = sandbox.bulkhead(&["check", "test.dts"]);
+    result.assert_status(0);
+    assert_eq!(
+        result.stdout,
+        "test.dts: ok\n\n\
+         system `test` on qemu-virt: 4 PCPUs, hypervisor 96 MiB\n\n\
+         VM     VCPUs  PCPUs   memory  devices  kernel\n\
+         linux      2  0 1    128 MiB        1  linux.bin\n\
+         rt         1  2      128 MiB        0  rt.bin\n"
+    );
+}
+
+#[test]
+fn check_as_json_has_stable_fields() {
+    let sandbox = Sandbox::new();
+    let document = sandbox.bulkhead(&["check", "test.dts", "--json"]).json();
+    assert_eq!(document["ok"], true);
+    assert_eq!(document["vms"][0]["name"], "linux");
+    assert_eq!(document["vms"][0]["pcpus"], serde_json::json!([0, 1]));
+    assert_eq!(document["vms"][1]["memory_bytes"], 128 << 20);
+    assert_eq!(document["errors"], serde_json::json!([]));
+}
+
+#[test]
+fn mistakes_in_a_plan_are_shown_with_their_place() {
+    let sandbox = Sandbox::new();
+    let good = std::fs::read_to_string(sandbox.path("test.dts")).expect("a plan");
+    sandbox.write("bad.dts", &good.replacen("restart-limit", "restart-limits", 1));
+    let line = 1 + good.lines().position(|line| line.contains("restart-limit")).expect("a line");
+    let result = sandbox.bulkhead(&["check", "bad.dts"]);
+    result.assert_refused(&["restart-limits", &format!("bad.dts:{line}:")]);
+    assert!(!result.stderr.contains('\x1b'), "no colours without a terminal");
+
+    let document = sandbox.bulkhead(&["--json", "check", "bad.dts"]);
+    document.assert_status(2);
+    let document = document.json();
+    assert_eq!(document["ok"], false);
+    let places: Vec<_> =
+        document["errors"].as_array().expect("a list").iter().map(|error| &error["line"]).collect();
+    assert!(places.contains(&&serde_json::json!(line)), "{document}");
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.bulkhead(&["check", "no.toml"]).assert_refused(&["no.toml", "No such file"]);
+    sandbox.bulkhead(&["run", "no.dts"]).assert_refused(&["no.dts", "No such file"]);
+    sandbox.bulkhead(&["plan", "no-ending"]).assert_refused(&["no-ending", "No such file"]);
+    std::fs::create_dir(sandbox.path("folder.toml")).expect("a folder");
+    for command in ["check", "plan", "run"] {
+        sandbox.bulkhead(&[command, "folder.toml"]).assert_refused(&["folder.toml", "irectory"]);
+        sandbox.bulkhead(&[command, "."]).assert_refused(&["irectory"]);
+        sandbox.bulkhead(&[command, "rt.bin"]).assert_refused(&[
+            "rt.bin",
+            "neither a description nor a plan",
+            ".toml",
+            ".dts",
+        ]);
+    }
+    std::fs::write(sandbox.path("latin.dts"), b"/dts-v1/; // \xe9").expect("a file");
+    sandbox.bulkhead(&["check", "latin.dts"]).assert_refused(&["latin.dts", "UTF-8"]);
+    let document = sandbox.bulkhead(&["check", "no.toml", "--json"]).json();
+    assert_eq!(document["ok"], false);
+    assert!(document["errors"][0]["message"].as_str().expect("text").contains("no.toml"));
+}
+
+#[test]
+fn command_line_mistakes_have_status_2() {
+    let sandbox = Sandbox::new();
+    for (arguments, part) in [
+        (&["fly"][..], "fly"),
+        (&["run"], "FILE"),
+        (&["run", "test.dts", "--timeout", "60"], "unit is missing"),
+        (&["run", "test.dts", "--timeout", "60parsec"], "unknown unit `parsec`"),
+        (&["run", "test.dts", "--timeouts", "60s"], "--timeout"),
+    ] {
+        sandbox.bulkhead(arguments).assert_refused(&[part]);
+    }
+}
+
+#[test]
+fn plan_is_written_where_its_files_are_still_found() {
+    let sandbox = Sandbox::new();
+    let written = sandbox.bulkhead(&["plan", "test.dts", "-o", "deep/er/out.dts"]);
+    written.assert_status(0);
+    assert!(written.stdout.starts_with("wrote deep/er/out.dts\n"), "{}", written.stdout);
+    let plan = std::fs::read_to_string(sandbox.path("deep/er/out.dts")).expect("a plan");
+    assert!(plan.contains("file = \"../../linux.bin\";"), "{plan}");
+    assert!(plan.contains("file = \"../../initrd.cpio\";"), "{plan}");
+    let again = sandbox.bulkhead(&["plan", "test.dts", "-o", "deep/er/out.dts"]);
+    assert!(again.stdout.starts_with("replaced deep/er/out.dts\n"), "{}", again.stdout);
+
+    let shown = sandbox.bulkhead(&["plan", "test.dts", "-o", "-"]);
+    assert_eq!(shown.stdout, std::fs::read_to_string(sandbox.path("test.dts")).expect("a plan"));
+    let document = sandbox.bulkhead(&["plan", "test.dts", "-o", "-", "--json"]).json();
+    assert_eq!(document["plan_dts"], shown.stdout);
+    assert_eq!(document["plan_file"], serde_json::Value::Null);
+}
+
+#[test]
+fn plan_is_not_made_out_of_a_plan_unasked() {
+    let sandbox = Sandbox::new();
+    sandbox.bulkhead(&["plan", "test.dts"]).assert_refused(&["is a plan already", "-o"]);
+}
+
+#[test]
+fn output_that_cannot_be_written_leaves_nothing_behind() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("taken")).expect("a folder");
+    let before = std::fs::read_dir(sandbox.path(".")).expect("a folder").count();
+    sandbox
+        .bulkhead(&["plan", "test.dts", "-o", "taken"])
+        .assert_refused(&["cannot write taken", "irectory"]);
+    sandbox
+        .bulkhead(&["plan", "test.dts", "-o", "rt.bin/x.dts"])
+        .assert_refused(&["cannot write rt.bin/x.dts"]);
+    assert_eq!(std::fs::read_dir(sandbox.path(".")).expect("a folder").count(), before);
+}
+
+#[test]
+fn reader_that_goes_away_is_no_error() {
+    let sandbox = Sandbox::new();
+    for arguments in [&["plan", "test.dts", "-o", "-"][..], &["check", "test.dts", "--json"]] {
+        let mut child = sandbox.command(arguments).spawn().expect("the command starts");
+        drop(child.stdout.take());
+        let result = common::Result::of(child.wait_with_output().expect("it ends"));
+        assert_eq!((result.status, result.stderr.as_str()), (Some(0), ""));
+    }
+}
+
+/// A description of the system whose files the folder has.
+const DESCRIPTION: &str = r#"
+name = "test"
+platform = "qemu-virt"
+
+[[vm]]
+name = "linux"
+memory = "128MiB"
+kernel = "linux.bin"
+initrd = "initrd.cpio"
+
+[[vm]]
+name = "rt"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+
+[[vm.task]]
+name = "control"
+period = "5ms"
+wcet = "1ms"
+"#;
+
+#[test]
+fn description_is_checked_planned_and_its_plan_is_good() {
+    let sandbox = Sandbox::new();
+    sandbox.write("test.toml", DESCRIPTION);
+    let checked = sandbox.bulkhead(&["check", "test.toml"]);
+    checked.assert_status(0);
+    assert!(checked.stdout.starts_with("test.toml: ok\n"), "{}", checked.stdout);
+    let row: Vec<&str> = checked
+        .stdout
+        .lines()
+        .find(|line| line.contains("control"))
+        .expect("a row")
+        .split_whitespace()
+        .collect();
+    assert_eq!(row[..3], ["rt", "0", "control"]);
+
+    let planned = sandbox.bulkhead(&["plan", "test.toml"]);
+    planned.assert_status(0);
+    assert!(planned.stdout.starts_with("wrote test.plan.dts\n"), "{}", planned.stdout);
+    sandbox.bulkhead(&["check", "test.plan.dts"]).assert_status(0);
+}
+
+#[test]
+fn typos_and_wrong_units_in_a_description_are_all_reported() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("bad.toml", &DESCRIPTION.replace("\"5ms\"", "\"5MiB\"").replace("boot =", "bot ="));
+    for command in ["check", "plan", "run"] {
+        sandbox.bulkhead(&[command, "bad.toml"]).assert_refused(&[
+            "bad.toml:13:1",
+            "`bot`",
+            "bad.toml:19:10",
+            "MiB",
+        ]);
+    }
+    assert!(!sandbox.path("bad.plan.dts").exists());
+}
+
+#[test]
+fn files_that_are_not_built_yet_are_noted() {
+    let sandbox = Sandbox::new();
+    sandbox.write("test.toml", &DESCRIPTION.replace("rt.bin", "build/rt.bin"));
+    let checked = sandbox.bulkhead(&["check", "test.toml"]);
+    checked.assert_status(0);
+    assert!(checked.stdout.contains("build/rt.bin does not exist yet"), "{}", checked.stdout);
+    assert!(checked.stdout.contains("`make build`"), "{}", checked.stdout);
+    let document = sandbox.bulkhead(&["check", "test.toml", "--json"]).json();
+    assert_eq!(document["missing_files"].as_array().expect("a list").len(), 1);
+}
+
+#[test]
+fn more_work_than_time_is_a_no() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "test.toml",
+        &DESCRIPTION.replace("\"1ms\"", "\"4999us\"").replace(
+            "[[vm.task]]",
+            "[[vm.task]]\nname = \"extra\"\nperiod = \"1s\"\nwcet = \"1ms\"\n\n[[vm.task]]",
+        ),
+    );
+    let checked = sandbox.bulkhead(&["check", "test.toml"]);
+    checked.assert_status(1);
+    assert!(
+        checked.stdout.contains("VCPU 0 of VM `rt` has more work than time"),
+        "{}",
+        checked.stdout
+    );
+    let document = sandbox.bulkhead(&["check", "test.toml", "--json"]);
+    document.assert_status(1);
+    assert_eq!(document.json()["ok"], false);
+}
+
+#[test]
+fn machines_for_analysis_only_can_be_checked_but_not_planned() {
+    let sandbox = Sandbox::new();
+    sandbox.write("test.toml", &DESCRIPTION.replace("qemu-virt", "i7-2600"));
+    let checked = sandbox.bulkhead(&["check", "test.toml"]);
+    checked.assert_status(0);
+    assert!(checked.stdout.contains("no plan"), "{}", checked.stdout);
+    sandbox.bulkhead(&["plan", "test.toml"]).assert_refused(&["i7-2600", "cannot be booted"]);
+}
