@@ -35,6 +35,11 @@ impl Checks {
         self.check(check, holds, format_args!("found={found:?} expected={expected:?}"));
     }
 
+    /// Whether a check has failed.
+    pub const fn failed(&self) -> bool {
+        self.failed > 0
+    }
+
     /// Prints `<guest>: <n> passed, <n> failed`.
     pub fn finish(&self) {
         println!("{}: {} passed, {} failed", self.guest, self.passed, self.failed);

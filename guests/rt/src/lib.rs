@@ -36,19 +36,8 @@ pub mod psci;
 pub mod rhythm;
 #[cfg(target_os = "none")]
 pub mod scheduler;
-
-/// Makes a binary out of a function without arguments, the guest's `main`. On the host, the binary
-/// only says what it is.
 #[cfg(target_os = "none")]
-#[macro_export]
-macro_rules! guest {
-    ($main:path) => {
-        #[unsafe(no_mangle)]
-        fn guest_main() {
-            $main()
-        }
-    };
-}
+pub mod wait;
 
 /// Makes a binary out of a function without arguments, the guest's `main`. On the host, the binary
 /// only says what it is.

@@ -47,6 +47,12 @@ pub fn wait_for_interrupt() {
     unsafe { asm!("dsb sy", "wfi", options(nostack, preserves_flags)) }
 }
 
+/// Tells that this processor only waits for another one, which may run instead.
+pub fn relax() {
+    // SAFETY: a hint.
+    unsafe { asm!("yield", options(nomem, nostack, preserves_flags)) }
+}
+
 /// Lets earlier writes to devices and system registers take effect.
 pub fn synchronize() {
     // SAFETY: barriers do not change memory.

@@ -102,3 +102,15 @@ extern "C" fn wrong_level() -> ! {
         cpu::wait_for_interrupt();
     }
 }
+
+/// Makes a binary out of a function without arguments, the guest's `main`. On the host, the binary
+/// only says what it is.
+#[macro_export]
+macro_rules! guest {
+    ($main:path) => {
+        #[unsafe(no_mangle)]
+        fn guest_main() {
+            $main()
+        }
+    };
+}

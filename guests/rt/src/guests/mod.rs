@@ -2,4 +2,7 @@
 
 pub mod beacon;
 pub mod demo;
+pub mod hostile;
+pub mod irq;
 pub mod periods;
+pub mod psci;

@@ -1,0 +1,36 @@
+//! Instructions and system registers that a guest has no business with.
+
+use super::Outcome;
+use crate::arch::{probe, smccc};
+use crate::{println, psci};
+
+/// Undefined instructions: the guest's own business, reported by its own vectors.
+pub fn undefined(case: &str) {
+    let mut faults = 0;
+    for (name, instruction) in probe::UNDEFINED {
+        let outcome = instruction().map(|()| 0);
+        faults += u32::from(outcome.is_err());
+        println!("hostile: {case} {name} {}", Outcome(outcome));
+    }
+    println!("hostile: {case} survived faults={faults} of={}", probe::UNDEFINED.len());
+}
+
+/// System registers that a hypervisor traps, or that belong to it.
+pub fn trapped_sysreg(case: &str) {
+    let mut faults = 0;
+    for (name, register) in probe::REGISTERS {
+        let outcome = register();
+        faults += u32::from(outcome.is_err());
+        println!("hostile: {case} {name} {}", Outcome(outcome));
+    }
+    println!("hostile: {case} survived faults={faults} of={}", probe::REGISTERS.len());
+}
+
+/// Secure monitor calls.
+pub fn smc(case: &str) {
+    for (name, function) in [("psci-version", psci::VERSION), ("unknown", 0x8700_1234)] {
+        let outcome = smccc::try_smc(function.into()).map(|results| results[0]);
+        println!("hostile: {case} {name} {}", Outcome(outcome));
+    }
+    println!("hostile: {case} survived");
+}
