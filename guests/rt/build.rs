@@ -2,6 +2,7 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=guest.ld");
+    println!("cargo:rerun-if-changed=bench.ld");
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {
         return;
     }
@@ -10,5 +11,6 @@ fn main() {
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");
     }
+    println!("cargo:rustc-link-arg-bin=rt-bench=-T{folder}/bench.ld");
     println!("cargo:rustc-link-arg-bins=-zmax-page-size=4096");
 }

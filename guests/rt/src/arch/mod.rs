@@ -1,5 +1,6 @@
 //! Everything that touches the machine: the only place with `unsafe` code.
 
+pub mod bench;
 pub mod counter;
 pub mod cpu;
 mod exceptions;

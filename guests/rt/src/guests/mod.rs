@@ -1,6 +1,7 @@
 //! The guests: each module has the `main` of the binary `rt-<module>`.
 
 pub mod beacon;
+pub mod bench;
 pub mod demo;
 pub mod hostile;
 pub mod irq;

@@ -1,0 +1,61 @@
+//! What the measurement guest needs of the machine. It shares nothing with the library, so that it
+//! stays below 4 KiB: no MMU, no formatting, no data.
+
+mod measure;
+mod uart;
+
+use core::arch::global_asm;
+
+pub use measure::{
+    baseline, counter_offset, enable_timer_interrupt, faults, full_speed, hvc, load, store, timer,
+};
+pub use uart::{Uart, print_hex, print_number, print_text};
+
+const fn chosen(text: Option<&str>, default: u64) -> u64 {
+    let Some(text) = text else { return default };
+    match u64::from_str_radix(text, 16) {
+        Ok(number) => number,
+        Err(_) => panic!("BENCH_...: expected a hexadecimal number without 0x"),
+    }
+}
+
+global_asm!(
+    include_str!("boot.s"),
+    uart = const chosen(option_env!("BENCH_UART"), 0x0900_0000),
+    gicd = const chosen(option_env!("BENCH_GICD"), 0x0800_0000),
+    gicr = const chosen(option_env!("BENCH_GICR"), 0x080a_0000),
+    gic_version = const chosen(option_env!("BENCH_GIC_VERSION"), 3),
+    hvc_function = const chosen(option_env!("BENCH_HVC_FUNCTION"), 0xc600_ffff),
+    isenabler_value = const chosen(option_env!("BENCH_ISENABLER_VALUE"), 2),
+    runs = const chosen(option_env!("BENCH_RUNS"), 16),
+    main = sym crate::guests::bench::main,
+);
+
+/// The parameters at offset 0x48 of the file, as they are or as they were patched.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Parameters {
+    /// Address of the PL011 UART.
+    pub uart: u64,
+    /// Address of the distributor.
+    pub gicd: u64,
+    /// Address of this processor's redistributor (GICv3), or of the CPU interface (GICv2).
+    pub gicr: u64,
+    /// 2 or 3.
+    pub gic_version: u32,
+    /// A function that the hypervisor is to reject.
+    pub hvc_function: u32,
+    /// What is written to `GICD_ISENABLER1`; 2 is INTID 33.
+    pub isenabler_value: u32,
+    /// How often each figure is measured.
+    pub runs: u32,
+}
+
+/// The parameters of this image.
+pub fn parameters() -> &'static Parameters {
+    unsafe extern "C" {
+        static bench_parameters: Parameters;
+    }
+    // SAFETY: boot.s lays them out so; nobody writes to them.
+    unsafe { &bench_parameters }
+}
