@@ -8,9 +8,8 @@ use spin::Once;
 use crate::arch::{cpu, gicv3, percpu, regs, smc};
 use crate::board::uart::Pl011 as Uart;
 use crate::console::Console;
-use crate::pcpu::{Assignment, CONSOLE_TIMER, Pcpu};
-use crate::vdev::gic::{Env, Physical};
-use crate::vm::{Power, Vm};
+use crate::pcpu::{CONSOLE_TIMER, Pcpu};
+use crate::vm::{GicEnv, Vm};
 
 /// The console of the machine.
 pub static CONSOLE: Console<Uart> = Console::new();
@@ -73,7 +72,9 @@ fn power_off() -> ! {
         let counts = vm.vcpus.iter().map(|vcpu| vcpu.pcpu.counts());
         let (exits, irqs) = counts.fold((0, 0), |sum, counts| (sum.0 + counts.0, sum.1 + counts.1));
         let (name, reason) = (vm.name(), reason.map_or("-", |reason| reason.name()));
-        log!("summary vm={name} state={state} reason={reason} restarts={restarts} exits={exits} irqs={irqs}");
+        log!(
+            "summary vm={name} state={state} reason={reason} restarts={restarts} exits={exits} irqs={irqs}"
+        );
         CONSOLE.flush_all_blocking();
     }
     log!("power off");
@@ -100,10 +101,11 @@ pub fn uart_access(vm: &'static Vm, offset: u64, bytes: u64, write: Option<u64>)
     Some(value)
 }
 
-/// Must be called under the lock of the UART, so that the line follows its state.
-fn set_uart_line(vm: &'static Vm, asserted: bool) {
+/// Sets the interrupt line of a VM's UART. Must be called under the lock of the
+/// UART, so that the line follows its state.
+pub fn set_uart_line(vm: &'static Vm, asserted: bool) {
     if let Some((_, intid)) = vm.plan.serial {
-        vm.gic.set_line(&gic_env(vm), intid, asserted);
+        vm.gic.set_line(&GicEnv::any(vm), intid, asserted);
     }
 }
 
@@ -169,26 +171,4 @@ pub fn console_timer() {
         }
     }
     cpu::isb();
-}
-
-/// What a VM's interrupt controller needs of the machine, seen from this CPU.
-#[derive(Clone, Copy, Debug)]
-pub struct GicEnv {
-    vm: &'static Vm,
-    current: Option<usize>,
-}
-
-/// For a VM that this CPU may or may not run.
-pub fn gic_env(vm: &'static Vm) -> GicEnv {
-    let current = percpu::this()
-        .and_then(Pcpu::assignment)
-        .filter(|at| core::ptr::eq(at.vm, vm) && at.vcpu.power() == Power::On)
-        .map(|at| at.vcpu.index);
-    GicEnv { vm, current }
-}
-
-/// For the VCPU that this CPU runs.
-#[inline(always)]
-pub fn gic_env_of(at: &Assignment) -> GicEnv {
-    GicEnv { vm: at.vm, current: Some(at.vcpu.index) }
 }

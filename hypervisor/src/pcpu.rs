@@ -11,7 +11,7 @@ use crate::trace::Ring;
 use crate::vm::{Vcpu, Vm};
 
 /// The VCPU that a PCPU runs, and its VM.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Assignment {
     /// The VM.
     pub vm: &'static Vm,
@@ -21,7 +21,6 @@ pub struct Assignment {
 
 /// State of one physical CPU. All of it may be read by any CPU; only its own
 /// CPU changes trace and counters.
-#[derive(Debug)]
 pub struct Pcpu {
     /// Index in the plan.
     pub index: usize,

@@ -70,9 +70,14 @@ pub fn boot(device_tree: usize) -> ! {
     let tables = final_tables(&plan, &layout, used, own);
     board::memory::switch_tables(&tables);
     let pcpus = make_cpus(&plan);
-    gicv3::init(&plan.platform.gic);
+    let gic = &plan.platform.gic;
+    gicv3::init(
+        board::memory::registers(gic.distributor),
+        board::memory::registers(gic.redistributors),
+    )
+    .unwrap_or_else(|error| refuse(&error));
     anchors()[index].install();
-    gicv3::init_cpu();
+    gicv3::init_cpu(index).unwrap_or_else(|error| refuse(&error));
 
     let serial = plan.platform.serial;
     let names: Vec<_> = plan.vms.iter().map(|vm| vm.name.as_str()).collect();
@@ -86,8 +91,10 @@ pub fn boot(device_tree: usize) -> ! {
 
     start_secondaries(&pcpus, index, &tables);
     heap::seal();
-    gicv3::route(serial.interrupt, pcpus[serial.pcpu].mpidr);
-    gicv3::enable(serial.interrupt);
+    if let Some(shared) = gicv3::shared() {
+        shared.set_target(serial.interrupt, pcpus[serial.pcpu].mpidr);
+        shared.set_enabled(serial.interrupt, true);
+    }
     CONSOLE.go_live();
     log!("ready");
     for vm in machine::vms() {
@@ -100,7 +107,9 @@ pub fn boot(device_tree: usize) -> ! {
 pub fn secondary(index: usize) -> ! {
     let anchor = anchors()[index];
     anchor.install();
-    gicv3::init_cpu();
+    if gicv3::init_cpu(index).is_err() {
+        cpu::halt() // the boot CPU notices that this one does not come up
+    }
     ONLINE.fetch_add(1, Ordering::Release);
     anchor.pcpu().idle()
 }
@@ -153,13 +162,15 @@ fn final_tables(plan: &Plan, layout: &ImageLayout, used: Range, own: Range) -> P
         (Range { start: heap, bytes: own.end() - heap }, Access::Data),
     ]);
     let platform = &plan.platform;
-    for device in [platform.gic.distributor, platform.gic.redistributors, platform.serial.registers] {
+    for device in [platform.gic.distributor, platform.gic.redistributors, platform.serial.registers]
+    {
         ranges.push((device, Access::Device));
     }
     for region in plan.vms.iter().flat_map(|vm| &vm.memory) {
         ranges.push((region.host_range(), Access::Data));
     }
-    let mut tables = PageTable::new().unwrap_or_else(|| refuse(&"no memory for translation tables"));
+    let mut tables =
+        PageTable::new().unwrap_or_else(|| refuse(&"no memory for translation tables"));
     for (range, access) in ranges {
         if range.bytes == 0 {
             continue;
@@ -188,7 +199,9 @@ fn make_cpus(plan: &Plan) -> Vec<&'static Pcpu> {
 fn start_secondaries(pcpus: &[&'static Pcpu], own: usize, tables: &PageTable) {
     let version = smc::version();
     if pcpus.len() > 1 && version < 1 << 16 {
-        refuse(&format_args!("firmware: PSCI 1.0 by SMC is needed to start CPUs, found {version:#x}"));
+        refuse(&format_args!(
+            "firmware: PSCI 1.0 by SMC is needed to start CPUs, found {version:#x}"
+        ));
     }
     let mut expected = 0;
     for pcpu in pcpus.iter().filter(|pcpu| pcpu.index != own) {

@@ -1,8 +1,11 @@
 //! The trace ring of a CPU: its last events, written without locks by that CPU
 //! alone and readable by all.
 
-use bulkhead_abi::trace::{Kind, Record};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
+
+use bulkhead_abi::trace::{Kind, Record};
 
 /// Records that a ring keeps.
 pub const RECORDS: usize = 1024;
@@ -11,16 +14,16 @@ pub const RECORDS: usize = 1024;
 #[derive(Debug)]
 pub struct Ring {
     written: AtomicU64,
-    words: [[AtomicU64; 2]; RECORDS],
+    words: Box<[[AtomicU64; 2]; RECORDS]>,
 }
 
 impl Ring {
     /// An empty ring.
-    pub const fn new() -> Self {
-        Self {
-            written: AtomicU64::new(0),
-            words: [const { [const { AtomicU64::new(0) }; 2] }; RECORDS],
-        }
+    pub fn new() -> Self {
+        // Made in place: it is as large as a stack.
+        let words: Vec<_> = core::iter::repeat_with(Default::default).take(RECORDS).collect();
+        let words = words.into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!());
+        Self { written: AtomicU64::new(0), words }
     }
 
     /// Appends a record; the oldest gives way.

@@ -29,6 +29,8 @@ pub fn walk(mut frame: u64, limit: usize, mut each: impl FnMut(u64)) {
 pub fn frame_pointer() -> u64 {
     let value;
     // SAFETY: reading a register changes nothing.
-    unsafe { core::arch::asm!("mov {}, x29", out(reg) value, options(nomem, nostack, preserves_flags)) };
+    unsafe {
+        core::arch::asm!("mov {}, x29", out(reg) value, options(nomem, nostack, preserves_flags))
+    };
     value
 }

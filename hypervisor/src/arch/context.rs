@@ -1,6 +1,7 @@
 //! The registers of a VCPU that an exit saves, and the slot that keeps them.
 
 use core::cell::UnsafeCell;
+use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Integer state of a guest: saved at every exit, restored at every entry.
@@ -20,7 +21,28 @@ pub struct Context {
 /// PSTATE of a fresh VCPU: EL1 with its own stack pointer, interrupts masked.
 pub const PSTATE_EL1H_MASKED: u64 = 0x3c5;
 
+/// Four registers in one line of a report.
+#[derive(Debug)]
+pub struct Row<'a> {
+    first: usize,
+    values: &'a [u64],
+}
+
+impl fmt::Display for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, value) in self.values.iter().enumerate() {
+            write!(f, "x{:<2} {value:016x}  ", self.first + index)?;
+        }
+        Ok(())
+    }
+}
+
 impl Context {
+    /// The general-purpose registers, four to a row.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.x.chunks(4).enumerate().map(|(row, values)| Row { first: row * 4, values })
+    }
+
     const fn new() -> Self {
         Self { x: [0; 31], pc: 0, pstate: PSTATE_EL1H_MASKED }
     }

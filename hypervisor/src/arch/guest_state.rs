@@ -80,4 +80,3 @@ pub fn reset(vcpu: usize) {
     super::cpu::isb();
     super::cpu::invalidate_guest_translations();
 }
-

@@ -56,9 +56,18 @@ impl PageTable {
     }
 
     /// Maps `bytes` bytes at `input` to `output` with these attribute bits.
-    pub fn map(&mut self, input: u64, output: u64, bytes: u64, attributes: u64) -> Result<(), MapError> {
+    pub fn map(
+        &mut self,
+        input: u64,
+        output: u64,
+        bytes: u64,
+        attributes: u64,
+    ) -> Result<(), MapError> {
         let end = input.checked_add(bytes).ok_or(MapError::Range)?;
-        if (input | output | bytes) % PAGE_BYTES != 0 || end > ADDRESS_END || output.checked_add(bytes).is_none() {
+        if (input | output | bytes) % PAGE_BYTES != 0
+            || end > ADDRESS_END
+            || output.checked_add(bytes).is_none()
+        {
             return Err(MapError::Range);
         }
         map_level(self.root, 1, input, output, bytes, attributes)
@@ -171,9 +180,13 @@ mod tests {
     #[test]
     fn bad_ranges_are_refused() {
         let mut table = PageTable::new().unwrap();
-        for (input, output, bytes) in
-            [(1, 0, 4096), (0, 1, 4096), (0, 0, 1), (ADDRESS_END, 0, 4096), (u64::MAX & !4095, 0, 8192)]
-        {
+        for (input, output, bytes) in [
+            (1, 0, 4096),
+            (0, 1, 4096),
+            (0, 0, 1),
+            (ADDRESS_END, 0, 4096),
+            (u64::MAX & !4095, 0, 8192),
+        ] {
             assert_eq!(table.map(input, output, bytes, 0), Err(MapError::Range));
         }
     }

@@ -9,7 +9,6 @@ use crate::pcpu::Pcpu;
 
 /// What TPIDR_EL2 points at. The entry code knows the first two words.
 #[repr(C)]
-#[derive(Debug)]
 pub struct Anchor {
     /// First address above the stack of the CPU: reset at every exit.
     stack_top: usize,
@@ -108,7 +107,8 @@ impl<T: Sync> StaticRef<T> {
 
     /// Replaces what it holds.
     pub fn set(&self, value: Option<&'static T>) {
-        let pointer = value.map_or(core::ptr::null_mut(), |value| core::ptr::from_ref(value).cast_mut());
+        let pointer =
+            value.map_or(core::ptr::null_mut(), |value| core::ptr::from_ref(value).cast_mut());
         self.0.store(pointer, Ordering::Release);
     }
 }

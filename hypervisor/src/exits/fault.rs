@@ -14,13 +14,12 @@ pub fn hypervisor_fault(context: &Context) -> ! {
     let (esr, far, sp) = (regs::esr_el2::read(), regs::far_el2::read(), regs::sp_el0::read());
     let pc = ImageAddress(context.pc);
     machine::emergency!("hypervisor exception on {} at {pc}", Cpu);
-    machine::emergency!("esr {esr:#010x} far {far:#018x} sp {sp:#018x} pstate {:#x}", context.pstate);
-    for (row, registers) in context.x.chunks(4).enumerate() {
-        let first = row * 4;
-        for (index, value) in registers.iter().enumerate() {
-            machine::emergency_part!("x{:<2} {value:016x}  ", first + index);
-        }
-        machine::emergency!("");
+    machine::emergency!(
+        "esr {esr:#010x} far {far:#018x} sp {sp:#018x} pstate {:#x}",
+        context.pstate
+    );
+    for row in context.rows() {
+        machine::emergency!("{row}");
     }
     end(context.x[29])
 }

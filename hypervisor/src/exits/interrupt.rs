@@ -7,6 +7,7 @@ use crate::arch::context::Context;
 use crate::arch::{cpu, gicv3};
 use crate::machine;
 use crate::pcpu::{Assignment, CONSOLE_TIMER, KICK, Pcpu};
+use crate::vm::{GicEnv, Power};
 
 const MAINTENANCE: u32 = 25;
 const HYPERVISOR_TIMER: u32 = 26;
@@ -22,8 +23,8 @@ pub fn interrupt(_: &mut Context, pcpu: &'static Pcpu) {
     pcpu.count_interrupt();
     pcpu.record(at, Kind::ExitIrq, u64::from(intid));
     if intid == VIRTUAL_TIMER {
-        at.vm.gic.hardware_interrupt(&machine::gic_env_of(at), at.vcpu.index, intid);
         gicv3::end(intid);
+        at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
         return;
     }
     other(intid, pcpu);
@@ -46,24 +47,24 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
     if intid >= SPECIAL {
         return;
     }
-    let running = pcpu.assignment().filter(|at| at.vcpu.power() == crate::vm::Power::On);
+    gicv3::end(intid);
+    let running = pcpu.assignment().filter(|at| at.vcpu.power() == Power::On);
     let mut keep_active = false;
     match intid {
         KICK => {
             if let Some(at) = running {
-                at.vm.gic.kicked(&machine::gic_env_of(at), at.vcpu.index);
+                at.vm.gic.kicked(&GicEnv::of(at), at.vcpu.index);
             }
         }
         MAINTENANCE => {
             if let Some(at) = running {
-                at.vm.gic.maintenance(&machine::gic_env_of(at), at.vcpu.index);
+                at.vm.gic.maintenance(&GicEnv::of(at), at.vcpu.index);
             }
         }
         HYPERVISOR_TIMER | CONSOLE_TIMER => machine::console_timer(),
         _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
         _ => keep_active = running.is_some_and(|at| device(intid, at)),
     }
-    gicv3::end(intid);
     if !keep_active {
         gicv3::deactivate(intid);
     }
@@ -71,6 +72,6 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
 
 /// Gives the interrupt of an assigned device to the guest, which deactivates it.
 fn device(intid: u32, at: &Assignment) -> bool {
-    at.vm.gic.hardware_interrupt(&machine::gic_env_of(at), at.vcpu.index, intid);
+    at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
     true
 }

@@ -6,7 +6,7 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vdev::access::Access;
 use crate::vdev::gic::Frame;
-use crate::vm::{self, Crash};
+use crate::vm::{self, Crash, GicEnv};
 
 /// ESR: the fault hit a table walk of the guest's own translation.
 pub const ON_TABLE_WALK: u64 = 1 << 7;
@@ -107,16 +107,23 @@ fn device_access(at: &Assignment, ipa: u64, bytes: u64, write: Option<u64>) -> O
     if let Some((range, _)) = &plan.serial {
         let offset = ipa.wrapping_sub(range.start);
         if offset < range.bytes {
-            return machine::uart_access(at.vm, offset, bytes, write).map_or(Outcome::Refused, Outcome::Done);
+            return machine::uart_access(at.vm, offset, bytes, write)
+                .map_or(Outcome::Refused, Outcome::Done);
         }
     }
     Outcome::NothingThere
 }
 
 #[inline]
-fn gic_access(at: &Assignment, frame: Frame, offset: u64, bytes: u64, write: Option<u64>) -> Outcome {
-    let env = machine::gic_env_of(at);
-    let (offset, bytes, vcpu) = (offset as u32, bytes as u32, at.vcpu.index);
+fn gic_access(
+    at: &Assignment,
+    frame: Frame,
+    offset: u64,
+    bytes: u64,
+    write: Option<u64>,
+) -> Outcome {
+    let env = GicEnv::of(at);
+    let (bytes, vcpu) = (bytes as usize, at.vcpu.index);
     let result = match write {
         None => at.vm.gic.mmio_read(&env, vcpu, frame, offset, bytes),
         Some(value) => at.vm.gic.mmio_write(&env, vcpu, frame, offset, bytes, value).map(|()| 0),

@@ -48,7 +48,8 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
         }
         class::WFX => context.pc += 4,
         class::INSTRUCTION_ABORT => {
-            let crash = if syndrome & mmio::ON_TABLE_WALK != 0 { Crash::TableWalk } else { Crash::Fetch };
+            let crash =
+                if syndrome & mmio::ON_TABLE_WALK != 0 { Crash::TableWalk } else { Crash::Fetch };
             at.vm.crash(crash, context, at, pcpu)
         }
         other if class::UNDEFINED.contains(&other) => vm::undefined(context),

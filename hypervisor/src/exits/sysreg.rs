@@ -2,9 +2,8 @@
 
 use super::identification;
 use crate::arch::context::Context;
-use crate::machine;
 use crate::pcpu::Assignment;
-use crate::vm;
+use crate::vm::{self, GicEnv};
 
 /// Encoding of a system register as it stands in the syndrome, without direction
 /// and general-purpose register.
@@ -34,7 +33,7 @@ pub fn access(context: &mut Context, syndrome: u64, at: &Assignment) {
     if syndrome & READ == 0 {
         let value = context.get(register);
         if encoding == ICC_SGI1R {
-            at.vm.gic.write_sgi1r(&machine::gic_env_of(at), at.vcpu.index, value);
+            at.vm.gic.write_sgi1r(&GicEnv::of(at), at.vcpu.index, value);
         } else if !write_ignored(encoding) {
             return vm::undefined(context);
         }

@@ -106,7 +106,11 @@ fn memory<'a>(plan: &Plan, vm: &'a Vm, taken: &mut Vec<(Range, &'a str)>) -> Res
         let node = format!("{}/memory@{:x}", vm.node, region.guest.start);
         let host = region.host_range();
         if !plan.platform.memory.iter().any(|bank| bank.contains(host)) {
-            return Err(error(&node, "host-reg", format!("{host} does not lie in one memory bank")));
+            return Err(error(
+                &node,
+                "host-reg",
+                format!("{host} does not lie in one memory bank"),
+            ));
         }
         if host.overlaps(plan.platform.hypervisor) {
             let problem = format!("{host} overlaps the hypervisor at {}", plan.platform.hypervisor);
@@ -156,7 +160,8 @@ fn devices<'a>(
 fn guest_ranges(vm: &Vm) -> Vec<(Range, String)> {
     let memory = vm.memory.iter().map(|region| (region.guest, "memory"));
     let devices = vm.devices.iter().map(|device| (device.registers.guest, "device"));
-    let gic = [vm.gic.distributor, vm.gic.redistributors].map(|range| (range, "interrupt-controller"));
+    let gic =
+        [vm.gic.distributor, vm.gic.redistributors].map(|range| (range, "interrupt-controller"));
     let serial = vm.serial.iter().map(|(range, _)| (*range, "serial"));
     memory
         .chain(devices)
@@ -172,13 +177,16 @@ fn guest_layout(vm: &Vm) -> Result<(), PlanError> {
         if range.end() > ADDRESS_END {
             return Err(error(node, "reg", format!("{range} lies beyond {ADDRESS_END:#x}")));
         }
-        if let Some((other, owner)) = ranges[..index].iter().find(|(other, _)| other.overlaps(*range)) {
+        if let Some((other, owner)) =
+            ranges[..index].iter().find(|(other, _)| other.overlaps(*range))
+        {
             return Err(error(node, "reg", format!("{range} overlaps {other} of {owner}")));
         }
     }
     let node = format!("{}/interrupt-controller", vm.node);
     let redistributors = vm.vcpus.len() as u64 * REDISTRIBUTOR_BYTES;
-    if vm.gic.distributor.bytes < DISTRIBUTOR_BYTES || vm.gic.redistributors.bytes < redistributors {
+    if vm.gic.distributor.bytes < DISTRIBUTOR_BYTES || vm.gic.redistributors.bytes < redistributors
+    {
         let problem = format!("needs {DISTRIBUTOR_BYTES:#x} and {redistributors:#x} bytes");
         return Err(error(&node, "reg", problem));
     }
@@ -187,7 +195,11 @@ fn guest_layout(vm: &Vm) -> Result<(), PlanError> {
         for &(interrupt, _) in &device.interrupts {
             if interrupts.contains(&interrupt) {
                 let node = format!("{}/device@{:x}", vm.node, device.registers.guest.start);
-                return Err(error(&node, "interrupts", format!("interrupt {interrupt} is used twice")));
+                return Err(error(
+                    &node,
+                    "interrupts",
+                    format!("interrupt {interrupt} is used twice"),
+                ));
             }
             interrupts.push(interrupt);
         }

@@ -73,7 +73,9 @@ impl<'a> Reader<'a> {
 
     /// The child with this name, if there is one; two are an error.
     pub fn optional_child(&self, name: &str) -> Result<Option<Self>, PlanError> {
-        let mut found = self.node.children().filter(|child| child.name_without_address() == name);
+        // `fuse`: the tree's own iterator must not be asked again after its end.
+        let mut found =
+            self.node.children().fuse().filter(|child| child.name_without_address() == name);
         let first = found.next().map(|child| self.enter(child));
         if found.next().is_some() {
             return Err(self.node_error(format!("node {name} stands here twice")));
@@ -115,7 +117,10 @@ impl<'a> Reader<'a> {
     pub fn choice(&self, property: &'static str, choices: &[&str]) -> Result<usize, PlanError> {
         let text = self.text(property)?;
         choices.iter().position(|&choice| choice == text).ok_or_else(|| {
-            self.error(property, format!("is \"{text}\", expected \"{}\"", choices.join("\" or \"")))
+            self.error(
+                property,
+                format!("is \"{text}\", expected \"{}\"", choices.join("\" or \"")),
+            )
         })
     }
 
@@ -153,7 +158,10 @@ impl<'a> Reader<'a> {
     }
 
     /// A property that is `count` ranges.
-    pub fn ranges<const COUNT: usize>(&self, property: &'static str) -> Result<[Range; COUNT], PlanError> {
+    pub fn ranges<const COUNT: usize>(
+        &self,
+        property: &'static str,
+    ) -> Result<[Range; COUNT], PlanError> {
         let cells = self.cells(property, 4)?;
         let mut ranges = [Range { start: 0, bytes: 0 }; COUNT];
         if cells.len() != 4 * COUNT {

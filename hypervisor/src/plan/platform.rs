@@ -8,7 +8,7 @@ use super::{GicV3, MAX_CPUS, PlanError, Platform, Serial};
 
 pub fn read(node: &Reader<'_>) -> Result<Platform, PlanError> {
     node.only(
-        &["board", "gic-version"],
+        &["board", "gic-version", "#address-cells", "#size-cells"],
         &["memory", "hypervisor", "cpus", "interrupt-controller", "serial"],
     )?;
     let memory: Vec<_> = node
@@ -81,7 +81,9 @@ fn serial(node: &Reader<'_>, cpus: usize) -> Result<Serial, PlanError> {
 pub fn pcpu(node: &Reader<'_>, cpus: usize) -> Result<usize, PlanError> {
     let pcpu = node.number("pcpu")? as usize;
     if pcpu >= cpus {
-        return Err(node.error("pcpu", format!("is {pcpu}, but the platform has PCPUs 0 to {}", cpus - 1)));
+        return Err(
+            node.error("pcpu", format!("is {pcpu}, but the platform has PCPUs 0 to {}", cpus - 1))
+        );
     }
     Ok(pcpu)
 }

@@ -12,7 +12,15 @@ const POLICIES: [&str; 2] = ["stop", "restart"];
 
 pub fn read(node: &Reader<'_>) -> Result<Vm, PlanError> {
     node.only(
-        &["reg", "#address-cells", "#size-cells", "vm-name", "on-crash", "on-reset", "restart-limit"],
+        &[
+            "reg",
+            "#address-cells",
+            "#size-cells",
+            "vm-name",
+            "on-crash",
+            "on-reset",
+            "restart-limit",
+        ],
         &["vcpus", "memory", "interrupt-controller", "serial", "device", "boot"],
     )?;
     let name = node.text("vm-name")?;
@@ -63,7 +71,10 @@ fn mapping(node: &Reader<'_>) -> Result<Mapping, PlanError> {
     if guest.bytes != host.bytes {
         return Err(node.error(
             "host-reg",
-            format!("has {:#x} bytes, but reg has {:#x}: they must be equal", host.bytes, guest.bytes),
+            format!(
+                "has {:#x} bytes, but reg has {:#x}: they must be equal",
+                host.bytes, guest.bytes
+            ),
         ));
     }
     Ok(Mapping { guest, host: host.start })
@@ -74,7 +85,11 @@ fn ram(node: &Reader<'_>) -> Result<Mapping, PlanError> {
     mapping(node)
 }
 
-fn shared_interrupt(node: &Reader<'_>, property: &'static str, number: u32) -> Result<u32, PlanError> {
+fn shared_interrupt(
+    node: &Reader<'_>,
+    property: &'static str,
+    number: u32,
+) -> Result<u32, PlanError> {
     if (32..1020).contains(&number) {
         return Ok(number);
     }

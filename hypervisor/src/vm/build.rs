@@ -17,6 +17,11 @@ use crate::plan::{self, PlanError};
 use crate::vdev::gic::{GicConfig, VGic};
 use crate::vdev::pl011::Pl011;
 
+/// Shared interrupts that every VM has at least, used or not.
+const SPIS_MIN: u32 = 64;
+/// INTID of the virtual timer.
+const VIRTUAL_TIMER: u32 = 27;
+
 /// Makes VM `index`: tables, devices, memory with its images. `image` gives a
 /// verified blob.
 pub fn build(
@@ -45,6 +50,15 @@ pub fn build(
     }
     let interrupts: Vec<(u32, u32)> =
         plan.devices.iter().flat_map(|device| device.interrupts.iter().copied()).collect();
+    let own = plan.serial.iter().map(|&(_, intid)| intid);
+    let last = own.chain(interrupts.iter().map(|&(guest, _)| guest)).max().unwrap_or(0);
+    let gic = VGic::new(&GicConfig {
+        vcpus: plan.vcpus.len(),
+        spis: (last + 1).saturating_sub(32).max(SPIS_MIN),
+        private: &[VIRTUAL_TIMER],
+        shared: &interrupts,
+    })
+    .map_err(|error| failed("interrupt controller", &error))?;
     let memory: Vec<(plan::Range, GuestMemory)> = plan
         .memory
         .iter()
@@ -59,7 +73,7 @@ pub fn build(
         .collect();
     let vm: &'static Vm = Box::leak(Box::new(Vm {
         index,
-        gic: VGic::new(&GicConfig { vcpus: vcpus.len(), interrupts: &interrupts }),
+        gic,
         uart: plan.serial.map(|_| Mutex::new(Pl011::new())),
         vcpus,
         stage2,

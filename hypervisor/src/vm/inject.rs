@@ -40,7 +40,8 @@ pub fn undefined(context: &mut Context) {
 
 /// The access at this virtual address failed on the bus.
 pub fn data_abort(context: &mut Context, address: u64) {
-    let from_el0 = context.pstate & PSTATE_AARCH32 != 0 || context.pstate & PSTATE_MODE == MODE_EL0T;
+    let from_el0 =
+        context.pstate & PSTATE_AARCH32 != 0 || context.pstate & PSTATE_MODE == MODE_EL0T;
     let class = if from_el0 { EC_DATA_ABORT_LOWER } else { EC_DATA_ABORT_SAME };
     regs::far_el1::write(address);
     synchronous(context, class << 26 | ESR_IL | EXTERNAL_ABORT);

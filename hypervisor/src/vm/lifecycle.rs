@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering;
 
 use bulkhead_abi::trace::Kind;
 
-use super::{Power, Vcpu, Vm};
+use super::{GicEnv, Power, Vcpu, Vm};
 use crate::arch::guest_state;
 use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
@@ -169,7 +169,7 @@ impl Vm {
 
     /// Takes the VCPU of this CPU out of operation and leaves the guest for good.
     pub fn park(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> ! {
-        self.gic.stop_vcpu(&machine::gic_env(self), at.vcpu.index);
+        self.gic.stop_vcpu(&GicEnv::any(self), at.vcpu.index);
         at.vcpu.context.release();
         self.account_off(at, pcpu);
         pcpu.idle()
@@ -239,7 +239,7 @@ impl Vm {
         let Some(claim) = at.vcpu.context.claim(entry, argument) else { return };
         self.stage2.activate();
         guest_state::reset(at.vcpu.index);
-        self.gic.start_vcpu(&machine::gic_env(self), at.vcpu.index);
+        self.gic.start_vcpu(&GicEnv::any(self), at.vcpu.index);
         at.vcpu.set_power(Power::On);
         pcpu.record(at, Kind::VcpuRun, 0);
         claim.enter()

@@ -1,8 +1,9 @@
 //! Copies the images of a VM into its memory.
 
-use super::Vm;
+use super::{GicEnv, Vm};
 use crate::arch::cpu;
 use crate::exits;
+use crate::machine;
 use crate::pcpu::Pcpu;
 
 /// Bytes that are copied or cleaned before interrupts are looked at again.
@@ -38,10 +39,12 @@ impl Vm {
     }
 
     /// Puts the virtual devices into the state after reset.
-    pub(super) fn reset_devices(&self) {
-        self.gic.reset();
+    pub(super) fn reset_devices(&'static self) {
         if let Some(uart) = &self.uart {
-            uart.lock().reset();
+            let mut uart = uart.lock();
+            uart.reset();
+            machine::set_uart_line(self, uart.interrupt());
         }
+        self.gic.reset(&GicEnv::any(self));
     }
 }

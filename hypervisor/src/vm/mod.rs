@@ -1,6 +1,7 @@
 //! Virtual machines: what they own, how they start, stop and start again.
 
 mod build;
+mod gic_env;
 mod inject;
 mod lifecycle;
 mod load;
@@ -13,8 +14,9 @@ use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use spin::Mutex;
 
 pub use build::build;
+pub use gic_env::GicEnv;
 pub use inject::{data_abort, undefined};
-pub use lifecycle::{Crash, StopReason};
+pub use lifecycle::Crash;
 pub use psci::call as psci;
 
 use crate::arch::context::ContextSlot;
@@ -27,7 +29,6 @@ use crate::vdev::pl011::Pl011;
 use lifecycle::Lifecycle;
 
 /// A virtual machine. Made at boot, lives until power-off.
-#[derive(Debug)]
 pub struct Vm {
     /// Index in the plan.
     pub index: usize,
@@ -60,7 +61,6 @@ pub enum Power {
 }
 
 /// A virtual CPU.
-#[derive(Debug)]
 pub struct Vcpu {
     /// Index in its VM.
     pub index: usize,

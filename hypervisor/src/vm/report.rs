@@ -25,31 +25,23 @@ impl Vm {
         let ipa = (hpfar & 0xfff_ffff_fff0) << 8 | far & 0xfff;
         let (name, vcpu) = (self.name(), at.vcpu.index);
         log!("{name}: crash ({}) of VCPU {vcpu} at pc {:#018x}", crash.name(), context.pc);
-        log!("{name}: esr {esr:#010x} far {far:#018x} ipa {ipa:#012x} pstate {:#x}", context.pstate);
-        for (row, registers) in context.x.chunks(4).enumerate() {
-            let line = RegisterLine { first: row * 4, registers };
-            log!("{name}: {line}");
+        log!(
+            "{name}: esr {esr:#010x} far {far:#018x} ipa {ipa:#012x} pstate {:#x}",
+            context.pstate
+        );
+        for row in context.rows() {
+            log!("{name}: {row}");
         }
         let now = crate::arch::cpu::now();
         for record in pcpu.trace.last(RECORDS) {
             let ago = now.saturating_sub(record.ticks);
-            log!("{name}: {ago:>12} ticks ago: {} {:#x}", trace::name(record.kind()), record.argument());
+            log!(
+                "{name}: {ago:>12} ticks ago: {} {:#x}",
+                trace::name(record.kind()),
+                record.argument()
+            );
         }
         self.stop(StopReason::Crash(crash));
         self.park(at, pcpu)
-    }
-}
-
-struct RegisterLine<'a> {
-    first: usize,
-    registers: &'a [u64],
-}
-
-impl core::fmt::Display for RegisterLine<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        for (index, value) in self.registers.iter().enumerate() {
-            write!(f, "x{:<2} {value:016x}  ", self.first + index)?;
-        }
-        Ok(())
     }
 }

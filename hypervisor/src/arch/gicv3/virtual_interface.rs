@@ -22,7 +22,7 @@ pub struct Lists;
 macro_rules! each_list_register {
     ($($number:literal $register:literal),*) => {
         impl Lists {
-            #[inline]
+            #[inline(never)]
             fn read_bits(self, n: usize) -> u64 {
                 match n {
                     $($number => read_register!($register),)*
@@ -30,7 +30,7 @@ macro_rules! each_list_register {
                 }
             }
 
-            #[inline]
+            #[inline(never)]
             fn write_bits(self, n: usize, bits: u64) {
                 match n {
                     $($number => write_register!($register, bits),)*
@@ -88,9 +88,13 @@ impl ListRegisters for Lists {
         ListRegister::from_bits(self.read_bits(n))
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&self, n: usize, content: ListRegister) {
-        self.write_bits(n, content.bits());
+        if n == 0 {
+            write_register!("ich_lr0_el2", content.bits());
+        } else {
+            self.write_bits(n, content.bits());
+        }
     }
 
     #[inline]
