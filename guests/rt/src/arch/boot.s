@@ -47,13 +47,13 @@ primary:
     mov     x0, x19
     bl      {build_tables}
 
-    // Everything written so far went past the caches: drop what they may hold of it.
+    // Stacks and zeroed memory were written past the caches: drop what these may hold of them.
     mrs     x2, ctr_el0
     ubfx    x2, x2, #16, #4
     mov     x3, #4
     lsl     x3, x3, x2                  // bytes of the smallest data cache line
-    adrp    x0, __data_start
-    add     x0, x0, :lo12:__data_start
+    adrp    x0, __memory_start
+    add     x0, x0, :lo12:__memory_start
     adrp    x1, __image_end
     add     x1, x1, :lo12:__image_end
 2:  dc      ivac, x0

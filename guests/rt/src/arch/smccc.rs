@@ -16,7 +16,7 @@ const CPU_ON: [u64; 2] = [0x8400_0003, 0xc400_0003];
 pub fn hvc(function: u64, arguments: [u64; 7]) -> [u64; 4] {
     let starts_a_processor = CPU_ON.contains(&(function & 0xffff_ffff));
     assert!(
-        !starts_a_processor || !start::image().contains(&arguments[1]),
+        !starts_a_processor || !start::owns(arguments[1]),
         "CPU_ON into this program, at {:#x}",
         arguments[1]
     );

@@ -2,6 +2,7 @@
 
 use core::arch::global_asm;
 use core::ops::Range;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{cpu, mmu, secondary, stacks};
 use crate::{arguments, console, hypercall, interrupts, println, psci};
@@ -54,10 +55,15 @@ pub(super) fn layout() -> Layout {
     }
 }
 
-/// Addresses that this program takes, with all its memory.
-pub(super) fn image() -> Range<u64> {
+/// Start and end of the device tree, once it has been found.
+static TREE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// Whether this address belongs to the program: its image with all its memory, or its device tree.
+pub(super) fn owns(address: u64) -> bool {
     let layout = layout();
-    layout.image as u64..layout.end as u64
+    let [tree_start, tree_end] = [0, 1].map(|i: usize| TREE[i].load(Relaxed));
+    (layout.image as u64..layout.end as u64).contains(&address)
+        || (tree_start..tree_end).contains(&address)
 }
 
 extern "C" fn enter(device_tree: usize) -> ! {
@@ -90,9 +96,13 @@ unsafe fn device_tree_at(address: usize) -> Option<&'static [u8]> {
     // SAFETY: both words of the header lie in mapped memory.
     let [magic, bytes] = unsafe { *(address as *const [u32; 2]) }.map(u32::from_be);
     let bytes = bytes as usize;
+    if magic != 0xd00d_feed || bytes > limit {
+        return None;
+    }
+    TREE[0].store(address as u64, Relaxed);
+    TREE[1].store((address + bytes) as u64, Relaxed);
     // SAFETY: mapped memory that nobody writes to.
-    (magic == 0xd00d_feed && bytes <= limit)
-        .then(|| unsafe { core::slice::from_raw_parts(address as *const u8, bytes) })
+    Some(unsafe { core::slice::from_raw_parts(address as *const u8, bytes) })
 }
 
 extern "C" fn wrong_level() -> ! {
