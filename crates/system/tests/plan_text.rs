@@ -1,6 +1,9 @@
 //! The plan as text: the example of the reference, and mistakes in it.
 
-use bulkhead_system::plan::Plan;
+mod support;
+
+use bulkhead_system::plan::{self, Plan};
+use proptest::prelude::*;
 
 /// The example of `docs/reference/plan.md`.
 fn example() -> String {
@@ -13,8 +16,146 @@ fn example() -> String {
 fn the_example_of_the_reference_is_a_plan() {
     let plan = Plan::from_dts("plan.md", &example()).unwrap();
     assert_eq!(plan.name, "demo");
-    assert_eq!(plan.vms[0].vcpus.len(), 2);
-    println!("{}", plan.to_dts());
+    assert_eq!(plan.vms[0].devices[0].compatible, ["arm,pl031", "arm,primecell"]);
     assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts()).unwrap(), plan);
     assert_eq!(Plan::from_dtb(&plan.to_dtb()).unwrap(), plan);
+}
+
+/// What is wrong with the example after `from` was replaced by `to`:
+/// `line: message`, and the help.
+fn mistake(from: &str, to: &str) -> (String, String) {
+    let text = example();
+    assert!(text.contains(from), "{from}");
+    let changed = text.replacen(from, to, 1);
+    let errors = Plan::from_dts("plan.dts", &changed).unwrap_err();
+    let error = errors.iter().next().unwrap();
+    let (line, _) = error.place.as_ref().unwrap().line_column();
+    let line = changed.lines().nth(line - 1).unwrap().split("//").next().unwrap().trim();
+    let node = error.node.as_ref().map(|node| format!("{node}: ")).unwrap_or_default();
+    (format!("{line} | {node}{}", error.message), error.help.clone().unwrap_or_default())
+}
+
+#[test]
+fn mistakes_name_line_node_and_property() {
+    let cases = [
+        (
+            ("gic-version = <3>;", "gic-verison = <3>;"),
+            "platform { | /platform: gic-version: is missing",
+            "add `gic-version` to this node",
+        ),
+        (
+            ("board =", "bord = \"x\"; board ="),
+            "bord = \"x\"; board = \"qemu-virt\"; | /platform: bord: is not a property of this node",
+            "did you mean `board`?",
+        ),
+        (
+            ("vcpus {", "vpcus {"),
+            "vm@0 { | /vms/vm@0: node `vcpus` is missing",
+            "add `vcpus { ... };`",
+        ),
+        (
+            ("on-crash = \"stop\"", "on-crash = \"panic\""),
+            "on-crash = \"panic\"; | /vms/vm@0: on-crash: `panic` is not known here",
+            "write `stop` or `restart`",
+        ),
+        (
+            ("pcpu = <0>;", "pcpu = \"zero\";"),
+            "vcpu@0 { reg = <0>; pcpu = \"zero\"; }; \
+             | /vms/vm@0/vcpus/vcpu@0: pcpu: has 5 bytes, but 4 are expected",
+            "write `pcpu = <number>;`",
+        ),
+        (
+            ("vcpu@1 { reg = <1>", "vcpu@1 { reg = <7>"),
+            "vcpu@1 { reg = <7>; pcpu = <1>; }; \
+             | /vms/vm@0/vcpus/vcpu@1: reg: is 7, but this is number 1 of its kind",
+            "number these nodes 0, 1, 2, ... in their order",
+        ),
+        (
+            ("cpu@3 {", "cpu@5 {"),
+            "cpu@5 { reg = <0x0 0x3>; }; \
+             | /platform/cpus/cpu@5: the name of the node does not fit its `reg`",
+            "call the node `cpu@3`, or correct `reg`",
+        ),
+        (
+            ("model = \"demo\";", "model = \"demo\""),
+            "#address-cells = <2>; | expected `;` after property `model`, found `#address-cells`",
+            "",
+        ),
+        (
+            ("<33>", "<&gic>"),
+            "interrupts = <&gic>; | `&` has no meaning in a plan",
+            "a plan has no references: write the value itself",
+        ),
+        (
+            ("/dts-v1/;", "v1;"),
+            "v1; | expected `/dts-v1/`, found `v1`",
+            "a plan starts with `/dts-v1/;`",
+        ),
+        (
+            ("cpu@1 {", "cpu@0 {"),
+            "cpu@0 { reg = <0x0 0x1>; }; | `cpu@0` is given twice",
+            "remove one of the two",
+        ),
+        (
+            (
+                "host-reg = <0x0 0x46000000 0x0 0x20000000>",
+                "host-reg = <0x0 0x46000000 0x0 0x1000>",
+            ),
+            "host-reg = <0x0 0x46000000 0x0 0x1000>; \
+             | /vms/vm@0/memory@40000000: host-reg: has 4 KiB, but `reg` has 512 MiB",
+            "make the two sizes equal",
+        ),
+    ];
+    for ((from, to), expected, help) in cases {
+        let (found, found_help) = mistake(from, to);
+        assert_eq!((found.as_str(), found_help.as_str()), (expected, help));
+    }
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once() {
+    let text = example()
+        .replace("board =", "bord =")
+        .replace("vm-name = \"linux\"", "vm-name = <1>")
+        .replace("on-reset", "on-rest");
+    let errors = Plan::from_dts("plan.dts", &text).unwrap_err();
+    assert_eq!(errors.iter().len(), 5, "{errors}");
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let text = format!("/dts-v1/; / {{ {}{} }};", "a {".repeat(100_000), "};".repeat(100_000));
+    let errors = Plan::from_dts("plan.dts", &text).unwrap_err();
+    assert!(errors.to_string().contains("nested deeper than 16 levels"), "{errors}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn damaged_text_never_panics(damage in proptest::collection::vec(support::damage(), 1..4)) {
+        let text = damage.iter().fold(example(), |text, damage| damage.apply(&text));
+        if let Err(errors) = Plan::from_dts("plan.dts", &text) {
+            prop_assert!(errors.to_string().starts_with("error["));
+        }
+    }
+
+    #[test]
+    fn damaged_bytes_never_panic(
+        changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+        length in any::<proptest::sample::Index>(),
+        cut in any::<bool>(),
+    ) {
+        let mut bytes = plan::compile("plan.dts", &example()).unwrap();
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        if cut {
+            bytes.truncate(length.index(bytes.len()));
+        }
+        if let Err(errors) = Plan::from_dtb(&bytes) {
+            prop_assert!(errors.to_string().starts_with("error["));
+        }
+    }
 }

@@ -127,29 +127,19 @@ impl<'s> Lexer<'s> {
                     self.at += offset + 1;
                     return Ok(text);
                 }
-                '\\' => {
-                    let escape = characters.next();
-                    let Some(byte) = escape.and_then(|(_, escape)| match escape {
-                        'n' => Some(b'\n'),
-                        't' => Some(b'\t'),
-                        'r' => Some(b'\r'),
-                        '"' | '\\' => Some(escape as u8),
-                        'x' => {
-                            let mut digit = || characters.next()?.1.to_digit(16);
-                            let (high, low) = (digit()?, digit()?);
-                            Some((high << 4 | low) as u8)
-                        }
-                        _ => None,
-                    }) else {
+                '\\' => match escape(&mut characters) {
+                    Some(byte) => text.push(byte),
+                    None => {
                         let at = self.at + offset;
                         let place = self.place(at..at + 2);
                         return Err(Diagnostic::new("dts-syntax", "unknown escape in a string")
                             .at(&place, "here")
-                            .help(r#"`\n`, `\t`, `\r`, `\"`, `\\` and `\xHH` are known"#)
+                            .help(
+                                r#"escapes are those of C: `\n`, `\"`, `\\`, `\x7f`, `\177`, ..."#,
+                            )
                             .into());
-                    };
-                    text.push(byte);
-                }
+                    }
+                },
                 _ => text.extend(character.encode_utf8(&mut [0; 4]).bytes()),
             }
         }
@@ -158,5 +148,71 @@ impl<'s> Lexer<'s> {
             .at(&place, "starts here")
             .help("end it with `\"`")
             .into())
+    }
+}
+
+/// The byte that an escape stands for; `rest` stands behind the backslash.
+fn escape(rest: &mut std::str::CharIndices<'_>) -> Option<u8> {
+    let (radix, most) = match rest.clone().next()?.1 {
+        'x' => {
+            rest.next();
+            (16, 2)
+        }
+        '0'..='7' => (8, 3),
+        _ => return simple_escape(rest.next()?.1),
+    };
+    let text = rest.as_str();
+    let length = text.chars().take(most).take_while(|digit| digit.is_digit(radix)).count();
+    rest.by_ref().take(length).for_each(drop);
+    u8::from_str_radix(&text[..length], radix).ok()
+}
+
+fn simple_escape(character: char) -> Option<u8> {
+    Some(match character {
+        'a' => 0x07,
+        'b' => 0x08,
+        't' => b'\t',
+        'n' => b'\n',
+        'v' => 0x0b,
+        'f' => 0x0c,
+        'r' => b'\r',
+        '"' | '\\' | '\'' | '?' => character as u8,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> Result<Vec<Token>, String> {
+        let source = Source::new("t", text);
+        let mut lexer = Lexer::new(&source);
+        let mut tokens = Vec::new();
+        loop {
+            match lexer.next() {
+                Ok((Token::End, _)) => return Ok(tokens),
+                Ok((token, _)) => tokens.push(token),
+                Err(mistake) => return Err(mistake.message),
+            }
+        }
+    }
+
+    #[test]
+    fn escapes_are_those_of_c() {
+        let text = r#""a\0b\12\x4a\t\"""#;
+        assert_eq!(tokens(text), Ok(vec![Token::Text(b"a\0b\nJ\t\"".to_vec())]));
+        for bad in [r#""\q""#, r#""\x""#, r#""\400""#, r#""\"#] {
+            assert!(tokens(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn comments_end_words() {
+        let word = |text: &str| Token::Word(text.into());
+        assert_eq!(
+            tokens("a/* b */c // d\n/dts-v1/ / /x"),
+            Ok(vec![word("a"), word("c"), word("/dts-v1/"), word("/"), word("/x"),])
+        );
     }
 }

@@ -162,9 +162,7 @@ impl<'t> Cursor<'t> {
         if cells.len() != count || !rest.is_empty() {
             let message = match rest {
                 [] => format!("has {} cells, but {count} are expected", cells.len()),
-                _ => {
-                    format!("has {} bytes, but {count} cells of 4 bytes are expected", value.len())
-                }
+                _ => format!("has {} bytes, but {} are expected", value.len(), 4 * count),
             };
             self.wrong(name, message, &format!("write `{name} = {form};`"));
             return None;

@@ -1,0 +1,164 @@
+//! Each rule of the plan, broken on its own, is reported with node and property.
+
+use bulkhead_system::description::System;
+use bulkhead_system::plan::{self, Device, DeviceInterrupts, Gic, Mapping, Plan, VirtualGic};
+use bulkhead_system::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+
+fn example() -> Plan {
+    let text = r#"
+platform = "qemu-virt"
+[[vm]]
+name = "linux"
+vcpus = 2
+memory = "256MiB"
+kernel = "vmlinuz"
+initrd = "initrd"
+[[vm.device]]
+compatible = "arm,pl031"
+address = 0x09010000
+size = "4KiB"
+interrupt = 34
+[[vm]]
+name = "rt"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+"#;
+    let system = System::from_toml("example.toml", text, "".as_ref()).unwrap();
+    plan::make(&system).unwrap()
+}
+
+fn device(ipa: u64, host: u64, interrupts: Option<(u32, u32)>) -> Device {
+    Device {
+        compatible: vec!["x".into()],
+        registers: Mapping { ipa: Ipa(ipa), host: PhysicalAddress(host), size: Bytes(0x1000) },
+        interrupts: interrupts
+            .map(|(guest, host)| DeviceInterrupts { guest: IntId(guest), host: IntId(host) }),
+    }
+}
+
+/// The nodes that are reported after `change`.
+fn broken(change: impl Fn(&mut Plan)) -> Vec<String> {
+    let mut plan = example();
+    assert_eq!(plan::check(&plan), Ok(()));
+    change(&mut plan);
+    let Err(errors) = plan::check(&plan) else { return Vec::new() };
+    for error in errors.iter() {
+        assert!(error.help.is_some(), "{error:?} says what to do");
+    }
+    errors.iter().map(|error| error.node.clone().unwrap()).collect()
+}
+
+type Change = fn(&mut Plan);
+
+#[test]
+fn each_broken_rule_names_node_and_property() {
+    let cases: &[(&str, Change)] = &[
+        // Regions: aligned, not empty, not beyond the end.
+        ("/platform/memory@40000000: reg", |p| p.platform.memory[0].size = Bytes(0x4000_0001)),
+        ("/platform/hypervisor@40000000: reg", |p| p.platform.hypervisor.size = Bytes(0)),
+        ("/platform/hypervisor@40000010: reg", |p| p.platform.hypervisor.start.0 += 0x10),
+        ("/platform/serial@9000000: reg", |p| p.platform.serial.registers.size = Bytes(u64::MAX)),
+        ("/vms/vm@0/memory@40000000: reg", |p| p.vms[0].memory[0].size.0 -= 1),
+        ("/vms/vm@1/memory@40000000: host-reg", |p| p.vms[1].memory[0].host.0 += 8),
+        ("/vms/vm@1: ", |p| p.vms[1].memory.clear()),
+        ("/platform: ", |p| p.platform.memory.clear()),
+        // RAM.
+        ("/platform/hypervisor@40000000: reg", |p| p.platform.hypervisor.size = Bytes::gib(2)),
+        ("/vms/vm@1/memory@40000000: host-reg", |p| p.vms[1].memory[0].host.0 = 0x4000_0000),
+        ("/vms/vm@1/memory@40000000: host-reg", |p| p.vms[1].memory[0].host.0 = 0x9000_0000),
+        ("/vms/vm@1/memory@40000000: host-reg", |p| {
+            p.vms[1].memory[0].host = p.vms[0].memory[0].host;
+        }),
+        // Address spaces of VMs.
+        ("/vms/vm@0/serial@40000000: reg", |p| {
+            p.vms[0].serial.as_mut().unwrap().registers.start = Ipa(0x4000_0000);
+        }),
+        ("/vms/vm@1/memory@8000000000: reg", |p| p.vms[1].memory[0].ipa = Ipa(1 << 39)),
+        // Devices.
+        ("/vms/vm@0/device@9010000: host-reg", |p| {
+            p.vms[0].devices[0].registers.host.0 = 0x5000_0000;
+        }),
+        ("/vms/vm@0/device@9010000: host-reg", |p| {
+            p.vms[0].devices[0].registers.host.0 = 0x0800_0000;
+        }),
+        ("/vms/vm@0/device@9010000: host-reg", |p| {
+            p.vms[0].devices[0].registers.host.0 = 0x0900_0000;
+        }),
+        ("/vms/vm@1/device@a000000: host-reg", |p| {
+            p.vms[1].devices.push(device(0xa00_0000, 0x901_0000, None));
+        }),
+        ("/vms/vm@1/device@a000000: host-interrupts", |p| {
+            p.vms[1].devices.push(device(0xa00_0000, 0xa00_0000, Some((40, 34))));
+        }),
+        ("/vms/vm@1/device@a000000: host-interrupts", |p| {
+            p.vms[1].devices.push(device(0xa00_0000, 0xa00_0000, Some((40, 33))));
+        }),
+        ("/vms/vm@1/device@a000000: interrupts", |p| {
+            p.vms[1].devices.push(device(0xa00_0000, 0xa00_0000, Some((33, 40))));
+        }),
+        ("/vms/vm@0/device@9010000: interrupts", |p| {
+            p.vms[0].devices[0].interrupts.as_mut().unwrap().guest = IntId(27);
+        }),
+        ("/vms/vm@0/device@9010000: host-interrupts", |p| {
+            p.vms[0].devices[0].interrupts.as_mut().unwrap().host = IntId(1020);
+        }),
+        ("/vms/vm@0/device@9010000: compatible", |p| p.vms[0].devices[0].compatible.clear()),
+        // Counts and PCPUs.
+        ("/platform/cpus: ", |p| p.platform.cpus = (0..9).map(Mpidr).collect()),
+        ("/platform/cpus/cpu@2: reg", |p| p.platform.cpus[3] = Mpidr(2)),
+        ("/platform/serial@9000000: pcpu", |p| p.platform.serial.pcpu = Pcpu(4)),
+        ("/platform/serial@9000000: interrupts", |p| p.platform.serial.interrupt = IntId(31)),
+        ("/vms: ", |p| p.vms.clear()),
+        ("/vms/vm@0/vcpus: ", |p| p.vms[0].vcpus.clear()),
+        ("/vms/vm@0/vcpus/vcpu@1: pcpu", |p| p.vms[0].vcpus[1].pcpu = Pcpu(4)),
+        ("/vms/vm@1/vcpus/vcpu@0: pcpu", |p| p.vms[1].vcpus[0].pcpu = Pcpu(0)),
+        // Names and texts.
+        ("/vms/vm@1: vm-name", |p| p.vms[1].name = "linux".into()),
+        ("/vms/vm@1: vm-name", |p| p.vms[1].name = "Linux".into()),
+        ("/vms/vm@1: vm-name", |p| p.vms[1].name = "sixteen-letters-".into()),
+        ("/: model", |p| p.name = "a\0b".into()),
+        ("/vms/vm@0/boot: bootargs", |p| p.vms[0].boot.bootargs = Some("\0".into())),
+        // Interrupt controllers.
+        ("/vms/vm@0/interrupt-controller@8000000: compatible", |p| {
+            let gicd = Region::new(0x800_0000u64, 0x1000);
+            p.vms[0].gic = VirtualGic::V2 { gicd, gicc: Region::new(0x801_0000u64, 0x2000) };
+        }),
+        ("/vms/vm@0/interrupt-controller@8000000: reg", |p| {
+            let VirtualGic::V3 { gicr, .. } = &mut p.vms[0].gic else { panic!() };
+            gicr.size = Bytes::kib(128);
+        }),
+        ("/platform/interrupt-controller@8000000: reg", |p| {
+            let Gic::V3 { gicr, .. } = &mut p.platform.gic else { panic!() };
+            gicr.start.0 = 0x0800_1000;
+        }),
+        // Boot.
+        ("/vms/vm@1/boot: entry", |p| p.vms[1].boot.entry.0 += 2),
+        ("/vms/vm@1/boot: entry", |p| p.vms[1].boot.entry = Ipa(0x3fff_fffc)),
+        ("/vms/vm@0/boot/kernel: load", |p| p.vms[0].boot.kernel.load = Ipa(0x5000_0000)),
+        ("/vms/vm@0/boot/initrd: load", |p| {
+            p.vms[0].boot.initrd.as_mut().unwrap().load = p.vms[0].boot.kernel.load;
+        }),
+        ("/vms/vm@0/boot/device-tree: load", |p| {
+            p.vms[0].boot.device_tree = Some(Ipa(0x4000_0004))
+        }),
+    ];
+    for (index, (node, change)) in cases.iter().enumerate() {
+        let found = broken(change);
+        let expected = node.strip_suffix(": ").unwrap_or(node);
+        assert!(
+            found.iter().any(|found| found == expected),
+            "case {index}: expected {expected}, found {found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_broken_in_text_is_shown_in_its_line() {
+    let text = example().to_dts().replacen("pcpu = <2>", "pcpu = <1>", 1);
+    let errors = Plan::from_dts("plan.dts", &text).unwrap_err();
+    let error = errors.iter().next().unwrap();
+    assert_eq!(error.node.as_deref(), Some("/vms/vm@1/vcpus/vcpu@0: pcpu"));
+    let (line, _) = error.place.as_ref().unwrap().line_column();
+    assert!(text.lines().nth(line - 1).unwrap().contains("pcpu = <1>"), "{errors}");
+}
