@@ -133,6 +133,9 @@ pub enum GuestFileProblem {
          folder of the description or plan"
     )]
     NotFound,
+    /// It is a folder, a device or a pipe.
+    #[error("not a regular file")]
+    NoFile,
     /// It cannot be read.
     #[error("{0}")]
     Read(#[from] std::io::Error),

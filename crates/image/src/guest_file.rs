@@ -55,10 +55,15 @@ fn load(
 ) -> Result<Loaded, Error> {
     let path = folder.join(&file.file);
     let read = || {
-        let data = std::fs::read(&path).map_err(|error| match error.kind() {
+        let found = std::fs::metadata(&path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => GuestFileProblem::NotFound,
             _ => GuestFileProblem::Read(error),
         })?;
+        // Devices and pipes would never end.
+        if !found.is_file() {
+            return Err(GuestFileProblem::NoFile);
+        }
+        let data = std::fs::read(&path)?;
         if data.is_empty() {
             return Err(GuestFileProblem::Empty);
         }

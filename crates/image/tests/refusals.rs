@@ -43,9 +43,11 @@ fn files_of_the_wrong_kind_are_recognised() {
 }
 
 #[test]
-fn folder_in_place_of_a_file_is_refused() {
-    let message = refusal(|plan, _| plan.vms[1].boot.kernel.file = ".".into());
-    assert_says(&message, &["VM `rt`", "kernel", "irectory"]);
+fn folders_and_devices_are_no_guest_files() {
+    for file in [".", "/dev/zero"] {
+        let message = refusal(|plan, _| plan.vms[1].boot.kernel.file = file.into());
+        assert_says(&message, &["VM `rt`", "kernel", "not a regular file"]);
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ const POLL: Duration = Duration::from_millis(5);
 ///
 /// A thread of its own starts the process and lives as long as the guard:
 /// Linux sends the "parent died" signal when the *thread* dies that forked.
+#[derive(Debug)]
 pub(crate) struct Process {
     child: Arc<Mutex<Child>>,
     timed_out: Arc<AtomicBool>,

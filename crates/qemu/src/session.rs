@@ -54,6 +54,7 @@ impl Input {
 }
 
 /// A running QEMU. It is killed when the session is dropped.
+#[derive(Debug)]
 pub struct Session {
     process: Process,
     start: Instant,

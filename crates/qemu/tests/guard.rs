@@ -132,7 +132,7 @@ fn old_and_missing_qemus_are_refused_with_help() {
     let image = fake.folder.path().join("image");
     for (program, part) in [(OLD, "is QEMU 7.2, 10.0 or newer"), ("/no/qemu", "cannot start")] {
         let options = Options { program: Some(program.into()), ..Options::default() };
-        let error = Machine::start(&Board::virt(), &image, &options).err().expect("refused");
+        let error = Machine::start(&Board::virt(), &image, &options).expect_err("refused");
         let message = error.to_string();
         assert!(message.contains(part), "{message}");
         assert!(message.contains("help: ") && message.contains("backports"), "{message}");

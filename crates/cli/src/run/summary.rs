@@ -75,12 +75,15 @@ impl Summary {
                     ));
                 }
                 Exit::Code(0) if self.known.power_off => {}
-                Exit::Code(0) => problems.push("the hypervisor ended without power-off".into()),
+                Exit::Code(0) => problems.push(match &self.known.refusal {
+                    Some(why) => format!("the hypervisor started no VM: {why}"),
+                    None => "the hypervisor ended without power-off".into(),
+                }),
                 exit => problems.push(format!("QEMU ended with {exit}")),
             }
         }
         for vm in &self.known.vms {
-            let state = state(vm);
+            let state = state(vm, self.known.ready);
             if state == "stopped" {
                 problems.push(format!(
                     "VM `{}` was stopped: {}",
@@ -102,7 +105,7 @@ impl Summary {
 
     /// The summary for people.
     pub fn text(&self, until_off: bool) -> String {
-        let rows: Vec<_> = self.known.vms.iter().map(row).collect();
+        let rows: Vec<_> = self.known.vms.iter().map(|vm| row(vm, self.known.ready)).collect();
         let heading = [
             "VM",
             "state",
@@ -127,11 +130,8 @@ impl Summary {
         }
         text.push('\n');
         let problems = self.problems(until_off);
-        if self.end == End::Itself && self.exit != Exit::TimedOut && !self.qemu_messages.is_empty()
-        {
-            for line in self.qemu_messages.lines() {
-                text.push_str(&format!("QEMU says: {line}\n"));
-            }
+        for line in self.qemu_messages.lines() {
+            text.push_str(&format!("QEMU says: {line}\n"));
         }
         for problem in &problems {
             text.push_str(&format!("not well: {problem}\n"));
@@ -158,10 +158,11 @@ impl Summary {
             result,
             name: self.name.clone(),
             problems: self.problems(until_off),
+            qemu_messages: self.qemu_messages.clone(),
             power_off: self.known.power_off,
             elapsed_ms: millis(self.elapsed),
             log_file: self.log_file.display().to_string(),
-            vms: self.known.vms.iter().map(VmDocument::new).collect(),
+            vms: self.known.vms.iter().map(|vm| VmDocument::new(vm, self.known.ready)).collect(),
         }
     }
 }
@@ -173,6 +174,7 @@ pub struct Document {
     result: &'static str,
     name: String,
     problems: Vec<String>,
+    qemu_messages: String,
     power_off: bool,
     elapsed_ms: u64,
     log_file: String,
@@ -194,11 +196,11 @@ struct VmDocument {
 }
 
 impl VmDocument {
-    fn new(vm: &Vm) -> Self {
+    fn new(vm: &Vm, ready: bool) -> Self {
         let report = vm.report.as_ref();
         Self {
             name: vm.name.clone(),
-            state: state(vm).into(),
+            state: state(vm, ready).into(),
             reason: reason(vm).map(str::to_owned),
             restarts: report.map(|report| report.restarts),
             exits: report.map(|report| report.exits),
@@ -250,24 +252,28 @@ struct Blob<'a> {
     bytes: u64,
 }
 
-fn state(vm: &Vm) -> &str {
-    // Without a report, nobody has said that it ended.
-    vm.report.as_ref().map_or("running", |report| &report.state)
+/// By the hypervisor's report; without one, nobody has said that the VM ended.
+fn state(vm: &Vm, ready: bool) -> &str {
+    match &vm.report {
+        Some(report) => &report.state,
+        None if ready => "running",
+        None => "not-started",
+    }
 }
 
 fn reason(vm: &Vm) -> Option<&str> {
     vm.report.as_ref()?.reason.as_deref()
 }
 
-fn row(vm: &Vm) -> Vec<String> {
+fn row(vm: &Vm, ready: bool) -> Vec<String> {
     let number = |value: Option<u64>| value.map_or("-".into(), |value| value.to_string());
     let time = |time: Option<Duration>| {
         time.map_or("-".into(), |time| format!("{:.3} s", time.as_secs_f64()))
     };
     let report = vm.report.as_ref();
     let state = match reason(vm) {
-        Some(reason) => format!("{}: {reason}", state(vm)),
-        None => state(vm).into(),
+        Some(reason) => format!("{}: {reason}", state(vm, ready)),
+        None => state(vm, ready).into(),
     };
     vec![
         vm.name.clone(),

@@ -28,6 +28,10 @@ pub struct Known {
     pub ready: bool,
     /// The hypervisor ended in good order.
     pub power_off: bool,
+    /// Why the hypervisor did not start the VMs, if it did not.
+    pub refusal: Option<String>,
+    /// The hypervisor's last message.
+    last_message: String,
 }
 
 /// What is known of a VM.
@@ -93,7 +97,14 @@ impl Tally {
             tasks: Vec::new(),
         };
         let vms = names.into_iter().map(vm).collect();
-        let known = Known { vms, focus: None, ready: false, power_off: false };
+        let known = Known {
+            vms,
+            focus: None,
+            ready: false,
+            power_off: false,
+            refusal: None,
+            last_message: String::new(),
+        };
         Self { lines: Lines::default(), known }
     }
 
@@ -151,6 +162,9 @@ impl Known {
             self.ready = true;
         } else if text == "power off" {
             self.power_off = true;
+        } else if text == "no VM was started" {
+            // The message before this one says why.
+            self.refusal = Some(std::mem::take(&mut self.last_message));
         } else if let Some(view) = text.strip_prefix("console: ") {
             // `console: all VMs, ...` or `console: NAME; ...`
             if view.starts_with("all VMs,") {
@@ -164,6 +178,7 @@ impl Known {
         {
             self.vms[vm].report = Some(report);
         }
+        self.last_message = text.into();
     }
 }
 
@@ -257,6 +272,13 @@ mod tests {
         assert_eq!((report.state.as_str(), report.restarts), ("stopped", 3));
         assert_eq!(report.reason.as_deref(), Some("undefined-instruction"));
         assert_eq!(known.vms[0].report.as_ref().expect("a report").reason, None);
+    }
+
+    #[test]
+    fn refusal_is_the_message_before_it() {
+        let known =
+            known(&["[bulkhead] Bulkhead\n[bulkhead] plan: bad\n[bulkhead] no VM was started\n"]);
+        assert_eq!(known.refusal.as_deref(), Some("plan: bad"));
     }
 
     #[test]
