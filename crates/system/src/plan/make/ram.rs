@@ -15,6 +15,15 @@ pub(super) fn place(
     mistakes: &mut Vec<Diagnostic>,
 ) -> Vec<PhysicalAddress> {
     let mut free = system.platform.value.memory.clone();
+    if let Some(size) = &system.hypervisor_memory
+        && !free.iter().any(|bank| bank.contains(&hypervisor))
+    {
+        let message = format!("{} do not fit at {}", size.value, hypervisor.start);
+        let banks: Vec<String> = free.iter().map(|bank| bank.to_string()).collect();
+        let help = format!("the machine has RAM at {}", banks.join(" and "));
+        mistakes.push(Diagnostic::new("no-memory", message).at(&size.place, "here").help(help));
+        return vec![hypervisor.start; system.vms.len()];
+    }
     take(&mut free, hypervisor);
     for vm in &system.vms {
         if let Some(at) = &vm.memory_at {

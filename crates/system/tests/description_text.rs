@@ -1,0 +1,364 @@
+//! Descriptions: what is read, and what is said about mistakes.
+
+mod support;
+
+use std::path::Path;
+
+use bulkhead_system::description::{Protocol, System, Wcet};
+use bulkhead_system::diagnostic::Errors;
+use bulkhead_system::plan::{self, OnEvent};
+use bulkhead_system::units::{Bytes, Duration, Ipa, PhysicalAddress};
+use proptest::prelude::*;
+
+fn read(text: &str) -> Result<System, Errors> {
+    System::from_toml("s.toml", text, Path::new(""))
+}
+
+const DEMO: &str = include_str!("../../../systems/demo.toml");
+
+/// A description that uses every key.
+const EVERYTHING: &str = r#"
+name = "everything"
+
+[platform]
+board = "qemu-virt"
+hypervisor_memory = "64MiB"
+
+[[vm]]
+name = "linux"
+vcpus = 2
+memory = "256MiB"
+memory_at = 0x50000000
+boot = "linux"
+kernel = "k"
+load = 0x40400000
+initrd = "i"
+initrd_load = 0x44000000
+device_tree = true
+device_tree_load = 0x43000000
+bootargs = "quiet"
+console = false
+on_crash = "restart"
+on_reset = "stop"
+restart_limit = 7
+
+[[vm.vcpu]]
+pcpu = 3
+
+[[vm.vcpu]]
+
+[[vm.device]]
+compatible = ["arm,pl031", "arm,primecell"]
+address = 0x09010000
+guest_address = 0x0a000000
+size = "4KiB"
+interrupt = 34
+guest_interrupt = 50
+
+[[vm.task]]
+name = "t"
+vcpu = 1
+period = "10ms"
+deadline = "8ms"
+wcet = { 1 = "4ms", 8 = "1.5ms" }
+priority = 5
+
+[[vm]]
+name = "raw"
+boot = "raw"
+memory = "1MiB"
+kernel = "r"
+load = 0x40000000
+entry = 0x40000040
+device_tree = false
+"#;
+
+#[test]
+fn every_key_reaches_the_model_and_the_plan() {
+    let system = read(EVERYTHING).unwrap();
+    let vm = &system.vms[0];
+    assert_eq!(vm.tasks[0].vcpu, 1);
+    assert_eq!(vm.tasks[0].deadline, Duration(8_000_000));
+    let by_colors = [(1, Duration(4_000_000)), (8, Duration(1_500_000))];
+    assert_eq!(vm.tasks[0].wcet, Wcet::ByColors(by_colors.into()));
+    assert_eq!(vm.tasks[0].priority.as_ref().unwrap().value, 5);
+    assert_eq!(system.vms[1].boot.protocol, Protocol::Raw);
+
+    let plan = plan::make(&system).unwrap();
+    assert_eq!(plan.name, "everything");
+    assert_eq!(plan.platform.hypervisor.size, Bytes::mib(64));
+    let vm = &plan.vms[0];
+    assert_eq!(vm.vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect::<Vec<_>>(), [3, 0]);
+    assert_eq!(vm.memory[0].host, PhysicalAddress(0x5000_0000));
+    assert_eq!((vm.on_crash, vm.on_reset, vm.restart_limit), (OnEvent::Restart, OnEvent::Stop, 7));
+    assert_eq!(vm.serial, None);
+    let boot = &vm.boot;
+    assert_eq!((boot.kernel.load, boot.entry), (Ipa(0x4040_0000), Ipa(0x4040_0000)));
+    assert_eq!(boot.initrd.as_ref().unwrap().load, Ipa(0x4400_0000));
+    assert_eq!(boot.device_tree, Some(Ipa(0x4300_0000)));
+    assert_eq!(boot.bootargs.as_deref(), Some("quiet"));
+    let device = &vm.devices[0];
+    assert_eq!(device.registers.ipa, Ipa(0x0a00_0000));
+    assert_eq!(device.interrupts.unwrap().guest.0, 50);
+    let raw = &plan.vms[1].boot;
+    assert_eq!((raw.kernel.load, raw.entry), (Ipa(0x4000_0000), Ipa(0x4000_0040)));
+    assert_eq!(raw.device_tree, None);
+    assert_eq!(plan.vms[1].vcpus[0].pcpu.0, 1);
+}
+
+#[test]
+fn the_demonstration_is_planned_as_its_reader_expects() {
+    let mut plan = plan::make(&read(DEMO).unwrap()).unwrap();
+    assert_eq!(plan.platform.serial.pcpu.0, 3, "the console is served where no VCPU runs");
+    let linux = &plan.vms[0];
+    assert_eq!(linux.memory[0].host, PhysicalAddress(0x4600_0000));
+    assert_eq!(linux.boot.entry, Ipa(0x4020_0000));
+    assert_eq!(linux.boot.initrd.as_ref().unwrap().load, Ipa(0x4800_0000));
+    assert_eq!(linux.boot.device_tree, Some(Ipa(0x47e0_0000)));
+    let rt = &plan.vms[1];
+    assert_eq!(rt.memory[0].host, PhysicalAddress(0x6600_0000));
+    assert_eq!((rt.boot.entry, rt.boot.device_tree), (Ipa(0x4008_0000), Some(Ipa(0x4000_0000))));
+
+    assert_eq!(linux.boot.kernel.file, "../build/linux/vmlinuz");
+    plan.move_files(Path::new("/p/systems"), Path::new("/p/build/demo")).unwrap();
+    assert_eq!(plan.vms[0].boot.kernel.file, "../linux/vmlinuz");
+}
+
+#[test]
+fn every_board_that_boots_takes_a_vm_and_the_others_say_why_not() {
+    for board in bulkhead_system::platform::NAMES {
+        let vm = "[[vm]]\nname = \"a\"\nkernel = \"k\"\nmemory = \"64MiB\"\n";
+        let system = read(&format!("platform = \"{board}\"\n{vm}")).unwrap();
+        let made = plan::make(&system);
+        match &system.platform.value.boot {
+            Ok(_) => assert_eq!(made.unwrap().platform.board, *board),
+            Err(_) => {
+                let text = made.unwrap_err().to_string();
+                assert!(
+                    text.contains("s.toml:1:12") && text.contains("cannot be booted"),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
+/// `line:column code` of each mistake.
+fn mistakes(text: &str) -> Vec<String> {
+    let Err(errors) = read(text).and_then(|system| plan::make(&system)) else { return Vec::new() };
+    errors
+        .entries()
+        .iter()
+        .map(|entry| {
+            assert!(entry.help.is_some(), "{entry:?} says what to do");
+            format!("{}:{} {}", entry.line.unwrap(), entry.column.unwrap(), entry.code)
+        })
+        .collect()
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once_each_with_its_place() {
+    let text = r#"platform = "qemu-virt"
+nme = "x"
+[[vm]]
+name = "linux"
+vcpus = 2
+memry = "512MiB"
+kernel = 5
+on_reset = "restrt"
+vcpus = 3
+memory_at = "0x1000"
+[[vm]]
+name = "Rt"
+boot = "raw"
+memory = "16MB"
+kernel = "x"
+restart_limit = -1
+entry = 18446744073709551616
+[[vm.task]]
+name = "fast"
+period = 5
+wcet = { 1 = "1ms", 4 = "2ms", x = "1us" }
+[[vm.task]]
+name = "fast"
+vcpu = 1
+period = "5ms"
+deadline = "20ms"
+wcet = "30s"
+"#;
+    assert_eq!(
+        mistakes(text),
+        [
+            "2:1 unknown-key",
+            "6:1 unknown-key",
+            "7:10 wrong-type",
+            "8:12 wrong-value",
+            "9:1 duplicate-key",
+            "10:13 wrong-type",
+            "12:8 wrong-value",
+            "14:10 wrong-unit",
+            "16:17 out-of-range",
+            "17:9 out-of-range",
+            "20:10 missing-unit",
+            "21:25 wrong-value",
+            "21:32 wrong-value",
+            "23:8 duplicate-name",
+            "24:8 unknown-name",
+            "26:12 out-of-range",
+            "27:8 out-of-range",
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_be_planned_is_reported_where_it_is_described() {
+    let with = |from: &str, to: &str| {
+        assert!(EVERYTHING.contains(from), "{from}");
+        let text = EVERYTHING.replacen(from, to, 1);
+        let line = |found: &String| {
+            let number: usize = found.split(':').next().unwrap().parse().unwrap();
+            format!(
+                "{} {}",
+                text.lines().nth(number - 1).unwrap(),
+                found.split(' ').nth(1).unwrap()
+            )
+        };
+        mistakes(&text).iter().map(line).collect::<Vec<_>>()
+    };
+    assert_eq!(with("pcpu = 3", "pcpu = 4"), ["pcpu = 4 unknown-pcpu"]);
+    assert_eq!(with("[[vm.vcpu]]\n\n", "[[vm.vcpu]]\npcpu = 3\n"), ["pcpu = 3 pcpu-taken"]);
+    assert_eq!(with("\"1MiB\"", "\"2GiB\""), ["memory = \"2GiB\" no-memory"]);
+    assert_eq!(
+        with("name = \"raw\"", "name = \"raw\"\nvcpus = 3"),
+        ["name = \"raw\" too-few-pcpus"]
+    );
+    assert_eq!(with("0x50000000", "0x40000000"), ["memory_at = 0x40000000 plan-rule"]);
+    assert_eq!(with("\"64MiB\"", "\"2GiB\""), ["hypervisor_memory = \"2GiB\" no-memory"]);
+    assert_eq!(with("\"64MiB\"", "\"1B\""), ["hypervisor_memory = \"1B\" plan-rule"]);
+    assert_eq!(with("= 0x40000040", "= 0x40000041"), ["entry = 0x40000041 plan-rule"]);
+    assert_eq!(with("= 0x09010000", "= 0x09000000"), ["[[vm.device]] plan-rule"]);
+    assert_eq!(with("0x40400000", "0x40480000"), ["load = 0x40480000 wrong-value"]);
+    assert_eq!(with("\"qemu-virt\"", "\"qemu-vrit\""), ["board = \"qemu-vrit\" unknown-name"]);
+}
+
+#[test]
+fn a_platform_may_be_a_file_or_stand_in_the_description() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = include_str!("../../../systems/platforms/qemu-virt.toml");
+    let vm = "[[vm]]\nname = \"a\"\nkernel = \"k\"\nmemory = \"64MiB\"\n";
+
+    std::fs::write(folder.path().join("mine.toml"), board.replace("qemu-virt\"", "mine\""))
+        .unwrap();
+    let text = format!("platform = \"mine.toml\"\n{vm}");
+    let system = System::from_toml("s.toml", &text, folder.path()).unwrap();
+    assert_eq!(system.platform.value.name, "mine");
+
+    std::fs::write(folder.path().join("mine.toml"), board.replace("ways = 16", "wys = 16"))
+        .unwrap();
+    let errors = System::from_toml("s.toml", &text, folder.path()).unwrap_err();
+    let shown = errors.to_string();
+    assert!(shown.contains("mine.toml:") && shown.contains("did you mean `ways`?"), "{shown}");
+    assert!(shown.contains("s.toml:1:12"), "{shown}");
+
+    std::fs::remove_file(folder.path().join("mine.toml")).unwrap();
+    let errors = System::from_toml("s.toml", &text, folder.path()).unwrap_err();
+    assert_eq!(errors.entries()[0].code, "cannot-read");
+
+    let inline = board
+        .replace("[[", "[[platform.")
+        .replace("[gic]", "[platform.gic]")
+        .replace("[console]", "[platform.console]")
+        .replace("[qemu]", "[platform.qemu]");
+    let system = read(&format!("[platform]\n{inline}\n{vm}")).unwrap();
+    assert_eq!(plan::make(&system).unwrap().platform.board, "qemu-virt");
+}
+
+#[test]
+fn the_largest_numbers_do_not_overflow() {
+    let text = EVERYTHING
+        .replace("\"1MiB\"", "\"18446744073709551615B\"")
+        .replace("0x50000000", "0xfffffffffffff000")
+        .replace("0x09010000", "0xffffffffffffffff")
+        .replace("restart_limit = 7", "restart_limit = 4294967295");
+    assert!(mistakes(&text).iter().any(|mistake| mistake.ends_with("no-memory")));
+    let text = text.replace("boot = \"raw\"", "boot = \"raw\"\nmemory_at = 0xffffffffffffffff");
+    assert!(mistakes(&text).iter().any(|mistake| mistake.ends_with("plan-rule")));
+}
+
+#[test]
+fn files_that_exist_must_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nkernel = \"k\"\ninitrd = \"i\"\nmemory = \"32MiB\"\n";
+    let plan = plan::make(&System::from_toml("s.toml", text, folder.path()).unwrap()).unwrap();
+    let missing = plan::check_files(&plan, folder.path()).unwrap().missing;
+    assert_eq!(missing, [folder.path().join("k"), folder.path().join("i")]);
+
+    // An `Image` that asks for 20 MiB once it runs.
+    let mut image = vec![0; 64];
+    image[16..24].copy_from_slice(&(20u64 << 20).to_le_bytes());
+    image[56..60].copy_from_slice(b"ARMd");
+    std::fs::write(folder.path().join("k"), image).unwrap();
+    std::fs::write(folder.path().join("i"), vec![0; 17 << 20]).unwrap();
+    let errors = plan::check_files(&plan, folder.path()).unwrap_err();
+    let nodes: Vec<_> = errors.iter().map(|error| error.node.as_deref().unwrap()).collect();
+    assert_eq!(
+        nodes,
+        [
+            "/vms/vm@0/boot/kernel: load",
+            "/vms/vm@0/boot/initrd: load",
+            "/vms/vm@0/boot/initrd: load"
+        ],
+        "{errors}"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn damaged_descriptions_never_panic(
+        damage in proptest::collection::vec(support::damage(), 1..5),
+        demo in any::<bool>(),
+    ) {
+        let start = if demo { DEMO } else { EVERYTHING };
+        let text = damage.iter().fold(start.to_owned(), |text, damage| damage.apply(&text));
+        if let Err(errors) = read(&text).and_then(|system| plan::make(&system)) {
+            prop_assert!(errors.to_string().starts_with("error["));
+        }
+    }
+
+    #[test]
+    fn random_descriptions_keep_their_values(
+        vms in proptest::collection::vec((1..=3u64, 1..=200u64, any::<bool>(), 0..9u32), 1..=3),
+        tasks in proptest::collection::vec((1..1_000_000u64, 1..1_000u64), 0..5),
+    ) {
+        let mut text = String::from("platform = \"zcu102\"\n");
+        for (index, (vcpus, mebibytes, console, limit)) in vms.iter().enumerate() {
+            text += &format!(
+                "[[vm]]\nname = \"vm-{index}\"\nboot = \"raw\"\nkernel = \"k{index}\"\n\
+                 vcpus = {vcpus}\nmemory = \"{mebibytes}MiB\"\nconsole = {console}\n\
+                 restart_limit = {limit}\n"
+            );
+            for (task, (wcet, factor)) in tasks.iter().enumerate() {
+                text += &format!(
+                    "[[vm.task]]\nname = \"t{task}\"\nvcpu = {}\nwcet = \"{wcet}us\"\n\
+                     period = \"{}us\"\n",
+                    vcpus - 1,
+                    wcet * factor
+                );
+            }
+        }
+        let system = read(&text).map_err(|errors| TestCaseError::fail(errors.to_string()))?;
+        for (vm, (vcpus, mebibytes, console, limit)) in system.vms.iter().zip(&vms) {
+            prop_assert_eq!(vm.vcpus.len() as u64, *vcpus);
+            prop_assert_eq!(vm.memory.value, Bytes::mib(*mebibytes));
+            prop_assert_eq!((vm.console, vm.restart_limit), (*console, *limit));
+            let read: Vec<_> = vm.tasks.iter().map(|task| (task.wcet.longest().0, task.period.0)).collect();
+            let written: Vec<_> =
+                tasks.iter().map(|(wcet, factor)| (wcet * 1000, wcet * factor * 1000)).collect();
+            prop_assert_eq!(read, written);
+        }
+        let vcpus: u64 = vms.iter().map(|vm| vm.0).sum();
+        prop_assert_eq!(plan::make(&system).is_ok(), vcpus <= 4);
+    }
+}
