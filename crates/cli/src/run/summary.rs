@@ -252,17 +252,21 @@ struct Blob<'a> {
     bytes: u64,
 }
 
-/// By the hypervisor's report; without one, nobody has said that the VM ended.
+/// By the hypervisor's report; without one, by what it said when the VM ended.
 fn state(vm: &Vm, ready: bool) -> &str {
-    match &vm.report {
-        Some(report) => &report.state,
-        None if ready => "running",
-        None => "not-started",
+    match (&vm.report, &vm.ended) {
+        (Some(report), _) => &report.state,
+        (None, Some((state, _))) => state,
+        (None, None) if ready => "running",
+        (None, None) => "not-started",
     }
 }
 
 fn reason(vm: &Vm) -> Option<&str> {
-    vm.report.as_ref()?.reason.as_deref()
+    match (&vm.report, &vm.ended) {
+        (Some(report), _) => report.reason.as_deref(),
+        (None, ended) => ended.as_ref().map(|(_, reason)| reason.as_str()),
+    }
 }
 
 fn row(vm: &Vm, ready: bool) -> Vec<String> {

@@ -10,6 +10,9 @@ use super::lines::Lines;
 /// Label of the hypervisor's own lines.
 pub const HYPERVISOR_LABEL: &str = "[bulkhead] ";
 
+/// What the hypervisor sends to the terminal when it ends the raw output of a VM.
+const END_OF_RAW: &str = "\x18\x1b[!p";
+
 /// What is known of a run.
 #[derive(Debug)]
 pub struct Tally {
@@ -45,6 +48,8 @@ pub struct Vm {
     pub first_line: Option<Duration>,
     /// When the last of them came.
     pub last_line: Option<Duration>,
+    /// How the VM ended, as the hypervisor said at that moment: state and reason.
+    pub ended: Option<(String, String)>,
     /// The hypervisor's report at the end.
     pub report: Option<Report>,
     /// The tasks that reported themselves.
@@ -93,6 +98,7 @@ impl Tally {
             lines: 0,
             first_line: None,
             last_line: None,
+            ended: None,
             report: None,
             tasks: Vec::new(),
         };
@@ -130,6 +136,11 @@ impl Known {
         if let Some(text) = line.strip_prefix(HYPERVISOR_LABEL) {
             return self.hypervisor(text);
         }
+        let line = match line.strip_suffix(END_OF_RAW) {
+            Some("") => return,
+            Some(cut_off) => cut_off,
+            None => line,
+        };
         let (vm, text) = match self.focus {
             Some(vm) => (Some(vm), line),
             None => self.labelled(line),
@@ -172,6 +183,10 @@ impl Known {
             } else if let Some(vm) = view.split_once(';').and_then(|(name, _)| self.index(name)) {
                 self.focus = Some(vm);
             }
+        } else if let Some((name, state, reason)) = ended(text)
+            && let Some(vm) = self.index(name)
+        {
+            self.vms[vm].ended = Some((state.into(), reason.into()));
         } else if let Some(summary) = text.strip_prefix("summary ")
             && let Some((vm, report)) = report(summary)
             && let Some(vm) = self.index(vm)
@@ -189,6 +204,13 @@ fn value<'a>(words: &'a str, key: &str) -> Option<&'a str> {
 
 fn number(words: &str, key: &str) -> Option<u64> {
     value(words, key)?.parse().ok()
+}
+
+/// Reads `rt: off (power-off)` and `rt: stopped (undefined-instruction)`.
+fn ended(text: &str) -> Option<(&str, &str, &str)> {
+    let (name, rest) = text.split_once(": ")?;
+    let (state, reason) = rest.strip_suffix(')')?.split_once(" (")?;
+    ["off", "stopped"].contains(&state).then_some((name, state, reason))
 }
 
 fn report(summary: &str) -> Option<(&str, Report)> {
@@ -242,7 +264,7 @@ mod tests {
     #[test]
     fn lines_without_label_belong_to_the_vm_that_is_shown_alone() {
         let known = known(&[
-            "[rt   ] a\n[bulkhead] console: linux; Ctrl-] a for all VMs\nlogin\n[rt] not rt\n",
+            "[rt   ] a\n[bulkhead] console: linux; Ctrl-] a for all VMs\nlogin\n[rt] not rt\n\x18\x1b[!p\r\n",
             "[bulkhead] console: all VMs, input goes to linux\n[rt   ] b\n",
         ]);
         assert_eq!((known.vms[0].lines, known.vms[1].lines), (2, 2));
@@ -272,6 +294,18 @@ mod tests {
         assert_eq!((report.state.as_str(), report.restarts), ("stopped", 3));
         assert_eq!(report.reason.as_deref(), Some("undefined-instruction"));
         assert_eq!(known.vms[0].report.as_ref().expect("a report").reason, None);
+    }
+
+    #[test]
+    fn ends_are_known_before_the_report() {
+        let known =
+            known(&["[bulkhead] ready\n[bulkhead] rt: stopped (reset, restart limit reached)\n\
+                             [bulkhead] linux: off (power-off)\n[bulkhead] linux: pc (1)\n"]);
+        let ended = |vm: usize| {
+            known.vms[vm].ended.as_ref().map(|(state, reason)| (state.as_str(), reason.as_str()))
+        };
+        assert_eq!(ended(0), Some(("off", "power-off")));
+        assert_eq!(ended(1), Some(("stopped", "reset, restart limit reached")));
     }
 
     #[test]
