@@ -312,6 +312,23 @@ fn files_that_exist_must_fit() {
     );
 }
 
+/// The blocks of TOML in `docs/reference/description.md`.
+fn reference() -> Vec<&'static str> {
+    let page = include_str!("../../../docs/reference/description.md");
+    page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+#[test]
+fn the_examples_of_the_reference_are_valid() {
+    let [shortest, everything, platform] = reference()[..] else { panic!("three examples") };
+    for text in [shortest, everything] {
+        let made = read(text).and_then(|system| plan::make(&system));
+        made.unwrap_or_else(|errors| panic!("{errors}"));
+    }
+    let platform = bulkhead_system::platform::Platform::from_toml("my-board.toml", platform);
+    assert_eq!(platform.unwrap().last_level_cache().unwrap().colors(), 8);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 

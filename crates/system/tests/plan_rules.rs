@@ -128,6 +128,20 @@ fn each_broken_rule_names_node_and_property() {
             let VirtualGic::V3 { gicr, .. } = &mut p.vms[0].gic else { panic!() };
             gicr.size = Bytes::kib(128);
         }),
+        ("/vms/vm@0/interrupt-controller@8000000: reg", |p| {
+            let VirtualGic::V3 { gicd, .. } = &mut p.vms[0].gic else { panic!() };
+            gicd.size = Bytes::kib(4);
+        }),
+        ("/platform/interrupt-controller@8000000: reg", |p| {
+            let Gic::V3 { gicr, .. } = &mut p.platform.gic else { panic!() };
+            gicr.size = Bytes::kib(384);
+        }),
+        ("/platform/memory@7fc0000000: reg", |p| {
+            p.platform.memory.push(Region::new(0x7f_c000_0000u64, Bytes::gib(2)));
+        }),
+        ("/vms/vm@0/device@9010000: host-reg", |p| {
+            p.vms[0].devices[0].registers.host.0 = 1 << 39;
+        }),
         ("/platform/interrupt-controller@8000000: reg", |p| {
             let Gic::V3 { gicr, .. } = &mut p.platform.gic else { panic!() };
             gicr.start.0 = 0x0800_1000;

@@ -1,8 +1,10 @@
 //! Rules of the machine.
 
 use super::Mistakes;
-use crate::plan::Plan;
+use super::vms::GICR_PER_CPU;
 use crate::plan::path::unit;
+use crate::plan::{Gic, Plan};
+use crate::units::Bytes;
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     let platform = &plan.platform;
@@ -25,5 +27,14 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     if !serial.interrupt.is_shared() {
         let message = format!("INTID {} is not a shared interrupt", serial.interrupt);
         mistakes.add(&node, "interrupts", message, "shared interrupts are 32 to 1019");
+    }
+    if let Gic::V3 { gicd, gicr } = platform.gic {
+        let needed = Bytes(GICR_PER_CPU.0 * platform.cpus.len() as u64);
+        if gicr.size < needed {
+            let node = format!("/platform/{}", unit("interrupt-controller", gicd.start.0));
+            let message = format!("GICR has {}", gicr.size);
+            let help = format!("{} PCPUs need {needed}: {GICR_PER_CPU} each", platform.cpus.len());
+            mistakes.add(&node, "reg", message, &help);
+        }
     }
 }

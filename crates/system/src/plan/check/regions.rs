@@ -5,8 +5,8 @@ use crate::plan::path::{unit, vm};
 use crate::plan::{Plan, Vm};
 use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
 
-/// End of the addresses that a guest can have: 39 bits.
-const IPA_END: Ipa = Ipa(1 << 39);
+/// End of the addresses that guests and hypervisor can have: 39 bits.
+const END: u64 = 1 << 39;
 
 /// A region and where it stands in the plan.
 struct Named<A> {
@@ -36,11 +36,12 @@ fn form<A: Address>(named: &Named<A>, mistakes: &mut Mistakes) {
     let mut add = |message: String, help: &str| mistakes.add(node, property, message, help);
     if region.size == Bytes(0) {
         add("the region is empty".into(), "give it a size");
-    } else if region.wraps() {
-        add(format!("{region} reaches beyond 64 bits"), "make it smaller");
     }
     if !Bytes(region.start.get()).is_multiple_of(PAGE) {
         add(format!("{} is not aligned", region.start), "start at a multiple of 4 KiB");
+    }
+    if region.end().get() > END {
+        add(format!("{region} does not lie below 2^39"), "addresses have 39 bits: move it down");
     }
     if !region.size.is_multiple_of(PAGE) {
         add(format!("{} is not a whole number of pages", region.size), "use a multiple of 4 KiB");
@@ -125,11 +126,6 @@ fn guest(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     all.extend(one.devices.iter().map(|device| named("device", device.registers.ipa_region())));
     for region in &all {
         form(region, mistakes);
-        if region.region.end() > IPA_END {
-            let message = format!("{} does not lie below 2^39", region.region);
-            let help = "guests have addresses of 39 bits: move it down";
-            mistakes.add(&region.node, region.property, message, help);
-        }
     }
     apart(&all, "move one of the two", mistakes);
 }
@@ -174,9 +170,9 @@ fn devices(plan: &Plan, mistakes: &mut Mistakes) {
                 let message = format!("{} is not aligned", device.registers.host);
                 mistakes.add(&node, "host-reg", message, "start at a multiple of 4 KiB");
             }
-            if device.registers.host_region().wraps() {
-                let message = format!("{} reaches beyond 64 bits", device.registers.host_region());
-                mistakes.add(&node, "host-reg", message, "make it smaller");
+            if device.registers.host_region().end().0 > END {
+                let message = format!("{} does not lie below 2^39", device.registers.host_region());
+                mistakes.add(&node, "host-reg", message, "addresses have 39 bits: correct it");
             }
             if device.compatible.iter().any(|text| text.is_empty() || text.contains('\0')) {
                 let help = "write what the device tree of the guest shall say, as in \"arm,pl031\"";

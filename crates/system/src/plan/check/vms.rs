@@ -5,8 +5,10 @@ use crate::plan::path::{unit, vcpu, vm};
 use crate::plan::{Plan, VirtualGic, Vm};
 use crate::units::{Bytes, IntId, Ipa};
 
-/// Redistributor frames of one VCPU.
-const GICR_PER_VCPU: Bytes = Bytes::kib(128);
+/// Redistributor frames of one CPU.
+pub(super) const GICR_PER_CPU: Bytes = Bytes::kib(128);
+/// Frame of a GICv3 distributor.
+const GICD: Bytes = Bytes::kib(64);
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     for (index, vm) in plan.vms.iter().enumerate() {
@@ -67,12 +69,16 @@ fn interrupt_controller(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
         let message = format!("the VM has a GICv{version}, but the machine has a GICv{host}");
         mistakes.add(&node, "compatible", message, "give the VM the version of the machine");
     }
-    if let VirtualGic::V3 { gicr, .. } = one.gic {
-        let needed = Bytes(GICR_PER_VCPU.0 * one.vcpus.len() as u64);
-        if gicr.size != needed {
+    if let VirtualGic::V3 { gicd, gicr } = one.gic {
+        let needed = Bytes(GICR_PER_CPU.0 * one.vcpus.len() as u64);
+        if gicr.size < needed {
             let message = format!("GICR has {}", gicr.size);
-            let help = format!("{} VCPUs need {needed}: {GICR_PER_VCPU} each", one.vcpus.len());
+            let help = format!("{} VCPUs need {needed}: {GICR_PER_CPU} each", one.vcpus.len());
             mistakes.add(&node, "reg", message, &help);
+        }
+        if gicd.size < GICD {
+            let message = format!("GICD has {}", gicd.size);
+            mistakes.add(&node, "reg", message, &format!("give it {GICD}"));
         }
     }
 }
