@@ -95,7 +95,7 @@ pub struct RunOptions {
     /// Write the bootable image to this file and do not run it
     #[arg(long, value_name = "OUT", conflicts_with_all = ["console", "deterministic", "until_off", "timeout", "log"])]
     pub image_only: Option<PathBuf>,
-    /// Write all output of the console to this file [default: <system>.log beside the image]
+    /// Write all output of the console to this file [default: a log beside the image, named after the system]
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// The hypervisor [default: build/hypervisor.elf here or in a folder above]

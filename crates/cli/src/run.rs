@@ -2,9 +2,11 @@
 
 mod boards;
 mod hypervisor;
+mod image_report;
 mod interactive;
 mod keys;
 mod lines;
+mod messages;
 mod signals;
 mod summary;
 mod tally;
@@ -44,7 +46,7 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         bulkhead_image::build(&system.plan, &system.folder, &found.load()?, cpu.as_deref())?;
     if let Some(out) = &options.image_only {
         bulkhead_image::write(out, &image.bytes)?;
-        return summary::image_written(out, &image, as_json);
+        return image_report::image_written(out, &image, as_json);
     }
     let board = boards::board(&system)?;
     let place = workspace::Workspace::new(&found, &system.plan.name)?;

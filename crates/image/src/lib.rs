@@ -1,8 +1,8 @@
 //! The one bootable image of a Bulkhead system.
 //!
-//! [`build`] takes a plan and the hypervisor's ELF file, reads the files of
+//! [`build()`] takes a plan and the hypervisor's ELF file, reads the files of
 //! the VMs, generates their device trees and returns the image in the layout of
-//! [`bulkhead_abi::image`]; [`write`] puts it into a file. [`verify`] reads an
+//! [`bulkhead_abi::image`]; [`write()`] puts it into a file. [`verify()`] reads an
 //! image back and checks every byte that the hypervisor will check.
 //!
 //! ```text

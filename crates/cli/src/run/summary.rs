@@ -3,15 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bulkhead_image::Image;
 use bulkhead_qemu::{Exit, Outcome};
-use bulkhead_system::units::Bytes;
 use serde::Serialize;
 
-use super::tally::{Known, Task, Vm};
-use crate::failure::Failure;
-use crate::json;
-use crate::output;
+use super::messages::Task;
+use super::tally::{Known, Vm};
 use crate::status::Status;
 use crate::table::table;
 
@@ -213,45 +209,6 @@ impl VmDocument {
     }
 }
 
-/// Says that an image was written.
-pub fn image_written(out: &Path, image: &Image, as_json: bool) -> Result<Status, Failure> {
-    if as_json {
-        json::print(&ImageDocument {
-            ok: true,
-            image_file: out.display().to_string(),
-            image_bytes: image.bytes.len() as u64,
-            hypervisor_bytes: image.hypervisor_bytes,
-            blobs: image.blobs.iter().map(|(name, bytes)| Blob { name, bytes: *bytes }).collect(),
-        })?;
-        return Ok(Status::Yes);
-    }
-    let hypervisor = [("hypervisor".to_owned(), image.hypervisor_bytes)];
-    let rows: Vec<_> = hypervisor
-        .iter()
-        .chain(&image.blobs)
-        .map(|(name, bytes)| vec![name.clone(), bytes.to_string()])
-        .collect();
-    let size = Bytes(image.bytes.len() as u64);
-    let parts = table(&["part", ">bytes"], &rows);
-    output::print(&format!("wrote {} ({size})\n\n{parts}", out.display()))?;
-    Ok(Status::Yes)
-}
-
-#[derive(Serialize)]
-struct ImageDocument<'a> {
-    ok: bool,
-    image_file: String,
-    image_bytes: u64,
-    hypervisor_bytes: u64,
-    blobs: Vec<Blob<'a>>,
-}
-
-#[derive(Serialize)]
-struct Blob<'a> {
-    name: &'a str,
-    bytes: u64,
-}
-
 /// By the hypervisor's report; without one, by what it said when the VM ended.
 fn state(vm: &Vm, ready: bool) -> &str {
     match (&vm.report, &vm.ended) {
@@ -276,7 +233,7 @@ fn row(vm: &Vm, ready: bool) -> Vec<String> {
     };
     let report = vm.report.as_ref();
     let state = match reason(vm) {
-        Some(reason) => format!("{}: {reason}", state(vm, ready)),
+        Some(reason) => format!("{} ({reason})", state(vm, ready)),
         None => state(vm, ready).into(),
     };
     vec![

@@ -1,0 +1,79 @@
+//! Lines that are made for tools: reports of the hypervisor and of real-time guests.
+
+use serde::Serialize;
+
+/// The hypervisor's report on a VM.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Report {
+    /// `off`, `stopped` or `running`.
+    pub state: String,
+    /// Why it is so, if that is worth telling.
+    pub reason: Option<String>,
+    /// Restarts since the hypervisor started.
+    pub restarts: u64,
+    /// Exits of all its VCPUs.
+    pub exits: u64,
+    /// Interrupts injected.
+    pub irqs: u64,
+}
+
+/// A task of a real-time guest, by its own report.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// Its period in microseconds.
+    pub period_us: u64,
+    /// Jobs that ended.
+    pub jobs: u64,
+    /// Jobs that ended after their deadline.
+    pub misses: u64,
+    /// Shortest response time in nanoseconds.
+    pub response_min_ns: u64,
+    /// Mean response time in nanoseconds.
+    pub response_mean_ns: u64,
+    /// Longest response time in nanoseconds.
+    pub response_max_ns: u64,
+}
+
+/// The value of `key=value` among words.
+fn value<'a>(words: &'a str, key: &str) -> Option<&'a str> {
+    words.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+fn number(words: &str, key: &str) -> Option<u64> {
+    value(words, key)?.parse().ok()
+}
+
+/// Reads `rt: off (power-off)` and `rt: stopped (undefined-instruction)`.
+pub fn ended(text: &str) -> Option<(&str, &str, &str)> {
+    let (name, rest) = text.split_once(": ")?;
+    let (state, reason) = rest.strip_suffix(')')?.split_once(" (")?;
+    ["off", "stopped"].contains(&state).then_some((name, state, reason))
+}
+
+/// Reads `vm=rt state=off reason=- restarts=0 exits=12 irqs=3`: the VM and its report.
+pub fn report(summary: &str) -> Option<(&str, Report)> {
+    let report = Report {
+        state: value(summary, "state")?.into(),
+        reason: value(summary, "reason").filter(|reason| *reason != "-").map(str::to_owned),
+        restarts: number(summary, "restarts")?,
+        exits: number(summary, "exits")?,
+        irqs: number(summary, "irqs")?,
+    };
+    Some((value(summary, "vm")?, report))
+}
+
+/// Reads `rt: task control period_us=1000 jobs=500 misses=0 response_min_ns=...`.
+pub fn task(text: &str) -> Option<Task> {
+    let (name, words) = text.trim_start().strip_prefix("rt: task ")?.split_once(' ')?;
+    Some(Task {
+        name: name.into(),
+        period_us: number(words, "period_us")?,
+        jobs: number(words, "jobs")?,
+        misses: number(words, "misses")?,
+        response_min_ns: number(words, "response_min_ns")?,
+        response_mean_ns: number(words, "response_mean_ns")?,
+        response_max_ns: number(words, "response_max_ns")?,
+    })
+}
