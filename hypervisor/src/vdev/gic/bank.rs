@@ -42,6 +42,8 @@ pub(super) struct Bank {
     pub priority: [u8; 32],
     /// For each VCPU the interrupts that are routed to it.
     pub targets: [u32; VCPUS_MAX],
+    /// For each VCPU those of `listed` that are in its list registers.
+    pub held: [u32; VCPUS_MAX],
 }
 
 impl Bank {
@@ -76,6 +78,7 @@ impl Bank {
             physical: 0,
             priority: [0; 32],
             targets,
+            held: [0; VCPUS_MAX],
         }
     }
 
@@ -100,23 +103,33 @@ impl Bank {
             & !(self.active | self.listed)
     }
 
-    /// Notes that the interrupt in bit `bit` goes into a list register as
-    /// pending; its latch moves there.
+    /// Notes that the interrupt in bit `bit`, which is not listed, goes into a
+    /// list register of `vcpu` as pending; its latch moves there.
     #[inline]
-    pub fn list_pending(&mut self, bit: u32) {
+    pub fn list_pending(&mut self, bit: u32, vcpu: usize) {
         self.latched = self.latched & !bit | self.pending & bit;
         self.pending &= !bit;
         self.listed |= bit;
+        self.held[vcpu] |= bit;
         self.cancelled &= !bit;
         self.released &= !bit;
     }
 
-    /// Notes that the interrupt in bit `bit` is not in a list register.
+    /// Notes that the interrupt in bit `bit` stays active in a list register of `vcpu`.
     #[inline]
-    pub fn unlist(&mut self, bit: u32) {
-        self.listed &= !bit;
-        self.listed_active &= !bit;
-        self.latched &= !bit;
+    pub fn list_active(&mut self, bit: u32, vcpu: usize) {
+        self.listed |= bit;
+        self.listed_active |= bit;
+        self.held[vcpu] |= bit;
+    }
+
+    /// Notes that interrupts are not in list registers of `vcpu`, which held them.
+    #[inline]
+    pub fn unlist(&mut self, set: u32, vcpu: usize) {
+        self.listed &= !set;
+        self.listed_active &= !set;
+        self.latched &= !set;
+        self.held[vcpu] &= !set;
     }
 }
 

@@ -3,6 +3,7 @@
 use core::sync::atomic::Ordering;
 
 use super::VGic;
+use super::bank::bits;
 use super::env::{Env, Physical};
 use super::list_register::{ListRegister, ListRegisters};
 
@@ -20,9 +21,14 @@ impl VGic {
         {
             let entry = ListRegister::from_bits(template.load(Ordering::Relaxed));
             let free = env.lists().empty();
-            if free != 0 && entry != ListRegister::EMPTY {
-                env.lists().write(free.trailing_zeros() as usize, entry);
-                return;
+            if entry != ListRegister::EMPTY {
+                // Mostly the first one is free, and needs no search.
+                if free & 1 != 0 {
+                    return env.lists().write(0, entry);
+                }
+                if free != 0 {
+                    return env.lists().write(free.trailing_zeros() as usize, entry);
+                }
             }
         }
         self.hardware_interrupt_locked(env, vcpu, intid);
@@ -49,7 +55,9 @@ impl VGic {
         let bit = 1 << n;
         state.banks[at].pending |= bit;
         // It fired, so that the guest is done with an earlier one.
-        state.banks[at].unlist(bit);
+        for holder in bits(state.holders(at, bit & state.banks[at].listed)) {
+            state.banks[at].unlist(bit, holder);
+        }
         let direct = self.vcpus[vcpu].direct.load(Ordering::Relaxed);
         if direct && state.banks[at].ready(state.groups, vcpu) & bit != 0 {
             let free = env.lists().empty();

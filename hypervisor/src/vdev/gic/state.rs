@@ -21,8 +21,6 @@ pub(super) struct Groups {
 pub(super) struct Shared {
     /// GICD_IROUTER.
     pub router: u64,
-    /// The VCPU whose list registers contain it; meaningful if it is listed.
-    pub holder: u8,
     /// Physical INTID; meaningful if its bit is set in the bank's `hardware`.
     pub physical: u16,
 }
@@ -64,8 +62,7 @@ impl State {
             .map(|vcpu| Bank::private(vcpu, private))
             .chain((1..=shared_banks).map(|n| Bank::shared(implemented(32 * n), 0)))
             .collect();
-        let shared =
-            (0..32 * shared_banks).map(|_| Shared { router: 0, holder: 0, physical: 0 }).collect();
+        let shared = (0..32 * shared_banks).map(|_| Shared { router: 0, physical: 0 }).collect();
         let mut state = Self {
             groups: Groups::default(),
             online: 0,
@@ -84,7 +81,7 @@ impl State {
     }
 
     /// Bank and bit number of an interrupt as VCPU `vcpu` sees it.
-    #[inline]
+    #[inline(never)]
     pub fn locate(&self, vcpu: usize, intid: u32) -> Option<(usize, usize)> {
         let n = intid as usize % 32;
         let bank = match intid as usize / 32 {
@@ -108,7 +105,7 @@ impl State {
     }
 
     /// The physical interrupt behind a `hardware` interrupt.
-    #[inline]
+    #[inline(never)]
     pub fn physical(&self, bank: usize, n: usize) -> Physical {
         if bank < self.vcpus {
             return Physical::Private { vcpu: bank, intid: n as u32 };
@@ -129,17 +126,17 @@ impl State {
     }
 
     /// VCPUs whose list registers may contain one of the interrupts `set`.
+    #[inline(never)]
     pub fn holders(&self, bank: usize, set: u32) -> u32 {
         if bank < self.vcpus {
             return if set != 0 { 1 << bank } else { 0 };
         }
-        let first = (bank - self.vcpus) * 32;
-        bits(self.banks[bank].listed & set)
-            .filter_map(|n| self.shared.get(first + n))
-            .fold(0, |holders, shared| holders | 1 << shared.holder)
+        let held = self.banks[bank].held.iter().enumerate();
+        held.filter(|(_, held)| *held & set != 0).fold(0, |holders, (vcpu, _)| holders | 1 << vcpu)
     }
 
     /// VCPUs that can now take one of the interrupts `set`.
+    #[inline(never)]
     pub fn takers(&self, bank: usize, set: u32) -> u32 {
         let state = &self.banks[bank];
         if set & (state.pending | state.asserted()) == 0 {
@@ -164,8 +161,9 @@ impl State {
         let physical = self.physical(bank, n);
         let state = &mut self.banks[bank];
         state.pending &= !(1 << n);
-        // A level is still there if its cause is; an edge would be lost.
-        if state.edge >> n & 1 != 0 {
+        // An edge, or what the guest made pending, would be lost. So that a level
+        // follows its input, it is not set if it is pending anyway.
+        if !env.is_pending(physical) {
             env.set_pending(physical, true);
         }
         if state.active >> n & 1 == 0 {

@@ -82,6 +82,14 @@ impl State {
         }
         self.banks[vcpu].cancelled = 0;
         self.banks[vcpu].released = 0;
+        // The guest is done with the rest; its list registers may hold others by now.
+        for at in core::iter::once(vcpu).chain(self.vcpus..self.banks.len()) {
+            let done = self.banks[at].held[vcpu];
+            if done != 0 {
+                self.banks[at].unlist(done, vcpu);
+                folded.takers |= self.takers(at, done);
+            }
+        }
         folded
     }
 
@@ -94,7 +102,6 @@ impl State {
         takers: &mut u32,
     ) -> bool {
         let Some((at, n)) = self.locate(vcpu, entry.intid()) else { return false };
-        let held = self.shared_of(at, n).is_none_or(|shared| shared.holder as usize == vcpu);
         let physical = self.physical(at, n);
         let bit = 1 << n;
         let bank = &mut self.banks[at];
@@ -102,12 +109,8 @@ impl State {
         if !(entry.is_pending() || entry.is_active()) {
             // The guest is done with it. It may have fired again since, here
             // or elsewhere: only what this register stood for ends.
-            if hardware && entry.physical().is_none() {
+            if hardware && entry.is_watched() {
                 env.set_active(physical, false);
-            }
-            if held {
-                bank.unlist(bit);
-                *takers |= self.takers(at, bit);
             }
             return false;
         }
@@ -116,7 +119,7 @@ impl State {
         let latched = hardware || bank.latched & bit != 0;
         bank.cancelled &= !bit;
         bank.released &= !bit;
-        bank.unlist(bit);
+        bank.unlist(bit, vcpu);
         if pending && latched {
             bank.pending |= bit;
         }
@@ -131,12 +134,9 @@ impl State {
 
     /// Notes that an active interrupt stays in its list register.
     fn keep_active(&mut self, vcpu: usize, intid: u32) {
-        let Some((at, n)) = self.locate(vcpu, intid) else { return };
-        if let Some(shared) = self.shared_of(at, n) {
-            shared.holder = vcpu as u8;
+        if let Some((at, n)) = self.locate(vcpu, intid) {
+            self.banks[at].list_active(1 << n, vcpu);
         }
-        self.banks[at].listed |= 1 << n;
-        self.banks[at].listed_active |= 1 << n;
     }
 
     /// List register for an active interrupt that stays in it.
@@ -158,7 +158,7 @@ impl State {
         let waits = bank.pending & bit != 0 && !again;
         let entry = if waits || bank.asserted() & bit != 0 { entry.watched() } else { entry };
         if again {
-            bank.list_pending(bit);
+            bank.list_pending(bit, vcpu);
             return entry.pending();
         }
         entry
@@ -167,12 +167,9 @@ impl State {
     /// List register for a pending interrupt.
     pub fn list_pending(&mut self, vcpu: usize, intid: u32) -> ListRegister {
         let Some((at, n)) = self.locate(vcpu, intid) else { return ListRegister::EMPTY };
-        if let Some(shared) = self.shared_of(at, n) {
-            shared.holder = vcpu as u8;
-        }
         let entry = self.compose(at, n, intid).pending();
         let bank = &mut self.banks[at];
-        bank.list_pending(1 << n);
+        bank.list_pending(1 << n, vcpu);
         // A level that stays asserted must be delivered again.
         if bank.asserted() & !bank.hardware & 1 << n != 0 { entry.watched() } else { entry }
     }

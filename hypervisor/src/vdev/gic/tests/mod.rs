@@ -4,5 +4,7 @@ mod delivery;
 mod lifecycle;
 mod machine;
 mod overflow;
+mod random;
+mod reference;
 mod registers;
 mod vm;
