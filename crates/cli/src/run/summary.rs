@@ -126,7 +126,8 @@ impl Summary {
         }
         text.push('\n');
         let problems = self.problems(until_off);
-        for line in self.qemu_messages.lines() {
+        // QEMU also warns of things that are as they should be.
+        for line in self.qemu_messages.lines().filter(|_| !problems.is_empty()) {
             text.push_str(&format!("QEMU says: {line}\n"));
         }
         for problem in &problems {
