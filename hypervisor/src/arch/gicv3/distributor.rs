@@ -98,6 +98,7 @@ impl Distributor {
 
     /// Enables or disables an interrupt; a disabled one does not fire any more
     /// when this returns.
+    #[inline(never)]
     pub fn set_enabled(&self, intid: u32, enabled: bool) {
         self.set(if enabled { ISENABLER } else { ICENABLER }, intid);
         if !enabled {

@@ -16,7 +16,7 @@ impl VGic {
         register: Banked,
         bytes: usize,
     ) -> u64 {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let bank = &state.banks[at];
         let value = match register {
             Banked::Group => bank.group1,
@@ -61,5 +61,9 @@ impl State {
 
 /// GICD_ICFGR for the lowest 16 interrupts of `edge`: two bits each, the upper one set for edge.
 fn spread(edge: u32) -> u32 {
-    bits(edge & 0xffff).fold(0, |value, n| value | 2 << (2 * n))
+    let halves = edge & 0xffff;
+    let bytes = (halves | halves << 8) & 0x00ff_00ff;
+    let nibbles = (bytes | bytes << 4) & 0x0f0f_0f0f;
+    let pairs = (nibbles | nibbles << 2) & 0x3333_3333;
+    ((pairs | pairs << 1) & 0x5555_5555) << 1
 }

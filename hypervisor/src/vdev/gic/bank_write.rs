@@ -22,7 +22,7 @@ impl VGic {
         bytes: usize,
         value: u32,
     ) {
-        let mut guard = self.state.lock();
+        let mut guard = self.lock();
         let state = &mut *guard;
         let set = value & state.banks[at].implemented;
         let concerned = match register {
@@ -92,6 +92,7 @@ impl VGic {
 impl State {
     /// VCPUs that must look at interrupts which can no longer be delivered as
     /// they are; those other than `vcpu` count as settling until they have.
+    #[inline(never)]
     pub fn withdraw(&mut self, at: usize, set: u32, vcpu: usize) -> u32 {
         let holders = self.holders(at, set);
         self.settling |= holders & self.online & !(1 << vcpu);
@@ -157,7 +158,7 @@ impl State {
             return 0;
         }
         let bank = &mut self.banks[at];
-        let edge = (0..16).fold(0, |edge, n| edge | (value >> (2 * n + 1) & 1) << n) << first;
+        let edge = odd_bits(value) << first;
         let changed = (bank.edge ^ edge) & 0xffff << first & bank.implemented;
         bank.edge ^= changed;
         for n in bits(changed & self.banks[at].hardware) {
@@ -167,4 +168,13 @@ impl State {
         }
         self.concerned(at, changed)
     }
+}
+
+/// The odd bits of a value, next to each other.
+fn odd_bits(value: u32) -> u32 {
+    let pairs = value >> 1 & 0x5555_5555;
+    let pairs = (pairs | pairs >> 1) & 0x3333_3333;
+    let nibbles = (pairs | pairs >> 2) & 0x0f0f_0f0f;
+    let bytes = (nibbles | nibbles >> 4) & 0x00ff_00ff;
+    (bytes | bytes >> 8) & 0xffff
 }

@@ -22,20 +22,19 @@ impl Candidates {
     /// Offers an interrupt.
     pub fn offer(&mut self, intid: u32, priority: u8) {
         let key = (priority as u32) << 16 | intid;
-        let mut at = self.count;
-        while at > 0 && self.keys[at - 1] > key {
-            at -= 1;
+        // Insertion: each kept one that is less urgent moves one place down.
+        let mut carried = key;
+        for kept in self.keys.iter_mut().take(self.count) {
+            if *kept > carried {
+                core::mem::swap(kept, &mut carried);
+            }
         }
         if self.count == self.room {
             self.refused = true;
-            if at == self.room {
-                return;
-            }
-        } else {
+        } else if let Some(end) = self.keys.get_mut(self.count) {
+            *end = carried;
             self.count += 1;
         }
-        self.keys.copy_within(at..self.count - 1, at + 1);
-        self.keys[at] = key;
     }
 
     /// Whether some of the offered interrupts were not kept.

@@ -1,5 +1,7 @@
 //! What the interrupt controller of a VM looks like.
 
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 
 use super::VCPUS_MAX;
@@ -43,38 +45,36 @@ impl fmt::Display for ConfigError {
 }
 
 impl GicConfig<'_> {
-    /// Finds the first thing that cannot be.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if !(1..=VCPUS_MAX).contains(&self.vcpus) {
-            return Err(ConfigError::Vcpus(self.vcpus));
-        }
-        if self.spis > 988 {
-            return Err(ConfigError::Spis(self.spis));
-        }
-        for (i, &intid) in self.private.iter().enumerate() {
+    /// The private interrupts as a set.
+    pub(super) fn private_set(&self) -> Result<u32, ConfigError> {
+        let mut set = 0;
+        for &intid in self.private {
             if !(16..32).contains(&intid) {
                 return Err(ConfigError::Intid(intid));
             }
-            if self.private[..i].contains(&intid) {
+            if set & 1 << intid != 0 {
                 return Err(ConfigError::Twice(intid));
             }
+            set |= 1 << intid;
         }
-        for (i, &(guest, physical)) in self.shared.iter().enumerate() {
+        Ok(set)
+    }
+
+    /// For each physical INTID from 32 the guest's, 0 where not assigned.
+    pub(super) fn guest_intids(&self) -> Result<Vec<u16>, ConfigError> {
+        let last = self.shared.iter().map(|&(_, physical)| physical).max();
+        let mut intids = vec![0; last.unwrap_or(0).clamp(31, 1019) as usize - 31];
+        for &(guest, physical) in self.shared {
             if !(32..32 + self.spis).contains(&guest) {
                 return Err(ConfigError::Intid(guest));
             }
-            if !(32..1020).contains(&physical) {
-                return Err(ConfigError::Intid(physical));
+            let slot = intids.get_mut((physical as usize).wrapping_sub(32));
+            let slot = slot.ok_or(ConfigError::Intid(physical))?;
+            if *slot != 0 {
+                return Err(ConfigError::Twice(physical));
             }
-            for &(other_guest, other_physical) in &self.shared[..i] {
-                if other_guest == guest {
-                    return Err(ConfigError::Twice(guest));
-                }
-                if other_physical == physical {
-                    return Err(ConfigError::Twice(physical));
-                }
-            }
+            *slot = guest as u16;
         }
-        Ok(())
+        Ok(intids)
     }
 }

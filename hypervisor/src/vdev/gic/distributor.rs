@@ -39,7 +39,7 @@ impl VGic {
             TYPER => TYPER_FIXED | self.shared_banks as u32,
             IIDR => IIDR_VALUE,
             CTLR => {
-                let state = self.state.lock();
+                let state = self.lock();
                 state.groups.zero & ENABLE_GROUP0
                     | state.groups.one & ENABLE_GROUP1
                     | if state.settling != 0 { RWP } else { 0 }
@@ -72,7 +72,7 @@ impl VGic {
     fn write_control<E: Env>(&self, env: &E, vcpu: usize, value: u32) {
         let mask = |bit| if value & bit != 0 { u32::MAX } else { 0 };
         let groups = Groups { zero: mask(ENABLE_GROUP0), one: mask(ENABLE_GROUP1) };
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if state.groups == groups {
             return;
         }
@@ -85,14 +85,14 @@ impl VGic {
     }
 
     fn read_router(&self, from: usize, bytes: usize) -> u64 {
-        let state = self.state.lock();
+        let state = self.lock();
         let router = state.shared.get(from / 8).map_or(0, |shared| shared.router);
         let value = router >> (from % 8 * 8);
         if bytes == 8 { value } else { value & 0xffff_ffff }
     }
 
     fn write_router<E: Env>(&self, env: &E, vcpu: usize, from: usize, bytes: usize, value: u64) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let Some(shared) = state.shared.get_mut(from / 8) else { return };
         let router = match (bytes, from % 8) {
             (8, _) => value,
@@ -112,8 +112,11 @@ impl State {
         let at = self.vcpus + index / 32;
         let bit = 1 << (index % 32);
         let target = usize::try_from(affinity).ok().filter(|&target| target < self.vcpus);
-        for (number, targets) in self.banks[at].targets.iter_mut().enumerate() {
-            *targets = *targets & !bit | if target == Some(number) { bit } else { 0 };
+        for targets in &mut self.banks[at].targets {
+            *targets &= !bit;
+        }
+        if let Some(target) = target {
+            self.banks[at].targets[target] |= bit;
         }
         if self.banks[at].hardware & bit != 0
             && let Some(target) = target

@@ -43,7 +43,7 @@ impl VGic {
             0..32 => physical,
             _ => self.guest_intids.get(physical as usize - 32).map_or(0, |&intid| intid as u32),
         };
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let assigned =
             state.locate(vcpu, intid).filter(|&(at, n)| state.banks[at].hardware >> n & 1 != 0);
         let Some((at, n)) = assigned else {
@@ -76,7 +76,7 @@ impl VGic {
     /// A virtual device asserts or releases the input of shared interrupt
     /// `intid`. From any PCPU.
     pub fn set_line<E: Env>(&self, env: &E, intid: u32, asserted: bool) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let Some((at, n)) = state.locate(0, intid).filter(|_| intid >= 32) else { return };
         let bit = 1 << n;
         let bank = &mut state.banks[at];
@@ -94,7 +94,7 @@ impl VGic {
     /// A virtual device signals an event on shared interrupt `intid`, which
     /// becomes pending. From any PCPU.
     pub fn raise<E: Env>(&self, env: &E, intid: u32) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let Some((at, n)) = state.locate(0, intid).filter(|_| intid >= 32) else { return };
         let bit = 1 << n;
         if state.banks[at].hardware & bit != 0 {
@@ -110,14 +110,14 @@ impl VGic {
         let Some(own) = self.vcpus.get(vcpu) else { return };
         // Before the state is looked at: a change made later kicks again.
         own.kicked.swap(false, Ordering::AcqRel);
-        let state = self.state.lock();
+        let state = self.lock();
         self.finish(env, state, Some(vcpu), 1 << vcpu);
     }
 
     /// The maintenance interrupt of `vcpu`, loaded on this PCPU, fired.
     pub fn maintenance<E: Env>(&self, env: &E, vcpu: usize) {
         if vcpu < self.vcpus.len() {
-            let state = self.state.lock();
+            let state = self.lock();
             self.finish(env, state, Some(vcpu), 1 << vcpu);
         }
     }

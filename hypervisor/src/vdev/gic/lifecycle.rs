@@ -17,7 +17,7 @@ impl VGic {
         let Some(own) = self.vcpus.get(vcpu) else { return };
         env.lists().start();
         own.kicked.store(false, Ordering::Relaxed);
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         state.online |= 1 << vcpu;
         state.update_physical(env, vcpu);
         self.finish(env, state, Some(vcpu), 1 << vcpu);
@@ -31,7 +31,7 @@ impl VGic {
     /// acknowledged: those end as the guest's other VCPUs or [`Self::reset`] say.
     pub fn stop_vcpu<E: Env>(&self, env: &E, vcpu: usize) {
         let Some(own) = self.vcpus.get(vcpu) else { return };
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let lists = env.lists();
         own.direct.store(false, Ordering::Relaxed);
         let folded = state.fold(env, vcpu);
@@ -54,7 +54,7 @@ impl VGic {
     /// Brings the interrupt controller to its reset state. All VCPUs must have
     /// been stopped. The inputs of virtual devices keep their level.
     pub fn reset<E: Env>(&self, env: &E) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         state.groups = Groups::default();
         state.settling = 0;
         state.asleep = u32::MAX;

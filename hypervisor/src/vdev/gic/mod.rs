@@ -107,12 +107,7 @@ impl VGic {
     /// This is the only place that allocates.
     pub fn new(config: &GicConfig) -> Result<Self, ConfigError> {
         let state = State::new(config)?;
-        let last = config.shared.iter().map(|&(_, physical)| physical).max();
-        let mut guest_intids: Box<[u16]> =
-            (32..last.map_or(32, |last| last + 1)).map(|_| 0).collect();
-        for &(guest, physical) in config.shared {
-            guest_intids[physical as usize - 32] = guest as u16;
-        }
+        let guest_intids = config.guest_intids()?.into_boxed_slice();
         let vcpus = (0..config.vcpus)
             .map(|_| Vcpu {
                 direct: AtomicBool::new(false),
@@ -131,6 +126,12 @@ impl VGic {
         self.vcpus.len()
     }
 
+    /// Out of line: it is short, and there are many callers.
+    #[inline(never)]
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
     /// Recomputes what to list for the private interrupts of `vcpu`.
     fn refresh_templates(&self, state: &State, vcpu: usize) {
         for n in bits(state.banks[vcpu].hardware) {
@@ -142,7 +143,7 @@ impl VGic {
     }
 
     fn refresh_all_templates(&self) {
-        let state = self.state.lock();
+        let state = self.lock();
         for vcpu in 0..self.vcpus.len() {
             self.refresh_templates(&state, vcpu);
         }

@@ -21,7 +21,7 @@ impl VGic {
     /// Reads a register of redistributor `of`, which exists.
     pub(super) fn read_redistributor(&self, of: usize, offset: usize, bytes: usize) -> u64 {
         let word = |offset| match offset {
-            CTLR if self.state.lock().settling >> of & 1 != 0 => RWP,
+            CTLR if self.lock().settling >> of & 1 != 0 => RWP,
             IIDR => IIDR_VALUE,
             TYPER_LOW => {
                 let last = if of + 1 == self.vcpus.len() { LAST } else { 0 };
@@ -29,7 +29,7 @@ impl VGic {
             }
             // Affinity 0.0.0.of
             TYPER_HIGH => of as u32,
-            WAKER if self.state.lock().asleep >> of & 1 != 0 => PROCESSOR_SLEEP | CHILDREN_ASLEEP,
+            WAKER if self.lock().asleep >> of & 1 != 0 => PROCESSOR_SLEEP | CHILDREN_ASLEEP,
             _ => identification(offset),
         };
         let low = word(offset) as u64;
@@ -39,7 +39,7 @@ impl VGic {
     /// Writes a register of redistributor `of`, which exists.
     pub(super) fn write_redistributor(&self, of: usize, offset: usize, value: u64) {
         if offset == WAKER {
-            let mut state = self.state.lock();
+            let mut state = self.lock();
             if value as u32 & PROCESSOR_SLEEP != 0 {
                 state.asleep |= 1 << of;
             } else {

@@ -21,7 +21,7 @@ impl VGic {
         let bit = 1u32 << (value >> 24 & 0xf);
         let all = (1u32 << self.vcpus.len()) - 1;
         let targets = self.sgi_targets(vcpu, value) & all;
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let mut concerned = 0;
         for target in bits(targets) {
             let bank = &mut state.banks[target];

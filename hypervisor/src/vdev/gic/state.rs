@@ -1,6 +1,7 @@
 //! The interrupt state of one VM, kept under its lock.
 
 use alloc::boxed::Box;
+use alloc::vec;
 
 use super::VCPUS_MAX;
 use super::bank::{Bank, bits};
@@ -44,36 +45,42 @@ pub(super) struct State {
     pub shared: Box<[Shared]>,
 }
 
-/// INTIDs that exist in the shared bank that starts at `base`: 1020 and above are special.
-fn implemented(base: usize) -> u32 {
-    if base + 32 > 1020 { u32::MAX >> (base + 32 - 1020) } else { u32::MAX }
-}
-
 impl State {
     /// The state after reset.
     pub fn new(config: &GicConfig) -> Result<Self, ConfigError> {
-        config.check()?;
-        let shared_banks = config.spis.div_ceil(32) as usize;
-        let mut private = 0;
-        for &intid in config.private {
-            private |= 1 << intid;
+        if !(1..=VCPUS_MAX).contains(&config.vcpus) {
+            return Err(ConfigError::Vcpus(config.vcpus));
         }
-        let banks = (0..config.vcpus)
-            .map(|vcpu| Bank::private(vcpu, private))
-            .chain((1..=shared_banks).map(|n| Bank::shared(implemented(32 * n), 0)))
-            .collect();
-        let shared = (0..32 * shared_banks).map(|_| Shared { router: 0, physical: 0 }).collect();
+        if config.spis > 988 {
+            return Err(ConfigError::Spis(config.spis));
+        }
+        let shared_banks = config.spis.div_ceil(32) as usize;
+        let private = config.private_set()?;
+        let mut banks = vec![Bank::shared(u32::MAX, 0); config.vcpus + shared_banks];
+        for (vcpu, bank) in banks.iter_mut().take(config.vcpus).enumerate() {
+            *bank = Bank::private(vcpu, private);
+        }
+        if shared_banks == 31
+            && let Some(last) = banks.last_mut()
+        {
+            // INTIDs from 1020 are special.
+            last.implemented = u32::MAX >> 4;
+        }
+        let shared = vec![Shared { router: 0, physical: 0 }; 32 * shared_banks];
         let mut state = Self {
             groups: Groups::default(),
             online: 0,
             settling: 0,
             asleep: u32::MAX,
             vcpus: config.vcpus,
-            banks,
-            shared,
+            banks: banks.into_boxed_slice(),
+            shared: shared.into_boxed_slice(),
         };
         for &(intid, physical) in config.shared {
             let (bank, n) = state.locate(0, intid).ok_or(ConfigError::Intid(intid))?;
+            if state.banks[bank].hardware >> n & 1 != 0 {
+                return Err(ConfigError::Twice(intid));
+            }
             state.banks[bank].hardware |= 1 << n;
             state.shared[intid as usize - 32].physical = physical as u16;
         }
