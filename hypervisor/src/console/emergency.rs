@@ -18,15 +18,33 @@ impl<U: Uart> Console<U> {
         let Some(uart) = self.uart.get() else { return };
         let mut text = Polled { uart, alive: true, line_start: true };
         if first {
-            text.byte(b'\n');
-            if let Some(mut ring) = self.sources.try_lock(HYPERVISOR) {
-                while let Some(byte) = ring.pop() {
-                    text.byte(byte);
-                }
-            }
+            self.send_unsent(&mut text);
         }
         // `Polled` never fails; a `Display` of the message may, and then its text ends there.
         let _ = text.write_fmt(message);
+        if !text.line_start {
+            text.byte(b'\n');
+        }
+    }
+
+    /// Sends what the multiplexer holds and the hypervisor's messages, as far as nobody has them locked.
+    fn send_unsent(&self, text: &mut Polled<U>) {
+        let mut within_line = false;
+        if let Some(mut mux) = self.mux.try_lock() {
+            while let Some(byte) = mux.staging.pop() {
+                text.send(&[byte]);
+            }
+            within_line = mux.is_open(HYPERVISOR);
+        }
+        if !within_line {
+            text.byte(b'\n');
+        }
+        if let Some(mut ring) = self.sources.try_lock(HYPERVISOR) {
+            text.line_start = !within_line;
+            while let Some(byte) = ring.pop() {
+                text.byte(byte);
+            }
+        }
         if !text.line_start {
             text.byte(b'\n');
         }

@@ -1,8 +1,8 @@
 //! The console of all VMs on one UART.
 //!
 //! Every VM writes into a ring of its own, the hypervisor into another; a
-//! multiplexer moves bytes from the rings to the UART. A guest exit moves at
-//! most [`BUDGET`] steps' worth of bytes and never waits, neither for the UART nor for another VM:
+//! multiplexer moves bytes from the rings to the UART. A guest exit makes
+//! [`BUDGET`] steps at most and waits neither for the UART nor for another VM:
 //! what the UART does not take at once is sent by its transmit interrupt. A
 //! VM whose ring is full is told so and waits alone; nothing is dropped.
 //!
@@ -35,7 +35,7 @@ mod user;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering, fence};
 
-use spin::{Mutex, Once};
+use spin::{Mutex, MutexGuard, Once};
 
 use crate::vdev::pl011::Line;
 use keys::Keys;
@@ -51,8 +51,11 @@ pub use uart::{Input, Uart, send_polled};
 /// Most VMs that share the console.
 pub const MAX_VMS: usize = 8;
 
-/// Most steps of one call: a step sends one byte or takes a chunk from a ring.
-pub const BUDGET: usize = 32;
+/// Most steps of one call, give or take a few: a step takes a byte from a ring or sends one.
+pub const BUDGET: usize = 48;
+
+/// Most bytes that one interrupt receives.
+const RECEIVE_MAX: usize = 32;
 
 /// Most bytes that one [`Console::write`] takes.
 pub const WRITE_MAX: usize = 256;
@@ -71,7 +74,6 @@ pub struct Console<U> {
     sources: Sources,
     mux: Mutex<Mux>,
     uart: Once<U>,
-    names: Once<Names>,
     status: Mutex<[&'static str; MAX_VMS]>,
     keys: Mutex<Keys>,
     // The VM that gets the input.
@@ -92,7 +94,6 @@ impl<U: Uart> Console<U> {
             sources: Sources::new(),
             mux: Mutex::new(Mux::new()),
             uart: Once::new(),
-            names: Once::new(),
             status: Mutex::new([""; MAX_VMS]),
             keys: Mutex::new(Keys::new()),
             input: AtomicU8::new(0),
@@ -114,7 +115,8 @@ impl<U: Uart> Console<U> {
     ///
     /// The first [`MAX_VMS`] names are taken, and [`NAME_MAX`] bytes of each.
     pub fn set_vms<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
-        self.names.call_once(|| Names::new(names));
+        let names = Names::new(names);
+        self.with_mux(|mux| mux.names = names);
     }
 
     /// What the help says about a VM, such as "running".
@@ -129,9 +131,10 @@ impl<U: Uart> Console<U> {
     pub fn go_live(&self) {
         self.flush_all_blocking();
         if let Some(uart) = self.uart.get() {
-            let _mux = self.mux.lock();
-            self.live.store(true, Ordering::Relaxed);
-            uart.set_interrupts(false);
+            self.with_mux(|_| {
+                self.live.store(true, Ordering::Relaxed);
+                uart.set_interrupts(false);
+            });
         }
     }
 
@@ -163,7 +166,8 @@ impl<U: Uart> Console<U> {
     /// Prints lines of the hypervisor; a missing line end is added.
     ///
     /// A message that finds no room is dropped, and a line says how many were.
-    /// That cannot happen before [`Console::go_live`] once there is a UART.
+    /// Before [`Console::go_live`], once there is a UART, that takes a message longer than [`RING_SIZE`].
+    #[inline(never)]
     pub fn print(&self, message: fmt::Arguments) {
         self.sources.print(message);
         if self.live.load(Ordering::Relaxed) {
@@ -174,46 +178,76 @@ impl<U: Uart> Console<U> {
     }
 
     /// Sends what the UART takes at once, within the budget; the transmit interrupt does the rest.
+    #[inline(never)]
     pub fn pump(&self) {
+        if self.draining.load(Ordering::SeqCst) {
+            return;
+        }
         let Some(uart) = self.uart.get() else { return };
+        // If this attempt fails, whoever has the lock sees what was marked ready
+        // before: it looks again after letting go of it.
+        fence(Ordering::SeqCst);
+        if let Some(mux) = self.mux.try_lock() {
+            self.send(mux, uart);
+        }
+    }
+
+    // One copy of this, for writers, messages, interrupts and timers.
+    #[inline(never)]
+    fn send<'a>(&'a self, mut mux: MutexGuard<'a, Mux>, uart: &U) {
         let mut steps = BUDGET;
-        while !self.draining.load(Ordering::SeqCst) && !self.emergency.load(Ordering::Relaxed) {
-            // Whoever holds the lock asks again after letting go of it (below), hence sees what was
-            // marked ready before this attempt failed.
-            fence(Ordering::SeqCst);
-            let Some(mut mux) = self.mux.try_lock() else { return };
+        loop {
             self.transmit(&mut mux, uart, &mut steps);
             drop(mux);
             fence(Ordering::SeqCst);
-            if self.sources.ready() == 0 || !self.live.load(Ordering::Relaxed) {
+            let idle = self.draining.load(Ordering::SeqCst) || self.sources.ready() == 0;
+            if idle || self.is_quiet() {
                 return;
+            }
+            match self.mux.try_lock() {
+                Some(again) => mux = again,
+                None => return,
             }
         }
     }
 
+    /// Does something else under the multiplexer's lock, then looks again, as every owner of it must.
+    fn with_mux<T>(&self, change: impl FnOnce(&mut Mux) -> T) -> T {
+        let result = change(&mut self.mux.lock());
+        self.pump();
+        result
+    }
+
+    /// Nothing is sent in the usual way: not yet, or not any more.
+    fn is_quiet(&self) -> bool {
+        !self.live.load(Ordering::Relaxed) || self.emergency.load(Ordering::Relaxed)
+    }
+
     /// Sends for at most `steps`, then sees to the transmit interrupt.
     fn transmit(&self, mux: &mut Mux, uart: &U, steps: &mut usize) {
-        while *steps > 0 && !self.emergency.load(Ordering::Relaxed) {
+        while *steps > 0 && !self.is_quiet() {
             if mux.staging.is_empty() {
-                if !mux.refill(&self.sources, self.names()) {
+                let taken = mux.refill(&self.sources);
+                if taken == 0 {
                     break;
                 }
+                *steps = steps.saturating_sub(taken);
             } else if uart.can_send() {
                 if let Some(byte) = mux.staging.pop() {
                     uart.send(byte);
                 }
+                *steps -= 1;
             } else {
                 break;
             }
-            *steps -= 1;
         }
-        if !self.live.load(Ordering::Relaxed) || self.emergency.load(Ordering::Relaxed) {
+        if self.is_quiet() {
             return;
         }
         // A writer marks its source ready, then reads `draining`; this is the other
         // order, so one of the two sees the other.
         self.draining.store(false, Ordering::SeqCst);
-        let more = !mux.staging.is_empty() || self.sources.ready() != 0;
+        let more = !mux.staging.is_empty() || mux.has_more(&self.sources);
         if more {
             self.draining.store(true, Ordering::SeqCst);
         }
@@ -226,18 +260,21 @@ impl<U: Uart> Console<U> {
     /// Serves an interrupt of the UART, on the PCPU that serves the console.
     ///
     /// `receive` is called, under no lock of the console, with each byte typed and the VM it is for.
-    /// At most [`BUDGET`] bytes are received and as many steps sent; the interrupt stays pending
+    /// It receives at most 32 bytes and sends within the budget; the interrupt stays pending
     /// while there is more.
     pub fn on_uart_interrupt(&self, mut receive: impl FnMut(usize, Input)) {
         let Some(uart) = self.uart.get() else { return };
-        for _ in 0..BUDGET {
+        if self.emergency.load(Ordering::Relaxed) {
+            // Nobody sends any more: the interrupt would stay pending for ever.
+            return uart.set_interrupts(false);
+        }
+        for _ in 0..RECEIVE_MAX {
             let Some(input) = uart.receive() else { break };
             if let Some((vm, byte)) = self.press(input.byte) {
                 receive(vm, Input { byte, ..input });
             }
         }
-        self.transmit(&mut self.mux.lock(), uart, &mut { BUDGET });
-        self.pump();
+        self.send(self.mux.lock(), uart);
     }
 
     /// The VMs whose output was refused and that may write again, as bits.
@@ -258,9 +295,7 @@ impl<U: Uart> Console<U> {
     /// Returns the time at which to call again if some are younger. A line's age is counted
     /// from the first call that sees it.
     pub fn flush_idle(&self, now: u64, idle: u64) -> Option<u64> {
-        let again = self.mux.lock().show_idle(&self.sources, now, idle);
-        self.pump();
-        again
+        self.with_mux(|mux| mux.show_idle(&self.sources, now, idle))
     }
 
     /// Sends all there is, incomplete lines too, and waits for the UART: for boot and power-off.
@@ -268,25 +303,19 @@ impl<U: Uart> Console<U> {
     /// Ends, even if VMs go on writing or the UART is dead.
     pub fn flush_all_blocking(&self) {
         let Some(uart) = self.uart.get() else { return };
-        let mut mux = self.mux.lock();
-        mux.show_all(&self.sources);
-        // More than all rings can become, were every byte shown as four.
-        for _ in 0..SOURCES * RING_SIZE * 8 {
-            match mux.staging.pop() {
-                Some(byte)
-                    if self.emergency.load(Ordering::Relaxed) || !send_polled(uart, byte) =>
-                {
-                    return;
+        self.with_mux(|mux| {
+            mux.show_all(&self.sources);
+            // More than all rings can become, were every byte shown as four.
+            for _ in 0..SOURCES * RING_SIZE * 8 {
+                match mux.staging.pop() {
+                    Some(_) if self.emergency.load(Ordering::Relaxed) => return,
+                    Some(byte) if !send_polled(uart, byte) => return,
+                    Some(_) => {}
+                    None if mux.refill(&self.sources) > 0 => {}
+                    None => return,
                 }
-                Some(_) => {}
-                None if mux.refill(&self.sources, self.names()) => {}
-                None => return,
             }
-        }
-    }
-
-    fn names(&self) -> &Names {
-        self.names.get().unwrap_or(&Names::NONE)
+        });
     }
 }
 

@@ -12,7 +12,7 @@ use super::sources::{HYPERVISOR, SOURCES, Sources};
 use super::staging::Staging;
 
 /// Most bytes taken out of a ring while its lock is held.
-const CHUNK: usize = 32;
+const CHUNK: usize = 16;
 
 /// Sent when a VM's raw output ends: cancels a sequence the VM left open, resets
 /// attributes, character sets and margins (DECSTR), and begins a new line.
@@ -27,6 +27,7 @@ struct Idle {
 }
 
 pub(super) struct Mux {
+    pub(super) names: Names,
     /// Bytes that the UART gets next.
     pub(super) staging: Staging,
     /// What the UART's transmit interrupt was set to.
@@ -46,6 +47,7 @@ pub(super) struct Mux {
 impl Mux {
     pub(super) const fn new() -> Self {
         Self {
+            names: Names::NONE,
             staging: Staging::new(),
             interrupt: false,
             view: View::All,
@@ -63,6 +65,11 @@ impl Mux {
         self.view
     }
 
+    /// The terminal's cursor stands in a line of `source`.
+    pub(super) fn is_open(&self, source: usize) -> bool {
+        self.open == Some(source)
+    }
+
     /// Changes the view; returns how many lines the old one did not show.
     pub(super) fn set_view(&mut self, view: View, sources: &Sources) -> u64 {
         if self.view == view {
@@ -78,21 +85,32 @@ impl Mux {
         core::mem::take(&mut self.hidden_lines)
     }
 
-    /// Fills the staging buffer, which must be empty. Returns false if no source has anything to show.
+    /// Fills the staging buffer, which must be empty. Returns the steps that took: one for each byte
+    /// taken and at least one, or none if no source has anything to show.
     ///
     /// Bounded: at most [`CHUNK`] bytes are taken from one ring, which may
     /// leave the buffer empty although there is more.
-    pub(super) fn refill(&mut self, sources: &Sources, names: &Names) -> bool {
+    #[inline]
+    pub(super) fn refill(&mut self, sources: &Sources) -> usize {
+        if self.has_more(sources) { self.fill(sources).max(1) } else { 0 }
+    }
+
+    /// There is something to fill the staging buffer with.
+    pub(super) fn has_more(&self, sources: &Sources) -> bool {
+        self.end_raw || self.left > 0 || sources.ready() != 0
+    }
+
+    fn fill(&mut self, sources: &Sources) -> usize {
         if core::mem::take(&mut self.end_raw) {
             self.staging.extend(END_RAW);
             self.open = None;
-            return true;
+            return 0;
         }
         let begins = self.left == 0;
         if begins {
             match next(sources.ready(), self.turn) {
                 Some(source) => self.turn = source,
-                None => return false,
+                None => return 0,
             }
         }
         let source = self.turn;
@@ -100,12 +118,13 @@ impl Mux {
         if begins {
             self.left = ring.len();
         }
+        let mut taken = 0;
         if self.is_hidden(source) {
             self.hidden_lines += u64::from(ring.discard());
             self.renderers[source] = Renderer::new();
             self.left = 0;
         } else {
-            self.take(source, &mut ring, names);
+            taken = self.take(source, &mut ring);
         }
         if source == HYPERVISOR {
             ring.report_lost();
@@ -118,44 +137,54 @@ impl Mux {
             sources.end_turn(source, &ring);
         }
         sources.taken(source, &mut ring);
-        true
+        taken
     }
 
-    fn take(&mut self, source: usize, ring: &mut Ring, names: &Names) {
+    fn take(&mut self, source: usize, ring: &mut Ring) -> usize {
         if self.open.is_some_and(|open| open != source) {
             self.staging.extend(b"\r\n");
             self.open = None;
         }
         let raw = self.view == View::Focus(source);
-        for _ in 0..CHUNK {
+        for taken in 0..CHUNK {
             if self.left == 0 || !self.staging.takes_more() {
-                return;
+                return taken;
             }
             let Some(byte) = ring.pop() else {
                 self.left = 0;
-                return;
+                return taken;
             };
             self.left -= 1;
-            if raw {
+            // Most bytes are shown as they are: text within a line.
+            if raw || self.is_plain(source, byte) {
                 self.staging.push(byte);
                 self.open = (byte != b'\n').then_some(source);
             } else {
-                self.show(source, byte, names);
+                self.show(source, byte);
                 if byte == b'\n' {
                     self.left = 0;
                 }
             }
         }
+        CHUNK
     }
 
-    fn show(&mut self, source: usize, byte: u8, names: &Names) {
+    fn is_plain(&self, source: usize, byte: u8) -> bool {
+        matches!(byte, b' '..=b'~')
+            && self.open == Some(source)
+            && self.renderers[source].is_in_text()
+    }
+
+    fn show(&mut self, source: usize, byte: u8) {
         let piece = self.renderers[source].render(byte);
         let restart = matches!(piece, Piece::Text { restart: true, .. }) && self.open.is_some();
         if restart {
             self.staging.push(b'\r');
         }
         if piece != Piece::Nothing && (restart || self.open.is_none()) {
-            self.staging.extend(names.label(source));
+            for part in self.names.label(source) {
+                self.staging.extend(part);
+            }
             self.open = Some(source);
         }
         match piece {

@@ -1,5 +1,7 @@
 //! Names of the VMs and the labels of their lines.
 
+use core::fmt::{self, Write};
+
 use super::MAX_VMS;
 
 /// Most bytes of a VM's name that are shown.
@@ -11,13 +13,36 @@ pub(super) const LABEL_MAX: usize = NAME_MAX + 3;
 /// The label of the hypervisor's own lines.
 pub(super) const HYPERVISOR_LABEL: &[u8] = b"[bulkhead] ";
 
+/// The name of a VM, padded with spaces.
 #[derive(Clone, Copy)]
-struct Name {
-    label: [u8; LABEL_MAX],
-    length: usize,
+pub(super) struct Name([u8; NAME_MAX]);
+
+impl Name {
+    const EMPTY: Self = Self([b' '; NAME_MAX]);
+
+    fn new(name: &str) -> Self {
+        let mut this = Self::EMPTY;
+        for (byte, place) in name.bytes().zip(&mut this.0) {
+            *place = if byte.is_ascii_graphic() { byte } else { b'?' };
+        }
+        this
+    }
+
+    fn length(&self) -> usize {
+        self.0.iter().take_while(|byte| **byte != b' ').count()
+    }
+}
+
+/// The name; padded to [`NAME_MAX`] with the flag `#`.
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let length = if f.alternate() { NAME_MAX } else { self.length() };
+        self.0[..length].iter().try_for_each(|byte| f.write_char(char::from(*byte)))
+    }
 }
 
 /// The VMs that share the console.
+#[derive(Clone, Copy)]
 pub(super) struct Names {
     names: [Name; MAX_VMS],
     count: usize,
@@ -26,26 +51,15 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) const NONE: Self = Self {
-        names: [Name { label: [b' '; LABEL_MAX], length: 0 }; MAX_VMS],
-        count: 0,
-        longest: 0,
-    };
+    pub(super) const NONE: Self = Self { names: [Name::EMPTY; MAX_VMS], count: 0, longest: 0 };
 
     /// Takes the first [`MAX_VMS`] names. What is not printable ASCII is shown as `?`.
     pub(super) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut this = Self::NONE;
         for (name, entry) in names.into_iter().zip(&mut this.names) {
-            entry.label[0] = b'[';
-            for (byte, place) in name.bytes().zip(&mut entry.label[1..=NAME_MAX]) {
-                *place = if byte.is_ascii_graphic() { byte } else { b'?' };
-                entry.length += 1;
-            }
+            *entry = Name::new(name);
             this.count += 1;
-            this.longest = this.longest.max(entry.length);
-        }
-        for entry in &mut this.names {
-            entry.label[1 + this.longest] = b']';
+            this.longest = this.longest.max(entry.length());
         }
         this
     }
@@ -54,20 +68,16 @@ impl Names {
         self.count
     }
 
-    /// The name of a VM, "?" if there is no such VM.
-    pub(super) fn name(&self, vm: usize) -> &str {
-        self.names
-            .get(vm)
-            .filter(|_| vm < self.count)
-            .and_then(|name| core::str::from_utf8(&name.label[1..1 + name.length]).ok())
-            .unwrap_or("?")
+    /// The name of a VM; empty if there is no such VM.
+    pub(super) fn name(&self, vm: usize) -> &Name {
+        self.names.get(vm).unwrap_or(&Name::EMPTY)
     }
 
-    /// What stands before the lines of a source: a VM, or else the hypervisor.
-    pub(super) fn label(&self, source: usize) -> &[u8] {
+    /// What stands before the lines of a source, a VM or else the hypervisor: a label in three parts.
+    pub(super) fn label(&self, source: usize) -> [&[u8]; 3] {
         match self.names.get(source) {
-            Some(name) => &name.label[..self.longest + 3],
-            None => HYPERVISOR_LABEL,
+            Some(name) => [b"[", &name.0[..self.longest.min(NAME_MAX)], b"] "],
+            None => [HYPERVISOR_LABEL, b"", b""],
         }
     }
 }

@@ -41,6 +41,11 @@ impl Renderer {
         Self { carriage_return: false, sequence: Sequence::None }
     }
 
+    /// Nothing that came before has a say in how the next printable character looks.
+    pub(super) fn is_in_text(&self) -> bool {
+        !self.carriage_return && self.sequence == Sequence::None
+    }
+
     /// The next byte of the source.
     pub(super) fn render(&mut self, byte: u8) -> Piece {
         match (self.sequence, byte) {

@@ -38,9 +38,14 @@ impl Staging {
         }
     }
 
+    /// Appends a few bytes; as for [`Staging::push`].
+    #[inline(never)]
     pub(super) fn extend(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.push(byte);
+        let end = self.end + bytes.len();
+        debug_assert!(end <= SIZE);
+        if let Some(place) = self.bytes.get_mut(self.end..end) {
+            place.copy_from_slice(bytes);
+            self.end = end;
         }
     }
 

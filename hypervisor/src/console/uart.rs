@@ -35,6 +35,7 @@ pub trait Uart: Sync {
 const POLLS: u32 = 1_000_000;
 
 /// Sends `byte` as soon as the UART takes it. Returns false if it never did.
+#[inline(never)]
 pub fn send_polled(uart: &impl Uart, byte: u8) -> bool {
     for _ in 0..POLLS {
         if uart.can_send() {

@@ -4,19 +4,21 @@ use core::fmt;
 use core::sync::atomic::Ordering;
 
 use super::keys::Action;
-use super::{Console, Uart, View};
+use super::names::Names;
+use super::{Console, MAX_VMS, Uart, View};
 
 impl<U: Uart> Console<U> {
     /// What the terminal shows.
     pub fn view(&self) -> View {
-        self.mux.lock().view()
+        self.with_mux(|mux| mux.view())
     }
 
     /// Changes what the terminal shows. A view of a VM that does not exist changes nothing.
     ///
     /// A VM in focus also gets the input, and keeps it in the view of all VMs.
     pub fn set_view(&self, view: View) {
-        let count = self.names().count();
+        let names = self.names();
+        let count = names.count();
         if let View::Focus(vm) = view {
             if vm >= count {
                 return self
@@ -24,18 +26,18 @@ impl<U: Uart> Console<U> {
             }
             self.input.store(vm as u8, Ordering::Relaxed);
         }
-        let hidden = self.mux.lock().set_view(view, &self.sources);
+        let hidden = self.with_mux(|mux| mux.set_view(view, &self.sources));
         if hidden > 0 {
             self.print(format_args!("{hidden} lines of other VMs not shown"));
         }
         match view {
             View::All => self.print(format_args!(
                 "console: all VMs, input goes to {}; Ctrl-] ? for help",
-                self.names().name(self.input_vm())
+                names.name(self.input_vm())
             )),
             View::Focus(vm) => self.print(format_args!(
                 "console: {}; Ctrl-] a for all VMs, Ctrl-] ? for help",
-                self.names().name(vm)
+                names.name(vm)
             )),
         }
     }
@@ -43,6 +45,10 @@ impl<U: Uart> Console<U> {
     /// The VM that gets the input.
     pub fn input_vm(&self) -> usize {
         usize::from(self.input.load(Ordering::Relaxed))
+    }
+
+    fn names(&self) -> Names {
+        self.with_mux(|mux| mux.names)
     }
 
     /// Takes a key; returns the byte that a VM gets, and which.
@@ -60,7 +66,14 @@ impl<U: Uart> Console<U> {
                 View::Focus(vm) if vm + 1 < count => vm + 1,
                 View::Focus(_) => 0,
             })),
-            Action::Help => self.print(format_args!("{}", Help(self))),
+            Action::Help => {
+                let help = Help {
+                    names: self.names(),
+                    status: *self.status.lock(),
+                    input: self.input_vm(),
+                };
+                self.print(format_args!("{help}"));
+            }
             Action::Quit => self.print(format_args!(
                 "console: Ctrl-] q leaves the `bulkhead` tool; it has no meaning on a serial line"
             )),
@@ -70,21 +83,24 @@ impl<U: Uart> Console<U> {
     }
 }
 
-struct Help<'a, U>(&'a Console<U>);
+/// What the help says, copied: it is formatted under the lock of a ring.
+struct Help {
+    names: Names,
+    status: [&'static str; MAX_VMS],
+    input: usize,
+}
 
-impl<U: Uart> fmt::Display for Help<'_, U> {
+impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let names = self.0.names();
-        let status = *self.0.status.lock();
-        let input = self.0.input_vm();
-        writeln!(f, "Ctrl-] a       lines of all VMs; input goes to {}", names.name(input))?;
-        writeln!(f, "Ctrl-] 0..7    one VM alone: its output as it is, and the input")?;
-        writeln!(f, "Ctrl-] n       the next VM alone")?;
-        writeln!(f, "Ctrl-] Ctrl-]  sends Ctrl-] to the VM")?;
-        writeln!(f, "Ctrl-] q       leaves the `bulkhead` tool")?;
+        let Self { names, status, input } = self;
+        writeln!(f, "Ctrl-] a       lines of all VMs; input goes to {}", names.name(*input))?;
+        f.write_str("Ctrl-] 0..7    one VM alone: its output as it is, and the input\n")?;
+        f.write_str("Ctrl-] n       the next VM alone\n")?;
+        f.write_str("Ctrl-] Ctrl-]  sends Ctrl-] to the VM\n")?;
+        f.write_str("Ctrl-] q       leaves the `bulkhead` tool\n")?;
         for (vm, status) in status.iter().enumerate().take(names.count()) {
-            let mark = if vm == input { "input" } else { "" };
-            writeln!(f, "VM {vm}  {:<15}  {status:<10}  {mark}", names.name(vm))?;
+            let mark = if vm == *input { ", input" } else { "" };
+            writeln!(f, "VM {vm}  {:#}  {status}{mark}", names.name(vm))?;
         }
         Ok(())
     }

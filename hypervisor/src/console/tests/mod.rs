@@ -19,6 +19,8 @@ struct State {
     wire: Vec<u8>,
     input: VecDeque<Input>,
     transmit_interrupt: bool,
+    /// Happens once, when the transmit interrupt is disabled.
+    when_disabled: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl FakeUart {
@@ -29,6 +31,7 @@ impl FakeUart {
             wire: Vec::new(),
             input: VecDeque::new(),
             transmit_interrupt: false,
+            when_disabled: None,
         })))
     }
 
@@ -75,6 +78,10 @@ impl Uart for FakeUart {
 
     fn set_interrupts(&self, transmit: bool) {
         self.state().transmit_interrupt = transmit;
+        let happens = if transmit { None } else { self.state().when_disabled.take() };
+        if let Some(happens) = happens {
+            happens();
+        }
     }
 }
 

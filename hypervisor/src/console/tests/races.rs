@@ -43,3 +43,22 @@ fn no_output_is_left_behind() {
         assert_eq!(lines, expected);
     }
 }
+
+/// A VM writes at the very moment at which the multiplexer has found nothing more to send, but is
+/// still locked: the lock's owner must look again, for nobody else will.
+#[test]
+fn output_that_comes_while_the_multiplexer_is_locked_is_seen() {
+    let (console, uart) = console(1 << 20);
+    let console: &'static Console<FakeUart> = Box::leak(Box::new(console));
+    console.write(0, &[b'x'; 100]);
+    console.write(0, b"\n");
+    assert!(uart.wants_to_send());
+    uart.state().when_disabled = Some(Box::new(move || assert_eq!(console.write(1, b"late\n"), 5)));
+    while uart.wants_to_send() {
+        console.on_uart_interrupt(|_, _| {});
+    }
+    assert!(uart.state().when_disabled.is_none());
+    uart.drain(usize::MAX);
+    let expected = format!("[linux] {}\r\n[rt   ] late\r\n", "x".repeat(100));
+    assert_eq!(String::from_utf8(uart.state().wire.clone()).unwrap(), expected);
+}
