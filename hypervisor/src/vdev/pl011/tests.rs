@@ -197,6 +197,19 @@ fn transmit_interrupt_waits_for_half_a_fifo_of_room() {
 }
 
 #[test]
+fn bytes_stay_in_order_when_room_returns_between_two_writes() {
+    let mut guest = Guest::new(1);
+    guest.startup();
+    for byte in 0..3 {
+        guest.write(DR, byte);
+    }
+    guest.wire.room = 100;
+    guest.write(DR, 3);
+    assert_eq!(guest.wire.bytes, [0, 1, 2, 3]);
+    assert_eq!(guest.read(FR) & FR_BUSY, 0);
+}
+
+#[test]
 fn typed_bytes_arrive_one_by_one_and_in_bursts() {
     let mut guest = Guest::new(0);
     guest.startup();
