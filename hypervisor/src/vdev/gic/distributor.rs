@@ -34,17 +34,12 @@ pub(super) fn identification(offset: usize) -> u32 {
 
 impl VGic {
     /// Reads a distributor register.
+    #[inline(never)]
     pub(super) fn read_distributor(&self, offset: usize, bytes: usize) -> u64 {
         let value = match offset {
             TYPER => TYPER_FIXED | self.shared_banks as u32,
             IIDR => IIDR_VALUE,
-            CTLR => {
-                let state = self.lock();
-                state.groups.zero & ENABLE_GROUP0
-                    | state.groups.one & ENABLE_GROUP1
-                    | if state.settling != 0 { RWP } else { 0 }
-                    | ARE_AND_DS
-            }
+            CTLR => self.read_control(),
             IROUTER.. if offset < 0x8000 => return self.read_router(offset - IROUTER, bytes),
             _ => identification(offset),
         };
@@ -69,6 +64,13 @@ impl VGic {
         }
     }
 
+    #[inline(never)]
+    fn read_control(&self) -> u32 {
+        let state = self.lock();
+        let rwp = if state.settling != 0 { RWP } else { 0 };
+        state.groups.zero & ENABLE_GROUP0 | state.groups.one & ENABLE_GROUP1 | rwp | ARE_AND_DS
+    }
+
     fn write_control<E: Env>(&self, env: &E, vcpu: usize, value: u32) {
         let mask = |bit| if value & bit != 0 { u32::MAX } else { 0 };
         let groups = Groups { zero: mask(ENABLE_GROUP0), one: mask(ENABLE_GROUP1) };
@@ -84,6 +86,7 @@ impl VGic {
         self.finish(env, state, Some(vcpu), u32::MAX);
     }
 
+    #[inline(never)]
     fn read_router(&self, from: usize, bytes: usize) -> u64 {
         let state = self.lock();
         let router = state.shared.get(from / 8).map_or(0, |shared| shared.router);
