@@ -15,6 +15,7 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
         name(plan, index, mistakes);
         interrupt_controller(plan, index, mistakes);
         interrupts(index, vm, mistakes);
+        compatible(index, vm, mistakes);
         boot(index, vm, mistakes);
     }
     pins(plan, mistakes);
@@ -98,6 +99,18 @@ fn interrupts(index: usize, one: &Vm, mistakes: &mut Mistakes) {
             .map(|(name, interrupt)| (format!("{}/{name}", vm(index)), "interrupts", interrupt)),
         mistakes,
     );
+}
+
+/// Devices have something to say in the device tree of the guest.
+fn compatible(index: usize, one: &Vm, mistakes: &mut Mistakes) {
+    for device in &one.devices {
+        let texts = &device.compatible;
+        if texts.is_empty() || texts.iter().any(|text| text.is_empty() || text.contains('\0')) {
+            let node = format!("{}/{}", vm(index), unit("device", device.registers.ipa.0));
+            let help = "write what the device tree of the guest shall say, as in \"arm,pl031\"";
+            mistakes.add(&node, "compatible", "there is no text, or one that is empty", help);
+        }
+    }
 }
 
 /// Interrupts of the machine belong to one device each.
