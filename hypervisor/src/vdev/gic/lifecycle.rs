@@ -51,8 +51,9 @@ impl VGic {
         self.finish(env, state, None, folded.takers);
     }
 
-    /// Brings the interrupt controller to its reset state. All VCPUs must have
-    /// been stopped. The inputs of virtual devices keep their level.
+    /// Brings the interrupt controller to its reset state, and the physical
+    /// interrupts behind it: disabled, level, sent to VCPU 0. To be called before
+    /// a VM starts or restarts, with all VCPUs stopped. The inputs of virtual devices keep their level.
     pub fn reset<E: Env>(&self, env: &E) {
         let mut state = self.lock();
         state.groups = Groups::default();

@@ -2,10 +2,10 @@
 //!
 //! The guest uses the CPU interface of the hardware (`ICV_*`); what traps is its
 //! access to distributor, redistributors and the registers that generate SGIs.
-//! One lock per VM guards the [state](state); list registers are touched only by
+//! One lock per VM guards the state (`state.rs`); list registers are touched only by
 //! the PCPU on which their VCPU is loaded. A change is made in the state first;
 //! then every VCPU that it *concerns* brings its list registers up to date
-//! ([sync]): the own one at once, another one after a kick. One path takes no
+//! (`sync.rs`): the own one at once, another one after a kick. One path takes no
 //! lock: a private physical interrupt while a list register is free and nothing
 //! waits for one.
 //!
@@ -18,8 +18,9 @@
 //!   a list register) exactly as long as it is physically active. Otherwise the
 //!   physical controller keeps its state; it is enabled there exactly if the
 //!   guest could take it now.
-//! - While interrupts wait for a list register, all list registers are full and
-//!   a maintenance interrupt is due when the guest has taken the last pending one.
+//! - While interrupts wait for a list register, those in list registers were more
+//!   urgent, and a maintenance interrupt is due when the guest has taken the last
+//!   pending one of them or, if none was pending, has ended an active one.
 //! - Who withdraws an interrupt kicks after the state has changed, so that an
 //!   injection that raced with it is found. Until then GICD_CTLR.RWP reads 1.
 //!
@@ -34,6 +35,11 @@
 //! - The trigger of PPIs is fixed to level; ICFGR1 ignores writes.
 //! - Reading the pending or active state of an interrupt that another VCPU
 //!   holds shows what was last known and makes that VCPU refresh it.
+//! - A physical level that falls after it was acknowledged is delivered once all
+//!   the same: the list register keeps it.
+//! - An edge or SGI that arrives while the same one is pending in a list register
+//!   of another PCPU counts as arriving after its acknowledgement if the guest
+//!   acknowledges it before that PCPU has taken the kick.
 //! - A sleeping redistributor (GICR_WAKER) still forwards interrupts.
 
 mod bank;
