@@ -37,7 +37,7 @@ lint: setup ## Check format and lints, for this machine and for bare metal
 demo: build ## Boot Linux and a real-time guest side by side in QEMU
 	$(BULKHEAD) check systems/demo.toml
 	$(BULKHEAD) plan systems/demo.toml --output build/demo.plan.dts
-	$(BULKHEAD) run systems/demo.toml --until-off --deterministic --timeout 180s
+	$(BULKHEAD) run build/demo.plan.dts --append linux=bulkhead.job=demo --until-off --deterministic --timeout 180s
 
 bench-exits: build ## Count the EL2 instructions of every exit path
 	cargo xtask bench-exits

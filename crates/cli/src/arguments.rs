@@ -72,6 +72,7 @@ pub struct PlanOptions {
 Examples:
   bulkhead run systems/demo.toml --until-off --timeout 60s
   bulkhead run systems/demo.toml --console linux    Ctrl-] q leaves, Ctrl-] ? helps
+  bulkhead run systems/demo.toml --append linux=bulkhead.job=demo
   bulkhead run demo.plan.dts --deterministic        the same run every time
 
 Exit status: 0 all is well, 1 a VM crashed or was stopped, a task missed its
@@ -83,6 +84,9 @@ pub struct RunOptions {
     /// Work at the console of this VM
     #[arg(long, value_name = "VM")]
     pub console: Option<String>,
+    /// Append to the command line of a VM; may be given several times
+    #[arg(long, value_name = "VM=ARGS", value_parser = append)]
+    pub append: Vec<(String, String)>,
     /// One instruction is 1 ns: every run is the same
     #[arg(long)]
     pub deterministic: bool,
@@ -106,6 +110,16 @@ pub struct RunOptions {
     pub qemu_arg: Vec<String>,
 }
 
+/// Reads `linux=quiet bulkhead.job=demo`.
+fn append(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((vm, arguments)) if !vm.is_empty() && !arguments.is_empty() => {
+            Ok((vm.to_owned(), arguments.to_owned()))
+        }
+        _ => Err("expected the name of a VM, `=` and arguments, such as linux=quiet".into()),
+    }
+}
+
 /// Reads `60s` or `500ms`.
 fn time(text: &str) -> Result<Duration, String> {
     let expected = "expected a number with a unit, such as 500ms or 60s";
@@ -127,6 +141,13 @@ mod tests {
     fn command_line_is_consistent() {
         use clap::CommandFactory;
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn appended_arguments_name_their_vm() {
+        let expected = ("linux".to_owned(), "quiet job=demo".to_owned());
+        assert_eq!(append("linux=quiet job=demo"), Ok(expected));
+        assert!(append("linux").is_err() && append("=quiet").is_err() && append("linux=").is_err());
     }
 
     #[test]

@@ -38,7 +38,11 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Runs the command.
 pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
     let signals = Signals::catch()?;
-    let system = input::plan(&options.file)?;
+    let mut system = input::plan(&options.file)?;
+    for (vm, arguments) in &options.append {
+        let vm = find_vm(&system, vm)?;
+        append(system.plan.vms[vm].boot.bootargs.get_or_insert_default(), arguments);
+    }
     let console = options.console.as_deref().map(|name| find_vm(&system, name)).transpose()?;
     let found = hypervisor::find(options.hypervisor.as_deref())?;
     let cpu = system.cpu();
@@ -129,6 +133,13 @@ fn attend(
     };
     view.end()?;
     Ok(Run { known: tally.end(), end, outcome })
+}
+
+fn append(bootargs: &mut String, arguments: &str) {
+    if !bootargs.is_empty() {
+        bootargs.push(' ');
+    }
+    bootargs.push_str(arguments);
 }
 
 fn find_vm(system: &System, name: &str) -> Result<usize, Failure> {
