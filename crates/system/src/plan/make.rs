@@ -15,7 +15,7 @@ use super::{
 use crate::description::{self, System};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::platform::AnalysisOnly;
-use crate::units::{Bytes, IntId, Ipa, Region};
+use crate::units::{Bytes, IntId, Ipa, Pcpu, Region};
 
 /// RAM of the hypervisor if the description does not say.
 const HYPERVISOR_MEMORY: Bytes = Bytes::mib(96);
@@ -70,7 +70,7 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
             kind: support.console.kind,
             registers: support.console.registers,
             interrupt: support.console.interrupt,
-            pcpu: crate::units::Pcpu(serves_console),
+            pcpu: Pcpu(serves_console),
         },
     };
     let vms = system.vms.iter().zip(pcpus).zip(ram).map(|((described, pcpus), host)| Vm {
