@@ -1,0 +1,87 @@
+//! A system of a test, and how it is booted.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bulkhead_image::Image;
+use bulkhead_qemu::{Board, Machine, Options, Session, Time};
+use bulkhead_system::description::System;
+use bulkhead_system::plan::{self, Plan};
+
+use crate::{Run, Vm, hypervisor, project, scratch};
+
+/// A system of a test on QEMU's `virt` with four CPUs.
+#[derive(Clone, Debug)]
+pub struct Case {
+    name: String,
+    vms: Vec<Vm>,
+    timeout: Duration,
+}
+
+impl Case {
+    /// A system without VMs; the name is that of its files in `target/tmp`.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.into(), vms: Vec::new(), timeout: Duration::from_secs(120) }
+    }
+
+    /// One more VM.
+    pub fn vm(mut self, vm: Vm) -> Self {
+        self.vms.push(vm);
+        self
+    }
+
+    /// Gives up after this time instead of two minutes.
+    pub fn timeout(mut self, seconds: u64) -> Self {
+        self.timeout = Duration::from_secs(seconds);
+        self
+    }
+
+    /// The plan of the system.
+    pub fn plan(&self) -> Plan {
+        let vms: String = self.vms.iter().map(Vm::toml).collect();
+        let toml = format!("name = {:?}\nplatform = \"qemu-virt\"\n{vms}", self.name);
+        let system = System::from_toml(&self.name, &toml, &project())
+            .unwrap_or_else(|errors| panic!("{errors}\n{toml}"));
+        plan::make(&system).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
+    }
+
+    /// The image of the system.
+    pub fn image(&self) -> Image {
+        bulkhead_image::build(&self.plan(), &project(), &hypervisor(), Some("arm,cortex-a53"))
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Boots the system and waits until the machine is off.
+    pub fn run(&self) -> Run {
+        self.boot(&self.image().bytes)
+    }
+
+    /// Boots these bytes and waits until the machine is off.
+    pub fn boot(&self, image: &[u8]) -> Run {
+        Run::new(self.start(image, Time::Deterministic).finish(self.timeout))
+    }
+
+    /// Boots these bytes.
+    pub fn start(&self, image: &[u8], time: Time) -> Session {
+        self.start_on(&Board::virt(), image, time)
+    }
+
+    /// Boots these bytes on a board.
+    pub fn start_on(&self, board: &Board, image: &[u8], time: Time) -> Session {
+        let path = self.file("img");
+        bulkhead_image::write(&path, image).unwrap_or_else(|error| panic!("{error}"));
+        let options = Options {
+            time,
+            timeout: Some(self.timeout),
+            log_file: Some(self.file("log")),
+            ..Options::default()
+        };
+        let session =
+            Machine::start(board, &path, &options).unwrap_or_else(|error| panic!("{error}"));
+        session
+    }
+
+    fn file(&self, ending: &str) -> PathBuf {
+        scratch().join(format!("{}.{ending}", self.name))
+    }
+}

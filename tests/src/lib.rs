@@ -1,0 +1,38 @@
+//! Boots systems in QEMU, for the end-to-end tests in `tests/`.
+//!
+//! A [`Vm`] says what runs, a [`Case`] puts VMs together and boots them in
+//! deterministic time, a [`Run`] is what came out. Everything that a test needs
+//! must have been built: `make build`, or `make test`, which does that first.
+//! The log of every run stays in `target/tmp`.
+
+#![forbid(unsafe_code)]
+
+mod case;
+mod run;
+mod vm;
+
+use std::path::{Path, PathBuf};
+
+pub use case::Case;
+pub use run::Run;
+pub use vm::Vm;
+
+/// The folder of the project.
+pub fn project() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().expect("the tests lie in the project").to_owned()
+}
+
+/// The folder for images and logs.
+pub fn scratch() -> PathBuf {
+    let folder = project().join("target/tmp");
+    std::fs::create_dir_all(&folder).expect("target/tmp can be made");
+    folder
+}
+
+/// The hypervisor.
+pub fn hypervisor() -> bulkhead_image::Hypervisor {
+    let path = project().join("build/hypervisor.elf");
+    bulkhead_image::Hypervisor::read(&path)
+        .unwrap_or_else(|error| panic!("{error}: run `make build`"))
+}

@@ -1,0 +1,67 @@
+//! What runs in a VM of a test.
+
+use std::fmt::Write;
+
+/// A VM of a test system.
+#[derive(Clone, Debug)]
+pub struct Vm {
+    pub(crate) name: String,
+    lines: String,
+}
+
+impl Vm {
+    fn new(name: &str, kind: &str) -> Self {
+        Self { name: name.into(), lines: kind.into() }
+    }
+
+    /// A guest of `guests/rt` called like the program: `rt-beacon` becomes VM `beacon`.
+    pub fn rt(program: &str) -> Self {
+        let kernel = crate::project().join(format!("build/guests/{program}.bin"));
+        let name = program.trim_start_matches("rt-");
+        Self::new(name, "boot = \"raw\"\nmemory = \"16MiB\"\n")
+            .key("kernel", &kernel.to_string_lossy())
+    }
+
+    /// Debian's Linux with two VCPUs, which does this job.
+    pub fn linux(job: &str) -> Self {
+        let file = |name: &str| crate::project().join("build/linux").join(name);
+        Self::new("linux", "memory = \"512MiB\"\n")
+            .number("vcpus", 2)
+            .key("kernel", &file("vmlinuz").to_string_lossy())
+            .key("initrd", &file("initrd.cpio").to_string_lossy())
+            .key("bootargs", &format!("console=ttyAMA0 quiet bulkhead.job={job}"))
+    }
+
+    /// Gives the VM another name.
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Its command line.
+    pub fn bootargs(self, bootargs: &str) -> Self {
+        self.key("bootargs", bootargs)
+    }
+
+    /// One more key of the description, a string.
+    pub fn key(mut self, key: &str, value: &str) -> Self {
+        writeln!(self.lines, "{key} = {value:?}").expect("a string takes text");
+        self
+    }
+
+    /// One more key of the description, a number.
+    pub fn number(mut self, key: &str, value: u64) -> Self {
+        writeln!(self.lines, "{key} = {value}").expect("a string takes text");
+        self
+    }
+
+    /// Anything more, as it stands in the description: tables come last.
+    pub fn more(mut self, text: &str) -> Self {
+        self.lines.push_str(text);
+        self
+    }
+
+    pub(crate) fn toml(&self) -> String {
+        format!("[[vm]]\nname = {:?}\n{}\n", self.name, self.lines)
+    }
+}

@@ -1,0 +1,135 @@
+//! Plans and images that must not start: one clear message, no VM.
+
+use bulkhead_image::{Blob, EarlyConsole, pack};
+use bulkhead_qemu::{Board, Time};
+use bulkhead_system::plan;
+use bulkhead_tests::{Case, Run, Vm};
+
+fn case(name: &str) -> Case {
+    Case::new(name).vm(Vm::rt("rt-beacon").named("beacon").bootargs("beacon.lines=1")).timeout(30)
+}
+
+/// Boots the case with its plan changed in the text, and its other blobs as they are.
+fn with_plan(case: &Case, change: impl FnOnce(String) -> String) -> Run {
+    let image = case.image();
+    let contents = bulkhead_image::verify(&image.bytes).unwrap();
+    let source = change(case.plan().to_dts());
+    let tree = plan::compile("plan.dts", &source).unwrap_or_else(|errors| panic!("{errors}"));
+    let blobs: Vec<Blob> = image
+        .blobs
+        .iter()
+        .map(|(name, _)| {
+            let data = contents.blob(&image.bytes, name).unwrap().to_vec();
+            Blob { name: name.clone(), data: if name == "plan" { tree.clone() } else { data } }
+        })
+        .collect();
+    let console =
+        EarlyConsole { kind: bulkhead_abi::image::ConsoleKind::Pl011, address: 0x0900_0000 };
+    let mut bytes = image.bytes[..image.hypervisor_bytes as usize].to_vec();
+    bytes.extend(pack(console, &blobs).unwrap());
+    case.boot(&bytes).ended()
+}
+
+#[track_caller]
+fn refused(run: &Run, message: &str) {
+    run.expect("bulkhead", message);
+    run.expect("bulkhead", "no VM was started");
+    run.never("bulkhead", "ready");
+    assert!(run.lines("beacon").is_empty(), "{}", run.log());
+}
+
+/// The image as it is starts: the refusals below come from the changes.
+#[test]
+fn the_unchanged_plan_starts() {
+    let run = with_plan(&case("plan-good"), |plan| plan);
+    run.expect("beacon", "beacon: done");
+}
+
+#[test]
+fn bad_plans_are_refused_with_node_and_property() {
+    let mistakes = [
+        ("vm-name", "vm-nam", "plan: /vms/vm@0: unknown property vm-nam"),
+        ("on-crash = \"stop\"", "on-crash = \"cry\"", "plan: /vms/vm@0: on-crash: "),
+        ("pcpu = <0x0>", "pcpu = <0x7>", "plan: /vms/vm@0/vcpus/vcpu@0: pcpu: "),
+        ("gic-version = <0x3>", "gic-version = <0x2>", "plan: /platform: gic-version: "),
+        ("compatible = \"arm,pl011\"", "compatible = \"acme,uart\"", ": compatible: "),
+        ("boot {", "boots {", "plan: /vms/vm@0: unknown node boots"),
+    ];
+    for (number, (from, to, message)) in mistakes.iter().enumerate() {
+        let run = with_plan(&case(&format!("plan-bad-{number}")), |plan| {
+            // Numbers may be written in either base.
+            let decimal = |text: &str| text.replace("<0x", "<");
+            let from = if plan.contains(*from) { (*from).to_owned() } else { decimal(from) };
+            assert!(plan.contains(&from), "no {from} in\n{plan}");
+            plan.replacen(&from, to, 1)
+        });
+        refused(&run, message);
+    }
+}
+
+#[test]
+fn a_plan_for_a_larger_machine_is_refused() {
+    let case = case("plan-small-machine");
+    let board = Board { memory_bytes: Some(512 << 20), ..Board::virt() };
+    let session = case.start_on(&board, &case.image().bytes, Time::Deterministic);
+    let outcome = session.finish(std::time::Duration::from_secs(30));
+    assert!(outcome.log.contains("plan: /platform/memory@40000000: reg: "), "{outcome}");
+    assert!(outcome.log.contains("no VM was started"), "{outcome}");
+}
+
+#[test]
+fn a_plan_for_more_cpus_is_refused() {
+    let case = case("plan-few-cpus");
+    let board = Board { cpus: Some(2), ..Board::virt() };
+    let session = case.start_on(&board, &case.image().bytes, Time::Deterministic);
+    let outcome = session.finish(std::time::Duration::from_secs(30));
+    assert!(outcome.log.contains("plan: /platform/cpus/cpu@2: "), "{outcome}");
+    assert!(outcome.log.contains("no VM was started"), "{outcome}");
+}
+
+#[test]
+fn a_plan_for_gicv3_is_refused_on_gicv2() {
+    let case = case("plan-gicv2");
+    let board = Board { machine: "virt,virtualization=on,gic-version=2".into(), ..Board::virt() };
+    let session = case.start_on(&board, &case.image().bytes, Time::Deterministic);
+    let outcome = session.finish(std::time::Duration::from_secs(30));
+    assert!(outcome.log.contains("plan: /platform: gic-version: "), "{outcome}");
+    assert!(outcome.log.contains("no VM was started"), "{outcome}");
+}
+
+/// One bit in each blob, in the blob table and in its digest.
+#[test]
+fn an_image_with_a_flipped_bit_is_refused() {
+    let case = case("flipped");
+    let image = case.image();
+    let contents = bulkhead_image::verify(&image.bytes).unwrap();
+    let start = image.hypervisor_bytes as usize;
+    let mut places = vec![
+        (start + 50, "the blob table does not match".to_owned()),
+        (start + 130, "the blob table does not match".to_owned()),
+    ];
+    for (name, bytes) in &image.blobs {
+        let blob = contents.blob(&image.bytes, name).unwrap();
+        let at = blob.as_ptr() as usize - image.bytes.as_ptr() as usize;
+        let message = format!("blob {name} does not match its SHA-256 digest");
+        places.push((at + *bytes as usize / 2, message));
+    }
+    assert!(places.len() >= 5, "plan, kernel and device tree are there");
+    for (at, message) in places {
+        let mut bytes = image.bytes.clone();
+        bytes[at] ^= 1 << (at % 8);
+        refused(&case.boot(&bytes).ended(), &message);
+    }
+}
+
+#[test]
+fn an_image_without_a_payload_is_refused() {
+    let case = case("no-payload");
+    let image = case.image();
+    let mut bytes = image.bytes[..image.hypervisor_bytes as usize].to_vec();
+    bytes.resize(bytes.len() + 8192, 0);
+    // Without its header not even the console is known: the machine is switched
+    // off without a word, instead of running something else.
+    let run = case.boot(&bytes).ended();
+    assert_eq!(run.log(), "");
+}
