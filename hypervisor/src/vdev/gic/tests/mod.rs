@@ -8,3 +8,4 @@ mod random;
 mod reference;
 mod registers;
 mod vm;
+mod withdrawal;

@@ -1,7 +1,8 @@
 //! More interrupts than list registers.
 
 use super::machine::LISTS;
-use super::vm::{TIMER, UART, Vm};
+use super::vm::{DEVICE, TIMER, UART, Vm, offset};
+use crate::vdev::gic::Physical;
 
 /// Shared edge interrupts with the given priorities, from INTID 48.
 fn raise_all(vm: &Vm, priorities: &[u8]) {
@@ -118,6 +119,41 @@ fn a_pending_again_interrupt_competes_with_those_that_wait() {
     assert_eq!(vm.acknowledge(0), Some(UART));
     vm.raise(UART);
     raise_all(&vm, &[0x20, 0x30, 0x40, 0x50]);
+    vm.settle();
     vm.end(0);
     assert_eq!(vm.drain(0), [48, 49, 50, 51, UART]);
+}
+
+#[test]
+fn a_physical_one_does_not_overtake_those_that_wait() {
+    let vm = Vm::configured(1);
+    raise_all(&vm, &[0x40; 6]);
+    vm.settle();
+    assert_eq!(vm.acknowledge(0), Some(48));
+    vm.end(0);
+    vm.fire(0, TIMER);
+    vm.settle();
+    for intid in 49..54 {
+        assert_eq!(vm.acknowledge(0), Some(intid));
+        vm.settle();
+        vm.end(0);
+    }
+    vm.settle();
+    assert_eq!(vm.acknowledge(0), Some(TIMER));
+}
+
+#[test]
+fn a_physical_one_that_waits_can_be_disabled() {
+    let vm = Vm::configured(1);
+    raise_all(&vm, &[0x40; 6]);
+    vm.fire(0, DEVICE.1);
+    vm.settle();
+    let active = || vm.machine.source(Physical::of(0, DEVICE.1), |source| source.active);
+    assert!(active());
+    vm.write_bit(0, 0, offset::ICENABLER, DEVICE.0);
+    assert!(!active(), "back in the physical controller");
+    assert_eq!(vm.drain(0), [48, 49, 50, 51, 52, 53]);
+    vm.quiet(0, DEVICE.1);
+    vm.write_bit(0, 0, offset::ISENABLER, DEVICE.0);
+    assert_eq!(vm.drain(0), []);
 }
