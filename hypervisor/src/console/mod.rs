@@ -94,7 +94,7 @@ impl<U: Uart> Console<U> {
             sources: Sources::new(),
             mux: Mutex::new(Mux::new()),
             uart: Once::new(),
-            status: Mutex::new([""; MAX_VMS]),
+            status: Mutex::new(["-"; MAX_VMS]),
             keys: Mutex::new(Keys::new()),
             input: AtomicU8::new(0),
             live: AtomicBool::new(false),

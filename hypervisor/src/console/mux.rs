@@ -1,15 +1,18 @@
 //! The multiplexer: which source's bytes go to the terminal next, and how they look.
 //!
-//! Sources take turns. A turn lasts for one line, or for what the ring held when
-//! the turn began if that has no line end. Before another source's bytes go
-//! out, an open line is ended: no line of the terminal ever has two owners.
+//! Sources take turns. A turn of a VM lasts for one line, or for what the ring held when
+//! the turn began if that has no line end; a turn of the hypervisor for all its lines. Before another
+//! source's bytes go out, an open line is ended: no line of the terminal ever has two owners.
+//!
+//! A message of the hypervisor comes after the lines that VMs had written by then, so that the
+//! report of a VM's end follows its last words. They are at most what the rings hold.
 
-use super::View;
 use super::names::Names;
 use super::render::{Piece, Renderer};
 use super::ring::Ring;
 use super::sources::{HYPERVISOR, SOURCES, Sources};
 use super::staging::Staging;
+use super::{MAX_VMS, View};
 
 /// Most bytes taken out of a ring while its lock is held.
 const CHUNK: usize = 16;
@@ -38,6 +41,11 @@ pub(super) struct Mux {
     // The source whose turn it is, and the bytes left in its turn.
     turn: usize,
     left: usize,
+    // A message of the hypervisor waits until these VMs have shown what they had written when it
+    // came, that is up to a count of `Ring::popped`.
+    message_waits: bool,
+    earlier: u16,
+    earlier_until: [u32; MAX_VMS],
     renderers: [Renderer; SOURCES],
     idle: [Option<Idle>; SOURCES],
     end_raw: bool,
@@ -54,6 +62,9 @@ impl Mux {
             open: None,
             turn: HYPERVISOR,
             left: 0,
+            message_waits: false,
+            earlier: 0,
+            earlier_until: [0; MAX_VMS],
             renderers: [Renderer::new(); SOURCES],
             idle: [None; SOURCES],
             end_raw: false,
@@ -108,7 +119,7 @@ impl Mux {
         }
         let begins = self.left == 0;
         if begins {
-            match next(sources.ready(), self.turn) {
+            match next(self.candidates(sources), self.turn) {
                 Some(source) => self.turn = source,
                 None => return 0,
             }
@@ -129,6 +140,7 @@ impl Mux {
         if source == HYPERVISOR {
             ring.report_lost();
         }
+        self.note_shown(source, &ring);
         if self.left == 0 {
             sources.set_eager(match self.view {
                 View::Focus(vm) => Some(vm),
@@ -138,6 +150,33 @@ impl Mux {
         }
         sources.taken(source, &mut ring);
         taken
+    }
+
+    /// The ready sources, without the hypervisor while its message waits for earlier output.
+    fn candidates(&mut self, sources: &Sources) -> u16 {
+        const MESSAGE: u16 = 1 << HYPERVISOR;
+        let ready = sources.ready();
+        if ready & MESSAGE == 0 {
+            return ready;
+        }
+        if !self.message_waits {
+            self.message_waits = true;
+            self.earlier = ready & !MESSAGE;
+            for vm in (0..MAX_VMS).filter(|vm| ready & 1 << vm != 0) {
+                self.earlier_until[vm] = sources.lock(vm).pushed();
+            }
+        }
+        // A VM that is not ready has shown all its lines.
+        self.earlier &= ready;
+        if self.earlier != 0 { ready & !MESSAGE } else { ready }
+    }
+
+    fn note_shown(&mut self, source: usize, ring: &Ring) {
+        match self.earlier_until.get(source) {
+            Some(until) if ring.has_popped(*until) => self.earlier &= !(1 << source),
+            Some(_) => {}
+            None => self.message_waits = false,
+        }
     }
 
     fn take(&mut self, source: usize, ring: &mut Ring) -> usize {
@@ -161,7 +200,7 @@ impl Mux {
                 self.open = (byte != b'\n').then_some(source);
             } else {
                 self.show(source, byte);
-                if byte == b'\n' {
+                if byte == b'\n' && source != HYPERVISOR {
                     self.left = 0;
                 }
             }

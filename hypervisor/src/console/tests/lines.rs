@@ -123,6 +123,61 @@ fn messages_are_kept_until_there_is_a_uart() {
 }
 
 #[test]
+fn a_message_follows_what_vms_had_written_before() {
+    let (console, uart) = console(0);
+    console.write(1, b"one\ntwo\nthree\nlast words\n");
+    console.write(0, b"no line end");
+    console.print(format_args!("rt: off"));
+    console.print(format_args!("next"));
+    uart.state().capacity = 16;
+    assert_eq!(
+        shown(&console, &uart),
+        "[rt   ] one\r\n[rt   ] two\r\n[rt   ] three\r\n[rt   ] last words\r\n\
+         [bulkhead] rt: off\r\n[bulkhead] next\r\n"
+    );
+}
+
+#[test]
+fn every_message_waits_for_what_was_written_before() {
+    let (console, uart) = console(16);
+    for message in ["first", "second"] {
+        uart.state().capacity = 0;
+        console.write(1, b"one\ntwo\n");
+        console.print(format_args!("{message}"));
+        uart.state().capacity = 16;
+        let expected = format!("[rt   ] one\r\n[rt   ] two\r\n[bulkhead] {message}\r\n");
+        assert_eq!(shown(&console, &uart), expected);
+    }
+}
+
+#[test]
+fn lines_of_one_message_stay_together() {
+    let (console, uart) = console(4);
+    console.print(format_args!("x0 = 0\nx1 = 1\nx2 = 2"));
+    console.write(0, b"later\n");
+    assert_eq!(
+        shown(&console, &uart),
+        "[bulkhead] x0 = 0\r\n[bulkhead] x1 = 1\r\n[bulkhead] x2 = 2\r\n[linux] later\r\n"
+    );
+}
+
+#[test]
+fn a_vm_that_never_ends_does_not_hold_up_a_message() {
+    let (console, uart) = console(16);
+    let write = || while console.write(1, b"and on\n") > 0 {};
+    write();
+    console.print(format_args!("message"));
+    for _ in 0..1000 {
+        write();
+        uart.drain(16);
+        console.on_uart_interrupt(|_, _| {});
+    }
+    let text = String::from_utf8(uart.state().wire.clone()).unwrap();
+    let place = text.find("message").expect("the message comes");
+    assert!(place <= (RING_SIZE + 256) * 16 / 7, "the message came after {place} bytes");
+}
+
+#[test]
 fn lost_messages_are_counted() {
     let (console, uart) = console(0);
     let message = "x".repeat(99);
