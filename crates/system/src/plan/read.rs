@@ -62,6 +62,7 @@ fn root(at: &Cursor<'_>) -> Option<Plan> {
 fn platform(at: &Cursor<'_>) -> Option<Platform> {
     let board = at.string("board");
     let version = at.number("gic-version");
+    at.cell_counts(2, 2);
     let memory = all(&at.units("memory"), bank);
     let hypervisor = at.unit("hypervisor").and_then(|node| {
         let region = node.region("reg");

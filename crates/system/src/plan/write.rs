@@ -27,6 +27,7 @@ fn platform(platform: &Platform) -> Node {
     let mut node = Node::new("platform");
     node.strings("board", &[&platform.board]);
     node.numbers("gic-version", &[platform.gic.version()]);
+    cell_counts(&mut node, 2, 2);
     for bank in &platform.memory {
         let mut memory = Node::new(unit("memory", bank.start.0));
         memory.comment = "RAM of the machine".into();
