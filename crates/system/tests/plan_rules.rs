@@ -117,6 +117,7 @@ fn each_broken_rule_names_node_and_property() {
         ("/vms/vm@1: vm-name", |p| p.vms[1].name = "linux".into()),
         ("/vms/vm@1: vm-name", |p| p.vms[1].name = "Linux".into()),
         ("/vms/vm@1: vm-name", |p| p.vms[1].name = "sixteen-letters-".into()),
+        ("/vms/vm@1: vm-name", |p| p.vms[1].name = "bulkhead".into()),
         ("/: model", |p| p.name = "a\0b".into()),
         ("/vms/vm@0/boot: bootargs", |p| p.vms[0].boot.bootargs = Some("\0".into())),
         // Interrupt controllers.

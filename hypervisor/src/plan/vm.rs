@@ -25,7 +25,9 @@ pub fn read(node: &Reader<'_>) -> Result<Vm, PlanError> {
     )?;
     let name = node.text("vm-name")?;
     let usable = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-    if name.is_empty() || name.len() > 15 || !name.chars().all(usable) {
+    // A VM called like the hypervisor would carry its label on the console.
+    let taken = name == "bulkhead";
+    if name.is_empty() || name.len() > 15 || !name.chars().all(usable) || taken {
         return Err(node.error("vm-name", "must have 1 to 15 characters of a-z 0-9 - _"));
     }
     let memory = node.children("memory")?;

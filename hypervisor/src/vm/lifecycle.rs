@@ -128,6 +128,7 @@ impl Vm {
     pub fn start(&'static self) {
         self.stopping.store(false, Ordering::Release);
         self.lifecycle.lock().state = State::Running;
+        machine::CONSOLE.set_status(self.index, "running");
         let boot = &self.plan.boot;
         self.cpu_on(&self.vcpus[0], boot.entry, boot.device_tree);
     }
@@ -200,6 +201,7 @@ impl Vm {
             StopReason::PowerOff | StopReason::AllCpusOff => {
                 lifecycle.state = State::Off;
                 drop(lifecycle);
+                machine::CONSOLE.set_status(self.index, "off");
                 machine::log!("{}: off ({})", self.name(), reason.name());
                 return machine::vm_ended();
             }
@@ -223,6 +225,7 @@ impl Vm {
             Policy::Stop => "",
         };
         drop(lifecycle);
+        machine::CONSOLE.set_status(self.index, "stopped");
         machine::log!("{}: stopped ({}{limit})", self.name(), reason.name());
         machine::vm_ended();
     }

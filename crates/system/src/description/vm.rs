@@ -3,7 +3,7 @@
 use super::{Boot, Device, Located, Protocol, Vcpu, Vm, task};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
-use crate::plan::{COUNT_MAX, OnEvent, is_vm_name};
+use crate::plan::{COUNT_MAX, OnEvent, VM_NAME_HELP, is_vm_name};
 use crate::units::{Address, IntId, Ipa};
 
 /// Restarts of a VM if the description does not limit them.
@@ -42,8 +42,7 @@ fn name(at: &Fields<'_>) -> Option<Located<String>> {
     let name = at.string("name")?;
     if !is_vm_name(&name.value) {
         let message = format!("`{}` cannot name a VM", name.value.escape_debug());
-        let help = "use 1 to 15 characters out of a-z 0-9 - _";
-        at.add(Diagnostic::new("wrong-value", message).at(&name.place, "here").help(help));
+        at.add(Diagnostic::new("wrong-value", message).at(&name.place, "here").help(VM_NAME_HELP));
         return None;
     }
     Some(name)

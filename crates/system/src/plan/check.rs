@@ -5,7 +5,7 @@ mod platform;
 mod regions;
 mod vms;
 
-pub(crate) use vms::is_name as is_vm_name;
+pub(crate) use vms::{NAME_HELP as VM_NAME_HELP, is_name as is_vm_name};
 
 use super::{COUNT_MAX, Plan};
 use crate::diagnostic::{Diagnostic, Errors};

@@ -22,17 +22,23 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     host_interrupts(plan, mistakes);
 }
 
+/// How a VM may be called.
+pub(crate) const NAME_HELP: &str = "use 1 to 15 characters out of a-z 0-9 - _, but not `bulkhead`";
+
+/// The label of the hypervisor's own lines on the console: no VM may have it.
+const HYPERVISOR: &str = "bulkhead";
+
 /// Whether a text may name a VM.
 pub(crate) fn is_name(text: &str) -> bool {
     let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
-    (1..=15).contains(&text.len()) && text.bytes().all(fits)
+    (1..=15).contains(&text.len()) && text.bytes().all(fits) && text != HYPERVISOR
 }
 
 fn name(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
     let name = &plan.vms[index].name;
     if !is_name(name) {
         let message = format!("`{}` cannot name a VM", name.escape_debug());
-        mistakes.add(&vm(index), "vm-name", message, "use 1 to 15 characters out of a-z 0-9 - _");
+        mistakes.add(&vm(index), "vm-name", message, NAME_HELP);
     }
     if let Some(first) = plan.vms[..index].iter().position(|other| other.name == *name) {
         let message = format!("`{}` is the name of {} too", name.escape_debug(), vm(first));

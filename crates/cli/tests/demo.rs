@@ -1,0 +1,70 @@
+//! The commands of the README on the real thing: hypervisor, Linux and real-time
+//! guest must have been built (`make build`).
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn bulkhead(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    command.current_dir(project()).args(arguments).output().expect("bulkhead starts")
+}
+
+#[track_caller]
+fn succeeds(arguments: &[&str]) -> String {
+    let output = bulkhead(arguments);
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{out}\n{err}");
+    out.into_owned()
+}
+
+#[test]
+fn the_demonstration_is_sound_and_can_be_planned() {
+    assert!(succeeds(&["check", "systems/demo.toml"]).contains("systems/demo.toml: ok"));
+    let plan = succeeds(&["plan", "systems/demo.toml", "-o", "-"]);
+    assert!(plan.starts_with("/dts-v1/;"), "{plan}");
+    assert!(plan.contains("vm-name = \"linux\"") && plan.contains("vm-name = \"rt\""), "{plan}");
+}
+
+#[test]
+fn the_demonstration_runs_to_its_end() {
+    let shown = succeeds(&[
+        "run",
+        "systems/demo.toml",
+        "--append",
+        "linux=bulkhead.job=demo",
+        "--until-off",
+        "--deterministic",
+        "--timeout",
+        "180s",
+    ]);
+    for line in [
+        "[bulkhead] ready",
+        "[linux] linux: shell reached",
+        "[linux] linux: job done",
+        "[rt   ] rt: task fast period_us=5000 jobs=400 misses=0",
+        "all is well",
+    ] {
+        assert!(shown.contains(line), "no {line} in\n{shown}");
+    }
+}
+
+/// The commands in the README are those that the tests above run.
+#[test]
+fn the_readme_names_these_commands() {
+    let readme = std::fs::read_to_string(project().join("README.md")).expect("there is a README");
+    for command in [
+        "bulkhead check systems/demo.toml",
+        "bulkhead plan systems/demo.toml -o -",
+        "bulkhead run systems/demo.toml --console linux",
+    ] {
+        assert!(readme.contains(command), "{command}");
+    }
+    let makefile =
+        std::fs::read_to_string(project().join("Makefile")).expect("there is a Makefile");
+    assert!(makefile.contains("--append linux=bulkhead.job=demo --until-off --deterministic"));
+}
