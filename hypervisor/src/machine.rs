@@ -119,10 +119,11 @@ pub fn console_write(vm: usize, bytes: &[u8]) -> usize {
 /// What output may have made necessary: UARTs that wait for room, lines that are incomplete.
 fn after_output() {
     relieve();
-    if CONSOLE.has_partial_lines() && !TIMER_ARMED.swap(true, Ordering::SeqCst) {
-        if let Some(pcpu) = CONSOLE_PCPU.get() {
-            gicv3::send_sgi(pcpu.mpidr, CONSOLE_TIMER);
-        }
+    if CONSOLE.has_partial_lines()
+        && !TIMER_ARMED.swap(true, Ordering::SeqCst)
+        && let Some(pcpu) = CONSOLE_PCPU.get()
+    {
+        gicv3::send_sgi(pcpu.mpidr, CONSOLE_TIMER);
     }
 }
 

@@ -76,9 +76,7 @@ impl Case {
             log_file: Some(self.file("log")),
             ..Options::default()
         };
-        let session =
-            Machine::start(board, &path, &options).unwrap_or_else(|error| panic!("{error}"));
-        session
+        Machine::start(board, &path, &options).unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn file(&self, ending: &str) -> PathBuf {

@@ -253,7 +253,7 @@ mod tests {
         let mut payload = header().to_bytes().to_vec();
         payload.extend(entry.to_bytes().unwrap());
         assert_eq!(BlobEntry::read(&payload, &header(), 0), Ok(entry));
-        for (offset, bytes) in [(4096, 8193), (4097, 1), (0, 1), (u64::MAX & !4095, 4096)] {
+        for (offset, bytes) in [(4096, 8193), (4097, 1), (0, 1), (!4095, 4096)] {
             let bad = BlobEntry { offset, bytes, ..entry };
             payload.truncate(HEADER_BYTES);
             payload.extend(bad.to_bytes().unwrap());

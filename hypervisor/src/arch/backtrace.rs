@@ -5,7 +5,7 @@
 pub fn walk(mut frame: u64, limit: usize, mut each: impl FnMut(u64)) {
     let Some(stacks) = super::percpu::stack_range(frame) else { return };
     for _ in 0..limit {
-        if frame % 8 != 0 || !stacks.contains(&frame) || !stacks.contains(&(frame + 8)) {
+        if !frame.is_multiple_of(8) || !stacks.contains(&frame) || !stacks.contains(&(frame + 8)) {
             return;
         }
         // SAFETY: both words lie in a stack of this hypervisor (checked above).

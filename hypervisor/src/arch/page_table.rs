@@ -64,7 +64,7 @@ impl PageTable {
         attributes: u64,
     ) -> Result<(), MapError> {
         let end = input.checked_add(bytes).ok_or(MapError::Range)?;
-        if (input | output | bytes) % PAGE_BYTES != 0
+        if !(input | output | bytes).is_multiple_of(PAGE_BYTES)
             || end > ADDRESS_END
             || output.checked_add(bytes).is_none()
         {
@@ -111,7 +111,7 @@ fn map_level(
     while bytes > 0 {
         let entry = &mut table[(input / span) as usize % ENTRIES];
         let part = bytes.min(span - input % span);
-        if part == span && output % span == 0 {
+        if part == span && output.is_multiple_of(span) {
             if *entry & VALID != 0 {
                 return Err(MapError::Overlap(input));
             }
@@ -180,13 +180,9 @@ mod tests {
     #[test]
     fn bad_ranges_are_refused() {
         let mut table = PageTable::new().unwrap();
-        for (input, output, bytes) in [
-            (1, 0, 4096),
-            (0, 1, 4096),
-            (0, 0, 1),
-            (ADDRESS_END, 0, 4096),
-            (u64::MAX & !4095, 0, 8192),
-        ] {
+        for (input, output, bytes) in
+            [(1, 0, 4096), (0, 1, 4096), (0, 0, 1), (ADDRESS_END, 0, 4096), (!4095, 0, 8192)]
+        {
             assert_eq!(table.map(input, output, bytes, 0), Err(MapError::Range));
         }
     }

@@ -235,7 +235,7 @@ fn loads(vm: &Vm, blob_bytes: &impl Fn(&str) -> Option<u64>) -> Result<(), PlanE
         }
         taken.push((range, &load.blob));
     }
-    if vm.boot.entry % 4 != 0 || !in_ram(vm.boot.entry, 4) {
+    if !vm.boot.entry.is_multiple_of(4) || !in_ram(vm.boot.entry, 4) {
         let problem = format!("{:#x} is not an instruction in the memory of the VM", vm.boot.entry);
         return Err(error(&boot, "entry", problem));
     }

@@ -66,14 +66,14 @@ pub fn call(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> Opti
 }
 
 /// The VCPU with this affinity: its number is in Aff0, the rest is zero.
-fn target<'a>(at: &'a Assignment, affinity: u64) -> Option<&'a Vcpu> {
+fn target(at: &Assignment, affinity: u64) -> Option<&Vcpu> {
     let affinity = affinity & 0xff_00ff_ffff;
     usize::try_from(affinity).ok().and_then(|index| at.vm.vcpus.get(index))
 }
 
 fn cpu_on(at: &Assignment, affinity: u64, entry: u64, argument: u64) -> i64 {
     let Some(vcpu) = target(at, affinity) else { return error::INVALID_PARAMETERS };
-    if entry % 4 != 0 || !at.vm.is_ram(entry) {
+    if !entry.is_multiple_of(4) || !at.vm.is_ram(entry) {
         return error::INVALID_ADDRESS;
     }
     match at.vm.cpu_on(vcpu, entry, argument) {
