@@ -29,6 +29,7 @@ test: setup lint ## Pass every check and test
 	cargo xtask build
 	cargo xtask size
 	cargo test --workspace
+	cargo xtask bench-exits
 
 lint: setup ## Check format and lints, for this machine and for bare metal
 	cargo fmt --all --check
@@ -39,7 +40,7 @@ demo: build ## Boot Linux and a real-time guest side by side in QEMU
 	$(BULKHEAD) plan systems/demo.toml --output build/demo.plan.dts
 	$(BULKHEAD) run build/demo.plan.dts --append linux=bulkhead.job=demo --until-off --deterministic --timeout 180s
 
-bench-exits: build ## Count the EL2 instructions of every exit path
+bench-exits: setup ## Count the EL2 instructions of every exit path
 	cargo xtask bench-exits
 
 fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60

@@ -55,6 +55,13 @@ pub struct ReadOnly {
     pub rodata: u64,
 }
 
+impl ReadOnly {
+    /// Both.
+    pub fn total(self) -> u64 {
+        self.code + self.rodata
+    }
+}
+
 /// Adds up the sections of a 64-bit little-endian ELF file that are loaded and not written.
 pub fn read_only(file: &[u8]) -> Result<ReadOnly> {
     let parsed = ElfFile64::<LittleEndian>::parse(file)?;

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bench_exits;
 mod build;
 mod cargo;
 mod elf;
@@ -23,6 +24,8 @@ use workspace::Workspace;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
+    /// Count the EL2 instructions of every exit path in QEMU; fail above a limit.
+    BenchExits(bench_exits::Options),
     /// Build the hypervisor, the bare-metal guests and the files of the Linux guest into build/.
     Build {
         /// Build only these parts.
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<()> {
     let workspace = Workspace::find()?;
     match task {
+        Task::BenchExits(options) => bench_exits::run(&workspace, &options),
         Task::Build { parts } => build::run(&workspace, &parts),
         Task::Fuzz { seconds } => fuzz::run(&workspace, seconds),
         Task::Lint => lint::run(&workspace),

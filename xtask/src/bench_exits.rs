@@ -1,0 +1,81 @@
+//! Counts the EL2 instructions of every exit path, and holds them against limits.
+//!
+//! `docs/figures.md` says what is measured, how, and how to repeat it on other hypervisors.
+
+mod figures;
+mod machine;
+mod report;
+mod rows;
+
+use anyhow::{Result, bail, ensure};
+
+use crate::build::{self, Part};
+use crate::size;
+use crate::workspace::Workspace;
+use figures::{CODE_AND_RODATA, ENTRY, LOAD_PER_MIB, Range};
+use machine::Machine;
+use rows::Rows;
+
+/// Sizes of the two files whose loading is compared, in MiB.
+const FILES_MIB: [u64; 2] = [1, 9];
+
+/// How the figures are measured and printed.
+#[derive(clap::Args)]
+pub struct Options {
+    /// How often to measure everything; every time must give the same figures.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+    /// Print one JSON document.
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Print the table as it stands in docs/figures.md.
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// Builds hypervisor and guest, measures and prints; fails if a limit is exceeded.
+pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    build::run(workspace, &[Part::Hypervisor, Part::Guests])?;
+    let rows = measure(workspace)?;
+    for _ in 1..options.repeat {
+        same(&rows, &measure(workspace)?)?;
+    }
+    let results = figures::judge(&rows)?;
+    if options.json {
+        println!("{:#}", report::json(&results, options.repeat));
+    } else if options.markdown {
+        print!("{}", report::markdown(&results));
+    } else {
+        print!("{}", report::text(&results, options.repeat));
+    }
+    let exceeded: Vec<_> = results
+        .iter()
+        .filter(|result| result.over() > 0)
+        .map(|result| result.figure.name)
+        .collect();
+    ensure!(exceeded.is_empty(), "above the limit: {}", exceeded.join("; "));
+    Ok(())
+}
+
+/// Everything once.
+fn measure(workspace: &Workspace) -> Result<Rows> {
+    let machine = Machine::new(workspace)?;
+    let mut rows = machine.run(None)?;
+    let [small, large] = FILES_MIB;
+    let entry = |mib| Ok::<_, anyhow::Error>(machine.run(Some(mib << 20))?.get(ENTRY)?.min);
+    let loading = entry(large)?.saturating_sub(entry(small)?) / (large - small);
+    rows.add(LOAD_PER_MIB, Range::exact(loading));
+    rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
+    Ok(rows)
+}
+
+/// Fails if two measurements differ.
+fn same(first: &Rows, second: &Rows) -> Result<()> {
+    if let Some(difference) = first.difference(second) {
+        bail!(
+            "two measurements differ, although time is deterministic: {difference}\n\
+             was something built in between? then try again; else the figures are worth nothing"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! The figures: what they are called, what they may be, and what others have.
+
+use std::fmt;
+
+use anyhow::{Context, Result};
+
+use super::rows::Rows;
+use crate::size;
+
+/// Names of the rows that are not a line of the guest.
+pub const ENTRY: &str = "entry";
+pub const LOAD_PER_MIB: &str = "load_per_mib";
+pub const CODE_AND_RODATA: &str = "code_and_rodata";
+
+/// Row of the loop that must not exit, and its instructions.
+const FULL_SPEED: &str = "full_speed_10m";
+const FULL_SPEED_INSTRUCTIONS: u64 = 10_000_000;
+
+/// The hypervisors that were measured by the same method.
+pub const PEERS: [&str; 3] = ["Bao (GICv3)", "hvisor (GICv3)", "Xvisor (GICv2)"];
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Unit {
+    /// Instructions at EL2.
+    Instructions,
+    /// Bytes.
+    Bytes,
+}
+
+impl Unit {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Instructions => "instructions",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+/// Something that is measured.
+#[derive(Debug)]
+pub struct Figure {
+    /// The row with the measurement; a stable name.
+    pub key: &'static str,
+    /// For people.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// The most that is allowed; `None` where it is only reported.
+    pub limit: Option<u64>,
+    /// What [`PEERS`] have; empty where that was not measured.
+    pub peers: [&'static str; 3],
+}
+
+const fn figure(
+    key: &'static str,
+    name: &'static str,
+    limit: Option<u64>,
+    peers: [&'static str; 3],
+) -> Figure {
+    Figure { key, name, unit: Unit::Instructions, limit, peers }
+}
+
+const NONE: [&str; 3] = [""; 3];
+
+/// All figures, in the order in which they are shown.
+const FIGURES: &[Figure] = &[
+    figure("hvc_rejected", "HVC that is rejected", Some(130), ["146", "150", ""]),
+    figure("psci_version", "PSCI_VERSION", Some(170), ["188", "121 (by SMC)", "396"]),
+    figure("gicd_typer_read", "read of GICD_TYPER", Some(200), ["224", "327", "718"]),
+    figure(
+        "gicd_isenabler1_write",
+        "write to GICD_ISENABLER1",
+        Some(700),
+        ["3,562", "745", "1,267"],
+    ),
+    figure("gicr_typer_read", "read of GICR_TYPER", None, NONE),
+    figure("gicr_isenabler0_write", "write to GICR_ISENABLER0", None, NONE),
+    figure("uart_flags_read", "read of the UART's flags", None, NONE),
+    figure("uart_data_write", "write of a byte to the UART", None, NONE),
+    figure(
+        "timer_to_handler",
+        "from the virtual timer's time to the guest's handler",
+        Some(180),
+        ["200", "~228", "~2,040-2,178"],
+    ),
+    figure(
+        FULL_SPEED,
+        "added to 10 million instructions of a guest without device access",
+        Some(0),
+        NONE,
+    ),
+    figure(
+        ENTRY,
+        "from reset to the guest's first instruction",
+        Some(400_000),
+        ["400,136", "~660,400", "49,476,939"],
+    ),
+    figure(LOAD_PER_MIB, "for each MiB more to verify and load", None, NONE),
+    Figure {
+        key: CODE_AND_RODATA,
+        name: "code and read-only data",
+        unit: Unit::Bytes,
+        limit: Some(size::LIMIT),
+        peers: ["70.6 KB", "190 KB", "1,690 KB"],
+    },
+];
+
+/// Smallest and largest of several measurements.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Range {
+    /// Smallest.
+    pub min: u64,
+    /// Largest.
+    pub max: u64,
+}
+
+impl Range {
+    /// One measurement.
+    pub fn exact(value: u64) -> Self {
+        Self { min: value, max: value }
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "min={} max={}", self.min, self.max)
+    }
+}
+
+/// A figure with what was measured.
+#[derive(Debug)]
+pub struct Judged {
+    /// The figure.
+    pub figure: &'static Figure,
+    /// What was measured.
+    pub measured: Range,
+}
+
+impl Judged {
+    /// How much the largest measurement is above the limit.
+    pub fn over(&self) -> u64 {
+        self.figure.limit.map_or(0, |limit| self.measured.max.saturating_sub(limit))
+    }
+}
+
+/// Finds every figure in the rows.
+pub fn judge(rows: &Rows) -> Result<Vec<Judged>> {
+    FIGURES
+        .iter()
+        .map(|figure| {
+            let mut measured = rows.get(figure.key)?;
+            if figure.key == FULL_SPEED {
+                measured = beyond(measured, FULL_SPEED_INSTRUCTIONS)?;
+            }
+            Ok(Judged { figure, measured })
+        })
+        .collect()
+}
+
+/// What is left of a measurement without the guest's own instructions.
+fn beyond(measured: Range, own: u64) -> Result<Range> {
+    let min = measured
+        .min
+        .checked_sub(own)
+        .with_context(|| format!("{own} instructions took only {} ticks", measured.min))?;
+    Ok(Range { min, max: measured.max - own })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(change: impl Fn(&str, u64) -> u64) -> Rows {
+        let mut rows = Rows::default();
+        for figure in FIGURES {
+            let own = if figure.key == FULL_SPEED { FULL_SPEED_INSTRUCTIONS } else { 0 };
+            let value = change(figure.key, figure.limit.unwrap_or(5)) + own;
+            rows.add(figure.key, Range { min: own, max: value });
+        }
+        rows
+    }
+
+    #[test]
+    fn a_limit_is_kept_up_to_itself() {
+        let judged = judge(&rows(|_, limit| limit)).unwrap();
+        assert!(judged.iter().all(|judged| judged.over() == 0), "{judged:#?}");
+    }
+
+    #[test]
+    fn the_largest_measurement_counts() {
+        let judged = judge(&rows(|key, limit| limit + u64::from(key == "psci_version") * 3));
+        let judged = judged.unwrap();
+        let over: Vec<_> = judged.iter().map(|judged| (judged.figure.key, judged.over())).collect();
+        let expected = |key| (key, if key == "psci_version" { 3 } else { 0 });
+        assert_eq!(over, FIGURES.iter().map(|figure| expected(figure.key)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn one_exit_of_a_guest_at_full_speed_is_too_much() {
+        let judged = judge(&rows(|key, limit| limit + u64::from(key == FULL_SPEED))).unwrap();
+        let full_speed = judged.iter().find(|judged| judged.figure.key == FULL_SPEED).unwrap();
+        assert_eq!((full_speed.measured.max, full_speed.over()), (1, 1));
+    }
+
+    #[test]
+    fn a_guest_that_skips_instructions_is_not_believed() {
+        let mut short = rows(|_, limit| limit);
+        short.add(FULL_SPEED, Range::exact(FULL_SPEED_INSTRUCTIONS - 1));
+        assert!(judge(&short).unwrap_err().to_string().contains("9999999 ticks"));
+    }
+}

@@ -1,0 +1,106 @@
+//! Boots the system that measures.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use bulkhead_image::Hypervisor;
+use bulkhead_linux_guest::file;
+use bulkhead_qemu::{Board, Exit, Options, Time};
+use bulkhead_system::description::System;
+use bulkhead_system::plan::{self, File, Plan};
+use bulkhead_system::units::{Bytes, Ipa};
+
+use super::rows::Rows;
+use crate::workspace::Workspace;
+
+const DESCRIPTION: &str = "systems/bench.toml";
+const CPU: &str = "arm,cortex-a53";
+/// Longest time for one run.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// RAM of the VM when it gets a file.
+const RAM_WITH_FILE: Bytes = Bytes::mib(32);
+/// Where the file lies in it.
+const FILE_OFFSET: u64 = 16 << 20;
+
+/// The system, planned, and the board that runs it.
+pub struct Machine {
+    plan: Plan,
+    folder: PathBuf,
+    hypervisor: Hypervisor,
+    board: Board,
+    files: PathBuf,
+}
+
+impl Machine {
+    /// Reads and plans the system.
+    pub fn new(workspace: &Workspace) -> Result<Self> {
+        let path = workspace.root().join(DESCRIPTION);
+        let text = String::from_utf8(file::read(&path)?)
+            .with_context(|| format!("{DESCRIPTION} is not UTF-8"))?;
+        let folder = workspace.root().join("systems");
+        let system = System::from_toml(DESCRIPTION, &text, &folder)?;
+        let plan = plan::make(&system)?;
+        let platform = &system.platform.value;
+        let qemu = platform
+            .qemu
+            .as_ref()
+            .with_context(|| format!("the platform in {DESCRIPTION} is no board of QEMU"))?;
+        let board = Board {
+            machine: qemu.machine.clone(),
+            cpu: qemu.cpu.clone(),
+            cpus: qemu.cpus.and_then(|cpus| u32::try_from(cpus).ok()),
+            memory_bytes: qemu.memory.map(Bytes::get),
+        };
+        let hypervisor = Hypervisor::read(&workspace.hypervisor_elf())?;
+        let files = workspace.build("run");
+        file::make_folder(&files)?;
+        Ok(Self { plan, folder, hypervisor, board, files })
+    }
+
+    /// Boots it once; `bytes` is the size of a file that is loaded as well.
+    pub fn run(&self, bytes: Option<u64>) -> Result<Rows> {
+        let files = tempfile::Builder::new().prefix("bench-exits-").tempdir_in(&self.files)?;
+        let mut plan = self.plan.clone();
+        if let Some(bytes) = bytes {
+            let path = files.path().join("file");
+            std::fs::write(&path, pseudo_random(bytes))
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            add_file(&mut plan, path.to_string_lossy().into_owned())?;
+        }
+        let image = bulkhead_image::build(&plan, &self.folder, &self.hypervisor, Some(CPU))?;
+        let path = files.path().join("bench.img");
+        bulkhead_image::write(&path, &image.bytes)?;
+
+        let options =
+            Options { time: Time::Deterministic, timeout: Some(TIMEOUT), ..Options::default() };
+        let session = bulkhead_qemu::Machine::start(&self.board, &path, &options)?;
+        let outcome = session.finish(TIMEOUT);
+        ensure!(outcome.exit == Exit::Code(0), "the measurement did not end: {outcome}");
+        Rows::read(&outcome.log).with_context(|| outcome.to_string())
+    }
+}
+
+/// Gives the VM a file, and the RAM for it.
+fn add_file(plan: &mut Plan, file: String) -> Result<()> {
+    let vm = plan.vms.first_mut().with_context(|| format!("{DESCRIPTION} has no VM"))?;
+    let memory =
+        vm.memory.first_mut().with_context(|| format!("the VM in {DESCRIPTION} has no RAM"))?;
+    memory.size = RAM_WITH_FILE;
+    vm.boot.initrd = Some(File { file, load: Ipa(memory.ipa.0 + FILE_OFFSET) });
+    Ok(())
+}
+
+/// Bytes without a pattern, always the same: what they are must not matter to who loads them.
+fn pseudo_random(bytes: u64) -> Vec<u8> {
+    // Xorshift, 64 bit. Source: Marsaglia, "Xorshift RNGs", 2003.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    (0..bytes)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 56) as u8
+        })
+        .collect()
+}
