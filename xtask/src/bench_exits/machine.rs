@@ -1,9 +1,10 @@
 //! Boots the system that measures.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use bulkhead_image::Hypervisor;
 use bulkhead_linux_guest::file;
 use bulkhead_qemu::{Board, Exit, Options, Time};
@@ -52,7 +53,7 @@ impl Machine {
             cpus: qemu.cpus.and_then(|cpus| u32::try_from(cpus).ok()),
             memory_bytes: qemu.memory.map(Bytes::get),
         };
-        let hypervisor = Hypervisor::read(&workspace.hypervisor_elf())?;
+        let hypervisor = Hypervisor::read(&workspace.hypervisor_elf()).map_err(whole)?;
         let files = workspace.build("run");
         file::make_folder(&files)?;
         Ok(Self { plan, folder, hypervisor, board, files })
@@ -68,17 +69,23 @@ impl Machine {
                 .with_context(|| format!("cannot write {}", path.display()))?;
             add_file(&mut plan, path.to_string_lossy().into_owned())?;
         }
-        let image = bulkhead_image::build(&plan, &self.folder, &self.hypervisor, Some(CPU))?;
+        let image = bulkhead_image::build(&plan, &self.folder, &self.hypervisor, Some(CPU))
+            .map_err(whole)?;
         let path = files.path().join("bench.img");
-        bulkhead_image::write(&path, &image.bytes)?;
+        bulkhead_image::write(&path, &image.bytes).map_err(whole)?;
 
         let options =
             Options { time: Time::Deterministic, timeout: Some(TIMEOUT), ..Options::default() };
-        let session = bulkhead_qemu::Machine::start(&self.board, &path, &options)?;
+        let session = bulkhead_qemu::Machine::start(&self.board, &path, &options).map_err(whole)?;
         let outcome = session.finish(TIMEOUT);
         ensure!(outcome.exit == Exit::Code(0), "the measurement did not end: {outcome}");
         Rows::read(&outcome.log).with_context(|| outcome.to_string())
     }
+}
+
+/// An error whose text already says what its source says.
+fn whole(error: impl Display) -> Error {
+    Error::msg(error.to_string())
 }
 
 /// Gives the VM a file, and the RAM for it.
