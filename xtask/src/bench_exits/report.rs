@@ -26,7 +26,11 @@ pub fn text(results: &[Judged], repeat: u32) -> String {
         text.push_str(line.join("  ").trim_end());
         text.push('\n');
     }
-    text.push_str(&format!("\nEL2 instructions; measured {repeat} times, always the same\n"));
+    let times = match repeat {
+        1 => "once".to_owned(),
+        times => format!("{times} times, always the same"),
+    };
+    text.push_str(&format!("\nEL2 instructions; measured {times}\n"));
     text
 }
 
