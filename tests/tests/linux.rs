@@ -32,6 +32,20 @@ fn two_guests_run_side_by_side() {
     run.expect("bulkhead", "power off");
 }
 
+/// Registers and interrupt of a device that the VM owns.
+#[test]
+fn an_assigned_clock_ticks_and_interrupts() {
+    const CLOCK: &str = r#"
+[[vm.device]]
+compatible = ["arm,pl031", "arm,primecell"]
+address = 0x0901_0000
+size = "4KiB"
+interrupt = 34
+"#;
+    let run = Case::new("linux-rtc").vm(Vm::linux("rtc").more(CLOCK)).run().ended();
+    run.expect("linux", "linux: rtc ok");
+}
+
 /// Resets itself until its restart limit ends that.
 #[test]
 fn a_reboot_starts_linux_again() {

@@ -9,6 +9,7 @@ const FILES: &[(&str, u32, &str)] = &[
     ("etc/profile", 0o644, include_str!("../rootfs/etc/profile")),
     ("jobs/demo", 0o755, include_str!("../rootfs/jobs/demo")),
     ("jobs/reboot", 0o755, include_str!("../rootfs/jobs/reboot")),
+    ("jobs/rtc", 0o755, include_str!("../rootfs/jobs/rtc")),
     ("jobs/shell", 0o755, include_str!("../rootfs/jobs/shell")),
     ("jobs/smp", 0o755, include_str!("../rootfs/jobs/smp")),
 ];
