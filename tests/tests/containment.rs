@@ -16,7 +16,8 @@ fn beside_a_beacon(case: &str, more: impl FnOnce(Vm) -> Vm) -> Run {
         .timeout(60)
         .run()
         .ended();
-    run.expect("hostile", &format!("hostile: {case} begin"));
+    let name = case.split(' ').next().unwrap_or_default();
+    run.expect("hostile", &format!("hostile: {name} begin"));
     let lines = run.lines("beacon");
     assert_eq!(lines.len(), LINES + 1, "{}", run.log());
     assert_eq!(lines[LINES], "beacon: done");
@@ -164,9 +165,19 @@ fn a_crash_starts_the_guest_again_if_its_description_says_so() {
     run.summary("hostile", "stopped", "bad-address", 1);
 }
 
-/// A VM with a VCPU on another CPU: both stop when one crashes.
+/// VCPU 1 runs for ever on another CPU: it stops with the VM, and starts anew with it.
 #[test]
-fn a_crash_stops_all_vcpus_of_the_vm() {
-    let run = beside_a_beacon("foreign-read", |vm| vm.number("vcpus", 2));
-    run.summary("hostile", "stopped", "bad-address", 0);
+fn what_ends_a_vm_ends_all_its_vcpus() {
+    for (case, reason, starts) in
+        [("foreign-read", "bad-address", 1), ("reset", "reset", 2), ("off", "power-off", 1)]
+    {
+        let run = beside_a_beacon(&format!("{case} second=1"), |vm| {
+            vm.number("vcpus", 2).number("restart_limit", 1)
+        });
+        let running = "hostile: second result=0 runs=1";
+        let found = run.lines("hostile").iter().filter(|line| **line == running).count();
+        assert_eq!(found, starts, "{}", run.log());
+        let state = if case == "off" { "off" } else { "stopped" };
+        run.summary("hostile", state, reason, starts as u32 - 1);
+    }
 }

@@ -1,7 +1,7 @@
 //! `rt-hostile`: does its worst, one case at a time, to show that only it suffers.
 //!
 //! Boot arguments: `case=<name>`; some cases take `address`, `seed`, `count` or `ms`. Without a case the
-//! guest lists them all. Lines are
+//! guest lists them all. With `second=1` VCPU 1 runs for ever beside the case. Lines are
 //!
 //! ```text
 //! hostile: start restarts=<n or unknown>
@@ -20,11 +20,13 @@ mod instructions;
 mod memory;
 
 use core::fmt::{self, Display};
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 
 use bulkhead_abi::hypercall::VmInfo;
 
-use crate::arch::{Fault, RAM_BASE};
-use crate::{arguments, hypercall, print, println};
+use crate::arch::{Fault, RAM_BASE, secondary};
+use crate::{arguments, hypercall, print, println, wait};
 
 /// A case: its name and what it does.
 type Case = (&'static str, fn(&str));
@@ -97,6 +99,23 @@ pub fn main() {
         println!("hostile: no case {wanted}");
         return;
     };
+    if arguments::number("second", 0) != 0 {
+        start_second();
+    }
     println!("hostile: {name} begin");
     case(name);
+}
+
+/// Lets VCPU 1 run for ever beside the case: what ends the VM must end it too.
+fn start_second() {
+    static RUNS: AtomicBool = AtomicBool::new(false);
+    fn run_for_ever(_: u64) {
+        RUNS.store(true, Ordering::Release);
+        loop {
+            core::hint::spin_loop();
+        }
+    }
+    let result = secondary::start(1, run_for_ever, 0);
+    let runs = wait::until(Duration::from_secs(1), || RUNS.load(Ordering::Acquire));
+    println!("hostile: second result={result} runs={}", u8::from(runs));
 }
