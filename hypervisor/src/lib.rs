@@ -4,7 +4,7 @@
 //! development machine; `main.rs` adds the panic handler of the EL2 image.
 //!
 //! - [`arch`], [`board`]: processor and devices; all `unsafe` code;
-//! - [`plan`], [`payload`]: what is to run, read and verified;
+//! - [`plan`], [`payload`], `digest`: what is to run, read and verified;
 //! - `start`: from the entry code to running VMs;
 //! - `vm`, `pcpu`: virtual machines, and the CPUs that run them;
 //! - `exits`: what happens when a guest comes to EL2;
@@ -18,6 +18,7 @@ extern crate alloc;
 pub mod arch;
 pub mod board;
 pub mod console;
+mod digest;
 #[cfg(target_os = "none")]
 mod exits;
 #[cfg(target_os = "none")]

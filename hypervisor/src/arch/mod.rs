@@ -27,6 +27,8 @@ pub mod percpu;
 #[cfg(target_os = "none")]
 pub mod regs;
 #[cfg(target_os = "none")]
+pub mod sha256;
+#[cfg(target_os = "none")]
 pub mod smc;
 #[cfg(target_os = "none")]
 pub mod stage2;
