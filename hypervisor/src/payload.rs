@@ -3,16 +3,50 @@
 
 use core::fmt;
 
+use crate::digest::sha256;
 use bulkhead_abi::image::{
-    BLOBS_MAX, BlobEntry, ENTRY_BYTES, HEADER_BYTES, HEADER_DIGEST, PayloadError, PayloadHeader,
+    BLOBS_MAX, BlobEntry, ENTRY_BYTES, HEADER_BYTES, HEADER_DIGEST, PLAN_BLOB, PayloadError,
+    PayloadHeader,
 };
-use sha2::{Digest, Sha256};
 
 /// A payload whose header and blob table are intact.
 #[derive(Clone, Copy, Debug)]
 pub struct Payload<'a> {
     bytes: &'a [u8],
     header: PayloadHeader,
+}
+
+/// Name of a blob: of the plan, or of a file of a VM.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct BlobName<'a> {
+    vm: &'a str,
+    part: &'a str,
+}
+
+impl<'a> BlobName<'a> {
+    /// The plan.
+    pub const PLAN: BlobName<'static> = BlobName { vm: "", part: PLAN_BLOB };
+
+    /// A file of a VM: `kernel`, `initrd` or `device-tree`.
+    pub fn of(vm: &'a str, part: &'a str) -> Self {
+        Self { vm, part }
+    }
+
+    /// Whether the blob table means this blob by `name`.
+    fn is(&self, name: &str) -> bool {
+        match name.split_once('/') {
+            Some((vm, part)) => vm == self.vm && part == self.part,
+            None => self.vm.is_empty() && name == self.part,
+        }
+    }
+}
+
+impl fmt::Display for BlobName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.vm)?;
+        f.write_str(if self.vm.is_empty() { "" } else { "/" })?;
+        f.write_str(self.part)
+    }
 }
 
 /// Why a payload, or a blob of it, cannot be used.
@@ -23,9 +57,9 @@ pub enum Damage<'a> {
     /// Header or blob table do not match their digest.
     Table,
     /// This blob does not match its digest.
-    Blob(&'a str),
+    Blob(BlobName<'a>),
     /// There is no blob of this name.
-    Missing(&'a str),
+    Missing(BlobName<'a>),
 }
 
 impl fmt::Display for Damage<'_> {
@@ -35,8 +69,17 @@ impl fmt::Display for Damage<'_> {
             Self::Layout(PayloadError::Magic) => {
                 f.write_str("image: no payload behind the hypervisor: make an image from a plan")
             }
-            Self::Layout(error) => write!(f, "image: bad payload ({error:?}): {again}"),
-            Self::Table => write!(f, "image: the blob table does not match its SHA-256 digest: {again}"),
+            Self::Layout(error) => {
+                let problem = match error {
+                    PayloadError::Version(_) => "made for another version of the hypervisor",
+                    PayloadError::Truncated => "cut off",
+                    _ => "its table does not make sense",
+                };
+                write!(f, "image: bad payload ({problem}): {again}")
+            }
+            Self::Table => {
+                write!(f, "image: the blob table does not match its SHA-256 digest: {again}")
+            }
             Self::Blob(name) => {
                 write!(f, "image: blob {name} does not match its SHA-256 digest: {again}")
             }
@@ -51,27 +94,23 @@ pub const TABLE_BYTES_MAX: usize = HEADER_BYTES + BLOBS_MAX * ENTRY_BYTES;
 /// Reads the header and verifies it together with the blob table. `bytes` needs
 /// to hold only those.
 pub fn header(bytes: &[u8]) -> Result<PayloadHeader, Damage<'static>> {
+    let truncated = Damage::Layout(PayloadError::Truncated);
     let header = PayloadHeader::read(bytes).map_err(Damage::Layout)?;
-    let table = bytes.get(..header.table_end()).ok_or(Damage::Layout(PayloadError::Truncated))?;
-    let mut hash = Sha256::new();
-    hash.update(&table[..HEADER_DIGEST.start]);
-    hash.update([0; 32]);
-    hash.update(&table[HEADER_DIGEST.end..]);
-    if hash.finalize()[..] != header.digest {
+    let table = bytes.get(..header.table_end()).ok_or(truncated)?;
+    let (head, entries) = table.split_first_chunk::<HEADER_BYTES>().ok_or(truncated)?;
+    let mut head = *head;
+    head[HEADER_DIGEST].fill(0);
+    if sha256(head.as_chunks().0, entries) != header.digest {
         return Err(Damage::Table);
     }
     Ok(header)
 }
 
 impl<'a> Payload<'a> {
-    /// The payload that `bytes` starts with.
-    pub fn new(bytes: &'a [u8]) -> Result<Self, Damage<'static>> {
-        let header = header(bytes)?;
-        let bytes = usize::try_from(header.payload_bytes)
-            .ok()
-            .and_then(|length| bytes.get(..length))
-            .filter(|bytes| bytes.len() >= header.table_end())
-            .ok_or(Damage::Layout(PayloadError::Truncated))?;
+    /// The payload that `bytes` starts with, and whose header was verified.
+    pub fn new(bytes: &'a [u8], header: PayloadHeader) -> Result<Self, Damage<'static>> {
+        let truncated = Damage::Layout(PayloadError::Truncated);
+        let bytes = bytes.get(..header.payload_bytes as usize).ok_or(truncated)?;
         for index in 0..header.blob_count as usize {
             BlobEntry::read(bytes, &header, index).map_err(Damage::Layout)?;
         }
@@ -83,23 +122,28 @@ impl<'a> Payload<'a> {
         self.bytes.len()
     }
 
-    fn entry(&self, name: &str) -> Option<BlobEntry<'a>> {
-        (0..self.header.blob_count as usize)
-            .filter_map(|index| BlobEntry::read(self.bytes, &self.header, index).ok())
-            .find(|entry| entry.name == name)
+    #[inline(never)]
+    fn entry(&self, name: &BlobName<'_>) -> Option<BlobEntry<'a>> {
+        for index in 0..self.header.blob_count as usize {
+            match BlobEntry::read(self.bytes, &self.header, index) {
+                Ok(entry) if name.is(entry.name) => return Some(entry),
+                _ => {}
+            }
+        }
+        None
     }
 
     /// Bytes of a blob, if there is one of this name.
-    pub fn blob_bytes(&self, name: &str) -> Option<u64> {
+    pub fn blob_bytes(&self, name: &BlobName<'_>) -> Option<u64> {
         self.entry(name).map(|entry| entry.bytes)
     }
 
     /// A blob, verified.
-    pub fn blob<'n>(&self, name: &'n str) -> Result<&'a [u8], Damage<'n>> {
-        let entry = self.entry(name).ok_or(Damage::Missing(name))?;
+    pub fn blob<'n>(&self, name: BlobName<'n>) -> Result<&'a [u8], Damage<'n>> {
+        let entry = self.entry(&name).ok_or(Damage::Missing(name))?;
         let range = entry.offset as usize..(entry.offset + entry.bytes) as usize;
         let blob = self.bytes.get(range).ok_or(Damage::Missing(name))?;
-        if Sha256::digest(blob)[..] != entry.digest {
+        if sha256(&[], blob) != entry.digest {
             return Err(Damage::Blob(name));
         }
         Ok(blob)
@@ -110,6 +154,11 @@ impl<'a> Payload<'a> {
 mod tests {
     use super::*;
     use bulkhead_abi::image::ALIGNMENT;
+    use sha2::{Digest, Sha256};
+
+    fn open(bytes: &[u8]) -> Result<Payload<'_>, Damage<'static>> {
+        Payload::new(bytes, header(bytes)?)
+    }
 
     fn sample() -> Vec<u8> {
         let blobs: [(&str, &[u8]); 2] = [("plan", b"the plan"), ("vm/kernel", &[7; 5000])];
@@ -145,23 +194,27 @@ mod tests {
     #[test]
     fn blobs_are_found_and_verified() {
         let bytes = sample();
-        let payload = Payload::new(&bytes).unwrap();
-        assert_eq!(payload.blob("plan"), Ok(&b"the plan"[..]));
-        assert_eq!(payload.blob("vm/kernel").map(<[u8]>::len), Ok(5000));
-        assert_eq!(payload.blob("nothing"), Err(Damage::Missing("nothing")));
+        let payload = open(&bytes).unwrap();
+        assert_eq!(payload.blob(BlobName::PLAN), Ok(&b"the plan"[..]));
+        assert_eq!(payload.blob(BlobName::of("vm", "kernel")).map(<[u8]>::len), Ok(5000));
+        let missing = BlobName::of("vm", "initrd");
+        assert_eq!(payload.blob(missing), Err(Damage::Missing(missing)));
     }
 
     #[test]
     fn every_flipped_bit_of_content_is_found() {
         let good = sample();
         let table_end = HEADER_BYTES + 2 * ENTRY_BYTES;
-        let content =
-            (0..table_end).chain(ALIGNMENT..ALIGNMENT + 8).chain(2 * ALIGNMENT..2 * ALIGNMENT + 5000);
+        let content = (0..table_end)
+            .chain(ALIGNMENT..ALIGNMENT + 8)
+            .chain(2 * ALIGNMENT..2 * ALIGNMENT + 5000);
         for at in content {
             let mut bytes = good.clone();
             bytes[at] ^= 1 << (at % 8);
-            let intact = Payload::new(&bytes)
-                .is_ok_and(|payload| payload.blob("plan").is_ok() && payload.blob("vm/kernel").is_ok());
+            let intact = open(&bytes).is_ok_and(|payload| {
+                payload.blob(BlobName::PLAN).is_ok()
+                    && payload.blob(BlobName::of("vm", "kernel")).is_ok()
+            });
             assert!(!intact, "byte {at}");
         }
     }
@@ -170,7 +223,7 @@ mod tests {
     fn short_payloads_are_refused() {
         let bytes = sample();
         for length in [0, 100, HEADER_BYTES, bytes.len() - 1] {
-            assert!(matches!(Payload::new(&bytes[..length]), Err(Damage::Layout(_))));
+            assert!(matches!(open(&bytes[..length]), Err(Damage::Layout(_))));
         }
     }
 }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use bulkhead_abi::image::{ConsoleKind, PLAN_BLOB, PayloadHeader};
+use bulkhead_abi::image::{ConsoleKind, PayloadHeader};
 use spin::Once;
 
 use crate::arch::boot::{ImageLayout, SecondaryEntry, image_layout};
@@ -19,9 +19,9 @@ use crate::arch::percpu::{self, Anchor};
 use crate::arch::{cpu, gicv3, heap, regs, smc};
 use crate::board::{self, uart::Pl011};
 use crate::machine::{self, CONSOLE, log};
-use crate::payload::{self, Payload};
+use crate::payload::{self, BlobName, Payload};
 use crate::pcpu::Pcpu;
-use crate::plan::{self, Plan, Range};
+use crate::plan::{self, Plan, Problem, Range};
 use crate::{firmware, vm};
 
 /// Bytes of a PL011's registers, for the early console.
@@ -40,21 +40,29 @@ fn refuse(why: &dyn fmt::Display) -> ! {
     smc::system_off()
 }
 
+/// What was asked for; refuses to start without it.
+fn accept<T, E: fmt::Display>(result: Result<T, E>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(why) => refuse(&why),
+    }
+}
+
 /// The boot CPU, with early tables and the boot stack.
 pub fn boot(device_tree: usize) -> ! {
     let layout = image_layout();
     let table = board::memory::payload(layout.end, payload::TABLE_BYTES_MAX);
     early_console(PayloadHeader::read(table).ok());
     log!("Bulkhead {}", env!("CARGO_PKG_VERSION"));
-    let header = payload::header(table).unwrap_or_else(|damage| refuse(&damage));
+    let header = accept(payload::header(table));
     let bytes = board::memory::payload(layout.end, header.payload_bytes as usize);
-    let payload = Payload::new(bytes).unwrap_or_else(|damage| refuse(&damage));
-    let blob = payload.blob(PLAN_BLOB).unwrap_or_else(|damage| refuse(&damage));
+    let payload = accept(Payload::new(bytes, header));
+    let blob = accept(payload.blob(BlobName::PLAN));
 
     let image = Range { start: layout.text as u64, bytes: (layout.end - layout.text) as u64 };
     let used = Range { bytes: image.bytes + payload.bytes() as u64, ..image };
-    let own = plan::hypervisor_memory(blob)
-        .unwrap_or_else(|| refuse(&"plan: /platform/hypervisor: reg: is missing"));
+    let tree = accept(plan::tree(blob));
+    let own = accept(plan::hypervisor_memory(tree));
     if !own.contains(used) {
         refuse(&format_args!(
             "plan: /platform/hypervisor: reg: {own} does not contain the loaded image at {used}"
@@ -62,31 +70,28 @@ pub fn boot(device_tree: usize) -> ! {
     }
     board::memory::init_heap(used.end().next_multiple_of(4096), own.end());
 
-    let plan = plan::read(blob).unwrap_or_else(|error| refuse(&error));
-    plan::check(&plan, |name| payload.blob_bytes(name)).unwrap_or_else(|error| refuse(&error));
-    firmware::check(&plan, device_tree).unwrap_or_else(|error| refuse(&error));
+    let plan = accept(plan::read(tree));
+    accept(plan::check(&plan, &|name| payload.blob_bytes(name)));
+    accept(firmware::check(&plan, device_tree));
     let index = boot_cpu(&plan);
 
     let tables = final_tables(&plan, &layout, used, own);
     board::memory::switch_tables(&tables);
     let pcpus = make_cpus(&plan);
     let gic = &plan.platform.gic;
-    gicv3::init(
+    accept(gicv3::init(
         board::memory::registers(gic.distributor),
         board::memory::registers(gic.redistributors),
-    )
-    .unwrap_or_else(|error| refuse(&error));
+    ));
     anchors()[index].install();
-    gicv3::init_cpu(index).unwrap_or_else(|error| refuse(&error));
+    accept(gicv3::init_cpu(index));
 
     let serial = plan.platform.serial;
-    let names: Vec<_> = plan.vms.iter().map(|vm| vm.name.as_str()).collect();
-    CONSOLE.set_vms(names.iter().copied());
-    let vms = plan.vms.into_iter().enumerate().map(|(index, vm)| {
-        let blob = |name: &str| payload.blob(name).unwrap_or_else(|damage| refuse(&damage));
-        vm::build(index, vm, &pcpus, blob).unwrap_or_else(|error| refuse(&error))
-    });
-    let vms: Vec<_> = vms.collect();
+    CONSOLE.set_vms(plan.vms.iter().map(|vm| vm.name));
+    let mut vms = Vec::new();
+    for vm in plan.vms {
+        vms.push(accept(vm::build(vms.len(), vm, &pcpus, &|name| accept(payload.blob(name)))));
+    }
     machine::publish(vms, pcpus[serial.pcpu], serial.interrupt);
 
     start_secondaries(&pcpus, index, &tables);
@@ -136,7 +141,7 @@ fn early_console(header: Option<PayloadHeader>) {
 }
 
 /// Index in the plan of the CPU that boots.
-fn boot_cpu(plan: &Plan) -> usize {
+fn boot_cpu(plan: &Plan<'_>) -> usize {
     let mpidr = regs::mpidr_el1::read() & AFFINITY;
     let index = plan.platform.cpus.iter().position(|&cpu| cpu == mpidr);
     index.unwrap_or_else(|| {
@@ -148,50 +153,46 @@ fn boot_cpu(plan: &Plan) -> usize {
 
 /// The tables of EL2: its image with the rights that each part needs, the payload
 /// read-only, RAM of VMs and the devices it drives. Nothing else.
-fn final_tables(plan: &Plan, layout: &ImageLayout, used: Range, own: Range) -> PageTable {
-    let payload = layout.end as u64;
+fn final_tables(plan: &Plan<'_>, layout: &ImageLayout, used: Range, own: Range) -> PageTable {
     let heap = used.end().next_multiple_of(4096);
-    let between = |start: usize, end: usize, access| {
-        (Range { start: start as u64, bytes: (end - start) as u64 }, access)
+    let mut tables =
+        PageTable::new().unwrap_or_else(|| refuse(&"no memory for translation tables"));
+    let mut map = |start: u64, end: u64, access: Access| {
+        let range = Range { start, bytes: end - start };
+        if let Err(error) = tables.map(start, start, range.bytes, access.attributes()) {
+            refuse(&format_args!("plan: /platform: {}", Problem::Map(range, error)));
+        }
     };
-    let mut ranges = Vec::from([
-        between(layout.text, layout.rodata, Access::Code),
-        between(layout.rodata, layout.data, Access::Constants),
-        between(layout.data, layout.end, Access::Data),
-        (Range { start: payload, bytes: heap - payload }, Access::Constants),
-        (Range { start: heap, bytes: own.end() - heap }, Access::Data),
-    ]);
+    let [text, rodata, data, payload] =
+        [layout.text, layout.rodata, layout.data, layout.end].map(|address| address as u64);
+    map(text, rodata, Access::Code);
+    map(rodata, data, Access::Constants);
+    map(data, payload, Access::Data);
+    map(payload, heap, Access::Constants);
+    map(heap, own.end(), Access::Data);
     let platform = &plan.platform;
     for device in [platform.gic.distributor, platform.gic.redistributors, platform.serial.registers]
     {
-        ranges.push((device, Access::Device));
+        map(device.start, device.end(), Access::Device);
     }
-    for region in plan.vms.iter().flat_map(|vm| &vm.memory) {
-        ranges.push((region.host_range(), Access::Data));
-    }
-    let mut tables =
-        PageTable::new().unwrap_or_else(|| refuse(&"no memory for translation tables"));
-    for (range, access) in ranges {
-        if range.bytes == 0 {
-            continue;
-        }
-        if let Err(error) = tables.map(range.start, range.start, range.bytes, access.attributes()) {
-            refuse(&format_args!("plan: /platform: {range} cannot be mapped: {error:?}"));
+    for vm in &plan.vms {
+        for region in &vm.memory {
+            map(region.host, region.host_range().end(), Access::Data);
         }
     }
     tables
 }
 
 /// Makes the state of all CPUs.
-fn make_cpus(plan: &Plan) -> Vec<&'static Pcpu> {
-    let pcpus: Vec<&'static Pcpu> = plan
-        .platform
-        .cpus
-        .iter()
-        .enumerate()
-        .map(|(index, &mpidr)| &*Box::leak(Box::new(Pcpu::new(index, mpidr))))
-        .collect();
-    ANCHORS.call_once(|| pcpus.iter().map(|pcpu| percpu::new_anchor(pcpu)).collect());
+fn make_cpus(plan: &Plan<'_>) -> Vec<&'static Pcpu> {
+    let mut pcpus: Vec<&'static Pcpu> = Vec::new();
+    let mut anchors = Vec::new();
+    for &mpidr in &plan.platform.cpus {
+        let pcpu = Box::leak(Box::new(Pcpu::new(pcpus.len(), mpidr)));
+        pcpus.push(pcpu);
+        anchors.push(percpu::new_anchor(pcpu));
+    }
+    ANCHORS.call_once(|| anchors);
     pcpus
 }
 

@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use hypervisor::payload::BlobName;
 use hypervisor::plan::{self, Plan, PlanError};
 use proptest::prelude::*;
 
@@ -24,14 +25,15 @@ fn compile(source: &str) -> Vec<u8> {
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("plan.dts");
     std::fs::write(&path, source).unwrap();
-    let output = Command::new("dtc").args(["-q", "-O", "dtb"]).arg(&path).output().expect("dtc runs");
+    let output =
+        Command::new("dtc").args(["-q", "-O", "dtb"]).arg(&path).output().expect("dtc runs");
     assert!(output.status.success(), "{}\n{source}", String::from_utf8_lossy(&output.stderr));
     std::fs::remove_dir_all(&folder).unwrap();
     output.stdout
 }
 
-fn blob_bytes(name: &str) -> Option<u64> {
-    match name {
+fn blob_bytes(name: &BlobName<'_>) -> Option<u64> {
+    match name.to_string().as_str() {
         "linux/kernel" => Some(30 << 20),
         "linux/initrd" => Some(1 << 20),
         "linux/device-tree" => Some(4096),
@@ -39,19 +41,24 @@ fn blob_bytes(name: &str) -> Option<u64> {
     }
 }
 
-fn load(source: &str) -> Result<Plan, PlanError> {
-    let plan = plan::read(&compile(source))?;
-    plan::check(&plan, blob_bytes)?;
+fn read(blob: &[u8]) -> Result<Plan<'_>, PlanError<'_>> {
+    plan::read(plan::tree(blob)?)
+}
+
+fn load(blob: &[u8]) -> Result<Plan<'_>, PlanError<'_>> {
+    let plan = read(blob)?;
+    plan::check(&plan, &blob_bytes)?;
     Ok(plan)
 }
 
 #[test]
 fn the_plan_of_the_reference_is_accepted() {
-    let plan = load(&reference()).unwrap();
+    let blob = compile(&reference());
+    let plan = load(&blob).unwrap();
     assert_eq!(plan.model, "demo");
     assert_eq!(plan.platform.cpus, [0, 1, 2, 3]);
     let vm = &plan.vms[0];
-    assert_eq!((vm.name.as_str(), &vm.vcpus[..]), ("linux", &[0, 1][..]));
+    assert_eq!((vm.name, &vm.vcpus[..]), ("linux", &[0, 1][..]));
     assert_eq!(vm.memory[0].host, 0x4600_0000);
     assert_eq!(vm.devices[0].interrupts, [(34, 34)]);
     assert_eq!(vm.boot.device_tree, 0x47e0_0000);
@@ -59,7 +66,8 @@ fn the_plan_of_the_reference_is_accepted() {
 
 #[test]
 fn the_memory_of_the_hypervisor_is_found_without_reading_the_rest() {
-    let range = plan::hypervisor_memory(&compile(&reference())).unwrap();
+    let blob = compile(&reference());
+    let range = plan::hypervisor_memory(plan::tree(&blob).unwrap()).unwrap();
     assert_eq!((range.start, range.bytes), (0x4000_0000, 0x0600_0000));
 }
 
@@ -75,21 +83,39 @@ const MISTAKES: &[Mistake] = &[
 			reg = <0x0 0x40000000",
         "hypervisor@40000000 {
 			reg = <0x0 0x30000000",
-        "/platform/hypervisor",
+        "/platform/hypervisor@40000000",
         Some("reg"),
         "does not lie in one memory bank",
     ),
     ("pcpu = <1>", "pcpu = <9>", "/vms/vm@0/vcpus/vcpu@1", Some("pcpu"), "PCPUs 0 to 3"),
-    ("pcpu = <1>", "pcpu = <0>", "/vms/vm@0/vcpus/vcpu@1", Some("pcpu"), "runs a VCPU of linux already"),
-    ("vm-name = \"linux\"", "vm-name = \"Linux!\"", "/vms/vm@0", Some("vm-name"), "1 to 15 characters"),
-    ("on-crash = \"stop\"", "on-crash = \"panic\"", "/vms/vm@0", Some("on-crash"), "\"stop\" or \"restart\""),
+    (
+        "pcpu = <1>",
+        "pcpu = <0>",
+        "/vms/vm@0/vcpus/vcpu@1",
+        Some("pcpu"),
+        "runs a VCPU of linux already",
+    ),
+    (
+        "vm-name = \"linux\"",
+        "vm-name = \"Linux!\"",
+        "/vms/vm@0",
+        Some("vm-name"),
+        "1 to 15 characters",
+    ),
+    (
+        "on-crash = \"stop\"",
+        "on-crash = \"panic\"",
+        "/vms/vm@0",
+        Some("on-crash"),
+        "\"stop\" or \"restart\"",
+    ),
     ("restart-limit", "restart-limits", "/vms/vm@0", None, "unknown property restart-limits"),
     (
         "host-reg = <0x0 0x46000000",
         "host-reg = <0x0 0x44000000",
         "/vms/vm@0/memory@40000000",
         Some("host-reg"),
-        "overlaps the hypervisor",
+        "which belongs to the hypervisor",
     ),
     (
         "host-reg = <0x0 0x46000000 0x0 0x20000000>",
@@ -117,7 +143,7 @@ const MISTAKES: &[Mistake] = &[
         "host-reg = <0x0 0x09000000",
         "/vms/vm@0/device@9010000",
         Some("host-reg"),
-        "belongs to the console",
+        "which belongs to the console",
     ),
     (
         "host-reg = <0x0 0x09010000",
@@ -147,13 +173,19 @@ const MISTAKES: &[Mistake] = &[
         Some("host-interrupts"),
         "has 2 interrupts",
     ),
-    ("entry = <0x0 0x40200000>", "entry = <0x0 0x40200002>", "/vms/vm@0/boot", Some("entry"), "instruction"),
+    (
+        "entry = <0x0 0x40200000>",
+        "entry = <0x0 0x40200002>",
+        "/vms/vm@0/boot",
+        Some("entry"),
+        "instruction",
+    ),
     (
         "load = <0x0 0x48000000>",
         "load = <0x0 0x40400000>",
         "/vms/vm@0/boot/initrd",
         Some("load"),
-        "overlaps linux/kernel",
+        "overlaps 0x40200000..0x42000000 of /vms/vm@0/boot/kernel",
     ),
     (
         "load = <0x0 0x48000000>",
@@ -183,17 +215,25 @@ fn mistakes_are_refused_with_node_and_property() {
     let good = reference();
     for (from, to, node, property, part) in MISTAKES {
         assert!(good.contains(from), "the reference does not contain {from}");
-        let error = load(&good.replacen(from, to, 1)).expect_err(to);
-        assert_eq!((error.node.as_str(), error.property), (*node, *property), "{to}: {error}");
-        assert!(error.problem.contains(part), "{to}: {error}");
+        let blob = compile(&good.replacen(from, to, 1));
+        let error = load(&blob).expect_err(to);
+        let at = property.map_or_else(|| format!("{node}: "), |name| format!("{node}: {name}: "));
+        let text = error.to_string();
+        let problem = text.strip_prefix(&format!("plan: {at}"));
+        let problem = problem.unwrap_or_else(|| panic!("{to}: expected {at}, found {text}"));
+        assert!(problem.contains(part), "{to}: {text}");
     }
 }
 
 #[test]
 fn a_missing_blob_is_named() {
-    let plan = plan::read(&compile(&reference())).unwrap();
-    let error = plan::check(&plan, |_| None).unwrap_err();
-    assert_eq!(error.to_string(), "plan: /vms/vm@0/boot/kernel: the image has no blob linux/kernel");
+    let blob = compile(&reference());
+    let plan = read(&blob).unwrap();
+    let error = plan::check(&plan, &|_| None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "plan: /vms/vm@0/boot/kernel: the image has no blob linux/kernel"
+    );
 }
 
 proptest! {
@@ -207,15 +247,16 @@ proptest! {
             let at = at.index(tree.len());
             tree[at] = value;
         }
-        if let Ok(plan) = plan::read(&tree) {
-            let _ = plan::check(&plan, blob_bytes);
+        if let Err(error) = load(&tree) {
+            prop_assert!(error.to_string().starts_with("plan: /"));
         }
-        let _ = plan::hypervisor_memory(&tree);
+        if let Ok(tree) = plan::tree(&tree) {
+            let _ = plan::hypervisor_memory(tree);
+        }
     }
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        prop_assert!(plan::read(&bytes).is_err());
-        prop_assert!(plan::hypervisor_memory(&bytes).is_none());
+        prop_assert!(plan::tree(&bytes).is_err());
     }
 }

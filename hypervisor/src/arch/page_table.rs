@@ -3,6 +3,7 @@
 //! and the stage-2 tables of VMs; only the attribute bits differ.
 
 use alloc::alloc::{Layout, alloc_zeroed};
+use core::fmt;
 
 /// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;
@@ -24,6 +25,16 @@ pub enum MapError {
     Overlap(u64),
     /// The hypervisor's memory is used up.
     OutOfMemory,
+}
+
+impl fmt::Display for MapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Range => f.write_str("not whole pages, or too high"),
+            Self::Overlap(address) => write!(f, "{address:#x} is mapped already"),
+            Self::OutOfMemory => f.write_str("the memory of the hypervisor is used up"),
+        }
+    }
 }
 
 /// A tree of tables; lives for ever.

@@ -1,243 +1,307 @@
 //! What must hold in a plan ("What must hold" in `docs/reference/plan.md`), apart
 //! from what the types of [`super`] rule out already.
+//!
+//! The lists are short: whatever must not overlap is compared with everything that
+//! comes before it.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
-use super::{MAX_CPUS, Plan, PlanError, Range, Vm};
+use super::{MAX_CPUS, Plan, PlanError, Problem, Range, Vm};
 use crate::arch::page_table::ADDRESS_END;
+use crate::payload::BlobName;
 
 /// Bytes of the redistributor frames of one VCPU.
 const REDISTRIBUTOR_BYTES: u64 = 0x2_0000;
 /// Bytes of a distributor.
 const DISTRIBUTOR_BYTES: u64 = 0x1_0000;
 
-fn error(node: &str, property: &'static str, problem: String) -> PlanError {
-    PlanError { node: node.into(), property: Some(property), problem }
-}
+/// Tells the size of a blob of the image, if there is one of this name.
+type BlobBytes<'f> = &'f dyn Fn(&BlobName<'_>) -> Option<u64>;
 
 /// Checks the plan; `blob_bytes` tells the size of a blob of the image, if there is one.
-pub fn check(plan: &Plan, blob_bytes: impl Fn(&str) -> Option<u64>) -> Result<(), PlanError> {
+pub fn check<'a>(plan: &Plan<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), PlanError<'a>> {
     platform(plan)?;
     if plan.vms.is_empty() || plan.vms.len() > MAX_CPUS {
-        let problem = format!("{} VMs, expected 1 to {MAX_CPUS}", plan.vms.len());
-        return Err(PlanError { node: "/vms".into(), property: None, problem });
+        let problem = Problem::Count(plan.vms.len(), "VMs");
+        return Err(plan.root.nth("vms", 0).node_error(problem));
     }
-    let mut ram: Vec<(Range, &str)> = Vec::new();
-    let mut device_pages: Vec<(Range, &str)> = reserved(plan);
-    let mut device_interrupts: Vec<(u32, &str)> =
-        [(plan.platform.serial.interrupt, "the console")].into();
-    let mut pcpus: Vec<(usize, &str)> = Vec::new();
     for (index, vm) in plan.vms.iter().enumerate() {
-        if plan.vms[..index].iter().any(|other| other.name == vm.name) {
-            return Err(error(&vm.node, "vm-name", format!("two VMs are called {}", vm.name)));
+        if plan.vms.iter().take(index).any(|other| other.name == vm.name) {
+            return Err(vm.node.error("vm-name", Problem::SameName(vm.name)));
         }
-        vcpus(plan, vm, &mut pcpus)?;
-        memory(plan, vm, &mut ram)?;
-        devices(plan, vm, &mut device_pages, &mut device_interrupts)?;
+        vcpus(plan, index, vm)?;
+        memory(plan, index, vm)?;
+        devices(plan, index, vm)?;
         guest_layout(vm)?;
-        loads(vm, &blob_bytes)?;
+        guest_interrupts(vm)?;
+        loads(vm, blob_bytes)?;
     }
     Ok(())
 }
 
-fn platform(plan: &Plan) -> Result<(), PlanError> {
+fn platform<'a>(plan: &Plan<'a>) -> Result<(), PlanError<'a>> {
+    let node = plan.root.nth("platform", 0);
     let platform = &plan.platform;
     for (index, bank) in platform.memory.iter().enumerate() {
-        if platform.memory[..index].iter().any(|other| other.overlaps(*bank)) {
-            return Err(error("/platform/memory", "reg", format!("banks overlap at {bank}")));
-        }
+        let problem = if let Some(other) =
+            platform.memory.iter().take(index).find(|other| other.overlaps(*bank))
+        {
+            Problem::OverlapNode(*bank, *other, node)
+        } else if bank.end() > ADDRESS_END {
+            Problem::Beyond(*bank)
+        } else {
+            continue;
+        };
+        return Err(node.nth("memory", index).error("reg", problem));
     }
-    if !platform.memory.iter().any(|bank| bank.contains(platform.hypervisor)) {
-        let problem = format!("{} does not lie in one memory bank", platform.hypervisor);
-        return Err(error("/platform/hypervisor", "reg", problem));
+    if !in_one_bank(plan, platform.hypervisor) {
+        let problem = Problem::NotInBank(platform.hypervisor);
+        return Err(node.nth("hypervisor", 0).error("reg", problem));
     }
-    for range in device_ranges(plan) {
+    for (range, _, name) in machine_devices(plan) {
         if range.end() > ADDRESS_END {
-            let problem = format!("{range} lies beyond {ADDRESS_END:#x}");
-            return Err(PlanError { node: "/platform".into(), property: None, problem });
+            return Err(node.nth(name, 0).error("reg", Problem::Beyond(range)));
         }
-    }
-    if platform.memory.iter().any(|bank| bank.end() > ADDRESS_END) {
-        return Err(error("/platform/memory", "reg", format!("lies beyond {ADDRESS_END:#x}")));
     }
     let redistributors = platform.cpus.len() as u64 * REDISTRIBUTOR_BYTES;
     if platform.gic.redistributors.bytes < redistributors {
-        let problem = format!("the redistributors of all CPUs need {redistributors:#x} bytes");
-        return Err(error("/platform/interrupt-controller", "reg", problem));
+        let problem = Problem::Redistributors(redistributors);
+        return Err(node.nth("interrupt-controller", 0).error("reg", problem));
     }
     Ok(())
 }
 
-fn device_ranges(plan: &Plan) -> [Range; 3] {
+fn in_one_bank(plan: &Plan<'_>, range: Range) -> bool {
+    plan.platform.memory.iter().any(|bank| bank.contains(range))
+}
+
+/// What the hypervisor drives: its registers, what it is, and its node.
+fn machine_devices(plan: &Plan<'_>) -> [(Range, &'static str, &'static str); 3] {
     let platform = &plan.platform;
-    [platform.gic.distributor, platform.gic.redistributors, platform.serial.registers]
+    let gic = ("the interrupt controller", "interrupt-controller");
+    [
+        (platform.gic.distributor, gic.0, gic.1),
+        (platform.gic.redistributors, gic.0, gic.1),
+        (platform.serial.registers, "the console", "serial"),
+    ]
 }
 
-fn reserved(plan: &Plan) -> Vec<(Range, &str)> {
-    let owners = ["the interrupt controller", "the interrupt controller", "the console"];
-    device_ranges(plan).into_iter().zip(owners).collect()
-}
-
-fn vcpus<'a>(plan: &Plan, vm: &'a Vm, taken: &mut Vec<(usize, &'a str)>) -> Result<(), PlanError> {
-    for (index, &pcpu) in vm.vcpus.iter().enumerate() {
-        let node = format!("{}/vcpus/vcpu@{index}", vm.node);
-        let cpus = plan.platform.cpus.len();
-        if pcpu >= cpus {
-            let problem = format!("is {pcpu}, but the platform has PCPUs 0 to {}", cpus - 1);
-            return Err(error(&node, "pcpu", problem));
-        }
-        if let Some((_, owner)) = taken.iter().find(|(other, _)| *other == pcpu) {
-            let problem = format!("PCPU {pcpu} runs a VCPU of {owner} already");
-            return Err(error(&node, "pcpu", problem));
-        }
-        taken.push((pcpu, &vm.name));
-    }
-    Ok(())
-}
-
-fn memory<'a>(plan: &Plan, vm: &'a Vm, taken: &mut Vec<(Range, &'a str)>) -> Result<(), PlanError> {
-    if vm.memory.is_empty() {
-        let problem = "node memory is missing".into();
-        return Err(PlanError { node: vm.node.clone(), property: None, problem });
-    }
-    for region in &vm.memory {
-        let node = format!("{}/memory@{:x}", vm.node, region.guest.start);
-        let host = region.host_range();
-        if !plan.platform.memory.iter().any(|bank| bank.contains(host)) {
-            return Err(error(
-                &node,
-                "host-reg",
-                format!("{host} does not lie in one memory bank"),
-            ));
-        }
-        if host.overlaps(plan.platform.hypervisor) {
-            let problem = format!("{host} overlaps the hypervisor at {}", plan.platform.hypervisor);
-            return Err(error(&node, "host-reg", problem));
-        }
-        if let Some((other, owner)) = taken.iter().find(|(other, _)| other.overlaps(host)) {
-            let problem = format!("{host} overlaps the memory of {owner} at {other}");
-            return Err(error(&node, "host-reg", problem));
-        }
-        taken.push((host, &vm.name));
-    }
-    Ok(())
-}
-
-fn devices<'a>(
-    plan: &Plan,
-    vm: &'a Vm,
-    pages: &mut Vec<(Range, &'a str)>,
-    interrupts: &mut Vec<(u32, &'a str)>,
-) -> Result<(), PlanError> {
-    for device in &vm.devices {
-        let node = format!("{}/device@{:x}", vm.node, device.registers.guest.start);
-        let host = device.registers.host_range();
-        if host.end() > ADDRESS_END {
-            return Err(error(&node, "host-reg", format!("{host} lies beyond {ADDRESS_END:#x}")));
-        }
-        if let Some(bank) = plan.platform.memory.iter().find(|bank| bank.overlaps(host)) {
-            return Err(error(&node, "host-reg", format!("{host} is RAM ({bank}), not a device")));
-        }
-        if let Some((other, owner)) = pages.iter().find(|(other, _)| other.overlaps(host)) {
-            let problem = format!("{host} overlaps {other}, which belongs to {owner}");
-            return Err(error(&node, "host-reg", problem));
-        }
-        pages.push((host, &vm.name));
-        for &(_, interrupt) in &device.interrupts {
-            if let Some((_, owner)) = interrupts.iter().find(|(other, _)| *other == interrupt) {
-                let problem = format!("interrupt {interrupt} belongs to {owner} already");
-                return Err(error(&node, "host-interrupts", problem));
-            }
-            interrupts.push((interrupt, &vm.name));
-        }
-    }
-    Ok(())
-}
-
-/// Everything that the guest sees, with the node it comes from.
-fn guest_ranges(vm: &Vm) -> Vec<(Range, String)> {
-    let memory = vm.memory.iter().map(|region| (region.guest, "memory"));
-    let devices = vm.devices.iter().map(|device| (device.registers.guest, "device"));
-    let gic =
-        [vm.gic.distributor, vm.gic.redistributors].map(|range| (range, "interrupt-controller"));
-    let serial = vm.serial.iter().map(|(range, _)| (*range, "serial"));
-    memory
-        .chain(devices)
-        .chain(gic)
-        .chain(serial)
-        .map(|(range, name)| (range, format!("{}/{name}@{:x}", vm.node, range.start)))
-        .collect()
-}
-
-fn guest_layout(vm: &Vm) -> Result<(), PlanError> {
-    let ranges = guest_ranges(vm);
-    for (index, (range, node)) in ranges.iter().enumerate() {
-        if range.end() > ADDRESS_END {
-            return Err(error(node, "reg", format!("{range} lies beyond {ADDRESS_END:#x}")));
-        }
-        if let Some((other, owner)) =
-            ranges[..index].iter().find(|(other, _)| other.overlaps(*range))
+fn vcpus<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
+    let cpus = plan.platform.cpus.len();
+    for (number, &pcpu) in vm.vcpus.iter().enumerate() {
+        let problem = if pcpu >= cpus {
+            Problem::NoPcpu(pcpu, cpus)
+        } else if let Some(other) =
+            plan.vms.iter().take(index).find(|other| other.vcpus.contains(&pcpu))
         {
-            return Err(error(node, "reg", format!("{range} overlaps {other} of {owner}")));
+            Problem::PcpuTaken(pcpu, other.name)
+        } else if vm.vcpus.iter().take(number).any(|&other| other == pcpu) {
+            Problem::PcpuTaken(pcpu, vm.name)
+        } else {
+            continue;
+        };
+        return Err(vm.node.nth("vcpus", 0).nth("vcpu", number).error("pcpu", problem));
+    }
+    Ok(())
+}
+
+fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
+    if vm.memory.is_empty() {
+        return Err(vm.node.node_error(Problem::MissingNode("memory")));
+    }
+    for (number, region) in vm.memory.iter().enumerate() {
+        let host = region.host_range();
+        let problem = if !in_one_bank(plan, host) {
+            Problem::NotInBank(host)
+        } else if host.overlaps(plan.platform.hypervisor) {
+            Problem::Overlap(host, plan.platform.hypervisor, "the hypervisor")
+        } else if let Some((other, owner)) = memory_before(plan, index, number, host) {
+            Problem::Overlap(host, other, owner)
+        } else {
+            continue;
+        };
+        return Err(vm.node.nth("memory", number).error("host-reg", problem));
+    }
+    Ok(())
+}
+
+/// RAM that overlaps `host` and belongs to a VM before this one, or to this one
+/// before this region.
+fn memory_before<'a>(
+    plan: &Plan<'a>,
+    vm: usize,
+    region: usize,
+    host: Range,
+) -> Option<(Range, &'a str)> {
+    for (index, other) in plan.vms.iter().enumerate().take(vm + 1) {
+        let count = if index == vm { region } else { other.memory.len() };
+        for mapping in other.memory.iter().take(count) {
+            if mapping.host_range().overlaps(host) {
+                return Some((mapping.host_range(), other.name));
+            }
         }
     }
-    let node = format!("{}/interrupt-controller", vm.node);
+    None
+}
+
+fn devices<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
+    for (number, device) in vm.devices.iter().enumerate() {
+        let host = device.registers.host_range();
+        let problem = if host.end() > ADDRESS_END {
+            Problem::Beyond(host)
+        } else if let Some(bank) = plan.platform.memory.iter().find(|bank| bank.overlaps(host)) {
+            Problem::IsRam(host, *bank)
+        } else if let Some((other, owner)) = registers_before(plan, index, number, host) {
+            Problem::Overlap(host, other, owner)
+        } else {
+            for (position, &(_, interrupt)) in device.interrupts.iter().enumerate() {
+                let place = (index, number, position);
+                if let Some(owner) = interrupt_owner_before(plan, place, interrupt) {
+                    let problem = Problem::InterruptTaken(interrupt, owner);
+                    return Err(vm.node.nth("device", number).error("host-interrupts", problem));
+                }
+            }
+            continue;
+        };
+        return Err(vm.node.nth("device", number).error("host-reg", problem));
+    }
+    Ok(())
+}
+
+/// Registers that overlap `host` and belong to the hypervisor, to a VM before this
+/// one, or to this one before this device.
+fn registers_before<'a>(
+    plan: &Plan<'a>,
+    vm: usize,
+    device: usize,
+    host: Range,
+) -> Option<(Range, &'a str)> {
+    for (range, owner, _) in machine_devices(plan) {
+        if range.overlaps(host) {
+            return Some((range, owner));
+        }
+    }
+    for (index, other) in plan.vms.iter().enumerate().take(vm + 1) {
+        let count = if index == vm { device } else { other.devices.len() };
+        for taken in other.devices.iter().take(count) {
+            if taken.registers.host_range().overlaps(host) {
+                return Some((taken.registers.host_range(), other.name));
+            }
+        }
+    }
+    None
+}
+
+/// Whose interrupt this is: the console's, or of a device before this place
+/// (VM, device, position).
+fn interrupt_owner_before<'a>(
+    plan: &Plan<'a>,
+    place: (usize, usize, usize),
+    interrupt: u32,
+) -> Option<&'a str> {
+    if interrupt == plan.platform.serial.interrupt {
+        return Some("the console");
+    }
+    for (vm, other) in plan.vms.iter().enumerate() {
+        for (device, taken) in other.devices.iter().enumerate() {
+            for (position, &(_, host)) in taken.interrupts.iter().enumerate() {
+                if (vm, device, position) >= place {
+                    return None;
+                }
+                if host == interrupt {
+                    return Some(other.name);
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The `index`-th thing that the guest sees: where, and its node (name and number).
+fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, usize)> {
+    if let Some(region) = vm.memory.get(index) {
+        return Some((region.guest, "memory", index));
+    }
+    index -= vm.memory.len();
+    if let Some(device) = vm.devices.get(index) {
+        return Some((device.registers.guest, "device", index));
+    }
+    match (index - vm.devices.len(), &vm.serial) {
+        (0, _) => Some((vm.gic.distributor, "interrupt-controller", 0)),
+        (1, _) => Some((vm.gic.redistributors, "interrupt-controller", 0)),
+        (2, Some((range, _))) => Some((*range, "serial", 0)),
+        _ => None,
+    }
+}
+
+fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
+    let mut index = 0;
+    while let Some((range, name, number)) = guest_range(vm, index) {
+        let error = |problem| Err(vm.node.nth(name, number).error("reg", problem));
+        if range.end() > ADDRESS_END {
+            return error(Problem::Beyond(range));
+        }
+        for before in 0..index {
+            let Some((other, name, number)) = guest_range(vm, before) else { break };
+            if other.overlaps(range) {
+                return error(Problem::OverlapNode(range, other, vm.node.nth(name, number)));
+            }
+        }
+        index += 1;
+    }
     let redistributors = vm.vcpus.len() as u64 * REDISTRIBUTOR_BYTES;
     if vm.gic.distributor.bytes < DISTRIBUTOR_BYTES || vm.gic.redistributors.bytes < redistributors
     {
-        let problem = format!("needs {DISTRIBUTOR_BYTES:#x} and {redistributors:#x} bytes");
-        return Err(error(&node, "reg", problem));
+        let problem = Problem::GicFrames(DISTRIBUTOR_BYTES, redistributors);
+        return Err(vm.node.nth("interrupt-controller", 0).error("reg", problem));
     }
-    let mut interrupts: Vec<u32> = vm.serial.iter().map(|(_, interrupt)| *interrupt).collect();
-    for device in &vm.devices {
-        for &(interrupt, _) in &device.interrupts {
-            if interrupts.contains(&interrupt) {
-                let node = format!("{}/device@{:x}", vm.node, device.registers.guest.start);
-                return Err(error(
-                    &node,
-                    "interrupts",
-                    format!("interrupt {interrupt} is used twice"),
-                ));
+    Ok(())
+}
+
+fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
+    let serial = vm.serial.map(|(_, interrupt)| interrupt);
+    for (number, device) in vm.devices.iter().enumerate() {
+        for (position, &(interrupt, _)) in device.interrupts.iter().enumerate() {
+            let twice = Some(interrupt) == serial
+                || device.interrupts.iter().take(position).any(|other| other.0 == interrupt)
+                || vm
+                    .devices
+                    .iter()
+                    .take(number)
+                    .any(|before| before.interrupts.iter().any(|other| other.0 == interrupt));
+            if twice {
+                let problem = Problem::InterruptTwice(interrupt);
+                return Err(vm.node.nth("device", number).error("interrupts", problem));
             }
-            interrupts.push(interrupt);
         }
     }
     Ok(())
 }
 
-fn loads(vm: &Vm, blob_bytes: &impl Fn(&str) -> Option<u64>) -> Result<(), PlanError> {
-    let boot = format!("{}/boot", vm.node);
-    let in_ram = |start: u64, bytes: u64| {
-        start.checked_add(bytes).is_some_and(|end| {
-            vm.memory.iter().any(|region| region.guest.start <= start && end <= region.guest.end())
-        })
-    };
-    let mut taken: Vec<(Range, &str)> = Vec::new();
-    for load in &vm.boot.loads {
-        let node = format!("{boot}/{}", load.blob.rsplit('/').next().unwrap_or_default());
+/// Whether so many bytes from an IPA on lie in one region of RAM.
+fn in_ram(vm: &Vm<'_>, start: u64, bytes: u64) -> bool {
+    let Some(end) = start.checked_add(bytes) else { return false };
+    vm.memory.iter().any(|region| region.guest.start <= start && end <= region.guest.end())
+}
+
+fn loads<'a>(vm: &Vm<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), PlanError<'a>> {
+    for (index, load) in vm.boot.loads.iter().enumerate() {
         let Some(bytes) = blob_bytes(&load.blob) else {
-            let problem = format!("the image has no blob {}", load.blob);
-            return Err(PlanError { node, property: None, problem });
+            return Err(load.node.node_error(Problem::NoBlob(load.blob)));
         };
-        let aligned = load.address % 8 == 0;
-        if !aligned || !in_ram(load.address, bytes) {
-            let problem = format!(
-                "{bytes:#x} bytes at {:#x} do not lie in the memory of the VM (8-byte aligned)",
-                load.address
-            );
-            return Err(error(&node, "load", problem));
+        if !load.address.is_multiple_of(8) || !in_ram(vm, load.address, bytes) {
+            return Err(load.node.error("load", Problem::LoadOutside(bytes, load.address)));
         }
         let range = Range { start: load.address, bytes };
-        if let Some((other, owner)) = taken.iter().find(|(other, _)| other.overlaps(range)) {
-            return Err(error(&node, "load", format!("{range} overlaps {owner} at {other}")));
+        for before in vm.boot.loads.iter().take(index) {
+            let bytes = blob_bytes(&before.blob).unwrap_or(0);
+            let other = Range { start: before.address, bytes };
+            if other.overlaps(range) {
+                let problem = Problem::OverlapNode(range, other, before.node);
+                return Err(load.node.error("load", problem));
+            }
         }
-        taken.push((range, &load.blob));
     }
-    if !vm.boot.entry.is_multiple_of(4) || !in_ram(vm.boot.entry, 4) {
-        let problem = format!("{:#x} is not an instruction in the memory of the VM", vm.boot.entry);
-        return Err(error(&boot, "entry", problem));
+    if !vm.boot.entry.is_multiple_of(4) || !in_ram(vm, vm.boot.entry, 4) {
+        return Err(vm.boot.node.error("entry", Problem::NotCode(vm.boot.entry)));
     }
     Ok(())
 }

@@ -1,50 +1,27 @@
 //! The plan, read from its device tree and checked before any VM starts.
 //!
-//! The binding is described in `docs/reference/plan.md`. [`read`] turns the tree
+//! The binding is described in `docs/reference/plan.md`. [`read`] turns a tree
 //! into these types and refuses what it does not know; [`check`] refuses what
 //! cannot hold. Neither panics, whatever the tree contains.
 
+mod binding;
 mod check;
-mod node;
+mod error;
 mod platform;
+mod tree;
 mod vm;
 
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use dtoolkit::fdt::Fdt;
-use dtoolkit::{Node, Property};
-
 pub use check::check;
-use node::Reader;
+pub use error::{PlanError, Problem};
+pub use tree::{Node, Tree};
+
+use crate::payload::BlobName;
 
 /// Most PCPUs, VMs, and VCPUs of a VM.
 pub const MAX_CPUS: usize = 8;
-
-/// What is wrong with a plan, and where.
-#[derive(Debug, Eq, PartialEq)]
-pub struct PlanError {
-    /// Path of the node, as `/vms/vm@0/boot`.
-    pub node: String,
-    /// Name of the property, if one is to blame.
-    pub property: Option<&'static str>,
-    /// What is wrong and what was expected.
-    pub problem: String,
-}
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("plan: ")?;
-        f.write_str(&self.node)?;
-        if let Some(property) = self.property {
-            f.write_str(": ")?;
-            f.write_str(property)?;
-        }
-        f.write_str(": ")?;
-        f.write_str(&self.problem)
-    }
-}
 
 /// A range of addresses: not empty, page aligned, without wrap-around.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -100,9 +77,9 @@ pub struct Serial {
 
 /// The machine.
 #[derive(Debug)]
-pub struct Platform {
+pub struct Platform<'a> {
     /// Name of the board.
-    pub board: String,
+    pub board: &'a str,
     /// RAM banks.
     pub memory: Vec<Range>,
     /// RAM of the hypervisor.
@@ -150,32 +127,36 @@ pub enum Policy {
 }
 
 /// Something that is copied into a VM before it starts.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Load {
-    /// Name of the blob in the image.
-    pub blob: String,
+#[derive(Clone, Copy, Debug)]
+pub struct Load<'a> {
+    /// Its node, for messages.
+    pub node: Node<'a>,
+    /// Its name in the image.
+    pub blob: BlobName<'a>,
     /// IPA of its first byte.
     pub address: u64,
 }
 
 /// How a VM starts.
 #[derive(Debug)]
-pub struct Boot {
+pub struct Boot<'a> {
+    /// Its node, for messages.
+    pub node: Node<'a>,
     /// IPA of the first instruction.
     pub entry: u64,
     /// Kernel, initial RAM disk, device tree.
-    pub loads: Vec<Load>,
+    pub loads: Vec<Load<'a>>,
     /// IPA of the device tree, passed in `x0`; 0 without one.
     pub device_tree: u64,
 }
 
 /// A virtual machine.
 #[derive(Debug)]
-pub struct Vm {
+pub struct Vm<'a> {
     /// Its name.
-    pub name: String,
+    pub name: &'a str,
     /// Its node, for messages.
-    pub node: String,
+    pub node: Node<'a>,
     /// What happens after a crash.
     pub on_crash: Policy,
     /// What happens after a reset.
@@ -193,46 +174,45 @@ pub struct Vm {
     /// Assigned devices.
     pub devices: Vec<Device>,
     /// How it starts.
-    pub boot: Boot,
+    pub boot: Boot<'a>,
 }
 
 /// The whole plan.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Plan<'a> {
+    /// Its tree, for messages.
+    pub root: Node<'a>,
     /// Name of the system.
-    pub model: String,
+    pub model: &'a str,
     /// The machine.
-    pub platform: Platform,
+    pub platform: Platform<'a>,
     /// The VMs.
-    pub vms: Vec<Vm>,
+    pub vms: Vec<Vm<'a>>,
 }
 
-/// Reads a plan from a flattened device tree.
-pub fn read(blob: &[u8]) -> Result<Plan, PlanError> {
-    let fdt = Fdt::new(blob).map_err(|error| PlanError {
-        node: "/".into(),
-        property: None,
-        problem: alloc::format!("this is not a device tree: {error}"),
-    })?;
-    let root = Reader::root(fdt.root());
-    root.only(&["compatible", "model", "#address-cells", "#size-cells"], &["platform", "vms"])?;
-    root.expect_text("compatible", "bulkhead,plan-v1")?;
-    let model = root.text("model")?.into();
-    let platform = platform::read(&root.child("platform")?)?;
-    let vms = root.child("vms")?;
-    vms.only(&["#address-cells", "#size-cells"], &["vm"])?;
-    let vms: Vec<Vm> = vms.children("vm")?.iter().map(vm::read).collect::<Result<_, _>>()?;
-    Ok(Plan { model, platform, vms })
+/// The flattened device tree that may hold a plan.
+pub fn tree(blob: &[u8]) -> Result<Tree<'_>, PlanError<'_>> {
+    let problem = Problem::Text("this is not a device tree");
+    Tree::new(blob).ok_or(PlanError { node: None, property: None, problem })
 }
 
 /// Reads only the range of the hypervisor's own memory: the first thing that is
 /// needed, because reading the rest allocates, and the heap lies there.
-pub fn hypervisor_memory(blob: &[u8]) -> Option<Range> {
-    let fdt = Fdt::new(blob).ok()?;
-    let property = fdt.root().child("platform")?.child("hypervisor")?.property("reg")?;
-    let value = property.value();
-    let long = |at: usize| Some(u64::from_be_bytes(value.get(at..at + 8)?.try_into().ok()?));
-    let range = Range { start: long(0)?, bytes: long(8)? };
-    range.start.checked_add(range.bytes)?;
-    Some(range)
+pub fn hypervisor_memory(tree: Tree<'_>) -> Result<Range, PlanError<'_>> {
+    tree.root().child("platform")?.child("hypervisor")?.range("reg")
+}
+
+/// Reads a plan.
+pub fn read(tree: Tree<'_>) -> Result<Plan<'_>, PlanError<'_>> {
+    let root = tree.root();
+    root.only(&["compatible", "model", "#address-cells", "#size-cells"], &["platform", "vms"])?;
+    root.expect_text("compatible", &["bulkhead,plan-v1"])?;
+    let platform = platform::read(root.child("platform")?)?;
+    let node = root.child("vms")?;
+    node.only(&["#address-cells", "#size-cells"], &["vm"])?;
+    let mut vms = Vec::new();
+    for vm in node.children() {
+        vms.push(vm::read(vm)?);
+    }
+    Ok(Plan { root, model: root.text("model")?, platform, vms })
 }

@@ -1,34 +1,32 @@
 //! Reads `/platform`.
 
-use alloc::format;
 use alloc::vec::Vec;
 
-use super::node::Reader;
-use super::{GicV3, MAX_CPUS, PlanError, Platform, Serial};
+use super::{GicV3, MAX_CPUS, Node, PlanError, Platform, Problem, Serial};
 
-pub fn read(node: &Reader<'_>) -> Result<Platform, PlanError> {
+pub fn read(node: Node<'_>) -> Result<Platform<'_>, PlanError<'_>> {
     node.only(
         &["board", "gic-version", "#address-cells", "#size-cells"],
         &["memory", "hypervisor", "cpus", "interrupt-controller", "serial"],
     )?;
-    let memory: Vec<_> = node
-        .children("memory")?
-        .iter()
-        .map(|bank| {
+    let mut memory = Vec::new();
+    for bank in node.children() {
+        if bank.is("memory") {
             bank.only(&["device_type", "reg"], &[])?;
-            bank.range("reg")
-        })
-        .collect::<Result<_, _>>()?;
+            memory.push(bank.range("reg")?);
+        }
+    }
     let hypervisor = node.child("hypervisor")?;
     hypervisor.only(&["reg"], &[])?;
-    let cpus = cpus(&node.child("cpus")?)?;
+    let cpus = cpus(node.child("cpus")?)?;
     if node.number("gic-version")? != 3 {
-        return Err(node.error("gic-version", "this build drives GICv3 only, expected <3>"));
+        let problem = Problem::Text("this build drives GICv3 only, expected <3>");
+        return Err(node.error("gic-version", problem));
     }
-    let gic = gic(&node.child("interrupt-controller")?)?;
-    let serial = serial(&node.child("serial")?, cpus.len())?;
+    let gic = gic(node.child("interrupt-controller")?)?;
+    let serial = serial(node.child("serial")?, cpus.len())?;
     Ok(Platform {
-        board: node.text("board")?.into(),
+        board: node.text("board")?,
         memory,
         hypervisor: hypervisor.range("reg")?,
         cpus,
@@ -37,53 +35,52 @@ pub fn read(node: &Reader<'_>) -> Result<Platform, PlanError> {
     })
 }
 
-fn cpus(node: &Reader<'_>) -> Result<Vec<u64>, PlanError> {
+fn cpus(node: Node<'_>) -> Result<Vec<u64>, PlanError<'_>> {
     node.only(&["#address-cells", "#size-cells"], &["cpu"])?;
-    let cpus: Vec<_> = node
-        .children("cpu")?
-        .iter()
-        .map(|cpu| {
-            cpu.only(&["reg"], &[])?;
-            cpu.long("reg")
-        })
-        .collect::<Result<_, _>>()?;
-    if cpus.is_empty() || cpus.len() > MAX_CPUS {
-        return Err(node.node_error(format!("{} CPUs, expected 1 to {MAX_CPUS}", cpus.len())));
-    }
-    for (index, mpidr) in cpus.iter().enumerate() {
-        if cpus[..index].contains(mpidr) {
-            return Err(node.node_error(format!("two CPUs have the affinity {mpidr:#x}")));
+    let mut cpus = Vec::new();
+    for cpu in node.children() {
+        cpu.only(&["reg"], &[])?;
+        let mpidr = cpu.long("reg")?;
+        if cpus.contains(&mpidr) {
+            return Err(node.node_error(Problem::SameAffinity(mpidr)));
         }
+        cpus.push(mpidr);
+    }
+    if cpus.is_empty() || cpus.len() > MAX_CPUS {
+        return Err(node.node_error(Problem::Count(cpus.len(), "CPUs")));
     }
     Ok(cpus)
 }
 
 /// Reads a GICv3 node, of the machine or of a VM.
-pub fn gic(node: &Reader<'_>) -> Result<GicV3, PlanError> {
+pub fn gic(node: Node<'_>) -> Result<GicV3, PlanError<'_>> {
     node.only(&["compatible", "reg"], &[])?;
-    node.expect_text("compatible", "arm,gic-v3")?;
-    let [distributor, redistributors] = node.ranges("reg")?;
-    Ok(GicV3 { distributor, redistributors })
+    node.expect_text("compatible", &["arm,gic-v3"])?;
+    Ok(GicV3 {
+        distributor: node.range_of("reg", 0, 2)?,
+        redistributors: node.range_of("reg", 1, 2)?,
+    })
 }
 
-fn serial(node: &Reader<'_>, cpus: usize) -> Result<Serial, PlanError> {
+fn serial(node: Node<'_>, cpus: usize) -> Result<Serial, PlanError<'_>> {
     node.only(&["compatible", "reg", "interrupts", "pcpu"], &[])?;
-    node.expect_text("compatible", "arm,pl011")?;
-    let interrupt = node.number("interrupts")?;
-    if !(32..1020).contains(&interrupt) {
-        return Err(node.error("interrupts", format!("is {interrupt}, expected 32 to 1019")));
+    node.expect_text("compatible", &["arm,pl011"])?;
+    let interrupt = shared_interrupt(node, "interrupts", node.number("interrupts")?)?;
+    let pcpu = node.number("pcpu")? as usize;
+    if pcpu >= cpus {
+        return Err(node.error("pcpu", Problem::NoPcpu(pcpu, cpus)));
     }
-    let pcpu = pcpu(node, cpus)?;
     Ok(Serial { registers: node.range("reg")?, interrupt, pcpu })
 }
 
-/// Reads `pcpu`, which must be one of `cpus` PCPUs.
-pub fn pcpu(node: &Reader<'_>, cpus: usize) -> Result<usize, PlanError> {
-    let pcpu = node.number("pcpu")? as usize;
-    if pcpu >= cpus {
-        return Err(
-            node.error("pcpu", format!("is {pcpu}, but the platform has PCPUs 0 to {}", cpus - 1))
-        );
+/// Refuses what is not the INTID of a shared interrupt.
+pub fn shared_interrupt<'a>(
+    node: Node<'a>,
+    property: &'static str,
+    number: u32,
+) -> Result<u32, PlanError<'a>> {
+    if (32..1020).contains(&number) {
+        return Ok(number);
     }
-    Ok(pcpu)
+    Err(node.error(property, Problem::Interrupt(number)))
 }

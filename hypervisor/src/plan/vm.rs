@@ -1,16 +1,14 @@
 //! Reads `/vms/vm@i`.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::node::Reader;
-use super::platform::gic;
-use super::{Boot, Device, Load, MAX_CPUS, Mapping, PlanError, Policy, Range, Vm};
+use super::platform::{gic, shared_interrupt};
+use super::{
+    Boot, Device, Load, MAX_CPUS, Mapping, Node, PlanError, Policy, Problem, Range, Vm, tree,
+};
+use crate::payload::BlobName;
 
-const POLICIES: [&str; 2] = ["stop", "restart"];
-
-pub fn read(node: &Reader<'_>) -> Result<Vm, PlanError> {
+pub fn read(node: Node<'_>) -> Result<Vm<'_>, PlanError<'_>> {
     node.only(
         &[
             "reg",
@@ -24,108 +22,117 @@ pub fn read(node: &Reader<'_>) -> Result<Vm, PlanError> {
         &["vcpus", "memory", "interrupt-controller", "serial", "device", "boot"],
     )?;
     let name = node.text("vm-name")?;
-    let usable = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-    // A VM called like the hypervisor would carry its label on the console.
-    let taken = name == "bulkhead";
-    if name.is_empty() || name.len() > 15 || !name.chars().all(usable) || taken {
-        return Err(node.error("vm-name", "must have 1 to 15 characters of a-z 0-9 - _"));
+    if let Some(problem) = wrong_name(name) {
+        return Err(node.error("vm-name", Problem::Text(problem)));
     }
-    let memory = node.children("memory")?;
+    let (mut memory, mut devices) = (Vec::new(), Vec::new());
+    for child in node.children() {
+        if child.is("memory") {
+            child.only(&["device_type", "reg", "host-reg"], &[])?;
+            memory.push(mapping(child)?);
+        } else if child.is("device") {
+            devices.push(device(child)?);
+        }
+    }
+    let serial = match node.optional_child("serial")? {
+        Some(node) => Some(serial(node)?),
+        None => None,
+    };
     Ok(Vm {
-        name: name.into(),
-        node: node.path().into(),
+        name,
+        node,
         on_crash: policy(node, "on-crash")?,
         on_reset: policy(node, "on-reset")?,
         restart_limit: node.number("restart-limit")?,
-        vcpus: vcpus(&node.child("vcpus")?)?,
-        memory: memory.iter().map(ram).collect::<Result<_, _>>()?,
-        gic: gic(&node.child("interrupt-controller")?)?,
-        serial: node.optional_child("serial")?.map(|serial| self::serial(&serial)).transpose()?,
-        devices: node.children("device")?.iter().map(device).collect::<Result<_, _>>()?,
-        boot: boot(&node.child("boot")?, name)?,
+        vcpus: vcpus(node.child("vcpus")?)?,
+        memory,
+        gic: gic(node.child("interrupt-controller")?)?,
+        serial,
+        devices,
+        boot: boot(node.child("boot")?, name)?,
     })
 }
 
-fn policy(node: &Reader<'_>, property: &'static str) -> Result<Policy, PlanError> {
-    let index = node.choice(property, &POLICIES)?;
-    Ok([Policy::Stop, Policy::Restart][index])
+fn wrong_name(name: &str) -> Option<&'static str> {
+    let usable = |c: &u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+    if !(1..=15).contains(&name.len()) || !name.as_bytes().iter().all(usable) {
+        return Some("must have 1 to 15 characters of a-z 0-9 - _");
+    }
+    // Such a VM would carry the hypervisor's label on the console.
+    (name == "bulkhead").then_some("is the name of the hypervisor, choose another")
 }
 
-fn vcpus(node: &Reader<'_>) -> Result<Vec<usize>, PlanError> {
+fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, PlanError<'a>> {
+    node.text(property)?;
+    Ok(match node.expect_text(property, &["stop", "restart"])? {
+        0 => Policy::Stop,
+        _ => Policy::Restart,
+    })
+}
+
+fn vcpus(node: Node<'_>) -> Result<Vec<usize>, PlanError<'_>> {
     node.only(&["#address-cells", "#size-cells"], &["vcpu"])?;
-    let vcpus: Vec<usize> = node
-        .children("vcpu")?
-        .iter()
-        .map(|vcpu| {
-            vcpu.only(&["reg", "pcpu"], &[])?;
-            vcpu.number("pcpu").map(|pcpu| pcpu as usize)
-        })
-        .collect::<Result<_, _>>()?;
+    let mut vcpus = Vec::new();
+    for vcpu in node.children() {
+        vcpu.only(&["reg", "pcpu"], &[])?;
+        vcpus.push(vcpu.number("pcpu")? as usize);
+    }
     if vcpus.is_empty() || vcpus.len() > MAX_CPUS {
-        return Err(node.node_error(format!("{} VCPUs, expected 1 to {MAX_CPUS}", vcpus.len())));
+        return Err(node.node_error(Problem::Count(vcpus.len(), "VCPUs")));
     }
     Ok(vcpus)
 }
 
-fn mapping(node: &Reader<'_>) -> Result<Mapping, PlanError> {
-    let guest: Range = node.range("reg")?;
+#[inline(never)]
+fn mapping(node: Node<'_>) -> Result<Mapping, PlanError<'_>> {
+    let guest = node.range("reg")?;
     let host = node.range("host-reg")?;
     if guest.bytes != host.bytes {
-        return Err(node.error(
-            "host-reg",
-            format!(
-                "has {:#x} bytes, but reg has {:#x}: they must be equal",
-                host.bytes, guest.bytes
-            ),
-        ));
+        return Err(node.error("host-reg", Problem::Sizes(host.bytes, guest.bytes)));
     }
     Ok(Mapping { guest, host: host.start })
 }
 
-fn ram(node: &Reader<'_>) -> Result<Mapping, PlanError> {
-    node.only(&["device_type", "reg", "host-reg"], &[])?;
-    mapping(node)
-}
-
-fn shared_interrupt(
-    node: &Reader<'_>,
-    property: &'static str,
-    number: u32,
-) -> Result<u32, PlanError> {
-    if (32..1020).contains(&number) {
-        return Ok(number);
-    }
-    Err(node.error(property, format!("is {number}, expected 32 to 1019")))
-}
-
-fn serial(node: &Reader<'_>) -> Result<(Range, u32), PlanError> {
+fn serial(node: Node<'_>) -> Result<(Range, u32), PlanError<'_>> {
     node.only(&["compatible", "reg", "interrupts"], &[])?;
-    node.expect_text("compatible", "arm,pl011")?;
+    node.expect_text("compatible", &["arm,pl011"])?;
     let interrupt = shared_interrupt(node, "interrupts", node.number("interrupts")?)?;
     Ok((node.range("reg")?, interrupt))
 }
 
-fn device(node: &Reader<'_>) -> Result<Device, PlanError> {
+fn device(node: Node<'_>) -> Result<Device, PlanError<'_>> {
     node.only(&["compatible", "reg", "host-reg", "interrupts", "host-interrupts"], &[])?;
-    let numbers = |property| -> Result<Vec<u32>, PlanError> {
-        if node.value(property).is_none() {
-            return Ok(Vec::new());
-        }
-        let list = node.list(property)?;
-        list.into_iter().map(|number| shared_interrupt(node, property, number)).collect()
-    };
-    let guest = numbers("interrupts")?;
-    let host = numbers("host-interrupts")?;
+    let guest = interrupts(node, "interrupts")?;
+    let host = interrupts(node, "host-interrupts")?;
     if guest.len() != host.len() {
-        return Err(node.error(
-            "host-interrupts",
-            format!("has {} interrupts, but interrupts has {}", host.len(), guest.len()),
-        ));
+        let problem = Problem::InterruptCounts(host.len() / 4, guest.len() / 4);
+        return Err(node.error("host-interrupts", problem));
     }
-    Ok(Device { registers: mapping(node)?, interrupts: guest.into_iter().zip(host).collect() })
+    let mut interrupts = Vec::new();
+    while let (Some(guest), Some(host)) =
+        (tree::word(guest, 4 * interrupts.len()), tree::word(host, 4 * interrupts.len()))
+    {
+        interrupts.push((guest, host));
+    }
+    Ok(Device { registers: mapping(node)?, interrupts })
 }
 
-fn boot(node: &Reader<'_>, vm: &str) -> Result<Boot, PlanError> {
+/// The interrupts in a property that need not be there, as cells.
+#[inline(never)]
+fn interrupts<'a>(node: Node<'a>, property: &'static str) -> Result<&'a [u8], PlanError<'a>> {
+    if node.value(property).is_none() {
+        return Ok(&[]);
+    }
+    let cells = node.cells(property, 1)?;
+    let mut at = 0;
+    while let Some(number) = tree::word(cells, at) {
+        shared_interrupt(node, property, number)?;
+        at += 4;
+    }
+    Ok(cells)
+}
+
+fn boot<'a>(node: Node<'a>, vm: &'a str) -> Result<Boot<'a>, PlanError<'a>> {
     node.only(&["entry", "bootargs"], &["kernel", "initrd", "device-tree"])?;
     node.child("kernel")?;
     let mut loads = Vec::new();
@@ -137,9 +144,8 @@ fn boot(node: &Reader<'_>, vm: &str) -> Result<Boot, PlanError> {
             if name == "device-tree" {
                 device_tree = address;
             }
-            let blob: String = format!("{vm}/{name}");
-            loads.push(Load { blob, address });
+            loads.push(Load { node: load, blob: BlobName::of(vm, name), address });
         }
     }
-    Ok(Boot { entry: node.long("entry")?, loads, device_tree })
+    Ok(Boot { node, entry: node.long("entry")?, loads, device_tree })
 }

@@ -1,7 +1,6 @@
 //! Makes a VM from the plan, at boot.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::vec::Vec;
 use core::sync::atomic::AtomicBool;
 
@@ -9,11 +8,11 @@ use spin::Mutex;
 
 use super::lifecycle::Lifecycle;
 use super::{Vcpu, Vm};
-use crate::arch::memory::GuestMemory;
 use crate::arch::stage2::Stage2;
 use crate::board;
+use crate::payload::BlobName;
 use crate::pcpu::{Assignment, Pcpu};
-use crate::plan::{self, PlanError};
+use crate::plan::{self, PlanError, Problem, Range};
 use crate::vdev::gic::{GicConfig, VGic};
 use crate::vdev::pl011::Pl011;
 
@@ -26,51 +25,31 @@ const VIRTUAL_TIMER: u32 = 27;
 /// verified blob.
 pub fn build(
     index: usize,
-    plan: plan::Vm,
+    plan: plan::Vm<'static>,
     pcpus: &[&'static Pcpu],
-    mut image: impl FnMut(&str) -> &'static [u8],
-) -> Result<&'static Vm, PlanError> {
-    let failed = |what: &str, error: &dyn core::fmt::Debug| PlanError {
-        node: plan.node.clone(),
-        property: None,
-        problem: format!("{what}: {error:?}"),
-    };
-    let mut stage2 =
-        Stage2::new(index as u8 + 1).ok_or_else(|| failed("stage-2 tables", &"no memory left"))?;
-    for region in &plan.memory {
-        stage2
-            .map_ram(region.guest.start, region.host, region.guest.bytes)
-            .map_err(|error| failed("memory cannot be mapped", &error))?;
-    }
-    for device in &plan.devices {
-        let registers = device.registers;
-        stage2
-            .map_device(registers.guest.start, registers.host, registers.guest.bytes)
-            .map_err(|error| failed("device cannot be mapped", &error))?;
-    }
-    let interrupts: Vec<(u32, u32)> =
-        plan.devices.iter().flat_map(|device| device.interrupts.iter().copied()).collect();
-    let own = plan.serial.iter().map(|&(_, intid)| intid);
-    let last = own.chain(interrupts.iter().map(|&(guest, _)| guest)).max().unwrap_or(0);
+    image: &dyn Fn(BlobName<'static>) -> &'static [u8],
+) -> Result<&'static Vm, PlanError<'static>> {
+    let stage2 = map(index, &plan)?;
+    let (gic, spis) = interrupts(&plan);
     let gic = VGic::new(&GicConfig {
         vcpus: plan.vcpus.len(),
-        spis: (last + 1).saturating_sub(32).max(SPIS_MIN),
+        spis,
         private: &[VIRTUAL_TIMER],
-        shared: &interrupts,
+        shared: &gic,
     })
-    .map_err(|error| failed("interrupt controller", &error))?;
-    let memory: Vec<(plan::Range, GuestMemory)> = plan
-        .memory
-        .iter()
-        .map(|region| (region.guest, board::memory::guest_memory(region.host_range())))
-        .collect();
-    let images = plan.boot.loads.iter().map(|load| (load.address, image(&load.blob))).collect();
-    let vcpus: Vec<Vcpu> = plan
-        .vcpus
-        .iter()
-        .enumerate()
-        .map(|(number, &pcpu)| Vcpu::new(number, pcpus[pcpu]))
-        .collect();
+    .map_err(|error| plan.node.nth("interrupt-controller", 0).node_error(Problem::Gic(error)))?;
+    let mut memory = Vec::new();
+    for region in &plan.memory {
+        memory.push((region.guest, board::memory::guest_memory(region.host_range())));
+    }
+    let mut images = Vec::new();
+    for load in &plan.boot.loads {
+        images.push((load.address, image(load.blob)));
+    }
+    let mut vcpus = Vec::new();
+    for &pcpu in &plan.vcpus {
+        vcpus.push(Vcpu::new(vcpus.len(), pcpus[pcpu]));
+    }
     let vm: &'static Vm = Box::leak(Box::new(Vm {
         index,
         gic,
@@ -89,4 +68,43 @@ pub fn build(
     vm.reset_devices();
     vm.load();
     Ok(vm)
+}
+
+/// The stage-2 tables.
+fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, PlanError<'static>> {
+    let Some(mut stage2) = Stage2::new(index as u8 + 1) else {
+        return Err(plan.node.node_error(Problem::Text("no memory left for stage-2 tables")));
+    };
+    for (number, region) in plan.memory.iter().enumerate() {
+        let Range { start, bytes } = region.guest;
+        if let Err(error) = stage2.map_ram(start, region.host, bytes) {
+            let node = plan.node.nth("memory", number);
+            return Err(node.node_error(Problem::Map(region.guest, error)));
+        }
+    }
+    for (number, device) in plan.devices.iter().enumerate() {
+        let Range { start, bytes } = device.registers.guest;
+        if let Err(error) = stage2.map_device(start, device.registers.host, bytes) {
+            let node = plan.node.nth("device", number);
+            return Err(node.node_error(Problem::Map(device.registers.guest, error)));
+        }
+    }
+    Ok(stage2)
+}
+
+/// All `(INTID in the guest, INTID of the machine)`, and how many shared
+/// interrupts the guest's controller must have for them and the UART's.
+fn interrupts(plan: &plan::Vm<'_>) -> (Vec<(u32, u32)>, u32) {
+    let mut all = Vec::new();
+    let mut spis = SPIS_MIN;
+    if let Some((_, intid)) = plan.serial {
+        spis = spis.max(intid - 31);
+    }
+    for device in &plan.devices {
+        for &(guest, host) in &device.interrupts {
+            all.push((guest, host));
+            spis = spis.max(guest - 31);
+        }
+    }
+    (all, spis)
 }

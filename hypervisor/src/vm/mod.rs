@@ -33,7 +33,7 @@ pub struct Vm {
     /// Index in the plan.
     pub index: usize,
     /// What the plan says about it.
-    pub plan: plan::Vm,
+    pub plan: plan::Vm<'static>,
     /// Its VCPUs.
     pub vcpus: Vec<Vcpu>,
     /// Its interrupt controller.
@@ -99,7 +99,7 @@ impl Vcpu {
 impl Vm {
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.plan.name
+        self.plan.name
     }
 
     /// Whether the VCPUs must park.

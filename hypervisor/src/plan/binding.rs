@@ -1,0 +1,173 @@
+//! What the binding asks of a node. Every refusal names node and property.
+
+use super::tree::{self, Node};
+use super::{PlanError, Problem, Range};
+use crate::arch::page_table::PAGE_BYTES;
+
+impl<'a> Node<'a> {
+    /// An error about a property of this node.
+    pub fn error(self, property: &'static str, problem: Problem<'a>) -> PlanError<'a> {
+        PlanError { node: Some(self), property: Some(property), problem }
+    }
+
+    /// An error about this node.
+    pub fn node_error(self, problem: Problem<'a>) -> PlanError<'a> {
+        PlanError { node: Some(self), property: None, problem }
+    }
+
+    /// Refuses properties and children that the binding does not have.
+    #[inline(never)]
+    pub fn only(self, properties: &[&str], children: &[&str]) -> Result<(), PlanError<'a>> {
+        for property in self.properties() {
+            if !properties.iter().any(|name| property.is(name)) {
+                return Err(self.node_error(Problem::UnknownProperty(property.name())));
+            }
+        }
+        for child in self.children() {
+            if !children.iter().any(|name| child.is(name)) {
+                return Err(self.node_error(Problem::UnknownNode(child.name())));
+            }
+        }
+        Ok(())
+    }
+
+    /// The `index`-th child with this name; this node if there is none. For
+    /// messages about a child that was read.
+    #[inline(never)]
+    pub fn nth(self, name: &str, mut index: usize) -> Self {
+        for child in self.children() {
+            if child.is(name) {
+                if index == 0 {
+                    return child;
+                }
+                index -= 1;
+            }
+        }
+        self
+    }
+
+    /// The one child with this name.
+    pub fn child(self, name: &'static str) -> Result<Self, PlanError<'a>> {
+        match self.optional_child(name)? {
+            Some(child) => Ok(child),
+            None => Err(self.node_error(Problem::MissingNode(name))),
+        }
+    }
+
+    /// The child with this name, if there is one; two are an error.
+    #[inline(never)]
+    pub fn optional_child(self, name: &'static str) -> Result<Option<Self>, PlanError<'a>> {
+        let mut found = None;
+        for child in self.children() {
+            if child.is(name) {
+                if found.is_some() {
+                    return Err(self.node_error(Problem::NodeTwice(name)));
+                }
+                found = Some(child);
+            }
+        }
+        Ok(found)
+    }
+
+    fn required(self, property: &'static str) -> Result<&'a [u8], PlanError<'a>> {
+        match self.value(property) {
+            Some(value) => Ok(value),
+            None => Err(self.error(property, Problem::Text("is missing"))),
+        }
+    }
+
+    /// A property that is one string.
+    #[inline(never)]
+    pub fn text(self, property: &'static str) -> Result<&'a str, PlanError<'a>> {
+        let value = self.required(property)?;
+        match value {
+            [text @ .., 0] if !text.contains(&0) => {
+                if let Ok(text) = core::str::from_utf8(text) {
+                    return Ok(text);
+                }
+            }
+            _ => {}
+        }
+        Err(self.error(property, Problem::Text("must be one string")))
+    }
+
+    /// A property that must have one of these strings, first of its list; returns
+    /// the index.
+    #[inline(never)]
+    pub fn expect_text(
+        self,
+        property: &'static str,
+        expected: &'static [&'static str],
+    ) -> Result<usize, PlanError<'a>> {
+        let value = self.required(property)?;
+        let Some(found) = tree::string(value, 0) else {
+            return Err(self.error(property, Problem::Text("must be a string")));
+        };
+        for (index, text) in expected.iter().enumerate() {
+            if found == *text {
+                return Ok(index);
+            }
+        }
+        Err(self.error(property, Problem::Expected(found, expected)))
+    }
+
+    /// The cells of a property; their number must be a multiple of `group`.
+    #[inline(never)]
+    pub fn cells(self, property: &'static str, group: usize) -> Result<&'a [u8], PlanError<'a>> {
+        let value = self.required(property)?;
+        if value.is_empty() || value.len() % (4 * group) != 0 {
+            return Err(self.error(property, Problem::Groups(group)));
+        }
+        Ok(value)
+    }
+
+    /// A property that is one cell.
+    #[inline(never)]
+    pub fn number(self, property: &'static str) -> Result<u32, PlanError<'a>> {
+        match *self.cells(property, 1)? {
+            [a, b, c, d] => Ok(u32::from_be_bytes([a, b, c, d])),
+            _ => Err(self.error(property, Problem::Text("must be one cell"))),
+        }
+    }
+
+    /// A property that is one 64-bit number in two cells.
+    #[inline(never)]
+    pub fn long(self, property: &'static str) -> Result<u64, PlanError<'a>> {
+        let value = self.cells(property, 2)?;
+        match tree::number(value, 0, 2) {
+            Some(number) if value.len() == 8 => Ok(number),
+            _ => Err(self.error(property, Problem::Text("must be one number of two cells"))),
+        }
+    }
+
+    /// The `index`-th of `count` ranges in a property.
+    #[inline(never)]
+    pub fn range_of(
+        self,
+        property: &'static str,
+        index: usize,
+        count: usize,
+    ) -> Result<Range, PlanError<'a>> {
+        let value = self.cells(property, 4)?;
+        let start = tree::number(value, 4 * index, 2);
+        let bytes = tree::number(value, 4 * index + 2, 2);
+        let (Some(start), Some(bytes), true) = (start, bytes, value.len() == 16 * count) else {
+            return Err(self.error(property, Problem::Ranges(count)));
+        };
+        let problem = if bytes == 0 {
+            "is empty"
+        } else if (start | bytes) % PAGE_BYTES != 0 {
+            "is not aligned to 4 KiB"
+        } else if start.checked_add(bytes).is_none() {
+            "wraps around"
+        } else {
+            return Ok(Range { start, bytes });
+        };
+        Err(self.error(property, Problem::Text(problem)))
+    }
+
+    /// A property that is one range.
+    pub fn range(self, property: &'static str) -> Result<Range, PlanError<'a>> {
+        self.range_of(property, 0, 1)
+    }
+}

@@ -1,0 +1,393 @@
+//! A flattened device tree, read where it lies (Devicetree Specification 0.4,
+//! chapter 5). [`Tree::new`] checks the whole structure once; walking it
+//! afterwards cannot fail, allocates nothing and copies nothing.
+
+use core::fmt;
+
+use super::Range;
+
+const MAGIC: u32 = 0xd00d_feed;
+/// The version of the format that a reader must understand.
+const COMPATIBLE: u32 = 17;
+
+const BEGIN_NODE: u32 = 1;
+const END_NODE: u32 = 2;
+const PROPERTY: u32 = 3;
+const NOP: u32 = 4;
+const END: u32 = 9;
+
+/// A tree whose structure is intact.
+#[derive(Clone, Copy, Debug)]
+pub struct Tree<'a> {
+    blob: &'a [u8],
+}
+
+/// A node of a tree.
+#[derive(Clone, Copy)]
+pub struct Node<'a> {
+    tree: Tree<'a>,
+    /// Where it begins.
+    at: usize,
+}
+
+/// A property of a node.
+#[derive(Clone, Copy, Debug)]
+pub struct Property<'a> {
+    tree: Tree<'a>,
+    /// Where its name lies among the names.
+    name: usize,
+    /// Its value.
+    pub value: &'a [u8],
+}
+
+enum Token<'a> {
+    /// With the place of the token itself.
+    Begin(usize),
+    Property(Property<'a>),
+    EndNode,
+    End,
+}
+
+/// The big-endian word at an offset.
+pub fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    match bytes.get(at..)? {
+        [a, b, c, d, ..] => Some(u32::from_be_bytes([*a, *b, *c, *d])),
+        _ => None,
+    }
+}
+
+/// The number in one or two cells, from this cell on.
+pub fn number(bytes: &[u8], cell: usize, cells: usize) -> Option<u64> {
+    let first = u64::from(word(bytes, 4 * cell)?);
+    if cells == 1 {
+        return Some(first);
+    }
+    Some(first << 32 | u64::from(word(bytes, 4 * cell + 4)?))
+}
+
+/// The zero-terminated string at an offset.
+pub fn string(bytes: &[u8], at: usize) -> Option<&str> {
+    let rest = bytes.get(at..)?;
+    let length = rest.iter().position(|&byte| byte == 0)?;
+    core::str::from_utf8(rest.get(..length)?).ok()
+}
+
+impl<'a> Tree<'a> {
+    /// The tree that `blob` starts with; `None` unless all of it is well formed.
+    pub fn new(blob: &'a [u8]) -> Option<Self> {
+        let header = |index: usize| word(blob, 4 * index);
+        if header(0)? != MAGIC || header(5)? < COMPATIBLE || header(6)? > COMPATIBLE {
+            return None;
+        }
+        let tree = Self { blob: blob.get(..header(1)? as usize)? };
+        tree.is_well_formed().then_some(tree)
+    }
+
+    /// Where the structure starts.
+    fn structure(self) -> usize {
+        word(self.blob, 8).unwrap_or_default() as usize
+    }
+
+    /// Names of properties, and what may stand behind them.
+    fn strings(self) -> &'a [u8] {
+        let start = word(self.blob, 12).unwrap_or_default() as usize;
+        self.blob.get(start..).unwrap_or_default()
+    }
+
+    /// Bytes of the names of properties; 0 unless the last name ends.
+    fn strings_bytes(self) -> usize {
+        let bytes = word(self.blob, 32).unwrap_or_default() as usize;
+        match self.strings().get(..bytes) {
+            Some([.., 0]) => bytes,
+            _ => 0,
+        }
+    }
+
+    /// Whether nodes are closed, properties stand before children, the root is
+    /// alone, and names end.
+    fn is_well_formed(self) -> bool {
+        let (mut at, mut depth, mut properties_allowed) = (self.structure(), 0, false);
+        let strings_bytes = self.strings_bytes();
+        if !at.is_multiple_of(4) {
+            return false;
+        }
+        loop {
+            match self.token(&mut at) {
+                Some(Token::Begin(_)) => (depth, properties_allowed) = (depth + 1, true),
+                Some(Token::Property(property))
+                    if properties_allowed && property.name < strings_bytes => {}
+                Some(Token::EndNode) if depth > 1 => {
+                    (depth, properties_allowed) = (depth - 1, false)
+                }
+                Some(Token::EndNode) if depth == 1 => {
+                    return matches!(self.token(&mut at), Some(Token::End));
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Its root.
+    pub fn root(self) -> Node<'a> {
+        let mut at = self.structure();
+        match self.token(&mut at) {
+            Some(Token::Begin(at)) => Node { tree: self, at },
+            _ => Node { tree: self, at },
+        }
+    }
+
+    /// Visits the RAM of a machine as its firmware describes it.
+    pub fn for_each_memory(self, visit: &mut dyn FnMut(Range)) {
+        let root = self.root();
+        let cells = |name, default| match root.value(name) {
+            Some(value) => word(value, 0).map_or(0, |cells| cells as usize),
+            None => default,
+        };
+        // The defaults of the specification, section 2.3.5.
+        let (address, size) = (cells("#address-cells", 2), cells("#size-cells", 1));
+        if !matches!((address, size), (1..=2, 1..=2)) {
+            return;
+        }
+        for node in root.children() {
+            if !node.is("memory") {
+                continue;
+            }
+            let mut reg = node.value("reg").unwrap_or_default();
+            while let (Some(start), Some(bytes)) =
+                (number(reg, 0, address), number(reg, address, size))
+            {
+                if start.checked_add(bytes).is_some() {
+                    visit(Range { start, bytes });
+                }
+                reg = reg.get(4 * (address + size)..).unwrap_or_default();
+            }
+        }
+    }
+
+    /// The token at an offset, which moves behind it.
+    #[inline(never)]
+    fn token(self, at: &mut usize) -> Option<Token<'a>> {
+        loop {
+            let start = *at;
+            let kind = word(self.blob, start)?;
+            *at += 4;
+            match kind {
+                BEGIN_NODE => {
+                    // The name is padded to whole words with at least one zero.
+                    while word(self.blob, *at)? & 0xff != 0 {
+                        *at += 4;
+                    }
+                    *at += 4;
+                    return Some(Token::Begin(start));
+                }
+                PROPERTY => {
+                    let length = word(self.blob, *at)? as usize;
+                    let name = word(self.blob, *at + 4)? as usize;
+                    *at += 8;
+                    let value = self.blob.get(*at..)?.get(..length)?;
+                    *at = (*at + length).next_multiple_of(4);
+                    return Some(Token::Property(Property { tree: self, name, value }));
+                }
+                END_NODE => return Some(Token::EndNode),
+                END => return Some(Token::End),
+                NOP => {}
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// Whether `bytes` starts with this name and one of these bytes.
+#[inline(never)]
+fn has_name(bytes: Option<&[u8]>, name: &str, ends: &[u8]) -> bool {
+    let rest = bytes.and_then(|bytes| bytes.strip_prefix(name.as_bytes()));
+    rest.and_then(<[u8]>::first).is_some_and(|end| ends.contains(end))
+}
+
+impl<'a> Property<'a> {
+    /// Whether this is its name.
+    pub fn is(&self, name: &str) -> bool {
+        has_name(self.tree.strings().get(self.name..), name, b"\0")
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'a str {
+        string(self.tree.strings(), self.name).unwrap_or("?")
+    }
+}
+
+impl<'a> Node<'a> {
+    /// Whether this is its name, without the unit address.
+    pub fn is(self, name: &str) -> bool {
+        has_name(self.tree.blob.get(self.at + 4..), name, b"@\0")
+    }
+
+    /// Its name, with the unit address.
+    pub fn name(self) -> &'a str {
+        string(self.tree.blob, self.at + 4).unwrap_or("?")
+    }
+
+    /// Its properties.
+    pub fn properties(self) -> Properties<'a> {
+        let mut at = self.at;
+        self.tree.token(&mut at);
+        Properties { tree: self.tree, at }
+    }
+
+    /// Its children.
+    pub fn children(self) -> Children<'a> {
+        let Properties { tree, at } = self.properties();
+        Children { tree, at }
+    }
+
+    /// Value of the property with this name.
+    #[inline(never)]
+    pub fn value(self, name: &str) -> Option<&'a [u8]> {
+        for property in self.properties() {
+            if property.is(name) {
+                return Some(property.value);
+            }
+        }
+        None
+    }
+}
+
+/// The path, as `/vms/vm@0/boot`.
+impl fmt::Display for Node<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut node = self.tree.root();
+        if self.at == node.at {
+            return f.write_str("/");
+        }
+        // The way to a node leads through the last child at each level that does not
+        // start behind it.
+        while node.at < self.at {
+            let mut next = None;
+            for child in node.children() {
+                if child.at <= self.at {
+                    next = Some(child);
+                }
+            }
+            let Some(child) = next else { break };
+            f.write_str("/")?;
+            f.write_str(child.name())?;
+            node = child;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The properties of a node.
+#[derive(Debug)]
+pub struct Properties<'a> {
+    tree: Tree<'a>,
+    at: usize,
+}
+
+impl<'a> Iterator for Properties<'a> {
+    type Item = Property<'a>;
+
+    fn next(&mut self) -> Option<Property<'a>> {
+        let mut at = self.at;
+        let Some(Token::Property(property)) = self.tree.token(&mut at) else { return None };
+        self.at = at;
+        Some(property)
+    }
+}
+
+/// The children of a node.
+#[derive(Debug)]
+pub struct Children<'a> {
+    tree: Tree<'a>,
+    at: usize,
+}
+
+impl<'a> Iterator for Children<'a> {
+    type Item = Node<'a>;
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<Node<'a>> {
+        let (mut at, mut child, mut depth) = (self.at, self.at, 0);
+        loop {
+            match self.tree.token(&mut at)? {
+                Token::Begin(start) if depth == 0 => (child, depth) = (start, 1),
+                Token::Begin(_) => depth += 1,
+                Token::EndNode if depth > 1 => depth -= 1,
+                Token::EndNode if depth == 1 => break,
+                Token::Property(_) => {}
+                _ => return None,
+            }
+        }
+        self.at = at;
+        Some(Node { tree: self.tree, at: child })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEGIN: u32 = BEGIN_NODE;
+    const NAME_A: u32 = u32::from_be_bytes(*b"a\0\0\0");
+    const NAME_B: u32 = u32::from_be_bytes(*b"b@1\0");
+
+    /// A tree of these words, with the one property name "p".
+    fn blob(structure: &[u32]) -> Vec<u8> {
+        let end = 40 + 4 * structure.len() as u32;
+        let header = [MAGIC, end + 2, 40, end, 0, 17, 16, 0, 2, end - 40];
+        let words = header.iter().chain(structure);
+        words.flat_map(|word| word.to_be_bytes()).chain(*b"p\0").collect()
+    }
+
+    #[test]
+    fn nodes_are_found_between_other_tokens() {
+        let blob = blob(&[
+            NOP, BEGIN, 0, PROPERTY, 4, 0, 7, NOP, BEGIN, NAME_A, END_NODE, NOP, BEGIN, NAME_B,
+            PROPERTY, 0, 0, END_NODE, END_NODE, END,
+        ]);
+        let root = Tree::new(&blob).unwrap().root();
+        assert_eq!(root.value("p"), Some(&[0, 0, 0, 7][..]));
+        let paths: Vec<String> = root.children().map(|child| child.to_string()).collect();
+        assert_eq!(paths, ["/a", "/b@1"]);
+        let counts = root.children().map(|child| (child.is("b"), child.properties().count()));
+        assert_eq!(counts.collect::<Vec<_>>(), [(false, 0), (true, 1)]);
+        assert!(root.children().all(|child| child.children().count() == 0));
+        assert_eq!(root.to_string(), "/");
+    }
+
+    #[test]
+    fn what_is_not_a_tree_is_refused() {
+        let refused: &[&[u32]] = &[
+            &[],
+            &[END],
+            &[BEGIN, 0, END_NODE],
+            &[BEGIN, 0, END],
+            &[BEGIN, 0, END_NODE, BEGIN, 0, END_NODE, END],
+            &[PROPERTY, 0, 0, BEGIN, 0, END_NODE, END],
+            &[BEGIN, 0, BEGIN, 0, END_NODE, PROPERTY, 0, 0, END_NODE, END],
+            &[BEGIN, 0, PROPERTY, 0, 2, END_NODE, END],
+            &[BEGIN, 0, PROPERTY, 1000, 0, END_NODE, END],
+            &[BEGIN, 0, 5, END_NODE, END],
+            &[BEGIN, NAME_A + 1, NAME_A + 1],
+        ];
+        for structure in refused {
+            assert!(Tree::new(&blob(structure)).is_none(), "{structure:?}");
+        }
+        let good = blob(&[BEGIN, 0, END_NODE, END]);
+        assert!(Tree::new(&good).is_some());
+        for length in 0..good.len() {
+            assert!(Tree::new(&good[..length]).is_none(), "{length} bytes");
+        }
+        for (at, byte) in [(3, 0), (23, 16), (27, 18)] {
+            let mut bad = good.clone();
+            bad[at] = byte;
+            assert!(Tree::new(&bad).is_none(), "byte {at}");
+        }
+    }
+}
