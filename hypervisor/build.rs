@@ -11,6 +11,8 @@ fn main() {
         "-pie",
         "--no-dynamic-linker",
         "-znotext",
+        // Linkers that cannot do this leave all relocations in the long form.
+        "-zpack-relative-relocs",
         "-zmax-page-size=4096",
     ] {
         println!("cargo:rustc-link-arg-bins={argument}");

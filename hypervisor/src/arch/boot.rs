@@ -125,7 +125,34 @@ primary_start:
     add     x6, x6, x21
     str     x6, [x4, x21]
     b       1b
-2:
+
+    // The same in short form: the place of a word, then words whose bits 1..63
+    // stand for the 63 words that follow.
+2:  adrp    x2, __relr_start
+    add     x2, x2, :lo12:__relr_start
+    adrp    x3, __relr_end
+    add     x3, x3, :lo12:__relr_end
+3:  cmp     x2, x3
+    b.hs    7f
+    ldr     x4, [x2], #8
+    tbnz    x4, #0, 4f
+    add     x5, x4, x21
+    ldr     x6, [x5]
+    add     x6, x6, x21
+    str     x6, [x5], #8
+    b       3b
+4:  mov     x7, x5
+5:  lsr     x4, x4, #1
+    cbz     x4, 6f
+    tbz     x4, #0, 8f
+    ldr     x6, [x7]
+    add     x6, x6, x21
+    str     x6, [x7]
+8:  add     x7, x7, #8
+    b       5b
+6:  add     x5, x5, #(63 * 8)
+    b       3b
+7:
     // Early table: one gigabyte block each for image, its end, device tree.
     adrp    x7, early_table
     ldr     x8, ={early_block}
