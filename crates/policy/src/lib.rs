@@ -1,0 +1,13 @@
+//! The decisions that Bulkhead takes at run time.
+//!
+//! The hypervisor, the simulator and the tools call the same code, so that
+//! what is simulated and tested is what runs. It is pure: no clock, no I/O, no
+//! allocation (state that depends on the size of the machine lies in slices of
+//! the caller), bounded work per call, and the same results for the same calls.
+//!
+//! - [`color`]: which memory lies in which part of the last-level cache.
+
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+pub mod color;
