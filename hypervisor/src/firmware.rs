@@ -3,11 +3,11 @@
 
 use crate::arch::regs;
 use crate::board;
-use crate::plan::{Plan, PlanError, Problem, Tree};
+use crate::plan::{Plan, Problem, Refusal, Tree};
 
 /// Checks the plan against the CPU's own registers and the device tree of the
 /// firmware at this address (0: there is none).
-pub fn check<'a>(plan: &Plan<'a>, device_tree: usize) -> Result<(), PlanError<'a>> {
+pub fn check<'a>(plan: &Plan<'a>, device_tree: usize) -> Result<(), Refusal<'a>> {
     let platform = plan.root.nth("platform", 0);
     if regs::id_aa64pfr0_el1::read() >> 24 & 0xf == 0 {
         let problem =

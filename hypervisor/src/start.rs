@@ -21,7 +21,7 @@ use crate::board::{self, uart::Pl011};
 use crate::machine::{self, CONSOLE, log};
 use crate::payload::{self, BlobName, Payload};
 use crate::pcpu::Pcpu;
-use crate::plan::{self, Plan, Problem, Range};
+use crate::plan::{self, Plan, Problem, Range, Tree};
 use crate::{firmware, vm};
 
 /// Bytes of a PL011's registers, for the early console.
@@ -61,8 +61,10 @@ pub fn boot(device_tree: usize) -> ! {
 
     let image = Range { start: layout.text as u64, bytes: (layout.end - layout.text) as u64 };
     let used = Range { bytes: image.bytes + payload.bytes() as u64, ..image };
-    let tree = accept(plan::tree(blob));
-    let own = accept(plan::hypervisor_memory(tree));
+    let tree = Tree::new(blob).unwrap_or_else(|| refuse(&"plan: it is not a device tree"));
+    let own = plan::hypervisor_memory(tree).unwrap_or_else(|problem| {
+        refuse(&format_args!("plan: /platform/hypervisor: reg: {problem}"))
+    });
     if !own.contains(used) {
         refuse(&format_args!(
             "plan: /platform/hypervisor: reg: {own} does not contain the loaded image at {used}"

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use hypervisor::payload::BlobName;
-use hypervisor::plan::{self, Plan, PlanError};
+use hypervisor::plan::{self, Plan, Refusal, Tree};
 use proptest::prelude::*;
 
 /// The plan in the reference, as text.
@@ -41,11 +41,11 @@ fn blob_bytes(name: &BlobName<'_>) -> Option<u64> {
     }
 }
 
-fn read(blob: &[u8]) -> Result<Plan<'_>, PlanError<'_>> {
-    plan::read(plan::tree(blob)?)
+fn read(blob: &[u8]) -> Result<Plan<'_>, Refusal<'_>> {
+    plan::read(Tree::new(blob).expect("this is a device tree"))
 }
 
-fn load(blob: &[u8]) -> Result<Plan<'_>, PlanError<'_>> {
+fn load(blob: &[u8]) -> Result<Plan<'_>, Refusal<'_>> {
     let plan = read(blob)?;
     plan::check(&plan, &blob_bytes)?;
     Ok(plan)
@@ -67,7 +67,7 @@ fn the_plan_of_the_reference_is_accepted() {
 #[test]
 fn the_memory_of_the_hypervisor_is_found_without_reading_the_rest() {
     let blob = compile(&reference());
-    let range = plan::hypervisor_memory(plan::tree(&blob).unwrap()).unwrap();
+    let range = plan::hypervisor_memory(Tree::new(&blob).unwrap()).unwrap();
     assert_eq!((range.start, range.bytes), (0x4000_0000, 0x0600_0000));
 }
 
@@ -247,16 +247,16 @@ proptest! {
             let at = at.index(tree.len());
             tree[at] = value;
         }
-        if let Err(error) = load(&tree) {
-            prop_assert!(error.to_string().starts_with("plan: /"));
-        }
-        if let Ok(tree) = plan::tree(&tree) {
-            let _ = plan::hypervisor_memory(tree);
+        if let Some(read) = Tree::new(&tree) {
+            let _ = plan::hypervisor_memory(read);
+            if let Err(error) = load(&tree) {
+                prop_assert!(error.to_string().starts_with("plan: /"));
+            }
         }
     }
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        prop_assert!(plan::tree(&bytes).is_err());
+        prop_assert!(Tree::new(&bytes).is_none());
     }
 }

@@ -1,23 +1,29 @@
 //! What the binding asks of a node. Every refusal names node and property.
 
+use alloc::boxed::Box;
+
 use super::tree::{self, Node};
-use super::{PlanError, Problem, Range};
+use super::{PlanError, Problem, Range, Refusal};
 use crate::arch::page_table::PAGE_BYTES;
 
 impl<'a> Node<'a> {
     /// An error about a property of this node.
-    pub fn error(self, property: &'static str, problem: Problem<'a>) -> PlanError<'a> {
-        PlanError { node: Some(self), property: Some(property), problem }
+    #[cold]
+    #[inline(never)]
+    pub fn error(self, property: &'static str, problem: Problem<'a>) -> Refusal<'a> {
+        Box::new(PlanError { node: self, property: Some(property), problem })
     }
 
     /// An error about this node.
-    pub fn node_error(self, problem: Problem<'a>) -> PlanError<'a> {
-        PlanError { node: Some(self), property: None, problem }
+    #[cold]
+    #[inline(never)]
+    pub fn node_error(self, problem: Problem<'a>) -> Refusal<'a> {
+        Box::new(PlanError { node: self, property: None, problem })
     }
 
     /// Refuses properties and children that the binding does not have.
     #[inline(never)]
-    pub fn only(self, properties: &[&str], children: &[&str]) -> Result<(), PlanError<'a>> {
+    pub fn only(self, properties: &[&str], children: &[&str]) -> Result<(), Refusal<'a>> {
         for property in self.properties() {
             if !properties.iter().any(|name| property.is(name)) {
                 return Err(self.node_error(Problem::UnknownProperty(property.name())));
@@ -47,7 +53,7 @@ impl<'a> Node<'a> {
     }
 
     /// The one child with this name.
-    pub fn child(self, name: &'static str) -> Result<Self, PlanError<'a>> {
+    pub fn child(self, name: &'static str) -> Result<Self, Refusal<'a>> {
         match self.optional_child(name)? {
             Some(child) => Ok(child),
             None => Err(self.node_error(Problem::MissingNode(name))),
@@ -56,7 +62,7 @@ impl<'a> Node<'a> {
 
     /// The child with this name, if there is one; two are an error.
     #[inline(never)]
-    pub fn optional_child(self, name: &'static str) -> Result<Option<Self>, PlanError<'a>> {
+    pub fn optional_child(self, name: &'static str) -> Result<Option<Self>, Refusal<'a>> {
         let mut found = None;
         for child in self.children() {
             if child.is(name) {
@@ -69,7 +75,7 @@ impl<'a> Node<'a> {
         Ok(found)
     }
 
-    fn required(self, property: &'static str) -> Result<&'a [u8], PlanError<'a>> {
+    fn required(self, property: &'static str) -> Result<&'a [u8], Refusal<'a>> {
         match self.value(property) {
             Some(value) => Ok(value),
             None => Err(self.error(property, Problem::Text("is missing"))),
@@ -78,7 +84,7 @@ impl<'a> Node<'a> {
 
     /// A property that is one string.
     #[inline(never)]
-    pub fn text(self, property: &'static str) -> Result<&'a str, PlanError<'a>> {
+    pub fn text(self, property: &'static str) -> Result<&'a str, Refusal<'a>> {
         let value = self.required(property)?;
         match value {
             [text @ .., 0] if !text.contains(&0) => {
@@ -98,7 +104,7 @@ impl<'a> Node<'a> {
         self,
         property: &'static str,
         expected: &'static [&'static str],
-    ) -> Result<usize, PlanError<'a>> {
+    ) -> Result<usize, Refusal<'a>> {
         let value = self.required(property)?;
         let Some(found) = tree::string(value, 0) else {
             return Err(self.error(property, Problem::Text("must be a string")));
@@ -113,7 +119,7 @@ impl<'a> Node<'a> {
 
     /// The cells of a property; their number must be a multiple of `group`.
     #[inline(never)]
-    pub fn cells(self, property: &'static str, group: usize) -> Result<&'a [u8], PlanError<'a>> {
+    pub fn cells(self, property: &'static str, group: usize) -> Result<&'a [u8], Refusal<'a>> {
         let value = self.required(property)?;
         if value.is_empty() || value.len() % (4 * group) != 0 {
             return Err(self.error(property, Problem::Groups(group)));
@@ -123,7 +129,7 @@ impl<'a> Node<'a> {
 
     /// A property that is one cell.
     #[inline(never)]
-    pub fn number(self, property: &'static str) -> Result<u32, PlanError<'a>> {
+    pub fn number(self, property: &'static str) -> Result<u32, Refusal<'a>> {
         match *self.cells(property, 1)? {
             [a, b, c, d] => Ok(u32::from_be_bytes([a, b, c, d])),
             _ => Err(self.error(property, Problem::Text("must be one cell"))),
@@ -132,7 +138,7 @@ impl<'a> Node<'a> {
 
     /// A property that is one 64-bit number in two cells.
     #[inline(never)]
-    pub fn long(self, property: &'static str) -> Result<u64, PlanError<'a>> {
+    pub fn long(self, property: &'static str) -> Result<u64, Refusal<'a>> {
         let value = self.cells(property, 2)?;
         match tree::number(value, 0, 2) {
             Some(number) if value.len() == 8 => Ok(number),
@@ -147,27 +153,35 @@ impl<'a> Node<'a> {
         property: &'static str,
         index: usize,
         count: usize,
-    ) -> Result<Range, PlanError<'a>> {
+    ) -> Result<Range, Refusal<'a>> {
         let value = self.cells(property, 4)?;
-        let start = tree::number(value, 4 * index, 2);
-        let bytes = tree::number(value, 4 * index + 2, 2);
-        let (Some(start), Some(bytes), true) = (start, bytes, value.len() == 16 * count) else {
+        if value.len() != 16 * count {
             return Err(self.error(property, Problem::Ranges(count)));
-        };
-        let problem = if bytes == 0 {
-            "is empty"
-        } else if (start | bytes) % PAGE_BYTES != 0 {
-            "is not aligned to 4 KiB"
-        } else if start.checked_add(bytes).is_none() {
-            "wraps around"
-        } else {
-            return Ok(Range { start, bytes });
-        };
-        Err(self.error(property, Problem::Text(problem)))
+        }
+        match range(value, index) {
+            Ok(range) => Ok(range),
+            Err(problem) => Err(self.error(property, Problem::Text(problem))),
+        }
     }
 
     /// A property that is one range.
-    pub fn range(self, property: &'static str) -> Result<Range, PlanError<'a>> {
+    pub fn range(self, property: &'static str) -> Result<Range, Refusal<'a>> {
         self.range_of(property, 0, 1)
+    }
+}
+
+/// The `index`-th range of address and size, two cells each.
+#[inline(never)]
+pub fn range(cells: &[u8], index: usize) -> Result<Range, &'static str> {
+    let start = tree::number(cells, 4 * index, 2).ok_or("is missing")?;
+    let bytes = tree::number(cells, 4 * index + 2, 2).ok_or("is missing")?;
+    if bytes == 0 {
+        Err("is empty")
+    } else if !(start | bytes).is_multiple_of(PAGE_BYTES) {
+        Err("is not aligned to 4 KiB")
+    } else if start.checked_add(bytes).is_none() {
+        Err("wraps around")
+    } else {
+        Ok(Range { start, bytes })
     }
 }

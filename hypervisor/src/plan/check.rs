@@ -4,7 +4,7 @@
 //! The lists are short: whatever must not overlap is compared with everything that
 //! comes before it.
 
-use super::{MAX_CPUS, Plan, PlanError, Problem, Range, Vm};
+use super::{MAX_CPUS, Plan, Problem, Range, Refusal, Vm};
 use crate::arch::page_table::ADDRESS_END;
 use crate::payload::BlobName;
 
@@ -17,7 +17,7 @@ const DISTRIBUTOR_BYTES: u64 = 0x1_0000;
 type BlobBytes<'f> = &'f dyn Fn(&BlobName<'_>) -> Option<u64>;
 
 /// Checks the plan; `blob_bytes` tells the size of a blob of the image, if there is one.
-pub fn check<'a>(plan: &Plan<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), PlanError<'a>> {
+pub fn check<'a>(plan: &Plan<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), Refusal<'a>> {
     platform(plan)?;
     if plan.vms.is_empty() || plan.vms.len() > MAX_CPUS {
         let problem = Problem::Count(plan.vms.len(), "VMs");
@@ -37,7 +37,7 @@ pub fn check<'a>(plan: &Plan<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), PlanE
     Ok(())
 }
 
-fn platform<'a>(plan: &Plan<'a>) -> Result<(), PlanError<'a>> {
+fn platform<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
     let node = plan.root.nth("platform", 0);
     let platform = &plan.platform;
     for (index, bank) in platform.memory.iter().enumerate() {
@@ -84,7 +84,7 @@ fn machine_devices(plan: &Plan<'_>) -> [(Range, &'static str, &'static str); 3] 
     ]
 }
 
-fn vcpus<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
+fn vcpus<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     let cpus = plan.platform.cpus.len();
     for (number, &pcpu) in vm.vcpus.iter().enumerate() {
         let problem = if pcpu >= cpus {
@@ -103,7 +103,7 @@ fn vcpus<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), PlanError
     Ok(())
 }
 
-fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
+fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     if vm.memory.is_empty() {
         return Err(vm.node.node_error(Problem::MissingNode("memory")));
     }
@@ -142,7 +142,7 @@ fn memory_before<'a>(
     None
 }
 
-fn devices<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
+fn devices<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     for (number, device) in vm.devices.iter().enumerate() {
         let host = device.registers.host_range();
         let problem = if host.end() > ADDRESS_END {
@@ -232,7 +232,7 @@ fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, us
     }
 }
 
-fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
+fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     let mut index = 0;
     while let Some((range, name, number)) = guest_range(vm, index) {
         let error = |problem| Err(vm.node.nth(name, number).error("reg", problem));
@@ -256,7 +256,7 @@ fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
     Ok(())
 }
 
-fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), PlanError<'a>> {
+fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     let serial = vm.serial.map(|(_, interrupt)| interrupt);
     for (number, device) in vm.devices.iter().enumerate() {
         for (position, &(interrupt, _)) in device.interrupts.iter().enumerate() {
@@ -282,7 +282,7 @@ fn in_ram(vm: &Vm<'_>, start: u64, bytes: u64) -> bool {
     vm.memory.iter().any(|region| region.guest.start <= start && end <= region.guest.end())
 }
 
-fn loads<'a>(vm: &Vm<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), PlanError<'a>> {
+fn loads<'a>(vm: &Vm<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), Refusal<'a>> {
     for (index, load) in vm.boot.loads.iter().enumerate() {
         let Some(bytes) = blob_bytes(&load.blob) else {
             return Err(load.node.node_error(Problem::NoBlob(load.blob)));

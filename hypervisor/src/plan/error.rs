@@ -1,6 +1,7 @@
 //! What is wrong with a plan. An error only refers to the tree; its text is made
 //! when it is printed.
 
+use alloc::boxed::Box;
 use core::fmt;
 
 use super::tree::{Node, Tree};
@@ -12,13 +13,16 @@ use crate::vdev::gic::ConfigError;
 /// What is wrong with a plan, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanError<'a> {
-    /// The node; `None` if there is no tree.
-    pub node: Option<Node<'a>>,
+    /// The node.
+    pub node: Node<'a>,
     /// Name of the property, if one is to blame.
     pub property: Option<&'static str>,
     /// What is wrong and what was expected.
     pub problem: Problem<'a>,
 }
+
+/// An error on its way: small to hand on, and on the heap, which lives for ever.
+pub type Refusal<'a> = Box<PlanError<'a>>;
 
 /// What is wrong and what was expected.
 #[derive(Clone, Copy, Debug)]
@@ -90,10 +94,7 @@ pub enum Problem<'a> {
 impl fmt::Display for PlanError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("plan: ")?;
-        match &self.node {
-            Some(node) => node.fmt(f)?,
-            None => f.write_str("/")?,
-        }
+        self.node.fmt(f)?;
         if let Some(property) = self.property {
             f.write_str(": ")?;
             f.write_str(property)?;

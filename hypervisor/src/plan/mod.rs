@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 pub use check::check;
-pub use error::{PlanError, Problem};
+pub use error::{PlanError, Problem, Refusal};
 pub use tree::{Node, Tree};
 
 use crate::payload::BlobName;
@@ -190,20 +190,16 @@ pub struct Plan<'a> {
     pub vms: Vec<Vm<'a>>,
 }
 
-/// The flattened device tree that may hold a plan.
-pub fn tree(blob: &[u8]) -> Result<Tree<'_>, PlanError<'_>> {
-    let problem = Problem::Text("this is not a device tree");
-    Tree::new(blob).ok_or(PlanError { node: None, property: None, problem })
-}
-
 /// Reads only the range of the hypervisor's own memory: the first thing that is
-/// needed, because reading the rest allocates, and the heap lies there.
-pub fn hypervisor_memory(tree: Tree<'_>) -> Result<Range, PlanError<'_>> {
-    tree.root().child("platform")?.child("hypervisor")?.range("reg")
+/// needed, because reading the rest allocates, and the heap lies there. Says what is
+/// wrong with it.
+pub fn hypervisor_memory(tree: Tree<'_>) -> Result<Range, &'static str> {
+    let node = tree.root().nth("platform", 0).nth("hypervisor", 0);
+    binding::range(node.value("reg").unwrap_or_default(), 0)
 }
 
 /// Reads a plan.
-pub fn read(tree: Tree<'_>) -> Result<Plan<'_>, PlanError<'_>> {
+pub fn read(tree: Tree<'_>) -> Result<Plan<'_>, Refusal<'_>> {
     let root = tree.root();
     root.only(&["compatible", "model", "#address-cells", "#size-cells"], &["platform", "vms"])?;
     root.expect_text("compatible", &["bulkhead,plan-v1"])?;

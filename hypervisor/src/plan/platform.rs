@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::{GicV3, MAX_CPUS, Node, PlanError, Platform, Problem, Serial};
+use super::{GicV3, MAX_CPUS, Node, Platform, Problem, Refusal, Serial};
 
-pub fn read(node: Node<'_>) -> Result<Platform<'_>, PlanError<'_>> {
+pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
     node.only(
         &["board", "gic-version", "#address-cells", "#size-cells"],
         &["memory", "hypervisor", "cpus", "interrupt-controller", "serial"],
@@ -35,7 +35,7 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, PlanError<'_>> {
     })
 }
 
-fn cpus(node: Node<'_>) -> Result<Vec<u64>, PlanError<'_>> {
+fn cpus(node: Node<'_>) -> Result<Vec<u64>, Refusal<'_>> {
     node.only(&["#address-cells", "#size-cells"], &["cpu"])?;
     let mut cpus = Vec::new();
     for cpu in node.children() {
@@ -53,7 +53,7 @@ fn cpus(node: Node<'_>) -> Result<Vec<u64>, PlanError<'_>> {
 }
 
 /// Reads a GICv3 node, of the machine or of a VM.
-pub fn gic(node: Node<'_>) -> Result<GicV3, PlanError<'_>> {
+pub fn gic(node: Node<'_>) -> Result<GicV3, Refusal<'_>> {
     node.only(&["compatible", "reg"], &[])?;
     node.expect_text("compatible", &["arm,gic-v3"])?;
     Ok(GicV3 {
@@ -62,7 +62,7 @@ pub fn gic(node: Node<'_>) -> Result<GicV3, PlanError<'_>> {
     })
 }
 
-fn serial(node: Node<'_>, cpus: usize) -> Result<Serial, PlanError<'_>> {
+fn serial(node: Node<'_>, cpus: usize) -> Result<Serial, Refusal<'_>> {
     node.only(&["compatible", "reg", "interrupts", "pcpu"], &[])?;
     node.expect_text("compatible", &["arm,pl011"])?;
     let interrupt = shared_interrupt(node, "interrupts", node.number("interrupts")?)?;
@@ -78,7 +78,7 @@ pub fn shared_interrupt<'a>(
     node: Node<'a>,
     property: &'static str,
     number: u32,
-) -> Result<u32, PlanError<'a>> {
+) -> Result<u32, Refusal<'a>> {
     if (32..1020).contains(&number) {
         return Ok(number);
     }

@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 
 use super::platform::{gic, shared_interrupt};
 use super::{
-    Boot, Device, Load, MAX_CPUS, Mapping, Node, PlanError, Policy, Problem, Range, Vm, tree,
+    Boot, Device, Load, MAX_CPUS, Mapping, Node, Policy, Problem, Range, Refusal, Vm, tree,
 };
 use crate::payload::BlobName;
 
-pub fn read(node: Node<'_>) -> Result<Vm<'_>, PlanError<'_>> {
+pub fn read(node: Node<'_>) -> Result<Vm<'_>, Refusal<'_>> {
     node.only(
         &[
             "reg",
@@ -62,7 +62,7 @@ fn wrong_name(name: &str) -> Option<&'static str> {
     (name == "bulkhead").then_some("is the name of the hypervisor, choose another")
 }
 
-fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, PlanError<'a>> {
+fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, Refusal<'a>> {
     node.text(property)?;
     Ok(match node.expect_text(property, &["stop", "restart"])? {
         0 => Policy::Stop,
@@ -70,7 +70,7 @@ fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, PlanErro
     })
 }
 
-fn vcpus(node: Node<'_>) -> Result<Vec<usize>, PlanError<'_>> {
+fn vcpus(node: Node<'_>) -> Result<Vec<usize>, Refusal<'_>> {
     node.only(&["#address-cells", "#size-cells"], &["vcpu"])?;
     let mut vcpus = Vec::new();
     for vcpu in node.children() {
@@ -84,7 +84,7 @@ fn vcpus(node: Node<'_>) -> Result<Vec<usize>, PlanError<'_>> {
 }
 
 #[inline(never)]
-fn mapping(node: Node<'_>) -> Result<Mapping, PlanError<'_>> {
+fn mapping(node: Node<'_>) -> Result<Mapping, Refusal<'_>> {
     let guest = node.range("reg")?;
     let host = node.range("host-reg")?;
     if guest.bytes != host.bytes {
@@ -93,14 +93,14 @@ fn mapping(node: Node<'_>) -> Result<Mapping, PlanError<'_>> {
     Ok(Mapping { guest, host: host.start })
 }
 
-fn serial(node: Node<'_>) -> Result<(Range, u32), PlanError<'_>> {
+fn serial(node: Node<'_>) -> Result<(Range, u32), Refusal<'_>> {
     node.only(&["compatible", "reg", "interrupts"], &[])?;
     node.expect_text("compatible", &["arm,pl011"])?;
     let interrupt = shared_interrupt(node, "interrupts", node.number("interrupts")?)?;
     Ok((node.range("reg")?, interrupt))
 }
 
-fn device(node: Node<'_>) -> Result<Device, PlanError<'_>> {
+fn device(node: Node<'_>) -> Result<Device, Refusal<'_>> {
     node.only(&["compatible", "reg", "host-reg", "interrupts", "host-interrupts"], &[])?;
     let guest = interrupts(node, "interrupts")?;
     let host = interrupts(node, "host-interrupts")?;
@@ -119,7 +119,7 @@ fn device(node: Node<'_>) -> Result<Device, PlanError<'_>> {
 
 /// The interrupts in a property that need not be there, as cells.
 #[inline(never)]
-fn interrupts<'a>(node: Node<'a>, property: &'static str) -> Result<&'a [u8], PlanError<'a>> {
+fn interrupts<'a>(node: Node<'a>, property: &'static str) -> Result<&'a [u8], Refusal<'a>> {
     if node.value(property).is_none() {
         return Ok(&[]);
     }
@@ -132,7 +132,7 @@ fn interrupts<'a>(node: Node<'a>, property: &'static str) -> Result<&'a [u8], Pl
     Ok(cells)
 }
 
-fn boot<'a>(node: Node<'a>, vm: &'a str) -> Result<Boot<'a>, PlanError<'a>> {
+fn boot<'a>(node: Node<'a>, vm: &'a str) -> Result<Boot<'a>, Refusal<'a>> {
     node.only(&["entry", "bootargs"], &["kernel", "initrd", "device-tree"])?;
     node.child("kernel")?;
     let mut loads = Vec::new();

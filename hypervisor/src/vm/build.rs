@@ -12,7 +12,7 @@ use crate::arch::stage2::Stage2;
 use crate::board;
 use crate::payload::BlobName;
 use crate::pcpu::{Assignment, Pcpu};
-use crate::plan::{self, PlanError, Problem, Range};
+use crate::plan::{self, Problem, Range, Refusal};
 use crate::vdev::gic::{GicConfig, VGic};
 use crate::vdev::pl011::Pl011;
 
@@ -28,7 +28,7 @@ pub fn build(
     plan: plan::Vm<'static>,
     pcpus: &[&'static Pcpu],
     image: &dyn Fn(BlobName<'static>) -> &'static [u8],
-) -> Result<&'static Vm, PlanError<'static>> {
+) -> Result<&'static Vm, Refusal<'static>> {
     let stage2 = map(index, &plan)?;
     let (gic, spis) = interrupts(&plan);
     let gic = VGic::new(&GicConfig {
@@ -71,7 +71,7 @@ pub fn build(
 }
 
 /// The stage-2 tables.
-fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, PlanError<'static>> {
+fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static>> {
     let Some(mut stage2) = Stage2::new(index as u8 + 1) else {
         return Err(plan.node.node_error(Problem::Text("no memory left for stage-2 tables")));
     };
