@@ -1,0 +1,217 @@
+//! Private caches over a shared last-level cache over a bus to memory.
+
+use crate::tally::Tally;
+use crate::{Bus, Cache, Found, Options, Owner, Owners};
+
+/// The caches of all CPUs, the bus, and what was counted.
+///
+/// Private caches are kept coherent: a store takes the line away from the other
+/// CPUs, a load makes them give back what they changed. Waiting for that is not
+/// modelled beyond the hit in the last-level cache that follows.
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    /// One per CPU, or none at all.
+    private: Vec<Cache>,
+    shared: Cache,
+    inclusive: bool,
+    bus: Bus,
+    owners: Owners,
+    tally: Tally,
+    line_shift: u32,
+    /// From line number to page number.
+    color_shift: u32,
+    color_mask: u64,
+    l1_hit: u64,
+    llc_hit: u64,
+    memory: u64,
+}
+
+/// One access to one line.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// CPU that makes it.
+    pub cpu: usize,
+    /// On whose account.
+    pub who: Owner,
+    /// Number of the line: physical address / line bytes.
+    pub line: u64,
+    /// Whether it changes the line.
+    pub store: bool,
+    /// Time of the CPU, in cycles.
+    pub now: u64,
+}
+
+/// What an access cost.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Cost {
+    /// Cycles that the CPU stands still, with those for the bus.
+    pub stall: u64,
+    /// Cycles of them that it waits for the bus.
+    pub bus_wait: u64,
+    /// The private cache did not have the line.
+    pub l1_miss: bool,
+    /// Nor did the last-level cache.
+    pub llc_miss: bool,
+}
+
+impl Hierarchy {
+    /// Empty caches as `options` describe them, for this many CPUs.
+    pub fn new(options: &Options, cpus: usize) -> Self {
+        let colors = options.llc.colors(options.page);
+        let line_shift = options.llc.line().trailing_zeros();
+        let private = |geometry| {
+            (0..cpus as u64)
+                .map(|cpu| Cache::new(geometry, options.l1_policy, options.seed + 1 + cpu))
+                .collect()
+        };
+        Self {
+            private: options.l1.map(private).unwrap_or_default(),
+            shared: Cache::new(options.llc, options.llc_policy, options.seed),
+            inclusive: options.inclusive,
+            bus: Bus::new(options.clock.cycles(options.bus)),
+            tally: Tally::new(options.owners.count(), colors as usize),
+            owners: options.owners.clone(),
+            line_shift,
+            color_shift: options.page.trailing_zeros() - line_shift,
+            color_mask: colors - 1,
+            l1_hit: options.clock.cycles(options.l1_hit),
+            llc_hit: options.clock.cycles(options.llc_hit),
+            memory: options.clock.cycles(options.memory),
+        }
+    }
+
+    /// Makes an access.
+    #[inline]
+    pub fn access(&mut self, request: Request) -> Cost {
+        let Request { cpu, who, line, store, .. } = request;
+        let color = self.color(line);
+        let counts = self.tally.at(who, color);
+        counts.accesses += 1;
+        let Some(private) = self.private.get_mut(cpu) else {
+            counts.l1_misses += 1;
+            return self.demand(request, store);
+        };
+        let found = private.touch(line, store);
+        if found == Found::Dirty || found == Found::Clean && !store {
+            return Cost { stall: self.l1_hit, ..Cost::default() };
+        }
+        self.miss_or_upgrade(request, found)
+    }
+
+    /// The private cache has not got the line, or not for itself alone.
+    fn miss_or_upgrade(&mut self, request: Request, found: Found) -> Cost {
+        let Request { cpu, who, line, store, now } = request;
+        self.snoop(cpu, line, store, now);
+        if found == Found::Clean {
+            return Cost { stall: self.l1_hit, ..Cost::default() };
+        }
+        let color = self.color(line);
+        self.tally.at(who, color).l1_misses += 1;
+        let cost = self.demand(request, false);
+        if let Some(victim) = self.private[cpu].fill(line, store)
+            && victim.dirty
+        {
+            self.write_back(victim.line, now);
+        }
+        cost
+    }
+
+    /// An access that the private cache could not serve.
+    fn demand(&mut self, request: Request, dirty: bool) -> Cost {
+        let Request { who, line, now, .. } = request;
+        if self.shared.touch(line, dirty) != Found::No {
+            return Cost { stall: self.llc_hit, l1_miss: true, ..Cost::default() };
+        }
+        let color = self.color(line);
+        self.tally.at(who, color).llc_misses += 1;
+        self.tally.read(who);
+        let bus_wait = self.bus.transfer(now);
+        self.fill(who, line, dirty, now);
+        Cost { stall: self.memory + bus_wait, bus_wait, l1_miss: true, llc_miss: true }
+    }
+
+    /// A changed line leaves a private cache. Its owner pays, whoever made it
+    /// leave: it goes to where its owner's lines are.
+    fn write_back(&mut self, line: u64, now: u64) {
+        let owner = self.owner(line);
+        self.tally.wrote_back(owner);
+        if self.shared.touch(line, true) == Found::No {
+            self.fill(owner, line, true, now);
+        }
+    }
+
+    /// Puts a line into the last-level cache. What has to go is written to
+    /// memory without anyone waiting for it, but the bus is in use for it.
+    fn fill(&mut self, who: Owner, line: u64, dirty: bool, now: u64) {
+        let Some(victim) = self.shared.fill(line, dirty) else {
+            return;
+        };
+        let (incoming, evicted) = (self.owner(line), self.owner(victim.line));
+        self.tally.evicted(self.color(line), who, incoming, evicted);
+        let mut changed = victim.dirty;
+        if self.inclusive {
+            for private in &mut self.private {
+                changed |= private.invalidate(victim.line).unwrap_or(false);
+            }
+        }
+        if changed {
+            self.tally.written(evicted);
+            self.bus.transfer(now);
+        }
+    }
+
+    /// Makes the other CPUs give back a line that they changed, and forget it
+    /// if it is to be changed.
+    fn snoop(&mut self, cpu: usize, line: u64, forget: bool, now: u64) {
+        for other in (0..self.private.len()).filter(|&other| other != cpu) {
+            let private = &mut self.private[other];
+            let changed = if forget {
+                private.invalidate(line).unwrap_or(false)
+            } else {
+                private.clean(line)
+            };
+            if changed {
+                self.write_back(line, now);
+            }
+        }
+    }
+
+    #[inline]
+    fn color(&self, line: u64) -> usize {
+        (line >> self.color_shift & self.color_mask) as usize
+    }
+
+    fn owner(&self, line: u64) -> Owner {
+        self.owners.of(line << self.line_shift)
+    }
+
+    /// Whose memory is whose.
+    pub fn owners(&self) -> &Owners {
+        &self.owners
+    }
+
+    /// What was counted.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The bus.
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// The private cache of a CPU, if CPUs have any.
+    pub fn private(&self, cpu: usize) -> Option<&Cache> {
+        self.private.get(cpu)
+    }
+
+    /// The last-level cache.
+    pub fn shared(&self) -> &Cache {
+        &self.shared
+    }
+
+    /// Shift from a physical address to the number of its line.
+    pub fn line_shift(&self) -> u32 {
+        self.line_shift
+    }
+}

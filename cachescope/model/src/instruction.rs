@@ -1,0 +1,69 @@
+//! What the model has to know of A64 instructions.
+
+/// Whether an instruction is of the class of loads and stores and accesses
+/// memory when it is executed. Prefetches are of that class but do not.
+///
+/// Source: Arm ARM (DDI 0487), C4.1, "Loads and Stores".
+pub const fn accesses_memory(word: u32) -> bool {
+    let load_or_store = word >> 25 & 0b0101 == 0b0100;
+    load_or_store && !prefetches(word)
+}
+
+/// PRFM (literal, unsigned offset, register offset) and PRFUM.
+const fn prefetches(word: u32) -> bool {
+    word & 0xff00_0000 == 0xd800_0000
+        || word & 0xffc0_0000 == 0xf980_0000
+        || word & 0xffe0_0c00 == 0xf8a0_0800
+        || word & 0xffe0_0c00 == 0xf880_0000
+}
+
+/// Whether an instruction is HVC.
+pub const fn is_hvc(word: u32) -> bool {
+    word & 0xffe0_001f == 0xd400_0002
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_and_stores_are_told_from_the_rest() {
+        for (word, name) in [
+            (0xf940_0020, "ldr x0, [x1]"),
+            (0xa9bf_7bfd, "stp x29, x30, [sp, #-16]!"),
+            (0x3dc0_0020, "ldr q0, [x1]"),
+            (0x5800_0040, "ldr x0, .+8"),
+            (0xc85f_fc20, "ldaxr x0, [x1]"),
+            (0xc802_fc20, "stlxr w2, x0, [x1]"),
+            (0x4c40_7020, "ld1 {v0.16b}, [x1]"),
+            (0xf822_0020, "ldadd x2, x0, [x1]"),
+            (0x3862_6820, "ldrb w0, [x1, x2]"),
+        ] {
+            assert!(accesses_memory(word), "{name}");
+        }
+        for (word, name) in [
+            (0x8b02_0020, "add x0, x1, x2"),
+            (0x9100_0420, "add x0, x1, #1"),
+            (0x5400_0040, "b.eq .+8"),
+            (0xd65f_03c0, "ret"),
+            (0x1e62_2820, "fadd d0, d1, d2"),
+            (0xd503_3f9f, "dsb sy"),
+            (0xf980_0020, "prfm pldl1keep, [x1]"),
+            (0xd800_0040, "prfm pldl1keep, .+8"),
+            (0xf8a2_6820, "prfm pldl1keep, [x1, x2]"),
+            (0xf880_0020, "prfum pldl1keep, [x1]"),
+            (0xd50b_7421, "dc zva, x1"),
+        ] {
+            assert!(!accesses_memory(word), "{name}");
+        }
+    }
+
+    #[test]
+    fn hvc_is_found_with_any_immediate() {
+        assert!(is_hvc(0xd400_0002));
+        assert!(is_hvc(0xd41f_ffe2));
+        for other in [0xd400_0001, 0xd400_0003, 0xd420_0000, 0xd69f_03e0] {
+            assert!(!is_hvc(other), "{other:#x}");
+        }
+    }
+}

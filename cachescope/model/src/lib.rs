@@ -1,0 +1,58 @@
+//! What the caches and the memory bus of a multicore chip do with a stream of
+//! data accesses, and on whose account.
+//!
+//! The crate knows nothing of QEMU: blocks of instructions and accesses by
+//! physical address go into a [`Machine`], counts, time series and execution
+//! times of jobs come out. `bulkhead-cachescope` feeds it from QEMU.
+//!
+//! ```
+//! use bulkhead_cachescope_model::{Access, Block, Machine, Options, Position};
+//!
+//! let options = Options::parse(
+//!     ["out=/tmp/x", "l1=none", "llc=64KiB:4", "vm=a:0x40000000+0x1000", "cpu=0:a"],
+//!     |_| unreachable!("no file of ranges is named"),
+//! )?;
+//! let mut machine = Machine::new(options, 1);
+//! machine.enter_block(0, Block { instructions: 1, first_access: 0, privileged: false });
+//! let position = Position { at: 0, next: 1 };
+//! machine.access(position, Access { address: 0x4000_0040, store: false });
+//! assert_eq!(machine.summary().totals.llc_misses, 1);
+//! # Ok::<(), bulkhead_cachescope_model::OptionError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod bus;
+mod cache;
+mod cpu;
+mod geometry;
+mod hierarchy;
+mod instruction;
+mod jobs;
+mod machine;
+mod options;
+mod output;
+mod owners;
+mod pace;
+mod ranges;
+mod replacement;
+mod series;
+mod summary;
+mod tally;
+mod time;
+
+pub use bus::Bus;
+pub use cache::{Cache, Found, Victim};
+pub use cpu::{Counters, Cpu, Position};
+pub use geometry::{Geometry, GeometryError};
+pub use hierarchy::{Cost, Hierarchy, Request};
+pub use instruction::{accesses_memory, is_hvc};
+pub use jobs::{Event, Job, Jobs, Mark};
+pub use machine::{Access, Block, CPUS_MAX, Machine, Skipped};
+pub use options::{OptionError, Options};
+pub use output::write;
+pub use owners::{Owner, Owners, OwnersError};
+pub use replacement::{Policy, Replacement};
+pub use series::{Row, Series};
+pub use summary::Summary;
+pub use tally::{ByColor, Eviction, Tally, Totals};
+pub use time::{Clock, Duration};

@@ -1,0 +1,424 @@
+//! The arguments: what to model and whose memory is whose.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::machine::CPUS_MAX;
+use crate::owners::{Owner, Owners, OwnersError};
+use crate::{Clock, Duration, Geometry, GeometryError, Policy, ranges};
+
+/// What to model. The defaults are a Cortex-A53 at 1 GHz with 1 MiB of shared cache.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Folder of the results.
+    pub out: PathBuf,
+    /// Private data cache of each CPU, if any.
+    pub l1: Option<Geometry>,
+    /// Its replacement.
+    pub l1_policy: Policy,
+    /// Shared last-level cache.
+    pub llc: Geometry,
+    /// Its replacement.
+    pub llc_policy: Policy,
+    /// Whether a line that leaves the last-level cache leaves the private caches too.
+    pub inclusive: bool,
+    /// Start of the generators of [`Policy::Random`].
+    pub seed: u64,
+    /// Bytes of a page, of which colours are made.
+    pub page: u64,
+    /// Clock of the CPUs.
+    pub clock: Clock,
+    /// What a hit in the private cache costs beyond the instruction.
+    pub l1_hit: Duration,
+    /// What a hit in the last-level cache costs beyond the instruction.
+    pub llc_hit: Duration,
+    /// What an access to memory costs beyond the instruction, without waiting for the bus.
+    pub memory: Duration,
+    /// How long a line occupies the bus.
+    pub bus: Duration,
+    /// How far clocks of CPUs may run apart; 0: as far as QEMU makes them.
+    pub quantum: Duration,
+    /// Interval of the time series.
+    pub bin: Duration,
+    /// Whose memory is whose.
+    pub owners: Owners,
+    /// VM of each CPU, as far as it is known.
+    cpus: Vec<Option<Owner>>,
+}
+
+/// Why arguments cannot be used.
+#[derive(Debug, Error)]
+pub enum OptionError {
+    /// There is no such option.
+    #[error("unknown option \"{0}\"; expected one of {KEYS}")]
+    Unknown(String),
+    /// The value is not of the kind that the option takes.
+    #[error("{key}={value}: expected {expected}")]
+    Value {
+        /// The option.
+        key: String,
+        /// What was given.
+        value: String,
+        /// What it takes.
+        expected: &'static str,
+    },
+    /// There is no such cache.
+    #[error("{key}: {source}")]
+    Geometry {
+        /// The option.
+        key: &'static str,
+        /// Why not.
+        source: GeometryError,
+    },
+    /// Pseudo-LRU needs a power of two of ways.
+    #[error("{key}=plru with {ways} ways: expected a power of two of ways; use lru or random")]
+    Plru {
+        /// The option.
+        key: &'static str,
+        /// Ways of the cache.
+        ways: u32,
+    },
+    /// Memory cannot be given to someone.
+    #[error("vm={value}: {source}")]
+    Owners {
+        /// What was given.
+        value: String,
+        /// Why not.
+        source: OwnersError,
+    },
+    /// A CPU was given to two VMs.
+    #[error("cpu={0} is given twice")]
+    CpuTwice(usize),
+    /// A CPU has a VM without memory.
+    #[error("cpu={cpu}:{vm}: no vm={vm}:START+SIZE says which memory \"{vm}\" has")]
+    NoMemory {
+        /// The CPU.
+        cpu: usize,
+        /// Its VM.
+        vm: String,
+    },
+    /// No folder for the results.
+    #[error("out=DIR is missing: the folder in which the results go")]
+    NoOut,
+    /// A file of ranges cannot be read.
+    #[error("ranges={path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A line of a file of ranges cannot be used.
+    #[error("{path}:{line}: {source}")]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: usize,
+        /// Why not.
+        source: Box<OptionError>,
+    },
+}
+
+const KEYS: &str = "out, l1, l1-policy, llc, llc-policy, line, inclusive, seed, page, mhz, l1-hit, \
+                    llc-hit, memory, bus, quantum, bin, vm, cpu, ranges";
+
+/// Size and ways of a cache as given; the line is an option of its own.
+#[derive(Clone, Copy)]
+struct Shape {
+    size: u64,
+    ways: u32,
+}
+
+/// Shapes and the line, until all options are known.
+struct Shapes {
+    l1: Option<Shape>,
+    llc: Shape,
+    line: u32,
+}
+
+impl Options {
+    /// Reads arguments `key=value`; `read` gives the text of a file.
+    ///
+    /// # Errors
+    /// The first argument that cannot be used, and what was expected.
+    pub fn parse<'a>(
+        arguments: impl IntoIterator<Item = &'a str>,
+        read: impl Fn(&Path) -> io::Result<String>,
+    ) -> Result<Self, OptionError> {
+        let default = Shape { size: 1 << 20, ways: 16 };
+        let default_l1 = Shape { size: 32 << 10, ways: 4 };
+        let mut shapes = Shapes { l1: Some(default_l1), llc: default, line: 64 };
+        let geometry = |key, shape: Shape, line| match Geometry::new(shape.size, shape.ways, line) {
+            Ok(geometry) => Ok(geometry),
+            Err(source) => Err(OptionError::Geometry { key, source }),
+        };
+        let mut options = Self {
+            out: PathBuf::new(),
+            l1: None,
+            l1_policy: Policy::Lru,
+            llc: geometry("llc", default, 64)?,
+            llc_policy: Policy::Lru,
+            inclusive: false,
+            seed: 1,
+            page: 4096,
+            clock: Clock { mhz: 1000 },
+            l1_hit: Duration::Cycles(1),
+            llc_hit: Duration::Cycles(15),
+            memory: Duration::Nanoseconds(100),
+            bus: Duration::Nanoseconds(10),
+            quantum: Duration::Cycles(1000),
+            bin: Duration::Nanoseconds(1_000_000),
+            owners: Owners::default(),
+            cpus: Vec::new(),
+        };
+        for argument in arguments {
+            options.take(argument, &mut shapes, &read)?;
+        }
+        options.l1 = shapes.l1.map(|l1| geometry("l1", l1, shapes.line)).transpose()?;
+        options.llc = geometry("llc", shapes.llc, shapes.line)?;
+        options.check()?;
+        Ok(options)
+    }
+
+    /// VM of a CPU, if it is known.
+    #[inline]
+    pub fn vm_of(&self, cpu: usize) -> Option<Owner> {
+        self.cpus.get(cpu).copied().flatten()
+    }
+
+    /// Highest CPU that was given to a VM.
+    pub fn last_cpu(&self) -> Option<usize> {
+        self.cpus.len().checked_sub(1)
+    }
+
+    fn take(
+        &mut self,
+        argument: &str,
+        shapes: &mut Shapes,
+        read: &impl Fn(&Path) -> io::Result<String>,
+    ) -> Result<(), OptionError> {
+        let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
+        let bad = |expected| OptionError::Value { key: key.into(), value: value.into(), expected };
+        let policy = || Policy::from_name(value).ok_or_else(|| bad("lru, plru or random"));
+        let shape = || shape(value).ok_or_else(|| bad("SIZE:WAYS, such as 1MiB:16"));
+        let time = || duration(value).ok_or_else(|| bad("a time, such as 20 or 20cy or 100ns"));
+        match key {
+            "out" if value.is_empty() => return Err(OptionError::NoOut),
+            "out" => self.out = value.into(),
+            "l1" if value == "none" => shapes.l1 = None,
+            "l1" => shapes.l1 = Some(shape()?),
+            "llc" => shapes.llc = shape()?,
+            "line" => {
+                let line = ranges::size(value).and_then(|line| u32::try_from(line).ok());
+                shapes.line = line.ok_or_else(|| bad("bytes of a line, such as 64"))?;
+            }
+            "l1-policy" => self.l1_policy = policy()?,
+            "llc-policy" => self.llc_policy = policy()?,
+            "inclusive" => {
+                self.inclusive = match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(bad("on or off")),
+                }
+            }
+            "seed" => self.seed = ranges::number(value).ok_or_else(|| bad("a number"))?,
+            "page" => {
+                let page = ranges::size(value).filter(|page| page.is_power_of_two());
+                self.page = page
+                    .filter(|&page| (4096..=1 << 30).contains(&page))
+                    .ok_or_else(|| bad("a power of two of bytes from 4KiB to 1GiB"))?;
+            }
+            "mhz" => {
+                let mhz = ranges::number(value).filter(|mhz| (1..=100_000).contains(mhz));
+                self.clock.mhz = mhz.ok_or_else(|| bad("a clock in MHz, 1 to 100000"))?;
+            }
+            "l1-hit" => self.l1_hit = time()?,
+            "llc-hit" => self.llc_hit = time()?,
+            "memory" => self.memory = time()?,
+            "bus" => self.bus = time()?,
+            "quantum" => self.quantum = time()?,
+            "bin" => {
+                self.bin = time()?;
+                if matches!(self.bin, Duration::Cycles(0) | Duration::Nanoseconds(0)) {
+                    return Err(bad("a time above 0"));
+                }
+            }
+            "vm" => {
+                let (name, start, size) = ranges::memory(value)
+                    .ok_or_else(|| bad("NAME:START+SIZE, such as linux:0x46000000+512MiB"))?;
+                let owners = &mut self.owners;
+                let given = owners.named(name).and_then(|owner| owners.give(owner, start, size));
+                given.map_err(|source| OptionError::Owners { value: value.into(), source })?;
+            }
+            "cpu" => {
+                let (cpu, name) = ranges::cpu(value)
+                    .filter(|&(cpu, _)| cpu < CPUS_MAX)
+                    .ok_or_else(|| bad("CPU:NAME, such as 0:linux; CPUs are 0 to 63"))?;
+                if self.vm_of(cpu).is_some() {
+                    return Err(OptionError::CpuTwice(cpu));
+                }
+                let vm = self.owners.named(name);
+                let vm = vm.map_err(|source| OptionError::Owners { value: name.into(), source })?;
+                self.cpus.resize(self.cpus.len().max(cpu + 1), None);
+                self.cpus[cpu] = Some(vm);
+            }
+            "ranges" => self.take_file(Path::new(value), shapes, read)?,
+            _ => return Err(OptionError::Unknown(key.into())),
+        }
+        Ok(())
+    }
+
+    /// Lines `vm=...` and `cpu=...`; empty ones, and what follows `#`, do not count.
+    fn take_file(
+        &mut self,
+        path: &Path,
+        shapes: &mut Shapes,
+        read: &impl Fn(&Path) -> io::Result<String>,
+    ) -> Result<(), OptionError> {
+        let text = read(path).map_err(|source| OptionError::File { path: path.into(), source })?;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or("").trim();
+            let taken = match line {
+                "" => Ok(()),
+                _ if line.starts_with("vm=") || line.starts_with("cpu=") => {
+                    self.take(line, shapes, read)
+                }
+                _ => Err(OptionError::Value {
+                    key: "line".into(),
+                    value: line.into(),
+                    expected: "vm=NAME:START+SIZE or cpu=CPU:NAME",
+                }),
+            };
+            taken.map_err(|source| OptionError::Line {
+                path: path.into(),
+                line: number + 1,
+                source: Box::new(source),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.out.as_os_str().is_empty() {
+            return Err(OptionError::NoOut);
+        }
+        let l1 = self.l1.map(|l1| ("l1-policy", self.l1_policy, l1.ways()));
+        let llc = Some(("llc-policy", self.llc_policy, self.llc.ways()));
+        for (key, policy, ways) in [l1, llc].into_iter().flatten() {
+            if policy == Policy::Plru && !ways.is_power_of_two() {
+                return Err(OptionError::Plru { key, ways });
+            }
+        }
+        for (cpu, vm) in self.cpus.iter().enumerate() {
+            if let Some(vm) = *vm
+                && self.owners.bytes(vm) == 0
+            {
+                return Err(OptionError::NoMemory { cpu, vm: self.owners.name(vm).into() });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn shape(value: &str) -> Option<Shape> {
+    let (size, ways) = value.split_once(':')?;
+    Some(Shape { size: ranges::size(size)?, ways: ways.parse().ok()? })
+}
+
+fn duration(value: &str) -> Option<Duration> {
+    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (number, unit) = value.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let nanoseconds = |each: u64| number.checked_mul(each).map(Duration::Nanoseconds);
+    match unit {
+        "" | "cy" => Some(Duration::Cycles(number)),
+        "ns" => nanoseconds(1),
+        "us" => nanoseconds(1000),
+        "ms" => nanoseconds(1_000_000),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Options, OptionError> {
+        let read = |path: &Path| match path.to_str() {
+            Some("good") => Ok("# from a plan\n\nvm=b:0x2000+0x1000 # two pages\ncpu=1:b\n".into()),
+            Some("bad") => Ok("vm=b:0x2000+0x1000\nout=/etc\n".into()),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        };
+        Options::parse(arguments.iter().copied(), read)
+    }
+
+    #[test]
+    fn defaults_are_a_cortex_a53() {
+        let options = parse(&["out=x"]).unwrap();
+        assert_eq!((options.llc.sets(), options.llc.ways()), (1024, 16));
+        assert_eq!(options.l1.unwrap().sets(), 128);
+        assert_eq!(options.clock.cycles(options.memory), 100);
+    }
+
+    #[test]
+    fn everything_can_be_said() {
+        let options = parse(&[
+            "out=x",
+            "l1=64KiB:4",
+            "l1-policy=plru",
+            "llc=2MiB:16",
+            "llc-policy=random",
+            "line=128",
+            "inclusive=on",
+            "seed=9",
+            "page=16KiB",
+            "mhz=1500",
+            "l1-hit=2",
+            "llc-hit=20cy",
+            "memory=80ns",
+            "bus=5ns",
+            "quantum=1us",
+            "bin=10ms",
+            "vm=a:0x0+4KiB",
+            "vm=hypervisor:0x10000+8KiB",
+            "cpu=0:a",
+            "ranges=good",
+        ])
+        .unwrap();
+        assert_eq!(options.llc.line(), 128);
+        assert_eq!(options.llc.colors(options.page), 8);
+        assert_eq!(options.clock.cycles(options.quantum), 1500);
+        assert_eq!(options.owners.name(options.vm_of(1).unwrap()), "b");
+        assert_eq!(options.owners.of(0x11000), Owner::HYPERVISOR);
+        assert_eq!(options.vm_of(2), None);
+        assert!(parse(&["out=x", "l1=none"]).unwrap().l1.is_none());
+    }
+
+    #[test]
+    fn errors_say_what_was_expected() {
+        for (arguments, expected) in [
+            (&["llc=1MiB:16"][..], "out=DIR is missing"),
+            (&["out=x", "cache=1"], "unknown option \"cache\"; expected one of out, l1"),
+            (&["out=x", "llc=1MiB"], "llc=1MiB: expected SIZE:WAYS"),
+            (&["out=x", "llc=1MB:16"], "llc=1MB:16: expected SIZE:WAYS"),
+            (&["out=x", "llc=1000KiB:16"], "llc: 1024000 bytes in 16 ways of 64-byte lines"),
+            (&["out=x", "llc=1280KiB:20", "llc-policy=plru"], "llc-policy=plru with 20 ways"),
+            (&["out=x", "memory=5s"], "memory=5s: expected a time"),
+            (&["out=x", "bin=0ns"], "bin=0ns: expected a time above 0"),
+            (&["out=x", "page=5000"], "page=5000: expected a power of two"),
+            (&["out=x", "vm=a:0x0+4KiB", "vm=b:0x0+4KiB"], "0x0 belongs to \"a\""),
+            (&["out=x", "vm=a:0x0"], "vm=a:0x0: expected NAME:START+SIZE"),
+            (&["out=x", "cpu=0:a"], "cpu=0:a: no vm=a:START+SIZE says"),
+            (&["out=x", "cpu=64:a"], "cpu=64:a: expected CPU:NAME"),
+            (&["out=x", "vm=a:0x0+4KiB", "cpu=0:a", "cpu=0:a"], "cpu=0 is given twice"),
+            (&["out=x", "ranges=bad"], "bad:2: line=out=/etc: expected vm="),
+            (&["out=x", "ranges=none"], "ranges=none: entity not found"),
+        ] {
+            let error = parse(arguments).unwrap_err().to_string();
+            assert!(error.contains(expected), "{arguments:?}: {error}");
+        }
+    }
+}

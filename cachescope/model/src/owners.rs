@@ -1,0 +1,210 @@
+//! Whose memory an address is.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+/// Pages in which memory is given away, in bytes.
+pub const PAGE: u64 = 4096;
+
+/// Most owners, with the hypervisor and nobody.
+pub const OWNERS_MAX: usize = 32;
+
+/// First address that cannot be owned: 2^40.
+pub const ADDRESS_END: u64 = 1 << 40;
+
+/// Pages in one chunk of the table: 16 MiB of memory.
+const CHUNK_PAGES: u64 = 4096;
+
+/// Someone who owns memory and makes accesses: the hypervisor, a VM, or nobody
+/// that we know.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Owner(u8);
+
+impl Owner {
+    /// The hypervisor.
+    pub const HYPERVISOR: Self = Self(0);
+    /// Nobody known: memory outside all ranges.
+    pub const UNOWNED: Self = Self(1);
+
+    /// Its index, from 0: in tables, and in the lists of results.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Who owns which page. Every look-up is two array accesses.
+#[derive(Clone, Debug)]
+pub struct Owners {
+    names: Vec<String>,
+    ranges: Vec<(Owner, Range<u64>)>,
+    chunks: Vec<Option<Box<[u8]>>>,
+}
+
+/// Why memory cannot be given to someone.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+pub enum OwnersError {
+    /// Not whole pages.
+    #[error("{0:#x}+{1:#x}: expected start and size to be multiples of 4 KiB, and a size above 0")]
+    Unaligned(u64, u64),
+    /// Too high.
+    #[error("{0:#x}+{1:#x}: expected the range to end at or below 0x{ADDRESS_END:x}")]
+    TooHigh(u64, u64),
+    /// It belongs to someone else.
+    #[error(
+        "{address:#x} belongs to \"{first}\" and cannot belong to \"{second}\" too; memory that VMs share needs a name of its own, such as vm=shared:..."
+    )]
+    Overlap {
+        /// First address that is owned twice.
+        address: u64,
+        /// Who owns it.
+        first: String,
+        /// Who was to own it.
+        second: String,
+    },
+    /// Too many names.
+    #[error("more than {} VMs", OWNERS_MAX - 2)]
+    TooMany,
+}
+
+impl Default for Owners {
+    fn default() -> Self {
+        let names = ["hypervisor", "unowned"].map(String::from).to_vec();
+        Self { names, ranges: Vec::new(), chunks: Vec::new() }
+    }
+}
+
+impl Owners {
+    /// The owner with this name, new if there was none.
+    ///
+    /// # Errors
+    /// If there would be more than [`OWNERS_MAX`].
+    pub fn named(&mut self, name: &str) -> Result<Owner, OwnersError> {
+        let index = match self.names.iter().position(|known| known == name) {
+            Some(index) => index,
+            None if self.names.len() == OWNERS_MAX => return Err(OwnersError::TooMany),
+            None => {
+                self.names.push(name.into());
+                self.names.len() - 1
+            }
+        };
+        Ok(Owner(index as u8))
+    }
+
+    /// Gives the bytes from `start` to an owner.
+    ///
+    /// # Errors
+    /// If the range is not made of whole pages below [`ADDRESS_END`], or a page
+    /// of it is someone else's.
+    pub fn give(&mut self, owner: Owner, start: u64, size: u64) -> Result<(), OwnersError> {
+        if !start.is_multiple_of(PAGE) || !size.is_multiple_of(PAGE) || size == 0 {
+            return Err(OwnersError::Unaligned(start, size));
+        }
+        let end = start.checked_add(size).filter(|&end| end <= ADDRESS_END);
+        let end = end.ok_or(OwnersError::TooHigh(start, size))?;
+        for address in (start..end).step_by(PAGE as usize) {
+            let first = self.of(address);
+            if first != Owner::UNOWNED && first != owner {
+                let (first, second) = (self.name(first).into(), self.name(owner).into());
+                return Err(OwnersError::Overlap { address, first, second });
+            }
+            let (chunk, page) = place(address);
+            if self.chunks.len() <= chunk {
+                self.chunks.resize(chunk + 1, None);
+            }
+            let chunk = &mut self.chunks[chunk];
+            let pages =
+                chunk.get_or_insert_with(|| vec![Owner::UNOWNED.0; CHUNK_PAGES as usize].into());
+            pages[page] = owner.0;
+        }
+        self.ranges.push((owner, start..end));
+        Ok(())
+    }
+
+    /// Whose the byte at a physical address is.
+    #[inline]
+    pub fn of(&self, address: u64) -> Owner {
+        let (chunk, page) = place(address);
+        match self.chunks.get(chunk) {
+            Some(Some(pages)) => Owner(pages[page]),
+            _ => Owner::UNOWNED,
+        }
+    }
+
+    /// Name of an owner.
+    pub fn name(&self, owner: Owner) -> &str {
+        &self.names[owner.index()]
+    }
+
+    /// Number of owners, at least the hypervisor and nobody.
+    pub fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// All owners.
+    pub fn iter(&self) -> impl Iterator<Item = Owner> + use<> {
+        (0..self.names.len() as u8).map(Owner)
+    }
+
+    /// Bytes that an owner was given.
+    pub fn bytes(&self, owner: Owner) -> u64 {
+        let mine = self.ranges.iter().filter(|(of, _)| *of == owner);
+        mine.map(|(_, range)| range.end - range.start).sum()
+    }
+}
+
+#[inline]
+fn place(address: u64) -> (usize, usize) {
+    let page = address / PAGE;
+    ((page / CHUNK_PAGES) as usize, (page % CHUNK_PAGES) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_of_a_range_has_its_owner() {
+        let mut owners = Owners::default();
+        let a = owners.named("a").unwrap();
+        let b = owners.named("b").unwrap();
+        owners.give(a, 0x4100_0000, 0x0200_1000).unwrap();
+        owners.give(b, 0x4300_1000, 0x1000).unwrap();
+        owners.give(Owner::HYPERVISOR, 0x4000_0000, 0x1000).unwrap();
+        for (address, owner) in [
+            (0x40ff_ffff, Owner::UNOWNED),
+            (0x4100_0000, a),
+            (0x4300_0fff, a),
+            (0x4300_1000, b),
+            (0x4300_2000, Owner::UNOWNED),
+            (0x4000_0800, Owner::HYPERVISOR),
+            (u64::MAX, Owner::UNOWNED),
+        ] {
+            assert_eq!(owners.of(address), owner, "{address:#x}");
+        }
+        assert_eq!(owners.bytes(a), 0x0200_1000);
+        assert_eq!(owners.named("b").unwrap(), b);
+    }
+
+    #[test]
+    fn bad_ranges_are_refused() {
+        let mut owners = Owners::default();
+        let a = owners.named("a").unwrap();
+        let b = owners.named("b").unwrap();
+        owners.give(a, 0x1000, 0x2000).unwrap();
+        let overlap = owners.give(b, 0, 0x3000).unwrap_err();
+        assert!(matches!(overlap, OwnersError::Overlap { address: 0x1000, .. }), "{overlap}");
+        assert!(matches!(owners.give(a, 1, 0x1000), Err(OwnersError::Unaligned(..))));
+        assert!(matches!(owners.give(a, 0x4000, 0), Err(OwnersError::Unaligned(..))));
+        assert!(matches!(owners.give(a, !0xfff, 0x1000), Err(OwnersError::TooHigh(..))));
+        assert!(matches!(owners.give(a, ADDRESS_END, 0x1000), Err(OwnersError::TooHigh(..))));
+    }
+
+    #[test]
+    fn there_is_a_limit_to_names() {
+        let mut owners = Owners::default();
+        let made = (0..OWNERS_MAX).map_while(|n| owners.named(&format!("vm{n}")).ok()).count();
+        assert_eq!(made, OWNERS_MAX - 2);
+    }
+}

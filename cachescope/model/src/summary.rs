@@ -1,0 +1,241 @@
+//! The summary of a run, for people and for tools.
+
+use serde::Serialize;
+
+use crate::tally::{Eviction, Totals};
+use crate::{Counters, Geometry, Machine, Owner};
+
+/// Version of the format; changes when a field changes its meaning or goes.
+const FORMAT: &str = "bulkhead-cachescope-summary-v1";
+
+/// All of a run that fits on a page. Field names say their units.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Version of the format.
+    pub format: &'static str,
+    /// What was modelled.
+    pub model: Model,
+    /// What all owners did together.
+    pub totals: Totals,
+    /// What each owner did: the hypervisor, memory of nobody, the VMs.
+    pub owners: Vec<OwnerSummary>,
+    /// What each CPU did.
+    pub cpus: Vec<CpuSummary>,
+    /// Who evicted whom from the last-level cache.
+    pub evictions: Evictions,
+    /// The bus.
+    pub bus: BusSummary,
+    /// Jobs that guests marked.
+    pub jobs: JobSummary,
+    /// What is not in the counts.
+    pub skipped: SkippedSummary,
+}
+
+/// What was modelled, as it was understood.
+#[derive(Clone, Debug, Serialize)]
+pub struct Model {
+    /// Private data cache of each CPU.
+    pub l1: Option<CacheSummary>,
+    /// Shared cache.
+    pub llc: CacheSummary,
+    /// Whether the shared cache holds all that the private ones hold.
+    pub inclusive: bool,
+    /// Page of which colours are made.
+    pub page_bytes: u64,
+    /// Colours of the shared cache.
+    pub colors: u64,
+    /// Clock of the CPUs.
+    pub clock_mhz: u64,
+    /// Cost of a hit in the private cache beyond the instruction.
+    pub l1_hit_cycles: u64,
+    /// Cost of a hit in the shared cache.
+    pub llc_hit_cycles: u64,
+    /// Cost of an access to memory, without the bus.
+    pub memory_cycles: u64,
+    /// Time for which a line occupies the bus.
+    pub bus_cycles: u64,
+    /// How far CPUs' clocks may run apart, 0 without bound.
+    pub quantum_cycles: u64,
+    /// Interval of the time series.
+    pub bin_ns: u64,
+}
+
+/// A cache.
+#[derive(Clone, Debug, Serialize)]
+pub struct CacheSummary {
+    /// Its size.
+    pub size_bytes: u64,
+    /// Its ways.
+    pub ways: u32,
+    /// Its sets.
+    pub sets: u64,
+    /// Its lines.
+    pub line_bytes: u32,
+    /// Its replacement: lru, plru or random.
+    pub policy: &'static str,
+}
+
+/// What an owner did.
+#[derive(Clone, Debug, Serialize)]
+pub struct OwnerSummary {
+    /// Its name.
+    pub name: String,
+    /// Memory that it was given.
+    pub memory_bytes: u64,
+    /// What it did.
+    #[serde(flatten)]
+    pub totals: Totals,
+    /// Colours in which it made accesses.
+    pub colors_accessed: Vec<usize>,
+}
+
+/// What a CPU did.
+#[derive(Clone, Debug, Serialize)]
+pub struct CpuSummary {
+    /// Its index.
+    pub cpu: usize,
+    /// Its VM, if it was given one.
+    pub vm: Option<String>,
+    /// Its time.
+    pub time_ns: u64,
+    /// What it did.
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+/// Evictions from the last-level cache. Rows and columns of matrices follow `owners`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Evictions {
+    /// All of them.
+    pub total: u64,
+    /// Those of a line whose owner is not who made the access.
+    pub cross_by_accessor: u64,
+    /// Those of a line whose owner is not the owner of the line that came.
+    pub cross_by_line: u64,
+    /// Names of rows and columns.
+    pub owners: Vec<String>,
+    /// Row: who made the access; column: owner of the line that went.
+    pub by_accessor: Vec<Vec<u64>>,
+    /// Row: owner of the line that came; column: owner of the line that went.
+    pub by_line: Vec<Vec<u64>>,
+}
+
+/// The bus.
+#[derive(Clone, Debug, Serialize)]
+pub struct BusSummary {
+    /// Lines that were moved.
+    pub transfers: u64,
+    /// Time in which it moved them.
+    pub busy_cycles: u64,
+}
+
+/// Jobs.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobSummary {
+    /// Jobs with begin and end.
+    pub complete: usize,
+    /// Marks without counterpart.
+    pub unmatched_marks: u64,
+}
+
+/// Accesses that are not part of the model.
+#[derive(Clone, Debug, Serialize)]
+pub struct SkippedSummary {
+    /// Accesses to devices.
+    pub device_accesses: u64,
+    /// Accesses whose physical address could not be found.
+    pub unresolved_accesses: u64,
+}
+
+impl Machine {
+    /// The summary of what happened so far.
+    pub fn summary(&self) -> Summary {
+        let options = self.options();
+        let (hierarchy, owners) = (self.hierarchy(), &options.owners);
+        let tally = hierarchy.tally();
+        let all: Vec<Owner> = owners.iter().collect();
+        let line = u64::from(options.llc.line());
+        let of_owner = |&owner: &Owner| OwnerSummary {
+            name: owners.name(owner).into(),
+            memory_bytes: owners.bytes(owner),
+            totals: tally.totals(owner, line),
+            colors_accessed: (0..tally.colors())
+                .filter(|&color| tally.of(owner, color).accesses > 0)
+                .collect(),
+        };
+        let of_cpu = |(index, cpu): (usize, &crate::cpu::Cpu)| CpuSummary {
+            cpu: index,
+            vm: options.vm_of(index).map(|vm| owners.name(vm).into()),
+            time_ns: options.clock.nanoseconds(cpu.counters().cycles),
+            counters: cpu.counters(),
+        };
+        let names = all.iter().map(|&owner| owners.name(owner).into()).collect();
+        Summary {
+            format: FORMAT,
+            model: self.model(),
+            totals: all
+                .iter()
+                .fold(Totals::default(), |sum, &owner| sum.plus(tally.totals(owner, line))),
+            owners: all.iter().map(of_owner).collect(),
+            cpus: self.cpus().iter().enumerate().map(of_cpu).collect(),
+            evictions: evictions(names, &tally.evictions(&all)),
+            bus: BusSummary {
+                transfers: hierarchy.bus().transfers(),
+                busy_cycles: hierarchy.bus().busy(),
+            },
+            jobs: JobSummary {
+                complete: self.jobs().complete().len(),
+                unmatched_marks: self.jobs().unmatched(),
+            },
+            skipped: SkippedSummary {
+                device_accesses: self.skipped().device,
+                unresolved_accesses: self.skipped().unresolved,
+            },
+        }
+    }
+
+    fn model(&self) -> Model {
+        let options = self.options();
+        let clock = options.clock;
+        let cache = |geometry: Geometry, policy: crate::Policy| CacheSummary {
+            size_bytes: geometry.size(),
+            ways: geometry.ways(),
+            sets: geometry.sets(),
+            line_bytes: geometry.line(),
+            policy: policy.name(),
+        };
+        Model {
+            l1: options.l1.map(|l1| cache(l1, options.l1_policy)),
+            llc: cache(options.llc, options.llc_policy),
+            inclusive: options.inclusive,
+            page_bytes: options.page,
+            colors: options.llc.colors(options.page),
+            clock_mhz: clock.mhz,
+            l1_hit_cycles: clock.cycles(options.l1_hit),
+            llc_hit_cycles: clock.cycles(options.llc_hit),
+            memory_cycles: clock.cycles(options.memory),
+            bus_cycles: clock.cycles(options.bus),
+            quantum_cycles: clock.cycles(options.quantum),
+            bin_ns: clock.nanoseconds(clock.cycles(options.bin)),
+        }
+    }
+}
+
+fn evictions(owners: Vec<String>, found: &[Eviction]) -> Evictions {
+    let empty = vec![vec![0; owners.len()]; owners.len()];
+    let (mut by_accessor, mut by_line) = (empty.clone(), empty);
+    let (mut total, mut cross_by_accessor, mut cross_by_line) = (0, 0, 0);
+    for eviction in found {
+        let evicted = eviction.evicted.index();
+        by_accessor[eviction.accessor.index()][evicted] += eviction.count;
+        by_line[eviction.incoming.index()][evicted] += eviction.count;
+        total += eviction.count;
+        if eviction.accessor != eviction.evicted {
+            cross_by_accessor += eviction.count;
+        }
+        if eviction.incoming != eviction.evicted {
+            cross_by_line += eviction.count;
+        }
+    }
+    Evictions { total, cross_by_accessor, cross_by_line, owners, by_accessor, by_line }
+}

@@ -1,0 +1,7 @@
+//! A QEMU plugin that models the caches and the memory bus of the chip that
+//! QEMU emulates, and tells who uses them and who evicts whom.
+//!
+//! The model is `bulkhead-cachescope-model`; here is what connects it with QEMU.
+//! Options, results and limits: README.md.
+
+mod plugin;
