@@ -38,7 +38,9 @@ pub fn firmware_tree(address: usize) -> Option<&'static [u8]> {
     // SAFETY: the address translates (checked above; early tables map its
     // gigabyte), and nothing writes there before VMs are loaded.
     let header = unsafe { crate::arch::memory::constants(address, 8) };
-    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let word = |at: usize| {
+        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
     let bytes = word(4) as usize;
     if word(0) != MAGIC || bytes > MAX_BYTES || !crate::arch::cpu::is_readable(address + bytes) {
         return None;
