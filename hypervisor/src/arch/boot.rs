@@ -9,6 +9,7 @@
 
 use core::arch::global_asm;
 
+use super::guest_state;
 use super::mmu::{EARLY_SCTLR, MAIR, TCR_BASE};
 
 /// Bytes of the stack that each CPU uses in EL2.
@@ -108,7 +109,7 @@ primary_start:
     cmp     x1, #(2 << 2)
     b.ne    halt
     mov     x20, x0             // device tree of the firmware
-    msr     tpidr_el2, xzr      // no anchor yet
+    bl      set_up_el2
     adrp    x21, __image_start  // load address
 
     // Relocate: only R_AARCH64_RELATIVE entries exist in a static PIE.
@@ -193,6 +194,20 @@ primary_start:
     bl      rust_primary
     b       halt
 
+// What reset and firmware leave open: own stack pointer, no VHE, no trap of EL1 to
+// EL2 by TGE, interrupts come to EL2 (so that they end its WFI), no timer, no anchor.
+set_up_el2:
+    msr     spsel, #1
+    ldr     x1, ={hcr}
+    msr     hcr_el2, x1
+    isb
+    mov     x1, #{cptr}
+    msr     cptr_el2, x1
+    msr     cnthp_ctl_el2, xzr
+    msr     tpidr_el2, xzr
+    isb
+    ret
+
 // x7 table, x8 attributes, x10 address: maps the gigabyte around it, if it is in range.
 map_gigabyte:
     lsr     x11, x10, #30
@@ -222,8 +237,8 @@ enable_mmu:
 .globl secondary_start
 secondary_start:
     msr     daifset, #15
-    msr     tpidr_el2, xzr
     mov     x20, x0
+    bl      set_up_el2
     ldp     x0, x1, [x20]
     ldr     x2, [x20, #16]
     bl      enable_mmu
@@ -268,5 +283,7 @@ boot_stack_top:
     tcr = const TCR_BASE,
     mair = const MAIR,
     sctlr = const EARLY_SCTLR,
+    hcr = const guest_state::HCR_IDLE,
+    cptr = const guest_state::CPTR_IDLE,
     stack_bytes = const STACK_BYTES,
 );

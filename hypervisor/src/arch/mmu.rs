@@ -17,7 +17,7 @@ pub const EARLY_SCTLR: u64 = 0x30c5_0830 | 1 << 12 | 1 << 3 | 1 << 2 | 1;
 pub const FINAL_SCTLR: u64 = EARLY_SCTLR | 1 << 19;
 
 /// Attributes of an early block: normal, inner shareable, accessed, valid.
-pub const EARLY_BLOCK: u64 = 1 << 10 | 3 << 8 | 1 << 2 | 1;
+pub const EARLY_BLOCK: u64 = 1 << 10 | SHAREABLE | RES1 | NORMAL | 1;
 
 const SHAREABLE: u64 = 3 << 8;
 const NORMAL: u64 = 1 << 2;
