@@ -49,20 +49,8 @@ pub fn cache_line_bytes() -> usize {
     4 << (super::regs::ctr_el0::read() >> 16 & 0xf)
 }
 
-/// Writes a range back to memory, so that readers without cache see it.
-pub fn clean_to_memory(start: usize, bytes: usize) {
-    let line = cache_line_bytes();
-    let mut address = start & !(line - 1);
-    while address < start + bytes {
-        // SAFETY: cleaning a line changes no value.
-        unsafe { asm!("dc cvac, {}", in(reg) address, options(nostack, preserves_flags)) }
-        address += line;
-    }
-    // SAFETY: a barrier only.
-    unsafe { asm!("dsb sy", options(nostack, preserves_flags)) }
-}
-
-/// Writes a range back to memory and drops it from the caches.
+/// Writes a range back to memory and drops it from the caches, so that readers
+/// without cache see it, and what they write is seen later.
 pub fn clean_and_invalidate(start: usize, bytes: usize) {
     let line = cache_line_bytes();
     let mut address = start & !(line - 1);

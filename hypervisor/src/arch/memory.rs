@@ -36,8 +36,9 @@ impl GuestMemory {
         self.bytes
     }
 
-    /// Copies bytes into the memory and cleans them to the point of coherency: the
-    /// guest starts without caches. `false` if they do not fit.
+    /// Copies bytes into the memory and takes them out of the caches: the guest
+    /// starts without caches, and must not find these bytes there, in place of its
+    /// own, once it turns them on. `false` if they do not fit.
     pub fn write(self, offset: u64, data: &[u8]) -> bool {
         if offset.checked_add(data.len() as u64).is_none_or(|end| end > self.bytes) {
             return false;
@@ -46,7 +47,7 @@ impl GuestMemory {
         // SAFETY: the target lies in this VM's memory (checked above), which
         // overlaps nothing that Rust knows, in particular not `data`.
         unsafe { core::ptr::copy_nonoverlapping(data.as_ptr(), target as *mut u8, data.len()) };
-        super::cpu::clean_to_memory(target as usize, data.len());
+        super::cpu::clean_and_invalidate(target as usize, data.len());
         true
     }
 

@@ -33,7 +33,7 @@ pub fn version() -> i64 {
 /// error if the firmware refuses.
 pub fn cpu_on(mpidr: u64, entry: &'static SecondaryEntry) -> Result<(), i64> {
     let address = core::ptr::from_ref(entry) as usize;
-    super::cpu::clean_to_memory(address, size_of::<SecondaryEntry>());
+    super::cpu::clean_and_invalidate(address, size_of::<SecondaryEntry>());
     match call(PSCI_CPU_ON, mpidr, secondary_start as *const () as u64, address as u64) {
         0 => Ok(()),
         error => Err(i64::from(error as i32)),
