@@ -88,6 +88,8 @@ pub fn reset(vcpu: usize) {
     regs::csselr_el1::write(0);
     regs::afsr0_el1::write(0);
     regs::afsr1_el1::write(0);
+    regs::par_el1::write(0);
+    super::cpu::clear_vector_registers();
     super::cpu::isb();
     super::cpu::invalidate_guest_translations();
 }

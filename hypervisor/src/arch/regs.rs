@@ -1,5 +1,4 @@
 //! System registers as functions: `regs::esr_el2::read()`, `regs::hcr_el2::write(v)`.
-//!
 
 macro_rules! readable {
     ($($(#[$doc:meta])* $name:ident = $register:literal;)*) => {$(
@@ -87,8 +86,6 @@ readable! {
     ctr_el0 = "ctr_el0";
     /// Main ID.
     midr_el1 = "midr_el1";
-    /// Result of an address translation.
-    par_el1 = "par_el1";
     /// Interrupt status: which exceptions are pending on this CPU.
     isr_el1 = "isr_el1";
 }
@@ -170,4 +167,6 @@ writable! {
     afsr0_el1 = "afsr0_el1";
     /// EL1 auxiliary fault status 1.
     afsr1_el1 = "afsr1_el1";
+    /// Result of an address translation.
+    par_el1 = "par_el1";
 }
