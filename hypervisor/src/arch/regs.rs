@@ -82,6 +82,40 @@ readable! {
     id_aa64isar1_el1 = "id_aa64isar1_el1";
     /// Instruction set features 2.
     id_aa64isar2_el1 = "s3_0_c0_c6_2";
+    /// AArch32 processor features 0.
+    id_pfr0_el1 = "s3_0_c0_c1_0";
+    /// AArch32 processor features 1.
+    id_pfr1_el1 = "s3_0_c0_c1_1";
+    /// AArch32 memory model features 0.
+    id_mmfr0_el1 = "s3_0_c0_c1_4";
+    /// AArch32 memory model features 1.
+    id_mmfr1_el1 = "s3_0_c0_c1_5";
+    /// AArch32 memory model features 2.
+    id_mmfr2_el1 = "s3_0_c0_c1_6";
+    /// AArch32 memory model features 3.
+    id_mmfr3_el1 = "s3_0_c0_c1_7";
+    /// AArch32 memory model features 4.
+    id_mmfr4_el1 = "s3_0_c0_c2_6";
+    /// AArch32 instruction set features 0.
+    id_isar0_el1 = "s3_0_c0_c2_0";
+    /// AArch32 instruction set features 1.
+    id_isar1_el1 = "s3_0_c0_c2_1";
+    /// AArch32 instruction set features 2.
+    id_isar2_el1 = "s3_0_c0_c2_2";
+    /// AArch32 instruction set features 3.
+    id_isar3_el1 = "s3_0_c0_c2_3";
+    /// AArch32 instruction set features 4.
+    id_isar4_el1 = "s3_0_c0_c2_4";
+    /// AArch32 instruction set features 5.
+    id_isar5_el1 = "s3_0_c0_c2_5";
+    /// AArch32 instruction set features 6.
+    id_isar6_el1 = "s3_0_c0_c2_7";
+    /// AArch32 floating-point features 0.
+    mvfr0_el1 = "s3_0_c0_c3_0";
+    /// AArch32 floating-point features 1.
+    mvfr1_el1 = "s3_0_c0_c3_1";
+    /// AArch32 floating-point features 2.
+    mvfr2_el1 = "s3_0_c0_c3_2";
     /// Cache type.
     ctr_el0 = "ctr_el0";
     /// Main ID.
