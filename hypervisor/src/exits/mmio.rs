@@ -11,6 +11,8 @@ use crate::vm::{self, Crash, GicEnv};
 /// ESR: the fault hit a table walk of the guest's own translation.
 pub const ON_TABLE_WALK: u64 = 1 << 7;
 const SYNDROME_VALID: u64 = 1 << 24;
+/// The instruction has four bytes; two only in AArch32.
+const LONG_INSTRUCTION: u64 = 1 << 25;
 const WRITE: u64 = 1 << 6;
 /// Fault status of a translation fault, at any level.
 const TRANSLATION: u64 = 0x04;
@@ -25,7 +27,8 @@ const REDISTRIBUTOR_BYTES: u64 = 0x2_0000;
 pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
     let far = regs::far_el2::read();
     let ipa = (regs::hpfar_el2::read() & 0xfff_ffff_fff0) << 8 | far & 0xfff;
-    let plain = syndrome & (SYNDROME_VALID | ON_TABLE_WALK | CACHE_MAINTENANCE) == SYNDROME_VALID;
+    const PLAIN: u64 = SYNDROME_VALID | LONG_INSTRUCTION;
+    let plain = syndrome & (PLAIN | ON_TABLE_WALK | CACHE_MAINTENANCE) == PLAIN;
     if !plain || syndrome & TRANSLATION_MASK != TRANSLATION {
         return without_syndrome(context, syndrome, ipa, far, at, pcpu);
     }
