@@ -10,6 +10,12 @@ const ESR_IL: u64 = 1 << 25;
 /// Fault status: synchronous external abort, not on a table walk.
 const EXTERNAL_ABORT: u64 = 0x10;
 
+/// Privileged access never, and data-independent timing.
+const PSTATE_PAN: u64 = 1 << 22;
+const PSTATE_DIT: u64 = 1 << 24;
+/// SCTLR_EL1: an exception leaves PAN as it is. Reserved one on CPUs without PAN.
+const SCTLR_SPAN: u64 = 1 << 23;
+
 const PSTATE_MODE: u64 = 0xf;
 const PSTATE_AARCH32: u64 = 1 << 4;
 const MODE_EL0T: u64 = 0;
@@ -30,7 +36,13 @@ fn synchronous(context: &mut Context, syndrome: u64) {
     regs::elr_el1::write(context.pc);
     regs::spsr_el1::write(context.pstate);
     context.pc = regs::vbar_el1::read().wrapping_add(offset);
-    context.pstate = PSTATE_EL1H_MASKED;
+    let kept = context.pstate & (PSTATE_PAN | PSTATE_DIT);
+    let pan = if has_pan() && regs::sctlr_el1::read() & SCTLR_SPAN == 0 { PSTATE_PAN } else { 0 };
+    context.pstate = PSTATE_EL1H_MASKED | kept | pan;
+}
+
+fn has_pan() -> bool {
+    regs::id_aa64mmfr1_el1::read() >> 20 & 0xf != 0
 }
 
 /// The instruction is undefined for the guest.
