@@ -63,7 +63,8 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
         }
         HYPERVISOR_TIMER | CONSOLE_TIMER => machine::console_timer(),
         _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
-        _ => keep_active = running.is_some_and(|at| device(intid, at)),
+        32.. => keep_active = pcpu.assignment().is_some_and(|at| device(intid, at)),
+        _ => {}
     }
     if !keep_active {
         gicv3::deactivate(intid);
@@ -71,6 +72,9 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
 }
 
 /// Gives the interrupt of an assigned device to the guest, which deactivates it.
+///
+/// If its VCPU is off, the interrupt waits in the guest's controller and stays active:
+/// a level would otherwise fire again at once, without end.
 fn device(intid: u32, at: &Assignment) -> bool {
     at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
     true

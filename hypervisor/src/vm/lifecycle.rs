@@ -194,6 +194,8 @@ impl Vm {
 
     /// Restarts the VM or leaves it stopped, as its policies say.
     fn end_run(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
+        // Nothing runs that could take an interrupt of an assigned device.
+        self.gic.reset(&GicEnv::any(self));
         let mut lifecycle = self.lifecycle.lock();
         let reason = lifecycle.reason.unwrap_or(StopReason::PowerOff);
         pcpu.record(at, Kind::VmStop, reason.name().len() as u64);
