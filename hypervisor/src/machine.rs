@@ -153,23 +153,41 @@ pub fn console_interrupt() {
     after_output();
 }
 
-/// The timer of the console's CPU fires, or is to start: shows lines that stay incomplete.
+/// A VM on another CPU left a line incomplete while the console's timer was off. It
+/// runs for a whole period at least, so that output costs this CPU a few interrupts
+/// a second, whatever VMs write.
+pub fn start_console_timer() {
+    let idle = idle_ticks();
+    let now = cpu::now();
+    let due = CONSOLE.flush_idle(now, idle);
+    relieve();
+    arm_timer(due.unwrap_or(now + idle));
+}
+
+/// The timer of the console's CPU fires: shows lines that stay incomplete.
 pub fn console_timer() {
-    let idle = regs::cntfrq_el0::read() / IDLE_PER_SECOND;
-    regs::cnthp_ctl_el2::write(0);
-    loop {
-        let again = CONSOLE.flush_idle(cpu::now(), idle);
-        relieve();
-        if let Some(at) = again {
-            regs::cnthp_cval_el2::write(at);
-            regs::cnthp_ctl_el2::write(1);
-            break;
-        }
-        // A line that became incomplete before the store below did not start the timer.
-        TIMER_ARMED.store(false, Ordering::SeqCst);
-        if !CONSOLE.has_partial_lines() || TIMER_ARMED.swap(true, Ordering::SeqCst) {
-            break;
-        }
+    let idle = idle_ticks();
+    let now = cpu::now();
+    let due = CONSOLE.flush_idle(now, idle);
+    relieve();
+    if let Some(due) = due {
+        return arm_timer(due);
     }
+    regs::cnthp_ctl_el2::write(0);
+    cpu::isb();
+    // A line that became incomplete before this store did not start the timer.
+    TIMER_ARMED.store(false, Ordering::SeqCst);
+    if CONSOLE.has_partial_lines() && !TIMER_ARMED.swap(true, Ordering::SeqCst) {
+        arm_timer(now + idle);
+    }
+}
+
+fn idle_ticks() -> u64 {
+    regs::cntfrq_el0::read() / IDLE_PER_SECOND
+}
+
+fn arm_timer(due: u64) {
+    regs::cnthp_cval_el2::write(due);
+    regs::cnthp_ctl_el2::write(1);
     cpu::isb();
 }

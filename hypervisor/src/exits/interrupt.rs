@@ -61,7 +61,8 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
                 at.vm.gic.maintenance(&GicEnv::of(at), at.vcpu.index);
             }
         }
-        HYPERVISOR_TIMER | CONSOLE_TIMER => machine::console_timer(),
+        HYPERVISOR_TIMER => machine::console_timer(),
+        CONSOLE_TIMER => machine::start_console_timer(),
         _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
         32.. => keep_active = pcpu.assignment().is_some_and(|at| device(intid, at)),
         _ => {}
