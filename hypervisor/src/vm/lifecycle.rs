@@ -57,6 +57,16 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// Its number in trace records.
+    fn number(self) -> u64 {
+        match self {
+            Self::PowerOff => 0,
+            Self::Reset => 1,
+            Self::AllCpusOff => 2,
+            Self::Crash(crash) => 3 + crash as u64,
+        }
+    }
+
     /// One word for it, without spaces.
     pub fn name(self) -> &'static str {
         match self {
@@ -198,7 +208,7 @@ impl Vm {
         self.gic.reset(&GicEnv::any(self));
         let mut lifecycle = self.lifecycle.lock();
         let reason = lifecycle.reason.unwrap_or(StopReason::PowerOff);
-        pcpu.record(at, Kind::VmStop, reason.name().len() as u64);
+        pcpu.record(at, Kind::VmStop, reason.number());
         let policy = match reason {
             StopReason::PowerOff | StopReason::AllCpusOff => {
                 lifecycle.state = State::Off;
