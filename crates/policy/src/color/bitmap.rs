@@ -174,8 +174,8 @@ mod tests {
         #[test]
         fn it_is_a_set(
             limit in 1..20_000usize,
-            steps in prop::collection::vec(step(), 0..40),
-            probes in prop::collection::vec(0..20_000usize, 40),
+            steps in prop::collection::vec(step(), 0..24),
+            probes in prop::collection::vec(0..20_000usize, 12),
         ) {
             let mut words = vec![u64::MAX; Bitmap::words(limit)];
             let mut bitmap = Bitmap::new(limit, &mut words).unwrap();
