@@ -38,6 +38,7 @@ mod layout;
 mod regions;
 mod registers;
 mod set;
+mod stripe;
 mod vllc;
 
 pub use cache::{Cache, CacheError};
@@ -48,4 +49,5 @@ pub use layout::RamError;
 pub use regions::{Map, Placement, Region, RegionError, RegionMaps};
 pub use registers::{Ccsidr, CcsidrFormat, Clidr, ClidrError, TooManySets};
 pub use set::{COLORS_MAX, Color, ColorSet, ParseColorsError, ParseProblem, Run};
+pub use stripe::{Stripe, StripeError};
 pub use vllc::{VirtualLlc, VllcError};
