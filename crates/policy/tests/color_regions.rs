@@ -57,8 +57,8 @@ proptest! {
     #[test]
     fn regions_are_those_of_the_reference(
         machine in machine(),
-        holes in prop::collection::vec((0..64u64, any::<bool>()), 0..60),
-        wishes in prop::collection::vec((any::<u64>(), any::<u64>(), 1..150u64), 1..4),
+        holes in prop::collection::vec((0..8u64, any::<bool>()), 0..300),
+        wishes in prop::collection::vec((any::<u64>(), any::<u64>(), 1..80u64), 1..5),
     ) {
         let geometry = machine.geometry;
         let mut storage = machine.storage();
