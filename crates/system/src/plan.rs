@@ -15,7 +15,7 @@ mod tree;
 mod write;
 
 pub use check::check;
-pub(crate) use check::{VM_NAME_HELP, is_vm_name};
+pub(crate) use check::{PAGE, VM_NAME_HELP, is_vm_name};
 pub use files::{FileReport, check_files};
 pub use make::make;
 pub use model::{

@@ -5,12 +5,14 @@
 
 mod bundled;
 mod cache;
+mod colors;
 mod read;
 
 use std::fmt;
 
 pub use bundled::NAMES;
 pub use cache::{Cache, CacheKind};
+pub use colors::NoColors;
 pub(crate) use read::read;
 
 use crate::diagnostic::{Errors, Source};
@@ -152,7 +154,7 @@ impl Platform {
     }
 
     /// The shared cache farthest from the CPUs, if there is one: the one that
-    /// page colours divide.
+    /// page colours divide ([`Platform::colors`]).
     pub fn last_level_cache(&self) -> Option<&Cache> {
         self.caches.iter().filter(|cache| cache.shared_by > 1).max_by_key(|cache| cache.level)
     }

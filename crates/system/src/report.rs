@@ -54,8 +54,8 @@ pub struct CacheReport {
     pub level: u64,
     /// Size.
     pub size_bytes: u64,
-    /// Page colours.
-    pub colors: u64,
+    /// Page colours; 1 if they cannot divide it.
+    pub colors: u32,
 }
 
 /// A VM.
@@ -138,8 +138,8 @@ fn report_platform(platform: &Platform, plan: Option<&Plan>) -> PlatformReport {
         console_pcpu: plan.map(|plan| plan.platform.serial.pcpu.0),
         shared_cache: platform.last_level_cache().map(|cache| CacheReport {
             level: cache.level,
-            size_bytes: cache.size.0,
-            colors: cache.colors(),
+            size_bytes: cache.shape.bytes(),
+            colors: platform.colors().map_or(1, |geometry| geometry.colors()),
         }),
     }
 }

@@ -326,7 +326,7 @@ fn the_examples_of_the_reference_are_valid() {
         made.unwrap_or_else(|errors| panic!("{errors}"));
     }
     let platform = bulkhead_system::platform::Platform::from_toml("my-board.toml", platform);
-    assert_eq!(platform.unwrap().last_level_cache().unwrap().colors(), 8);
+    assert_eq!(platform.unwrap().colors().unwrap().colors(), 16);
 }
 
 proptest! {

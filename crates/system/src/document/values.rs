@@ -125,19 +125,6 @@ impl<'t> Fields<'t> {
         Some(self.located(value, A::from(number)))
     }
 
-    /// A list of two whole numbers.
-    pub fn pair(&self, key: &'static str) -> Option<Located<(u64, u64)>> {
-        let value = self.value(key)?;
-        let help = format!("write `{key} = [first, last]`");
-        let items: Vec<_> =
-            value.get_ref().as_array().into_iter().flat_map(|it| it.iter()).collect();
-        let [first, last] = items[..] else {
-            return self.wrong_type(value, "a list of two numbers", &help);
-        };
-        let (first, last) = (self.whole(first, &help), self.whole(last, &help));
-        Some(self.located(value, (first?, last?)))
-    }
-
     /// A number with a unit.
     pub fn quantity<Q: Quantity>(&self, key: &'static str) -> Option<Located<Q>> {
         let value = self.value(key)?;

@@ -58,19 +58,6 @@ mod tests {
         }
     }
 
-    /// The source papers' machines (values stated there).
-    #[test]
-    fn papers_machines_have_the_published_colors() {
-        for (name, colors) in
-            [("i7-2600", 32), ("exynos-5422", 32), ("raspberry-pi-2", 8), ("zcu102", 16)]
-        {
-            let platform = named(name).unwrap();
-            let shared = platform.last_level_cache().unwrap();
-            assert_eq!(shared.colors(), colors, "{name}");
-        }
-        assert_eq!(named("athlon-64-x2").unwrap().last_level_cache(), None);
-    }
-
     #[test]
     fn an_unknown_board_gets_a_suggestion() {
         let text = named("qemu-vrit").unwrap_err().to_string();

@@ -1,8 +1,8 @@
 //! Reads a platform file.
 
-use super::{
-    AnalysisOnly, Architecture, BootSupport, Cache, CacheKind, Console, Cpu, Platform, Qemu,
-};
+mod caches;
+
+use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qemu};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
 use crate::plan::{Gic, SerialKind};
@@ -27,18 +27,16 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
     if at.tables("memory", "[[memory]]").is_empty() {
         missing(at, "[[memory]]");
     }
-    let caches = all(&at.tables("cache", "[[cache]]"), cache);
+    let caches = caches::read(at);
     let boot = boot(at, architecture.as_ref(), memory.as_deref());
     let qemu = at.table("qemu").map(|qemu| self::qemu(&qemu));
-    let mut caches = caches?;
-    caches.sort_by_key(|cache| cache.level);
     Some(Platform {
         name: name?.value,
         about: about?.value,
         architecture: architecture?.value,
         cpus: cpus?,
         memory: memory?,
-        caches,
+        caches: caches?,
         boot: boot?,
         qemu: match qemu {
             Some(qemu) => Some(qemu?),
@@ -88,63 +86,6 @@ fn cpus(at: &Fields<'_>) -> Option<Vec<Cpu>> {
     Some(
         (0..count).map(|index| Cpu { model: model.clone(), mpidr: Mpidr(first + index) }).collect(),
     )
-}
-
-fn cache(at: &Fields<'_>) -> Option<Cache> {
-    let level = at.required("level", at.integer("level", 1, 7), "2");
-    let kind = at.required("kind", at.choice("kind", &CacheKind::ALL), "\"unified\"");
-    let size = at.required("size", at.quantity::<Bytes>("size"), "\"1MiB\"");
-    let ways = at.required("ways", at.integer("ways", 1, 1024), "16");
-    let line = at.required("line", at.quantity::<Bytes>("line"), "\"64B\"");
-    let slices = at.integer("slices", 1, 64);
-    let shared_by = at.integer("shared_by", 1, 64);
-    let color_bits = at.pair("color_bits");
-    at.finish();
-    let size = size?;
-    let mut cache = Cache {
-        level: level?.value,
-        kind: kind?.value,
-        size: size.value,
-        ways: ways?.value,
-        line: line?.value,
-        slices: slices.map_or(1, |slices| slices.value),
-        shared_by: shared_by.map_or(1, |cpus| cpus.value),
-        color_bits: None,
-    };
-    let set = cache.ways.checked_mul(cache.slices).and_then(|n| n.checked_mul(cache.line.0));
-    let fits = |set: u64| {
-        cache.line.0.is_power_of_two()
-            && size.value.0.is_multiple_of(set)
-            && (size.value.0 / set).is_power_of_two()
-    };
-    if !set.is_some_and(|set| set != 0 && fits(set)) {
-        let message = "size, ways, line and slices do not fit each other";
-        let help = "size / (ways * line * slices) and line must be powers of two";
-        at.add(Diagnostic::new("wrong-value", message).at(&size.place, "of this cache").help(help));
-        return None;
-    }
-    if let Some(bits) = color_bits {
-        cache.color_bits = Some(colors(at, &cache, &bits)?);
-    }
-    Some(cache)
-}
-
-fn colors(
-    at: &Fields<'_>,
-    cache: &Cache,
-    bits: &Located<(u64, u64)>,
-) -> Option<std::ops::RangeInclusive<u32>> {
-    let (low, high) = bits.value;
-    let index = cache.index_bits();
-    let last = u64::from(*index.end());
-    if low > high || low < 12 || high > last {
-        let message = "these bits cannot make colours";
-        let help =
-            format!("give the lowest and the highest, both from 12 to {last}: page and set index");
-        at.add(Diagnostic::new("wrong-value", message).at(&bits.place, "here").help(help));
-        return None;
-    }
-    Some(low as u32..=high as u32)
 }
 
 /// GIC and console, or the reason why the machine has none that we drive.

@@ -1,0 +1,110 @@
+//! The page colours of a machine.
+
+use std::{error, fmt};
+
+use policy::color::{Geometry, GeometryError};
+
+use super::Platform;
+use crate::plan::PAGE;
+use crate::units::Bytes;
+
+impl Platform {
+    /// The colours of the last-level cache: at least two.
+    ///
+    /// # Errors
+    ///
+    /// The machine has no cache that colours can divide.
+    pub fn colors(&self) -> Result<Geometry, NoColors> {
+        let cache = self.last_level_cache().ok_or(NoColors::NotShared)?;
+        let geometry = Geometry::new(cache.shape, PAGE.0, cache.color_bits);
+        match geometry.map_err(NoColors::Geometry)? {
+            one if one.colors() == 1 => Err(NoColors::One(one)),
+            geometry => Ok(geometry),
+        }
+    }
+}
+
+/// How the number of colours comes about: `1 MiB / (16 ways x 4 KiB)`.
+fn division(geometry: Geometry) -> String {
+    let cache = geometry.cache();
+    let slices = match cache.slices() {
+        1 => String::new(),
+        slices => format!("{slices} slices x "),
+    };
+    let (size, unit) = (Bytes(cache.bytes()), Bytes(geometry.color_bytes()));
+    format!("{size} / ({} ways x {slices}{unit})", cache.ways())
+}
+
+/// Why a machine has no page colours.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum NoColors {
+    /// No CPUs share a cache, so that there is none to divide.
+    NotShared,
+    /// There is one colour, which is the whole cache.
+    One(Geometry),
+    /// The cache cannot be coloured.
+    Geometry(GeometryError),
+}
+
+impl fmt::Display for NoColors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotShared => f.write_str("its CPUs share no cache"),
+            Self::One(geometry) => {
+                write!(f, "its last-level cache is one colour: {}", division(*geometry))
+            }
+            Self::Geometry(error) => write!(f, "its last-level cache: {error}"),
+        }
+    }
+}
+
+impl error::Error for NoColors {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn colors(board: &str) -> Result<Geometry, NoColors> {
+        Platform::named(board).unwrap().colors()
+    }
+
+    /// vCache, section 6; XvIso, section III-B; what QEMU's Cortex-A53 shows.
+    #[test]
+    fn boards_have_the_published_colors() {
+        for (board, count, mask, shown) in [
+            ("raspberry-pi-2", 8, 0xe000, "512 KiB / (8 ways x 8 KiB)"),
+            ("exynos-5422", 32, 0x1_f000, "2 MiB / (16 ways x 4 KiB)"),
+            ("i7-2600", 32, 0x1_f000, "8 MiB / (16 ways x 4 slices x 4 KiB)"),
+            ("qemu-virt", 16, 0xf000, "1 MiB / (16 ways x 4 KiB)"),
+            ("zcu102", 16, 0xf000, "1 MiB / (16 ways x 4 KiB)"),
+        ] {
+            let geometry = colors(board).unwrap();
+            assert_eq!((geometry.colors(), geometry.mask()), (count, mask), "{board}");
+            assert_eq!(division(geometry), shown);
+        }
+    }
+
+    #[test]
+    fn machines_without_colors_say_why() {
+        assert_eq!(colors("athlon-64-x2"), Err(NoColors::NotShared));
+        let changed = |from: &str, to: &str| {
+            let board = include_str!("../../../../systems/platforms/qemu-virt.toml");
+            let text = board.replace(from, to);
+            Platform::from_toml("changed.toml", &text).unwrap().colors().unwrap_err().to_string()
+        };
+        assert_eq!(
+            changed("\"1MiB\"", "\"64KiB\""),
+            "its last-level cache is one colour: 64 KiB / (16 ways x 4 KiB)"
+        );
+        assert_eq!(
+            changed("\"1MiB\"", "\"32KiB\""),
+            "its last-level cache: no colours: one way of the cache has 2 KiB, less than one \
+             page or one way of the first-level cache, 4 KiB"
+        );
+        assert_eq!(
+            changed("\"1MiB\"", "\"8MiB\""),
+            "its last-level cache: 128 colours, but at most 64 are supported: a larger page \
+             gives fewer"
+        );
+    }
+}
