@@ -79,7 +79,10 @@ impl Case {
         Machine::start(board, &path, &options).unwrap_or_else(|error| panic!("{error}"))
     }
 
+    /// Tests run at the same time, each on a thread that is named after it.
     fn file(&self, ending: &str) -> PathBuf {
-        scratch().join(format!("{}.{ending}", self.name))
+        let thread = std::thread::current();
+        let test = thread.name().unwrap_or("test").replace("::", "-");
+        scratch().join(format!("{test}.{}.{ending}", self.name))
     }
 }
