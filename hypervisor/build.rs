@@ -14,6 +14,8 @@ fn main() {
         // Linkers that cannot do this leave all relocations in the long form.
         "-zpack-relative-relocs",
         "-zmax-page-size=4096",
+        // Cortex-A53 computes wrong addresses after some ADRP at the end of a page.
+        "--fix-cortex-a53-843419",
     ] {
         println!("cargo:rustc-link-arg-bins={argument}");
     }
