@@ -2,12 +2,15 @@
 //!
 //! `docs/reference/description.md` describes the file.
 
+pub(crate) mod colors;
 mod read;
 mod task;
 mod vm;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+use policy::color::ColorSet;
 
 use crate::diagnostic::{Diagnostic, Errors, Place};
 pub use crate::document::Located;
@@ -39,8 +42,13 @@ pub struct Vm {
     pub vcpus: Vec<Vcpu>,
     /// Amount of RAM.
     pub memory: Located<Bytes>,
-    /// Where in the machine its RAM lies, if it was given.
+    /// Where in the machine its RAM starts, or the area of its colours, if it was
+    /// given.
     pub memory_at: Option<Located<PhysicalAddress>>,
+    /// The colours of the last-level cache that it has, if they are limited.
+    pub colors: Option<Located<ColorSet>>,
+    /// Whether other VMs that say so too may have some of these colours.
+    pub share_colors: bool,
     /// What runs in it.
     pub boot: Boot,
     /// Whether it has a console.

@@ -4,6 +4,7 @@
 //! PCPUs, VMs and VCPUs are known by their index.
 
 mod check;
+mod coloring;
 mod dtb;
 mod dts;
 mod files;
@@ -16,11 +17,12 @@ mod write;
 
 pub use check::check;
 pub(crate) use check::{PAGE, VM_NAME_HELP, is_vm_name};
+pub use coloring::frames_needed;
 pub use files::{FileReport, check_files};
 pub use make::make;
 pub use model::{
-    Boot, Device, DeviceInterrupts, File, Gic, Mapping, OnEvent, Plan, Platform, Serial,
-    SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
+    Boot, Coloring, Device, DeviceInterrupts, File, Gic, Mapping, Memory, OnEvent, Plan, Platform,
+    Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
 
 use crate::diagnostic::{Errors, Source};

@@ -13,6 +13,7 @@ use std::fmt;
 pub use bundled::NAMES;
 pub use cache::{Cache, CacheKind};
 pub use colors::NoColors;
+pub(crate) use colors::division;
 pub(crate) use read::read;
 
 use crate::diagnostic::{Errors, Source};

@@ -1,6 +1,7 @@
 //! A summary of a system for people and machines: who gets what, and how much
 //! of it the tasks use. Field names carry their units.
 
+use policy::color::Color;
 use serde::Serialize;
 
 use crate::description::{System, Task, Vm, Wcet};
@@ -65,8 +66,11 @@ pub struct VmReport {
     pub name: String,
     /// RAM.
     pub memory_bytes: u64,
-    /// Where in the machine its RAM starts, if there is a plan.
+    /// Where in the machine its RAM starts, or the area of its colours, if there
+    /// is a plan.
     pub memory_at: Option<u64>,
+    /// Its colours of the shared cache, if it does not have all.
+    pub colors: Option<Vec<usize>>,
     /// Number of assigned devices.
     pub devices: usize,
     /// The VCPUs, in the order of their indices.
@@ -132,7 +136,7 @@ fn report_platform(platform: &Platform, plan: Option<&Plan>) -> PlatformReport {
         memory_bytes: memory,
         hypervisor_bytes: plan.map(|plan| plan.platform.hypervisor.size.0),
         free_bytes: plan.map(|plan| {
-            let vms = sum(&mut plan.vms.iter().map(|vm| vm.memory_size().0));
+            let vms = sum(&mut plan.vms.iter().map(|vm| plan.host_bytes(vm).0));
             memory.saturating_sub(plan.platform.hypervisor.size.0).saturating_sub(vms)
         }),
         console_pcpu: plan.map(|plan| plan.platform.serial.pcpu.0),
@@ -160,6 +164,7 @@ fn report_vm(index: usize, vm: &Vm, plan: Option<&Plan>) -> VmReport {
         name: vm.name.value.clone(),
         memory_bytes: vm.memory.value.0,
         memory_at: planned.and_then(|vm| Some(vm.memory.first()?.host.0)),
+        colors: vm.colors.as_ref().map(|it| it.value.iter().map(Color::index).collect()),
         devices: vm.devices.len(),
         vcpus: (0..vm.vcpus.len()).map(vcpu).collect(),
     }

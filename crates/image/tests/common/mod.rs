@@ -17,10 +17,11 @@ pub fn plan() -> Plan {
         on_reset: OnEvent::Restart,
         restart_limit: 3,
         vcpus: pcpus.iter().map(|&pcpu| Vcpu { pcpu: Pcpu(pcpu) }).collect(),
-        memory: vec![Mapping {
+        memory: vec![Memory {
             ipa: Ipa(0x4000_0000),
-            host: PhysicalAddress(host),
             size: Bytes::mib(128),
+            host: PhysicalAddress(host),
+            coloring: None,
         }],
         gic: VirtualGic::V3 {
             gicd: Region::new(0x0800_0000, 0x1_0000),
@@ -68,6 +69,7 @@ pub fn plan() -> Plan {
                 interrupt: IntId(33),
                 pcpu: Pcpu(3),
             },
+            llc: None,
         },
         vms: vec![linux, vm("rt", &[2], 0x4e00_0000)],
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Located, System, read_text, vm};
+use super::{Located, System, colors, read_text, vm};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
 use crate::platform::{self, Platform};
@@ -25,6 +25,10 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let vms: Vec<_> = tables.iter().map(vm::read).collect();
     refuse_twice(at, "VMs", &tables);
     at.finish();
+    if let Some((platform, _)) = &platform {
+        let read: Vec<_> = vms.iter().flatten().collect();
+        colors::check(&platform.value, &read).into_iter().for_each(|mistake| at.add(mistake));
+    }
     let vms: Vec<_> = vms.into_iter().collect::<Option<_>>()?;
     let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let (platform, hypervisor_memory) = platform?;

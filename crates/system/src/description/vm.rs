@@ -14,6 +14,11 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
     let vcpus = vcpus(at);
     let memory = at.required("memory", at.quantity("memory"), "\"512MiB\"");
     let memory_at = at.address("memory_at");
+    let colors = at.colors("colors");
+    let share_colors = at.boolean("share_colors");
+    if !at.has("colors") {
+        at.forbid("share_colors", "the VM has no `colors`", "add `colors`, or remove this");
+    }
     let boot = boot(at);
     let console = at.boolean("console");
     let events = OnEvent::ALL.map(|event| (event.as_str(), event));
@@ -28,6 +33,8 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
         vcpus: vcpus?,
         memory: memory?,
         memory_at,
+        colors,
+        share_colors: share_colors.unwrap_or(false),
         boot: boot?,
         console: console.unwrap_or(true),
         on_crash: on_crash.map_or(OnEvent::Stop, |event| event.value),

@@ -1,5 +1,6 @@
 //! Values of the types that descriptions use.
 
+use policy::color::{ColorSet, ParseColorsError};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -123,6 +124,31 @@ impl<'t> Fields<'t> {
         let value = self.value(key)?;
         let number = self.whole(value, &format!("write `{key} = 0x40000000`, without quotes"))?;
         Some(self.located(value, A::from(number)))
+    }
+
+    /// A set of colours, as in `"0-3,8"`.
+    pub fn colors(&self, key: &'static str) -> Option<Located<ColorSet>> {
+        let text = self.string(key)?;
+        let error: ParseColorsError = match text.value.parse() {
+            Ok(colors) => return Some(text.map(|_| colors)),
+            Err(error) => error,
+        };
+        // Where the text stands as it is, behind a quote, the character is known.
+        let span = text.place.span();
+        let inner = span.start + 1..span.end.saturating_sub(1);
+        let place = match text.place.source().text().get(inner.clone()) {
+            Some(shown) if shown == text.value => {
+                let at = inner.start + error.at;
+                self.document.place(at..at + 1)
+            }
+            _ => text.place,
+        };
+        self.add(
+            Diagnostic::new("wrong-value", format!("`{key}`, {error}"))
+                .at(&place, "here")
+                .help(format!("write colours and ranges of them, as in `{key} = \"0-3,8\"`")),
+        );
+        None
     }
 
     /// A number with a unit.

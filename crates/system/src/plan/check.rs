@@ -1,6 +1,7 @@
 //! What must hold in a plan: the rules of `docs/reference/plan.md`, apart from
 //! those about the contents of files.
 
+mod colors;
 mod platform;
 mod regions;
 mod vms;
@@ -26,6 +27,7 @@ pub fn check(plan: &Plan) -> Result<(), Errors> {
     mistakes.count("/vms", "VMs", plan.vms.len());
     vms::check(plan, &mut mistakes);
     regions::check(plan, &mut mistakes);
+    colors::check(plan, &mut mistakes);
     Errors::unless_none(mistakes.0, ())
 }
 

@@ -12,7 +12,7 @@ use super::{
     Device, DeviceInterrupts, Gic, Mapping, Plan, Platform, Serial, Vcpu, VirtualGic,
     VirtualSerial, Vm, check,
 };
-use crate::description::{self, System};
+use crate::description::{self, System, colors};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::platform::AnalysisOnly;
 use crate::units::{Bytes, IntId, Ipa, Pcpu, Region};
@@ -52,9 +52,16 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
         start: support.image_base,
         size: system.hypervisor_memory.as_ref().map_or(HYPERVISOR_MEMORY, |size| size.value),
     };
+    let llc = match system.vms.iter().find_map(|vm| vm.colors.as_ref()) {
+        None => None,
+        Some(asks) => {
+            let colors = machine.colors();
+            Some(colors.map_err(|reason| colors::none(machine, reason, &asks.place))?)
+        }
+    };
     let mut mistakes = Vec::new();
     let pcpus = pcpus::assign(system, &mut mistakes);
-    let ram = ram::place(system, hypervisor, &mut mistakes);
+    let ram = ram::place(system, hypervisor, llc, &mut mistakes);
     Errors::unless_none(mistakes, ())?;
 
     let used = |pcpu: &u32| pcpus.iter().flatten().any(|other| other.0 == *pcpu);
@@ -72,15 +79,16 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
             interrupt: support.console.interrupt,
             pcpu: Pcpu(serves_console),
         },
+        llc,
     };
-    let vms = system.vms.iter().zip(pcpus).zip(ram).map(|((described, pcpus), host)| Vm {
+    let vms = system.vms.iter().zip(pcpus).zip(ram).map(|((described, pcpus), memory)| Vm {
         name: described.name.value.clone(),
         on_crash: described.on_crash,
         on_reset: described.on_reset,
         restart_limit: described.restart_limit,
         gic: virtual_gic(&support.gic, pcpus.len()),
         vcpus: pcpus.into_iter().map(|pcpu| Vcpu { pcpu }).collect(),
-        memory: vec![Mapping { ipa: RAM, host, size: described.memory.value }],
+        memory: vec![memory],
         serial: described.console.then(|| VirtualSerial {
             registers: Region::new(UART.0, UART.1),
             interrupt: UART_INTERRUPT,

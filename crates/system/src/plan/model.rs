@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use policy::color::{ColorSet, Geometry};
+
 use crate::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 /// A plan.
@@ -30,6 +32,8 @@ pub struct Platform {
     pub gic: Gic,
     /// The UART of the console.
     pub serial: Serial,
+    /// The last-level cache, in pages of 4 KiB, if VMs have colours of it.
+    pub llc: Option<Geometry>,
 }
 
 /// The interrupt controller of the machine and its register frames.
@@ -163,7 +167,7 @@ pub struct Vm {
     /// The VCPUs, in the order of their indices.
     pub vcpus: Vec<Vcpu>,
     /// RAM.
-    pub memory: Vec<Mapping>,
+    pub memory: Vec<Memory>,
     /// The virtual interrupt controller.
     pub gic: VirtualGic,
     /// The virtual PL011, if the VM has a console.
@@ -177,7 +181,12 @@ pub struct Vm {
 impl Vm {
     /// Bytes of RAM.
     pub fn memory_size(&self) -> Bytes {
-        Bytes(self.memory.iter().fold(0, |sum, map| sum.saturating_add(map.size.get())))
+        Bytes(self.memory.iter().fold(0, |sum, memory| sum.saturating_add(memory.size.get())))
+    }
+
+    /// The colours of its RAM, if it has some.
+    pub fn colors(&self) -> Option<ColorSet> {
+        self.memory.iter().find_map(Memory::colors)
     }
 }
 
@@ -208,6 +217,58 @@ impl Mapping {
     /// The region of the machine.
     pub fn host_region(&self) -> Region<PhysicalAddress> {
         Region { start: self.host, size: self.size }
+    }
+}
+
+/// A region of RAM of a VM.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Memory {
+    /// Where the VM sees it.
+    pub ipa: Ipa,
+    /// Number of bytes that the VM sees.
+    pub size: Bytes,
+    /// Where it starts in the machine.
+    pub host: PhysicalAddress,
+    /// The part of the cache that it lies in; without one, the bytes in the
+    /// machine are contiguous.
+    pub coloring: Option<Coloring>,
+}
+
+/// Colours of RAM, and the area of the machine that its frames are in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Coloring {
+    /// The colours.
+    pub colors: ColorSet,
+    /// Bytes of the area. Its frames of the colours are the RAM, in ascending
+    /// order; those that are left over hold what the hypervisor keeps for the VM.
+    pub area: Bytes,
+}
+
+impl Memory {
+    /// The region as the VM sees it.
+    pub fn ipa_region(&self) -> Region<Ipa> {
+        Region { start: self.ipa, size: self.size }
+    }
+
+    /// The region of the machine: RAM, or the area that the RAM is in.
+    pub fn host_region(&self) -> Region<PhysicalAddress> {
+        Region { start: self.host, size: self.coloring.map_or(self.size, |it| it.area) }
+    }
+
+    /// The colours, if it has some.
+    pub fn colors(&self) -> Option<ColorSet> {
+        self.coloring.map(|coloring| coloring.colors)
+    }
+
+    /// Whether their colours differ, so that they have no frame in common
+    /// wherever they lie.
+    pub fn is_apart_by_colors(&self, other: &Self) -> bool {
+        self.colors().zip(other.colors()).is_some_and(|(a, b)| a.is_disjoint(b))
+    }
+
+    /// Whether a frame of the machine can belong to both.
+    pub fn shares_frames(&self, other: &Self) -> bool {
+        !self.is_apart_by_colors(other) && self.host_region().overlaps(&other.host_region())
     }
 }
 

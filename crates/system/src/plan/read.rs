@@ -2,15 +2,17 @@
 //! and of its form. What the numbers mean together is for [`check`](super::check).
 
 mod cursor;
+mod llc;
 
 use std::cell::RefCell;
 
 use cursor::Cursor;
+use policy::color::ColorSet;
 
 use super::tree::Node;
 use super::{
-    Boot, Device, DeviceInterrupts, File, Gic, Mapping, OnEvent, Plan, Platform, Serial,
-    SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
+    Boot, Coloring, Device, DeviceInterrupts, File, Gic, Mapping, Memory, OnEvent, Plan, Platform,
+    Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
 use crate::diagnostic::Errors;
 use crate::units::{Address, IntId, Ipa, Mpidr, Pcpu, Region};
@@ -73,6 +75,7 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
     let cpus = at.child("cpus").and_then(|node| cpus(&node));
     let gic = at.unit("interrupt-controller").and_then(|node| gic(&node));
     let serial = at.unit("serial").and_then(|node| serial(&node));
+    let llc = at.optional_child("llc").map(|node| llc::read(&node));
     if let (Some(version), Some(gic)) = (version, gic)
         && version != gic.version()
     {
@@ -88,6 +91,7 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
         cpus: cpus?,
         gic: gic?,
         serial: serial?,
+        llc: llc.map_or(Some(None), |llc| llc.map(Some))?,
     })
 }
 
@@ -197,11 +201,20 @@ fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
     vcpus
 }
 
-fn memory(at: &Cursor<'_>) -> Option<Mapping> {
+fn memory(at: &Cursor<'_>) -> Option<Memory> {
     at.word("device_type", &["memory"]);
-    let map = at.mapping();
+    if !at.optional("colors") {
+        let map = at.mapping();
+        at.finish();
+        return map.map(|Mapping { ipa, host, size }| Memory { ipa, size, host, coloring: None });
+    }
+    let (ipa, host) = (at.region("reg"), at.region("host-reg"));
+    at.named_after(ipa);
+    let colors = at.long("colors").map(ColorSet::from_bits);
     at.finish();
-    map
+    let (ipa, host): (_, Region<_>) = (ipa?, host?);
+    let coloring = Some(Coloring { colors: colors?, area: host.size });
+    Some(Memory { ipa: ipa.start, size: ipa.size, host: host.start, coloring })
 }
 
 fn virtual_gic(at: &Cursor<'_>) -> Option<VirtualGic> {

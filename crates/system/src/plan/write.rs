@@ -1,9 +1,11 @@
 //! From the plan to its device tree.
 
+use policy::color::Geometry;
+
 use super::path::unit;
 use super::tree::{Form, Node};
-use super::{Boot, Device, File, Mapping, Plan, Platform, Vm};
-use crate::units::{Address, Region};
+use super::{Boot, Device, File, Memory, Plan, Platform, Vm};
+use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
 
 /// The tree of `docs/reference/plan.md`.
 pub(super) fn tree(plan: &Plan) -> Node {
@@ -64,6 +66,19 @@ fn platform(platform: &Platform) -> Node {
     serial.numbers("interrupts", &[platform.serial.interrupt.0]).comment("INTID");
     serial.numbers("pcpu", &[platform.serial.pcpu.0]).comment("PCPU that serves the console");
     node.children.push(serial);
+    node.children.extend(platform.llc.map(llc));
+    node
+}
+
+fn llc(geometry: Geometry) -> Node {
+    let cache = geometry.cache();
+    let mut node = Node::new("llc");
+    node.comment = format!("shared last-level cache: {geometry}");
+    node.numbers("cache-size", &[cache.bytes() as u32]).comment(Bytes(cache.bytes()).to_string());
+    node.numbers("ways", &[cache.ways()]);
+    node.numbers("line-size", &[cache.line_bytes()]);
+    node.numbers("slices", &[cache.slices()]);
+    node.longs("color-mask", &[geometry.mask()], 1);
     node
 }
 
@@ -87,12 +102,7 @@ fn vm(index: usize, vm: &Vm) -> Node {
     }
     node.children.push(vcpus);
 
-    for map in &vm.memory {
-        let mut memory = Node::new(unit("memory", map.ipa.0));
-        memory.strings("device_type", &["memory"]);
-        mapping(&mut memory, map);
-        node.children.push(memory);
-    }
+    node.children.extend(vm.memory.iter().map(memory));
 
     let frames = vm.gic.frames();
     let mut gic = Node::new(unit("interrupt-controller", frames[0].1.start.0));
@@ -114,10 +124,20 @@ fn vm(index: usize, vm: &Vm) -> Node {
     node
 }
 
+fn memory(memory: &Memory) -> Node {
+    let mut node = Node::new(unit("memory", memory.ipa.0));
+    node.strings("device_type", &["memory"]);
+    mapping(&mut node, memory.ipa_region(), memory.host_region());
+    if let Some(colors) = memory.colors() {
+        node.longs("colors", &[colors.bits()], 1).comment(colors.to_string());
+    }
+    node
+}
+
 fn device(device: &Device) -> Node {
     let mut node = Node::new(unit("device", device.registers.ipa.0));
     node.strings("compatible", &device.compatible);
-    mapping(&mut node, &device.registers);
+    mapping(&mut node, device.registers.ipa_region(), device.registers.host_region());
     if let Some(interrupts) = device.interrupts {
         node.numbers("interrupts", &[interrupts.guest.0]).comment("INTID in the guest");
         node.numbers("host-interrupts", &[interrupts.host.0]).comment("INTID of the machine");
@@ -149,9 +169,9 @@ fn file(name: &str, file: &File) -> Node {
     node
 }
 
-fn mapping(node: &mut Node, map: &Mapping) {
-    region(node, "reg", map.ipa_region(), "IPA, ");
-    region(node, "host-reg", map.host_region(), "PA, ");
+fn mapping(node: &mut Node, ipa: Region<Ipa>, host: Region<PhysicalAddress>) {
+    region(node, "reg", ipa, "IPA, ");
+    region(node, "host-reg", host, "PA, ");
 }
 
 fn region<A: Address>(node: &mut Node, name: &str, region: Region<A>, space: &str) {

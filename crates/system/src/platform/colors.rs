@@ -2,7 +2,7 @@
 
 use std::{error, fmt};
 
-use policy::color::{Geometry, GeometryError};
+use policy::color::{Geometry, GeometryError, Stripe, StripeError};
 
 use super::Platform;
 use crate::plan::PAGE;
@@ -17,15 +17,17 @@ impl Platform {
     pub fn colors(&self) -> Result<Geometry, NoColors> {
         let cache = self.last_level_cache().ok_or(NoColors::NotShared)?;
         let geometry = Geometry::new(cache.shape, PAGE.0, cache.color_bits);
-        match geometry.map_err(NoColors::Geometry)? {
-            one if one.colors() == 1 => Err(NoColors::One(one)),
-            geometry => Ok(geometry),
+        let geometry = geometry.map_err(NoColors::Geometry)?;
+        if geometry.colors() == 1 {
+            return Err(NoColors::One(geometry));
         }
+        Stripe::new(PAGE.0, geometry.mask(), geometry.all(), 0).map_err(NoColors::Stripe)?;
+        Ok(geometry)
     }
 }
 
 /// How the number of colours comes about: `1 MiB / (16 ways x 4 KiB)`.
-fn division(geometry: Geometry) -> String {
+pub(crate) fn division(geometry: Geometry) -> String {
     let cache = geometry.cache();
     let slices = match cache.slices() {
         1 => String::new(),
@@ -44,6 +46,8 @@ pub enum NoColors {
     One(Geometry),
     /// The cache cannot be coloured.
     Geometry(GeometryError),
+    /// Memory of these colours cannot be given out.
+    Stripe(StripeError),
 }
 
 impl fmt::Display for NoColors {
@@ -54,6 +58,7 @@ impl fmt::Display for NoColors {
                 write!(f, "its last-level cache is one colour: {}", division(*geometry))
             }
             Self::Geometry(error) => write!(f, "its last-level cache: {error}"),
+            Self::Stripe(error) => write!(f, "its last-level cache: {error}"),
         }
     }
 }

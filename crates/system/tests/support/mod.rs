@@ -2,15 +2,18 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use bulkhead_system::plan::{
-    Boot, Device, DeviceInterrupts, File, Gic, Mapping, OnEvent, Plan, Platform, Serial,
-    SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
+    Boot, Coloring, Device, DeviceInterrupts, File, Gic, Mapping, Memory, OnEvent, Plan, Platform,
+    Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
 };
 use bulkhead_system::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 
 const PAGE: u64 = 4096;
+/// The bank of RAM in which coloured areas lie.
+const COLORED: u64 = 0x1_0000_0000;
 
 /// Texts with everything that has to be escaped, but no zero byte.
 fn text() -> impl Strategy<Value = String> {
@@ -33,6 +36,8 @@ struct Draft {
     vcpus: usize,
     /// Pages of RAM of each region, and of the gaps before them.
     memory: Vec<(u64, u64)>,
+    /// Bits for its colours, if the plan has some.
+    colors: Option<u64>,
     serial: bool,
     devices: Vec<(Vec<String>, u64, bool)>,
     files: (String, Option<String>, Option<String>, bool),
@@ -46,33 +51,57 @@ fn draft() -> impl Strategy<Value = Draft> {
         name(),
         (event(), event(), any::<u32>()),
         1..=3usize,
-        vec((4..2000u64, 0..500u64), 1..3),
+        (vec((4..2000u64, 0..500u64), 1..3), option::weighted(0.8, any::<u64>())),
         any::<bool>(),
         vec(device, 0..3),
         files,
     )
-        .prop_map(|(name, events, vcpus, memory, serial, devices, files)| Draft {
+        .prop_map(|(name, events, vcpus, (memory, colors), serial, devices, files)| Draft {
             name,
             events,
             vcpus,
             memory,
+            colors,
             serial,
             devices,
             files,
         })
 }
 
+/// Caches with 4 to 32 colours.
+fn llc() -> impl Strategy<Value = Geometry> {
+    let geometry = |bytes, slices, bits| {
+        Geometry::new(Cache::sliced(bytes, 16, 64, slices).unwrap(), PAGE, bits).unwrap()
+    };
+    let l1 = IndexBits::AboveL1(Cache::new(32 << 10, 4, 64).unwrap());
+    let above_page = IndexBits::AbovePage;
+    proptest::sample::select(vec![
+        geometry(256 << 10, 1, above_page),
+        geometry(1 << 20, 1, l1),
+        geometry(1 << 20, 1, above_page),
+        geometry(8 << 20, 4, above_page),
+    ])
+}
+
 /// A plan for which every rule holds.
 pub fn plan() -> impl Strategy<Value = Plan> {
     let kind = proptest::sample::select(SerialKind::ALL.to_vec());
     let mpidrs = btree_set(0..0xff_00ff_ffffu64, 8);
-    (text(), text(), any::<bool>(), kind, mpidrs, vec(draft(), 1..=4), 0..9u32)
-        .prop_map(|(name, board, v3, kind, mpidrs, mut drafts, spare)| {
+    let drafts = (vec(draft(), 1..=4), option::of(llc()));
+    (text(), text(), any::<bool>(), kind, mpidrs, drafts, 0..9u32)
+        .prop_map(|(name, board, v3, kind, mpidrs, (mut drafts, llc), spare)| {
             // At most 8 VCPUs, each on a PCPU of its own.
             while drafts.iter().map(|draft| draft.vcpus).sum::<usize>() > 8 {
                 drafts.pop();
             }
-            let mut machine = Machine { pcpu: 0, ram: 0x4100_0000, device: 0x1000_0000, intid: 40 };
+            let mut machine = Machine {
+                pcpu: 0,
+                ram: 0x4100_0000,
+                device: 0x1000_0000,
+                intid: 40,
+                llc,
+                colored: Vec::new(),
+            };
             let vms: Vec<_> = drafts
                 .iter()
                 .enumerate()
@@ -83,7 +112,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 board,
                 memory: vec![
                     Region::new(0x4000_0000u64, Bytes::gib(1)),
-                    Region::new(0x1_0000_0000u64, Bytes::mib(64)),
+                    Region::new(COLORED, Bytes::gib(4)),
                 ],
                 hypervisor: Region::new(0x4000_0000u64, Bytes::mib(16)),
                 cpus: mpidrs.into_iter().map(Mpidr).take(cpus as usize).collect(),
@@ -94,6 +123,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                     interrupt: IntId(33),
                     pcpu: Pcpu(cpus - 1),
                 },
+                llc,
             };
             Plan { name, platform, vms }
         })
@@ -119,6 +149,8 @@ struct Machine {
     ram: u64,
     device: u64,
     intid: u32,
+    llc: Option<Geometry>,
+    colored: Vec<Memory>,
 }
 
 impl Machine {
@@ -129,22 +161,10 @@ impl Machine {
                 Vcpu { pcpu: Pcpu(self.pcpu - 1) }
             })
             .collect();
-        let mut ipa = 0x4000_0000;
-        let memory: Vec<_> = draft
-            .memory
-            .iter()
-            .map(|&(pages, gap)| {
-                ipa += gap * PAGE;
-                let map = Mapping {
-                    ipa: Ipa(ipa),
-                    host: PhysicalAddress(self.ram),
-                    size: Bytes(pages * PAGE),
-                };
-                ipa += pages * PAGE;
-                self.ram += pages * PAGE;
-                map
-            })
-            .collect();
+        let memory = match self.llc.zip(draft.colors) {
+            Some((llc, bits)) => vec![self.colored(llc, bits, draft.memory[0].0)],
+            None => self.contiguous(&draft.memory),
+        };
         let first = memory[0].ipa.0;
         let gicd = Region::new(0x800_0000u64, 0x1_0000);
         let gic = match v3 {
@@ -176,6 +196,40 @@ impl Machine {
                 device_tree: device_tree.then_some(Ipa(first)),
             },
         }
+    }
+
+    fn contiguous(&mut self, regions: &[(u64, u64)]) -> Vec<Memory> {
+        let mut ipa = 0x4000_0000;
+        let place = |&(pages, gap): &(u64, u64)| {
+            ipa += gap * PAGE;
+            let (host, size) = (PhysicalAddress(self.ram), Bytes(pages * PAGE));
+            let memory = Memory { ipa: Ipa(ipa), size, host, coloring: None };
+            ipa += pages * PAGE;
+            self.ram += pages * PAGE;
+            memory
+        };
+        regions.iter().map(place).collect()
+    }
+
+    /// RAM of some of the colours, upon other areas where no colour is common.
+    fn colored(&mut self, llc: Geometry, bits: u64, pages: u64) -> Memory {
+        let set = ColorSet::from_bits(bits) & llc.all();
+        let colors = if set.is_empty() { llc.all() } else { set };
+        let period = u64::from(llc.colors()) * llc.color_bytes();
+        let each = u64::from(colors.len()) * llc.color_bytes() / PAGE;
+        let size = Bytes(pages * PAGE);
+        let area = Bytes(frames_needed(size).div_ceil(each) * period);
+        let mut memory = Memory {
+            ipa: Ipa(0x4000_0000),
+            size,
+            host: PhysicalAddress(COLORED),
+            coloring: Some(Coloring { colors, area }),
+        };
+        while let Some(other) = self.colored.iter().find(|other| other.shares_frames(&memory)) {
+            memory.host = other.host_region().end();
+        }
+        self.colored.push(memory);
+        memory
     }
 
     fn device(&mut self, (compatible, pages, interrupt): &(Vec<String>, u64, bool)) -> Device {

@@ -28,6 +28,12 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
         let message = format!("INTID {} is not a shared interrupt", serial.interrupt);
         mistakes.add(&node, "interrupts", message, "shared interrupts are 32 to 1019");
     }
+    if let Some(llc) = platform.llc
+        && u32::try_from(llc.cache().bytes()).is_err()
+    {
+        let message = format!("{} do not fit into a cell", Bytes(llc.cache().bytes()));
+        mistakes.add("/platform/llc", "cache-size", message, "it must be less than 4 GiB");
+    }
     if let Gic::V3 { gicd, gicr } = platform.gic {
         let needed = Bytes(GICR_PER_CPU.0 * platform.cpus.len() as u64);
         if gicr.size < needed {

@@ -2,7 +2,7 @@
 
 use super::{Mistakes, PAGE};
 use crate::plan::path::{unit, vm};
-use crate::plan::{Plan, Vm};
+use crate::plan::{Memory, Plan, Vm};
 use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
 
 /// End of the addresses that guests and hypervisor can have: 39 bits.
@@ -18,6 +18,12 @@ struct Named<A> {
 impl<A: Address> Named<A> {
     fn new(node: impl Into<String>, property: &'static str, region: Region<A>) -> Self {
         Self { node: node.into(), property, region }
+    }
+
+    /// Reports that it overlaps another.
+    fn overlaps(&self, other: &Self, help: &str, mistakes: &mut Mistakes) {
+        let message = format!("{} overlaps {} ({})", self.region, other.node, other.region);
+        mistakes.add(&self.node, self.property, message, help);
     }
 }
 
@@ -52,8 +58,7 @@ fn form<A: Address>(named: &Named<A>, mistakes: &mut Mistakes) {
 fn apart<A: Address>(regions: &[Named<A>], help: &str, mistakes: &mut Mistakes) {
     for (index, one) in regions.iter().enumerate() {
         for before in regions[..index].iter().filter(|other| other.region.overlaps(&one.region)) {
-            let message = format!("{} overlaps {} ({})", one.region, before.node, before.region);
-            mistakes.add(&one.node, one.property, message, help);
+            one.overlaps(before, help, mistakes);
         }
     }
 }
@@ -130,30 +135,35 @@ fn guest(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     apart(&all, "move one of the two", mistakes);
 }
 
-fn vm_ram(plan: &Plan) -> Vec<Named<PhysicalAddress>> {
-    let vms = plan.vms.iter().enumerate();
-    vms.flat_map(|(index, one)| {
-        one.memory.iter().map(move |map| {
-            let node = format!("{}/{}", vm(index), unit("memory", map.ipa.0));
-            Named::new(node, "host-reg", map.host_region())
-        })
-    })
-    .collect()
-}
-
 /// RAM of VMs lies in banks, outside the hypervisor, and nobody shares any.
 fn ram(plan: &Plan, mistakes: &mut Mistakes) {
-    let banks = banks(plan);
-    let mut all = vec![hypervisor(plan)];
-    for one in vm_ram(plan) {
+    let (banks, hypervisor) = (banks(plan), hypervisor(plan));
+    let mut all: Vec<(Named<PhysicalAddress>, &Memory)> = Vec::new();
+    for (index, one) in plan.vms.iter().enumerate() {
+        for memory in &one.memory {
+            let node = format!("{}/{}", vm(index), unit("memory", memory.ipa.0));
+            all.push((Named::new(node, "host-reg", memory.host_region()), memory));
+        }
+    }
+    for (index, (one, memory)) in all.iter().enumerate() {
         if !Bytes(one.region.start.get()).is_multiple_of(PAGE) {
             let message = format!("{} is not aligned", one.region.start);
             mistakes.add(&one.node, one.property, message, "start at a multiple of 4 KiB");
         }
-        in_one_bank(&one, &banks, mistakes);
-        all.push(one);
+        in_one_bank(one, &banks, mistakes);
+        if hypervisor.region.overlaps(&one.region) {
+            one.overlaps(&hypervisor, "move one of the two", mistakes);
+        }
+        for (before, other) in all[..index].iter().filter(|(_, it)| it.shares_frames(memory)) {
+            let help = match memory.colors().zip(other.colors()) {
+                Some((a, b)) => {
+                    format!("they have colours in common ({}): move one of the two", a & b)
+                }
+                None => "move one of the two".into(),
+            };
+            one.overlaps(before, &help, mistakes);
+        }
     }
-    apart(&all, "move one of the two", mistakes);
 }
 
 /// Assigned devices are neither RAM nor used by the hypervisor, and no page
@@ -178,8 +188,7 @@ fn devices(plan: &Plan, mistakes: &mut Mistakes) {
     }
     for (index, one) in all.iter().enumerate().skip(own) {
         for before in all[..index].iter().filter(|other| other.region.overlaps(&one.region)) {
-            let message = format!("{} overlaps {} ({})", one.region, before.node, before.region);
-            mistakes.add(&one.node, one.property, message, "a device has one owner");
+            one.overlaps(before, "a device has one owner", mistakes);
         }
     }
 }

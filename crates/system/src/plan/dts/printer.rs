@@ -32,10 +32,10 @@ fn node(out: &mut String, node_: &Node, depth: usize) {
     line(out, depth, "};", "");
 }
 
-/// Nodes with nothing but numbers of one row stand on one line.
+/// Nodes with nothing but one or two numbers stand on one line.
 fn is_short(node: &Node) -> bool {
     node.children.is_empty()
-        && !node.properties.is_empty()
+        && matches!(node.properties.len(), 1 | 2)
         && node.properties.iter().all(|one| match one.form {
             Form::Numbers => one.value.len() == 4,
             Form::Longs(_) => one.value.len() == 8,

@@ -31,6 +31,9 @@ impl Origins {
                 let host = memory.unwrap_or(&described.memory.place);
                 add(memory_node.clone(), &described.memory.place);
                 add(format!("{memory_node}: host-reg"), host);
+                if let Some(colors) = &described.colors {
+                    add(format!("{memory_node}: colors"), &colors.place);
+                }
             }
             for device in &described.devices {
                 add(format!("{node}/{}", unit("device", device.guest_address.0)), &device.place);

@@ -1,59 +1,84 @@
 //! Where in the machine the RAM of the VMs lies.
 
-use crate::description::System;
+use policy::color::Geometry;
+
+use super::RAM;
+use crate::description::{System, Vm};
 use crate::diagnostic::Diagnostic;
-use crate::units::{Address, Bytes, PhysicalAddress, Region};
+use crate::plan::coloring::{area, frames, frames_needed, period};
+use crate::plan::{Coloring, Memory};
+use crate::units::{Bytes, PhysicalAddress, Region};
 
 /// Alignment of planned RAM: the hypervisor can map it in blocks.
-const ALIGNMENT: u64 = 2 << 20;
+const ALIGNMENT: Bytes = Bytes::mib(2);
 
-/// The start of each VM's RAM: where it is given, else the first place that
-/// is large enough. What is given is judged later, with the whole plan.
+type Part = Region<PhysicalAddress>;
+
+/// The RAM of each VM: where it is given, else in the first place that is large
+/// enough. What is given is judged later, with the whole plan. `llc` is there if
+/// a VM has colours.
 pub(super) fn place(
     system: &System,
-    hypervisor: Region<PhysicalAddress>,
+    hypervisor: Part,
+    llc: Option<Geometry>,
     mistakes: &mut Vec<Diagnostic>,
-) -> Vec<PhysicalAddress> {
-    let mut free = system.platform.value.memory.clone();
+) -> Vec<Memory> {
+    let banks = &system.platform.value.memory;
     if let Some(size) = &system.hypervisor_memory
-        && !free.iter().any(|bank| bank.contains(&hypervisor))
+        && !banks.iter().any(|bank| bank.contains(&hypervisor))
     {
         let message = format!("{} do not fit at {}", size.value, hypervisor.start);
-        let banks: Vec<String> = free.iter().map(|bank| bank.to_string()).collect();
+        let banks: Vec<String> = banks.iter().map(|bank| bank.to_string()).collect();
         let help = format!("the machine has RAM at {}", banks.join(" and "));
         mistakes.push(Diagnostic::new("no-memory", message).at(&size.place, "here").help(help));
-        return vec![hypervisor.start; system.vms.len()];
+        return Vec::new();
     }
-    take(&mut free, hypervisor);
-    for vm in &system.vms {
-        if let Some(at) = &vm.memory_at {
-            take(&mut free, Region { start: at.value, size: vm.memory.value });
+    let mut usable = banks.clone();
+    take(&mut usable, hypervisor);
+
+    let memory = |vm: &Vm| Memory {
+        ipa: RAM,
+        size: vm.memory.value,
+        host: vm.memory_at.as_ref().map_or(PhysicalAddress(0), |at| at.value),
+        coloring: vm.colors.as_ref().zip(llc).map(|(colors, llc)| Coloring {
+            colors: colors.value,
+            area: area(llc, colors.value, frames_needed(vm.memory.value)),
+        }),
+    };
+    let given = |vm: &&Vm| vm.memory_at.is_some();
+    let mut placed: Vec<Memory> = system.vms.iter().filter(given).map(memory).collect();
+    let place_one = |vm: &Vm| {
+        let mut memory = memory(vm);
+        if vm.memory_at.is_some() {
+            return memory;
         }
-    }
-    let place_one = |vm: &crate::description::Vm| {
-        if let Some(at) = &vm.memory_at {
-            return at.value;
+        let alignment = memory.coloring.and(llc).map_or(ALIGNMENT, period);
+        let mut free = usable.clone();
+        for other in placed.iter().filter(|other| !memory.is_apart_by_colors(other)) {
+            take(&mut free, other.host_region());
         }
-        let size = vm.memory.value;
-        if let Some(region) = free.iter().find_map(|part| fit(part, size)) {
-            take(&mut free, region);
-            return region.start;
+        let parts = || free.iter().filter_map(|part| aligned(part, alignment));
+        match parts().find(|part| part.size >= memory.host_region().size) {
+            Some(part) => memory.host = part.start,
+            None => {
+                let largest = parts().map(|part| part.size).max().unwrap_or_default();
+                mistakes.push(no_room(system, hypervisor, vm, memory.coloring.zip(llc), largest));
+            }
         }
-        mistakes.push(no_room(system, hypervisor, vm, &free));
-        PhysicalAddress(0)
+        placed.push(memory);
+        memory
     };
     system.vms.iter().map(place_one).collect()
 }
 
-/// The first aligned region of `size` in `part`.
-fn fit(part: &Region<PhysicalAddress>, size: Bytes) -> Option<Region<PhysicalAddress>> {
-    let start = part.start.0.checked_next_multiple_of(ALIGNMENT)?;
-    let region = Region::new(start, size);
-    (part.contains(&region)).then_some(region)
+/// What is left of `part` from the first aligned address on.
+fn aligned(part: &Part, alignment: Bytes) -> Option<Part> {
+    let start = part.start.0.checked_next_multiple_of(alignment.0)?;
+    Some(Region::new(start, part.end().0.checked_sub(start)?))
 }
 
 /// Removes a region from the free parts.
-fn take(free: &mut Vec<Region<PhysicalAddress>>, taken: Region<PhysicalAddress>) {
+fn take(free: &mut Vec<Part>, taken: Part) {
     let rest = free.iter().flat_map(|part| {
         if !part.overlaps(&taken) {
             return vec![*part];
@@ -69,28 +94,42 @@ fn take(free: &mut Vec<Region<PhysicalAddress>>, taken: Region<PhysicalAddress>)
 
 fn no_room(
     system: &System,
-    hypervisor: Region<PhysicalAddress>,
-    vm: &crate::description::Vm,
-    free: &[Region<PhysicalAddress>],
+    hypervisor: Part,
+    vm: &Vm,
+    colored: Option<(Coloring, Geometry)>,
+    largest: Bytes,
 ) -> Diagnostic {
     let platform = &system.platform.value;
-    let usable = |part: &Region<PhysicalAddress>| {
-        let start = part.start.get().next_multiple_of(ALIGNMENT);
-        part.end().0.saturating_sub(start)
-    };
-    let largest = Bytes(free.iter().map(usable).max().unwrap_or(0));
     let sum = |sizes: &mut dyn Iterator<Item = Bytes>| {
         Bytes(sizes.fold(0, |sum: u64, size| sum.saturating_add(size.0)))
     };
     let machine = sum(&mut platform.memory.iter().map(|bank| bank.size));
-    let wanted = sum(&mut system.vms.iter().map(|vm| vm.memory.value));
-    let message = format!(
-        "`{}` needs {} of RAM in one piece, but at most {largest} are free",
-        vm.name.value, vm.memory.value
-    );
-    let help = format!(
-        "`{}` has {machine}: {} for the hypervisor, {wanted} wanted by VMs; make a VM smaller",
-        platform.name, hypervisor.size
-    );
+    let has = format!("`{}` has {machine}: {} for the hypervisor", platform.name, hypervisor.size);
+    let (name, size) = (&vm.name.value, vm.memory.value);
+    let (message, help) = match colored {
+        None => {
+            let wanted = sum(&mut system.vms.iter().map(|vm| vm.memory.value));
+            (
+                format!(
+                    "`{name}` needs {size} of RAM in one piece, but at most {largest} are free"
+                ),
+                format!("{has}, {wanted} wanted by VMs; make a VM smaller"),
+            )
+        }
+        Some((Coloring { colors, area }, llc)) => {
+            let of_each = |area| frames(llc, colors, area) / u64::from(colors.len());
+            let (needed, free) = (of_each(area), of_each(largest));
+            (
+                format!(
+                    "`{name}` needs {needed} frames of each of its colours ({colors}) in one \
+                     piece of RAM, but at most {free} are free"
+                ),
+                format!(
+                    "{has}; {size} in these colours take an area of {area}: give the VM \
+                     more colours, or less memory"
+                ),
+            )
+        }
+    };
     Diagnostic::new("no-memory", message).at(&vm.memory.place, "does not fit").help(help)
 }
