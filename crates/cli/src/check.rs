@@ -50,12 +50,15 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
         if let Some(report) = &report {
             text.push_str(&overview::report(report));
         }
-        for path in &missing {
-            text.push_str(&format!(
-                "\nnote: {path} does not exist yet; `make build` makes the files below build/"
-            ));
+        let missing = missing.iter().map(|path| {
+            format!("{path} does not exist yet; `make build` makes the files below build/")
+        });
+        let notes: Vec<_> =
+            plan.iter().filter_map(overview::note_on_colors).chain(missing).collect();
+        for note in &notes {
+            text.push_str(&format!("\nnote: {note}"));
         }
-        if !missing.is_empty() {
+        if !notes.is_empty() {
             text.push('\n');
         }
         output::print(&text)?;

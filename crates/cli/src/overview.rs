@@ -9,20 +9,25 @@ use crate::table::table;
 
 /// A plan for people.
 pub fn plan(plan: &Plan) -> String {
+    let colored = plan.vms.iter().any(|vm| vm.colors().is_some());
     let row = |vm: &Vm| {
         let pcpus: Vec<String> = vm.vcpus.iter().map(|vcpu| vcpu.pcpu.to_string()).collect();
-        vec![
+        let mut row = vec![
             vm.name.clone(),
             vm.vcpus.len().to_string(),
             pcpus.join(" "),
             vm.memory_size().to_string(),
-            vm.devices.len().to_string(),
-            vm.boot.kernel.file.clone(),
-        ]
+        ];
+        row.extend(colored.then(|| vm.colors().map_or("all".into(), |set| set.to_string())));
+        row.extend([vm.devices.len().to_string(), vm.boot.kernel.file.clone()]);
+        row
     };
     let rows: Vec<_> = plan.vms.iter().map(row).collect();
     let platform = &plan.platform;
-    let vms = table(&["VM", ">VCPUs", "PCPUs", ">memory", ">devices", "kernel"], &rows);
+    let mut heading = vec!["VM", ">VCPUs", "PCPUs", ">memory"];
+    heading.extend(colored.then_some("colours"));
+    heading.extend([">devices", "kernel"]);
+    let vms = table(&heading, &rows);
     format!(
         "system `{}` on {}: {} PCPUs, hypervisor {}\n\n{vms}",
         plan.name,
@@ -75,6 +80,17 @@ fn percent(ppm: u64) -> String {
     format!("{}.{:04}", ppm / 10_000, ppm % 10_000)
 }
 
+/// What VMs without colours can do, where others have colours.
+pub fn note_on_colors(plan: &Plan) -> Option<String> {
+    let (with, without): (Vec<&Vm>, Vec<_>) = plan.vms.iter().partition(|vm| vm.colors().is_some());
+    if with.is_empty() || without.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = without.iter().map(|vm| format!("`{}`", vm.name)).collect();
+    let names = names.join(", ");
+    Some(format!("VMs without colours can evict cache lines of all others: {names}"))
+}
+
 /// The VMs of a plan for machines.
 pub fn vms(plan: &Plan) -> Vec<VmDocument<'_>> {
     plan.vms.iter().map(VmDocument::new).collect()
@@ -86,6 +102,7 @@ pub struct VmDocument<'a> {
     name: &'a str,
     pcpus: Vec<u32>,
     memory_bytes: u64,
+    colors: Option<Vec<usize>>,
     devices: usize,
     kernel: &'a str,
     initrd: Option<&'a str>,
@@ -97,6 +114,7 @@ impl<'a> VmDocument<'a> {
             name: &vm.name,
             pcpus: vm.vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect(),
             memory_bytes: vm.memory_size().get(),
+            colors: vm.colors().map(|set| set.iter().map(|color| color.index()).collect()),
             devices: vm.devices.len(),
             kernel: &vm.boot.kernel.file,
             initrd: vm.boot.initrd.as_ref().map(|initrd| initrd.file.as_str()),
