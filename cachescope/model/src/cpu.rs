@@ -99,6 +99,14 @@ impl Cpu {
         }
     }
 
+    /// The CPU waited for the bus longer than accesses before said.
+    #[inline]
+    pub fn delay(&mut self, cycles: u64) {
+        self.counters.cycles += cycles;
+        self.counters.stall_cycles += cycles;
+        self.counters.bus_wait_cycles += cycles;
+    }
+
     /// The CPU slept until a time, unless it is there already.
     pub fn sleep_until(&mut self, cycles: u64) {
         self.counters.cycles = self.counters.cycles.max(cycles);

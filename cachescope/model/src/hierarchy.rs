@@ -1,5 +1,6 @@
 //! Private caches over a shared last-level cache over a bus to memory.
 
+use crate::bus::Transfer;
 use crate::tally::Tally;
 use crate::{Bus, Cache, Found, Options, Owner, Owners};
 
@@ -68,7 +69,7 @@ impl Hierarchy {
             private: options.l1.map(private).unwrap_or_default(),
             shared: Cache::new(options.llc, options.llc_policy, options.seed),
             inclusive: options.inclusive,
-            bus: Bus::new(options.clock.cycles(options.bus)),
+            bus: Bus::new(options.clock.cycles(options.bus), cpus),
             tally: Tally::new(options.owners.count(), colors as usize),
             owners: options.owners.clone(),
             line_shift,
@@ -118,14 +119,14 @@ impl Hierarchy {
 
     /// An access that the private cache could not serve.
     fn demand(&mut self, request: Request, dirty: bool) -> Cost {
-        let Request { who, line, now, .. } = request;
+        let Request { cpu, who, line, now, .. } = request;
         if self.shared.touch(line, dirty) != Found::No {
             return Cost { stall: self.llc_hit, l1_miss: true, ..Cost::default() };
         }
         let color = self.color(line);
         self.tally.at(who, color).llc_misses += 1;
         self.tally.read(who);
-        let bus_wait = self.bus.transfer(now);
+        let bus_wait = self.bus.transfer(Transfer { now, cpu: Some(cpu as u8) });
         self.fill(who, line, dirty, now);
         Cost { stall: self.memory + bus_wait, bus_wait, l1_miss: true, llc_miss: true }
     }
@@ -156,7 +157,7 @@ impl Hierarchy {
         }
         if changed {
             self.tally.written(evicted);
-            self.bus.transfer(now);
+            self.bus.transfer(Transfer { now, cpu: None });
         }
     }
 
@@ -198,6 +199,13 @@ impl Hierarchy {
     /// The bus.
     pub fn bus(&self) -> &Bus {
         &self.bus
+    }
+
+    /// What a CPU waited for the bus longer than its accesses said, in cycles,
+    /// since it was last asked.
+    #[inline]
+    pub fn take_delay(&mut self, cpu: usize) -> u64 {
+        self.bus.take_delay(cpu)
     }
 
     /// The private cache of a CPU, if CPUs have any.

@@ -40,7 +40,7 @@ mod summary;
 mod tally;
 mod time;
 
-pub use bus::Bus;
+pub use bus::{Bus, Transfer};
 pub use cache::{Cache, Found, Victim};
 pub use cpu::{Counters, Cpu, Position};
 pub use geometry::{Geometry, GeometryError};

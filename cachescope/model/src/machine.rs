@@ -86,6 +86,7 @@ impl Machine {
             if block.privileged { Some(Owner::HYPERVISOR) } else { self.options.vm_of(cpu) };
         let first_access = block.first_access.min(block.instructions);
         self.cpus[cpu].enter(first_access);
+        self.cpus[cpu].delay(self.hierarchy.take_delay(cpu));
         let turn = self.pace.enter(cpu, self.cpus[cpu].now(), |cpu| self.cpus[cpu].now());
         if let Some(time) = turn.wakes_at {
             self.cpus[cpu].sleep_until(time);

@@ -169,7 +169,7 @@ impl Options {
             llc_hit: Duration::Cycles(15),
             memory: Duration::Nanoseconds(100),
             bus: Duration::Nanoseconds(10),
-            quantum: Duration::Cycles(1000),
+            quantum: Duration::Cycles(500),
             bin: Duration::Nanoseconds(1_000_000),
             owners: Owners::default(),
             cpus: Vec::new(),

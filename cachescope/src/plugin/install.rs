@@ -71,7 +71,7 @@ unsafe fn prepare(info: &qemu_info_t, arguments: &[String]) -> Result<State, Str
         Options::parse(arguments.iter().map(String::as_str), |path| fs::read_to_string(path))
             .map_err(|error| error.to_string())?;
     if let Some(last) = options.last_cpu().filter(|&last| last >= cpus) {
-        return Err(format!("cpu={last}:...: the machine has {cpus} CPUs, 0 to {}", cpus - 1));
+        return Err(format!("cpu={last}:...: the machine has {cpus} CPU(s), from 0"));
     }
     let ends_slices = options.clock.cycles(options.quantum) > 0;
     let current_cpu = CurrentCpu::find(cpus, ends_slices)?;

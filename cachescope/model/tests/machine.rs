@@ -1,0 +1,148 @@
+//! Clocks, bus, time series and jobs of a whole machine.
+
+use bulkhead_cachescope_model::{Access, Block, Machine, Options, Position, write};
+
+fn machine(arguments: &[&str], cpus: usize) -> Machine {
+    let all = ["out=x"].iter().chain(arguments).copied();
+    Machine::new(Options::parse(all, |_| unreachable!("no file is named")).unwrap(), cpus)
+}
+
+/// A block of `length` instructions, the first of which loads from an address.
+/// Returns whether the slice is over.
+fn load(machine: &mut Machine, cpu: usize, address: u64, length: u32) -> bool {
+    let block = Block { instructions: length, first_access: 0, privileged: false };
+    let over = machine.enter_block(cpu, block);
+    machine.access(Position { at: 0, next: length }, Access { address, store: false });
+    over
+}
+
+/// CPUs in turn: CPU i loads `lines[i]` lines, a line per block of 10 instructions.
+fn stream(machine: &mut Machine, lines: &[u64]) {
+    let mut done = vec![0; lines.len()];
+    while done != lines {
+        for (cpu, done) in done.iter_mut().enumerate() {
+            while *done < lines[cpu] {
+                let address = 0x4000_0000 + ((cpu as u64) << 28) + *done * 64;
+                *done += 1;
+                if load(machine, cpu, address, 10) {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+const TIMES: [&str; 5] = ["mhz=2000", "l1-hit=0", "llc-hit=20", "memory=100ns", "bus=40ns"];
+
+#[test]
+fn time_is_instructions_and_waiting() {
+    let mut machine = machine(&TIMES, 1);
+    stream(&mut machine, &[1000]);
+    let cpu = machine.cpus()[0].counters();
+    // 200 cycles of 0.5 ns each for memory; the bus is always free again.
+    assert_eq!((cpu.instructions, cpu.llc_misses), (10_000, 1000));
+    assert_eq!((cpu.cycles, cpu.bus_wait_cycles), (10_000 + 200_000, 0));
+    // Again: 1000 lines are more than the private cache holds, fewer than the other.
+    stream(&mut machine, &[1000]);
+    let again = machine.cpus()[0].counters();
+    assert_eq!((again.llc_misses, again.l1_misses), (1000, 2000));
+    assert_eq!(again.cycles - cpu.cycles, 10_000 + 20 * 1000);
+}
+
+#[test]
+fn cpus_that_share_the_bus_wait_for_it() {
+    let time = |lines: &[u64]| {
+        let mut machine = machine(&TIMES, 4);
+        stream(&mut machine, lines);
+        let cpus: Vec<_> = machine.cpus().iter().map(|cpu| cpu.counters()).collect();
+        assert_eq!(machine.summary().bus.transfers, lines.iter().sum::<u64>());
+        cpus
+    };
+    let alone = time(&[2000])[0];
+    assert_eq!(alone.bus_wait_cycles, 0);
+    // A miss takes 210 cycles and the bus 80 of them: four CPUs want 320 of
+    // 210, so the bus is the bottleneck, and all CPUs wait alike.
+    let together = time(&[2000; 4]);
+    for cpu in &together {
+        let bound = 2000 * 4 * 80;
+        assert!(cpu.cycles > bound * 9 / 10 && cpu.cycles < bound * 11 / 10, "{together:?}");
+        assert_eq!(cpu.cycles, cpu.instructions + cpu.stall_cycles);
+    }
+    // Two want 160 of 210: there is room for both.
+    let both = time(&[2000; 2]);
+    assert!(both.iter().all(|cpu| cpu.cycles < alone.cycles * 12 / 10), "{both:?}");
+}
+
+#[test]
+fn a_job_has_the_time_and_the_counts_between_its_marks() {
+    let mut machine = machine(&["vm=rt:0x40000000+16MiB", "cpu=0:rt", "memory=100", "l1-hit=0"], 1);
+    let mark = |event: u64| event << 40 | 3 << 32 | 7;
+    let block = Block { instructions: 30, first_access: 30, privileged: false };
+    machine.enter_block(0, block);
+    machine.mark(0, 20, mark(2));
+    load(&mut machine, 0, 0x4000_0000, 50);
+    machine.enter_block(0, block);
+    machine.mark(0, 10, mark(3));
+    machine.mark(0, 10, 99);
+    let job = machine.jobs().complete()[0];
+    assert_eq!((job.task, job.job, job.cpu), (3, 7, 0));
+    assert_eq!(machine.options().owners.name(job.vm), "rt");
+    assert_eq!(job.finish.instructions - job.start.instructions, 10 + 50 + 10);
+    assert_eq!(job.finish.cycles - job.start.cycles, 10 + 50 + 10 + 100);
+    assert_eq!(job.finish.llc_misses - job.start.llc_misses, 1);
+    assert_eq!(machine.jobs().unmatched(), 0);
+}
+
+#[test]
+fn accounts_go_to_cpu_to_hypervisor_and_to_the_owner_of_memory() {
+    let arguments = ["vm=a:0x40000000+4KiB", "vm=b:0x40001000+4KiB", "cpu=0:a"];
+    let mut machine = machine(&arguments, 2);
+    load(&mut machine, 0, 0x4000_0000, 1);
+    load(&mut machine, 0, 0x4000_1000, 1);
+    load(&mut machine, 1, 0x4000_1000, 1);
+    load(&mut machine, 1, 0x5000_0000, 1);
+    let block = Block { instructions: 1, first_access: 0, privileged: true };
+    machine.enter_block(0, block);
+    machine.access(Position { at: 0, next: 1 }, Access { address: 0x4000_0000, store: true });
+    machine.access_device(Position { at: 0, next: 1 });
+    let summary = machine.summary();
+    let found: Vec<_> =
+        summary.owners.iter().map(|owner| (owner.name.as_str(), owner.totals.accesses)).collect();
+    assert_eq!(found, [("hypervisor", 1), ("unowned", 1), ("a", 2), ("b", 1)]);
+    assert_eq!(summary.skipped.device_accesses, 1);
+}
+
+#[test]
+fn files_agree_with_each_other() {
+    let arguments = ["vm=a:0x40000000+16MiB", "vm=b:0x50000000+16MiB", "llc=64KiB:4", "bin=10us"];
+    let mut machine = machine(&arguments, 2);
+    stream(&mut machine, &[3000, 1000]);
+    machine.finish();
+    let folder = tempfile::tempdir().unwrap();
+    write(&machine, folder.path()).unwrap();
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    // Sum of a column of a CSV file, for one owner.
+    let sum = |name: &str, column: &str, owner: &str| {
+        let text = text(name);
+        let head: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+        let place = head.iter().position(|name| *name == column).unwrap();
+        let rows = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+        let rows = rows.filter(|row| row.len() == head.len() && row.contains(&owner));
+        rows.map(|row| row[place].parse::<u64>().unwrap()).sum::<u64>()
+    };
+    let summary: serde_json::Value = serde_json::from_str(&text("summary.json")).unwrap();
+    for (index, name, misses) in [(2, "a", 3000), (3, "b", 1000)] {
+        let owner = &summary["owners"][index];
+        assert_eq!(owner["name"], name);
+        assert_eq!(owner["llc_misses"], misses);
+        assert_eq!(sum("timeseries.csv", "llc_misses", name), misses);
+        assert_eq!(sum("colors.csv", "llc_misses", name), misses);
+        let suffered = owner["evictions_suffered"].as_u64().unwrap();
+        assert_eq!(sum("timeseries.csv", "evictions_suffered", name), suffered);
+    }
+    let evictions = &summary["evictions"];
+    assert_eq!(evictions["total"], 4000 - 1024);
+    assert!(evictions["cross_by_line"].as_u64().unwrap() > 0);
+    assert_eq!(evictions["by_line"][2][3], evictions["by_accessor"][2][3]);
+    assert!(text("timeseries.csv").lines().count() > 20, "many intervals");
+}
