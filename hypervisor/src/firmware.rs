@@ -1,7 +1,7 @@
 //! Compares the plan with what the firmware says about the machine, if it says
 //! anything: a plan for another machine must not start.
 
-use crate::arch::regs;
+use crate::arch::{cache, regs};
 use crate::board;
 use crate::plan::{Plan, Problem, Refusal, Tree};
 
@@ -13,6 +13,13 @@ pub fn check<'a>(plan: &Plan<'a>, device_tree: usize) -> Result<(), Refusal<'a>>
         let problem =
             Problem::Text("is 3, but this machine has no GICv3 (start QEMU with gic-version=3)");
         return Err(platform.error("gic-version", problem));
+    }
+    if let Some(llc) = plan.platform.llc {
+        let real = cache::last_level()
+            .map_or([0; 3], |real| [real.bytes() as u32, real.ways(), real.line_bytes()]);
+        if llc.shape[..3] != real {
+            return Err(platform.nth("llc", 0).node_error(Problem::Llc(real)));
+        }
     }
     let tree = board::memory::firmware_tree(device_tree).and_then(Tree::new);
     let Some(tree) = tree else { return Ok(()) };

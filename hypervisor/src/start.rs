@@ -14,7 +14,7 @@ use spin::Once;
 
 use crate::arch::boot::{ImageLayout, SecondaryEntry, image_layout};
 use crate::arch::mmu::{self, Access};
-use crate::arch::page_table::PageTable;
+use crate::arch::page_table::{Frames, PageTable};
 use crate::arch::percpu::{self, Anchor};
 use crate::arch::{cpu, gicv3, heap, regs, smc};
 use crate::board::{self, uart::Pl011};
@@ -154,11 +154,11 @@ fn boot_cpu(plan: &Plan<'_>) -> usize {
 }
 
 /// The tables of EL2: its image with the rights that each part needs, the payload
-/// read-only, RAM of VMs and the devices it drives. Nothing else.
+/// read-only, all other RAM as data, and the devices it drives. Nothing else.
 fn final_tables(plan: &Plan<'_>, layout: &ImageLayout, used: Range, own: Range) -> PageTable {
     let heap = used.end().next_multiple_of(4096);
     let mut tables =
-        PageTable::new().unwrap_or_else(|| refuse(&"no memory for translation tables"));
+        PageTable::new(Frames::HEAP).unwrap_or_else(|| refuse(&"no memory for translation tables"));
     let mut map = |start: u64, end: u64, access: Access| {
         let range = Range { start, bytes: end - start };
         if let Err(error) = tables.map(start, start, range.bytes, access.attributes()) {
@@ -177,9 +177,13 @@ fn final_tables(plan: &Plan<'_>, layout: &ImageLayout, used: Range, own: Range) 
     {
         map(device.start, device.end(), Access::Device);
     }
-    for vm in &plan.vms {
-        for region in &vm.memory {
-            map(region.host, region.host_range().end(), Access::Data);
+    for bank in &platform.memory {
+        for (start, end) in
+            [(bank.start, bank.end().min(own.start)), (bank.start.max(own.end()), bank.end())]
+        {
+            if start < end {
+                map(start, end, Access::Data);
+            }
         }
     }
     tables

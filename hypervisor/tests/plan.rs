@@ -59,7 +59,7 @@ fn the_plan_of_the_reference_is_accepted() {
     assert_eq!(plan.platform.cpus, [0, 1, 2, 3]);
     let vm = &plan.vms[0];
     assert_eq!((vm.name, &vm.vcpus[..]), ("linux", &[0, 1][..]));
-    assert_eq!(vm.memory[0].host, 0x4600_0000);
+    assert_eq!(vm.memory[0].host.start, 0x4600_0000);
     assert_eq!(vm.devices[0].interrupts, [(34, 34)]);
     assert_eq!(vm.boot.device_tree, 0x47e0_0000);
 }

@@ -8,6 +8,8 @@ pub mod backtrace;
 #[cfg(target_os = "none")]
 pub mod boot;
 #[cfg(target_os = "none")]
+pub mod cache;
+#[cfg(target_os = "none")]
 pub mod context;
 #[cfg(target_os = "none")]
 pub mod cpu;

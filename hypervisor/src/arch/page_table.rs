@@ -5,6 +5,8 @@
 use alloc::alloc::{Layout, alloc_zeroed};
 use core::fmt;
 
+use policy::color::Stripe;
+
 /// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;
 /// First address that the tables cannot translate.
@@ -41,13 +43,72 @@ impl fmt::Display for MapError {
 #[derive(Debug)]
 pub struct PageTable {
     root: &'static mut [u64; ENTRIES],
+    frames: Frames,
 }
 
-fn new_table() -> Option<&'static mut [u64; ENTRIES]> {
-    let layout = Layout::new::<[u64; ENTRIES]>().align_to(PAGE_BYTES as usize).ok()?;
-    // SAFETY: the layout is not empty; the memory is zeroed, which is a valid
-    // array, and never given back.
-    unsafe { alloc_zeroed(layout).cast::<[u64; ENTRIES]>().as_mut() }
+/// Where the frames of tables come from.
+#[derive(Debug)]
+pub struct Frames(Source);
+
+#[derive(Debug)]
+enum Source {
+    Heap,
+    /// The frames of a stripe with these numbers.
+    Stripe(Stripe, core::ops::Range<u64>),
+}
+
+impl Frames {
+    /// From the hypervisor's heap.
+    pub const HEAP: Self = Self(Source::Heap);
+
+    /// Those of a stripe with these numbers.
+    ///
+    /// # Safety
+    /// The frames are writable memory, mapped one to one, that nothing else uses,
+    /// now or later.
+    pub unsafe fn of_stripe(stripe: Stripe, numbers: core::ops::Range<u64>) -> Self {
+        Self(Source::Stripe(stripe, numbers))
+    }
+
+    /// An empty table.
+    #[inline(never)]
+    fn table(&mut self) -> Option<&'static mut [u64; ENTRIES]> {
+        match &mut self.0 {
+            Source::Heap => {
+                let layout = Layout::new::<[u64; ENTRIES]>().align_to(PAGE_BYTES as usize).ok()?;
+                // SAFETY: the layout is not empty; the memory is zeroed, which is a
+                // valid array, and never given back.
+                unsafe { alloc_zeroed(layout).cast::<[u64; ENTRIES]>().as_mut() }
+            }
+            Source::Stripe(stripe, numbers) => {
+                let frame = stripe.frame(numbers.next()?) as *mut [u64; ENTRIES];
+                // SAFETY: `of_stripe` vouches for the frame, and each number is
+                // taken once; zeroes are a valid array.
+                unsafe {
+                    frame.write_bytes(0, 1);
+                    frame.as_mut()
+                }
+            }
+        }
+    }
+}
+
+/// What [`PageTable::walk`] finds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Found {
+    /// A table at this address.
+    Table(u64),
+    /// So many bytes at an input address, mapped to an output address, with these attributes.
+    Leaf {
+        /// First input address.
+        input: u64,
+        /// First output address.
+        output: u64,
+        /// Bytes.
+        bytes: u64,
+        /// The other bits of the entry.
+        attributes: u64,
+    },
 }
 
 /// Bytes that an entry of the level covers: 1 GiB, 2 MiB, 4 KiB for levels 1, 2, 3.
@@ -57,8 +118,8 @@ const fn span(level: u32) -> u64 {
 
 impl PageTable {
     /// Empty tables; `None` without memory.
-    pub fn new() -> Option<Self> {
-        new_table().map(|root| Self { root })
+    pub fn new(mut frames: Frames) -> Option<Self> {
+        frames.table().map(|root| Self { root, frames })
     }
 
     /// Physical address of the root, for TTBR0_EL2 or VTTBR_EL2.
@@ -81,7 +142,13 @@ impl PageTable {
         {
             return Err(MapError::Range);
         }
-        map_level(self.root, 1, input, output, bytes, attributes)
+        map_level(self.root, &mut self.frames, 1, input, output, bytes, attributes)
+    }
+
+    /// Visits every table and every mapping, reading the tables as hardware does.
+    /// Ends early, with `false`, when a visit returns `false`.
+    pub fn walk(&self, visit: &mut dyn FnMut(Found) -> bool) -> bool {
+        walk_level(self.root, 1, 0, visit)
     }
 
     /// The leaf entry that translates an input address, if there is one:
@@ -110,8 +177,38 @@ fn index(input: u64, level: u32) -> Option<usize> {
     (input < ADDRESS_END).then(|| (input / span(level)) as usize % ENTRIES)
 }
 
+fn walk_level(
+    table: &[u64; ENTRIES],
+    level: u32,
+    first: u64,
+    visit: &mut dyn FnMut(Found) -> bool,
+) -> bool {
+    if !visit(Found::Table(core::ptr::from_ref(table) as u64)) {
+        return false;
+    }
+    for (index, entry) in table.iter().enumerate() {
+        let (input, address) = (first + index as u64 * span(level), entry & ADDRESS_MASK);
+        if entry & VALID == 0 {
+            continue;
+        }
+        let go_on = if level < 3 && entry & TABLE_OR_PAGE != 0 {
+            // SAFETY: as in `lookup`.
+            walk_level(unsafe { &*(address as *const [u64; ENTRIES]) }, level + 1, input, visit)
+        } else {
+            let (bytes, attributes) = (span(level), entry & !ADDRESS_MASK);
+            visit(Found::Leaf { input, output: address, bytes, attributes })
+        };
+        if !go_on {
+            return false;
+        }
+    }
+    true
+}
+
+#[inline(never)]
 fn map_level(
     table: &mut [u64; ENTRIES],
+    frames: &mut Frames,
     level: u32,
     mut input: u64,
     mut output: u64,
@@ -130,7 +227,7 @@ fn map_level(
             *entry = output | attributes | ACCESS_FLAG | kind | VALID;
         } else {
             if *entry & VALID == 0 {
-                let next = new_table().ok_or(MapError::OutOfMemory)?;
+                let next = frames.table().ok_or(MapError::OutOfMemory)?;
                 *entry = core::ptr::from_mut(next) as u64 | TABLE_OR_PAGE | VALID;
             } else if *entry & TABLE_OR_PAGE == 0 {
                 return Err(MapError::Overlap(input));
@@ -138,7 +235,7 @@ fn map_level(
             // SAFETY: the entry points to a table that lives for ever, and the
             // caller holds the tree exclusively.
             let next = unsafe { &mut *((*entry & ADDRESS_MASK) as *mut [u64; ENTRIES]) };
-            map_level(next, level + 1, input, output, part, attributes)?;
+            map_level(next, frames, level + 1, input, output, part, attributes)?;
         }
         input += part;
         output += part;
@@ -156,7 +253,7 @@ mod tests {
 
     #[test]
     fn every_page_translates_and_its_neighbours_do_not() {
-        let mut table = PageTable::new().unwrap();
+        let mut table = PageTable::new(Frames::HEAP).unwrap();
         // Starts and ends off block boundaries: pages, blocks, pages.
         let (input, output, bytes) = (2 * MIB - 8192, 6 * MIB - 8192, 4 * MIB + 12288);
         table.map(input, output, bytes, 1 << 54).unwrap();
@@ -171,7 +268,7 @@ mod tests {
 
     #[test]
     fn blocks_are_used_where_both_sides_are_aligned() {
-        let mut table = PageTable::new().unwrap();
+        let mut table = PageTable::new(Frames::HEAP).unwrap();
         table.map(GIB, 3 * GIB, GIB, 0).unwrap();
         assert_eq!(table.lookup(2 * GIB - 1), Some((4 * GIB - 1, ACCESS_FLAG | VALID)));
         table.map(2 * GIB, 5 * GIB + 4096, 4 * MIB, 0).unwrap();
@@ -180,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_is_mapped_cannot_be_mapped_again() {
-        let mut table = PageTable::new().unwrap();
+        let mut table = PageTable::new(Frames::HEAP).unwrap();
         table.map(0, 0, 2 * MIB, 0).unwrap();
         assert_eq!(table.map(4096, 0, 4096, 0), Err(MapError::Overlap(4096)));
         assert_eq!(table.map(0, 0, 2 * MIB, 0), Err(MapError::Overlap(0)));
@@ -189,8 +286,35 @@ mod tests {
     }
 
     #[test]
+    fn a_walk_finds_what_was_mapped_and_nothing_else() {
+        let mut table = PageTable::new(Frames::HEAP).unwrap();
+        let mapped = [(GIB, 2 * GIB, GIB), (6 * MIB, 8 * MIB, 4 * MIB), (12 * MIB, 4096, 8192)];
+        for (input, output, bytes) in mapped {
+            table.map(input, output, bytes, 1 << 54).unwrap();
+        }
+        let (mut pages, mut tables) = (0, 0);
+        table.walk(&mut |found| {
+            match found {
+                Found::Table(_) => tables += 1,
+                Found::Leaf { input, output, bytes, attributes } => {
+                    let inside = |m: &&(u64, u64, u64)| m.0 <= input && input + bytes <= m.0 + m.2;
+                    let (from, to, _) = mapped.iter().find(inside).unwrap();
+                    assert_eq!(output - to, input - from);
+                    assert_ne!(attributes & 1 << 54, 0);
+                    pages += bytes / PAGE_BYTES;
+                }
+            }
+            true
+        });
+        assert_eq!(pages, (GIB + 4 * MIB + 8192) / PAGE_BYTES);
+        // The root, one for the first gigabyte, one for its pages.
+        assert_eq!(tables, 3);
+        assert!(!table.walk(&mut |_| false));
+    }
+
+    #[test]
     fn bad_ranges_are_refused() {
-        let mut table = PageTable::new().unwrap();
+        let mut table = PageTable::new(Frames::HEAP).unwrap();
         for (input, output, bytes) in
             [(1, 0, 4096), (0, 1, 4096), (0, 0, 1), (ADDRESS_END, 0, 4096), (!4095, 0, 8192)]
         {

@@ -118,6 +118,8 @@ readable! {
     mvfr1_el1 = "s3_0_c0_c3_1";
     /// AArch32 floating-point features 2.
     mvfr2_el1 = "s3_0_c0_c3_2";
+    /// Cache levels.
+    clidr_el1 = "clidr_el1";
     /// Cache type.
     ctr_el0 = "ctr_el0";
     /// Main ID.

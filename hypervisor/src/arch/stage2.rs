@@ -1,12 +1,15 @@
 //! Stage-2 translation: which machine memory a VM sees, and where.
 
-use super::page_table::{MapError, PageTable};
+use super::page_table::{Frames, MapError, PageTable};
 use super::regs;
 
 /// Attributes of RAM: normal write-back, inner shareable, read, write, execute.
 const RAM: u64 = 3 << 8 | 3 << 6 | 0b1111 << 2;
 /// Attributes of device registers: device nGnRE, read and write, never executed.
 const DEVICE: u64 = 1 << 54 | 3 << 6 | 0b0001 << 2;
+
+/// The attributes in which RAM and devices differ: memory type, execution.
+const DEVICE_OR_RAM: u64 = 1 << 54 | 0b1111 << 2;
 
 /// VTCR_EL2 without the physical address size: 39-bit IPAs, 4 KiB pages, three
 /// levels, cacheable inner-shareable walks.
@@ -21,8 +24,18 @@ pub struct Stage2 {
 
 impl Stage2 {
     /// Empty tables with this VMID; `None` without memory.
-    pub fn new(vmid: u8) -> Option<Self> {
-        PageTable::new().map(|table| Self { table, vmid })
+    pub fn new(vmid: u8, frames: Frames) -> Option<Self> {
+        PageTable::new(frames).map(|table| Self { table, vmid })
+    }
+
+    /// The tables, to be looked at.
+    pub fn table(&self) -> &PageTable {
+        &self.table
+    }
+
+    /// Whether attributes are those of RAM; otherwise they are those of a device.
+    pub fn is_ram(attributes: u64) -> bool {
+        attributes & DEVICE_OR_RAM == RAM & DEVICE_OR_RAM
     }
 
     /// Maps RAM.

@@ -6,13 +6,23 @@
 
 use crate::arch::memory::GuestMemory;
 use crate::arch::mmio::Mmio;
-use crate::plan::Range;
+use crate::arch::page_table::Frames;
+use crate::plan::{Ram, Range};
 
 /// RAM of a VM. The plan was checked.
-pub fn guest_memory(host: Range) -> GuestMemory {
-    // SAFETY: the checked plan gives this RAM to one VM alone, outside the memory
-    // of the hypervisor; the final tables map it as data.
-    unsafe { GuestMemory::new(host.start, host.bytes) }
+pub fn guest_memory(ram: &Ram) -> GuestMemory {
+    // SAFETY: the checked plan gives these frames to one VM alone, outside the
+    // memory of the hypervisor; the final tables map them as data.
+    unsafe { GuestMemory::new(ram.stripe, ram.guest.bytes) }
+}
+
+/// Where the stage-2 tables of a VM lie: in its own colours, if it has some.
+pub fn table_frames(ram: &Ram) -> Frames {
+    if ram.colors.is_none() {
+        return Frames::HEAP;
+    }
+    // SAFETY: as above; the frames behind those of the guest are in nobody's RAM.
+    unsafe { Frames::of_stripe(ram.stripe, ram.pages()..ram.frames()) }
 }
 
 /// Registers of a device that the hypervisor drives.

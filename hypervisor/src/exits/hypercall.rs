@@ -22,7 +22,7 @@ const OWNER_STANDARD: u32 = 4;
 const OWNER_HYPERVISOR: u32 = 6;
 
 /// Serves the call whose function identifier is in `w0`.
-#[inline]
+#[inline(never)]
 pub fn call(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
     let function = context.x[0] as u32;
     let result = match function >> 24 & 0x3f {
@@ -67,6 +67,7 @@ fn own(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcp
     })
 }
 
+#[inline(never)]
 fn console_write(address: u64, bytes: u64, at: &Assignment) -> Result<u64, Error> {
     if bytes > CONSOLE_WRITE_MAX {
         return Err(Error::Invalid);

@@ -23,7 +23,7 @@ const CACHE_MAINTENANCE: u64 = 1 << 8;
 const REDISTRIBUTOR_BYTES: u64 = 0x2_0000;
 
 /// A data abort of the guest at stage 2.
-#[inline]
+#[inline(never)]
 pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
     let far = regs::far_el2::read();
     let ipa = (regs::hpfar_el2::read() & 0xfff_ffff_fff0) << 8 | far & 0xfff;
@@ -91,7 +91,7 @@ enum Outcome {
     NothingThere,
 }
 
-#[inline]
+#[inline(always)]
 fn device_access(at: &Assignment, ipa: u64, bytes: u64, write: Option<u64>) -> Outcome {
     let plan = &at.vm.plan;
     let offset = ipa.wrapping_sub(plan.gic.distributor.start);
@@ -117,7 +117,7 @@ fn device_access(at: &Assignment, ipa: u64, bytes: u64, write: Option<u64>) -> O
     Outcome::NothingThere
 }
 
-#[inline]
+#[inline(always)]
 fn gic_access(
     at: &Assignment,
     frame: Frame,

@@ -31,6 +31,9 @@ mod class {
 }
 
 /// A synchronous exception of the guest that this CPU runs.
+///
+/// The handlers are functions of their own, called last: so this one saves no
+/// registers, and each saves only what it needs itself.
 #[inline]
 pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
     let syndrome = regs::esr_el2::read();

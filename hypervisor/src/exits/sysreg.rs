@@ -26,7 +26,7 @@ const OSLSR_EL1: u64 = encoding(2, 0, 1, 1, 4);
 const OSLSR_UNLOCKED: u64 = 1 << 3;
 
 /// An access of the guest to a system register that traps.
-#[inline]
+#[inline(never)]
 pub fn access(context: &mut Context, syndrome: u64, at: &Assignment) {
     let register = syndrome >> 5 & 0x1f;
     let encoding = syndrome & ENCODING_MASK;

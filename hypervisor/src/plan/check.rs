@@ -4,7 +4,7 @@
 //! The lists are short: whatever must not overlap is compared with everything that
 //! comes before it.
 
-use super::{MAX_CPUS, Plan, Problem, Range, Refusal, Vm};
+use super::{MAX_CPUS, Plan, Problem, Ram, Range, Refusal, Vm};
 use crate::arch::page_table::ADDRESS_END;
 use crate::payload::BlobName;
 
@@ -108,13 +108,18 @@ fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<
         return Err(vm.node.node_error(Problem::MissingNode("memory")));
     }
     for (number, region) in vm.memory.iter().enumerate() {
-        let host = region.host_range();
+        let host = region.host;
+        let needed = region.pages() + spare_frames(region.pages());
         let problem = if !in_one_bank(plan, host) {
             Problem::NotInBank(host)
         } else if host.overlaps(plan.platform.hypervisor) {
             Problem::Overlap(host, plan.platform.hypervisor, "the hypervisor")
-        } else if let Some((other, owner)) = memory_before(plan, index, number, host) {
+        } else if let Some((other, owner)) = memory_before(plan, index, number, region) {
             Problem::Overlap(host, other, owner)
+        } else if region.colors.is_some() && vm.memory.len() > 1 {
+            Problem::Text("a VM with colours has one region of RAM")
+        } else if region.colors.is_some() && region.frames() < needed {
+            Problem::Frames(region.frames(), needed)
         } else {
             continue;
         };
@@ -123,23 +128,28 @@ fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<
     Ok(())
 }
 
-/// RAM that overlaps `host` and belongs to a VM before this one, or to this one
+/// RAM that shares frames with this region and belongs to a VM before this one, or to this one
 /// before this region.
 fn memory_before<'a>(
     plan: &Plan<'a>,
     vm: usize,
-    region: usize,
-    host: Range,
+    number: usize,
+    region: &Ram,
 ) -> Option<(Range, &'a str)> {
     for (index, other) in plan.vms.iter().enumerate().take(vm + 1) {
-        let count = if index == vm { region } else { other.memory.len() };
-        for mapping in other.memory.iter().take(count) {
-            if mapping.host_range().overlaps(host) {
-                return Some((mapping.host_range(), other.name));
+        let count = if index == vm { number } else { other.memory.len() };
+        for before in other.memory.iter().take(count) {
+            if before.overlaps(region) {
+                return Some((before.host, other.name));
             }
         }
     }
     None
+}
+
+/// Frames that a VM with colours needs besides its pages: for its stage-2 tables.
+fn spare_frames(pages: u64) -> u64 {
+    64 + pages / 256
 }
 
 fn devices<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'a>> {

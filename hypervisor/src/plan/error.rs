@@ -83,6 +83,12 @@ pub enum Problem<'a> {
     LoadOutside(u64, u64),
     /// An entry that is not in the memory of the VM.
     NotCode(u64),
+    /// Frames of the colours in the area, and frames that are needed.
+    Frames(u64, u64),
+    /// The last-level cache of this CPU: bytes, ways, bytes of a line.
+    Llc([u32; 3]),
+    /// An address that stage 2 maps, though the VM owns it not.
+    Audit(u64),
     /// Memory that the machine described by this tree does not have.
     NotInMachine(Range, Tree<'a>),
     /// A range that cannot be mapped.
@@ -162,6 +168,13 @@ impl fmt::Display for Problem<'_> {
             Self::NotCode(entry) => {
                 write!(f, "{entry:#x} is not an instruction in the memory of the VM")
             }
+            Self::Frames(found, needed) => {
+                write!(f, "holds {found} frames of these colours, {needed} are needed")
+            }
+            Self::Llc([bytes, ways, line]) => {
+                write!(f, "this CPU has {bytes:#x} bytes, {ways} ways, {line}-byte lines")
+            }
+            Self::Audit(address) => write!(f, "audit: {address:#x} is mapped and should not be"),
             Self::NotInMachine(bank, tree) => {
                 write!(f, "is {bank}, but the machine has RAM at")?;
                 let mut result = Ok(());

@@ -18,6 +18,9 @@ pub use check::check;
 pub use error::{PlanError, Problem, Refusal};
 pub use tree::{Node, Tree};
 
+use policy::color::{ColorSet, Stripe};
+
+use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
 
 /// Most PCPUs, VMs, and VCPUs of a VM.
@@ -90,6 +93,8 @@ pub struct Platform<'a> {
     pub gic: GicV3,
     /// Console.
     pub serial: Serial,
+    /// Last-level cache, if VMs have colours.
+    pub llc: Option<Llc>,
 }
 
 /// Where something of a guest lies in the machine.
@@ -115,6 +120,49 @@ pub struct Device {
     pub registers: Mapping,
     /// `(INTID in the guest, INTID of the machine)` of its interrupts.
     pub interrupts: Vec<(u32, u32)>,
+}
+
+/// RAM of a VM.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ram {
+    /// As the guest sees it (IPA).
+    pub guest: Range,
+    /// The area of the machine in which it lies (PA).
+    pub host: Range,
+    /// Its colours; without any it has all frames of the area.
+    pub colors: Option<ColorSet>,
+    /// Which frame of the machine is page i of the guest.
+    pub stripe: Stripe,
+}
+
+impl Ram {
+    /// Whether the two may share a frame.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let disjoint = match (self.colors, other.colors) {
+            (Some(colors), Some(others)) => colors.is_disjoint(others),
+            _ => false,
+        };
+        self.host.overlaps(other.host) && !disjoint
+    }
+
+    /// Pages of the guest: the stripe's frames behind them hold its tables.
+    pub fn pages(&self) -> u64 {
+        self.guest.bytes / PAGE_BYTES
+    }
+
+    /// Frames of the stripe in the area.
+    pub fn frames(&self) -> u64 {
+        self.stripe.count(self.host.bytes)
+    }
+}
+
+/// The shared last-level cache.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Llc {
+    /// Bytes, ways, bytes of a line, slices.
+    pub shape: [u32; 4],
+    /// Address bits that are the colour.
+    pub color_mask: u64,
 }
 
 /// What happens to a VM that crashes or resets.
@@ -166,7 +214,7 @@ pub struct Vm<'a> {
     /// PCPU of each VCPU.
     pub vcpus: Vec<usize>,
     /// RAM.
-    pub memory: Vec<Mapping>,
+    pub memory: Vec<Ram>,
     /// Virtual distributor and redistributors (IPA).
     pub gic: GicV3,
     /// Virtual PL011: registers (IPA) and INTID.
@@ -208,7 +256,7 @@ pub fn read(tree: Tree<'_>) -> Result<Plan<'_>, Refusal<'_>> {
     node.only(&["#address-cells", "#size-cells"], &["vm"])?;
     let mut vms = Vec::new();
     for vm in node.children() {
-        vms.push(vm::read(vm)?);
+        vms.push(vm::read(vm, platform.llc.map_or(0, |llc| llc.color_mask))?);
     }
     Ok(Plan { root, model: root.text("model")?, platform, vms })
 }

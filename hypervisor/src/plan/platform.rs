@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::{GicV3, MAX_CPUS, Node, Platform, Problem, Refusal, Serial};
+use super::{GicV3, Llc, MAX_CPUS, Node, Platform, Problem, Refusal, Serial};
 
 pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
     node.only(
         &["board", "gic-version", "#address-cells", "#size-cells"],
-        &["memory", "hypervisor", "cpus", "interrupt-controller", "serial"],
+        &["memory", "hypervisor", "cpus", "interrupt-controller", "serial", "llc"],
     )?;
     let mut memory = Vec::new();
     for bank in node.children() {
@@ -25,7 +25,12 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
     }
     let gic = gic(node.child("interrupt-controller")?)?;
     let serial = serial(node.child("serial")?, cpus.len())?;
+    let llc = match node.optional_child("llc")? {
+        Some(node) => Some(llc(node)?),
+        None => None,
+    };
     Ok(Platform {
+        llc,
         board: node.text("board")?,
         memory,
         hypervisor: hypervisor.range("reg")?,
@@ -33,6 +38,16 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
         gic,
         serial,
     })
+}
+
+fn llc(node: Node<'_>) -> Result<Llc, Refusal<'_>> {
+    const SHAPE: [&str; 4] = ["cache-size", "ways", "line-size", "slices"];
+    node.only(&["cache-size", "ways", "line-size", "slices", "color-mask"], &[])?;
+    let mut shape = [0; 4];
+    for (value, property) in shape.iter_mut().zip(SHAPE) {
+        *value = node.number(property)?;
+    }
+    Ok(Llc { shape, color_mask: node.long("color-mask")? })
 }
 
 fn cpus(node: Node<'_>) -> Result<Vec<u64>, Refusal<'_>> {

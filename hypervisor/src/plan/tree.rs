@@ -49,11 +49,10 @@ enum Token<'a> {
 }
 
 /// The big-endian word at an offset.
+#[inline]
 pub fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    match bytes.get(at..)? {
-        [a, b, c, d, ..] => Some(u32::from_be_bytes([*a, *b, *c, *d])),
-        _ => None,
-    }
+    // One load: reading the plan is a large part of the time to boot.
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 /// The number in one or two cells, from this cell on.

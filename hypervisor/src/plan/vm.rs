@@ -2,13 +2,17 @@
 
 use alloc::vec::Vec;
 
+use policy::color::{ColorSet, Stripe, StripeError};
+
 use super::platform::{gic, shared_interrupt};
 use super::{
-    Boot, Device, Load, MAX_CPUS, Mapping, Node, Policy, Problem, Range, Refusal, Vm, tree,
+    Boot, Device, Load, MAX_CPUS, Mapping, Node, Policy, Problem, Ram, Range, Refusal, Vm, tree,
 };
+use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
 
-pub fn read(node: Node<'_>) -> Result<Vm<'_>, Refusal<'_>> {
+/// `color_mask`: the address bits that are the colour; 0 without colours.
+pub fn read(node: Node<'_>, color_mask: u64) -> Result<Vm<'_>, Refusal<'_>> {
     node.only(
         &[
             "reg",
@@ -28,8 +32,7 @@ pub fn read(node: Node<'_>) -> Result<Vm<'_>, Refusal<'_>> {
     let (mut memory, mut devices) = (Vec::new(), Vec::new());
     for child in node.children() {
         if child.is("memory") {
-            child.only(&["device_type", "reg", "host-reg"], &[])?;
-            memory.push(mapping(child)?);
+            memory.push(ram(child, color_mask)?);
         } else if child.is("device") {
             devices.push(device(child)?);
         }
@@ -81,6 +84,27 @@ fn vcpus(node: Node<'_>) -> Result<Vec<usize>, Refusal<'_>> {
         return Err(node.node_error(Problem::Count(vcpus.len(), "VCPUs")));
     }
     Ok(vcpus)
+}
+
+fn ram(node: Node<'_>, color_mask: u64) -> Result<Ram, Refusal<'_>> {
+    node.only(&["device_type", "reg", "host-reg", "colors"], &[])?;
+    if node.value("colors").is_none() {
+        let Mapping { guest, host } = mapping(node)?;
+        let stripe = Stripe::contiguous(host, PAGE_BYTES);
+        return Ok(Ram { guest, host: Range { start: host, ..guest }, colors: None, stripe });
+    }
+    let (guest, host) = (node.range("reg")?, node.range("host-reg")?);
+    if color_mask == 0 {
+        return Err(node.error("colors", Problem::Text("needs the node /platform/llc")));
+    }
+    let colors = ColorSet::from_bits(node.long("colors")?);
+    match Stripe::new(PAGE_BYTES, color_mask, colors, host.start) {
+        Ok(stripe) => Ok(Ram { guest, host, colors: Some(colors), stripe }),
+        Err(StripeError::Start { .. }) => {
+            Err(node.error("host-reg", Problem::Text("must start where colours begin to repeat")))
+        }
+        Err(_) => Err(node.error("colors", Problem::Text("must be colours of /platform/llc"))),
+    }
 }
 
 #[inline(never)]

@@ -16,6 +16,7 @@ pub struct Access {
 
 impl Access {
     /// Decodes ESR_EL2 of a data abort with a valid syndrome.
+    #[inline(always)]
     pub fn new(syndrome: u64) -> Self {
         Self {
             register: syndrome >> 16 & 0x1f,
@@ -26,6 +27,7 @@ impl Access {
     }
 
     /// What a load puts into its register when the device gives `value`.
+    #[inline(always)]
     pub fn extend(self, value: u64) -> u64 {
         let unused = 64 - 8 * self.bytes as u32;
         let value = value << unused >> unused;
@@ -37,6 +39,7 @@ impl Access {
     }
 
     /// What a store of this register gives to the device.
+    #[inline(always)]
     pub fn truncate(self, value: u64) -> u64 {
         let unused = 64 - 8 * self.bytes as u32;
         value << unused >> unused

@@ -7,12 +7,13 @@ use core::sync::atomic::AtomicBool;
 use spin::Mutex;
 
 use super::lifecycle::Lifecycle;
-use super::{Vcpu, Vm};
+use super::{Vcpu, Vm, audit};
+use crate::arch::page_table::{Frames, MapError, PAGE_BYTES};
 use crate::arch::stage2::Stage2;
 use crate::board;
 use crate::payload::BlobName;
 use crate::pcpu::{Assignment, Pcpu};
-use crate::plan::{self, Problem, Range, Refusal};
+use crate::plan::{self, Problem, Ram, Range, Refusal};
 use crate::vdev::gic::{GicConfig, VGic};
 use crate::vdev::pl011::Pl011;
 
@@ -30,6 +31,9 @@ pub fn build(
     image: &dyn Fn(BlobName<'static>) -> &'static [u8],
 ) -> Result<&'static Vm, Refusal<'static>> {
     let stage2 = map(index, &plan)?;
+    if let Err(address) = audit::audit(&stage2, &plan) {
+        return Err(plan.node.node_error(Problem::Audit(address)));
+    }
     let (gic, spis) = interrupts(&plan);
     let gic = VGic::new(&GicConfig {
         vcpus: plan.vcpus.len(),
@@ -40,7 +44,7 @@ pub fn build(
     .map_err(|error| plan.node.nth("interrupt-controller", 0).node_error(Problem::Gic(error)))?;
     let mut memory = Vec::new();
     for region in &plan.memory {
-        memory.push((region.guest, board::memory::guest_memory(region.host_range())));
+        memory.push((region.guest, board::memory::guest_memory(region)));
     }
     let mut images = Vec::new();
     for load in &plan.boot.loads {
@@ -72,12 +76,12 @@ pub fn build(
 
 /// The stage-2 tables.
 fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static>> {
-    let Some(mut stage2) = Stage2::new(index as u8 + 1) else {
+    let frames = plan.memory.first().map_or(Frames::HEAP, board::memory::table_frames);
+    let Some(mut stage2) = Stage2::new(index as u8 + 1, frames) else {
         return Err(plan.node.node_error(Problem::Text("no memory left for stage-2 tables")));
     };
     for (number, region) in plan.memory.iter().enumerate() {
-        let Range { start, bytes } = region.guest;
-        if let Err(error) = stage2.map_ram(start, region.host, bytes) {
+        if let Err(error) = map_ram(&mut stage2, region) {
             let node = plan.node.nth("memory", number);
             return Err(node.node_error(Problem::Map(region.guest, error)));
         }
@@ -90,6 +94,18 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
         }
     }
     Ok(stage2)
+}
+
+/// Maps RAM: with colours frame by frame, otherwise in the largest blocks.
+fn map_ram(stage2: &mut Stage2, ram: &Ram) -> Result<(), MapError> {
+    let Range { start, bytes } = ram.guest;
+    if ram.colors.is_none() {
+        return stage2.map_ram(start, ram.host.start, bytes);
+    }
+    for page in 0..ram.pages() {
+        stage2.map_ram(start + page * PAGE_BYTES, ram.stripe.frame(page), PAGE_BYTES)?;
+    }
+    Ok(())
 }
 
 /// All `(INTID in the guest, INTID of the machine)`, and how many shared

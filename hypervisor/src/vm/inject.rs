@@ -46,6 +46,7 @@ fn has_pan() -> bool {
 }
 
 /// The instruction is undefined for the guest.
+#[inline(never)]
 pub fn undefined(context: &mut Context) {
     synchronous(context, EC_UNKNOWN << 26 | ESR_IL);
 }

@@ -1,5 +1,6 @@
 //! Virtual machines: what they own, how they start, stop and start again.
 
+mod audit;
 mod build;
 mod gic_env;
 mod inject;

@@ -40,6 +40,7 @@ const NO_TRUSTED_OS: i64 = 2;
 
 /// Serves a PSCI call; `None` if the function is not one of PSCI. Does not return
 /// when the VCPU stops.
+#[inline(never)]
 pub fn call(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> Option<i64> {
     let id = context.x[0] as u32;
     let wide = id & function::BIT_64 != 0;

@@ -45,7 +45,7 @@ impl VGic {
     /// `vcpu`, loaded on this PCPU, reads `bytes` bytes at `offset` of a frame.
     ///
     /// `None`: the architecture does not allow such an access there.
-    #[inline]
+    #[inline(always)]
     pub fn mmio_read<E: Env>(
         &self,
         env: &E,

@@ -1,0 +1,65 @@
+//! A second opinion on the stage-2 tables of a VM: reads them as hardware does and
+//! compares each entry with the plan. Shares no code with what made them.
+
+use crate::arch::page_table::{Found, PAGE_BYTES};
+use crate::arch::stage2::Stage2;
+use crate::plan::Vm;
+
+/// The first address that is mapped and should not be, or 0 if less is mapped than
+/// the plan says.
+#[inline(never)]
+pub fn audit(stage2: &Stage2, vm: &Vm<'_>) -> Result<(), u64> {
+    let mut ram_pages = 0;
+    let mut wrong = 0;
+    let right = stage2.table().walk(&mut |found| {
+        let (address, right) = match found {
+            Found::Table(table) => (table, is_table_frame(vm, table)),
+            Found::Leaf { input, output, bytes, attributes } if Stage2::is_ram(attributes) => {
+                ram_pages += bytes / PAGE_BYTES;
+                (output, is_ram(vm, input, output, bytes))
+            }
+            Found::Leaf { input, output, bytes, .. } => {
+                (output, is_device(vm, input, output, bytes))
+            }
+        };
+        wrong = address;
+        right
+    });
+    if !right {
+        return Err(wrong);
+    }
+    let planned: u64 = vm.memory.iter().map(|ram| ram.pages()).sum();
+    if ram_pages == planned { Ok(()) } else { Err(0) }
+}
+
+/// Tables of a VM with colours lie in its frames, but in none that the guest has.
+fn is_table_frame(vm: &Vm<'_>, table: u64) -> bool {
+    vm.memory.iter().filter(|ram| ram.colors.is_some()).all(|ram| {
+        ram.stripe.index_of(table).is_some_and(|frame| (ram.pages()..ram.frames()).contains(&frame))
+    })
+}
+
+/// Each page of RAM is the frame that the plan gives to it.
+fn is_ram(vm: &Vm<'_>, input: u64, output: u64, bytes: u64) -> bool {
+    vm.memory.iter().any(|ram| {
+        let Some(first) = input.checked_sub(ram.guest.start) else { return false };
+        if first + bytes > ram.guest.bytes {
+            return false;
+        }
+        // Without colours the frames are contiguous: the first one tells.
+        let pages = if ram.colors.is_some() { bytes / PAGE_BYTES } else { 1 };
+        (0..pages).all(|page| {
+            let frame = ram.stripe.index_of(output + page * PAGE_BYTES);
+            frame == Some(first / PAGE_BYTES + page) && ram.host.start <= output
+        })
+    })
+}
+
+fn is_device(vm: &Vm<'_>, input: u64, output: u64, bytes: u64) -> bool {
+    vm.devices.iter().any(|device| {
+        let registers = device.registers;
+        input.checked_sub(registers.guest.start).is_some_and(|offset| {
+            offset + bytes <= registers.guest.bytes && output == registers.host + offset
+        })
+    })
+}
