@@ -67,9 +67,11 @@ impl GuestMemory {
         })
     }
 
-    /// Copies bytes out of the memory. `false` if the range does not lie in it.
+    /// Copies bytes out of the memory, also those that a guest wrote with its caches
+    /// off. `false` if the range does not lie in it.
     pub fn read(self, offset: u64, data: &mut [u8]) -> bool {
         self.pieces(offset, data.len(), &mut |source, part| {
+            super::cpu::clean_and_invalidate(source, part.len());
             for (index, byte) in data[part].iter_mut().enumerate() {
                 // SAFETY: the source lies in a frame of this VM's memory; the guest
                 // may change it meanwhile, so each byte is read once.

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::arch::context::Context;
 use crate::arch::{backtrace, boot, percpu, regs, smc};
@@ -11,6 +12,7 @@ const FRAMES: usize = 16;
 
 /// An exception of the hypervisor: always a bug of ours, or broken hardware.
 pub fn hypervisor_fault(context: &Context) -> ! {
+    begin();
     let (esr, far, sp) = (regs::esr_el2::read(), regs::far_el2::read(), regs::sp_el0::read());
     let pc = ImageAddress(context.pc);
     machine::emergency!("hypervisor exception on {} at {pc}", Cpu);
@@ -26,8 +28,17 @@ pub fn hypervisor_fault(context: &Context) -> ! {
 
 /// A panic of the hypervisor.
 pub fn panic_report(info: &PanicInfo<'_>) -> ! {
+    begin();
     machine::emergency!("hypervisor panic on {}: {info}", Cpu);
     end(backtrace::frame_pointer())
+}
+
+/// The first fault is reported; one in the report itself ends the machine at once.
+fn begin() {
+    static BEGUN: AtomicBool = AtomicBool::new(false);
+    if BEGUN.swap(true, Ordering::AcqRel) {
+        smc::system_off()
+    }
 }
 
 fn end(frame: u64) -> ! {
