@@ -47,6 +47,37 @@ fn check_as_json_has_stable_fields() {
 }
 
 #[test]
+fn colors_are_shown_and_who_has_none() {
+    let sandbox = Sandbox::new();
+    let vm = |name: &str, colors: &str| {
+        format!(
+            "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = \"rt.bin\"\n{colors}\n"
+        )
+    };
+    let vms = [vm("a", "colors = \"0-3,8\""), vm("b", ""), vm("c", "colors = \"15\"")].concat();
+    sandbox.write("s.toml", &format!("platform = \"qemu-virt\"\n{vms}"));
+    let result = sandbox.bulkhead(&["check", "s.toml"]);
+    result.assert_status(0);
+    assert!(
+        result.stdout.ends_with(
+            "VM  VCPUs  PCPUs  memory  colours  devices  kernel\n\
+             a       1  0       4 MiB  0-3,8          0  rt.bin\n\
+             b       1  1       4 MiB  all            0  rt.bin\n\
+             c       1  2       4 MiB  15             0  rt.bin\n\n\
+             note: VMs without colours can evict cache lines of all others: `b`\n"
+        ),
+        "{}",
+        result.stdout
+    );
+    let document = sandbox.bulkhead(&["check", "s.toml", "--json"]).json();
+    let expected = serde_json::json!([[0, 1, 2, 3, 8], null, [15]]);
+    for vms in [&document["vms"], &document["report"]["vms"]] {
+        let colors: Vec<_> = (0..3).map(|index| vms[index]["colors"].clone()).collect();
+        assert_eq!(serde_json::json!(colors), expected);
+    }
+}
+
+#[test]
 fn mistakes_in_a_plan_are_shown_with_their_place() {
     let sandbox = Sandbox::new();
     let good = std::fs::read_to_string(sandbox.path("test.dts")).expect("a plan");

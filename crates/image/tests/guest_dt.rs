@@ -7,8 +7,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use bulkhead_image::guest_dt::generate;
-use bulkhead_system::plan::{VirtualGic, Vm};
-use bulkhead_system::units::{IntId, Region};
+use bulkhead_system::plan::{Coloring, VirtualGic, Vm};
+use bulkhead_system::units::{Bytes, IntId, Region};
 use dtoolkit::fdt::Fdt;
 use dtoolkit::{Node, Property};
 
@@ -53,6 +53,14 @@ fn linux_finds_everything_that_the_plan_gives_it() {
     }
     assert_eq!(dts.matches("enable-method = \"psci\";").count(), 2);
     assert_eq!(dts.matches("compatible = \"arm,cortex-a53\";").count(), 2);
+}
+
+#[test]
+fn colors_of_the_machine_do_not_show_in_the_guest() {
+    let mut colored = linux();
+    let (colors, area) = ("0-3".parse().expect("colours"), Bytes::mib(600));
+    colored.memory[0].coloring = Some(Coloring { colors, area });
+    assert_eq!(generate(&colored, None, Some(5001)), generate(&linux(), None, Some(5001)));
 }
 
 #[test]

@@ -29,6 +29,8 @@ name = "linux"
 vcpus = 2
 memory = "256MiB"
 memory_at = 0x50000000
+colors = "0-6,8"
+share_colors = true
 boot = "linux"
 kernel = "k"
 load = 0x40400000
@@ -82,6 +84,8 @@ fn every_key_reaches_the_model_and_the_plan() {
     let by_colors = [(1, Duration(4_000_000)), (8, Duration(1_500_000))];
     assert_eq!(vm.tasks[0].wcet, Wcet::ByColors(by_colors.into()));
     assert_eq!(vm.tasks[0].priority.as_ref().unwrap().value, 5);
+    assert_eq!(vm.colors.as_ref().unwrap().value.bits(), 0x17f);
+    assert!(vm.share_colors);
     assert_eq!(system.vms[1].boot.protocol, Protocol::Raw);
 
     let plan = plan::make(&system).unwrap();
@@ -90,6 +94,7 @@ fn every_key_reaches_the_model_and_the_plan() {
     let vm = &plan.vms[0];
     assert_eq!(vm.vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect::<Vec<_>>(), [3, 0]);
     assert_eq!(vm.memory[0].host, PhysicalAddress(0x5000_0000));
+    assert_eq!(vm.colors(), Some(system.vms[0].colors.as_ref().unwrap().value));
     assert_eq!((vm.on_crash, vm.on_reset, vm.restart_limit), (OnEvent::Restart, OnEvent::Stop, 7));
     assert_eq!(vm.serial, None);
     let boot = &vm.boot;

@@ -1,8 +1,11 @@
 //! Each rule of the plan, broken on its own, is reported with node and property.
 
 use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Device, DeviceInterrupts, Gic, Mapping, Plan, VirtualGic};
+use bulkhead_system::plan::{
+    self, Coloring, Device, DeviceInterrupts, Gic, Mapping, Memory, Plan, VirtualGic,
+};
 use bulkhead_system::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 
 fn example() -> Plan {
     let text = r#"
@@ -50,6 +53,22 @@ fn broken(change: impl Fn(&mut Plan)) -> Vec<String> {
 }
 
 type Change = fn(&mut Plan);
+
+/// The example on coloured RAM: `linux` has the lower colours, `rt` the upper
+/// ones, of the same area.
+fn colored(p: &mut Plan) {
+    let cache = Cache::new(1 << 20, 16, 64).unwrap();
+    p.platform.llc = Some(Geometry::new(cache, 4096, IndexBits::AbovePage).unwrap());
+    for (vm, colors) in p.vms.iter_mut().zip(["0-7", "8-15"]) {
+        vm.memory[0].host = PhysicalAddress(0x4600_0000);
+        let (colors, area) = (colors.parse().unwrap(), Bytes(0x2028_0000));
+        vm.memory[0].coloring = Some(Coloring { colors, area });
+    }
+}
+
+fn coloring(p: &mut Plan, vm: usize) -> &mut Coloring {
+    p.vms[vm].memory[0].coloring.as_mut().unwrap()
+}
 
 #[test]
 fn each_broken_rule_names_node_and_property() {
@@ -158,14 +177,80 @@ fn each_broken_rule_names_node_and_property() {
             p.vms[0].boot.device_tree = Some(Ipa(0x4000_0004))
         }),
     ];
+    all_break(cases, |_| ());
+}
+
+/// Each change breaks the rule that it stands with.
+fn all_break(cases: &[(&str, Change)], prepare: Change) {
     for (index, (node, change)) in cases.iter().enumerate() {
-        let found = broken(change);
+        let found = broken(|plan| {
+            prepare(plan);
+            assert_eq!(plan::check(plan), Ok(()));
+            change(plan);
+        });
         let expected = node.strip_suffix(": ").unwrap_or(node);
         assert!(
             found.iter().any(|found| found == expected),
             "case {index}: expected {expected}, found {found:?}"
         );
     }
+}
+
+#[test]
+fn each_broken_rule_of_colors_names_node_and_property() {
+    let cases: &[(&str, Change)] = &[
+        // Colours.
+        ("/vms/vm@0/memory@40000000: colors", |p| p.platform.llc = None),
+        ("/vms/vm@0/memory@40000000: colors", |p| coloring(p, 0).colors = ColorSet::EMPTY),
+        ("/vms/vm@1/memory@40000000: colors", |p| coloring(p, 1).colors = "8-16".parse().unwrap()),
+        ("/vms/vm@0/memory@40000000: colors", |p| {
+            let more = Memory { ipa: Ipa(0x6000_0000), ..p.vms[0].memory[0] };
+            p.vms[0].memory.push(more);
+        }),
+        ("/vms/vm@0/memory@40000000: colors", |p| {
+            let host = PhysicalAddress(0x7000_0000);
+            let size = Bytes::mib(1);
+            p.vms[0].memory.push(Memory { ipa: Ipa(0x6000_0000), size, host, coloring: None });
+        }),
+        ("/platform/llc: cache-size", |p| {
+            let cache = Cache::new(4 << 30, 1 << 16, 64).unwrap();
+            p.platform.llc = Some(Geometry::new(cache, 4096, IndexBits::AbovePage).unwrap());
+        }),
+        // The area.
+        ("/vms/vm@1/memory@40000000: host-reg", |p| p.vms[1].memory[0].host.0 += 0x8000),
+        ("/vms/vm@1/memory@40000000: host-reg", |p| coloring(p, 1).area.0 += 0x8000),
+        ("/vms/vm@0/memory@40000000: host-reg", |p| coloring(p, 0).area.0 -= 0x1_0000),
+        ("/vms/vm@0/memory@40000000: host-reg", |p| coloring(p, 0).area = Bytes(u64::MAX)),
+        ("/vms/vm@0/memory@40000000: host-reg", |p| coloring(p, 0).area = Bytes(0)),
+        // Who may overlap whom.
+        ("/vms/vm@1/memory@40000000: host-reg", |p| {
+            coloring(p, 1).colors = "7-15".parse().unwrap();
+        }),
+        ("/vms/vm@1/memory@40000000: host-reg", |p| {
+            p.vms[1].memory[0].coloring = None;
+            p.vms[1].memory[0].host.0 = 0x6000_0000;
+        }),
+        ("/vms/vm@1/memory@40000000: host-reg", |p| p.vms[1].memory[0].host.0 = 0x4580_0000),
+        ("/vms/vm@0/memory@40000000: host-reg", |p| p.vms[0].memory[0].host.0 = 0x7000_0000),
+        ("/vms/vm@1/device@a000000: host-reg", |p| {
+            p.vms[1].devices.push(device(0xa00_0000, 0x6000_0000, None));
+        }),
+    ];
+    all_break(cases, colored);
+}
+
+#[test]
+fn colors_in_common_keep_areas_apart() {
+    assert_eq!(
+        broken(|plan| {
+            colored(plan);
+            plan.vms[1].memory[0].host.0 = 0x6628_0000;
+            let rt = coloring(plan, 1);
+            (rt.colors, rt.area) = ("7-15".parse().unwrap(), Bytes::mib(64));
+        }),
+        Vec::<String>::new(),
+        "areas side by side are apart"
+    );
 }
 
 #[test]

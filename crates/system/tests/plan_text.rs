@@ -3,6 +3,7 @@
 mod support;
 
 use bulkhead_system::plan::{self, Plan};
+use bulkhead_system::units::Bytes;
 use proptest::prelude::*;
 
 /// The example of `docs/reference/plan.md`.
@@ -21,10 +22,30 @@ fn the_example_of_the_reference_is_a_plan() {
     assert_eq!(Plan::from_dtb(&plan.to_dtb()).unwrap(), plan);
 }
 
-/// What is wrong with the example after `from` was replaced by `to`:
+/// The example with the two coloured nodes of the reference in place of its own.
+fn colored_example() -> String {
+    let page = include_str!("../../../docs/reference/plan.md");
+    let text = page.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let (llc, memory) = text.split_once("\n\n").unwrap();
+    let example = example();
+    let start = example.rfind("memory@40000000").unwrap();
+    let end = start + example[start..].find("};").unwrap() + "};".len();
+    let colored = format!("{}{}{}", &example[..start], memory.trim(), &example[end..]);
+    colored.replacen("cpus {", &format!("{llc}\ncpus {{"), 1)
+}
+
+#[test]
+fn the_colored_example_of_the_reference_is_a_plan() {
+    let plan = Plan::from_dts("plan.md", &colored_example()).unwrap();
+    assert_eq!(plan.platform.llc.unwrap().to_string(), "16 colours, address bits [15:12]");
+    assert_eq!(plan.vms[0].colors().unwrap().to_string(), "0-7");
+    assert_eq!(plan.vms[0].memory_size(), Bytes::mib(256));
+    assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts()).unwrap(), plan);
+}
+
+/// What is wrong with an example after `from` was replaced by `to`:
 /// `line: message`, and the help.
-fn mistake(from: &str, to: &str) -> (String, String) {
-    let text = example();
+fn mistake(text: &str, from: &str, to: &str) -> (String, String) {
     assert!(text.contains(from), "{from}");
     let changed = text.replacen(from, to, 1);
     let errors = Plan::from_dts("plan.dts", &changed).unwrap_err();
@@ -107,8 +128,65 @@ fn mistakes_name_line_node_and_property() {
         ),
     ];
     for ((from, to), expected, help) in cases {
-        let (found, found_help) = mistake(from, to);
+        let (found, found_help) = mistake(&example(), from, to);
         assert_eq!((found.as_str(), found_help.as_str()), (expected, help));
+    }
+}
+
+#[test]
+fn mistakes_in_colors_name_line_node_and_property() {
+    let mask_help = "give contiguous bits above the page offset (bit 12 and up) that end at the \
+                     highest bit of the set index (0x8000)";
+    let mask = |mask: &str| {
+        format!(
+            "color-mask = <0x0 {mask}>; | /platform/llc: color-mask: {mask} are not bits that can \
+             be colours of 1 MiB, 16 ways, lines of 64 bytes"
+        )
+    };
+    let memory = "/vms/vm@0/memory@40000000";
+    let cases = [
+        (("0x0000f000", "0x5000"), mask("0x5000"), mask_help),
+        (("0x0000f000", "0xf800"), mask("0xf800"), mask_help),
+        (("0x0000f000", "0x7000"), mask("0x7000"), mask_help),
+        (("0x0000f000", "0x1f000"), mask("0x1f000"), mask_help),
+        (("0x0000f000", "0x0"), mask("0x0"), mask_help),
+        (
+            ("ways = <16>", "ways = <15>"),
+            "cache-size = <0x100000>; | /platform/llc: cache-size: 1 MiB, 15 ways, lines of 64 \
+             bytes: the size is not a multiple of ways x slices x line size"
+                .into(),
+            "give the numbers of one cache",
+        ),
+        (
+            ("slices = <1>;", ""),
+            "llc { | /platform/llc: slices: is missing".into(),
+            "add `slices` to this node",
+        ),
+        (
+            ("colors = <0x0 0x000000ff>", "colors = <0xff>"),
+            format!("colors = <0xff>; | {memory}: colors: has 1 cells, but 2 are expected"),
+            "write `colors = <high low>;`",
+        ),
+        (
+            ("colors = <0x0 0x000000ff>", "colors = <0x0 0x1ff00>"),
+            format!(
+                "colors = <0x0 0x1ff00>; | {memory}: colors: no such colours: 16; the cache has 0-15"
+            ),
+            "`/platform/llc` has 16 colours, address bits [15:12]",
+        ),
+        (
+            ("0x20280000", "0x20270000"),
+            format!(
+                "host-reg = <0x0 0x46000000 0x0 0x20270000>; | {memory}: host-reg: the area has \
+                 65848 frames of the colours (0-7), not 65856"
+            ),
+            "256 MiB of RAM need 65856 frames, with those of the hypervisor for the VM: make it \
+             526848 KiB",
+        ),
+    ];
+    for ((from, to), expected, help) in cases {
+        let (found, found_help) = mistake(&colored_example(), from, to);
+        assert_eq!((found.as_str(), found_help.as_str()), (expected.as_str(), help));
     }
 }
 
@@ -133,8 +211,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn damaged_text_never_panics(damage in proptest::collection::vec(support::damage(), 1..4)) {
-        let text = damage.iter().fold(example(), |text, damage| damage.apply(&text));
+    fn damaged_text_never_panics(
+        damage in proptest::collection::vec(support::damage(), 1..4),
+        colored in any::<bool>(),
+    ) {
+        let start = if colored { colored_example() } else { example() };
+        let text = damage.iter().fold(start, |text, damage| damage.apply(&text));
         if let Err(errors) = Plan::from_dts("plan.dts", &text) {
             prop_assert!(errors.to_string().starts_with("error["));
         }
@@ -146,7 +228,7 @@ proptest! {
         length in any::<proptest::sample::Index>(),
         cut in any::<bool>(),
     ) {
-        let mut bytes = plan::compile("plan.dts", &example()).unwrap();
+        let mut bytes = plan::compile("plan.dts", &colored_example()).unwrap();
         for (at, value) in changes {
             let at = at.index(bytes.len());
             bytes[at] = value;

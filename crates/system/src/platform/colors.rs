@@ -111,5 +111,21 @@ mod tests {
             "its last-level cache: 128 colours, but at most 64 are supported: a larger page \
              gives fewer"
         );
+        assert_eq!(
+            changed("\"1MiB\"", "\"8MiB\"\ncolor_bits = \"above-l1\""),
+            "its last-level cache: colours repeat after 128 pages, at most 64 are possible"
+        );
+    }
+
+    #[test]
+    fn the_first_level_must_be_known_to_lie_above_it() {
+        let board = include_str!("../../../../systems/platforms/raspberry-pi-2.toml");
+        let text = board.replace("kind = \"data\"", "kind = \"instruction\"");
+        let errors = Platform::from_toml("x.toml", &text).unwrap_err().to_string();
+        assert!(errors.contains("the platform has no first-level data cache"), "{errors}");
+        assert!(errors.contains("color_bits = \"above-l1\""), "{errors}");
+        let text = board.replace("above-l1", "above-l2");
+        let errors = Platform::from_toml("x.toml", &text).unwrap_err().to_string();
+        assert!(errors.contains("expected `above-page` or `above-l1`"), "{errors}");
     }
 }
