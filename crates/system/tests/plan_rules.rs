@@ -220,6 +220,7 @@ fn each_broken_rule_of_colors_names_node_and_property() {
         ("/vms/vm@1/memory@40000000: host-reg", |p| p.vms[1].memory[0].host.0 += 0x8000),
         ("/vms/vm@1/memory@40000000: host-reg", |p| coloring(p, 1).area.0 += 0x8000),
         ("/vms/vm@0/memory@40000000: host-reg", |p| coloring(p, 0).area.0 -= 0x1_0000),
+        ("/vms/vm@1/memory@40000000: host-reg", |p| one_color(p, 4175)),
         ("/vms/vm@0/memory@40000000: host-reg", |p| coloring(p, 0).area = Bytes(u64::MAX)),
         ("/vms/vm@0/memory@40000000: host-reg", |p| coloring(p, 0).area = Bytes(0)),
         // Who may overlap whom.
@@ -237,6 +238,21 @@ fn each_broken_rule_of_colors_names_node_and_property() {
         }),
     ];
     all_break(cases, colored);
+}
+
+/// Gives `rt` one colour and this number of frames; it needs 4096 + 64 + 16.
+fn one_color(p: &mut Plan, frames: u64) {
+    let (colors, area) = ("15".parse().unwrap(), Bytes(frames << 16));
+    *coloring(p, 1) = Coloring { colors, area };
+}
+
+#[test]
+fn as_many_frames_as_are_needed_are_enough() {
+    let found = broken(|plan| {
+        colored(plan);
+        one_color(plan, 4176);
+    });
+    assert_eq!(found, Vec::<String>::new());
 }
 
 #[test]
