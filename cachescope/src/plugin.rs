@@ -255,7 +255,6 @@ unsafe extern "C" fn on_exit(_: qemu_plugin_id_t, _: *mut c_void) {
     if let Err(error) = write(&state.machine, &state.out) {
         eprintln!("cachescope: cannot write to {}: {error}", state.out.display());
     }
-    // QEMU may still have blocks that name this plugin, but will not execute
-    // them; freeing hundreds of megabytes at exit would only take time.
+    // The process ends: giving its memory back would only take time.
     mem::forget(state);
 }

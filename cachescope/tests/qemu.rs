@@ -97,7 +97,11 @@ fn run(folder: &TempDir, program: &[u32], cpus: u32, qemu: &[&str], options: &st
 
 fn succeed(output: &Output) {
     let message = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && message.is_empty(), "{}: {message}", output.status);
+    assert!(
+        output.status.success() && !message.contains("cachescope"),
+        "{}: {message}",
+        output.status
+    );
 }
 
 fn summary(folder: &TempDir) -> Value {

@@ -41,7 +41,14 @@ pub struct Position {
 /// to the next load or store: nothing else can leave a block in its middle.
 #[derive(Clone, Debug, Default)]
 pub struct Cpu {
-    counters: Counters,
+    instructions: u64,
+    /// Cycles of sleep.
+    slept: u64,
+    stall_cycles: u64,
+    bus_wait_cycles: u64,
+    accesses: u64,
+    l1_misses: u64,
+    llc_misses: u64,
     /// Instructions of the block that are counted.
     counted: u32,
     /// Instructions of the block that are executed, unless it was left.
@@ -79,37 +86,38 @@ impl Cpu {
     pub fn counters_at(&self, instruction: u32) -> Counters {
         let more = u64::from(instruction.saturating_sub(self.counted));
         Counters {
-            instructions: self.counters.instructions + more,
-            cycles: self.counters.cycles + more,
-            ..self.counters
+            instructions: self.instructions + more,
+            cycles: self.now() + more,
+            stall_cycles: self.stall_cycles,
+            bus_wait_cycles: self.bus_wait_cycles,
+            accesses: self.accesses,
+            l1_misses: self.l1_misses,
+            llc_misses: self.llc_misses,
         }
     }
 
     /// Accounts for an access.
     #[inline]
     pub fn pay(&mut self, cost: Cost) {
-        let counters = &mut self.counters;
-        counters.accesses += 1;
-        counters.cycles += cost.stall;
-        counters.stall_cycles += cost.stall;
+        self.accesses += 1;
+        self.stall_cycles += cost.stall;
         if cost.l1_miss {
-            counters.bus_wait_cycles += cost.bus_wait;
-            counters.l1_misses += 1;
-            counters.llc_misses += u64::from(cost.llc_miss);
+            self.bus_wait_cycles += cost.bus_wait;
+            self.l1_misses += 1;
+            self.llc_misses += u64::from(cost.llc_miss);
         }
     }
 
     /// The CPU waited for the bus longer than accesses before said.
     #[inline]
     pub fn delay(&mut self, cycles: u64) {
-        self.counters.cycles += cycles;
-        self.counters.stall_cycles += cycles;
-        self.counters.bus_wait_cycles += cycles;
+        self.stall_cycles += cycles;
+        self.bus_wait_cycles += cycles;
     }
 
     /// The CPU slept until a time, unless it is there already.
     pub fn sleep_until(&mut self, cycles: u64) {
-        self.counters.cycles = self.counters.cycles.max(cycles);
+        self.slept += cycles.saturating_sub(self.now());
     }
 
     /// What the CPU did, with all of its last block.
@@ -120,14 +128,12 @@ impl Cpu {
     /// Its time at the last access or at the beginning of its block, in cycles.
     #[inline]
     pub fn now(&self) -> u64 {
-        self.counters.cycles
+        self.instructions + self.stall_cycles + self.slept
     }
 
     #[inline]
     fn count_to(&mut self, executed: u32) {
-        let more = u64::from(executed.saturating_sub(self.counted));
-        self.counters.instructions += more;
-        self.counters.cycles += more;
+        self.instructions += u64::from(executed.saturating_sub(self.counted));
     }
 }
 

@@ -50,7 +50,7 @@ pub use jobs::{Event, Job, Jobs, Mark};
 pub use machine::{Access, Block, CPUS_MAX, Machine, Skipped};
 pub use options::{OptionError, Options};
 pub use output::write;
-pub use owners::{Owner, Owners, OwnersError};
+pub use owners::{ADDRESS_END, OWNERS_MAX, Owner, Owners, OwnersError};
 pub use replacement::{Policy, Replacement};
 pub use series::{Row, Series};
 pub use summary::Summary;

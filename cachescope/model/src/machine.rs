@@ -64,10 +64,12 @@ impl Machine {
     pub fn new(options: Options, cpus: usize) -> Self {
         assert!((1..=CPUS_MAX).contains(&cpus), "{cpus} CPUs");
         let hierarchy = Hierarchy::new(&options, cpus);
+        // One CPU alone has nobody to keep up with.
+        let quantum = if cpus > 1 { options.clock.cycles(options.quantum) } else { 0 };
         Self {
             line_shift: hierarchy.line_shift(),
             cpus: vec![Cpu::default(); cpus],
-            pace: Pace::new(options.clock.cycles(options.quantum)),
+            pace: Pace::new(quantum),
             series: Series::new(options.clock.cycles(options.bin), options.owners.count()),
             jobs: Jobs::default(),
             skipped: Skipped::default(),
@@ -86,7 +88,10 @@ impl Machine {
             if block.privileged { Some(Owner::HYPERVISOR) } else { self.options.vm_of(cpu) };
         let first_access = block.first_access.min(block.instructions);
         self.cpus[cpu].enter(first_access);
-        self.cpus[cpu].delay(self.hierarchy.take_delay(cpu));
+        let delay = self.hierarchy.take_delay(cpu);
+        if delay > 0 {
+            self.cpus[cpu].delay(delay);
+        }
         let turn = self.pace.enter(cpu, self.cpus[cpu].now(), |cpu| self.cpus[cpu].now());
         if let Some(time) = turn.wakes_at {
             self.cpus[cpu].sleep_until(time);
