@@ -6,26 +6,33 @@ use std::fmt::Write;
 #[derive(Clone, Debug)]
 pub struct Vm {
     pub(crate) name: String,
+    memory: String,
     lines: String,
 }
 
 impl Vm {
-    fn new(name: &str, kind: &str) -> Self {
-        Self { name: name.into(), lines: kind.into() }
+    fn new(name: &str, boot: &str, memory: &str) -> Self {
+        let vm = Self { name: name.into(), memory: memory.into(), lines: String::new() };
+        vm.key("boot", boot)
+    }
+
+    /// Gives the VM another size of RAM.
+    pub fn memory(mut self, memory: &str) -> Self {
+        self.memory = memory.into();
+        self
     }
 
     /// A guest of `guests/rt` called like the program: `rt-beacon` becomes VM `beacon`.
     pub fn rt(program: &str) -> Self {
         let kernel = crate::project().join(format!("build/guests/{program}.bin"));
         let name = program.trim_start_matches("rt-");
-        Self::new(name, "boot = \"raw\"\nmemory = \"16MiB\"\n")
-            .key("kernel", &kernel.to_string_lossy())
+        Self::new(name, "raw", "16MiB").key("kernel", &kernel.to_string_lossy())
     }
 
     /// Debian's Linux with two VCPUs, which does this job.
     pub fn linux(job: &str) -> Self {
         let file = |name: &str| crate::project().join("build/linux").join(name);
-        Self::new("linux", "memory = \"512MiB\"\n")
+        Self::new("linux", "linux", "512MiB")
             .number("vcpus", 2)
             .key("kernel", &file("vmlinuz").to_string_lossy())
             .key("initrd", &file("initrd.cpio").to_string_lossy())
@@ -62,6 +69,6 @@ impl Vm {
     }
 
     pub(crate) fn toml(&self) -> String {
-        format!("[[vm]]\nname = {:?}\n{}\n", self.name, self.lines)
+        format!("[[vm]]\nname = {:?}\nmemory = {:?}\n{}\n", self.name, self.memory, self.lines)
     }
 }

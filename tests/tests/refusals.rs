@@ -67,6 +67,33 @@ fn bad_plans_are_refused_with_node_and_property() {
     }
 }
 
+/// A plan with colours, broken in one place.
+#[test]
+fn colours_that_cannot_be_are_refused() {
+    let colored = |name: &str| {
+        Case::new(name)
+            .vm(Vm::rt("rt-beacon").named("beacon").key("colors", "0-7"))
+            .vm(Vm::rt("rt-beacon").named("other").key("colors", "8-15"))
+            .timeout(30)
+    };
+    let mistakes = [
+        // The other VM gets a colour of the first one.
+        ("<0x0 0x0000ff00>", "<0x0 0x0000ff80>", "host-reg: ", "which belongs to beacon"),
+        ("<0x0 0x000000ff>", "<0x0 0x000100ff>", "colors: ", "must be colours of"),
+        ("<0x0 0x000000ff>", "<0x0 0x00000001>", "host-reg: ", "frames of these colours"),
+        ("ways = <16>", "ways = <8>", "/platform/llc: ", "this CPU has 0x100000 bytes, 16 ways"),
+    ];
+    for (number, (from, to, place, problem)) in mistakes.iter().enumerate() {
+        let run = with_plan(&colored(&format!("colors-bad-{number}")), |plan| {
+            assert!(plan.contains(from), "no {from} in\n{plan}");
+            plan.replacen(from, to, 1)
+        });
+        let line = run.expect("bulkhead", problem);
+        assert!(line.starts_with("plan: /") && line.contains(place), "{line}");
+        run.expect("bulkhead", "no VM was started");
+    }
+}
+
 #[test]
 fn a_plan_for_a_larger_machine_is_refused() {
     let case = case("plan-small-machine");

@@ -1,0 +1,40 @@
+//! VMs in colours of the last-level cache, interleaved in one area of the machine.
+
+use bulkhead_tests::{Case, Vm};
+
+#[test]
+fn linux_and_a_real_time_guest_run_in_their_colours() {
+    let case = Case::new("colors")
+        .vm(Vm::linux("smp").memory("256MiB").key("colors", "0-7"))
+        .vm(Vm::rt("rt-demo").named("rt").bootargs("rt.seconds=1").key("colors", "8-11"));
+    let plan = case.plan();
+    let areas: Vec<_> = plan.vms.iter().map(|vm| vm.memory[0].host_region()).collect();
+    assert!(areas[0].overlaps(&areas[1]), "the areas interleave: {areas:?}");
+    let run = case.run().ended();
+    run.expect("linux", "linux: smp ok");
+    assert_eq!(run.value("rt", "rt: task fast ", "misses"), 0);
+}
+
+/// Everything is loaded again into frames of the right colour.
+#[test]
+fn a_coloured_vm_starts_again() {
+    let run = Case::new("colors-restart")
+        .vm(Vm::rt("rt-psci").number("vcpus", 2).key("colors", "3,5,7"))
+        .vm(Vm::rt("rt-beacon").key("colors", "0-2,15").bootargs("beacon.lines=20"))
+        .run()
+        .ended();
+    run.expect("psci", "psci: 36 passed, 0 failed");
+    run.summary("psci", "off", "power-off", 1);
+    run.expect("beacon", "beacon: done");
+}
+
+#[test]
+fn foreign_memory_is_out_of_reach_in_colours_too() {
+    let run = Case::new("colors-foreign")
+        .vm(Vm::rt("rt-hostile").bootargs("case=foreign-write").key("colors", "0-7"))
+        .vm(Vm::rt("rt-beacon").key("colors", "8-15").bootargs("beacon.lines=20"))
+        .run()
+        .ended();
+    run.summary("hostile", "stopped", "bad-address", 0);
+    run.expect("beacon", "beacon: done");
+}
