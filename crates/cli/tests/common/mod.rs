@@ -4,6 +4,7 @@
 #[path = "../../../image/tests/common/mod.rs"]
 mod files;
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -132,8 +133,14 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Sends a signal to a process.
+/// Sends a signal to a process: `INT`, `TERM` or `HUP`.
+#[track_caller]
 pub fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
-    assert!(status.expect("kill starts").success());
+    let signal = match name {
+        "INT" => Signal::INT,
+        "TERM" => Signal::TERM,
+        "HUP" => Signal::HUP,
+        _ => panic!("no signal is called {name}"),
+    };
+    kill_process(Pid::from_child(child), signal).expect("the process is there");
 }
