@@ -49,6 +49,8 @@ pub struct Vm {
     pub colors: Option<Located<ColorSet>>,
     /// Whether other VMs that say so too may have some of these colours.
     pub share_colors: bool,
+    /// Whether it sees a last-level cache that consists of its colours only.
+    pub vllc: bool,
     /// What runs in it.
     pub boot: Boot,
     /// Whether it has a console.

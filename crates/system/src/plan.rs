@@ -18,6 +18,7 @@ mod write;
 pub use check::check;
 pub(crate) use check::{PAGE, VM_NAME_HELP, is_vm_name};
 pub use coloring::frames_needed;
+pub(crate) use coloring::virtual_cache;
 pub use files::{FileReport, check_files};
 pub use make::make;
 pub use model::{

@@ -147,6 +147,31 @@ fn colors_of_two_vms_are_refused_unless_both_say_so() {
 }
 
 #[test]
+fn a_virtual_cache_needs_a_power_of_two_of_colors() {
+    let vm = |colors: &str| format!("memory = \"1MiB\"\ncolors = \"{colors}\"\nvllc = true");
+    let plan = make(&system("qemu-virt", &[&vm("0-3")])).unwrap();
+    assert!(plan.vms[0].vllc);
+    let cache = plan.last_level_cache(&plan.vms[0]).unwrap();
+    assert_eq!((cache.bytes(), cache.ways(), cache.sets()), (256 << 10, 16, 256));
+    assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts()), Ok(plan));
+
+    let found = |colors: &str| mistakes(&system("qemu-virt", &[&vm(colors)]));
+    let message = |colors: &str| {
+        format!(
+            "7:10 wrong-value: a virtual cache needs 1, 2, 4, ... colours, a power of two, \
+             because its number of sets is one; {colors}"
+        )
+    };
+    assert_eq!(found("0-2"), [(message("0-2 are 3"), "give the VM 2 or 4 colours".to_owned())]);
+    assert_eq!(found("0-8"), [(message("0-8 are 9"), "give the VM 8 or 16 colours".to_owned())]);
+    let alone = mistakes(&system("qemu-virt", &["memory = \"1MiB\"\nvllc = true"]));
+    assert_eq!(alone[0].0, "7:1 useless-key: `vllc` has no meaning here");
+    // Its colours are two pages wide, for the sake of its first-level caches.
+    let wide = read(&system("raspberry-pi-2", &[&vm("0-3")])).unwrap_err().to_string();
+    assert!(wide.contains("but here 8 KiB are of one"), "{wide}");
+}
+
+#[test]
 fn too_few_frames_are_counted_for_each_color() {
     let vm = "memory = \"200MiB\"\ncolors = \"0,2\"";
     assert_eq!(

@@ -31,6 +31,7 @@ memory = "256MiB"
 memory_at = 0x50000000
 colors = "0-6,8"
 share_colors = true
+vllc = true
 boot = "linux"
 kernel = "k"
 load = 0x40400000
@@ -85,7 +86,7 @@ fn every_key_reaches_the_model_and_the_plan() {
     assert_eq!(vm.tasks[0].wcet, Wcet::ByColors(by_colors.into()));
     assert_eq!(vm.tasks[0].priority.as_ref().unwrap().value, 5);
     assert_eq!(vm.colors.as_ref().unwrap().value.bits(), 0x17f);
-    assert!(vm.share_colors);
+    assert!(vm.share_colors && vm.vllc);
     assert_eq!(system.vms[1].boot.protocol, Protocol::Raw);
 
     let plan = plan::make(&system).unwrap();

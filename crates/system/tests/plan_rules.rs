@@ -66,6 +66,12 @@ fn colored(p: &mut Plan) {
     }
 }
 
+/// As [`colored`], and `rt` sees its colours as a cache.
+fn virtual_cache(p: &mut Plan) {
+    colored(p);
+    p.vms[1].vllc = true;
+}
+
 fn coloring(p: &mut Plan, vm: usize) -> &mut Coloring {
     p.vms[vm].memory[0].coloring.as_mut().unwrap()
 }
@@ -238,6 +244,22 @@ fn each_broken_rule_of_colors_names_node_and_property() {
         }),
     ];
     all_break(cases, colored);
+}
+
+#[test]
+fn each_broken_rule_of_virtual_caches_names_node_and_property() {
+    let cases: &[(&str, Change)] = &[
+        ("/vms/vm@1: vllc", |p| coloring(p, 1).colors = "8-13".parse().unwrap()),
+        ("/vms/vm@1: vllc", |p| p.vms[1].memory[0].coloring = None),
+        ("/vms/vm@1/memory@40001000: reg", |p| p.vms[1].memory[0].ipa.0 += 0x1000),
+        ("/vms/vm@1: vllc", |p| {
+            let l1 = IndexBits::AboveL1(Cache::new(32 << 10, 4, 64).unwrap());
+            let cache = p.platform.llc.unwrap().cache();
+            p.platform.llc = Some(Geometry::new(cache, 4096, l1).unwrap());
+            coloring(p, 1).colors = "4-7".parse().unwrap();
+        }),
+    ];
+    all_break(cases, virtual_cache);
 }
 
 /// Gives `rt` one colour and this number of frames; it needs 4096 + 64 + 16.

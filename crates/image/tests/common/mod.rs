@@ -16,6 +16,7 @@ pub fn plan() -> Plan {
         on_crash: OnEvent::Stop,
         on_reset: OnEvent::Restart,
         restart_limit: 3,
+        vllc: false,
         vcpus: pcpus.iter().map(|&pcpu| Vcpu { pcpu: Pcpu(pcpu) }).collect(),
         memory: vec![Memory {
             ipa: Ipa(0x4000_0000),

@@ -2,6 +2,7 @@
 
 use super::Vm;
 use crate::diagnostic::{Diagnostic, Place};
+use crate::plan::virtual_cache;
 use crate::platform::{NoColors, Platform, division};
 
 /// What is wrong with the colours of these VMs.
@@ -22,6 +23,11 @@ pub(super) fn check(platform: &Platform, vms: &[&Vm]) -> Vec<Diagnostic> {
                     );
                     let mistake = Diagnostic::new("unknown-colors", unknown.to_string());
                     mistakes.push(mistake.at(&set.place, "here").help(help));
+                } else if vm.vllc
+                    && let Err((message, help)) = virtual_cache(llc, set.value)
+                {
+                    let mistake = Diagnostic::new("wrong-value", message);
+                    mistakes.push(mistake.at(&set.place, "with `vllc = true`").help(help));
                 }
             }
         }

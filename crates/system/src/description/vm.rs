@@ -16,8 +16,11 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
     let memory_at = at.address("memory_at");
     let colors = at.colors("colors");
     let share_colors = at.boolean("share_colors");
+    let vllc = at.boolean("vllc");
     if !at.has("colors") {
-        at.forbid("share_colors", "the VM has no `colors`", "add `colors`, or remove this");
+        for key in ["share_colors", "vllc"] {
+            at.forbid(key, "the VM has no `colors`", "add `colors`, or remove this");
+        }
     }
     let boot = boot(at);
     let console = at.boolean("console");
@@ -35,6 +38,7 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
         memory_at,
         colors,
         share_colors: share_colors.unwrap_or(false),
+        vllc: vllc.unwrap_or(false),
         boot: boot?,
         console: console.unwrap_or(true),
         on_crash: on_crash.map_or(OnEvent::Stop, |event| event.value),

@@ -1,6 +1,6 @@
 //! How much of the machine coloured RAM takes.
 
-use policy::color::{ColorSet, Geometry, Stripe};
+use policy::color::{Cache, ColorSet, Geometry, Stripe, VirtualLlc};
 
 use super::{Coloring, PAGE, Plan, Vm};
 use crate::units::Bytes;
@@ -12,7 +12,42 @@ pub fn frames_needed(size: Bytes) -> u64 {
     pages + 64 + pages / 256
 }
 
+/// The cache that a VM with `vllc` sees: these colours of the last-level cache.
+///
+/// # Errors
+///
+/// Why it cannot be made of them, and what to do.
+pub(crate) fn virtual_cache(llc: Geometry, colors: ColorSet) -> Result<Cache, (String, String)> {
+    let vllc = VirtualLlc::new(llc, colors).map_err(|error| {
+        let below = 1 << colors.len().checked_ilog2().unwrap_or(0);
+        let help = match below * 2 {
+            above if above <= llc.colors() => format!("give the VM {below} or {above} colours"),
+            _ => format!("give the VM {below} colours"),
+        };
+        (error.to_string(), help)
+    })?;
+    if llc.color_bytes() != PAGE.0 {
+        let message = format!(
+            "a virtual cache needs colours that change with each page, but here {} are of one",
+            Bytes(llc.color_bytes())
+        );
+        let help = "use `color_bits = \"above-page\"` for this cache, or remove `vllc`";
+        return Err((message, help.into()));
+    }
+    Ok(vllc.cache())
+}
+
 impl Plan {
+    /// The last-level cache as a VM sees it, if the plan says which it is: its
+    /// own colours with `vllc`, all of it otherwise.
+    pub fn last_level_cache(&self, vm: &Vm) -> Option<Cache> {
+        let llc = self.platform.llc?;
+        match vm.colors() {
+            Some(colors) if vm.vllc => virtual_cache(llc, colors).ok(),
+            _ => Some(llc.cache()),
+        }
+    }
+
     /// Bytes of the machine that belong to a VM: its RAM, or all frames of its
     /// colours in its area.
     pub fn host_bytes(&self, vm: &Vm) -> Bytes {

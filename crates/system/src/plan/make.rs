@@ -86,6 +86,7 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
         on_crash: described.on_crash,
         on_reset: described.on_reset,
         restart_limit: described.restart_limit,
+        vllc: described.vllc,
         gic: virtual_gic(&support.gic, pcpus.len()),
         vcpus: pcpus.into_iter().map(|pcpu| Vcpu { pcpu }).collect(),
         memory: vec![memory],

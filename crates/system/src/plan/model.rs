@@ -164,6 +164,8 @@ pub struct Vm {
     pub on_reset: OnEvent,
     /// Number of restarts after which the VM stays stopped.
     pub restart_limit: u32,
+    /// Whether it sees a last-level cache that consists of its colours only.
+    pub vllc: bool,
     /// The VCPUs, in the order of their indices.
     pub vcpus: Vec<Vcpu>,
     /// RAM.

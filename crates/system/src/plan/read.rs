@@ -164,6 +164,10 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
     let on_crash = event(at, "on-crash");
     let on_reset = event(at, "on-reset");
     let restart_limit = at.number("restart-limit");
+    let vllc = at.optional("vllc").then(|| at.number("vllc"));
+    if let Some(Some(number)) = vllc.filter(|number| *number != Some(1)) {
+        at.wrong("vllc", format!("is {number}"), "write <1>, or remove the property");
+    }
     let vcpus = at.child("vcpus").and_then(|node| vcpus(&node));
     let memory = all(&at.units("memory"), memory);
     let gic = at.unit("interrupt-controller").and_then(|node| virtual_gic(&node));
@@ -176,6 +180,7 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
         on_crash: on_crash?,
         on_reset: on_reset?,
         restart_limit: restart_limit?,
+        vllc: vllc.is_some(),
         vcpus: vcpus?,
         memory: memory?,
         gic: gic?,

@@ -90,6 +90,9 @@ fn vm(index: usize, vm: &Vm) -> Node {
     node.strings("on-crash", &[vm.on_crash.as_str()]);
     node.strings("on-reset", &[vm.on_reset.as_str()]);
     node.numbers("restart-limit", &[vm.restart_limit]);
+    if vm.vllc {
+        node.numbers("vllc", &[1]).comment("its last-level cache consists of its colours");
+    }
 
     let mut vcpus = Node::new("vcpus");
     vcpus.comment = "VCPU i is the i-th node".into();

@@ -38,6 +38,8 @@ struct Draft {
     memory: Vec<(u64, u64)>,
     /// Bits for its colours, if the plan has some.
     colors: Option<u64>,
+    /// Whether it sees them as a cache, if they can be one.
+    vllc: bool,
     serial: bool,
     devices: Vec<(Vec<String>, u64, bool)>,
     files: (String, Option<String>, Option<String>, bool),
@@ -51,20 +53,13 @@ fn draft() -> impl Strategy<Value = Draft> {
         name(),
         (event(), event(), any::<u32>()),
         1..=3usize,
-        (vec((4..2000u64, 0..500u64), 1..3), option::weighted(0.8, any::<u64>())),
+        (vec((4..2000u64, 0..500u64), 1..3), option::weighted(0.8, any::<u64>()), any::<bool>()),
         any::<bool>(),
         vec(device, 0..3),
         files,
     )
-        .prop_map(|(name, events, vcpus, (memory, colors), serial, devices, files)| Draft {
-            name,
-            events,
-            vcpus,
-            memory,
-            colors,
-            serial,
-            devices,
-            files,
+        .prop_map(|(name, events, vcpus, (memory, colors, vllc), serial, devices, files)| {
+            Draft { name, events, vcpus, memory, colors, vllc, serial, devices, files }
         })
 }
 
@@ -166,6 +161,10 @@ impl Machine {
             None => self.contiguous(&draft.memory),
         };
         let first = memory[0].ipa.0;
+        let vllc = draft.vllc
+            && self.llc.zip(memory[0].colors()).is_some_and(|(llc, colors)| {
+                llc.color_bytes() == PAGE && colors.len().is_power_of_two()
+            });
         let gicd = Region::new(0x800_0000u64, 0x1_0000);
         let gic = match v3 {
             true => {
@@ -180,6 +179,7 @@ impl Machine {
             on_crash: draft.events.0,
             on_reset: draft.events.1,
             restart_limit: draft.events.2,
+            vllc,
             vcpus,
             memory,
             gic,

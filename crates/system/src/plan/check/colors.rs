@@ -3,13 +3,16 @@
 use policy::color::Geometry;
 
 use super::Mistakes;
-use crate::plan::coloring::{area, frames, frames_needed, period};
+use crate::plan::coloring::{area, frames, frames_needed, period, virtual_cache};
 use crate::plan::path::{unit, vm};
-use crate::plan::{Coloring, Memory, Plan};
+use crate::plan::{Coloring, Memory, PAGE, Plan};
 use crate::units::Bytes;
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     for (index, one) in plan.vms.iter().enumerate() {
+        if one.vllc {
+            vllc(plan, index, mistakes);
+        }
         for memory in &one.memory {
             let Some(coloring) = memory.coloring else { continue };
             let node = format!("{}/{}", vm(index), unit("memory", memory.ipa.0));
@@ -25,6 +28,30 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
                 }
             }
         }
+    }
+}
+
+/// A virtual cache: guest colours are host colours only if the RAM of the guest
+/// starts with the first one.
+fn vllc(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
+    let one = &plan.vms[index];
+    let Some((colors, llc)) = one.colors().zip(plan.platform.llc) else {
+        let help = "give its RAM `colors`, or remove `vllc`";
+        return mistakes.add(&vm(index), "vllc", "the VM has no colours", help);
+    };
+    // Colours that do not exist are reported with the RAM.
+    if colors.is_empty() || llc.check(colors).is_err() {
+        return;
+    }
+    if let Err((message, help)) = virtual_cache(llc, colors) {
+        mistakes.add(&vm(index), "vllc", message, &help);
+    }
+    let turn = Bytes(u64::from(colors.len()) * PAGE.0);
+    for memory in one.memory.iter().filter(|memory| !memory.ipa.0.is_multiple_of(turn.0)) {
+        let node = format!("{}/{}", vm(index), unit("memory", memory.ipa.0));
+        let message = format!("the RAM does not start at a multiple of {turn}");
+        let help = "a virtual cache needs this, one page for each colour: align it";
+        mistakes.add(&node, "reg", message, help);
     }
 }
 

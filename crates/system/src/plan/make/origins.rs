@@ -33,6 +33,7 @@ impl Origins {
                 add(format!("{memory_node}: host-reg"), host);
                 if let Some(colors) = &described.colors {
                     add(format!("{memory_node}: colors"), &colors.place);
+                    add(format!("{node}: vllc"), &colors.place);
                 }
             }
             for device in &described.devices {
