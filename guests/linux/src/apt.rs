@@ -12,10 +12,12 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::file;
 
-/// Where Debian's packages come from, unless [`MIRROR_VARIABLE`] names a mirror.
-const MIRROR: &str = "http://deb.debian.org";
-/// Environment variable with the URL under which `debian` and `debian-security` lie.
+/// Environment variable with the URL of a mirror under which `debian` and
+/// `debian-security` lie; without it, those that the system uses itself.
 const MIRROR_VARIABLE: &str = "BULKHEAD_DEBIAN_MIRROR";
+/// The releases that packages come from, and their folders on a mirror.
+const RELEASES: [(&str, &str); 2] =
+    [("bookworm", "debian"), ("bookworm-security", "debian-security")];
 /// Keys that may sign the archive's index.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
@@ -39,7 +41,7 @@ impl Apt {
         let root = root.canonicalize()?;
         let apt = Self { root };
         file::write_if_changed(&apt.root.join("status"), b"")?;
-        file::write_if_changed(&apt.root.join("sources.list"), sources().as_bytes())?;
+        file::write_if_changed(&apt.root.join("sources.list"), sources()?.as_bytes())?;
         file::write_if_changed(&apt.root.join("apt.conf"), apt.configuration().as_bytes())?;
         // An error for a list that cannot be fetched, not a warning.
         apt.run("apt-get", &["-qq", "-o", "APT::Update::Error-Mode=any", "update"])?;
@@ -137,18 +139,63 @@ fn file_name(package: &str, version: &str) -> String {
     format!("{package}_{}_arm64.deb", version.replace(':', "%3a"))
 }
 
-/// Debian 12 and its security updates: kernels come from both.
-fn sources() -> String {
-    let mirror = std::env::var(MIRROR_VARIABLE).unwrap_or_else(|_| MIRROR.to_owned());
-    let line = |path: &str, suite: &str| {
-        format!("deb [target=Packages signed-by={KEYRING}] {mirror}/{path} {suite} main\n")
+/// The private list of sources.
+fn sources() -> Result<String> {
+    let urls: Vec<(&str, String)> = match std::env::var(MIRROR_VARIABLE) {
+        Ok(mirror) => RELEASES.map(|(release, path)| (release, format!("{mirror}/{path}"))).into(),
+        Err(_) => {
+            let output = Command::new("apt-get")
+                .args([
+                    "indextargets",
+                    "--format",
+                    "$(REPO_URI) $(RELEASE)",
+                    "Created-By: Packages",
+                ])
+                .output()
+                .context("cannot start apt-get")?;
+            system_sources(&String::from_utf8_lossy(&output.stdout))
+        }
     };
-    line("debian", "bookworm") + &line("debian-security", "bookworm-security")
+    ensure!(
+        urls.iter().any(|(release, _)| *release == RELEASES[0].0),
+        "the system's own apt does not know Debian 12: set {MIRROR_VARIABLE} to the URL of a mirror, \
+         under which the folder `debian` lies"
+    );
+    let line = |(release, url): &(&str, String)| {
+        format!("deb [target=Packages signed-by={KEYRING}] {url} {release} main\n")
+    };
+    Ok(urls.iter().map(line).collect())
+}
+
+/// The first URL of each release in lines of `URL release`.
+fn system_sources(targets: &str) -> Vec<(&'static str, String)> {
+    let url_of = |wanted: &str| {
+        targets
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .find(|(_, release)| *release == wanted)
+    };
+    RELEASES
+        .iter()
+        .filter_map(|(release, _)| url_of(release).map(|(url, _)| (*release, url.to_owned())))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sources_are_those_of_the_system() {
+        let targets = "http://a/debian/ bookworm-backports\nhttp://a/debian/ bookworm\n\
+                       http://b/debian/ bookworm\nhttp://a/debian-security/ bookworm-security\n";
+        let expected = [
+            ("bookworm", "http://a/debian/".to_owned()),
+            ("bookworm-security", "http://a/debian-security/".to_owned()),
+        ];
+        assert_eq!(system_sources(targets), expected);
+        assert!(system_sources("http://a/ubuntu/ noble\n").is_empty());
+    }
 
     #[test]
     fn the_epoch_of_a_version_is_escaped_in_file_names() {
