@@ -1,4 +1,4 @@
-//! The caches of this CPU, as its registers describe them.
+//! The caches of this CPU, as its registers describe them to the hypervisor and to a guest.
 
 use core::arch::asm;
 
@@ -9,14 +9,46 @@ use super::regs;
 /// The last-level cache, if it is unified and its shape makes sense.
 #[inline(never)]
 pub fn last_level() -> Option<Cache> {
-    let level = Clidr(regs::clidr_el1::read()).last_level().ok()?;
-    let ccidx = regs::id_aa64mmfr2_el1::read() >> 20 & 0xf == 1;
-    let format = if ccidx { CcsidrFormat::Bits64 } else { CcsidrFormat::Bits32 };
+    let selector = last_level_selector()?;
     let before = regs::csselr_el1::read();
-    regs::csselr_el1::write(u64::from(level - 1) << 1);
+    select(selector);
+    let selected = selected();
+    select(before);
+    selected.cache().ok()
+}
+
+/// Value of CSSELR_EL1 for the last-level cache, if it is unified.
+fn last_level_selector() -> Option<u64> {
+    let level = Clidr(regs::clidr_el1::read()).last_level().ok()?;
+    Some(u64::from(level - 1) << 1)
+}
+
+/// Selects the cache that CCSIDR_EL1 describes: level and kind.
+pub fn select(selector: u64) {
+    regs::csselr_el1::write(selector & 0xf);
+}
+
+/// Whether CCSIDR_EL1 has 64 bits.
+pub fn has_ccidx() -> bool {
+    regs::id_aa64mmfr2_el1::read() >> 20 & 0xf == 1
+}
+
+/// CCSIDR_EL1 of the selected cache.
+fn selected() -> Ccsidr {
     let value;
-    // SAFETY: reads the shape of the selected cache; the selection is restored below.
+    // SAFETY: reads the shape of the selected cache.
     unsafe { asm!("isb", "mrs {}, ccsidr_el1", out(reg) value, options(nostack, preserves_flags)) };
-    regs::csselr_el1::write(before);
-    Ccsidr { value, format }.cache().ok()
+    let format = if has_ccidx() { CcsidrFormat::Bits64 } else { CcsidrFormat::Bits32 };
+    Ccsidr { value, format }
+}
+
+/// CCSIDR_EL1 of the selected cache for a guest whose last-level cache has
+/// `2^share` times fewer sets than that of the CPU.
+pub fn selected_by_guest(share: u8) -> u64 {
+    let real = selected();
+    if last_level_selector() != Some(regs::csselr_el1::read()) {
+        return real.value;
+    }
+    // Fewer sets than there are always have room.
+    real.with_sets(real.sets() >> share).unwrap_or(real).value
 }

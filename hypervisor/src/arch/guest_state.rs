@@ -29,6 +29,9 @@ const HCR: u64 = HCR_IDLE
     | 1 << 40      // APK: pointer authentication keys are the guest's
     | 1 << 41; // API: pointer authentication instructions do not trap
 
+/// HCR_EL2 with this bit (TID2): cache identification registers trap.
+const HCR_CACHE_TRAPS: u64 = 1 << 17;
+
 /// MDCR_EL2: debug, trace, profiling and performance monitor registers trap. HPMN
 /// keeps its reset value, the number of counters.
 const MDCR_TRAPS: u64 = 1 << 5 // TPMCR
@@ -50,10 +53,11 @@ const CNTHCTL: u64 = 1;
 /// SCTLR_EL1 after reset: MMU and caches off, little endian.
 const SCTLR_EL1_RESET: u64 = 0x30d0_0800;
 
-/// Prepares this CPU for a VCPU that starts: all of EL1 as after a reset.
-pub fn reset(vcpu: usize) {
+/// Prepares this CPU for a VCPU that starts: all of EL1 as after a reset. With
+/// `cache_traps` the registers that describe caches trap.
+pub fn reset(vcpu: usize, cache_traps: bool) {
     let counters = regs::mdcr_el2::read() & 0x1f;
-    regs::hcr_el2::write(HCR);
+    regs::hcr_el2::write(HCR | if cache_traps { HCR_CACHE_TRAPS } else { 0 });
     regs::mdcr_el2::write(MDCR_TRAPS | counters);
     regs::cptr_el2::write(CPTR);
     regs::hstr_el2::write(0);

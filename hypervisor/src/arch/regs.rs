@@ -41,7 +41,7 @@ macro_rules! writable {
                 // SAFETY: the registers of this list configure the lower exception
                 // levels, timers and traps; those of EL2's own translation are not
                 // among them. HCR_EL2 and CPTR_EL2 act on EL2 too: `guest_state`
-                // writes constants without VHE, and EL2 has no vector code by then.
+                // writes values without VHE, and EL2 has no vector code by then.
                 unsafe {
                     core::arch::asm!(concat!("msr ", $register, ", {}"), in(reg) value,
                         options(nostack, preserves_flags));

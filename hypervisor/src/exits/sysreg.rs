@@ -2,6 +2,7 @@
 
 use super::identification;
 use crate::arch::context::Context;
+use crate::arch::{cache, regs};
 use crate::pcpu::Assignment;
 use crate::vm::{self, GicEnv};
 
@@ -21,6 +22,11 @@ const ACTLR_EL1: u64 = encoding(3, 0, 1, 0, 1);
 const DC_ISW: u64 = encoding(1, 0, 7, 6, 2);
 const DC_CSW: u64 = encoding(1, 0, 7, 10, 2);
 const DC_CISW: u64 = encoding(1, 0, 7, 14, 2);
+const CCSIDR_EL1: u64 = encoding(3, 1, 0, 0, 0);
+const CLIDR_EL1: u64 = encoding(3, 1, 0, 0, 1);
+const CCSIDR2_EL1: u64 = encoding(3, 1, 0, 0, 2);
+const CSSELR_EL1: u64 = encoding(3, 2, 0, 0, 0);
+const CTR_EL0: u64 = encoding(3, 3, 0, 0, 1);
 const OSLSR_EL1: u64 = encoding(2, 0, 1, 1, 4);
 /// OS lock implemented and not locked.
 const OSLSR_UNLOCKED: u64 = 1 << 3;
@@ -34,11 +40,14 @@ pub fn access(context: &mut Context, syndrome: u64, at: &Assignment) {
         let value = context.get(register);
         if encoding == ICC_SGI1R {
             at.vm.gic.write_sgi1r(&GicEnv::of(at), at.vcpu.index, value);
+        } else if encoding == CSSELR_EL1 {
+            // The register of the CPU is the guest's: nobody else uses it.
+            cache::select(value);
         } else if !write_ignored(encoding) {
             return vm::undefined(context);
         }
     } else {
-        match read(encoding) {
+        match read(encoding, at) {
             Some(value) => context.set(register, value),
             None => return vm::undefined(context),
         }
@@ -56,8 +65,15 @@ fn write_ignored(encoding: u64) -> bool {
     }
 }
 
-fn read(encoding: u64) -> Option<u64> {
+fn read(encoding: u64, at: &Assignment) -> Option<u64> {
     match encoding {
+        // These trap in a VM with a virtual last-level cache.
+        CCSIDR_EL1 => Some(cache::selected_by_guest(at.vm.plan.cache_share.unwrap_or(0))),
+        CLIDR_EL1 => Some(regs::clidr_el1::read()),
+        CSSELR_EL1 => Some(regs::csselr_el1::read()),
+        CTR_EL0 => Some(regs::ctr_el0::read()),
+        // Describes caches to AArch32 at EL1, which no guest has.
+        CCSIDR2_EL1 => cache::has_ccidx().then_some(0),
         ACTLR_EL1 => Some(0),
         OSLSR_EL1 => Some(OSLSR_UNLOCKED),
         _ if is_debug(encoding) => Some(0),

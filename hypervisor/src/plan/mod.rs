@@ -211,6 +211,8 @@ pub struct Vm<'a> {
     pub on_reset: Policy,
     /// Most restarts before the VM stays stopped.
     pub restart_limit: u32,
+    /// With a virtual last-level cache: it has `2^share` times fewer sets than the machine's.
+    pub cache_share: Option<u8>,
     /// PCPU of each VCPU.
     pub vcpus: Vec<usize>,
     /// RAM.

@@ -22,6 +22,7 @@ pub fn read(node: Node<'_>, color_mask: u64) -> Result<Vm<'_>, Refusal<'_>> {
             "on-crash",
             "on-reset",
             "restart-limit",
+            "vllc",
         ],
         &["vcpus", "memory", "interrupt-controller", "serial", "device", "boot"],
     )?;
@@ -47,6 +48,7 @@ pub fn read(node: Node<'_>, color_mask: u64) -> Result<Vm<'_>, Refusal<'_>> {
         on_crash: policy(node, "on-crash")?,
         on_reset: policy(node, "on-reset")?,
         restart_limit: node.number("restart-limit")?,
+        cache_share: cache_share(node, &memory, color_mask)?,
         vcpus: vcpus(node.child("vcpus")?)?,
         memory,
         gic: gic(node.child("interrupt-controller")?)?,
@@ -105,6 +107,33 @@ fn ram(node: Node<'_>, color_mask: u64) -> Result<Ram, Refusal<'_>> {
         }
         Err(_) => Err(node.error("colors", Problem::Text("must be colours of /platform/llc"))),
     }
+}
+
+/// The property `vllc`: how many times smaller the guest's last-level cache is, as a
+/// power of two.
+fn cache_share<'a>(
+    node: Node<'a>,
+    memory: &[Ram],
+    color_mask: u64,
+) -> Result<Option<u8>, Refusal<'a>> {
+    if node.value("vllc").is_none() {
+        return Ok(None);
+    }
+    let refuse = |text| Err(node.error("vllc", Problem::Text(text)));
+    if node.number("vllc")? != 1 {
+        return refuse("must be <1>, or not there");
+    }
+    let Some((ram, colors)) = memory.iter().find_map(|ram| Some((ram, ram.colors?))) else {
+        return refuse("needs RAM with colors");
+    };
+    let count = colors.len();
+    if !count.is_power_of_two() {
+        return refuse("needs 1, 2, 4, ... colours");
+    }
+    if color_mask & PAGE_BYTES == 0 || ram.guest.start & (u64::from(count) * PAGE_BYTES - 1) != 0 {
+        return refuse("needs colours of one page, and RAM aligned to one page of each");
+    }
+    Ok(Some((color_mask.count_ones() - count.trailing_zeros()) as u8))
 }
 
 #[inline(never)]

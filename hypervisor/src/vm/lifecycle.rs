@@ -253,7 +253,7 @@ impl Vm {
         let (entry, argument) = *at.vcpu.entry.lock();
         let Some(claim) = at.vcpu.context.claim(entry, argument) else { return };
         self.stage2.activate();
-        guest_state::reset(at.vcpu.index);
+        guest_state::reset(at.vcpu.index, self.plan.cache_share.is_some());
         self.gic.start_vcpu(&GicEnv::any(self), at.vcpu.index);
         at.vcpu.set_power(Power::On);
         pcpu.record(at, Kind::VcpuRun, 0);

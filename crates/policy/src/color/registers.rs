@@ -41,13 +41,18 @@ pub struct Ccsidr {
 }
 
 impl Ccsidr {
+    /// Its number of sets.
+    pub const fn sets(self) -> u64 {
+        let (shift, bits) = self.format.sets();
+        1 + (self.value >> shift & ((1 << bits) - 1))
+    }
+
     /// The cache that it describes, or why that cannot be coloured. Slices do
     /// not show in it.
     pub fn cache(self) -> Result<Cache, CacheError> {
         let line_bytes = 16 << (self.value & 7);
         let ways = 1 + (self.value >> 3 & ((1 << self.format.ways_bits()) - 1));
-        let (shift, bits) = self.format.sets();
-        let sets = 1 + (self.value >> shift & ((1 << bits) - 1));
+        let sets = self.sets();
         Cache::new(sets * ways * line_bytes, ways as u32, line_bytes as u32)
     }
 
@@ -158,6 +163,7 @@ mod tests {
         assert_eq!(register.cache(), Cache::new(2 << 20, 16, 64));
         let half = Ccsidr { value: 0x0000_03ff_0000_007a, ..register };
         assert_eq!(register.with_sets(1024), Ok(half));
+        assert_eq!((register.sets(), half.sets()), (2048, 1024));
     }
 
     #[test]
