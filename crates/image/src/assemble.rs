@@ -42,7 +42,7 @@ pub fn build(
     let plan_dtb = plan.to_dtb();
     let mut blobs = vec![Blob { name: PLAN_BLOB.into(), data: plan_dtb }];
     for vm in &plan.vms {
-        blobs.extend(guest_blobs(vm, folder, cpu)?);
+        blobs.extend(guest_blobs(plan, vm, folder, cpu)?);
     }
     let serial = &plan.platform.serial;
     let console =
@@ -61,7 +61,7 @@ pub fn build(
     })
 }
 
-fn guest_blobs(vm: &Vm, folder: &Path, cpu: Option<&str>) -> Result<Vec<Blob>, Error> {
+fn guest_blobs(plan: &Plan, vm: &Vm, folder: &Path, cpu: Option<&str>) -> Result<Vec<Blob>, Error> {
     let kernel = guest_file::kernel(vm, folder)?;
     let initrd = guest_file::initrd(vm, folder)?;
     let mut placed = vec![("kernel", Region::new(vm.boot.kernel.load, kernel.memory_bytes))];
@@ -75,7 +75,7 @@ fn guest_blobs(vm: &Vm, folder: &Path, cpu: Option<&str>) -> Result<Vec<Blob>, E
             return Err(Error::DeviceTreeAlignment { vm: vm.name.clone(), load });
         }
         Some(load) => {
-            let tree = guest_dt::generate(vm, cpu, initrd_bytes)
+            let tree = guest_dt::generate(vm, plan.last_level_cache(vm), cpu, initrd_bytes)
                 .map_err(|problem| Error::DeviceTree { vm: vm.name.clone(), problem })?;
             placed.push(("device tree", Region::new(load, tree.len() as u64)));
             Some(tree)

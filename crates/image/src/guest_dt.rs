@@ -1,14 +1,15 @@
 //! Generates the device tree that a guest finds in `x0`.
 //!
 //! The tree describes what the plan gives to the VM and nothing else: its
-//! VCPUs, RAM, virtual GIC, timer, virtual PL011 and assigned devices. Node and
-//! property names are those of the bindings in the Linux kernel, so that an
-//! unmodified Linux boots from it.
+//! VCPUs, last-level cache, RAM, virtual GIC, timer, virtual PL011 and assigned
+//! devices. Node and property names are those of the bindings in the Linux kernel,
+//! so that an unmodified Linux boots from it.
 
 use bulkhead_system::plan::{Device, Vm};
 use bulkhead_system::units::{Address, IntId};
 use dtoolkit::ToPropertyValue;
 use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
+use policy::color::Cache;
 
 /// Interrupts of the generic timer of the VCPU: secure EL1, EL1, virtual, EL2.
 /// The guest has the virtual one; the binding fixes the order of all four.
@@ -20,19 +21,34 @@ const GENERIC_CPU: &str = "arm,armv8";
 
 const PHANDLE_GIC: u32 = 1;
 const PHANDLE_CLOCK: u32 = 2;
+const PHANDLE_CACHE: u32 = 3;
+
+/// Level of the last-level cache: that of the boards that the hypervisor drives.
+const LAST_LEVEL: u32 = 2;
 
 /// The device tree of `vm`, flattened.
 ///
-/// `cpu` is the `compatible` string of the CPUs, if it is known, `initrd_bytes`
-/// the size of the initial RAM disk, if the VM has one. Fails if a device has an
-/// interrupt that a device tree cannot express; the error is a sentence.
-pub fn generate(vm: &Vm, cpu: Option<&str>, initrd_bytes: Option<u64>) -> Result<Vec<u8>, String> {
+/// `cache` is the last-level cache that the VM sees, if the plan names one, `cpu`
+/// the `compatible` string of the CPUs, if it is known, `initrd_bytes` the size of
+/// the initial RAM disk, if the VM has one. Fails if a device has an interrupt that
+/// a device tree cannot express; the error is a sentence.
+pub fn generate(
+    vm: &Vm,
+    cache: Option<Cache>,
+    cpu: Option<&str>,
+    initrd_bytes: Option<u64>,
+) -> Result<Vec<u8>, String> {
     let mut tree = DeviceTree::new();
-    tree.root = root(vm, cpu.unwrap_or(GENERIC_CPU), initrd_bytes)?;
+    tree.root = root(vm, cache, cpu.unwrap_or(GENERIC_CPU), initrd_bytes)?;
     Ok(tree.to_dtb())
 }
 
-fn root(vm: &Vm, cpu: &str, initrd_bytes: Option<u64>) -> Result<DeviceTreeNode, String> {
+fn root(
+    vm: &Vm,
+    cache: Option<Cache>,
+    cpu: &str,
+    initrd_bytes: Option<u64>,
+) -> Result<DeviceTreeNode, String> {
     let mut root = node("")
         .with("#address-cells", 2u32)
         .with("#size-cells", 2u32)
@@ -44,7 +60,7 @@ fn root(vm: &Vm, cpu: &str, initrd_bytes: Option<u64>) -> Result<DeviceTreeNode,
         root.add_child(node("aliases").with("serial0", path));
     }
     root.add_child(chosen(vm, initrd_bytes));
-    root.add_child(cpus(vm, cpu));
+    root.add_child(cpus(vm, cache, cpu));
     root.add_child(
         node("psci").with("compatible", vec!["arm,psci-1.0", "arm,psci-0.2"]).with("method", "hvc"),
     );
@@ -98,18 +114,34 @@ fn chosen(vm: &Vm, initrd_bytes: Option<u64>) -> DeviceTreeNode {
     chosen
 }
 
-fn cpus(vm: &Vm, compatible: &str) -> DeviceTreeNode {
+fn cpus(vm: &Vm, cache: Option<Cache>, compatible: &str) -> DeviceTreeNode {
     let mut cpus = node("cpus").with("#address-cells", 1u32).with("#size-cells", 0u32);
     for index in 0..vm.vcpus.len() {
-        cpus.add_child(
-            node(format!("cpu@{index:x}"))
-                .with("device_type", "cpu")
-                .with("compatible", compatible)
-                .with("reg", index as u32)
-                .with("enable-method", "psci"),
-        );
+        let mut cpu = node(format!("cpu@{index:x}"))
+            .with("device_type", "cpu")
+            .with("compatible", compatible)
+            .with("reg", index as u32)
+            .with("enable-method", "psci");
+        if cache.is_some() {
+            cpu = cpu.with("next-level-cache", PHANDLE_CACHE);
+        }
+        cpus.add_child(cpu);
+    }
+    if let Some(cache) = cache {
+        cpus.add_child(last_level_cache(cache));
     }
     cpus
+}
+
+fn last_level_cache(cache: Cache) -> DeviceTreeNode {
+    node(format!("l{LAST_LEVEL}-cache"))
+        .with("compatible", "cache")
+        .with("cache-level", LAST_LEVEL)
+        .flag("cache-unified")
+        .with("cache-size", cache.bytes() as u32)
+        .with("cache-line-size", cache.line_bytes())
+        .with("cache-sets", cache.sets() as u32)
+        .with("phandle", PHANDLE_CACHE)
 }
 
 fn gic(vm: &Vm) -> DeviceTreeNode {

@@ -11,6 +11,7 @@ use bulkhead_system::plan::{Coloring, VirtualGic, Vm};
 use bulkhead_system::units::{Bytes, IntId, Region};
 use dtoolkit::fdt::Fdt;
 use dtoolkit::{Node, Property};
+use policy::color::{Cache, Geometry, IndexBits};
 
 fn linux() -> Vm {
     common::plan().vms.remove(0)
@@ -34,7 +35,7 @@ fn decompile(dtb: &[u8]) -> String {
 
 #[test]
 fn linux_finds_everything_that_the_plan_gives_it() {
-    let dtb = generate(&linux(), Some("arm,cortex-a53"), Some(5001)).expect("a tree");
+    let dtb = generate(&linux(), None, Some("arm,cortex-a53"), Some(5001)).expect("a tree");
     let dts = decompile(&dtb);
     for part in [
         "bootargs = \"console=ttyAMA0 quiet\";",
@@ -60,12 +61,45 @@ fn colors_of_the_machine_do_not_show_in_the_guest() {
     let mut colored = linux();
     let (colors, area) = ("0-3".parse().expect("colours"), Bytes::mib(600));
     colored.memory[0].coloring = Some(Coloring { colors, area });
-    assert_eq!(generate(&colored, None, Some(5001)), generate(&linux(), None, Some(5001)));
+    assert_eq!(
+        generate(&colored, None, None, Some(5001)),
+        generate(&linux(), None, None, Some(5001))
+    );
+}
+
+#[test]
+fn the_last_level_cache_is_that_of_the_vm() {
+    let mut plan = common::plan();
+    assert_eq!(plan.last_level_cache(&plan.vms[0]), None);
+    let cache = Cache::new(1 << 20, 16, 64).expect("a cache");
+    let llc = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("colours");
+    plan.platform.llc = Some(llc);
+    let (colors, area) = ("0-3".parse().expect("colours"), Bytes::mib(600));
+    plan.vms[0].memory[0].coloring = Some(Coloring { colors, area });
+    plan.vms[0].vllc = true;
+    for (vm, size, sets) in [(0, "0x40000", "0x100"), (1, "0x100000", "0x400")] {
+        let vm = &plan.vms[vm];
+        let dts = decompile(&generate(vm, plan.last_level_cache(vm), None, None).expect("a tree"));
+        let node = dts.split_once("\tl2-cache {").expect("a cache").1;
+        for part in [
+            "compatible = \"cache\";",
+            "cache-level = <0x02>;",
+            "cache-unified;",
+            "cache-line-size = <0x40>;",
+            "phandle = <0x03>;",
+            &format!("cache-size = <{size}>;"),
+            &format!("cache-sets = <{sets}>;"),
+        ] {
+            assert!(node.contains(part), "{part} is not in:\n{dts}");
+        }
+        let all = vm.vcpus.len();
+        assert_eq!(dts.matches("next-level-cache = <0x03>;").count(), all, "{dts}");
+    }
 }
 
 #[test]
 fn devices_have_their_interrupt_and_clock() {
-    let dtb = generate(&linux(), None, None).expect("a tree");
+    let dtb = generate(&linux(), None, None, None).expect("a tree");
     let fdt = Fdt::new(&dtb).expect("a tree");
     let cells = |path: &str, name: &str| -> Vec<u32> {
         let node = fdt.find_node(path).expect(path);
@@ -92,7 +126,7 @@ fn small_guests_have_small_trees() {
         gicd: Region::new(0x0800_0000, 0x1000),
         gicc: Region::new(0x0801_0000, 0x2000),
     };
-    let dts = decompile(&generate(&vm, None, None).expect("a tree"));
+    let dts = decompile(&generate(&vm, None, None, None).expect("a tree"));
     assert!(dts.contains("compatible = \"arm,gic-400\";"), "{dts}");
     assert!(dts.contains("compatible = \"arm,armv8\";"), "{dts}");
     assert!(!dts.contains("serial") && !dts.contains("stdout-path"), "{dts}");
@@ -109,7 +143,7 @@ fn odd_compatible_strings_make_valid_node_names() {
         ("plain", "plain@9010000"),
     ] {
         vm.devices[0].compatible = vec![compatible.into()];
-        let dts = decompile(&generate(&vm, None, None).expect("a tree"));
+        let dts = decompile(&generate(&vm, None, None, None).expect("a tree"));
         assert!(dts.contains(&format!("\t{name} {{")), "{compatible}: {dts}");
     }
 }
@@ -119,7 +153,7 @@ fn interrupts_that_a_guest_cannot_have_are_refused() {
     let mut vm = linux();
     for intid in [0, 15, 1020, u32::MAX] {
         vm.devices[0].interrupts.as_mut().expect("an interrupt").guest = IntId(intid);
-        let error = generate(&vm, None, None).expect_err("refused");
+        let error = generate(&vm, None, None, None).expect_err("refused");
         assert!(error.contains(&format!("interrupt {intid} ")), "{error}");
     }
 }
