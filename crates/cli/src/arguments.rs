@@ -74,6 +74,8 @@ Examples:
   bulkhead run systems/demo.toml --console linux    Ctrl-] q leaves, Ctrl-] ? helps
   bulkhead run systems/demo.toml --append linux=bulkhead.job=demo
   bulkhead run demo.plan.dts --deterministic        the same run every time
+  bulkhead run demo.plan.dts --deterministic --cachescope build/scope
+                                                    who evicts whom from the caches
 
 Exit status: 0 all is well, 1 a VM crashed or was stopped, a task missed its
 deadline or the time was over, 2 bad input.")]
@@ -90,6 +92,9 @@ pub struct RunOptions {
     /// One instruction is 1 ns: every run is the same
     #[arg(long)]
     pub deterministic: bool,
+    /// Count who evicts whom from the caches; the results go into this folder (needs --deterministic and `make cachescope`)
+    #[arg(long, value_name = "DIR", requires = "deterministic")]
+    pub cachescope: Option<PathBuf>,
     /// It is a failure if a VM does not switch itself off
     #[arg(long)]
     pub until_off: bool,
@@ -97,7 +102,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub timeout: Option<Duration>,
     /// Write the bootable image to this file and do not run it
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["console", "deterministic", "until_off", "timeout", "log"])]
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["console", "deterministic", "cachescope", "until_off", "timeout", "log"])]
     pub image_only: Option<PathBuf>,
     /// Write all output of the console to this file [default: a log beside the image, named after the system]
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,7 @@
 //! `bulkhead run`: builds the image, boots it on QEMU and tells what happened.
 
 mod boards;
+mod cachescope;
 mod hypervisor;
 mod image_report;
 mod interactive;
@@ -24,6 +25,7 @@ use crate::input::{self, System};
 use crate::json;
 use crate::output;
 use crate::status::Status;
+use cachescope::Cachescope;
 use interactive::Interactive;
 use signals::Signals;
 use summary::{End, Summary};
@@ -53,6 +55,11 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         return image_report::image_written(out, &image, as_json);
     }
     let board = boards::board(&system)?;
+    let scope = options
+        .cachescope
+        .as_deref()
+        .map(|folder| Cachescope::prepare(folder, &system, &found))
+        .transpose()?;
     let place = workspace::Workspace::new(&found, &system.plan.name)?;
     let path = place.image(&image.bytes)?;
     drop(image);
@@ -60,6 +67,8 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         return Ok(Status::Signal(signal));
     }
 
+    let mut arguments: Vec<String> = scope.iter().flat_map(Cachescope::arguments).collect();
+    arguments.extend(options.qemu_arg.iter().cloned());
     let log_file = options.log.clone().unwrap_or_else(|| place.log());
     let qemu = Options {
         program: None,
@@ -67,12 +76,14 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         timeout: options.timeout,
         log_file: Some(log_file.clone()),
         keep_log: false,
-        arguments: options.qemu_arg.clone(),
+        arguments,
     };
     let session = Machine::start(&board, &path, &qemu)?;
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
     let run = attend(session, &names, &signals, console, as_json)?;
-    let summary = Summary::new(&system.plan.name, run.known, run.end, &run.outcome, &log_file);
+    let counts = scope.as_ref().map(Cachescope::counts);
+    let name = &system.plan.name;
+    let summary = Summary::new(name, run.known, run.end, &run.outcome, counts, &log_file);
     if as_json {
         json::print(&summary.document(options.until_off))?;
     } else {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bulkhead_qemu::{Exit, Outcome};
 use serde::Serialize;
 
+use super::cachescope::Counts;
 use super::messages::Task;
 use super::tally::{Known, Vm};
 use crate::status::Status;
@@ -31,12 +32,20 @@ pub struct Summary {
     exit: Exit,
     elapsed: Duration,
     qemu_messages: String,
+    counts: Option<Result<Counts, String>>,
     log_file: PathBuf,
 }
 
 impl Summary {
-    /// Puts together what is known.
-    pub fn new(name: &str, known: Known, end: End, outcome: &Outcome, log_file: &Path) -> Self {
+    /// Puts together what is known. `counts` are there if the caches were measured.
+    pub fn new(
+        name: &str,
+        known: Known,
+        end: End,
+        outcome: &Outcome,
+        counts: Option<Result<Counts, String>>,
+        log_file: &Path,
+    ) -> Self {
         Self {
             name: name.into(),
             known,
@@ -44,6 +53,7 @@ impl Summary {
             exit: outcome.exit,
             elapsed: outcome.elapsed,
             qemu_messages: outcome.stderr.clone(),
+            counts,
             log_file: log_file.to_owned(),
         }
     }
@@ -96,6 +106,9 @@ impl Summary {
                 ));
             }
         }
+        if let Some(Err(why)) = &self.counts {
+            problems.push(why.clone());
+        }
         problems
     }
 
@@ -123,6 +136,9 @@ impl Summary {
             let heading =
                 ["VM", "task", ">period", ">jobs", ">misses", ">response min", ">mean", ">max"];
             text.push_str(&format!("\n{}", table(&heading, &tasks)));
+        }
+        if let Some(Ok(counts)) = &self.counts {
+            text.push_str(&format!("\n{}", counts.text()));
         }
         text.push('\n');
         let problems = self.problems(until_off);
@@ -160,6 +176,7 @@ impl Summary {
             elapsed_ms: millis(self.elapsed),
             log_file: self.log_file.display().to_string(),
             vms: self.known.vms.iter().map(|vm| VmDocument::new(vm, self.known.ready)).collect(),
+            cachescope: self.counts.as_ref().and_then(|counts| counts.as_ref().ok()).cloned(),
         }
     }
 }
@@ -176,6 +193,9 @@ pub struct Document {
     elapsed_ms: u64,
     log_file: String,
     vms: Vec<VmDocument>,
+    /// The caches, if they were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cachescope: Option<Counts>,
 }
 
 #[derive(Debug, Serialize)]

@@ -1,0 +1,114 @@
+//! Measures the caches in a run: QEMU with the plugin cachescope.
+
+mod counts;
+mod model;
+mod ranges;
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::hypervisor;
+use crate::failure::Failure;
+use crate::input::System;
+pub use counts::Counts;
+
+/// Environment variable that names another plugin than the one that was built.
+const PLUGIN_VARIABLE: &str = "BULKHEAD_CACHESCOPE";
+/// Where `make cachescope` puts the plugin in the folder of the project.
+const BUILT: &str = "cachescope/target/release/libbulkhead_cachescope.so";
+/// The file in the results that says whose memory is whose.
+const RANGES: &str = "ranges.txt";
+/// The file that the plugin writes at the end of QEMU.
+const SUMMARY: &str = "summary.json";
+
+/// The plugin and the folder of its results.
+#[derive(Debug)]
+pub struct Cachescope {
+    plugin: PathBuf,
+    /// As it was named.
+    folder: PathBuf,
+    /// As QEMU finds it.
+    out: PathBuf,
+    caches: String,
+    vms: Vec<String>,
+}
+
+impl Cachescope {
+    /// Finds the plugin and writes down whose memory is whose. Counts of an
+    /// earlier run are removed from the folder.
+    pub fn prepare(
+        folder: &Path,
+        system: &System,
+        found: &hypervisor::Found,
+    ) -> Result<Self, Failure> {
+        let plugin = plugin(found)?;
+        let (caches, ranges) = (model::caches(system)?, ranges::text(&system.plan)?);
+        let file = |name: &str| folder.join(name);
+        let prepare = || -> io::Result<PathBuf> {
+            fs::create_dir_all(folder)?;
+            match fs::remove_file(file(SUMMARY)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            fs::write(file(RANGES), &ranges)?;
+            folder.canonicalize()
+        };
+        let out = prepare().map_err(|error| {
+            Failure::new("cachescope", format!("cannot write into {}: {error}", folder.display()))
+        })?;
+        let vms = system.plan.vms.iter().map(|vm| vm.name.clone()).collect();
+        Ok(Self { plugin, folder: folder.to_owned(), out, caches, vms })
+    }
+
+    /// The arguments for QEMU.
+    pub fn arguments(&self) -> [String; 2] {
+        // In a value QEMU takes two commas for one.
+        let value = |path: &Path| path.display().to_string().replace(',', ",,");
+        let (plugin, out) = (value(&self.plugin), value(&self.out));
+        let ranges = value(&self.out.join(RANGES));
+        ["-plugin".into(), format!("{plugin},out={out},ranges={ranges},{}", self.caches)]
+    }
+
+    /// What was counted, or why that is not known.
+    pub fn counts(&self) -> Result<Counts, String> {
+        let file = self.folder.join(SUMMARY);
+        let bytes = fs::read(&file).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                "cachescope has no counts: it writes them when QEMU ends by itself".into()
+            }
+            _ => format!("cannot read {}: {error}", file.display()),
+        })?;
+        Counts::read(&bytes, &self.vms, &self.folder)
+            .map_err(|error| format!("{}: {error}", file.display()))
+    }
+}
+
+/// The plugin that the environment names, or the one that was built in the
+/// project of the hypervisor.
+fn plugin(found: &hypervisor::Found) -> Result<PathBuf, Failure> {
+    let named = env::var_os(PLUGIN_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let built = || Some(found.build.as_ref()?.parent()?.join(BUILT));
+    let Some(path) = named.or_else(built) else {
+        return Err(Failure::new(
+            "no-cachescope",
+            format!(
+                "the plugin cachescope is missing: it is looked for beside the folder build that \
+                 the hypervisor is in\n\
+                 help: name the file with {PLUGIN_VARIABLE}; `make cachescope` makes it"
+            ),
+        ));
+    };
+    // QEMU looks for a bare name elsewhere.
+    path.canonicalize().map_err(|error| {
+        Failure::new(
+            "no-cachescope",
+            format!(
+                "the plugin cachescope is missing: {}: {error}\n\
+                 help: `make cachescope` makes it; or name the file with {PLUGIN_VARIABLE}",
+                path.display()
+            ),
+        )
+    })
+}

@@ -1,0 +1,146 @@
+//! `bulkhead run --cachescope`: with a script in place of QEMU, and the commands
+//! of the README on the real thing, for which `make build cachescope` is needed.
+
+#[allow(dead_code)]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use common::{Result, Sandbox};
+
+/// The console of a run in which all is well.
+const GOOD: &str = "echo '[bulkhead] ready'; echo '[bulkhead] power off'";
+
+/// A summary with 7 evictions between VMs.
+const SUMMARY: &str = r#"{"format":"bulkhead-cachescope-summary-v1",
+"model":{"llc":{"size_bytes":1048576,"ways":16}},
+"owners":[{"name":"hypervisor","accesses":1,"l1_misses":1,"llc_misses":1}],
+"evictions":{"owners":["hypervisor","linux","rt"],"by_line":[[0,1,2],[0,9,3],[0,4,9]]}}"#;
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs in the sandbox, with a file for the plugin, and a script for QEMU.
+fn run(sandbox: &Sandbox, script: &str, arguments: &[&str]) -> Result {
+    let mut command = sandbox.run_command(script, arguments);
+    command.env("BULKHEAD_CACHESCOPE", sandbox.path("plugin,1.so"));
+    Result::of(command.output().expect("the command starts"))
+}
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("plugin,1.so", "");
+    sandbox.write("summary", SUMMARY);
+    sandbox
+}
+
+#[test]
+fn counts_are_shown_and_are_a_part_of_the_document() {
+    let sandbox = sandbox();
+    let script = format!("{GOOD}; cp summary scope/summary.json; echo \"$@\" > arguments");
+    let arguments = ["--deterministic", "--cachescope", "scope"];
+    let result = run(&sandbox, &script, &arguments);
+    result.assert_status(0);
+    assert!(result.stdout.contains("\ncross-VM evictions: 7\n"), "{}", result.stdout);
+    assert!(result.stdout.contains("all counts: scope\n"), "{}", result.stdout);
+
+    let ranges = std::fs::read_to_string(sandbox.path("scope/ranges.txt")).expect("ranges");
+    let expected = "vm=hypervisor:0x40000000+0x6000000\nvm=linux:0x46000000+0x8000000\n\
+                    vm=rt:0x4e000000+0x8000000\ncpu=0:linux\ncpu=1:linux\ncpu=2:rt\n";
+    assert_eq!(ranges, expected);
+    let line = std::fs::read_to_string(sandbox.path("arguments")).expect("arguments");
+    let folder = sandbox.path("scope").canonicalize().expect("a folder");
+    let folder = folder.display();
+    assert!(line.contains("/plugin,,1.so,out="), "commas are doubled for QEMU: {line}");
+    let options =
+        format!("out={folder},ranges={folder}/ranges.txt,llc=1048576:16,line=64,l1=32768:4");
+    assert!(line.contains(&options), "{options} is not in {line}");
+
+    let document = run(&sandbox, &script, &[&arguments[..], &["--json"]].concat()).json();
+    let counts = &document["cachescope"];
+    assert_eq!(counts["cross_vm_evictions"], 7);
+    assert_eq!(counts["vm_evictions_by_hypervisor"], 3);
+    assert_eq!(counts["hypervisor_evictions_by_vms"], 0);
+    assert_eq!(counts["owners"][0]["llc_misses"], 1);
+    let eviction = &counts["evictions"][5];
+    assert_eq!((&eviction["came"], &eviction["went"]), (&"linux".into(), &"rt".into()));
+    assert_eq!(eviction["evictions"], 3);
+}
+
+#[test]
+fn counts_of_an_earlier_run_are_not_taken_for_those_of_this_one() {
+    let sandbox = sandbox();
+    std::fs::create_dir(sandbox.path("scope")).expect("a folder");
+    sandbox.write("scope/summary.json", SUMMARY);
+    let result = run(&sandbox, GOOD, &["--deterministic", "--cachescope", "scope"]);
+    result.assert_status(1);
+    assert!(result.stdout.contains("not well: cachescope has no counts"), "{}", result.stdout);
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let sandbox = sandbox();
+    run(&sandbox, GOOD, &["--cachescope", "scope"]).assert_refused(&["--deterministic"]);
+    let arguments = ["--deterministic", "--cachescope", "scope"];
+    sandbox.run(GOOD, &arguments).assert_refused(&[
+        "the plugin cachescope is missing",
+        "`make cachescope`",
+        "BULKHEAD_CACHESCOPE",
+    ]);
+    let arguments = ["--deterministic", "--cachescope", "hypervisor.elf"];
+    run(&sandbox, GOOD, &arguments).assert_refused(&["cannot write into hypervisor.elf"]);
+}
+
+/// Evictions between VMs in a run of a system to its end.
+fn cross_vm_evictions(system: &Path, out: &str) -> u64 {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(out);
+    let output = Command::new(env!("CARGO_BIN_EXE_bulkhead"))
+        .current_dir(project())
+        .args(["run", "--json", "--append", "linux=bulkhead.job=demo", "--until-off"])
+        .args(["--deterministic", "--timeout", "180s", "--cachescope"])
+        .args([&out, system])
+        .arg("--log")
+        .arg(out.with_extension("log"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("bulkhead starts");
+    let result = Result::of(output);
+    result.assert_status(0);
+    let document = result.json();
+    println!("{}: {}", system.display(), document["cachescope"]);
+    document["cachescope"]["cross_vm_evictions"].as_u64().expect("a number")
+}
+
+#[test]
+fn vms_in_disjoint_colours_never_evict_each_other() {
+    assert_eq!(cross_vm_evictions(Path::new("systems/colors.toml"), "scope-colors"), 0);
+}
+
+#[test]
+fn the_same_vms_without_colours_evict_each_other() {
+    let project = project().canonicalize().expect("the project");
+    let text = std::fs::read_to_string(project.join("systems/colors.toml")).expect("a system");
+    let plain: String = text
+        .lines()
+        .filter(|line| !line.starts_with("colors = "))
+        .map(|line| line.replace("../build", &format!("{}/build", project.display())) + "\n")
+        .collect();
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plain.toml");
+    std::fs::write(&file, plain).expect("a file");
+    let evictions = cross_vm_evictions(&file, "scope-plain");
+    assert!(evictions > 100, "{evictions}");
+}
+
+/// The commands in the README are those of the tests above.
+#[test]
+fn the_readme_shows_how_to_see_it() {
+    let readme = std::fs::read_to_string(project().join("README.md")).expect("there is a README");
+    for command in [
+        "bulkhead run systems/colors.toml --append linux=bulkhead.job=demo --deterministic --cachescope",
+        "sed '/^colors = /d' systems/colors.toml",
+    ] {
+        assert!(readme.contains(command), "{command}");
+    }
+}
