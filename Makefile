@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint demo bench-exits fuzz deny clean distclean
+.PHONY: help setup build cachescope test lint demo bench-exits fuzz deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -11,7 +11,10 @@ endif
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
+DENY_CACHESCOPE := --manifest-path cachescope/Cargo.toml --config cachescope/deny.toml
 FUZZ_SECONDS ?= 60
+# A workspace of its own; `bulkhead run` looks for the plugin in this folder.
+CACHESCOPE := --manifest-path cachescope/Cargo.toml --target-dir cachescope/target --locked
 BULKHEAD := $(or $(CARGO_TARGET_DIR),target)/release/bulkhead
 
 help: ## Show this list
@@ -25,14 +28,19 @@ build: setup ## Build everything: hypervisor, guests, the bulkhead command
 	cargo xtask build
 	cargo build --release --package bulkhead
 
-test: setup lint ## Pass every check and test
+cachescope: setup ## Build the QEMU plugin that counts cache evictions
+	cargo build --release $(CACHESCOPE)
+
+test: setup lint cachescope ## Pass every check and test
 	cargo xtask build
 	cargo xtask size
+	cargo test --release --workspace $(CACHESCOPE) -- --include-ignored
 	cargo test --workspace
 	cargo xtask bench-exits
 
 lint: setup ## Check format and lints, for this machine and for bare metal
 	cargo fmt --all --check
+	cargo fmt --all --check --manifest-path cachescope/Cargo.toml
 	cargo xtask lint
 
 demo: build ## Boot Linux and a real-time guest side by side in QEMU
@@ -48,7 +56,9 @@ fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60
 
 deny: $(CARGO_DENY) ## Check licences, sources and advisories of all dependencies (needs a network)
 	$(CARGO_DENY) check bans licenses sources
+	$(CARGO_DENY) $(DENY_CACHESCOPE) check bans licenses sources
 	$(CARGO_DENY) check advisories
+	$(CARGO_DENY) $(DENY_CACHESCOPE) check advisories
 
 build/tools/bin/cargo-deny:
 	@echo 'deny: cargo-deny is missing: installing $(CARGO_DENY_VERSION) into build/tools (5 minutes, once)'
@@ -56,6 +66,7 @@ build/tools/bin/cargo-deny:
 
 clean: ## Remove what was built; downloads and tools stay
 	cargo clean
+	rm -rf cachescope/target
 	mkdir -p build
 	find build -mindepth 1 -maxdepth 1 ! -name cache ! -name tools -exec rm -rf {} +
 

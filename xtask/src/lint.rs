@@ -14,6 +14,14 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         .args(["--", "--deny", "warnings"]);
     cargo::run(host)?;
 
+    let cachescope = workspace.root().join("cachescope");
+    let mut plugin = toolchain::host_cargo("clippy");
+    plugin
+        .current_dir(&cachescope)
+        .args(["--workspace", "--all-targets", "--locked", "--target-dir", "target"])
+        .args(["--", "--deny", "warnings"]);
+    cargo::run(plugin)?;
+
     let toolchain = Toolchain::chosen(workspace)?;
     if toolchain == Toolchain::Debian {
         eprintln!("lint: bare-metal code is left out: Debian's compiler comes without clippy");
