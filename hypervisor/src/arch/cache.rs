@@ -9,18 +9,12 @@ use super::regs;
 /// The last-level cache, if it is unified and its shape makes sense.
 #[inline(never)]
 pub fn last_level() -> Option<Cache> {
-    let selector = last_level_selector()?;
+    let level = Clidr(regs::clidr_el1::read()).last_level().ok()?;
     let before = regs::csselr_el1::read();
-    select(selector);
+    select(u64::from(level - 1) << 1);
     let selected = selected();
     select(before);
     selected.cache().ok()
-}
-
-/// Value of CSSELR_EL1 for the last-level cache, if it is unified.
-fn last_level_selector() -> Option<u64> {
-    let level = Clidr(regs::clidr_el1::read()).last_level().ok()?;
-    Some(u64::from(level - 1) << 1)
 }
 
 /// Selects the cache that CCSIDR_EL1 describes: level and kind.
@@ -46,7 +40,8 @@ fn selected() -> Ccsidr {
 /// `2^share` times fewer sets than that of the CPU.
 pub fn selected_by_guest(share: u8) -> u64 {
     let real = selected();
-    if last_level_selector() != Some(regs::csselr_el1::read()) {
+    // A VM has colours only where [`last_level`] has found a cache.
+    if !Clidr(regs::clidr_el1::read()).selects_last_level(regs::csselr_el1::read()) {
         return real.value;
     }
     // Fewer sets than there are always have room.

@@ -107,6 +107,17 @@ impl Clidr {
         }
         Ok(level)
     }
+
+    /// Whether this value of CSSELR_EL1 selects [`Clidr::last_level`], in a few
+    /// instructions: a unified cache, and none behind it.
+    ///
+    /// Only for registers with a last level that is unified, without caches
+    /// behind a level that has none.
+    pub const fn selects_last_level(self, csselr: u64) -> bool {
+        const CTYPES: u64 = (1 << 21) - 1;
+        let level = csselr >> 1 & 7;
+        csselr & 1 == 0 && (self.0 & CTYPES) >> (3 * level) & 0o77 == Self::UNIFIED
+    }
 }
 
 /// Why CLIDR_EL1 shows no cache that can be coloured.
@@ -188,6 +199,18 @@ mod tests {
     fn registers_of_caches_that_cannot_be_colored_say_so() {
         let three_sets = Ccsidr { value: 2 << 13 | 2, format: CcsidrFormat::Bits32 };
         assert_eq!(three_sets.cache(), Err(CacheError::Sets(3)));
+    }
+
+    #[test]
+    fn the_last_level_is_selected_by_one_value() {
+        let selecting = |clidr| -> Vec<u64> {
+            (0..16).filter(|&csselr| Clidr(clidr).selects_last_level(csselr)).collect()
+        };
+        assert_eq!(selecting(0x0a20_0023), [2], "QEMU, Cortex-A53");
+        assert_eq!(selecting(0o443), [4]);
+        assert_eq!(selecting(0o4), [0]);
+        assert_eq!(selecting(0o4444444 | 7 << 21), [12], "level 7, other fields behind it");
+        assert_eq!(selecting(0o33), [0; 0], "not unified");
     }
 
     #[test]
