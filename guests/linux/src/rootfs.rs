@@ -7,6 +7,7 @@ const FILES: &[(&str, u32, &str)] = &[
     ("init", 0o755, include_str!("../rootfs/init")),
     ("etc/inittab", 0o644, include_str!("../rootfs/etc/inittab")),
     ("etc/profile", 0o644, include_str!("../rootfs/etc/profile")),
+    ("jobs/cache", 0o755, include_str!("../rootfs/jobs/cache")),
     ("jobs/demo", 0o755, include_str!("../rootfs/jobs/demo")),
     ("jobs/reboot", 0o755, include_str!("../rootfs/jobs/reboot")),
     ("jobs/rtc", 0o755, include_str!("../rootfs/jobs/rtc")),
