@@ -7,7 +7,8 @@ fn main() {
         return;
     }
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets the manifest's folder");
-    let guests = ["rt-demo", "rt-periods", "rt-hostile", "rt-beacon", "rt-psci", "rt-irq"];
+    let guests =
+        ["rt-demo", "rt-periods", "rt-hostile", "rt-beacon", "rt-psci", "rt-irq", "rt-cache"];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");
     }

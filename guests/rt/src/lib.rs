@@ -9,6 +9,7 @@
 #![cfg_attr(target_os = "none", no_std)]
 
 pub mod bootargs;
+pub mod cache;
 pub mod random;
 pub mod statistics;
 pub mod taskset;

@@ -1,6 +1,7 @@
 //! Everything that touches the machine: the only place with `unsafe` code.
 
 pub mod bench;
+pub mod cache;
 pub mod counter;
 pub mod cpu;
 mod exceptions;

@@ -2,6 +2,7 @@
 
 pub mod beacon;
 pub mod bench;
+pub mod cache;
 pub mod demo;
 pub mod hostile;
 pub mod irq;

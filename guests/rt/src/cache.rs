@@ -1,0 +1,101 @@
+//! What the cache registers say (Arm ARM, DDI 0487: CLIDR_EL1, CSSELR_EL1, CCSIDR_EL1).
+
+/// What a cache holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// Data only.
+    Data,
+    /// Instructions only.
+    Instruction,
+    /// Both.
+    Unified,
+}
+
+impl Kind {
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Instruction => "instruction",
+            Self::Unified => "unified",
+        }
+    }
+}
+
+/// Which cache CCSIDR_EL1 describes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Selection {
+    /// Level, from 1 on.
+    pub level: u8,
+    /// What it holds.
+    pub kind: Kind,
+}
+
+impl Selection {
+    /// Value of CSSELR_EL1.
+    pub const fn csselr(self) -> u64 {
+        (self.level as u64 - 1) << 1 | matches!(self.kind, Kind::Instruction) as u64
+    }
+}
+
+/// All caches that a value of CLIDR_EL1 names, the last level last.
+pub fn all(clidr: u64) -> impl Iterator<Item = Selection> {
+    const DATA: u64 = 2;
+    let kinds = |field: u64| -> &'static [Kind] {
+        match field {
+            1 => &[Kind::Instruction],
+            DATA => &[Kind::Data],
+            3 => &[Kind::Data, Kind::Instruction],
+            4 => &[Kind::Unified],
+            _ => &[],
+        }
+    };
+    (1..=7).flat_map(move |level| {
+        let field = clidr >> (3 * (level - 1)) & 7;
+        kinds(field).iter().map(move |&kind| Selection { level, kind })
+    })
+}
+
+/// The shape of a cache.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Shape {
+    /// Ways.
+    pub ways: u64,
+    /// Bytes of a line.
+    pub line: u64,
+    /// Sets.
+    pub sets: u64,
+}
+
+impl Shape {
+    /// What a value of CCSIDR_EL1 says, in the 64-bit format (FEAT_CCIDX) or the 32-bit one.
+    pub const fn of(ccsidr: u64, ccidx: bool) -> Self {
+        let (ways, sets) = match ccidx {
+            true => (ccsidr >> 3 & 0x1f_ffff, ccsidr >> 32 & 0xff_ffff),
+            false => (ccsidr >> 3 & 0x3ff, ccsidr >> 13 & 0x7fff),
+        };
+        Self { ways: ways + 1, line: 16 << (ccsidr & 7), sets: sets + 1 }
+    }
+
+    /// Bytes.
+    pub const fn size(self) -> u64 {
+        self.ways * self.line * self.sets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caches_of_a_cortex_a53_in_qemu() {
+        let selected: Vec<_> =
+            all(0x0a20_0023).map(|it| (it.level, it.kind, it.csselr())).collect();
+        let expected = [(1, Kind::Data, 0), (1, Kind::Instruction, 1), (2, Kind::Unified, 2)];
+        assert_eq!(selected, expected);
+        let shape = Shape::of(0x707f_e07a, false);
+        assert_eq!(shape, Shape { ways: 16, line: 64, sets: 1024 });
+        assert_eq!(shape.size(), 1 << 20);
+        assert_eq!(Shape::of(0x0000_03ff_0000_007a, true), shape);
+    }
+}
