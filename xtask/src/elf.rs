@@ -51,7 +51,9 @@ pub fn flatten(file: &[u8]) -> Result<Flat> {
 pub struct ReadOnly {
     /// Sections with code.
     pub code: u64,
-    /// Other sections that are not written after start-up, relocations included.
+    /// Other sections that are not written after start-up. Relocations and the
+    /// linker's own tables do not count: the entry code reads them once, and how
+    /// large they are depends on the linker.
     pub rodata: u64,
 }
 
@@ -70,6 +72,10 @@ pub fn read_only(file: &[u8]) -> Result<ReadOnly> {
         let flags = section.elf_section_header().sh_flags(LittleEndian);
         // Written once, by relocation, and read-only from then on.
         let relocated = section.name()?.starts_with(".data.rel.ro") || section.name()? == ".got";
+        let linker = [".rel", ".dyn", ".hash", ".gnu.hash"];
+        if linker.iter().any(|start| section.name().is_ok_and(|name| name.starts_with(start))) {
+            continue;
+        }
         if !flags.contains(elf::SHF_ALLOC) || (flags.contains(elf::SHF_WRITE) && !relocated) {
             continue;
         }
