@@ -71,6 +71,8 @@ pub struct VmReport {
     pub memory_at: Option<u64>,
     /// Its colours of the shared cache, if it does not have all.
     pub colors: Option<Vec<usize>>,
+    /// Whether it sees a last-level cache that consists of its colours only.
+    pub vllc: bool,
     /// Number of assigned devices.
     pub devices: usize,
     /// The VCPUs, in the order of their indices.
@@ -165,6 +167,7 @@ fn report_vm(index: usize, vm: &Vm, plan: Option<&Plan>) -> VmReport {
         memory_bytes: vm.memory.value.0,
         memory_at: planned.and_then(|vm| Some(vm.memory.first()?.host.0)),
         colors: vm.colors.as_ref().map(|it| it.value.iter().map(Color::index).collect()),
+        vllc: vm.vllc,
         devices: vm.devices.len(),
         vcpus: (0..vm.vcpus.len()).map(vcpu).collect(),
     }

@@ -151,6 +151,11 @@ fn a_virtual_cache_needs_a_power_of_two_of_colors() {
     let vm = |colors: &str| format!("memory = \"1MiB\"\ncolors = \"{colors}\"\nvllc = true");
     let plan = make(&system("qemu-virt", &[&vm("0-3")])).unwrap();
     assert!(plan.vms[0].vllc);
+    let described = read(&system("qemu-virt", &[&vm("0-3"), "memory = \"1MiB\""])).unwrap();
+    assert_eq!(
+        Report::new(&described, None).vms.iter().map(|vm| vm.vllc).collect::<Vec<_>>(),
+        [true, false]
+    );
     let cache = plan.last_level_cache(&plan.vms[0]).unwrap();
     assert_eq!((cache.bytes(), cache.ways(), cache.sets()), (256 << 10, 16, 256));
     assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts()), Ok(plan));

@@ -164,7 +164,7 @@ impl error::Error for StripeError {}
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cache, Geometry, IndexBits};
+    use super::super::{Cache, Geometry, IndexBits, VirtualLlc};
     use super::*;
 
     fn geometry(bits: IndexBits) -> Geometry {
@@ -195,6 +195,20 @@ mod tests {
             }
             for page in (0x4400_0000..0x4400_0000 + bytes).step_by(4096) {
                 assert_eq!(stripe.index_of(page).is_some(), frames.contains(&page), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn pages_have_the_colors_that_a_virtual_cache_shows() {
+        let geometry = geometry(IndexBits::AbovePage);
+        for colors in ["5", "3,9", "0-3", "1,2,7,8,10-13", "0-15"] {
+            let colors: ColorSet = colors.parse().unwrap();
+            let stripe = Stripe::new(4096, geometry.mask(), colors, 0x4600_0000).unwrap();
+            let vllc = VirtualLlc::new(geometry, colors).unwrap();
+            for page in 0..200 {
+                let (ipa, frame) = (0x4000_0000 + page * 4096, stripe.frame(page));
+                assert_eq!(geometry.color_of(frame), vllc.host_color_at(ipa), "{colors}: {page}");
             }
         }
     }
