@@ -5,7 +5,7 @@ use std::time::Duration;
 use bulkhead_image::{Blob, EarlyConsole, pack};
 use bulkhead_qemu::{Board, Time};
 use bulkhead_system::plan;
-use bulkhead_tests::{Case, Vm};
+use bulkhead_tests::{Case, Vm, hypervisor, project};
 
 fn cache(name: &str) -> Vm {
     Vm::rt("rt-cache").named(name).number("vcpus", 2)
@@ -34,6 +34,31 @@ fn a_vm_sees_its_colours_and_another_one_the_whole_cache() {
     for vm in ["small", "large"] {
         // Among them: each VCPU has a selection of its own.
         run.expect(vm, "cache: 9 passed, 0 failed");
+    }
+}
+
+/// On a Cortex-A710, CCSIDR_EL1 has its 64-bit format (FEAT_CCIDX): 512 KiB, 8 ways.
+#[test]
+fn the_64_bit_format_is_scaled_too() {
+    let case =
+        Case::new("vllc-ccidx").vm(cache("cache").key("colors", "0-3").more("vllc = true\n"));
+    let text = case
+        .plan()
+        .to_dts()
+        .replace("<1048576>", "<524288>")
+        .replace("ways = <16>", "ways = <8>");
+    let plan = plan::Plan::from_dts("plan.dts", &text).unwrap_or_else(|errors| panic!("{errors}"));
+    let image = bulkhead_image::build(&plan, &project(), &hypervisor(), None);
+    let image = image.unwrap_or_else(|error| panic!("{error}"));
+    let board = Board { cpu: Some("cortex-a710".into()), ..Board::virt() };
+    let session = case.start_on(&board, &image.bytes, Time::Deterministic);
+    let outcome = session.finish(Duration::from_secs(60));
+    for line in [
+        "cache: level=1 kind=data size=65536 ways=4 line=64 sets=256",
+        "cache: level=2 kind=unified size=131072 ways=8 line=64 sets=256",
+        "cache: 9 passed, 0 failed",
+    ] {
+        assert!(outcome.log.contains(line), "{line}: {outcome}");
     }
 }
 
