@@ -42,11 +42,8 @@ fn a_vm_sees_its_colours_and_another_one_the_whole_cache() {
 fn the_64_bit_format_is_scaled_too() {
     let case =
         Case::new("vllc-ccidx").vm(cache("cache").key("colors", "0-3").more("vllc = true\n"));
-    let text = case
-        .plan()
-        .to_dts()
-        .replace("<1048576>", "<524288>")
-        .replace("ways = <16>", "ways = <8>");
+    let text =
+        case.plan().to_dts().replace("<1048576>", "<524288>").replace("ways = <16>", "ways = <8>");
     let plan = plan::Plan::from_dts("plan.dts", &text).unwrap_or_else(|errors| panic!("{errors}"));
     let image = bulkhead_image::build(&plan, &project(), &hypervisor(), None);
     let image = image.unwrap_or_else(|error| panic!("{error}"));

@@ -38,13 +38,13 @@ pub fn has_ccidx() -> bool {
 
 /// Ticks of the virtual counter that one instruction takes between two reads of it.
 macro_rules! ticks {
-    ($instruction:literal) => {{
+    ($instruction:literal $($operand:tt)*) => {{
         let (before, after): (u64, u64);
         // SAFETY: the instruction is a `NOP`, or reads a register that describes a cache.
         unsafe {
             asm!("isb", "mrs {before}, cntvct_el0", $instruction, "isb", "mrs {after}, cntvct_el0",
-                "/* {value} */", before = out(reg) before, after = out(reg) after,
-                value = out(reg) _, options(nostack, preserves_flags));
+                before = out(reg) before, after = out(reg) after $($operand)*,
+                options(nostack, preserves_flags));
         }
         after - before
     }};
@@ -53,5 +53,5 @@ macro_rules! ticks {
 /// Ticks that a read of CCSIDR_EL1 takes beyond those of a `NOP`: the work of a hypervisor.
 pub fn ccsidr_ticks() -> u64 {
     let nop = ticks!("nop");
-    ticks!("mrs {value}, ccsidr_el1").saturating_sub(nop)
+    ticks!("mrs {value}, ccsidr_el1", value = out(reg) _).saturating_sub(nop)
 }
