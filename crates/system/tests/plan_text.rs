@@ -80,6 +80,11 @@ fn mistakes_name_line_node_and_property() {
             "write `stop` or `restart`",
         ),
         (
+            ("on-crash = \"stop\"", "vllc = <2>; on-crash = \"stop\""),
+            "vllc = <2>; on-crash = \"stop\"; | /vms/vm@0: vllc: is 2",
+            "write <1>, or remove the property",
+        ),
+        (
             ("pcpu = <0>;", "pcpu = \"zero\";"),
             "vcpu@0 { reg = <0>; pcpu = \"zero\"; }; \
              | /vms/vm@0/vcpus/vcpu@0: pcpu: has 5 bytes, but 4 are expected",
