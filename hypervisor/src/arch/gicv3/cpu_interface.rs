@@ -49,6 +49,9 @@ pub(super) fn init() -> Result<(), GicError> {
     if read_register!("icc_sre_el2") & 1 == 0 {
         return Err(GicError::NoSystemRegisters);
     }
+    // A priority that firmware left active would hold back all that are not higher.
+    write_register!("icc_ap0r0_el1", 0);
+    write_register!("icc_ap1r0_el1", 0);
     write_register!("ich_hcr_el2", 0);
     write_register!("icc_pmr_el1", 0xff);
     write_register!("icc_bpr1_el1", 0);
