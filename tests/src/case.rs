@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bulkhead_image::Image;
+use bulkhead_abi::image::{ConsoleKind, PLAN_BLOB};
+use bulkhead_image::{Blob, EarlyConsole, Image, pack};
 use bulkhead_qemu::{Board, Machine, Options, Session, Time};
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, Plan};
@@ -59,6 +60,25 @@ impl Case {
     /// Boots these bytes and waits until the machine is off.
     pub fn boot(&self, image: &[u8]) -> Run {
         Run::new(self.start(image, Time::Deterministic).finish(self.timeout))
+    }
+
+    /// Boots the system with its plan changed in the text, all other blobs as they
+    /// are, and waits until the machine is off. The tools do not check the plan.
+    pub fn boot_with_plan(&self, change: impl FnOnce(String) -> String) -> Run {
+        let image = self.image();
+        let contents = bulkhead_image::verify(&image.bytes).expect("the image is intact");
+        let source = change(self.plan().to_dts());
+        let tree = plan::compile("plan.dts", &source).unwrap_or_else(|errors| panic!("{errors}"));
+        let blob = |(name, _): &(String, u64)| {
+            let data = contents.blob(&image.bytes, name).expect("the blob is in the image");
+            let data = if name == PLAN_BLOB { tree.clone() } else { data.to_vec() };
+            Blob { name: name.clone(), data }
+        };
+        let blobs: Vec<Blob> = image.blobs.iter().map(blob).collect();
+        let console = EarlyConsole { kind: ConsoleKind::Pl011, address: 0x0900_0000 };
+        let mut bytes = image.bytes[..image.hypervisor_bytes as usize].to_vec();
+        bytes.extend(pack(console, &blobs).expect("the blobs fit"));
+        self.boot(&bytes).ended()
     }
 
     /// Boots these bytes.

@@ -1,33 +1,10 @@
 //! Plans and images that must not start: one clear message, no VM.
 
-use bulkhead_image::{Blob, EarlyConsole, pack};
 use bulkhead_qemu::{Board, Time};
-use bulkhead_system::plan;
 use bulkhead_tests::{Case, Run, Vm};
 
 fn case(name: &str) -> Case {
     Case::new(name).vm(Vm::rt("rt-beacon").named("beacon").bootargs("beacon.lines=1")).timeout(30)
-}
-
-/// Boots the case with its plan changed in the text, and its other blobs as they are.
-fn with_plan(case: &Case, change: impl FnOnce(String) -> String) -> Run {
-    let image = case.image();
-    let contents = bulkhead_image::verify(&image.bytes).unwrap();
-    let source = change(case.plan().to_dts());
-    let tree = plan::compile("plan.dts", &source).unwrap_or_else(|errors| panic!("{errors}"));
-    let blobs: Vec<Blob> = image
-        .blobs
-        .iter()
-        .map(|(name, _)| {
-            let data = contents.blob(&image.bytes, name).unwrap().to_vec();
-            Blob { name: name.clone(), data: if name == "plan" { tree.clone() } else { data } }
-        })
-        .collect();
-    let console =
-        EarlyConsole { kind: bulkhead_abi::image::ConsoleKind::Pl011, address: 0x0900_0000 };
-    let mut bytes = image.bytes[..image.hypervisor_bytes as usize].to_vec();
-    bytes.extend(pack(console, &blobs).unwrap());
-    case.boot(&bytes).ended()
 }
 
 #[track_caller]
@@ -41,7 +18,7 @@ fn refused(run: &Run, message: &str) {
 /// The image as it is starts: the refusals below come from the changes.
 #[test]
 fn the_unchanged_plan_starts() {
-    let run = with_plan(&case("plan-good"), |plan| plan);
+    let run = case("plan-good").boot_with_plan(|plan| plan);
     run.expect("beacon", "beacon: done");
 }
 
@@ -56,7 +33,7 @@ fn bad_plans_are_refused_with_node_and_property() {
         ("boot {", "boots {", "plan: /vms/vm@0: unknown node boots"),
     ];
     for (number, (from, to, message)) in mistakes.iter().enumerate() {
-        let run = with_plan(&case(&format!("plan-bad-{number}")), |plan| {
+        let run = case(&format!("plan-bad-{number}")).boot_with_plan(|plan| {
             // Numbers may be written in either base.
             let decimal = |text: &str| text.replace("<0x", "<");
             let from = if plan.contains(*from) { (*from).to_owned() } else { decimal(from) };
@@ -84,7 +61,7 @@ fn colours_that_cannot_be_are_refused() {
         ("ways = <16>", "ways = <8>", "/platform/llc: ", "this CPU has 0x100000 bytes, 16 ways"),
     ];
     for (number, (from, to, place, problem)) in mistakes.iter().enumerate() {
-        let run = with_plan(&colored(&format!("colors-bad-{number}")), |plan| {
+        let run = colored(&format!("colors-bad-{number}")).boot_with_plan(|plan| {
             assert!(plan.contains(from), "no {from} in\n{plan}");
             plan.replacen(from, to, 1)
         });

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use bulkhead_image::{Blob, EarlyConsole, pack};
 use bulkhead_qemu::{Board, Time};
 use bulkhead_system::plan;
 use bulkhead_tests::{Case, Vm, hypervisor, project};
@@ -98,22 +97,7 @@ fn three_colours_are_no_cache() {
     assert!(errors.contains("0-1,3 are 3"), "{errors}");
     assert!(errors.contains("give the VM 2 or 4 colours"), "{errors}");
 
-    let image = case.image();
-    let contents = bulkhead_image::verify(&image.bytes).unwrap();
-    let tree = plan::compile("plan.dts", &bad).unwrap_or_else(|errors| panic!("{errors}"));
-    let blobs: Vec<Blob> = image
-        .blobs
-        .iter()
-        .map(|(name, _)| {
-            let data = contents.blob(&image.bytes, name).unwrap().to_vec();
-            Blob { name: name.clone(), data: if name == "plan" { tree.clone() } else { data } }
-        })
-        .collect();
-    let console =
-        EarlyConsole { kind: bulkhead_abi::image::ConsoleKind::Pl011, address: 0x0900_0000 };
-    let mut bytes = image.bytes[..image.hypervisor_bytes as usize].to_vec();
-    bytes.extend(pack(console, &blobs).unwrap());
-    let run = case.boot(&bytes).ended();
+    let run = case.boot_with_plan(|_| bad);
     run.expect("bulkhead", "plan: /vms/vm@0: vllc: needs 1, 2, 4, ... colours");
     run.expect("bulkhead", "no VM was started");
 }

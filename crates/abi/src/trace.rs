@@ -23,7 +23,7 @@ pub struct Record {
 pub enum Kind {
     /// The VCPU starts to run on this CPU.
     VcpuRun = 1,
-    /// The VCPU stops running on this CPU; argument: 0 idle, 1 off, 2 VM stopped.
+    /// The VCPU is off and runs no more on this CPU; no argument.
     VcpuStop = 2,
     /// Exit by a synchronous exception; argument: low 48 bits of ESR_EL2.
     ExitSync = 3,
@@ -33,7 +33,7 @@ pub enum Kind {
     GuestMark = 5,
     /// The VM was stopped; argument: reason.
     VmStop = 6,
-    /// The VM was started or restarted; argument: number of restarts.
+    /// The VM was restarted; argument: number of restarts.
     VmStart = 7,
 }
 

@@ -112,11 +112,6 @@ pub fn disable(intid: u32) {
     while GICD.read32(GICD_CTLR) & 1 << 31 != 0 {}
 }
 
-/// Whether `intid` is enabled.
-pub fn is_enabled(intid: u32) -> bool {
-    read_bit(ISENABLER, intid)
-}
-
 /// Makes `intid` pending.
 pub fn set_pending(intid: u32) {
     write_bit(ISPENDR, intid);

@@ -38,11 +38,6 @@ pub unsafe fn init(start: usize, end: usize) {
     HEAP.end.store(end, Ordering::Relaxed);
 }
 
-/// Bytes that are left.
-pub fn free_bytes() -> usize {
-    HEAP.end.load(Ordering::Relaxed).saturating_sub(HEAP.next.load(Ordering::Relaxed))
-}
-
 /// Takes the rest away: allocation after boot is a bug and fails.
 pub fn seal() {
     HEAP.end.store(0, Ordering::Relaxed);

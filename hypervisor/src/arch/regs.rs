@@ -1,20 +1,26 @@
 //! System registers as functions: `regs::esr_el2::read()`, `regs::hcr_el2::write(v)`.
 
+macro_rules! read {
+    ($register:literal) => {
+        /// Reads the register.
+        #[inline(always)]
+        pub fn read() -> u64 {
+            let value;
+            // SAFETY: reading this register changes nothing.
+            unsafe {
+                core::arch::asm!(concat!("mrs {}, ", $register), out(reg) value,
+                    options(nomem, nostack, preserves_flags));
+            }
+            value
+        }
+    };
+}
+
 macro_rules! readable {
     ($($(#[$doc:meta])* $name:ident = $register:literal;)*) => {$(
         $(#[$doc])*
         pub mod $name {
-            /// Reads the register.
-            #[inline(always)]
-            pub fn read() -> u64 {
-                let value;
-                // SAFETY: reading this register changes nothing.
-                unsafe {
-                    core::arch::asm!(concat!("mrs {}, ", $register), out(reg) value,
-                        options(nomem, nostack, preserves_flags));
-                }
-                value
-            }
+            read!($register);
         }
     )*};
 }
@@ -23,17 +29,7 @@ macro_rules! writable {
     ($($(#[$doc:meta])* $name:ident = $register:literal;)*) => {$(
         $(#[$doc])*
         pub mod $name {
-            /// Reads the register.
-            #[inline(always)]
-            pub fn read() -> u64 {
-                let value;
-                // SAFETY: reading this register changes nothing.
-                unsafe {
-                    core::arch::asm!(concat!("mrs {}, ", $register), out(reg) value,
-                        options(nomem, nostack, preserves_flags));
-                }
-                value
-            }
+            read!($register);
             /// Writes the register; takes effect for EL2 at the next context
             /// synchronisation.
             #[inline(always)]

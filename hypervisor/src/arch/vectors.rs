@@ -64,9 +64,7 @@ unsafe extern "C" fn rust_hypervisor_fault(context: *mut Context) -> ! {
 
 global_asm!(
     r#"
-.macro guest_exit handler
-    .balign 128
-    stp     x0, x1, [sp, #0]
+.macro save_x2_to_x27
     stp     x2, x3, [sp, #16]
     stp     x4, x5, [sp, #32]
     stp     x6, x7, [sp, #48]
@@ -80,6 +78,12 @@ global_asm!(
     stp     x22, x23, [sp, #176]
     stp     x24, x25, [sp, #192]
     stp     x26, x27, [sp, #208]
+.endm
+
+.macro guest_exit handler
+    .balign 128
+    stp     x0, x1, [sp, #0]
+    save_x2_to_x27
     mrs     x1, tpidr_el2
     mrs     x2, elr_el2
     mrs     x3, spsr_el2
@@ -164,19 +168,7 @@ hypervisor_fault_entry:
 1:  sub     sp, sp, #272
     mrs     x0, tpidrro_el0
     stp     x0, x1, [sp, #0]
-    stp     x2, x3, [sp, #16]
-    stp     x4, x5, [sp, #32]
-    stp     x6, x7, [sp, #48]
-    stp     x8, x9, [sp, #64]
-    stp     x10, x11, [sp, #80]
-    stp     x12, x13, [sp, #96]
-    stp     x14, x15, [sp, #112]
-    stp     x16, x17, [sp, #128]
-    stp     x18, x19, [sp, #144]
-    stp     x20, x21, [sp, #160]
-    stp     x22, x23, [sp, #176]
-    stp     x24, x25, [sp, #192]
-    stp     x26, x27, [sp, #208]
+    save_x2_to_x27
     stp     x28, x29, [sp, #224]
     mrs     x2, elr_el2
     mrs     x3, spsr_el2

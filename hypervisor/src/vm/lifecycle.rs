@@ -188,7 +188,7 @@ impl Vm {
 
     /// Counts the VCPU out; the last one ends the run.
     fn account_off(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
-        pcpu.record(at, Kind::VcpuStop, 1);
+        pcpu.record(at, Kind::VcpuStop, 0);
         let mut lifecycle = self.lifecycle.lock();
         at.vcpu.set_power(Power::Off);
         lifecycle.running -= 1;

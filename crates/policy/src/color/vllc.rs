@@ -39,11 +39,6 @@ impl VirtualLlc {
         Ok(Self { geometry, colors, host })
     }
 
-    /// Its colours on the host.
-    pub fn host_colors(&self) -> ColorSet {
-        self.colors
-    }
-
     /// Its colours in the guest: as many, from 0 on.
     pub fn guest_colors(&self) -> ColorSet {
         ColorSet::first(self.colors.len())
