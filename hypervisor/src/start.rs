@@ -32,9 +32,16 @@ const AFFINITY: u64 = 0xff_00ff_ffff;
 static ANCHORS: Once<Vec<&'static Anchor>> = Once::new();
 static ONLINE: AtomicUsize = AtomicUsize::new(0);
 
-/// Says why the system cannot start, and turns the machine off.
-fn refuse(why: &dyn fmt::Display) -> ! {
-    log!("{why}");
+/// Says why the system cannot start, and turns the machine off. If memory ran out,
+/// that is why, wherever it was noticed.
+pub fn refuse(why: &dyn fmt::Display) -> ! {
+    if heap::is_exhausted() {
+        log!(
+            "plan: /platform/hypervisor: reg: the memory of the hypervisor is used up, make it larger"
+        );
+    } else {
+        log!("{why}");
+    }
     log!("no VM was started");
     CONSOLE.flush_all_blocking();
     smc::system_off()

@@ -44,6 +44,24 @@ fn bad_plans_are_refused_with_node_and_property() {
     }
 }
 
+/// The image fits, but what the hypervisor builds at boot does not.
+#[test]
+fn too_little_memory_for_the_hypervisor_is_refused() {
+    let case = case("plan-small-hypervisor");
+    // QEMU loads the image 512 KiB behind the start of RAM.
+    let image = 0x8_0000 + case.image().bytes.len().next_multiple_of(4096);
+    for spare in [0, 0x1000, 0x1_0000, 0x2_0000] {
+        let run = case.boot_with_plan(|plan| {
+            let reg = "reg = <0x0 0x40000000 0x0 0x06000000>";
+            assert!(plan.contains(reg), "no {reg} in\n{plan}");
+            plan.replacen(reg, &format!("reg = <0x0 0x40000000 0x0 {:#x}>", image + spare), 1)
+        });
+        refused(&run, "plan: ");
+        refused(&run, "the memory of the hypervisor is used up");
+        run.never("bulkhead", "panic");
+    }
+}
+
 /// A plan with colours, broken in one place.
 #[test]
 fn colours_that_cannot_be_are_refused() {

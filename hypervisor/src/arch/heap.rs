@@ -2,15 +2,20 @@
 //! hypervisor allocates nothing, and [`seal`] makes an attempt fail.
 
 use core::alloc::{GlobalAlloc, Layout};
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 struct BootHeap {
     next: AtomicUsize,
     end: AtomicUsize,
+    exhausted: AtomicBool,
 }
 
 #[global_allocator]
-static HEAP: BootHeap = BootHeap { next: AtomicUsize::new(0), end: AtomicUsize::new(0) };
+static HEAP: BootHeap = BootHeap {
+    next: AtomicUsize::new(0),
+    end: AtomicUsize::new(0),
+    exhausted: AtomicBool::new(false),
+};
 
 // SAFETY: the ranges handed out come from the region given to `init`, are
 // aligned, and never overlap, because `next` only grows.
@@ -23,7 +28,11 @@ unsafe impl GlobalAlloc for BootHeap {
             taken = start;
             (after <= self.end.load(Ordering::Relaxed)).then_some(after)
         });
-        if result.is_ok() { taken as *mut u8 } else { core::ptr::null_mut() }
+        if result.is_ok() {
+            return taken as *mut u8;
+        }
+        self.exhausted.store(true, Ordering::Relaxed);
+        core::ptr::null_mut()
     }
 
     unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
@@ -36,6 +45,11 @@ unsafe impl GlobalAlloc for BootHeap {
 pub unsafe fn init(start: usize, end: usize) {
     HEAP.next.store(start, Ordering::Relaxed);
     HEAP.end.store(end, Ordering::Relaxed);
+}
+
+/// Whether something found no room at boot: the plan gives the hypervisor too little.
+pub fn is_exhausted() -> bool {
+    HEAP.exhausted.load(Ordering::Relaxed) && HEAP.end.load(Ordering::Relaxed) != 0
 }
 
 /// Takes the rest away: allocation after boot is a bug and fails.

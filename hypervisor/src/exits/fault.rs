@@ -5,8 +5,8 @@ use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::arch::context::Context;
-use crate::arch::{backtrace, boot, percpu, regs, smc};
-use crate::machine;
+use crate::arch::{backtrace, boot, heap, percpu, regs, smc};
+use crate::{machine, start};
 
 const FRAMES: usize = 16;
 
@@ -28,6 +28,10 @@ pub fn hypervisor_fault(context: &Context) -> ! {
 
 /// A panic of the hypervisor.
 pub fn panic_report(info: &PanicInfo<'_>) -> ! {
+    // Collections know no other end when memory runs out: not a bug, but a plan.
+    if heap::is_exhausted() {
+        start::refuse(&info)
+    }
     begin();
     machine::emergency!("hypervisor panic on {}: {info}", Cpu);
     end(backtrace::frame_pointer())
