@@ -20,7 +20,7 @@ pub const UID: [u32; 4] = [0x6b6c_7562, 0x6561_6468, 0x4c45_3200, 0x0000_0001];
 /// Major version of the interface; incremented when a guest must change.
 pub const VERSION_MAJOR: u32 = 1;
 /// Minor version of the interface; incremented when functions are added.
-pub const VERSION_MINOR: u32 = 0;
+pub const VERSION_MINOR: u32 = 1;
 
 /// Features of the running hypervisor: returns a set of `FEATURE_*` bits in `x0`.
 pub const FEATURES: u32 = 0xC600_0000;
@@ -35,15 +35,45 @@ pub const CONSOLE_WRITE: u32 = 0xC600_0001;
 /// Most bytes that one [`CONSOLE_WRITE`] may pass.
 pub const CONSOLE_WRITE_MAX: u64 = 256;
 
-/// Puts a mark of the guest into the trace ring of the CPU it runs on.
+/// Puts a mark of the guest into the trace ring of the CPU it runs on, and shows it to
+/// observers of the machine ([`MARK_HINT`]).
 ///
 /// `x1`: a value that means something to the guest (kept to 48 bits, see
-/// [`crate::trace::Record`]). Returns 0.
+/// [`crate::trace::Record`]); marks of jobs are made by [`mark`]. Returns 0.
 pub const TRACE_MARK: u32 = 0xC600_0002;
 
 /// Tells a VM about itself: `x1` selects what ([`VmInfo`]), the value is
 /// returned in `x0`.
 pub const VM_INFO: u32 = 0xC600_0003;
+
+/// Requests colours for the calling address space (vColoring; vCache, section 4.2).
+///
+/// `x1`: bit field of extra colours of the VM. All pages that are present and accessible
+/// from EL0 in the tables of `TTBR0_EL1` get frames of these colours; 0 gives them the
+/// default colours again. Returns how many pages the request found, or an error that
+/// changed nothing: [`Error::Invalid`], [`Error::NoMemory`], [`Error::Busy`],
+/// [`Error::BadAddress`] if the tables do not lie in the memory of the VM or do not end.
+pub const COLOR_REQUEST: u32 = 0xC600_0004;
+
+/// Compares the stage-2 tables of the calling VM with the plan. Returns 0, or
+/// [`Error::BadAddress`] and in `x1` the first address that is wrong.
+pub const AUDIT: u32 = 0xC600_0005;
+
+/// Immediate of the `HINT` instruction, a `NOP` for CPUs, that the hypervisor executes for
+/// each mark of a guest, with the mark in `x0`: for observers of the machine.
+pub const MARK_HINT: u8 = 0x50;
+
+/// The event in a mark: a job is released.
+pub const MARK_RELEASE: u8 = 1;
+/// The event in a mark: a job starts.
+pub const MARK_START: u8 = 2;
+/// The event in a mark: a job has finished.
+pub const MARK_FINISH: u8 = 3;
+
+/// The mark of an event of a job of a task.
+pub const fn mark(event: u8, task: u8, job: u32) -> u64 {
+    (event as u64) << 40 | (task as u64) << 32 | job as u64
+}
 
 /// [`FEATURES`] bit: [`CONSOLE_WRITE`] is available.
 pub const FEATURE_CONSOLE_WRITE: u64 = 1 << 0;
@@ -51,8 +81,13 @@ pub const FEATURE_CONSOLE_WRITE: u64 = 1 << 0;
 pub const FEATURE_TRACE_MARK: u64 = 1 << 1;
 /// [`FEATURES`] bit: [`VM_INFO`] is available.
 pub const FEATURE_VM_INFO: u64 = 1 << 2;
+/// [`FEATURES`] bit: [`COLOR_REQUEST`] is available, and the [`doorbell`](crate::doorbell).
+pub const FEATURE_COLORING: u64 = 1 << 3;
+/// [`FEATURES`] bit: [`AUDIT`] is available.
+pub const FEATURE_AUDIT: u64 = 1 << 4;
 
-/// What [`VM_INFO`] can be asked for.
+/// What [`VM_INFO`] can be asked for. Selectors of what the VM or the machine does not have
+/// are [`Error::Invalid`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u64)]
 pub enum VmInfo {
@@ -66,7 +101,27 @@ pub enum VmInfo {
     Restarts = 3,
     /// Bytes of RAM of the VM.
     MemoryBytes = 4,
+    /// Bytes of the machine's last-level cache.
+    LlcBytes = 5,
+    /// Ways of the machine's last-level cache.
+    LlcWays = 6,
+    /// Bytes of a line of the machine's last-level cache.
+    LlcLineBytes = 7,
+    /// Number of colours of the machine's last-level cache.
+    LlcColors = 8,
+    /// Default colours of the VM, as a bit field.
+    Colors = 9,
+    /// Extra colours of the VM, as a bit field.
+    ExtraColors = 10,
+    /// Frames of the pool of extra colours.
+    PoolFrames = 11,
+    /// Frames of the pool that are free.
+    PoolFree = 12,
 }
+
+/// Selector of [`VM_INFO`] for the free frames of colour 0 in the pool of extra colours;
+/// that of colour `c` (below 64) is `c` higher.
+pub const INFO_POOL_FREE_OF: u64 = 0x40;
 
 impl VmInfo {
     /// The selector with this number, if there is one.
@@ -77,6 +132,14 @@ impl VmInfo {
             2 => Self::VcpuIndex,
             3 => Self::Restarts,
             4 => Self::MemoryBytes,
+            5 => Self::LlcBytes,
+            6 => Self::LlcWays,
+            7 => Self::LlcLineBytes,
+            8 => Self::LlcColors,
+            9 => Self::Colors,
+            10 => Self::ExtraColors,
+            11 => Self::PoolFrames,
+            12 => Self::PoolFree,
             _ => return None,
         })
     }
@@ -94,6 +157,12 @@ pub enum Error {
     BadAddress = -14,
     /// The VM has no right to do this (as `EACCES`).
     Denied = -13,
+    /// The result is no longer there: ask again (as `EAGAIN`).
+    TryAgain = -11,
+    /// The pool does not have enough free frames (as `ENOMEM`).
+    NoMemory = -12,
+    /// Another request of the VM is under way (as `EBUSY`).
+    Busy = -16,
 }
 
 impl Error {
@@ -109,7 +178,9 @@ mod tests {
 
     #[test]
     fn functions_are_fast_calls_of_the_hypervisor_owner() {
-        for function in [CALL_UID, REVISION, FEATURES, CONSOLE_WRITE, TRACE_MARK, VM_INFO] {
+        for function in
+            [CALL_UID, REVISION, FEATURES, CONSOLE_WRITE, TRACE_MARK, VM_INFO, COLOR_REQUEST, AUDIT]
+        {
             assert_eq!(function >> 31, 1, "{function:#x} is a fast call");
             assert_eq!(function >> 24 & 0x3f, 6, "{function:#x} has owner 6");
         }
@@ -122,12 +193,26 @@ mod tests {
                 assert_eq!(info as u64, selector);
             }
         }
-        assert_eq!(VmInfo::from_selector(5), None);
+        assert_eq!(VmInfo::from_selector(13), None);
+    }
+
+    #[test]
+    fn marks_fit_into_a_record() {
+        assert_eq!(mark(MARK_FINISH, 0xff, u32::MAX), 0x3ff_ffff_ffff);
+        assert_eq!(mark(MARK_RELEASE, 2, 3), 0x102_0000_0003);
     }
 
     #[test]
     fn errors_are_negative() {
-        for error in [Error::NotSupported, Error::Invalid, Error::BadAddress, Error::Denied] {
+        for error in [
+            Error::NotSupported,
+            Error::Invalid,
+            Error::BadAddress,
+            Error::Denied,
+            Error::TryAgain,
+            Error::NoMemory,
+            Error::Busy,
+        ] {
             assert!((error.to_x0() as i64) < 0);
         }
     }

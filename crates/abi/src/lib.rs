@@ -1,5 +1,6 @@
 //! What the Bulkhead hypervisor, its guests and its tools agree on.
 //!
+//! - [`doorbell`]: the page on which guests ask for colours without a call;
 //! - [`hypercall`]: function identifiers, results and feature bits of the HVC interface;
 //! - [`image`]: the layout of the one bootable image;
 //! - [`trace`]: the records that the hypervisor writes into its per-CPU rings.
@@ -10,6 +11,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod doorbell;
 pub mod hypercall;
 pub mod image;
 pub mod trace;
