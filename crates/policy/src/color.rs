@@ -29,6 +29,7 @@
 //! - *XvIso*: P. Modica, A. Biondi, G. Buttazzo and A. Patel, "Supporting Temporal
 //!   and Spatial Isolation in a Hypervisor for ARM Multicore Platforms", IEEE ICIT 2018.
 
+mod area;
 mod bitmap;
 mod cache;
 mod demand;
@@ -41,6 +42,7 @@ mod set;
 mod stripe;
 mod vllc;
 
+pub use area::Area;
 pub use cache::{Cache, CacheError};
 pub use demand::{Demand, Shortage};
 pub use frames::{FrameAllocator, FreeError, OutOfFrames, Rotation};
