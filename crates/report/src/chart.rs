@@ -1,0 +1,107 @@
+//! Charts.
+
+mod bars;
+mod lines;
+mod theme;
+
+use thiserror::Error as ThisError;
+
+pub use bars::{BarChart, Bars};
+pub use lines::{Line, LineChart};
+
+/// Why there is no chart.
+#[derive(Debug, Eq, PartialEq, ThisError)]
+pub enum Error {
+    /// There is nothing to show.
+    #[error("the chart `{0}` has no values")]
+    Empty(String),
+    /// A value is not a number, or infinite.
+    #[error("the chart `{chart}` has the value {value} in `{series}`")]
+    NotFinite {
+        /// Title of the chart.
+        chart: String,
+        /// Name of the line or of the bars.
+        series: String,
+        /// The value.
+        value: String,
+    },
+    /// The library refused to draw.
+    #[error("the chart `{chart}` cannot be drawn: {reason}")]
+    Drawing {
+        /// Title of the chart.
+        chart: String,
+        /// What the library says.
+        reason: String,
+    },
+}
+
+/// An axis of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What is shown, with its unit.
+    pub label: String,
+    /// Whether the axis begins at zero, and not near the least value.
+    pub from_zero: bool,
+}
+
+impl Axis {
+    /// An axis that begins at zero.
+    pub fn from_zero(label: &str) -> Self {
+        Self { label: label.into(), from_zero: true }
+    }
+
+    /// The range of the axis that shows all these values. A range has a width
+    /// even if all values are equal.
+    fn range(&self, values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
+        let (low, high) =
+            values.fold((f64::MAX, f64::MIN), |(low, high), it| (low.min(it), high.max(it)));
+        let low = if self.from_zero { low.min(0.0) } else { low };
+        let width = if high > low { high - low } else { high.abs().max(1.0) };
+        let below = if self.from_zero && low >= 0.0 { 0.0 } else { width * 0.03 };
+        low - below..low + width * 1.05
+    }
+}
+
+/// Fails with the first value that is no number.
+fn finite(chart: &str, series: &str, values: impl Iterator<Item = f64>) -> Result<(), Error> {
+    for value in values {
+        if !value.is_finite() {
+            return Err(Error::NotFinite {
+                chart: chart.into(),
+                series: series.into(),
+                value: value.to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The error of the library for this chart.
+fn drawing<E: std::error::Error>(chart: &str) -> impl Fn(E) -> Error {
+    move |error| Error::Drawing { chart: chart.into(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_hold_all_values_and_are_never_empty() {
+        let zero = Axis::from_zero("");
+        let near = Axis { from_zero: false, ..zero.clone() };
+        for values in [vec![1.0, 2.0, 1.5], vec![0.0], vec![7.0, 7.0], vec![-3.0, -1.0]] {
+            for axis in [&zero, &near] {
+                let range = axis.range(values.iter().copied());
+                assert!(range.end > range.start, "{values:?}: {range:?}");
+                assert!(values.iter().all(|it| range.contains(it)), "{values:?}: {range:?}");
+            }
+        }
+        assert_eq!(zero.range([5.0].into_iter()).start, 0.0);
+    }
+
+    #[test]
+    fn values_that_are_no_numbers_are_named() {
+        let error = finite("chart", "line", [1.0, f64::NAN].into_iter()).expect_err("not finite");
+        assert_eq!(error.to_string(), "the chart `chart` has the value NaN in `line`");
+    }
+}

@@ -1,0 +1,24 @@
+//! Results as charts (SVG) and tables (Markdown).
+//!
+//! A chart is one SVG file without scripts, fonts or references; it is readable
+//! on light and on dark pages. The same chart gives the same bytes on every machine.
+//!
+//! ```
+//! use bulkhead_report::{Axis, Line, LineChart};
+//!
+//! let chart = LineChart {
+//!     title: "Execution time".into(),
+//!     x: Axis::from_zero("colours"),
+//!     y: Axis::from_zero("time (1 colour = 1)"),
+//!     lines: vec![Line { name: "latency".into(), points: vec![(1.0, 1.0), (16.0, 0.2)] }],
+//! };
+//! assert!(chart.svg()?.starts_with("<svg"));
+//! # Ok::<(), bulkhead_report::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod chart;
+pub mod markdown;
+
+pub use chart::{Axis, BarChart, Bars, Error, Line, LineChart};
