@@ -3,7 +3,7 @@
 //! A [`Geometry`] says which address bits are the colour of a page. Memory is
 //! then given out by colour: page by page ([`FrameAllocator`]), or a region at
 //! once ([`RegionMaps`]). A [`VirtualLlc`] shows a VM its own colours as a cache
-//! of its own.
+//! of its own, and a [`Pool`] gives colours to the tasks of a VM at run time.
 //!
 //! ```
 //! use policy::color::{Cache, Color, FrameAllocator, Geometry, IndexBits, Rotation};
@@ -36,6 +36,7 @@ mod demand;
 mod frames;
 mod geometry;
 mod layout;
+mod pool;
 mod regions;
 mod registers;
 mod set;
@@ -48,6 +49,7 @@ pub use demand::{Demand, Shortage};
 pub use frames::{FrameAllocator, FreeError, OutOfFrames, Rotation};
 pub use geometry::{Geometry, GeometryError, IndexBits, UnknownColors};
 pub use layout::RamError;
+pub use pool::{Choice, Place, Pool, RequestError, Return, Slot};
 pub use regions::{Map, Placement, Region, RegionError, RegionMaps};
 pub use registers::{Ccsidr, CcsidrFormat, Clidr, ClidrError, TooManySets};
 pub use set::{COLORS_MAX, Color, ColorSet, ParseColorsError, ParseProblem, Run};

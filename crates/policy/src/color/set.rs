@@ -94,6 +94,17 @@ impl ColorSet {
         (self.0 & ((1 << color.0) - 1)).count_ones()
     }
 
+    /// Its colour above `rank` others of it. Time: `rank`.
+    pub(super) const fn nth(self, rank: u32) -> Option<Color> {
+        let mut rest = self.0;
+        let mut below = 0;
+        while below < rank && rest != 0 {
+            rest &= rest - 1;
+            below += 1;
+        }
+        if rest == 0 { None } else { Some(Color(rest.trailing_zeros() as u8)) }
+    }
+
     /// Its lowest colour from `from` upwards, else its lowest.
     pub(super) const fn next_around(self, from: Color) -> Option<Color> {
         let above = self.0 & u64::MAX << from.0;

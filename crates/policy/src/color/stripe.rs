@@ -86,7 +86,7 @@ impl Stripe {
     }
 
     /// Frames of the stripe in one period.
-    const fn frames_per_period(&self) -> u64 {
+    pub(super) const fn frames_per_period(&self) -> u64 {
         self.pages.count_ones() as u64
     }
 
