@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::thread::{self, ThreadId};
 use std::{mem, ptr};
 
-use bulkhead_cachescope_model::{Access, Block, Machine, Position, accesses_memory, is_hvc, write};
+use bulkhead_cachescope_model::{
+    Access, Block, Machine, Position, accesses_memory, is_mark, write,
+};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags, qemu_plugin_get_hwaddr, qemu_plugin_hwaddr_is_io,
     qemu_plugin_hwaddr_phys_addr, qemu_plugin_id_t, qemu_plugin_insn, qemu_plugin_insn_data,
@@ -30,8 +32,8 @@ use qemu_plugin_sys::{
 use current_cpu::CurrentCpu;
 use registers::Registers;
 
-/// Function of the HVC with which guests set marks (`TRACE_MARK` of Bulkhead's ABI).
-const TRACE_MARK: u32 = 0xC600_0002;
+/// Exception level of hypervisors: EL2.
+const HYPERVISOR_LEVEL: u64 = 2;
 
 /// Pages of addresses: accesses in one page are translated alike.
 const PAGE_MASK: u64 = 0xfff;
@@ -44,8 +46,9 @@ struct State {
     registers: Option<Registers>,
     /// Thread of the first CPU.
     thread: Option<ThreadId>,
-    /// CPU of the block that runs.
-    cpu: usize,
+    /// Exception level at which marks are set: that of the hypervisor, or of the
+    /// first instruction of all if it is lower, because then there is none.
+    mark_level: Option<u64>,
     out: PathBuf,
 }
 
@@ -112,13 +115,17 @@ unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plugin_t
     // SAFETY: instructions of the block, valid as long as it is.
     let words: Vec<u32> = instructions.iter().map(|&insn| unsafe { word(insn) }).collect();
     let length = words.len() as u32;
+    let mark_level = *state.mark_level.get_or_insert(level.min(HYPERVISOR_LEVEL));
     let next_access = |from: usize| {
         let rest = words.iter().skip(from);
         let skipped = rest.take_while(|&&word| !accesses_memory(word)).count();
         (from + skipped) as u32
     };
-    let entered =
-        Block { instructions: length, first_access: next_access(0), privileged: level >= 2 };
+    let entered = Block {
+        instructions: length,
+        first_access: next_access(0),
+        privileged: level >= HYPERVISOR_LEVEL,
+    };
     let no_registers = qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS;
     let read_registers = qemu_plugin_cb_flags::QEMU_PLUGIN_CB_R_REGS;
     let both = qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW;
@@ -134,15 +141,15 @@ unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plugin_t
         // `payload` packs. QEMU calls the first only where memory is accessed.
         unsafe {
             qemu_plugin_register_vcpu_mem_cb(insn, Some(on_access), no_registers, both, data);
-            if is_hvc(word) {
-                let (callback, flags) = (Some(on_hvc as HvcCallback), read_registers);
+            if is_mark(word) && level == mark_level {
+                let (callback, flags) = (Some(on_mark as InstructionCallback), read_registers);
                 qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, flags, data);
             }
         }
     }
 }
 
-type HvcCallback = unsafe extern "C" fn(c_uint, *mut c_void);
+type InstructionCallback = unsafe extern "C" fn(c_uint, *mut c_void);
 
 /// The word of an instruction, 0 if QEMU does not tell.
 ///
@@ -161,7 +168,6 @@ unsafe extern "C" fn on_block(_: c_uint, data: *mut c_void) {
     let state = unsafe { state() };
     // SAFETY: in the thread of the CPU.
     let cpu = unsafe { state.current_cpu.index() };
-    state.cpu = cpu;
     if state.machine.enter_block(cpu, payload::to_block(data)) {
         // SAFETY: in the thread of the CPU.
         unsafe { state.current_cpu.end_slice() };
@@ -226,20 +232,16 @@ unsafe fn second_line(
     }
 }
 
-/// A guest executes HVC: perhaps it sets a mark.
-unsafe extern "C" fn on_hvc(_: c_uint, data: *mut c_void) {
+/// The hypervisor passes a mark of its guest on.
+unsafe extern "C" fn on_mark(_: c_uint, data: *mut c_void) {
     // SAFETY: a callback; see `state`.
     let state = unsafe { state() };
-    let Some(registers) = &mut state.registers else {
-        return;
-    };
     // SAFETY: in the thread of the CPU, in a callback that may read registers.
-    let (function, value) = unsafe { (registers.x0(), registers.x1()) };
-    if let (Some(function), Some(value)) = (function, value)
-        && function as u32 == TRACE_MARK
-    {
-        state.machine.mark(state.cpu, payload::to_position(data).at, value);
-    }
+    let value = state.registers.as_mut().and_then(|registers| unsafe { registers.x(0) });
+    let Some(value) = value else {
+        fail("QEMU does not tell the value of a mark (register x0)");
+    };
+    state.machine.mark(payload::to_position(data).at, value);
 }
 
 /// QEMU ends; the CPUs have stopped.

@@ -17,9 +17,10 @@ const fn prefetches(word: u32) -> bool {
         || word & 0xffe0_0c00 == 0xf880_0000
 }
 
-/// Whether an instruction is HVC.
-pub const fn is_hvc(word: u32) -> bool {
-    word & 0xffe0_001f == 0xd400_0002
+/// Whether an instruction is `hint #0x50`, which CPUs take for a NOP: with it
+/// Bulkhead's hypervisor passes a guest's mark on, its value in `x0`.
+pub const fn is_mark(word: u32) -> bool {
+    word == 0xd503_2a1f
 }
 
 #[cfg(test)]
@@ -59,11 +60,19 @@ mod tests {
     }
 
     #[test]
-    fn hvc_is_found_with_any_immediate() {
-        assert!(is_hvc(0xd400_0002));
-        assert!(is_hvc(0xd41f_ffe2));
-        for other in [0xd400_0001, 0xd400_0003, 0xd420_0000, 0xd69f_03e0] {
-            assert!(!is_hvc(other), "{other:#x}");
+    fn marks_are_told_from_other_hints() {
+        assert!(is_mark(0xd503_2a1f));
+        // nop, wfe, sev, hint #0x4f, hint #0x51, bti c, hvc #0
+        for other in [
+            0xd503_201f,
+            0xd503_205f,
+            0xd503_209f,
+            0xd503_29ff,
+            0xd503_2a3f,
+            0xd503_245f,
+            0xd400_0002,
+        ] {
+            assert!(!is_mark(other), "{other:#x}");
         }
     }
 }

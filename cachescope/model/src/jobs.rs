@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{Counters, Owner};
 
-/// A mark of a guest, as the real-time guests of Bulkhead encode it: event in
+/// A mark of a guest, as the guests of Bulkhead encode it: event in
 /// bits 40..48, task in bits 32..40, job in bits 0..32.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mark {

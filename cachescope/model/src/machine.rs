@@ -5,7 +5,7 @@ use crate::hierarchy::{Hierarchy, Request};
 use crate::jobs::{Jobs, Mark};
 use crate::pace::Pace;
 use crate::series::Series;
-use crate::{Options, Owner};
+use crate::{Options, Owner, Start};
 
 /// Most CPUs.
 pub const CPUS_MAX: usize = 64;
@@ -51,6 +51,8 @@ pub struct Machine {
     jobs: Jobs,
     skipped: Skipped,
     current: usize,
+    /// Whether the first instruction that counts was executed.
+    started: bool,
     /// Who pays for accesses of the block; `None`: whose memory it is.
     account: Option<Owner>,
     line_shift: u32,
@@ -74,6 +76,7 @@ impl Machine {
             jobs: Jobs::default(),
             skipped: Skipped::default(),
             current: 0,
+            started: options.start == Start::Boot,
             account: None,
             hierarchy,
             options,
@@ -84,6 +87,12 @@ impl Machine {
     #[inline]
     pub fn enter_block(&mut self, cpu: usize, block: Block) -> bool {
         self.current = cpu;
+        if !self.started {
+            if block.privileged {
+                return false;
+            }
+            self.started = true;
+        }
         self.account =
             if block.privileged { Some(Owner::HYPERVISOR) } else { self.options.vm_of(cpu) };
         let first_access = block.first_access.min(block.instructions);
@@ -105,6 +114,9 @@ impl Machine {
     /// The CPU whose block runs accesses memory.
     #[inline]
     pub fn access(&mut self, position: Position, access: Access) {
+        if !self.started {
+            return;
+        }
         let cpu = &mut self.cpus[self.current];
         cpu.reach(position);
         let who = match self.account {
@@ -120,22 +132,30 @@ impl Machine {
 
     /// The CPU whose block runs accesses a device: the model only counts it.
     pub fn access_device(&mut self, position: Position) {
+        if !self.started {
+            return;
+        }
         self.cpus[self.current].reach(position);
         self.skipped.device += 1;
     }
 
     /// The CPU whose block runs accesses memory that could not be told.
     pub fn access_unresolved(&mut self, position: Position) {
+        if !self.started {
+            return;
+        }
         self.cpus[self.current].reach(position);
         self.skipped.unresolved += 1;
     }
 
-    /// A guest on a CPU sets a mark, with the instruction of its block with
-    /// this index. Values that are not marks of jobs mean nothing here.
-    pub fn mark(&mut self, cpu: usize, instruction: u32, value: u64) {
-        let Some(mark) = Mark::from_value(value) else {
+    /// The guest on the CPU whose block runs sets a mark, with the instruction
+    /// of the block with this index. Values that are not marks of jobs mean
+    /// nothing here, and nothing counts that comes before any guest.
+    pub fn mark(&mut self, instruction: u32, value: u64) {
+        let Some(mark) = Mark::from_value(value).filter(|_| self.started) else {
             return;
         };
+        let cpu = self.current;
         let vm = self.options.vm_of(cpu).unwrap_or(Owner::UNOWNED);
         self.jobs.mark(cpu, vm, mark, self.cpus[cpu].counters_at(instruction));
     }
@@ -182,6 +202,11 @@ impl Machine {
     /// Jobs of tasks.
     pub fn jobs(&self) -> &Jobs {
         &self.jobs
+    }
+
+    /// Whether an instruction was executed that counts.
+    pub fn started(&self) -> bool {
+        self.started
     }
 
     /// What was left out.

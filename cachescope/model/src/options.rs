@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::machine::CPUS_MAX;
 use crate::owners::{Owner, Owners, OwnersError};
-use crate::{Clock, Duration, Geometry, GeometryError, Policy, ranges};
+use crate::{Clock, Duration, Geometry, GeometryError, Policy, Start, ranges};
 
 /// What to model. The defaults are a Cortex-A53 at 1 GHz with 1 MiB of shared cache.
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ pub struct Options {
     pub quantum: Duration,
     /// Interval of the time series.
     pub bin: Duration,
+    /// From when on is counted.
+    pub start: Start,
     /// Whose memory is whose.
     pub owners: Owners,
     /// VM of each CPU, as far as it is known.
@@ -123,7 +125,7 @@ pub enum OptionError {
 }
 
 const KEYS: &str = "out, l1, l1-policy, llc, llc-policy, line, inclusive, seed, page, mhz, l1-hit, \
-                    llc-hit, memory, bus, quantum, bin, vm, cpu, ranges";
+                    llc-hit, memory, bus, quantum, bin, start, vm, cpu, ranges";
 
 /// Size and ways of a cache as given; the line is an option of its own.
 #[derive(Clone, Copy)]
@@ -171,6 +173,7 @@ impl Options {
             bus: Duration::Nanoseconds(10),
             quantum: Duration::Cycles(500),
             bin: Duration::Nanoseconds(1_000_000),
+            start: Start::Guest,
             owners: Owners::default(),
             cpus: Vec::new(),
         };
@@ -245,6 +248,9 @@ impl Options {
                 if matches!(self.bin, Duration::Cycles(0) | Duration::Nanoseconds(0)) {
                     return Err(bad("a time above 0"));
                 }
+            }
+            "start" => {
+                self.start = Start::from_name(value).ok_or_else(|| bad("guest or boot"))?;
             }
             "vm" => {
                 let (name, start, size) = ranges::memory(value)
@@ -382,6 +388,7 @@ mod tests {
             "bus=5ns",
             "quantum=1us",
             "bin=10ms",
+            "start=boot",
             "vm=a:0x0+4KiB",
             "vm=hypervisor:0x10000+8KiB",
             "cpu=0:a",
@@ -408,6 +415,7 @@ mod tests {
             (&["out=x", "llc=1280KiB:20", "llc-policy=plru"], "llc-policy=plru with 20 ways"),
             (&["out=x", "memory=5s"], "memory=5s: expected a time"),
             (&["out=x", "bin=0ns"], "bin=0ns: expected a time above 0"),
+            (&["out=x", "start=linux"], "start=linux: expected guest or boot"),
             (&["out=x", "page=5000"], "page=5000: expected a power of two"),
             (&["out=x", "vm=a:0x0+4KiB", "vm=b:0x0+4KiB"], "0x0 belongs to \"a\""),
             (&["out=x", "vm=a:0x0"], "vm=a:0x0: expected NAME:START+SIZE"),

@@ -15,6 +15,8 @@ pub struct Summary {
     pub format: &'static str,
     /// What was modelled.
     pub model: Model,
+    /// Whether an instruction was executed that counts: without one there was no guest.
+    pub started: bool,
     /// What all owners did together.
     pub totals: Totals,
     /// What each owner did: the hypervisor, memory of nobody, the VMs.
@@ -58,6 +60,8 @@ pub struct Model {
     pub quantum_cycles: u64,
     /// Interval of the time series.
     pub bin_ns: u64,
+    /// From when on was counted: guest or boot.
+    pub start: &'static str,
 }
 
 /// A cache.
@@ -173,6 +177,7 @@ impl Machine {
         Summary {
             format: FORMAT,
             model: self.model(),
+            started: self.started(),
             totals: all
                 .iter()
                 .fold(Totals::default(), |sum, &owner| sum.plus(tally.totals(owner, line))),
@@ -217,6 +222,7 @@ impl Machine {
             bus_cycles: clock.cycles(options.bus),
             quantum_cycles: clock.cycles(options.quantum),
             bin_ns: clock.nanoseconds(clock.cycles(options.bin)),
+            start: options.start.name(),
         }
     }
 }

@@ -79,11 +79,11 @@ fn a_job_has_the_time_and_the_counts_between_its_marks() {
     let mark = |event: u64| event << 40 | 3 << 32 | 7;
     let block = Block { instructions: 30, first_access: 30, privileged: false };
     machine.enter_block(0, block);
-    machine.mark(0, 20, mark(2));
+    machine.mark(20, mark(2));
     load(&mut machine, 0, 0x4000_0000, 50);
     machine.enter_block(0, block);
-    machine.mark(0, 10, mark(3));
-    machine.mark(0, 10, 99);
+    machine.mark(10, mark(3));
+    machine.mark(10, 99);
     let job = machine.jobs().complete()[0];
     assert_eq!((job.task, job.job, job.cpu), (3, 7, 0));
     assert_eq!(machine.options().owners.name(job.vm), "rt");
@@ -110,6 +110,31 @@ fn accounts_go_to_cpu_to_hypervisor_and_to_the_owner_of_memory() {
         summary.owners.iter().map(|owner| (owner.name.as_str(), owner.totals.accesses)).collect();
     assert_eq!(found, [("hypervisor", 1), ("unowned", 1), ("a", 2), ("b", 1)]);
     assert_eq!(summary.skipped.device_accesses, 1);
+}
+
+#[test]
+fn nothing_counts_before_the_first_instruction_of_a_guest() {
+    let hypervisor = Block { instructions: 9, first_access: 0, privileged: true };
+    let store = |machine: &mut Machine, line: u64| {
+        let access = Access { address: 0x4000_0000 + line * 64, store: true };
+        machine.access(Position { at: 0, next: 9 }, access);
+    };
+    for (start, accesses, misses) in [("start=guest", 1, 1), ("start=boot", 3, 2)] {
+        let mut machine = machine(&["vm=a:0x40000000+4KiB", "cpu=0:a", start], 2);
+        machine.enter_block(1, hypervisor);
+        store(&mut machine, 0);
+        store(&mut machine, 1);
+        machine.access_device(Position { at: 0, next: 9 });
+        machine.mark(0, 2 << 40);
+        assert_eq!(machine.started(), start == "start=boot");
+        load(&mut machine, 0, 0x4000_0000, 5);
+        let summary = machine.summary();
+        assert!(summary.started);
+        assert_eq!((summary.totals.accesses, summary.totals.llc_misses), (accesses, misses));
+        assert_eq!(summary.skipped.device_accesses == 0, start == "start=guest");
+        assert_eq!(summary.jobs.unmatched_marks == 0, start == "start=guest");
+        assert_eq!(machine.cpus()[0].counters().instructions, 5);
+    }
 }
 
 #[test]

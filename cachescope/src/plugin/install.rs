@@ -79,5 +79,5 @@ unsafe fn prepare(info: &qemu_info_t, arguments: &[String]) -> Result<State, Str
     let machine = Machine::new(options, cpus);
     // A folder that cannot be written must not be found after an hour.
     write(&machine, &out).map_err(|error| format!("out={}: {error}", out.display()))?;
-    Ok(State { machine, current_cpu, registers: None, thread: None, cpu: 0, out })
+    Ok(State { machine, current_cpu, registers: None, thread: None, mark_level: None, out })
 }

@@ -18,8 +18,8 @@ unsafe extern "C" {
 /// The registers that the plugin reads. All CPUs have them under the same handles.
 pub struct Registers {
     cpsr: *mut qemu_plugin_register,
-    x0: *mut qemu_plugin_register,
-    x1: *mut qemu_plugin_register,
+    /// x0 to x30.
+    x: Vec<*mut qemu_plugin_register>,
     buffer: *mut GByteArray,
 }
 
@@ -28,7 +28,7 @@ impl Registers {
     ///
     /// # Safety
     /// In the thread of a CPU.
-    pub unsafe fn find() -> Result<Self, &'static str> {
+    pub unsafe fn find() -> Result<Self, String> {
         // SAFETY: in the thread of a CPU. The array holds descriptors with names
         // that live as long as QEMU does; it is freed once and not used after.
         unsafe {
@@ -39,18 +39,19 @@ impl Registers {
                 let data = (*array).data.cast::<qemu_plugin_reg_descriptor>();
                 slice::from_raw_parts(data, (*array).len as usize)
             };
-            let handle = |name: &'static str| {
+            let handle = |name: String| {
                 let found = known
                     .iter()
                     .find(|register| CStr::from_ptr(register.name).to_bytes() == name.as_bytes());
                 found.map(|register| register.handle).ok_or(name)
             };
-            let handles = (handle("cpsr"), handle("x0"), handle("x1"));
+            let cpsr = handle("cpsr".into());
+            let x: Result<_, _> = (0..31).map(|number| handle(format!("x{number}"))).collect();
             if !array.is_null() {
                 g_array_free(array, 1);
             }
             let buffer = g_byte_array_new();
-            Ok(Self { cpsr: handles.0?, x0: handles.1?, x1: handles.2?, buffer })
+            Ok(Self { cpsr: cpsr?, x: x?, buffer })
         }
     }
 
@@ -63,22 +64,16 @@ impl Registers {
         unsafe { self.read(self.cpsr) }.map(|cpsr| cpsr >> 2 & 3)
     }
 
-    /// General register 0.
+    /// General register `number`; 31 is the zero register.
     ///
     /// # Safety
     /// In the thread of a CPU, in a callback that may read registers.
-    pub unsafe fn x0(&mut self) -> Option<u64> {
-        // SAFETY: as the caller promises.
-        unsafe { self.read(self.x0) }
-    }
-
-    /// General register 1.
-    ///
-    /// # Safety
-    /// In the thread of a CPU, in a callback that may read registers.
-    pub unsafe fn x1(&mut self) -> Option<u64> {
-        // SAFETY: as the caller promises.
-        unsafe { self.read(self.x1) }
+    pub unsafe fn x(&mut self, number: u32) -> Option<u64> {
+        match self.x.get(number as usize) {
+            // SAFETY: as the caller promises.
+            Some(&register) => unsafe { self.read(register) },
+            None => Some(0),
+        }
     }
 
     unsafe fn read(&mut self, register: *mut qemu_plugin_register) -> Option<u64> {
