@@ -14,7 +14,7 @@ pub fn check<'a>(plan: &Plan<'a>, device_tree: usize) -> Result<(), Refusal<'a>>
             Problem::Text("is 3, but this machine has no GICv3 (start QEMU with gic-version=3)");
         return Err(platform.error("gic-version", problem));
     }
-    if let Some(llc) = plan.platform.llc {
+    if let Some(llc) = plan.platform.llc.filter(|llc| llc.in_registers) {
         let real = cache::last_level()
             .map_or([0; 3], |real| [real.bytes() as u32, real.ways(), real.line_bytes()]);
         if llc.shape[..3] != real {

@@ -260,6 +260,7 @@ fn virtual_caches_that_cannot_be_are_refused() {
         ("vllc = <1>", "vllc = <0>", "must be <1>, or not there"),
         ("colors = <0x0 0xff>", "colors = <0x0 0x7>", "needs 1, 2, 4, ... colours"),
         ("color-mask = <0x0 0xf000>", "color-mask = <0x0 0xe000>", "needs colours of one page, "),
+        ("0xf000>;", "0xf000>; not-in-registers;", "needs a cache that the CPU's registers"),
         ("0x0 0x40000000 0x0 0x10000000>", "0x0 0x40004000 0x0 0x10000000>", "and RAM aligned"),
     ] {
         let text = virtual_cache();

@@ -27,6 +27,10 @@ pub fn check<'a>(plan: &Plan<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), Refus
         if plan.vms.iter().take(index).any(|other| other.name == vm.name) {
             return Err(vm.node.error("vm-name", Problem::SameName(vm.name)));
         }
+        if vm.cache_share.is_some() && plan.platform.llc.is_some_and(|llc| !llc.in_registers) {
+            let problem = Problem::Text("needs a cache that the CPU's registers describe");
+            return Err(vm.node.error("vllc", problem));
+        }
         vcpus(plan, index, vm)?;
         memory(plan, index, vm)?;
         devices(plan, index, vm)?;

@@ -163,6 +163,8 @@ pub struct Llc {
     pub shape: [u32; 4],
     /// Address bits that are the colour.
     pub color_mask: u64,
+    /// Whether the cache registers of the CPUs describe it.
+    pub in_registers: bool,
 }
 
 /// What happens to a VM that crashes or resets.

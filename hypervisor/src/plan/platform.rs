@@ -42,12 +42,16 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
 
 fn llc(node: Node<'_>) -> Result<Llc, Refusal<'_>> {
     const SHAPE: [&str; 4] = ["cache-size", "ways", "line-size", "slices"];
-    node.only(&["cache-size", "ways", "line-size", "slices", "color-mask"], &[])?;
+    node.only(
+        &["cache-size", "ways", "line-size", "slices", "color-mask", "not-in-registers"],
+        &[],
+    )?;
     let mut shape = [0; 4];
     for (value, property) in shape.iter_mut().zip(SHAPE) {
         *value = node.number(property)?;
     }
-    Ok(Llc { shape, color_mask: node.long("color-mask")? })
+    let in_registers = node.value("not-in-registers").is_none();
+    Ok(Llc { shape, color_mask: node.long("color-mask")?, in_registers })
 }
 
 fn cpus(node: Node<'_>) -> Result<Vec<u64>, Refusal<'_>> {

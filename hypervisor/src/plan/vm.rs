@@ -23,6 +23,7 @@ pub fn read(node: Node<'_>, color_mask: u64) -> Result<Vm<'_>, Refusal<'_>> {
             "on-reset",
             "restart-limit",
             "vllc",
+            "warm-up",
         ],
         &["vcpus", "memory", "interrupt-controller", "serial", "device", "boot"],
     )?;
