@@ -1,8 +1,8 @@
 //! Generates the device tree that a guest finds in `x0`.
 //!
 //! The tree describes what the plan gives to the VM and nothing else: its
-//! VCPUs, last-level cache, RAM, virtual GIC, timer, virtual PL011 and assigned
-//! devices. Node and property names are those of the bindings in the Linux kernel,
+//! VCPUs, last-level cache, RAM, virtual GIC, timer, virtual PL011s, the doorbell
+//! of vColoring and assigned devices. Node and property names are those of the bindings in the Linux kernel,
 //! so that an unmodified Linux boots from it.
 
 use bulkhead_system::plan::{Device, Vm};
@@ -55,9 +55,15 @@ fn root(
         .with("compatible", "bulkhead,guest")
         .with("model", vm.name.as_str())
         .with("interrupt-parent", PHANDLE_GIC);
-    if let Some(serial) = &vm.serial {
-        let path = format!("/serial@{:x}", serial.registers.start.0);
-        root.add_child(node("aliases").with("serial0", path));
+    // The names that Linux takes: ttyAMA0 for the console, ttyAMA1 for colours.
+    let serials = [("serial0", &vm.serial), ("serial1", &vm.color_serial)];
+    let mut aliases = node("aliases");
+    for (alias, serial) in serials {
+        let Some(serial) = serial else { continue };
+        aliases = aliases.with(alias, format!("/serial@{:x}", serial.registers.start.0));
+    }
+    if serials.iter().any(|(_, serial)| serial.is_some()) {
+        root.add_child(aliases);
     }
     root.add_child(chosen(vm, initrd_bytes));
     root.add_child(cpus(vm, cache, cpu));
@@ -81,7 +87,8 @@ fn root(
             .with("clock-output-names", "clk24mhz")
             .with("phandle", PHANDLE_CLOCK),
     );
-    if let Some(serial) = &vm.serial {
+    for (_, serial) in serials {
+        let Some(serial) = serial else { continue };
         root.add_child(
             node(format!("serial@{:x}", serial.registers.start.0))
                 .with("compatible", vec!["arm,pl011", "arm,primecell"])
@@ -89,6 +96,13 @@ fn root(
                 .with("interrupts", interrupt(serial.interrupt)?)
                 .with("clocks", [PHANDLE_CLOCK, PHANDLE_CLOCK])
                 .with("clock-names", vec!["uartclk", "apb_pclk"]),
+        );
+    }
+    if let Some(pool) = &vm.pool {
+        root.add_child(
+            node(format!("coloring@{:x}", pool.doorbell.start.0))
+                .with("compatible", "bulkhead,coloring")
+                .with("reg", reg(pool.doorbell.start, pool.doorbell.size.get())),
         );
     }
     for device in &vm.devices {

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use bulkhead_image::guest_dt::generate;
-use bulkhead_system::plan::{Coloring, VirtualGic, Vm};
+use bulkhead_system::plan::{Area, Coloring, Llc, Pool, VirtualGic, VirtualSerial, Vm};
 use bulkhead_system::units::{Bytes, IntId, Region};
 use dtoolkit::fdt::Fdt;
 use dtoolkit::{Node, Property};
@@ -72,8 +72,8 @@ fn the_last_level_cache_is_that_of_the_vm() {
     let mut plan = common::plan();
     assert_eq!(plan.last_level_cache(&plan.vms[0]), None);
     let cache = Cache::new(1 << 20, 16, 64).expect("a cache");
-    let llc = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("colours");
-    plan.platform.llc = Some(llc);
+    let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("colours");
+    plan.platform.llc = Some(Llc { geometry, in_registers: true });
     let (colors, area) = ("0-3".parse().expect("colours"), Bytes::mib(600));
     plan.vms[0].memory[0].coloring = Some(Coloring { colors, area });
     plan.vms[0].vllc = true;

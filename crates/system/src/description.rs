@@ -29,6 +29,8 @@ pub struct System {
     pub platform: Located<Platform>,
     /// RAM for the hypervisor, if it was given.
     pub hypervisor_memory: Option<Located<Bytes>>,
+    /// The colours of the hypervisor's own code and data, if they are limited.
+    pub hypervisor_colors: Option<Located<ColorSet>>,
     /// The VMs, in their order.
     pub vms: Vec<Vm>,
 }
@@ -51,6 +53,11 @@ pub struct Vm {
     pub share_colors: bool,
     /// Whether it sees a last-level cache that consists of its colours only.
     pub vllc: bool,
+    /// What its tasks can ask for beyond its colours (vColoring), if anything.
+    pub extra: Option<Extra>,
+    /// Whether all of its RAM is mapped before it starts, instead of page by page
+    /// when it is first touched.
+    pub warm_up: bool,
     /// What runs in it.
     pub boot: Boot,
     /// Whether it has a console.
@@ -65,6 +72,17 @@ pub struct Vm {
     pub devices: Vec<Device>,
     /// The tasks that run in it.
     pub tasks: Vec<Task>,
+}
+
+/// Colours that tasks of a guest can ask for (vCache, section 4.2).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Extra {
+    /// The colours; some may be colours of the VM itself.
+    pub colors: Located<ColorSet>,
+    /// Size of the pool of frames of these colours: whole pages, at least one.
+    pub memory: Located<Bytes>,
+    /// Whether the VM has a serial port on which closed guests ask.
+    pub serial: bool,
 }
 
 /// A VCPU.
@@ -170,6 +188,14 @@ impl Wcet {
             Self::Fixed(wcet) => *wcet,
             Self::ByColors(by_colors) => by_colors.values().min().copied().unwrap_or_default(),
         }
+    }
+}
+
+impl Vm {
+    /// All colours that frames of the VM can have.
+    pub fn all_colors(&self) -> ColorSet {
+        let own = self.colors.as_ref().map_or(ColorSet::EMPTY, |colors| colors.value);
+        own | self.extra.as_ref().map_or(ColorSet::EMPTY, |extra| extra.colors.value)
     }
 }
 

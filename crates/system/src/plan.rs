@@ -22,8 +22,8 @@ pub(crate) use coloring::virtual_cache;
 pub use files::{FileReport, check_files};
 pub use make::make;
 pub use model::{
-    Boot, Coloring, Device, DeviceInterrupts, File, Gic, Mapping, Memory, OnEvent, Plan, Platform,
-    Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
+    Area, Boot, Coloring, Device, DeviceInterrupts, File, Frames, Gic, Llc, Mapping, Memory,
+    OnEvent, Plan, Platform, Pool, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
 
 use crate::diagnostic::{Errors, Source};

@@ -1,12 +1,12 @@
 //! A summary of a system for people and machines: who gets what, and how much
 //! of it the tasks use. Field names carry their units.
 
-use policy::color::Color;
+use policy::color::{Color, ColorSet};
 use serde::Serialize;
 
-use crate::description::{System, Task, Vm, Wcet};
+use crate::description::{Located, System, Task, Vm, Wcet};
 use crate::plan::Plan;
-use crate::platform::{AnalysisOnly, Platform};
+use crate::platform::AnalysisOnly;
 use crate::units::Duration;
 
 /// The summary.
@@ -40,6 +40,8 @@ pub struct PlatformReport {
     pub memory_bytes: u64,
     /// RAM of the hypervisor, if there is a plan.
     pub hypervisor_bytes: Option<u64>,
+    /// The colours of the hypervisor's own code and data, if they are limited.
+    pub hypervisor_colors: Option<Vec<usize>>,
     /// RAM that nobody has, if there is a plan.
     pub free_bytes: Option<u64>,
     /// PCPU that serves the console, if there is a plan.
@@ -57,6 +59,8 @@ pub struct CacheReport {
     pub size_bytes: u64,
     /// Page colours; 1 if they cannot divide it.
     pub colors: u32,
+    /// Whether the cache registers of the CPUs describe it.
+    pub in_registers: bool,
 }
 
 /// A VM.
@@ -73,6 +77,14 @@ pub struct VmReport {
     pub colors: Option<Vec<usize>>,
     /// Whether it sees a last-level cache that consists of its colours only.
     pub vllc: bool,
+    /// Colours that its tasks can ask for, if there are some.
+    pub extra_colors: Option<Vec<usize>>,
+    /// Size of the pool of frames of these colours.
+    pub extra_memory_bytes: Option<u64>,
+    /// Whether it has a serial port on which closed guests ask for them.
+    pub color_serial: bool,
+    /// Whether all of its RAM is mapped before it starts.
+    pub warm_up: bool,
     /// Number of assigned devices.
     pub devices: usize,
     /// The VCPUs, in the order of their indices.
@@ -119,14 +131,15 @@ impl Report {
             system.vms.iter().enumerate().map(|(index, vm)| report_vm(index, vm, plan)).collect();
         Self {
             system: system.name.clone(),
-            platform: report_platform(&system.platform.value, plan),
+            platform: report_platform(system, plan),
             overloaded: vms.iter().flat_map(|vm| &vm.vcpus).any(|vcpu| vcpu.overloaded),
             vms,
         }
     }
 }
 
-fn report_platform(platform: &Platform, plan: Option<&Plan>) -> PlatformReport {
+fn report_platform(system: &System, plan: Option<&Plan>) -> PlatformReport {
+    let platform = &system.platform.value;
     let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
     let memory = sum(&mut platform.memory.iter().map(|bank| bank.size.0));
     PlatformReport {
@@ -136,16 +149,18 @@ fn report_platform(platform: &Platform, plan: Option<&Plan>) -> PlatformReport {
         analysis_only: platform.boot.as_ref().err().map(|AnalysisOnly(reason)| reason.clone()),
         pcpus: platform.cpus.len(),
         memory_bytes: memory,
-        hypervisor_bytes: plan.map(|plan| plan.platform.hypervisor.size.0),
+        hypervisor_bytes: plan.map(|plan| plan.hypervisor_bytes().0),
+        hypervisor_colors: system.hypervisor_colors.as_ref().map(indices),
         free_bytes: plan.map(|plan| {
             let vms = sum(&mut plan.vms.iter().map(|vm| plan.host_bytes(vm).0));
-            memory.saturating_sub(plan.platform.hypervisor.size.0).saturating_sub(vms)
+            memory.saturating_sub(plan.hypervisor_bytes().0).saturating_sub(vms)
         }),
         console_pcpu: plan.map(|plan| plan.platform.serial.pcpu.0),
         shared_cache: platform.last_level_cache().map(|cache| CacheReport {
             level: cache.level,
             size_bytes: cache.shape.bytes(),
             colors: platform.colors().map_or(1, |geometry| geometry.colors()),
+            in_registers: cache.in_registers,
         }),
     }
 }
@@ -166,11 +181,19 @@ fn report_vm(index: usize, vm: &Vm, plan: Option<&Plan>) -> VmReport {
         name: vm.name.value.clone(),
         memory_bytes: vm.memory.value.0,
         memory_at: planned.and_then(|vm| Some(vm.memory.first()?.host.0)),
-        colors: vm.colors.as_ref().map(|it| it.value.iter().map(Color::index).collect()),
+        colors: vm.colors.as_ref().map(indices),
         vllc: vm.vllc,
+        extra_colors: vm.extra.as_ref().map(|extra| indices(&extra.colors)),
+        extra_memory_bytes: vm.extra.as_ref().map(|extra| extra.memory.value.0),
+        color_serial: vm.extra.as_ref().is_some_and(|extra| extra.serial),
+        warm_up: vm.warm_up,
         devices: vm.devices.len(),
         vcpus: (0..vm.vcpus.len()).map(vcpu).collect(),
     }
+}
+
+fn indices(colors: &Located<ColorSet>) -> Vec<usize> {
+    colors.value.iter().map(Color::index).collect()
 }
 
 fn report_task(task: &Task) -> TaskReport {

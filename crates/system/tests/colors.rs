@@ -42,7 +42,7 @@ fn mistakes(text: &str) -> Vec<(String, String)> {
 fn the_example_is_planned_as_its_reader_expects() {
     let system = read(include_str!("../../../systems/colors.toml")).unwrap();
     let plan = plan::make(&system).unwrap();
-    assert_eq!(plan.platform.llc.unwrap().colors(), 16);
+    assert_eq!(plan.platform.llc.unwrap().geometry.colors(), 16);
     let shown: Vec<_> = plan.vms.iter().map(|vm| vm.colors().unwrap().to_string()).collect();
     assert_eq!(shown, ["0-7", "8-11", "12-15"]);
     let areas: Vec<_> = plan.vms.iter().map(|vm| vm.memory[0].host_region()).collect();
@@ -186,7 +186,7 @@ fn too_few_frames_are_counted_for_each_color() {
              RAM, but at most 14848 are free"
                 .into(),
             "`qemu-virt` has 1 GiB: 96 MiB for the hypervisor; 200 MiB in these colours take an \
-             area of 1646848 KiB: give the VM more colours, or less memory"
+             area of 1646848 KiB: give it more colours, or less memory"
                 .into()
         )]
     );
@@ -253,7 +253,7 @@ proptest! {
                 prop_assert_eq!(owners.insert(frame, index), None);
             }
             let needed = match memory.colors() {
-                Some(_) => frames_needed(memory.size),
+                Some(_) => frames_needed(memory.size, 0),
                 None => memory.size.0 / 4096,
             };
             prop_assert!(count >= needed, "{} frames for {}", count, needed);

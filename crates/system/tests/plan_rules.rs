@@ -2,7 +2,8 @@
 
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{
-    self, Coloring, Device, DeviceInterrupts, Gic, Mapping, Memory, Plan, VirtualGic,
+    self, Area, Coloring, Device, DeviceInterrupts, Gic, Llc, Mapping, Memory, Plan, Pool,
+    VirtualGic, VirtualSerial,
 };
 use bulkhead_system::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
@@ -58,7 +59,8 @@ type Change = fn(&mut Plan);
 /// ones, of the same area.
 fn colored(p: &mut Plan) {
     let cache = Cache::new(1 << 20, 16, 64).unwrap();
-    p.platform.llc = Some(Geometry::new(cache, 4096, IndexBits::AbovePage).unwrap());
+    let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).unwrap();
+    p.platform.llc = Some(Llc { geometry, in_registers: true });
     for (vm, colors) in p.vms.iter_mut().zip(["0-7", "8-15"]) {
         vm.memory[0].host = PhysicalAddress(0x4600_0000);
         let (colors, area) = (colors.parse().unwrap(), Bytes(0x2028_0000));
@@ -220,7 +222,8 @@ fn each_broken_rule_of_colors_names_node_and_property() {
         }),
         ("/platform/llc: cache-size", |p| {
             let cache = Cache::new(4 << 30, 1 << 16, 64).unwrap();
-            p.platform.llc = Some(Geometry::new(cache, 4096, IndexBits::AbovePage).unwrap());
+            let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).unwrap();
+            p.platform.llc.as_mut().unwrap().geometry = geometry;
         }),
         // The area.
         ("/vms/vm@1/memory@40000000: host-reg", |p| p.vms[1].memory[0].host.0 += 0x8000),
@@ -254,10 +257,11 @@ fn each_broken_rule_of_virtual_caches_names_node_and_property() {
         ("/vms/vm@1/memory@40001000: reg", |p| p.vms[1].memory[0].ipa.0 += 0x1000),
         ("/vms/vm@1: vllc", |p| {
             let l1 = IndexBits::AboveL1(Cache::new(32 << 10, 4, 64).unwrap());
-            let cache = p.platform.llc.unwrap().cache();
-            p.platform.llc = Some(Geometry::new(cache, 4096, l1).unwrap());
+            let llc = p.platform.llc.as_mut().unwrap();
+            llc.geometry = Geometry::new(llc.geometry.cache(), 4096, l1).unwrap();
             coloring(p, 1).colors = "4-7".parse().unwrap();
         }),
+        ("/vms/vm@1: vllc", |p| p.platform.llc.as_mut().unwrap().in_registers = false),
     ];
     all_break(cases, virtual_cache);
 }

@@ -37,7 +37,7 @@ fn colored_example() -> String {
 #[test]
 fn the_colored_example_of_the_reference_is_a_plan() {
     let plan = Plan::from_dts("plan.md", &colored_example()).unwrap();
-    assert_eq!(plan.platform.llc.unwrap().to_string(), "16 colours, address bits [15:12]");
+    assert_eq!(plan.platform.llc.unwrap().geometry.to_string(), "16 colours, address bits [15:12]");
     assert_eq!(plan.vms[0].colors().unwrap().to_string(), "0-7");
     assert_eq!(plan.vms[0].memory_size(), Bytes::mib(256));
     assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts()).unwrap(), plan);

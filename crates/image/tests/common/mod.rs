@@ -17,6 +17,7 @@ pub fn plan() -> Plan {
         on_reset: OnEvent::Restart,
         restart_limit: 3,
         vllc: false,
+        warm_up: true,
         vcpus: pcpus.iter().map(|&pcpu| Vcpu { pcpu: Pcpu(pcpu) }).collect(),
         memory: vec![Memory {
             ipa: Ipa(0x4000_0000),
@@ -32,6 +33,8 @@ pub fn plan() -> Plan {
             registers: Region::new(0x0900_0000, 0x1000),
             interrupt: IntId(33),
         }),
+        pool: None,
+        color_serial: None,
         devices: Vec::new(),
         boot: Boot {
             entry: Ipa(0x4020_0000),
@@ -59,6 +62,7 @@ pub fn plan() -> Plan {
             board: "qemu-virt".into(),
             memory: vec![Region::new(0x4000_0000, 1 << 30)],
             hypervisor: Region::new(0x4000_0000, 0x0600_0000),
+            hypervisor_area: None,
             cpus: (0..4).map(Mpidr).collect(),
             gic: Gic::V3 {
                 gicd: Region::new(0x0800_0000, 0x1_0000),

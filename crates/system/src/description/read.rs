@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use policy::color::ColorSet;
+
 use super::{Located, System, colors, read_text, vm};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
@@ -25,37 +27,48 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let vms: Vec<_> = tables.iter().map(vm::read).collect();
     refuse_twice(at, "VMs", &tables);
     at.finish();
-    if let Some((platform, _)) = &platform {
+    if let Some((platform, hypervisor)) = &platform {
         let read: Vec<_> = vms.iter().flatten().collect();
-        colors::check(&platform.value, &read).into_iter().for_each(|mistake| at.add(mistake));
+        colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
+            .into_iter()
+            .for_each(|mistake| at.add(mistake));
     }
     let vms: Vec<_> = vms.into_iter().collect::<Option<_>>()?;
     let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let (platform, hypervisor_memory) = platform?;
+    let (platform, hypervisor) = platform?;
     Some(System {
         name: name.or(stem).unwrap_or_else(|| "system".into()),
         folder: folder.to_owned(),
         platform,
-        hypervisor_memory,
+        hypervisor_memory: hypervisor.memory,
+        hypervisor_colors: hypervisor.colors,
         vms,
     })
 }
 
-type PlatformParts = (Located<Platform>, Option<Located<Bytes>>);
+/// What the hypervisor shall have, where it was given.
+#[derive(Default)]
+struct Hypervisor {
+    memory: Option<Located<Bytes>>,
+    colors: Option<Located<ColorSet>>,
+}
 
 /// `platform = "board"`, `[platform]` with `board`, or a whole `[platform]`.
-fn platform(at: &Fields<'_>, folder: &Path) -> Option<PlatformParts> {
+fn platform(at: &Fields<'_>, folder: &Path) -> Option<(Located<Platform>, Hypervisor)> {
     if at.is_string("platform") {
-        return Some((board(at, at.string("platform")?, folder)?, None));
+        return Some((board(at, at.string("platform")?, folder)?, Hypervisor::default()));
     }
     let table = at.required("platform", at.table("platform"), "\"qemu-virt\"")?;
-    let hypervisor_memory = table.quantity("hypervisor_memory");
+    let hypervisor = Hypervisor {
+        memory: table.quantity("hypervisor_memory"),
+        colors: table.colors("hypervisor_colors"),
+    };
     let platform = match table.has("board") {
         true => table.string("board").and_then(|name| board(at, name, folder)),
         false => platform::read(&table).map(|read| Located::new(read, table.place())),
     };
     table.finish();
-    Some((platform?, hypervisor_memory))
+    Some((platform?, hypervisor))
 }
 
 /// The board of this name, or in the file of this path.

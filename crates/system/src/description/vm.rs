@@ -1,10 +1,10 @@
 //! Reads `[[vm]]`.
 
-use super::{Boot, Device, Located, Protocol, Vcpu, Vm, task};
+use super::{Boot, Device, Extra, Located, Protocol, Vcpu, Vm, task};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
-use crate::plan::{COUNT_MAX, OnEvent, VM_NAME_HELP, is_vm_name};
-use crate::units::{Address, IntId, Ipa};
+use crate::plan::{COUNT_MAX, OnEvent, PAGE, VM_NAME_HELP, is_vm_name};
+use crate::units::{Address, Bytes, IntId, Ipa};
 
 /// Restarts of a VM if the description does not limit them.
 const RESTART_LIMIT: u32 = 3;
@@ -18,10 +18,12 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
     let share_colors = at.boolean("share_colors");
     let vllc = at.boolean("vllc");
     if !at.has("colors") {
-        for key in ["share_colors", "vllc"] {
+        for key in ["share_colors", "vllc", "extra_colors"] {
             at.forbid(key, "the VM has no `colors`", "add `colors`, or remove this");
         }
     }
+    let extra = extra(at, vllc == Some(true));
+    let warm_up = at.boolean("warm_up");
     let boot = boot(at);
     let console = at.boolean("console");
     let events = OnEvent::ALL.map(|event| (event.as_str(), event));
@@ -36,9 +38,11 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
         vcpus: vcpus?,
         memory: memory?,
         memory_at,
+        warm_up: warm_up.unwrap_or(colors.is_none()),
         colors,
         share_colors: share_colors.unwrap_or(false),
         vllc: vllc.unwrap_or(false),
+        extra,
         boot: boot?,
         console: console.unwrap_or(true),
         on_crash: on_crash.map_or(OnEvent::Stop, |event| event.value),
@@ -47,6 +51,32 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
         devices: devices.into_iter().collect::<Option<_>>()?,
         tasks: tasks?,
     })
+}
+
+/// `extra_colors`, and what has a meaning only with them.
+fn extra(at: &Fields<'_>, vllc: bool) -> Option<Extra> {
+    let colors = at.colors("extra_colors");
+    let memory = at.quantity::<Bytes>("extra_memory");
+    let serial = at.boolean("color_serial");
+    if !at.has("extra_colors") {
+        for key in ["extra_memory", "color_serial"] {
+            let help = "add `extra_colors`, or remove this";
+            at.forbid(key, "the VM has no `extra_colors`", help);
+        }
+        return None;
+    }
+    if vllc {
+        let help = "a guest with a virtual cache finds its colours in its own addresses, and \
+                    frames of other colours behind them would make it wrong: remove one of the two";
+        at.forbid("extra_colors", "the VM has `vllc = true`", help);
+    }
+    let memory = at.required("extra_memory", memory, "\"64MiB\"")?;
+    if memory.value == Bytes(0) || !memory.value.is_multiple_of(PAGE) {
+        let message = format!("{} is not a number of pages", memory.value);
+        let help = format!("the pool consists of frames: use a multiple of {PAGE}");
+        at.add(Diagnostic::new("wrong-value", message).at(&memory.place, "here").help(help));
+    }
+    Some(Extra { colors: colors?, memory, serial: serial.unwrap_or(false) })
 }
 
 fn name(at: &Fields<'_>) -> Option<Located<String>> {

@@ -1,15 +1,15 @@
 //! How much of the machine coloured RAM takes.
 
-use policy::color::{Cache, ColorSet, Geometry, Stripe, VirtualLlc};
+use policy::color::{self, Cache, ColorSet, Geometry, Stripe, VirtualLlc};
 
-use super::{Coloring, PAGE, Plan, Vm};
+use super::{Frames, Llc, Memory, PAGE, Plan, Vm};
 use crate::units::Bytes;
 
 /// Frames that coloured RAM of this size needs: its pages, and what the
-/// hypervisor keeps for the VM in its colours, such as stage-2 tables.
-pub fn frames_needed(size: Bytes) -> u64 {
-    let pages = size.0.div_ceil(PAGE.0);
-    pages + 64 + pages / 256
+/// hypervisor keeps for the VM in its colours, such as stage-2 tables and the
+/// state of each of the frames of its pool.
+pub fn frames_needed(size: Bytes, pool_frames: u32) -> u64 {
+    color::Area::new(size.0.div_ceil(PAGE.0), pool_frames.into()).frames()
 }
 
 /// The cache that a VM with `vllc` sees: these colours of the last-level cache.
@@ -17,7 +17,17 @@ pub fn frames_needed(size: Bytes) -> u64 {
 /// # Errors
 ///
 /// Why it cannot be made of them, and what to do.
-pub(crate) fn virtual_cache(llc: Geometry, colors: ColorSet) -> Result<Cache, (String, String)> {
+pub(crate) fn virtual_cache(
+    llc: Geometry,
+    in_registers: bool,
+    colors: ColorSet,
+) -> Result<Cache, (String, String)> {
+    if !in_registers {
+        let message = "a virtual cache is shown by the cache registers of the CPUs, but those do \
+                       not describe the last-level cache here";
+        let help = "remove `vllc`, or `in_registers = false` if the registers do describe it";
+        return Err((message.into(), help.into()));
+    }
     let vllc = VirtualLlc::new(llc, colors).map_err(|error| {
         let below = 1 << colors.len().checked_ilog2().unwrap_or(0);
         let help = match below * 2 {
@@ -38,24 +48,37 @@ pub(crate) fn virtual_cache(llc: Geometry, colors: ColorSet) -> Result<Cache, (S
 }
 
 impl Plan {
-    /// The last-level cache as a VM sees it, if the plan says which it is: its
-    /// own colours with `vllc`, all of it otherwise.
+    /// The last-level cache that the cache registers show to a VM, if the plan
+    /// says which it is: its own colours with `vllc`, all of it otherwise.
     pub fn last_level_cache(&self, vm: &Vm) -> Option<Cache> {
-        let llc = self.platform.llc?;
+        let Llc { geometry, in_registers } = self.platform.llc?;
         match vm.colors() {
-            Some(colors) if vm.vllc => virtual_cache(llc, colors).ok(),
-            _ => Some(llc.cache()),
+            Some(colors) if vm.vllc => virtual_cache(geometry, in_registers, colors).ok(),
+            _ => in_registers.then(|| geometry.cache()),
         }
     }
 
     /// Bytes of the machine that belong to a VM: its RAM, or all frames of its
-    /// colours in its area.
+    /// colours in its area, and those of its pool.
     pub fn host_bytes(&self, vm: &Vm) -> Bytes {
-        let bytes = vm.memory.iter().map(|memory| match memory.coloring.zip(self.platform.llc) {
-            None => memory.size.0,
-            Some((Coloring { colors, area }, llc)) => frames(llc, colors, area) * PAGE.0,
-        });
+        let pool = vm.pool.iter().map(|pool| pool.area.into());
+        let bytes = vm.memory.iter().map(Memory::frames).chain(pool).map(|it| self.bytes_of(it).0);
         Bytes(bytes.fold(0, u64::saturating_add))
+    }
+
+    /// Bytes of the machine that belong to the hypervisor.
+    pub fn hypervisor_bytes(&self) -> Bytes {
+        let area = self.platform.hypervisor_area;
+        let colored = area.map_or(Bytes(0), |area| self.bytes_of(area.into()));
+        Bytes(self.platform.hypervisor.size.0.saturating_add(colored.0))
+    }
+
+    /// Bytes of the frames.
+    fn bytes_of(&self, Frames { region, colors }: Frames) -> Bytes {
+        match colors.zip(self.platform.llc) {
+            None => region.size,
+            Some((colors, llc)) => Bytes(frames(llc.geometry, colors, region.size) * PAGE.0),
+        }
     }
 }
 

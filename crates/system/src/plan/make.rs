@@ -9,7 +9,7 @@ mod ram;
 use origins::Origins;
 
 use super::{
-    Device, DeviceInterrupts, Gic, Mapping, Plan, Platform, Serial, Vcpu, VirtualGic,
+    Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Serial, Vcpu, VirtualGic,
     VirtualSerial, Vm, check,
 };
 use crate::description::{self, System, colors};
@@ -29,6 +29,11 @@ const GICR: u64 = 0x080a_0000;
 const GICR_PER_VCPU: Bytes = Bytes::kib(128);
 const UART: (u64, Bytes) = (0x0900_0000, Bytes::kib(4));
 const UART_INTERRUPT: IntId = IntId(33);
+// Where that machine has devices that guests do not get.
+const DOORBELL: (u64, Bytes) = (0x0a00_0000, PAGE);
+const COLOR_UART: (u64, Bytes) = (0x0a01_0000, Bytes::kib(4));
+/// Lowest interrupt for the UART on which guests ask for colours.
+const COLOR_UART_INTERRUPT: u32 = 34;
 
 /// The plan of a system. Paths of files in it are relative to the folder of
 /// the description: see [`Plan::move_files`].
@@ -52,7 +57,8 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
         start: support.image_base,
         size: system.hypervisor_memory.as_ref().map_or(HYPERVISOR_MEMORY, |size| size.value),
     };
-    let llc = match system.vms.iter().find_map(|vm| vm.colors.as_ref()) {
+    let mut colored = system.vms.iter().filter_map(|vm| vm.colors.as_ref());
+    let llc = match colored.next().or(system.hypervisor_colors.as_ref()) {
         None => None,
         Some(asks) => {
             let colors = machine.colors();
@@ -61,7 +67,7 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     };
     let mut mistakes = Vec::new();
     let pcpus = pcpus::assign(system, &mut mistakes);
-    let ram = ram::place(system, hypervisor, llc, &mut mistakes);
+    let placed = ram::place(system, hypervisor, llc, &mut mistakes);
     Errors::unless_none(mistakes, ())?;
 
     let used = |pcpu: &u32| pcpus.iter().flatten().any(|other| other.0 == *pcpu);
@@ -71,6 +77,7 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
         board: machine.name.clone(),
         memory: machine.memory.clone(),
         hypervisor,
+        hypervisor_area: placed.hypervisor,
         cpus: machine.cpus.iter().map(|cpu| cpu.mpidr).collect(),
         gic: support.gic,
         serial: Serial {
@@ -79,14 +86,19 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
             interrupt: support.console.interrupt,
             pcpu: Pcpu(serves_console),
         },
-        llc,
+        llc: llc.map(|geometry| Llc {
+            geometry,
+            in_registers: machine.last_level_cache().is_some_and(|cache| cache.in_registers),
+        }),
     };
-    let vms = system.vms.iter().zip(pcpus).zip(ram).map(|((described, pcpus), memory)| Vm {
+    let vms = system.vms.iter().zip(pcpus).zip(placed.vms);
+    let vms = vms.map(|((described, pcpus), (memory, pool))| Vm {
         name: described.name.value.clone(),
         on_crash: described.on_crash,
         on_reset: described.on_reset,
         restart_limit: described.restart_limit,
         vllc: described.vllc,
+        warm_up: described.warm_up,
         gic: virtual_gic(&support.gic, pcpus.len()),
         vcpus: pcpus.into_iter().map(|pcpu| Vcpu { pcpu }).collect(),
         memory: vec![memory],
@@ -94,6 +106,8 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
             registers: Region::new(UART.0, UART.1),
             interrupt: UART_INTERRUPT,
         }),
+        pool,
+        color_serial: color_serial(described),
         devices: described.devices.iter().map(device).collect(),
         boot: boot::boot(described),
     });
@@ -111,6 +125,18 @@ fn virtual_gic(host: &Gic, vcpus: usize) -> VirtualGic {
             VirtualGic::V3 { gicd, gicr: Region::new(GICR, size) }
         }
     }
+}
+
+/// The UART on which closed guests ask for colours, with an interrupt that no
+/// device of the VM has.
+fn color_serial(vm: &description::Vm) -> Option<VirtualSerial> {
+    vm.extra.as_ref().filter(|extra| extra.serial)?;
+    let is_taken = |interrupt: &u32| {
+        vm.devices.iter().any(|device| device.interrupt.is_some_and(|(_, it)| it.0 == *interrupt))
+    };
+    let interrupt = (COLOR_UART_INTERRUPT..).find(|interrupt| !is_taken(interrupt))?;
+    let registers = Region::new(COLOR_UART.0, COLOR_UART.1);
+    Some(VirtualSerial { registers, interrupt: IntId(interrupt) })
 }
 
 fn device(device: &description::Device) -> Device {

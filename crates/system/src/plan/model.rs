@@ -26,14 +26,63 @@ pub struct Platform {
     pub memory: Vec<Region<PhysicalAddress>>,
     /// RAM of the hypervisor: image, blobs, heap.
     pub hypervisor: Region<PhysicalAddress>,
+    /// Where its own code and data lie while VMs run, if they have colours.
+    pub hypervisor_area: Option<Area>,
     /// The PCPUs, in the order of their indices.
     pub cpus: Vec<Mpidr>,
     /// The interrupt controller.
     pub gic: Gic,
     /// The UART of the console.
     pub serial: Serial,
-    /// The last-level cache, in pages of 4 KiB, if VMs have colours of it.
-    pub llc: Option<Geometry>,
+    /// The last-level cache, if somebody has colours of it.
+    pub llc: Option<Llc>,
+}
+
+/// The last-level cache of the machine.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Llc {
+    /// Its colours, in pages of 4 KiB.
+    pub geometry: Geometry,
+    /// Whether the cache registers of the CPUs describe it. Those of system-level
+    /// caches often do not.
+    pub in_registers: bool,
+}
+
+/// A part of the machine, of which somebody has the frames of some colours.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Area {
+    /// The colours.
+    pub colors: ColorSet,
+    /// The part.
+    pub region: Region<PhysicalAddress>,
+}
+
+/// Frames of the machine that have one owner.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Frames {
+    /// Where they lie.
+    pub region: Region<PhysicalAddress>,
+    /// Their colours; without any, these are all frames of the region.
+    pub colors: Option<ColorSet>,
+}
+
+impl Frames {
+    /// Whether the colours differ, so that no frame belongs to both wherever
+    /// they lie.
+    pub fn is_apart_by_colors(&self, other: &Self) -> bool {
+        self.colors.zip(other.colors).is_some_and(|(a, b)| a.is_disjoint(b))
+    }
+
+    /// Whether a frame of the machine can belong to both.
+    pub fn overlap(&self, other: &Self) -> bool {
+        !self.is_apart_by_colors(other) && self.region.overlaps(&other.region)
+    }
+}
+
+impl From<Area> for Frames {
+    fn from(Area { colors, region }: Area) -> Self {
+        Self { region, colors: Some(colors) }
+    }
 }
 
 /// The interrupt controller of the machine and its register frames.
@@ -166,6 +215,9 @@ pub struct Vm {
     pub restart_limit: u32,
     /// Whether it sees a last-level cache that consists of its colours only.
     pub vllc: bool,
+    /// Whether all of its RAM is mapped before it starts, instead of page by page
+    /// when it is first touched.
+    pub warm_up: bool,
     /// The VCPUs, in the order of their indices.
     pub vcpus: Vec<Vcpu>,
     /// RAM.
@@ -174,6 +226,10 @@ pub struct Vm {
     pub gic: VirtualGic,
     /// The virtual PL011, if the VM has a console.
     pub serial: Option<VirtualSerial>,
+    /// Colours that its tasks can ask for, if there are some.
+    pub pool: Option<Pool>,
+    /// The virtual PL011 on which closed guests ask for them.
+    pub color_serial: Option<VirtualSerial>,
     /// Assigned devices.
     pub devices: Vec<Device>,
     /// What runs in it.
@@ -262,16 +318,22 @@ impl Memory {
         self.coloring.map(|coloring| coloring.colors)
     }
 
-    /// Whether their colours differ, so that they have no frame in common
-    /// wherever they lie.
-    pub fn is_apart_by_colors(&self, other: &Self) -> bool {
-        self.colors().zip(other.colors()).is_some_and(|(a, b)| a.is_disjoint(b))
+    /// The frames that it takes.
+    pub fn frames(&self) -> Frames {
+        Frames { region: self.host_region(), colors: self.colors() }
     }
+}
 
-    /// Whether a frame of the machine can belong to both.
-    pub fn shares_frames(&self, other: &Self) -> bool {
-        !self.is_apart_by_colors(other) && self.host_region().overlaps(&other.host_region())
-    }
+/// vColoring of a VM (vCache, section 4.2): frames of extra colours, which its
+/// tasks get in exchange for those of its RAM when they ask.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Pool {
+    /// The page on which programs of the guest ask.
+    pub doorbell: Region<Ipa>,
+    /// The extra colours, and where their frames lie.
+    pub area: Area,
+    /// Number of frames: the first ones of these colours in the area.
+    pub frames: u32,
 }
 
 /// The interrupt controller that a VM sees.

@@ -1,6 +1,7 @@
 //! From a device tree to the plan: every node and property is known, present
 //! and of its form. What the numbers mean together is for [`check`](super::check).
 
+mod coloring;
 mod cursor;
 mod llc;
 
@@ -66,12 +67,7 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
     let version = at.number("gic-version");
     at.cell_counts(2, 2);
     let memory = all(&at.units("memory"), bank);
-    let hypervisor = at.unit("hypervisor").and_then(|node| {
-        let region = node.region("reg");
-        node.named_after(region);
-        node.finish();
-        region
-    });
+    let hypervisor = at.unit("hypervisor").and_then(|node| coloring::hypervisor(&node));
     let cpus = at.child("cpus").and_then(|node| cpus(&node));
     let gic = at.unit("interrupt-controller").and_then(|node| gic(&node));
     let serial = at.unit("serial").and_then(|node| serial(&node));
@@ -84,10 +80,12 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
         at.wrong("gic-version", message, "make the two agree");
     }
     at.finish();
+    let (hypervisor, hypervisor_area) = hypervisor?;
     Some(Platform {
         board: board?,
         memory: memory?,
-        hypervisor: hypervisor?,
+        hypervisor,
+        hypervisor_area,
         cpus: cpus?,
         gic: gic?,
         serial: serial?,
@@ -164,14 +162,14 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
     let on_crash = event(at, "on-crash");
     let on_reset = event(at, "on-reset");
     let restart_limit = at.number("restart-limit");
-    let vllc = at.optional("vllc").then(|| at.number("vllc"));
-    if let Some(Some(number)) = vllc.filter(|number| *number != Some(1)) {
-        at.wrong("vllc", format!("is {number}"), "write <1>, or remove the property");
-    }
+    let vllc = one_or_absent(at, "vllc");
+    let warm_up = one_or_absent(at, "warm-up");
     let vcpus = at.child("vcpus").and_then(|node| vcpus(&node));
     let memory = all(&at.units("memory"), memory);
     let gic = at.unit("interrupt-controller").and_then(|node| virtual_gic(&node));
     let serials = all(&at.at_most_one("serial"), virtual_serial);
+    let pools = all(&at.at_most_one("coloring"), coloring::pool);
+    let color_serials = all(&at.at_most_one("color-serial"), virtual_serial);
     let devices = all(&at.units("device"), device);
     let boot = at.child("boot").and_then(|node| boot(&node));
     at.finish();
@@ -180,14 +178,28 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
         on_crash: on_crash?,
         on_reset: on_reset?,
         restart_limit: restart_limit?,
-        vllc: vllc.is_some(),
+        vllc,
+        warm_up,
         vcpus: vcpus?,
         memory: memory?,
         gic: gic?,
         serial: serials?.pop(),
+        pool: pools?.pop(),
+        color_serial: color_serials?.pop(),
         devices: devices?,
         boot: boot?,
     })
+}
+
+/// A property that is `<1>` or not there.
+fn one_or_absent(at: &Cursor<'_>, name: &str) -> bool {
+    if !at.optional(name) {
+        return false;
+    }
+    if let Some(number) = at.number(name).filter(|number| *number != 1) {
+        at.wrong(name, format!("is {number}"), "write <1>, or remove the property");
+    }
+    true
 }
 
 fn event(at: &Cursor<'_>, name: &str) -> Option<OnEvent> {

@@ -70,6 +70,11 @@ impl Node {
         self.push(name, value, Form::Longs(row))
     }
 
+    /// Adds a property without a value.
+    pub fn flag(&mut self, name: &str) -> &mut Property {
+        self.push(name, Vec::new(), Form::Numbers)
+    }
+
     fn push(&mut self, name: &str, value: Vec<u8>, form: Form) -> &mut Property {
         self.properties.push(Property {
             name: name.to_owned(),

@@ -1,10 +1,9 @@
 //! From the plan to its device tree.
 
-use policy::color::Geometry;
-
+use super::PAGE;
 use super::path::unit;
 use super::tree::{Form, Node};
-use super::{Boot, Device, File, Memory, Plan, Platform, Vm};
+use super::{Area, Boot, Device, File, Llc, Memory, Plan, Platform, Pool, VirtualSerial, Vm};
 use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
 
 /// The tree of `docs/reference/plan.md`.
@@ -41,6 +40,9 @@ fn platform(platform: &Platform) -> Node {
     let mut hypervisor = Node::new(unit("hypervisor", platform.hypervisor.start.0));
     hypervisor.comment = "RAM of the hypervisor".into();
     region(&mut hypervisor, "reg", platform.hypervisor, "");
+    if let Some(it) = platform.hypervisor_area {
+        area(&mut hypervisor, it);
+    }
     node.children.push(hypervisor);
 
     let mut cpus = Node::new("cpus");
@@ -70,7 +72,7 @@ fn platform(platform: &Platform) -> Node {
     node
 }
 
-fn llc(geometry: Geometry) -> Node {
+fn llc(Llc { geometry, in_registers }: Llc) -> Node {
     let cache = geometry.cache();
     let mut node = Node::new("llc");
     node.comment = format!("shared last-level cache: {geometry}");
@@ -79,6 +81,9 @@ fn llc(geometry: Geometry) -> Node {
     node.numbers("line-size", &[cache.line_bytes()]);
     node.numbers("slices", &[cache.slices()]);
     node.longs("color-mask", &[geometry.mask()], 1);
+    if !in_registers {
+        node.flag("not-in-registers");
+    }
     node
 }
 
@@ -92,6 +97,9 @@ fn vm(index: usize, vm: &Vm) -> Node {
     node.numbers("restart-limit", &[vm.restart_limit]);
     if vm.vllc {
         node.numbers("vllc", &[1]).comment("its last-level cache consists of its colours");
+    }
+    if vm.warm_up {
+        node.numbers("warm-up", &[1]).comment("all of its RAM is mapped at the start");
     }
 
     let mut vcpus = Node::new("vcpus");
@@ -114,14 +122,10 @@ fn vm(index: usize, vm: &Vm) -> Node {
     regions(&mut gic, &frames);
     node.children.push(gic);
 
-    if let Some(serial) = &vm.serial {
-        let mut child = Node::new(unit("serial", serial.registers.start.0));
-        child.comment = "virtual PL011".into();
-        child.strings("compatible", &["arm,pl011"]);
-        region(&mut child, "reg", serial.registers, "");
-        child.numbers("interrupts", &[serial.interrupt.0]);
-        node.children.push(child);
-    }
+    node.children.extend(vm.serial.map(|it| serial("serial", "virtual PL011", it)));
+    node.children.extend(vm.pool.map(pool));
+    let about = "virtual PL011 on which guests ask for colours";
+    node.children.extend(vm.color_serial.map(|it| serial("color-serial", about, it)));
     node.children.extend(vm.devices.iter().map(device));
     node.children.push(boot(&vm.boot));
     node
@@ -135,6 +139,32 @@ fn memory(memory: &Memory) -> Node {
         node.longs("colors", &[colors.bits()], 1).comment(colors.to_string());
     }
     node
+}
+
+fn serial(name: &str, about: &str, serial: VirtualSerial) -> Node {
+    let mut node = Node::new(unit(name, serial.registers.start.0));
+    node.comment = about.into();
+    node.strings("compatible", &["arm,pl011"]);
+    region(&mut node, "reg", serial.registers, "");
+    node.numbers("interrupts", &[serial.interrupt.0]);
+    node
+}
+
+fn pool(pool: Pool) -> Node {
+    let mut node = Node::new(unit("coloring", pool.doorbell.start.0));
+    node.comment = "colours that tasks of the guest can ask for".into();
+    node.strings("compatible", &["bulkhead,coloring"]);
+    region(&mut node, "reg", pool.doorbell, "IPA of the doorbell, ");
+    area(&mut node, pool.area);
+    let frames = u64::from(pool.frames).saturating_mul(PAGE.0);
+    node.numbers("frames", &[pool.frames]).comment(Bytes(frames).to_string());
+    node
+}
+
+/// `colors` and `host-reg`.
+fn area(node: &mut Node, Area { colors, region: host }: Area) {
+    node.longs("colors", &[colors.bits()], 1).comment(colors.to_string());
+    region(node, "host-reg", host, "PA, area of ");
 }
 
 fn device(device: &Device) -> Node {

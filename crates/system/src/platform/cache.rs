@@ -32,6 +32,8 @@ pub struct Cache {
     pub shared_by: u64,
     /// The bits of its set index that make colours.
     pub color_bits: IndexBits,
+    /// Whether the cache registers of the CPUs describe it.
+    pub in_registers: bool,
 }
 
 impl Cache {

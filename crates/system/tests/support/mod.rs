@@ -2,8 +2,9 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use bulkhead_system::plan::{
-    Boot, Coloring, Device, DeviceInterrupts, File, Gic, Mapping, Memory, OnEvent, Plan, Platform,
-    Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
+    Area, Boot, Coloring, Device, DeviceInterrupts, File, Frames, Gic, Llc, Mapping, Memory,
+    OnEvent, Plan, Platform, Pool, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
+    frames_needed,
 };
 use bulkhead_system::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
@@ -40,6 +41,10 @@ struct Draft {
     colors: Option<u64>,
     /// Whether it sees them as a cache, if they can be one.
     vllc: bool,
+    /// Bits for its extra colours, frames of its pool, whether it has a port for
+    /// them; if it has colours and does not see them.
+    extra: Option<(u64, u32, bool)>,
+    warm_up: bool,
     serial: bool,
     devices: Vec<(Vec<String>, u64, bool)>,
     files: (String, Option<String>, Option<String>, bool),
@@ -53,13 +58,31 @@ fn draft() -> impl Strategy<Value = Draft> {
         name(),
         (event(), event(), any::<u32>()),
         1..=3usize,
-        (vec((4..2000u64, 0..500u64), 1..3), option::weighted(0.8, any::<u64>()), any::<bool>()),
-        any::<bool>(),
+        (
+            vec((4..2000u64, 0..500u64), 1..3),
+            option::weighted(0.8, any::<u64>()),
+            any::<bool>(),
+            option::of((any::<u64>(), 1..3000u32, any::<bool>())),
+        ),
+        any::<(bool, bool)>(),
         vec(device, 0..3),
         files,
     )
-        .prop_map(|(name, events, vcpus, (memory, colors, vllc), serial, devices, files)| {
-            Draft { name, events, vcpus, memory, colors, vllc, serial, devices, files }
+        .prop_map(|(name, events, vcpus, cache, (serial, warm_up), devices, files)| {
+            let (memory, colors, vllc, extra) = cache;
+            Draft {
+                name,
+                events,
+                vcpus,
+                memory,
+                colors,
+                vllc,
+                extra,
+                warm_up,
+                serial,
+                devices,
+                files,
+            }
         })
 }
 
@@ -82,7 +105,8 @@ fn llc() -> impl Strategy<Value = Geometry> {
 pub fn plan() -> impl Strategy<Value = Plan> {
     let kind = proptest::sample::select(SerialKind::ALL.to_vec());
     let mpidrs = btree_set(0..0xff_00ff_ffffu64, 8);
-    let drafts = (vec(draft(), 1..=4), option::of(llc()));
+    let cache = option::of((llc(), any::<bool>(), option::of(any::<u64>())));
+    let drafts = (vec(draft(), 1..=4), cache);
     (text(), text(), any::<bool>(), kind, mpidrs, drafts, 0..9u32)
         .prop_map(|(name, board, v3, kind, mpidrs, (mut drafts, llc), spare)| {
             // At most 8 VCPUs, each on a PCPU of its own.
@@ -94,7 +118,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 ram: 0x4100_0000,
                 device: 0x1000_0000,
                 intid: 40,
-                llc,
+                llc: llc.map(|(geometry, in_registers, _)| Llc { geometry, in_registers }),
                 colored: Vec::new(),
             };
             let vms: Vec<_> = drafts
@@ -102,6 +126,11 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 .enumerate()
                 .map(|(index, draft)| machine.vm(index, draft, v3))
                 .collect();
+            let all_colored = vms.iter().all(|vm| vm.colors().is_some());
+            let hypervisor_area = llc
+                .and_then(|(geometry, _, bits)| Some((geometry, bits?)))
+                .filter(|_| all_colored)
+                .map(|(geometry, bits)| machine.area(geometry, bits, 1024));
             let cpus = (machine.pcpu + spare).min(8);
             let platform = Platform {
                 board,
@@ -110,6 +139,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                     Region::new(COLORED, Bytes::gib(4)),
                 ],
                 hypervisor: Region::new(0x4000_0000u64, Bytes::mib(16)),
+                hypervisor_area,
                 cpus: mpidrs.into_iter().map(Mpidr).take(cpus as usize).collect(),
                 gic: host_gic(v3),
                 serial: Serial {
@@ -118,7 +148,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                     interrupt: IntId(33),
                     pcpu: Pcpu(cpus - 1),
                 },
-                llc,
+                llc: machine.llc,
             };
             Plan { name, platform, vms }
         })
@@ -144,8 +174,8 @@ struct Machine {
     ram: u64,
     device: u64,
     intid: u32,
-    llc: Option<Geometry>,
-    colored: Vec<Memory>,
+    llc: Option<Llc>,
+    colored: Vec<Frames>,
 }
 
 impl Machine {
@@ -156,15 +186,29 @@ impl Machine {
                 Vcpu { pcpu: Pcpu(self.pcpu - 1) }
             })
             .collect();
-        let memory = match self.llc.zip(draft.colors) {
-            Some((llc, bits)) => vec![self.colored(llc, bits, draft.memory[0].0)],
-            None => self.contiguous(&draft.memory),
+        let colors = |llc: Llc, bits| colors(llc.geometry, bits);
+        let vllc = draft.vllc
+            && self.llc.zip(draft.colors).is_some_and(|(llc, bits)| {
+                llc.in_registers
+                    && llc.geometry.color_bytes() == PAGE
+                    && colors(llc, bits).len().is_power_of_two()
+            });
+        let extra = draft.extra.filter(|_| !vllc);
+        let (memory, pool) = match self.llc.zip(draft.colors) {
+            Some((llc, bits)) => {
+                let frames = extra.map_or(0, |(_, frames, _)| frames);
+                let memory = self.colored(llc.geometry, bits, draft.memory[0].0, frames);
+                let pool = extra.map(|(bits, frames, _)| Pool {
+                    doorbell: Region::new(0xa00_0000u64, PAGE),
+                    area: self.area(llc.geometry, bits, frames.into()),
+                    frames,
+                });
+                (vec![memory], pool)
+            }
+            None => (self.contiguous(&draft.memory), None),
         };
         let first = memory[0].ipa.0;
-        let vllc = draft.vllc
-            && self.llc.zip(memory[0].colors()).is_some_and(|(llc, colors)| {
-                llc.color_bytes() == PAGE && colors.len().is_power_of_two()
-            });
+        let has_port = pool.is_some() && extra.is_some_and(|(_, _, port)| port);
         let gicd = Region::new(0x800_0000u64, 0x1_0000);
         let gic = match v3 {
             true => {
@@ -180,12 +224,18 @@ impl Machine {
             on_reset: draft.events.1,
             restart_limit: draft.events.2,
             vllc,
+            warm_up: draft.warm_up,
             vcpus,
             memory,
             gic,
             serial: draft.serial.then(|| VirtualSerial {
                 registers: Region::new(0x900_0000u64, PAGE),
                 interrupt: IntId(33),
+            }),
+            pool,
+            color_serial: has_port.then(|| VirtualSerial {
+                registers: Region::new(0xa01_0000u64, PAGE),
+                interrupt: IntId(34),
             }),
             devices: draft.devices.iter().map(|device| self.device(device)).collect(),
             boot: Boot {
@@ -211,25 +261,31 @@ impl Machine {
         regions.iter().map(place).collect()
     }
 
-    /// RAM of some of the colours, upon other areas where no colour is common.
-    fn colored(&mut self, llc: Geometry, bits: u64, pages: u64) -> Memory {
-        let set = ColorSet::from_bits(bits) & llc.all();
-        let colors = if set.is_empty() { llc.all() } else { set };
-        let period = u64::from(llc.colors()) * llc.color_bytes();
-        let each = u64::from(colors.len()) * llc.color_bytes() / PAGE;
+    /// RAM of some of the colours.
+    fn colored(&mut self, llc: Geometry, bits: u64, pages: u64, pool_frames: u32) -> Memory {
         let size = Bytes(pages * PAGE);
-        let area = Bytes(frames_needed(size).div_ceil(each) * period);
-        let mut memory = Memory {
+        let Area { colors, region } = self.area(llc, bits, frames_needed(size, pool_frames));
+        Memory {
             ipa: Ipa(0x4000_0000),
             size,
-            host: PhysicalAddress(COLORED),
-            coloring: Some(Coloring { colors, area }),
-        };
-        while let Some(other) = self.colored.iter().find(|other| other.shares_frames(&memory)) {
-            memory.host = other.host_region().end();
+            host: region.start,
+            coloring: Some(Coloring { colors, area: region.size }),
         }
-        self.colored.push(memory);
-        memory
+    }
+
+    /// So many frames of some of the colours, upon other areas where no colour is
+    /// common.
+    fn area(&mut self, llc: Geometry, bits: u64, frames: u64) -> Area {
+        let colors = colors(llc, bits);
+        let period = u64::from(llc.colors()) * llc.color_bytes();
+        let each = u64::from(colors.len()) * llc.color_bytes() / PAGE;
+        let size = frames.div_ceil(each) * period;
+        let mut area = Area { colors, region: Region::new(COLORED, size) };
+        while let Some(other) = self.colored.iter().find(|other| other.overlap(&area.into())) {
+            area.region.start = other.region.end();
+        }
+        self.colored.push(area.into());
+        area
     }
 
     fn device(&mut self, (compatible, pages, interrupt): &(Vec<String>, u64, bool)) -> Device {
@@ -247,6 +303,12 @@ impl Machine {
                 .then_some(DeviceInterrupts { guest: IntId(intid + 100), host: IntId(intid) }),
         }
     }
+}
+
+/// Those of the colours that the bits name; all if there is none.
+fn colors(llc: Geometry, bits: u64) -> ColorSet {
+    let set = ColorSet::from_bits(bits) & llc.all();
+    if set.is_empty() { llc.all() } else { set }
 }
 
 /// A change to a text: some of its characters are replaced.

@@ -9,7 +9,7 @@ use crate::input::System;
 /// that is known. Without colours the plan does not tell them.
 pub fn caches(system: &System) -> Result<String, Failure> {
     let platform = system.platform.as_ref();
-    let planned = system.plan.platform.llc.map(|llc| llc.cache());
+    let planned = system.plan.platform.llc.map(|llc| llc.geometry.cache());
     let known = || Some(platform?.last_level_cache()?.shape);
     let Some(llc) = planned.or_else(known) else {
         let name = &system.plan.platform.board;

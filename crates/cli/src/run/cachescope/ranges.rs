@@ -29,7 +29,7 @@ pub fn text(plan: &Plan) -> Result<String, Failure> {
     line(&mut text, HYPERVISOR, region.start.0, region.size.0);
     for vm in &plan.vms {
         for memory in &vm.memory {
-            for (start, bytes) in pieces(memory, plan.platform.llc)? {
+            for (start, bytes) in pieces(memory, plan.platform.llc.map(|llc| llc.geometry))? {
                 line(&mut text, &vm.name, start, bytes);
             }
         }

@@ -1,14 +1,17 @@
-//! Rules of coloured RAM, apart from those about whom it may overlap.
+//! Rules of areas of coloured frames, apart from those about whom they may overlap.
 
-use policy::color::Geometry;
+use policy::color::{ColorSet, Geometry};
 
 use super::Mistakes;
 use crate::plan::coloring::{area, frames, frames_needed, period, virtual_cache};
 use crate::plan::path::{unit, vm};
-use crate::plan::{Coloring, Memory, PAGE, Plan};
-use crate::units::Bytes;
+use crate::plan::{Area, Coloring, Llc, Memory, PAGE, Plan, Pool, Vm};
+use crate::units::{Bytes, PhysicalAddress, Region};
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
+    if let Some(area) = plan.platform.hypervisor_area {
+        hypervisor(plan, area, mistakes);
+    }
     for (index, one) in plan.vms.iter().enumerate() {
         if one.vllc {
             vllc(plan, index, mistakes);
@@ -20,14 +23,39 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
                 let message = "the VM has other RAM too";
                 mistakes.add(&node, "colors", message, "coloured RAM is one region: remove others");
             }
-            match plan.platform.llc {
-                Some(llc) => self::memory(&node, memory, coloring, llc, mistakes),
-                None => {
-                    let help = "say in `/platform/llc` which cache the colours divide";
-                    mistakes.add(&node, "colors", "there is no node `/platform/llc`", help);
-                }
+            if let Some(llc) = llc(plan, &node, mistakes) {
+                self::memory(&node, one, memory, coloring, llc, mistakes);
             }
         }
+        if let Some(it) = one.pool {
+            pool(plan, index, it, mistakes);
+        } else if let Some(serial) = &one.color_serial {
+            let node = format!("{}/{}", vm(index), unit("color-serial", serial.registers.start.0));
+            let help = "add a node `coloring@address`, or remove this one";
+            mistakes.add(&node, "", "there are no colours that the VM could ask for", help);
+        }
+    }
+}
+
+/// The cache that the colours of this node divide.
+fn llc(plan: &Plan, node: &str, mistakes: &mut Mistakes) -> Option<Geometry> {
+    if plan.platform.llc.is_none() {
+        let help = "say in `/platform/llc` which cache the colours divide";
+        mistakes.add(node, "colors", "there is no node `/platform/llc`", help);
+    }
+    Some(plan.platform.llc?.geometry)
+}
+
+/// Colours of the hypervisor help only if no VM evicts its lines.
+fn hypervisor(plan: &Plan, area: Area, mistakes: &mut Mistakes) {
+    let node = format!("/platform/{}", unit("hypervisor", plan.platform.hypervisor.start.0));
+    for (index, _) in plan.vms.iter().enumerate().filter(|(_, vm)| vm.colors().is_none()) {
+        let message = format!("{} has no colours", vm(index));
+        let help = "give every VM colours, or remove those of the hypervisor";
+        mistakes.add(&node, "colors", message, help);
+    }
+    if let Some(llc) = llc(plan, &node, mistakes) {
+        form(&node, area.colors, area.region, llc, mistakes);
     }
 }
 
@@ -35,15 +63,15 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
 /// starts with the first one.
 fn vllc(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
     let one = &plan.vms[index];
-    let Some((colors, llc)) = one.colors().zip(plan.platform.llc) else {
+    let Some((colors, Llc { geometry, in_registers })) = one.colors().zip(plan.platform.llc) else {
         let help = "give its RAM `colors`, or remove `vllc`";
         return mistakes.add(&vm(index), "vllc", "the VM has no colours", help);
     };
     // Colours that do not exist are reported with the RAM.
-    if colors.is_empty() || llc.check(colors).is_err() {
+    if colors.is_empty() || geometry.check(colors).is_err() {
         return;
     }
-    if let Err((message, help)) = virtual_cache(llc, colors) {
+    if let Err((message, help)) = virtual_cache(geometry, in_registers, colors) {
         mistakes.add(&vm(index), "vllc", message, &help);
     }
     let turn = Bytes(u64::from(colors.len()) * PAGE.0);
@@ -57,25 +85,17 @@ fn vllc(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
 
 fn memory(
     node: &str,
+    vm: &Vm,
     memory: &Memory,
     Coloring { colors, area: size }: Coloring,
     llc: Geometry,
     mistakes: &mut Mistakes,
 ) {
-    if colors.is_empty() {
-        return mistakes.add(node, "colors", "there is no colour", "give at least one");
+    if !form(node, colors, memory.host_region(), llc, mistakes) {
+        return;
     }
-    if let Err(unknown) = llc.check(colors) {
-        let help = format!("`/platform/llc` has {llc}");
-        return mistakes.add(node, "colors", unknown.to_string(), &help);
-    }
-    let period = period(llc);
-    let places = [("start", Bytes(memory.host.0)), ("size", size)];
-    for (what, _) in places.into_iter().filter(|(_, it)| !it.is_multiple_of(period)) {
-        let message = format!("the {what} of the area is not a multiple of {period}");
-        mistakes.add(node, "host-reg", message, "colours repeat after this: align it");
-    }
-    let (found, needed) = (frames(llc, colors, size), frames_needed(memory.size));
+    let pool_frames = vm.pool.map_or(0, |pool| pool.frames);
+    let (found, needed) = (frames(llc, colors, size), frames_needed(memory.size, pool_frames));
     if found < needed {
         let message =
             format!("the area has {found} frames of the colours ({colors}), not {needed}");
@@ -86,4 +106,61 @@ fn memory(
         );
         mistakes.add(node, "host-reg", message, &help);
     }
+}
+
+fn pool(plan: &Plan, index: usize, pool: Pool, mistakes: &mut Mistakes) {
+    let one = &plan.vms[index];
+    let node = format!("{}/{}", vm(index), unit("coloring", pool.doorbell.start.0));
+    if pool.doorbell.size != PAGE {
+        let message = format!("the doorbell has {}", pool.doorbell.size);
+        mistakes.add(&node, "reg", message, &format!("it is one page: write {PAGE}"));
+    }
+    if one.colors().is_none() {
+        let help = "give its RAM `colors`, or remove this node";
+        mistakes.add(&node, "", "the VM has no colours", help);
+    }
+    if one.vllc {
+        let message = "the VM sees a virtual cache, whose colours follow from its addresses";
+        let help = "frames of extra colours would make it wrong: remove this node or `vllc`";
+        mistakes.add(&node, "", message, help);
+    }
+    let Some(llc) = llc(plan, &node, mistakes) else { return };
+    let Area { colors, region } = pool.area;
+    if !form(&node, colors, region, llc, mistakes) {
+        return;
+    }
+    let (found, needed) = (frames(llc, colors, region.size), u64::from(pool.frames));
+    if needed == 0 {
+        mistakes.add(&node, "frames", "the pool is empty", "give it at least one frame");
+    } else if found < needed {
+        let message = format!("the area has {found} frames of the colours ({colors})");
+        let help = format!("make the area {}", area(llc, colors, needed));
+        mistakes.add(&node, "frames", message, &help);
+    }
+}
+
+/// Whether the colours exist. The area must start and end where they repeat.
+fn form(
+    node: &str,
+    colors: ColorSet,
+    area: Region<PhysicalAddress>,
+    llc: Geometry,
+    mistakes: &mut Mistakes,
+) -> bool {
+    if colors.is_empty() {
+        mistakes.add(node, "colors", "there is no colour", "give at least one");
+        return false;
+    }
+    if let Err(unknown) = llc.check(colors) {
+        let help = format!("`/platform/llc` has {llc}");
+        mistakes.add(node, "colors", unknown.to_string(), &help);
+        return false;
+    }
+    let period = period(llc);
+    let places = [("start", Bytes(area.start.0)), ("size", area.size)];
+    for (what, _) in places.into_iter().filter(|(_, it)| !it.is_multiple_of(period)) {
+        let message = format!("the {what} of the area is not a multiple of {period}");
+        mistakes.add(node, "host-reg", message, "colours repeat after this: align it");
+    }
+    true
 }

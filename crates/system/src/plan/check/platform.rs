@@ -29,9 +29,9 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
         mistakes.add(&node, "interrupts", message, "shared interrupts are 32 to 1019");
     }
     if let Some(llc) = platform.llc
-        && u32::try_from(llc.cache().bytes()).is_err()
+        && u32::try_from(llc.geometry.cache().bytes()).is_err()
     {
-        let message = format!("{} do not fit into a cell", Bytes(llc.cache().bytes()));
+        let message = format!("{} do not fit into a cell", Bytes(llc.geometry.cache().bytes()));
         mistakes.add("/platform/llc", "cache-size", message, "it must be less than 4 GiB");
     }
     if let Gic::V3 { gicd, gicr } = platform.gic {

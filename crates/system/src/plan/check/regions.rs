@@ -2,7 +2,7 @@
 
 use super::{Mistakes, PAGE};
 use crate::plan::path::{unit, vm};
-use crate::plan::{Memory, Plan, Vm};
+use crate::plan::{Frames, Plan, Vm};
 use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
 
 /// End of the addresses that guests and hypervisor can have: 39 bits.
@@ -128,6 +128,8 @@ fn guest(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     let gic = format!("{}/{}", vm(index), unit("interrupt-controller", gicd.start.0));
     all.extend([gicd, second].map(|frame| Named::new(gic.clone(), "reg", frame)));
     all.extend(one.serial.iter().map(|serial| named("serial", serial.registers)));
+    all.extend(one.pool.iter().map(|pool| named("coloring", pool.doorbell)));
+    all.extend(one.color_serial.iter().map(|serial| named("color-serial", serial.registers)));
     all.extend(one.devices.iter().map(|device| named("device", device.registers.ipa_region())));
     for region in &all {
         form(region, mistakes);
@@ -135,17 +137,32 @@ fn guest(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     apart(&all, "move one of the two", mistakes);
 }
 
-/// RAM of VMs lies in banks, outside the hypervisor, and nobody shares any.
-fn ram(plan: &Plan, mistakes: &mut Mistakes) {
-    let (banks, hypervisor) = (banks(plan), hypervisor(plan));
-    let mut all: Vec<(Named<PhysicalAddress>, &Memory)> = Vec::new();
+/// All frames that have an owner, but those in which the hypervisor is loaded.
+fn owned(plan: &Plan) -> Vec<(Named<PhysicalAddress>, Frames)> {
+    let mut all = Vec::new();
+    let mut add = |node: String, frames: Frames| {
+        all.push((Named::new(node, "host-reg", frames.region), frames));
+    };
+    if let Some(area) = plan.platform.hypervisor_area {
+        add(hypervisor(plan).node, area.into());
+    }
     for (index, one) in plan.vms.iter().enumerate() {
         for memory in &one.memory {
-            let node = format!("{}/{}", vm(index), unit("memory", memory.ipa.0));
-            all.push((Named::new(node, "host-reg", memory.host_region()), memory));
+            add(format!("{}/{}", vm(index), unit("memory", memory.ipa.0)), memory.frames());
+        }
+        if let Some(pool) = one.pool {
+            let node = unit("coloring", pool.doorbell.start.0);
+            add(format!("{}/{node}", vm(index)), pool.area.into());
         }
     }
-    for (index, (one, memory)) in all.iter().enumerate() {
+    all
+}
+
+/// RAM of VMs lies in banks, outside the hypervisor, and nobody shares any; and
+/// so do the areas of pools and that of the hypervisor.
+fn ram(plan: &Plan, mistakes: &mut Mistakes) {
+    let (banks, hypervisor, all) = (banks(plan), hypervisor(plan), owned(plan));
+    for (index, (one, frames)) in all.iter().enumerate() {
         if !Bytes(one.region.start.get()).is_multiple_of(PAGE) {
             let message = format!("{} is not aligned", one.region.start);
             mistakes.add(&one.node, one.property, message, "start at a multiple of 4 KiB");
@@ -154,8 +171,8 @@ fn ram(plan: &Plan, mistakes: &mut Mistakes) {
         if hypervisor.region.overlaps(&one.region) {
             one.overlaps(&hypervisor, "move one of the two", mistakes);
         }
-        for (before, other) in all[..index].iter().filter(|(_, it)| it.shares_frames(memory)) {
-            let help = match memory.colors().zip(other.colors()) {
+        for (before, other) in all[..index].iter().filter(|(_, it)| it.overlap(frames)) {
+            let help = match frames.colors.zip(other.colors) {
                 Some((a, b)) => {
                     format!("they have colours in common ({}): move one of the two", a & b)
                 }

@@ -92,15 +92,16 @@ fn interrupt_controller(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
 
 /// Interrupts inside a VM are shared ones, and no two devices have the same.
 fn interrupts(index: usize, one: &Vm, mistakes: &mut Mistakes) {
-    let serial = one
-        .serial
-        .iter()
-        .map(|serial| (unit("serial", serial.registers.start.0), serial.interrupt));
+    let serials = [("serial", &one.serial), ("color-serial", &one.color_serial)];
+    let serials = serials.into_iter().filter_map(|(name, serial)| {
+        let serial = serial.as_ref()?;
+        Some((unit(name, serial.registers.start.0), serial.interrupt))
+    });
     let devices = one.devices.iter().filter_map(|device| {
         Some((unit("device", device.registers.ipa.0), device.interrupts?.guest))
     });
     unique_interrupts(
-        serial
+        serials
             .chain(devices)
             .map(|(name, interrupt)| (format!("{}/{name}", vm(index)), "interrupts", interrupt)),
         mistakes,

@@ -16,6 +16,12 @@ impl Origins {
             let node = unit("hypervisor", plan.platform.hypervisor.start.0);
             add(format!("/platform/{node}"), &size.place);
         }
+        if let Some(colors) = &system.hypervisor_colors {
+            let node = unit("hypervisor", plan.platform.hypervisor.start.0);
+            for property in ["colors", "host-reg"] {
+                add(format!("/platform/{node}: {property}"), &colors.place);
+            }
+        }
         for (index, described) in system.vms.iter().enumerate() {
             let node = vm(index);
             add(node.clone(), &described.name.place);
@@ -35,6 +41,17 @@ impl Origins {
                     add(format!("{memory_node}: colors"), &colors.place);
                     add(format!("{node}: vllc"), &colors.place);
                 }
+            }
+            if let Some(extra) = &described.extra {
+                let nodes = plan.vms[index]
+                    .pool
+                    .iter()
+                    .map(|pool| format!("{node}/{}", unit("coloring", pool.doorbell.start.0)));
+                for node in nodes {
+                    add(node.clone(), &extra.memory.place);
+                    add(format!("{node}: colors"), &extra.colors.place);
+                }
+                add(format!("{node}/color-serial"), &extra.colors.place);
             }
             for device in &described.devices {
                 add(format!("{node}/{}", unit("device", device.guest_address.0)), &device.place);

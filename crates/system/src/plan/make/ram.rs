@@ -1,28 +1,40 @@
-//! Where in the machine the RAM of the VMs lies.
+//! Where in the machine the RAM of the VMs lies, their pools, and what the
+//! hypervisor has in its colours.
 
-use policy::color::Geometry;
+mod space;
 
-use super::RAM;
+use policy::color::{ColorSet, Geometry};
+use space::{Space, Wanted};
+
+use super::{DOORBELL, RAM};
 use crate::description::{System, Vm};
 use crate::diagnostic::Diagnostic;
-use crate::plan::coloring::{area, frames, frames_needed, period};
-use crate::plan::{Coloring, Memory};
+use crate::plan::coloring::{area, frames_needed};
+use crate::plan::{Area, Coloring, Memory, PAGE, Pool};
 use crate::units::{Bytes, PhysicalAddress, Region};
 
-/// Alignment of planned RAM: the hypervisor can map it in blocks.
-const ALIGNMENT: Bytes = Bytes::mib(2);
+/// RAM of the hypervisor in its colours: code, data and heap, which grow with the
+/// number of CPUs and VMs.
+const HYPERVISOR_COLORED: Bytes = Bytes::mib(4);
 
-type Part = Region<PhysicalAddress>;
+/// Where everything lies.
+#[derive(Default)]
+pub(super) struct Placed {
+    /// The area of the hypervisor, if it has colours.
+    pub hypervisor: Option<Area>,
+    /// RAM and pool of each VM.
+    pub vms: Vec<(Memory, Option<Pool>)>,
+}
 
-/// The RAM of each VM: where it is given, else in the first place that is large
-/// enough. What is given is judged later, with the whole plan. `llc` is there if
-/// a VM has colours.
+/// RAM is where it is given, all else in the first place that is large enough.
+/// What is given is judged later, with the whole plan. `llc` is there if somebody
+/// has colours.
 pub(super) fn place(
     system: &System,
-    hypervisor: Part,
+    hypervisor: Region<PhysicalAddress>,
     llc: Option<Geometry>,
     mistakes: &mut Vec<Diagnostic>,
-) -> Vec<Memory> {
+) -> Placed {
     let banks = &system.platform.value.memory;
     if let Some(size) = &system.hypervisor_memory
         && !banks.iter().any(|bank| bank.contains(&hypervisor))
@@ -31,105 +43,91 @@ pub(super) fn place(
         let banks: Vec<String> = banks.iter().map(|bank| bank.to_string()).collect();
         let help = format!("the machine has RAM at {}", banks.join(" and "));
         mistakes.push(Diagnostic::new("no-memory", message).at(&size.place, "here").help(help));
-        return Vec::new();
+        return Placed::default();
     }
-    let mut usable = banks.clone();
-    take(&mut usable, hypervisor);
+    let given: Vec<_> = system.vms.iter().filter_map(|vm| given(vm, llc)).collect();
+    let taken = given.iter().map(Memory::frames).collect();
+    let mut space = Space::new(system, hypervisor, llc, taken);
+    let mut find = |wanted: &Wanted<'_>| match space.take(wanted) {
+        Ok(start) => start,
+        Err(mistake) => {
+            mistakes.push(mistake);
+            PhysicalAddress(0)
+        }
+    };
 
-    let memory = |vm: &Vm| Memory {
+    let hypervisor = system.hypervisor_colors.as_ref().zip(llc).map(|(colors, llc)| {
+        let bytes = area(llc, colors.value, HYPERVISOR_COLORED.0 / PAGE.0);
+        let start = find(&Wanted {
+            owner: "the hypervisor".into(),
+            size: HYPERVISOR_COLORED,
+            bytes,
+            colors: Some(colors.value),
+            place: &colors.place,
+        });
+        Area { colors: colors.value, region: Region { start, size: bytes } }
+    });
+    let vms = system.vms.iter().map(|vm| {
+        let memory = given_or(vm, llc, |memory| {
+            find(&Wanted {
+                owner: format!("`{}`", vm.name.value),
+                size: memory.size,
+                bytes: memory.host_region().size,
+                colors: memory.colors(),
+                place: &vm.memory.place,
+            })
+        });
+        let pool = vm.extra.as_ref().zip(llc).map(|(extra, llc)| {
+            let (colors, frames) = (extra.colors.value, pool_frames(vm));
+            let bytes = area(llc, colors, frames.into());
+            let start = find(&Wanted {
+                owner: format!("the pool of `{}`", vm.name.value),
+                size: extra.memory.value,
+                bytes,
+                colors: Some(colors),
+                place: &extra.memory.place,
+            });
+            let area = Area { colors, region: Region { start, size: bytes } };
+            Pool { doorbell: Region::new(DOORBELL.0, DOORBELL.1), area, frames }
+        });
+        (memory, pool)
+    });
+    Placed { hypervisor, vms: vms.collect() }
+}
+
+/// RAM of a VM, if the description says where it lies.
+fn given(vm: &Vm, llc: Option<Geometry>) -> Option<Memory> {
+    vm.memory_at.as_ref().map(|at| memory(vm, llc, at.value))
+}
+
+/// RAM of a VM: where the description says, else where `find` does.
+fn given_or(
+    vm: &Vm,
+    llc: Option<Geometry>,
+    find: impl FnOnce(Memory) -> PhysicalAddress,
+) -> Memory {
+    given(vm, llc).unwrap_or_else(|| {
+        let memory = memory(vm, llc, PhysicalAddress(0));
+        Memory { host: find(memory), ..memory }
+    })
+}
+
+fn memory(vm: &Vm, llc: Option<Geometry>, host: PhysicalAddress) -> Memory {
+    let coloring = |colors: ColorSet, llc| Coloring {
+        colors,
+        area: area(llc, colors, frames_needed(vm.memory.value, pool_frames(vm))),
+    };
+    Memory {
         ipa: RAM,
         size: vm.memory.value,
-        host: vm.memory_at.as_ref().map_or(PhysicalAddress(0), |at| at.value),
-        coloring: vm.colors.as_ref().zip(llc).map(|(colors, llc)| Coloring {
-            colors: colors.value,
-            area: area(llc, colors.value, frames_needed(vm.memory.value)),
-        }),
-    };
-    let given = |vm: &&Vm| vm.memory_at.is_some();
-    let mut placed: Vec<Memory> = system.vms.iter().filter(given).map(memory).collect();
-    let place_one = |vm: &Vm| {
-        let mut memory = memory(vm);
-        if vm.memory_at.is_some() {
-            return memory;
-        }
-        let alignment = memory.coloring.and(llc).map_or(ALIGNMENT, period);
-        let mut free = usable.clone();
-        for other in placed.iter().filter(|other| !memory.is_apart_by_colors(other)) {
-            take(&mut free, other.host_region());
-        }
-        let parts = || free.iter().filter_map(|part| aligned(part, alignment));
-        match parts().find(|part| part.size >= memory.host_region().size) {
-            Some(part) => memory.host = part.start,
-            None => {
-                let largest = parts().map(|part| part.size).max().unwrap_or_default();
-                mistakes.push(no_room(system, hypervisor, vm, memory.coloring.zip(llc), largest));
-            }
-        }
-        placed.push(memory);
-        memory
-    };
-    system.vms.iter().map(place_one).collect()
+        host,
+        coloring: vm.colors.as_ref().zip(llc).map(|(colors, llc)| coloring(colors.value, llc)),
+    }
 }
 
-/// What is left of `part` from the first aligned address on.
-fn aligned(part: &Part, alignment: Bytes) -> Option<Part> {
-    let start = part.start.0.checked_next_multiple_of(alignment.0)?;
-    Some(Region::new(start, part.end().0.checked_sub(start)?))
-}
-
-/// Removes a region from the free parts.
-fn take(free: &mut Vec<Part>, taken: Part) {
-    let rest = free.iter().flat_map(|part| {
-        if !part.overlaps(&taken) {
-            return vec![*part];
-        }
-        let between = |start: u64, end: u64| Region::new(start, end.saturating_sub(start));
-        vec![
-            between(part.start.0, taken.start.0.max(part.start.0)),
-            between(taken.end().0.min(part.end().0), part.end().0),
-        ]
-    });
-    *free = rest.filter(|part| part.size > Bytes(0)).collect();
-}
-
-fn no_room(
-    system: &System,
-    hypervisor: Part,
-    vm: &Vm,
-    colored: Option<(Coloring, Geometry)>,
-    largest: Bytes,
-) -> Diagnostic {
-    let platform = &system.platform.value;
-    let sum = |sizes: &mut dyn Iterator<Item = Bytes>| {
-        Bytes(sizes.fold(0, |sum: u64, size| sum.saturating_add(size.0)))
-    };
-    let machine = sum(&mut platform.memory.iter().map(|bank| bank.size));
-    let has = format!("`{}` has {machine}: {} for the hypervisor", platform.name, hypervisor.size);
-    let (name, size) = (&vm.name.value, vm.memory.value);
-    let (message, help) = match colored {
-        None => {
-            let wanted = sum(&mut system.vms.iter().map(|vm| vm.memory.value));
-            (
-                format!(
-                    "`{name}` needs {size} of RAM in one piece, but at most {largest} are free"
-                ),
-                format!("{has}, {wanted} wanted by VMs; make a VM smaller"),
-            )
-        }
-        Some((Coloring { colors, area }, llc)) => {
-            let of_each = |area| frames(llc, colors, area) / u64::from(colors.len());
-            let (needed, free) = (of_each(area), of_each(largest));
-            (
-                format!(
-                    "`{name}` needs {needed} frames of each of its colours ({colors}) in one \
-                     piece of RAM, but at most {free} are free"
-                ),
-                format!(
-                    "{has}; {size} in these colours take an area of {area}: give the VM \
-                     more colours, or less memory"
-                ),
-            )
-        }
-    };
-    Diagnostic::new("no-memory", message).at(&vm.memory.place, "does not fit").help(help)
+/// Frames of the pool of a VM; as many as a plan can say if there are more, which
+/// no machine has.
+fn pool_frames(vm: &Vm) -> u32 {
+    let frames = vm.extra.as_ref().map_or(0, |extra| extra.memory.value.0 / PAGE.0);
+    u32::try_from(frames).unwrap_or(u32::MAX)
 }

@@ -170,6 +170,15 @@ impl<'t> Cursor<'t> {
         Some(cells.iter().map(|cell| u32::from_be_bytes(*cell)).collect())
     }
 
+    /// Whether a property is there; it has no value.
+    pub fn flag(&self, name: &str) -> bool {
+        let is_there = self.optional(name);
+        if is_there && self.property(name).is_some_and(|property| !property.value.is_empty()) {
+            self.wrong(name, "has a value", &format!("write `{name};`"));
+        }
+        is_there
+    }
+
     /// A number of 32 bits.
     pub fn number(&self, name: &str) -> Option<u32> {
         self.cells(name, 1, "<number>").map(|cells| cells[0])

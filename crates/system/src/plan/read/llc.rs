@@ -3,14 +3,15 @@
 use policy::color::{Cache, Geometry, IndexBits, Stripe};
 
 use super::cursor::Cursor;
-use crate::plan::PAGE;
+use crate::plan::{Llc, PAGE};
 
-pub(super) fn read(at: &Cursor<'_>) -> Option<Geometry> {
+pub(super) fn read(at: &Cursor<'_>) -> Option<Llc> {
     let size = at.number("cache-size");
     let ways = at.number("ways");
     let line = at.number("line-size");
     let slices = at.number("slices");
     let mask = at.long("color-mask");
+    let in_registers = !at.flag("not-in-registers");
     at.finish();
     let cache = match Cache::sliced(size?.into(), ways?, line?, slices?) {
         Ok(cache) => cache,
@@ -29,7 +30,7 @@ pub(super) fn read(at: &Cursor<'_>) -> Option<Geometry> {
         );
         at.wrong("color-mask", message, &help);
     }
-    geometry
+    Some(Llc { geometry: geometry?, in_registers })
 }
 
 /// The colours that are these address bits. The lowest is as high as a cache of

@@ -43,6 +43,7 @@ fn cache(at: &Fields<'_>) -> Option<(Cache, Option<Place>)> {
     let slices = at.integer("slices", 1, 64);
     let shared_by = at.integer("shared_by", 1, 64);
     let above_l1 = at.choice("color_bits", &[("above-page", false), ("above-l1", true)]);
+    let in_registers = at.boolean("in_registers");
     at.finish();
     let (size, ways, line) = (size?, ways?.value as u32, line?);
     let slices = slices.map_or(1, |slices| slices.value as u32);
@@ -60,6 +61,7 @@ fn cache(at: &Fields<'_>) -> Option<(Cache, Option<Place>)> {
         shape: shape.ok()?,
         shared_by: shared_by.map_or(1, |cpus| cpus.value),
         color_bits: IndexBits::AbovePage,
+        in_registers: in_registers.unwrap_or(true),
     };
     Some((cache, above_l1.filter(|above| above.value).map(|above| above.place)))
 }
