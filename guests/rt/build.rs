@@ -7,8 +7,16 @@ fn main() {
         return;
     }
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets the manifest's folder");
-    let guests =
-        ["rt-demo", "rt-periods", "rt-hostile", "rt-beacon", "rt-psci", "rt-irq", "rt-cache"];
+    let guests = [
+        "rt-demo",
+        "rt-periods",
+        "rt-hostile",
+        "rt-beacon",
+        "rt-psci",
+        "rt-irq",
+        "rt-cache",
+        "rt-chase",
+    ];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");
     }

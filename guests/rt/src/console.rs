@@ -38,6 +38,8 @@ fn write(mut bytes: &[u8]) {
     }
 }
 
+// Its alignment keeps it in one page: the memory of a task is contiguous only in its own space.
+#[repr(align(256))]
 struct Buffer {
     bytes: [u8; CONSOLE_WRITE_MAX as usize],
     used: usize,

@@ -2,11 +2,16 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use core::fmt;
+
 use bulkhead_abi::hypercall::{
-    CALL_UID, CONSOLE_WRITE, FEATURE_CONSOLE_WRITE, FEATURE_TRACE_MARK, FEATURE_VM_INFO, FEATURES,
-    REVISION, TRACE_MARK, UID, VERSION_MAJOR, VM_INFO, VmInfo,
+    CALL_UID, COLOR_REQUEST, CONSOLE_WRITE, Error, FEATURE_COLORING, FEATURE_CONSOLE_WRITE,
+    FEATURE_TRACE_MARK, FEATURE_VM_INFO, FEATURES, REVISION, TRACE_MARK, UID, VERSION_MAJOR,
+    VM_INFO, VmInfo,
 };
 
+use crate::arch::cpu;
+use crate::arch::physical_address;
 use crate::arch::smccc::{hvc, try_hvc};
 
 static PRESENT: AtomicU64 = AtomicU64::new(0);
@@ -33,12 +38,14 @@ fn has(feature: u64) -> bool {
     features() & feature != 0
 }
 
-/// Writes to the console; returns the number of bytes taken, or `None` without this feature.
+/// Writes to the console; returns the number of bytes taken, or `None` without this feature. The
+/// bytes lie in one page.
 pub fn console_write(bytes: &[u8]) -> Option<usize> {
     if !has(FEATURE_CONSOLE_WRITE) {
         return None;
     }
-    let taken = call(CONSOLE_WRITE, bytes.as_ptr() as u64, bytes.len() as u64);
+    let address = physical_address(bytes.as_ptr())?;
+    let taken = call(CONSOLE_WRITE, address, bytes.len() as u64);
     usize::try_from(taken).ok().filter(|&taken| taken <= bytes.len())
 }
 
@@ -55,4 +62,38 @@ pub fn vm_info(what: VmInfo) -> Option<u64> {
         return None;
     }
     u64::try_from(call(VM_INFO, what as u64, 0)).ok()
+}
+
+/// A request for colours that was refused.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ColorsRefused {
+    /// The VM has no extra colours.
+    NoColoring,
+    /// The hypervisor returned this error.
+    Error(i64),
+}
+
+impl fmt::Display for ColorsRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoColoring => f.write_str("request for colours: this VM has no extra colours"),
+            Self::Error(error) => write!(f, "request for colours: error {error}"),
+        }
+    }
+}
+
+/// Requests extra colours (bit field; 0: none) for the address space that is active; returns the number
+/// of its pages. Waits while another request of the VM is under way.
+pub fn request_colors(colors: u64) -> Result<u64, ColorsRefused> {
+    if !has(FEATURE_COLORING) {
+        return Err(ColorsRefused::NoColoring);
+    }
+    loop {
+        let result = call(COLOR_REQUEST, colors, 0);
+        if result == Error::Busy as i64 {
+            cpu::relax();
+        } else {
+            return u64::try_from(result).map_err(|_| ColorsRefused::Error(result));
+        }
+    }
 }

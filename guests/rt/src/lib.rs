@@ -10,8 +10,11 @@
 
 pub mod bootargs;
 pub mod cache;
+pub mod coloring;
+pub mod permutation;
 pub mod random;
 pub mod statistics;
+pub mod sweep;
 pub mod taskset;
 pub mod time;
 
@@ -35,6 +38,8 @@ pub mod interrupts;
 pub mod psci;
 #[cfg(target_os = "none")]
 pub mod rhythm;
+#[cfg(target_os = "none")]
+pub mod round_robin;
 #[cfg(target_os = "none")]
 pub mod scheduler;
 #[cfg(target_os = "none")]

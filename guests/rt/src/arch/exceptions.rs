@@ -4,7 +4,7 @@ use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::{stacks, sysreg::read_sysreg};
-use crate::{interrupts, println, psci, scheduler};
+use crate::{interrupts, println, psci, round_robin, scheduler};
 
 global_asm!(
     include_str!("vectors.s"),
@@ -32,6 +32,11 @@ pub struct Frame {
 
 const _: () = assert!(size_of::<Frame>() == 272, "vectors.s saves 272 bytes");
 
+/// What a thread asks for by `SVC`: the job is done.
+const JOB_DONE: u64 = 0;
+/// The thread has ended.
+const END_THREAD: u64 = 1;
+
 /// EL1 with SP_EL0, debug exceptions and FIQ masked, interrupts and system errors not.
 const PSTATE_THREAD: u64 = 0x4 | 1 << 9 | 1 << 6;
 
@@ -41,12 +46,14 @@ impl Frame {
 
     /// A thread of task `task` that will call `body` with 0, 1, 2, ..., once for each job.
     pub fn of_task(task: usize, body: fn(u64)) -> Self {
-        let mut frame = Self::EMPTY;
+        let mut frame = Self::at_el1(run_jobs as *const () as u64, stacks::task_end(task) as u64);
         frame.x[0] = body as *const () as u64;
-        frame.sp = stacks::task_end(task) as u64;
-        frame.pc = run_jobs as *const () as u64;
-        frame.pstate = PSTATE_THREAD;
         frame
+    }
+
+    /// A thread at EL1 that will start at `pc` with this stack, interrupts enabled.
+    pub(super) const fn at_el1(pc: u64, sp: u64) -> Self {
+        Self { sp, pc, pstate: PSTATE_THREAD, ..Self::EMPTY }
     }
 }
 
@@ -57,9 +64,15 @@ extern "C" fn run_jobs(body: *const ()) -> ! {
     loop {
         body(job);
         // SAFETY: the handler keeps all registers and returns when the next job is due.
-        unsafe { asm!("svc #0") }
+        unsafe { asm!("svc #{}", const JOB_DONE) }
         job += 1;
     }
+}
+
+/// Ends the running thread of [`round_robin`].
+pub(super) fn end_thread() -> ! {
+    // SAFETY: the handler lets another thread go on, and this one never again.
+    unsafe { asm!("svc #{}", "b .", const END_THREAD, options(noreturn)) }
 }
 
 /// What the processor says about an exception.
@@ -147,7 +160,9 @@ fn caught(frame: &mut Frame, fault: Fault) {
 
 extern "C" fn thread_exception(frame: &mut Frame) {
     let fault = Fault::read(frame.pc);
-    if fault.class() == 0x15 {
+    if fault.class() == 0x15 && fault.syndrome & 0xffff == END_THREAD {
+        round_robin::end(frame);
+    } else if fault.class() == 0x15 {
         scheduler::job_done(frame);
     } else if EXPECTED.load(Relaxed) {
         caught(frame, fault);

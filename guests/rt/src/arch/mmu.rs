@@ -4,8 +4,12 @@
 //! - the first 2 MiB of RAM in pages: code read-only and executable, constants read-only, data and
 //!   stacks writable, guard pages and the rest not mapped;
 //! - the device tree, if it lies elsewhere in the second GiB: read-only;
+//! - the rest of RAM in blocks, writable, once a guest asks for it;
 //! - windows that a test opens on purpose.
+//!
+//! Spaces of tasks ([`super::space`]) are copies of this map with pages of their own.
 
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{stacks, start};
@@ -19,7 +23,7 @@ const PAGE: usize = 4096;
 pub const RAM_BASE: usize = 0x4000_0000;
 
 #[repr(C, align(4096))]
-pub(super) struct Table([AtomicU64; ENTRIES]);
+pub(super) struct Table(pub(super) [AtomicU64; ENTRIES]);
 
 impl Table {
     const fn new() -> Self {
@@ -35,16 +39,17 @@ pub(super) static ROOT: Table = Table::new();
 static RAM_BLOCKS: Table = Table::new();
 static RAM_PAGES: Table = Table::new();
 
-const TABLE: u64 = 0b11;
-const BLOCK: u64 = 0b01;
+/// A table, or a page at the last level.
+pub(super) const TABLE: u64 = 0b11;
+pub(super) const BLOCK: u64 = 0b01;
 const ACCESSED: u64 = 1 << 10;
-const DEVICE: u64 = ACCESSED;
-const NORMAL: u64 = ACCESSED | 1 << 2 | 3 << 8;
+pub(super) const DEVICE: u64 = ACCESSED;
+pub(super) const NORMAL: u64 = ACCESSED | 1 << 2 | 3 << 8;
 const UNCACHED: u64 = ACCESSED | 2 << 2 | 2 << 8;
-const READ_ONLY: u64 = 1 << 7;
+pub(super) const READ_ONLY: u64 = 1 << 7;
 const EL1_NO_EXECUTE: u64 = 1 << 53;
 const EL0_NO_EXECUTE: u64 = 1 << 54;
-const NO_EXECUTE: u64 = EL1_NO_EXECUTE | EL0_NO_EXECUTE;
+pub(super) const NO_EXECUTE: u64 = EL1_NO_EXECUTE | EL0_NO_EXECUTE;
 
 /// Attribute 0: device nGnRnE, 1: normal write-back, 2: normal non-cacheable.
 pub(super) const MAIR: u64 = 0x44_ff00;
@@ -83,6 +88,25 @@ pub(super) extern "C" fn build_tables(device_tree: usize) {
     }
 }
 
+/// Maps all of RAM from [`MIB_2`] behind its start that is not mapped yet, up to 1 GiB: writable, in
+/// blocks. `bytes` are those of all RAM. Returns what lies there, and the part of it that is not free
+/// because the device tree lies in it.
+pub fn map_free_ram(bytes: u64) -> (Range<u64>, Range<u64>) {
+    let blocks = (bytes as usize / MIB_2).clamp(1, ENTRIES);
+    let mut taken = 0..0;
+    for (block, entry) in RAM_BLOCKS.0.iter().enumerate().take(blocks).skip(1) {
+        let address = (RAM_BASE + block * MIB_2) as u64;
+        if entry.load(Relaxed) == 0 {
+            entry.store(address | BLOCK | NORMAL | NO_EXECUTE, Relaxed);
+        } else {
+            let start = if taken.is_empty() { address } else { taken.start };
+            taken = start..address + MIB_2 as u64;
+        }
+    }
+    flush();
+    ((RAM_BASE + MIB_2) as u64..(RAM_BASE + blocks * MIB_2) as u64, taken)
+}
+
 /// How a window is mapped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Window {
@@ -109,7 +133,21 @@ pub(super) fn open_window(address: u64, window: Window) -> u64 {
     (slot * GIB) as u64 + address % GIB as u64
 }
 
-fn flush() {
+/// Guest physical address behind an address that this processor can read now.
+pub fn physical_address<T>(address: *const T) -> Option<u64> {
+    const PAGE_FRAME: u64 = 0xff_ffff_f000;
+    let result: u64;
+    // SAFETY: translates without access to memory.
+    unsafe {
+        core::arch::asm!(
+            "at s1e1r, {address}", "isb", "mrs {result}, par_el1",
+            address = in(reg) address, result = out(reg) result, options(nostack, preserves_flags)
+        );
+    }
+    (result & 1 == 0).then_some(result & PAGE_FRAME | address as u64 & 0xfff)
+}
+
+pub(super) fn flush() {
     // SAFETY: makes table entries take effect; the maps of the program itself do not change.
     unsafe {
         core::arch::asm!(

@@ -10,12 +10,16 @@ pub mod lock;
 pub mod mmio;
 mod mmu;
 pub mod probe;
+pub mod reading;
 pub mod secondary;
 pub mod smccc;
+mod space;
 mod stacks;
 mod start;
 mod sysreg;
+pub mod task;
 
 pub use exceptions::{Fault, Frame};
-pub use mmu::RAM_BASE;
+pub use mmu::{RAM_BASE, map_free_ram, physical_address};
+pub use space::{AddressSpace, USER_BASE};
 pub use stacks::CPUS_MAX;

@@ -3,6 +3,7 @@
 pub mod beacon;
 pub mod bench;
 pub mod cache;
+pub mod chase;
 pub mod demo;
 pub mod hostile;
 pub mod irq;
