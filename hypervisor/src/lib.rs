@@ -8,6 +8,7 @@
 //! - `start`: from the entry code to running VMs;
 //! - `vm`, `pcpu`: virtual machines, and the CPUs that run them;
 //! - `exits`: what happens when a guest comes to EL2;
+//! - [`stage1`]: the translation tables of guests, read;
 //! - [`vdev`], [`console`]: virtual devices;
 //! - [`trace`]: what happened last.
 
@@ -29,6 +30,7 @@ pub mod payload;
 #[cfg(target_os = "none")]
 mod pcpu;
 pub mod plan;
+pub mod stage1;
 #[cfg(target_os = "none")]
 mod start;
 pub mod trace;
