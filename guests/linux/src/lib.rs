@@ -14,12 +14,13 @@ mod debian;
 pub mod file;
 mod initramfs;
 mod rootfs;
+mod tools;
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Writes `vmlinuz` and `initrd.cpio` into the folder `out`.
+/// Writes `vmlinuz` and `initrd.cpio` into the folder `out`, and what `bhctl` consists of.
 ///
 /// Downloads are kept in `cache`; what is already there is not fetched again.
 /// Files that would not change are left untouched.
@@ -28,7 +29,8 @@ pub fn build(cache: &Path, out: &Path) -> Result<()> {
     let kernel = file::read(&files.kernel)?;
     debian::check_kernel(&kernel)
         .with_context(|| format!("{} is not usable", files.kernel.display()))?;
-    let initramfs = initramfs::archive(&rootfs::entries(file::read(&files.busybox)?))
+    let tools = tools::build(out).context("bhctl")?;
+    let initramfs = initramfs::archive(&rootfs::entries(file::read(&files.busybox)?, &tools))
         .context("the initial RAM disk of the Linux guest")?;
 
     file::write_if_changed(&out.join("vmlinuz"), &kernel)?;

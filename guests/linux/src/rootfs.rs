@@ -1,6 +1,7 @@
 //! What the guest's root file system holds. The scripts lie in `rootfs/`.
 
 use crate::initramfs::{Entry, Kind};
+use crate::tools::Tools;
 
 /// Scripts and settings: path in the guest, permissions, content.
 const FILES: &[(&str, u32, &str)] = &[
@@ -18,9 +19,9 @@ const FILES: &[(&str, u32, &str)] = &[
 /// Mount points and the folders of the files above.
 const DIRECTORIES: &[&str] = &["bin", "dev", "etc", "jobs", "proc", "sys", "tmp"];
 
-/// The root file system with this busybox. The kernel opens `/dev/console` for
+/// The root file system with this busybox and these tools. The kernel opens `/dev/console` for
 /// `/init` before anything can mount devtmpfs, so the node must be there.
-pub fn entries(busybox: Vec<u8>) -> Vec<Entry> {
+pub fn entries(busybox: Vec<u8>, tools: &Tools) -> Vec<Entry> {
     let device = |path: &str, permissions, major, minor| Entry {
         path: path.into(),
         kind: Kind::CharacterDevice { permissions, major, minor },
@@ -29,6 +30,8 @@ pub fn entries(busybox: Vec<u8>) -> Vec<Entry> {
         path: path.into(),
         kind: Kind::File { permissions, content },
     };
+    let link =
+        |path: &str, target: &str| Entry { path: path.into(), kind: Kind::Symlink(target.into()) };
 
     let mut entries: Vec<Entry> = DIRECTORIES
         .iter()
@@ -37,7 +40,11 @@ pub fn entries(busybox: Vec<u8>) -> Vec<Entry> {
     entries.push(device("dev/console", 0o600, 5, 1));
     entries.push(device("dev/null", 0o666, 1, 3));
     entries.push(file("bin/busybox", 0o755, busybox));
-    entries.push(Entry { path: "bin/sh".into(), kind: Kind::Symlink("busybox".into()) });
+    entries.push(file("bin/bhctl", 0o755, tools.bhctl.clone()));
+    entries.push(link("bin/sh", "busybox"));
+    // Under these names bhctl is the task of that name.
+    entries.push(link("bin/latency", "bhctl"));
+    entries.push(link("bin/busyloop", "bhctl"));
     for &(path, permissions, content) in FILES {
         entries.push(file(path, permissions, content.into()));
     }
@@ -53,7 +60,8 @@ mod tests {
     #[test]
     fn every_entry_has_its_folder_before_it() {
         let mut folders = HashSet::from([""]);
-        let entries = entries(Vec::new());
+        let tools = Tools { bhctl: Vec::new(), preload: Vec::new() };
+        let entries = entries(Vec::new(), &tools);
         for entry in &entries {
             let folder = entry.path.rsplit_once('/').map_or("", |(folder, _)| folder);
             assert!(folders.contains(folder), "{} has no folder", entry.path);

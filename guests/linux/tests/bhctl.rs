@@ -1,0 +1,160 @@
+//! `bhctl` as far as it needs no hypervisor: its header, its pure parts, and its messages.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use bulkhead_abi::doorbell;
+use bulkhead_abi::hypercall::{self, Error, VmInfo};
+
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bhctl");
+/// Errors from here on are the library's own.
+const LIBRARY_ERRORS: i64 = -100;
+
+/// Numbers of the header by name.
+fn defines() -> BTreeMap<String, i64> {
+    let header = std::fs::read_to_string(format!("{SOURCES}/bulkhead.h")).unwrap();
+    let number = |text: &str| {
+        let text = text.trim_matches(['(', ')']);
+        match text.strip_prefix("0x") {
+            Some(digits) => i64::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        }
+    };
+    header
+        .lines()
+        .filter_map(|line| line.strip_prefix("#define BULKHEAD_"))
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?.to_owned(), number(words.next()?)?))
+        })
+        .collect()
+}
+
+#[test]
+fn the_header_agrees_with_the_hypervisor() {
+    let expected = [
+        ("PAGE_BYTES", doorbell::PAGE_BYTES as i64),
+        ("MAGIC_VALUE", doorbell::MAGIC_VALUE as i64),
+        ("REQUEST", doorbell::REQUEST as i64),
+        ("RESULT", doorbell::RESULT as i64),
+        ("MARK", doorbell::MARK as i64),
+        ("AUDIT", doorbell::AUDIT as i64),
+        ("MAGIC", doorbell::MAGIC as i64),
+        ("LOCATE", doorbell::LOCATE as i64),
+        ("INFO", doorbell::INFO as i64),
+        ("INFO_VM_INDEX", VmInfo::VmIndex as i64),
+        ("INFO_VCPU_COUNT", VmInfo::VcpuCount as i64),
+        ("INFO_MEMORY_BYTES", VmInfo::MemoryBytes as i64),
+        ("INFO_LLC_BYTES", VmInfo::LlcBytes as i64),
+        ("INFO_LLC_WAYS", VmInfo::LlcWays as i64),
+        ("INFO_LLC_LINE_BYTES", VmInfo::LlcLineBytes as i64),
+        ("INFO_LLC_COLORS", VmInfo::LlcColors as i64),
+        ("INFO_COLORS", VmInfo::Colors as i64),
+        ("INFO_EXTRA_COLORS", VmInfo::ExtraColors as i64),
+        ("INFO_POOL_FRAMES", VmInfo::PoolFrames as i64),
+        ("INFO_POOL_FREE", VmInfo::PoolFree as i64),
+        ("INFO_POOL_FREE_OF", hypercall::INFO_POOL_FREE_OF as i64),
+        ("MARK_RELEASE", i64::from(hypercall::MARK_RELEASE)),
+        ("MARK_START", i64::from(hypercall::MARK_START)),
+        ("MARK_FINISH", i64::from(hypercall::MARK_FINISH)),
+        ("ERROR_NOT_SUPPORTED", Error::NotSupported as i64),
+        ("ERROR_TRY_AGAIN", Error::TryAgain as i64),
+        ("ERROR_NO_MEMORY", Error::NoMemory as i64),
+        ("ERROR_DENIED", Error::Denied as i64),
+        ("ERROR_BAD_ADDRESS", Error::BadAddress as i64),
+        ("ERROR_BUSY", Error::Busy as i64),
+        ("ERROR_INVALID", Error::Invalid as i64),
+    ];
+    let mut found = defines();
+    found.retain(|name, value| {
+        !(name.starts_with("ERROR_") && *value < LIBRARY_ERRORS) && name != "COLORS_TEXT"
+    });
+    let expected = expected.map(|(name, value)| (name.to_owned(), value));
+    assert_eq!(found, BTreeMap::from(expected));
+
+    let header = std::fs::read_to_string(format!("{SOURCES}/bulkhead.h")).unwrap();
+    assert!(header.contains(&format!("BULKHEAD_COMPATIBLE \"{}\"", doorbell::COMPATIBLE)));
+}
+
+/// Compiles sources of `bhctl` for this machine, sanitized.
+fn compile(program: &Path, sources: &[String]) {
+    let mut command = Command::new("cc");
+    command
+        .args(["-std=gnu17", "-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", "-Werror"])
+        .args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"])
+        .arg("-o")
+        .arg(program)
+        .current_dir(SOURCES)
+        .args(sources);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The C files of a folder.
+fn sources(folder: &str) -> Vec<String> {
+    std::fs::read_dir(format!("{SOURCES}/{folder}"))
+        .unwrap()
+        .map(|entry| format!("{folder}/{}", entry.unwrap().file_name().to_string_lossy()))
+        .filter(|path| path.ends_with(".c"))
+        .collect()
+}
+
+#[test]
+fn the_pure_parts_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("pure");
+    let own = ["tool/chase.c", "tests/pure.c"].map(str::to_owned);
+    compile(&program, &[&sources("lib")[..], &own].concat());
+    let tree = folder.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    let output = Command::new(&program).arg(&tree).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// On this machine there is no doorbell: whatever needs it says so.
+#[test]
+fn wrong_words_and_a_missing_doorbell_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("bhctl");
+    compile(&program, &[sources("lib"), sources("tool")].concat());
+    let run = |arguments: &str| -> Output {
+        Command::new(&program).args(arguments.split_whitespace()).output().unwrap()
+    };
+    for (arguments, message) in [
+        ("", "expected a command"),
+        ("paint", "there is no command `paint`"),
+        ("show me", "found `me`"),
+        ("request", "request expects colours"),
+        ("request 8-", "the request is `8-`, expected colours"),
+        ("request --pages 0 8", "--pages is `0`, expected a number from 1 to"),
+        ("run --colors 8", "run expects a program"),
+        ("run --colors x -- true", "--colors is `x`"),
+        ("run --heap 1MiB -- true", "of use with --colors only"),
+        ("run --policy often -- true", "expected rr:PRIORITY or fifo:PRIORITY"),
+        ("run --mark 256 -- true", "--mark is `256`"),
+        ("free --memory 4kB", "expected a size like 65536, 64KiB or 1MiB"),
+        ("mark begin 1 1", "expected release, start or finish"),
+        ("latency --set 10", "--set is too small"),
+        ("latency --loads", "requires an argument"),
+        ("show", "give it `extra_colors`"),
+        ("audit", "give it `extra_colors`"),
+        ("latency --set 64KiB", "give it `extra_colors`"),
+    ] {
+        let output = run(arguments);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "bhctl {arguments}: {text}");
+        assert!(text.contains(message), "bhctl {arguments}: {text}");
+    }
+    for arguments in ["--help", "latency --help", "busyloop --help"] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(0), "bhctl {arguments}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("usage: "), "{arguments}");
+    }
+
+    let output = run("latency --set 64KiB --loads 1000 --unmarked");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("latency: task=1 set_bytes=65536 loads=1000 jobs=3 "), "{text}");
+    assert_eq!(run("run --jobs 2 -- true").status.code(), Some(0));
+    assert_eq!(run("run -- false").status.code(), Some(1));
+}
