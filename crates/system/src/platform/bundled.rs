@@ -21,6 +21,8 @@ macro_rules! boards {
 boards![
     "qemu-virt",
     "qemu-virt-gicv2",
+    "qemu-exynos-5422",
+    "qemu-raspberry-pi-2",
     "zcu102",
     "raspberry-pi-4",
     "raspberry-pi-2",

@@ -80,6 +80,8 @@ mod tests {
             ("raspberry-pi-2", 8, 0xe000, "512 KiB / (8 ways x 8 KiB)"),
             ("exynos-5422", 32, 0x1_f000, "2 MiB / (16 ways x 4 KiB)"),
             ("i7-2600", 32, 0x1_f000, "8 MiB / (16 ways x 4 slices x 4 KiB)"),
+            ("qemu-raspberry-pi-2", 8, 0xe000, "512 KiB / (8 ways x 8 KiB)"),
+            ("qemu-exynos-5422", 32, 0x1_f000, "2 MiB / (16 ways x 4 KiB)"),
             ("qemu-virt", 16, 0xf000, "1 MiB / (16 ways x 4 KiB)"),
             ("zcu102", 16, 0xf000, "1 MiB / (16 ways x 4 KiB)"),
         ] {
