@@ -1,8 +1,9 @@
 //! What is in a system, in a few lines.
 
-use bulkhead_system::plan::{Plan, Vm};
+use bulkhead_system::plan::{Plan, Pool, Vm};
 use bulkhead_system::report::Report;
 use bulkhead_system::units::Duration;
+use policy::color::{Color, ColorSet};
 use serde::Serialize;
 
 use crate::table::table;
@@ -10,6 +11,7 @@ use crate::table::table;
 /// A plan for people.
 pub fn plan(plan: &Plan) -> String {
     let colored = plan.vms.iter().any(|vm| vm.colors().is_some());
+    let extra = plan.vms.iter().any(|vm| vm.pool.is_some());
     let row = |vm: &Vm| {
         let pcpus: Vec<String> = vm.vcpus.iter().map(|vcpu| vcpu.pcpu.to_string()).collect();
         let mut row = vec![
@@ -19,6 +21,7 @@ pub fn plan(plan: &Plan) -> String {
             vm.memory_size().to_string(),
         ];
         row.extend(colored.then(|| vm.colors().map_or("all".into(), |set| set.to_string())));
+        row.extend(extra.then(|| vm.pool.map_or("-".into(), pool)));
         row.extend([vm.devices.len().to_string(), vm.boot.kernel.file.clone()]);
         row
     };
@@ -26,15 +29,23 @@ pub fn plan(plan: &Plan) -> String {
     let platform = &plan.platform;
     let mut heading = vec!["VM", ">VCPUs", "PCPUs", ">memory"];
     heading.extend(colored.then_some("colours"));
+    heading.extend(extra.then_some("extra colours"));
     heading.extend([">devices", "kernel"]);
     let vms = table(&heading, &rows);
+    let own = platform.hypervisor_area;
+    let own = own.map_or(String::new(), |area| format!(", in colours {}", area.colors));
     format!(
-        "system `{}` on {}: {} PCPUs, hypervisor {}\n\n{vms}",
+        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}",
         plan.name,
         platform.board,
         platform.cpus.len(),
         platform.hypervisor.size,
     )
+}
+
+/// The extra colours of a VM and the size of their pool.
+fn pool(pool: Pool) -> String {
+    format!("{} ({})", pool.area.colors, pool.size())
 }
 
 /// The machine if it cannot boot, and the tasks of a description, for people.
@@ -91,6 +102,11 @@ pub fn note_on_colors(plan: &Plan) -> Option<String> {
     Some(format!("VMs without colours can evict cache lines of all others: {names}"))
 }
 
+/// The colours of the hypervisor's own code and data for machines, if it has some.
+pub fn hypervisor_colors(plan: &Plan) -> Option<Vec<usize>> {
+    plan.platform.hypervisor_area.map(|area| indices(area.colors))
+}
+
 /// The VMs of a plan for machines.
 pub fn vms(plan: &Plan) -> Vec<VmDocument<'_>> {
     plan.vms.iter().map(VmDocument::new).collect()
@@ -103,6 +119,11 @@ pub struct VmDocument<'a> {
     pcpus: Vec<u32>,
     memory_bytes: u64,
     colors: Option<Vec<usize>>,
+    vllc: bool,
+    extra_colors: Option<Vec<usize>>,
+    extra_memory_bytes: Option<u64>,
+    color_serial: bool,
+    warm_up: bool,
     devices: usize,
     kernel: &'a str,
     initrd: Option<&'a str>,
@@ -114,10 +135,19 @@ impl<'a> VmDocument<'a> {
             name: &vm.name,
             pcpus: vm.vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect(),
             memory_bytes: vm.memory_size().get(),
-            colors: vm.colors().map(|set| set.iter().map(|color| color.index()).collect()),
+            colors: vm.colors().map(indices),
+            vllc: vm.vllc,
+            extra_colors: vm.pool.map(|pool| indices(pool.area.colors)),
+            extra_memory_bytes: vm.pool.map(|pool| pool.size().get()),
+            color_serial: vm.color_serial.is_some(),
+            warm_up: vm.warm_up,
             devices: vm.devices.len(),
             kernel: &vm.boot.kernel.file,
             initrd: vm.boot.initrd.as_ref().map(|initrd| initrd.file.as_str()),
         }
     }
+}
+
+fn indices(colors: ColorSet) -> Vec<usize> {
+    colors.iter().map(Color::index).collect()
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use policy::color::{ColorSet, Geometry};
 
+use super::PAGE;
 use crate::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 /// A plan.
@@ -334,6 +335,13 @@ pub struct Pool {
     pub area: Area,
     /// Number of frames: the first ones of these colours in the area.
     pub frames: u32,
+}
+
+impl Pool {
+    /// Bytes of the frames.
+    pub fn size(&self) -> Bytes {
+        Bytes(u64::from(self.frames) * PAGE.0)
+    }
 }
 
 /// The interrupt controller that a VM sees.

@@ -1,6 +1,5 @@
 //! From the plan to its device tree.
 
-use super::PAGE;
 use super::path::unit;
 use super::tree::{Form, Node};
 use super::{Area, Boot, Device, File, Llc, Memory, Plan, Platform, Pool, VirtualSerial, Vm};
@@ -156,8 +155,7 @@ fn pool(pool: Pool) -> Node {
     node.strings("compatible", &["bulkhead,coloring"]);
     region(&mut node, "reg", pool.doorbell, "IPA of the doorbell, ");
     area(&mut node, pool.area);
-    let frames = u64::from(pool.frames).saturating_mul(PAGE.0);
-    node.numbers("frames", &[pool.frames]).comment(Bytes(frames).to_string());
+    node.numbers("frames", &[pool.frames]).comment(pool.size().to_string());
     node
 }
 
