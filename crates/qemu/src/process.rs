@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::outcome::Exit;
 
 /// How often a process that is about to end is looked at.
@@ -96,6 +98,15 @@ impl Process {
                 return None;
             }
             thread::sleep(POLL);
+        }
+    }
+
+    /// Asks the process to end. Where it has gone already, nothing happens.
+    pub(crate) fn terminate(&self) {
+        let mut child = lock(&self.child);
+        // Not yet reaped, which needs the lock: the number is that of no other process.
+        if let Ok(None) = child.try_wait() {
+            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
         }
     }
 

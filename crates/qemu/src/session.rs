@@ -158,6 +158,13 @@ impl Session {
         self.outcome(exit)
     }
 
+    /// Asks QEMU to end and waits up to `timeout` for that, then kills it. Unlike
+    /// [`Session::stop`], this lets plugins write their results.
+    pub fn end(self, timeout: Duration) -> Outcome {
+        self.process.terminate();
+        self.finish(timeout)
+    }
+
     /// Kills QEMU if it still runs.
     pub fn stop(self) -> Outcome {
         let exit = self.process.kill(Exit::Stopped);

@@ -57,6 +57,22 @@ fn dropping_the_session_kills_the_process() {
 }
 
 #[test]
+fn ending_lets_the_process_write_its_results() {
+    let fake = Fake::new("trap 'echo results; exit 0' TERM; echo up; while :; do sleep 0.01; done");
+    let mut session = fake.start(&fake.options());
+    session.wait_for("up", SOON).expect("the script runs");
+    let outcome = session.end(SOON);
+    assert_eq!((outcome.exit, outcome.log.as_str()), (Exit::Code(0), "up\nresults\n"));
+    assert!(!fake.process().exists());
+
+    let stubborn = Fake::new("trap '' TERM; echo up; while :; do sleep 0.01; done");
+    let mut session = stubborn.start(&stubborn.options());
+    session.wait_for("up", SOON).expect("the script runs");
+    assert_eq!(session.end(Duration::from_millis(200)).exit, Exit::TimedOut);
+    assert!(!stubborn.process().exists());
+}
+
+#[test]
 fn timeout_kills_the_process_though_nobody_waits_for_it() {
     let fake = Fake::new("echo up; exec sleep 600");
     let options = Options { timeout: Some(Duration::from_millis(300)), ..fake.options() };
