@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ pub enum Command {
     Check(CheckOptions),
     Plan(PlanOptions),
     Run(RunOptions),
+    Reproduce(ReproduceOptions),
 }
 
 /// Check a description or a plan and show what is in it
@@ -113,6 +115,37 @@ pub struct RunOptions {
     /// One more argument for QEMU; may be given several times
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub qemu_arg: Vec<String>,
+}
+
+/// Measure again what papers have published
+///
+/// Boots the systems of an experiment in QEMU with the plugin cachescope, and
+/// puts what was measured beside what was published: data.csv, plot.svg and
+/// table.md in a folder for each experiment. Ctrl-C keeps what is finished.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  bulkhead reproduce --list
+  bulkhead reproduce vcache-fig7 --quick
+  bulkhead reproduce vcache-fig8 xviso-fig5 --output results
+
+Exit status: 0 no statement is refuted, 1 one is, 2 bad input or a boot without result.")]
+pub struct ReproduceOptions {
+    /// Name of an experiment, or path of its folder (with a `/`)
+    #[arg(value_name = "NAME", required_unless_present = "list")]
+    pub names: Vec<String>,
+    /// List the experiments
+    #[arg(long, conflicts_with = "names")]
+    pub list: bool,
+    /// Where the results go [default: build/reproduce in the folder of the project]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Measure a few places only
+    #[arg(long)]
+    pub quick: bool,
+    /// How many systems are booted at a time [default: number of CPUs]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
 }
 
 /// Reads `linux=quiet bulkhead.job=demo`.

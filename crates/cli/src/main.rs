@@ -12,6 +12,7 @@ mod json;
 mod output;
 mod overview;
 mod plan;
+mod reproduce;
 mod run;
 mod status;
 mod table;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::check(options, json),
         Command::Plan(options) => plan::plan(options, json),
         Command::Run(options) => run::run(options, json),
+        Command::Reproduce(options) => reproduce::reproduce(options, json),
     };
     match result {
         Ok(status) => status.into(),

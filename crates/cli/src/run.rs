@@ -1,19 +1,19 @@
 //! `bulkhead run`: builds the image, boots it on QEMU and tells what happened.
 
-mod boards;
-mod cachescope;
-mod hypervisor;
+pub mod boards;
+pub mod cachescope;
+pub mod hypervisor;
 mod image_report;
 mod interactive;
 mod keys;
 mod lines;
 mod messages;
-mod signals;
+pub mod signals;
 mod summary;
-mod tally;
+pub mod tally;
 mod terminal;
 mod view;
-mod workspace;
+pub mod workspace;
 
 use std::time::Duration;
 
@@ -146,14 +146,16 @@ fn attend(
     Ok(Run { known: tally.end(), end, outcome })
 }
 
-fn append(bootargs: &mut String, arguments: &str) {
+/// Appends arguments to a command line.
+pub fn append(bootargs: &mut String, arguments: &str) {
     if !bootargs.is_empty() {
         bootargs.push(' ');
     }
     bootargs.push_str(arguments);
 }
 
-fn find_vm(system: &System, name: &str) -> Result<usize, Failure> {
+/// The number of the VM of this name.
+pub fn find_vm(system: &System, name: &str) -> Result<usize, Failure> {
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
     names.iter().position(|other| *other == name).ok_or_else(|| {
         let (known, file) = (names.join("`, `"), system.file.display());

@@ -84,6 +84,11 @@ impl Tally {
         self.lines.feed(chunk, |time, line| self.known.line(time, line));
     }
 
+    /// What is known so far.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
     /// Output has ended.
     pub fn end(mut self) -> Known {
         self.lines.end(|time, line| self.known.line(time, line));

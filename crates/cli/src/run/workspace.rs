@@ -4,7 +4,7 @@ use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile, TempPath};
+use tempfile::{Builder, NamedTempFile, TempDir, TempPath};
 
 use super::hypervisor::Found;
 use crate::failure::Failure;
@@ -46,6 +46,15 @@ impl Workspace {
         let folder = self.folder.display();
         fill().map(NamedTempFile::into_temp_path).map_err(|error| {
             Failure::new("image", format!("cannot write the image into {folder}: {error}"))
+        })
+    }
+
+    /// A folder that is removed when it is dropped.
+    pub fn scratch(&self) -> Result<TempDir, Failure> {
+        let prefix = format!("{}-", self.name);
+        Builder::new().prefix(&prefix).tempdir_in(&self.folder).map_err(|error| {
+            let folder = self.folder.display();
+            Failure::new("no-workspace", format!("cannot make a folder in {folder}: {error}"))
         })
     }
 

@@ -63,11 +63,11 @@ pub struct Counts {
     llc_bytes: u64,
     llc_ways: u32,
     /// Lines of a VM by lines of another VM.
-    cross_vm_evictions: u64,
+    pub cross_vm_evictions: u64,
     /// Lines of VMs by lines of the hypervisor.
-    vm_evictions_by_hypervisor: u64,
+    pub vm_evictions_by_hypervisor: u64,
     /// Lines of the hypervisor by lines of VMs.
-    hypervisor_evictions_by_vms: u64,
+    pub hypervisor_evictions_by_vms: u64,
     owners: Vec<Owner>,
     evictions: Vec<Eviction>,
 }

@@ -1,0 +1,150 @@
+//! `bulkhead reproduce`: measures again what papers have published.
+
+mod bench;
+mod boot;
+mod boots;
+mod claim;
+mod experiment;
+mod folder;
+mod job;
+mod points;
+mod results;
+mod template;
+mod values;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::arguments::ReproduceOptions;
+use crate::failure::Failure;
+use crate::json;
+use crate::output;
+use crate::run::signals::Signals;
+use crate::status::Status;
+use crate::table::table;
+use experiment::Experiment;
+use results::{Document, Results};
+use values::Wanted;
+
+/// Where results go in the folder of the project.
+const OUTPUT: &str = "build/reproduce";
+
+/// Runs the command.
+pub fn reproduce(options: &ReproduceOptions, as_json: bool) -> Result<Status, Failure> {
+    if options.list {
+        return list(as_json);
+    }
+    // All mistakes of the command line come before the first boot.
+    let experiments: Vec<Experiment> =
+        options.names.iter().map(|name| folder::experiment(name)).collect::<Result<_, _>>()?;
+    let signals = Signals::catch()?;
+    let output = match &options.output {
+        Some(output) => output.clone(),
+        None => project()?.join(OUTPUT),
+    };
+    let jobs = options.jobs.or_else(|| std::thread::available_parallelism().ok());
+    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+    let mut done = Vec::new();
+    let mut ended = None;
+    for experiment in &experiments {
+        let (results, end) = measure(experiment, options.quick, jobs, &signals)?;
+        let folder = results.write(&output)?;
+        if !as_json {
+            let blank = if done.is_empty() { "" } else { "\n" };
+            output::print(&format!("{blank}{}", results.text(&folder)))?;
+        }
+        done.push((results, folder));
+        if let Some(end) = end {
+            ended = Some(end);
+            break;
+        }
+    }
+    if as_json {
+        json::print(&Answer::new(&done))?;
+    }
+    match ended {
+        Some(End::Failed(failure)) => Err(failure),
+        Some(End::Signal(signal)) => Ok(Status::Signal(signal)),
+        None if done.iter().all(|(results, _)| results.hold()) => Ok(Status::Yes),
+        None => Ok(Status::No),
+    }
+}
+
+/// Why not all was measured.
+enum End {
+    Failed(Failure),
+    Signal(i32),
+}
+
+/// Measures an experiment. What was finished before it ended is kept.
+fn measure<'a>(
+    experiment: &'a Experiment,
+    quick: bool,
+    jobs: NonZeroUsize,
+    signals: &Signals,
+) -> Result<(Results<'a>, Option<End>), Failure> {
+    let wanted = Wanted::new(experiment, quick);
+    let instructions = match wanted.needs_bench() {
+        true => bench::rows(&project()?)?,
+        false => BTreeMap::new(),
+    };
+    let done = boots::run(&experiment.name, &wanted.boots, jobs, signals);
+    let all = done.observed.iter().all(Option::is_some);
+    let values = wanted.values(&done.observed, &instructions)?;
+    let values = values.divided(experiment.plan.divide_by.as_ref());
+    let end = match (done.failure, done.signal) {
+        (Some(failure), _) => Some(End::Failed(failure)),
+        (None, Some(signal)) => Some(End::Signal(signal)),
+        (None, None) => None,
+    };
+    Ok((Results::new(experiment, values, quick, all), end))
+}
+
+/// The folder that the folder of experiments is in.
+fn project() -> Result<PathBuf, Failure> {
+    let experiments = folder::find()?;
+    Ok(experiments.parent().unwrap_or(Path::new(".")).to_owned())
+}
+
+/// `--list`.
+fn list(as_json: bool) -> Result<Status, Failure> {
+    let found = folder::list(&folder::find()?)?;
+    if as_json {
+        let experiments = found.iter().map(|(name, title)| Named { name, title }).collect();
+        json::print(&List { ok: true, experiments })?;
+    } else {
+        let rows: Vec<_> = found.into_iter().map(|(name, title)| vec![name, title]).collect();
+        output::print(&table(&["experiment", "shows"], &rows))?;
+    }
+    Ok(Status::Yes)
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    ok: bool,
+    experiments: Vec<Named<'a>>,
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    name: &'a str,
+    title: &'a str,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    ok: bool,
+    experiments: Vec<Document<'a>>,
+}
+
+impl<'a> Answer<'a> {
+    fn new(done: &'a [(Results<'a>, PathBuf)]) -> Self {
+        Self {
+            ok: done.iter().all(|(results, _)| results.hold()),
+            experiments: done.iter().map(|(results, folder)| results.document(folder)).collect(),
+        }
+    }
+}

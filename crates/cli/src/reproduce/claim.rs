@@ -1,0 +1,315 @@
+//! What was published, held against what was measured.
+
+use serde::{Deserialize, Serialize};
+
+use super::points::Points;
+use super::values::Values;
+
+/// A published statement, or one of ours, and how it is checked.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// What must hold here.
+    pub text: String,
+    /// Who says so, and where.
+    pub source: String,
+    /// What was published, in the words or with the figures of the source.
+    pub published: String,
+    /// The places that it is about; default: all.
+    pub at: Option<Points>,
+    /// How it is checked; none: see `why_not`.
+    pub check: Option<Check>,
+    /// Why it cannot be checked.
+    pub why_not: Option<String>,
+}
+
+/// How a statement is checked.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// From a place on, the values of each series differ by at most so much.
+    Plateau(Plateau),
+    /// No value is above the limit.
+    AtMost(Limit),
+    /// No value is below the limit.
+    AtLeast(Limit),
+    /// One value at least reaches the limit.
+    Reaches(Limit),
+    /// At every place, a series differs by at most so much from another.
+    Within(Pair),
+    /// At some place, a series is above another by at least so much.
+    Exceeds(Pair),
+    /// The values lie on a straight line, each within so many percent.
+    Linear(Straight),
+}
+
+/// See [`Check::Plateau`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plateau {
+    from: u64,
+    within_percent: f64,
+}
+
+/// A limit of a series.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    series: String,
+    limit: f64,
+}
+
+/// Two series.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pair {
+    series: String,
+    of: String,
+    percent: f64,
+}
+
+/// See [`Check::Linear`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Straight {
+    series: String,
+    within_percent: f64,
+}
+
+/// Whether a statement holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It does.
+    Confirmed,
+    /// It does not.
+    NotConfirmed,
+    /// The values that are needed are not there.
+    NotCheckable,
+}
+
+impl Verdict {
+    /// For people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::NotConfirmed => "not confirmed",
+            Self::NotCheckable => "not checkable",
+        }
+    }
+}
+
+/// A verdict and the figures that it comes from.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Judged {
+    /// Whether the statement holds.
+    pub verdict: Verdict,
+    /// The figures that decide.
+    pub measured: String,
+}
+
+/// A number and where it was found.
+type Found<'a> = (f64, &'a str);
+
+impl Claim {
+    /// The series that the statement names.
+    pub fn series(&self) -> impl Iterator<Item = &str> {
+        let (first, second) = match &self.check {
+            Some(Check::AtMost(it) | Check::AtLeast(it) | Check::Reaches(it)) => {
+                (Some(it.series.as_str()), None)
+            }
+            Some(Check::Within(it) | Check::Exceeds(it)) => {
+                (Some(it.series.as_str()), Some(it.of.as_str()))
+            }
+            Some(Check::Linear(it)) => (Some(it.series.as_str()), None),
+            Some(Check::Plateau(_)) | None => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// Holds the statement against the values.
+    pub fn judge(&self, values: &Values) -> Judged {
+        let Some(check) = &self.check else {
+            let why = self.why_not.clone().unwrap_or_else(|| "it is not measured".into());
+            return Judged { verdict: Verdict::NotCheckable, measured: why };
+        };
+        let result = match check {
+            Check::Plateau(it) => self.plateau(values, it),
+            Check::AtMost(it) => {
+                let most = greatest(self.of(values, &it.series));
+                most.map(|(most, x)| (most <= it.limit, format!("at most {most:.3}, at {x}")))
+            }
+            Check::AtLeast(it) => {
+                let least = least(self.of(values, &it.series));
+                least.map(|(least, x)| (least >= it.limit, format!("at least {least:.3}, at {x}")))
+            }
+            Check::Reaches(it) => {
+                let most = greatest(self.of(values, &it.series));
+                most.map(|(most, x)| (most >= it.limit, format!("up to {most:.3}, at {x}")))
+            }
+            Check::Within(it) => {
+                let most = greatest(self.differences(values, it).map(|(by, x)| (by.abs(), x)));
+                most.map(|(by, x)| {
+                    (by <= it.percent, format!("differs by at most {by:.2} %, at {x}"))
+                })
+            }
+            Check::Exceeds(it) => {
+                let most = greatest(self.differences(values, it));
+                most.map(|(by, x)| (by >= it.percent, format!("up to {by:.1} % above, at {x}")))
+            }
+            Check::Linear(it) => {
+                let points: Vec<_> = self
+                    .of(values, &it.series)
+                    .filter_map(|(y, x)| Some((x.parse::<f64>().ok()?, y)))
+                    .collect();
+                line(&points).map(|(start, slope, off)| {
+                    let text = format!("{start:.0} + {slope:.1} x, within {off:.2} %");
+                    (off <= it.within_percent, text)
+                })
+            }
+        };
+        match result {
+            Some((true, measured)) => Judged { verdict: Verdict::Confirmed, measured },
+            Some((false, measured)) => Judged { verdict: Verdict::NotConfirmed, measured },
+            None => {
+                let measured = "the values for it were not measured".into();
+                Judged { verdict: Verdict::NotCheckable, measured }
+            }
+        }
+    }
+
+    fn is_about(&self, x: &str) -> bool {
+        self.at.as_ref().is_none_or(|at| at.0.iter().any(|it| it == x))
+    }
+
+    /// Values of a series, and where.
+    fn of<'a>(&self, values: &'a Values, series: &str) -> impl Iterator<Item = Found<'a>> {
+        let here = values.0.iter().filter(move |it| it.series == series && self.is_about(&it.x));
+        here.map(|value| (value.shown, value.x.as_str()))
+    }
+
+    /// By how many percent the first series is above the second, and where.
+    fn differences<'a>(&self, values: &'a Values, pair: &Pair) -> impl Iterator<Item = Found<'a>> {
+        self.of(values, &pair.series).filter_map(|(value, x)| {
+            let of = values.get(&pair.of, x)?.shown;
+            (of > 0.0).then(|| ((value / of - 1.0) * 100.0, x))
+        })
+    }
+
+    fn plateau(&self, values: &Values, plateau: &Plateau) -> Option<(bool, String)> {
+        let of_series = |series: &str| {
+            let after = || {
+                self.of(values, series)
+                    .filter(|(_, x)| x.parse::<u64>().is_ok_and(|x| x >= plateau.from))
+            };
+            let ((low, _), (high, _)) = (least(after())?, greatest(after())?);
+            // One place alone is no plateau.
+            (after().count() > 1 && low > 0.0).then(|| (high / low - 1.0) * 100.0)
+        };
+        let spans = values.series().into_iter().filter_map(|it| Some((of_series(it)?, it)));
+        let (span, series) = greatest(spans)?;
+        let text = format!("differ by at most {span:.2} %, in `{series}`");
+        Some((span <= plateau.within_percent, text))
+    }
+}
+
+fn greatest<'a>(found: impl Iterator<Item = Found<'a>>) -> Option<Found<'a>> {
+    found.max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+fn least<'a>(found: impl Iterator<Item = Found<'a>>) -> Option<Found<'a>> {
+    found.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// The line through points by least squares: start, slope and by how many
+/// percent the worst point is off. `None` for fewer than three points.
+fn line(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
+    if points.len() < 3 {
+        return None;
+    }
+    let count = points.len() as f64;
+    let (x_mean, y_mean) = (
+        points.iter().map(|it| it.0).sum::<f64>() / count,
+        points.iter().map(|it| it.1).sum::<f64>() / count,
+    );
+    let over: f64 = points.iter().map(|(x, y)| (x - x_mean) * (y - y_mean)).sum();
+    let under: f64 = points.iter().map(|(x, _)| (x - x_mean).powi(2)).sum();
+    let slope = over / under;
+    let start = y_mean - slope * x_mean;
+    let off = |&(x, y): &(f64, f64)| ((start + slope * x) / y - 1.0).abs() * 100.0;
+    Some((start, slope, points.iter().map(off).fold(0.0, f64::max)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::values::tests::values;
+    use super::*;
+
+    fn judge(check: &str, series: &[&[f64]]) -> (Verdict, String) {
+        let text = format!("text = ''\nsource = ''\npublished = ''\n{check}");
+        let claim: Claim = toml::from_str(&text).expect(check);
+        let judged = claim.judge(&values(series));
+        (judged.verdict, judged.measured)
+    }
+
+    #[track_caller]
+    fn assert_verdict(check: &str, series: &[&[f64]], verdict: Verdict, part: &str) {
+        let judged = judge(check, series);
+        assert!(judged.0 == verdict && judged.1.contains(part), "{judged:?}");
+    }
+
+    #[test]
+    fn plateaus() {
+        let check = "check.plateau = { from = 3, within-percent = 1 }";
+        let check = &check.replace("within-percent", "within_percent");
+        let flat: &[f64] = &[9.0, 5.0, 1.0, 1.0, 1.005];
+        let steep: &[f64] = &[9.0, 5.0, 1.0, 0.9, 0.8];
+        assert_verdict(check, &[flat], Verdict::Confirmed, "0.50 %, in `a`");
+        assert_verdict(check, &[flat, steep], Verdict::NotConfirmed, "25.00 %, in `b`");
+        assert_verdict(check, &[&steep[..3]], Verdict::NotCheckable, "not measured");
+    }
+
+    #[test]
+    fn limits() {
+        let series: &[&[f64]] = &[&[1.0, 3.0, 2.0]];
+        let limit = |kind, limit| format!("check.{kind} = {{ series = 'a', limit = {limit} }}");
+        let (yes, no) = (Verdict::Confirmed, Verdict::NotConfirmed);
+        assert_verdict(&limit("at-most", 3.0), series, yes, "3.000, at 2");
+        assert_verdict(&limit("at-most", 2.9), series, no, "3.000, at 2");
+        assert_verdict(&limit("at-least", 1.0), series, yes, "1.000, at 1");
+        assert_verdict(&limit("at-least", 1.1), series, no, "1.000, at 1");
+        assert_verdict(&limit("reaches", 3.0), series, yes, "3.000, at 2");
+        assert_verdict(&limit("reaches", 3.1), series, no, "3.000, at 2");
+        let elsewhere = format!("at = '7'\n{}", limit("at-most", 3.0));
+        assert_verdict(&elsewhere, series, Verdict::NotCheckable, "not measured");
+        let here = format!("at = '3'\n{}", limit("at-most", 2.0));
+        assert_verdict(&here, series, yes, "2.000, at 3");
+    }
+
+    #[test]
+    fn two_series() {
+        let series: &[&[f64]] = &[&[1.01, 2.0], &[1.0, 2.5]];
+        let pair = |kind, percent| {
+            format!("check.{kind} = {{ series = 'a', of = 'b', percent = {percent} }}")
+        };
+        let (yes, no) = (Verdict::Confirmed, Verdict::NotConfirmed);
+        assert_verdict(&pair("within", 20.0), series, yes, "20.00 %, at 2");
+        assert_verdict(&pair("within", 19.9), series, no, "20.00 %, at 2");
+        assert_verdict(&pair("exceeds", 0.9), series, yes, "1.0 % above, at 1");
+        assert_verdict(&pair("exceeds", 1.1), series, no, "1.0 % above, at 1");
+    }
+
+    #[test]
+    fn straight_lines() {
+        let check = "check.linear = { series = 'a', within_percent = 1 }";
+        assert_verdict(check, &[&[3.0, 5.0, 7.0]], Verdict::Confirmed, "1 + 2.0 x, within 0.00 %");
+        assert_verdict(check, &[&[1.0, 4.0, 9.0]], Verdict::NotConfirmed, "within");
+        assert_verdict(check, &[&[1.0, 4.0]], Verdict::NotCheckable, "not measured");
+    }
+
+    #[test]
+    fn what_needs_other_machines_says_so() {
+        let why = "why_not = 'it needs silicon'";
+        assert_verdict(why, &[&[1.0]], Verdict::NotCheckable, "it needs silicon");
+    }
+}

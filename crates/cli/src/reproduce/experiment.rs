@@ -1,0 +1,255 @@
+//! An experiment: `experiment.toml` and `published.toml` in a folder of its own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::claim::Claim;
+use super::points::Points;
+use crate::failure::Failure;
+
+/// What is run and measured.
+const EXPERIMENT: &str = "experiment.toml";
+/// What others have published about it.
+const PUBLISHED: &str = "published.toml";
+
+/// An experiment and what was published about it.
+#[derive(Debug)]
+pub struct Experiment {
+    /// Name of its folder.
+    pub name: String,
+    /// Its folder: paths of systems start there.
+    pub folder: PathBuf,
+    /// What is run and measured.
+    pub plan: Plan,
+    /// What others have published.
+    pub published: Published,
+}
+
+/// What is run and measured.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What the figure shows, in a line.
+    pub title: String,
+    /// Where it was published: paper, section, figure.
+    pub source: String,
+    /// What is done here, in Markdown.
+    pub about: String,
+    /// Why figures differ from the published ones, in Markdown.
+    pub differences: String,
+    /// The form of the figure; none: a table only.
+    pub plot: Option<Plot>,
+    /// What the values belong to: label of the first column and of the axis.
+    pub x: String,
+    /// What the values are, with their unit.
+    pub y: String,
+    /// What values are divided by before they are shown and judged.
+    pub divide_by: Option<DivideBy>,
+    /// Options of cachescope.
+    #[serde(default)]
+    pub cachescope: BTreeMap<String, String>,
+    /// Seconds after which a boot has failed.
+    #[serde(default = "default_timeout")]
+    pub timeout_s: u64,
+    /// The measurements.
+    #[serde(rename = "run")]
+    pub runs: Vec<Runs>,
+}
+
+/// The form of a figure.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Plot {
+    /// Lines over numbers.
+    Lines,
+    /// Groups of bars over names.
+    Bars,
+}
+
+/// What values are divided by.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DivideBy {
+    /// The value of the same series here.
+    X(String),
+    /// The value of this series at the same place.
+    Series(String),
+}
+
+/// Measurements of one series that differ in x alone.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Runs {
+    /// The series that the values belong to; several runs may have one.
+    pub series: String,
+    /// Where.
+    pub x: Points,
+    /// Where with `--quick`; default: everywhere.
+    pub quick: Option<Points>,
+    /// The description of the system; none for measurements without a boot.
+    pub system: Option<PathBuf>,
+    /// What is appended to the command lines of VMs, after [`super::template::expand`].
+    #[serde(default)]
+    pub append: BTreeMap<String, String>,
+    /// What is measured.
+    pub measure: Measure,
+}
+
+impl Runs {
+    /// The places of the values.
+    pub fn places(&self, quick: bool) -> &[String] {
+        match &self.quick {
+            Some(few) if quick => &few.0,
+            _ => &self.x.0,
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// The execution time of a task's jobs.
+    Jobs(Jobs),
+    /// Evictions from the last-level cache until this VM has ended.
+    Evictions(Evictions),
+    /// EL2 instructions: the longest of this row of `cargo xtask bench-exits`.
+    Instructions(String),
+}
+
+/// The execution time of a task's jobs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jobs {
+    /// The VM of the task. The boot ends when this VM has ended.
+    pub vm: String,
+    /// The number of the task in its marks, after [`super::template::expand`].
+    pub task: String,
+    /// Which of the jobs counts.
+    pub take: Statistic,
+}
+
+/// Which of several values counts.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// The least.
+    Min,
+    /// The mean.
+    Mean,
+    /// The greatest.
+    Max,
+}
+
+/// Evictions from the last-level cache.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evictions {
+    /// The boot ends when this VM has ended.
+    pub until: String,
+    /// Which of them.
+    pub count: Counted,
+}
+
+/// Whose lines evict whose.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// Lines of a VM by lines of another VM.
+    AcrossVms,
+    /// Lines of VMs by lines of the hypervisor.
+    ByHypervisor,
+    /// Lines of the hypervisor by lines of VMs.
+    OfHypervisor,
+}
+
+/// What others have published.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// What can be held against our values.
+    #[serde(rename = "claim")]
+    pub claims: Vec<Claim>,
+    /// Published values that stand beside ours in the table.
+    #[serde(default, rename = "value")]
+    pub values: Vec<Value>,
+}
+
+/// A published value.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Value {
+    /// Where, as in our runs.
+    pub x: String,
+    /// Heading of its column.
+    pub column: String,
+    /// The value with its unit.
+    pub value: String,
+}
+
+fn default_timeout() -> u64 {
+    300
+}
+
+impl Experiment {
+    /// Reads the experiment in a folder.
+    pub fn read(folder: &Path) -> Result<Self, Failure> {
+        let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
+        let plan: Plan = read(&folder.join(EXPERIMENT))?;
+        let published = read(&folder.join(PUBLISHED))?;
+        let experiment = Self { name, folder: folder.to_owned(), plan, published };
+        experiment.check()?;
+        Ok(experiment)
+    }
+
+    /// The title of the experiment in a folder, if there is one.
+    pub fn title(folder: &Path) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Title {
+            title: String,
+        }
+        let text = fs::read_to_string(folder.join(EXPERIMENT)).ok()?;
+        Some(toml::from_str::<Title>(&text).ok()?.title)
+    }
+
+    /// What the types cannot say.
+    fn check(&self) -> Result<(), Failure> {
+        let fail = |text: String| {
+            let file = self.folder.join(EXPERIMENT);
+            Err(Failure::new("experiment", format!("{}: {text}", file.display())))
+        };
+        for runs in &self.plan.runs {
+            let boots = !matches!(runs.measure, Measure::Instructions(_));
+            if boots != runs.system.is_some() {
+                let series = &runs.series;
+                return fail(match boots {
+                    true => format!("the run of `{series}` names no `system`"),
+                    false => format!("the run of `{series}` boots no `system`: remove it"),
+                });
+            }
+        }
+        let series: Vec<&str> = self.plan.runs.iter().map(|runs| runs.series.as_str()).collect();
+        let named = self.published.claims.iter().flat_map(Claim::series);
+        let divisor = match &self.plan.divide_by {
+            Some(DivideBy::Series(name)) => Some(name.as_str()),
+            _ => None,
+        };
+        match named.chain(divisor).find(|name| !series.contains(name)) {
+            Some(name) => fail(format!("no run is of the series `{name}`")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Failure> {
+    let text = fs::read_to_string(file).map_err(|error| {
+        Failure::new("cannot-read", format!("cannot read {}: {error}", file.display()))
+    })?;
+    toml::from_str(&text).map_err(|error| {
+        Failure::new("experiment", format!("{}: {}", file.display(), error.to_string().trim_end()))
+    })
+}

@@ -1,0 +1,86 @@
+//! Jobs that cachescope has measured.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::experiment::Statistic;
+
+/// A row of `jobs.csv`, as far as it is used.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Job {
+    /// The VM.
+    pub vm: String,
+    /// Number of the task in its marks.
+    pub task: u64,
+    /// From start to finish, in time of the model.
+    pub execution_ns: u64,
+    /// Misses of the job in the last-level cache.
+    pub llc_misses: u64,
+}
+
+/// Reads `jobs.csv`.
+pub fn read(file: &Path) -> Result<Vec<Job>, csv::Error> {
+    csv::Reader::from_path(file)?.deserialize().collect()
+}
+
+/// Jobs of one task together.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Spread {
+    /// Their number.
+    pub jobs: u64,
+    /// Shortest execution time.
+    pub min_ns: u64,
+    /// Mean execution time, rounded down.
+    pub mean_ns: u64,
+    /// Longest execution time.
+    pub max_ns: u64,
+    /// Most misses in the last-level cache.
+    pub llc_misses_max: u64,
+}
+
+impl Spread {
+    /// The jobs of a task; `None` if there is none.
+    pub fn of(jobs: &[Job], vm: &str, task: u64) -> Option<Self> {
+        let here: Vec<&Job> = jobs.iter().filter(|it| it.vm == vm && it.task == task).collect();
+        let times = || here.iter().map(|job| job.execution_ns);
+        Some(Self {
+            jobs: here.len() as u64,
+            min_ns: times().min()?,
+            mean_ns: times().sum::<u64>() / here.len() as u64,
+            max_ns: times().max()?,
+            llc_misses_max: here.iter().map(|job| job.llc_misses).max()?,
+        })
+    }
+
+    /// The execution time that counts.
+    pub fn take(&self, statistic: Statistic) -> u64 {
+        match statistic {
+            Statistic::Min => self.min_ns,
+            Statistic::Mean => self.mean_ns,
+            Statistic::Max => self.max_ns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_of_the_task_are_told_from_others() {
+        let job = |vm: &str, task, execution_ns| Job {
+            vm: vm.into(),
+            task,
+            execution_ns,
+            llc_misses: execution_ns / 10,
+        };
+        let jobs = [job("a", 1, 100), job("a", 1, 201), job("a", 2, 999), job("b", 1, 5)];
+        let spread = Spread::of(&jobs, "a", 1).expect("jobs");
+        let expected =
+            Spread { jobs: 2, min_ns: 100, mean_ns: 150, max_ns: 201, llc_misses_max: 20 };
+        assert_eq!(spread, expected);
+        assert_eq!(spread.take(Statistic::Mean), 150);
+        assert_eq!(Spread::of(&jobs, "b", 2), None);
+    }
+}

@@ -1,0 +1,307 @@
+//! Results of an experiment: files and text.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bulkhead_report::{Axis, BarChart, Bars, Line, LineChart, markdown};
+use serde::Serialize;
+
+use super::claim::{Judged, Verdict};
+use super::experiment::{Experiment, Plot};
+use super::values::{Value, Values};
+use crate::failure::Failure;
+use crate::table::table;
+
+/// The values as a table for programs.
+const DATA: &str = "data.csv";
+/// The figure.
+const FIGURE: &str = "plot.svg";
+/// The page for people.
+const PAGE: &str = "table.md";
+
+/// What an experiment came to.
+#[derive(Debug)]
+pub struct Results<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// The values that there are.
+    pub values: Values,
+    /// The verdicts, in the order of the claims.
+    pub judged: Vec<Judged>,
+    /// Whether few places were measured.
+    pub quick: bool,
+    /// Whether all values are there.
+    pub complete: bool,
+}
+
+impl<'a> Results<'a> {
+    /// Judges values. `all`: whether all that were wanted are there.
+    pub fn new(experiment: &'a Experiment, values: Values, quick: bool, all: bool) -> Self {
+        let judged = experiment.published.claims.iter().map(|claim| claim.judge(&values));
+        Self { experiment, judged: judged.collect(), values, quick, complete: all }
+    }
+
+    /// Whether no statement is refuted.
+    pub fn hold(&self) -> bool {
+        self.judged.iter().all(|judged| judged.verdict != Verdict::NotConfirmed)
+    }
+
+    /// Writes all files into a folder named after the experiment; returns it.
+    pub fn write(&self, output: &Path) -> Result<PathBuf, Failure> {
+        let folder = output.join(&self.experiment.name);
+        let put = |name: &str, text: &str| -> Result<(), Failure> {
+            let file = folder.join(name);
+            std::fs::write(&file, text).map_err(|error| cannot_write(&file, &error))
+        };
+        std::fs::create_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
+        put(DATA, &self.data().map_err(|error| Failure::new("output", error))?)?;
+        if let Some(figure) = self.figure()? {
+            put(FIGURE, &figure)?;
+        }
+        put(PAGE, &self.page())?;
+        Ok(folder)
+    }
+
+    /// `data.csv`: a row for each value.
+    fn data(&self) -> Result<String, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for value in &self.values.0 {
+            writer.serialize(Row::new(value))?;
+        }
+        let bytes = writer.into_inner().map_err(|error| error.into_error())?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// `plot.svg`, if there is something to draw.
+    fn figure(&self) -> Result<Option<String>, Failure> {
+        let plan = &self.experiment.plan;
+        let svg = match plan.plot {
+            _ if self.values.0.is_empty() => return Ok(None),
+            None => return Ok(None),
+            Some(Plot::Lines) => self.lines().svg(),
+            Some(Plot::Bars) => self.bars().svg(),
+        };
+        svg.map(Some).map_err(|error| Failure::new("figure", error))
+    }
+
+    fn lines(&self) -> LineChart {
+        let plan = &self.experiment.plan;
+        let line = |series: &str| {
+            let here = self
+                .values
+                .places()
+                .into_iter()
+                .filter_map(|x| Some((x.parse().ok()?, self.values.get(series, x)?.shown)));
+            Line { name: series.into(), points: here.collect() }
+        };
+        LineChart {
+            title: plan.title.clone(),
+            x: Axis::from_zero(&plan.x),
+            y: Axis::from_zero(&plan.y),
+            lines: self.values.series().into_iter().map(line).collect(),
+        }
+    }
+
+    fn bars(&self) -> BarChart {
+        let plan = &self.experiment.plan;
+        let places = self.values.places();
+        let bars = |series: &str| {
+            let shown = |x: &&str| self.values.get(series, x).map(|value| value.shown);
+            Bars { name: series.into(), values: places.iter().map(shown).collect() }
+        };
+        BarChart {
+            title: plan.title.clone(),
+            y: plan.y.clone(),
+            categories: places.iter().map(|&x| x.to_owned()).collect(),
+            series: self.values.series().into_iter().map(bars).collect(),
+        }
+    }
+
+    /// Heading and rows of all values, with published ones beside them.
+    fn values_table(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let series = self.values.series();
+        let published = &self.experiment.published.values;
+        let mut columns: Vec<&str> = Vec::new();
+        for value in published {
+            if !columns.contains(&value.column.as_str()) {
+                columns.push(&value.column);
+            }
+        }
+        let mut heading = vec![self.experiment.plan.x.clone()];
+        heading.extend(series.iter().map(|name| format!(">{name}")));
+        heading.extend(columns.iter().map(|name| format!(">{name}")));
+        let row = |x: &str| {
+            let mut row = vec![x.to_owned()];
+            row.extend(series.iter().map(|name| {
+                self.values.get(name, x).map_or(String::new(), |value| self.number(value))
+            }));
+            row.extend(columns.iter().map(|column| {
+                let value = published.iter().find(|it| it.x == x && it.column == *column);
+                value.map_or(String::new(), |it| it.value.clone())
+            }));
+            row
+        };
+        (heading, self.values.places().into_iter().map(row).collect())
+    }
+
+    fn number(&self, value: &Value) -> String {
+        match self.experiment.plan.divide_by {
+            Some(_) => format!("{:.3}", value.shown),
+            None => format!("{:.0}", value.shown),
+        }
+    }
+
+    /// What the values lack, if they lack something.
+    fn lack(&self) -> Option<&'static str> {
+        match (self.complete, self.quick) {
+            (false, _) => Some("Incomplete: it was ended before all values were measured."),
+            (true, true) => Some("Measured with `--quick`, at a few places."),
+            (true, false) => None,
+        }
+    }
+
+    /// `table.md`.
+    fn page(&self) -> String {
+        let Experiment { name, plan, published, .. } = self.experiment;
+        let claims = published.claims.iter().zip(&self.judged).map(|(claim, judged)| {
+            vec![
+                claim.text.clone(),
+                claim.published.clone(),
+                judged.measured.clone(),
+                judged.verdict.text().into(),
+                claim.source.clone(),
+            ]
+        });
+        let (heading, rows) = self.values_table();
+        let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+        let parts = [
+            format!("# {name}: {}", plan.title),
+            format!("After {}.", plan.source),
+            self.lack().map(|it| format!("**{it}**")).unwrap_or_default(),
+            plan.about.trim().to_owned(),
+            plan.plot.map(|_| format!("![{}]({FIGURE})", plan.title)).unwrap_or_default(),
+            "## Published and measured".into(),
+            markdown::table(
+                &["statement", "published", "measured here", "verdict", "source"],
+                &claims.collect::<Vec<_>>(),
+            )
+            .trim_end()
+            .to_owned(),
+            "## Why figures differ".into(),
+            plan.differences.trim().to_owned(),
+            "## Values".into(),
+            format!("{}; every value with its jobs is in [{DATA}]({DATA}).", plan.y),
+            markdown::table(&heading, &rows).trim_end().to_owned(),
+            "## Again".into(),
+            format!("```sh\nmake reproduce-setup\n{}\n```", self.command()),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        format!("{}\n", parts.join("\n\n"))
+    }
+
+    /// The command that gives these results.
+    fn command(&self) -> String {
+        let quick = if self.quick { " --quick" } else { "" };
+        format!("target/release/bulkhead reproduce {}{quick}", self.experiment.name)
+    }
+
+    /// For the terminal.
+    pub fn text(&self, folder: &Path) -> String {
+        let (heading, rows) = self.values_table();
+        let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+        let plan = &self.experiment.plan;
+        let mut text = format!("{}: {}\n", self.experiment.name, plan.title);
+        text.push_str(&self.lack().map(|it| format!("{it}\n")).unwrap_or_default());
+        text.push_str(&format!("\n{}\n{}\n", plan.y, table(&heading, &rows)));
+        for (claim, judged) in self.experiment.published.claims.iter().zip(&self.judged) {
+            text.push_str(&format!(
+                "{}: {}\n  published: {}\n  measured:  {}\n",
+                judged.verdict.text(),
+                claim.text,
+                claim.published,
+                judged.measured
+            ));
+        }
+        text.push_str(&format!("files: {}\n", folder.display()));
+        text
+    }
+
+    /// For machines.
+    pub fn document(&self, folder: &Path) -> Document<'_> {
+        let claims = self.experiment.published.claims.iter().zip(&self.judged);
+        Document {
+            name: &self.experiment.name,
+            title: &self.experiment.plan.title,
+            folder: folder.display().to_string(),
+            quick: self.quick,
+            complete: self.complete,
+            holds: self.hold(),
+            claims: claims
+                .map(|(claim, judged)| ClaimDocument {
+                    text: &claim.text,
+                    source: &claim.source,
+                    published: &claim.published,
+                    judged,
+                })
+                .collect(),
+            values: self.values.0.iter().map(Row::new).collect(),
+        }
+    }
+}
+
+/// An experiment as `--json` shows it.
+#[derive(Serialize)]
+pub struct Document<'a> {
+    name: &'a str,
+    title: &'a str,
+    folder: String,
+    quick: bool,
+    complete: bool,
+    holds: bool,
+    claims: Vec<ClaimDocument<'a>>,
+    values: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct ClaimDocument<'a> {
+    text: &'a str,
+    source: &'a str,
+    published: &'a str,
+    #[serde(flatten)]
+    judged: &'a Judged,
+}
+
+/// A value; the times are there if it comes from jobs.
+#[derive(Serialize)]
+struct Row<'a> {
+    series: &'a str,
+    x: &'a str,
+    measured: f64,
+    shown: f64,
+    jobs: Option<u64>,
+    min_ns: Option<u64>,
+    mean_ns: Option<u64>,
+    max_ns: Option<u64>,
+    llc_misses_max: Option<u64>,
+}
+
+impl<'a> Row<'a> {
+    fn new(value: &'a Value) -> Self {
+        let spread = value.spread;
+        Self {
+            series: &value.series,
+            x: &value.x,
+            measured: value.measured,
+            shown: value.shown,
+            jobs: spread.map(|it| it.jobs),
+            min_ns: spread.map(|it| it.min_ns),
+            mean_ns: spread.map(|it| it.mean_ns),
+            max_ns: spread.map(|it| it.max_ns),
+            llc_misses_max: spread.map(|it| it.llc_misses_max),
+        }
+    }
+}
+
+fn cannot_write(file: &Path, error: &io::Error) -> Failure {
+    Failure::new("output", format!("cannot write {}: {error}", file.display()))
+}

@@ -1,0 +1,224 @@
+//! Measured values of an experiment.
+
+use std::collections::BTreeMap;
+
+use super::boot::{Boot, Observed};
+use super::experiment::{Counted, DivideBy, Evictions, Experiment, Jobs, Measure, Runs};
+use super::job::Spread;
+use super::template::expand;
+use crate::failure::Failure;
+
+/// A measured value.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// The series that it belongs to.
+    pub series: String,
+    /// Its place.
+    pub x: String,
+    /// As it was measured.
+    pub measured: f64,
+    /// As it is shown and judged: divided by what the experiment says.
+    pub shown: f64,
+    /// The jobs that it comes from.
+    pub spread: Option<Spread>,
+}
+
+/// The values of an experiment, as many as there are.
+#[derive(Debug, Default)]
+pub struct Values(pub Vec<Value>);
+
+impl Values {
+    /// The value of a series at a place.
+    pub fn get(&self, series: &str, x: &str) -> Option<&Value> {
+        self.0.iter().find(|value| value.series == series && value.x == x)
+    }
+
+    /// The names of the series, in the order of the experiment.
+    pub fn series(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for value in &self.0 {
+            if !names.contains(&value.series.as_str()) {
+                names.push(value.series.as_str());
+            }
+        }
+        names
+    }
+
+    /// The places: numbers in their order, names in that of the experiment.
+    pub fn places(&self) -> Vec<&str> {
+        let mut places = Vec::new();
+        for value in &self.0 {
+            if !places.contains(&value.x.as_str()) {
+                places.push(value.x.as_str());
+            }
+        }
+        if places.iter().all(|x| x.parse::<u64>().is_ok()) {
+            places.sort_by_key(|x| x.parse::<u64>().ok());
+        }
+        places
+    }
+
+    /// Divides all values by what the experiment says. A value whose divisor is
+    /// missing cannot be shown and is left out.
+    pub fn divided(self, by: Option<&DivideBy>) -> Self {
+        let Some(by) = by else { return self };
+        let divisor = |value: &Value| match by {
+            DivideBy::X(x) => self.get(&value.series, x),
+            DivideBy::Series(series) => self.get(series, &value.x),
+        };
+        let values = self.0.iter().filter_map(|value| {
+            let divisor = divisor(value)?.measured;
+            (divisor > 0.0).then(|| Value { shown: value.measured / divisor, ..value.clone() })
+        });
+        Self(values.collect())
+    }
+}
+
+/// The boots that an experiment needs, each once, and for each value its boot.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    /// The boots.
+    pub boots: Vec<Boot>,
+    /// Values in the order of the experiment.
+    values: Vec<(&'a Runs, &'a str, Option<usize>)>,
+}
+
+impl<'a> Wanted<'a> {
+    /// What the experiment needs.
+    pub fn new(experiment: &'a Experiment, quick: bool) -> Self {
+        let (mut boots, mut values) = (Vec::<Boot>::new(), Vec::new());
+        for runs in &experiment.plan.runs {
+            for x in runs.places(quick) {
+                let boot = boot(experiment, runs, x).map(|boot| {
+                    boots.iter().position(|other| *other == boot).unwrap_or_else(|| {
+                        boots.push(boot);
+                        boots.len() - 1
+                    })
+                });
+                values.push((runs, x.as_str(), boot));
+            }
+        }
+        Self { boots, values }
+    }
+
+    /// Whether a value needs the tool that counts instructions.
+    pub fn needs_bench(&self) -> bool {
+        self.values.iter().any(|(runs, ..)| matches!(runs.measure, Measure::Instructions(_)))
+    }
+
+    /// The values of what was observed. Fails if an observation lacks what is
+    /// asked of it.
+    pub fn values(
+        &self,
+        observed: &[Option<Observed>],
+        instructions: &BTreeMap<String, u64>,
+    ) -> Result<Values, Failure> {
+        let mut values = Vec::new();
+        for &(runs, x, boot) in &self.values {
+            let seen = boot.and_then(|boot| observed[boot].as_ref().zip(self.boots.get(boot)));
+            let (measured, spread) = match (&runs.measure, seen) {
+                (Measure::Jobs(jobs), Some((seen, boot))) => {
+                    let spread = spread(seen, jobs, x, boot)?;
+                    (spread.take(jobs.take) as f64, Some(spread))
+                }
+                (Measure::Evictions(wanted), Some((seen, _))) => (evictions(seen, wanted), None),
+                (Measure::Instructions(row), _) => (instruction(instructions, row, x)?, None),
+                (Measure::Jobs(_) | Measure::Evictions(_), None) => continue,
+            };
+            let (series, x) = (runs.series.clone(), x.to_owned());
+            values.push(Value { series, x, measured, shown: measured, spread });
+        }
+        Ok(Values(values))
+    }
+}
+
+fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
+    let until = match &runs.measure {
+        Measure::Jobs(jobs) => jobs.vm.clone(),
+        Measure::Evictions(evictions) => evictions.until.clone(),
+        Measure::Instructions(_) => return None,
+    };
+    let text = |(key, text): (&String, &String)| (key.clone(), expand(text, x));
+    Some(Boot {
+        system: experiment.folder.join(runs.system.as_ref()?),
+        append: runs.append.iter().map(text).collect(),
+        options: experiment.plan.cachescope.iter().map(text).collect(),
+        until,
+        timeout: std::time::Duration::from_secs(experiment.plan.timeout_s),
+    })
+}
+
+fn spread(seen: &Observed, wanted: &Jobs, x: &str, boot: &Boot) -> Result<Spread, Failure> {
+    let task = expand(&wanted.task, x);
+    let number = task.parse().map_err(|_| {
+        Failure::new("experiment", format!("`{task}` is no number of a task: `{}`", wanted.task))
+    })?;
+    Spread::of(&seen.jobs, &wanted.vm, number)
+        .ok_or_else(|| boot.failure(&format!("it has marked no job of the task {task}")))
+}
+
+fn evictions(seen: &Observed, wanted: &Evictions) -> f64 {
+    let counts = &seen.counts;
+    let count = match wanted.count {
+        Counted::AcrossVms => counts.cross_vm_evictions,
+        Counted::ByHypervisor => counts.vm_evictions_by_hypervisor,
+        Counted::OfHypervisor => counts.hypervisor_evictions_by_vms,
+    };
+    count as f64
+}
+
+fn instruction(rows: &BTreeMap<String, u64>, row: &str, x: &str) -> Result<f64, Failure> {
+    let row = expand(row, x);
+    rows.get(&row).map(|&count| count as f64).ok_or_else(|| {
+        let known: Vec<&str> = rows.keys().map(String::as_str).collect();
+        let text = format!("bench-exits has no row `{row}`\nhelp: it has {}", known.join(", "));
+        Failure::new("bench-exits", text)
+    })
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// Values of series `a`, `b`, ... at the places 1, 2, ...
+    pub fn values(series: &[&[f64]]) -> Values {
+        let mut values = Vec::new();
+        for (name, row) in ('a'..).zip(series) {
+            for (x, &measured) in row.iter().enumerate() {
+                let (series, x) = (name.to_string(), (x + 1).to_string());
+                values.push(Value { series, x, measured, shown: measured, spread: None });
+            }
+        }
+        Values(values)
+    }
+
+    fn shown(values: &Values) -> Vec<f64> {
+        values.0.iter().map(|value| value.shown).collect()
+    }
+
+    #[test]
+    fn values_are_divided_by_a_place_or_a_series() {
+        let all = || values(&[&[10.0, 5.0], &[4.0, 1.0]]);
+        let by_place = all().divided(Some(&DivideBy::X("1".into())));
+        assert_eq!(shown(&by_place), [1.0, 0.5, 1.0, 0.25]);
+        let by_series = all().divided(Some(&DivideBy::Series("b".into())));
+        assert_eq!(shown(&by_series), [2.5, 5.0, 1.0, 1.0]);
+        assert_eq!(shown(&all().divided(None)), [10.0, 5.0, 4.0, 1.0]);
+    }
+
+    #[test]
+    fn values_without_their_divisor_are_left_out() {
+        let all = values(&[&[10.0, 5.0], &[4.0]]);
+        let divided = all.divided(Some(&DivideBy::Series("b".into())));
+        assert_eq!(shown(&divided), [2.5, 1.0]);
+    }
+
+    #[test]
+    fn places_that_are_numbers_are_sorted() {
+        let mut all = values(&[&[1.0, 2.0, 3.0]]);
+        all.0.rotate_left(1);
+        assert_eq!(all.places(), ["1", "2", "3"]);
+        all.0[0].x = "xz".into();
+        assert_eq!(all.places(), ["xz", "3", "1"]);
+    }
+}
