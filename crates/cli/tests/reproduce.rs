@@ -1,0 +1,227 @@
+//! `bulkhead reproduce` with a script in place of QEMU, and the experiments of
+//! the project in quick mode, for which everything must have been built.
+
+#[allow(dead_code)]
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use common::{Result, Sandbox, eventually, signal};
+
+/// Writes what cachescope would: the n-th boot has two jobs of task 3, the longer
+/// of which takes 1000 / n ns.
+const QEMU: &str = r#"#!/bin/sh
+if [ "$1" = --version ]; then
+    echo "QEMU emulator version 10.0.2 (fake)"
+    exit
+fi
+for argument; do
+    case $argument in
+    *,out=*) out=${argument#*,out=}; out=${out%%,*}; echo "$argument" >> "$SANDBOX/plugin" ;;
+    esac
+done
+echo >> "$SANDBOX/count"
+n=$(wc -l < "$SANDBOX/count")
+results() {
+    echo 'vm,cpu,task,job,release_ns,start_ns,finish_ns,execution_ns,instructions,stall_ns,bus_wait_ns,accesses,l1_misses,llc_misses' > "$out/jobs.csv"
+    echo "rt,2,3,0,,0,9,$((1000 / n)),1,1,1,1,1,7" >> "$out/jobs.csv"
+    echo "rt,2,3,1,,0,9,$((900 / n)),1,1,1,1,1,5" >> "$out/jobs.csv"
+    echo "rt,2,4,1,,0,9,99999,1,1,1,1,1,5" >> "$out/jobs.csv"
+    cp "$SANDBOX/summary" "$out/summary.json"
+    exit 0
+}
+trap results TERM
+echo '[bulkhead] ready'
+. "$SANDBOX/script"
+echo '[bulkhead] rt: off (power-off)'
+while :; do sleep 0.01; done
+"#;
+
+const SUMMARY: &str = r#"{"format":"bulkhead-cachescope-summary-v1",
+"model":{"llc":{"size_bytes":1048576,"ways":16}},
+"owners":[{"name":"hypervisor","accesses":1,"l1_misses":1,"llc_misses":1}],
+"evictions":{"owners":["hypervisor","linux","rt"],"by_line":[[0,1,2],[0,9,3],[0,4,9]]}}"#;
+
+const EXPERIMENT: &str = r#"
+title = "Time by colours"
+source = "a paper, Figure 1"
+about = "What is done."
+differences = "Why it differs."
+plot = "lines"
+x = "colours"
+y = "time (1 colour = 1)"
+divide_by = { x = "1" }
+cachescope = { memory = "202ns" }
+
+[[run]]
+series = "rt"
+system = "../../test.dts"
+x = "1-4"
+quick = "1-2"
+append = { rt = "colors={colors}" }
+measure.jobs = { vm = "rt", task = "3", take = "max" }
+"#;
+
+const PUBLISHED: &str = r#"
+[[claim]]
+text = "four colours take at most half of the time"
+source = "a paper, section 1"
+published = "a half"
+at = "4"
+check.at-most = { series = "rt", limit = 0.5 }
+
+[[value]]
+x = "4"
+column = "Arm"
+value = "0.4"
+"#;
+
+/// A folder with a system, an experiment and a QEMU.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for folder in ["build", "experiments/time"] {
+        fs::create_dir_all(sandbox.path(folder)).expect("a folder");
+    }
+    fs::copy(sandbox.path("hypervisor.elf"), sandbox.path("build/hypervisor.elf")).expect("a copy");
+    sandbox.write("plugin.so", "");
+    sandbox.write("script", "");
+    sandbox.write("summary", SUMMARY);
+    sandbox.write("qemu", QEMU);
+    fs::set_permissions(sandbox.path("qemu"), PermissionsExt::from_mode(0o755)).expect("a mode");
+    sandbox.write("experiments/time/experiment.toml", EXPERIMENT);
+    sandbox.write("experiments/time/published.toml", PUBLISHED);
+    sandbox
+}
+
+fn command(sandbox: &Sandbox, arguments: &[&str]) -> Command {
+    let mut command = sandbox.command(&["reproduce", "--jobs", "1"]);
+    command
+        .args(arguments)
+        .env("BULKHEAD_QEMU", sandbox.path("qemu"))
+        .env("BULKHEAD_CACHESCOPE", sandbox.path("plugin.so"))
+        .env("SANDBOX", sandbox.path("."));
+    command
+}
+
+fn reproduce(sandbox: &Sandbox, arguments: &[&str]) -> Result {
+    Result::of(command(sandbox, arguments).output().expect("the command starts"))
+}
+
+fn result_file(sandbox: &Sandbox, name: &str) -> String {
+    let file = sandbox.path("build/reproduce/time").join(name);
+    fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+#[test]
+fn values_stand_beside_published_ones_in_all_files() {
+    let sandbox = sandbox();
+    let result = reproduce(&sandbox, &["time"]);
+    result.assert_status(0);
+    for part in ["4        0.250  0.4", "confirmed: four colours", "at most 0.250, at 4"] {
+        assert!(result.stdout.contains(part), "{part} is not in {}", result.stdout);
+    }
+    assert_eq!(result.stderr, "", "without a terminal there is no progress");
+
+    let data = result_file(&sandbox, "data.csv");
+    let lines: Vec<&str> = data.lines().collect();
+    let heading = "series,x,measured,shown,jobs,min_ns,mean_ns,max_ns,llc_misses_max";
+    assert_eq!(lines[..2], [heading, "rt,1,1000.0,1.0,2,900,950,1000,7"]);
+    assert_eq!(lines.len(), 5);
+    let page = result_file(&sandbox, "table.md");
+    for part in ["| 4 | 0.250 | 0.4 |", "| confirmed |", "![Time by colours](plot.svg)"] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    assert!(result_file(&sandbox, "plot.svg").contains("Time by colours"));
+
+    let plugin = fs::read_to_string(sandbox.path("plugin")).expect("arguments");
+    assert!(plugin.lines().all(|line| line.contains(",memory=202ns")), "{plugin}");
+}
+
+#[test]
+fn a_refuted_statement_is_status_1_and_missing_values_are_no_verdict() {
+    let sandbox = sandbox();
+    let strict = PUBLISHED.replace("limit = 0.5", "limit = 0.2");
+    sandbox.write("experiments/time/published.toml", &strict);
+    let result = reproduce(&sandbox, &["time", "--json"]);
+    result.assert_status(1);
+    let document = result.json();
+    assert_eq!(document["ok"], false);
+    let claim = &document["experiments"][0]["claims"][0];
+    assert_eq!(claim["verdict"], "not-confirmed");
+    assert_eq!(document["experiments"][0]["values"][3]["max_ns"], 250);
+
+    let quick = reproduce(&sandbox, &["time", "--quick", "--json"]);
+    quick.assert_status(0);
+    let claim = &quick.json()["experiments"][0]["claims"][0];
+    assert_eq!(claim["verdict"], "not-checkable");
+    assert!(result_file(&sandbox, "table.md").contains("**Measured with `--quick`"));
+}
+
+#[test]
+fn a_boot_without_result_is_told_and_finished_values_are_kept() {
+    let sandbox = sandbox();
+    sandbox.write("script", "if [ $n = 3 ]; then echo '[bulkhead] rt: stopped (abort)'; fi");
+    let result = reproduce(&sandbox, &["time"]);
+    result.assert_status(2);
+    for part in ["VM `rt`: it is stopped (abort)", "end of the console", "--append 'rt=colors=0-2'"]
+    {
+        assert!(result.stderr.contains(part), "{part} is not in {}", result.stderr);
+    }
+    assert_eq!(result_file(&sandbox, "data.csv").lines().count(), 3);
+    assert!(result_file(&sandbox, "table.md").contains("**Incomplete"));
+}
+
+#[test]
+fn ctrl_c_keeps_finished_values() {
+    let sandbox = sandbox();
+    sandbox.write("script", "while [ $n = 2 ]; do sleep 0.01; done");
+    let child = command(&sandbox, &["time"]).spawn().expect("the command starts");
+    let second = || fs::read_to_string(sandbox.path("count")).is_ok_and(|it| it.len() == 2);
+    eventually("the second boot starts", second);
+    signal(&child, "INT");
+    let result = Result::of(child.wait_with_output().expect("the command ends"));
+    result.assert_status(130);
+    assert_eq!(result_file(&sandbox, "data.csv").lines().count(), 2);
+    assert!(result.stdout.contains("Incomplete"), "{}", result.stdout);
+}
+
+#[test]
+fn mistakes_name_their_place() {
+    let sandbox = sandbox();
+    reproduce(&sandbox, &["tme"]).assert_refused(&["no experiment `tme`", "there are time"]);
+    reproduce(&sandbox, &["./tme"]).assert_refused(&["cannot read ./tme/experiment.toml"]);
+    let cases = [
+        ("plot = \"lines\"", "plot = \"pie\"", "unknown variant `pie`"),
+        ("x = \"1-4\"", "x = \"4-1\"", "`4-1` is no number"),
+        ("x = \"1-4\"", "y = \"1-4\"", "unknown field `y`"),
+        ("system =", "# system =", "the run of `rt` names no `system`"),
+        ("series = \"rt\"", "series = \"linux\"", "no run is of the series `rt`"),
+    ];
+    for (from, to, message) in cases {
+        let text = EXPERIMENT.replacen(from, to, 2);
+        sandbox.write("experiments/time/experiment.toml", &text);
+        reproduce(&sandbox, &["time"]).assert_refused(&["time/experiment.toml", message]);
+    }
+}
+
+#[test]
+fn tasks_without_jobs_and_vms_that_do_not_exist_are_told() {
+    let sandbox = sandbox();
+    let write = |from: &str, to: &str| {
+        sandbox.write("experiments/time/experiment.toml", &EXPERIMENT.replace(from, to));
+    };
+    write("task = \"3\"", "task = \"8\"");
+    reproduce(&sandbox, &["time"]).assert_refused(&["marked no job of the task 8"]);
+    write("vm = \"rt\"", "vm = \"qnx\"");
+    let result = reproduce(&sandbox, &["time"]);
+    assert!(result.stderr.contains("there is no VM `qnx`"), "{}", result.stderr);
+}
+
+#[test]
+fn the_list_has_all_experiments() {
+    let result = reproduce(&sandbox(), &["--list"]);
+    result.assert_status(0);
+    assert_eq!(result.stdout, "experiment  shows\ntime        Time by colours\n");
+}
