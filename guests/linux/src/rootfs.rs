@@ -7,13 +7,17 @@ use crate::tools::Tools;
 const FILES: &[(&str, u32, &str)] = &[
     ("init", 0o755, include_str!("../rootfs/init")),
     ("etc/inittab", 0o644, include_str!("../rootfs/etc/inittab")),
+    ("etc/measure.sh", 0o644, include_str!("../rootfs/etc/measure.sh")),
     ("etc/profile", 0o644, include_str!("../rootfs/etc/profile")),
     ("jobs/cache", 0o755, include_str!("../rootfs/jobs/cache")),
+    ("jobs/coloring", 0o755, include_str!("../rootfs/jobs/coloring")),
     ("jobs/demo", 0o755, include_str!("../rootfs/jobs/demo")),
+    ("jobs/latency", 0o755, include_str!("../rootfs/jobs/latency")),
     ("jobs/reboot", 0o755, include_str!("../rootfs/jobs/reboot")),
     ("jobs/rtc", 0o755, include_str!("../rootfs/jobs/rtc")),
     ("jobs/shell", 0o755, include_str!("../rootfs/jobs/shell")),
     ("jobs/smp", 0o755, include_str!("../rootfs/jobs/smp")),
+    ("jobs/victim", 0o755, include_str!("../rootfs/jobs/victim")),
 ];
 
 /// Mount points and the folders of the files above.
