@@ -4,6 +4,7 @@
 
 use alloc::alloc::{Layout, alloc_zeroed};
 use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use policy::color::Stripe;
 
@@ -39,10 +40,13 @@ impl fmt::Display for MapError {
     }
 }
 
+/// One table. While a VM runs, the entries of its pages change under the hands of others.
+type Table = [AtomicU64; ENTRIES];
+
 /// A tree of tables; lives for ever.
 #[derive(Debug)]
 pub struct PageTable {
-    root: &'static mut [u64; ENTRIES],
+    root: &'static Table,
     frames: Frames,
 }
 
@@ -72,21 +76,21 @@ impl Frames {
 
     /// An empty table.
     #[inline(never)]
-    fn table(&mut self) -> Option<&'static mut [u64; ENTRIES]> {
+    fn table(&mut self) -> Option<&'static Table> {
         match &mut self.0 {
             Source::Heap => {
-                let layout = Layout::new::<[u64; ENTRIES]>().align_to(PAGE_BYTES as usize).ok()?;
+                let layout = Layout::new::<Table>().align_to(PAGE_BYTES as usize).ok()?;
                 // SAFETY: the layout is not empty; the memory is zeroed, which is a
                 // valid array, and never given back.
-                unsafe { alloc_zeroed(layout).cast::<[u64; ENTRIES]>().as_mut() }
+                unsafe { alloc_zeroed(layout).cast::<Table>().as_ref() }
             }
             Source::Stripe(stripe, numbers) => {
-                let frame = stripe.frame(numbers.next()?) as *mut [u64; ENTRIES];
+                let frame = stripe.frame(numbers.next()?) as *mut Table;
                 // SAFETY: `of_stripe` vouches for the frame, and each number is
                 // taken once; zeroes are a valid array.
                 unsafe {
                     frame.write_bytes(0, 1);
-                    frame.as_mut()
+                    frame.as_ref()
                 }
             }
         }
@@ -124,7 +128,7 @@ impl PageTable {
 
     /// Physical address of the root, for TTBR0_EL2 or VTTBR_EL2.
     pub fn root_address(&self) -> u64 {
-        core::ptr::from_ref(&*self.root) as u64
+        core::ptr::from_ref(self.root) as u64
     }
 
     /// Maps `bytes` bytes at `input` to `output` with these attribute bits.
@@ -154,49 +158,117 @@ impl PageTable {
     /// The leaf entry that translates an input address, if there is one:
     /// `(output address, attribute bits)`.
     pub fn lookup(&self, input: u64) -> Option<(u64, u64)> {
-        let mut table: &[u64; ENTRIES] = self.root;
+        let mut table = self.root;
         for level in 1..=3 {
-            let entry = table[index(input, level)?];
+            let entry = table[index(input, level)?].load(Relaxed);
             if entry & VALID == 0 {
                 return None;
             }
-            if level == 3 || entry & TABLE_OR_PAGE == 0 {
-                let within = input & (span(level) - 1);
-                let output = entry & ADDRESS_MASK & !(span(level) - 1) | within;
-                return Some((output, entry & !ADDRESS_MASK));
+            match next_table(entry, level) {
+                Some(next) => table = next,
+                None => {
+                    let within = input & (span(level) - 1);
+                    let output = entry & ADDRESS_MASK & !(span(level) - 1) | within;
+                    return Some((output, entry & !ADDRESS_MASK));
+                }
             }
-            // SAFETY: a valid entry above level 3 with the table bit was stored
-            // by `map_level` and points to a table that lives for ever.
-            table = unsafe { &*((entry & ADDRESS_MASK) as *const [u64; ENTRIES]) };
         }
         None
     }
+
+    /// Makes the tables for pages at an input range that nothing is mapped to; the pages
+    /// themselves stay absent.
+    pub fn reserve_pages(&mut self, input: u64, bytes: u64) -> Result<(), MapError> {
+        let end = input.checked_add(bytes).filter(|&end| end <= ADDRESS_END);
+        let end = end.ok_or(MapError::Range)?;
+        let mut address = input;
+        while address < end {
+            let mut table = self.root;
+            for level in 1..3 {
+                table = table_below(
+                    &table[index(address, level).ok_or(MapError::Range)?],
+                    level,
+                    address,
+                    &mut self.frames,
+                )?;
+            }
+            address = (address | (span(2) - 1)) + 1;
+        }
+        Ok(())
+    }
+
+    /// The entry of the page at an input address, where the tables reach down to pages.
+    #[inline(always)]
+    pub fn page(&self, input: u64) -> Option<&'static AtomicU64> {
+        let second = next_table(self.root[index(input, 1)?].load(Relaxed), 1)?;
+        let third = next_table(second[index(input, 2)?].load(Relaxed), 2)?;
+        third.get(index(input, 3)?)
+    }
+}
+
+/// The table to which an entry at a level points, if it does.
+#[inline(always)]
+fn next_table(entry: u64, level: u32) -> Option<&'static Table> {
+    const POINTER: u64 = TABLE_OR_PAGE | VALID;
+    if level == 3 || entry & POINTER != POINTER {
+        return None;
+    }
+    // SAFETY: a valid entry above level 3 with the table bit was stored by
+    // `table_below` and points to a table that lives for ever.
+    Some(unsafe { &*((entry & ADDRESS_MASK) as *const Table) })
+}
+
+/// The table to which an entry at a level above 3 points, made if there is nothing yet.
+fn table_below(
+    entry: &AtomicU64,
+    level: u32,
+    input: u64,
+    frames: &mut Frames,
+) -> Result<&'static Table, MapError> {
+    let value = entry.load(Relaxed);
+    if value & VALID != 0 {
+        return next_table(value, level).ok_or(MapError::Overlap(input));
+    }
+    let table = frames.table().ok_or(MapError::OutOfMemory)?;
+    entry.store(core::ptr::from_ref(table) as u64 | TABLE_OR_PAGE | VALID, Relaxed);
+    Ok(table)
+}
+
+/// The entry of a page: present, with these attributes.
+pub const fn page_entry(output: u64, attributes: u64) -> u64 {
+    output | attributes | ACCESS_FLAG | TABLE_OR_PAGE | VALID
+}
+
+/// The same entry of a page, but not present for hardware, which gets a translation fault.
+pub const fn hidden(entry: u64) -> u64 {
+    entry & !VALID
+}
+
+/// Output address of an entry of a page, hidden or not.
+pub const fn output_of(entry: u64) -> u64 {
+    entry & ADDRESS_MASK
 }
 
 fn index(input: u64, level: u32) -> Option<usize> {
     (input < ADDRESS_END).then(|| (input / span(level)) as usize % ENTRIES)
 }
 
-fn walk_level(
-    table: &[u64; ENTRIES],
-    level: u32,
-    first: u64,
-    visit: &mut dyn FnMut(Found) -> bool,
-) -> bool {
+fn walk_level(table: &Table, level: u32, first: u64, visit: &mut dyn FnMut(Found) -> bool) -> bool {
     if !visit(Found::Table(core::ptr::from_ref(table) as u64)) {
         return false;
     }
     for (index, entry) in table.iter().enumerate() {
-        let (input, address) = (first + index as u64 * span(level), entry & ADDRESS_MASK);
+        let entry = entry.load(Relaxed);
+        let (input, output) = (first + index as u64 * span(level), entry & ADDRESS_MASK);
         if entry & VALID == 0 {
             continue;
         }
-        let go_on = if level < 3 && entry & TABLE_OR_PAGE != 0 {
-            // SAFETY: as in `lookup`.
-            walk_level(unsafe { &*(address as *const [u64; ENTRIES]) }, level + 1, input, visit)
-        } else {
-            let (bytes, attributes) = (span(level), entry & !ADDRESS_MASK);
-            visit(Found::Leaf { input, output: address, bytes, attributes })
+        let go_on = match next_table(entry, level) {
+            Some(next) => walk_level(next, level + 1, input, visit),
+            None => {
+                let (bytes, attributes) = (span(level), entry & !ADDRESS_MASK);
+                visit(Found::Leaf { input, output, bytes, attributes })
+            }
         };
         if !go_on {
             return false;
@@ -207,7 +279,7 @@ fn walk_level(
 
 #[inline(never)]
 fn map_level(
-    table: &mut [u64; ENTRIES],
+    table: &Table,
     frames: &mut Frames,
     level: u32,
     mut input: u64,
@@ -217,24 +289,16 @@ fn map_level(
 ) -> Result<(), MapError> {
     let span = span(level);
     while bytes > 0 {
-        let entry = &mut table[(input / span) as usize % ENTRIES];
+        let entry = &table[(input / span) as usize % ENTRIES];
         let part = bytes.min(span - input % span);
         if part == span && output.is_multiple_of(span) {
-            if *entry & VALID != 0 {
+            if entry.load(Relaxed) & VALID != 0 {
                 return Err(MapError::Overlap(input));
             }
             let kind = if level == 3 { TABLE_OR_PAGE } else { 0 };
-            *entry = output | attributes | ACCESS_FLAG | kind | VALID;
+            entry.store(output | attributes | ACCESS_FLAG | kind | VALID, Relaxed);
         } else {
-            if *entry & VALID == 0 {
-                let next = frames.table().ok_or(MapError::OutOfMemory)?;
-                *entry = core::ptr::from_mut(next) as u64 | TABLE_OR_PAGE | VALID;
-            } else if *entry & TABLE_OR_PAGE == 0 {
-                return Err(MapError::Overlap(input));
-            }
-            // SAFETY: the entry points to a table that lives for ever, and the
-            // caller holds the tree exclusively.
-            let next = unsafe { &mut *((*entry & ADDRESS_MASK) as *mut [u64; ENTRIES]) };
+            let next = table_below(entry, level, input, frames)?;
             map_level(next, frames, level + 1, input, output, part, attributes)?;
         }
         input += part;
@@ -310,6 +374,42 @@ mod tests {
         // The root, one for the first gigabyte, one for its pages.
         assert_eq!(tables, 3);
         assert!(!table.walk(&mut |_| false));
+    }
+
+    #[test]
+    fn reserved_pages_are_absent_until_their_entry_is_stored() {
+        let mut table = PageTable::new(Frames::HEAP).unwrap();
+        let (input, bytes) = (2 * MIB - 8192, 2 * MIB + 12288);
+        assert!(table.page(input).is_none());
+        table.reserve_pages(input, bytes).unwrap();
+        for offset in (0..bytes).step_by(4096) {
+            assert_eq!(table.lookup(input + offset), None);
+            let entry = table.page(input + offset).unwrap();
+            let value = page_entry(GIB + 3 * offset, 1 << 54);
+            entry.store(value, Relaxed);
+            assert_eq!(table.lookup(input + offset).unwrap().0, GIB + 3 * offset);
+            entry.store(hidden(value), Relaxed);
+            assert_eq!(table.lookup(input + offset), None);
+            assert_eq!(output_of(entry.load(Relaxed)), GIB + 3 * offset);
+            entry.store(value, Relaxed);
+        }
+        let mut pages = 0;
+        table.walk(&mut |found| {
+            pages += u64::from(matches!(found, Found::Leaf { .. }));
+            true
+        });
+        assert_eq!(pages * 4096, bytes);
+    }
+
+    #[test]
+    fn pages_are_not_reserved_inside_blocks_or_out_of_range() {
+        let mut table = PageTable::new(Frames::HEAP).unwrap();
+        table.map(0, 0, 2 * MIB, 0).unwrap();
+        assert_eq!(table.reserve_pages(4096, 4096), Err(MapError::Overlap(4096)));
+        assert!(table.page(4096).is_none());
+        for (input, bytes) in [(ADDRESS_END, 4096), (ADDRESS_END - 4096, 8192), (!4095, 8192)] {
+            assert_eq!(table.reserve_pages(input, bytes), Err(MapError::Range));
+        }
     }
 
     #[test]
