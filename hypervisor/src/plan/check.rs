@@ -4,6 +4,8 @@
 //! The lists are short: whatever must not overlap is compared with everything that
 //! comes before it.
 
+use policy::color::Area;
+
 use super::{MAX_CPUS, Plan, Problem, Ram, Range, Refusal, Vm};
 use crate::arch::page_table::ADDRESS_END;
 use crate::payload::BlobName;
@@ -111,9 +113,13 @@ fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<
     if vm.memory.is_empty() {
         return Err(vm.node.node_error(Problem::MissingNode("memory")));
     }
-    for (number, region) in vm.memory.iter().enumerate() {
-        let host = region.host;
-        let needed = region.pages() + spare_frames(region.pages());
+    let pool_frames = vm.coloring.map_or(0, |coloring| coloring.pool.pages());
+    for (number, region) in vm.areas().enumerate() {
+        let (host, is_ram) = (region.host, number < vm.memory.len());
+        let needed = match is_ram {
+            true => Area::new(region.pages(), pool_frames).frames(),
+            false => region.pages(),
+        };
         let problem = if !in_one_bank(plan, host) {
             Problem::NotInBank(host)
         } else if host.overlaps(plan.platform.hypervisor) {
@@ -127,13 +133,17 @@ fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<
         } else {
             continue;
         };
-        return Err(vm.node.nth("memory", number).error("host-reg", problem));
+        let node = match is_ram {
+            true => vm.node.nth("memory", number),
+            false => vm.node.nth("coloring", 0),
+        };
+        return Err(node.error("host-reg", problem));
     }
     Ok(())
 }
 
-/// RAM that shares frames with this region and belongs to a VM before this one, or to this one
-/// before this region.
+/// An area that shares frames with this one and belongs to a VM before this one, or to this one
+/// before this area.
 fn memory_before<'a>(
     plan: &Plan<'a>,
     vm: usize,
@@ -141,19 +151,14 @@ fn memory_before<'a>(
     region: &Ram,
 ) -> Option<(Range, &'a str)> {
     for (index, other) in plan.vms.iter().enumerate().take(vm + 1) {
-        let count = if index == vm { number } else { other.memory.len() };
-        for before in other.memory.iter().take(count) {
+        let count = if index == vm { number } else { usize::MAX };
+        for before in other.areas().take(count) {
             if before.overlaps(region) {
                 return Some((before.host, other.name));
             }
         }
     }
     None
-}
-
-/// Frames that a VM with colours needs besides its pages: for its stage-2 tables.
-fn spare_frames(pages: u64) -> u64 {
-    64 + pages / 256
 }
 
 fn devices<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
@@ -238,12 +243,13 @@ fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, us
     if let Some(device) = vm.devices.get(index) {
         return Some((device.registers.guest, "device", index));
     }
-    match (index - vm.devices.len(), &vm.serial) {
-        (0, _) => Some((vm.gic.distributor, "interrupt-controller", 0)),
-        (1, _) => Some((vm.gic.redistributors, "interrupt-controller", 0)),
-        (2, Some((range, _))) => Some((*range, "serial", 0)),
-        _ => None,
-    }
+    let rest = [
+        Some((vm.gic.distributor, "interrupt-controller", 0)),
+        Some((vm.gic.redistributors, "interrupt-controller", 0)),
+        vm.serial.map(|(range, _)| (range, "serial", 0)),
+        vm.coloring.map(|coloring| (coloring.doorbell, "coloring", 0)),
+    ];
+    rest.into_iter().flatten().nth(index - vm.devices.len())
 }
 
 fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {

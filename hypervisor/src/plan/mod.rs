@@ -167,6 +167,15 @@ pub struct Llc {
     pub in_registers: bool,
 }
 
+/// Colours besides its own that tasks of a VM can ask for (vCache, section 4.2).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Coloring {
+    /// The page on which the guest asks (IPA).
+    pub doorbell: Range,
+    /// The frames: as if they were RAM from address 0 on.
+    pub pool: Ram,
+}
+
 /// What happens to a VM that crashes or resets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Policy {
@@ -215,6 +224,12 @@ pub struct Vm<'a> {
     pub restart_limit: u32,
     /// With a virtual last-level cache: it has `2^share` times fewer sets than the machine's.
     pub cache_share: Option<u8>,
+    /// Whether all RAM is mapped at the start; otherwise a page is when it is first touched.
+    pub warm_up: bool,
+    /// The machine's last-level cache, if the plan names it.
+    pub llc: Option<Llc>,
+    /// Colours that its tasks can ask for.
+    pub coloring: Option<Coloring>,
     /// PCPU of each VCPU.
     pub vcpus: Vec<usize>,
     /// RAM.
@@ -227,6 +242,13 @@ pub struct Vm<'a> {
     pub devices: Vec<Device>,
     /// How it starts.
     pub boot: Boot<'a>,
+}
+
+impl Vm<'_> {
+    /// Memory of the machine that belongs to it: RAM, then the pool of extra colours.
+    pub fn areas(&self) -> impl Iterator<Item = &Ram> {
+        self.memory.iter().chain(self.coloring.iter().map(|coloring| &coloring.pool))
+    }
 }
 
 /// The whole plan.
@@ -260,7 +282,7 @@ pub fn read(tree: Tree<'_>) -> Result<Plan<'_>, Refusal<'_>> {
     node.only(&["#address-cells", "#size-cells"], &["vm"])?;
     let mut vms = Vec::new();
     for vm in node.children() {
-        vms.push(vm::read(vm, platform.llc.map_or(0, |llc| llc.color_mask))?);
+        vms.push(vm::read(vm, platform.llc)?);
     }
     Ok(Plan { root, model: root.text("model")?, platform, vms })
 }

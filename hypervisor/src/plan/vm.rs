@@ -2,17 +2,19 @@
 
 use alloc::vec::Vec;
 
+use bulkhead_abi::doorbell;
 use policy::color::{ColorSet, Stripe, StripeError};
 
 use super::platform::{gic, shared_interrupt};
 use super::{
-    Boot, Device, Load, MAX_CPUS, Mapping, Node, Policy, Problem, Ram, Range, Refusal, Vm, tree,
+    Boot, Coloring, Device, Llc, Load, MAX_CPUS, Mapping, Node, Policy, Problem, Ram, Range,
+    Refusal, Vm, tree,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
 
-/// `color_mask`: the address bits that are the colour; 0 without colours.
-pub fn read(node: Node<'_>, color_mask: u64) -> Result<Vm<'_>, Refusal<'_>> {
+/// `llc`: the last-level cache of the machine, if VMs have colours.
+pub fn read(node: Node<'_>, llc: Option<Llc>) -> Result<Vm<'_>, Refusal<'_>> {
     node.only(
         &[
             "reg",
@@ -25,8 +27,9 @@ pub fn read(node: Node<'_>, color_mask: u64) -> Result<Vm<'_>, Refusal<'_>> {
             "vllc",
             "warm-up",
         ],
-        &["vcpus", "memory", "interrupt-controller", "serial", "device", "boot"],
+        &["vcpus", "memory", "interrupt-controller", "serial", "device", "boot", "coloring"],
     )?;
+    let color_mask = llc.map_or(0, |llc| llc.color_mask);
     let name = node.text("vm-name")?;
     if let Some(problem) = wrong_name(name) {
         return Err(node.error("vm-name", Problem::Text(problem)));
@@ -43,6 +46,10 @@ pub fn read(node: Node<'_>, color_mask: u64) -> Result<Vm<'_>, Refusal<'_>> {
         Some(node) => Some(serial(node)?),
         None => None,
     };
+    let coloring = match node.optional_child("coloring")? {
+        Some(node) => Some(coloring(node, &memory, color_mask)?),
+        None => None,
+    };
     Ok(Vm {
         name,
         node,
@@ -50,6 +57,9 @@ pub fn read(node: Node<'_>, color_mask: u64) -> Result<Vm<'_>, Refusal<'_>> {
         on_reset: policy(node, "on-reset")?,
         restart_limit: node.number("restart-limit")?,
         cache_share: cache_share(node, &memory, color_mask)?,
+        warm_up: flag(node, "warm-up")?,
+        llc,
+        coloring,
         vcpus: vcpus(node.child("vcpus")?)?,
         memory,
         gic: gic(node.child("interrupt-controller")?)?,
@@ -96,10 +106,15 @@ fn ram(node: Node<'_>, color_mask: u64) -> Result<Ram, Refusal<'_>> {
         let stripe = Stripe::contiguous(host, PAGE_BYTES);
         return Ok(Ram { guest, host: Range { start: host, ..guest }, colors: None, stripe });
     }
-    let (guest, host) = (node.range("reg")?, node.range("host-reg")?);
+    colored(node, node.range("reg")?, color_mask)
+}
+
+/// An area with colours.
+fn colored(node: Node<'_>, guest: Range, color_mask: u64) -> Result<Ram, Refusal<'_>> {
     if color_mask == 0 {
         return Err(node.error("colors", Problem::Text("needs the node /platform/llc")));
     }
+    let host = node.range("host-reg")?;
     let colors = ColorSet::from_bits(node.long("colors")?);
     match Stripe::new(PAGE_BYTES, color_mask, colors, host.start) {
         Ok(stripe) => Ok(Ram { guest, host, colors: Some(colors), stripe }),
@@ -110,6 +125,34 @@ fn ram(node: Node<'_>, color_mask: u64) -> Result<Ram, Refusal<'_>> {
     }
 }
 
+fn coloring<'a>(node: Node<'a>, memory: &[Ram], color_mask: u64) -> Result<Coloring, Refusal<'a>> {
+    node.only(&["compatible", "reg", "colors", "host-reg", "frames"], &[])?;
+    node.expect_text("compatible", &[doorbell::COMPATIBLE])?;
+    if memory.iter().all(|ram| ram.colors.is_none()) {
+        return Err(node.node_error(Problem::Text(NEEDS_COLORS)));
+    }
+    let doorbell = node.range("reg")?;
+    if doorbell.bytes != doorbell::PAGE_BYTES {
+        return Err(node.error("reg", Problem::Text("must be one page")));
+    }
+    let bytes = u64::from(node.number("frames")?) * PAGE_BYTES;
+    if bytes == 0 {
+        return Err(node.error("frames", Problem::Text("must not be <0>")));
+    }
+    Ok(Coloring { doorbell, pool: colored(node, Range { start: 0, bytes }, color_mask)? })
+}
+
+const NEEDS_COLORS: &str = "needs RAM with colors";
+
+/// A property that is `<1>` or not there.
+fn flag<'a>(node: Node<'a>, property: &'static str) -> Result<bool, Refusal<'a>> {
+    match node.value(property) {
+        None => Ok(false),
+        Some([0, 0, 0, 1]) => Ok(true),
+        Some(_) => Err(node.error(property, Problem::Text("must be <1>, or not there"))),
+    }
+}
+
 /// The property `vllc`: how many times smaller the guest's last-level cache is, as a
 /// power of two.
 fn cache_share<'a>(
@@ -117,15 +160,12 @@ fn cache_share<'a>(
     memory: &[Ram],
     color_mask: u64,
 ) -> Result<Option<u8>, Refusal<'a>> {
-    if node.value("vllc").is_none() {
+    if !flag(node, "vllc")? {
         return Ok(None);
     }
     let refuse = |text| Err(node.error("vllc", Problem::Text(text)));
-    if node.number("vllc")? != 1 {
-        return refuse("must be <1>, or not there");
-    }
     let Some((ram, colors)) = memory.iter().find_map(|ram| Some((ram, ram.colors?))) else {
-        return refuse("needs RAM with colors");
+        return refuse(NEEDS_COLORS);
     };
     let count = colors.len();
     if !count.is_power_of_two() {
