@@ -77,6 +77,67 @@ pub fn invalidate_guest_translations() {
     }
 }
 
+/// Forgets a stage-2 translation of the VM in VTTBR_EL2, on all CPUs, once
+/// [`invalidate_combined_translations`] has followed.
+pub fn invalidate_stage_2(ipa: u64) {
+    // SAFETY: the translation is read again from the tables.
+    unsafe { asm!("tlbi ipas2e1is, {}", in(reg) ipa >> 12, options(nostack, preserves_flags)) }
+}
+
+/// Completes [`invalidate_stage_2`]: translations from virtual addresses go as well, which
+/// may be cached without a trace of the IPA between. Accesses through them are over.
+pub fn invalidate_combined_translations() {
+    // SAFETY: the translations are read again from the tables.
+    unsafe {
+        asm!("dsb ish", "tlbi vmalle1is", "dsb ish", "isb", options(nostack, preserves_flags));
+    }
+}
+
+/// Whether instruction caches find lines by physical address alone (CTR_EL0.L1Ip).
+pub fn instruction_caches_are_physical() -> bool {
+    super::regs::ctr_el0::read() >> 14 & 3 == 3
+}
+
+/// Makes new code in a range that is clean visible to the instruction fetch of all CPUs,
+/// with physical instruction caches.
+pub fn invalidate_instructions(start: usize, bytes: usize) {
+    let line = 4 << (super::regs::ctr_el0::read() & 0xf);
+    for address in (start..start + bytes).step_by(line) {
+        // SAFETY: dropping cached instructions changes no value.
+        unsafe { asm!("ic ivau, {}", in(reg) address, options(nostack, preserves_flags)) }
+    }
+    // SAFETY: barriers only.
+    unsafe { asm!("dsb ish", "isb", options(nostack, preserves_flags)) }
+}
+
+/// Address to which the guest of this CPU translates a virtual address when it reads as EL0
+/// or EL1 (IPA).
+pub fn translate_for_guest(address: u64, as_el0: bool) -> Option<u64> {
+    let before = super::regs::par_el1::read();
+    // SAFETY: a translation changes nothing but PAR_EL1, which is the guest's: put back below.
+    unsafe {
+        if as_el0 {
+            asm!("at s1e0r, {}", "isb", in(reg) address, options(nostack, preserves_flags));
+        } else {
+            asm!("at s1e1r, {}", "isb", in(reg) address, options(nostack, preserves_flags));
+        }
+    }
+    let result = super::regs::par_el1::read();
+    super::regs::par_el1::write(before);
+    (result & 1 == 0).then_some(result & 0x000f_ffff_ffff_f000 | address & 0xfff)
+}
+
+/// Shows a mark of a guest to observers of the machine: the `NOP` `hint #0x50`, with the
+/// mark in `x0`.
+#[inline(always)]
+pub fn show_mark(mark: u64) {
+    // SAFETY: a hint that no architecture version assigns does nothing.
+    unsafe {
+        asm!("hint #{}", const bulkhead_abi::hypercall::MARK_HINT, in("x0") mark,
+            options(nomem, nostack, preserves_flags));
+    }
+}
+
 /// Clears the vector registers of this CPU, their control and status: they are the
 /// guest's (CPTR_EL2 must not trap them), and hold what ran before it.
 pub fn clear_vector_registers() {

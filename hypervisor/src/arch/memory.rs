@@ -1,5 +1,6 @@
 //! Physical memory that the plan gave to the hypervisor or to VMs, as bytes.
 
+use core::arch::asm;
 use core::ops::Range;
 
 use policy::color::Stripe;
@@ -13,6 +14,78 @@ use super::page_table::PAGE_BYTES;
 pub unsafe fn constants(start: usize, bytes: usize) -> &'static [u8] {
     // SAFETY: the caller vouches for the range.
     unsafe { core::slice::from_raw_parts(start as *const u8, bytes) }
+}
+
+/// A frame of one page that belongs to a VM.
+// Private: comes from a `GuestMemory`, or back from the VM's translation tables, so that it
+// is RAM in which nothing of the hypervisor lies.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Frame(u64);
+
+impl Frame {
+    /// The frame to which a page of a VM's RAM is mapped.
+    pub(super) fn mapped(address: u64) -> Self {
+        Self(address)
+    }
+
+    /// Address of its first byte.
+    #[inline(always)]
+    pub fn address(self) -> u64 {
+        self.0
+    }
+
+    /// Copies bytes out of the frame, also those that a guest wrote with its caches off.
+    /// `start + data.len()` is at most a page.
+    pub fn read(self, start: u64, data: &mut [u8]) {
+        let source = (self.0 + start) as usize;
+        super::cpu::clean_and_invalidate(source, data.len());
+        for (index, byte) in data.iter_mut().enumerate() {
+            // SAFETY: the source lies in memory of this VM, which may change it
+            // meanwhile: each byte is read once.
+            *byte = unsafe { (source as *const u8).add(index).read_volatile() };
+        }
+    }
+
+    /// The word at an offset in the frame, a multiple of 8 below the size of a page;
+    /// `uncached`, also if the guest wrote it with its caches off.
+    pub fn word(self, offset: u64, uncached: bool) -> u64 {
+        let source = (self.0 + (offset & (PAGE_BYTES - 8))) as usize;
+        if uncached {
+            super::cpu::clean_and_invalidate(source, 8);
+        }
+        // SAFETY: as in `read`; the address is aligned.
+        unsafe { (source as *const u64).read_volatile() }
+    }
+
+    /// Copies the frame to another one, past the caches on both sides: the guest may have
+    /// written with its caches off, and may read so. No guest can reach either of them.
+    pub fn copy_to(self, target: Self) {
+        let (source, end) = (self.0, self.0 + PAGE_BYTES);
+        super::cpu::clean_and_invalidate(source as usize, PAGE_BYTES as usize);
+        // SAFETY: both frames are whole pages of the VM's memory; nothing of Rust's lies there.
+        unsafe {
+            asm!(
+                "2: ldp {a}, {b}, [{source}]",
+                "ldp {c}, {d}, [{source}, #16]",
+                "ldp {e}, {f}, [{source}, #32]",
+                "ldp {g}, {h}, [{source}, #48]",
+                "stp {a}, {b}, [{target}]",
+                "stp {c}, {d}, [{target}, #16]",
+                "stp {e}, {f}, [{target}, #32]",
+                "stp {g}, {h}, [{target}, #48]",
+                "add {source}, {source}, #64",
+                "add {target}, {target}, #64",
+                "cmp {source}, {end}",
+                "b.ne 2b",
+                a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
+                e = out(reg) _, f = out(reg) _, g = out(reg) _, h = out(reg) _,
+                source = inout(reg) source => _, target = inout(reg) target.0 => _,
+                end = in(reg) end,
+                options(nostack)
+            );
+        }
+        super::cpu::clean_and_invalidate(target.0 as usize, PAGE_BYTES as usize);
+    }
 }
 
 /// RAM of a VM: the first frames of a stripe.
@@ -35,6 +108,12 @@ impl GuestMemory {
     /// Size in bytes.
     pub fn bytes(self) -> u64 {
         self.bytes
+    }
+
+    /// The frame of a page, which must be below [`GuestMemory::bytes`].
+    #[inline(always)]
+    pub fn frame(self, page: u64) -> Frame {
+        Frame(self.stripe.frame(page))
     }
 
     /// Calls `each` with the address and the position in the range of every piece
@@ -64,19 +143,6 @@ impl GuestMemory {
             // overlaps nothing that Rust knows, in particular not `data`.
             unsafe { core::ptr::copy_nonoverlapping(part.as_ptr(), target as *mut u8, part.len()) };
             super::cpu::clean_and_invalidate(target, part.len());
-        })
-    }
-
-    /// Copies bytes out of the memory, also those that a guest wrote with its caches
-    /// off. `false` if the range does not lie in it.
-    pub fn read(self, offset: u64, data: &mut [u8]) -> bool {
-        self.pieces(offset, data.len(), &mut |source, part| {
-            super::cpu::clean_and_invalidate(source, part.len());
-            for (index, byte) in data[part].iter_mut().enumerate() {
-                // SAFETY: the source lies in a frame of this VM's memory; the guest
-                // may change it meanwhile, so each byte is read once.
-                *byte = unsafe { (source as *const u8).add(index).read_volatile() };
-            }
         })
     }
 

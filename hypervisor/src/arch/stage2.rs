@@ -1,7 +1,10 @@
 //! Stage-2 translation: which machine memory a VM sees, and where.
 
-use super::page_table::{Frames, MapError, PageTable};
-use super::regs;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::memory::Frame;
+use super::page_table::{Frames, MapError, PAGE_BYTES, PageTable, hidden, output_of, page_entry};
+use super::{cpu, regs};
 
 /// Attributes of RAM: normal write-back, inner shareable, read, write, execute.
 const RAM: u64 = 3 << 8 | 3 << 6 | 0b1111 << 2;
@@ -48,10 +51,93 @@ impl Stage2 {
         self.table.map(ipa, pa, bytes, DEVICE)
     }
 
+    /// Makes the tables for RAM that is mapped page by page, with [`Stage2::touch`].
+    pub fn reserve_ram(&mut self, ipa: u64, bytes: u64) -> Result<(), MapError> {
+        self.table.reserve_pages(ipa, bytes)
+    }
+
+    /// Maps a page of RAM to its home if it is absent. `false` if no single page can be
+    /// mapped there.
+    ///
+    /// If the page is there already or on its way from one frame to another, the access
+    /// that brought the caller here is to be tried again.
+    #[inline(always)]
+    pub fn touch(&self, ipa: u64, home: Frame) -> bool {
+        let Some(entry) = self.table.page(ipa) else { return false };
+        let value = page_entry(home.address(), RAM);
+        if entry.compare_exchange(0, value, Relaxed, Relaxed).is_ok() {
+            cpu::publish_tables();
+        }
+        true
+    }
+
+    /// The frame of a page of RAM that is mapped by itself, also while it is on its way to
+    /// another; `None` if it is absent.
+    pub fn frame(&self, ipa: u64) -> Option<Frame> {
+        let entry = self.table.page(ipa)?.load(Relaxed);
+        // Entries of RAM come from `touch` and `move_pages`, which have frames of the VM.
+        Self::is_ram(entry).then(|| Frame::mapped(output_of(entry)))
+    }
+
+    /// Makes a page of RAM absent. Translations of it may be cached until
+    /// [`cpu::invalidate_guest_translations`].
+    pub fn forget(&self, ipa: u64) {
+        self.store(ipa, 0);
+    }
+
+    /// Moves pages of RAM with what is in them. The VM is that of VTTBR_EL2. Its other CPUs
+    /// go on: where they touch such a page, they wait until it is there again, by
+    /// trying again ([`Stage2::touch`]).
+    #[inline(never)]
+    pub fn move_pages(&self, moves: &[Move]) {
+        if moves.is_empty() {
+            return;
+        }
+        for page in moves {
+            self.store(page.ipa, hidden(page_entry(page.from.address(), RAM)));
+        }
+        cpu::publish_tables();
+        for page in moves {
+            cpu::invalidate_stage_2(page.ipa);
+        }
+        cpu::invalidate_combined_translations();
+        for page in moves {
+            page.from.copy_to(page.to);
+        }
+        if cpu::instruction_caches_are_physical() {
+            for page in moves {
+                cpu::invalidate_instructions(page.to.address() as usize, PAGE_BYTES as usize);
+            }
+        } else {
+            cpu::invalidate_instruction_caches();
+        }
+        for page in moves {
+            self.store(page.ipa, page_entry(page.to.address(), RAM));
+        }
+        cpu::publish_tables();
+    }
+
+    fn store(&self, ipa: u64, entry: u64) {
+        if let Some(page) = self.table.page(ipa) {
+            page.store(entry, Relaxed);
+        }
+    }
+
     /// Makes these the tables of the VM that this CPU runs.
     pub fn activate(&self) {
         regs::vtcr_el2::write(VTCR_BASE | (regs::id_aa64mmfr0_el1::read() & 7) << 16);
         regs::vttbr_el2::write(u64::from(self.vmid) << 48 | self.table.root_address());
-        super::cpu::isb();
+        cpu::isb();
     }
+}
+
+/// A page of RAM that moves from one frame of its VM to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    /// Its address.
+    pub ipa: u64,
+    /// Where it is.
+    pub from: Frame,
+    /// Where it is to be.
+    pub to: Frame,
 }

@@ -1,15 +1,20 @@
 //! HVC and SMC of guests: PSCI, SMCCC and Bulkhead's own functions (see `bulkhead_abi::hypercall`).
 
 use bulkhead_abi::hypercall::{
-    CALL_UID, CONSOLE_WRITE, CONSOLE_WRITE_MAX, Error, FEATURE_CONSOLE_WRITE, FEATURE_TRACE_MARK,
-    FEATURE_VM_INFO, FEATURES, REVISION, TRACE_MARK, UID, VERSION_MAJOR, VERSION_MINOR, VM_INFO,
-    VmInfo,
+    AUDIT, CALL_UID, COLOR_REQUEST, CONSOLE_WRITE, CONSOLE_WRITE_MAX, Error, FEATURE_AUDIT,
+    FEATURE_COLORING, FEATURE_CONSOLE_WRITE, FEATURE_TRACE_MARK, FEATURE_VM_INFO, FEATURES,
+    INFO_POOL_FREE_OF, REVISION, TRACE_MARK, UID, VERSION_MAJOR, VERSION_MINOR, VM_INFO, VmInfo,
 };
 use bulkhead_abi::trace::Kind;
+use policy::color::Color;
+
+use crate::arch::cpu;
 
 use crate::arch::context::Context;
 use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
+use crate::plan::Ram;
+use crate::stage1::Space;
 use crate::vm;
 
 const SMCCC_VERSION: u32 = 0x8000_0000;
@@ -56,13 +61,25 @@ fn own(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcp
             context.x[1] = u64::from(VERSION_MINOR);
             u64::from(VERSION_MAJOR)
         }
-        FEATURES => FEATURE_CONSOLE_WRITE | FEATURE_TRACE_MARK | FEATURE_VM_INFO,
+        FEATURES => {
+            const ALL: u64 =
+                FEATURE_CONSOLE_WRITE | FEATURE_TRACE_MARK | FEATURE_VM_INFO | FEATURE_AUDIT;
+            ALL | if at.vm.plan.coloring.is_some() { FEATURE_COLORING } else { 0 }
+        }
         CONSOLE_WRITE => console_write(context.x[1], context.x[2], at).unwrap_or_else(Error::to_x0),
         TRACE_MARK => {
-            pcpu.record(at, Kind::GuestMark, context.x[1]);
+            mark(context.x[1], at, pcpu);
             0
         }
-        VM_INFO => vm_info(context.x[1], at).unwrap_or(Error::Invalid.to_x0()),
+        VM_INFO => vm_info(context.x[1], at),
+        COLOR_REQUEST => at.vm.request_colors(Space::current(), context.x[1], at, pcpu) as u64,
+        AUDIT => match at.vm.audit(at, pcpu) {
+            Ok(()) => 0,
+            Err(address) => {
+                context.x[1] = address;
+                Error::BadAddress.to_x0()
+            }
+        },
         _ => return None,
     })
 }
@@ -80,12 +97,45 @@ fn console_write(address: u64, bytes: u64, at: &Assignment) -> Result<u64, Error
     Ok(machine::console_write(at.vm.index, buffer) as u64)
 }
 
-fn vm_info(selector: u64, at: &Assignment) -> Option<u64> {
-    Some(match VmInfo::from_selector(selector)? {
-        VmInfo::VmIndex => at.vm.index as u64,
-        VmInfo::VcpuCount => at.vm.vcpus.len() as u64,
-        VmInfo::VcpuIndex => at.vcpu.index as u64,
-        VmInfo::Restarts => u64::from(at.vm.restarts()),
-        VmInfo::MemoryBytes => at.vm.memory_bytes(),
-    })
+/// Records a mark of the guest and shows it to observers.
+pub fn mark(value: u64, at: &Assignment, pcpu: &'static Pcpu) {
+    pcpu.record(at, Kind::GuestMark, value);
+    cpu::show_mark(value);
+}
+
+/// What a guest wants to know, or [`Error::Invalid`].
+#[inline(never)]
+pub fn vm_info(selector: u64, at: &Assignment) -> u64 {
+    let value = match VmInfo::from_selector(selector) {
+        Some(what) => fact(what, at),
+        None => pool_free_of(selector, at),
+    };
+    value.unwrap_or(Error::Invalid.to_x0())
+}
+
+fn fact(what: VmInfo, at: &Assignment) -> Option<u64> {
+    let plan = &at.vm.plan;
+    let llc = |field: usize| Some(u64::from(plan.llc?.shape[field]));
+    let colors = |ram: Option<&Ram>| Some(ram?.colors?.bits());
+    let pool = plan.coloring.as_ref().map(|coloring| &coloring.pool);
+    match what {
+        VmInfo::VmIndex => Some(at.vm.index as u64),
+        VmInfo::VcpuCount => Some(at.vm.vcpus.len() as u64),
+        VmInfo::VcpuIndex => Some(at.vcpu.index as u64),
+        VmInfo::Restarts => Some(u64::from(at.vm.restarts())),
+        VmInfo::MemoryBytes => Some(at.vm.memory_bytes()),
+        VmInfo::LlcBytes => llc(0),
+        VmInfo::LlcWays => llc(1),
+        VmInfo::LlcLineBytes => llc(2),
+        VmInfo::LlcColors => Some(1 << plan.llc?.color_mask.count_ones()),
+        VmInfo::Colors => colors(plan.memory.first()),
+        VmInfo::ExtraColors => colors(pool),
+        VmInfo::PoolFrames => Some(pool?.pages()),
+        VmInfo::PoolFree => at.vm.pool_free(None),
+    }
+}
+
+fn pool_free_of(selector: u64, at: &Assignment) -> Option<u64> {
+    let color = Color::new(u8::try_from(selector.checked_sub(INFO_POOL_FREE_OF)?).ok()?)?;
+    at.vm.pool_free(Some(color))
 }

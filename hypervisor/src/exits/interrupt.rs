@@ -33,7 +33,7 @@ pub fn interrupt(_: &mut Context, pcpu: &'static Pcpu) {
     }
 }
 
-/// Serves one interrupt while no guest runs; `false` if none is pending.
+/// Serves one interrupt while the CPU is in EL2; `false` if none is pending.
 pub fn serve_interrupt(pcpu: &'static Pcpu) -> bool {
     if !cpu::interrupt_pending() {
         return false;
@@ -54,6 +54,13 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
         KICK => {
             if let Some(at) = running {
                 at.vm.gic.kicked(&GicEnv::of(at), at.vcpu.index);
+            }
+        }
+        VIRTUAL_TIMER => {
+            // Of a guest that waits for EL2. Without one the timer is off.
+            if let Some(at) = running {
+                keep_active = true;
+                at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
             }
         }
         MAINTENANCE => {

@@ -1,5 +1,6 @@
 //! Accesses of a guest to addresses without memory: its virtual devices, or nothing.
 
+use super::doorbell;
 use crate::arch::context::Context;
 use crate::arch::regs;
 use crate::machine;
@@ -9,24 +10,55 @@ use crate::vdev::gic::Frame;
 use crate::vm::{self, Crash, GicEnv};
 
 /// ESR: the fault hit a table walk of the guest's own translation.
-pub const ON_TABLE_WALK: u64 = 1 << 7;
+const ON_TABLE_WALK: u64 = 1 << 7;
 const SYNDROME_VALID: u64 = 1 << 24;
 /// The instruction has four bytes; two only in AArch32.
 const LONG_INSTRUCTION: u64 = 1 << 25;
 const WRITE: u64 = 1 << 6;
-/// Fault status of a translation fault, at any level.
+/// Fault status of a translation fault, at any level, and at the level of pages.
 const TRANSLATION: u64 = 0x04;
 const TRANSLATION_MASK: u64 = 0x3c;
+const NO_PAGE: u64 = TRANSLATION | 3;
+const STATUS_MASK: u64 = 0x3f;
 const CACHE_MAINTENANCE: u64 = 1 << 8;
 
 /// A redistributor's two frames.
 const REDISTRIBUTOR_BYTES: u64 = 0x2_0000;
 
+/// Whether the fault hit a page of RAM that is absent: it is there now, and the guest tries again.
+#[inline(always)]
+fn touches_ram(syndrome: u64, ipa: u64, at: &Assignment) -> bool {
+    syndrome & STATUS_MASK == NO_PAGE && at.vm.touch(ipa)
+}
+
+#[inline(always)]
+fn fault_page() -> u64 {
+    (regs::hpfar_el2::read() & 0xfff_ffff_fff0) << 8
+}
+
+/// An instruction abort of the guest at stage 2.
+#[inline(never)]
+pub fn instruction_abort(
+    context: &mut Context,
+    syndrome: u64,
+    at: &Assignment,
+    pcpu: &'static Pcpu,
+) {
+    if !touches_ram(syndrome, fault_page(), at) {
+        let crash = if syndrome & ON_TABLE_WALK != 0 { Crash::TableWalk } else { Crash::Fetch };
+        at.vm.crash(crash, context, at, pcpu)
+    }
+}
+
 /// A data abort of the guest at stage 2.
 #[inline(never)]
 pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
+    let page = fault_page();
+    if touches_ram(syndrome, page, at) {
+        return;
+    }
     let far = regs::far_el2::read();
-    let ipa = (regs::hpfar_el2::read() & 0xfff_ffff_fff0) << 8 | far & 0xfff;
+    let ipa = page | far & 0xfff;
     const PLAIN: u64 = SYNDROME_VALID | LONG_INSTRUCTION;
     let plain = syndrome & (PLAIN | ON_TABLE_WALK | CACHE_MAINTENANCE) == PLAIN;
     if !plain || syndrome & TRANSLATION_MASK != TRANSLATION {
@@ -34,7 +66,7 @@ pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &
     }
     let access = Access::new(syndrome);
     let write = (syndrome & WRITE != 0).then(|| access.truncate(context.get(access.register)));
-    match device_access(at, ipa, access.bytes, write) {
+    match device_access(context, at, pcpu, ipa, access.bytes, write) {
         Outcome::Done(value) => {
             if write.is_none() {
                 context.set(access.register, access.extend(value));
@@ -80,6 +112,7 @@ fn is_device(at: &Assignment, ipa: u64) -> bool {
     within(&plan.gic.distributor)
         || within(&plan.gic.redistributors)
         || plan.serial.as_ref().is_some_and(|(range, _)| within(range))
+        || plan.coloring.as_ref().is_some_and(|coloring| within(&coloring.doorbell))
 }
 
 enum Outcome {
@@ -92,7 +125,14 @@ enum Outcome {
 }
 
 #[inline(always)]
-fn device_access(at: &Assignment, ipa: u64, bytes: u64, write: Option<u64>) -> Outcome {
+fn device_access(
+    context: &Context,
+    at: &Assignment,
+    pcpu: &'static Pcpu,
+    ipa: u64,
+    bytes: u64,
+    write: Option<u64>,
+) -> Outcome {
     let plan = &at.vm.plan;
     let offset = ipa.wrapping_sub(plan.gic.distributor.start);
     if offset < plan.gic.distributor.bytes {
@@ -111,6 +151,16 @@ fn device_access(at: &Assignment, ipa: u64, bytes: u64, write: Option<u64>) -> O
         let offset = ipa.wrapping_sub(range.start);
         if offset < range.bytes {
             return machine::uart_access(at.vm, offset, bytes, write)
+                .map_or(Outcome::Refused, Outcome::Done);
+        }
+    }
+    if let Some(coloring) = &plan.coloring {
+        let offset = ipa.wrapping_sub(coloring.doorbell.start);
+        if offset < coloring.doorbell.bytes {
+            if bytes != 8 {
+                return Outcome::Refused;
+            }
+            return doorbell::access(context, at, pcpu, offset, write)
                 .map_or(Outcome::Refused, Outcome::Done);
         }
     }

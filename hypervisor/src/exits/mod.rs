@@ -1,5 +1,6 @@
 //! What the hypervisor does when a guest's execution comes to it.
 
+mod doorbell;
 mod fault;
 mod hypercall;
 mod identification;
@@ -14,7 +15,7 @@ use bulkhead_abi::trace::Kind;
 
 use crate::arch::context::Context;
 use crate::arch::{cpu, regs};
-use crate::pcpu::Pcpu;
+use crate::pcpu::{Assignment, Pcpu};
 use crate::vm::{self, Crash};
 
 /// Exception classes (ESR_EL2.EC).
@@ -50,13 +51,18 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
             hypercall::call(context, at, pcpu);
         }
         class::WFX => context.pc += 4,
-        class::INSTRUCTION_ABORT => {
-            let crash =
-                if syndrome & mmio::ON_TABLE_WALK != 0 { Crash::TableWalk } else { Crash::Fetch };
-            at.vm.crash(crash, context, at, pcpu)
-        }
+        class::INSTRUCTION_ABORT => mmio::instruction_abort(context, syndrome, at, pcpu),
         other if class::UNDEFINED.contains(&other) => vm::undefined(context),
         _ => at.vm.crash(Crash::UnknownException, context, at, pcpu),
+    }
+}
+
+/// Between two chunks of long work for the guest of this CPU: lets its interrupts have their
+/// turn, and does not return if the VM stops.
+pub fn between_chunks(at: &Assignment, pcpu: &'static Pcpu) {
+    while serve_interrupt(pcpu) {}
+    if at.vm.is_stopping() {
+        at.vm.park(at, pcpu)
     }
 }
 

@@ -6,6 +6,7 @@ use core::sync::atomic::AtomicBool;
 
 use spin::Mutex;
 
+use super::coloring::Coloring;
 use super::lifecycle::Lifecycle;
 use super::{Vcpu, Vm, audit};
 use crate::arch::page_table::{Frames, MapError, PAGE_BYTES};
@@ -31,7 +32,7 @@ pub fn build(
     image: &dyn Fn(BlobName<'static>) -> &'static [u8],
 ) -> Result<&'static Vm, Refusal<'static>> {
     let stage2 = map(index, &plan)?;
-    if let Err(address) = audit::audit(&stage2, &plan) {
+    if let Err(address) = audit::audit(&stage2, &plan, &mut |_, _| false, &mut || ()) {
         return Err(plan.node.node_error(Problem::Audit(address)));
     }
     let (gic, spis) = interrupts(&plan);
@@ -42,6 +43,14 @@ pub fn build(
         shared: &gic,
     })
     .map_err(|error| plan.node.nth("interrupt-controller", 0).node_error(Problem::Gic(error)))?;
+    let coloring = match (&plan.coloring, plan.memory.first()) {
+        (Some(coloring), Some(ram)) => {
+            Some(Mutex::new(Coloring::new(coloring, ram).ok_or_else(|| {
+                plan.node.nth("coloring", 0).error("frames", Problem::Text("are too many"))
+            })?))
+        }
+        _ => None,
+    };
     let mut memory = Vec::new();
     for region in &plan.memory {
         memory.push((region.guest, board::memory::guest_memory(region)));
@@ -62,6 +71,7 @@ pub fn build(
         stage2,
         memory,
         images,
+        coloring,
         lifecycle: Mutex::new(Lifecycle::new()),
         stopping: AtomicBool::new(false),
         plan,
@@ -81,7 +91,7 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
         return Err(plan.node.node_error(Problem::Text("no memory left for stage-2 tables")));
     };
     for (number, region) in plan.memory.iter().enumerate() {
-        if let Err(error) = map_ram(&mut stage2, region) {
+        if let Err(error) = map_ram(&mut stage2, region, plan.warm_up) {
             let node = plan.node.nth("memory", number);
             return Err(node.node_error(Problem::Map(region.guest, error)));
         }
@@ -96,14 +106,18 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
     Ok(stage2)
 }
 
-/// Maps RAM: with colours frame by frame, otherwise in the largest blocks.
-fn map_ram(stage2: &mut Stage2, ram: &Ram) -> Result<(), MapError> {
+/// Maps RAM: with colours or on first touch page by page, otherwise in the largest blocks.
+fn map_ram(stage2: &mut Stage2, ram: &Ram, warm_up: bool) -> Result<(), MapError> {
     let Range { start, bytes } = ram.guest;
-    if ram.colors.is_none() {
+    if ram.colors.is_none() && warm_up {
         return stage2.map_ram(start, ram.host.start, bytes);
     }
-    for page in 0..ram.pages() {
-        stage2.map_ram(start + page * PAGE_BYTES, ram.stripe.frame(page), PAGE_BYTES)?;
+    stage2.reserve_ram(start, bytes)?;
+    if warm_up {
+        let memory = board::memory::guest_memory(ram);
+        for page in 0..ram.pages() {
+            stage2.touch(start + page * PAGE_BYTES, memory.frame(page));
+        }
     }
     Ok(())
 }

@@ -21,6 +21,7 @@ impl Vm {
     /// Loads the images again. Serves the interrupts of this CPU in between, so
     /// that what else it does is delayed by one chunk at most.
     pub(super) fn reload(&self, pcpu: &'static Pcpu) {
+        self.reset_pages(pcpu);
         // What the last run left in the caches must not come back over what the
         // next one writes while its caches are off.
         for (_, memory) in &self.memory {

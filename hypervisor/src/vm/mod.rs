@@ -2,6 +2,7 @@
 
 mod audit;
 mod build;
+mod coloring;
 mod gic_env;
 mod inject;
 mod lifecycle;
@@ -21,12 +22,14 @@ pub use lifecycle::Crash;
 pub use psci::call as psci;
 
 use crate::arch::context::ContextSlot;
-use crate::arch::memory::GuestMemory;
+use crate::arch::memory::{Frame, GuestMemory};
+use crate::arch::page_table::PAGE_BYTES;
 use crate::arch::stage2::Stage2;
 use crate::pcpu::Pcpu;
 use crate::plan;
 use crate::vdev::gic::VGic;
 use crate::vdev::pl011::Pl011;
+use coloring::Coloring;
 use lifecycle::Lifecycle;
 
 /// A virtual machine. Made at boot, lives until power-off.
@@ -44,6 +47,7 @@ pub struct Vm {
     stage2: Stage2,
     memory: Vec<(plan::Range, GuestMemory)>,
     images: Vec<(u64, &'static [u8])>,
+    coloring: Option<Mutex<Coloring>>,
     lifecycle: Mutex<Lifecycle>,
     /// Set while the VM must not run guest code: every CPU parks its VCPU.
     stopping: AtomicBool,
@@ -119,11 +123,42 @@ impl Vm {
         self.memory.iter().any(|(guest, _)| guest.start <= ipa && ipa < guest.end())
     }
 
-    /// Copies bytes out of the RAM of the VM; `false` if they do not lie in one region.
+    /// The frame in which a page of RAM is when no task has asked for other colours.
+    #[inline(always)]
+    fn home(&self, ipa: u64) -> Option<Frame> {
+        for (guest, memory) in &self.memory {
+            let offset = ipa.wrapping_sub(guest.start);
+            if offset < guest.bytes {
+                return Some(memory.frame(offset / PAGE_BYTES));
+            }
+        }
+        None
+    }
+
+    /// The frame in which a page of RAM is now.
+    fn frame(&self, ipa: u64) -> Option<Frame> {
+        let home = self.home(ipa)?;
+        Some(self.stage2.frame(ipa).unwrap_or(home))
+    }
+
+    /// Maps the page of RAM that the guest has touched; `false` if there is no such page.
+    #[inline(always)]
+    pub fn touch(&self, ipa: u64) -> bool {
+        self.home(ipa).is_some_and(|home| self.stage2.touch(ipa, home))
+    }
+
+    /// Copies bytes out of the RAM of the VM; `false` if not all of them lie there.
     pub fn read_memory(&self, ipa: u64, data: &mut [u8]) -> bool {
-        self.memory.iter().any(|(guest, host)| {
-            ipa.checked_sub(guest.start).is_some_and(|offset| host.read(offset, data))
-        })
+        let mut done = 0;
+        while done < data.len() {
+            let at = ipa.wrapping_add(done as u64);
+            let Some(frame) = self.frame(at) else { return false };
+            let within = at % PAGE_BYTES;
+            let part = (data.len() - done).min((PAGE_BYTES - within) as usize);
+            frame.read(within, &mut data[done..done + part]);
+            done += part;
+        }
+        true
     }
 
     fn write_memory(&self, ipa: u64, data: &[u8]) -> bool {
