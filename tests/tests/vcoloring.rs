@@ -11,6 +11,5 @@ fn a_task_gets_its_colours() {
         .key("extra_memory", "16MiB")
         .bootargs("chase.via=vcoloring chase.colors=8-11 chase.kib=1024 chase.rounds=2");
     let run = Case::new("vcoloring").vm(chase).run().ended();
-    println!("{}", run.log());
     run.expect("chase", "chase: done");
 }
