@@ -16,6 +16,7 @@ fn main() {
         "rt-irq",
         "rt-cache",
         "rt-chase",
+        "rt-color",
     ];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");

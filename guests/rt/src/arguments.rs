@@ -2,7 +2,9 @@
 
 use core::fmt;
 
+use bulkhead_abi::doorbell::COMPATIBLE;
 use dtoolkit::fdt::Fdt;
+use dtoolkit::standard::NodeStandard;
 use dtoolkit::{Node, Property};
 
 use crate::arch::RAM_BASE;
@@ -14,9 +16,11 @@ use crate::{println, psci};
 struct Given {
     arguments: &'static str,
     ram_bytes: Option<u64>,
+    doorbell: Option<u64>,
 }
 
-static GIVEN: InterruptLock<Given> = InterruptLock::new(Given { arguments: "", ram_bytes: None });
+static GIVEN: InterruptLock<Given> =
+    InterruptLock::new(Given { arguments: "", ram_bytes: None, doorbell: None });
 
 /// A device tree that cannot be used.
 #[derive(Debug)]
@@ -31,8 +35,8 @@ impl fmt::Display for BadDeviceTree {
 /// Takes RAM size and arguments from `tree`; arguments from `patched` if the tree has none.
 pub fn set(tree: Option<&'static [u8]>, patched: &'static [u8]) -> Result<(), BadDeviceTree> {
     let patched = patched.split(|&byte| byte == 0).next().unwrap_or_default();
-    let mut given =
-        Given { arguments: core::str::from_utf8(patched).unwrap_or(""), ram_bytes: None };
+    let arguments = core::str::from_utf8(patched).unwrap_or("");
+    let mut given = Given { arguments, ram_bytes: None, doorbell: None };
     let tree = tree.map(Fdt::new).transpose().map_err(BadDeviceTree);
     if let Ok(Some(tree)) = tree {
         let bootargs = tree
@@ -41,6 +45,7 @@ pub fn set(tree: Option<&'static [u8]>, patched: &'static [u8]) -> Result<(), Ba
             .and_then(|property| property.value_as::<&str>().ok());
         given.arguments = bootargs.unwrap_or(given.arguments);
         given.ram_bytes = ram_bytes(&tree);
+        given.doorbell = doorbell(&tree);
     }
     GIVEN.with(|slot| *slot = given);
     tree.map(drop)
@@ -52,6 +57,17 @@ fn ram_bytes(tree: &Fdt<'static>) -> Option<u64> {
         let address: u64 = region.address().ok()?;
         if address == RAM_BASE as u64 { region.size().ok() } else { None }
     })
+}
+
+fn doorbell(tree: &Fdt<'static>) -> Option<u64> {
+    let root = tree.root();
+    let node = root.find_compatible(COMPATIBLE).next()?;
+    node.reg().ok()??.next()?.address().ok()
+}
+
+/// Address of the doorbell for colours, if the device tree has one.
+pub fn doorbell_of_tree() -> Option<u64> {
+    GIVEN.with(|given| given.doorbell)
 }
 
 /// Bytes of RAM from [`RAM_BASE`] as the device tree says.

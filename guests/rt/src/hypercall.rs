@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::fmt;
 
 use bulkhead_abi::hypercall::{
-    CALL_UID, COLOR_REQUEST, CONSOLE_WRITE, Error, FEATURE_COLORING, FEATURE_CONSOLE_WRITE,
+    AUDIT, CALL_UID, COLOR_REQUEST, CONSOLE_WRITE, Error, FEATURE_COLORING, FEATURE_CONSOLE_WRITE,
     FEATURE_TRACE_MARK, FEATURE_VM_INFO, FEATURES, REVISION, TRACE_MARK, UID, VERSION_MAJOR,
     VM_INFO, VmInfo,
 };
@@ -62,6 +62,11 @@ pub fn vm_info(what: VmInfo) -> Option<u64> {
         return None;
     }
     u64::try_from(call(VM_INFO, what as u64, 0)).ok()
+}
+
+/// Compares the hypervisor's tables with its plan: 0, or a negative error.
+pub fn audit() -> i64 {
+    call(AUDIT, 0, 0)
 }
 
 /// A request for colours that was refused.

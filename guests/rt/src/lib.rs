@@ -27,6 +27,8 @@ pub mod checks;
 #[cfg(target_os = "none")]
 pub mod console;
 #[cfg(target_os = "none")]
+pub mod doorbell;
+#[cfg(target_os = "none")]
 pub mod gic;
 #[cfg(target_os = "none")]
 pub mod guests;

@@ -3,7 +3,7 @@
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use super::{stacks, sysreg::read_sysreg};
+use super::{stacks, sysreg::read_sysreg, user};
 use crate::{interrupts, println, psci, round_robin, scheduler};
 
 global_asm!(
@@ -32,10 +32,14 @@ pub struct Frame {
 
 const _: () = assert!(size_of::<Frame>() == 272, "vectors.s saves 272 bytes");
 
-/// What a thread asks for by `SVC`: the job is done.
+/// What a thread asks for by `SVC`: its job is done.
 const JOB_DONE: u64 = 0;
 /// The thread has ended.
 const END_THREAD: u64 = 1;
+/// Code at EL0 has ended.
+const LEAVE_USER: u64 = 2;
+/// The thread wants to go on at EL0.
+pub(super) const ENTER_USER: u64 = 3;
 
 /// EL1 with SP_EL0, debug exceptions and FIQ masked, interrupts and system errors not.
 const PSTATE_THREAD: u64 = 0x4 | 1 << 9 | 1 << 6;
@@ -104,8 +108,10 @@ impl Fault {
             0x16 => "HVC",
             0x17 => "SMC",
             0x18 => "trapped system register",
+            0x20 => "instruction abort at EL0",
             0x21 => "instruction abort",
             0x22 => "misaligned PC",
+            0x24 => "data abort at EL0",
             0x25 => "data abort",
             0x26 => "misaligned SP",
             0x2f => "SError",
@@ -160,10 +166,14 @@ fn caught(frame: &mut Frame, fault: Fault) {
 
 extern "C" fn thread_exception(frame: &mut Frame) {
     let fault = Fault::read(frame.pc);
-    if fault.class() == 0x15 && fault.syndrome & 0xffff == END_THREAD {
-        round_robin::end(frame);
-    } else if fault.class() == 0x15 {
-        scheduler::job_done(frame);
+    if fault.class() == 0x15 {
+        match fault.syndrome & 0xffff {
+            JOB_DONE => scheduler::job_done(frame),
+            END_THREAD => round_robin::end(frame),
+            LEAVE_USER => user::leave(frame),
+            ENTER_USER => user::enter(frame),
+            _ => report(frame, fault, ""),
+        }
     } else if EXPECTED.load(Relaxed) {
         caught(frame, fault);
     } else {

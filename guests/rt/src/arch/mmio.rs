@@ -22,6 +22,13 @@ pub const GICR_BYTES: usize = 0x2_0000;
 pub const UART: Registers = Registers { base: 0x0900_0000, bytes: 0x1000 };
 
 impl Registers {
+    /// One page of registers at `base`, which must be a page below RAM.
+    pub fn page(base: u64) -> Option<Self> {
+        let base = usize::try_from(base).ok()?;
+        let registers = Self { base, bytes: 0x1000 };
+        (base.is_multiple_of(0x1000) && base < super::RAM_BASE).then_some(registers)
+    }
+
     /// Address of the first register.
     pub const fn base(self) -> u64 {
         self.base as u64

@@ -10,7 +10,7 @@
 //! Spaces of tasks ([`super::space`]) are copies of this map with pages of their own.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::{stacks, start};
 
@@ -47,8 +47,8 @@ pub(super) const DEVICE: u64 = ACCESSED;
 pub(super) const NORMAL: u64 = ACCESSED | 1 << 2 | 3 << 8;
 const UNCACHED: u64 = ACCESSED | 2 << 2 | 2 << 8;
 pub(super) const READ_ONLY: u64 = 1 << 7;
-const EL1_NO_EXECUTE: u64 = 1 << 53;
-const EL0_NO_EXECUTE: u64 = 1 << 54;
+pub(super) const EL1_NO_EXECUTE: u64 = 1 << 53;
+pub(super) const EL0_NO_EXECUTE: u64 = 1 << 54;
 pub(super) const NO_EXECUTE: u64 = EL1_NO_EXECUTE | EL0_NO_EXECUTE;
 
 /// Attribute 0: device nGnRnE, 1: normal write-back, 2: normal non-cacheable.
@@ -88,10 +88,15 @@ pub(super) extern "C" fn build_tables(device_tree: usize) {
     }
 }
 
-/// Maps all of RAM from [`MIB_2`] behind its start that is not mapped yet, up to 1 GiB: writable, in
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Maps all of RAM from 2 MiB behind its start that is not mapped yet, up to 1 GiB: writable, in
 /// blocks. `bytes` are those of all RAM. Returns what lies there, and the part of it that is not free
-/// because the device tree lies in it.
-pub fn map_free_ram(bytes: u64) -> (Range<u64>, Range<u64>) {
+/// because the device tree lies in it; `None` when called again: the memory belongs to the first caller.
+pub fn take_free_ram(bytes: u64) -> Option<(Range<u64>, Range<u64>)> {
+    if TAKEN.swap(true, Relaxed) {
+        return None;
+    }
     let blocks = (bytes as usize / MIB_2).clamp(1, ENTRIES);
     let mut taken = 0..0;
     for (block, entry) in RAM_BLOCKS.0.iter().enumerate().take(blocks).skip(1) {
@@ -104,7 +109,7 @@ pub fn map_free_ram(bytes: u64) -> (Range<u64>, Range<u64>) {
         }
     }
     flush();
-    ((RAM_BASE + MIB_2) as u64..(RAM_BASE + blocks * MIB_2) as u64, taken)
+    Some(((RAM_BASE + MIB_2) as u64..(RAM_BASE + blocks * MIB_2) as u64, taken))
 }
 
 /// How a window is mapped.

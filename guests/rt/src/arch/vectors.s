@@ -56,8 +56,8 @@ vectors:
     unexpected 5
     unexpected 6
     unexpected 7
-    unexpected 8
-    unexpected 9
+    entry   {thread_exception}          // from EL0, which only tests use
+    entry   {interrupt}
     unexpected 10
     unexpected 11
     unexpected 12

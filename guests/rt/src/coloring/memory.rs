@@ -68,7 +68,7 @@ impl Memory {
         let bytes = crate::arguments::ram_bytes_of_tree().ok_or(MemoryError::UnknownRam)?;
         let storage = STORAGE.try_lock().ok_or(MemoryError::Taken)?;
         let Storage { ram, reserved, words } = MutexGuard::leak(storage);
-        (*ram, *reserved) = arch::map_free_ram(bytes);
+        (*ram, *reserved) = arch::take_free_ram(bytes).ok_or(MemoryError::Taken)?;
         let frames = FrameAllocator::new(geometry, from_ref(ram), from_ref(reserved), words);
         Ok(Self { frames: frames.map_err(MemoryError::Ram)? })
     }

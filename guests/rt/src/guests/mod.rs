@@ -4,6 +4,7 @@ pub mod beacon;
 pub mod bench;
 pub mod cache;
 pub mod chase;
+pub mod color;
 pub mod demo;
 pub mod hostile;
 pub mod irq;

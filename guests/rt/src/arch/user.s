@@ -1,0 +1,15 @@
+// Code for EL0, which ends by SVC #2 with a result in x0. Position independent; copied to pages of tests.
+    .section .text.user, "ax"
+    .balign 64
+    .globl  user_code
+user_code:
+    // Offset 0: stores x1 at x0 + x2, then loads from x0 + x3.
+    str     x1, [x0, x2]
+    ldr     x0, [x0, x3]
+    svc     #2
+    nop
+    // Offset 16: loads 32 bits from x0.
+    ldr     w0, [x0]
+    svc     #2
+    .globl  user_code_end
+user_code_end:

@@ -1,0 +1,68 @@
+//! `rt-color`: requests for colours (vColoring) do what they should, and nothing else, whatever a guest
+//! has in its tables and does meanwhile.
+//!
+//! Lines are `color: <check> ok` or `color: <check> FAILED <found>`; the last one is
+//! `color: <n> passed, <n> failed`. Needs a VM with extra colours, at least 640 frames in their pool and
+//! 16 MiB of RAM; cases with a second VCPU are skipped without one. The boot argument `case=` names one
+//! case; without it, all run.
+
+mod bench;
+mod concurrency;
+mod doorbell;
+mod formats;
+mod hostile;
+mod pool;
+mod requests;
+mod second;
+
+use self::bench::Bench;
+use crate::checks::Checks;
+use crate::{arguments, println};
+
+/// A case: its name, and its checks. `None` means that there is too little RAM for it.
+type Case = (&'static str, fn(&mut Bench, &mut Checks) -> Option<()>);
+
+const CASES: [Case; 20] = [
+    ("basic", requests::basic),
+    ("invalid", requests::invalid),
+    ("present", requests::present_user_ram),
+    ("shared", requests::shared),
+    ("granule-4k", formats::granule_4k),
+    ("granule-16k", formats::granule_16k),
+    ("granule-64k", formats::granule_64k),
+    ("block", formats::block),
+    ("contiguous", formats::contiguous),
+    ("small-pool", pool::too_small),
+    ("small-color", pool::too_few_of_a_color),
+    ("death", pool::death),
+    ("doorbell", doorbell::kernel),
+    ("user", doorbell::user),
+    ("misuse", doorbell::misuse),
+    ("writer", concurrency::writer),
+    ("two", concurrency::two_at_once),
+    ("changes", concurrency::changing_tables),
+    ("self", hostile::tables_in_themselves),
+    ("nowhere", hostile::tables_nowhere),
+];
+
+/// Runs the cases.
+pub fn main() {
+    let mut checks = Checks::new("color");
+    let Some(mut bench) = Bench::new() else {
+        return println!("color: this VM has no extra colours, no doorbell or no device tree");
+    };
+    let only = arguments::text("case").filter(|&case| case != "all");
+    if let Some(case) = only
+        && CASES.iter().all(|(name, _)| *name != case)
+    {
+        return println!("color: no case {case}");
+    }
+    for (name, run) in CASES {
+        if only.is_none_or(|only| only == name) {
+            let enough = run(&mut bench, &mut checks).is_some();
+            checks.check(name, enough, format_args!("too little RAM"));
+            bench.leaves_nothing(&mut checks);
+        }
+    }
+    checks.finish();
+}
