@@ -20,6 +20,8 @@ pub enum Part {
     Guests,
     /// build/linux/vmlinuz and build/linux/initrd.cpio
     Linux,
+    /// build/linux/victims.cpio, the Linux guest with programs to measure
+    LinuxVictims,
 }
 
 /// Builds these parts, or all if none is named. Files that would not change are left untouched.
@@ -35,6 +37,11 @@ pub fn run(workspace: &Workspace, parts: &[Part]) -> Result<()> {
             Part::Linux => {
                 bulkhead_linux_guest::build(&workspace.build("cache"), &workspace.build("linux"))
                     .context("the Linux guest cannot be built")?;
+            }
+            Part::LinuxVictims => {
+                let (cache, out) = (workspace.build("cache"), workspace.build("linux"));
+                bulkhead_linux_guest::build_victims(&cache, &out)
+                    .context("the programs of the Linux guest cannot be built")?;
             }
         }
     }

@@ -69,6 +69,26 @@ impl Apt {
         Ok(self.root.join("packages").join(name))
     }
 
+    /// Downloads the newest versions of packages and of all that they depend on; their files.
+    pub fn download_with_dependencies(&self, packages: &[&str]) -> Result<Vec<PathBuf>> {
+        let simulate = ["-q", "--simulate", "--no-install-recommends", "install"];
+        let text = self.run("apt-get", &[&simulate[..], packages].concat())?;
+        let names = to_be_installed(&text);
+        let status = self
+            .command("apt-get", &["-q", "download"])
+            .args(&names)
+            .status()
+            .context("cannot start apt-get")?;
+        ensure!(status.success(), "packages cannot be downloaded: {}", names.join(" "));
+        let mut files = Vec::new();
+        for entry in fs::read_dir(self.root.join("packages"))? {
+            files.push(entry?.path());
+        }
+        files.retain(|path| path.extension() == Some("deb".as_ref()));
+        files.sort();
+        Ok(files)
+    }
+
     /// Removes the packages and lists; they are not needed once files are taken out of them.
     pub fn remove(self) -> Result<()> {
         fs::remove_dir_all(&self.root)
@@ -139,6 +159,12 @@ fn file_name(package: &str, version: &str) -> String {
     format!("{package}_{}_arm64.deb", version.replace(':', "%3a"))
 }
 
+/// The packages in what `apt-get --simulate install` prints: `Inst libc6 (2.36-9 Debian:12 [arm64])`.
+fn to_be_installed(simulation: &str) -> Vec<&str> {
+    let package = |line| str::strip_prefix(line, "Inst ")?.split_whitespace().next();
+    simulation.lines().filter_map(package).collect()
+}
+
 /// The private list of sources.
 fn sources() -> Result<String> {
     let urls: Vec<(&str, String)> = match std::env::var(MIRROR_VARIABLE) {
@@ -195,6 +221,13 @@ mod tests {
         ];
         assert_eq!(system_sources(targets), expected);
         assert!(system_sources("http://a/ubuntu/ noble\n").is_empty());
+    }
+
+    #[test]
+    fn packages_are_found_in_a_simulation() {
+        let text = "NOTE: This is only a simulation!\nInst libc6 (2.36 Debian:12 [arm64]) []\n\
+                    Inst zstd (1.5 Debian:12 [arm64])\nConf libc6 (2.36 Debian:12 [arm64])\n";
+        assert_eq!(to_be_installed(text), ["libc6", "zstd"]);
     }
 
     #[test]

@@ -11,14 +11,27 @@
 
 mod apt;
 mod debian;
+mod elf;
 pub mod file;
 mod initramfs;
 mod rootfs;
 mod tools;
+mod victims;
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
+
+/// Writes `victims.cpio` into the folder `out`: the initial RAM disk of [`build`] and
+/// programs of Debian that experiments measure. Downloads are kept in `cache`.
+pub fn build_victims(cache: &Path, out: &Path) -> Result<()> {
+    let files = debian::files(cache).context("the Debian packages of the Linux guest")?;
+    let programs = victims::files(cache).context("the Debian packages with the programs")?;
+    let tools = tools::build(out).context("bhctl")?;
+    let entries = rootfs::with_victims(file::read(&files.busybox)?, &tools, programs);
+    let initramfs = initramfs::archive(&entries).context("the initial RAM disk with programs")?;
+    file::write_if_changed(&out.join("victims.cpio"), &initramfs)
+}
 
 /// Writes `vmlinuz` and `initrd.cpio` into the folder `out`, and what `bhctl` consists of.
 ///

@@ -1,5 +1,7 @@
 //! What the guest's root file system holds. The scripts lie in `rootfs/`.
 
+use std::collections::BTreeSet;
+
 use crate::initramfs::{Entry, Kind};
 use crate::tools::Tools;
 
@@ -20,27 +22,27 @@ const FILES: &[(&str, u32, &str)] = &[
     ("jobs/victim", 0o755, include_str!("../rootfs/jobs/victim")),
 ];
 
+/// How each program is measured; only where the programs are.
+const VICTIMS: &[(&str, u32, &str)] = &[
+    ("victims/bzip2", 0o644, include_str!("../rootfs/victims/bzip2")),
+    ("victims/gzip", 0o644, include_str!("../rootfs/victims/gzip")),
+    ("victims/openssl", 0o644, include_str!("../rootfs/victims/openssl")),
+    ("victims/python3", 0o644, include_str!("../rootfs/victims/python3")),
+    ("victims/sqlite3", 0o644, include_str!("../rootfs/victims/sqlite3")),
+    ("victims/x265", 0o644, include_str!("../rootfs/victims/x265")),
+    ("victims/xz", 0o644, include_str!("../rootfs/victims/xz")),
+    ("victims/zstd", 0o644, include_str!("../rootfs/victims/zstd")),
+    ("lib/bulkhead/generate.py", 0o755, include_str!("../rootfs/lib/bulkhead/generate.py")),
+    ("lib/bulkhead/sums.py", 0o755, include_str!("../rootfs/lib/bulkhead/sums.py")),
+];
+
 /// Mount points and the folders of the files above.
 const DIRECTORIES: &[&str] = &["bin", "dev", "etc", "jobs", "proc", "sys", "tmp"];
 
 /// The root file system with this busybox and these tools. The kernel opens `/dev/console` for
 /// `/init` before anything can mount devtmpfs, so the node must be there.
 pub fn entries(busybox: Vec<u8>, tools: &Tools) -> Vec<Entry> {
-    let device = |path: &str, permissions, major, minor| Entry {
-        path: path.into(),
-        kind: Kind::CharacterDevice { permissions, major, minor },
-    };
-    let file = |path: &str, permissions, content| Entry {
-        path: path.into(),
-        kind: Kind::File { permissions, content },
-    };
-    let link =
-        |path: &str, target: &str| Entry { path: path.into(), kind: Kind::Symlink(target.into()) };
-
-    let mut entries: Vec<Entry> = DIRECTORIES
-        .iter()
-        .map(|&path| Entry { path: path.into(), kind: Kind::Directory })
-        .collect();
+    let mut entries: Vec<Entry> = DIRECTORIES.iter().map(|path| directory(path)).collect();
     entries.push(device("dev/console", 0o600, 5, 1));
     entries.push(device("dev/null", 0o666, 1, 3));
     entries.push(file("bin/busybox", 0o755, busybox));
@@ -49,10 +51,45 @@ pub fn entries(busybox: Vec<u8>, tools: &Tools) -> Vec<Entry> {
     // Under these names bhctl is the task of that name.
     entries.push(link("bin/latency", "bhctl"));
     entries.push(link("bin/busyloop", "bhctl"));
-    for &(path, permissions, content) in FILES {
-        entries.push(file(path, permissions, content.into()));
-    }
+    entries.extend(FILES.iter().map(|&(path, mode, content)| file(path, mode, content.into())));
     entries
+}
+
+/// The same with programs of Debian: path, permissions and content of their files.
+pub fn with_victims(
+    busybox: Vec<u8>,
+    tools: &Tools,
+    programs: Vec<(String, u32, Vec<u8>)>,
+) -> Vec<Entry> {
+    let mut files = programs;
+    files.extend(VICTIMS.iter().map(|&(path, mode, text)| (path.into(), mode, text.into())));
+    files.push(("lib/libbulkhead-color.so".into(), 0o755, tools.preload.clone()));
+    let mut entries = entries(busybox, tools);
+    // A folder sorts before what is in it.
+    let folders: BTreeSet<&str> = files
+        .iter()
+        .flat_map(|(path, ..)| path.match_indices('/').map(|(end, _)| &path[..end]))
+        .filter(|folder| !DIRECTORIES.contains(folder))
+        .collect();
+    entries.extend(folders.into_iter().map(directory));
+    entries.extend(files.into_iter().map(|(path, mode, content)| file(&path, mode, content)));
+    entries
+}
+
+fn directory(path: &str) -> Entry {
+    Entry { path: path.into(), kind: Kind::Directory }
+}
+
+fn device(path: &str, permissions: u32, major: u32, minor: u32) -> Entry {
+    Entry { path: path.into(), kind: Kind::CharacterDevice { permissions, major, minor } }
+}
+
+fn file(path: &str, permissions: u32, content: Vec<u8>) -> Entry {
+    Entry { path: path.into(), kind: Kind::File { permissions, content } }
+}
+
+fn link(path: &str, target: &str) -> Entry {
+    Entry { path: path.into(), kind: Kind::Symlink(target.into()) }
 }
 
 #[cfg(test)]
@@ -65,7 +102,8 @@ mod tests {
     fn every_entry_has_its_folder_before_it() {
         let mut folders = HashSet::from([""]);
         let tools = Tools { bhctl: Vec::new(), preload: Vec::new() };
-        let entries = entries(Vec::new(), &tools);
+        let programs = vec![("usr/lib/python/re/__init__.py".into(), 0o644, Vec::new())];
+        let entries = with_victims(Vec::new(), &tools, programs);
         for entry in &entries {
             let folder = entry.path.rsplit_once('/').map_or("", |(folder, _)| folder);
             assert!(folders.contains(folder), "{} has no folder", entry.path);
@@ -78,12 +116,13 @@ mod tests {
     #[test]
     fn every_script_on_disk_is_in_the_guest() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/rootfs");
-        for folder in ["", "etc", "jobs"] {
+        for folder in ["", "etc", "jobs", "lib/bulkhead", "victims"] {
             for file in std::fs::read_dir(format!("{root}/{folder}")).unwrap() {
                 let path = file.unwrap().path();
                 if path.is_file() {
                     let name = path.strip_prefix(root).unwrap().to_str().unwrap();
-                    assert!(FILES.iter().any(|file| file.0 == name), "{name} is left out");
+                    let known = FILES.iter().chain(VICTIMS).any(|file| file.0 == name);
+                    assert!(known, "{name} is left out");
                 }
             }
         }
