@@ -47,6 +47,44 @@ fn check_as_json_has_stable_fields() {
 }
 
 #[test]
+fn extra_colors_and_those_of_the_hypervisor_are_shown() {
+    let sandbox = Sandbox::new();
+    let vm = |name: &str, colors: &str| {
+        format!(
+            "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = \"rt.bin\"\n{colors}\n"
+        )
+    };
+    let extra =
+        "colors = \"0-3\"\nextra_colors = \"8-11\"\nextra_memory = \"8MiB\"\ncolor_serial = true";
+    let vms = [vm("a", extra), vm("b", "colors = \"4\"\nwarm_up = true")].concat();
+    let platform = "[platform]\nboard = \"qemu-virt\"\nhypervisor_colors = \"15\"\n";
+    sandbox.write("s.toml", &format!("{platform}{vms}"));
+    let result = sandbox.bulkhead(&["check", "s.toml"]);
+    result.assert_status(0);
+    assert_eq!(
+        result.stdout,
+        "s.toml: ok\n\n\
+         system `s` on qemu-virt: 4 PCPUs, hypervisor 96 MiB, in colours 15\n\n\
+         VM  VCPUs  PCPUs  memory  colours  extra colours  devices  kernel\n\
+         a       1  0       4 MiB  0-3      8-11 (8 MiB)         0  rt.bin\n\
+         b       1  1       4 MiB  4        -                    0  rt.bin\n"
+    );
+    let document = sandbox.bulkhead(&["check", "s.toml", "--json"]).json();
+    assert_eq!(document["hypervisor_colors"], serde_json::json!([15]));
+    assert_eq!(document["report"]["platform"]["hypervisor_colors"], serde_json::json!([15]));
+    assert_eq!(document["report"]["platform"]["shared_cache"]["in_registers"], true);
+    for vms in [&document["vms"], &document["report"]["vms"]] {
+        assert_eq!(vms[0]["extra_colors"], serde_json::json!([8, 9, 10, 11]));
+        assert_eq!(vms[0]["extra_memory_bytes"], 8 << 20);
+        assert_eq!(vms[1]["extra_colors"], serde_json::json!(null));
+        for (index, serial, warm_up) in [(0, true, false), (1, false, true)] {
+            assert_eq!(vms[index]["color_serial"], serial);
+            assert_eq!(vms[index]["warm_up"], warm_up);
+        }
+    }
+}
+
+#[test]
 fn colors_are_shown_and_who_has_none() {
     let sandbox = Sandbox::new();
     let vm = |name: &str, colors: &str| {

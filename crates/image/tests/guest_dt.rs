@@ -97,6 +97,53 @@ fn the_last_level_cache_is_that_of_the_vm() {
     }
 }
 
+/// What a guest has registers for is in its tree, and nothing else.
+#[test]
+fn a_cache_that_registers_do_not_show_is_not_in_the_tree() {
+    let mut plan = common::plan();
+    let cache = Cache::new(512 << 10, 8, 64).expect("a cache");
+    let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("colours");
+    plan.platform.llc = Some(Llc { geometry, in_registers: false });
+    let vm = &plan.vms[0];
+    let dts = decompile(&generate(vm, plan.last_level_cache(vm), None, None).expect("a tree"));
+    assert!(!dts.contains("cache"), "{dts}");
+}
+
+/// The doorbell is nobody's device; the port is the second one of Linux.
+#[test]
+fn a_guest_finds_where_it_asks_for_colors() {
+    let mut vm = linux();
+    vm.pool = Some(Pool {
+        doorbell: Region::new(0x0a00_0000, 0x1000),
+        area: Area {
+            colors: "8-11".parse().expect("colours"),
+            region: Region::new(0x4600_0000, 1 << 26),
+        },
+        frames: 4096,
+    });
+    let dts = decompile(&generate(&vm, None, None, Some(5001)).expect("a tree"));
+    let node = dts.split_once("\tcoloring@a000000 {").expect("a doorbell").1;
+    let node = node.split_once("};").expect("its end").0;
+    for part in ["compatible = \"bulkhead,coloring\";", "reg = <0x00 0xa000000 0x00 0x1000>;"] {
+        assert!(node.contains(part), "{part} is not in:\n{dts}");
+    }
+    assert!(!dts.contains("serial1"), "{dts}");
+
+    let port = VirtualSerial { registers: Region::new(0x0a01_0000, 0x1000), interrupt: IntId(36) };
+    for (console, aliases) in [
+        (vm.serial, "serial0 = \"/serial@9000000\";\n\t\tserial1 = \"/serial@a010000\";\n"),
+        (None, "aliases {\n\t\tserial1 = \"/serial@a010000\";\n"),
+    ] {
+        vm.serial = console;
+        vm.color_serial = Some(port);
+        let dts = decompile(&generate(&vm, None, None, Some(5001)).expect("a tree"));
+        assert!(dts.contains(aliases), "{dts}");
+        let node = dts.split_once("\tserial@a010000 {").expect("a port").1;
+        assert!(node.contains("compatible = \"arm,pl011\\0arm,primecell\";"), "{dts}");
+        assert!(node.contains("interrupts = <0x00 0x04 0x04>;"), "{dts}");
+    }
+}
+
 #[test]
 fn devices_have_their_interrupt_and_clock() {
     let dtb = generate(&linux(), None, None, None).expect("a tree");

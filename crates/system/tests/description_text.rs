@@ -23,6 +23,7 @@ name = "everything"
 [platform]
 board = "qemu-virt"
 hypervisor_memory = "64MiB"
+hypervisor_colors = "15"
 
 [[vm]]
 name = "linux"
@@ -31,7 +32,10 @@ memory = "256MiB"
 memory_at = 0x50000000
 colors = "0-6,8"
 share_colors = true
-vllc = true
+extra_colors = "8-11"
+extra_memory = "16MiB"
+color_serial = true
+warm_up = true
 boot = "linux"
 kernel = "k"
 load = 0x40400000
@@ -53,7 +57,7 @@ pcpu = 3
 [[vm.device]]
 compatible = ["arm,pl031", "arm,primecell"]
 address = 0x09010000
-guest_address = 0x0a000000
+guest_address = 0x0b000000
 size = "4KiB"
 interrupt = 34
 guest_interrupt = 50
@@ -74,6 +78,8 @@ kernel = "r"
 load = 0x40000000
 entry = 0x40000040
 device_tree = false
+colors = "12"
+vllc = true
 "#;
 
 #[test]
@@ -86,7 +92,10 @@ fn every_key_reaches_the_model_and_the_plan() {
     assert_eq!(vm.tasks[0].wcet, Wcet::ByColors(by_colors.into()));
     assert_eq!(vm.tasks[0].priority.as_ref().unwrap().value, 5);
     assert_eq!(vm.colors.as_ref().unwrap().value.bits(), 0x17f);
-    assert!(vm.share_colors && vm.vllc);
+    assert!(vm.share_colors && vm.warm_up && !vm.vllc && system.vms[1].vllc);
+    let extra = vm.extra.as_ref().unwrap();
+    assert_eq!((extra.colors.value.bits(), extra.memory.value), (0xf00, Bytes::mib(16)));
+    assert!(extra.serial);
     assert_eq!(system.vms[1].boot.protocol, Protocol::Raw);
 
     let plan = plan::make(&system).unwrap();
@@ -98,13 +107,17 @@ fn every_key_reaches_the_model_and_the_plan() {
     assert_eq!(vm.colors(), Some(system.vms[0].colors.as_ref().unwrap().value));
     assert_eq!((vm.on_crash, vm.on_reset, vm.restart_limit), (OnEvent::Restart, OnEvent::Stop, 7));
     assert_eq!(vm.serial, None);
+    assert!(vm.warm_up && !plan.vms[1].warm_up);
+    assert_eq!(vm.pool.unwrap().frames, 4096);
+    assert_eq!(vm.color_serial.unwrap().registers.start, Ipa(0x0a01_0000));
+    assert_eq!(plan.platform.hypervisor_area.unwrap().colors.bits(), 1 << 15);
     let boot = &vm.boot;
     assert_eq!((boot.kernel.load, boot.entry), (Ipa(0x4040_0000), Ipa(0x4040_0000)));
     assert_eq!(boot.initrd.as_ref().unwrap().load, Ipa(0x4400_0000));
     assert_eq!(boot.device_tree, Some(Ipa(0x4300_0000)));
     assert_eq!(boot.bootargs.as_deref(), Some("quiet"));
     let device = &vm.devices[0];
-    assert_eq!(device.registers.ipa, Ipa(0x0a00_0000));
+    assert_eq!(device.registers.ipa, Ipa(0x0b00_0000));
     assert_eq!(device.interrupts.unwrap().guest.0, 50);
     let raw = &plan.vms[1].boot;
     assert_eq!((raw.kernel.load, raw.entry), (Ipa(0x4000_0000), Ipa(0x4000_0040)));

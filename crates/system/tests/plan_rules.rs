@@ -266,6 +266,92 @@ fn each_broken_rule_of_virtual_caches_names_node_and_property() {
     all_break(cases, virtual_cache);
 }
 
+/// As [`colored`], with 8 MiB of extra colours for `linux`, a port on which it asks
+/// for them, and the highest colour for the hypervisor.
+fn extra(p: &mut Plan) {
+    colored(p);
+    coloring(p, 1).colors = "12-14".parse().unwrap();
+    let area = |colors: &str, size| Area {
+        colors: colors.parse().unwrap(),
+        region: Region::new(0x4600_0000u64, size),
+    };
+    p.platform.hypervisor_area = Some(area("15", Bytes::mib(64)));
+    coloring(p, 0).area.0 += 0x1_0000;
+    p.vms[0].pool = Some(Pool {
+        doorbell: Region::new(0xa00_0000u64, Bytes::kib(4)),
+        area: area("8-11", Bytes::mib(32)),
+        frames: 2048,
+    });
+    p.vms[0].color_serial = Some(VirtualSerial {
+        registers: Region::new(0xa01_0000u64, Bytes::kib(4)),
+        interrupt: IntId(35),
+    });
+}
+
+fn pool(p: &mut Plan) -> &mut Pool {
+    p.vms[0].pool.as_mut().unwrap()
+}
+
+fn own(p: &mut Plan) -> &mut Area {
+    p.platform.hypervisor_area.as_mut().unwrap()
+}
+
+#[test]
+fn each_broken_rule_of_extra_colors_names_node_and_property() {
+    let cases: &[(&str, Change)] = &[
+        // The pool.
+        ("/vms/vm@0/coloring@a000000: colors", |p| pool(p).area.colors = ColorSet::EMPTY),
+        ("/vms/vm@0/coloring@a000000: colors", |p| {
+            pool(p).area.colors = "8-16".parse().unwrap();
+        }),
+        ("/vms/vm@0/coloring@a000000: colors", |p| p.platform.llc = None),
+        ("/vms/vm@0/coloring@a000000: frames", |p| pool(p).frames = 0),
+        ("/vms/vm@0/coloring@a000000: frames", |p| pool(p).frames = 2049),
+        ("/vms/vm@0/coloring@a000000: host-reg", |p| pool(p).area.region.start.0 += 0x8000),
+        ("/vms/vm@0/coloring@a000000: host-reg", |p| pool(p).area.region.size.0 += 0x8000),
+        ("/vms/vm@0/coloring@a000000: host-reg", |p| pool(p).area.region.start.0 = 0x8000_0000),
+        ("/vms/vm@0/coloring@a000000: host-reg", |p| pool(p).area.region.start.0 = 0x4500_0000),
+        ("/vms/vm@0/coloring@a000000: ", |p| p.vms[0].memory[0].coloring = None),
+        ("/vms/vm@0/coloring@a000000: ", |p| p.vms[0].vllc = true),
+        // Its state needs frames of the VM.
+        ("/vms/vm@0/memory@40000000: host-reg", |p| coloring(p, 0).area.0 -= 0x1_0000),
+        // Whom it may overlap: not the RAM of its own VM either.
+        ("/vms/vm@0/coloring@a000000: host-reg", |p| {
+            pool(p).area.colors = "7-11".parse().unwrap();
+        }),
+        ("/vms/vm@1/memory@40000000: host-reg", |p| {
+            pool(p).area.colors = "8-12".parse().unwrap();
+        }),
+        ("/vms/vm@0/coloring@a000000: host-reg", |p| own(p).colors = "11,15".parse().unwrap()),
+        // How the VM asks.
+        ("/vms/vm@0/coloring@a000000: reg", |p| pool(p).doorbell.size = Bytes::kib(8)),
+        ("/vms/vm@0/color-serial@a000000: reg", |p| {
+            p.vms[0].color_serial.as_mut().unwrap().registers.start = Ipa(0xa00_0000);
+        }),
+        ("/vms/vm@0/device@9010000: interrupts", |p| {
+            p.vms[0].color_serial.as_mut().unwrap().interrupt = IntId(34);
+        }),
+        ("/vms/vm@0/color-serial@a010000: interrupts", |p| {
+            p.vms[0].color_serial.as_mut().unwrap().interrupt = IntId(33);
+        }),
+        ("/vms/vm@0/color-serial@a010000: ", |p| p.vms[0].pool = None),
+        // The hypervisor.
+        ("/platform/hypervisor@40000000: colors", |p| own(p).colors = ColorSet::EMPTY),
+        ("/platform/hypervisor@40000000: colors", |p| p.vms[1].memory[0].coloring = None),
+        ("/platform/hypervisor@40000000: host-reg", |p| own(p).region.start.0 += 0x8000),
+        ("/platform/hypervisor@40000000: host-reg", |p| own(p).region.start.0 = 0x4400_0000),
+        ("/platform/hypervisor@40000000: host-reg", |p| own(p).region.size = Bytes::gib(1)),
+        ("/vms/vm@1/memory@40000000: host-reg", |p| own(p).colors = "14-15".parse().unwrap()),
+        // A block of device memory is no RAM of anybody.
+        ("/vms/vm@1/device@c000000: host-reg", |p| {
+            let mut block = device(0xc00_0000, 0x4600_0000, None);
+            block.registers.size = Bytes::mib(2);
+            p.vms[1].devices.push(block);
+        }),
+    ];
+    all_break(cases, extra);
+}
+
 /// Gives `rt` one colour and this number of frames; it needs 4096 + 64 + 16.
 fn one_color(p: &mut Plan, frames: u64) {
     let (colors, area) = ("15".parse().unwrap(), Bytes(frames << 16));

@@ -43,6 +43,32 @@ fn the_colored_example_of_the_reference_is_a_plan() {
     assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts()).unwrap(), plan);
 }
 
+/// The coloured example with the nodes of vColoring and the colours of the
+/// hypervisor that the reference shows.
+fn extra_example() -> String {
+    let page = include_str!("../../../docs/reference/plan.md");
+    let block = |index: usize| page.split("```text\n").nth(index).unwrap().split("```").next();
+    let (pool, hypervisor) = (block(2).unwrap(), block(3).unwrap());
+    let example = colored_example();
+    let start = example.find("hypervisor@40000000").unwrap();
+    let end = start + example[start..].find("};").unwrap() + "};".len();
+    let example = format!("{}{hypervisor}{}", &example[..start], &example[end..]);
+    // Frames for the state of the pool.
+    let example = example.replacen("0x20280000", "0x202d0000", 1);
+    example.replacen("boot {", &format!("{pool}\nboot {{"), 1)
+}
+
+#[test]
+fn the_extra_colors_of_the_reference_are_a_plan() {
+    let plan = Plan::from_dts("plan.md", &extra_example()).unwrap();
+    let pool = plan.vms[0].pool.unwrap();
+    assert_eq!((pool.area.colors.to_string().as_str(), pool.size()), ("8-11", Bytes::mib(32)));
+    assert_eq!(plan.vms[0].color_serial.unwrap().interrupt.0, 35);
+    assert_eq!(plan.platform.hypervisor_area.unwrap().colors.to_string(), "15");
+    assert!(plan.platform.llc.unwrap().in_registers);
+    assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts()).unwrap(), plan);
+}
+
 /// What is wrong with an example after `from` was replaced by `to`:
 /// `line: message`, and the help.
 fn mistake(text: &str, from: &str, to: &str) -> (String, String) {
@@ -196,6 +222,57 @@ fn mistakes_in_colors_name_line_node_and_property() {
 }
 
 #[test]
+fn mistakes_in_extra_colors_name_line_node_and_property() {
+    let (pool, hypervisor) = ("/vms/vm@0/coloring@a000000", "/platform/hypervisor@40000000");
+    let cases = [
+        (
+            ("frames = <8192>;", "frames = <8193>;"),
+            format!(
+                "frames = <8193>; | {pool}: frames: the area has 8192 frames of the colours (8-11)"
+            ),
+            "make the area 131136 KiB",
+        ),
+        (
+            ("frames = <8192>;", ""),
+            format!("coloring@a000000 {{ | {pool}: frames: is missing"),
+            "add `frames` to this node",
+        ),
+        (
+            ("color-serial@a010000", "color-serial@a020000"),
+            "color-serial@a020000 { | /vms/vm@0/color-serial@a020000: the name of the node does \
+             not fit its `reg`"
+                .into(),
+            "call the node `color-serial@a010000`, or correct `reg`",
+        ),
+        (
+            ("colors = <0x0 0x00008000>;", ""),
+            format!("hypervisor@40000000 {{ | {hypervisor}: colors: is missing"),
+            "add `colors` to this node",
+        ),
+        (
+            ("host-reg = <0x0 0x46000000 0x0 0x04000000>;", ""),
+            format!("hypervisor@40000000 {{ | {hypervisor}: host-reg: is missing"),
+            "add `host-reg` to this node",
+        ),
+        (
+            ("slices = <1>;", "slices = <1>; not-in-registers = <1>;"),
+            "slices = <1>; not-in-registers = <1>; | /platform/llc: not-in-registers: has a value"
+                .into(),
+            "write `not-in-registers;`",
+        ),
+        (
+            ("warm-up = <1>;", "warm-up = <0>;"),
+            "warm-up = <0>; | /vms/vm@0: warm-up: is 0".into(),
+            "write <1>, or remove the property",
+        ),
+    ];
+    for ((from, to), expected, help) in cases {
+        let (found, found_help) = mistake(&extra_example(), from, to);
+        assert_eq!((found.as_str(), found_help.as_str()), (expected.as_str(), help));
+    }
+}
+
+#[test]
 fn all_mistakes_are_reported_at_once() {
     let text = example()
         .replace("board =", "bord =")
@@ -218,9 +295,8 @@ proptest! {
     #[test]
     fn damaged_text_never_panics(
         damage in proptest::collection::vec(support::damage(), 1..4),
-        colored in any::<bool>(),
+        start in proptest::sample::select(vec![example(), colored_example(), extra_example()]),
     ) {
-        let start = if colored { colored_example() } else { example() };
         let text = damage.iter().fold(start, |text, damage| damage.apply(&text));
         if let Err(errors) = Plan::from_dts("plan.dts", &text) {
             prop_assert!(errors.to_string().starts_with("error["));
@@ -233,7 +309,7 @@ proptest! {
         length in any::<proptest::sample::Index>(),
         cut in any::<bool>(),
     ) {
-        let mut bytes = plan::compile("plan.dts", &colored_example()).unwrap();
+        let mut bytes = plan::compile("plan.dts", &extra_example()).unwrap();
         for (at, value) in changes {
             let at = at.index(bytes.len());
             bytes[at] = value;

@@ -51,7 +51,7 @@ pub(super) fn place(
     let mut find = |wanted: &Wanted<'_>| match space.take(wanted) {
         Ok(start) => start,
         Err(mistake) => {
-            mistakes.push(mistake);
+            mistakes.push(*mistake);
             PhysicalAddress(0)
         }
     };

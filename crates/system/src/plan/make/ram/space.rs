@@ -53,13 +53,13 @@ impl<'a> Space<'a> {
     /// # Errors
     ///
     /// There is none; the message says how much is free.
-    pub fn take(&mut self, wanted: &Wanted<'_>) -> Result<PhysicalAddress, Diagnostic> {
+    pub fn take(&mut self, wanted: &Wanted<'_>) -> Result<PhysicalAddress, Box<Diagnostic>> {
         let parts = self.free(wanted.colors);
         let Some(part) = parts.iter().find(|part| part.size >= wanted.bytes) else {
-            return Err(match wanted.colors.zip(self.llc) {
+            return Err(Box::new(match wanted.colors.zip(self.llc) {
                 None => self.no_room(wanted),
                 Some((colors, llc)) => self.too_few_frames(wanted, colors, llc),
-            });
+            }));
         };
         let region = Region { start: part.start, size: wanted.bytes };
         self.taken.push(Frames { region, colors: wanted.colors });
