@@ -8,7 +8,10 @@
 mod current_cpu;
 mod install;
 mod payload;
+mod physical;
 mod registers;
+mod symbol;
+mod translate;
 
 use std::ffi::{c_uint, c_void};
 use std::path::PathBuf;
@@ -17,26 +20,15 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::thread::{self, ThreadId};
 use std::{mem, ptr};
 
-use bulkhead_cachescope_model::{
-    Access, Block, Machine, Position, accesses_memory, is_mark, write,
-};
+use bulkhead_cachescope_model::{Access, Machine, write};
 use qemu_plugin_sys::{
-    qemu_plugin_cb_flags, qemu_plugin_get_hwaddr, qemu_plugin_hwaddr_is_io,
-    qemu_plugin_hwaddr_phys_addr, qemu_plugin_id_t, qemu_plugin_insn, qemu_plugin_insn_data,
-    qemu_plugin_mem_is_store, qemu_plugin_mem_rw, qemu_plugin_mem_size_shift,
-    qemu_plugin_meminfo_t, qemu_plugin_register_vcpu_insn_exec_cb,
-    qemu_plugin_register_vcpu_mem_cb, qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb,
-    qemu_plugin_tb_get_insn, qemu_plugin_tb_n_insns,
+    qemu_plugin_get_hwaddr, qemu_plugin_hwaddr_is_io, qemu_plugin_hwaddr_phys_addr,
+    qemu_plugin_id_t, qemu_plugin_mem_is_store, qemu_plugin_mem_size_shift, qemu_plugin_meminfo_t,
 };
 
 use current_cpu::CurrentCpu;
+use physical::{PAGE_MASK, Physical};
 use registers::Registers;
-
-/// Exception level of hypervisors: EL2.
-const HYPERVISOR_LEVEL: u64 = 2;
-
-/// Pages of addresses: accesses in one page are translated alike.
-const PAGE_MASK: u64 = 0xfff;
 
 /// All that callbacks need.
 struct State {
@@ -44,6 +36,8 @@ struct State {
     current_cpu: CurrentCpu,
     /// Known when the first CPU is there.
     registers: Option<Registers>,
+    /// Known then, too, if QEMU has it.
+    physical: Option<Physical>,
     /// Thread of the first CPU.
     thread: Option<ThreadId>,
     /// Exception level at which marks are set: that of the hypervisor, or of the
@@ -95,71 +89,21 @@ unsafe extern "C" fn on_cpu(_: qemu_plugin_id_t, _: c_uint) {
                 "QEMU does not tell register {missing}: expected qemu-system-aarch64 10.0 or later"
             )),
         }
-    }
-}
-
-/// QEMU translates a block: it is asked to report its execution and its accesses.
-unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plugin_tb) {
-    // SAFETY: a callback; see `state`.
-    let state = unsafe { state() };
-    // A block is only executed at the exception level for which it was translated.
-    // SAFETY: in the thread of the CPU that translates.
-    let level = state.registers.as_mut().and_then(|registers| unsafe { registers.level() });
-    let Some(level) = level else {
-        fail("QEMU does not tell the exception level (register cpsr) of a block it translates");
-    };
-    // SAFETY: QEMU passes a block that is valid during the callback; indices are below its length.
-    let instructions: Vec<*mut qemu_plugin_insn> = unsafe {
-        (0..qemu_plugin_tb_n_insns(block)).map(|at| qemu_plugin_tb_get_insn(block, at)).collect()
-    };
-    // SAFETY: instructions of the block, valid as long as it is.
-    let words: Vec<u32> = instructions.iter().map(|&insn| unsafe { word(insn) }).collect();
-    let length = words.len() as u32;
-    let mark_level = *state.mark_level.get_or_insert(level.min(HYPERVISOR_LEVEL));
-    let next_access = |from: usize| {
-        let rest = words.iter().skip(from);
-        let skipped = rest.take_while(|&&word| !accesses_memory(word)).count();
-        (from + skipped) as u32
-    };
-    let entered = Block {
-        instructions: length,
-        first_access: next_access(0),
-        privileged: level >= HYPERVISOR_LEVEL,
-    };
-    let no_registers = qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS;
-    let read_registers = qemu_plugin_cb_flags::QEMU_PLUGIN_CB_R_REGS;
-    let both = qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW;
-    // SAFETY: a valid block, and a callback that takes what `payload` packs.
-    unsafe {
-        let data = payload::from_block(entered);
-        qemu_plugin_register_vcpu_tb_exec_cb(block, Some(on_block), no_registers, data);
-    }
-    for (at, (&insn, &word)) in instructions.iter().zip(&words).enumerate() {
-        let position = Position { at: at as u32, next: next_access(at + 1) };
-        let data = payload::from_position(position);
-        // SAFETY: an instruction of a valid block, and callbacks that take what
-        // `payload` packs. QEMU calls the first only where memory is accessed.
-        unsafe {
-            qemu_plugin_register_vcpu_mem_cb(insn, Some(on_access), no_registers, both, data);
-            if is_mark(word) && level == mark_level {
-                let (callback, flags) = (Some(on_mark as InstructionCallback), read_registers);
-                qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, flags, data);
+        match Physical::find() {
+            Ok(physical) => state.physical = Some(physical),
+            Err(missing) if state.machine.options().fetch => fail(&format!(
+                "this QEMU does not export \"{missing}\", without which fetch=on is not possible; \
+                 use Debian's qemu-system-aarch64, or fetch=off"
+            )),
+            Err(missing) => {
+                eprintln!(
+                    "cachescope: this QEMU does not export \"{missing}\": DC ZVA and maintenance of \
+                     caches by address are not in the counts"
+                );
+                state.machine.leave_operations_out();
             }
         }
     }
-}
-
-type InstructionCallback = unsafe extern "C" fn(c_uint, *mut c_void);
-
-/// The word of an instruction, 0 if QEMU does not tell.
-///
-/// # Safety
-/// The instruction belongs to a block that is being translated.
-unsafe fn word(insn: *const qemu_plugin_insn) -> u32 {
-    let mut bytes = [0_u8; 4];
-    // SAFETY: QEMU writes at most as many bytes as there is room for.
-    unsafe { qemu_plugin_insn_data(insn, bytes.as_mut_ptr().cast(), bytes.len()) };
-    u32::from_le_bytes(bytes)
 }
 
 /// A CPU begins a block.
@@ -230,6 +174,30 @@ unsafe fn second_line(
         let known = !place.is_null() && !qemu_plugin_hwaddr_is_io(place);
         known.then(|| qemu_plugin_hwaddr_phys_addr(place))
     }
+}
+
+/// A CPU has executed, or is about to execute, an operation on a line.
+unsafe extern "C" fn on_operation(_: c_uint, data: *mut c_void) {
+    // SAFETY: a callback; see `state`.
+    let state = unsafe { state() };
+    let payload::Operation { position, operation, register } = payload::to_operation(data);
+    // SAFETY: in the thread of the CPU, in a callback that may read registers.
+    let virtual_address =
+        state.registers.as_mut().and_then(|registers| unsafe { registers.x(register) });
+    let physical = state.physical.as_ref().zip(virtual_address);
+    // SAFETY: as above.
+    match physical.and_then(|(physical, address)| unsafe { physical.physical(address) }) {
+        Some(address) => state.machine.operate(position, operation, address),
+        None => state.machine.access_unresolved(position),
+    }
+}
+
+/// The CPU whose block runs fetches instructions.
+unsafe extern "C" fn on_fetch(_: c_uint, data: *mut c_void) {
+    // SAFETY: a callback; see `state`.
+    let state = unsafe { state() };
+    let (address, lines) = payload::to_fetch(data);
+    state.machine.fetch(address, lines);
 }
 
 /// The hypervisor passes a mark of its guest on.

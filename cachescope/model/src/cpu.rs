@@ -20,8 +20,10 @@ pub struct Counters {
     pub accesses: u64,
     /// Accesses that its private cache did not have.
     pub l1_misses: u64,
-    /// Accesses that the last-level cache did not have.
+    /// Accesses and fetches that the last-level cache did not have.
     pub llc_misses: u64,
+    /// Fetches of instructions that its instruction cache did not have.
+    pub l1i_misses: u64,
 }
 
 /// Where in its block of instructions an access happens.
@@ -49,6 +51,7 @@ pub struct Cpu {
     accesses: u64,
     l1_misses: u64,
     llc_misses: u64,
+    l1i_misses: u64,
     /// Instructions of the block that are counted.
     counted: u32,
     /// Instructions of the block that are executed, unless it was left.
@@ -93,6 +96,7 @@ impl Cpu {
             accesses: self.accesses,
             l1_misses: self.l1_misses,
             llc_misses: self.llc_misses,
+            l1i_misses: self.l1i_misses,
         }
     }
 
@@ -101,11 +105,20 @@ impl Cpu {
     pub fn pay(&mut self, cost: Cost) {
         self.accesses += 1;
         self.stall_cycles += cost.stall;
+        self.bus_wait_cycles += cost.bus_wait;
         if cost.l1_miss {
-            self.bus_wait_cycles += cost.bus_wait;
             self.l1_misses += 1;
             self.llc_misses += u64::from(cost.llc_miss);
         }
+    }
+
+    /// Accounts for a fetch of instructions.
+    #[inline]
+    pub fn pay_fetch(&mut self, cost: Cost) {
+        self.stall_cycles += cost.stall;
+        self.bus_wait_cycles += cost.bus_wait;
+        self.l1i_misses += u64::from(cost.l1_miss);
+        self.llc_misses += u64::from(cost.llc_miss);
     }
 
     /// The CPU waited for the bus longer than accesses before said.

@@ -1,5 +1,8 @@
 //! Private caches over a shared last-level cache over a bus to memory.
 
+mod fetch;
+mod operate;
+
 use crate::bus::Transfer;
 use crate::tally::Tally;
 use crate::{Bus, Cache, Found, Options, Owner, Owners};
@@ -13,6 +16,8 @@ use crate::{Bus, Cache, Found, Options, Owner, Owners};
 pub struct Hierarchy {
     /// One per CPU, or none at all.
     private: Vec<Cache>,
+    /// One per CPU, or none if fetches of instructions are not modelled.
+    instructions: Vec<Cache>,
     shared: Cache,
     inclusive: bool,
     bus: Bus,
@@ -25,6 +30,8 @@ pub struct Hierarchy {
     l1_hit: u64,
     llc_hit: u64,
     memory: u64,
+    /// Accesses to lines that no cache takes.
+    uncached: u64,
 }
 
 /// One access to one line.
@@ -38,6 +45,8 @@ pub struct Request {
     pub line: u64,
     /// Whether it changes the line.
     pub store: bool,
+    /// Whether it changes all of the line, which then needs not come from memory.
+    pub whole: bool,
     /// Time of the CPU, in cycles.
     pub now: u64,
 }
@@ -65,8 +74,10 @@ impl Hierarchy {
                 .map(|cpu| Cache::new(geometry, options.l1_policy, options.seed + 1 + cpu))
                 .collect()
         };
+        let instructions = options.fetch.then_some(options.l1i);
         Self {
             private: options.l1.map(private).unwrap_or_default(),
+            instructions: instructions.map(private).unwrap_or_default(),
             shared: Cache::new(options.llc, options.llc_policy, options.seed),
             inclusive: options.inclusive,
             bus: Bus::new(options.clock.cycles(options.bus), cpus),
@@ -78,6 +89,7 @@ impl Hierarchy {
             l1_hit: options.clock.cycles(options.l1_hit),
             llc_hit: options.clock.cycles(options.llc_hit),
             memory: options.clock.cycles(options.memory),
+            uncached: 0,
         }
     }
 
@@ -89,8 +101,7 @@ impl Hierarchy {
         let counts = self.tally.at(who, color);
         counts.accesses += 1;
         let Some(private) = self.private.get_mut(cpu) else {
-            counts.l1_misses += 1;
-            return self.demand(request, store);
+            return self.access_shared(request);
         };
         let found = private.touch(line, store);
         if found == Found::Dirty || found == Found::Clean && !store {
@@ -99,9 +110,22 @@ impl Hierarchy {
         self.miss_or_upgrade(request, found)
     }
 
+    /// There are no private caches.
+    fn access_shared(&mut self, request: Request) -> Cost {
+        if self.is_uncached(request.line) {
+            return self.bypass(request);
+        }
+        let color = self.color(request.line);
+        self.tally.at(request.who, color).l1_misses += 1;
+        self.demand(request, request.store)
+    }
+
     /// The private cache has not got the line, or not for itself alone.
     fn miss_or_upgrade(&mut self, request: Request, found: Found) -> Cost {
-        let Request { cpu, who, line, store, now } = request;
+        let Request { cpu, who, line, store, now, .. } = request;
+        if found == Found::No && self.is_uncached(line) {
+            return self.bypass(request);
+        }
         self.snoop(cpu, line, store, now);
         if found == Found::Clean {
             return Cost { stall: self.l1_hit, ..Cost::default() };
@@ -125,10 +149,23 @@ impl Hierarchy {
         }
         let color = self.color(line);
         self.tally.at(who, color).llc_misses += 1;
+        if request.whole {
+            self.fill(who, line, dirty, now);
+            return Cost { stall: self.llc_hit, l1_miss: true, llc_miss: true, bus_wait: 0 };
+        }
         self.tally.read(who);
         let bus_wait = self.bus.transfer(Transfer { now, cpu: Some(cpu as u8) });
         self.fill(who, line, dirty, now);
         Cost { stall: self.memory + bus_wait, bus_wait, l1_miss: true, llc_miss: true }
+    }
+
+    /// An access to memory that no cache takes: it misses none.
+    #[cold]
+    fn bypass(&mut self, request: Request) -> Cost {
+        self.uncached += 1;
+        let cpu = Some(request.cpu as u8);
+        let bus_wait = self.bus.transfer(Transfer { now: request.now, cpu });
+        Cost { stall: self.memory + bus_wait, bus_wait, ..Cost::default() }
     }
 
     /// A changed line leaves a private cache. Its owner pays, whoever made it
@@ -151,7 +188,7 @@ impl Hierarchy {
         self.tally.evicted(self.color(line), who, incoming, evicted);
         let mut changed = victim.dirty;
         if self.inclusive {
-            for private in &mut self.private {
+            for private in self.private.iter_mut().chain(&mut self.instructions) {
                 changed |= private.invalidate(victim.line).unwrap_or(false);
             }
         }
@@ -182,6 +219,10 @@ impl Hierarchy {
         (line >> self.color_shift & self.color_mask) as usize
     }
 
+    fn is_uncached(&self, line: u64) -> bool {
+        self.owners.is_uncached(line << self.line_shift)
+    }
+
     fn owner(&self, line: u64) -> Owner {
         self.owners.of(line << self.line_shift)
     }
@@ -199,6 +240,11 @@ impl Hierarchy {
     /// The bus.
     pub fn bus(&self) -> &Bus {
         &self.bus
+    }
+
+    /// Accesses to memory that no cache takes.
+    pub fn uncached(&self) -> u64 {
+        self.uncached
     }
 
     /// What a CPU waited for the bus longer than its accesses said, in cycles,

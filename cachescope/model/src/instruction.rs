@@ -9,6 +9,41 @@ pub const fn accesses_memory(word: u32) -> bool {
     load_or_store && !prefetches(word)
 }
 
+/// What an instruction does to the line of an address without loading or
+/// storing: QEMU does not report it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LineOperation {
+    /// DC ZVA: fills a block, [`ZERO_BLOCK`] bytes, with zeroes.
+    Zero,
+    /// DC CVAU: the line goes to the last-level cache, where instructions come from.
+    CleanToShared,
+    /// DC CVAC, CVAP and CVADP: the line is written to memory if it was changed.
+    Clean,
+    /// DC CIVAC, and DC IVAC as a guest's takes effect: the same, and no data
+    /// cache keeps it.
+    Remove,
+}
+
+/// Bytes of a block of DC ZVA, on all CPUs of QEMU with lines of 64 bytes.
+pub const ZERO_BLOCK: u64 = 64;
+
+impl LineOperation {
+    /// What an instruction does, and the number of the general register with
+    /// the virtual address; 31 is zero.
+    ///
+    /// Source: Arm ARM (DDI 0487), C5.3, "A64 System instructions for cache maintenance".
+    pub const fn of(word: u32) -> Option<(Self, u32)> {
+        let operation = match word & !0x1f {
+            0xd50b_7420 => Self::Zero,
+            0xd50b_7b20 => Self::CleanToShared,
+            0xd50b_7a20 | 0xd50b_7c20 | 0xd50b_7d20 => Self::Clean,
+            0xd50b_7e20 | 0xd508_7620 => Self::Remove,
+            _ => return None,
+        };
+        Some((operation, word & 0x1f))
+    }
+}
+
 /// PRFM (literal, unsigned offset, register offset) and PRFUM.
 const fn prefetches(word: u32) -> bool {
     word & 0xff00_0000 == 0xd800_0000
@@ -56,6 +91,25 @@ mod tests {
             (0xd50b_7421, "dc zva, x1"),
         ] {
             assert!(!accesses_memory(word), "{name}");
+        }
+    }
+
+    #[test]
+    fn operations_on_lines_are_told_apart() {
+        for (word, operation, register) in [
+            (0xd50b_7421, LineOperation::Zero, 1),
+            (0xd50b_7b20, LineOperation::CleanToShared, 0),
+            (0xd50b_7a3e, LineOperation::Clean, 30),
+            (0xd50b_7c22, LineOperation::Clean, 2),
+            (0xd50b_7d22, LineOperation::Clean, 2),
+            (0xd50b_7e23, LineOperation::Remove, 3),
+            (0xd508_763f, LineOperation::Remove, 31),
+        ] {
+            assert_eq!(LineOperation::of(word), Some((operation, register)), "{word:#x}");
+        }
+        // dc cisw, ic ivau, at s1e1r, ldr
+        for other in [0xd508_7e41, 0xd50b_7521, 0xd508_7801, 0xf940_0020] {
+            assert_eq!(LineOperation::of(other), None, "{other:#x}");
         }
     }
 

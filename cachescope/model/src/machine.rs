@@ -5,7 +5,7 @@ use crate::hierarchy::{Hierarchy, Request};
 use crate::jobs::{Jobs, Mark};
 use crate::pace::Pace;
 use crate::series::Series;
-use crate::{Options, Owner, Start};
+use crate::{LineOperation, Options, Owner, Start, ZERO_BLOCK};
 
 /// Most CPUs.
 pub const CPUS_MAX: usize = 64;
@@ -39,6 +39,15 @@ pub struct Skipped {
     pub unresolved: u64,
 }
 
+/// Operations on lines that happened.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Operations {
+    /// Blocks filled with zeroes by DC ZVA. Each is an access, too.
+    pub zeroed: u64,
+    /// Lines written back or removed by address.
+    pub maintained: u64,
+}
+
 /// The model of a machine. Its input comes from one thread, in the order in
 /// which it is executed.
 #[derive(Clone, Debug)]
@@ -50,6 +59,8 @@ pub struct Machine {
     series: Series,
     jobs: Jobs,
     skipped: Skipped,
+    /// `None`: they are not reported.
+    operations: Option<Operations>,
     current: usize,
     /// Whether the first instruction that counts was executed.
     started: bool,
@@ -75,6 +86,7 @@ impl Machine {
             series: Series::new(options.clock.cycles(options.bin), options.owners.count()),
             jobs: Jobs::default(),
             skipped: Skipped::default(),
+            operations: Some(Operations::default()),
             current: 0,
             started: options.start == Start::Boot,
             account: None,
@@ -117,17 +129,69 @@ impl Machine {
         if !self.started {
             return;
         }
+        let who = self.payer(access.address);
         let cpu = &mut self.cpus[self.current];
         cpu.reach(position);
-        let who = match self.account {
-            Some(who) => who,
-            None => self.hierarchy.owners().of(access.address),
-        };
         let line = access.address >> self.line_shift;
         let (store, now) = (access.store, cpu.now());
-        let request = Request { cpu: self.current, who, line, store, now };
+        let request = Request { cpu: self.current, who, line, store, whole: false, now };
         let cost = self.hierarchy.access(request);
         cpu.pay(cost);
+    }
+
+    /// The CPU whose block runs executes an operation on the line of a physical
+    /// address.
+    pub fn operate(&mut self, position: Position, operation: LineOperation, address: u64) {
+        if !self.started {
+            return;
+        }
+        let who = self.payer(address);
+        self.cpus[self.current].reach(position);
+        if operation == LineOperation::Zero {
+            self.count_operation(|operations| &mut operations.zeroed);
+            let block = address & !(ZERO_BLOCK - 1);
+            let first = block >> self.line_shift;
+            let last = (block + ZERO_BLOCK - 1) >> self.line_shift;
+            // A longer line keeps what the block does not cover.
+            let whole = self.line_mask() < ZERO_BLOCK;
+            for line in first..=last {
+                let now = self.cpus[self.current].now();
+                let request = Request { cpu: self.current, who, line, store: true, whole, now };
+                let cost = self.hierarchy.access(request);
+                self.cpus[self.current].pay(cost);
+            }
+        } else {
+            self.count_operation(|operations| &mut operations.maintained);
+            let now = self.cpus[self.current].now();
+            self.hierarchy.operate(operation, address >> self.line_shift, now);
+        }
+    }
+
+    /// The CPU whose block runs fetches instructions of `lines` lines from a
+    /// physical address on.
+    #[inline]
+    pub fn fetch(&mut self, address: u64, lines: u64) {
+        if !self.started {
+            return;
+        }
+        let who = self.payer(address);
+        let first = address >> self.line_shift;
+        for line in first..first + lines {
+            let cpu = &mut self.cpus[self.current];
+            let now = cpu.now();
+            let request = Request { cpu: self.current, who, line, store: false, whole: false, now };
+            let cost = self.hierarchy.fetch(request);
+            cpu.pay_fetch(cost);
+        }
+    }
+
+    /// On whose account the CPU whose block runs accesses an address.
+    #[inline]
+    fn payer(&self, address: u64) -> Owner {
+        match self.account {
+            Some(who) => who,
+            None => self.hierarchy.owners().of(address),
+        }
     }
 
     /// The CPU whose block runs accesses a device: the model only counts it.
@@ -202,6 +266,22 @@ impl Machine {
     /// Jobs of tasks.
     pub fn jobs(&self) -> &Jobs {
         &self.jobs
+    }
+
+    /// Operations on lines, if they are reported.
+    pub fn operations(&self) -> Option<Operations> {
+        self.operations
+    }
+
+    /// Operations on lines will not be reported.
+    pub fn leave_operations_out(&mut self) {
+        self.operations = None;
+    }
+
+    fn count_operation(&mut self, count: fn(&mut Operations) -> &mut u64) {
+        if let Some(operations) = &mut self.operations {
+            *count(operations) += 1;
+        }
     }
 
     /// Whether an instruction was executed that counts.

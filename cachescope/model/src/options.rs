@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::machine::CPUS_MAX;
 use crate::owners::{Owner, Owners, OwnersError};
+use crate::preset::{self, Preset, Shape};
 use crate::{Clock, Duration, Geometry, GeometryError, Policy, Start, ranges};
 
 /// What to model. The defaults are a Cortex-A53 at 1 GHz with 1 MiB of shared cache.
@@ -18,6 +19,10 @@ pub struct Options {
     pub l1: Option<Geometry>,
     /// Its replacement.
     pub l1_policy: Policy,
+    /// Instruction cache of each CPU.
+    pub l1i: Geometry,
+    /// Whether fetches of instructions are modelled.
+    pub fetch: bool,
     /// Shared last-level cache.
     pub llc: Geometry,
     /// Its replacement.
@@ -83,8 +88,10 @@ pub enum OptionError {
         ways: u32,
     },
     /// Memory cannot be given to someone.
-    #[error("vm={value}: {source}")]
+    #[error("{key}={value}: {source}")]
     Owners {
+        /// The option.
+        key: &'static str,
         /// What was given.
         value: String,
         /// Why not.
@@ -124,19 +131,14 @@ pub enum OptionError {
     },
 }
 
-const KEYS: &str = "out, l1, l1-policy, llc, llc-policy, line, inclusive, seed, page, mhz, l1-hit, \
-                    llc-hit, memory, bus, quantum, bin, start, vm, cpu, ranges";
-
-/// Size and ways of a cache as given; the line is an option of its own.
-#[derive(Clone, Copy)]
-struct Shape {
-    size: u64,
-    ways: u32,
-}
+const KEYS: &str = "out, preset, l1, l1-policy, l1i, fetch, llc, llc-policy, line, inclusive, seed, \
+                    page, mhz, l1-hit, llc-hit, memory, bus, quantum, bin, start, vm, cpu, \
+                    uncached, ranges";
 
 /// Shapes and the line, until all options are known.
 struct Shapes {
     l1: Option<Shape>,
+    l1i: Shape,
     llc: Shape,
     line: u32,
 }
@@ -150,9 +152,17 @@ impl Options {
         arguments: impl IntoIterator<Item = &'a str>,
         read: impl Fn(&Path) -> io::Result<String>,
     ) -> Result<Self, OptionError> {
-        let default = Shape { size: 1 << 20, ways: 16 };
-        let default_l1 = Shape { size: 32 << 10, ways: 4 };
-        let mut shapes = Shapes { l1: Some(default_l1), llc: default, line: 64 };
+        let arguments: Vec<&str> = arguments.into_iter().collect();
+        // What is said explicitly holds, wherever the preset stands.
+        let preset = match arguments.iter().rev().find_map(|it| it.strip_prefix("preset=")) {
+            None => Preset::DEFAULT,
+            Some(name) => Preset::named(name).ok_or_else(|| OptionError::Value {
+                key: "preset".into(),
+                value: name.into(),
+                expected: preset::NAMES,
+            })?,
+        };
+        let mut shapes = Shapes { l1: Some(preset.l1), l1i: preset.l1i, llc: preset.llc, line: 64 };
         let geometry = |key, shape: Shape, line| match Geometry::new(shape.size, shape.ways, line) {
             Ok(geometry) => Ok(geometry),
             Err(source) => Err(OptionError::Geometry { key, source }),
@@ -161,16 +171,18 @@ impl Options {
             out: PathBuf::new(),
             l1: None,
             l1_policy: Policy::Lru,
-            llc: geometry("llc", default, 64)?,
+            l1i: geometry("l1i", preset.l1i, 64)?,
+            fetch: true,
+            llc: geometry("llc", preset.llc, 64)?,
             llc_policy: Policy::Lru,
             inclusive: false,
             seed: 1,
             page: 4096,
-            clock: Clock { mhz: 1000 },
+            clock: Clock { mhz: preset.mhz },
             l1_hit: Duration::Cycles(1),
-            llc_hit: Duration::Cycles(15),
-            memory: Duration::Nanoseconds(100),
-            bus: Duration::Nanoseconds(10),
+            llc_hit: preset.llc_hit,
+            memory: preset.memory,
+            bus: preset.bus,
             quantum: Duration::Cycles(500),
             bin: Duration::Nanoseconds(1_000_000),
             start: Start::Guest,
@@ -181,6 +193,7 @@ impl Options {
             options.take(argument, &mut shapes, &read)?;
         }
         options.l1 = shapes.l1.map(|l1| geometry("l1", l1, shapes.line)).transpose()?;
+        options.l1i = geometry("l1i", shapes.l1i, shapes.line)?;
         options.llc = geometry("llc", shapes.llc, shapes.line)?;
         options.check()?;
         Ok(options)
@@ -208,11 +221,19 @@ impl Options {
         let policy = || Policy::from_name(value).ok_or_else(|| bad("lru, plru or random"));
         let shape = || shape(value).ok_or_else(|| bad("SIZE:WAYS, such as 1MiB:16"));
         let time = || duration(value).ok_or_else(|| bad("a time, such as 20 or 20cy or 100ns"));
+        let switch = || match value {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err(bad("on or off")),
+        };
         match key {
+            "preset" => {}
             "out" if value.is_empty() => return Err(OptionError::NoOut),
             "out" => self.out = value.into(),
             "l1" if value == "none" => shapes.l1 = None,
             "l1" => shapes.l1 = Some(shape()?),
+            "l1i" => shapes.l1i = shape()?,
+            "fetch" => self.fetch = switch()?,
             "llc" => shapes.llc = shape()?,
             "line" => {
                 let line = ranges::size(value).and_then(|line| u32::try_from(line).ok());
@@ -220,13 +241,7 @@ impl Options {
             }
             "l1-policy" => self.l1_policy = policy()?,
             "llc-policy" => self.llc_policy = policy()?,
-            "inclusive" => {
-                self.inclusive = match value {
-                    "on" => true,
-                    "off" => false,
-                    _ => return Err(bad("on or off")),
-                }
-            }
+            "inclusive" => self.inclusive = switch()?,
             "seed" => self.seed = ranges::number(value).ok_or_else(|| bad("a number"))?,
             "page" => {
                 let page = ranges::size(value).filter(|page| page.is_power_of_two());
@@ -257,7 +272,21 @@ impl Options {
                     .ok_or_else(|| bad("NAME:START+SIZE, such as linux:0x46000000+512MiB"))?;
                 let owners = &mut self.owners;
                 let given = owners.named(name).and_then(|owner| owners.give(owner, start, size));
-                given.map_err(|source| OptionError::Owners { value: value.into(), source })?;
+                given.map_err(|source| OptionError::Owners {
+                    key: "vm",
+                    value: value.into(),
+                    source,
+                })?;
+            }
+            "uncached" => {
+                let (start, size) = ranges::range(value)
+                    .ok_or_else(|| bad("START+SIZE, such as 0x40000000+16MiB"))?;
+                let excluded = self.owners.exclude(start, size);
+                excluded.map_err(|source| OptionError::Owners {
+                    key: "uncached",
+                    value: value.into(),
+                    source,
+                })?;
             }
             "cpu" => {
                 let (cpu, name) = ranges::cpu(value)
@@ -267,7 +296,11 @@ impl Options {
                     return Err(OptionError::CpuTwice(cpu));
                 }
                 let vm = self.owners.named(name);
-                let vm = vm.map_err(|source| OptionError::Owners { value: name.into(), source })?;
+                let vm = vm.map_err(|source| OptionError::Owners {
+                    key: "cpu",
+                    value: value.into(),
+                    source,
+                })?;
                 self.cpus.resize(self.cpus.len().max(cpu + 1), None);
                 self.cpus[cpu] = Some(vm);
             }
@@ -277,7 +310,7 @@ impl Options {
         Ok(())
     }
 
-    /// Lines `vm=...` and `cpu=...`; empty ones, and what follows `#`, do not count.
+    /// Lines `vm=...`, `cpu=...` and `uncached=...`; empty ones, and what follows `#`, do not count.
     fn take_file(
         &mut self,
         path: &Path,
@@ -289,13 +322,13 @@ impl Options {
             let line = line.split('#').next().unwrap_or("").trim();
             let taken = match line {
                 "" => Ok(()),
-                _ if line.starts_with("vm=") || line.starts_with("cpu=") => {
+                _ if ["vm=", "cpu=", "uncached="].iter().any(|key| line.starts_with(key)) => {
                     self.take(line, shapes, read)
                 }
                 _ => Err(OptionError::Value {
                     key: "line".into(),
                     value: line.into(),
-                    expected: "vm=NAME:START+SIZE or cpu=CPU:NAME",
+                    expected: "vm=NAME:START+SIZE, cpu=CPU:NAME or uncached=START+SIZE",
                 }),
             };
             taken.map_err(|source| OptionError::Line {
@@ -312,8 +345,9 @@ impl Options {
             return Err(OptionError::NoOut);
         }
         let l1 = self.l1.map(|l1| ("l1-policy", self.l1_policy, l1.ways()));
+        let l1i = self.fetch.then_some(("l1-policy", self.l1_policy, self.l1i.ways()));
         let llc = Some(("llc-policy", self.llc_policy, self.llc.ways()));
-        for (key, policy, ways) in [l1, llc].into_iter().flatten() {
+        for (key, policy, ways) in [l1, l1i, llc].into_iter().flatten() {
             if policy == Policy::Plru && !ways.is_power_of_two() {
                 return Err(OptionError::Plru { key, ways });
             }
@@ -370,10 +404,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_counts_more_than_a_preset() {
+        for order in [["preset=exynos-5422", "memory=90ns"], ["memory=90ns", "preset=exynos-5422"]]
+        {
+            let options = parse(&["out=x", order[0], order[1], "llc=1MiB:8"]).unwrap();
+            assert_eq!((options.llc.size(), options.llc.ways()), (1 << 20, 8));
+            assert_eq!(options.l1.unwrap().ways(), 2);
+            let cycles = [options.llc_hit, options.memory].map(|time| options.clock.cycles(time));
+            assert_eq!(cycles, [52, 180]);
+        }
+    }
+
+    #[test]
     fn everything_can_be_said() {
         let options = parse(&[
             "out=x",
             "l1=64KiB:4",
+            "preset=i7-2600",
+            "l1i=16KiB:1",
+            "fetch=off",
             "l1-policy=plru",
             "llc=2MiB:16",
             "llc-policy=random",
@@ -391,6 +440,7 @@ mod tests {
             "start=boot",
             "vm=a:0x0+4KiB",
             "vm=hypervisor:0x10000+8KiB",
+            "uncached=0x11000+4KiB",
             "cpu=0:a",
             "ranges=good",
         ])
@@ -400,6 +450,8 @@ mod tests {
         assert_eq!(options.clock.cycles(options.quantum), 1500);
         assert_eq!(options.owners.name(options.vm_of(1).unwrap()), "b");
         assert_eq!(options.owners.of(0x11000), Owner::HYPERVISOR);
+        assert!(options.owners.is_uncached(0x11000) && !options.owners.is_uncached(0x10000));
+        assert!(!options.fetch && options.l1i.sets() == 128);
         assert_eq!(options.vm_of(2), None);
         assert!(parse(&["out=x", "l1=none"]).unwrap().l1.is_none());
     }
@@ -408,13 +460,21 @@ mod tests {
     fn errors_say_what_was_expected() {
         for (arguments, expected) in [
             (&["llc=1MiB:16"][..], "out=DIR is missing"),
-            (&["out=x", "cache=1"], "unknown option \"cache\"; expected one of out, l1"),
+            (&["out=x", "cache=1"], "unknown option \"cache\"; expected one of out, preset, l1"),
             (&["out=x", "llc=1MiB"], "llc=1MiB: expected SIZE:WAYS"),
             (&["out=x", "llc=1MB:16"], "llc=1MB:16: expected SIZE:WAYS"),
             (&["out=x", "llc=1000KiB:16"], "llc: 1024000 bytes in 16 ways of 64-byte lines"),
             (&["out=x", "llc=1280KiB:20", "llc-policy=plru"], "llc-policy=plru with 20 ways"),
             (&["out=x", "memory=5s"], "memory=5s: expected a time"),
             (&["out=x", "bin=0ns"], "bin=0ns: expected a time above 0"),
+            (&["out=x", "preset=a53"], "preset=a53: expected cortex-a53, exynos-5422"),
+            (&["out=x", "fetch=yes"], "fetch=yes: expected on or off"),
+            (&["out=x", "l1i=48KiB:4"], "l1i: 49152 bytes in 4 ways"),
+            (
+                &["out=x", "uncached=0x800+4KiB"],
+                "uncached=0x800+4KiB: 0x800+0x1000: expected start",
+            ),
+            (&["out=x", "uncached=4KiB"], "uncached=4KiB: expected START+SIZE"),
             (&["out=x", "start=linux"], "start=linux: expected guest or boot"),
             (&["out=x", "page=5000"], "page=5000: expected a power of two"),
             (&["out=x", "vm=a:0x0+4KiB", "vm=b:0x0+4KiB"], "0x0 belongs to \"a\""),

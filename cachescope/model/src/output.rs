@@ -37,7 +37,7 @@ fn timeseries(machine: &Machine, out: &mut Output) -> io::Result<()> {
     writeln!(
         out,
         "time_ns,owner,accesses,l1_misses,llc_misses,llc_write_backs,memory_read_bytes,\
-         memory_written_bytes,evictions_caused,evictions_suffered"
+         memory_written_bytes,evictions_caused,evictions_suffered,fetches,l1i_misses"
     )?;
     let options = machine.options();
     let owners: Vec<Owner> = options.owners.iter().collect();
@@ -45,7 +45,7 @@ fn timeseries(machine: &Machine, out: &mut Output) -> io::Result<()> {
         let totals = row.totals;
         writeln!(
             out,
-            "{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{}",
             options.clock.nanoseconds(row.start),
             options.owners.name(owners[row.owner]),
             totals.accesses,
@@ -56,6 +56,8 @@ fn timeseries(machine: &Machine, out: &mut Output) -> io::Result<()> {
             totals.memory_written_bytes,
             totals.evictions_caused,
             totals.evictions_suffered,
+            totals.fetches,
+            totals.l1i_misses,
         )?;
     }
     Ok(())
@@ -80,15 +82,22 @@ fn evictions(machine: &Machine, out: &mut Output) -> io::Result<()> {
 }
 
 fn colors(machine: &Machine, out: &mut Output) -> io::Result<()> {
-    writeln!(out, "owner,color,accesses,l1_misses,llc_misses")?;
+    writeln!(out, "owner,color,accesses,l1_misses,llc_misses,fetches,l1i_misses")?;
     let (owners, tally) = (&machine.options().owners, machine.hierarchy().tally());
     for owner in owners.iter() {
         for color in 0..tally.colors() {
             let counts = tally.of(owner, color);
-            if counts.accesses > 0 {
-                let name = owners.name(owner);
-                let (l1, llc) = (counts.l1_misses, counts.llc_misses);
-                writeln!(out, "{name},{color},{},{l1},{llc}", counts.accesses)?;
+            if counts.accesses + counts.fetches > 0 {
+                writeln!(
+                    out,
+                    "{},{color},{},{},{},{},{}",
+                    owners.name(owner),
+                    counts.accesses,
+                    counts.l1_misses,
+                    counts.llc_misses,
+                    counts.fetches,
+                    counts.l1i_misses,
+                )?;
             }
         }
     }
@@ -99,7 +108,7 @@ fn jobs(machine: &Machine, out: &mut Output) -> io::Result<()> {
     writeln!(
         out,
         "vm,cpu,task,job,release_ns,start_ns,finish_ns,execution_ns,instructions,stall_ns,\
-         bus_wait_ns,accesses,l1_misses,llc_misses"
+         bus_wait_ns,accesses,l1_misses,llc_misses,l1i_misses"
     )?;
     let options = machine.options();
     let clock = options.clock;
@@ -108,7 +117,7 @@ fn jobs(machine: &Machine, out: &mut Output) -> io::Result<()> {
         let release = job.released.map(|cycles| clock.nanoseconds(cycles).to_string());
         writeln!(
             out,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             options.owners.name(job.vm),
             job.cpu,
             job.task,
@@ -123,6 +132,7 @@ fn jobs(machine: &Machine, out: &mut Output) -> io::Result<()> {
             finish.accesses - start.accesses,
             finish.l1_misses - start.l1_misses,
             finish.llc_misses - start.llc_misses,
+            finish.l1i_misses - start.l1i_misses,
         )?;
     }
     Ok(())

@@ -7,6 +7,9 @@ use thiserror::Error;
 /// Pages in which memory is given away, in bytes.
 pub const PAGE: u64 = 4096;
 
+/// In the entry of a page: no cache takes lines of it.
+const UNCACHED: u8 = 1 << 7;
+
 /// Most owners, with the hypervisor and nobody.
 pub const OWNERS_MAX: usize = 32;
 
@@ -98,28 +101,46 @@ impl Owners {
     /// If the range is not made of whole pages below [`ADDRESS_END`], or a page
     /// of it is someone else's.
     pub fn give(&mut self, owner: Owner, start: u64, size: u64) -> Result<(), OwnersError> {
-        if !start.is_multiple_of(PAGE) || !size.is_multiple_of(PAGE) || size == 0 {
-            return Err(OwnersError::Unaligned(start, size));
-        }
-        let end = start.checked_add(size).filter(|&end| end <= ADDRESS_END);
-        let end = end.ok_or(OwnersError::TooHigh(start, size))?;
-        for address in (start..end).step_by(PAGE as usize) {
+        let range = pages(start, size)?;
+        for address in range.clone().step_by(PAGE as usize) {
             let first = self.of(address);
             if first != Owner::UNOWNED && first != owner {
                 let (first, second) = (self.name(first).into(), self.name(owner).into());
                 return Err(OwnersError::Overlap { address, first, second });
             }
-            let (chunk, page) = place(address);
-            if self.chunks.len() <= chunk {
-                self.chunks.resize(chunk + 1, None);
-            }
-            let chunk = &mut self.chunks[chunk];
-            let pages =
-                chunk.get_or_insert_with(|| vec![Owner::UNOWNED.0; CHUNK_PAGES as usize].into());
-            pages[page] = owner.0;
+            let entry = self.entry(address);
+            *entry = *entry & UNCACHED | owner.0;
         }
-        self.ranges.push((owner, start..end));
+        self.ranges.push((owner, range));
         Ok(())
+    }
+
+    /// No cache takes lines of the bytes from `start`, whoever owns them.
+    ///
+    /// # Errors
+    /// If the range is not made of whole pages below [`ADDRESS_END`].
+    pub fn exclude(&mut self, start: u64, size: u64) -> Result<(), OwnersError> {
+        for address in pages(start, size)?.step_by(PAGE as usize) {
+            *self.entry(address) |= UNCACHED;
+        }
+        Ok(())
+    }
+
+    /// Whether no cache takes lines of the page of a physical address.
+    pub fn is_uncached(&self, address: u64) -> bool {
+        let (chunk, page) = place(address);
+        matches!(self.chunks.get(chunk), Some(Some(pages)) if pages[page] & UNCACHED != 0)
+    }
+
+    /// What is known of a page below [`ADDRESS_END`].
+    fn entry(&mut self, address: u64) -> &mut u8 {
+        let (chunk, page) = place(address);
+        if self.chunks.len() <= chunk {
+            self.chunks.resize(chunk + 1, None);
+        }
+        let pages = self.chunks[chunk]
+            .get_or_insert_with(|| vec![Owner::UNOWNED.0; CHUNK_PAGES as usize].into());
+        &mut pages[page]
     }
 
     /// Whose the byte at a physical address is.
@@ -127,7 +148,7 @@ impl Owners {
     pub fn of(&self, address: u64) -> Owner {
         let (chunk, page) = place(address);
         match self.chunks.get(chunk) {
-            Some(Some(pages)) => Owner(pages[page]),
+            Some(Some(pages)) => Owner(pages[page] & !UNCACHED),
             _ => Owner::UNOWNED,
         }
     }
@@ -152,6 +173,15 @@ impl Owners {
         let mine = self.ranges.iter().filter(|(of, _)| *of == owner);
         mine.map(|(_, range)| range.end - range.start).sum()
     }
+}
+
+/// The range of `size` bytes from `start`, if it is made of whole pages.
+fn pages(start: u64, size: u64) -> Result<Range<u64>, OwnersError> {
+    if !start.is_multiple_of(PAGE) || !size.is_multiple_of(PAGE) || size == 0 {
+        return Err(OwnersError::Unaligned(start, size));
+    }
+    let end = start.checked_add(size).filter(|&end| end <= ADDRESS_END);
+    Ok(start..end.ok_or(OwnersError::TooHigh(start, size))?)
 }
 
 #[inline]
@@ -185,6 +215,18 @@ mod tests {
         }
         assert_eq!(owners.bytes(a), 0x0200_1000);
         assert_eq!(owners.named("b").unwrap(), b);
+    }
+
+    #[test]
+    fn memory_that_is_not_cached_keeps_its_owner() {
+        let mut owners = Owners::default();
+        let a = owners.named("a").unwrap();
+        owners.give(a, 0x1000, 0x1000).unwrap();
+        owners.exclude(0x1000, 0x2000).unwrap();
+        owners.give(a, 0x2000, 0x2000).unwrap();
+        let found = [0x1000, 0x2fff, 0x3000].map(|at| (owners.of(at), owners.is_uncached(at)));
+        assert_eq!(found, [(a, true), (a, true), (a, false)]);
+        assert!(matches!(owners.exclude(0x800, 0x1000), Err(OwnersError::Unaligned(..))));
     }
 
     #[test]

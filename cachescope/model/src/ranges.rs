@@ -1,4 +1,4 @@
-//! The values of `vm=` and `cpu=`, and numbers with units.
+//! The values of `vm=`, `cpu=` and `uncached=`, and numbers with units.
 
 /// A decimal or hexadecimal (`0x`) number; `_` may separate digits.
 pub fn number(value: &str) -> Option<u64> {
@@ -22,8 +22,14 @@ pub fn size(value: &str) -> Option<u64> {
 /// `NAME:START+SIZE`. Names are made of letters, digits, `-` and `_`.
 pub fn memory(value: &str) -> Option<(&str, u64, u64)> {
     let (name, range) = value.split_once(':')?;
-    let (start, bytes) = range.split_once('+')?;
-    is_name(name).then_some((name, number(start)?, size(bytes)?))
+    let (start, bytes) = self::range(range)?;
+    is_name(name).then_some((name, start, bytes))
+}
+
+/// `START+SIZE`.
+pub fn range(value: &str) -> Option<(u64, u64)> {
+    let (start, bytes) = value.split_once('+')?;
+    Some((number(start)?, size(bytes)?))
 }
 
 /// `CPU:NAME`.

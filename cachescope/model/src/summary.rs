@@ -29,6 +29,8 @@ pub struct Summary {
     pub bus: BusSummary,
     /// Jobs that guests marked.
     pub jobs: JobSummary,
+    /// Operations on lines by address, if QEMU tells what they need.
+    pub operations: Option<OperationSummary>,
     /// What is not in the counts.
     pub skipped: SkippedSummary,
 }
@@ -38,6 +40,8 @@ pub struct Summary {
 pub struct Model {
     /// Private data cache of each CPU.
     pub l1: Option<CacheSummary>,
+    /// Private instruction cache of each CPU, if fetches are modelled.
+    pub l1i: Option<CacheSummary>,
     /// Shared cache.
     pub llc: CacheSummary,
     /// Whether the shared cache holds all that the private ones hold.
@@ -149,6 +153,18 @@ pub struct SkippedSummary {
     pub device_accesses: u64,
     /// Accesses whose physical address could not be found.
     pub unresolved_accesses: u64,
+    /// Accesses and fetches that went past the caches. They are counted as such,
+    /// and miss no cache.
+    pub uncached_accesses: u64,
+}
+
+/// Operations on lines by address.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationSummary {
+    /// Blocks filled with zeroes (DC ZVA); each is an access, too.
+    pub zeroed_blocks: u64,
+    /// Lines written back or removed (DC CVAU, CVAC, CVAP, CVADP, CIVAC, IVAC).
+    pub maintained_lines: u64,
 }
 
 impl Machine {
@@ -164,7 +180,10 @@ impl Machine {
             memory_bytes: owners.bytes(owner),
             totals: tally.totals(owner, line),
             colors_accessed: (0..tally.colors())
-                .filter(|&color| tally.of(owner, color).accesses > 0)
+                .filter(|&color| {
+                    let counts = tally.of(owner, color);
+                    counts.accesses + counts.fetches > 0
+                })
                 .collect(),
         };
         let of_cpu = |(index, cpu): (usize, &crate::cpu::Cpu)| CpuSummary {
@@ -192,9 +211,14 @@ impl Machine {
                 complete: self.jobs().complete().len(),
                 unmatched_marks: self.jobs().unmatched(),
             },
+            operations: self.operations().map(|operations| OperationSummary {
+                zeroed_blocks: operations.zeroed,
+                maintained_lines: operations.maintained,
+            }),
             skipped: SkippedSummary {
                 device_accesses: self.skipped().device,
                 unresolved_accesses: self.skipped().unresolved,
+                uncached_accesses: hierarchy.uncached(),
             },
         }
     }
@@ -211,6 +235,7 @@ impl Machine {
         };
         Model {
             l1: options.l1.map(|l1| cache(l1, options.l1_policy)),
+            l1i: options.fetch.then(|| cache(options.l1i, options.l1_policy)),
             llc: cache(options.llc, options.llc_policy),
             inclusive: options.inclusive,
             page_bytes: options.page,

@@ -22,8 +22,12 @@ pub struct ByColor {
     pub accesses: u64,
     /// Accesses that the private cache did not have.
     pub l1_misses: u64,
-    /// Accesses that the last-level cache did not have.
+    /// Accesses and fetches that the last-level cache did not have.
     pub llc_misses: u64,
+    /// Lines fetched to execute blocks of instructions.
+    pub fetches: u64,
+    /// Fetches that the instruction cache did not have.
+    pub l1i_misses: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +48,7 @@ pub struct Totals {
     pub accesses: u64,
     /// Accesses that the private cache did not have; all, if there is none.
     pub l1_misses: u64,
-    /// Accesses that the last-level cache did not have.
+    /// Accesses and fetches that the last-level cache did not have.
     pub llc_misses: u64,
     /// Changed lines that private caches gave back to the last-level cache.
     pub llc_write_backs: u64,
@@ -56,6 +60,10 @@ pub struct Totals {
     pub evictions_caused: u64,
     /// Evictions of own lines from the last-level cache by others.
     pub evictions_suffered: u64,
+    /// Lines fetched to execute blocks of instructions, if that is modelled.
+    pub fetches: u64,
+    /// Fetches that the instruction cache did not have.
+    pub l1i_misses: u64,
 }
 
 /// One kind of eviction from the last-level cache and how often it happened.
@@ -85,6 +93,8 @@ impl Totals {
             memory_written_bytes: self.memory_written_bytes - earlier.memory_written_bytes,
             evictions_caused: self.evictions_caused - earlier.evictions_caused,
             evictions_suffered: self.evictions_suffered - earlier.evictions_suffered,
+            fetches: self.fetches - earlier.fetches,
+            l1i_misses: self.l1i_misses - earlier.l1i_misses,
         }
     }
 
@@ -99,6 +109,8 @@ impl Totals {
             memory_written_bytes: self.memory_written_bytes + other.memory_written_bytes,
             evictions_caused: self.evictions_caused + other.evictions_caused,
             evictions_suffered: self.evictions_suffered + other.evictions_suffered,
+            fetches: self.fetches + other.fetches,
+            l1i_misses: self.l1i_misses + other.l1i_misses,
         }
     }
 }
@@ -171,6 +183,8 @@ impl Tally {
             totals.accesses += color.accesses;
             totals.l1_misses += color.l1_misses;
             totals.llc_misses += color.llc_misses;
+            totals.fetches += color.fetches;
+            totals.l1i_misses += color.l1i_misses;
         }
         totals
     }

@@ -45,7 +45,7 @@ fn compare(options: &Options, cpus: usize, steps: &[Step]) -> Counts {
     };
     for &(cpu, line, store) in steps {
         let who = options.vm_of(cpu).unwrap_or(Owner::UNOWNED);
-        model.access(Request { cpu, who, line, store, now: 0 });
+        model.access(Request { cpu, who, line, store, whole: false, now: 0 });
         reference.access(cpu, who.index(), line, store);
     }
     let all: Vec<Owner> = options.owners.iter().collect();
@@ -187,7 +187,7 @@ proptest! {
         let options = options(&["l1=1KiB:4", "llc=2KiB:2", "inclusive=on", "llc-policy=random"]);
         let mut model = Hierarchy::new(&options, 3);
         for &(cpu, line, store) in &steps {
-            model.access(Request { cpu, who: Owner::UNOWNED, line, store, now: 0 });
+            model.access(Request { cpu, who: Owner::UNOWNED, line, store, whole: false, now: 0 });
             for cpu in 0..3 {
                 for (line, _) in model.private(cpu).unwrap().lines() {
                     prop_assert!(model.shared().contains(line), "line {line:#x} of CPU {cpu}");

@@ -1,6 +1,6 @@
 //! Clocks, bus, time series and jobs of a whole machine.
 
-use bulkhead_cachescope_model::{Access, Block, Machine, Options, Position, write};
+use bulkhead_cachescope_model::{Access, Block, LineOperation, Machine, Options, Position, write};
 
 fn machine(arguments: &[&str], cpus: usize) -> Machine {
     let all = ["out=x"].iter().chain(arguments).copied();
@@ -170,4 +170,63 @@ fn files_agree_with_each_other() {
     assert!(evictions["cross_by_line"].as_u64().unwrap() > 0);
     assert_eq!(evictions["by_line"][2][3], evictions["by_accessor"][2][3]);
     assert!(text("timeseries.csv").lines().count() > 20, "many intervals");
+}
+
+#[test]
+fn memory_that_no_cache_takes_evicts_nothing() {
+    let arguments = ["vm=a:0x40000000+4KiB", "uncached=0x40001000+4KiB", "memory=100", "l1-hit=0"];
+    for l1 in ["l1=none", "l1=32KiB:4"] {
+        let mut machine = machine(&[&arguments[..], &[l1, "llc=4KiB:1", "bus=0"]].concat(), 1);
+        for line in 0..64 {
+            load(&mut machine, 0, 0x4000_0000 + line * 64, 1);
+        }
+        let before = machine.cpus()[0].counters();
+        for line in 0..64 {
+            load(&mut machine, 0, 0x4000_1000 + line * 64, 1);
+        }
+        machine.fetch(0x4000_1000, 2);
+        let summary = machine.summary();
+        assert_eq!(summary.skipped.uncached_accesses, 64 + 2, "{l1}");
+        assert_eq!((summary.totals.accesses, summary.totals.llc_misses), (128, 64), "{l1}");
+        assert_eq!(summary.evictions.total, 0, "{l1}");
+        assert_eq!(machine.cpus()[0].counters().stall_cycles - before.stall_cycles, 66 * 100);
+    }
+}
+
+#[test]
+fn zeroes_are_written_without_reading_whatever_the_line() {
+    for (line, lines, read) in [("line=32", 2, 0), ("line=64", 1, 0), ("line=128", 1, 128)] {
+        let mut machine = machine(&["vm=a:0x40000000+4KiB", line], 1);
+        machine.enter_block(0, Block { instructions: 1, first_access: 0, privileged: false });
+        let position = Position { at: 0, next: 1 };
+        machine.operate(position, LineOperation::Zero, 0x4000_0067);
+        let totals = machine.summary().totals;
+        assert_eq!((totals.accesses, totals.llc_misses), (lines, lines), "{line}");
+        assert_eq!(totals.memory_read_bytes, read, "{line}");
+        // The line that holds the block, and no other, was changed.
+        for address in [0x4000_0040, 0x4000_0080] {
+            machine.operate(position, LineOperation::Clean, address);
+        }
+        let bytes = if line == "line=32" { 32 } else { line[5..].parse().unwrap() };
+        assert_eq!(machine.summary().totals.memory_written_bytes, bytes, "{line}");
+    }
+}
+
+#[test]
+fn a_fetch_shares_the_last_level_cache_with_data() {
+    let mut machine = machine(&["vm=a:0x40000000+4KiB", "cpu=0:a", "l1i=128:1"], 1);
+    let block = Block { instructions: 32, first_access: 32, privileged: false };
+    load(&mut machine, 0, 0x4000_0000, 1);
+    for _ in 0..3 {
+        machine.enter_block(0, block);
+        machine.fetch(0x4000_0000, 2);
+    }
+    machine.enter_block(0, block);
+    machine.fetch(0x4000_0080, 1);
+    let cpu = machine.cpus()[0].counters();
+    let a = &machine.summary().owners[2];
+    // The first line came as data, the second and the third as code.
+    assert_eq!((a.totals.fetches, a.totals.l1i_misses, a.totals.llc_misses), (7, 3, 3));
+    assert_eq!((cpu.accesses, cpu.l1_misses, cpu.l1i_misses, cpu.llc_misses), (1, 1, 3, 3));
+    assert_eq!(cpu.stall_cycles, 3 * 100 + 15);
 }

@@ -8,8 +8,7 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::{mem, ptr};
 
-/// A CPU of QEMU.
-type Cpu = *const c_void;
+use super::symbol::{Cpu, symbol};
 
 /// Finds the running CPU, and makes it give way to the next.
 pub enum CurrentCpu {
@@ -109,11 +108,4 @@ impl CurrentCpu {
             exit(unsafe { cpus.current.read() });
         }
     }
-}
-
-/// Address of a symbol of QEMU; for a thread-local one, in this thread.
-fn symbol(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: a name that ends with a zero; RTLD_DEFAULT searches all of the process.
-    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    (!address.is_null()).then_some(address)
 }

@@ -11,7 +11,8 @@ use qemu_plugin_sys::{
 };
 
 use super::current_cpu::CurrentCpu;
-use super::{STATE, State, on_cpu, on_exit, on_translate};
+use super::translate::on_translate;
+use super::{STATE, State, on_cpu, on_exit};
 
 /// Version of the plugin interface that this plugin was made for.
 // SAFETY: QEMU looks for this name and reads an `int`; nothing else has it.
@@ -79,5 +80,13 @@ unsafe fn prepare(info: &qemu_info_t, arguments: &[String]) -> Result<State, Str
     let machine = Machine::new(options, cpus);
     // A folder that cannot be written must not be found after an hour.
     write(&machine, &out).map_err(|error| format!("out={}: {error}", out.display()))?;
-    Ok(State { machine, current_cpu, registers: None, thread: None, mark_level: None, out })
+    Ok(State {
+        machine,
+        current_cpu,
+        registers: None,
+        physical: None,
+        thread: None,
+        mark_level: None,
+        out,
+    })
 }

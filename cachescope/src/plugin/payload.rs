@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use bulkhead_cachescope_model::{Block, Position};
+use bulkhead_cachescope_model::{Block, LineOperation, Position};
 
 /// Bits of an index in a block. QEMU's blocks have at most 512 instructions.
 const BITS: u32 = 16;
@@ -34,3 +34,46 @@ pub fn to_position(data: *mut c_void) -> Position {
     let word = data as usize;
     Position { at: (word & MASK) as u32, next: (word >> BITS) as u32 }
 }
+
+/// An operation on the line whose virtual address is in a general register.
+#[derive(Clone, Copy)]
+pub struct Operation {
+    pub position: Position,
+    pub operation: LineOperation,
+    pub register: u32,
+}
+
+const OPERATIONS: [LineOperation; 4] = [
+    LineOperation::Zero,
+    LineOperation::CleanToShared,
+    LineOperation::Clean,
+    LineOperation::Remove,
+];
+
+pub fn from_operation(it: Operation) -> *mut c_void {
+    let index = OPERATIONS.iter().position(|&operation| operation == it.operation).unwrap_or(0);
+    let position = from_position(it.position) as usize;
+    (position | index << (2 * BITS) | (it.register as usize) << (3 * BITS)) as *mut c_void
+}
+
+pub fn to_operation(data: *mut c_void) -> Operation {
+    let word = data as usize;
+    let operation = OPERATIONS[word >> (2 * BITS) & MASK];
+    let position = Position { at: (word & MASK) as u32, next: (word >> BITS & MASK) as u32 };
+    Operation { position, operation, register: (word >> (3 * BITS)) as u32 }
+}
+
+/// Instructions that follow each other: the physical address of the first, and
+/// the number of their lines.
+pub fn from_fetch(address: u64, lines: u64) -> *mut c_void {
+    (address as usize | (lines as usize) << FETCH_BITS) as *mut c_void
+}
+
+#[inline]
+pub fn to_fetch(data: *mut c_void) -> (u64, u64) {
+    let word = data as usize as u64;
+    (word & ((1 << FETCH_BITS) - 1), word >> FETCH_BITS)
+}
+
+/// Bits of a physical address: no board of QEMU has more.
+const FETCH_BITS: u32 = 48;

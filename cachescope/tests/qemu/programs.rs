@@ -62,7 +62,7 @@ pub const TWO: &[u32] = &[
 /// EL1. That sets the same mark itself, which means nothing, has EL2 set it,
 /// loads 64 lines from 0x4200_0000, has EL2 set the mark "finish" of task 3,
 /// job 7, and switches the machine off. See [`guest`].
-pub const GUEST: &[u32] = &[
+const GUEST: &[u32] = &[
     0xd2a8_2002, // mov x2,#0x41000000
     0xd280_0803, // mov x3,#64
     0xf804_0443, // 1: str x3,[x2],#64
@@ -118,3 +118,59 @@ pub const OFF: &[u32] = &[
     0xf2b0_8000, // movk x0, #0x8400, lsl #16
     0xd400_0003, // smc #0: PSCI SYSTEM_OFF
 ];
+
+/// Turns the MMU on with the table of [`lines()`], zeroes 512 lines from 0x8100_0000
+/// by DC ZVA, removes the first 256 of them by DC CIVAC, cleans the next 128 by DC
+/// CVAC, loads all, and switches the machine off.
+pub const LINES: &[u32] = &[
+    0xd280_1fe0, // mov x0,#0xff
+    0xd518_a200, // msr mair_el1,x0
+    0xd286_a320, // mov x0,#0x3519
+    0xf2a0_1000, // movk x0,#0x80,lsl #16
+    0xf2c0_0040, // movk x0,#2,lsl #32
+    0xd518_2040, // msr tcr_el1,x0
+    0x1000_7f40, // adr x0, table
+    0xd518_2000, // msr ttbr0_el1,x0
+    0xd503_3fdf, // isb
+    0xd538_1000, // mrs x0,sctlr_el1
+    0xd282_00a1, // mov x1,#0x1005
+    0xaa01_0000, // orr x0,x0,x1
+    0xd518_1000, // msr sctlr_el1,x0
+    0xd503_3fdf, // isb
+    0xd2b0_2002, // mov x2,#0x81000000
+    0xd280_4003, // mov x3,#512
+    0xd50b_7422, // 1: dc zva,x2
+    0x9101_0042, // add x2,x2,#64
+    0xf100_0463, // subs x3,x3,#1
+    0x54ff_ffa1, // b.ne 1b
+    0xd2b0_2002, // mov x2,#0x81000000
+    0xd280_2003, // mov x3,#256
+    0xd50b_7e22, // 2: dc civac,x2
+    0x9101_0042, // add x2,x2,#64
+    0xf100_0463, // subs x3,x3,#1
+    0x54ff_ffa1, // b.ne 2b
+    0xd280_1003, // mov x3,#128
+    0xd50b_7a22, // 3: dc cvac,x2
+    0x9101_0042, // add x2,x2,#64
+    0xf100_0463, // subs x3,x3,#1
+    0x54ff_ffa1, // b.ne 3b
+    0xd2b0_2002, // mov x2,#0x81000000
+    0xd280_4003, // mov x3,#512
+    0xf844_0444, // 4: ldr x4,[x2],#64
+    0xf100_0463, // subs x3,x3,#1
+    0x54ff_ffc1, // b.ne 4b
+    0xd280_0100, // mov x0,#8
+    0xf2b0_8000, // movk x0,#0x8400,lsl #16
+    0xd400_0002, // hvc #0
+];
+
+/// [`LINES`] with its translation table, which has RAM from 0x4000_0000 twice:
+/// there, and from 0x8000_0000.
+pub fn lines() -> Vec<u32> {
+    const TABLE: usize = 0x1000 / 4;
+    let ram = [0x4000_0705, 0];
+    let mut program = LINES.to_vec();
+    program.resize(TABLE, 0);
+    program.extend([0, 0].iter().chain(&ram).chain(&ram));
+    program
+}
