@@ -92,11 +92,12 @@ fn wanted_files(tree: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
         }
         let folder = LIBRARY_FOLDERS.iter().find(|folder| tree.join(folder).join(&name).exists());
         let path = format!("{}/{name}", folder.with_context(|| format!("no package has {name}"))?);
-        if !files.contains_key(&path) {
-            let content = read_linked(tree, &path)?;
-            libraries.extend(elf::needed_libraries(&content).with_context(|| path.clone())?);
-            files.insert(path, content);
+        if files.contains_key(&path) {
+            continue;
         }
+        let content = read_linked(tree, &path)?;
+        libraries.extend(elf::needed_libraries(&content).with_context(|| path.clone())?);
+        files.insert(path, content);
     }
     Ok(files)
 }
