@@ -14,7 +14,7 @@ use bulkhead_abi::hypercall::Error;
 use policy::color::{Choice, Color, ColorSet, Place, Pool, RequestError, Slot};
 
 use super::Vm;
-use crate::arch::memory::{Frame, GuestMemory};
+use crate::arch::memory::GuestMemory;
 use crate::arch::page_table::PAGE_BYTES;
 use crate::arch::stage2::Move;
 use crate::arch::{cpu, regs};
@@ -30,7 +30,7 @@ const MOVES: usize = 8;
 const LOOKS: u32 = 64;
 /// A request may find this many times the pages of the VM's RAM, so that tables which map
 /// the same pages over and over end as well.
-const MAPPINGS: u64 = 16;
+const MAPPINGS: u64 = 4;
 
 /// SCTLR_EL1: translation is on.
 const SCTLR_M: u64 = 1;
@@ -146,8 +146,13 @@ impl Coloring {
                     request.failure = Some(error);
                 }
             } else {
-                let mut reader = TableReader { vm, format: request.tables };
-                match request.walker.next(&mut reader, &mut looks) {
+                let mut reader = TableReader { vm, format: request.tables, outside: false };
+                let step = request.walker.next(&mut reader, &mut looks);
+                if reader.outside {
+                    request.failure = Some(Error::BadAddress);
+                    continue;
+                }
+                match step {
                     // Only RAM has a colour.
                     Step::Pages { ipa, bytes } => {
                         let start = ipa.max(self.ram.start);
@@ -302,11 +307,16 @@ struct TableFormat {
 struct TableReader<'a> {
     vm: &'a Vm,
     format: TableFormat,
+    /// Some do not lie in RAM.
+    outside: bool,
 }
 
 impl Tables for TableReader<'_> {
     fn word(&mut self, ipa: u64) -> Option<u64> {
-        let frame: Frame = self.vm.frame(ipa)?;
+        let Some(frame) = self.vm.frame(ipa) else {
+            self.outside = true;
+            return None;
+        };
         let word = frame.word(ipa % PAGE_BYTES, self.format.uncached);
         Some(if self.format.big_endian { word.swap_bytes() } else { word })
     }
