@@ -1,0 +1,231 @@
+//! The serial port on which closed guests ask for colours (vCache, section 4.2.2).
+//!
+//! A task that can neither call the hypervisor nor map the doorbell writes a line to an
+//! ordinary UART, `colors 8-11` or `colors none`, and busy-waits for the answer. Which
+//! task it was is not known: so for [`WINDOW_MS`] milliseconds the VM's VCPUs are sampled, and the
+//! address space that is seen most often is taken for its own, if it stands out clearly. Then its
+//! pages move, and the answer is `ok <pages>`, or `error <word>`. If none stands out there is no
+//! answer, and the task asks again.
+//!
+//! This is the port as a state machine; `vm/color_serial.rs` drives it.
+
+mod line;
+mod samples;
+#[cfg(test)]
+mod tests;
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+
+use bulkhead_abi::hypercall::Error;
+use policy::color::ColorSet;
+
+use super::pl011::Pl011;
+use line::{Command, LineReader};
+use samples::Samples;
+
+/// For how long VCPUs are sampled: *T* of the paper.
+pub const WINDOW_MS: u64 = 10;
+/// Times that a VCPU is sampled in this time: *T / T'*.
+pub const SAMPLES: u64 = 100;
+
+/// A second UART of a VM.
+pub struct ColorSerial {
+    uart: Pl011,
+    line: LineReader,
+    state: State,
+    /// By VCPU.
+    samples: Vec<Samples>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Idle,
+    Sampling(Window),
+    Found(Found),
+    /// The VCPU that was found does the work.
+    Moving,
+}
+
+/// When VCPUs are sampled, in counter ticks.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    start: u64,
+    period: u64,
+    /// The VCPU that ends it: the one that wrote the line.
+    asker: usize,
+    colors: ColorSet,
+}
+
+/// The address space that asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Found {
+    /// The VCPU on which it was seen, and on which its pages are to be moved.
+    pub vcpu: usize,
+    /// Address of its first translation table.
+    pub table: u64,
+    /// What it asks for.
+    pub colors: ColorSet,
+}
+
+/// What follows from an access or a sample.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    /// Nothing.
+    Nothing,
+    /// Every VCPU of the VM is to be sampled from now on ([`ColorSerial::next_sample`]).
+    Sample,
+    /// This VCPU is to be sampled again, at this time.
+    Again(u64),
+    /// This VCPU is to take its work ([`ColorSerial::take`]).
+    Found(usize),
+}
+
+impl ColorSerial {
+    /// The port of a VM with so many VCPUs.
+    pub fn new(vcpus: usize) -> Self {
+        Self {
+            uart: Pl011::new(),
+            line: LineReader::new(),
+            state: State::Idle,
+            samples: vec![Samples::new(); vcpus],
+        }
+    }
+
+    /// Resets the port, and forgets what was asked.
+    pub fn reset(&mut self) {
+        self.uart.reset();
+        self.line = LineReader::new();
+        self.state = State::Idle;
+    }
+
+    /// Level of the interrupt line; to be asked after every other call.
+    pub fn interrupt(&self) -> bool {
+        self.uart.interrupt()
+    }
+
+    /// A read of the guest, as [`Pl011::read`].
+    pub fn read(&mut self, offset: u64, size: usize) -> u64 {
+        self.uart.read(offset, size)
+    }
+
+    /// A write of the guest, as [`Pl011::write`], by `vcpu` at the time `now` of a counter
+    /// with so many ticks per second.
+    pub fn write(
+        &mut self,
+        offset: u64,
+        size: usize,
+        value: u64,
+        vcpu: usize,
+        (now, per_second): (u64, u64),
+    ) -> Outcome {
+        self.uart.write(offset, size, value, &mut self.line);
+        match self.line.take() {
+            None => Outcome::Nothing,
+            Some(Command::Nonsense) => {
+                self.send(format_args!("error syntax\n"));
+                Outcome::Nothing
+            }
+            Some(Command::Colors(_)) if !matches!(self.state, State::Idle) => {
+                self.answer(Err(Error::Busy));
+                Outcome::Nothing
+            }
+            Some(Command::Colors(colors)) => {
+                self.samples.fill(Samples::new());
+                let period = (per_second * WINDOW_MS / (1000 * SAMPLES)).max(1);
+                self.state = State::Sampling(Window { start: now, period, asker: vcpu, colors });
+                Outcome::Sample
+            }
+        }
+    }
+
+    /// When a VCPU is to be sampled next, if it is.
+    pub fn next_sample(&self, now: u64) -> Option<u64> {
+        let State::Sampling(window) = &self.state else { return None };
+        let passed = now.saturating_sub(window.start) / window.period;
+        // Whoever is late goes on in step. The last sample ends the window.
+        (passed < SAMPLES).then(|| window.start + (passed + 1) * window.period)
+    }
+
+    /// A sample of a VCPU: the first table of the address space that was interrupted at EL0,
+    /// or `None` if something else was.
+    pub fn sample(&mut self, vcpu: usize, now: u64, table: Option<u64>) -> Outcome {
+        let State::Sampling(window) = self.state else { return Outcome::Nothing };
+        if let (Some(table), Some(samples)) = (table, self.samples.get_mut(vcpu)) {
+            samples.add(table);
+        }
+        if let Some(next) = self.next_sample(now) {
+            return Outcome::Again(next);
+        }
+        if vcpu != window.asker {
+            return Outcome::Nothing;
+        }
+        let winners = self.samples.iter().enumerate().filter_map(|(vcpu, samples)| {
+            samples.winner().map(|(table, count)| (count, vcpu, table))
+        });
+        match winners.max() {
+            None => {
+                self.state = State::Idle;
+                Outcome::Nothing
+            }
+            Some((_, vcpu, table)) => {
+                self.state = State::Found(Found { vcpu, table, colors: window.colors });
+                Outcome::Found(vcpu)
+            }
+        }
+    }
+
+    /// What a VCPU has to do, if anything. When it is done, or cannot be done,
+    /// [`ColorSerial::finish`] is to be called.
+    pub fn take(&mut self, vcpu: usize) -> Option<Found> {
+        match self.state {
+            State::Found(found) if found.vcpu == vcpu => {
+                self.state = State::Moving;
+                Some(found)
+            }
+            _ => None,
+        }
+    }
+
+    /// The work is done: so many pages, or why not; `None` if the task is to ask again.
+    pub fn finish(&mut self, result: Option<Result<u64, Error>>) {
+        // The port may have been reset meanwhile: then nobody waits.
+        if let State::Moving = self.state {
+            self.state = State::Idle;
+            if let Some(result) = result {
+                self.answer(result);
+            }
+        }
+    }
+
+    fn answer(&mut self, result: Result<u64, Error>) {
+        match result {
+            Ok(pages) => self.send(format_args!("ok {pages}\n")),
+            Err(error) => self.send(format_args!("error {}\n", word(error))),
+        }
+    }
+
+    fn send(&mut self, text: fmt::Arguments<'_>) {
+        struct Receiver<'a>(&'a mut Pl011);
+        impl Write for Receiver<'_> {
+            fn write_str(&mut self, text: &str) -> fmt::Result {
+                text.bytes().for_each(|byte| self.0.receive(byte, false));
+                Ok(())
+            }
+        }
+        // A guest that does not read loses what comes, as from any UART.
+        let _ = Receiver(&mut self.uart).write_fmt(text);
+    }
+}
+
+/// One word for why a request was refused.
+fn word(error: Error) -> &'static str {
+    match error {
+        Error::Invalid => "colors",
+        Error::NoMemory => "memory",
+        Error::Busy => "busy",
+        Error::BadAddress => "tables",
+        _ => "failed",
+    }
+}
