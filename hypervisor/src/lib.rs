@@ -6,7 +6,7 @@
 //! - [`arch`], [`board`]: processor and devices; all `unsafe` code;
 //! - [`plan`], [`payload`], `digest`: what is to run, read and verified;
 //! - `start`: from the entry code to running VMs;
-//! - `vm`, `pcpu`: virtual machines, and the CPUs that run them;
+//! - `vm`, `pcpu`, [`timer`]: virtual machines, and the CPUs that run them;
 //! - `exits`: what happens when a guest comes to EL2;
 //! - [`stage1`]: the translation tables of guests, read;
 //! - [`vdev`], [`console`]: virtual devices;
@@ -33,6 +33,7 @@ pub mod plan;
 pub mod stage1;
 #[cfg(target_os = "none")]
 mod start;
+pub mod timer;
 pub mod trace;
 pub mod vdev;
 #[cfg(target_os = "none")]

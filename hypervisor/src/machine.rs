@@ -9,6 +9,7 @@ use crate::arch::{cpu, gicv3, percpu, regs, smc};
 use crate::board::uart::Pl011 as Uart;
 use crate::console::Console;
 use crate::pcpu::{CONSOLE_TIMER, Pcpu};
+use crate::timer::Purpose;
 use crate::vm::{GicEnv, Vm};
 
 /// The console of the machine.
@@ -156,38 +157,30 @@ pub fn console_interrupt() {
 /// A VM on another CPU left a line incomplete while the console's timer was off. It
 /// runs for a whole period at least, so that output costs this CPU a few interrupts
 /// a second, whatever VMs write.
-pub fn start_console_timer() {
+pub fn start_console_timer(pcpu: &Pcpu) {
     let idle = idle_ticks();
     let now = cpu::now();
     let due = CONSOLE.flush_idle(now, idle);
     relieve();
-    arm_timer(due.unwrap_or(now + idle));
+    pcpu.set_deadline(Purpose::Console, due.unwrap_or(now + idle));
 }
 
 /// The timer of the console's CPU fires: shows lines that stay incomplete.
-pub fn console_timer() {
+pub fn console_timer(pcpu: &Pcpu) {
     let idle = idle_ticks();
     let now = cpu::now();
     let due = CONSOLE.flush_idle(now, idle);
     relieve();
     if let Some(due) = due {
-        return arm_timer(due);
+        return pcpu.set_deadline(Purpose::Console, due);
     }
-    regs::cnthp_ctl_el2::write(0);
-    cpu::isb();
     // A line that became incomplete before this store did not start the timer.
     TIMER_ARMED.store(false, Ordering::SeqCst);
     if CONSOLE.has_partial_lines() && !TIMER_ARMED.swap(true, Ordering::SeqCst) {
-        arm_timer(now + idle);
+        pcpu.set_deadline(Purpose::Console, now + idle);
     }
 }
 
 fn idle_ticks() -> u64 {
     regs::cntfrq_el0::read() / IDLE_PER_SECOND
-}
-
-fn arm_timer(due: u64) {
-    regs::cnthp_cval_el2::write(due);
-    regs::cnthp_ctl_el2::write(1);
-    cpu::isb();
 }

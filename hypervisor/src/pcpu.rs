@@ -5,8 +5,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use bulkhead_abi::trace::{Kind, Record};
 use spin::Once;
 
-use crate::arch::{cpu, gicv3};
+use crate::arch::{cpu, gicv3, regs};
 use crate::exits;
+use crate::timer::{Deadlines, Purpose};
 use crate::trace::Ring;
 use crate::vm::{Vcpu, Vm};
 
@@ -29,6 +30,7 @@ pub struct Pcpu {
     assignment: Once<Assignment>,
     /// Trace ring.
     pub trace: Ring,
+    deadlines: Deadlines,
     exits: AtomicU64,
     interrupts: AtomicU64,
 }
@@ -41,6 +43,7 @@ impl Pcpu {
             mpidr,
             assignment: Once::new(),
             trace: Ring::new(),
+            deadlines: Deadlines::none(),
             exits: AtomicU64::new(0),
             interrupts: AtomicU64::new(0),
         }
@@ -91,6 +94,34 @@ impl Pcpu {
         gicv3::send_sgi(self.mpidr, KICK);
     }
 
+    /// Sets the deadline for a purpose of this CPU, the one that runs the code: an absolute
+    /// time of the system counter.
+    pub fn set_deadline(&self, purpose: Purpose, deadline: u64) {
+        self.deadlines.set(purpose, deadline);
+        self.program_timer();
+    }
+
+    /// Takes a deadline of this CPU that has passed.
+    pub fn take_deadline(&self) -> Option<Purpose> {
+        let due = self.deadlines.take_due(cpu::now());
+        if due.is_none() {
+            self.program_timer();
+        }
+        due
+    }
+
+    /// Lets the timer of this CPU fire at the first deadline.
+    fn program_timer(&self) {
+        match self.deadlines.first() {
+            Some(deadline) => {
+                regs::cnthp_cval_el2::write(deadline);
+                regs::cnthp_ctl_el2::write(1);
+            }
+            None => regs::cnthp_ctl_el2::write(0),
+        }
+        cpu::isb();
+    }
+
     /// Runs the VCPU when it is to run, serves interrupts, sleeps otherwise.
     pub fn idle(&'static self) -> ! {
         loop {
@@ -109,3 +140,6 @@ pub const KICK: u32 = 0;
 
 /// The software-generated interrupt that means "start the timer of the console".
 pub const CONSOLE_TIMER: u32 = 1;
+
+/// The software-generated interrupt that means "the colour serial port of your VM needs you".
+pub const COLOR_SERIAL: u32 = 2;

@@ -23,8 +23,8 @@ const NEVER: u64 = u64::MAX;
 pub struct Deadlines([AtomicU64; Purpose::ALL.len()]);
 
 impl Deadlines {
-    /// None.
-    pub const fn new() -> Self {
+    /// No deadlines.
+    pub const fn none() -> Self {
         Self([const { AtomicU64::new(NEVER) }; Purpose::ALL.len()])
     }
 
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn deadlines_come_one_after_the_other() {
-        let deadlines = Deadlines::new();
+        let deadlines = Deadlines::none();
         assert_eq!((deadlines.first(), deadlines.take_due(NEVER - 1)), (None, None));
         deadlines.set(Purpose::Sampling, 100);
         deadlines.set(Purpose::Console, 200);

@@ -6,18 +6,21 @@ use bulkhead_abi::trace::Kind;
 use crate::arch::context::Context;
 use crate::arch::{cpu, gicv3};
 use crate::machine;
-use crate::pcpu::{Assignment, CONSOLE_TIMER, KICK, Pcpu};
-use crate::vm::{GicEnv, Power};
+use crate::pcpu::{Assignment, COLOR_SERIAL, CONSOLE_TIMER, KICK, Pcpu};
+use crate::timer::Purpose;
+use crate::vm::{GicEnv, Power, color_serial};
 
 const MAINTENANCE: u32 = 25;
 const HYPERVISOR_TIMER: u32 = 26;
 const VIRTUAL_TIMER: u32 = 27;
+/// Of PSTATE: 0 is EL0, in AArch64 and AArch32.
+const MODE: u64 = 0xf;
 /// INTIDs from here on say that there is no interrupt.
 const SPECIAL: u32 = 1020;
 
 /// An interrupt while the guest of this CPU ran.
 #[inline]
-pub fn interrupt(_: &mut Context, pcpu: &'static Pcpu) {
+pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
     let intid = gicv3::acknowledge();
     let Some(at) = pcpu.assignment() else { cpu::halt() };
     pcpu.count_interrupt();
@@ -27,7 +30,7 @@ pub fn interrupt(_: &mut Context, pcpu: &'static Pcpu) {
         at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
         return;
     }
-    other(intid, pcpu);
+    other(intid, context.pstate & MODE == 0, pcpu);
     if at.vm.is_stopping() {
         at.vm.park(at, pcpu)
     }
@@ -38,12 +41,13 @@ pub fn serve_interrupt(pcpu: &'static Pcpu) -> bool {
     if !cpu::interrupt_pending() {
         return false;
     }
-    other(gicv3::acknowledge(), pcpu);
+    other(gicv3::acknowledge(), false, pcpu);
     true
 }
 
+/// `at_el0`: a guest was interrupted there.
 #[inline(never)]
-fn other(intid: u32, pcpu: &'static Pcpu) {
+fn other(intid: u32, at_el0: bool, pcpu: &'static Pcpu) {
     if intid >= SPECIAL {
         return;
     }
@@ -68,14 +72,33 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
                 at.vm.gic.maintenance(&GicEnv::of(at), at.vcpu.index);
             }
         }
-        HYPERVISOR_TIMER => machine::console_timer(),
-        CONSOLE_TIMER => machine::start_console_timer(),
+        HYPERVISOR_TIMER => timer(at_el0, pcpu),
+        CONSOLE_TIMER => machine::start_console_timer(pcpu),
+        COLOR_SERIAL => {
+            // The work that this may be about serves interrupts itself.
+            gicv3::deactivate(intid);
+            keep_active = true;
+            if let Some(at) = pcpu.assignment() {
+                color_serial::called(at, pcpu);
+            }
+        }
         _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
         32.. => keep_active = pcpu.assignment().is_some_and(|at| device(intid, at)),
         _ => {}
     }
     if !keep_active {
         gicv3::deactivate(intid);
+    }
+}
+
+/// The hypervisor's timer: every deadline that has passed.
+fn timer(at_el0: bool, pcpu: &'static Pcpu) {
+    while let Some(purpose) = pcpu.take_deadline() {
+        match (purpose, pcpu.assignment()) {
+            (Purpose::Console, _) => machine::console_timer(pcpu),
+            (Purpose::Sampling, Some(at)) => color_serial::sample(at, pcpu, at_el0),
+            (Purpose::Sampling, None) => {}
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vdev::access::Access;
 use crate::vdev::gic::Frame;
-use crate::vm::{self, Crash, GicEnv};
+use crate::vm::{self, Crash, GicEnv, color_serial};
 
 /// ESR: the fault hit a table walk of the guest's own translation.
 const ON_TABLE_WALK: u64 = 1 << 7;
@@ -112,6 +112,7 @@ fn is_device(at: &Assignment, ipa: u64) -> bool {
     within(&plan.gic.distributor)
         || within(&plan.gic.redistributors)
         || plan.serial.as_ref().is_some_and(|(range, _)| within(range))
+        || plan.color_serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.coloring.as_ref().is_some_and(|coloring| within(&coloring.doorbell))
 }
 
@@ -161,6 +162,13 @@ fn device_access(
                 return Outcome::Refused;
             }
             return doorbell::access(context, at, pcpu, offset, write)
+                .map_or(Outcome::Refused, Outcome::Done);
+        }
+    }
+    if let Some((range, _)) = &plan.color_serial {
+        let offset = ipa.wrapping_sub(range.start);
+        if offset < range.bytes {
+            return color_serial::access(at, offset, bytes, write)
                 .map_or(Outcome::Refused, Outcome::Done);
         }
     }

@@ -248,6 +248,7 @@ fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, us
         Some((vm.gic.redistributors, "interrupt-controller", 0)),
         vm.serial.map(|(range, _)| (range, "serial", 0)),
         vm.coloring.map(|coloring| (coloring.doorbell, "coloring", 0)),
+        vm.color_serial.map(|(range, _)| (range, "color-serial", 0)),
     ];
     rest.into_iter().flatten().nth(index - vm.devices.len())
 }
@@ -277,10 +278,15 @@ fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
 }
 
 fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
-    let serial = vm.serial.map(|(_, interrupt)| interrupt);
+    if let (Some((_, first)), Some((_, second))) = (vm.serial, vm.color_serial)
+        && first == second
+    {
+        let problem = Problem::InterruptTwice(second);
+        return Err(vm.node.nth("color-serial", 0).error("interrupts", problem));
+    }
     for (number, device) in vm.devices.iter().enumerate() {
         for (position, &(interrupt, _)) in device.interrupts.iter().enumerate() {
-            let twice = Some(interrupt) == serial
+            let twice = vm.serial_interrupts().any(|serial| serial == interrupt)
                 || device.interrupts.iter().take(position).any(|other| other.0 == interrupt)
                 || vm
                     .devices

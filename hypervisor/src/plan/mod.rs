@@ -238,6 +238,8 @@ pub struct Vm<'a> {
     pub gic: GicV3,
     /// Virtual PL011: registers (IPA) and INTID.
     pub serial: Option<(Range, u32)>,
+    /// Virtual PL011 on which closed guests ask for colours: registers (IPA) and INTID.
+    pub color_serial: Option<(Range, u32)>,
     /// Assigned devices.
     pub devices: Vec<Device>,
     /// How it starts.
@@ -248,6 +250,11 @@ impl Vm<'_> {
     /// Memory of the machine that belongs to it: RAM, then the pool of extra colours.
     pub fn areas(&self) -> impl Iterator<Item = &Ram> {
         self.memory.iter().chain(self.coloring.iter().map(|coloring| &coloring.pool))
+    }
+
+    /// INTIDs of its virtual UARTs.
+    pub fn serial_interrupts(&self) -> impl Iterator<Item = u32> {
+        self.serial.iter().chain(&self.color_serial).map(|&(_, interrupt)| interrupt)
     }
 }
 

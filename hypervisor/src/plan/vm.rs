@@ -27,7 +27,16 @@ pub fn read(node: Node<'_>, llc: Option<Llc>) -> Result<Vm<'_>, Refusal<'_>> {
             "vllc",
             "warm-up",
         ],
-        &["vcpus", "memory", "interrupt-controller", "serial", "device", "boot", "coloring"],
+        &[
+            "vcpus",
+            "memory",
+            "interrupt-controller",
+            "serial",
+            "device",
+            "boot",
+            "coloring",
+            "color-serial",
+        ],
     )?;
     let color_mask = llc.map_or(0, |llc| llc.color_mask);
     let name = node.text("vm-name")?;
@@ -42,14 +51,16 @@ pub fn read(node: Node<'_>, llc: Option<Llc>) -> Result<Vm<'_>, Refusal<'_>> {
             devices.push(device(child)?);
         }
     }
-    let serial = match node.optional_child("serial")? {
-        Some(node) => Some(serial(node)?),
-        None => None,
-    };
+    let serial = uart(node, "serial")?;
     let coloring = match node.optional_child("coloring")? {
         Some(node) => Some(coloring(node, &memory, color_mask)?),
         None => None,
     };
+    let color_serial = uart(node, "color-serial")?;
+    if color_serial.is_some() && coloring.is_none() {
+        let problem = Problem::Text("needs the node coloring");
+        return Err(node.nth("color-serial", 0).node_error(problem));
+    }
     Ok(Vm {
         name,
         node,
@@ -64,6 +75,7 @@ pub fn read(node: Node<'_>, llc: Option<Llc>) -> Result<Vm<'_>, Refusal<'_>> {
         memory,
         gic: gic(node.child("interrupt-controller")?)?,
         serial,
+        color_serial,
         devices,
         boot: boot(node.child("boot")?, name)?,
     })
@@ -187,11 +199,13 @@ fn mapping(node: Node<'_>) -> Result<Mapping, Refusal<'_>> {
     Ok(Mapping { guest, host: host.start })
 }
 
-fn serial(node: Node<'_>) -> Result<(Range, u32), Refusal<'_>> {
+/// A virtual PL011.
+fn uart<'a>(node: Node<'a>, name: &'static str) -> Result<Option<(Range, u32)>, Refusal<'a>> {
+    let Some(node) = node.optional_child(name)? else { return Ok(None) };
     node.only(&["compatible", "reg", "interrupts"], &[])?;
     node.expect_text("compatible", &["arm,pl011"])?;
     let interrupt = shared_interrupt(node, "interrupts", node.number("interrupts")?)?;
-    Ok((node.range("reg")?, interrupt))
+    Ok(Some((node.range("reg")?, interrupt)))
 }
 
 fn device(node: Node<'_>) -> Result<Device, Refusal<'_>> {

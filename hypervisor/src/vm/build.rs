@@ -15,6 +15,7 @@ use crate::board;
 use crate::payload::BlobName;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::plan::{self, Problem, Ram, Range, Refusal};
+use crate::vdev::color_serial::ColorSerial;
 use crate::vdev::gic::{GicConfig, VGic};
 use crate::vdev::pl011::Pl011;
 
@@ -67,6 +68,7 @@ pub fn build(
         index,
         gic,
         uart: plan.serial.map(|_| Mutex::new(Pl011::new())),
+        color_serial: plan.color_serial.map(|_| Mutex::new(ColorSerial::new(vcpus.len()))),
         vcpus,
         stage2,
         memory,
@@ -123,11 +125,11 @@ fn map_ram(stage2: &mut Stage2, ram: &Ram, warm_up: bool) -> Result<(), MapError
 }
 
 /// All `(INTID in the guest, INTID of the machine)`, and how many shared
-/// interrupts the guest's controller must have for them and the UART's.
+/// interrupts the guest's controller must have for them and the UARTs'.
 fn interrupts(plan: &plan::Vm<'_>) -> (Vec<(u32, u32)>, u32) {
     let mut all = Vec::new();
     let mut spis = SPIS_MIN;
-    if let Some((_, intid)) = plan.serial {
+    for intid in plan.serial_interrupts() {
         spis = spis.max(intid - 31);
     }
     for device in &plan.devices {

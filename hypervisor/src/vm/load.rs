@@ -1,6 +1,6 @@
 //! Copies the images of a VM into its memory.
 
-use super::{GicEnv, Vm};
+use super::{GicEnv, Vm, color_serial};
 use crate::arch::cpu;
 use crate::exits;
 use crate::machine;
@@ -46,6 +46,7 @@ impl Vm {
             uart.reset();
             machine::set_uart_line(self, uart.interrupt());
         }
+        color_serial::reset(self);
         self.gic.reset(&GicEnv::any(self));
     }
 }

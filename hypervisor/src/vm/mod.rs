@@ -2,6 +2,7 @@
 
 mod audit;
 mod build;
+pub mod color_serial;
 mod coloring;
 mod gic_env;
 mod inject;
@@ -27,6 +28,7 @@ use crate::arch::page_table::PAGE_BYTES;
 use crate::arch::stage2::Stage2;
 use crate::pcpu::Pcpu;
 use crate::plan;
+use crate::vdev::color_serial::ColorSerial;
 use crate::vdev::gic::VGic;
 use crate::vdev::pl011::Pl011;
 use coloring::Coloring;
@@ -44,6 +46,8 @@ pub struct Vm {
     pub gic: VGic,
     /// Its UART, if it has one.
     pub uart: Option<Mutex<Pl011>>,
+    /// The UART on which it asks for colours, if it has one.
+    color_serial: Option<Mutex<ColorSerial>>,
     stage2: Stage2,
     memory: Vec<(plan::Range, GuestMemory)>,
     images: Vec<(u64, &'static [u8])>,

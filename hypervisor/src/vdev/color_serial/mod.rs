@@ -128,7 +128,7 @@ impl ColorSerial {
                 Outcome::Nothing
             }
             Some(Command::Colors(_)) if !matches!(self.state, State::Idle) => {
-                self.answer(Err(Error::Busy));
+                self.answer(Error::Busy as i64);
                 Outcome::Nothing
             }
             Some(Command::Colors(colors)) => {
@@ -188,8 +188,8 @@ impl ColorSerial {
         }
     }
 
-    /// The work is done: so many pages, or why not; `None` if the task is to ask again.
-    pub fn finish(&mut self, result: Option<Result<u64, Error>>) {
+    /// The work is done: so many pages, or a negative [`Error`]; `None` if the task is to ask again.
+    pub fn finish(&mut self, result: Option<i64>) {
         // The port may have been reset meanwhile: then nobody waits.
         if let State::Moving = self.state {
             self.state = State::Idle;
@@ -199,10 +199,11 @@ impl ColorSerial {
         }
     }
 
-    fn answer(&mut self, result: Result<u64, Error>) {
-        match result {
-            Ok(pages) => self.send(format_args!("ok {pages}\n")),
-            Err(error) => self.send(format_args!("error {}\n", word(error))),
+    fn answer(&mut self, result: i64) {
+        if result >= 0 {
+            self.send(format_args!("ok {result}\n"));
+        } else {
+            self.send(format_args!("error {}\n", word(result)));
         }
     }
 
@@ -220,12 +221,13 @@ impl ColorSerial {
 }
 
 /// One word for why a request was refused.
-fn word(error: Error) -> &'static str {
-    match error {
-        Error::Invalid => "colors",
-        Error::NoMemory => "memory",
-        Error::Busy => "busy",
-        Error::BadAddress => "tables",
-        _ => "failed",
-    }
+fn word(error: i64) -> &'static str {
+    const WORDS: [(Error, &str); 4] = [
+        (Error::Invalid, "colors"),
+        (Error::NoMemory, "memory"),
+        (Error::Busy, "busy"),
+        (Error::BadAddress, "tables"),
+    ];
+    let known = WORDS.iter().find(|(known, _)| *known as i64 == error);
+    known.map_or("failed", |(_, word)| word)
 }

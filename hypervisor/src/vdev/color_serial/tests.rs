@@ -71,7 +71,7 @@ fn the_task_that_waits_is_found_on_its_vcpu() {
     assert_eq!(port.take(1), Some(found));
     assert_eq!(port.take(1), None, "once");
     assert_eq!(read(&mut port), "");
-    port.finish(Some(Ok(1234)));
+    port.finish(Some(1234));
     assert_eq!(read(&mut port), "ok 1234\n");
     assert_eq!(write(&mut port, 1, "colors none\n"), Outcome::Sample, "and again");
 }
@@ -112,12 +112,13 @@ fn errors_are_words() {
         (Error::NoMemory, "error memory\n"),
         (Error::Busy, "error busy\n"),
         (Error::BadAddress, "error tables\n"),
+        (Error::NotSupported, "error failed\n"),
     ] {
         port.reset();
         write(&mut port, 0, "colors 8\n");
         sample(&mut port, |_, _| Some(TASK));
         assert!(port.take(1).is_some(), "the same on both: the last VCPU");
-        port.finish(Some(Err(error)));
+        port.finish(Some(error as i64));
         assert_eq!(read(&mut port), answer);
     }
 }
@@ -129,7 +130,7 @@ fn a_reset_forgets_the_request() {
     sample(&mut port, |_, _| Some(TASK));
     assert!(port.take(1).is_some());
     port.reset();
-    port.finish(Some(Ok(1)));
+    port.finish(Some(1));
     assert_eq!(read(&mut port), "");
     assert_eq!(port.next_sample(START), None);
     assert_eq!(port.sample(0, START, Some(TASK)), Outcome::Nothing);
