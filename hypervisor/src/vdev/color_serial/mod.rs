@@ -223,10 +223,10 @@ impl ColorSerial {
 /// One word for why a request was refused.
 fn word(error: i64) -> &'static str {
     const WORDS: [(Error, &str); 4] = [
-        (Error::Invalid, "colors"),
-        (Error::NoMemory, "memory"),
+        (Error::Invalid, "invalid"),
+        (Error::NoMemory, "no-memory"),
         (Error::Busy, "busy"),
-        (Error::BadAddress, "tables"),
+        (Error::BadAddress, "bad-address"),
     ];
     let known = WORDS.iter().find(|(known, _)| *known as i64 == error);
     known.map_or("failed", |(_, word)| word)

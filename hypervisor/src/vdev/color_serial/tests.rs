@@ -108,10 +108,10 @@ fn errors_are_words() {
     assert_eq!(write(&mut port, 1, "colors 9\n"), Outcome::Nothing);
     assert_eq!(read(&mut port), "error busy\n");
     for (error, answer) in [
-        (Error::Invalid, "error colors\n"),
-        (Error::NoMemory, "error memory\n"),
+        (Error::Invalid, "error invalid\n"),
+        (Error::NoMemory, "error no-memory\n"),
         (Error::Busy, "error busy\n"),
-        (Error::BadAddress, "error tables\n"),
+        (Error::BadAddress, "error bad-address\n"),
         (Error::NotSupported, "error failed\n"),
     ] {
         port.reset();
