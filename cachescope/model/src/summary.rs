@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::tally::{Eviction, Totals};
-use crate::{Counters, Geometry, Machine, Owner};
+use crate::{Counters, Geometry, Machine, Owner, Owners, Suffered};
 
 /// Version of the format; changes when a field changes its meaning or goes.
 const FORMAT: &str = "bulkhead-cachescope-summary-v1";
@@ -120,6 +120,8 @@ pub struct Evictions {
     pub cross_by_accessor: u64,
     /// Those of a line whose owner is not the owner of the line that came.
     pub cross_by_line: u64,
+    /// Of whose lines, and why.
+    pub suffered: Vec<Suffered>,
     /// Names of rows and columns.
     pub owners: Vec<String>,
     /// Row: who made the access; column: owner of the line that went.
@@ -192,7 +194,6 @@ impl Machine {
             time_ns: options.clock.nanoseconds(cpu.counters().cycles),
             counters: cpu.counters(),
         };
-        let names = all.iter().map(|&owner| owners.name(owner).into()).collect();
         Summary {
             format: FORMAT,
             model: self.model(),
@@ -202,7 +203,7 @@ impl Machine {
                 .fold(Totals::default(), |sum, &owner| sum.plus(tally.totals(owner, line))),
             owners: all.iter().map(of_owner).collect(),
             cpus: self.cpus().iter().enumerate().map(of_cpu).collect(),
-            evictions: evictions(names, &tally.evictions(&all)),
+            evictions: evictions(owners, &tally.evictions(&all)),
             bus: BusSummary {
                 transfers: hierarchy.bus().transfers(),
                 busy_cycles: hierarchy.bus().busy(),
@@ -252,7 +253,9 @@ impl Machine {
     }
 }
 
-fn evictions(owners: Vec<String>, found: &[Eviction]) -> Evictions {
+fn evictions(owners: &Owners, found: &[Eviction]) -> Evictions {
+    let suffered = Suffered::of_all(owners, found);
+    let owners: Vec<String> = owners.iter().map(|owner| owners.name(owner).into()).collect();
     let empty = vec![vec![0; owners.len()]; owners.len()];
     let (mut by_accessor, mut by_line) = (empty.clone(), empty);
     let (mut total, mut cross_by_accessor, mut cross_by_line) = (0, 0, 0);
@@ -268,5 +271,5 @@ fn evictions(owners: Vec<String>, found: &[Eviction]) -> Evictions {
             cross_by_line += eviction.count;
         }
     }
-    Evictions { total, cross_by_accessor, cross_by_line, owners, by_accessor, by_line }
+    Evictions { total, cross_by_accessor, cross_by_line, suffered, owners, by_accessor, by_line }
 }

@@ -97,6 +97,9 @@ pub struct RunOptions {
     /// Count who evicts whom from the caches; the results go into this folder (needs --deterministic and `make cachescope`)
     #[arg(long, value_name = "DIR", requires = "deterministic")]
     pub cachescope: Option<PathBuf>,
+    /// An option of cachescope, such as preset=exynos-5422; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", requires = "cachescope", value_parser = scope_option)]
+    pub cachescope_option: Vec<String>,
     /// It is a failure if a VM does not switch itself off
     #[arg(long)]
     pub until_off: bool,
@@ -146,6 +149,17 @@ pub struct ReproduceOptions {
     /// How many systems are booted at a time [default: number of CPUs]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+/// Reads `preset=exynos-5422`; the plugin knows the options.
+fn scope_option(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some(("out" | "ranges", _)) => {
+            Err("expected an option that `--cachescope DIR` does not set itself".into())
+        }
+        Some((key, _)) if !key.is_empty() => Ok(text.to_owned()),
+        _ => Err("expected an option, `=` and its value, such as preset=exynos-5422".into()),
+    }
 }
 
 /// Reads `linux=quiet bulkhead.job=demo`.

@@ -59,7 +59,8 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         .cachescope
         .as_deref()
         .map(|folder| Cachescope::prepare(folder, &system, &found))
-        .transpose()?;
+        .transpose()?
+        .map(|scope| scope.with_options(&options.cachescope_option));
     let place = workspace::Workspace::new(&found, &system.plan.name)?;
     let path = place.image(&image.bytes)?;
     drop(image);

@@ -13,10 +13,10 @@ use common::{Result, Sandbox};
 const GOOD: &str = "echo '[bulkhead] ready'; echo '[bulkhead] power off'";
 
 /// A summary with 7 evictions between VMs.
-const SUMMARY: &str = r#"{"format":"bulkhead-cachescope-summary-v1",
+const SUMMARY: &str = r#"{"format":"bulkhead-cachescope-summary-v1","started":true,
 "model":{"llc":{"size_bytes":1048576,"ways":16}},
 "owners":[{"name":"hypervisor","accesses":1,"l1_misses":1,"llc_misses":1}],
-"evictions":{"owners":["hypervisor","linux","rt"],"by_line":[[0,1,2],[0,9,3],[0,4,9]]}}"#;
+"evictions":{"suffered":[],"owners":["hypervisor","linux","rt"],"by_line":[[0,1,2],[0,9,3],[0,4,9]]}}"#;
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -41,7 +41,8 @@ fn counts_are_shown_and_are_a_part_of_the_document() {
     let sandbox = sandbox();
     let script = format!("{GOOD}; cp summary scope/summary.json; echo \"$@\" > arguments");
     let arguments = ["--deterministic", "--cachescope", "scope"];
-    let result = run(&sandbox, &script, &arguments);
+    let more = ["--cachescope-option", "fetch=off", "--cachescope-option", "bin=2ms"];
+    let result = run(&sandbox, &script, &[&arguments[..], &more].concat());
     result.assert_status(0);
     assert!(result.stdout.contains("\ncross-VM evictions: 7\n"), "{}", result.stdout);
     assert!(result.stdout.contains("all counts: scope\n"), "{}", result.stdout);
@@ -54,8 +55,9 @@ fn counts_are_shown_and_are_a_part_of_the_document() {
     let folder = sandbox.path("scope").canonicalize().expect("a folder");
     let folder = folder.display();
     assert!(line.contains("/plugin,,1.so,out="), "commas are doubled for QEMU: {line}");
-    let options =
-        format!("out={folder},ranges={folder}/ranges.txt,llc=1048576:16,line=64,l1=32768:4");
+    let options = format!(
+        "out={folder},ranges={folder}/ranges.txt,llc=1048576:16,line=64,l1=32768:4,l1i=32768:2,fetch=off,bin=2ms "
+    );
     assert!(line.contains(&options), "{options} is not in {line}");
 
     let document = run(&sandbox, &script, &[&arguments[..], &["--json"]].concat()).json();
@@ -83,6 +85,13 @@ fn counts_of_an_earlier_run_are_not_taken_for_those_of_this_one() {
 fn what_cannot_be_measured_is_refused() {
     let sandbox = sandbox();
     run(&sandbox, GOOD, &["--cachescope", "scope"]).assert_refused(&["--deterministic"]);
+    for (option, expected) in [
+        ("fetch", "expected an option, `=` and its value"),
+        ("out=elsewhere", "that `--cachescope DIR` does not set itself"),
+    ] {
+        let arguments = ["--deterministic", "--cachescope", "scope", "--cachescope-option", option];
+        run(&sandbox, GOOD, &arguments).assert_refused(&[expected]);
+    }
     let arguments = ["--deterministic", "--cachescope", "scope"];
     sandbox.run(GOOD, &arguments).assert_refused(&[
         "the plugin cachescope is missing",

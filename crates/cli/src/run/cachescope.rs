@@ -32,6 +32,8 @@ pub struct Cachescope {
     /// As QEMU finds it.
     out: PathBuf,
     caches: String,
+    /// What the user says, which counts more.
+    options: Vec<String>,
     vms: Vec<String>,
 }
 
@@ -59,16 +61,30 @@ impl Cachescope {
             Failure::new("cachescope", format!("cannot write into {}: {error}", folder.display()))
         })?;
         let vms = system.plan.vms.iter().map(|vm| vm.name.clone()).collect();
-        Ok(Self { plugin, folder: folder.to_owned(), out, caches, vms })
+        let folder = folder.to_owned();
+        Ok(Self { plugin, folder, out, caches, options: Vec::new(), vms })
+    }
+
+    /// More options of the plugin, `KEY=VALUE`. They count more than what the
+    /// system says.
+    pub fn with_options(mut self, options: &[String]) -> Self {
+        self.options.extend_from_slice(options);
+        self
     }
 
     /// The arguments for QEMU.
     pub fn arguments(&self) -> [String; 2] {
         // In a value QEMU takes two commas for one.
-        let value = |path: &Path| path.display().to_string().replace(',', ",,");
-        let (plugin, out) = (value(&self.plugin), value(&self.out));
-        let ranges = value(&self.out.join(RANGES));
-        ["-plugin".into(), format!("{plugin},out={out},ranges={ranges},{}", self.caches)]
+        let value = |text: String| text.replace(',', ",,");
+        let path = |path: &Path| value(path.display().to_string());
+        let (plugin, out) = (path(&self.plugin), path(&self.out));
+        let ranges = path(&self.out.join(RANGES));
+        let mut argument = format!("{plugin},out={out},ranges={ranges},{}", self.caches);
+        for option in &self.options {
+            argument.push(',');
+            argument.push_str(&value(option.clone()));
+        }
+        ["-plugin".into(), argument]
     }
 
     /// What was counted, or why that is not known.

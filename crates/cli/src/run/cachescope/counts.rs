@@ -15,6 +15,7 @@ const FORMAT: &str = "bulkhead-cachescope-summary-v1";
 #[derive(Debug, Deserialize)]
 struct Scope {
     format: String,
+    started: bool,
     model: Model,
     owners: Vec<Owner>,
     evictions: Evictions,
@@ -43,8 +44,37 @@ struct Owner {
 /// Row: whose line came; column: whose line went.
 #[derive(Debug, Deserialize)]
 struct Evictions {
+    suffered: Vec<Suffered>,
     owners: Vec<String>,
     by_line: Vec<Vec<u64>>,
+}
+
+/// Evictions of lines of one owner, each by one of these.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Suffered {
+    owner: String,
+    /// Its own line came, as it wanted.
+    by_itself: u64,
+    /// Its own line came, as the hypervisor wanted.
+    by_hypervisor_for_it: u64,
+    /// A line of the hypervisor came.
+    by_hypervisor: u64,
+    /// A line of another VM came, or one of its own as another VM wanted.
+    by_other_vms: u64,
+    /// A line came that nobody owns.
+    by_unowned: u64,
+}
+
+impl Suffered {
+    fn counts(&self) -> [u64; 5] {
+        [
+            self.by_itself,
+            self.by_hypervisor_for_it,
+            self.by_hypervisor,
+            self.by_other_vms,
+            self.by_unowned,
+        ]
+    }
 }
 
 /// Evictions of lines of one owner by lines of one owner.
@@ -70,6 +100,8 @@ pub struct Counts {
     pub hypervisor_evictions_by_vms: u64,
     owners: Vec<Owner>,
     evictions: Vec<Eviction>,
+    /// Of whose lines, and why.
+    suffered: Vec<Suffered>,
 }
 
 impl Counts {
@@ -78,6 +110,9 @@ impl Counts {
         let scope: Scope = serde_json::from_slice(summary).map_err(|error| error.to_string())?;
         if scope.format != FORMAT {
             return Err(format!("its format is `{}`, expected `{FORMAT}`", scope.format));
+        }
+        if !scope.started {
+            return Err("it has counted nothing, because no VM has started".into());
         }
         let names = &scope.evictions.owners;
         let mut evictions = Vec::new();
@@ -102,20 +137,15 @@ impl Counts {
             hypervisor_evictions_by_vms: count(&|it| is_vm(&it.came) && it.went == HYPERVISOR),
             owners: scope.owners,
             evictions,
+            suffered: scope.evictions.suffered,
         })
     }
 
     /// The counts for people. Who did nothing is left out.
     pub fn text(&self) -> String {
-        let evicted = |came: &str, went: &str| {
-            let it = self.evictions.iter().find(|it| it.came == came && it.went == went);
-            it.map_or(0, |it| it.evictions)
-        };
         let took_part = |owner: &&Owner| {
-            let name = &owner.name;
-            let in_eviction =
-                |it: &Eviction| it.evictions > 0 && (it.came == *name || it.went == *name);
-            owner.accesses > 0 || self.evictions.iter().any(in_eviction)
+            let it = self.suffered.iter().find(|it| it.owner == owner.name);
+            owner.accesses > 0 || it.is_some_and(|it| it.counts() != [0; 5])
         };
         let owners: Vec<&Owner> = self.owners.iter().filter(took_part).collect();
         let rows: Vec<_> = owners
@@ -132,6 +162,10 @@ impl Counts {
             owners.iter().map(|owner| format!(">of {}", owner.name)).collect();
         let heading: Vec<&str> =
             std::iter::once("evictions").chain(titles.iter().map(String::as_str)).collect();
+        let evicted = |came: &str, went: &str| {
+            let it = self.evictions.iter().find(|it| it.came == came && it.went == went);
+            it.map_or(0, |it| it.evictions)
+        };
         let rows: Vec<_> = owners
             .iter()
             .map(|came| {
@@ -139,8 +173,25 @@ impl Counts {
                 std::iter::once(format!("by {}", came.name)).chain(counts).collect()
             })
             .collect();
+        let evictions = table(&heading, &rows);
+
+        let suffered = self.suffered.iter().filter(|it| it.counts() != [0; 5]);
+        let rows: Vec<_> = suffered
+            .map(|it| {
+                let counts = it.counts();
+                std::iter::once(it.owner.clone()).chain(counts.iter().map(u64::to_string)).collect()
+            })
+            .collect();
+        let heading = [
+            "evicted lines of",
+            ">by itself",
+            ">by hypervisor for it",
+            ">by hypervisor",
+            ">by other VMs",
+            ">by unowned lines",
+        ];
         format!(
-            "{accesses}\n{}\nlast-level cache: {} in {} ways; all counts: {}\n\
+            "{accesses}\n{evictions}\n{}\nlast-level cache: {} in {} ways; all counts: {}\n\
              hypervisor and VMs: it evicted {} of their lines, they evicted {} of its\n\
              cross-VM evictions: {}\n",
             table(&heading, &rows),
@@ -160,6 +211,7 @@ mod tests {
 
     const SUMMARY: &str = r#"{
         "format": "bulkhead-cachescope-summary-v1",
+        "started": true,
         "model": { "llc": { "size_bytes": 1048576, "ways": 16 } },
         "owners": [
             { "name": "hypervisor", "accesses": 50, "l1_misses": 40, "llc_misses": 30 },
@@ -168,6 +220,12 @@ mod tests {
             { "name": "b", "accesses": 600, "l1_misses": 500, "llc_misses": 400 }
         ],
         "evictions": {
+            "suffered": [
+                { "owner": "hypervisor", "by_itself": 1, "by_hypervisor_for_it": 0, "by_hypervisor": 0, "by_other_vms": 50, "by_unowned": 0 },
+                { "owner": "unowned", "by_itself": 0, "by_hypervisor_for_it": 0, "by_hypervisor": 0, "by_other_vms": 0, "by_unowned": 0 },
+                { "owner": "a", "by_itself": 90, "by_hypervisor_for_it": 10, "by_hypervisor": 2, "by_other_vms": 8, "by_unowned": 0 },
+                { "owner": "b", "by_itself": 200, "by_hypervisor_for_it": 0, "by_hypervisor": 3, "by_other_vms": 7, "by_unowned": 0 }
+            ],
             "owners": ["hypervisor", "unowned", "a", "b"],
             "by_line": [[1, 0, 2, 3], [0, 0, 0, 0], [20, 0, 100, 7], [30, 0, 8, 200]]
         }
@@ -196,6 +254,11 @@ by hypervisor              1     2     3
 by a                      20   100     7
 by b                      30     8   200
 
+evicted lines of  by itself  by hypervisor for it  by hypervisor  by other VMs  by unowned lines
+hypervisor                1                     0              0            50                 0
+a                        90                    10              2             8                 0
+b                       200                     0              3             7                 0
+
 last-level cache: 1 MiB in 16 ways; all counts: scope
 hypervisor and VMs: it evicted 5 of their lines, they evicted 50 of its
 cross-VM evictions: 15
@@ -207,6 +270,8 @@ cross-VM evictions: 15
     fn other_formats_are_refused() {
         let error = read(&SUMMARY.replace("-v1", "-v2")).expect_err("another format");
         assert!(error.contains("summary-v2`, expected `"), "{error}");
+        let error = read(&SUMMARY.replace("true", "false")).expect_err("no guest");
+        assert!(error.contains("no VM has started"), "{error}");
         assert!(read("{}").expect_err("no summary").contains("missing field"));
     }
 }

@@ -1,12 +1,12 @@
 //! The caches of a platform as options of cachescope.
 
-use bulkhead_system::platform::Cache;
+use bulkhead_system::platform::{Cache, CacheKind};
 
 use crate::failure::Failure;
 use crate::input::System;
 
-/// The last-level cache of the machine, and its first-level cache of data if
-/// that is known. Without colours the plan does not tell them.
+/// The last-level cache of the machine, and its first-level caches if they are
+/// known. Without colours the plan does not tell them.
 pub fn caches(system: &System) -> Result<String, Failure> {
     let platform = system.platform.as_ref();
     let planned = system.plan.platform.llc.map(|llc| llc.geometry.cache());
@@ -18,8 +18,12 @@ pub fn caches(system: &System) -> Result<String, Failure> {
             format!("the CPUs of the platform `{name}` share no cache that could be measured"),
         ));
     };
-    let l1 = platform.and_then(|platform| platform.caches.iter().find(|it| it.is_first_data()));
-    let l1 = l1.map(|Cache { shape, .. }| format!(",l1={}:{}", shape.bytes(), shape.ways()));
+    let first = |option: &str, is_it: fn(&Cache) -> bool| {
+        let cache = platform?.caches.iter().find(|cache| is_it(cache))?;
+        Some(format!(",{option}={}:{}", cache.shape.bytes(), cache.shape.ways()))
+    };
+    let data = first("l1", Cache::is_first_data).unwrap_or_default();
+    let instructions = first("l1i", |it| it.level == 1 && it.kind == CacheKind::Instruction);
     let (bytes, ways, line) = (llc.bytes(), llc.ways(), llc.line_bytes());
-    Ok(format!("llc={bytes}:{ways},line={line}{}", l1.unwrap_or_default()))
+    Ok(format!("llc={bytes}:{ways},line={line}{data}{}", instructions.unwrap_or_default()))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use bulkhead_system::plan::{Memory, Plan, Vm};
+use bulkhead_system::plan::{Frames, Memory, Plan, Vm};
 use policy::color::{Geometry, Stripe};
 
 use crate::failure::Failure;
@@ -25,14 +25,31 @@ pub fn text(plan: &Plan) -> Result<String, Failure> {
         ));
     }
     let mut text = String::new();
+    let llc = plan.platform.llc.map(|llc| llc.geometry);
     let region = plan.platform.hypervisor;
-    line(&mut text, HYPERVISOR, region.start.0, region.size.0);
-    for vm in &plan.vms {
-        for memory in &vm.memory {
-            for (start, bytes) in pieces(memory, plan.platform.llc.map(|llc| llc.geometry))? {
-                line(&mut text, &vm.name, start, bytes);
-            }
+    let mut give = |name: &str, frames: Frames, most: u64| -> Result<(), Failure> {
+        for (start, bytes) in pieces(frames, most, llc)? {
+            writeln!(text, "vm={name}:{start:#x}+{bytes:#x}").expect("a string takes text");
         }
+        Ok(())
+    };
+    give(HYPERVISOR, Frames { region, colors: None }, u64::MAX)?;
+    if let Some(area) = plan.platform.hypervisor_area {
+        give(HYPERVISOR, area.into(), u64::MAX)?;
+    }
+    for vm in &plan.vms {
+        for frames in vm.memory.iter().map(Memory::frames) {
+            give(&vm.name, frames, u64::MAX)?;
+        }
+        if let Some(pool) = vm.pool {
+            give(&vm.name, pool.area.into(), pool.frames.into())?;
+        }
+    }
+    if plan.platform.hypervisor_area.is_some() {
+        // What the hypervisor uses lies in its colours then; what is left where the
+        // image was loaded are the files of the guests, which it maps without cache.
+        let (start, bytes) = (region.start.0, region.size.0);
+        writeln!(text, "uncached={start:#x}+{bytes:#x}").expect("a string takes text");
     }
     for cpu in 0..plan.platform.cpus.len() {
         let here = |vm: &&Vm| vm.vcpus.iter().any(|vcpu| vcpu.pcpu.0 as usize == cpu);
@@ -45,21 +62,23 @@ pub fn text(plan: &Plan) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn line(text: &mut String, name: &str, start: u64, bytes: u64) {
-    writeln!(text, "vm={name}:{start:#x}+{bytes:#x}").expect("a string takes text");
-}
-
-/// Start and bytes of the contiguous pieces that RAM lies in. With colours, all
-/// frames of the area are the VM's: those behind its pages hold its stage-2 tables.
-fn pieces(memory: &Memory, llc: Option<Geometry>) -> Result<Vec<(u64, u64)>, Failure> {
-    let Some((coloring, llc)) = memory.coloring.zip(llc) else {
-        return Ok(vec![(memory.host.0, memory.size.0)]);
+/// Start and bytes of the contiguous pieces that frames lie in, of the first `most`
+/// of them. Of RAM with colours, all frames of the area are the VM's: those behind
+/// its pages hold what the hypervisor keeps for it.
+fn pieces(
+    Frames { region, colors }: Frames,
+    most: u64,
+    llc: Option<Geometry>,
+) -> Result<Vec<(u64, u64)>, Failure> {
+    let (start, bytes) = (region.start.0, region.size.0);
+    let Some((colors, llc)) = colors.zip(llc) else {
+        return Ok(vec![(start, bytes)]);
     };
     let page = llc.page_bytes();
-    let stripe = Stripe::new(page, llc.mask(), coloring.colors, memory.host.0)
+    let stripe = Stripe::new(page, llc.mask(), colors, start)
         .map_err(|error| Failure::new("colors", error))?;
     let mut pieces: Vec<(u64, u64)> = Vec::new();
-    for index in 0..stripe.count(coloring.area.0) {
+    for index in 0..stripe.count(bytes).min(most) {
         let frame = stripe.frame(index);
         match pieces.last_mut() {
             Some((start, bytes)) if *start + *bytes == frame => *bytes += page,
@@ -79,13 +98,17 @@ mod tests {
     use super::*;
 
     fn text_of(vms: &[(&str, &str)]) -> Result<String, Failure> {
+        text_on("platform = \"qemu-virt\"", vms)
+    }
+
+    fn text_on(platform: &str, vms: &[(&str, &str)]) -> Result<String, Failure> {
         let vm = |(name, more): &(&str, &str)| {
             format!(
                 "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"2MiB\"\nkernel = \"k\"\n{more}\n"
             )
         };
         let vms: String = vms.iter().map(vm).collect();
-        let toml = format!("name = \"test\"\nplatform = \"qemu-virt\"\n{vms}");
+        let toml = format!("name = \"test\"\n{platform}\n{vms}");
         let system = System::from_toml("test.toml", &toml, Path::new(".")).expect("a description");
         text(&plan::make(&system).expect("a plan"))
     }
@@ -115,6 +138,24 @@ mod tests {
         assert_eq!(owned(&text, "a", 0..8), 73 * 8 * 4096);
         assert_eq!(owned(&text, "b", 8..12), 145 * 4 * 4096);
         assert!(text.ends_with("cpu=0:a\ncpu=1:b\ncpu=2:b\n"), "{text}");
+    }
+
+    #[test]
+    fn the_hypervisor_and_pools_own_frames_of_their_colours() {
+        let platform = "[platform]\nboard = \"qemu-virt\"\nhypervisor_colors = \"15\"";
+        let pool = "colors = \"0-3\"\nextra_colors = \"8-11\"\nextra_memory = \"1MiB\"";
+        let text = text_on(platform, &[("a", pool), ("b", "colors = \"4-7\"")]).expect("a text");
+        let (loaded, rest) = text.split_once('\n').expect("lines");
+        let (_, loaded) = loaded.split_once("vm=hypervisor:").expect("where the image is");
+        assert!(text.contains(&format!("\nuncached={loaded}\n")), "{text}");
+        assert!(owned(rest, HYPERVISOR, 15..16) > 0);
+        // The pool lies in other colours than the RAM, and only 256 frames of it count.
+        let (extra, own): (Vec<&str>, Vec<&str>) = rest
+            .lines()
+            .filter(|line| line.starts_with("vm=a:"))
+            .partition(|line| (line.split("+").next().expect("a start")).ends_with("8000"));
+        assert_eq!(owned(&extra.join("\n"), "a", 8..12), 256 * 4096);
+        assert!(owned(&own.join("\n"), "a", 0..4) >= (512 + 66) * 4096);
     }
 
     #[test]
