@@ -5,7 +5,7 @@
 //!
 //! - [`arch`], [`board`]: processor and devices; all `unsafe` code;
 //! - [`plan`], [`payload`], `digest`: what is to run, read and verified;
-//! - `start`: from the entry code to running VMs;
+//! - `start`: from the entry code to running VMs; `address_space`: what EL2 maps;
 //! - `vm`, `pcpu`, [`timer`]: virtual machines, and the CPUs that run them;
 //! - `exits`: what happens when a guest comes to EL2;
 //! - [`stage1`]: the translation tables of guests, read;
@@ -16,6 +16,8 @@
 
 extern crate alloc;
 
+#[cfg(target_os = "none")]
+mod address_space;
 pub mod arch;
 pub mod board;
 pub mod console;

@@ -12,16 +12,17 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use bulkhead_abi::image::{ConsoleKind, PayloadHeader};
 use spin::Once;
 
-use crate::arch::boot::{ImageLayout, SecondaryEntry, image_layout};
-use crate::arch::mmu::{self, Access};
-use crate::arch::page_table::{Frames, PageTable};
+use crate::address_space::{self, AddressSpace, Memory};
+use crate::arch::boot::{SecondaryEntry, image_layout};
+use crate::arch::mmu;
+use crate::arch::page_table::PageTable;
 use crate::arch::percpu::{self, Anchor};
 use crate::arch::{cpu, gicv3, heap, regs, smc};
 use crate::board::{self, uart::Pl011};
 use crate::machine::{self, CONSOLE, log};
 use crate::payload::{self, BlobName, Payload};
 use crate::pcpu::Pcpu;
-use crate::plan::{self, Plan, Problem, Range, Tree};
+use crate::plan::{self, Plan, Range, Tree};
 use crate::{firmware, vm};
 
 /// Bytes of a PL011's registers, for the early console.
@@ -37,7 +38,7 @@ static ONLINE: AtomicUsize = AtomicUsize::new(0);
 pub fn refuse(why: &dyn fmt::Display) -> ! {
     if heap::is_exhausted() {
         log!(
-            "plan: /platform/hypervisor: reg: the memory of the hypervisor is used up, make it larger"
+            "plan: /platform/hypervisor: the memory of the hypervisor is used up, make reg larger (with colors: host-reg)"
         );
     } else {
         log!("{why}");
@@ -77,15 +78,16 @@ pub fn boot(device_tree: usize) -> ! {
             "plan: /platform/hypervisor: reg: {own} does not contain the loaded image at {used}"
         ));
     }
-    board::memory::init_heap(used.end().next_multiple_of(4096), own.end());
+    let memory = Memory { image: layout, heap: used.end().next_multiple_of(4096) };
+    board::memory::init_heap(memory.heap, own.end());
 
     let plan = accept(plan::read(tree));
     accept(plan::check(&plan, &|name| payload.blob_bytes(name)));
     accept(firmware::check(&plan, device_tree));
     let index = boot_cpu(&plan);
 
-    let tables = final_tables(&plan, &layout, used, own);
-    board::memory::switch_tables(&tables);
+    let AddressSpace { tables, moves } = accept(address_space::make(&plan, &memory));
+    board::memory::switch_tables(&tables, &moves);
     let pcpus = make_cpus(&plan);
     let gic = &plan.platform.gic;
     accept(gicv3::init(
@@ -98,8 +100,16 @@ pub fn boot(device_tree: usize) -> ! {
     let serial = plan.platform.serial;
     CONSOLE.set_vms(plan.vms.iter().map(|vm| vm.name));
     let mut vms = Vec::new();
-    for vm in plan.vms {
-        vms.push(accept(vm::build(vms.len(), vm, &pcpus, &|name| accept(payload.blob(name)))));
+    for (index, vm) in plan.vms.into_iter().enumerate() {
+        let window = address_space::window(index, &vm);
+        let build = || vm::build(index, vm, &pcpus, &|name| accept(payload.blob(name)));
+        vms.push(accept(match window {
+            Some(window) => board::memory::with_heap(window, build),
+            None => build(),
+        }));
+    }
+    if plan.platform.own.is_some() {
+        mmu::stop_caching(&tables, bytes);
     }
     machine::publish(vms, pcpus[serial.pcpu], serial.interrupt);
 
@@ -158,42 +168,6 @@ fn boot_cpu(plan: &Plan<'_>) -> usize {
             "plan: /platform/cpus: the machine boots on CPU {mpidr:#x}, which is not among them"
         ))
     })
-}
-
-/// The tables of EL2: its image with the rights that each part needs, the payload
-/// read-only, all other RAM as data, and the devices it drives. Nothing else.
-fn final_tables(plan: &Plan<'_>, layout: &ImageLayout, used: Range, own: Range) -> PageTable {
-    let heap = used.end().next_multiple_of(4096);
-    let mut tables =
-        PageTable::new(Frames::HEAP).unwrap_or_else(|| refuse(&"no memory for translation tables"));
-    let mut map = |start: u64, end: u64, access: Access| {
-        let range = Range { start, bytes: end - start };
-        if let Err(error) = tables.map(start, start, range.bytes, access.attributes()) {
-            refuse(&format_args!("plan: /platform: {}", Problem::Map(range, error)));
-        }
-    };
-    let [text, rodata, data, payload] =
-        [layout.text, layout.rodata, layout.data, layout.end].map(|address| address as u64);
-    map(text, rodata, Access::Code);
-    map(rodata, data, Access::Constants);
-    map(data, payload, Access::Data);
-    map(payload, heap, Access::Constants);
-    map(heap, own.end(), Access::Data);
-    let platform = &plan.platform;
-    for device in [platform.gic.distributor, platform.gic.redistributors, platform.serial.registers]
-    {
-        map(device.start, device.end(), Access::Device);
-    }
-    for bank in &platform.memory {
-        for (start, end) in
-            [(bank.start, bank.end().min(own.start)), (bank.start.max(own.end()), bank.end())]
-        {
-            if start < end {
-                map(start, end, Access::Data);
-            }
-        }
-    }
-    tables
 }
 
 /// Makes the state of all CPUs.

@@ -1,4 +1,4 @@
-//! VMs in colours of the last-level cache, interleaved in one area of the machine.
+//! VMs, and the hypervisor, in colours of the last-level cache, interleaved in one area of the machine.
 
 use bulkhead_tests::{Case, Vm};
 
@@ -37,4 +37,25 @@ fn foreign_memory_is_out_of_reach_in_colours_too() {
         .ended();
     run.summary("hostile", "stopped", "bad-address", 0);
     run.expect("beacon", "beacon: done");
+}
+
+/// Gives the hypervisor a colour: 512 frames in the area of the VMs.
+fn hypervisor_in_colour_15(plan: String) -> String {
+    let loaded = "reg = <0x0 0x40000000 0x0 0x06000000>;";
+    assert!(plan.contains(loaded), "no {loaded} in\n{plan}");
+    let own = "colors = <0x0 0x8000>; host-reg = <0x0 0x46000000 0x0 0x02000000>;";
+    plan.replacen(loaded, &format!("{loaded} {own}"), 1)
+}
+
+/// Its code, its data and its translation tables move while it starts; the other CPUs follow,
+/// a VM that restarts is loaded from memory that is not cached any more.
+#[test]
+fn the_hypervisor_runs_in_colours_of_its_own() {
+    let run = Case::new("colors-own")
+        .vm(Vm::linux("smp").memory("256MiB").key("colors", "0-7"))
+        .vm(Vm::rt("rt-psci").number("vcpus", 2).key("colors", "8-11"))
+        .boot_with_plan(hypervisor_in_colour_15);
+    run.expect("linux", "linux: smp ok");
+    run.expect("psci", "psci: 36 passed, 0 failed");
+    run.summary("psci", "off", "power-off", 1);
 }

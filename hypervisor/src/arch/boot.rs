@@ -240,10 +240,11 @@ secondary_start:
     mov     x20, x0
     bl      set_up_el2
     ldp     x0, x1, [x20]
-    ldr     x2, [x20, #16]
+    ldp     x2, x21, [x20, #16]
+    ldr     x22, [x20, #32]     // all of it now: with the MMU on it is elsewhere
     bl      enable_mmu
-    ldp     x1, x0, [x20, #24]
-    mov     sp, x1
+    mov     sp, x21
+    mov     x0, x22
     mov     x29, xzr
     bl      rust_secondary
 
@@ -251,15 +252,31 @@ halt:
     wfi
     b       halt
 
-// Replaces the tables: x0 table, x1 SCTLR_EL2 to run with afterwards. The MMU is
-// off in between, so that no change of block size is ever seen by a table walk.
+// Copies the pages x3..x4 (each: address, frame) to their frames, then replaces the
+// tables: x0 table, x1 SCTLR_EL2 and x2 MAIR_EL2 to run with afterwards. No memory is
+// written but the frames: stack and code may be among the pages. The MMU is off in
+// between, so that no change of block size or memory type is ever seen by a table walk.
 .globl replace_tables
 replace_tables:
-    mrs     x2, sctlr_el2
-    bic     x2, x2, #1
+1:  cmp     x3, x4
+    b.hs    3f
+    ldp     x5, x6, [x3], #16
+    mov     x7, #4096
+2:  ldp     x8, x9, [x5], #16
+    stp     x8, x9, [x6]
+    dc      cvau, x6            // the page may be code
+    add     x6, x6, #16
+    subs    x7, x7, #16
+    b.ne    2b
+    b       1b
+3:  mrs     x5, sctlr_el2
+    bic     x5, x5, #1
     dsb     sy
-    msr     sctlr_el2, x2
+    ic      iallu
+    dsb     sy
+    msr     sctlr_el2, x5
     isb
+    msr     mair_el2, x2
     msr     ttbr0_el2, x0
     tlbi    alle2
     dsb     nsh

@@ -169,9 +169,16 @@ pub fn halt() -> ! {
     }
 }
 
-/// Whether EL2 can read an address with the current tables.
-pub fn is_readable(address: usize) -> bool {
+/// The physical address behind an address, if EL2 can read it with the current tables.
+/// Loses the guest's PAR_EL1: for boot and fatal reports.
+pub fn physical(address: usize) -> Option<u64> {
     // SAFETY: a translation changes nothing but PAR_EL1.
     unsafe { asm!("at s1e2r, {}", "isb", in(reg) address, options(nostack, preserves_flags)) };
-    super::regs::par_el1::read() & 1 == 0
+    let result = super::regs::par_el1::read();
+    (result & 1 == 0).then_some(result & 0x0000_ffff_ffff_f000 | address as u64 & 0xfff)
+}
+
+/// Whether EL2 can read an address with the current tables.
+pub fn is_readable(address: usize) -> bool {
+    physical(address).is_some()
 }

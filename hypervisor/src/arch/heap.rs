@@ -1,7 +1,10 @@
 //! Memory for what is built at boot. Nothing is ever given back: after boot the
 //! hypervisor allocates nothing, and [`seal`] makes an attempt fail.
+//!
+//! While a VM with colours is built, the heap is in memory of that VM ([`replace`]).
 
 use core::alloc::{GlobalAlloc, Layout};
+use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 struct BootHeap {
@@ -38,13 +41,24 @@ unsafe impl GlobalAlloc for BootHeap {
     unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
 }
 
-/// Gives the heap its memory.
+/// Gives the heap this memory, and returns what it has not used of that before.
 ///
 /// # Safety
-/// The range is writable memory that nothing else uses, now or later.
-pub unsafe fn init(start: usize, end: usize) {
-    HEAP.next.store(start, Ordering::Relaxed);
-    HEAP.end.store(end, Ordering::Relaxed);
+/// The range is writable memory that nothing else uses, now or later, or what this
+/// function returned, once. One CPU runs.
+pub unsafe fn replace(memory: Range<usize>) -> Range<usize> {
+    let next = HEAP.next.swap(memory.start, Ordering::Relaxed);
+    next..HEAP.end.swap(memory.end, Ordering::Relaxed)
+}
+
+/// First address that was not handed out yet.
+pub fn next() -> usize {
+    HEAP.next.load(Ordering::Relaxed)
+}
+
+/// Makes the heap end at this address at the latest.
+pub fn limit(end: usize) {
+    HEAP.end.fetch_min(end, Ordering::Relaxed);
 }
 
 /// Whether something found no room at boot: the plan gives the hypervisor too little.

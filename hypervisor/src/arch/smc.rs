@@ -6,6 +6,8 @@ use super::boot::{SecondaryEntry, secondary_start};
 
 const PSCI_VERSION: u64 = 0x8400_0000;
 const PSCI_CPU_ON: u64 = 0xC400_0003;
+/// What PSCI says about an entry point that cannot be one.
+const INVALID_ADDRESS: i64 = -9;
 const PSCI_SYSTEM_OFF: u64 = 0x8400_0008;
 
 fn call(function: u64, a: u64, b: u64, c: u64) -> i64 {
@@ -34,7 +36,9 @@ pub fn version() -> i64 {
 pub fn cpu_on(mpidr: u64, entry: &'static SecondaryEntry) -> Result<(), i64> {
     let address = core::ptr::from_ref(entry) as usize;
     super::cpu::clean_and_invalidate(address, size_of::<SecondaryEntry>());
-    match call(PSCI_CPU_ON, mpidr, secondary_start as *const () as u64, address as u64) {
+    // The entry code is where the image was loaded, whatever frames it has got since.
+    let Some(physical) = super::cpu::physical(address) else { return Err(INVALID_ADDRESS) };
+    match call(PSCI_CPU_ON, mpidr, secondary_start as *const () as u64, physical) {
         0 => Ok(()),
         error => Err(i64::from(error as i32)),
     }

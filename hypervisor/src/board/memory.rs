@@ -4,9 +4,13 @@
 //! VMs, devices and the hypervisor are disjoint, and the final tables of EL2 map
 //! exactly these.
 
+use policy::color::Area;
+
+use crate::arch::heap;
 use crate::arch::memory::GuestMemory;
 use crate::arch::mmio::Mmio;
-use crate::arch::page_table::Frames;
+use crate::arch::mmu::Move;
+use crate::arch::page_table::{Frames, PageTable};
 use crate::plan::{Ram, Range};
 
 /// RAM of a VM. The plan was checked.
@@ -16,13 +20,31 @@ pub fn guest_memory(ram: &Ram) -> GuestMemory {
     unsafe { GuestMemory::new(ram.stripe, ram.guest.bytes) }
 }
 
-/// Where the stage-2 tables of a VM lie: in its own colours, if it has some.
-pub fn table_frames(ram: &Ram) -> Frames {
-    if ram.colors.is_none() {
-        return Frames::HEAP;
-    }
+/// Where the stage-2 tables of a VM with colours lie: in its own.
+pub fn table_frames(ram: &Ram, area: Area) -> Frames {
     // SAFETY: as above; the frames behind those of the guest are in nobody's RAM.
-    unsafe { Frames::of_stripe(ram.stripe, ram.pages()..ram.frames()) }
+    unsafe { Frames::of_stripe(ram.stripe, area.tables()) }
+}
+
+/// Where the tables of EL2 lie: behind what else the hypervisor has in its colours, if it
+/// has some, in frames with these numbers.
+pub fn own_table_frames(own: Option<&Ram>, numbers: core::ops::Range<u64>) -> Frames {
+    let Some(own) = own else { return Frames::HEAP };
+    // SAFETY: the checked plan gives the area to the hypervisor alone; `address_space` uses
+    // these frames for nothing else. They are mapped one to one until all tables are made.
+    unsafe { Frames::of_stripe(own.stripe, numbers) }
+}
+
+/// Calls `build` with the heap in a part of the address space that only it uses.
+pub fn with_heap<T>(window: Range, build: impl FnOnce() -> T) -> T {
+    let memory = window.start as usize..window.end() as usize;
+    // SAFETY: `address_space` maps the window to frames that the checked plan gives to one
+    // VM for this. What is left of the heap is given back to it.
+    let rest = unsafe { heap::replace(memory) };
+    let result = build();
+    // SAFETY: as above.
+    unsafe { heap::replace(rest) };
+    result
 }
 
 /// Registers of a device that the hypervisor drives.
@@ -64,11 +86,12 @@ pub fn firmware_tree(address: usize) -> Option<&'static [u8]> {
 pub fn init_heap(start: u64, end: u64) {
     // SAFETY: the range lies behind image and payload in the memory that belongs
     // to the hypervisor alone.
-    unsafe { crate::arch::heap::init(start as usize, end as usize) }
+    unsafe { heap::replace(start as usize..end as usize) };
 }
 
-/// Runs on the final tables from now on.
-pub fn switch_tables(tables: &crate::arch::page_table::PageTable) {
-    // SAFETY: `start` mapped image, payload, heap and devices one to one.
-    unsafe { crate::arch::mmu::switch_to(tables) }
+/// Runs on the final tables from now on, with these pages in other frames.
+pub fn switch_tables(tables: &PageTable, moves: &[Move]) {
+    // SAFETY: `address_space` maps image, payload, heap and devices where they are in use,
+    // and gives each page that moves a frame that nobody else has.
+    unsafe { crate::arch::mmu::switch_to(tables, moves) }
 }

@@ -10,6 +10,7 @@ use spin::{Mutex, MutexGuard};
 
 use super::MAX_VMS;
 use super::ring::{RING_SIZE, Ring};
+use crate::arch::page_table::PAGE_BYTES;
 
 /// The source of the hypervisor's own messages; those before it are the VMs.
 pub(super) const HYPERVISOR: usize = MAX_VMS;
@@ -24,9 +25,16 @@ const NONE: u8 = u8::MAX;
 /// told once for a thousand bytes and not for each.
 const ENOUGH_ROOM: usize = RING_SIZE / 2;
 
+/// Something that has a page, or some, for itself: the tables of EL2 give the ring of a VM with colours
+/// a frame of that VM.
+#[repr(align(4096))]
+struct OwnPage<T>(T);
+
+const _: () = assert!(size_of::<OwnPage<Mutex<Ring>>>() == PAGE_BYTES as usize);
+
 /// The rings, and what they tell the multiplexer without it taking their locks.
 pub(super) struct Sources {
-    rings: [Mutex<Ring>; SOURCES],
+    rings: [OwnPage<Mutex<Ring>>; SOURCES],
     // Sources with something to show now. A bit changes only under the ring's lock.
     ready: AtomicU16,
     // The source whose bytes are shown without waiting for the end of the line.
@@ -40,7 +48,7 @@ pub(super) struct Sources {
 impl Sources {
     pub(super) const fn new() -> Self {
         Self {
-            rings: [const { Mutex::new(Ring::new()) }; SOURCES],
+            rings: [const { OwnPage(Mutex::new(Ring::new())) }; SOURCES],
             ready: AtomicU16::new(0),
             eager: AtomicU8::new(NONE),
             relieved: AtomicU8::new(0),
@@ -48,9 +56,14 @@ impl Sources {
         }
     }
 
+    /// Address of the page that holds the ring of a VM and nothing else.
+    pub(super) fn page(&self, vm: usize) -> usize {
+        self.rings.as_ptr().wrapping_add(vm) as usize
+    }
+
     /// Takes bytes from a VM. Returns how many, and whether there is something to show.
     pub(super) fn write(&self, vm: usize, bytes: &[u8]) -> (usize, bool) {
-        let mut ring = self.rings[vm].lock();
+        let mut ring = self.lock(vm);
         let taken = ring.push(bytes);
         if taken < bytes.len() {
             ring.starved = true;
@@ -60,22 +73,22 @@ impl Sources {
 
     /// Takes a message of the hypervisor.
     pub(super) fn print(&self, message: fmt::Arguments) {
-        let mut ring = self.rings[HYPERVISOR].lock();
+        let mut ring = self.lock(HYPERVISOR);
         ring.push_message(message);
         self.note(HYPERVISOR, &ring);
     }
 
     /// Bytes that `vm` may write now.
     pub(super) fn space(&self, vm: usize) -> usize {
-        self.rings[vm].lock().space()
+        self.lock(vm).space()
     }
 
     pub(super) fn lock(&self, source: usize) -> MutexGuard<'_, Ring> {
-        self.rings[source].lock()
+        self.rings[source].0.lock()
     }
 
     pub(super) fn try_lock(&self, source: usize) -> Option<MutexGuard<'_, Ring>> {
-        self.rings[source].try_lock()
+        self.rings[source].0.try_lock()
     }
 
     /// Sources with something to show, as bits.

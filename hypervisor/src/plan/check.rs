@@ -58,9 +58,21 @@ fn platform<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
         };
         return Err(node.nth("memory", index).error("reg", problem));
     }
+    let hypervisor = node.nth("hypervisor", 0);
     if !in_one_bank(plan, platform.hypervisor) {
-        let problem = Problem::NotInBank(platform.hypervisor);
-        return Err(node.nth("hypervisor", 0).error("reg", problem));
+        return Err(hypervisor.error("reg", Problem::NotInBank(platform.hypervisor)));
+    }
+    if let Some(Ram { host, guest: loaded, .. }) = platform.own {
+        let problem = if !in_one_bank(plan, host) {
+            Some(Problem::NotInBank(host))
+        } else if host.overlaps(loaded) {
+            Some(Problem::OverlapNode(host, loaded, hypervisor))
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            return Err(hypervisor.error("host-reg", problem));
+        }
     }
     for (range, _, name) in machine_devices(plan) {
         if range.end() > ADDRESS_END {
@@ -113,17 +125,22 @@ fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<
     if vm.memory.is_empty() {
         return Err(vm.node.node_error(Problem::MissingNode("memory")));
     }
-    let pool_frames = vm.coloring.map_or(0, |coloring| coloring.pool.pages());
     for (number, region) in vm.areas().enumerate() {
         let (host, is_ram) = (region.host, number < vm.memory.len());
+        if is_ram && region.colors.is_none() && plan.platform.own.is_some() {
+            let problem = Problem::Text("is missing, but the hypervisor has colours of its own");
+            return Err(vm.node.nth("memory", number).error("colors", problem));
+        }
         let needed = match is_ram {
-            true => Area::new(region.pages(), pool_frames).frames(),
+            true => vm.colored().map_or(0, |(_, area)| area.frames()),
             false => region.pages(),
         };
         let problem = if !in_one_bank(plan, host) {
             Problem::NotInBank(host)
         } else if host.overlaps(plan.platform.hypervisor) {
             Problem::Overlap(host, plan.platform.hypervisor, "the hypervisor")
+        } else if let Some(own) = plan.platform.own.filter(|own| own.overlaps(region)) {
+            Problem::Overlap(host, own.host, "the hypervisor")
         } else if let Some((other, owner)) = memory_before(plan, index, number, region) {
             Problem::Overlap(host, other, owner)
         } else if region.colors.is_some() && vm.memory.len() > 1 {

@@ -18,7 +18,7 @@ pub use check::check;
 pub use error::{PlanError, Problem, Refusal};
 pub use tree::{Node, Tree};
 
-use policy::color::{ColorSet, Stripe};
+use policy::color::{Area, ColorSet, Stripe};
 
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
@@ -85,8 +85,10 @@ pub struct Platform<'a> {
     pub board: &'a str,
     /// RAM banks.
     pub memory: Vec<Range>,
-    /// RAM of the hypervisor.
+    /// RAM of the hypervisor: where it is loaded.
     pub hypervisor: Range,
+    /// The frames in which it runs instead, if it has colours.
+    pub own: Option<Ram>,
     /// MPIDR affinity of each PCPU.
     pub cpus: Vec<u64>,
     /// Interrupt controller.
@@ -122,7 +124,7 @@ pub struct Device {
     pub interrupts: Vec<(u32, u32)>,
 }
 
-/// RAM of a VM.
+/// RAM of a VM, or of the hypervisor.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ram {
     /// As the guest sees it (IPA).
@@ -145,7 +147,7 @@ impl Ram {
         self.host.overlaps(other.host) && !disjoint
     }
 
-    /// Pages of the guest: the stripe's frames behind them hold its tables.
+    /// Pages of the guest.
     pub fn pages(&self) -> u64 {
         self.guest.bytes / PAGE_BYTES
     }
@@ -250,6 +252,14 @@ impl Vm<'_> {
     /// Memory of the machine that belongs to it: RAM, then the pool of extra colours.
     pub fn areas(&self) -> impl Iterator<Item = &Ram> {
         self.memory.iter().chain(self.coloring.iter().map(|coloring| &coloring.pool))
+    }
+
+    /// With colours: its RAM, and what the frames of that area are for.
+    #[inline(never)]
+    pub fn colored(&self) -> Option<(&Ram, Area)> {
+        let ram = self.memory.first().filter(|ram| ram.colors.is_some())?;
+        let pool_frames = self.coloring.map_or(0, |coloring| coloring.pool.pages());
+        Some((ram, Area::new(ram.pages(), pool_frames)))
     }
 
     /// INTIDs of its virtual UARTs.

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::vm::ram;
 use super::{GicV3, Llc, MAX_CPUS, Node, Platform, Problem, Refusal, Serial};
 
 pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
@@ -16,8 +17,6 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
             memory.push(bank.range("reg")?);
         }
     }
-    let hypervisor = node.child("hypervisor")?;
-    hypervisor.only(&["reg"], &[])?;
     let cpus = cpus(node.child("cpus")?)?;
     if node.number("gic-version")? != 3 {
         let problem = Problem::Text("this build drives GICv3 only, expected <3>");
@@ -29,8 +28,16 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
         Some(node) => Some(llc(node)?),
         None => None,
     };
+    let hypervisor = node.child("hypervisor")?;
+    hypervisor.only(&["reg", "colors", "host-reg"], &[])?;
+    let own = match (hypervisor.value("colors"), hypervisor.value("host-reg")) {
+        (None, None) => None,
+        (None, _) => return Err(hypervisor.error("host-reg", Problem::Text("needs colors"))),
+        _ => Some(ram(hypervisor, llc.map_or(0, |llc| llc.color_mask))?),
+    };
     Ok(Platform {
         llc,
+        own,
         board: node.text("board")?,
         memory,
         hypervisor: hypervisor.range("reg")?,

@@ -111,7 +111,8 @@ fn vcpus(node: Node<'_>) -> Result<Vec<usize>, Refusal<'_>> {
     Ok(vcpus)
 }
 
-fn ram(node: Node<'_>, color_mask: u64) -> Result<Ram, Refusal<'_>> {
+/// Reads a region of RAM, of a VM or the hypervisor's.
+pub fn ram(node: Node<'_>, color_mask: u64) -> Result<Ram, Refusal<'_>> {
     node.only(&["device_type", "reg", "host-reg", "colors"], &[])?;
     if node.value("colors").is_none() {
         let Mapping { guest, host } = mapping(node)?;

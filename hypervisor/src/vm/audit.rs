@@ -65,11 +65,10 @@ impl super::Vm {
     }
 }
 
-/// Tables of a VM with colours lie in its frames, but in none that the guest has.
+/// Tables of a VM with colours lie in its frames for tables.
 fn is_table_frame(vm: &Vm<'_>, table: u64) -> bool {
-    vm.memory.iter().filter(|ram| ram.colors.is_some()).all(|ram| {
-        ram.stripe.index_of(table).is_some_and(|frame| (ram.pages()..ram.frames()).contains(&frame))
-    })
+    let Some((ram, area)) = vm.colored() else { return true };
+    ram.stripe.index_of(table).is_some_and(|frame| area.tables().contains(&frame))
 }
 
 /// Each page of RAM is the frame that the plan gives to it.

@@ -88,7 +88,10 @@ pub fn build(
 
 /// The stage-2 tables.
 fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static>> {
-    let frames = plan.memory.first().map_or(Frames::HEAP, board::memory::table_frames);
+    let frames = match plan.colored() {
+        Some((ram, area)) => board::memory::table_frames(ram, area),
+        None => Frames::HEAP,
+    };
     let Some(mut stage2) = Stage2::new(index as u8 + 1, frames) else {
         return Err(plan.node.node_error(Problem::Text("no memory left for stage-2 tables")));
     };
