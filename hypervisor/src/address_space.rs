@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use crate::arch::boot::ImageLayout;
 use crate::arch::heap;
 use crate::arch::mmu::{self, Access, Move};
-use crate::arch::page_table::{ADDRESS_END, PAGE_BYTES, PageTable};
+use crate::arch::page_table::{ADDRESS_END, MapError, PAGE_BYTES, PageTable};
 use crate::board;
 use crate::machine::CONSOLE;
 use crate::plan::{Plan, Problem, Ram, Range, Refusal, Vm};
@@ -61,39 +61,37 @@ pub fn make<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<AddressSpace, Refusa
     for bank in &platform.memory {
         mmu::map_early_ram(bank.start, bank.end());
     }
-    let own = platform.own.as_ref();
-    let heap = heap_range(plan, memory)?;
-    let frames = own.map_or(0, |own| own.frames());
-    let numbers = frames - own.map_or(0, table_frames)..frames;
-    let Some(tables) = PageTable::new(board::memory::own_table_frames(own, numbers)) else {
-        let text = "no memory left for the tables of EL2";
-        return Err(plan
-            .root
-            .nth("platform", 0)
-            .nth("hypervisor", 0)
-            .node_error(Problem::Text(text)));
-    };
-    let mut maker = Maker { plan, own, tables, moves: Vec::new(), number: 0 };
     let ImageLayout { text, rodata, data, end } = memory.image;
-    for (start, end, access) in
-        [(text, rodata, Access::Code), (rodata, data, Access::Constants), (data, end, Access::Data)]
-    {
-        maker.pages(Range { start: start as u64, bytes: (end - start) as u64 }, access)?;
+    let own = platform.own.as_ref();
+    let mut heap_end = platform.hypervisor.end();
+    let (mut numbers, mut payload) = (0..0, Access::Constants);
+    if let Some(own) = own {
+        numbers.end = own.frames();
+        numbers.start = numbers.end.saturating_sub(TABLE_FRAMES + own.host.bytes / TABLE_SPAN);
+        // The heap has as many pages as there are frames. If that is less than is in use,
+        // the next allocation fails, and that ends the start with a message.
+        let pages = numbers.start.saturating_sub((end - text) as u64 / PAGE_BYTES);
+        heap_end = heap_end.min(memory.heap + pages * PAGE_BYTES);
+        heap::limit(heap_end as usize);
+        payload = Access::UncachedConstants;
     }
-    let payload = match own {
-        Some(_) => Access::UncachedConstants,
-        None => Access::Constants,
+    let node = plan.root.nth("platform", 0);
+    let Some(tables) = PageTable::new(board::memory::own_table_frames(own, numbers)) else {
+        return Err(node.node_error(Problem::Text("no memory left for the tables of EL2")));
     };
-    maker.range(memory.image.end as u64, memory.heap, payload)?;
-    let devices =
-        [platform.gic.distributor, platform.gic.redistributors, platform.serial.registers];
-    for device in devices {
-        maker.range(device.start, device.end(), Access::Device)?;
+    let mut maker = Maker { plan, own, tables, moves: Vec::new(), number: 0, failed: None };
+    maker.pages(text as u64, rodata as u64, Access::Code);
+    maker.pages(rodata as u64, data as u64, Access::Constants);
+    maker.pages(data as u64, end as u64, Access::Data);
+    maker.range(end as u64, memory.heap, payload);
+    for device in [platform.gic.distributor, platform.gic.redistributors, platform.serial.registers]
+    {
+        maker.range(device.start, device.end(), Access::Device);
     }
     for bank in &platform.memory {
         let loaded = platform.hypervisor;
-        maker.ram(bank.start, bank.end().min(loaded.start))?;
-        maker.ram(bank.start.max(loaded.end()), bank.end())?;
+        maker.ram(bank.start, bank.end().min(loaded.start));
+        maker.ram(bank.start.max(loaded.end()), bank.end());
     }
     for (index, vm) in plan.vms.iter().enumerate() {
         if let (Some(ram), Some(window)) = (colored(vm), window(index, vm)) {
@@ -101,40 +99,19 @@ pub fn make<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<AddressSpace, Refusa
             let first = ram.layout().data().start + 1;
             for page in 0..window.bytes / PAGE_BYTES {
                 let frame = ram.stripe.frame(first + page);
-                maker.map(window.start + page * PAGE_BYTES, frame, PAGE_BYTES, Access::Data)?;
+                maker.map(window.start + page * PAGE_BYTES, frame, PAGE_BYTES, Access::Data);
             }
         }
     }
     match own {
         // Last, because the list of the pages in use grows in them.
-        Some(_) => maker.pages(heap, Access::Data)?,
-        None => maker.range(heap.start, heap.end(), Access::Data)?,
+        Some(_) => maker.pages(memory.heap, heap_end, Access::Data),
+        None => maker.range(memory.heap, heap_end, Access::Data),
     }
-    Ok(AddressSpace { tables: maker.tables, moves: maker.moves })
-}
-
-/// Frames for the tables of EL2 in its area.
-fn table_frames(own: &Ram) -> u64 {
-    TABLE_FRAMES + own.host.bytes / TABLE_SPAN
-}
-
-/// The pages of the heap: all to the end of the memory in which the image was loaded; with
-/// colours no more than there are frames. Limits the heap to them.
-fn heap_range<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<Range, Refusal<'a>> {
-    let platform = &plan.platform;
-    let mut bytes = platform.hypervisor.end() - memory.heap;
-    if let Some(own) = &platform.own {
-        let used = (heap::next() as u64 - memory.heap).div_ceil(PAGE_BYTES);
-        let image = (memory.image.end - memory.image.text) as u64 / PAGE_BYTES;
-        let (frames, fixed) = (own.frames(), image + table_frames(own));
-        if frames < fixed + used {
-            let node = plan.root.nth("platform", 0).nth("hypervisor", 0);
-            return Err(node.error("host-reg", Problem::Frames(frames, fixed + used)));
-        }
-        bytes = bytes.min((frames - fixed) * PAGE_BYTES);
-        heap::limit((memory.heap + bytes) as usize);
+    match maker.failed {
+        None => Ok(AddressSpace { tables: maker.tables, moves: maker.moves }),
+        Some((range, error)) => Err(node.node_error(Problem::Map(range, error))),
     }
-    Ok(Range { start: memory.heap, bytes })
 }
 
 /// Tables in the making.
@@ -145,47 +122,52 @@ struct Maker<'p, 'a> {
     moves: Vec<Move>,
     /// Number of the next page of image or heap.
     number: u64,
+    /// What could not be mapped.
+    failed: Option<(Range, MapError)>,
 }
 
-impl<'a> Maker<'_, 'a> {
+impl Maker<'_, '_> {
     #[inline(never)]
-    fn map(&mut self, from: u64, to: u64, bytes: u64, access: Access) -> Result<(), Refusal<'a>> {
-        self.tables.map(from, to, bytes, access.attributes()).map_err(|error| {
-            let range = Range { start: from, bytes };
-            self.plan.root.nth("platform", 0).node_error(Problem::Map(range, error))
-        })
+    fn map(&mut self, from: u64, to: u64, bytes: u64, access: Access) {
+        if let Err(error) = self.tables.map(from, to, bytes, access.attributes()) {
+            self.failed = Some((Range { start: from, bytes }, error));
+        }
     }
 
     /// Maps addresses of the machine, if there are any.
-    fn range(&mut self, start: u64, end: u64, access: Access) -> Result<(), Refusal<'a>> {
-        if start < end { self.map(start, start, end - start, access) } else { Ok(()) }
+    #[inline(never)]
+    fn range(&mut self, start: u64, end: u64, access: Access) {
+        if start < end {
+            self.map(start, start, end - start, access);
+        }
     }
 
     /// Maps RAM but for the frames that are the hypervisor's own.
-    fn ram(&mut self, mut start: u64, end: u64) -> Result<(), Refusal<'a>> {
+    fn ram(&mut self, mut start: u64, end: u64) {
         if let Some(own) = self.own {
             for number in 0..own.frames() {
                 let frame = own.stripe.frame(number);
                 if start <= frame && frame < end {
-                    self.range(start, frame, Access::Data)?;
+                    self.range(start, frame, Access::Data);
                     start = frame + PAGE_BYTES;
                 }
             }
         }
-        self.range(start, end, Access::Data)
+        self.range(start, end, Access::Data);
     }
 
     /// Maps pages of image or heap, each to its frame.
-    fn pages(&mut self, pages: Range, access: Access) -> Result<(), Refusal<'a>> {
-        for page in (pages.start..pages.end()).step_by(PAGE_BYTES as usize) {
+    #[inline(never)]
+    fn pages(&mut self, mut page: u64, end: u64, access: Access) {
+        while page < end {
             let frame = self.frame(page);
-            self.number += 1;
-            self.map(page, frame, PAGE_BYTES, access)?;
-            if frame != page && (page as usize) < heap::next() {
+            self.map(page, frame, PAGE_BYTES, access);
+            if frame != page && page < heap::next() as u64 {
                 self.moves.push(Move { page, frame });
             }
+            self.number += 1;
+            page += PAGE_BYTES;
         }
-        Ok(())
     }
 
     /// Where the next page of image or heap shall be.

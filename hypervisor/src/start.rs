@@ -103,10 +103,7 @@ pub fn boot(device_tree: usize) -> ! {
     for (index, vm) in plan.vms.into_iter().enumerate() {
         let window = address_space::window(index, &vm);
         let build = || vm::build(index, vm, &pcpus, &|name| accept(payload.blob(name)));
-        vms.push(accept(match window {
-            Some(window) => board::memory::with_heap(window, build),
-            None => build(),
-        }));
+        vms.push(accept(board::memory::with_heap(window, build)));
     }
     if plan.platform.own.is_some() {
         mmu::stop_caching(&tables, bytes);

@@ -35,15 +35,16 @@ pub fn own_table_frames(own: Option<&Ram>, numbers: core::ops::Range<u64>) -> Fr
     unsafe { Frames::of_stripe(own.stripe, numbers) }
 }
 
-/// Calls `build` with the heap in a part of the address space that only it uses.
-pub fn with_heap<T>(window: Range, build: impl FnOnce() -> T) -> T {
-    let memory = window.start as usize..window.end() as usize;
+/// Calls `build` with the heap in the window of a VM, if it has one.
+pub fn with_heap<T>(window: Option<Range>, build: impl FnOnce() -> T) -> T {
     // SAFETY: `address_space` maps the window to frames that the checked plan gives to one
     // VM for this. What is left of the heap is given back to it.
-    let rest = unsafe { heap::replace(memory) };
+    let replace = |memory| unsafe { heap::replace(memory) };
+    let rest = window.map(|window| replace(window.start as usize..window.end() as usize));
     let result = build();
-    // SAFETY: as above.
-    unsafe { heap::replace(rest) };
+    if let Some(rest) = rest {
+        replace(rest);
+    }
     result
 }
 
