@@ -45,14 +45,9 @@ pub struct AddressSpace {
 
 /// Where a VM with colours is built: its window.
 pub fn window(index: usize, vm: &Vm<'_>) -> Option<Range> {
-    let data = colored(vm)?.layout().data();
+    let data = vm.colored()?.1.data();
     let start = WINDOWS + index as u64 * WINDOW_BYTES;
     Some(Range { start, bytes: (data.end - data.start - 1) * PAGE_BYTES })
-}
-
-/// RAM of a VM that has colours.
-fn colored<'a>(vm: &'a Vm<'_>) -> Option<&'a Ram> {
-    vm.memory.first().filter(|ram| ram.colors.is_some())
 }
 
 /// Makes the tables, while the early ones are in use.
@@ -94,9 +89,9 @@ pub fn make<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<AddressSpace, Refusa
         maker.ram(bank.start.max(loaded.end()), bank.end());
     }
     for (index, vm) in plan.vms.iter().enumerate() {
-        if let (Some(ram), Some(window)) = (colored(vm), window(index, vm)) {
+        if let (Some((ram, area)), Some(window)) = (vm.colored(), window(index, vm)) {
             // The first one is that of the console output.
-            let first = ram.layout().data().start + 1;
+            let first = area.data().start + 1;
             for page in 0..window.bytes / PAGE_BYTES {
                 let frame = ram.stripe.frame(first + page);
                 maker.map(window.start + page * PAGE_BYTES, frame, PAGE_BYTES, Access::Data);
@@ -174,9 +169,9 @@ impl Maker<'_, '_> {
     fn frame(&self, page: u64) -> u64 {
         for (index, vm) in self.plan.vms.iter().enumerate() {
             if CONSOLE.page(index) as u64 == page
-                && let Some(ram) = colored(vm)
+                && let Some((ram, area)) = vm.colored()
             {
-                return ram.stripe.frame(ram.layout().data().start);
+                return ram.stripe.frame(area.data().start);
             }
         }
         self.own.map_or(page, |own| own.stripe.frame(self.number))

@@ -4,8 +4,6 @@
 //! The lists are short: whatever must not overlap is compared with everything that
 //! comes before it.
 
-use policy::color::Area;
-
 use super::{MAX_CPUS, Plan, Problem, Ram, Range, Refusal, Vm};
 use crate::arch::page_table::ADDRESS_END;
 use crate::payload::BlobName;
