@@ -107,6 +107,14 @@ impl Runs {
             _ => &self.x.0,
         }
     }
+
+    /// The numbers of the jobs that belong to a place.
+    pub fn numbers(&self, jobs: &Jobs, x: &str) -> std::ops::Range<u64> {
+        match (jobs.each, self.x.0.iter().position(|it| it == x)) {
+            (Some(each), Some(at)) => at as u64 * each..(at as u64 + 1) * each,
+            _ => 0..u64::MAX,
+        }
+    }
 }
 
 /// What is measured.
@@ -131,6 +139,9 @@ pub struct Jobs {
     pub task: String,
     /// Which of the jobs counts.
     pub take: Statistic,
+    /// One boot measures all places of `x`, one after the other, with so many
+    /// jobs each; default: all jobs of a boot belong to one place.
+    pub each: Option<u64>,
 }
 
 /// Which of several values counts.

@@ -1,5 +1,6 @@
 //! Jobs that cachescope has measured.
 
+use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -13,6 +14,8 @@ pub struct Job {
     pub vm: String,
     /// Number of the task in its marks.
     pub task: u64,
+    /// Its number among the jobs of the task.
+    pub job: u64,
     /// From start to finish, in time of the model.
     pub execution_ns: u64,
     /// Misses of the job in the last-level cache.
@@ -40,9 +43,10 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The jobs of a task; `None` if there is none.
-    pub fn of(jobs: &[Job], vm: &str, task: u64) -> Option<Self> {
-        let here: Vec<&Job> = jobs.iter().filter(|it| it.vm == vm && it.task == task).collect();
+    /// The jobs of a task with these numbers; `None` if there is none.
+    pub fn of(jobs: &[Job], vm: &str, task: u64, numbers: &Range<u64>) -> Option<Self> {
+        let here = |it: &&Job| it.vm == vm && it.task == task && numbers.contains(&it.job);
+        let here: Vec<&Job> = jobs.iter().filter(here).collect();
         let times = || here.iter().map(|job| job.execution_ns);
         Some(Self {
             jobs: here.len() as u64,
@@ -69,18 +73,26 @@ mod tests {
 
     #[test]
     fn jobs_of_the_task_are_told_from_others() {
-        let job = |vm: &str, task, execution_ns| Job {
+        let job = |vm: &str, task, job, execution_ns| Job {
             vm: vm.into(),
             task,
+            job,
             execution_ns,
             llc_misses: execution_ns / 10,
         };
-        let jobs = [job("a", 1, 100), job("a", 1, 201), job("a", 2, 999), job("b", 1, 5)];
-        let spread = Spread::of(&jobs, "a", 1).expect("jobs");
+        let jobs = [
+            job("a", 1, 0, 100),
+            job("a", 1, 1, 201),
+            job("a", 1, 2, 777),
+            job("a", 2, 0, 999),
+            job("b", 1, 0, 5),
+        ];
+        let spread = Spread::of(&jobs, "a", 1, &(0..2)).expect("jobs");
         let expected =
             Spread { jobs: 2, min_ns: 100, mean_ns: 150, max_ns: 201, llc_misses_max: 20 };
         assert_eq!(spread, expected);
         assert_eq!(spread.take(Statistic::Mean), 150);
-        assert_eq!(Spread::of(&jobs, "b", 2), None);
+        assert_eq!(Spread::of(&jobs, "a", 1, &(2..9)).expect("a job").max_ns, 777);
+        assert_eq!(Spread::of(&jobs, "b", 2, &(0..9)), None);
     }
 }

@@ -118,7 +118,7 @@ impl<'a> Wanted<'a> {
             let seen = boot.and_then(|boot| observed[boot].as_ref().zip(self.boots.get(boot)));
             let (measured, spread) = match (&runs.measure, seen) {
                 (Measure::Jobs(jobs), Some((seen, boot))) => {
-                    let spread = spread(seen, jobs, x, boot)?;
+                    let spread = spread(seen, runs, jobs, x, boot)?;
                     (spread.take(jobs.take) as f64, Some(spread))
                 }
                 (Measure::Evictions(wanted), Some((seen, _))) => (evictions(seen, wanted), None),
@@ -148,12 +148,18 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
     })
 }
 
-fn spread(seen: &Observed, wanted: &Jobs, x: &str, boot: &Boot) -> Result<Spread, Failure> {
+fn spread(
+    seen: &Observed,
+    runs: &Runs,
+    wanted: &Jobs,
+    x: &str,
+    boot: &Boot,
+) -> Result<Spread, Failure> {
     let task = expand(&wanted.task, x);
     let number = task.parse().map_err(|_| {
         Failure::new("experiment", format!("`{task}` is no number of a task: `{}`", wanted.task))
     })?;
-    Spread::of(&seen.jobs, &wanted.vm, number)
+    Spread::of(&seen.jobs, &wanted.vm, number, &runs.numbers(wanted, x))
         .ok_or_else(|| boot.failure(&format!("it has marked no job of the task {task}")))
 }
 
