@@ -112,7 +112,7 @@ impl Runs {
     pub fn numbers(&self, jobs: &Jobs, x: &str) -> std::ops::Range<u64> {
         match (jobs.each, self.x.0.iter().position(|it| it == x)) {
             (Some(each), Some(at)) => at as u64 * each..(at as u64 + 1) * each,
-            _ => 0..u64::MAX,
+            _ => jobs.skip..u64::MAX,
         }
     }
 }
@@ -142,6 +142,13 @@ pub struct Jobs {
     /// One boot measures all places of `x`, one after the other, with so many
     /// jobs each; default: all jobs of a boot belong to one place.
     pub each: Option<u64>,
+    /// How many jobs are left out at the beginning; default: none.
+    #[serde(default)]
+    pub skip: u64,
+    /// Leaves out jobs that others interrupted: those with more than twice as
+    /// many instructions as the shortest.
+    #[serde(default)]
+    pub undisturbed: bool,
 }
 
 /// Which of several values counts.

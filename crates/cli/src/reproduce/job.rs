@@ -18,6 +18,8 @@ pub struct Job {
     pub job: u64,
     /// From start to finish, in time of the model.
     pub execution_ns: u64,
+    /// Instructions from start to finish.
+    pub instructions: u64,
     /// Misses of the job in the last-level cache.
     pub llc_misses: u64,
 }
@@ -25,6 +27,19 @@ pub struct Job {
 /// Reads `jobs.csv`.
 pub fn read(file: &Path) -> Result<Vec<Job>, csv::Error> {
     csv::Reader::from_path(file)?.deserialize().collect()
+}
+
+/// The jobs of a task with these numbers.
+pub fn of_task<'a>(jobs: &'a [Job], vm: &str, task: u64, numbers: &Range<u64>) -> Vec<&'a Job> {
+    let wanted = |it: &&Job| it.vm == vm && it.task == task && numbers.contains(&it.job);
+    jobs.iter().filter(wanted).collect()
+}
+
+/// Leaves those jobs that nobody interrupted: what interrupts takes a multiple
+/// of the instructions of a job.
+pub fn undisturbed(jobs: Vec<&Job>) -> Vec<&Job> {
+    let least = jobs.iter().map(|job| job.instructions).min().unwrap_or(0);
+    jobs.into_iter().filter(|job| job.instructions <= 2 * least).collect()
 }
 
 /// Jobs of one task together.
@@ -43,17 +58,15 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The jobs of a task with these numbers; `None` if there is none.
-    pub fn of(jobs: &[Job], vm: &str, task: u64, numbers: &Range<u64>) -> Option<Self> {
-        let here = |it: &&Job| it.vm == vm && it.task == task && numbers.contains(&it.job);
-        let here: Vec<&Job> = jobs.iter().filter(here).collect();
-        let times = || here.iter().map(|job| job.execution_ns);
+    /// The jobs together; `None` if there is none.
+    pub fn of(jobs: &[&Job]) -> Option<Self> {
+        let times = || jobs.iter().map(|job| job.execution_ns);
         Some(Self {
-            jobs: here.len() as u64,
+            jobs: jobs.len() as u64,
             min_ns: times().min()?,
-            mean_ns: times().sum::<u64>() / here.len() as u64,
+            mean_ns: times().sum::<u64>() / jobs.len() as u64,
             max_ns: times().max()?,
-            llc_misses_max: here.iter().map(|job| job.llc_misses).max()?,
+            llc_misses_max: jobs.iter().map(|job| job.llc_misses).max()?,
         })
     }
 
@@ -71,28 +84,30 @@ impl Spread {
 mod tests {
     use super::*;
 
+    fn job(vm: &str, task: u64, job: u64, execution_ns: u64) -> Job {
+        let (instructions, llc_misses) = (execution_ns, execution_ns / 10);
+        Job { vm: vm.into(), task, job, execution_ns, instructions, llc_misses }
+    }
+
     #[test]
     fn jobs_of_the_task_are_told_from_others() {
-        let job = |vm: &str, task, job, execution_ns| Job {
-            vm: vm.into(),
-            task,
-            job,
-            execution_ns,
-            llc_misses: execution_ns / 10,
-        };
-        let jobs = [
-            job("a", 1, 0, 100),
-            job("a", 1, 1, 201),
-            job("a", 1, 2, 777),
-            job("a", 2, 0, 999),
-            job("b", 1, 0, 5),
-        ];
-        let spread = Spread::of(&jobs, "a", 1, &(0..2)).expect("jobs");
+        let jobs =
+            [job("a", 1, 0, 100), job("a", 1, 1, 201), job("a", 1, 2, 777), job("a", 2, 0, 999)];
+        let spread = Spread::of(&of_task(&jobs, "a", 1, &(0..2))).expect("jobs");
         let expected =
             Spread { jobs: 2, min_ns: 100, mean_ns: 150, max_ns: 201, llc_misses_max: 20 };
         assert_eq!(spread, expected);
         assert_eq!(spread.take(Statistic::Mean), 150);
-        assert_eq!(Spread::of(&jobs, "a", 1, &(2..9)).expect("a job").max_ns, 777);
-        assert_eq!(Spread::of(&jobs, "b", 2, &(0..9)), None);
+        assert_eq!(of_task(&jobs, "a", 1, &(2..9)).len(), 1);
+        assert_eq!(Spread::of(&of_task(&jobs, "b", 1, &(0..9))), None);
+    }
+
+    #[test]
+    fn interrupted_jobs_are_told_from_slow_ones() {
+        let slow = Job { execution_ns: 900, ..job("a", 1, 1, 100) };
+        let jobs = [job("a", 1, 0, 100), slow, job("a", 1, 2, 777)];
+        let kept = undisturbed(jobs.iter().collect());
+        assert_eq!(kept.iter().map(|job| job.execution_ns).collect::<Vec<_>>(), [100, 900]);
+        assert!(undisturbed(vec![]).is_empty());
     }
 }

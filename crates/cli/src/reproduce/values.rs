@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::boot::{Boot, Observed};
 use super::experiment::{Counted, DivideBy, Evictions, Experiment, Jobs, Measure, Runs};
-use super::job::Spread;
+use super::job::{self, Spread};
 use super::template::expand;
 use crate::failure::Failure;
 
@@ -159,7 +159,11 @@ fn spread(
     let number = task.parse().map_err(|_| {
         Failure::new("experiment", format!("`{task}` is no number of a task: `{}`", wanted.task))
     })?;
-    Spread::of(&seen.jobs, &wanted.vm, number, &runs.numbers(wanted, x))
+    let mut jobs = job::of_task(&seen.jobs, &wanted.vm, number, &runs.numbers(wanted, x));
+    if wanted.undisturbed {
+        jobs = job::undisturbed(jobs);
+    }
+    Spread::of(&jobs)
         .ok_or_else(|| boot.failure(&format!("it has marked no job of the task {task}")))
 }
 

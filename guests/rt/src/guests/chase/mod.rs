@@ -130,7 +130,7 @@ fn in_turns(config: &Config, task: Task, mut others: Others<'_>) -> Result<(), P
     for (number, thread) in threads.iter_mut().enumerate().skip(1).take(config.corunners) {
         *thread = Some(others.next()?.into_thread(corunner, number as u64));
     }
-    round_robin::run(threads.into_iter().flatten(), config.quantum);
+    round_robin::run(threads.into_iter().flatten(), config.quantum, config.marks);
     Ok(())
 }
 
