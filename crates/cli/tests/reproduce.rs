@@ -39,10 +39,10 @@ echo '[bulkhead] rt: off (power-off)'
 while :; do sleep 0.01; done
 "#;
 
-const SUMMARY: &str = r#"{"format":"bulkhead-cachescope-summary-v1",
+const SUMMARY: &str = r#"{"format":"bulkhead-cachescope-summary-v1","started":true,
 "model":{"llc":{"size_bytes":1048576,"ways":16}},
 "owners":[{"name":"hypervisor","accesses":1,"l1_misses":1,"llc_misses":1}],
-"evictions":{"owners":["hypervisor","linux","rt"],"by_line":[[0,1,2],[0,9,3],[0,4,9]]}}"#;
+"evictions":{"suffered":[],"owners":["hypervisor","linux","rt"],"by_line":[[0,1,2],[0,9,3],[0,4,9]]}}"#;
 
 const EXPERIMENT: &str = r#"
 title = "Time by colours"
