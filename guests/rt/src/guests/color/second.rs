@@ -5,10 +5,15 @@ use core::time::Duration;
 
 use crate::arch::lock::InterruptLock;
 use crate::arch::secondary;
-use crate::{psci, wait};
+use crate::time::Clock;
+use crate::{psci, rhythm, wait};
 
 const VCPU: usize = 1;
 const LIMIT: Duration = Duration::from_secs(20);
+
+/// Interrupts of the second VCPU: an emulator that counts instructions lets processors take turns no
+/// later than that.
+const BEAT: Duration = Duration::from_micros(50);
 
 /// The second VCPU is to end its work.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -23,10 +28,12 @@ static WORK: Work = InterruptLock::new(None);
 
 fn repeat(_context: u64) {
     let Some(work) = WORK.with(|work| *work) else { return };
+    rhythm::start(Clock::of_machine().ticks(BEAT.as_nanos() as u64));
     while !STOP.load(SeqCst) {
         work(ROUNDS.load(SeqCst));
         ROUNDS.fetch_add(1, SeqCst);
     }
+    rhythm::stop();
 }
 
 /// Calls `f` while the second VCPU calls `work` again and again; returns how often it did, or `None`

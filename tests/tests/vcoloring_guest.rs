@@ -1,0 +1,60 @@
+//! Requests for colours by a guest that tries everything: all cases of `rt-color`.
+
+use std::time::Duration;
+
+use bulkhead_qemu::{Board, Time};
+use bulkhead_system::plan;
+use bulkhead_tests::{Case, Run, Vm, hypervisor, project};
+
+fn color() -> Vm {
+    let vm = Vm::rt("rt-color").number("vcpus", 2).key("colors", "0-3");
+    vm.key("extra_colors", "4-7").key("extra_memory", "4MiB")
+}
+
+/// What failed, and which cases ran.
+#[track_caller]
+fn all_pass(run: &Run, cases: &[&str]) {
+    let lines = run.lines("color");
+    let failed: Vec<_> = lines.iter().filter(|line| line.contains("FAILED")).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    run.expect("color", " passed, 0 failed");
+    for case in cases {
+        run.expect("color", &format!("color: {case} ok"));
+    }
+    run.never("color", "skipped, there is no second VCPU");
+}
+
+#[test]
+fn every_request_does_what_it_should_and_nothing_else() {
+    let run = Case::new("rt-color").vm(color()).run().ended();
+    all_pass(
+        &run,
+        &["basic", "block", "death", "user", "misuse", "writer", "two", "changes", "self"],
+    );
+}
+
+/// Extra colours may be the VM's own, and pages of RAM may be mapped from the start.
+#[test]
+fn extra_colours_may_be_default_colours_too() {
+    let vm = Vm::rt("rt-color").number("vcpus", 2).key("colors", "0-7");
+    let vm = vm.key("extra_colors", "4-9").key("extra_memory", "3MiB").more("warm_up = true\n");
+    let run = Case::new("rt-color-own").vm(vm).run().ended();
+    all_pass(&run, &["basic", "invalid", "small-pool", "small-color", "death"]);
+}
+
+/// A Cortex-A53 has no 16 KiB granule, a Cortex-A710 has; its cache is 512 KiB, 8 ways.
+#[test]
+fn tables_of_16_kib_are_walked() {
+    let case = Case::new("rt-color-16k").vm(color().bootargs("case=granule-16k"));
+    let text =
+        case.plan().to_dts().replace("<1048576>", "<524288>").replace("ways = <16>", "ways = <8>");
+    let plan = plan::Plan::from_dts("plan.dts", &text).unwrap_or_else(|errors| panic!("{errors}"));
+    let image = bulkhead_image::build(&plan, &project(), &hypervisor(), None);
+    let image = image.unwrap_or_else(|error| panic!("{error}"));
+    let board = Board { cpu: Some("cortex-a710".into()), ..Board::virt() };
+    let session = case.start_on(&board, &image.bytes, Time::Deterministic);
+    let outcome = session.finish(Duration::from_secs(60));
+    assert!(!outcome.log.contains("skipped"), "{outcome}");
+    assert!(outcome.log.contains("color: granule-16k ok"), "{outcome}");
+    assert!(outcome.log.contains(" passed, 0 failed"), "{outcome}");
+}
