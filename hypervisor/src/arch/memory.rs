@@ -46,10 +46,11 @@ impl Frame {
         }
     }
 
-    /// The word at an offset in the frame, a multiple of 8 below the size of a page;
-    /// `uncached`, also if the guest wrote it with its caches off.
-    pub fn word(self, offset: u64, uncached: bool) -> u64 {
-        let source = (self.0 + (offset & (PAGE_BYTES - 8))) as usize;
+    /// The word of 8 bytes at an address (modulo the size of a page); `uncached`, also if the
+    /// guest wrote it with its caches off.
+    #[inline(always)]
+    pub fn word(self, address: u64, uncached: bool) -> u64 {
+        let source = (self.0 | address & (PAGE_BYTES - 8)) as usize;
         if uncached {
             super::cpu::clean_and_invalidate(source, 8);
         }

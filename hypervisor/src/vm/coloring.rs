@@ -14,7 +14,7 @@ use bulkhead_abi::hypercall::Error;
 use policy::color::{Choice, Color, ColorSet, Place, Pool, RequestError, Slot};
 
 use super::Vm;
-use crate::arch::memory::GuestMemory;
+use crate::arch::memory::{Frame, GuestMemory};
 use crate::arch::page_table::PAGE_BYTES;
 use crate::arch::stage2::Move;
 use crate::arch::{cpu, regs};
@@ -27,7 +27,7 @@ use crate::stage1::{Space, Step, Tables, Walker};
 /// Most pages that move in a chunk.
 const MOVES: usize = 8;
 /// Most pages and table entries that a chunk looks at.
-const LOOKS: u32 = 64;
+const LOOKS: u32 = 32;
 /// A request may find this many times the pages of the VM's RAM, so that tables which map
 /// the same pages over and over end as well.
 const MAPPINGS: u64 = 4;
@@ -130,6 +130,7 @@ impl Coloring {
     /// Looks for pages that have to move.
     fn choose(&mut self, request: &mut Request, vm: &Vm) -> Option<Result<u64, Error>> {
         let mut looks = LOOKS;
+        let mut reader = TableReader { vm, format: request.tables, page: NO_PAGE, frame: None };
         while looks > 0 && self.moves.len() < MOVES {
             let (ipa, bytes) = request.found;
             if let Some(error) = request.failure {
@@ -146,9 +147,8 @@ impl Coloring {
                     request.failure = Some(error);
                 }
             } else {
-                let mut reader = TableReader { vm, format: request.tables, outside: false };
                 let step = request.walker.next(&mut reader, &mut looks);
-                if reader.outside {
+                if reader.page != NO_PAGE && reader.frame.is_none() {
                     request.failure = Some(Error::BadAddress);
                     continue;
                 }
@@ -303,21 +303,27 @@ struct TableFormat {
     big_endian: bool,
 }
 
-/// Reads a guest's tables where they are now.
+/// Reads a guest's tables where they are now; for one chunk, in which no page moves while
+/// they are read.
 struct TableReader<'a> {
     vm: &'a Vm,
     format: TableFormat,
-    /// Some do not lie in RAM.
-    outside: bool,
+    /// The page that was read last, and its frame if it is one of RAM.
+    page: u64,
+    frame: Option<Frame>,
 }
 
+/// No page has been read.
+const NO_PAGE: u64 = u64::MAX;
+
 impl Tables for TableReader<'_> {
+    #[inline(always)]
     fn word(&mut self, ipa: u64) -> Option<u64> {
-        let Some(frame) = self.vm.frame(ipa) else {
-            self.outside = true;
-            return None;
-        };
-        let word = frame.word(ipa % PAGE_BYTES, self.format.uncached);
+        let page = ipa & !(PAGE_BYTES - 1);
+        if page != self.page {
+            (self.page, self.frame) = (page, self.vm.frame(page));
+        }
+        let word = self.frame?.word(ipa, self.format.uncached);
         Some(if self.format.big_endian { word.swap_bytes() } else { word })
     }
 }
