@@ -17,6 +17,7 @@ fn main() {
         "rt-cache",
         "rt-chase",
         "rt-color",
+        "rt-remap",
     ];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");

@@ -2,6 +2,7 @@
 //!
 //! `docs/figures.md` says what is measured, how, and how to repeat it on other hypervisors.
 
+mod coloring;
 mod figures;
 mod machine;
 mod report;
@@ -59,12 +60,13 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 
 /// Everything once.
 fn measure(workspace: &Workspace) -> Result<Rows> {
-    let machine = Machine::new(workspace)?;
+    let machine = Machine::new(workspace, machine::EXITS, |_| true)?;
     let mut rows = machine.run(None)?;
     let [small, large] = FILES_MIB;
     let entry = |mib| Ok::<_, anyhow::Error>(machine.run(Some(mib << 20))?.get(ENTRY)?.min);
     let loading = entry(large)?.saturating_sub(entry(small)?) / (large - small);
     rows.add(LOAD_PER_MIB, Range::exact(loading));
+    coloring::measure(workspace, &mut rows)?;
     rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
     Ok(rows)
 }

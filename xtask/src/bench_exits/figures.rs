@@ -4,6 +4,7 @@ use std::fmt;
 
 use anyhow::{Context, Result};
 
+use super::coloring;
 use super::rows::Rows;
 use crate::size;
 
@@ -98,6 +99,17 @@ const FIGURES: &[Figure] = &[
         ["400,136", "~660,400", "49,476,939"],
     ),
     figure(LOAD_PER_MIB, "for each MiB more to verify and load", None, NONE),
+    figure(coloring::FIRST_TOUCH_PLAIN, "first touch of a page, VM without colours", None, NONE),
+    figure(coloring::FIRST_TOUCH, "first touch of a page, VM with colours", None, NONE),
+    figure(coloring::MOVE, "request for colours: each page that moves", None, NONE),
+    figure(coloring::STAY, "request for colours: each page that stays", None, NONE),
+    figure(coloring::CHUNK, "request for colours: longest chunk (bound)", Some(30_000), NONE),
+    figure("request_256", "request for colours: task of 256 pages", None, NONE),
+    figure("request_512", "... 512 pages", None, NONE),
+    figure("request_1024", "... 1,024 pages", None, NONE),
+    figure("request_2048", "... 2,048 pages", None, NONE),
+    figure("request_4096", "... 4,096 pages", None, NONE),
+    figure("request_8192", "... 8,192 pages", None, NONE),
     Figure {
         key: CODE_AND_RODATA,
         name: "code and read-only data",

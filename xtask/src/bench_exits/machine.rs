@@ -15,7 +15,10 @@ use bulkhead_system::units::{Bytes, Ipa};
 use super::rows::Rows;
 use crate::workspace::Workspace;
 
-const DESCRIPTION: &str = "systems/bench.toml";
+/// What exits cost.
+pub const EXITS: &str = "systems/bench.toml";
+/// What first touches and requests for colours cost.
+pub const COLORING: &str = "systems/bench-coloring.toml";
 const CPU: &str = "arm,cortex-a53";
 /// Longest time for one run.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -34,19 +37,24 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads and plans the system.
-    pub fn new(workspace: &Workspace) -> Result<Self> {
-        let path = workspace.root().join(DESCRIPTION);
+    /// Reads and plans a system; `keep` chooses lines of its description.
+    pub fn new(
+        workspace: &Workspace,
+        description: &'static str,
+        keep: impl Fn(&str) -> bool,
+    ) -> Result<Self> {
+        let path = workspace.root().join(description);
         let text = String::from_utf8(file::read(&path)?)
-            .with_context(|| format!("{DESCRIPTION} is not UTF-8"))?;
+            .with_context(|| format!("{description} is not UTF-8"))?;
+        let text: String = text.split_inclusive('\n').filter(|line| keep(line)).collect();
         let folder = workspace.root().join("systems");
-        let system = System::from_toml(DESCRIPTION, &text, &folder)?;
+        let system = System::from_toml(description, &text, &folder)?;
         let plan = plan::make(&system)?;
         let platform = &system.platform.value;
         let qemu = platform
             .qemu
             .as_ref()
-            .with_context(|| format!("the platform in {DESCRIPTION} is no board of QEMU"))?;
+            .with_context(|| format!("the platform in {description} is no board of QEMU"))?;
         let board = Board {
             machine: qemu.machine.clone(),
             cpu: qemu.cpu.clone(),
@@ -90,9 +98,8 @@ fn whole(error: impl Display) -> Error {
 
 /// Gives the VM a file, and the RAM for it.
 fn add_file(plan: &mut Plan, file: String) -> Result<()> {
-    let vm = plan.vms.first_mut().with_context(|| format!("{DESCRIPTION} has no VM"))?;
-    let memory =
-        vm.memory.first_mut().with_context(|| format!("the VM in {DESCRIPTION} has no RAM"))?;
+    let vm = plan.vms.first_mut().context("the system has no VM")?;
+    let memory = vm.memory.first_mut().context("the VM has no RAM")?;
     memory.size = RAM_WITH_FILE;
     vm.boot.initrd = Some(File { file, load: Ipa(memory.ipa.0 + FILE_OFFSET) });
     Ok(())

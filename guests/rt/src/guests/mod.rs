@@ -10,3 +10,4 @@ pub mod hostile;
 pub mod irq;
 pub mod periods;
 pub mod psci;
+pub mod remap;
