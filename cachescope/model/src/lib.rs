@@ -52,7 +52,7 @@ pub use instruction::{LineOperation, ZERO_BLOCK, accesses_memory, is_mark};
 pub use jobs::{Event, Job, Jobs, Mark};
 pub use machine::{Access, Block, CPUS_MAX, Machine, Operations, Skipped};
 pub use options::{OptionError, Options};
-pub use output::write;
+pub use output::{Format, write};
 pub use owners::{ADDRESS_END, OWNERS_MAX, Owner, Owners, OwnersError};
 pub use replacement::{Policy, Replacement};
 pub use series::{Row, Series};

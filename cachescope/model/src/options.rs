@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::machine::CPUS_MAX;
 use crate::owners::{Owner, Owners, OwnersError};
 use crate::preset::{self, Preset, Shape};
-use crate::{Clock, Duration, Geometry, GeometryError, Policy, Start, ranges};
+use crate::{Clock, Duration, Format, Geometry, GeometryError, Policy, Start, ranges};
 
 /// What to model. The defaults are a Cortex-A53 at 1 GHz with 1 MiB of shared cache.
 #[derive(Clone, Debug)]
@@ -49,6 +49,8 @@ pub struct Options {
     pub bin: Duration,
     /// From when on is counted.
     pub start: Start,
+    /// In which format tables are written.
+    pub format: Format,
     /// Whose memory is whose.
     pub owners: Owners,
     /// VM of each CPU, as far as it is known.
@@ -131,7 +133,7 @@ pub enum OptionError {
     },
 }
 
-const KEYS: &str = "out, preset, l1, l1-policy, l1i, fetch, llc, llc-policy, line, inclusive, seed, \
+const KEYS: &str = "out, format, preset, l1, l1-policy, l1i, fetch, llc, llc-policy, line, inclusive, seed, \
                     page, mhz, l1-hit, llc-hit, memory, bus, quantum, bin, start, vm, cpu, \
                     uncached, ranges";
 
@@ -186,6 +188,7 @@ impl Options {
             quantum: Duration::Cycles(500),
             bin: Duration::Nanoseconds(1_000_000),
             start: Start::Guest,
+            format: Format::Csv,
             owners: Owners::default(),
             cpus: Vec::new(),
         };
@@ -228,6 +231,13 @@ impl Options {
         };
         match key {
             "preset" => {}
+            "format" => {
+                let format = Format::from_name(value);
+                self.format = format.ok_or_else(|| bad("csv, parquet or both"))?;
+                if !self.format.is_built_in() {
+                    return Err(bad("csv; Parquet needs a plugin built with --features parquet"));
+                }
+            }
             "out" if value.is_empty() => return Err(OptionError::NoOut),
             "out" => self.out = value.into(),
             "l1" if value == "none" => shapes.l1 = None,
@@ -404,6 +414,17 @@ mod tests {
     }
 
     #[test]
+    fn a_build_without_parquet_says_so() {
+        match parse(&["out=x", "format=both"]) {
+            Ok(options) => assert!(cfg!(feature = "parquet") && options.format == Format::Both),
+            Err(error) => {
+                assert!(!cfg!(feature = "parquet"));
+                assert!(error.to_string().ends_with("--features parquet"), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_said_counts_more_than_a_preset() {
         for order in [["preset=exynos-5422", "memory=90ns"], ["memory=90ns", "preset=exynos-5422"]]
         {
@@ -460,7 +481,10 @@ mod tests {
     fn errors_say_what_was_expected() {
         for (arguments, expected) in [
             (&["llc=1MiB:16"][..], "out=DIR is missing"),
-            (&["out=x", "cache=1"], "unknown option \"cache\"; expected one of out, preset, l1"),
+            (
+                &["out=x", "cache=1"],
+                "unknown option \"cache\"; expected one of out, format, preset",
+            ),
             (&["out=x", "llc=1MiB"], "llc=1MiB: expected SIZE:WAYS"),
             (&["out=x", "llc=1MB:16"], "llc=1MB:16: expected SIZE:WAYS"),
             (&["out=x", "llc=1000KiB:16"], "llc: 1024000 bytes in 16 ways of 64-byte lines"),
@@ -468,6 +492,7 @@ mod tests {
             (&["out=x", "memory=5s"], "memory=5s: expected a time"),
             (&["out=x", "bin=0ns"], "bin=0ns: expected a time above 0"),
             (&["out=x", "preset=a53"], "preset=a53: expected cortex-a53, exynos-5422"),
+            (&["out=x", "format=json"], "format=json: expected csv, parquet or both"),
             (&["out=x", "fetch=yes"], "fetch=yes: expected on or off"),
             (&["out=x", "l1i=48KiB:4"], "l1i: 49152 bytes in 4 ways"),
             (

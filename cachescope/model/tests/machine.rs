@@ -230,3 +230,41 @@ fn a_fetch_shares_the_last_level_cache_with_data() {
     assert_eq!((cpu.accesses, cpu.l1_misses, cpu.l1i_misses, cpu.llc_misses), (1, 1, 3, 3));
     assert_eq!(cpu.stall_cycles, 3 * 100 + 15);
 }
+
+#[test]
+#[cfg(feature = "parquet")]
+fn parquet_holds_what_csv_holds() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+
+    let mut machine = machine(&["vm=a:0x40000000+16MiB", "cpu=0:a", "bin=10us", "format=both"], 1);
+    let block = Block { instructions: 30, first_access: 30, privileged: false };
+    machine.enter_block(0, block);
+    // A job with a release, and one without.
+    for (instruction, mark) in [(1, 1 << 40), (2, 2 << 40), (3, 3 << 40), (4, 2 << 40 | 1)] {
+        machine.mark(instruction, mark);
+    }
+    stream(&mut machine, &[3000]);
+    machine.enter_block(0, block);
+    machine.mark(5, 3 << 40 | 1);
+    machine.finish();
+    let folder = tempfile::tempdir().unwrap();
+    write(&machine, folder.path()).unwrap();
+    for table in ["timeseries", "evictions", "colors", "jobs"] {
+        let path = |ending: &str| folder.path().join(format!("{table}.{ending}"));
+        let file = std::fs::File::open(path("parquet")).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let fields = reader.metadata().file_metadata().schema().get_fields().to_vec();
+        let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
+        let mut lines = vec![names.join(",")];
+        for row in reader.get_row_iter(None).unwrap() {
+            let cells = row.unwrap().into_columns().into_iter().map(|(_, value)| {
+                let text = value.to_string();
+                if text == "null" { String::new() } else { text.replace('"', "") }
+            });
+            lines.push(cells.collect::<Vec<_>>().join(","));
+        }
+        let csv = std::fs::read_to_string(path("csv")).unwrap();
+        assert_eq!(lines, csv.lines().collect::<Vec<_>>(), "{table}");
+        assert_eq!(lines.len() > 1, table != "evictions", "{table}");
+    }
+}
