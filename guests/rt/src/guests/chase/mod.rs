@@ -23,7 +23,7 @@ use core::time::Duration;
 use policy::color::{Cache, ColorSet, Geometry, IndexBits, OutOfFrames, UnknownColors};
 
 use self::arguments::{Config, Pattern, Reader, Via, Where};
-use self::reader::{SETUP, STOP, Setup, corunner, victim};
+use self::reader::{REFUSED, SETUP, STOP, Setup, corunner, victim};
 use crate::arch::lock::InterruptLock;
 use crate::arch::{CPUS_MAX, secondary};
 use crate::coloring::{Memory, MemoryError, NoColors, Task, geometry};
@@ -179,6 +179,7 @@ fn measure() -> Result<(), Problem> {
 /// Measures what the boot arguments say.
 pub fn main() {
     match measure() {
+        Ok(()) if REFUSED.load(SeqCst) => println!("chase: not measured"),
         Ok(()) => println!("chase: done"),
         Err(problem) => println!("chase: {problem}"),
     }

@@ -28,6 +28,8 @@ pub struct Setup {
 pub static SETUP: Once<Setup> = Once::new();
 /// Co-runners that have read their working set once.
 pub static READY: AtomicUsize = AtomicUsize::new(0);
+/// A task did not get its colours: what was measured says nothing.
+pub static REFUSED: AtomicBool = AtomicBool::new(false);
 /// Co-runners are to end.
 pub static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -93,6 +95,7 @@ fn request(reader: &Reader) -> Result<(), ColorsRefused> {
 pub fn victim(data: &mut [u64], _number: u64) {
     let Config { victim, corunners, warm_up, rounds, laps, seed, marks, .. } = setup().config;
     if let Err(error) = request(&victim) {
+        REFUSED.store(true, SeqCst);
         return println!("chase: {error}");
     }
     while READY.load(SeqCst) < corunners {
@@ -141,8 +144,8 @@ pub fn victim(data: &mut [u64], _number: u64) {
 pub fn corunner(data: &mut [u64], number: u64) {
     let Config { corunner, seed, .. } = setup().config;
     if let Err(error) = request(&corunner) {
+        REFUSED.store(true, SeqCst);
         println!("chase: co-runner {number}: {error}");
-        STOP.store(true, SeqCst);
     }
     let kib = corunner.kib.largest();
     let work = Work::new(corunner.pattern, data, kib, seed.wrapping_add(number));
