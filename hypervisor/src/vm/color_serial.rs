@@ -1,6 +1,10 @@
 //! Drives the serial port on which closed guests ask for colours: with the counter, the
 //! timers of the VM's CPUs, and an interrupt between them.
 
+use core::ops::{Deref, DerefMut};
+
+use spin::MutexGuard;
+
 use super::{GicEnv, Power, Vm};
 use crate::arch::{cpu, gicv3, regs};
 use crate::pcpu::{Assignment, COLOR_SERIAL, Pcpu};
@@ -9,63 +13,95 @@ use crate::timer::Purpose;
 use crate::vdev::color_serial::{ColorSerial, Outcome};
 
 /// An access of the guest to the port; `None` if it has none.
+#[inline(never)]
 pub fn access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> Option<u64> {
-    let (size, time) = (bytes as usize, (cpu::now(), regs::cntfrq_el0::read()));
-    with(at.vm, |port| match write {
-        None => port.read(offset, size),
-        Some(value) => {
-            if port.write(offset, size, value, at.vcpu.index, time) == Outcome::Sample {
-                for vcpu in &at.vm.vcpus {
-                    gicv3::send_sgi(vcpu.pcpu.mpidr, COLOR_SERIAL);
-                }
-            }
-            0
+    let mut port = Port::of(at.vm)?;
+    let Some(value) = write else { return Some(port.read(offset, bytes as usize)) };
+    let time = (cpu::now(), regs::cntfrq_el0::read());
+    if port.write(offset, bytes as usize, value, at.vcpu.index, time) == Outcome::Sample {
+        for vcpu in &at.vm.vcpus {
+            gicv3::send_sgi(vcpu.pcpu.mpidr, COLOR_SERIAL);
         }
-    })
+    }
+    Some(0)
 }
 
 /// Another CPU calls this one, or it calls itself: its VCPU is to be sampled, or its guest has
 /// the task whose pages are to be moved.
+#[inline(never)]
 pub fn called(at: &Assignment, pcpu: &'static Pcpu) {
-    let (vm, now) = (at.vm, cpu::now());
-    let work = with(vm, |port| (port.next_sample(now), port.take(at.vcpu.index)));
-    let Some((next, found)) = work else { return };
-    if let Some(next) = next {
+    let Some(mut port) = Port::of(at.vm) else { return };
+    if let Some(next) = port.next_sample(cpu::now()) {
         pcpu.set_deadline(Purpose::Sampling, next);
     }
-    let Some(found) = found else { return };
+    let Some(found) = port.take(at.vcpu.index) else { return };
+    drop(port);
     // The address space is that of the guest in this CPU's registers, if it is still there.
-    let runs = at.vcpu.power() == Power::On && !vm.is_stopping();
+    let runs = at.vcpu.power() == Power::On && !at.vm.is_stopping();
     let result = runs.then(|| {
         let space = Space { ttbr0: found.table, ..Space::current() };
-        vm.request_colors(space, found.colors.bits(), at, pcpu)
+        at.vm.request_colors(space, found.colors.bits(), at, pcpu)
     });
-    with(vm, |port| port.finish(result));
+    if let Some(mut port) = Port::of(at.vm) {
+        port.finish(result);
+    }
 }
 
 /// Samples the VCPU of this CPU; `at_el0`: it was interrupted there.
+#[inline(never)]
 pub fn sample(at: &Assignment, pcpu: &'static Pcpu, at_el0: bool) {
-    let (vcpu, now) = (at.vcpu.index, cpu::now());
+    let Some(mut port) = Port::of(at.vm) else { return };
     let table = at_el0.then(|| Space::current().table());
-    match with(at.vm, |port| port.sample(vcpu, now, table)) {
-        Some(Outcome::Again(next)) => pcpu.set_deadline(Purpose::Sampling, next),
-        Some(Outcome::Found(vcpu)) => gicv3::send_sgi(at.vm.vcpus[vcpu].pcpu.mpidr, COLOR_SERIAL),
+    match port.sample(at.vcpu.index, cpu::now(), table) {
+        Outcome::Again(next) => pcpu.set_deadline(Purpose::Sampling, next),
+        Outcome::Found(vcpu) => {
+            if let Some(vcpu) = at.vm.vcpus.get(vcpu) {
+                gicv3::send_sgi(vcpu.pcpu.mpidr, COLOR_SERIAL);
+            }
+        }
         _ => {}
     }
 }
 
 /// Resets the port.
 pub(super) fn reset(vm: &'static Vm) {
-    with(vm, ColorSerial::reset);
+    if let Some(mut port) = Port::of(vm) {
+        port.reset();
+    }
 }
 
-/// Does something with the port of a VM, if it has one, and sets its interrupt line: under
-/// the port's lock, so that the line follows its state.
-fn with<T>(vm: &'static Vm, act: impl FnOnce(&mut ColorSerial) -> T) -> Option<T> {
-    let mut port = vm.color_serial.as_ref()?.lock();
-    let result = act(&mut port);
-    if let Some((_, intid)) = vm.plan.color_serial {
-        vm.gic.set_line(&GicEnv::any(vm), intid, port.interrupt());
+/// The port of a VM, locked. Its interrupt line follows its state before others see it.
+struct Port {
+    vm: &'static Vm,
+    port: MutexGuard<'static, ColorSerial>,
+}
+
+impl Port {
+    #[inline(never)]
+    fn of(vm: &'static Vm) -> Option<Self> {
+        Some(Self { vm, port: vm.color_serial.as_ref()?.lock() })
     }
-    Some(result)
+}
+
+impl Drop for Port {
+    #[inline(never)]
+    fn drop(&mut self) {
+        if let Some((_, intid)) = self.vm.plan.color_serial {
+            self.vm.gic.set_line(&GicEnv::any(self.vm), intid, self.port.interrupt());
+        }
+    }
+}
+
+impl Deref for Port {
+    type Target = ColorSerial;
+
+    fn deref(&self) -> &ColorSerial {
+        &self.port
+    }
+}
+
+impl DerefMut for Port {
+    fn deref_mut(&mut self) -> &mut ColorSerial {
+        &mut self.port
+    }
 }
