@@ -27,6 +27,9 @@ pub enum Routine {
     StoreThenLoad = 0,
     /// Loads 32 bits from argument 0.
     LoadWord = 16,
+    /// Loads 32 bits from argument 0 until no bit of argument 1 is set in them, at most argument 2
+    /// times, which is not 0; results in the times that are left.
+    WaitForZero = 32,
 }
 
 /// The thread that waits for code at EL0.

@@ -4,7 +4,8 @@
 //! Lines are `color: <check> ok` or `color: <check> FAILED <found>`; the last one is
 //! `color: <n> passed, <n> failed`. Needs a VM with extra colours, at least 640 frames in their pool and
 //! 16 MiB of RAM; cases with a second VCPU are skipped without one. The boot argument `case=` names one
-//! case; without it, all run.
+//! case; without it, all run. `serial=` is the address of the port on which closed guests ask; without
+//! it, its case is skipped.
 
 mod bench;
 mod concurrency;
@@ -14,6 +15,7 @@ mod hostile;
 mod pool;
 mod requests;
 mod second;
+mod serial;
 
 use self::bench::Bench;
 use crate::checks::Checks;
@@ -22,7 +24,7 @@ use crate::{arguments, println};
 /// A case: its name, and its checks. `None` means that there is too little RAM for it.
 type Case = (&'static str, fn(&mut Bench, &mut Checks) -> Option<()>);
 
-const CASES: [Case; 20] = [
+const CASES: [Case; 21] = [
     ("basic", requests::basic),
     ("invalid", requests::invalid),
     ("present", requests::present_user_ram),
@@ -38,6 +40,7 @@ const CASES: [Case; 20] = [
     ("doorbell", doorbell::kernel),
     ("user", doorbell::user),
     ("misuse", doorbell::misuse),
+    ("serial", serial::serial),
     ("writer", concurrency::writer),
     ("two", concurrency::two_at_once),
     ("changes", concurrency::changing_tables),
