@@ -275,6 +275,57 @@ fn virtual_caches_that_cannot_be_are_refused() {
     assert_eq!(error, "plan: /vms/vm@0: vllc: needs RAM with colors");
 }
 
+/// The plan with coloured RAM, extra colours 8-11, and a port on which to ask for them.
+fn closed_guest() -> String {
+    const NODES: &str = "coloring@a000000 {
+        compatible = \"bulkhead,coloring\";
+        reg = <0x0 0x0a000000 0x0 0x1000>;
+        colors = <0x0 0xf00>;
+        host-reg = <0x0 0x46000000 0x0 0x20300000>;
+        frames = <8192>;
+    };
+    color-serial@a010000 {
+        compatible = \"arm,pl011\";
+        reg = <0x0 0x0a010000 0x0 0x1000>;
+        interrupts = <35>;
+    };
+    device@9010000 {";
+    // Frames for the state of the pool, too.
+    let text = virtual_cache().replace("vllc = <1>; ", "").replace("0x20280000", "0x20300000");
+    assert!(text.contains("device@9010000 {"));
+    text.replacen("device@9010000 {", NODES, 1)
+}
+
+#[test]
+fn a_port_for_closed_guests_is_read() {
+    let blob = compile(&closed_guest());
+    let plan = load(&blob).unwrap();
+    let (registers, interrupt) = plan.vms[0].color_serial.expect("the port");
+    assert_eq!((registers.start, registers.bytes, interrupt), (0x0a01_0000, 0x1000, 35));
+    assert_eq!(plan.vms[0].serial_interrupts().collect::<Vec<_>>(), [33, 35]);
+}
+
+#[test]
+fn ports_for_closed_guests_that_cannot_be_are_refused() {
+    const PORT: &str = "/vms/vm@0/color-serial@a010000";
+    for (from, to, problem) in [
+        ("interrupts = <35>", "interrupts = <33>", "interrupts: interrupt 33 is used twice"),
+        ("interrupts = <35>", "interrupts = <27>", "interrupts: is 27, expected 32 to 1019"),
+        ("0x0a010000 0x0", "0x0a000000 0x0", "reg: 0xa000000..0xa001000 overlaps"),
+    ] {
+        let text = closed_guest();
+        assert!(text.contains(from), "{from}");
+        let blob = compile(&text.replacen(from, to, 1));
+        let error = load(&blob).expect_err(to).to_string();
+        assert!(error.starts_with(&format!("plan: {PORT}: {problem}")), "{error}");
+    }
+    let mut text = closed_guest();
+    let start = text.find("coloring@a000000").unwrap();
+    text.replace_range(start..text.find("color-serial@").unwrap(), "");
+    let error = load(&compile(&text)).unwrap_err().to_string();
+    assert_eq!(error, format!("plan: {PORT}: needs the node coloring"));
+}
+
 #[test]
 fn a_missing_blob_is_named() {
     let blob = compile(&reference());
