@@ -46,9 +46,8 @@ pub unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plug
     let operations = state.physical.is_some();
     let next_reported = |from: usize| {
         let rest = instructions.iter().skip(from);
-        let unreported = |it: &&Instruction| {
-            !accesses_memory(it.word) && !(operations && it.operation.is_some())
-        };
+        let unreported =
+            |it: &&Instruction| !(accesses_memory(it.word) || operations && it.operation.is_some());
         (from + rest.take_while(unreported).count()) as u32
     };
     let entered = Block {
