@@ -98,8 +98,10 @@ pub fn victim(data: &mut [u64], _number: u64) {
         REFUSED.store(true, SeqCst);
         return println!("chase: {error}");
     }
+    // No `YIELD`: where an emulator gives the turn away for it, this processor's clock would fall
+    // behind, and the others would have to wait for it when the victim begins.
     while READY.load(SeqCst) < corunners {
-        cpu::relax();
+        cpu::burn(100);
     }
     let mut job = 0;
     for kib in victim.kib.sizes() {
