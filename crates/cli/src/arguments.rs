@@ -29,6 +29,7 @@ pub enum Command {
     Check(CheckOptions),
     Plan(PlanOptions),
     Run(RunOptions),
+    Measure(MeasureOptions),
     Reproduce(ReproduceOptions),
 }
 
@@ -118,6 +119,43 @@ pub struct RunOptions {
     /// One more argument for QEMU; may be given several times
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub qemu_arg: Vec<String>,
+}
+
+/// Measure on the machine at hand
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  sudo bulkhead measure colors    can page colours be observed here?")]
+pub struct MeasureOptions {
+    #[command(subcommand)]
+    pub what: Measurement,
+}
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+pub enum Measurement {
+    Colors(ColorsOptions),
+}
+
+/// Find out whether page colours of a cache can be observed here
+///
+/// Reads pages whose frames have the same colour by their numbers, and measures whether
+/// they push each other out of the cache while pages of other colours do not. Needs root,
+/// because the kernel tells the numbers of frames to nobody else.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  sudo bulkhead measure colors              the last-level cache
+  sudo bulkhead measure colors --level 2
+
+Exit status: 0 observable, 1 not observable here, 2 there is no such cache.")]
+pub struct ColorsOptions {
+    /// Level of the cache, from 2 [default: the last]
+    #[arg(long, value_name = "N")]
+    pub level: Option<u32>,
+    /// Time for the measurement
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
+    pub time: Duration,
 }
 
 /// Measure again what papers have published

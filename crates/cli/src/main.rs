@@ -9,6 +9,7 @@ mod check;
 mod failure;
 mod input;
 mod json;
+mod measure;
 mod output;
 mod overview;
 mod plan;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::check(options, json),
         Command::Plan(options) => plan::plan(options, json),
         Command::Run(options) => run::run(options, json),
+        Command::Measure(options) => measure::measure(options, json),
         Command::Reproduce(options) => reproduce::reproduce(options, json),
     };
     match result {
