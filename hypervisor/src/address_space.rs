@@ -74,7 +74,9 @@ pub fn make<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<AddressSpace, Refusa
     let Some(tables) = PageTable::new(board::memory::own_table_frames(own, numbers)) else {
         return Err(node.node_error(Problem::Text("no memory left for the tables of EL2")));
     };
-    let mut maker = Maker { plan, own, tables, moves: Vec::new(), number: 0, failed: None };
+    let moving = own.is_some() || plan.vms.iter().any(|vm| vm.colored().is_some());
+    let moves = Vec::new();
+    let mut maker = Maker { plan, own, moving, tables, moves, number: 0, failed: None };
     maker.pages(text as u64, rodata as u64, Access::Code);
     maker.pages(rodata as u64, data as u64, Access::Constants);
     maker.pages(data as u64, end as u64, Access::Data);
@@ -113,6 +115,8 @@ pub fn make<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<AddressSpace, Refusa
 struct Maker<'p, 'a> {
     plan: &'p Plan<'a>,
     own: Option<&'p Ram>,
+    /// Whether there are pages that move.
+    moving: bool,
     tables: PageTable,
     moves: Vec<Move>,
     /// Number of the next page of image or heap.
@@ -154,6 +158,9 @@ impl Maker<'_, '_> {
     /// Maps pages of image or heap, each to its frame.
     #[inline(never)]
     fn pages(&mut self, mut page: u64, end: u64, access: Access) {
+        if !self.moving {
+            return self.range(page, end, access);
+        }
         while page < end {
             let frame = self.frame(page);
             self.map(page, frame, PAGE_BYTES, access);

@@ -15,6 +15,7 @@ use crate::{Run, Vm, hypervisor, project, scratch};
 #[derive(Clone, Debug)]
 pub struct Case {
     name: String,
+    platform: String,
     vms: Vec<Vm>,
     timeout: Duration,
 }
@@ -22,7 +23,18 @@ pub struct Case {
 impl Case {
     /// A system without VMs; the name is that of its files in `target/tmp`.
     pub fn new(name: &str) -> Self {
-        Self { name: name.into(), vms: Vec::new(), timeout: Duration::from_secs(120) }
+        Self {
+            name: name.into(),
+            platform: "board = \"qemu-virt\"\n".into(),
+            vms: Vec::new(),
+            timeout: Duration::from_secs(120),
+        }
+    }
+
+    /// One more key of the platform in the description, a string.
+    pub fn platform(mut self, key: &str, value: &str) -> Self {
+        self.platform.push_str(&format!("{key} = {value:?}\n"));
+        self
     }
 
     /// One more VM.
@@ -40,7 +52,7 @@ impl Case {
     /// The plan of the system.
     pub fn plan(&self) -> Plan {
         let vms: String = self.vms.iter().map(Vm::toml).collect();
-        let toml = format!("name = {:?}\nplatform = \"qemu-virt\"\n{vms}", self.name);
+        let toml = format!("name = {:?}\n[platform]\n{}{vms}", self.name, self.platform);
         let system = System::from_toml(&self.name, &toml, &project())
             .unwrap_or_else(|errors| panic!("{errors}\n{toml}"));
         plan::make(&system).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))

@@ -39,23 +39,39 @@ fn foreign_memory_is_out_of_reach_in_colours_too() {
     run.expect("beacon", "beacon: done");
 }
 
-/// Gives the hypervisor a colour: 512 frames in the area of the VMs.
-fn hypervisor_in_colour_15(plan: String) -> String {
-    let loaded = "reg = <0x0 0x40000000 0x0 0x06000000>;";
-    assert!(plan.contains(loaded), "no {loaded} in\n{plan}");
-    let own = "colors = <0x0 0x8000>; host-reg = <0x0 0x46000000 0x0 0x02000000>;";
-    plan.replacen(loaded, &format!("{loaded} {own}"), 1)
-}
-
 /// Its code, its data and its translation tables move while it starts; the other CPUs follow,
 /// a VM that restarts is loaded from memory that is not cached any more.
 #[test]
 fn the_hypervisor_runs_in_colours_of_its_own() {
     let run = Case::new("colors-own")
+        .platform("hypervisor_colors", "15")
         .vm(Vm::linux("smp").memory("256MiB").key("colors", "0-7"))
         .vm(Vm::rt("rt-psci").number("vcpus", 2).key("colors", "8-11"))
-        .boot_with_plan(hypervisor_in_colour_15);
+        .run()
+        .ended();
     run.expect("linux", "linux: smp ok");
     run.expect("psci", "psci: 36 passed, 0 failed");
     run.summary("psci", "off", "power-off", 1);
+}
+
+/// Whatever does not fit, image, tables or heap, the message says what is too small.
+#[test]
+fn too_few_frames_for_the_hypervisor_are_refused() {
+    let case = Case::new("colors-own-small")
+        .platform("hypervisor_colors", "15")
+        .vm(Vm::rt("rt-beacon").key("colors", "0-14").bootargs("beacon.lines=1"))
+        .timeout(30);
+    let area = case.plan().platform.hypervisor_area.expect("it has colours").region;
+    for frames in [1u64, 50, 70, 100, 110, 120] {
+        let run = case.boot_with_plan(|plan| {
+            // One frame of each 16 is of the colour.
+            let (from, to) = (format!("0x0 0x{:08x}", area.size.0), frames << 16);
+            assert!(plan.contains(&from), "no {from} in\n{plan}");
+            plan.replacen(&from, &format!("0x0 {to:#x}"), 1)
+        });
+        let line = run.expect("bulkhead", "the memory of the hypervisor is used up");
+        assert!(line.starts_with("plan: /platform"), "{line}");
+        run.expect("bulkhead", "no VM was started");
+        run.never("bulkhead", "panic");
+    }
 }

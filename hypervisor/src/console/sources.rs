@@ -63,7 +63,7 @@ impl Sources {
 
     /// Takes bytes from a VM. Returns how many, and whether there is something to show.
     pub(super) fn write(&self, vm: usize, bytes: &[u8]) -> (usize, bool) {
-        let mut ring = self.lock(vm);
+        let mut ring = self.rings[vm].0.lock();
         let taken = ring.push(bytes);
         if taken < bytes.len() {
             ring.starved = true;
