@@ -33,6 +33,7 @@ const VICTIMS: &[(&str, u32, &str)] = &[
     ("victims/xz", 0o644, include_str!("../rootfs/victims/xz")),
     ("victims/zstd", 0o644, include_str!("../rootfs/victims/zstd")),
     ("lib/bulkhead/generate.py", 0o755, include_str!("../rootfs/lib/bulkhead/generate.py")),
+    ("lib/bulkhead/seed.py", 0o755, include_str!("../rootfs/lib/bulkhead/seed.py")),
     ("lib/bulkhead/sums.py", 0o755, include_str!("../rootfs/lib/bulkhead/sums.py")),
 ];
 

@@ -25,6 +25,8 @@ raise() {
 
 # Settings that all jobs have in common.
 prepare_machine() {
+	# Some programs read the console if they may.
+	exec </dev/null
 	cpus=$(nproc)
 	cpu=${job_cpu:-$((cpus > 1))}
 	policy=${job_policy:-rr:50}

@@ -1,7 +1,7 @@
 #!/usr/bin/python3.11
 """Writes input for the programs that are measured; it is the same every time.
 
-    generate.py text BYTES      words, some more frequent than others
+    generate.py text BYTES      about as many bytes of words, some more frequent than others
     generate.py video FRAMES    frames of 176 x 144 pixels, YUV 4:2:0, in which things move
 """
 import sys
@@ -11,23 +11,27 @@ def random_numbers(state=1):
     """Upper bits of Knuth's 64-bit linear congruential generator."""
     while True:
         state = (state * 6364136223846793005 + 1442695040888963407) & (1 << 64) - 1
-        yield state >> 33
+        yield state >> 32
 
 
 def text(size):
     numbers = random_numbers()
     letters = "etaoinshrdlucmfwypvbgkjqxz"
-
-    def below(limit):
-        # The product of two makes small results more frequent.
-        return (next(numbers) % limit) * (next(numbers) % limit) // limit
-
-    words = ["".join(letters[below(26)] for _ in range(2 + below(10))) for _ in range(3000)]
-    written = 0
-    while written < size:
-        line = " ".join(words[below(3000)] for _ in range(12)) + ".\n"
-        sys.stdout.write(line[: size - written])
-        written += len(line)
+    words = []
+    for number in numbers:
+        word = "".join(letters[(number >> 3 * i & 15) + (number >> 2 * i & 7)] for i in range(3 + number % 9))
+        words.append(word + (".\n" if number % 11 == 0 else " "))
+        if len(words) == 2048:
+            break
+    written = []
+    for number in numbers:
+        # Three words for a number. The product of two numbers makes some words more frequent.
+        a, b, c = number & 2047, number >> 11 & 2047, number >> 21
+        written += words[a * b >> 11], words[b * c >> 11], words[c]
+        size -= 24
+        if size < 0:
+            break
+    sys.stdout.write("".join(written))
 
 
 def video(frames):
