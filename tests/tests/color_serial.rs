@@ -21,6 +21,18 @@ fn the_task_that_waits_gets_the_colours() {
 }
 
 #[test]
+fn a_reset_ends_a_request() {
+    let vm = Vm::rt("rt-color").number("vcpus", 2).number("restart_limit", 1);
+    let vm = vm.bootargs("case=serial-reset serial=0x0a010000 reset=1");
+    let run = Case::new("serial-reset").vm(closed(vm)).run().ended();
+    run.expect("bulkhead", "color: reset, restart 1 of 1");
+    run.expect("color", "color: serial-reset ok");
+    run.expect("color", " passed, 0 failed");
+    run.never("color", "FAILED");
+    run.summary("color", "off", "power-off", 1);
+}
+
+#[test]
 fn linux_asks_from_a_process() {
     let vm = Vm::linux("coloring").memory("384MiB");
     let vm = vm.key("colors", "0-7").key("extra_colors", "8-15").key("extra_memory", "64MiB");

@@ -5,7 +5,7 @@
 //! `color: <n> passed, <n> failed`. Needs a VM with extra colours, at least 640 frames in their pool and
 //! 16 MiB of RAM; cases with a second VCPU are skipped without one. The boot argument `case=` names one
 //! case; without it, all run. `serial=` is the address of the port on which closed guests ask; without
-//! it, its case is skipped.
+//! it, its cases are skipped. With `reset=1` the VM is reset once during a request there.
 
 mod bench;
 mod concurrency;
@@ -24,7 +24,7 @@ use crate::{arguments, println};
 /// A case: its name, and its checks. `None` means that there is too little RAM for it.
 type Case = (&'static str, fn(&mut Bench, &mut Checks) -> Option<()>);
 
-const CASES: [Case; 21] = [
+const CASES: [Case; 22] = [
     ("basic", requests::basic),
     ("invalid", requests::invalid),
     ("present", requests::present_user_ram),
@@ -41,6 +41,7 @@ const CASES: [Case; 21] = [
     ("user", doorbell::user),
     ("misuse", doorbell::misuse),
     ("serial", serial::serial),
+    ("serial-reset", serial::reset),
     ("writer", concurrency::writer),
     ("two", concurrency::two_at_once),
     ("changes", concurrency::changing_tables),

@@ -2,13 +2,17 @@
 
 use core::time::Duration;
 
+use bulkhead_abi::hypercall::VmInfo;
+
 use super::bench::{BASE, Bench, PAGE, intact};
+use super::second::while_repeating;
+use crate::arch::Fault;
 use crate::arch::mmio::Registers;
-use crate::arch::ram;
+use crate::arch::ram::{self, Words};
 use crate::arch::tables::{Granule, Tables, Use};
 use crate::arch::user::{self, Routine};
 use crate::checks::Checks;
-use crate::{arguments, println, wait};
+use crate::{arguments, hypercall, println, psci, wait};
 
 /// Data and flag register of a PL011; receive FIFO empty.
 const DR: usize = 0x00;
@@ -40,51 +44,82 @@ impl Port {
     }
 }
 
-/// A task that asks and busy-waits at EL0 gets its colours; without one, nobody does.
-pub fn serial(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
+/// A process that can reach the port, and memory of its own.
+struct Process {
+    port: Port,
+    tables: Tables,
+    code: Words,
+    memory: Words,
+}
+
+impl Process {
     const CODE: u64 = BASE;
     const PORT: u64 = BASE + PAGE;
     const DATA: u64 = BASE + 2 * PAGE;
-    const PAGES: u64 = 8;
 
-    let address = arguments::number("serial", 0);
-    let Some(port) = Registers::page(address).filter(|_| address != 0).map(Port) else {
-        println!("color: serial skipped, no port is named");
-        return Some(());
-    };
-    let tables = Tables::new(&mut bench.arena, Granule::Kib4)?;
-    let code = bench.arena.allocate(PAGE, PAGE)?;
-    let memory = bench.memory(PAGES, PAGE)?;
-    user::copy_code(code);
-    tables.map(&mut bench.arena, CODE, ram::address(code), 3, Use::UserCode)?;
-    tables.map(&mut bench.arena, PORT, address, 3, Use::Device)?;
-    for page in 0..PAGES {
-        let frame = ram::address(memory) + page * PAGE;
-        tables.map(&mut bench.arena, DATA + page * PAGE, frame, 3, Use::User)?;
-    }
-    let mut line = [0; LINE_MAX];
-    let wait_at_el0 = || {
-        let arguments = [PORT + FR as u64, RXFE.into(), LOOKS, 0];
-        user::run(&tables, CODE, Routine::WaitForZero, arguments).map(|left| left > 0)
-    };
-    let color = bench.color(0);
-    let ask = |port: &Port| {
-        println!("color: serial asks for {color}");
-        port.write("colors ");
-        for digit in [color / 10, color % 10] {
-            port.0.write8(DR, b'0' + digit as u8);
+    fn new(bench: &mut Bench, port: Port, pages: u64) -> Option<Self> {
+        let tables = Tables::new(&mut bench.arena, Granule::Kib4)?;
+        let code = bench.arena.allocate(PAGE, PAGE)?;
+        let memory = bench.memory(pages, PAGE)?;
+        user::copy_code(code);
+        tables.map(&mut bench.arena, Self::CODE, ram::address(code), 3, Use::UserCode)?;
+        tables.map(&mut bench.arena, Self::PORT, port.0.base(), 3, Use::Device)?;
+        for page in 0..pages {
+            let frame = ram::address(memory) + page * PAGE;
+            tables.map(&mut bench.arena, Self::DATA + page * PAGE, frame, 3, Use::User)?;
         }
-        port.write("\n");
+        Some(Self { port, tables, code, memory })
+    }
+
+    /// Asks for one colour.
+    fn ask(&self, color: u64) {
+        self.port.write("colors ");
+        for digit in [color / 10, color % 10] {
+            self.port.0.write8(DR, b'0' + digit as u8);
+        }
+        self.port.write("\n");
+    }
+
+    /// Busy-waits at EL0; returns whether there is an answer.
+    fn wait(&self) -> Result<bool, Fault> {
+        let arguments = [Self::PORT + FR as u64, RXFE.into(), LOOKS, 0];
+        let left = user::run(&self.tables, Self::CODE, Routine::WaitForZero, arguments);
+        left.map(|left| left > 0)
+    }
+
+    fn at_home(&self, bench: &Bench) -> bool {
+        bench.at_home(self.memory) && bench.at_home(self.code)
+    }
+}
+
+/// The port that the boot arguments name.
+fn port(case: &str) -> Option<Port> {
+    let port = match arguments::number("serial", 0) {
+        0 => None,
+        address => Registers::page(address).map(Port),
     };
+    if port.is_none() {
+        println!("color: {case} skipped, no port is named");
+    }
+    port
+}
 
-    ask(&port);
-    checks.equal("serial-answer", wait_at_el0(), Ok(true));
+/// A task that asks and busy-waits at EL0 gets its colours; without one, nobody does.
+pub fn serial(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
+    let Some(port) = port("serial") else { return Some(()) };
+    let process = Process::new(bench, port, 8)?;
+    let port = &process.port;
+    let mut line = [0; LINE_MAX];
+    let color = bench.color(0);
+
+    process.ask(color);
+    checks.equal("serial-answer", process.wait(), Ok(true));
     checks.equal("serial-pages", port.read(&mut line), "ok 9\n");
-    let moved = bench.colors_of(memory).all(|found| found == color as i64);
+    let moved = bench.colors_of(process.memory).all(|found| found == color as i64);
     checks.equal("serial-colors", moved, true);
-    checks.equal("serial-code-moved", bench.colors_of(code).next(), Some(color as i64));
+    checks.equal("serial-code-moved", bench.colors_of(process.code).next(), Some(color as i64));
 
-    ask(&port);
+    process.ask(color);
     port.write("colors none\n");
     checks.equal("serial-busy", port.read(&mut line), "error busy\n");
     wait::pause(LONG_ENOUGH);
@@ -93,13 +128,46 @@ pub fn serial(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
     port.write("colours 1\n\n");
     checks.equal("serial-syntax", port.read(&mut line), "error syntax\n");
     port.write("colors 63\n");
-    checks.equal("serial-invalid", wait_at_el0(), Ok(true));
+    checks.equal("serial-invalid", process.wait(), Ok(true));
     checks.equal("serial-invalid", port.read(&mut line), "error invalid\n");
 
     port.write("colors none\n");
-    checks.equal("serial-free", wait_at_el0(), Ok(true));
+    checks.equal("serial-free", process.wait(), Ok(true));
     checks.equal("serial-free", port.read(&mut line), "ok 9\n");
-    checks.equal("serial-home", bench.at_home(memory) && bench.at_home(code), true);
-    checks.equal("serial-contents", intact(memory), true);
+    checks.equal("serial-home", process.at_home(bench), true);
+    checks.equal("serial-contents", intact(process.memory), true);
+    Some(())
+}
+
+/// The other VCPU resets the VM while the pages of this one move; after that, everything is as at the
+/// first start. Without `reset=1`, nothing happens.
+pub fn reset(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
+    const PAGES: u64 = 200;
+    const LIMIT: Duration = Duration::from_secs(1);
+
+    if arguments::number("reset", 0) == 0 {
+        return Some(());
+    }
+    let Some(port) = port("serial-reset") else { return Some(()) };
+    let process = Process::new(bench, port, PAGES)?;
+    checks.equal("reset-home", process.at_home(bench), true);
+    checks.equal("reset-pool", bench.free(), bench.pool);
+    if hypercall::vm_info(VmInfo::Restarts) != Some(0) {
+        return Some(());
+    }
+    while_repeating(
+        |round| {
+            // In the second round the task asks.
+            let pool = hypercall::vm_info(VmInfo::PoolFrames);
+            let moves = || hypercall::vm_info(VmInfo::PoolFree) != pool;
+            if round == 1 && wait::until(LIMIT, moves) {
+                psci::system_reset()
+            }
+        },
+        || {
+            process.ask(bench.color(0));
+            checks.equal("reset-comes", process.wait(), Ok(false));
+        },
+    );
     Some(())
 }
