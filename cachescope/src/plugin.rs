@@ -188,7 +188,7 @@ unsafe extern "C" fn on_operation(_: c_uint, data: *mut c_void) {
     // SAFETY: as above.
     match physical.and_then(|(physical, address)| unsafe { physical.physical(address) }) {
         Some(address) => state.machine.operate(position, operation, address),
-        None => state.machine.access_unresolved(position),
+        None => state.machine.operate_nowhere(position, operation),
     }
 }
 

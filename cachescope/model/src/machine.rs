@@ -46,6 +46,8 @@ pub struct Operations {
     pub zeroed: u64,
     /// Lines written back or removed by address.
     pub maintained: u64,
+    /// The same at addresses at which a CPU has no memory: on a chip they fault.
+    pub unmapped: u64,
 }
 
 /// The model of a machine. Its input comes from one thread, in the order in
@@ -164,6 +166,17 @@ impl Machine {
             self.count_operation(|operations| &mut operations.maintained);
             let now = self.cpus[self.current].now();
             self.hierarchy.operate(operation, address >> self.line_shift, now);
+        }
+    }
+
+    /// The CPU whose block runs executes an operation on the line of an address
+    /// that has no physical one. QEMU ignores it, if it maintains caches.
+    pub fn operate_nowhere(&mut self, position: Position, operation: LineOperation) {
+        if operation == LineOperation::Zero {
+            self.access_unresolved(position);
+        } else if self.started {
+            self.cpus[self.current].reach(position);
+            self.count_operation(|operations| &mut operations.unmapped);
         }
     }
 

@@ -167,6 +167,8 @@ pub struct OperationSummary {
     pub zeroed_blocks: u64,
     /// Lines written back or removed (DC CVAU, CVAC, CVAP, CVADP, CIVAC, IVAC).
     pub maintained_lines: u64,
+    /// The same at addresses at which a CPU has no memory (yet). QEMU ignores them.
+    pub unmapped_lines: u64,
 }
 
 impl Machine {
@@ -215,6 +217,7 @@ impl Machine {
             operations: self.operations().map(|operations| OperationSummary {
                 zeroed_blocks: operations.zeroed,
                 maintained_lines: operations.maintained,
+                unmapped_lines: operations.unmapped,
             }),
             skipped: SkippedSummary {
                 device_accesses: self.skipped().device,

@@ -5,14 +5,14 @@ mod reference;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bulkhead_cachescope_model::{
-    Access, Block, Cache, Found, Geometry, Hierarchy, Machine, Options, Owner, Policy, Position,
-    Replacement, Request,
+    Access, Block, Cache, Found, Geometry, Hierarchy, LineOperation, Machine, Options, Owner,
+    Policy, Position, Replacement, Request,
 };
 use proptest::prelude::*;
-use reference::{Counts, Lru, Reference, Tree};
+use reference::{Counts, Lru, Reference, Tree, Use};
 
-/// A CPU, a line and whether it is a store.
-type Step = (usize, u64, bool);
+/// A CPU, a line and what the CPU does with it.
+type Step = (usize, u64, Use);
 
 /// Accesses of Linux on two CPUs under the hypervisor, recorded while user space starts.
 const RECORDED: &str = include_str!("traces/linux.txt");
@@ -26,9 +26,25 @@ fn recorded() -> Vec<Step> {
     let step = |line: &str| {
         let (kind, number) = line.split_once(' ').unwrap();
         let cpu = kind[1..].parse().unwrap();
-        (cpu, u64::from_str_radix(number, 16).unwrap(), kind.starts_with('w'))
+        let what = if kind.starts_with('w') { Use::Store } else { Use::Load };
+        (cpu, u64::from_str_radix(number, 16).unwrap(), what)
     };
     RECORDED.lines().map(step).collect()
+}
+
+/// One step of the model.
+fn step(model: &mut Hierarchy, cpu: usize, who: Owner, line: u64, what: Use) {
+    let load = Request { cpu, who, line, store: false, whole: false, now: 0 };
+    let store = Request { store: true, ..load };
+    match what {
+        Use::Load => _ = model.access(load),
+        Use::Store => _ = model.access(store),
+        Use::Fetch => _ = model.fetch(load),
+        Use::Operate(LineOperation::Zero) => {
+            _ = model.access(Request { whole: true, ..store });
+        }
+        Use::Operate(operation) => model.operate(operation, line, 0),
+    }
 }
 
 /// Runs both and compares what they count and what they hold.
@@ -38,15 +54,16 @@ fn compare(options: &Options, cpus: usize, steps: &[Step]) -> Counts {
     let owners = options.owners.clone();
     let mut reference = Reference {
         private: vec![Lru::new(l1.sets(), l1.ways() as usize); cpus],
+        instructions: vec![Lru::new(options.l1i.sets(), options.l1i.ways() as usize); cpus],
         shared: Lru::new(options.llc.sets(), options.llc.ways() as usize),
         inclusive: options.inclusive,
         counts: Counts::default(),
         owner_of: Box::new(move |line| owners.of(line * 64).index()),
     };
-    for &(cpu, line, store) in steps {
+    for &(cpu, line, what) in steps {
         let who = options.vm_of(cpu).unwrap_or(Owner::UNOWNED);
-        model.access(Request { cpu, who, line, store, whole: false, now: 0 });
-        reference.access(cpu, who.index(), line, store);
+        step(&mut model, cpu, who, line, what);
+        reference.step(cpu, who.index(), line, what);
     }
     let all: Vec<Owner> = options.owners.iter().collect();
     let totals: Vec<_> = all.iter().map(|&owner| model.tally().totals(owner, 1)).collect();
@@ -57,6 +74,8 @@ fn compare(options: &Options, cpus: usize, steps: &[Step]) -> Counts {
     }
     let counts = Counts {
         l1_misses: totals.iter().map(|totals| totals.l1_misses).sum(),
+        l1i_misses: totals.iter().map(|totals| totals.l1i_misses).sum(),
+        read: totals.iter().map(|totals| totals.memory_read_bytes).sum(),
         llc_misses: totals.iter().map(|totals| totals.llc_misses).sum(),
         written: totals.iter().map(|totals| totals.memory_written_bytes).sum(),
         evictions,
@@ -102,7 +121,16 @@ fn a_recorded_trace_has_the_misses_of_the_reference() {
 
 fn steps(cpus: usize, lines: u64) -> impl Strategy<Value = Vec<Step>> {
     let line = (0..lines).prop_map(|line| line + 0x4000_0000 / 64);
-    prop::collection::vec((0..cpus, line, any::<bool>()), 1..1500)
+    let what = prop_oneof![
+        4 => Just(Use::Load),
+        4 => Just(Use::Store),
+        2 => Just(Use::Fetch),
+        1 => Just(Use::Operate(LineOperation::Zero)),
+        1 => Just(Use::Operate(LineOperation::CleanToShared)),
+        1 => Just(Use::Operate(LineOperation::Clean)),
+        1 => Just(Use::Operate(LineOperation::Remove)),
+    ];
+    prop::collection::vec((0..cpus, line, what), 1..1500)
 }
 
 proptest! {
@@ -116,7 +144,7 @@ proptest! {
         let (l1, llc) = (format!("l1={l1}"), format!("llc={llc}"));
         let inclusive = if inclusive { "inclusive=on" } else { "inclusive=off" };
         let options = options(&[
-            &l1, &llc, inclusive, "vm=a:0x40000000+16KiB", "vm=b:0x40004000+16KiB",
+            &l1, &llc, inclusive, "l1i=512:2", "vm=a:0x40000000+16KiB", "vm=b:0x40004000+16KiB",
             "cpu=0:a", "cpu=1:b", "cpu=2:b",
         ]);
         compare(&options, 3, &steps);
@@ -130,7 +158,8 @@ proptest! {
             Cache::new(geometry, Policy::Lru, 0)
         };
         let mut caches: Vec<Cache> = (1..=6).map(cache).collect();
-        for &(_, line, store) in &steps {
+        for &(_, line, what) in &steps {
+            let store = what == Use::Store;
             for cache in &mut caches {
                 if cache.touch(line, store) == Found::No {
                     cache.fill(line, store);
@@ -168,7 +197,8 @@ proptest! {
         let geometry = Geometry::new(4096, 8, 64).unwrap();
         let mut cache = Cache::new(geometry, policy, 3);
         let mut held = BTreeSet::new();
-        for &(_, line, store) in &steps {
+        for &(_, line, what) in &steps {
+            let store = what == Use::Store;
             let found = cache.touch(line, store);
             prop_assert_eq!(found != Found::No, held.contains(&line));
             if found == Found::No {
@@ -186,8 +216,8 @@ proptest! {
     fn an_inclusive_cache_holds_all_that_private_ones_hold(steps in steps(3, 600)) {
         let options = options(&["l1=1KiB:4", "llc=2KiB:2", "inclusive=on", "llc-policy=random"]);
         let mut model = Hierarchy::new(&options, 3);
-        for &(cpu, line, store) in &steps {
-            model.access(Request { cpu, who: Owner::UNOWNED, line, store, whole: false, now: 0 });
+        for &(cpu, line, what) in &steps {
+            step(&mut model, cpu, Owner::UNOWNED, line, what);
             for cpu in 0..3 {
                 for (line, _) in model.private(cpu).unwrap().lines() {
                     prop_assert!(model.shared().contains(line), "line {line:#x} of CPU {cpu}");

@@ -209,6 +209,11 @@ fn zeroes_are_written_without_reading_whatever_the_line() {
         }
         let bytes = if line == "line=32" { 32 } else { line[5..].parse().unwrap() };
         assert_eq!(machine.summary().totals.memory_written_bytes, bytes, "{line}");
+        machine.operate_nowhere(position, LineOperation::Remove);
+        machine.operate_nowhere(position, LineOperation::Zero);
+        let summary = machine.summary();
+        assert_eq!(summary.operations.unwrap().unmapped_lines, 1);
+        assert_eq!(summary.skipped.unresolved_accesses, 1);
     }
 }
 

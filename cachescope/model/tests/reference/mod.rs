@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use bulkhead_cachescope_model::LineOperation;
+
 /// Set-associative cache with LRU replacement.
 #[derive(Clone)]
 pub struct Lru {
@@ -103,15 +105,27 @@ impl Tree {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Counts {
     pub l1_misses: u64,
+    pub l1i_misses: u64,
     pub llc_misses: u64,
+    pub read: u64,
     pub written: u64,
     /// (accessor, incoming owner, evicted owner): how often.
     pub evictions: BTreeMap<(usize, usize, usize), u64>,
 }
 
+/// What a CPU does with a line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Use {
+    Load,
+    Store,
+    Fetch,
+    Operate(LineOperation),
+}
+
 /// Private LRU caches over a shared one, coherent, with write-back.
 pub struct Reference {
     pub private: Vec<Lru>,
+    pub instructions: Vec<Lru>,
     pub shared: Lru,
     pub inclusive: bool,
     pub counts: Counts,
@@ -119,7 +133,43 @@ pub struct Reference {
 }
 
 impl Reference {
-    pub fn access(&mut self, cpu: usize, who: usize, line: u64, store: bool) {
+    pub fn step(&mut self, cpu: usize, who: usize, line: u64, what: Use) {
+        match what {
+            Use::Load => self.access(cpu, who, line, false, true),
+            Use::Store => self.access(cpu, who, line, true, true),
+            Use::Fetch => self.fetch(cpu, who, line),
+            Use::Operate(LineOperation::Zero) => self.access(cpu, who, line, true, false),
+            Use::Operate(LineOperation::CleanToShared) => {
+                for cpu in 0..self.private.len() {
+                    if self.private[cpu].clean(line) {
+                        self.give_back(line);
+                    }
+                }
+            }
+            Use::Operate(LineOperation::Clean) => {
+                let in_private =
+                    self.private.iter_mut().filter_map(|it| it.clean(line).then_some(()));
+                let changed = in_private.count() > 0;
+                self.counts.written += u64::from(self.shared.clean(line) || changed);
+            }
+            Use::Operate(LineOperation::Remove) => {
+                let held = self.private.iter_mut().filter_map(|it| it.remove(line));
+                let changed = held.filter(|dirty| *dirty).count() > 0;
+                let below = self.shared.remove(line) == Some(true);
+                self.counts.written += u64::from(below || changed);
+            }
+        }
+    }
+
+    fn fetch(&mut self, cpu: usize, who: usize, line: u64) {
+        if self.instructions[cpu].remove(line).is_none() {
+            self.counts.l1i_misses += 1;
+            self.bring(who, line, true);
+        }
+        self.instructions[cpu].insert(line, false);
+    }
+
+    fn access(&mut self, cpu: usize, who: usize, line: u64, store: bool, read: bool) {
         let mine = self.private[cpu].remove(line);
         if let Some(dirty) = mine {
             self.private[cpu].insert(line, dirty || store);
@@ -146,17 +196,22 @@ impl Reference {
             return;
         }
         self.counts.l1_misses += 1;
+        self.bring(who, line, read);
+        if let Some((victim, true)) = self.private[cpu].insert(line, store) {
+            self.give_back(victim);
+        }
+    }
+
+    fn bring(&mut self, who: usize, line: u64, read: bool) {
         match self.shared.remove(line) {
             Some(dirty) => {
                 self.shared.insert(line, dirty);
             }
             None => {
                 self.counts.llc_misses += 1;
+                self.counts.read += u64::from(read);
                 self.take_in(who, line, false);
             }
-        }
-        if let Some((victim, true)) = self.private[cpu].insert(line, store) {
-            self.give_back(victim);
         }
     }
 
@@ -176,7 +231,7 @@ impl Reference {
         let kind = (who, (self.owner_of)(line), (self.owner_of)(victim));
         *self.counts.evictions.entry(kind).or_default() += 1;
         if self.inclusive {
-            for private in &mut self.private {
+            for private in self.private.iter_mut().chain(&mut self.instructions) {
                 changed |= private.remove(victim) == Some(true);
             }
         }
