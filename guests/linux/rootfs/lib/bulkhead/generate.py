@@ -2,7 +2,7 @@
 """Writes input for the programs that are measured; it is the same every time.
 
     generate.py text BYTES      about as many bytes of words, some more frequent than others
-    generate.py video FRAMES    frames of 176 x 144 pixels, YUV 4:2:0, in which things move
+    generate.py video FRAMES    frames of 96 x 80 pixels, YUV 4:2:0, in which things move
 """
 import sys
 
@@ -36,11 +36,11 @@ def text(size):
 
 def video(frames):
     for frame in range(frames):
-        luma = bytearray((3 * x + 2 * y + 5 * frame ^ x * y >> 4) & 255 for y in range(144) for x in range(176))
-        for y in range(40, 80):
-            start = y * 176 + 30 + 4 * frame
-            luma[start : start + 40] = bytes((220 - y,)) * 40
-        chroma = bytes((128 + (x + frame & 31)) for _ in range(72) for x in range(88))
+        luma = bytearray((3 * x + 2 * y + 5 * frame ^ x * y >> 4) & 255 for y in range(80) for x in range(96))
+        for y in range(20, 50):
+            start = y * 96 + 20 + 4 * frame
+            luma[start : start + 30] = bytes((220 - y,)) * 30
+        chroma = bytes((128 + (x + frame & 31)) for _ in range(40) for x in range(48))
         sys.stdout.buffer.write(luma + chroma + chroma)
 
 
