@@ -130,7 +130,8 @@ impl Coloring {
     /// Looks for pages that have to move.
     fn choose(&mut self, request: &mut Request, vm: &Vm) -> Option<Result<u64, Error>> {
         let mut looks = LOOKS;
-        let mut reader = TableReader { vm, format: request.tables, page: NO_PAGE, frame: None };
+        let mut reader =
+            TableReader { vm, format: request.tables, page: NO_PAGE, frame: None, outside: false };
         while looks > 0 && self.moves.len() < MOVES {
             let (ipa, bytes) = request.found;
             if let Some(error) = request.failure {
@@ -148,7 +149,7 @@ impl Coloring {
                 }
             } else {
                 let step = request.walker.next(&mut reader, &mut looks);
-                if reader.page != NO_PAGE && reader.frame.is_none() {
+                if reader.outside {
                     request.failure = Some(Error::BadAddress);
                     continue;
                 }
@@ -311,6 +312,8 @@ struct TableReader<'a> {
     /// The page that was read last, and its frame if it is one of RAM.
     page: u64,
     frame: Option<Frame>,
+    /// A page that was read is not one of RAM.
+    outside: bool,
 }
 
 /// No page has been read.
@@ -323,7 +326,11 @@ impl Tables for TableReader<'_> {
         if page != self.page {
             (self.page, self.frame) = (page, self.vm.frame(page));
         }
-        let word = self.frame?.word(ipa, self.format.uncached);
+        let Some(frame) = self.frame else {
+            self.outside = true;
+            return None;
+        };
+        let word = frame.word(ipa, self.format.uncached);
         Some(if self.format.big_endian { word.swap_bytes() } else { word })
     }
 }
