@@ -74,6 +74,16 @@ fn tasks_ask_for_extra_colours() {
     run.expect("chase", "chase: done");
 }
 
+/// Of 2 MiB in four colours, half a megabyte is of each.
+#[test]
+fn a_pool_that_is_too_small_is_named() {
+    let vm = chase("chase.kib=1024 chase.via=vcoloring chase.colors=9").key("colors", "0-7");
+    let vm = vm.key("extra_colors", "8-11").key("extra_memory", "2MiB");
+    let run = Case::new("chase-pool").vm(vm).run().ended();
+    run.expect("chase", "too few free frames of them: more extra_memory");
+    run.expect("chase", "chase: not measured");
+}
+
 #[test]
 fn arguments_that_cannot_be_right_are_named() {
     for (bootargs, message) in [

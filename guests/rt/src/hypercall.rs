@@ -82,6 +82,12 @@ impl fmt::Display for ColorsRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoColoring => f.write_str("request for colours: this VM has no extra colours"),
+            Self::Error(error) if *error == Error::NoMemory as i64 => {
+                f.write_str("request for colours: too few free frames of them: more extra_memory")
+            }
+            Self::Error(error) if *error == Error::Invalid as i64 => {
+                f.write_str("request for colours: they are not all extra colours of this VM")
+            }
             Self::Error(error) => write!(f, "request for colours: error {error}"),
         }
     }

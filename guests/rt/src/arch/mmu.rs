@@ -12,7 +12,7 @@
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use super::{stacks, start};
+use super::{cpu, stacks, start};
 
 const ENTRIES: usize = 512;
 const GIB: usize = 1 << 30;
@@ -141,14 +141,19 @@ pub(super) fn open_window(address: u64, window: Window) -> u64 {
 /// Guest physical address behind an address that this processor can read now.
 pub fn physical_address<T>(address: *const T) -> Option<u64> {
     const PAGE_FRAME: u64 = 0xff_ffff_f000;
-    let result: u64;
-    // SAFETY: translates without access to memory.
-    unsafe {
-        core::arch::asm!(
-            "at s1e1r, {address}", "isb", "mrs {result}, par_el1",
-            address = in(reg) address, result = out(reg) result, options(nostack, preserves_flags)
-        );
-    }
+    // No other thread translates in between.
+    let result = cpu::without_interrupts(|| {
+        let result: u64;
+        // SAFETY: translates without access to memory.
+        unsafe {
+            core::arch::asm!(
+                "at s1e1r, {address}", "isb", "mrs {result}, par_el1",
+                address = in(reg) address, result = out(reg) result,
+                options(nostack, preserves_flags)
+            );
+        }
+        result
+    });
     (result & 1 == 0).then_some(result & PAGE_FRAME | address as u64 & 0xfff)
 }
 

@@ -194,7 +194,12 @@ impl Tables {
 
     /// Calls `function` by HVC with one argument, while these are the tables of this processor.
     /// Returns `x0`.
+    ///
+    /// # Panics
+    ///
+    /// If it is not a function of hypervisors (SMCCC, owner 6): others may start processors.
     pub fn call(&self, function: u32, argument: u64) -> i64 {
+        assert_eq!(function >> 24 & 0x3f, 6, "{function:#x} is not a function of hypervisors");
         let tcr = mmu::TCR & !TG0 | self.granule.tg0();
         // SAFETY: the code that runs meanwhile is mapped, uses no memory, and goes back to the map of
         // the program; calls of hypervisors do not write to memory of this program.

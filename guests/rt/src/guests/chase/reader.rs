@@ -26,9 +26,9 @@ pub struct Setup {
 
 /// Set before the first task runs.
 pub static SETUP: Once<Setup> = Once::new();
-/// Co-runners that have read their working set once.
+/// Co-runners that have read their working set once, or were refused.
 pub static READY: AtomicUsize = AtomicUsize::new(0);
-/// A task did not get its colours: what was measured says nothing.
+/// A task did not get its colours: nothing is measured.
 pub static REFUSED: AtomicBool = AtomicBool::new(false);
 /// Co-runners are to end.
 pub static STOP: AtomicBool = AtomicBool::new(false);
@@ -103,6 +103,9 @@ pub fn victim(data: &mut [u64], _number: u64) {
     while READY.load(SeqCst) < corunners {
         cpu::burn(100);
     }
+    if REFUSED.load(SeqCst) {
+        return;
+    }
     let mut job = 0;
     for kib in victim.kib.sizes() {
         let work = Work::new(victim.pattern, data, kib, seed);
@@ -147,7 +150,8 @@ pub fn corunner(data: &mut [u64], number: u64) {
     let Config { corunner, seed, .. } = setup().config;
     if let Err(error) = request(&corunner) {
         REFUSED.store(true, SeqCst);
-        println!("chase: co-runner {number}: {error}");
+        READY.fetch_add(1, SeqCst);
+        return println!("chase: co-runner {number}: {error}");
     }
     let kib = corunner.kib.largest();
     let work = Work::new(corunner.pattern, data, kib, seed.wrapping_add(number));
