@@ -1,6 +1,6 @@
 //! Accesses of a guest to addresses without memory: its virtual devices, or nothing.
 
-use super::doorbell;
+use super::{class, doorbell};
 use crate::arch::context::Context;
 use crate::arch::regs;
 use crate::machine;
@@ -15,50 +15,46 @@ const SYNDROME_VALID: u64 = 1 << 24;
 /// The instruction has four bytes; two only in AArch32.
 const LONG_INSTRUCTION: u64 = 1 << 25;
 const WRITE: u64 = 1 << 6;
-/// Fault status of a translation fault, at any level, and at the level of pages.
+/// Fault status of a translation fault, at any level.
 const TRANSLATION: u64 = 0x04;
 const TRANSLATION_MASK: u64 = 0x3c;
-const NO_PAGE: u64 = TRANSLATION | 3;
-const STATUS_MASK: u64 = 0x3f;
 const CACHE_MAINTENANCE: u64 = 1 << 8;
 
 /// A redistributor's two frames.
 const REDISTRIBUTOR_BYTES: u64 = 0x2_0000;
 
-/// Whether the fault hit a page of RAM that is absent: it is there now, and the guest tries again.
-#[inline(always)]
-fn touches_ram(syndrome: u64, ipa: u64, at: &Assignment) -> bool {
-    syndrome & STATUS_MASK == NO_PAGE && at.vm.touch(ipa)
-}
-
+/// The page that stage 2 did not translate (IPA).
 #[inline(always)]
 fn fault_page() -> u64 {
     (regs::hpfar_el2::read() & 0xfff_ffff_fff0) << 8
 }
 
-/// An instruction abort of the guest at stage 2.
+/// A data or instruction abort of the guest at stage 2 because a page is absent, which is
+/// not yet mapped RAM or nothing.
 #[inline(never)]
-pub fn instruction_abort(
-    context: &mut Context,
-    syndrome: u64,
-    at: &Assignment,
-    pcpu: &'static Pcpu,
-) {
-    if !touches_ram(syndrome, fault_page(), at) {
-        let crash = if syndrome & ON_TABLE_WALK != 0 { Crash::TableWalk } else { Crash::Fetch };
-        at.vm.crash(crash, context, at, pcpu)
-    }
-}
-
-/// A data abort of the guest at stage 2.
-#[inline(never)]
-pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
-    let page = fault_page();
-    if touches_ram(syndrome, page, at) {
+pub fn page_absent(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
+    if at.vm.touch(fault_page()) {
+        // It is there now, and the guest tries again.
         return;
     }
+    if syndrome >> 26 == class::DATA_ABORT {
+        return data_abort(context, syndrome, at, pcpu);
+    }
+    instruction_abort(context, syndrome, at, pcpu)
+}
+
+/// An instruction abort of the guest at stage 2, apart from [`page_absent`].
+#[cold]
+pub fn instruction_abort(context: &Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
+    let crash = if syndrome & ON_TABLE_WALK != 0 { Crash::TableWalk } else { Crash::Fetch };
+    at.vm.crash(crash, context, at, pcpu)
+}
+
+/// A data abort of the guest at stage 2, apart from [`page_absent`].
+#[inline(never)]
+pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
     let far = regs::far_el2::read();
-    let ipa = page | far & 0xfff;
+    let ipa = fault_page() | far & 0xfff;
     const PLAIN: u64 = SYNDROME_VALID | LONG_INSTRUCTION;
     let plain = syndrome & (PLAIN | ON_TABLE_WALK | CACHE_MAINTENANCE) == PLAIN;
     if !plain || syndrome & TRANSLATION_MASK != TRANSLATION {
@@ -155,6 +151,21 @@ fn device_access(
                 .map_or(Outcome::Refused, Outcome::Done);
         }
     }
+    coloring_access(context, at, pcpu, ipa, bytes, write)
+}
+
+/// An access to one of the devices on which a guest asks for colours.
+// Apart from the others, which need fewer registers without it.
+#[inline(never)]
+fn coloring_access(
+    context: &Context,
+    at: &Assignment,
+    pcpu: &'static Pcpu,
+    ipa: u64,
+    bytes: u64,
+    write: Option<u64>,
+) -> Outcome {
+    let plan = &at.vm.plan;
     if let Some(coloring) = &plan.coloring {
         let offset = ipa.wrapping_sub(coloring.doorbell.start);
         if offset < coloring.doorbell.bytes {

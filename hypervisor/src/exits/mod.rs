@@ -31,6 +31,10 @@ mod class {
     pub const UNDEFINED: [u64; 10] = [0x00, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x0c, 0x12, 0x19];
 }
 
+/// Fault status of an abort at stage 2 (the syndrome's low bits): a page is absent.
+const PAGE_ABSENT: u64 = 0x07;
+const FAULT_STATUS: u64 = 0x3f;
+
 /// A synchronous exception of the guest that this CPU runs.
 ///
 /// The handlers are functions of their own, called last: so this one saves no
@@ -44,6 +48,9 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
     pcpu.record(at, Kind::ExitSync, syndrome);
     match syndrome >> 26 & 0x3f {
         class::HVC64 => hypercall::call(context, at, pcpu),
+        class::DATA_ABORT | class::INSTRUCTION_ABORT if syndrome & FAULT_STATUS == PAGE_ABSENT => {
+            mmio::page_absent(context, syndrome, at, pcpu);
+        }
         class::DATA_ABORT => mmio::data_abort(context, syndrome, at, pcpu),
         class::SYSTEM_REGISTER => sysreg::access(context, syndrome, at),
         class::SMC64 => {
