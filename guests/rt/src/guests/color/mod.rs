@@ -14,6 +14,7 @@ mod formats;
 mod hostile;
 mod pool;
 mod requests;
+mod restart;
 mod second;
 mod serial;
 
@@ -49,6 +50,15 @@ const CASES: [Case; 22] = [
     ("nowhere", hostile::tables_nowhere),
 ];
 
+/// A case that ends the VM once, and runs only by its name.
+const RESTART: Case = ("restart", restart::during_request);
+
+fn run((name, case): Case, bench: &mut Bench, checks: &mut Checks) {
+    let enough = case(bench, checks).is_some();
+    checks.check(name, enough, format_args!("too little RAM"));
+    bench.leaves_nothing(checks);
+}
+
 /// Runs the cases.
 pub fn main() {
     let mut checks = Checks::new("color");
@@ -56,16 +66,18 @@ pub fn main() {
         return println!("color: this VM has no extra colours, no doorbell or no device tree");
     };
     let only = arguments::text("case").filter(|&case| case != "all");
+    if only == Some(RESTART.0) {
+        run(RESTART, &mut bench, &mut checks);
+        return checks.finish();
+    }
     if let Some(case) = only
         && CASES.iter().all(|(name, _)| *name != case)
     {
         return println!("color: no case {case}");
     }
-    for (name, run) in CASES {
+    for (name, case) in CASES {
         if only.is_none_or(|only| only == name) {
-            let enough = run(&mut bench, &mut checks).is_some();
-            checks.check(name, enough, format_args!("too little RAM"));
-            bench.leaves_nothing(&mut checks);
+            run((name, case), &mut bench, &mut checks);
         }
     }
     checks.finish();
