@@ -53,11 +53,14 @@ pub fn window(index: usize, vm: &Vm<'_>) -> Option<Range> {
 /// Makes the tables, while the early ones are in use.
 pub fn make<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<AddressSpace, Refusal<'a>> {
     let platform = &plan.platform;
-    for bank in &platform.memory {
-        mmu::map_early_ram(bank.start, bank.end());
+    let own = platform.own.as_ref();
+    let moving = own.is_some() || plan.vms.iter().any(|vm| vm.colored().is_some());
+    if moving {
+        for bank in &platform.memory {
+            mmu::map_early_ram(bank.start, bank.end());
+        }
     }
     let ImageLayout { text, rodata, data, end } = memory.image;
-    let own = platform.own.as_ref();
     let mut heap_end = platform.hypervisor.end();
     let (mut numbers, mut payload) = (0..0, Access::Constants);
     if let Some(own) = own {
@@ -72,9 +75,8 @@ pub fn make<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<AddressSpace, Refusa
     }
     let node = plan.root.nth("platform", 0);
     let Some(tables) = PageTable::new(board::memory::own_table_frames(own, numbers)) else {
-        return Err(node.node_error(Problem::Text("no memory left for the tables of EL2")));
+        return Err(node.node_error(Problem::Text("there is no memory for the tables of EL2")));
     };
-    let moving = own.is_some() || plan.vms.iter().any(|vm| vm.colored().is_some());
     let moves = Vec::new();
     let mut maker = Maker { plan, own, moving, tables, moves, number: 0, failed: None };
     maker.pages(text as u64, rodata as u64, Access::Code);
