@@ -19,6 +19,10 @@ fn a_vm_sees_its_colours_and_another_one_the_whole_cache() {
         .ended();
     run.expect("small", "cache: level=2 kind=unified size=262144 ways=16 line=64 sets=256");
     run.expect("large", "cache: level=2 kind=unified size=1048576 ways=16 line=64 sets=1024");
+    run.expect("small", "cache: tree size=262144 line=64 sets=256");
+    run.expect("small", "cache: colors=4");
+    run.expect("large", "cache: tree size=1048576 line=64 sets=1024");
+    run.expect("large", "cache: colors=16");
     let [small, large] = ["small", "large"].map(|vm| -> Vec<&str> {
         run.lines(vm).into_iter().filter(|line| line.contains("level=1")).collect()
     });
@@ -52,6 +56,8 @@ fn the_64_bit_format_is_scaled_too() {
     for line in [
         "cache: level=1 kind=data size=65536 ways=4 line=64 sets=256",
         "cache: level=2 kind=unified size=131072 ways=8 line=64 sets=256",
+        "cache: tree size=131072 line=64 sets=256",
+        "cache: colors=4",
         "cache: 9 passed, 0 failed",
     ] {
         assert!(outcome.log.contains(line), "{line}: {outcome}");

@@ -17,10 +17,22 @@ struct Given {
     arguments: &'static str,
     ram_bytes: Option<u64>,
     doorbell: Option<u64>,
+    cache: Option<CacheNode>,
+}
+
+/// The last-level cache as the device tree describes it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CacheNode {
+    /// `cache-size`: bytes.
+    pub size: u32,
+    /// `cache-line-size`: bytes of a line.
+    pub line: u32,
+    /// `cache-sets`.
+    pub sets: u32,
 }
 
 static GIVEN: InterruptLock<Given> =
-    InterruptLock::new(Given { arguments: "", ram_bytes: None, doorbell: None });
+    InterruptLock::new(Given { arguments: "", ram_bytes: None, doorbell: None, cache: None });
 
 /// A device tree that cannot be used.
 #[derive(Debug)]
@@ -36,7 +48,7 @@ impl fmt::Display for BadDeviceTree {
 pub fn set(tree: Option<&'static [u8]>, patched: &'static [u8]) -> Result<(), BadDeviceTree> {
     let patched = patched.split(|&byte| byte == 0).next().unwrap_or_default();
     let arguments = core::str::from_utf8(patched).unwrap_or("");
-    let mut given = Given { arguments, ram_bytes: None, doorbell: None };
+    let mut given = Given { arguments, ram_bytes: None, doorbell: None, cache: None };
     let tree = tree.map(Fdt::new).transpose().map_err(BadDeviceTree);
     if let Ok(Some(tree)) = tree {
         let bootargs = tree
@@ -46,6 +58,7 @@ pub fn set(tree: Option<&'static [u8]>, patched: &'static [u8]) -> Result<(), Ba
         given.arguments = bootargs.unwrap_or(given.arguments);
         given.ram_bytes = ram_bytes(&tree);
         given.doorbell = doorbell(&tree);
+        given.cache = cache(&tree);
     }
     GIVEN.with(|slot| *slot = given);
     tree.map(drop)
@@ -63,6 +76,22 @@ fn doorbell(tree: &Fdt<'static>) -> Option<u64> {
     let root = tree.root();
     let node = root.find_compatible(COMPATIBLE).next()?;
     node.reg().ok()??.next()?.address().ok()
+}
+
+fn cache(tree: &Fdt<'static>) -> Option<CacheNode> {
+    let cpus = tree.find_node("/cpus")?;
+    let node = cpus.find_compatible("cache").next()?;
+    let number = |name| node.property(name)?.value_as::<u32>().ok();
+    Some(CacheNode {
+        size: number("cache-size")?,
+        line: number("cache-line-size")?,
+        sets: number("cache-sets")?,
+    })
+}
+
+/// The last-level cache, if the device tree has a node for it.
+pub fn cache_of_tree() -> Option<CacheNode> {
+    GIVEN.with(|given| given.cache)
 }
 
 /// Address of the doorbell for colours, if the device tree has one.

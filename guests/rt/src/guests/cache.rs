@@ -5,6 +5,8 @@
 //! cache: level=1 kind=data size=32768 ways=4 line=64 sets=128
 //! cache: level=1 kind=instruction size=32768 ways=2 line=64 sets=256
 //! cache: level=2 kind=unified size=1048576 ways=16 line=64 sets=1024
+//! cache: tree size=1048576 line=64 sets=1024
+//! cache: colors=16
 //! cache: registers ctr=0x84448004 clidr=0xa200023 ccsidr_read_ticks=0
 //! cache: 6 passed, 0 failed
 //! ```
@@ -16,9 +18,10 @@ use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
 
 use crate::arch::{cache, cpu, secondary};
+use crate::arguments::{self, CacheNode};
 use crate::cache::{Shape, all};
 use crate::checks::Checks;
-use crate::{println, psci, wait};
+use crate::{coloring, println, psci, wait};
 
 const LIMIT: Duration = Duration::from_secs(2);
 /// The second VCPU, if there is one.
@@ -48,6 +51,13 @@ fn show() {
             shape.line,
             shape.sets
         );
+    }
+    if let Some(CacheNode { size, line, sets }) = arguments::cache_of_tree() {
+        println!("cache: tree size={size} line={line} sets={sets}");
+    }
+    match coloring::geometry() {
+        Ok(geometry) => println!("cache: colors={}", geometry.colors()),
+        Err(error) => println!("cache: no colours: {error}"),
     }
 }
 
