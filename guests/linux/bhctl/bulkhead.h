@@ -96,6 +96,12 @@ void bulkhead_close(struct bulkhead *vm);
  */
 long bulkhead_request(const struct bulkhead *vm, uint64_t colors);
 
+/*
+ * Makes every page that this process has mapped present, as its last step before a request.
+ * False if /proc is not there to say what is mapped.
+ */
+bool bulkhead_make_present(void);
+
 /* Colour of the frame behind an address that has been touched, or an error. */
 long bulkhead_color_of(const struct bulkhead *vm, const void *address);
 

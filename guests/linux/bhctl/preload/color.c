@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -139,9 +138,7 @@ __attribute__((constructor)) static void start(void)
 	if (heap)
 		make_heap(heap);
 	touch_stack();
-	/* Not for the lock: to have every page of the program and its libraries present. */
-	if (mlockall(MCL_CURRENT) == 0)
-		munlockall();
+	bulkhead_make_present();
 	color.owner = getpid();
 	report(request(color.colors));
 	if (color.again_ms)

@@ -20,7 +20,7 @@ static const char USAGE[] =
 	"      --mark TASK              mark start and end of each run\n"
 	"      --jobs N                 run it N times (1)\n"
 	"      --cpu N                  on this CPU only\n"
-	"      --policy rr:P | fifo:P   as a real-time task of this priority\n"
+	"      --policy rr:P | fifo:P   as a real-time task of this priority (other: not as one)\n"
 	"      --discard                throw its standard output away\n"
 	"  request [--pages N] [--keep] SET\n"
 	"                             ask for colours for N pages (64) of bhctl itself, show what they\n"

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -153,8 +152,7 @@ int command_latency(int argc, char **argv)
 		vm = open_doorbell();
 	line = (struct chase_line *)new_memory(plan.bytes);
 	chase_prepare(line, plan.bytes / CHASE_LINE_BYTES);
-	/* The initialisation ends with every page of the program present. */
-	mlockall(MCL_CURRENT);
+	bulkhead_make_present();
 	if (plan.colors)
 		pages = request(&plan, &vm, &attempts);
 	for (uint64_t job = 0; job < plan.warm_up; job++)

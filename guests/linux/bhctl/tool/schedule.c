@@ -23,13 +23,16 @@ void run_with_policy(const char *policy)
 	struct sched_param parameter = { 0 };
 	int number;
 
-	if (priority && strncmp(policy, "rr:", 3) == 0)
+	if (strcmp(policy, "other") == 0)
+		number = SCHED_OTHER;
+	else if (priority && strncmp(policy, "rr:", 3) == 0)
 		number = SCHED_RR;
 	else if (priority && strncmp(policy, "fifo:", 5) == 0)
 		number = SCHED_FIFO;
 	else
-		end_with(STATUS_BAD, "--policy is `%s`, expected rr:PRIORITY or fifo:PRIORITY", policy);
-	parameter.sched_priority = (int)number_argument("the priority", priority + 1, 1, 99);
+		end_with(STATUS_BAD, "--policy is `%s`, expected rr:PRIORITY, fifo:PRIORITY or other", policy);
+	if (number != SCHED_OTHER)
+		parameter.sched_priority = (int)number_argument("the priority", priority + 1, 1, 99);
 	if (sched_setscheduler(0, number, &parameter) < 0)
 		end_with(STATUS_BAD, "the policy %s is refused: %s", policy, strerror(errno));
 }

@@ -29,12 +29,16 @@ prepare_machine() {
 	exec </dev/null
 	cpus=$(nproc)
 	cpu=${job_cpu:-$((cpus > 1))}
-	policy=${job_policy:-rr:50}
 	corunners=${job_corunners:-0}
 	where=${job_where:-other}
 	case $where in
-	same) ;;
-	other) [ "$corunners" -lt "$cpus" ] || fail "$corunners co-runners need $((corunners + 1)) CPUs, there are $cpus" ;;
+	same) policy=${job_policy:-rr:50} ;;
+	other)
+		# Each has a CPU, and the kernel's threads may have some of its time.
+		policy=${job_policy:-other}
+		[ "$corunners" -lt "$cpus" ] ||
+			fail "$corunners co-runners need $((corunners + 1)) CPUs, there are $cpus"
+		;;
 	*) fail "job.where is '$where', expected 'other' or 'same'" ;;
 	esac
 	bhctl audit || fail "marks and colours need a VM with extra_colors"
