@@ -47,9 +47,9 @@ impl Context {
         Self { x: [0; 31], pc: 0, pstate: PSTATE_EL1H_MASKED }
     }
 
-    /// Whether the guest was at EL0 in AArch64.
+    /// Whether the guest was at EL0.
     pub fn is_el0(&self) -> bool {
-        self.pstate & 0x1f == 0
+        self.pstate & 0xf == 0
     }
 
     /// Value of register `n` as an instruction reads it: 31 is the zero register.

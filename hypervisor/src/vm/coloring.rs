@@ -89,7 +89,7 @@ impl Coloring {
 
     /// Whether a frame is the one that the pool gave to a page (IPA).
     pub fn gave(&self, frame: u64, ipa: u64) -> bool {
-        let page = (ipa - self.ram.start) / PAGE_BYTES;
+        let page = ipa.wrapping_sub(self.ram.start) / PAGE_BYTES;
         matches!(self.pool.place_of(frame), Place::Pool(frame)
             if self.pool.page_in(frame).map(u64::from) == Some(page))
     }
