@@ -102,7 +102,8 @@ pub fn request_colors(colors: u64) -> Result<u64, ColorsRefused> {
     loop {
         let result = call(COLOR_REQUEST, colors, 0);
         if result == Error::Busy as i64 {
-            cpu::relax();
+            // No `YIELD`, which lets this processor's clock fall behind under some emulators.
+            cpu::burn(100);
         } else {
             return u64::try_from(result).map_err(|_| ColorsRefused::Error(result));
         }

@@ -21,10 +21,9 @@ static STOP: AtomicBool = AtomicBool::new(false);
 static ROUNDS: AtomicU64 = AtomicU64::new(0);
 
 /// One round of work: gets its number, from 0.
-type Work = InterruptLock<Option<WorkFn>>;
-type WorkFn = fn(u64);
+type Work = fn(u64);
 
-static WORK: Work = InterruptLock::new(None);
+static WORK: InterruptLock<Option<Work>> = InterruptLock::new(None);
 
 fn repeat(_context: u64) {
     let Some(work) = WORK.with(|work| *work) else { return };
@@ -38,7 +37,7 @@ fn repeat(_context: u64) {
 
 /// Calls `f` while the second VCPU calls `work` again and again; returns how often it did, or `None`
 /// without a second VCPU. `f` begins after the first time.
-pub fn while_repeating(work: WorkFn, f: impl FnOnce()) -> Option<u64> {
+pub fn while_repeating(work: Work, f: impl FnOnce()) -> Option<u64> {
     STOP.store(false, SeqCst);
     ROUNDS.store(0, SeqCst);
     WORK.with(|slot| *slot = Some(work));
