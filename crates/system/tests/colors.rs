@@ -44,17 +44,23 @@ fn the_example_is_planned_as_its_reader_expects() {
     let plan = plan::make(&system).unwrap();
     assert_eq!(plan.platform.llc.unwrap().geometry.colors(), 16);
     let shown: Vec<_> = plan.vms.iter().map(|vm| vm.colors().unwrap().to_string()).collect();
-    assert_eq!(shown, ["0-7", "8-11", "12-15"]);
+    assert_eq!(shown, ["0-3", "8-11", "12-14"]);
     let areas: Vec<_> = plan.vms.iter().map(|vm| vm.memory[0].host_region()).collect();
-    // 65856 and 4176 frames, 8 and 4 in each 64 KiB.
+    // 49472 and 4176 frames; 4, 4 and 3 in each 64 KiB.
     let area = |bytes: u64| Region::new(PhysicalAddress(0x4600_0000), bytes);
-    assert_eq!(areas, [area(8232 << 16), area(1044 << 16), area(1044 << 16)]);
+    assert_eq!(areas, [area(12368 << 16), area(1044 << 16), area(1392 << 16)]);
+    let pool = plan.vms[0].pool.unwrap();
+    assert_eq!(
+        (pool.area.region, pool.area.colors.to_string().as_str()),
+        (area(4096 << 16), "4-7")
+    );
+    assert_eq!(plan.platform.hypervisor_area.unwrap().region, area(1024 << 16));
 
     let report = Report::new(&system, Some(&plan));
     assert_eq!(report.vms[1].colors, Some(vec![8, 9, 10, 11]));
     let vms: u64 = plan.vms.iter().map(|vm| plan.host_bytes(vm).0).sum();
-    assert_eq!(vms, (65856 + 2 * 4176) * 4096);
-    assert_eq!(report.platform.free_bytes, Some((928 << 20) - vms));
+    assert_eq!(vms, (49472 + 16384 + 2 * 4176) * 4096);
+    assert_eq!(report.platform.free_bytes, Some((924 << 20) - vms));
 }
 
 #[test]
