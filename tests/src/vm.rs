@@ -31,11 +31,16 @@ impl Vm {
 
     /// Debian's Linux with two VCPUs, which does this job.
     pub fn linux(job: &str) -> Self {
+        Self::linux_with("initrd.cpio", job)
+    }
+
+    /// The same with another initial RAM disk in `build/linux`.
+    pub fn linux_with(initrd: &str, job: &str) -> Self {
         let file = |name: &str| crate::project().join("build/linux").join(name);
         Self::new("linux", "linux", "512MiB")
             .number("vcpus", 2)
             .key("kernel", &file("vmlinuz").to_string_lossy())
-            .key("initrd", &file("initrd.cpio").to_string_lossy())
+            .key("initrd", &file(initrd).to_string_lossy())
             .key("bootargs", &format!("console=ttyAMA0 quiet bulkhead.job={job}"))
     }
 
