@@ -7,22 +7,24 @@
 //! all that lasts from chunk to chunk is in [`Coloring`], and pages are on their way only
 //! within a chunk.
 
+mod serve;
+mod tables;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
 use bulkhead_abi::hypercall::Error;
-use policy::color::{Choice, Color, ColorSet, Place, Pool, RequestError, Slot};
+use policy::color::{Choice, ColorSet, Place, Pool, RequestError, Slot};
 
 use super::Vm;
-use crate::arch::memory::{Frame, GuestMemory};
+use crate::arch::memory::GuestMemory;
 use crate::arch::page_table::PAGE_BYTES;
+use crate::arch::regs;
 use crate::arch::stage2::Move;
-use crate::arch::{cpu, regs};
 use crate::board;
-use crate::exits;
-use crate::pcpu::{Assignment, Pcpu};
 use crate::plan;
-use crate::stage1::{Space, Step, Tables, Walker};
+use crate::stage1::{Space, Step, Walker};
+use tables::{TableFormat, TableReader};
 
 /// Most pages that move in a chunk.
 const MOVES: usize = 8;
@@ -34,10 +36,6 @@ const MAPPINGS: u64 = 4;
 
 /// SCTLR_EL1: translation is on.
 const SCTLR_M: u64 = 1;
-/// SCTLR_EL1: translation tables are big-endian.
-const SCTLR_EE: u64 = 1 << 25;
-/// TCR_EL1.IRGN0: walks go past the caches if it is 0.
-const TCR_IRGN0: u64 = 3 << 8;
 
 /// The extra colours of a VM, and the request that is under way.
 #[derive(Debug)]
@@ -107,10 +105,7 @@ impl Coloring {
             self.pool.commit();
             return Err(Error::BadAddress);
         };
-        let tables = TableFormat {
-            uncached: space.tcr & TCR_IRGN0 == 0,
-            big_endian: control & SCTLR_EE != 0,
-        };
+        let tables = TableFormat::new(space.tcr, control);
         self.request = Some(Request { walker, tables, found: (0, 0), pages: 0, failure: None });
         Ok(())
     }
@@ -130,8 +125,7 @@ impl Coloring {
     /// Looks for pages that have to move.
     fn choose(&mut self, request: &mut Request, vm: &Vm) -> Option<Result<u64, Error>> {
         let mut looks = LOOKS;
-        let mut reader =
-            TableReader { vm, format: request.tables, page: NO_PAGE, frame: None, outside: false };
+        let mut reader = TableReader::new(vm, request.tables);
         while looks > 0 && self.moves.len() < MOVES {
             let (ipa, bytes) = request.found;
             if let Some(error) = request.failure {
@@ -149,7 +143,7 @@ impl Coloring {
                 }
             } else {
                 let step = request.walker.next(&mut reader, &mut looks);
-                if reader.outside {
+                if reader.was_outside() {
                     request.failure = Some(Error::BadAddress);
                     continue;
                 }
@@ -200,137 +194,5 @@ impl Coloring {
         };
         let (from, to) = (frame(from), frame(to));
         self.moves.push(Move { ipa: self.ram.start + page * PAGE_BYTES, from, to });
-    }
-}
-
-impl Vm {
-    /// Serves a request for colours of an address space, a bit field: the number of pages
-    /// that it found, or a negative [`Error`]. Does not return if the VM stops meanwhile.
-    #[inline(never)]
-    pub fn request_colors(
-        &'static self,
-        space: Space,
-        colors: u64,
-        at: &Assignment,
-        pcpu: &'static Pcpu,
-    ) -> i64 {
-        let Some(coloring) = &self.coloring else { return Error::NotSupported as i64 };
-        let begun = coloring.lock().begin(space, ColorSet::from_bits(colors));
-        let result = begun.and_then(|()| {
-            loop {
-                let step = coloring.lock().step(self);
-                if let Some(result) = step {
-                    return result;
-                }
-                exits::between_chunks(at, pcpu);
-            }
-        });
-        let value = result.map_or_else(|error| error as i64, |pages| pages as i64);
-        coloring.lock().result = (space.table(), value);
-        value
-    }
-
-    /// Finds the colour of the frame behind a virtual address of the guest that runs here;
-    /// the result is kept for this address space.
-    pub fn locate(&self, address: u64, as_el0: bool) {
-        let Some(coloring) = &self.coloring else { return };
-        let color = cpu::translate_for_guest(address, as_el0).and_then(|ipa| self.color(ipa));
-        let value = color.map_or(Error::BadAddress as i64, |color| color as i64);
-        coloring.lock().result = (Space::current().table(), value);
-    }
-
-    /// The colour of the frame behind an IPA.
-    fn color(&self, ipa: u64) -> Option<u64> {
-        let mask = self.plan.llc?.color_mask;
-        Some((self.frame(ipa)?.address() & mask) >> mask.trailing_zeros())
-    }
-
-    /// What the address space that runs here was told last.
-    pub fn coloring_result(&self) -> i64 {
-        let result = self.coloring.as_ref().map(|coloring| coloring.lock().result);
-        match result {
-            Some((table, value)) if table == Space::current().table() => value,
-            _ => Error::TryAgain as i64,
-        }
-    }
-
-    /// Free frames of the pool, of one colour or of all; `None` without such frames.
-    pub fn pool_free(&self, color: Option<Color>) -> Option<u64> {
-        let coloring = self.coloring.as_ref()?.lock();
-        let pool = &coloring.pool;
-        match color {
-            None => Some(pool.free().into()),
-            Some(color) => pool.colors().contains(color).then(|| pool.free_of(color).into()),
-        }
-    }
-
-    /// Makes all pages as they are at the start of the VM, the tables of which nobody
-    /// uses.
-    pub(super) fn reset_pages(&self, pcpu: &'static Pcpu) {
-        if let Some(coloring) = &self.coloring {
-            coloring.lock().reset();
-        } else if self.plan.warm_up {
-            return;
-        }
-        for (number, page) in (self.memory.iter())
-            .flat_map(|(guest, _)| (guest.start..guest.end()).step_by(PAGE_BYTES as usize))
-            .enumerate()
-        {
-            self.stage2.forget(page);
-            if self.plan.warm_up {
-                self.touch(page);
-            }
-            if number % RESETS == 0 {
-                exits::serve_interrupt(pcpu);
-            }
-        }
-    }
-}
-
-/// Pages that are reset before interrupts are looked at again.
-const RESETS: usize = 256;
-
-impl Space {
-    /// The address space of the guest that runs on this CPU.
-    pub fn current() -> Self {
-        Self { ttbr0: regs::ttbr0_el1::read(), tcr: regs::tcr_el1::read() }
-    }
-}
-
-/// How the guest's table walks read memory.
-#[derive(Clone, Copy, Debug)]
-struct TableFormat {
-    uncached: bool,
-    big_endian: bool,
-}
-
-/// Reads a guest's tables where they are now; for one chunk, in which no page moves while
-/// they are read.
-struct TableReader<'a> {
-    vm: &'a Vm,
-    format: TableFormat,
-    /// The page that was read last, and its frame if it is one of RAM.
-    page: u64,
-    frame: Option<Frame>,
-    /// A page that was read is not one of RAM.
-    outside: bool,
-}
-
-/// No page has been read.
-const NO_PAGE: u64 = u64::MAX;
-
-impl Tables for TableReader<'_> {
-    #[inline(always)]
-    fn word(&mut self, ipa: u64) -> Option<u64> {
-        let page = ipa & !(PAGE_BYTES - 1);
-        if page != self.page {
-            (self.page, self.frame) = (page, self.vm.frame(page));
-        }
-        let Some(frame) = self.frame else {
-            self.outside = true;
-            return None;
-        };
-        let word = frame.word(ipa, self.format.uncached);
-        Some(if self.format.big_endian { word.swap_bytes() } else { word })
     }
 }
