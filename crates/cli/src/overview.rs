@@ -91,11 +91,17 @@ fn percent(ppm: u64) -> String {
     format!("{}.{:04}", ppm / 10_000, ppm % 10_000)
 }
 
-/// What VMs without colours can do, where others have colours.
+/// What VMs without colours can do, or the hypervisor, where others have colours.
 pub fn note_on_colors(plan: &Plan) -> Option<String> {
     let (with, without): (Vec<&Vm>, Vec<_>) = plan.vms.iter().partition(|vm| vm.colors().is_some());
-    if with.is_empty() || without.is_empty() {
+    if with.is_empty() {
         return None;
+    }
+    if without.is_empty() {
+        let own = plan.platform.hypervisor_area;
+        let note = "the hypervisor has no colours and can evict a few cache lines of all VMs: \
+                    `hypervisor_colors` gives it some";
+        return own.is_none().then(|| note.into());
     }
     let names: Vec<String> = without.iter().map(|vm| format!("`{}`", vm.name)).collect();
     let names = names.join(", ");

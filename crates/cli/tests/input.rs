@@ -69,6 +69,10 @@ fn extra_colors_and_those_of_the_hypervisor_are_shown() {
          a       1  0       4 MiB  0-3      8-11 (8 MiB)         0  rt.bin\n\
          b       1  1       4 MiB  4        -                    0  rt.bin\n"
     );
+    sandbox.write("shared.toml", &format!("platform = \"qemu-virt\"\n{vms}"));
+    let note = "note: the hypervisor has no colours and can evict a few cache lines of all VMs";
+    assert!(sandbox.bulkhead(&["check", "shared.toml"]).stdout.contains(note));
+
     let document = sandbox.bulkhead(&["check", "s.toml", "--json"]).json();
     assert_eq!(document["hypervisor_colors"], serde_json::json!([15]));
     assert_eq!(document["report"]["platform"]["hypervisor_colors"], serde_json::json!([15]));
