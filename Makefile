@@ -35,6 +35,7 @@ test: setup lint cachescope ## Pass every check and test
 	cargo xtask build
 	cargo xtask size
 	cargo test --release --workspace $(CACHESCOPE) -- --include-ignored
+	cargo test --release --package bulkhead-cachescope-model --features parquet $(CACHESCOPE)
 	cargo test --workspace
 	cargo xtask bench-exits
 
