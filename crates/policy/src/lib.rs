@@ -5,9 +5,15 @@
 //! allocation (state that depends on the size of the machine lies in slices of
 //! the caller), bounded work per call, and the same results for the same calls.
 //!
-//! - [`color`]: which memory lies in which part of the last-level cache.
+//! - [`color`]: which memory lies in which part of the last-level cache;
+//! - [`server`]: how much processor time a VCPU gets, and when;
+//! - [`cpu`]: which VCPU a physical CPU runs;
+//! - [`time`]: instants and durations for all of them.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 pub mod color;
+pub mod cpu;
+pub mod server;
+pub mod time;

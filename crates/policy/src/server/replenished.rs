@@ -1,0 +1,105 @@
+//! Servers whose budget is renewed at the multiples of their period: periodic
+//! and deferrable ones.
+
+use super::Parameters;
+use crate::time::{Duration, Instant};
+
+/// What becomes of budget while the VCPU has nothing to do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WhenIdle {
+    /// It goes by, as if it were used: the server is periodic.
+    GoesBy,
+    /// It is kept until the period ends: the server is deferrable.
+    Kept,
+}
+
+#[derive(Clone, Debug)]
+pub struct Replenished {
+    budget: i64,
+    period: i64,
+    when_idle: WhenIdle,
+    /// What is left of the budget; negative: the debt that the next renewals pay.
+    level: i64,
+    renewal: Instant,
+}
+
+impl Replenished {
+    /// Lengths of time are those of years at most (`i64`); longer ones are cut.
+    pub fn new(parameters: Parameters, when_idle: WhenIdle) -> Self {
+        Self {
+            budget: signed(parameters.budget),
+            period: signed(parameters.period),
+            when_idle,
+            level: 0,
+            renewal: parameters.start,
+        }
+    }
+
+    /// `since`: the budget was used from then on. The server was advanced to that
+    /// instant before, so that no renewal lies before it.
+    #[inline]
+    pub fn advance(&mut self, now: Instant, since: Option<Instant>) {
+        if now >= self.renewal {
+            return self.cross_renewals(now, since);
+        }
+        if let Some(since) = since {
+            self.charge(now - since);
+        }
+    }
+
+    fn cross_renewals(&mut self, now: Instant, since: Option<Instant>) {
+        // Whole periods after the first renewal that is due: none if the server is
+        // looked at in time. One division in place of a loop without bound.
+        let late = signed(now - self.renewal);
+        let whole = if late < self.period { 0 } else { late / self.period };
+        let last = self.renewal + Duration((whole * self.period) as u64);
+        match since {
+            None => self.renew(whole + 1),
+            Some(since) => {
+                self.charge(self.renewal - since);
+                self.renew(1);
+                if whole > 0 {
+                    // Each of them takes its length and gives the budget.
+                    let excess = (self.period - self.budget).saturating_mul(whole - 1);
+                    self.level = self.level.saturating_sub(self.period).saturating_sub(excess);
+                    self.renew(1);
+                }
+                self.charge(now - last);
+            }
+        }
+        self.renewal = last + Duration(self.period as u64);
+    }
+
+    fn renew(&mut self, times: i64) {
+        let gain = self.budget.saturating_mul(times);
+        self.level = self.level.saturating_add(gain).min(self.budget);
+    }
+
+    #[inline]
+    fn charge(&mut self, used: Duration) {
+        self.level = self.level.saturating_sub(signed(used));
+    }
+
+    #[inline]
+    pub fn budget(&self) -> Duration {
+        // A budget that fills the period never ends.
+        if self.budget == self.period && self.level > 0 {
+            return Duration(u64::MAX);
+        }
+        Duration(self.level.max(0) as u64)
+    }
+
+    #[inline]
+    pub fn renewal(&self) -> Instant {
+        self.renewal
+    }
+
+    #[inline]
+    pub fn idles(&self) -> bool {
+        self.when_idle == WhenIdle::GoesBy
+    }
+}
+
+fn signed(duration: Duration) -> i64 {
+    i64::try_from(duration.0).unwrap_or(i64::MAX)
+}

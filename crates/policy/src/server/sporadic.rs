@@ -1,0 +1,164 @@
+//! The sporadic server.
+//!
+//! Its budget is a queue of *replenishments*: amounts with the time from which
+//! they can be used. The amounts always add up to the budget, they do not
+//! overlap when laid out from their times on, and all of them lie within one
+//! period. So the server never takes more than a periodic task whose jobs are
+//! released at the times of the replenishments.
+
+use super::Parameters;
+use crate::time::{Duration, Instant};
+
+/// Most replenishments that a server keeps. Where there would be more, two are
+/// joined at the time of the later one: the VCPU waits longer, nobody gets less.
+pub const REPLENISHMENTS_MAX: usize = 8;
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Replenishment {
+    time: Instant,
+    amount: Duration,
+}
+
+impl Replenishment {
+    /// When its amount is used up if it is used from its time on.
+    fn end(self) -> Instant {
+        self.time + self.amount
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Sporadic {
+    budget: Duration,
+    period: Duration,
+    queue: [Replenishment; REPLENISHMENTS_MAX],
+    first: usize,
+    len: usize,
+}
+
+impl Sporadic {
+    pub fn new(parameters: Parameters) -> Self {
+        let mut queue = [Replenishment::default(); REPLENISHMENTS_MAX];
+        queue[0] = Replenishment { time: parameters.start, amount: parameters.budget };
+        Self { budget: parameters.budget, period: parameters.period, queue, first: 0, len: 1 }
+    }
+
+    fn at(&mut self, number: usize) -> &mut Replenishment {
+        &mut self.queue[(self.first + number) % REPLENISHMENTS_MAX]
+    }
+
+    fn head(&self) -> Replenishment {
+        self.queue[self.first % REPLENISHMENTS_MAX]
+    }
+
+    fn pop(&mut self) -> Replenishment {
+        let head = self.head();
+        self.first = (self.first + 1) % REPLENISHMENTS_MAX;
+        self.len -= 1;
+        head
+    }
+
+    /// Puts back what was used: it can be used again one period after its time.
+    fn put_back(&mut self, used: Replenishment) {
+        let back = Replenishment { time: used.time + self.period, ..used };
+        if self.len > 0 {
+            let full = self.len == REPLENISHMENTS_MAX;
+            let tail = self.at(self.len - 1);
+            if full || tail.end() >= back.time {
+                // One piece; it ends where the later one would end.
+                tail.amount += back.amount;
+                tail.time = tail.time.max(back.end() - tail.amount);
+                return;
+            }
+        }
+        self.len += 1;
+        *self.at(self.len - 1) = back;
+    }
+
+    /// The budget was used for so long.
+    #[inline]
+    pub fn charge(&mut self, used: Duration) {
+        let head = self.head();
+        if used < head.amount {
+            return self.split(used);
+        }
+        self.use_up(used);
+    }
+
+    /// At least the head is used up. What goes beyond it is taken from amounts
+    /// that could be used later only. Steps: the replenishments, at most.
+    fn use_up(&mut self, mut used: Duration) {
+        if used >= self.budget {
+            // All of it, perhaps more than once if nobody looked for long.
+            let rounds = used.0 / self.budget.0;
+            for number in 0..self.len {
+                let delay = Duration(self.period.0.saturating_mul(rounds));
+                self.at(number).time += delay;
+            }
+            used.0 %= self.budget.0;
+        }
+        while used >= self.head().amount {
+            let head = self.pop();
+            used -= head.amount;
+            self.put_back(head);
+        }
+        self.split(used);
+    }
+
+    /// A part of the head was used.
+    #[inline]
+    fn split(&mut self, used: Duration) {
+        if used == Duration::ZERO {
+            return;
+        }
+        let rest = self.at(0);
+        let time = rest.time;
+        rest.amount -= used;
+        rest.time += used;
+        self.put_back(Replenishment { time, amount: used });
+    }
+
+    /// The VCPU becomes ready after it had nothing to do: what could be used from
+    /// earlier on counts from now on.
+    pub fn activate(&mut self, now: Instant) {
+        if self.head().time <= now {
+            self.delay(now);
+        }
+    }
+
+    /// The budget is used from `since` on. What could be used for so long that it
+    /// would meet what comes back for it has been missed: a server that others keep
+    /// from running takes two budgets in a row at most, as a periodic one does.
+    #[inline]
+    pub fn begin(&mut self, since: Instant) {
+        let earliest = since - (self.period - self.budget);
+        if self.head().time < earliest {
+            self.delay(earliest);
+        }
+    }
+
+    /// The head can be used from `time` on, and what follows not earlier.
+    fn delay(&mut self, time: Instant) {
+        self.at(0).time = time;
+        while self.len > 1 {
+            let end = self.head().end();
+            if self.at(1).time > end {
+                break;
+            }
+            let first = self.pop();
+            let head = self.at(0);
+            head.time = first.time;
+            head.amount += first.amount;
+        }
+    }
+
+    #[inline]
+    pub fn budget(&self, now: Instant) -> Duration {
+        let head = self.head();
+        if head.time <= now { head.amount } else { Duration::ZERO }
+    }
+
+    #[inline]
+    pub fn renewal(&self) -> Instant {
+        self.head().time
+    }
+}
