@@ -8,6 +8,7 @@
 //! - [`color`]: which memory lies in which part of the last-level cache;
 //! - [`server`]: how much processor time a VCPU gets, and when;
 //! - [`cpu`]: which VCPU a physical CPU runs;
+//! - [`task`]: which of its tasks a VCPU runs;
 //! - [`time`]: instants and durations for all of them.
 
 #![cfg_attr(not(test), no_std)]
@@ -16,4 +17,5 @@
 pub mod color;
 pub mod cpu;
 pub mod server;
+pub mod task;
 pub mod time;

@@ -1,0 +1,55 @@
+//! Why a system cannot be simulated.
+
+use policy::server::ParametersError;
+use policy::task::TASKS_MAX;
+
+/// What is wrong, and where.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A server with impossible parameters.
+    #[error("VCPU {vcpu}: {error}")]
+    Server {
+        /// Name of the VCPU.
+        vcpu: String,
+        /// What is wrong.
+        error: ParametersError,
+    },
+    /// A VCPU has more than [`TASKS_MAX`] tasks.
+    #[error("VCPU {vcpu}: {tasks} tasks, at most {TASKS_MAX} are possible")]
+    TooManyTasks {
+        /// Name of the VCPU.
+        vcpu: String,
+        /// Its tasks.
+        tasks: usize,
+    },
+    /// A VCPU of the background class has a higher priority than another one.
+    #[error("VCPU {vcpu}: VCPUs of the background class come last on their PCPU")]
+    BackgroundFirst {
+        /// Name of the VCPU.
+        vcpu: String,
+    },
+    /// A period of 0.
+    #[error("task {task}: its period is 0")]
+    NoPeriod {
+        /// Name of the task.
+        task: String,
+    },
+    /// Execution times of 0, none at all, or a shortest time above the longest.
+    #[error(
+        "task {task}: execution times must be at least 1 ns, the shortest not above the longest"
+    )]
+    Execution {
+        /// Name of the task.
+        task: String,
+    },
+    /// Jobs of a task pile up without end.
+    #[error("task {task}: {jobs} jobs wait at {at_ns} ns: its VCPU gets too little time")]
+    Overload {
+        /// Name of the task.
+        task: String,
+        /// Jobs that were released and are not complete.
+        jobs: usize,
+        /// Time.
+        at_ns: u64,
+    },
+}

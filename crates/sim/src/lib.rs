@@ -1,0 +1,53 @@
+//! A discrete-event simulator of physical CPUs, VCPUs and tasks.
+//!
+//! Which VCPU runs, and until when, is decided by [`policy::cpu`], which is the
+//! code that the hypervisor runs; which task runs in a VCPU by [`policy::task`].
+//! The simulator adds what happens outside: jobs are released, execute for a
+//! time, and end. Time is whole nanoseconds. A simulation is a function of the
+//! system and the seed, and its memory does not grow with simulated time.
+//!
+//! ```
+//! use sim::{Execution, Limits, Pcpu, Release, Simulation, Silent, System, Task, Vcpu};
+//! use policy::server::{Parameters, Policy};
+//! use policy::time::{Duration, Instant};
+//!
+//! let task = Task {
+//!     name: "control".into(),
+//!     offset: 0,
+//!     period: 10_000_000,
+//!     deadline: 10_000_000,
+//!     release: Release::Periodic,
+//!     execution: Execution::Always(3_000_000),
+//! };
+//! let server = Policy::Deferrable(Parameters {
+//!     budget: Duration(2_000_000),
+//!     period: Duration(5_000_000),
+//!     start: Instant(0),
+//! });
+//! let vcpu = Vcpu { name: "rt/0".into(), server, tasks: vec![task] };
+//! let system = System { pcpus: vec![Pcpu { vcpus: vec![vcpu] }] };
+//! let mut simulation = Simulation::new(&system, 1)?;
+//! simulation.run(Limits { until: 1_000_000_000, events: u64::MAX }, &mut Silent)?;
+//! let control = simulation.task(0, 0, 0);
+//! assert_eq!((control.jobs, control.misses), (100, 0));
+//! assert_eq!(control.response_max_ns, 6_000_000); // 2 ms, a gap of 3 ms, 1 ms
+//! # Ok::<(), sim::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod job;
+mod observer;
+mod pcpu;
+mod random;
+mod simulation;
+mod statistics;
+mod system;
+mod vcpu;
+
+pub use error::Error;
+pub use observer::{Event, Observer, Silent};
+pub use simulation::{Ended, Limits, Simulation};
+pub use statistics::{TaskStatistics, VcpuStatistics};
+pub use system::{Execution, Pcpu, Release, System, Task, Vcpu};

@@ -1,0 +1,40 @@
+//! What a simulation counts.
+
+/// Results of a task. Times are nanoseconds; responses are those of complete jobs.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct TaskStatistics {
+    /// Jobs that are complete.
+    pub jobs: u64,
+    /// Those that completed after their deadline.
+    pub misses: u64,
+    /// Jobs that were released.
+    pub releases: u64,
+    /// Longest time from release to completion.
+    pub response_max_ns: u64,
+    /// Shortest time from release to completion.
+    pub response_min_ns: u64,
+    /// Sum of these times.
+    pub response_sum_ns: u128,
+}
+
+impl TaskStatistics {
+    pub(crate) fn complete(&mut self, response: u64, deadline: u64) {
+        self.response_min_ns = match self.jobs {
+            0 => response,
+            _ => self.response_min_ns.min(response),
+        };
+        self.jobs += 1;
+        self.misses += u64::from(response > deadline);
+        self.response_max_ns = self.response_max_ns.max(response);
+        self.response_sum_ns += u128::from(response);
+    }
+}
+
+/// Results of a VCPU.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct VcpuStatistics {
+    /// Nanoseconds for which it ran.
+    pub supply_ns: u64,
+    /// How often it began to run.
+    pub dispatches: u64,
+}

@@ -1,0 +1,37 @@
+//! A VCPU while it is simulated: its tasks, and which of them runs.
+
+use policy::task::{ReadyTasks, TASKS_MAX};
+
+use crate::job::Jobs;
+use crate::statistics::VcpuStatistics;
+use crate::{Error, Vcpu};
+
+#[derive(Clone, Debug)]
+pub struct VcpuState {
+    pub tasks: Vec<Jobs>,
+    pub ready: ReadyTasks,
+    pub statistics: VcpuStatistics,
+}
+
+impl VcpuState {
+    /// `stream` counts the tasks of all VCPUs.
+    pub fn new(vcpu: &Vcpu, seed: u64, stream: &mut u64) -> Result<Self, Error> {
+        if vcpu.tasks.len() > TASKS_MAX {
+            let tasks = vcpu.tasks.len();
+            return Err(Error::TooManyTasks { vcpu: vcpu.name.clone(), tasks });
+        }
+        let mut tasks = Vec::new();
+        for task in &vcpu.tasks {
+            tasks.push(Jobs::new(task, seed, *stream)?);
+            *stream += 1;
+        }
+        Ok(Self { tasks, ready: ReadyTasks::default(), statistics: VcpuStatistics::default() })
+    }
+
+    /// The task that runs when the VCPU does, and how long its job still needs.
+    #[inline]
+    pub fn running(&mut self) -> Option<(usize, &mut Jobs)> {
+        let task = self.ready.highest()?;
+        Some((task, self.tasks.get_mut(task)?))
+    }
+}
