@@ -81,7 +81,7 @@ pub fn boot(device_tree: usize) -> ! {
     let memory = Memory { image: layout, heap: used.end().next_multiple_of(4096) };
     board::memory::init_heap(memory.heap, own.end());
 
-    let plan = accept(plan::read(tree));
+    let plan = accept(plan::read(tree, regs::cntfrq_el0::read() as u32));
     accept(plan::check(&plan, &|name| payload.blob_bytes(name)));
     accept(firmware::check(&plan, device_tree));
     let index = boot_cpu(&plan);

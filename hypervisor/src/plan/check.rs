@@ -4,7 +4,8 @@
 //! The lists are short: whatever must not overlap is compared with everything that
 //! comes before it.
 
-use super::{MAX_CPUS, Plan, Problem, Ram, Range, Refusal, Vm};
+use super::server::WHOLE;
+use super::{MAX_CPUS, Plan, Problem, Ram, Range, Refusal, Server, Vcpu, Vm};
 use crate::arch::page_table::ADDRESS_END;
 use crate::payload::BlobName;
 
@@ -102,21 +103,47 @@ fn machine_devices(plan: &Plan<'_>) -> [(Range, &'static str, &'static str); 3] 
 
 fn vcpus<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     let cpus = plan.platform.cpus.len();
-    for (number, &pcpu) in vm.vcpus.iter().enumerate() {
-        let problem = if pcpu >= cpus {
-            Problem::NoPcpu(pcpu, cpus)
-        } else if let Some(other) =
-            plan.vms.iter().take(index).find(|other| other.vcpus.contains(&pcpu))
-        {
-            Problem::PcpuTaken(pcpu, other.name)
-        } else if vm.vcpus.iter().take(number).any(|&other| other == pcpu) {
-            Problem::PcpuTaken(pcpu, vm.name)
+    for (number, vcpu) in vm.vcpus.iter().enumerate() {
+        let (property, problem) = if vcpu.pcpu >= cpus {
+            ("pcpu", Problem::NoPcpu(vcpu.pcpu, cpus))
+        } else if let Some(conflict) = beside_others(plan, (index, number), vcpu) {
+            conflict
         } else {
             continue;
         };
-        return Err(vm.node.nth("vcpus", 0).nth("vcpu", number).error("pcpu", problem));
+        return Err(vm.node.nth("vcpus", 0).nth("vcpu", number).error(property, problem));
     }
     Ok(())
+}
+
+/// Why this VCPU, at this place (VM, VCPU), cannot run beside those before it on the
+/// same PCPU.
+fn beside_others<'a>(
+    plan: &Plan<'a>,
+    place: (usize, usize),
+    vcpu: &Vcpu,
+) -> Option<(&'static str, Problem<'a>)> {
+    let mut parts = vcpu.server.map_or(0, Server::part);
+    for (vm, owner) in plan.vms.iter().enumerate().take(place.0 + 1) {
+        let before = if vm == place.0 { place.1 } else { owner.vcpus.len() };
+        for other in owner.vcpus.iter().take(before).filter(|other| other.pcpu == vcpu.pcpu) {
+            let (Some(own), Some(other)) = (vcpu.server, other.server) else {
+                return Some(("pcpu", Problem::PcpuTaken(vcpu.pcpu, owner.name)));
+            };
+            if own.priority == other.priority {
+                return Some(("priority", Problem::PriorityTaken(own.priority, owner.name)));
+            }
+            if own.is_background() != other.is_background()
+                && own.is_background() == (own.priority > other.priority)
+            {
+                let text = "puts a VCPU of the background above one with a budget";
+                return Some(("priority", Problem::Text(text)));
+            }
+            parts += other.part();
+        }
+    }
+    let text = "is more than the VCPUs before leave of the PCPU";
+    (parts > WHOLE).then_some(("budget-ns", Problem::Text(text)))
 }
 
 fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'a>> {

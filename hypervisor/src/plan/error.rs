@@ -53,8 +53,12 @@ pub enum Problem<'a> {
     Interrupt(u32),
     /// A PCPU that is not among so many.
     NoPcpu(usize, usize),
-    /// A PCPU that runs a VCPU of this VM.
+    /// A PCPU that runs a VCPU of this VM, and one of the two has no server.
     PcpuTaken(usize, &'a str),
+    /// A priority that another VCPU of the PCPU has, which is of this VM.
+    PriorityTaken(u32, &'a str),
+    /// Nanoseconds that are no ticks of a counter of this frequency, and the nearest that are.
+    Ticks(u64, u32, u64),
     /// Bytes of `host-reg` and of `reg`.
     Sizes(u64, u64),
     /// Number of interrupts in the machine and in the guest.
@@ -134,7 +138,16 @@ impl fmt::Display for Problem<'_> {
             Self::NoPcpu(pcpu, cpus) => {
                 write!(f, "is {pcpu}, but the platform has PCPUs 0 to {}", cpus.saturating_sub(1))
             }
-            Self::PcpuTaken(pcpu, owner) => write!(f, "PCPU {pcpu} runs a VCPU of {owner} already"),
+            Self::PcpuTaken(pcpu, owner) => {
+                write!(f, "PCPU {pcpu} runs a VCPU of {owner} already, and not both have a server")
+            }
+            Self::PriorityTaken(priority, owner) => {
+                write!(f, "is {priority}, as that of a VCPU of {owner} on the same PCPU")
+            }
+            Self::Ticks(time, frequency, good) => write!(
+                f,
+                "{time} ns are no whole number of ticks of the counter ({frequency} Hz), {good} are"
+            ),
             Self::Sizes(host, guest) => {
                 write!(f, "has {host:#x} bytes, but reg has {guest:#x}: they must be equal")
             }

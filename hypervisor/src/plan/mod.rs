@@ -8,14 +8,17 @@ mod binding;
 mod check;
 mod error;
 mod platform;
+mod server;
 mod tree;
 mod vm;
 
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::fmt;
 
 pub use check::check;
 pub use error::{PlanError, Problem, Refusal};
+pub use server::Server;
 pub use tree::{Node, Tree};
 
 use policy::color::{Area, ColorSet, Stripe};
@@ -211,6 +214,15 @@ pub struct Boot<'a> {
     pub device_tree: u64,
 }
 
+/// A virtual CPU.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Vcpu {
+    /// Index of the PCPU that runs it.
+    pub pcpu: usize,
+    /// How it shares the PCPU with others; none: it has the PCPU for itself.
+    pub server: Option<Server>,
+}
+
 /// A virtual machine.
 #[derive(Debug)]
 pub struct Vm<'a> {
@@ -232,8 +244,8 @@ pub struct Vm<'a> {
     pub llc: Option<Llc>,
     /// Colours that its tasks can ask for.
     pub coloring: Option<Coloring>,
-    /// PCPU of each VCPU.
-    pub vcpus: Vec<usize>,
+    /// Its VCPUs.
+    pub vcpus: Vec<Vcpu>,
     /// RAM.
     pub memory: Vec<Ram>,
     /// Virtual distributor and redistributors (IPA).
@@ -281,6 +293,21 @@ pub struct Plan<'a> {
     pub vms: Vec<Vm<'a>>,
 }
 
+impl Plan<'_> {
+    /// The VCPUs of a PCPU, those of the highest priority first: index of the VM, index of the
+    /// VCPU in it, and its server. One without server is alone.
+    pub fn vcpus_of(&self, pcpu: usize) -> Vec<(usize, usize, Option<Server>)> {
+        let mut found = Vec::new();
+        for (vm, it) in self.vms.iter().enumerate() {
+            for (index, vcpu) in it.vcpus.iter().enumerate().filter(|(_, it)| it.pcpu == pcpu) {
+                found.push((vm, index, vcpu.server));
+            }
+        }
+        found.sort_unstable_by_key(|(.., server)| Reverse(server.map(|server| server.priority)));
+        found
+    }
+}
+
 /// Reads only the range of the hypervisor's own memory: the first thing that is
 /// needed, because reading the rest allocates, and the heap lies there. Says what is
 /// wrong with it.
@@ -289,8 +316,8 @@ pub fn hypervisor_memory(tree: Tree<'_>) -> Result<Range, &'static str> {
     binding::range(node.value("reg").unwrap_or_default(), 0)
 }
 
-/// Reads a plan.
-pub fn read(tree: Tree<'_>) -> Result<Plan<'_>, Refusal<'_>> {
+/// Reads a plan for a machine whose system counter makes `frequency` ticks in a second.
+pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let root = tree.root();
     root.only(&["compatible", "model", "#address-cells", "#size-cells"], &["platform", "vms"])?;
     root.expect_text("compatible", &["bulkhead,plan-v1"])?;
@@ -299,7 +326,7 @@ pub fn read(tree: Tree<'_>) -> Result<Plan<'_>, Refusal<'_>> {
     node.only(&["#address-cells", "#size-cells"], &["vm"])?;
     let mut vms = Vec::new();
     for vm in node.children() {
-        vms.push(vm::read(vm, platform.llc)?);
+        vms.push(vm::read(vm, platform.llc, frequency)?);
     }
     Ok(Plan { root, model: root.text("model")?, platform, vms })
 }

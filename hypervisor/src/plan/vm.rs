@@ -8,13 +8,13 @@ use policy::color::{ColorSet, Stripe, StripeError};
 use super::platform::{gic, shared_interrupt};
 use super::{
     Boot, Coloring, Device, Llc, Load, MAX_CPUS, Mapping, Node, Policy, Problem, Ram, Range,
-    Refusal, Vm, tree,
+    Refusal, Vcpu, Vm, server, tree,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
 
 /// `llc`: the last-level cache of the machine, if VMs have colours.
-pub fn read(node: Node<'_>, llc: Option<Llc>) -> Result<Vm<'_>, Refusal<'_>> {
+pub fn read(node: Node<'_>, llc: Option<Llc>, frequency: u32) -> Result<Vm<'_>, Refusal<'_>> {
     node.only(
         &[
             "reg",
@@ -71,7 +71,7 @@ pub fn read(node: Node<'_>, llc: Option<Llc>) -> Result<Vm<'_>, Refusal<'_>> {
         warm_up: flag(node, "warm-up")?,
         llc,
         coloring,
-        vcpus: vcpus(node.child("vcpus")?)?,
+        vcpus: vcpus(node.child("vcpus")?, frequency)?,
         memory,
         gic: gic(node.child("interrupt-controller")?)?,
         serial,
@@ -98,12 +98,13 @@ fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, Refusal<
     })
 }
 
-fn vcpus(node: Node<'_>) -> Result<Vec<usize>, Refusal<'_>> {
+fn vcpus(node: Node<'_>, frequency: u32) -> Result<Vec<Vcpu>, Refusal<'_>> {
     node.only(&["#address-cells", "#size-cells"], &["vcpu"])?;
     let mut vcpus = Vec::new();
     for vcpu in node.children() {
-        vcpu.only(&["reg", "pcpu"], &[])?;
-        vcpus.push(vcpu.number("pcpu")? as usize);
+        vcpu.only(&["reg", "pcpu", "server", "budget-ns", "period-ns", "priority"], &[])?;
+        let server = server::read(vcpu, frequency)?;
+        vcpus.push(Vcpu { pcpu: vcpu.number("pcpu")? as usize, server });
     }
     if vcpus.is_empty() || vcpus.len() > MAX_CPUS {
         return Err(node.node_error(Problem::Count(vcpus.len(), "VCPUs")));

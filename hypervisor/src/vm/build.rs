@@ -61,8 +61,8 @@ pub fn build(
         images.push((load.address, image(load.blob)));
     }
     let mut vcpus = Vec::new();
-    for &pcpu in &plan.vcpus {
-        vcpus.push(Vcpu::new(vcpus.len(), pcpus[pcpu]));
+    for vcpu in &plan.vcpus {
+        vcpus.push(Vcpu::new(vcpus.len(), pcpus[vcpu.pcpu]));
     }
     let vm: &'static Vm = Box::leak(Box::new(Vm {
         index,

@@ -1,0 +1,122 @@
+//! Reads how VCPUs share a PCPU.
+
+use policy::server;
+use policy::time::{Duration, Instant};
+
+use super::{Node, Problem, Refusal};
+
+/// Shortest budget and longest period in nanoseconds. The second one keeps products of
+/// times within 64 bits.
+const BUDGET_MIN: u64 = 1_000;
+const PERIOD_MAX: u64 = 60_000_000_000;
+
+const SECOND: u64 = 1_000_000_000;
+/// A budget that fills its period, as a part of the PCPU.
+pub const WHOLE: u64 = 1 << 24;
+
+/// How a VCPU shares its PCPU with others.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Server {
+    /// Larger goes first; no two VCPUs of a PCPU have the same.
+    pub priority: u32,
+    policy: server::Policy,
+}
+
+impl Server {
+    /// What decides when the VCPU runs; periods are counted from `start`. Times are ticks of
+    /// the system counter: budgets are rounded down, periods exact.
+    pub fn policy(self, start: Instant) -> server::Policy {
+        use server::Policy::{Background, Deferrable, Periodic, Sporadic};
+        let from = |parameters| server::Parameters { start, ..parameters };
+        match self.policy {
+            Periodic(parameters) => Periodic(from(parameters)),
+            Deferrable(parameters) => Deferrable(from(parameters)),
+            Sporadic(parameters) => Sporadic(from(parameters)),
+            Background => Background,
+        }
+    }
+
+    /// Whether it gets what others leave.
+    pub fn is_background(self) -> bool {
+        self.policy == server::Policy::Background
+    }
+
+    /// Its part of the PCPU, of [`WHOLE`]; rounded down.
+    pub fn part(self) -> u64 {
+        use server::Policy::{Background, Deferrable, Periodic, Sporadic};
+        match self.policy {
+            // Less than 2^38 ticks: 60 s of a counter with 32 bits of frequency.
+            Periodic(it) | Deferrable(it) | Sporadic(it) => it.budget.0 * WHOLE / it.period.0,
+            Background => 0,
+        }
+    }
+}
+
+/// The server of a VCPU, if it has one. The counter makes so many ticks in a second.
+pub fn read(node: Node<'_>, frequency: u32) -> Result<Option<Server>, Refusal<'_>> {
+    if node.value("server").is_none() {
+        refuse(node, &["budget-ns", "period-ns", "priority"], "needs server")?;
+        return Ok(None);
+    }
+    let class =
+        node.expect_text("server", &["periodic", "deferrable", "sporadic", "background"])?;
+    let policy = if class == 3 {
+        refuse(node, &["budget-ns", "period-ns"], "has no meaning in the background")?;
+        server::Policy::Background
+    } else {
+        let parameters = parameters(node, frequency)?;
+        match class {
+            0 => server::Policy::Periodic(parameters),
+            1 => server::Policy::Deferrable(parameters),
+            _ => server::Policy::Sporadic(parameters),
+        }
+    };
+    Ok(Some(Server { priority: node.number("priority")?, policy }))
+}
+
+fn refuse<'a>(
+    node: Node<'a>,
+    properties: &[&'static str],
+    why: &'static str,
+) -> Result<(), Refusal<'a>> {
+    for property in properties {
+        if node.value(property).is_some() {
+            return Err(node.error(property, Problem::Text(why)));
+        }
+    }
+    Ok(())
+}
+
+fn parameters(node: Node<'_>, frequency: u32) -> Result<server::Parameters, Refusal<'_>> {
+    let (budget, period) = (node.long("budget-ns")?, node.long("period-ns")?);
+    if period > PERIOD_MAX {
+        return Err(node.error("period-ns", Problem::Text("is longer than one minute")));
+    }
+    if budget < BUDGET_MIN || budget > period {
+        let text = "must be 1 us to the whole period";
+        return Err(node.error("budget-ns", Problem::Text(text)));
+    }
+    // In lowest terms, so that whole ticks are found by one division.
+    let divisor = greatest_common_divisor(SECOND, frequency.into());
+    let (ticks, nanoseconds) = (u64::from(frequency) / divisor, SECOND / divisor);
+    if period % nanoseconds != 0 {
+        let good = ((period + nanoseconds / 2) / nanoseconds).max(1) * nanoseconds;
+        return Err(node.error("period-ns", Problem::Ticks(period, frequency, good)));
+    }
+    let to_ticks = |time| time / nanoseconds * ticks + time % nanoseconds * ticks / nanoseconds;
+    if to_ticks(budget) == 0 {
+        return Err(node.error("budget-ns", Problem::Text("is less than a tick of the counter")));
+    }
+    Ok(server::Parameters {
+        budget: Duration(to_ticks(budget)),
+        period: Duration(to_ticks(period)),
+        start: Instant(0),
+    })
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
