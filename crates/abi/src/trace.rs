@@ -1,7 +1,16 @@
-//! Trace records: what the hypervisor writes into the ring of each CPU.
+//! Trace records: what the hypervisor writes into the ring of each CPU, and how tools find
+//! the rings in the RAM of a running machine ([`descriptor`]).
+
+pub mod descriptor;
 
 /// Bytes of one record.
 pub const RECORD_BYTES: usize = 16;
+/// Records that a ring keeps. Record number `n`, counted from the start, is in place
+/// `n % RING_RECORDS`.
+pub const RING_RECORDS: usize = 4096;
+
+/// Argument of [`Kind::VcpuRun`] of a VCPU without a budget.
+pub const NO_LIMIT: u64 = (1 << 48) - 1;
 
 /// One trace record, 16 bytes.
 ///
@@ -21,7 +30,8 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub enum Kind {
-    /// The VCPU starts to run on this CPU.
+    /// The VCPU starts to run on this CPU; argument: ticks that are left of its budget, or
+    /// [`NO_LIMIT`].
     VcpuRun = 1,
     /// The VCPU is off and runs no more on this CPU; no argument.
     VcpuStop = 2,
@@ -35,6 +45,20 @@ pub enum Kind {
     VmStop = 6,
     /// The VM was restarted; argument: number of restarts.
     VmStart = 7,
+    /// The VCPU has something to do: an input of the CPU's scheduler, as the following two.
+    /// The time is the one that the scheduler was told; no argument. Inputs come before the
+    /// decision that they lead to ([`Kind::VcpuRun`], [`Kind::Idle`]); a decision that
+    /// changes nothing writes no record.
+    Wake = 8,
+    /// The VCPU has nothing to do any more; no argument.
+    Block = 9,
+    /// Time has passed for the scheduler; VM, VCPU and argument are 0.
+    Tick = 10,
+    /// The CPU runs no VCPU from now on; VM, VCPU and argument are 0.
+    Idle = 11,
+    /// The time at which the first period of all servers starts; argument: frequency of the
+    /// system counter in Hz.
+    Epoch = 12,
 }
 
 impl Kind {
@@ -48,6 +72,11 @@ impl Kind {
             5 => Self::GuestMark,
             6 => Self::VmStop,
             7 => Self::VmStart,
+            8 => Self::Wake,
+            9 => Self::Block,
+            10 => Self::Tick,
+            11 => Self::Idle,
+            12 => Self::Epoch,
             _ => return None,
         })
     }
@@ -94,6 +123,14 @@ mod tests {
         assert_eq!((record.vm(), record.vcpu()), (3, 9));
         assert_eq!(record.argument(), 0x1234_5678_9abc);
         assert_eq!(size_of::<Record>(), RECORD_BYTES);
+    }
+
+    #[test]
+    fn numbers_and_kinds_are_the_same() {
+        let kinds = (0..=u8::MAX).filter_map(|number| Some((number, Kind::from_number(number)?)));
+        let kinds: Vec<_> = kinds.collect();
+        assert!(kinds.iter().all(|&(number, kind)| kind as u8 == number));
+        assert_eq!(kinds.len(), Kind::Epoch as usize);
     }
 
     #[test]

@@ -1,0 +1,42 @@
+//! The page that says where the rings are, for tools that read the RAM of a running machine.
+//!
+//! It is one of the pages of the hypervisor: in the region that the plan gives it, or, if
+//! the hypervisor has colours, in a frame of its area. A tool looks for it there and nowhere
+//! else: what lies in the memory of a VM is not to be believed. All is words of 64 bits,
+//! little endian. A reader who finds [`MAGIC`] and in [`ADDRESS_WORD`] the place where it
+//! found it has a descriptor that is complete.
+//!
+//! Rings consist of whole pages, whose frames need not follow each other. The counter of a
+//! ring is increased when a record is complete, and it is seen to have its value before the
+//! next record is begun. So a reader copies records, reads the counter again (`n`), and
+//! keeps those with numbers above `n - RING_RECORDS`: the others may have been overwritten.
+
+use super::{RECORD_BYTES, RING_RECORDS};
+
+/// First word of the page: `BLKTRACE`.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"BLKTRACE");
+/// Layout that this module describes.
+pub const VERSION: u64 = 1;
+/// Bytes of the page, and of those of the rings.
+pub const PAGE_BYTES: usize = 4096;
+/// Pages of a ring.
+pub const RING_PAGES: usize = RING_RECORDS * RECORD_BYTES / PAGE_BYTES;
+
+/// Number of the word with [`MAGIC`], written last.
+pub const MAGIC_WORD: usize = 0;
+/// Number of the word with [`VERSION`].
+pub const VERSION_WORD: usize = 1;
+/// Number of the word with the physical address of the page itself.
+pub const ADDRESS_WORD: usize = 2;
+/// Number of the word with the frequency of the system counter in Hz.
+pub const FREQUENCY_WORD: usize = 3;
+/// Number of the word with the number of rings: one for each CPU of the plan, in its order.
+pub const RINGS_WORD: usize = 4;
+/// Number of the word with the number of records of each ring.
+pub const RECORDS_WORD: usize = 5;
+
+/// Number of the first word of a ring: physical address of its counter, which is the number
+/// of records since the start. The physical addresses of its pages follow.
+pub const fn ring_word(ring: usize) -> usize {
+    8 + ring * (1 + RING_PAGES)
+}
