@@ -29,6 +29,12 @@ impl Slot {
     pub fn is_ready(&self) -> bool {
         self.ready
     }
+
+    /// How long the VCPU may run from `now` on, the time of the decision to run it; the
+    /// largest duration if there is no limit.
+    pub fn budget(&self, now: Instant) -> Duration {
+        self.server.budget(now)
+    }
 }
 
 /// What the CPU does until the next event.
