@@ -1,6 +1,8 @@
 //! What is in a system, in a few lines.
 
-use bulkhead_system::plan::{Plan, Pool, Vm};
+use std::cmp::Reverse;
+
+use bulkhead_system::plan::{Plan, Pool, Vcpu, Vm};
 use bulkhead_system::report::Report;
 use bulkhead_system::units::Duration;
 use policy::color::{Color, ColorSet};
@@ -34,13 +36,43 @@ pub fn plan(plan: &Plan) -> String {
     let vms = table(&heading, &rows);
     let own = platform.hypervisor_area;
     let own = own.map_or(String::new(), |area| format!(", in colours {}", area.colors));
+    let servers = servers(plan);
     format!(
-        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}",
+        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}{servers}",
         plan.name,
         platform.board,
         platform.cpus.len(),
         platform.hypervisor.size,
     )
+}
+
+/// How VCPUs share PCPUs, if some do: by PCPU, the highest priority first.
+fn servers(plan: &Plan) -> String {
+    let mut rows = Vec::new();
+    for vm in &plan.vms {
+        for (index, vcpu) in vm.vcpus.iter().enumerate() {
+            let Some(server) = vcpu.server else { continue };
+            let budget = server.class.budget();
+            let time = |time: Option<Duration>| time.map_or("-".into(), |time| time.to_string());
+            let row = vec![
+                vcpu.pcpu.to_string(),
+                vm.name.clone(),
+                index.to_string(),
+                server.class.as_str().into(),
+                time(budget.map(|budget| budget.budget)),
+                time(budget.map(|budget| budget.period)),
+                server.priority.to_string(),
+            ];
+            rows.push(((vcpu.pcpu, Reverse(server.priority)), row));
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    rows.sort_by_key(|(order, _)| *order);
+    let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
+    let heading = [">PCPU", "VM", ">VCPU", "server", ">budget", ">period", ">priority"];
+    format!("\n{}", table(&heading, &rows))
 }
 
 /// The extra colours of a VM and the size of their pool.
@@ -78,9 +110,10 @@ pub fn report(report: &Report) -> String {
     for vm in &report.vms {
         for (index, vcpu) in vm.vcpus.iter().enumerate().filter(|(_, vcpu)| vcpu.overloaded) {
             text.push_str(&format!(
-                "\nVCPU {index} of VM `{}` has more work than time: {} % at best\n",
+                "\nVCPU {index} of VM `{}` has more work than time: {} % at best{}\n",
                 vm.name,
-                percent(vcpu.utilization_best_ppm)
+                percent(vcpu.utilization_best_ppm),
+                vcpu.budget_ppm.map_or(String::new(), |ppm| format!(" of {} %", percent(ppm)))
             ));
         }
     }
@@ -123,6 +156,7 @@ pub fn vms(plan: &Plan) -> Vec<VmDocument<'_>> {
 pub struct VmDocument<'a> {
     name: &'a str,
     pcpus: Vec<u32>,
+    vcpus: Vec<VcpuDocument>,
     memory_bytes: u64,
     colors: Option<Vec<usize>>,
     vllc: bool,
@@ -140,6 +174,7 @@ impl<'a> VmDocument<'a> {
         Self {
             name: &vm.name,
             pcpus: vm.vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect(),
+            vcpus: vm.vcpus.iter().map(VcpuDocument::new).collect(),
             memory_bytes: vm.memory_size().get(),
             colors: vm.colors().map(indices),
             vllc: vm.vllc,
@@ -150,6 +185,29 @@ impl<'a> VmDocument<'a> {
             devices: vm.devices.len(),
             kernel: &vm.boot.kernel.file,
             initrd: vm.boot.initrd.as_ref().map(|initrd| initrd.file.as_str()),
+        }
+    }
+}
+
+/// A VCPU of a plan as `--json` shows it.
+#[derive(Serialize)]
+pub struct VcpuDocument {
+    pcpu: u32,
+    server: Option<&'static str>,
+    budget_ns: Option<u64>,
+    period_ns: Option<u64>,
+    priority: Option<u32>,
+}
+
+impl VcpuDocument {
+    fn new(vcpu: &Vcpu) -> Self {
+        let budget = vcpu.server.and_then(|server| server.class.budget());
+        Self {
+            pcpu: vcpu.pcpu.0,
+            server: vcpu.server.map(|server| server.class.as_str()),
+            budget_ns: budget.map(|it| it.budget.as_nanos()),
+            period_ns: budget.map(|it| it.period.as_nanos()),
+            priority: vcpu.server.map(|server| server.priority),
         }
     }
 }

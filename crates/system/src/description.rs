@@ -4,7 +4,9 @@
 
 pub(crate) mod colors;
 mod read;
+mod servers;
 mod task;
+mod vcpu;
 mod vm;
 
 use std::collections::BTreeMap;
@@ -14,7 +16,7 @@ use policy::color::ColorSet;
 
 use crate::diagnostic::{Diagnostic, Errors, Place};
 pub use crate::document::Located;
-use crate::plan::OnEvent;
+use crate::plan::{Class, OnEvent};
 use crate::platform::Platform;
 use crate::units::{Bytes, Duration, IntId, Ipa, PhysicalAddress};
 
@@ -86,10 +88,21 @@ pub struct Extra {
 }
 
 /// A VCPU.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Vcpu {
     /// PCPU that it shall run on, if it was given.
     pub pcpu: Option<Located<u64>>,
+    /// How it shares the PCPU with others; none: it has the PCPU for itself.
+    pub server: Option<Server>,
+}
+
+/// How a VCPU shares its PCPU with others.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Server {
+    /// How much of the PCPU it gets; the place is that of the budget if it has one.
+    pub class: Located<Class>,
+    /// Priority on its PCPU: a larger number goes first.
+    pub priority: Option<Located<u64>>,
 }
 
 /// How a guest is started.
@@ -147,19 +160,26 @@ pub struct Device {
     pub interrupt: Option<(IntId, IntId)>,
 }
 
-/// A periodic task of a guest.
+/// A task of a guest that releases jobs again and again.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Task {
     /// Name, unique in its VM.
     pub name: Located<String>,
     /// Index of its VCPU in the VM.
     pub vcpu: usize,
+    /// Time of the first release.
+    pub offset: Duration,
     /// Time between two releases; more than zero.
     pub period: Duration,
+    /// Whether the period is only the least time between two releases.
+    pub sporadic: bool,
     /// Time from release to deadline; at most the period.
     pub deadline: Duration,
     /// Worst-case execution time; at most the deadline.
     pub wcet: Wcet,
+    /// Best-case execution time, if it was given; more than zero, and at most the
+    /// shortest worst case.
+    pub bcet: Option<Duration>,
     /// Priority on its VCPU: a larger number goes first.
     pub priority: Option<Located<u64>>,
 }
@@ -179,6 +199,18 @@ impl Wcet {
         match self {
             Self::Fixed(wcet) => *wcet,
             Self::ByColors(by_colors) => by_colors.values().max().copied().unwrap_or_default(),
+        }
+    }
+
+    /// With so many colours: that of the largest number that is described and not
+    /// above; the longest if all are above.
+    pub fn with_colors(&self, colors: u64) -> Duration {
+        match self {
+            Self::Fixed(wcet) => *wcet,
+            Self::ByColors(by_colors) => {
+                let known = by_colors.range(..=colors).next_back();
+                known.map_or(self.longest(), |(_, wcet)| *wcet)
+            }
         }
     }
 

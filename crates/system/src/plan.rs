@@ -22,8 +22,9 @@ pub(crate) use coloring::virtual_cache;
 pub use files::{FileReport, check_files};
 pub use make::make;
 pub use model::{
-    Area, Boot, Coloring, Device, DeviceInterrupts, File, Frames, Gic, Llc, Mapping, Memory,
-    OnEvent, Plan, Platform, Pool, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
+    Area, Boot, Budget, Class, Coloring, Device, DeviceInterrupts, File, Frames, Gic, Llc, Mapping,
+    Memory, OnEvent, Plan, Platform, Pool, Serial, SerialKind, Server, Vcpu, VirtualGic,
+    VirtualSerial, Vm,
 };
 
 use crate::diagnostic::{Errors, Source};

@@ -4,8 +4,8 @@
 use policy::color::{Color, ColorSet};
 use serde::Serialize;
 
-use crate::description::{Located, System, Task, Vm, Wcet};
-use crate::plan::Plan;
+use crate::description::{Located, Server, System, Task, Vm, Wcet};
+use crate::plan::{Budget, Plan, Vcpu};
 use crate::platform::AnalysisOnly;
 use crate::units::Duration;
 
@@ -96,6 +96,8 @@ pub struct VmReport {
 pub struct VcpuReport {
     /// PCPU on which it runs, if there is a plan.
     pub pcpu: Option<u32>,
+    /// How it shares the PCPU with others, if it does.
+    pub server: Option<ServerReport>,
     /// Tasks on it.
     pub tasks: Vec<TaskReport>,
     /// Part of the time that the tasks need with as few cache colours as are
@@ -103,8 +105,23 @@ pub struct VcpuReport {
     pub utilization_ppm: u64,
     /// As `utilization_ppm`, with as many colours as are described.
     pub utilization_best_ppm: u64,
+    /// Part of the time that its budget gives it, in millionths, rounded down.
+    pub budget_ppm: Option<u64>,
     /// Whether the tasks need more time than there is, even at best.
     pub overloaded: bool,
+}
+
+/// How a VCPU shares its PCPU with others.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct ServerReport {
+    /// `periodic`, `deferrable`, `sporadic` or `background`.
+    pub class: &'static str,
+    /// Processor time in each period; none in the background.
+    pub budget_ns: Option<u64>,
+    /// The period.
+    pub period_ns: Option<u64>,
+    /// Priority on the PCPU, if there is a plan or it was given: a larger number goes first.
+    pub priority: Option<u64>,
 }
 
 /// A task.
@@ -169,11 +186,17 @@ fn report_vm(index: usize, vm: &Vm, plan: Option<&Plan>) -> VmReport {
     let planned = plan.and_then(|plan| plan.vms.get(index));
     let vcpu = |at: usize| {
         let tasks: Vec<&Task> = vm.tasks.iter().filter(|task| task.vcpu == at).collect();
+        let planned = planned.and_then(|vm| vm.vcpus.get(at));
+        let server = vm.vcpus.get(at).and_then(|vcpu| vcpu.server.as_ref());
+        let budget = server.and_then(|server| server.class.value.budget());
+        let share = budget.map_or(Budget::WHOLE, Budget::share);
         VcpuReport {
-            pcpu: planned.and_then(|vm| vm.vcpus.get(at)).map(|vcpu| vcpu.pcpu.0),
+            pcpu: planned.map(|vcpu| vcpu.pcpu.0),
+            server: server.map(|server| report_server(server, planned)),
+            budget_ppm: budget.map(|budget| (budget.share() / (Budget::WHOLE / 1_000_000)) as u64),
             utilization_ppm: utilization_ppm(&tasks, Wcet::longest),
             utilization_best_ppm: utilization_ppm(&tasks, Wcet::shortest),
-            overloaded: is_overloaded(&tasks),
+            overloaded: is_overloaded(&tasks, share),
             tasks: tasks.into_iter().map(report_task).collect(),
         }
     };
@@ -196,6 +219,18 @@ fn indices(colors: &Located<ColorSet>) -> Vec<usize> {
     colors.value.iter().map(Color::index).collect()
 }
 
+fn report_server(server: &Server, planned: Option<&Vcpu>) -> ServerReport {
+    let budget = server.class.value.budget();
+    let given = server.priority.as_ref().map(|priority| priority.value);
+    let planned = planned.and_then(|vcpu| vcpu.server).map(|server| server.priority.into());
+    ServerReport {
+        class: server.class.value.as_str(),
+        budget_ns: budget.map(|it| it.budget.as_nanos()),
+        period_ns: budget.map(|it| it.period.as_nanos()),
+        priority: planned.or(given),
+    }
+}
+
 fn report_task(task: &Task) -> TaskReport {
     TaskReport {
         name: task.name.value.clone(),
@@ -216,11 +251,12 @@ fn utilization_ppm(tasks: &[&Task], wcet: impl Fn(&Wcet) -> Duration) -> u64 {
     tasks.iter().map(part).fold(0, u64::saturating_add)
 }
 
-/// Whether the sum is certainly above one: each part is rounded down, to 10^-18.
-fn is_overloaded(tasks: &[&Task]) -> bool {
-    const ONE: u128 = 1_000_000_000_000_000_000;
-    let part = |task: &&Task| u128::from(task.wcet.shortest().0) * ONE / u128::from(task.period.0);
-    tasks.iter().map(part).fold(0, u128::saturating_add) > ONE
+/// Whether the sum is certainly above this share of [`Budget::WHOLE`], which was rounded
+/// down: each part is, too.
+fn is_overloaded(tasks: &[&Task], share: u128) -> bool {
+    let part = |task: &&Task| Budget { budget: task.wcet.shortest(), period: task.period }.share();
+    let rounded = u128::from(share < Budget::WHOLE);
+    tasks.iter().map(part).fold(0, u128::saturating_add) > share + rounded
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bulkhead_system::description::{Protocol, System, Wcet};
 use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{self, OnEvent};
+use bulkhead_system::plan::{self, Budget, Class, OnEvent, Server};
 use bulkhead_system::units::{Bytes, Duration, Ipa, PhysicalAddress};
 use proptest::prelude::*;
 
@@ -51,6 +51,10 @@ restart_limit = 7
 
 [[vm.vcpu]]
 pcpu = 3
+server = "deferrable"
+budget = "3ms"
+period = "10ms"
+priority = 5
 
 [[vm.vcpu]]
 
@@ -68,6 +72,9 @@ vcpu = 1
 period = "10ms"
 deadline = "8ms"
 wcet = { 1 = "4ms", 8 = "1.5ms" }
+bcet = "1ms"
+offset = "2ms"
+sporadic = true
 priority = 5
 
 [[vm]]
@@ -90,6 +97,11 @@ fn every_key_reaches_the_model_and_the_plan() {
     assert_eq!(vm.tasks[0].deadline, Duration(8_000_000));
     let by_colors = [(1, Duration(4_000_000)), (8, Duration(1_500_000))];
     assert_eq!(vm.tasks[0].wcet, Wcet::ByColors(by_colors.into()));
+    assert_eq!(
+        (vm.tasks[0].bcet, vm.tasks[0].offset),
+        (Some(Duration(1_000_000)), Duration(2_000_000))
+    );
+    assert!(vm.tasks[0].sporadic);
     assert_eq!(vm.tasks[0].priority.as_ref().unwrap().value, 5);
     assert_eq!(vm.colors.as_ref().unwrap().value.bits(), 0x17f);
     assert!(vm.share_colors && vm.warm_up && !vm.vllc && system.vms[1].vllc);
@@ -103,6 +115,9 @@ fn every_key_reaches_the_model_and_the_plan() {
     assert_eq!(plan.platform.hypervisor.size, Bytes::mib(64));
     let vm = &plan.vms[0];
     assert_eq!(vm.vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect::<Vec<_>>(), [3, 0]);
+    let budget = Budget { budget: Duration(3_000_000), period: Duration(10_000_000) };
+    let server = Server { class: Class::Deferrable(budget), priority: 5 };
+    assert_eq!((vm.vcpus[0].server, vm.vcpus[1].server), (Some(server), None));
     assert_eq!(vm.memory[0].host, PhysicalAddress(0x5000_0000));
     assert_eq!(vm.colors(), Some(system.vms[0].colors.as_ref().unwrap().value));
     assert_eq!((vm.on_crash, vm.on_reset, vm.restart_limit), (OnEvent::Restart, OnEvent::Stop, 7));

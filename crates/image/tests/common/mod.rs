@@ -18,7 +18,7 @@ pub fn plan() -> Plan {
         restart_limit: 3,
         vllc: false,
         warm_up: true,
-        vcpus: pcpus.iter().map(|&pcpu| Vcpu { pcpu: Pcpu(pcpu) }).collect(),
+        vcpus: pcpus.iter().map(|&pcpu| Vcpu { pcpu: Pcpu(pcpu), server: None }).collect(),
         memory: vec![Memory {
             ipa: Ipa(0x4000_0000),
             size: Bytes::mib(128),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use policy::color::ColorSet;
 
-use super::{Located, System, colors, read_text, vm};
+use super::{Located, System, colors, read_text, servers, vm};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
 use crate::platform::{self, Platform};
@@ -27,8 +27,9 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let vms: Vec<_> = tables.iter().map(vm::read).collect();
     refuse_twice(at, "VMs", &tables);
     at.finish();
+    let read: Vec<_> = vms.iter().flatten().collect();
+    servers::check(&read).into_iter().for_each(|mistake| at.add(mistake));
     if let Some((platform, hypervisor)) = &platform {
-        let read: Vec<_> = vms.iter().flatten().collect();
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
             .into_iter()
             .for_each(|mistake| at.add(mistake));

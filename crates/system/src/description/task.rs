@@ -23,7 +23,10 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
     let vcpu = vcpu(at, vcpus);
     let period = at.required("period", at.quantity::<Duration>("period"), "\"10ms\"");
     let deadline = at.quantity::<Duration>("deadline");
+    let offset = at.quantity::<Duration>("offset");
+    let sporadic = at.boolean("sporadic");
     let wcet = at.required("wcet", wcet(at), "\"1ms\"");
+    let bcet = at.quantity::<Duration>("bcet");
     let priority = at.integer("priority", 0, u64::from(u32::MAX));
     at.finish();
 
@@ -46,6 +49,22 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
     }
     let deadline = deadline.unwrap_or(period.clone());
     let wcet = wcet?;
+    if let Some(bcet) = &bcet {
+        positive(at, bcet);
+        if bcet.value > wcet.value.shortest() {
+            let message = format!(
+                "the task takes {} at least, but {} at most",
+                bcet.value,
+                wcet.value.shortest()
+            );
+            at.add(
+                Diagnostic::new("out-of-range", message)
+                    .at(&bcet.place, "longer than the worst case")
+                    .also(&wcet.place, "the worst case")
+                    .help("correct one of the two"),
+            );
+        }
+    }
     if wcet.value.shortest() > deadline.value {
         let message = format!(
             "the task takes {}, but its deadline is {}",
@@ -62,9 +81,12 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
     Some(Task {
         name: name?,
         vcpu: vcpu?,
+        offset: offset.map_or(Duration(0), |offset| offset.value),
         period: period.value,
+        sporadic: sporadic.unwrap_or(false),
         deadline: deadline.value,
         wcet: wcet.value,
+        bcet: bcet.map(|bcet| bcet.value),
         priority,
     })
 }
@@ -148,7 +170,7 @@ fn positive(at: &Fields<'_>, time: &Located<Duration>) {
         at.add(
             Diagnostic::new("out-of-range", "the execution time is zero")
                 .at(&time.place, "here")
-                .help("give the longest time that one job takes"),
+                .help("give the time that one job takes"),
         );
     }
 }

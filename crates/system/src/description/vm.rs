@@ -1,9 +1,9 @@
 //! Reads `[[vm]]`.
 
-use super::{Boot, Device, Extra, Located, Protocol, Vcpu, Vm, task};
+use super::{Boot, Device, Extra, Located, Protocol, Vm, task, vcpu};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
-use crate::plan::{COUNT_MAX, OnEvent, PAGE, VM_NAME_HELP, is_vm_name};
+use crate::plan::{OnEvent, PAGE, VM_NAME_HELP, is_vm_name};
 use crate::units::{Address, Bytes, IntId, Ipa};
 
 /// Restarts of a VM if the description does not limit them.
@@ -11,7 +11,7 @@ const RESTART_LIMIT: u32 = 3;
 
 pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
     let name = at.required("name", name(at), "\"linux\"");
-    let vcpus = vcpus(at);
+    let vcpus = vcpu::read(at);
     let memory = at.required("memory", at.quantity("memory"), "\"512MiB\"");
     let memory_at = at.address("memory_at");
     let colors = at.colors("colors");
@@ -87,36 +87,6 @@ fn name(at: &Fields<'_>) -> Option<Located<String>> {
         return None;
     }
     Some(name)
-}
-
-/// `vcpus = 2`, or `[[vm.vcpu]]` tables; one VCPU if neither is given.
-fn vcpus(at: &Fields<'_>) -> Option<Vec<Vcpu>> {
-    let tables = at.tables("vcpu", "[[vm.vcpu]]");
-    let count = at.integer("vcpus", 1, COUNT_MAX as u64);
-    if tables.is_empty() {
-        let count = if at.has("vcpus") { count?.value } else { 1 };
-        return Some(vec![Vcpu { pcpu: None }; count as usize]);
-    }
-    let counted = count.filter(|count| count.value != tables.len() as u64);
-    if let Some(count) = counted {
-        let message = format!("`vcpus` is {}, but there are {}", count.value, tables.len());
-        at.add(
-            Diagnostic::new("wrong-value", format!("{message} `[[vm.vcpu]]`"))
-                .at(&count.place, "does not agree")
-                .help("remove `vcpus`: the tables are counted"),
-        );
-    }
-    if let Some(more) = tables.get(COUNT_MAX) {
-        let message = format!("a VM can have {COUNT_MAX} VCPUs");
-        let help = "remove the VCPUs from here on";
-        at.add(Diagnostic::new("out-of-range", message).at(more.place(), "one more").help(help));
-    }
-    let read = |table: &Fields<'_>| {
-        let pcpu = table.integer("pcpu", 0, u64::MAX);
-        table.finish();
-        Vcpu { pcpu }
-    };
-    Some(tables.iter().map(read).collect())
 }
 
 fn boot(at: &Fields<'_>) -> Option<Boot> {

@@ -4,6 +4,7 @@
 mod colors;
 mod platform;
 mod regions;
+mod servers;
 mod vms;
 
 pub(crate) use vms::{NAME_HELP as VM_NAME_HELP, is_name as is_vm_name};
@@ -26,6 +27,7 @@ pub fn check(plan: &Plan) -> Result<(), Errors> {
     platform::check(plan, &mut mistakes);
     mistakes.count("/vms", "VMs", plan.vms.len());
     vms::check(plan, &mut mistakes);
+    servers::check(plan, &mut mistakes);
     regions::check(plan, &mut mistakes);
     colors::check(plan, &mut mistakes);
     Errors::unless_none(mistakes.0, ())

@@ -5,11 +5,12 @@ mod boot;
 mod origins;
 mod pcpus;
 mod ram;
+mod servers;
 
 use origins::Origins;
 
 use super::{
-    Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Serial, Vcpu, VirtualGic,
+    Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Serial, VirtualGic,
     VirtualSerial, Vm, check,
 };
 use crate::description::{self, System, colors};
@@ -91,16 +92,17 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
             in_registers: machine.last_level_cache().is_some_and(|cache| cache.in_registers),
         }),
     };
-    let vms = system.vms.iter().zip(pcpus).zip(placed.vms);
-    let vms = vms.map(|((described, pcpus), (memory, pool))| Vm {
+    let vcpus = servers::vcpus(system, &pcpus);
+    let vms = system.vms.iter().zip(vcpus).zip(placed.vms);
+    let vms = vms.map(|((described, vcpus), (memory, pool))| Vm {
         name: described.name.value.clone(),
         on_crash: described.on_crash,
         on_reset: described.on_reset,
         restart_limit: described.restart_limit,
         vllc: described.vllc,
         warm_up: described.warm_up,
-        gic: virtual_gic(&support.gic, pcpus.len()),
-        vcpus: pcpus.into_iter().map(|pcpu| Vcpu { pcpu }).collect(),
+        gic: virtual_gic(&support.gic, vcpus.len()),
+        vcpus,
         memory: vec![memory],
         serial: described.console.then(|| VirtualSerial {
             registers: Region::new(UART.0, UART.1),

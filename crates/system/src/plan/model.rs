@@ -1,11 +1,13 @@
 //! The parts of a plan as types.
 
 mod memory;
+mod server;
 
 use std::fmt;
 
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
+pub use server::{Budget, Class, Server};
 
 use crate::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
@@ -209,6 +211,8 @@ impl Vm {
 pub struct Vcpu {
     /// PCPU on which it runs.
     pub pcpu: Pcpu,
+    /// How it shares the PCPU with others; none: it has the PCPU for itself.
+    pub server: Option<Server>,
 }
 
 /// A part of the address space of a VM and the memory or registers behind it.

@@ -4,6 +4,7 @@
 mod coloring;
 mod cursor;
 mod llc;
+mod server;
 
 use std::cell::RefCell;
 
@@ -211,8 +212,9 @@ fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
     at.cell_counts(1, 0);
     let vcpus = numbered(&at.units("vcpu"), |vcpu| {
         let pcpu = vcpu.number("pcpu");
+        let server = server::read(vcpu);
         vcpu.finish();
-        pcpu.map(|pcpu| Vcpu { pcpu: Pcpu(pcpu) })
+        Some(Vcpu { pcpu: Pcpu(pcpu?), server: server? })
     });
     at.finish();
     vcpus

@@ -2,7 +2,9 @@
 
 use super::path::unit;
 use super::tree::{Form, Node};
-use super::{Area, Boot, Device, File, Llc, Memory, Plan, Platform, Pool, VirtualSerial, Vm};
+use super::{
+    Area, Boot, Budget, Device, File, Llc, Memory, Plan, Platform, Pool, Server, VirtualSerial, Vm,
+};
 use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
 
 /// The tree of `docs/reference/plan.md`.
@@ -108,6 +110,9 @@ fn vm(index: usize, vm: &Vm) -> Node {
         let mut child = Node::new(unit("vcpu", index));
         child.numbers("reg", &[index as u32]);
         child.numbers("pcpu", &[vcpu.pcpu.0]);
+        if let Some(it) = vcpu.server {
+            server(&mut child, it);
+        }
         vcpus.children.push(child);
     }
     node.children.push(vcpus);
@@ -128,6 +133,15 @@ fn vm(index: usize, vm: &Vm) -> Node {
     node.children.extend(vm.devices.iter().map(device));
     node.children.push(boot(&vm.boot));
     node
+}
+
+fn server(node: &mut Node, Server { class, priority }: Server) {
+    node.strings("server", &[class.as_str()]);
+    if let Some(Budget { budget, period }) = class.budget() {
+        node.longs("budget-ns", &[budget.0], 1).comment(budget.to_string());
+        node.longs("period-ns", &[period.0], 1).comment(period.to_string());
+    }
+    node.numbers("priority", &[priority]).comment("larger goes first");
 }
 
 fn memory(memory: &Memory) -> Node {

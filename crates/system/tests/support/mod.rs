@@ -2,11 +2,11 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use bulkhead_system::plan::{
-    Area, Boot, Coloring, Device, DeviceInterrupts, File, Frames, Gic, Llc, Mapping, Memory,
-    OnEvent, Plan, Platform, Pool, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
-    frames_needed,
+    Area, Boot, Budget, Class, Coloring, Device, DeviceInterrupts, File, Frames, Gic, Llc, Mapping,
+    Memory, OnEvent, Plan, Platform, Pool, Serial, SerialKind, Server, Vcpu, VirtualGic,
+    VirtualSerial, Vm, frames_needed,
 };
-use bulkhead_system::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -34,7 +34,8 @@ fn event() -> impl Strategy<Value = OnEvent> {
 struct Draft {
     name: String,
     events: (OnEvent, OnEvent, u32),
-    vcpus: usize,
+    /// Of each VCPU, its server if it has one, and whether it joins the one before.
+    vcpus: Vec<(Option<Class>, bool)>,
     /// Pages of RAM of each region, and of the gaps before them.
     memory: Vec<(u64, u64)>,
     /// Bits for its colours, if the plan has some.
@@ -57,7 +58,7 @@ fn draft() -> impl Strategy<Value = Draft> {
     (
         name(),
         (event(), event(), any::<u32>()),
-        1..=3usize,
+        vec((option::of(class()), any::<bool>()), 1..=3),
         (
             vec((4..2000u64, 0..500u64), 1..3),
             option::weighted(0.8, any::<u64>()),
@@ -86,6 +87,20 @@ fn draft() -> impl Strategy<Value = Draft> {
         })
 }
 
+/// Servers of which eight fit on a PCPU.
+fn class() -> impl Strategy<Value = Class> {
+    let budget = (1_000..1_000_000u64, 8..1_000u64).prop_map(|(budget, factor)| Budget {
+        budget: Duration(budget),
+        period: Duration(budget * factor),
+    });
+    prop_oneof![
+        budget.clone().prop_map(Class::Periodic),
+        budget.clone().prop_map(Class::Deferrable),
+        budget.prop_map(Class::Sporadic),
+        Just(Class::Background),
+    ]
+}
+
 /// Caches with 4 to 32 colours.
 fn llc() -> impl Strategy<Value = Geometry> {
     let geometry = |bytes, slices, bits| {
@@ -109,12 +124,14 @@ pub fn plan() -> impl Strategy<Value = Plan> {
     let drafts = (vec(draft(), 1..=4), cache);
     (text(), text(), any::<bool>(), kind, mpidrs, drafts, 0..9u32)
         .prop_map(|(name, board, v3, kind, mpidrs, (mut drafts, llc), spare)| {
-            // At most 8 VCPUs, each on a PCPU of its own.
-            while drafts.iter().map(|draft| draft.vcpus).sum::<usize>() > 8 {
+            // At most 8 VCPUs, which may want a PCPU each.
+            while drafts.iter().map(|draft| draft.vcpus.len()).sum::<usize>() > 8 {
                 drafts.pop();
             }
             let mut machine = Machine {
-                pcpu: 0,
+                pcpus: 0,
+                vcpus: 0,
+                may_join: false,
                 ram: 0x4100_0000,
                 device: 0x1000_0000,
                 intid: 40,
@@ -131,7 +148,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 .and_then(|(geometry, _, bits)| Some((geometry, bits?)))
                 .filter(|_| all_colored)
                 .map(|(geometry, bits)| machine.area(geometry, bits, 1024));
-            let cpus = (machine.pcpu + spare).min(8);
+            let cpus = (machine.pcpus + spare).min(8);
             let platform = Platform {
                 board,
                 memory: vec![
@@ -170,7 +187,11 @@ fn host_gic(v3: bool) -> Gic {
 
 /// What is not given away yet.
 struct Machine {
-    pcpu: u32,
+    /// PCPUs and VCPUs so far.
+    pcpus: u32,
+    vcpus: u32,
+    /// Whether the last VCPU has a server.
+    may_join: bool,
     ram: u64,
     device: u64,
     intid: u32,
@@ -180,12 +201,8 @@ struct Machine {
 
 impl Machine {
     fn vm(&mut self, index: usize, draft: &Draft, v3: bool) -> Vm {
-        let vcpus: Vec<_> = (0..draft.vcpus)
-            .map(|_| {
-                self.pcpu += 1;
-                Vcpu { pcpu: Pcpu(self.pcpu - 1) }
-            })
-            .collect();
+        let vcpus: Vec<_> =
+            draft.vcpus.iter().map(|&(class, join)| self.vcpu(class, join)).collect();
         let colors = |llc: Llc, bits| colors(llc.geometry, bits);
         let vllc = draft.vllc
             && self.llc.zip(draft.colors).is_some_and(|(llc, bits)| {
@@ -246,6 +263,19 @@ impl Machine {
                 device_tree: device_tree.then_some(Ipa(first)),
             },
         }
+    }
+
+    fn vcpu(&mut self, class: Option<Class>, join: bool) -> Vcpu {
+        if !(join && self.may_join && class.is_some()) {
+            self.pcpus += 1;
+        }
+        self.may_join = class.is_some();
+        self.vcpus += 1;
+        let server = class.map(|class| {
+            let level = if class == Class::Background { 0 } else { 100 };
+            Server { class, priority: level + self.vcpus }
+        });
+        Vcpu { pcpu: Pcpu(self.pcpus - 1), server }
     }
 
     fn contiguous(&mut self, regions: &[(u64, u64)]) -> Vec<Memory> {

@@ -1,7 +1,7 @@
 //! Rules of the VMs, apart from those about regions.
 
-use super::{COUNT_MAX, Mistakes};
-use crate::plan::path::{unit, vcpu, vm};
+use super::Mistakes;
+use crate::plan::path::{unit, vm};
 use crate::plan::{Plan, VirtualGic, Vm};
 use crate::units::{Bytes, IntId, Ipa};
 
@@ -18,7 +18,6 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
         compatible(index, vm, mistakes);
         boot(index, vm, mistakes);
     }
-    pins(plan, mistakes);
     host_interrupts(plan, mistakes);
 }
 
@@ -43,27 +42,6 @@ fn name(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
     if let Some(first) = plan.vms[..index].iter().position(|other| other.name == *name) {
         let message = format!("`{}` is the name of {} too", name.escape_debug(), vm(first));
         mistakes.add(&vm(index), "vm-name", message, "give each VM its own name");
-    }
-}
-
-/// Every VCPU has a PCPU, and no PCPU has two VCPUs.
-fn pins(plan: &Plan, mistakes: &mut Mistakes) {
-    let mut taken: Vec<(u32, String)> = Vec::new();
-    for (vm_index, one) in plan.vms.iter().enumerate() {
-        mistakes.count(&format!("{}/vcpus", vm(vm_index)), "VCPUs", one.vcpus.len());
-        for (index, it) in one.vcpus.iter().enumerate().take(COUNT_MAX) {
-            let (node, pcpu) = (vcpu(vm_index, index), it.pcpu.0);
-            if pcpu as usize >= plan.platform.cpus.len() {
-                let message = format!("PCPU {pcpu} does not exist");
-                let help = format!("PCPUs are 0 to {}", plan.platform.cpus.len().saturating_sub(1));
-                mistakes.add(&node, "pcpu", message, &help);
-            } else if let Some((_, first)) = taken.iter().find(|(other, _)| *other == pcpu) {
-                let message = format!("PCPU {pcpu} runs {first} already");
-                mistakes.add(&node, "pcpu", message, "give each VCPU its own PCPU");
-            } else {
-                taken.push((pcpu, node));
-            }
-        }
     }
 }
 

@@ -1,0 +1,82 @@
+//! VCPUs that share a PCPU: whether their servers fit together.
+
+use super::{Located, Server, Vm};
+use crate::diagnostic::Diagnostic;
+use crate::plan::{Budget, Class};
+
+/// What is wrong with the VCPUs that are given to the same PCPU.
+///
+/// VCPUs without a server are left out: whether one is alone on its PCPU turns out when
+/// the plan is made.
+pub(super) fn check(vms: &[&Vm]) -> Vec<Diagnostic> {
+    let mut mistakes = Vec::new();
+    let mut pcpus: Vec<(u64, Vec<&Server>)> = Vec::new();
+    for vcpu in vms.iter().flat_map(|vm| &vm.vcpus) {
+        let (Some(pcpu), Some(server)) = (&vcpu.pcpu, &vcpu.server) else { continue };
+        let known = pcpus.iter().position(|(other, _)| *other == pcpu.value);
+        let known = known.unwrap_or_else(|| {
+            pcpus.push((pcpu.value, Vec::new()));
+            pcpus.len() - 1
+        });
+        pcpus[known].1.push(server);
+    }
+    for (pcpu, servers) in pcpus {
+        for (index, server) in servers.iter().enumerate() {
+            mistakes.extend(priority(pcpu, server, &servers[..index], &servers));
+            mistakes.extend(budget(pcpu, server, &servers[..index]));
+        }
+    }
+    mistakes
+}
+
+/// On one PCPU every priority is given once, and to all VCPUs or none; those of the
+/// background come last.
+fn priority(pcpu: u64, server: &Server, before: &[&Server], all: &[&Server]) -> Option<Diagnostic> {
+    let Some(own) = &server.priority else {
+        let given = all.iter().find_map(|other| other.priority.as_ref())?;
+        let message = format!("a VCPU of PCPU {pcpu} has no priority");
+        let mistake = Diagnostic::new("missing-key", message)
+            .at(&server.class.place, "this VCPU")
+            .also(&given.place, "but this one has")
+            .help("give all VCPUs of a PCPU a priority, or none");
+        return Some(mistake);
+    };
+    let given = |other: &&Server| other.priority.as_ref().map(|it| it.value) == Some(own.value);
+    if let Some(first) = before.iter().copied().find(given).and_then(|it| it.priority.as_ref()) {
+        let message = format!("two VCPUs of PCPU {pcpu} have priority {}", own.value);
+        let mistake = Diagnostic::new("duplicate-name", message)
+            .at(&own.place, "again here")
+            .also(&first.place, "first here")
+            .help("give each VCPU its own priority; a larger number goes first");
+        return Some(mistake);
+    }
+    let below = |other: &Located<u64>| other.value < own.value;
+    let with_budget = |other: &&Server| other.class.value != Class::Background;
+    let others = all.iter().copied().filter(with_budget).filter_map(|it| it.priority.as_ref());
+    let lower = match server.class.value {
+        Class::Background => others.into_iter().find(|other| below(other))?,
+        _ => return None,
+    };
+    let mistake = Diagnostic::new("wrong-value", "a VCPU of the background would go first")
+        .at(&own.place, "above a VCPU with a budget")
+        .also(&lower.place, "that one")
+        .help("it gets what others leave: give it a smaller number");
+    Some(mistake)
+}
+
+/// The VCPUs of a PCPU cannot have more time than it.
+fn budget(pcpu: u64, server: &Server, before: &[&Server]) -> Option<Diagnostic> {
+    let share = |server: &Server| server.class.value.budget().map_or(0, Budget::share);
+    let taken = before.iter().fold(0u128, |sum, other| sum.saturating_add(share(other)));
+    let all = taken.saturating_add(share(server));
+    // Once for each PCPU.
+    if taken > Budget::WHOLE || all <= Budget::WHOLE {
+        return None;
+    }
+    let message = format!("the budgets of PCPU {pcpu} are more than its time");
+    let percent = all.div_ceil(Budget::WHOLE / 100);
+    let mistake = Diagnostic::new("out-of-range", message)
+        .at(&server.class.place, format!("{percent} % with this one"))
+        .help("the sum of all budget / period on a PCPU is at most 1");
+    Some(mistake)
+}

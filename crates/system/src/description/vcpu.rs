@@ -1,0 +1,92 @@
+//! Reads the VCPUs of a VM.
+
+use super::{Located, Server, Vcpu};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::document::Fields;
+use crate::plan::{Budget, COUNT_MAX, Class};
+use crate::units::Duration;
+
+/// `vcpus = 2`, or `[[vm.vcpu]]` tables; one VCPU if neither is given.
+pub(super) fn read(vm: &Fields<'_>) -> Option<Vec<Vcpu>> {
+    let tables = vm.tables("vcpu", "[[vm.vcpu]]");
+    let count = vm.integer("vcpus", 1, COUNT_MAX as u64);
+    if tables.is_empty() {
+        let count = if vm.has("vcpus") { count?.value } else { 1 };
+        return Some(vec![Vcpu::default(); count as usize]);
+    }
+    let counted = count.filter(|count| count.value != tables.len() as u64);
+    if let Some(count) = counted {
+        let message = format!("`vcpus` is {}, but there are {}", count.value, tables.len());
+        vm.add(
+            Diagnostic::new("wrong-value", format!("{message} `[[vm.vcpu]]`"))
+                .at(&count.place, "does not agree")
+                .help("remove `vcpus`: the tables are counted"),
+        );
+    }
+    if let Some(more) = tables.get(COUNT_MAX) {
+        let message = format!("a VM can have {COUNT_MAX} VCPUs");
+        let help = "remove the VCPUs from here on";
+        vm.add(Diagnostic::new("out-of-range", message).at(more.place(), "one more").help(help));
+    }
+    let vcpus: Vec<_> = tables.iter().map(vcpu).collect();
+    vcpus.into_iter().collect()
+}
+
+fn vcpu(at: &Fields<'_>) -> Option<Vcpu> {
+    let pcpu = at.integer("pcpu", 0, u64::MAX);
+    let server = server(at);
+    at.finish();
+    Some(Vcpu { pcpu, server: server? })
+}
+
+/// `server` and what belongs to it: `Some(None)` if there is none, `None` if it cannot
+/// be read.
+fn server(at: &Fields<'_>) -> Option<Option<Server>> {
+    let class = at.choice("server", &Class::WORDS.map(|word| (word, word)));
+    let budget = at.quantity::<Duration>("budget");
+    let period = at.quantity::<Duration>("period");
+    let priority = at.integer("priority", 0, u64::from(u32::MAX));
+    if !at.has("server") {
+        for key in ["budget", "period", "priority"] {
+            let help = "add `server`, or remove this";
+            at.forbid(key, "the VCPU has no `server`", help);
+        }
+        return Some(None);
+    }
+    let class = class?;
+    if class.value == "background" {
+        for key in ["budget", "period"] {
+            let help = "it gets what others leave: remove this";
+            at.forbid(key, "the background has no budget", help);
+        }
+        let class = class.map(|_| Class::Background);
+        return Some(Some(Server { class, priority }));
+    }
+    let budget = at.required("budget", budget, "\"3ms\"");
+    let period = at.required("period", period, "\"10ms\"");
+    let (budget, period) = (budget?, period?);
+    lengths(at, &budget, &period);
+    let place = budget.place;
+    let budget = Budget { budget: budget.value, period: period.value };
+    let class = Class::named(class.value, || Some(budget))?;
+    Some(Some(Server { class: Located::new(class, &place), priority }))
+}
+
+fn lengths(at: &Fields<'_>, budget: &Located<Duration>, period: &Located<Duration>) {
+    let wrong = |message, place: &Place, help: &str| {
+        Diagnostic::new("out-of-range", message).at(place, "here").help(help)
+    };
+    if budget.value < Budget::SHORTEST {
+        let help = format!("a budget is at least {}", Budget::SHORTEST);
+        at.add(wrong(format!("the budget is {}", budget.value), &budget.place, &help));
+    }
+    if period.value > Budget::LONGEST_PERIOD {
+        let help = format!("a period is at most {}", Budget::LONGEST_PERIOD);
+        at.add(wrong(format!("the period is {}", period.value), &period.place, &help));
+    }
+    if budget.value > period.value {
+        let message = format!("the budget is {}, the period {}", budget.value, period.value);
+        let help = "a budget is a part of each period";
+        at.add(wrong(message, &budget.place, help).also(&period.place, "the period"));
+    }
+}

@@ -1,0 +1,87 @@
+//! How VCPUs share a PCPU.
+
+use crate::units::Duration;
+
+/// How a VCPU shares its PCPU with others.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Server {
+    /// How much of the PCPU it gets.
+    pub class: Class,
+    /// Larger goes first; no two VCPUs of a PCPU have the same, and those of the
+    /// background come last.
+    pub priority: u32,
+}
+
+/// The ways in which a VCPU gets processor time: `policy::server` says what they are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Class {
+    /// The budget goes by also while the VCPU has nothing to do.
+    Periodic(Budget),
+    /// Budget that is not used is kept until the end of the period.
+    Deferrable(Budget),
+    /// What is used comes back one period later.
+    Sporadic(Budget),
+    /// No budget: what others leave.
+    Background,
+}
+
+/// Processor time in each period: at least [`Budget::SHORTEST`], at most the period.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Budget {
+    /// Processor time.
+    pub budget: Duration,
+    /// The period; at most [`Budget::LONGEST_PERIOD`].
+    pub period: Duration,
+}
+
+impl Budget {
+    /// Shortest budget that there can be.
+    pub const SHORTEST: Duration = Duration(1_000);
+    /// Longest period that there can be.
+    pub const LONGEST_PERIOD: Duration = Duration(60_000_000_000);
+    /// All of a PCPU, as a share.
+    pub const WHOLE: u128 = 1_000_000_000_000_000_000;
+
+    /// Its share of the PCPU, of [`Budget::WHOLE`]; rounded down, and all of it for a
+    /// period of 0.
+    pub fn share(self) -> u128 {
+        let share = u128::from(self.budget.0) * Self::WHOLE;
+        share.checked_div(u128::from(self.period.0)).unwrap_or(Self::WHOLE)
+    }
+}
+
+impl Class {
+    /// The words in description and plan.
+    pub const WORDS: [&'static str; 4] = ["periodic", "deferrable", "sporadic", "background"];
+
+    /// The class of this name; `budget` is asked for if it has one.
+    pub(crate) fn named(word: &str, budget: impl FnOnce() -> Option<Budget>) -> Option<Self> {
+        match word {
+            "periodic" => budget().map(Self::Periodic),
+            "deferrable" => budget().map(Self::Deferrable),
+            "sporadic" => budget().map(Self::Sporadic),
+            _ => Some(Self::Background),
+        }
+    }
+
+    /// The word in description and plan.
+    pub fn as_str(self) -> &'static str {
+        let [periodic, deferrable, sporadic, background] = Self::WORDS;
+        match self {
+            Self::Periodic(_) => periodic,
+            Self::Deferrable(_) => deferrable,
+            Self::Sporadic(_) => sporadic,
+            Self::Background => background,
+        }
+    }
+
+    /// The budget, if it has one.
+    pub fn budget(self) -> Option<Budget> {
+        match self {
+            Self::Periodic(budget) | Self::Deferrable(budget) | Self::Sporadic(budget) => {
+                Some(budget)
+            }
+            Self::Background => None,
+        }
+    }
+}
