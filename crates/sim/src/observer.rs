@@ -19,11 +19,29 @@ pub enum Event {
         /// From release to completion in nanoseconds.
         response_ns: u64,
     },
-    /// The PCPU runs another VCPU from now on, or none.
+    /// The scheduler of the PCPU is told that a VCPU has something to do. As the following
+    /// two it comes before the decision that it leads to.
+    Wake {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+    },
+    /// The scheduler is told that a VCPU has nothing to do any more.
+    Block {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+    },
+    /// The scheduler is told that time has passed. The first time, at 0 before all other
+    /// events, is not shown.
+    Tick,
+    /// The PCPU runs another VCPU from now on.
     Run {
         /// VCPU, by its index on the PCPU.
-        vcpu: Option<usize>,
+        vcpu: usize,
+        /// What is left of its budget in nanoseconds, if it has one.
+        budget_ns: Option<u64>,
     },
+    /// The PCPU runs no VCPU from now on.
+    Idle,
 }
 
 /// Sees all events in the order of their time.

@@ -116,21 +116,29 @@ impl PcpuState {
             if emptied == Some(vcpu) {
                 emptied = None;
             } else if was_idle {
+                observer.event(now, at, Event::Wake { vcpu });
                 self.decision = self.cpu.wake(vcpu, Instant(now));
                 decided = true;
             }
         }
         if let Some(vcpu) = emptied {
+            observer.event(now, at, Event::Block { vcpu });
             self.decision = self.cpu.block(vcpu, Instant(now));
         } else if !decided && self.decision.timer.is_some_and(|timer| timer.0 <= now) {
             events += 1;
+            observer.event(now, at, Event::Tick);
             self.decision = self.cpu.tick(Instant(now));
         }
         if self.decision.run != before {
-            if let Some(vcpu) = self.decision.run {
-                self.vcpus[vcpu].statistics.dispatches += 1;
+            match self.decision.run {
+                None => observer.event(now, at, Event::Idle),
+                Some(vcpu) => {
+                    self.vcpus[vcpu].statistics.dispatches += 1;
+                    let budget = self.cpu.slots()[vcpu].budget(Instant(now)).0;
+                    let budget_ns = (budget < NEVER).then_some(budget);
+                    observer.event(now, at, Event::Run { vcpu, budget_ns });
+                }
             }
-            observer.event(now, at, Event::Run { vcpu: self.decision.run });
         }
         Ok(events)
     }
