@@ -1,0 +1,283 @@
+//! What a trace consists of.
+
+use std::fmt;
+
+use bulkhead_abi::hypercall::{MARK_FINISH, MARK_RELEASE, MARK_START};
+use bulkhead_abi::trace::{Kind, NO_LIMIT, Record};
+
+/// A VCPU, by the index of its VM in the plan and its own in the VM.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct VcpuId {
+    /// Index of the VM.
+    pub vm: u8,
+    /// Index of the VCPU in the VM.
+    pub vcpu: u8,
+}
+
+/// An event and its time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Entry {
+    /// Time in ticks of the trace's clock.
+    pub ticks: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Something that happened on a PCPU.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Event {
+    /// The PCPU runs this VCPU from now on.
+    Run {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// Ticks that are left of its budget, if it has one.
+        budget: Option<u64>,
+    },
+    /// The PCPU runs nothing from now on.
+    Idle,
+    /// The VCPU is off and runs no more.
+    Stop(VcpuId),
+    /// Input of the scheduler: the VCPU has something to do.
+    Wake(VcpuId),
+    /// Input of the scheduler: the VCPU has nothing to do any more.
+    Block(VcpuId),
+    /// Input of the scheduler: time has passed.
+    Tick,
+    /// The VCPU came to the hypervisor by an exception.
+    Exit {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// Low 48 bits of ESR_EL2.
+        syndrome: u64,
+    },
+    /// The VCPU came to the hypervisor by an interrupt.
+    Interrupt {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// INTID.
+        intid: u64,
+    },
+    /// A mark that the guest has set.
+    Mark {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// Its value, 48 bits.
+        value: u64,
+    },
+    /// A VM was stopped.
+    VmStop {
+        /// Index of the VM.
+        vm: u8,
+        /// Number of the reason.
+        reason: u64,
+    },
+    /// A VM was started again.
+    VmStart {
+        /// Index of the VM.
+        vm: u8,
+        /// Restarts so far.
+        restarts: u64,
+    },
+    /// The first period of all servers starts.
+    Epoch {
+        /// Frequency of the clock in Hz.
+        frequency_hz: u64,
+    },
+    /// The reader was too slow: so many records before this were overwritten.
+    Lost {
+        /// Number of records.
+        records: u64,
+    },
+}
+
+/// What a mark of a guest says about a job of a task ([`bulkhead_abi::hypercall::mark`]).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct JobMark {
+    /// What happened to the job.
+    pub step: Step,
+    /// Index of the task in its VCPU.
+    pub task: u8,
+    /// Number of the job.
+    pub job: u32,
+}
+
+/// What happens to a job.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Step {
+    /// It is released.
+    Release,
+    /// It executes for the first time.
+    Start,
+    /// It is complete.
+    Finish,
+}
+
+impl JobMark {
+    /// What a mark with this value says; `None` if it is a mark of another kind.
+    pub fn from_value(value: u64) -> Option<Self> {
+        let step = match (value >> 40) as u8 {
+            MARK_RELEASE => Step::Release,
+            MARK_START => Step::Start,
+            MARK_FINISH => Step::Finish,
+            _ => return None,
+        };
+        Some(Self { step, task: (value >> 32) as u8, job: value as u32 })
+    }
+
+    /// The value of the mark.
+    pub fn value(self) -> u64 {
+        let event = match self.step {
+            Step::Release => MARK_RELEASE,
+            Step::Start => MARK_START,
+            Step::Finish => MARK_FINISH,
+        };
+        bulkhead_abi::hypercall::mark(event, self.task, self.job)
+    }
+}
+
+impl Entry {
+    /// The entry in a record; `None` if its kind is not known.
+    pub fn from_record(record: Record) -> Option<Self> {
+        let vcpu = VcpuId { vm: record.vm(), vcpu: record.vcpu() };
+        let argument = record.argument();
+        let event = match record.kind()? {
+            Kind::VcpuRun => {
+                Event::Run { vcpu, budget: (argument != NO_LIMIT).then_some(argument) }
+            }
+            Kind::VcpuStop => Event::Stop(vcpu),
+            Kind::ExitSync => Event::Exit { vcpu, syndrome: argument },
+            Kind::ExitIrq => Event::Interrupt { vcpu, intid: argument },
+            Kind::GuestMark => Event::Mark { vcpu, value: argument },
+            Kind::VmStop => Event::VmStop { vm: vcpu.vm, reason: argument },
+            Kind::VmStart => Event::VmStart { vm: vcpu.vm, restarts: argument },
+            Kind::Wake => Event::Wake(vcpu),
+            Kind::Block => Event::Block(vcpu),
+            Kind::Tick => Event::Tick,
+            Kind::Idle => Event::Idle,
+            Kind::Epoch => Event::Epoch { frequency_hz: argument },
+        };
+        Some(Self { ticks: record.ticks, event })
+    }
+
+    /// The record of the entry; `None` for [`Event::Lost`], which has none.
+    pub fn to_record(self) -> Option<Record> {
+        let (kind, id, argument) = match self.event {
+            Event::Run { vcpu, budget } => {
+                (Kind::VcpuRun, vcpu, budget.map_or(NO_LIMIT, |budget| budget.min(NO_LIMIT)))
+            }
+            Event::Idle => (Kind::Idle, VcpuId::NONE, 0),
+            Event::Stop(vcpu) => (Kind::VcpuStop, vcpu, 0),
+            Event::Wake(vcpu) => (Kind::Wake, vcpu, 0),
+            Event::Block(vcpu) => (Kind::Block, vcpu, 0),
+            Event::Tick => (Kind::Tick, VcpuId::NONE, 0),
+            Event::Exit { vcpu, syndrome } => (Kind::ExitSync, vcpu, syndrome),
+            Event::Interrupt { vcpu, intid } => (Kind::ExitIrq, vcpu, intid),
+            Event::Mark { vcpu, value } => (Kind::GuestMark, vcpu, value),
+            Event::VmStop { vm, reason } => (Kind::VmStop, VcpuId { vm, vcpu: 0 }, reason),
+            Event::VmStart { vm, restarts } => (Kind::VmStart, VcpuId { vm, vcpu: 0 }, restarts),
+            Event::Epoch { frequency_hz } => (Kind::Epoch, VcpuId::NONE, frequency_hz),
+            Event::Lost { .. } => return None,
+        };
+        Some(Record::new(self.ticks, kind, id.vm, id.vcpu, argument))
+    }
+}
+
+impl VcpuId {
+    /// What records carry that are about no VCPU.
+    const NONE: Self = Self { vm: 0, vcpu: 0 };
+}
+
+impl Event {
+    /// The VCPU that it is about.
+    pub fn vcpu(self) -> Option<VcpuId> {
+        match self {
+            Self::Run { vcpu, .. }
+            | Self::Stop(vcpu)
+            | Self::Wake(vcpu)
+            | Self::Block(vcpu)
+            | Self::Exit { vcpu, .. }
+            | Self::Interrupt { vcpu, .. }
+            | Self::Mark { vcpu, .. } => Some(vcpu),
+            _ => None,
+        }
+    }
+
+    /// The job that it is about.
+    pub fn job(self) -> Option<(VcpuId, JobMark)> {
+        match self {
+            Self::Mark { vcpu, value } => Some((vcpu, JobMark::from_value(value)?)),
+            _ => None,
+        }
+    }
+
+    /// Its name in CSV files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Run { .. } => "run",
+            Self::Idle => "idle",
+            Self::Stop(_) => "stop",
+            Self::Wake(_) => "wake",
+            Self::Block(_) => "block",
+            Self::Tick => "tick",
+            Self::Exit { .. } => "exit",
+            Self::Interrupt { .. } => "interrupt",
+            Self::Mark { .. } => "mark",
+            Self::VmStop { .. } => "vm-stop",
+            Self::VmStart { .. } => "vm-start",
+            Self::Epoch { .. } => "epoch",
+            Self::Lost { .. } => "lost",
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Release => "release",
+            Self::Start => "start",
+            Self::Finish => "finish",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_survive_the_way_through_records() {
+        let vcpu = VcpuId { vm: 3, vcpu: 5 };
+        let mark = JobMark { step: Step::Start, task: 4, job: 70_000 };
+        for event in [
+            Event::Run { vcpu, budget: Some(7) },
+            Event::Run { vcpu, budget: None },
+            Event::Idle,
+            Event::Stop(vcpu),
+            Event::Wake(vcpu),
+            Event::Block(vcpu),
+            Event::Tick,
+            Event::Exit { vcpu, syndrome: 0x5a00_0000 },
+            Event::Interrupt { vcpu, intid: 27 },
+            Event::Mark { vcpu, value: mark.value() },
+            Event::VmStop { vm: 3, reason: 2 },
+            Event::VmStart { vm: 3, restarts: 1 },
+            Event::Epoch { frequency_hz: 62_500_000 },
+        ] {
+            let entry = Entry { ticks: 99, event };
+            let record = entry.to_record().expect("has a record");
+            assert_eq!(Entry::from_record(record), Some(entry));
+        }
+        assert_eq!(Entry::from_record(Record::default()), None);
+        let event = Event::Mark { vcpu, value: mark.value() };
+        assert_eq!(event.job(), Some((vcpu, mark)));
+        assert_eq!(JobMark::from_value(5 << 40), None);
+    }
+
+    #[test]
+    fn a_budget_that_records_cannot_hold_is_no_limit() {
+        let vcpu = VcpuId { vm: 0, vcpu: 0 };
+        let entry = Entry { ticks: 0, event: Event::Run { vcpu, budget: Some(u64::MAX) } };
+        let back = Entry::from_record(entry.to_record().expect("has a record"));
+        assert_eq!(back.map(|entry| entry.event), Some(Event::Run { vcpu, budget: None }));
+    }
+}

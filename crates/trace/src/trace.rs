@@ -1,0 +1,87 @@
+//! A trace in memory.
+
+use crate::{Entry, Event, Header};
+
+/// What happened on the PCPUs of a system.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Trace {
+    /// What the numbers in it mean.
+    pub header: Header,
+    /// The entries of each PCPU, in the order of time.
+    pub tracks: Vec<Vec<Entry>>,
+    /// Whether the file ended within a record or chunk.
+    pub is_cut_off: bool,
+}
+
+impl Trace {
+    /// When the first period of all servers started, if that was recorded.
+    pub fn epoch(&self) -> Option<u64> {
+        let epochs = self.tracks.iter().flatten();
+        epochs.filter(|entry| matches!(entry.event, Event::Epoch { .. })).map(|it| it.ticks).next()
+    }
+
+    /// Time of the first entry; 0 if there is none.
+    pub fn first(&self) -> u64 {
+        let firsts = self.tracks.iter().filter_map(|track| track.first());
+        firsts.map(|entry| entry.ticks).min().unwrap_or(0)
+    }
+
+    /// Time of the last entry; 0 if there is none.
+    pub fn last(&self) -> u64 {
+        let lasts = self.tracks.iter().filter_map(|track| track.last());
+        lasts.map(|entry| entry.ticks).max().unwrap_or(0)
+    }
+
+    /// Records that were lost, of all PCPUs.
+    pub fn lost(&self) -> u64 {
+        let lost = self.tracks.iter().flatten().map(|entry| match entry.event {
+            Event::Lost { records } => records,
+            _ => 0,
+        });
+        lost.sum()
+    }
+
+    /// The instant that is called 0: that of the servers' first period, or of the first entry.
+    pub fn zero(&self) -> u64 {
+        self.epoch().unwrap_or_else(|| self.first())
+    }
+
+    /// Nanoseconds from [`Trace::zero`] to a time.
+    pub fn clock(&self) -> Clock {
+        Clock { zero: self.zero(), frequency_hz: self.header.frequency_hz }
+    }
+
+    /// All entries with their PCPU, in the order of time; those of one PCPU keep their order.
+    pub fn merged(&self) -> impl Iterator<Item = (usize, Entry)> + '_ {
+        let mut next = vec![0; self.tracks.len()];
+        std::iter::from_fn(move || {
+            let heads = self.tracks.iter().zip(&next).enumerate();
+            let heads = heads.filter_map(|(pcpu, (track, &at))| Some((pcpu, *track.get(at)?)));
+            let (pcpu, entry) = heads.min_by_key(|&(_, entry)| entry.ticks)?;
+            next[pcpu] += 1;
+            Some((pcpu, entry))
+        })
+    }
+}
+
+/// Converts ticks to nanoseconds from a zero.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Clock {
+    zero: u64,
+    frequency_hz: u64,
+}
+
+impl Clock {
+    /// Nanoseconds from the zero to a time, rounded down.
+    pub fn ns(self, ticks: u64) -> i64 {
+        let distance = i128::from(ticks) - i128::from(self.zero);
+        let ns = (distance * 1_000_000_000).div_euclid(i128::from(self.frequency_hz));
+        i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
+    }
+
+    /// A length of time in nanoseconds, rounded down.
+    pub fn length_ns(self, ticks: u64) -> u64 {
+        let ns = u128::from(ticks) * 1_000_000_000 / u128::from(self.frequency_hz);
+        u64::try_from(ns).unwrap_or(u64::MAX)
+    }
+}
