@@ -38,6 +38,8 @@ pub struct Boot {
 pub struct Observed {
     /// The jobs that guests marked.
     pub jobs: Vec<Job>,
+    /// Everything on the console.
+    pub console: String,
     /// Evictions.
     pub counts: Counts,
 }
@@ -82,7 +84,7 @@ impl Boot {
         let seen = self.check(&outcome, &known, until).and_then(|()| {
             let file = folder.path().join("jobs.csv");
             let jobs = job::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-            Ok(Observed { jobs, counts: scope.counts()? })
+            Ok(Observed { jobs, console: outcome.log.clone(), counts: scope.counts()? })
         });
         seen.map(Some).map_err(|why| {
             // The log in it is what helps to find out why.

@@ -108,7 +108,7 @@ impl Runs {
         }
     }
 
-    /// The numbers of the jobs that belong to a place.
+    /// The jobs that belong to a place, counted from 0 in the order of their ends.
     pub fn numbers(&self, jobs: &Jobs, x: &str) -> std::ops::Range<u64> {
         match (jobs.each, self.x.0.iter().position(|it| it == x)) {
             (Some(each), Some(at)) => at as u64 * each..(at as u64 + 1) * each,
@@ -125,6 +125,8 @@ pub enum Measure {
     Jobs(Jobs),
     /// Evictions from the last-level cache until this VM has ended.
     Evictions(Evictions),
+    /// A number that a guest prints.
+    Console(Console),
     /// EL2 instructions: the longest of this row of `cargo xtask bench-exits`.
     Instructions(String),
 }
@@ -149,6 +151,10 @@ pub struct Jobs {
     /// many instructions as the shortest.
     #[serde(default)]
     pub undisturbed: bool,
+    /// Tasks in whose favour it was interrupted: their jobs are taken out of its
+    /// time, as far as they were undisturbed themselves.
+    #[serde(default)]
+    pub without: Vec<u64>,
 }
 
 /// Which of several values counts.
@@ -161,6 +167,16 @@ pub enum Statistic {
     Mean,
     /// The greatest.
     Max,
+}
+
+/// A number that a guest prints as `key=number`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Console {
+    /// The VM of the guest. The boot ends when this VM has ended.
+    pub vm: String,
+    /// The key; its first number counts.
+    pub key: String,
 }
 
 /// Evictions from the last-level cache.

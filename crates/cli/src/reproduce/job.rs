@@ -12,10 +12,14 @@ use super::experiment::Statistic;
 pub struct Job {
     /// The VM.
     pub vm: String,
+    /// The CPU that ran it.
+    pub cpu: u64,
     /// Number of the task in its marks.
     pub task: u64,
-    /// Its number among the jobs of the task.
-    pub job: u64,
+    /// When it started, by the clock of its CPU.
+    pub start_ns: u64,
+    /// When it was complete.
+    pub finish_ns: u64,
     /// From start to finish, in time of the model.
     pub execution_ns: u64,
     /// Instructions from start to finish.
@@ -29,17 +33,32 @@ pub fn read(file: &Path) -> Result<Vec<Job>, csv::Error> {
     csv::Reader::from_path(file)?.deserialize().collect()
 }
 
-/// The jobs of a task with these numbers.
-pub fn of_task<'a>(jobs: &'a [Job], vm: &str, task: u64, numbers: &Range<u64>) -> Vec<&'a Job> {
-    let wanted = |it: &&Job| it.vm == vm && it.task == task && numbers.contains(&it.job);
-    jobs.iter().filter(wanted).collect()
+/// Those jobs of a task that are in a range, counted in the order of their ends.
+pub fn of_task(jobs: &[Job], vm: &str, task: u64, range: &Range<u64>) -> Vec<Job> {
+    let here = jobs.iter().filter(|it| it.vm == vm && it.task == task);
+    here.zip(0..).filter(|(_, index)| range.contains(index)).map(|(job, _)| job.clone()).collect()
 }
 
 /// Leaves those jobs that nobody interrupted: what interrupts takes a multiple
 /// of the instructions of a job.
-pub fn undisturbed(jobs: Vec<&Job>) -> Vec<&Job> {
+pub fn undisturbed(mut jobs: Vec<Job>) -> Vec<Job> {
     let least = jobs.iter().map(|job| job.instructions).min().unwrap_or(0);
-    jobs.into_iter().filter(|job| job.instructions <= 2 * least).collect()
+    jobs.retain(|job| job.instructions <= 2 * least);
+    jobs
+}
+
+/// Takes the time of others out of jobs that they interrupted.
+pub fn without(mut jobs: Vec<Job>, others: &[Job]) -> Vec<Job> {
+    for job in &mut jobs {
+        let inside = |other: &&Job| {
+            other.cpu == job.cpu
+                && other.start_ns >= job.start_ns
+                && other.finish_ns <= job.finish_ns
+        };
+        let taken: u64 = others.iter().filter(inside).map(|other| other.execution_ns).sum();
+        job.execution_ns = job.execution_ns.saturating_sub(taken);
+    }
+    jobs
 }
 
 /// Jobs of one task together.
@@ -59,7 +78,7 @@ pub struct Spread {
 
 impl Spread {
     /// The jobs together; `None` if there is none.
-    pub fn of(jobs: &[&Job]) -> Option<Self> {
+    pub fn of(jobs: &[Job]) -> Option<Self> {
         let times = || jobs.iter().map(|job| job.execution_ns);
         Some(Self {
             jobs: jobs.len() as u64,
@@ -84,15 +103,23 @@ impl Spread {
 mod tests {
     use super::*;
 
-    fn job(vm: &str, task: u64, job: u64, execution_ns: u64) -> Job {
-        let (instructions, llc_misses) = (execution_ns, execution_ns / 10);
-        Job { vm: vm.into(), task, job, execution_ns, instructions, llc_misses }
+    fn job(vm: &str, task: u64, start_ns: u64, execution_ns: u64) -> Job {
+        Job {
+            vm: vm.into(),
+            cpu: 0,
+            task,
+            start_ns,
+            finish_ns: start_ns + execution_ns,
+            execution_ns,
+            instructions: execution_ns,
+            llc_misses: execution_ns / 10,
+        }
     }
 
     #[test]
     fn jobs_of_the_task_are_told_from_others() {
         let jobs =
-            [job("a", 1, 0, 100), job("a", 1, 1, 201), job("a", 1, 2, 777), job("a", 2, 0, 999)];
+            [job("a", 1, 0, 100), job("a", 2, 0, 999), job("a", 1, 0, 201), job("a", 1, 0, 777)];
         let spread = Spread::of(&of_task(&jobs, "a", 1, &(0..2))).expect("jobs");
         let expected =
             Spread { jobs: 2, min_ns: 100, mean_ns: 150, max_ns: 201, llc_misses_max: 20 };
@@ -104,10 +131,17 @@ mod tests {
 
     #[test]
     fn interrupted_jobs_are_told_from_slow_ones() {
-        let slow = Job { execution_ns: 900, ..job("a", 1, 1, 100) };
-        let jobs = [job("a", 1, 0, 100), slow, job("a", 1, 2, 777)];
-        let kept = undisturbed(jobs.iter().collect());
+        let slow = Job { execution_ns: 900, ..job("a", 1, 0, 100) };
+        let kept = undisturbed(vec![job("a", 1, 0, 100), slow, job("a", 1, 0, 777)]);
         assert_eq!(kept.iter().map(|job| job.execution_ns).collect::<Vec<_>>(), [100, 900]);
         assert!(undisturbed(vec![]).is_empty());
+    }
+
+    #[test]
+    fn the_time_of_others_is_taken_out() {
+        let elsewhere = Job { cpu: 1, ..job("a", 2, 120, 10) };
+        let others = [job("a", 2, 120, 30), job("a", 2, 190, 20), elsewhere];
+        let own = without(vec![job("a", 1, 100, 100)], &others);
+        assert_eq!(own[0].execution_ns, 70, "one of the others lies within the job");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::boot::{Boot, Observed};
-use super::experiment::{Counted, DivideBy, Evictions, Experiment, Jobs, Measure, Runs};
+use super::experiment::{Console, Counted, DivideBy, Evictions, Experiment, Jobs, Measure, Runs};
 use super::job::{self, Spread};
 use super::template::expand;
 use crate::failure::Failure;
@@ -122,8 +122,11 @@ impl<'a> Wanted<'a> {
                     (spread.take(jobs.take) as f64, Some(spread))
                 }
                 (Measure::Evictions(wanted), Some((seen, _))) => (evictions(seen, wanted), None),
+                (Measure::Console(wanted), Some((seen, boot))) => {
+                    (printed(seen, wanted, boot)?, None)
+                }
                 (Measure::Instructions(row), _) => (instruction(instructions, row, x)?, None),
-                (Measure::Jobs(_) | Measure::Evictions(_), None) => continue,
+                (Measure::Jobs(_) | Measure::Evictions(_) | Measure::Console(_), None) => continue,
             };
             let (series, x) = (runs.series.clone(), x.to_owned());
             values.push(Value { series, x, measured, shown: measured, spread });
@@ -136,6 +139,7 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
     let until = match &runs.measure {
         Measure::Jobs(jobs) => jobs.vm.clone(),
         Measure::Evictions(evictions) => evictions.until.clone(),
+        Measure::Console(console) => console.vm.clone(),
         Measure::Instructions(_) => return None,
     };
     let text = |(key, text): (&String, &String)| (key.clone(), expand(text, x));
@@ -163,8 +167,21 @@ fn spread(
     if wanted.undisturbed {
         jobs = job::undisturbed(jobs);
     }
+    for &other in &wanted.without {
+        let others = job::of_task(&seen.jobs, &wanted.vm, other, &(0..u64::MAX));
+        jobs = job::without(jobs, &job::undisturbed(others));
+    }
     Spread::of(&jobs)
         .ok_or_else(|| boot.failure(&format!("it has marked no job of the task {task}")))
+}
+
+fn printed(seen: &Observed, wanted: &Console, boot: &Boot) -> Result<f64, Failure> {
+    let number =
+        |word: &str| word.strip_prefix(wanted.key.as_str())?.strip_prefix('=')?.parse().ok();
+    seen.console
+        .split_whitespace()
+        .find_map(number)
+        .ok_or_else(|| boot.failure(&format!("nothing is printed as `{}=number`", wanted.key)))
 }
 
 fn evictions(seen: &Observed, wanted: &Evictions) -> f64 {
