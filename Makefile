@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope test lint demo bench-exits fuzz deny clean distclean
+.PHONY: help setup build cachescope test lint demo bench-exits reproduce reproduce-setup fuzz deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -51,6 +51,11 @@ demo: build ## Boot Linux and a real-time guest side by side in QEMU
 
 bench-exits: setup ## Count the EL2 instructions of every exit path
 	cargo xtask bench-exits
+
+reproduce-setup: build cachescope ## Build everything that `bulkhead reproduce` needs
+
+reproduce: reproduce-setup ## Measure again what papers have published (half an hour and more); ends with an error if a statement is refuted
+	$(BULKHEAD) reproduce $(notdir $(patsubst %/experiment.toml,%,$(wildcard experiments/*/experiment.toml)))
 
 fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60
 	cargo xtask fuzz --seconds $(FUZZ_SECONDS)
