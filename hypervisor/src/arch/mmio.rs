@@ -41,7 +41,6 @@ impl Mmio {
 
     /// Address of the register of type `T` at `offset`.
     #[inline]
-    #[track_caller]
     fn register<T>(self, offset: usize) -> *mut T {
         let inside = offset < self.bytes && self.bytes - offset >= size_of::<T>();
         assert!(inside && offset.is_multiple_of(size_of::<T>()), "no such device register");
@@ -55,7 +54,6 @@ macro_rules! accessors {
             $(
                 #[doc = concat!("Reads a `", stringify!($type), "` at byte `offset`. Panics outside the block or if not aligned.")]
                 #[inline]
-                #[track_caller]
                 pub fn $read(self, offset: usize) -> $type {
                     let register = self.register::<$type>(offset);
                     // SAFETY: `register` checked range and alignment; the rest is the contract of `new`.
@@ -64,7 +62,6 @@ macro_rules! accessors {
 
                 #[doc = concat!("Writes a `", stringify!($type), "` at byte `offset`. Panics outside the block or if not aligned.")]
                 #[inline]
-                #[track_caller]
                 pub fn $write(self, offset: usize, value: $type) {
                     let register = self.register::<$type>(offset);
                     // SAFETY: `register` checked range and alignment; the rest is the contract of `new`.
