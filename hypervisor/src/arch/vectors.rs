@@ -126,6 +126,7 @@ vectors:
     guest_exit rust_guest_serror
     .balign 128
 
+.section .text.enter_guest, "ax"
 guest_resume:
     mov     x0, x19
 .globl enter_guest
