@@ -21,9 +21,13 @@ pub fn run(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command of cargo that builds programs; returns them.
-pub fn executables(mut command: Command) -> Result<Vec<Executable>> {
+/// Runs a command of cargo that builds programs, and gives the compiler these arguments
+/// if the command is `cargo rustc`; returns the programs.
+pub fn executables(mut command: Command, compiler: &[&str]) -> Result<Vec<Executable>> {
     command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    if !compiler.is_empty() {
+        command.arg("--").args(compiler);
+    }
     let output = command.output().with_context(|| format!("cannot start {}", line(&command)))?;
     ensure!(output.status.success(), "failed: {}", line(&command));
     String::from_utf8_lossy(&output.stdout)

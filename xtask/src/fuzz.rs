@@ -54,7 +54,8 @@ fn build(workspace: &Workspace) -> Result<Vec<Executable>> {
         // With a named target, the flags are not for build scripts and macros.
         .args(["--target", &host()?])
         .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"));
-    cargo::executables(command).context("libFuzzer needs a C++ compiler: on Debian, package g++")
+    cargo::executables(command, &[])
+        .context("libFuzzer needs a C++ compiler: on Debian, package g++")
 }
 
 fn fuzz(workspace: &Workspace, target: &Executable, seconds: u32) -> Result<()> {
