@@ -51,6 +51,7 @@ pub fn window(index: usize, vm: &Vm<'_>) -> Option<Range> {
 }
 
 /// Makes the tables, while the early ones are in use.
+#[inline(never)]
 pub fn make<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<AddressSpace, Refusal<'a>> {
     let platform = &plan.platform;
     let own = platform.own.as_ref();

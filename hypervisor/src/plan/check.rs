@@ -18,6 +18,7 @@ const DISTRIBUTOR_BYTES: u64 = 0x1_0000;
 type BlobBytes<'f> = &'f dyn Fn(&BlobName<'_>) -> Option<u64>;
 
 /// Checks the plan; `blob_bytes` tells the size of a blob of the image, if there is one.
+#[inline(never)]
 pub fn check<'a>(plan: &Plan<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), Refusal<'a>> {
     platform(plan)?;
     if plan.vms.is_empty() || plan.vms.len() > MAX_CPUS {

@@ -317,6 +317,7 @@ pub fn hypervisor_memory(tree: Tree<'_>) -> Result<Range, &'static str> {
 }
 
 /// Reads a plan for a machine whose system counter makes `frequency` ticks in a second.
+#[inline(never)]
 pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let root = tree.root();
     root.only(&["compatible", "model", "#address-cells", "#size-cells"], &["platform", "vms"])?;

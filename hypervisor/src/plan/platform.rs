@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::vm::ram;
 use super::{GicV3, Llc, MAX_CPUS, Node, Platform, Problem, Refusal, Serial};
 
+#[inline(never)]
 pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
     node.only(
         &["board", "gic-version", "#address-cells", "#size-cells"],

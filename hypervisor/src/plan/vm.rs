@@ -14,6 +14,7 @@ use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
 
 /// `llc`: the last-level cache of the machine, if VMs have colours.
+#[inline(never)]
 pub fn read(node: Node<'_>, llc: Option<Llc>, frequency: u32) -> Result<Vm<'_>, Refusal<'_>> {
     node.only(
         &[

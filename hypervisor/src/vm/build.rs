@@ -26,6 +26,7 @@ const VIRTUAL_TIMER: u32 = 27;
 
 /// Makes VM `index`: tables, devices, memory with its images. `image` gives a
 /// verified blob.
+#[inline(never)]
 pub fn build(
     index: usize,
     plan: plan::Vm<'static>,
