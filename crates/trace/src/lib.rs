@@ -1,12 +1,21 @@
-//! Traces: what happened on the PCPUs of a system, executed or simulated.
+//! Traces: what happened on the PCPUs of a system, executed or simulated: read, written,
+//! compared, decided again, exported.
 #![forbid(unsafe_code)]
 
+pub mod compare;
+pub mod csv;
 mod event;
 mod file;
 mod header;
+pub mod perfetto;
+mod replay;
+pub mod simulation;
+pub mod timeline;
 mod trace;
 
 pub use event::{Entry, Event, JobMark, Step, VcpuId};
 pub use file::{ReadError, Writer};
 pub use header::{Header, Origin, ServerHeader, VcpuHeader, VmHeader};
+pub use replay::{Choice, Planned, Replay, ReplayError, Server, Stopped, Why, replay};
+pub use simulation::Recorder;
 pub use trace::{Clock, Trace};

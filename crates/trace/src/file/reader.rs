@@ -48,7 +48,7 @@ pub enum ReadError {
 impl Trace {
     /// Reads a trace file. `input` should be buffered.
     pub fn read(mut input: impl Read) -> Result<Self, ReadError> {
-        let prefix = exactly(&mut input)?.ok_or(ReadError::Magic)?;
+        let prefix = exactly(&mut input).or_else(none_at_end)?.ok_or(ReadError::Magic)?;
         let [magic, rest] = halves(prefix);
         if magic != u64::from_le_bytes(MAGIC) {
             return Err(ReadError::Magic);
@@ -105,7 +105,10 @@ fn header(input: &mut impl Read, bytes: u32) -> Result<Header, ReadError> {
         return Err(ReadError::Header(format!("it has {bytes} bytes")));
     }
     let mut text = vec![0; bytes as usize];
-    input.read_exact(&mut text)?;
+    input.read_exact(&mut text).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => ReadError::Header("the file ends in it".into()),
+        _ => error.into(),
+    })?;
     let header: Header =
         serde_json::from_slice(&text).map_err(|error| ReadError::Header(error.to_string()))?;
     if header.frequency_hz == 0 {

@@ -1,0 +1,221 @@
+//! Lays two traces of a system beside each other: an execution and its simulation.
+//!
+//! Times count from the start of the servers' first period. Two traces agree on a PCPU while
+//! it runs the same VCPU in both, or none. They differ where that is not so for longer than a
+//! tolerance: what the hypervisor needs to switch shows as many short times, a wrong decision
+//! as a long one. Jobs agree if they are released and complete at the same times up to the
+//! tolerance. PCPUs whose VCPU has them for itself are left out: nobody decides there.
+
+mod jobs;
+mod pcpu;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::timeline::{self, State};
+use crate::{Header, Step, Trace, VcpuId};
+
+/// What is compared, and how closely.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Options {
+    /// Differences of this length are none.
+    pub tolerance_ns: u64,
+    /// Only from then on, if given.
+    pub from_ns: Option<i64>,
+    /// Only until then, if given.
+    pub until_ns: Option<i64>,
+    /// Added to the times of the second trace.
+    pub shift_ns: i64,
+}
+
+/// Why two traces cannot be compared.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum CompareError {
+    /// They are traces of different systems.
+    #[error("they are traces of different systems: {0}")]
+    Systems(String),
+    /// No time is in both.
+    #[error("they have no time in common: {first_ns:?} ns and {second_ns:?} ns")]
+    Times {
+        /// Times of the first one.
+        first_ns: Range<i64>,
+        /// Times of the second one.
+        second_ns: Range<i64>,
+    },
+}
+
+/// Where two traces differ.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Difference {
+    /// A PCPU does not do the same.
+    Pcpu {
+        /// The PCPU.
+        pcpu: usize,
+        /// The time for which they differ without a break.
+        from_ns: i64,
+        /// Its end.
+        until_ns: i64,
+        /// What it does at first, in both.
+        states: [State; 2],
+    },
+    /// Something happens to a job at another time, or in one trace only.
+    Job {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// The task.
+        task: u8,
+        /// Number of the job.
+        job: u32,
+        /// What happens.
+        step: Step,
+        /// When, in both.
+        at_ns: [Option<i64>; 2],
+    },
+}
+
+impl Difference {
+    /// When it begins.
+    pub fn at_ns(&self) -> i64 {
+        match self {
+            Self::Pcpu { from_ns, .. } => *from_ns,
+            Self::Job { at_ns, .. } => at_ns.iter().flatten().min().copied().unwrap_or(0),
+        }
+    }
+}
+
+/// What two traces have in common.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Comparison {
+    /// The time that was compared.
+    pub window_ns: Range<i64>,
+    /// The first difference.
+    pub first: Option<Difference>,
+    /// The PCPUs that were compared.
+    pub pcpus: Vec<PcpuComparison>,
+    /// All VCPUs.
+    pub vcpus: Vec<VcpuComparison>,
+    /// All tasks that set marks.
+    pub tasks: Vec<TaskComparison>,
+}
+
+/// A PCPU in two traces.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct PcpuComparison {
+    /// The PCPU.
+    pub pcpu: usize,
+    /// For how long it does not do the same, all together.
+    pub differs_ns: u64,
+    /// Longest time without a break for which it does not do the same.
+    pub longest_ns: u64,
+    /// For how long a trace does not say what it does.
+    pub unknown_ns: u64,
+}
+
+/// A VCPU in two traces.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct VcpuComparison {
+    /// The VCPU.
+    pub vcpu: VcpuId,
+    /// How long it runs, in both.
+    pub supply_ns: [u64; 2],
+    /// How often it begins to run, in both.
+    pub runs: [u64; 2],
+}
+
+/// A task in two traces.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TaskComparison {
+    /// The VCPU.
+    pub vcpu: VcpuId,
+    /// The task.
+    pub task: u8,
+    /// Its jobs, in both.
+    pub jobs: [JobSummary; 2],
+}
+
+/// Jobs that complete.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct JobSummary {
+    /// How many.
+    pub jobs: u64,
+    /// Longest time from release to completion.
+    pub response_max_ns: u64,
+    /// Sum of these times.
+    pub response_sum_ns: u128,
+}
+
+/// Compares two traces.
+pub fn compare(traces: [&Trace; 2], options: Options) -> Result<Comparison, CompareError> {
+    let headers = traces.map(|trace| &trace.header);
+    same_system(headers)?;
+    let shifts = [0, options.shift_ns];
+    let times = [0, 1].map(|side| {
+        let (trace, clock) = (traces[side], traces[side].clock());
+        let time = |ticks| clock.ns(ticks).saturating_add(shifts[side]);
+        time(trace.first())..time(trace.last())
+    });
+    let [first, second] = &times;
+    let start = first.start.max(second.start).max(options.from_ns.unwrap_or(i64::MIN));
+    let end = first.end.min(second.end).min(options.until_ns.unwrap_or(i64::MAX));
+    if start >= end {
+        let [first_ns, second_ns] = times;
+        return Err(CompareError::Times { first_ns, second_ns });
+    }
+    let window = start..end;
+    let tolerance = options.tolerance_ns;
+
+    let shared = headers.map(shared_pcpus);
+    let mut differences = Vec::new();
+    let mut pcpus = Vec::new();
+    let mut vcpus: Vec<_> = headers[0]
+        .vcpus()
+        .map(|(vcpu, _)| VcpuComparison { vcpu, supply_ns: [0; 2], runs: [0; 2] })
+        .collect();
+    for pcpu in 0..headers[0].pcpus {
+        let changes = [0, 1].map(|side| {
+            let (clock, shift) = (traces[side].clock(), shifts[side]);
+            let spans = timeline::spans(traces[side], pcpu);
+            pcpu::spans_within(&spans, clock, shift, &window)
+        });
+        for (side, spans) in changes.iter().enumerate() {
+            pcpu::add_supply(spans, side, &mut vcpus);
+        }
+        if shared.iter().all(|shared| shared.contains(&pcpu)) {
+            let (comparison, difference) = pcpu::compare(pcpu, &changes, tolerance);
+            pcpus.push(comparison);
+            differences.extend(difference);
+        }
+    }
+    let (tasks, difference) = jobs::compare(traces, shifts, &window, tolerance);
+    differences.extend(difference);
+    let first = differences.into_iter().min_by_key(Difference::at_ns);
+    Ok(Comparison { window_ns: window, first, pcpus, vcpus, tasks })
+}
+
+/// PCPUs on which VCPUs have servers.
+fn shared_pcpus(header: &Header) -> BTreeSet<usize> {
+    let vcpus = header.vcpus().filter(|(_, vcpu)| vcpu.server.is_some());
+    vcpus.map(|(_, vcpu)| vcpu.pcpu).collect()
+}
+
+/// Whether the systems have the same VMs with the same VCPUs.
+fn same_system([first, second]: [&Header; 2]) -> Result<(), CompareError> {
+    let names = |header: &Header| {
+        let vms = header.vms.iter().map(|vm| format!("{} ({} VCPUs)", vm.name, vm.vcpus.len()));
+        vms.collect::<Vec<_>>().join(", ")
+    };
+    let (first_names, second_names) = (names(first), names(second));
+    if first_names != second_names {
+        let what = format!("one has the VMs {first_names}, the other {second_names}");
+        return Err(CompareError::Systems(what));
+    }
+    for ((id, vcpu), (_, other)) in first.vcpus().zip(second.vcpus()) {
+        if vcpu.pcpu != other.pcpu {
+            let (name, pcpus) = (first.vcpu_name(id), (vcpu.pcpu, other.pcpu));
+            let what =
+                format!("VCPU {name} is on PCPU {} in one, {} in the other", pcpus.0, pcpus.1);
+            return Err(CompareError::Systems(what));
+        }
+    }
+    Ok(())
+}

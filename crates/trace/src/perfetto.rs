@@ -1,0 +1,164 @@
+//! Traces for Perfetto's viewer, in its own format (protobuf).
+//!
+//! There is a track for each PCPU with the VCPUs that it runs, and one for each VCPU with
+//! the times for which it runs. Below that are what is left of its budget, as a counter, and a
+//! track for each of its tasks with the jobs from release to completion.
+
+mod messages;
+mod tracks;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use prost::Message;
+
+use crate::timeline::{self, State};
+use crate::{Event, Step, Trace, VcpuId};
+use messages::{TracePacket, TrackDescriptor, TrackEvent, TrackEventType};
+
+/// Writes a trace. `out` should be buffered.
+pub fn write(trace: &Trace, out: impl Write) -> io::Result<()> {
+    let mut exporter = Exporter { trace, out, any: false };
+    for track in tracks::all(trace) {
+        exporter.packet(TracePacket { track_descriptor: Some(track), ..TracePacket::default() })?;
+    }
+    for pcpu in 0..trace.tracks.len() {
+        exporter.pcpu(pcpu)?;
+    }
+    exporter.jobs()?;
+    exporter.out.flush()
+}
+
+struct Exporter<'a, W> {
+    trace: &'a Trace,
+    out: W,
+    any: bool,
+}
+
+impl<W: Write> Exporter<'_, W> {
+    fn packet(&mut self, mut packet: TracePacket) -> io::Result<()> {
+        packet.trusted_packet_sequence_id = Some(1);
+        if !self.any {
+            packet.sequence_flags = Some(messages::INCREMENTAL_STATE_CLEARED);
+        }
+        self.any = true;
+        self.out.write_all(&messages::Trace { packet: vec![packet] }.encode_to_vec())
+    }
+
+    /// Nanoseconds from the first entry on: Perfetto has no times before 0.
+    fn time(&self, ticks: u64) -> u64 {
+        self.trace.clock().length_ns(ticks.saturating_sub(self.trace.first()))
+    }
+
+    fn event(&mut self, ticks: u64, event: TrackEvent) -> io::Result<()> {
+        let timestamp = Some(self.time(ticks));
+        self.packet(TracePacket { timestamp, track_event: Some(event), ..TracePacket::default() })
+    }
+
+    fn slice(&mut self, track: u64, name: String, start: u64, end: u64) -> io::Result<()> {
+        self.event(start, TrackEvent::new(track, TrackEventType::SliceBegin, Some(name)))?;
+        self.event(end, TrackEvent::new(track, TrackEventType::SliceEnd, None))
+    }
+
+    fn instant(&mut self, track: u64, name: String, ticks: u64) -> io::Result<()> {
+        self.event(ticks, TrackEvent::new(track, TrackEventType::Instant, Some(name)))
+    }
+
+    fn budget(&mut self, vcpu: VcpuId, left: u64, ticks: u64) -> io::Result<()> {
+        let left = i64::try_from(self.trace.clock().length_ns(left)).unwrap_or(i64::MAX);
+        self.event(ticks, TrackEvent::counter(tracks::budget(vcpu), left))
+    }
+
+    /// What a PCPU runs, and what happens on it.
+    fn pcpu(&mut self, pcpu: usize) -> io::Result<()> {
+        let header = &self.trace.header;
+        let track = tracks::pcpu(pcpu);
+        for span in timeline::spans(self.trace, pcpu) {
+            match span.state {
+                State::Idle => {}
+                State::Unknown => {
+                    self.slice(track, "records lost".into(), span.start, span.end)?;
+                }
+                State::Runs(vcpu) => {
+                    self.slice(track, header.vcpu_name(vcpu), span.start, span.end)?;
+                    let name = format!("on PCPU {pcpu}");
+                    self.slice(tracks::vcpu(vcpu), name, span.start, span.end)?;
+                    if let Some(budget) = span.budget {
+                        self.budget(vcpu, budget, span.start)?;
+                        let used = span.end - span.start;
+                        self.budget(vcpu, budget.saturating_sub(used), span.end)?;
+                    }
+                }
+            }
+        }
+        for entry in self.trace.tracks.get(pcpu).into_iter().flatten() {
+            let (track, name) = match entry.event {
+                Event::Wake(vcpu) => (tracks::vcpu(vcpu), "wake".into()),
+                Event::Block(vcpu) => (tracks::vcpu(vcpu), "block".into()),
+                Event::Stop(vcpu) => (tracks::vcpu(vcpu), "off".into()),
+                Event::Exit { vcpu, syndrome } => {
+                    (tracks::vcpu(vcpu), format!("exit, class {:#04x}", syndrome >> 26 & 0x3f))
+                }
+                Event::Interrupt { vcpu, intid } => {
+                    (tracks::vcpu(vcpu), format!("interrupt {intid}"))
+                }
+                Event::Mark { vcpu, value } if entry.event.job().is_none() => {
+                    (tracks::vcpu(vcpu), format!("mark {value:#x}"))
+                }
+                Event::Tick => (track, "tick".into()),
+                Event::Epoch { .. } => (track, "servers start".into()),
+                Event::Lost { records } => (track, format!("{records} records lost")),
+                Event::VmStop { vm, .. } => (track, format!("{} is stopped", header.vm_name(vm))),
+                Event::VmStart { vm, .. } => (track, format!("{} restarts", header.vm_name(vm))),
+                Event::Mark { .. } | Event::Run { .. } | Event::Idle => continue,
+            };
+            self.instant(track, name, entry.ticks)?;
+        }
+        Ok(())
+    }
+
+    /// The jobs of all tasks. Those of one task follow each other on its track: one that is
+    /// released before the one before is complete begins when that is.
+    fn jobs(&mut self) -> io::Result<()> {
+        let mut free: BTreeMap<u64, u64> = BTreeMap::new();
+        for ((vcpu, task), jobs) in timeline::jobs(self.trace) {
+            let track = tracks::task(vcpu, task);
+            let free = free.entry(track).or_default();
+            for job in jobs {
+                if let Some(release) = job.release {
+                    self.instant(track, Step::Release.to_string(), release)?;
+                }
+                if let (Some(begin), Some(finish)) = (job.release.or(job.start), job.finish) {
+                    let begin = begin.max(*free).min(finish);
+                    self.slice(track, format!("job {}", job.job), begin, finish)?;
+                    *free = finish;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TrackEvent {
+    fn new(track: u64, kind: TrackEventType, name: Option<String>) -> Self {
+        Self { track_uuid: Some(track), r#type: Some(kind.into()), name, ..Self::default() }
+    }
+
+    fn counter(track: u64, value: i64) -> Self {
+        let event = Self::new(track, TrackEventType::Counter, None);
+        Self { counter_value: Some(value), ..event }
+    }
+}
+
+impl TrackDescriptor {
+    fn new(uuid: u64, parent: Option<u64>, name: String, rank: usize) -> Self {
+        Self {
+            uuid: Some(uuid),
+            parent_uuid: parent,
+            name: Some(name),
+            sibling_order_rank: i32::try_from(rank).ok(),
+            child_ordering: Some(messages::EXPLICIT_ORDER),
+            counter: None,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Decides again: recorded inputs through the code that decided give the recorded decisions.
+//!
+//! All inputs of a PCPU's scheduler ([`policy::cpu`]) are in the trace with the times that it
+//! was told. So the host can make the same calls, and whatever the hypervisor decided must
+//! come out. Where two inputs follow each other before the PCPU acts, it acts on the second.
+
+use policy::cpu::{Cpu, Decision, Slot};
+use policy::server::{Parameters, ParametersError, Policy};
+use policy::time::{Duration, Instant};
+
+use crate::{Entry, Event, Trace, VcpuId};
+
+/// A VCPU in a plan, with all lengths of time in ticks of the trace's clock.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Planned {
+    /// The VCPU.
+    pub vcpu: VcpuId,
+    /// Its server.
+    pub server: Server,
+}
+
+/// The server of a VCPU.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Server {
+    /// Periodic: budget and period.
+    Periodic(u64, u64),
+    /// Deferrable: budget and period.
+    Deferrable(u64, u64),
+    /// Sporadic: budget and period.
+    Sporadic(u64, u64),
+    /// Background.
+    Background,
+}
+
+impl Server {
+    fn policy(self, start: u64) -> Policy {
+        let parameters = |budget, period| Parameters {
+            budget: Duration(budget),
+            period: Duration(period),
+            start: Instant(start),
+        };
+        match self {
+            Self::Periodic(budget, period) => Policy::Periodic(parameters(budget, period)),
+            Self::Deferrable(budget, period) => Policy::Deferrable(parameters(budget, period)),
+            Self::Sporadic(budget, period) => Policy::Sporadic(parameters(budget, period)),
+            Self::Background => Policy::Background,
+        }
+    }
+}
+
+/// Why a trace cannot be decided again.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum ReplayError {
+    /// The trace does not say when the servers started.
+    #[error("the trace does not say when the servers started: it must be recorded from the start")]
+    NoEpoch,
+    /// The plan has a PCPU that the trace does not have.
+    #[error("the plan has PCPU {pcpu}, the trace {pcpus} PCPUs: it is a trace of another system")]
+    Pcpus {
+        /// The PCPU.
+        pcpu: usize,
+        /// Number of PCPUs in the trace.
+        pcpus: usize,
+    },
+    /// The plan has an impossible server.
+    #[error("PCPU {pcpu}: {error}")]
+    Server {
+        /// The PCPU.
+        pcpu: usize,
+        /// What is wrong.
+        error: ParametersError,
+    },
+}
+
+/// What became of a PCPU.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Replay {
+    /// The PCPU.
+    pub pcpu: usize,
+    /// Inputs that were recorded.
+    pub inputs: u64,
+    /// Recorded decisions that came out again.
+    pub decisions: u64,
+    /// Decisions on which the PCPU did not act because another input came before.
+    pub superseded: u64,
+    /// Ticks by which the latest input came after the time for which its timer was set.
+    pub late_max: u64,
+    /// Where it ended before the end of the trace.
+    pub stopped: Option<Stopped>,
+}
+
+/// Why it ended before the end of the trace.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Stopped {
+    /// Time in ticks.
+    pub ticks: u64,
+    /// What is wrong.
+    pub why: Why,
+}
+
+/// Why a trace cannot be followed further.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Why {
+    /// The recorded decision is not the one that the inputs lead to.
+    Decision {
+        /// What the inputs lead to.
+        expected: Choice,
+        /// What was recorded.
+        recorded: Choice,
+    },
+    /// The same VCPU, with another budget.
+    Budget {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// Ticks of budget that it has after the inputs.
+        expected: Option<u64>,
+        /// What was recorded.
+        recorded: Option<u64>,
+    },
+    /// An input is about a VCPU that the plan does not have on this PCPU.
+    Vcpu(VcpuId),
+    /// The time of an input is before that of the one before.
+    Time,
+    /// Records were lost.
+    Lost {
+        /// How many.
+        records: u64,
+    },
+}
+
+/// What a PCPU shall do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Choice {
+    /// Run this VCPU.
+    Run(VcpuId),
+    /// Run nothing.
+    Idle,
+}
+
+/// Decides again what the PCPUs of a plan decided: for each its index and its VCPUs, the one
+/// with the highest priority first.
+pub fn replay(trace: &Trace, plan: &[(usize, Vec<Planned>)]) -> Result<Vec<Replay>, ReplayError> {
+    let start = trace.epoch().ok_or(ReplayError::NoEpoch)?;
+    plan.iter()
+        .map(|(pcpu, vcpus)| {
+            let (pcpu, pcpus) = (*pcpu, trace.tracks.len());
+            let track = trace.tracks.get(pcpu).ok_or(ReplayError::Pcpus { pcpu, pcpus })?;
+            let slots = vcpus.iter().map(|vcpu| Slot::new(vcpu.server.policy(start)));
+            let slots = slots.collect::<Result<_, _>>();
+            let slots = slots.map_err(|error| ReplayError::Server { pcpu, error })?;
+            let mut follower = Follower {
+                ids: vcpus.iter().map(|vcpu| vcpu.vcpu).collect(),
+                cpu: Cpu::new(slots),
+                now: 0,
+                decision: Decision::default(),
+                acted: None,
+                replay: Replay { pcpu, ..Replay::default() },
+            };
+            for entry in track {
+                if let Err(why) = follower.follow(entry) {
+                    follower.replay.stopped = Some(Stopped { ticks: entry.ticks, why });
+                    break;
+                }
+            }
+            Ok(follower.replay)
+        })
+        .collect()
+}
+
+struct Follower {
+    ids: Vec<VcpuId>,
+    cpu: Cpu<Vec<Slot>>,
+    /// Time of the last input.
+    now: u64,
+    decision: Decision,
+    /// What the PCPU runs.
+    acted: Option<usize>,
+    replay: Replay,
+}
+
+impl Follower {
+    fn follow(&mut self, entry: &Entry) -> Result<(), Why> {
+        match entry.event {
+            Event::Wake(vcpu) => {
+                let index = self.index(vcpu)?;
+                self.input(entry.ticks, |cpu, now| cpu.wake(index, now))
+            }
+            Event::Block(vcpu) => {
+                let index = self.index(vcpu)?;
+                self.input(entry.ticks, |cpu, now| cpu.block(index, now))
+            }
+            Event::Tick => self.input(entry.ticks, Cpu::tick),
+            Event::Run { vcpu, budget } => self.act(Choice::Run(vcpu), budget),
+            Event::Idle => self.act(Choice::Idle, None),
+            Event::Lost { records } => Err(Why::Lost { records }),
+            _ => Ok(()),
+        }
+    }
+
+    fn index(&self, vcpu: VcpuId) -> Result<usize, Why> {
+        self.ids.iter().position(|&id| id == vcpu).ok_or(Why::Vcpu(vcpu))
+    }
+
+    fn input(
+        &mut self,
+        ticks: u64,
+        decide: impl FnOnce(&mut Cpu<Vec<Slot>>, Instant) -> Decision,
+    ) -> Result<(), Why> {
+        if ticks < self.now {
+            return Err(Why::Time);
+        }
+        self.replay.inputs += 1;
+        if let Some(timer) = self.decision.timer {
+            self.replay.late_max = self.replay.late_max.max(ticks.saturating_sub(timer.0));
+        }
+        if self.decision.run != self.acted {
+            self.replay.superseded += 1;
+        }
+        self.now = ticks;
+        self.decision = decide(&mut self.cpu, Instant(ticks));
+        Ok(())
+    }
+
+    fn act(&mut self, recorded: Choice, budget: Option<u64>) -> Result<(), Why> {
+        let expected = match self.decision.run {
+            Some(index) => Choice::Run(self.ids[index]),
+            None => Choice::Idle,
+        };
+        if expected != recorded {
+            return Err(Why::Decision { expected, recorded });
+        }
+        if let (Some(index), Choice::Run(vcpu)) = (self.decision.run, recorded) {
+            let Duration(left) = self.cpu.slots()[index].budget(Instant(self.now));
+            let expected = (left < bulkhead_abi::trace::NO_LIMIT).then_some(left);
+            if expected != budget {
+                return Err(Why::Budget { vcpu, expected, recorded: budget });
+            }
+        }
+        self.acted = self.decision.run;
+        self.replay.decisions += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+//! Records simulations.
+
+use std::io::{self, Write};
+
+use bulkhead_abi::trace::Record;
+use policy::task::ReadyTasks;
+use sim::Observer;
+
+use crate::{Entry, Event, Header, JobMark, Step, VcpuId, Writer};
+
+/// Records of a PCPU that wait to be written together.
+const CHUNK_RECORDS: usize = 4096;
+/// Frequency of the clock of simulations in Hz.
+pub const FREQUENCY_HZ: u64 = 1_000_000_000;
+
+/// Writes what it sees of a simulation into a trace file. Its memory does not grow.
+///
+/// The simulator says when jobs are released and complete. That a job starts to execute
+/// follows from what runs, and is recorded too.
+///
+/// Errors of the file appear at the end: what follows the first one is dropped.
+#[derive(Debug)]
+pub struct Recorder<W> {
+    writer: Writer<W>,
+    pcpus: Vec<Pcpu>,
+    failed: Option<io::Error>,
+}
+
+#[derive(Debug)]
+struct Pcpu {
+    vcpus: Vec<Vcpu>,
+    running: Option<usize>,
+    /// Time of the last event.
+    now: u64,
+    records: Vec<Record>,
+}
+
+#[derive(Debug)]
+struct Vcpu {
+    id: VcpuId,
+    ready: ReadyTasks,
+    tasks: Vec<Task>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Task {
+    released: u32,
+    completed: u32,
+    /// Whether its first job that is not complete has executed.
+    started: bool,
+}
+
+impl<W: Write> Recorder<W> {
+    /// Starts a file for a simulation. `vcpus` are those of each PCPU in the order of the
+    /// simulated system ([`sim::Pcpu::vcpus`]).
+    pub fn new(out: W, header: &Header, vcpus: &[Vec<VcpuId>]) -> io::Result<Self> {
+        let pcpus = vcpus.iter().map(|ids| {
+            let vcpu = |&id| Vcpu { id, ready: ReadyTasks::default(), tasks: Vec::new() };
+            let mut pcpu = Pcpu {
+                vcpus: ids.iter().map(vcpu).collect(),
+                running: None,
+                now: 0,
+                records: Vec::new(),
+            };
+            pcpu.write(0, Event::Epoch { frequency_hz: FREQUENCY_HZ });
+            // The first decision of the simulator, which it does not show.
+            pcpu.write(0, Event::Tick);
+            pcpu
+        });
+        let pcpus = pcpus.collect();
+        Ok(Self { writer: Writer::new(out, header)?, pcpus, failed: None })
+    }
+
+    /// Ends the file.
+    pub fn finish(mut self) -> io::Result<W> {
+        for index in 0..self.pcpus.len() {
+            self.pcpus[index].show_start();
+            self.flush(index);
+        }
+        match self.failed {
+            None => self.writer.finish(),
+            Some(error) => Err(error),
+        }
+    }
+
+    fn flush(&mut self, pcpu: usize) {
+        let records = &mut self.pcpus[pcpu].records;
+        if self.failed.is_none() {
+            self.failed = self.writer.append(pcpu, 0, records).err();
+        }
+        records.clear();
+    }
+}
+
+impl<W: Write> Observer for Recorder<W> {
+    fn event(&mut self, at_ns: u64, pcpu: usize, event: sim::Event) {
+        let Some(state) = self.pcpus.get_mut(pcpu) else { return };
+        state.see(at_ns, event);
+        if state.records.len() >= CHUNK_RECORDS {
+            self.flush(pcpu);
+        }
+    }
+}
+
+impl Pcpu {
+    fn write(&mut self, ticks: u64, event: Event) {
+        self.records.extend(Entry { ticks, event }.to_record());
+    }
+
+    fn see(&mut self, now: u64, event: sim::Event) {
+        if now > self.now {
+            // Several things can happen at one time; who executes then is clear at its end.
+            self.show_start();
+        }
+        self.now = now;
+        let id = |vcpu: usize| self.vcpus[vcpu].id;
+        let event = match event {
+            sim::Event::Release { vcpu, task } => return self.job(vcpu, task, Step::Release),
+            sim::Event::Complete { vcpu, task, .. } => return self.job(vcpu, task, Step::Finish),
+            sim::Event::Wake { vcpu } => Event::Wake(id(vcpu)),
+            sim::Event::Block { vcpu } => Event::Block(id(vcpu)),
+            sim::Event::Tick => Event::Tick,
+            sim::Event::Run { vcpu, budget_ns } => Event::Run { vcpu: id(vcpu), budget: budget_ns },
+            sim::Event::Idle => Event::Idle,
+        };
+        match event {
+            Event::Run { vcpu, .. } => {
+                self.running = self.vcpus.iter().position(|other| other.id == vcpu);
+            }
+            Event::Idle => self.running = None,
+            _ => {}
+        }
+        self.write(now, event);
+    }
+
+    fn job(&mut self, vcpu: usize, number: usize, step: Step) {
+        let Vcpu { id, ready, tasks } = &mut self.vcpus[vcpu];
+        if tasks.len() <= number {
+            tasks.resize(number + 1, Task::default());
+        }
+        let (id, task) = (*id, &mut tasks[number]);
+        let job = match step {
+            Step::Release => {
+                task.released = task.released.wrapping_add(1);
+                ready.insert(number);
+                task.released.wrapping_sub(1)
+            }
+            _ => {
+                task.completed = task.completed.wrapping_add(1);
+                task.started = false;
+                if task.completed == task.released {
+                    ready.remove(number);
+                }
+                task.completed.wrapping_sub(1)
+            }
+        };
+        let mark = JobMark { step, task: number as u8, job };
+        self.write(self.now, Event::Mark { vcpu: id, value: mark.value() });
+    }
+
+    /// Records that a job executes from the last time on, if it had not before.
+    fn show_start(&mut self) {
+        let Some(vcpu) = self.running.and_then(|vcpu| self.vcpus.get_mut(vcpu)) else { return };
+        let Some(number) = vcpu.ready.highest() else { return };
+        let Some(task) = vcpu.tasks.get_mut(number).filter(|task| !task.started) else { return };
+        task.started = true;
+        let mark = JobMark { step: Step::Start, task: number as u8, job: task.completed };
+        let event = Event::Mark { vcpu: vcpu.id, value: mark.value() };
+        self.write(self.now, event);
+    }
+}

@@ -1,0 +1,172 @@
+//! Who runs on a PCPU from when to when, and the jobs of tasks: what entries say together.
+
+use std::collections::BTreeMap;
+
+use crate::{Event, Step, Trace, VcpuId};
+
+/// What a PCPU does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum State {
+    /// It runs this VCPU.
+    Runs(VcpuId),
+    /// It runs nothing.
+    Idle,
+    /// Records were lost, and none since has told.
+    Unknown,
+}
+
+/// A PCPU does one thing for a time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Span {
+    /// First tick.
+    pub start: u64,
+    /// First tick after it; later than the first.
+    pub end: u64,
+    /// What it does.
+    pub state: State,
+    /// What was left of the VCPU's budget at the start, if it runs one that has a budget.
+    pub budget: Option<u64>,
+}
+
+/// What a PCPU does from the first entry of the trace to the last, without gaps. Before the
+/// first decision it does nothing.
+pub fn spans(trace: &Trace, pcpu: usize) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let mut open =
+        Span { start: trace.first(), end: trace.first(), state: State::Idle, budget: None };
+    let entries = trace.tracks.get(pcpu).map_or(&[][..], Vec::as_slice);
+    let mut before = open.start;
+    for entry in entries {
+        let previous = std::mem::replace(&mut before, entry.ticks);
+        let (state, budget) = match entry.event {
+            Event::Run { vcpu, budget } => (State::Runs(vcpu), budget),
+            Event::Idle => (State::Idle, None),
+            Event::Stop(vcpu) if open.state == State::Runs(vcpu) => (State::Idle, None),
+            Event::Lost { .. } => (State::Unknown, None),
+            _ => continue,
+        };
+        // The last record that is left says nothing about the time in which others were lost.
+        let start = match entry.event {
+            Event::Lost { .. } => previous,
+            _ => entry.ticks,
+        };
+        open.end = start;
+        if open.end > open.start {
+            spans.push(open);
+        }
+        open = Span { start, end: start, state, budget };
+    }
+    open.end = trace.last();
+    if open.end > open.start {
+        spans.push(open);
+    }
+    spans
+}
+
+/// A job of a task: when it was released, first executed, and complete, as far as the trace says.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Job {
+    /// Its number.
+    pub job: u32,
+    /// Release in ticks.
+    pub release: Option<u64>,
+    /// Start in ticks.
+    pub start: Option<u64>,
+    /// Completion in ticks.
+    pub finish: Option<u64>,
+}
+
+impl Job {
+    /// From release to completion in ticks.
+    pub fn response(&self) -> Option<u64> {
+        self.finish?.checked_sub(self.release?)
+    }
+}
+
+/// The jobs of all tasks, in the order in which they appear: by VCPU and number of the task.
+pub fn jobs(trace: &Trace) -> BTreeMap<(VcpuId, u8), Vec<Job>> {
+    let mut tasks: BTreeMap<(VcpuId, u8), Vec<Job>> = BTreeMap::new();
+    for (_, entry) in trace.merged() {
+        let Some((vcpu, mark)) = entry.event.job() else { continue };
+        let jobs = tasks.entry((vcpu, mark.task)).or_default();
+        // Jobs complete in the order of their release: those that have not are the last.
+        let open = jobs.iter().rev().take_while(|job| job.finish.is_none()).count();
+        let first = jobs.len() - open;
+        let known = jobs[first..].iter().position(|job| job.job == mark.job);
+        let index = known.map_or_else(
+            || {
+                jobs.push(Job { job: mark.job, ..Job::default() });
+                jobs.len() - 1
+            },
+            |known| first + known,
+        );
+        let time = Some(entry.ticks);
+        match mark.step {
+            Step::Release => jobs[index].release = time,
+            Step::Start => jobs[index].start = time,
+            Step::Finish => jobs[index].finish = time,
+        }
+    }
+    tasks
+}
+
+/// A task executes for a time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Piece {
+    /// The VCPU.
+    pub vcpu: VcpuId,
+    /// The task.
+    pub task: u8,
+    /// First tick.
+    pub start: u64,
+    /// First tick after it; later than the first.
+    pub end: u64,
+}
+
+/// When tasks execute on a PCPU. While a VCPU runs, that is the job which started last and
+/// is not complete, as tasks with fixed priorities do.
+pub fn pieces(trace: &Trace, pcpu: usize) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut started: BTreeMap<VcpuId, Vec<(u8, u32)>> = BTreeMap::new();
+    let mut running: Option<VcpuId> = None;
+    let mut since = trace.first();
+    for entry in trace.tracks.get(pcpu).into_iter().flatten() {
+        let next = match entry.event {
+            Event::Run { vcpu, .. } => Some(vcpu),
+            Event::Idle | Event::Lost { .. } => None,
+            Event::Stop(vcpu) if running == Some(vcpu) => None,
+            Event::Mark { .. } => running,
+            _ => continue,
+        };
+        if let Some(vcpu) = running
+            && let Some(&(task, _)) = started.get(&vcpu).and_then(|stack| stack.last())
+            && entry.ticks > since
+        {
+            extend(&mut pieces, Piece { vcpu, task, start: since, end: entry.ticks });
+        }
+        (since, running) = (entry.ticks, next);
+        if let Event::Lost { .. } = entry.event {
+            started.clear();
+        }
+        if let Some((vcpu, mark)) = entry.event.job() {
+            let stack = started.entry(vcpu).or_default();
+            match mark.step {
+                Step::Release => {}
+                Step::Start => stack.push((mark.task, mark.job)),
+                Step::Finish => stack.retain(|&job| job != (mark.task, mark.job)),
+            }
+        }
+    }
+    pieces
+}
+
+fn extend(pieces: &mut Vec<Piece>, piece: Piece) {
+    match pieces.last_mut() {
+        Some(last)
+            if last.end == piece.start && (last.vcpu, last.task) == (piece.vcpu, piece.task) =>
+        {
+            last.end = piece.end;
+        }
+        _ => pieces.push(piece),
+    }
+}

@@ -1,0 +1,7 @@
+//! Traces of simulations, read, compared, decided again and damaged.
+
+mod compare;
+mod export;
+mod file;
+mod replay;
+mod support;
