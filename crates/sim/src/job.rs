@@ -79,6 +79,12 @@ impl Jobs {
         response
     }
 
+    /// Jobs that are not complete though their deadline was before `now`.
+    pub fn overdue(&self, now: u64) -> u64 {
+        let late = |released: &&u64| released.saturating_add(self.task.deadline) < now;
+        self.released.iter().filter(late).count() as u64
+    }
+
     fn execution_time(&mut self) -> u64 {
         match &self.task.execution {
             Execution::Always(time) => *time,

@@ -81,6 +81,12 @@ impl Simulation {
         self.pcpus[pcpu].vcpus[vcpu].tasks[task].statistics
     }
 
+    /// Jobs of a task that are not complete though their deadline has passed: misses that
+    /// its results do not count yet. The task as in [`Simulation::task`].
+    pub fn overdue(&self, pcpu: usize, vcpu: usize, task: usize) -> u64 {
+        self.pcpus[pcpu].vcpus[vcpu].tasks[task].overdue(self.now)
+    }
+
     /// Results of a VCPU: index of the PCPU and of the VCPU on it.
     pub fn vcpu(&self, pcpu: usize, vcpu: usize) -> VcpuStatistics {
         self.pcpus[pcpu].vcpus[vcpu].statistics
