@@ -7,6 +7,8 @@ use std::time::Duration;
 use bulkhead_system::units::{self, QuantityError};
 use clap::{Args, Parser, Subcommand};
 
+use crate::sim::SimOptions;
+
 /// Several real-time systems on one multicore chip, each with its timing intact.
 #[derive(Debug, Parser)]
 #[command(name = "bulkhead", version, arg_required_else_help = true)]
@@ -28,6 +30,7 @@ pub struct Arguments {
 pub enum Command {
     Check(CheckOptions),
     Plan(PlanOptions),
+    Sim(SimOptions),
     Run(RunOptions),
     Measure(MeasureOptions),
     Reproduce(ReproduceOptions),

@@ -1,4 +1,4 @@
-//! The `bulkhead` command: checks, plans and runs systems.
+//! The `bulkhead` command: checks, plans, simulates and runs systems.
 //!
 //! Exit status: 0 yes, 1 the answer is no, 2 bad input, 128 + n ended by signal n.
 
@@ -15,6 +15,7 @@ mod overview;
 mod plan;
 mod reproduce;
 mod run;
+mod sim;
 mod status;
 mod table;
 
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Check(options) => check::check(options, json),
         Command::Plan(options) => plan::plan(options, json),
+        Command::Sim(options) => sim::sim(options, json),
         Command::Run(options) => run::run(options, json),
         Command::Measure(options) => measure::measure(options, json),
         Command::Reproduce(options) => reproduce::reproduce(options, json),

@@ -1,0 +1,71 @@
+//! `bulkhead sim`: what happens in a system, by the code that decides at run time.
+
+mod model;
+mod options;
+mod recording;
+mod results;
+mod run;
+
+use std::path::Path;
+
+use bulkhead_system::plan;
+use sim::{Limits, Silent, Simulation};
+
+pub use options::SimOptions;
+
+use crate::failure::Failure;
+use crate::input::{self, Input};
+use crate::json;
+use crate::output;
+use crate::run::signals::Signals;
+use crate::status::Status;
+use model::Model;
+use options::Until;
+use results::Results;
+use run::{Ended, run};
+
+/// Runs the command.
+pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
+    let (plan, described) = match input::read(&options.file)? {
+        Input::Plan(plan) => (*plan, None),
+        Input::Description(system) => (plan::make(&system)?, Some(system)),
+    };
+    let model = Model::new(&plan, described.as_deref(), options);
+    let until = match options.until {
+        Until::Time(time) => time,
+        Until::Hyperperiod => model.hyperperiod().ok_or_else(|| {
+            Failure::new(
+                "no-hyperperiod",
+                "nothing repeats here, or only after centuries\nhelp: give a time, as `--until 10s`",
+            )
+        })?,
+    };
+    let limits = Limits { until: until.0, events: options.events.unwrap_or(u64::MAX) };
+    let mut simulation = Simulation::new(&model.system, options.seed)
+        .map_err(|error| Failure::new("simulation", error))?;
+    let signals = Signals::catch()?;
+    let ended = match &options.trace {
+        None => run(&mut simulation, limits, &mut Silent, &signals),
+        Some(path) => {
+            let failed = |error| cannot_write(path, error);
+            let mut recorder = recording::start(path, &plan, &model).map_err(failed)?;
+            let ended = run(&mut simulation, limits, &mut recorder, &signals);
+            recorder.finish().map_err(failed)?;
+            ended
+        }
+    };
+    let results = Results::new(&plan.name, options, &model, &simulation, &ended);
+    match as_json {
+        true => json::print(&results)?,
+        false => output::print(&results.text())?,
+    }
+    Ok(match ended {
+        _ if !results.ok() => Status::No,
+        Ended::Signal(signal) => Status::Signal(signal),
+        _ => Status::Yes,
+    })
+}
+
+fn cannot_write(path: &Path, error: std::io::Error) -> Failure {
+    Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
+}

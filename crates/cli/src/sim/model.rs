@@ -1,0 +1,223 @@
+//! What is simulated of a system.
+
+use std::cmp::Reverse;
+
+use bulkhead_system::description::{self, Protocol};
+use bulkhead_system::plan::{Budget, Class, Plan, Server};
+use bulkhead_system::units::Duration;
+use policy::cpu::WHOLE_CPU;
+use policy::server::{Parameters, Policy};
+use policy::time::Instant;
+
+use super::options::{Assume, Execution, SimOptions};
+
+/// A system to simulate, and what its parts are called.
+#[derive(Debug)]
+pub struct Model {
+    /// For the simulator: all PCPUs, in the order of their indices.
+    pub system: sim::System,
+    /// The VCPUs of each PCPU, in the order of `system`.
+    pub pcpus: Vec<Vec<Vcpu>>,
+}
+
+/// A VCPU of the model.
+#[derive(Debug)]
+pub struct Vcpu {
+    /// Index of the VM.
+    pub vm: usize,
+    /// Name of the VM.
+    pub vm_name: String,
+    /// Index in the VM.
+    pub index: usize,
+    /// How it shares its PCPU.
+    pub server: Option<Server>,
+    /// What it has to do.
+    pub load: Load,
+    /// Its tasks, in the order of `system`, which has one more where something else is to do.
+    pub tasks: Vec<Task>,
+}
+
+/// A task of the model.
+#[derive(Debug)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// Time between two releases.
+    pub period: Duration,
+    /// From release to deadline.
+    pub deadline: Duration,
+}
+
+/// What a VCPU has to do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Load {
+    /// Its tasks.
+    Tasks,
+    /// Its tasks, and always something else below them.
+    TasksAndMore,
+    /// Always something.
+    Busy,
+    /// Nothing.
+    Idle,
+}
+
+impl Load {
+    /// The words in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tasks => "tasks",
+            Self::TasksAndMore => "tasks and more",
+            Self::Busy => "busy",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+impl Model {
+    /// The model of a plan; `described`: what it was made from, if that is known.
+    pub fn new(plan: &Plan, described: Option<&description::System>, options: &SimOptions) -> Self {
+        let mut pcpus: Vec<Vec<(Vcpu, sim::Vcpu)>> = Vec::new();
+        pcpus.resize_with(plan.platform.cpus.len(), Vec::new);
+        for (vm_index, vm) in plan.vms.iter().enumerate() {
+            let described = described.and_then(|system| system.vms.get(vm_index));
+            let colors = vm.colors().map(|colors| u64::from(colors.len()));
+            for (index, planned) in vm.vcpus.iter().enumerate() {
+                let tasks = tasks(described, index);
+                let is_linux = described.is_some_and(|vm| vm.boot.protocol == Protocol::Linux);
+                let load = match (tasks.is_empty(), options.assume) {
+                    (true, Assume::Busy) => Load::Busy,
+                    (true, Assume::Idle) => Load::Idle,
+                    (false, Assume::Busy) if is_linux => Load::TasksAndMore,
+                    (false, _) => Load::Tasks,
+                };
+                let simulated = tasks.iter().map(|task| simulated(task, colors, options));
+                let simulated = sim::Vcpu {
+                    name: format!("{}/{index}", vm.name),
+                    server: planned.server.map_or(WHOLE_CPU, |server| policy(server.class)),
+                    tasks: simulated.chain(endless(load)).collect(),
+                };
+                let vcpu = Vcpu {
+                    vm: vm_index,
+                    vm_name: vm.name.clone(),
+                    index,
+                    server: planned.server,
+                    load,
+                    tasks: tasks.into_iter().map(Task::from).collect(),
+                };
+                if let Some(pcpu) = pcpus.get_mut(planned.pcpu.0 as usize) {
+                    pcpu.push((vcpu, simulated));
+                }
+            }
+        }
+        let mut model = Self { system: sim::System::default(), pcpus: Vec::new() };
+        for mut pcpu in pcpus {
+            pcpu.sort_by_key(|(vcpu, _)| Reverse(vcpu.server.map(|server| server.priority)));
+            let (vcpus, simulated) = pcpu.into_iter().unzip();
+            model.system.pcpus.push(sim::Pcpu { vcpus: simulated });
+            model.pcpus.push(vcpus);
+        }
+        model
+    }
+
+    /// All VCPUs: index of the PCPU, index on it, and the VCPU.
+    pub fn vcpus(&self) -> impl Iterator<Item = (usize, usize, &Vcpu)> {
+        self.pcpus.iter().enumerate().flat_map(|(pcpu, vcpus)| {
+            vcpus.iter().enumerate().map(move |(index, vcpu)| (pcpu, index, vcpu))
+        })
+    }
+
+    /// The last offset and twice the least common multiple of all periods, of that PCPU
+    /// where it is the longest: a schedule of tasks without servers repeats then (Leung and
+    /// Merrill, Information Processing Letters 1980). `None` if it is more than 64 bits of
+    /// nanoseconds, or nothing repeats.
+    pub fn hyperperiod(&self) -> Option<Duration> {
+        let mut longest = 0;
+        for (vcpus, simulated) in self.pcpus.iter().zip(&self.system.pcpus) {
+            let servers = vcpus.iter().filter_map(|vcpu| vcpu.server?.class.budget());
+            let tasks = vcpus.iter().flat_map(|vcpu| &vcpu.tasks).map(|task| task.period);
+            let mut periods = servers.map(|budget| budget.period).chain(tasks);
+            let first = match periods.next() {
+                Some(Duration(first)) => first,
+                None => continue,
+            };
+            let multiple = periods.try_fold(first, |multiple, Duration(period)| {
+                (multiple / greatest_common_divisor(multiple, period)).checked_mul(period)
+            })?;
+            let offsets = simulated.vcpus.iter().flat_map(|vcpu| &vcpu.tasks);
+            let offset = offsets.map(|task| task.offset).max().unwrap_or(0);
+            longest = longest.max(multiple.checked_mul(2)?.checked_add(offset)?);
+        }
+        (longest > 0).then_some(Duration(longest))
+    }
+}
+
+impl From<&description::Task> for Task {
+    fn from(task: &description::Task) -> Self {
+        Self { name: task.name.value.clone(), period: task.period, deadline: task.deadline }
+    }
+}
+
+/// The tasks of a VCPU, the one with the highest priority first; without priorities the one
+/// with the shortest deadline.
+fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<&description::Task> {
+    let tasks = vm.into_iter().flat_map(|vm| &vm.tasks);
+    let mut tasks: Vec<_> = tasks.filter(|task| task.vcpu == vcpu).collect();
+    tasks.sort_by_key(|task| {
+        (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
+    });
+    tasks
+}
+
+/// A task as the simulator has it. With the colours of its VM it takes a certain time; where
+/// the VM shares all of the cache, the longest that there is.
+fn simulated(task: &description::Task, colors: Option<u64>, options: &SimOptions) -> sim::Task {
+    let wcet = colors.map_or(task.wcet.longest(), |colors| task.wcet.with_colors(colors)).0;
+    let random = options.execution == Execution::Uniform;
+    sim::Task {
+        name: task.name.value.clone(),
+        offset: task.offset.0,
+        period: task.period.0,
+        deadline: task.deadline.0,
+        release: match task.sporadic && random {
+            true => sim::Release::Sporadic { delay_max: task.period.0 },
+            false => sim::Release::Periodic,
+        },
+        execution: match task.bcet {
+            Some(bcet) if random => sim::Execution::Uniform { min: bcet.0, max: wcet },
+            _ => sim::Execution::Always(wcet),
+        },
+    }
+}
+
+/// What always is to do, as a task of the lowest priority: one job that never ends.
+fn endless(load: Load) -> Option<sim::Task> {
+    matches!(load, Load::TasksAndMore | Load::Busy).then(|| sim::Task {
+        name: "all else".into(),
+        offset: 0,
+        period: u64::MAX,
+        deadline: u64::MAX,
+        release: sim::Release::Periodic,
+        execution: sim::Execution::Always(u64::MAX),
+    })
+}
+
+fn policy(class: Class) -> Policy {
+    let parameters = |Budget { budget, period }| Parameters {
+        budget: policy::time::Duration(budget.0),
+        period: policy::time::Duration(period.0),
+        start: Instant(0),
+    };
+    match class {
+        Class::Periodic(budget) => Policy::Periodic(parameters(budget)),
+        Class::Deferrable(budget) => Policy::Deferrable(parameters(budget)),
+        Class::Sporadic(budget) => Policy::Sporadic(parameters(budget)),
+        Class::Background => Policy::Background,
+    }
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,0 +1,50 @@
+//! Writes what happens in a simulation to a file.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use bulkhead_system::plan::{Plan, Server};
+use trace::{Header, Origin, Recorder, ServerHeader, VcpuHeader, VcpuId, VmHeader, simulation};
+
+use super::model::Model;
+
+/// Starts the file.
+pub fn start(path: &Path, plan: &Plan, model: &Model) -> io::Result<Recorder<BufWriter<File>>> {
+    let vms = plan.vms.iter().enumerate().map(|(index, vm)| {
+        let vcpus = vm.vcpus.iter().enumerate().map(|(number, vcpu)| VcpuHeader {
+            pcpu: vcpu.pcpu.0 as usize,
+            server: vcpu.server.map(server),
+            tasks: tasks(model, index, number),
+        });
+        VmHeader { name: vm.name.clone(), vcpus: vcpus.collect() }
+    });
+    let header = Header {
+        name: plan.name.clone(),
+        origin: Origin::Simulator,
+        frequency_hz: simulation::FREQUENCY_HZ,
+        pcpus: model.pcpus.len(),
+        vms: vms.collect(),
+    };
+    let id = |vcpu: &super::model::Vcpu| VcpuId { vm: vcpu.vm as u8, vcpu: vcpu.index as u8 };
+    let ids: Vec<_> = model.pcpus.iter().map(|vcpus| vcpus.iter().map(id).collect()).collect();
+    Recorder::new(BufWriter::new(File::create(path)?), &header, &ids)
+}
+
+fn server(server: Server) -> ServerHeader {
+    let budget = server.class.budget();
+    ServerHeader {
+        kind: server.class.as_str().into(),
+        budget_ns: budget.map(|it| it.budget.0),
+        period_ns: budget.map(|it| it.period.0),
+    }
+}
+
+/// Names of the simulated tasks of a VCPU.
+fn tasks(model: &Model, vm: usize, index: usize) -> Vec<String> {
+    let is_it = |vcpu: &super::model::Vcpu| vcpu.vm == vm && vcpu.index == index;
+    let Some((pcpu, at, _)) = model.vcpus().find(|(.., vcpu)| is_it(vcpu)) else {
+        return Vec::new();
+    };
+    model.system.pcpus[pcpu].vcpus[at].tasks.iter().map(|task| task.name.clone()).collect()
+}

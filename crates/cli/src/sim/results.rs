@@ -1,0 +1,294 @@
+//! What a simulation found, for people and machines.
+
+use bulkhead_system::diagnostic::Entry;
+use bulkhead_system::units::Duration;
+use serde::Serialize;
+use sim::Simulation;
+
+use super::model::{Model, Vcpu};
+use super::options::{Assume, Execution, SimOptions};
+use super::run::Ended;
+use crate::table::table;
+
+/// All that was found; field names carry their units.
+#[derive(Serialize)]
+pub struct Results {
+    /// Whether no deadline was missed.
+    ok: bool,
+    file: String,
+    system: String,
+    simulated_ns: u64,
+    events: u64,
+    /// `time`, `events`, `interrupted` or `overload`.
+    ended: &'static str,
+    /// Why the simulation could not go on.
+    overload: Option<String>,
+    execution: Execution,
+    assume: Assume,
+    seed: u64,
+    missed_deadlines: u64,
+    vcpus: Vec<VcpuResult>,
+    tasks: Vec<TaskResult>,
+    errors: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct VcpuResult {
+    pcpu: usize,
+    vm: String,
+    vcpu: usize,
+    server: Option<&'static str>,
+    budget_ns: Option<u64>,
+    period_ns: Option<u64>,
+    priority: Option<u32>,
+    /// What it had to do: `tasks`, `tasks and more`, `busy` or `idle`.
+    load: &'static str,
+    supply_ns: u64,
+    /// Part of the simulated time for which it ran, in millionths.
+    supply_ppm: u64,
+    /// Part of its budget that it used, in millionths.
+    budget_used_ppm: Option<u64>,
+    dispatches: u64,
+}
+
+#[derive(Serialize)]
+struct TaskResult {
+    vm: String,
+    vcpu: usize,
+    task: String,
+    period_ns: u64,
+    deadline_ns: u64,
+    releases: u64,
+    jobs: u64,
+    response_min_ns: Option<u64>,
+    response_mean_ns: Option<u64>,
+    response_max_ns: Option<u64>,
+    /// Jobs that were late, those that are not complete included.
+    missed_deadlines: u64,
+}
+
+impl Results {
+    /// The results of a simulation that ended.
+    pub fn new(
+        system: &str,
+        options: &SimOptions,
+        model: &Model,
+        simulation: &Simulation,
+        ended: &Ended,
+    ) -> Self {
+        let now = simulation.now_ns();
+        let vcpus = model.vcpus().map(|(pcpu, index, vcpu)| {
+            let found = simulation.vcpu(pcpu, index);
+            VcpuResult::new(pcpu, vcpu, found, now)
+        });
+        let tasks = model.vcpus().flat_map(|(pcpu, index, vcpu)| {
+            (0..vcpu.tasks.len()).map(move |task| {
+                let found = simulation.task(pcpu, index, task);
+                let overdue = simulation.overdue(pcpu, index, task);
+                TaskResult::new(vcpu, task, found, overdue)
+            })
+        });
+        let tasks: Vec<_> = tasks.collect();
+        let missed_deadlines = tasks.iter().map(|task| task.missed_deadlines).sum();
+        let overload = match ended {
+            Ended::Overload(error) => Some(error.to_string()),
+            _ => None,
+        };
+        Self {
+            ok: missed_deadlines == 0 && overload.is_none(),
+            file: options.file.display().to_string(),
+            system: system.into(),
+            simulated_ns: now,
+            events: simulation.events(),
+            ended: ended.as_str(),
+            overload,
+            execution: options.execution,
+            assume: options.assume,
+            seed: options.seed,
+            missed_deadlines,
+            vcpus: vcpus.collect(),
+            tasks,
+            errors: Vec::new(),
+        }
+    }
+
+    /// Whether no deadline was missed.
+    pub fn ok(&self) -> bool {
+        self.ok
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let verdict = match (&self.overload, self.missed_deadlines) {
+            (Some(overload), _) => format!("not schedulable: {overload}"),
+            (None, 0) if self.tasks.is_empty() => "there are no tasks".into(),
+            (None, 0) => "no deadline was missed".into(),
+            (None, 1) => "1 deadline was missed".into(),
+            (None, missed) => format!("{missed} deadlines were missed"),
+        };
+        let ended = if self.ended == "interrupted" { ", interrupted" } else { "" };
+        let mut text = format!(
+            "{}: {verdict}\nsimulated {} s, {} events{ended}\n",
+            self.file,
+            seconds(self.simulated_ns),
+            self.events
+        );
+        if !self.tasks.is_empty() {
+            text.push_str(&format!("\n{}", self.task_table()));
+        }
+        text.push_str(&format!("\n{}", self.vcpu_table()));
+        text.push_str(&self.assumptions());
+        text
+    }
+
+    fn task_table(&self) -> String {
+        let row = |task: &TaskResult| {
+            vec![
+                task.vm.clone(),
+                task.vcpu.to_string(),
+                task.task.clone(),
+                Duration(task.period_ns).to_string(),
+                task.jobs.to_string(),
+                micros(task.response_min_ns),
+                micros(task.response_mean_ns),
+                micros(task.response_max_ns),
+                micros(Some(task.deadline_ns)),
+                task.missed_deadlines.to_string(),
+            ]
+        };
+        let rows: Vec<_> = self.tasks.iter().map(row).collect();
+        let heading = [
+            "VM",
+            ">VCPU",
+            "task",
+            ">period",
+            ">jobs",
+            ">min us",
+            ">mean us",
+            ">max us",
+            ">deadline us",
+            ">missed",
+        ];
+        table(&heading, &rows)
+    }
+
+    fn vcpu_table(&self) -> String {
+        let row = |vcpu: &VcpuResult| {
+            let time = |time: Option<u64>| time.map_or("-".into(), |ns| Duration(ns).to_string());
+            vec![
+                vcpu.pcpu.to_string(),
+                vcpu.vm.clone(),
+                vcpu.vcpu.to_string(),
+                vcpu.server.unwrap_or("whole PCPU").into(),
+                time(vcpu.budget_ns),
+                time(vcpu.period_ns),
+                vcpu.load.into(),
+                percent(vcpu.supply_ppm),
+                vcpu.budget_used_ppm.map_or("-".into(), percent),
+                vcpu.dispatches.to_string(),
+            ]
+        };
+        let rows: Vec<_> = self.vcpus.iter().map(row).collect();
+        let heading = [
+            ">PCPU",
+            "VM",
+            ">VCPU",
+            "server",
+            ">budget",
+            ">period",
+            "load",
+            ">% of PCPU",
+            ">% of budget",
+            ">dispatches",
+        ];
+        table(&heading, &rows)
+    }
+
+    /// What the description does not say.
+    fn assumptions(&self) -> String {
+        let with = |load: &str| {
+            let vcpus = self.vcpus.iter().filter(|vcpu| vcpu.load == load);
+            let names: Vec<_> = vcpus.map(|vcpu| format!("{}/{}", vcpu.vm, vcpu.vcpu)).collect();
+            names.join(", ")
+        };
+        let mut text = String::new();
+        for (load, what) in [
+            ("busy", "these VCPUs always have something to do"),
+            ("idle", "these VCPUs never have anything to do"),
+            ("tasks and more", "these VCPUs always have something to do below their tasks"),
+        ] {
+            let vcpus = with(load);
+            if !vcpus.is_empty() {
+                text.push_str(&format!("\nassumed: {what}: {vcpus}"));
+            }
+        }
+        if !text.is_empty() {
+            text.push_str("\n(`--assume busy` or `--assume idle`)\n");
+        }
+        text
+    }
+}
+
+impl VcpuResult {
+    fn new(pcpu: usize, vcpu: &Vcpu, found: sim::VcpuStatistics, now: u64) -> Self {
+        let budget = vcpu.server.and_then(|server| server.class.budget());
+        let given =
+            budget.map(|it| u128::from(it.budget.0) * u128::from(now) / u128::from(it.period.0));
+        Self {
+            pcpu,
+            vm: vcpu.vm_name.clone(),
+            vcpu: vcpu.index,
+            server: vcpu.server.map(|server| server.class.as_str()),
+            budget_ns: budget.map(|it| it.budget.0),
+            period_ns: budget.map(|it| it.period.0),
+            priority: vcpu.server.map(|server| server.priority),
+            load: vcpu.load.as_str(),
+            supply_ns: found.supply_ns,
+            supply_ppm: ppm(found.supply_ns, now.into()),
+            budget_used_ppm: given.map(|given| ppm(found.supply_ns, given)),
+            dispatches: found.dispatches,
+        }
+    }
+}
+
+impl TaskResult {
+    fn new(vcpu: &Vcpu, task: usize, found: sim::TaskStatistics, overdue: u64) -> Self {
+        let task = &vcpu.tasks[task];
+        let some = found.jobs > 0;
+        Self {
+            vm: vcpu.vm_name.clone(),
+            vcpu: vcpu.index,
+            task: task.name.clone(),
+            period_ns: task.period.0,
+            deadline_ns: task.deadline.0,
+            releases: found.releases,
+            jobs: found.jobs,
+            response_min_ns: some.then_some(found.response_min_ns),
+            response_mean_ns: found
+                .response_sum_ns
+                .checked_div(found.jobs.into())
+                .map(|mean| mean as u64),
+            response_max_ns: some.then_some(found.response_max_ns),
+            missed_deadlines: found.misses + overdue,
+        }
+    }
+}
+
+/// Part in millionths, rounded down; 0 of nothing.
+fn ppm(part: u64, all: u128) -> u64 {
+    (u128::from(part) * 1_000_000).checked_div(all).unwrap_or(0) as u64
+}
+
+fn percent(ppm: u64) -> String {
+    format!("{}.{:02}", ppm / 10_000, ppm % 10_000 / 100)
+}
+
+/// Nanoseconds as microseconds, exact.
+fn micros(ns: Option<u64>) -> String {
+    ns.map_or("-".into(), |ns| format!("{}.{:03}", ns / 1_000, ns % 1_000))
+}
+
+fn seconds(ns: u64) -> String {
+    let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}

@@ -1,0 +1,182 @@
+//! `bulkhead sim`: what it finds, and how it ends.
+
+#[allow(dead_code)]
+mod common;
+
+use std::time::Duration;
+
+use common::{Result, Sandbox, signal};
+
+/// A VM with a task that needs 1.5 of 10 ms, and a budget of 1 of 5 ms.
+const TASK: &str = r#"platform = "qemu-virt"
+[[vm]]
+name = "rt"
+boot = "raw"
+memory = "1MiB"
+kernel = "rt.bin"
+colors = "0-1"
+[[vm.vcpu]]
+pcpu = 1
+server = "periodic"
+budget = "1ms"
+period = "5ms"
+[[vm.task]]
+name = "control"
+period = "10ms"
+wcet = { 1 = "2ms", 2 = "1.5ms", 4 = "1ms" }
+bcet = "0.5ms"
+"#;
+
+/// Below it on the same PCPU.
+const BACKGROUND: &str = r#"
+[[vm]]
+name = "below"
+boot = "raw"
+memory = "1MiB"
+kernel = "rt.bin"
+[[vm.vcpu]]
+pcpu = 1
+server = "background"
+[[vm.task]]
+name = "low"
+period = "10ms"
+wcet = "8ms"
+"#;
+
+fn sim(text: &str, arguments: &[&str]) -> Result {
+    let sandbox = Sandbox::new();
+    sandbox.write("s.toml", text);
+    sandbox.bulkhead(&[&["sim", "s.toml"], arguments].concat())
+}
+
+#[test]
+fn response_times_and_budgets_are_shown() {
+    let result = sim(TASK, &["--until", "1s"]);
+    result.assert_status(0);
+    assert_eq!(
+        result.stdout,
+        "s.toml: no deadline was missed\n\
+         simulated 1 s, 500 events\n\n\
+         VM  VCPU  task     period  jobs    min us   mean us    max us  deadline us  missed\n\
+         rt     0  control   10 ms   100  5500.000  5500.000  5500.000    10000.000       0\n\n\
+         PCPU  VM  VCPU  server    budget  period  load   % of PCPU  % of budget  dispatches\n   \
+            1  rt     0  periodic    1 ms    5 ms  tasks      15.00        75.00         200\n"
+    );
+}
+
+#[test]
+fn the_document_has_exact_numbers() {
+    let found = sim(&[TASK, BACKGROUND].concat(), &["--until", "1s", "--json"]).json();
+    assert_eq!((&found["ok"], &found["ended"]), (&true.into(), &"time".into()));
+    assert_eq!(found["simulated_ns"], 1_000_000_000);
+    let (control, low) = (&found["tasks"][0], &found["tasks"][1]);
+    assert_eq!(
+        (&control["task"], &control["response_max_ns"]),
+        (&"control".into(), &5_500_000.into())
+    );
+    // 10 ms without the 1.5 ms that are used above it; the budget that goes by is not lost.
+    assert_eq!((&low["vm"], &low["response_max_ns"]), (&"below".into(), &9_500_000.into()));
+    assert_eq!(found["vcpus"][1]["supply_ppm"], 800_000);
+    assert_eq!(found["vcpus"][0]["budget_used_ppm"], 750_000);
+}
+
+#[test]
+fn a_missed_deadline_is_the_answer_no() {
+    let tight = TASK.replace("bcet", "deadline = \"5.4ms\"\nbcet");
+    let result = sim(&tight, &["--until", "1s"]);
+    result.assert_status(1);
+    assert!(result.stdout.starts_with("s.toml: 100 deadlines were missed\n"), "{}", result.stdout);
+    // A job that never executes is late all the same.
+    let (above, _) = TASK.split_once("[[vm.task]]").unwrap();
+    let above = above.replace("budget = \"1ms\"", "budget = \"5ms\"");
+    let result = sim(&[&above, BACKGROUND].concat(), &["--until", "15ms"]);
+    result.assert_status(1);
+    assert!(result.stdout.starts_with("s.toml: 1 deadline was missed\n"), "{}", result.stdout);
+}
+
+#[test]
+fn jobs_that_pile_up_end_the_simulation() {
+    let over = BACKGROUND.replace("8ms", "9ms");
+    let found = sim(&[TASK, &over].concat(), &["--until", "1000s", "--json"]);
+    found.assert_status(1);
+    let found = found.json();
+    assert_eq!(found["ended"], "overload");
+    assert!(found["overload"].as_str().unwrap().contains("task low"), "{found}");
+}
+
+#[test]
+fn random_times_follow_the_seed() {
+    let arguments = |seed| ["--until", "1s", "--json", "--execution", "uniform", "--seed", seed];
+    let of = |seed| sim(TASK, &arguments(seed)).json();
+    let (one, other) = (of("7"), of("8"));
+    assert_eq!(one, of("7"));
+    assert_ne!(one["tasks"], other["tasks"]);
+    let task = &one["tasks"][0];
+    assert!(task["response_min_ns"].as_u64() < Some(600_000), "{task}");
+    assert_eq!(task["missed_deadlines"], 0);
+    let sporadic = TASK.replace("bcet", "sporadic = true\nbcet");
+    let found = sim(&sporadic, &arguments("7")).json();
+    assert!((55..80).contains(&found["tasks"][0]["jobs"].as_u64().unwrap()), "{found}");
+    let worst = sim(&sporadic, &["--until", "1s", "--json"]).json();
+    assert_eq!(worst["tasks"][0]["jobs"], 100);
+}
+
+#[test]
+fn it_ends_after_a_hyperperiod_or_some_events() {
+    let shifted = TASK.replace("bcet", "offset = \"3ms\"\nbcet");
+    let found = sim(&shifted, &["--until", "hyperperiod", "--json"]).json();
+    assert_eq!(found["simulated_ns"], 23_000_000);
+    let found = sim(TASK, &["--events", "50", "--json"]).json();
+    assert_eq!((&found["ended"], &found["events"]), (&"events".into(), &50.into()));
+    let sandbox = Sandbox::new();
+    let endless = sandbox.bulkhead(&["sim", "test.dts", "--until", "hyperperiod"]);
+    endless.assert_refused(&["nothing repeats here", "--until 10s"]);
+}
+
+#[test]
+fn what_is_not_described_is_assumed_and_said() {
+    let sandbox = Sandbox::new();
+    let busy = sandbox.bulkhead(&["sim", "test.dts", "--until", "1s"]);
+    busy.assert_status(0);
+    assert!(busy.stdout.starts_with("test.dts: there are no tasks\n"), "{}", busy.stdout);
+    assert!(busy.stdout.contains("always have something to do: linux/0, linux/1, rt/0"));
+    let idle = sandbox.bulkhead(&["sim", "test.dts", "--assume", "idle", "--json"]).json();
+    assert_eq!(idle["vcpus"][0]["supply_ns"], 0);
+    let linux = BACKGROUND.replace("boot = \"raw\"\nmemory = \"1MiB\"", "memory = \"64MiB\"");
+    let linux = [TASK, &linux].concat();
+    let found = sim(&linux, &["--json"]).json();
+    assert_eq!(found["vcpus"][1]["load"], "tasks and more");
+    assert_eq!(found["vcpus"][1]["supply_ppm"], 850_000);
+    assert_eq!(found["tasks"].as_array().unwrap().len(), 2, "the rest is no task");
+}
+
+#[test]
+fn a_trace_of_it_can_be_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("s.toml", TASK);
+    sandbox.bulkhead(&["sim", "s.toml", "--until", "1s", "--trace", "t"]).assert_status(0);
+    let file = std::fs::read(sandbox.path("t")).unwrap();
+    let read = trace::Trace::read(&file[..]).unwrap();
+    assert_eq!((read.header.name.as_str(), read.tracks.len()), ("s", 4));
+    assert_eq!(read.header.vms[0].vcpus[0].tasks, ["control"]);
+    let runs = |entry: &&trace::Entry| matches!(entry.event, trace::Event::Run { .. });
+    assert_eq!(read.tracks[1].iter().filter(runs).count(), 200);
+    let refused = sandbox.bulkhead(&["sim", "s.toml", "--trace", "no/folder"]);
+    refused.assert_refused(&["cannot write no/folder"]);
+}
+
+#[test]
+fn an_interrupt_shows_the_results_so_far() {
+    let sandbox = Sandbox::new();
+    sandbox.write("s.toml", TASK);
+    let arguments = ["sim", "s.toml", "--until", "10000000s", "--json"];
+    let child = sandbox.command(&arguments).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    signal(&child, "INT");
+    let result = Result::of(child.wait_with_output().unwrap());
+    result.assert_status(130);
+    let found = result.json();
+    assert_eq!(found["ended"], "interrupted");
+    let (now, jobs) = (&found["simulated_ns"], &found["tasks"][0]["jobs"]);
+    assert!(now.as_u64() >= jobs.as_u64().map(|jobs| (jobs - 1) * 10_000_000), "{found}");
+}
