@@ -62,6 +62,23 @@ impl Axis {
     }
 }
 
+/// A number at an axis: whole ones without a point, long ones with spaces.
+fn number(value: f64) -> String {
+    if value.fract() != 0.0 {
+        let text = format!("{value:.3}");
+        return text.trim_end_matches('0').to_owned();
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::from(if value < 0.0 { "-" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Fails with the first value that is no number.
 fn finite(chart: &str, series: &str, values: impl Iterator<Item = f64>) -> Result<(), Error> {
     for value in values {
@@ -97,6 +114,12 @@ mod tests {
             }
         }
         assert_eq!(zero.range([5.0].into_iter()).start, 0.0);
+    }
+
+    #[test]
+    fn numbers_at_axes_are_short() {
+        let shown = [0.0, 0.5, 12.0, -1500.0, 8_000_000.0].map(number);
+        assert_eq!(shown, ["0", "0.5", "12", "-1\u{202f}500", "8\u{202f}000\u{202f}000"]);
     }
 
     #[test]

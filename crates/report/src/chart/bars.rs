@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use super::theme::{self, FONT, GRID, INK, PAPER, SIZE, TEXT, TITLE};
-use super::{Axis, Error, drawing, finite};
+use super::{Axis, Error, drawing, finite, number};
 
 /// A chart of bars: for each category a group, in which each series has a bar.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,12 +53,13 @@ impl BarChart {
         let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
         area.fill(&PAPER).map_err(&failed)?;
         let text = (FONT, TEXT).into_font().color(&INK);
-        let categories = 0..self.categories.len();
+        // The last one belongs to such a range.
+        let categories = 0..self.categories.len().saturating_sub(1);
         let mut chart = ChartBuilder::on(&area)
             .caption(&self.title, (FONT, TITLE).into_font().color(&INK))
             .margin(14)
             .x_label_area_size(30)
-            .y_label_area_size(64)
+            .y_label_area_size(88)
             .build_cartesian_2d(categories.into_segmented(), y)
             .map_err(&failed)?;
         chart
@@ -69,6 +70,7 @@ impl BarChart {
             .light_line_style(PAPER)
             .label_style(text.clone())
             .y_desc(&self.y)
+            .y_label_formatter(&|value| number(*value))
             .x_labels(self.categories.len())
             .x_label_formatter(&|at| {
                 match at {
@@ -146,6 +148,25 @@ mod tests {
         assert_eq!((bars(&both), bars(&gap)), (3, 2), "{both}");
         for part in ["rt", "linux", "together", "Slowdown"] {
             assert!(both.contains(part), "{part} is not in {both}");
+        }
+    }
+
+    #[test]
+    fn names_stand_below_the_middle_of_their_bars() {
+        let svg = chart(vec![Some(2.0), Some(3.0)]).svg().expect("a chart");
+        let x_before = |text: &str| -> Vec<f64> {
+            let tags = svg.split('<').filter(|tag| tag.contains(text));
+            tags.filter_map(|tag| tag.split("x=\"").nth(1)?.split('"').next()?.parse().ok())
+                .collect()
+        };
+        let second: Vec<f64> = x_before("fill=\"#D55E00\"");
+        let names = x_before("text-anchor=\"middle\"");
+        // The second of two bars begins in the middle; the last one is that of the legend.
+        for bar in &second[..2] {
+            assert!(
+                names.iter().any(|name| (name - bar).abs() < 3.0),
+                "{names:?} {second:?}\n{svg}"
+            );
         }
     }
 

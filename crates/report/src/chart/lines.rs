@@ -5,7 +5,7 @@ use std::ops::Range;
 use plotters::prelude::*;
 
 use super::theme::{self, FONT, GRID, INK, PAPER, SIZE, TEXT, TITLE};
-use super::{Axis, Error, drawing, finite};
+use super::{Axis, Error, drawing, finite, number};
 
 /// A chart of lines, with a mark at each point.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ impl LineChart {
             .caption(&self.title, (FONT, TITLE).into_font().color(&INK))
             .margin(14)
             .x_label_area_size(44)
-            .y_label_area_size(64)
+            .y_label_area_size(88)
             .build_cartesian_2d(x, y)
             .map_err(&failed)?;
         chart
@@ -73,6 +73,8 @@ impl LineChart {
             .label_style(text.clone())
             .x_desc(&self.x.label)
             .y_desc(&self.y.label)
+            .x_label_formatter(&|value| number(*value))
+            .y_label_formatter(&|value| number(*value))
             .draw()
             .map_err(&failed)?;
         for (index, line) in self.lines.iter().enumerate() {
