@@ -23,7 +23,7 @@ use crate::machine::{self, CONSOLE, log};
 use crate::payload::{self, BlobName, Payload};
 use crate::pcpu::Pcpu;
 use crate::plan::{self, Plan, Range, Tree};
-use crate::{firmware, vm};
+use crate::{firmware, trace, vm};
 
 /// Bytes of a PL011's registers, for the early console.
 const UART_BYTES: u64 = 4096;
@@ -89,6 +89,8 @@ pub fn boot(device_tree: usize) -> ! {
     let AddressSpace { tables, moves } = accept(address_space::make(&plan, &memory));
     board::memory::switch_tables(&tables, &moves);
     let pcpus = make_cpus(&plan);
+    let physical = |address| cpu::physical(address).unwrap_or_default();
+    trace::publish(pcpus.iter().map(|pcpu| &pcpu.trace), regs::cntfrq_el0::read(), physical);
     let gic = &plan.platform.gic;
     accept(gicv3::init(
         board::memory::registers(gic.distributor),

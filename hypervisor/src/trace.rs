@@ -1,38 +1,47 @@
 //! The trace ring of a CPU: its last events, written without locks by that CPU
-//! alone and readable by all.
+//! alone and readable by all, also from outside: [`publish`] says where the rings are.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering, fence};
 
-use bulkhead_abi::trace::{Kind, Record};
-
-/// Records that a ring keeps.
-pub const RECORDS: usize = 1024;
+use bulkhead_abi::trace::descriptor::{self, PAGE_BYTES};
+use bulkhead_abi::trace::{Kind, RING_RECORDS as RECORDS, Record};
 
 /// A ring of trace records. Only its own CPU writes.
 #[derive(Debug)]
 pub struct Ring {
     written: AtomicU64,
-    words: Box<[[AtomicU64; 2]; RECORDS]>,
+    slots: Box<[Slot; RECORDS]>,
+}
+
+/// Place of a record, which lies on one page.
+#[derive(Debug, Default)]
+#[repr(C, align(16))]
+struct Slot {
+    ticks: AtomicU64,
+    what: AtomicU64,
 }
 
 impl Ring {
     /// An empty ring.
     pub fn new() -> Self {
-        // Made in place: it is as large as a stack.
-        let words: Vec<_> = core::iter::repeat_with(Default::default).take(RECORDS).collect();
-        let words = words.into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!());
-        Self { written: AtomicU64::new(0), words }
+        // Made in place: it is larger than a stack.
+        let slots: Vec<_> = core::iter::repeat_with(Default::default).take(RECORDS).collect();
+        let slots = slots.into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!());
+        Self { written: AtomicU64::new(0), slots }
     }
 
     /// Appends a record; the oldest gives way.
     #[inline(always)]
     pub fn write(&self, record: Record) {
         let written = self.written.load(Ordering::Relaxed);
-        let [ticks, what] = &self.words[written as usize % RECORDS];
-        ticks.store(record.ticks, Ordering::Relaxed);
-        what.store(record.what, Ordering::Relaxed);
+        let slot = &self.slots[written as usize % RECORDS];
+        // Who reads any of this record sees that the ones before are complete, and so
+        // which old one is no more.
+        fence(Ordering::Release);
+        slot.ticks.store(record.ticks, Ordering::Relaxed);
+        slot.what.store(record.what, Ordering::Relaxed);
         self.written.store(written + 1, Ordering::Release);
     }
 
@@ -46,9 +55,19 @@ impl Ring {
         let written = self.written();
         let first = written.saturating_sub(count.min(RECORDS) as u64);
         (first..written).map(|number| {
-            let [ticks, what] = &self.words[number as usize % RECORDS];
-            Record { ticks: ticks.load(Ordering::Relaxed), what: what.load(Ordering::Relaxed) }
+            let slot = &self.slots[number as usize % RECORDS];
+            let ticks = slot.ticks.load(Ordering::Relaxed);
+            Record { ticks, what: slot.what.load(Ordering::Relaxed) }
         })
+    }
+
+    /// Addresses for a descriptor: of the counter, of the first record, and of all further
+    /// pages on which records lie.
+    fn addresses(&self) -> impl Iterator<Item = usize> {
+        let start = self.slots.as_ptr() as usize;
+        let end = start + size_of_val(&*self.slots);
+        let pages = (start / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES..end).step_by(PAGE_BYTES);
+        [&raw const self.written as usize, start].into_iter().chain(pages)
     }
 }
 
@@ -56,6 +75,38 @@ impl Default for Ring {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// A page of words, that tools find by its first one.
+#[repr(C, align(4096))]
+struct Page([AtomicU64; descriptor::WORDS]);
+
+static DESCRIPTOR: Page = Page([const { AtomicU64::new(0) }; descriptor::WORDS]);
+
+/// Says where the rings of all CPUs lie, for tools that read the RAM of the machine.
+/// `physical` tells the address of the machine behind an address.
+pub fn publish<'a>(
+    rings: impl ExactSizeIterator<Item = &'a Ring>,
+    frequency_hz: u64,
+    physical: impl Fn(usize) -> u64,
+) {
+    let Page(words) = &DESCRIPTOR;
+    let set = |word: usize, value| {
+        if let Some(word) = words.get(word) {
+            word.store(value, Ordering::Relaxed);
+        }
+    };
+    set(descriptor::VERSION_WORD, descriptor::VERSION);
+    set(descriptor::ADDRESS_WORD, physical(&raw const DESCRIPTOR as usize));
+    set(descriptor::FREQUENCY_WORD, frequency_hz);
+    set(descriptor::RINGS_WORD, rings.len() as u64);
+    set(descriptor::RECORDS_WORD, RECORDS as u64);
+    for (index, ring) in rings.enumerate() {
+        for (word, address) in (descriptor::ring_word(index)..).zip(ring.addresses()) {
+            set(word, physical(address));
+        }
+    }
+    words[descriptor::MAGIC_WORD].store(descriptor::MAGIC, Ordering::Release);
 }
 
 /// Name of a kind, for reports.
@@ -93,5 +144,28 @@ mod tests {
         assert_eq!(last, [end - 4, end - 3, end - 2, end - 1]);
         assert_eq!(ring.last(usize::MAX).count(), RECORDS);
         assert_eq!(ring.written(), end);
+    }
+
+    #[test]
+    fn the_descriptor_names_all_pages_of_all_rings() {
+        let rings = [Ring::new(), Ring::new()];
+        publish(rings.iter(), 62_500_000, |address| address as u64 + 1);
+        let word = |index: usize| DESCRIPTOR.0[index].load(Ordering::Relaxed);
+        assert_eq!(word(descriptor::MAGIC_WORD), descriptor::MAGIC);
+        assert_eq!(word(descriptor::ADDRESS_WORD), &raw const DESCRIPTOR as u64 + 1);
+        assert_eq!(word(descriptor::RINGS_WORD), 2);
+        for (index, ring) in rings.iter().enumerate() {
+            let at = descriptor::ring_word(index);
+            assert_eq!(word(at), &raw const ring.written as u64 + 1);
+            for record in 0..RECORDS {
+                let address = |record: usize| &raw const ring.slots[record] as u64;
+                let page = address(record) / 4096 - address(0) / 4096;
+                let expected = match page {
+                    0 => address(0) + 1,
+                    _ => address(record) / 4096 * 4096 + 1,
+                };
+                assert_eq!(word(at + 1 + page as usize), expected, "record {record}");
+            }
+        }
     }
 }

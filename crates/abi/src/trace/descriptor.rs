@@ -6,10 +6,10 @@
 //! little endian. A reader who finds [`MAGIC`] and in [`ADDRESS_WORD`] the place where it
 //! found it has a descriptor that is complete.
 //!
-//! Rings consist of whole pages, whose frames need not follow each other. The counter of a
-//! ring is increased when a record is complete, and it is seen to have its value before the
-//! next record is begun. So a reader copies records, reads the counter again (`n`), and
-//! keeps those with numbers above `n - RING_RECORDS`: the others may have been overwritten.
+//! A ring follows in virtual addresses; its pages may be frames anywhere. Its counter is
+//! increased when a record is complete, and is seen to have its value before the next record
+//! is begun. So a reader copies records, reads the counter again (`n`), and keeps those with
+//! numbers above `n - RING_RECORDS`: the others may have been overwritten.
 
 use super::{RECORD_BYTES, RING_RECORDS};
 
@@ -19,8 +19,10 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"BLKTRACE");
 pub const VERSION: u64 = 1;
 /// Bytes of the page, and of those of the rings.
 pub const PAGE_BYTES: usize = 4096;
-/// Pages of a ring.
-pub const RING_PAGES: usize = RING_RECORDS * RECORD_BYTES / PAGE_BYTES;
+/// Words of the page.
+pub const WORDS: usize = PAGE_BYTES / 8;
+/// Most pages on which a ring lies, in which it may begin and end anywhere.
+pub const RING_PAGES: usize = RING_RECORDS * RECORD_BYTES / PAGE_BYTES + 1;
 
 /// Number of the word with [`MAGIC`], written last.
 pub const MAGIC_WORD: usize = 0;
@@ -36,7 +38,11 @@ pub const RINGS_WORD: usize = 4;
 pub const RECORDS_WORD: usize = 5;
 
 /// Number of the first word of a ring: physical address of its counter, which is the number
-/// of records since the start. The physical addresses of its pages follow.
+/// of records since the start. Then come the physical addresses of its first record and of
+/// each further page on which records lie; 0 where there is none.
 pub const fn ring_word(ring: usize) -> usize {
     8 + ring * (1 + RING_PAGES)
 }
+
+/// Most rings that a descriptor has room for.
+pub const RINGS_MAX: usize = (WORDS - ring_word(0)) / (1 + RING_PAGES);
