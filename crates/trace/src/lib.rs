@@ -9,6 +9,7 @@ mod file;
 mod header;
 pub mod perfetto;
 mod replay;
+pub mod rings;
 pub mod simulation;
 pub mod timeline;
 mod trace;
