@@ -46,3 +46,13 @@ fn four_guests_fill_four_cpus() {
         run.summary(vm, "off", "power-off", 0);
     }
 }
+
+#[test]
+fn two_vcpus_of_a_vm_run_tasks_of_their_own() {
+    let guest = Vm::rt("rt-demo").named("rt").number("vcpus", 2);
+    let run = Case::new("two").vm(guest.bootargs("rt.seconds=1 rt.cpus=2")).run().ended();
+    for (task, jobs) in [("fast", 200), ("slow", 50), ("sense", 100), ("plan", 25)] {
+        let value = |key| run.value("rt", &format!("rt: task {task} "), key);
+        assert_eq!((value("jobs"), value("misses")), (jobs, 0), "{task}: {}", run.log());
+    }
+}

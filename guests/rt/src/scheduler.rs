@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use crate::arch::lock::InterruptLock;
-use crate::arch::{Frame, counter, cpu};
+use crate::arch::{CPUS_MAX, Frame, counter, cpu};
 use crate::interrupts::{self, VIRTUAL_TIMER};
 use crate::taskset::{Parameters, TASKS_MAX, TaskError, TaskSet};
 use crate::time::Clock;
@@ -41,7 +41,14 @@ struct Scheduler {
     trace: bool,
 }
 
-static SCHEDULER: InterruptLock<Option<Scheduler>> = InterruptLock::new(None);
+/// That of each processor.
+static SCHEDULERS: [InterruptLock<Option<Scheduler>>; CPUS_MAX] =
+    [const { InterruptLock::new(None) }; CPUS_MAX];
+
+/// Calls `f` with the scheduler of this processor.
+fn here<R>(f: impl FnOnce(&mut Option<Scheduler>) -> R) -> R {
+    SCHEDULERS[cpu::index()].with(f)
+}
 
 impl Scheduler {
     fn mark(&self, mark: Mark, task: usize) {
@@ -90,7 +97,7 @@ impl Scheduler {
 }
 
 fn timer(_intid: u32, frame: &mut Frame) {
-    SCHEDULER.with(|scheduler| match scheduler {
+    here(|scheduler| match scheduler {
         Some(scheduler) => {
             scheduler.release();
             scheduler.dispatch(frame);
@@ -102,7 +109,7 @@ fn timer(_intid: u32, frame: &mut Frame) {
 /// Completes the job of the running task.
 pub fn job_done(frame: &mut Frame) {
     let now = counter::now();
-    SCHEDULER.with(|scheduler| {
+    here(|scheduler| {
         if let Some(scheduler) = scheduler
             && let Some(task) = scheduler.running
         {
@@ -137,7 +144,7 @@ pub fn run(
         threads[index] = Frame::of_task(index, task.body);
     }
     let first = set.next_release();
-    SCHEDULER.with(|scheduler| {
+    here(|scheduler| {
         *scheduler = Some(Scheduler {
             set,
             threads,
@@ -155,7 +162,7 @@ pub fn run(
 
     loop {
         // Looking and waiting with interrupts masked: else the last one could come in between.
-        let finished = SCHEDULER.with(|slot| {
+        let finished = here(|slot| {
             let finished = slot.take_if(|scheduler| scheduler.set.is_finished());
             if finished.is_none() {
                 cpu::wait_for_interrupt();

@@ -3,7 +3,7 @@
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use super::{stacks, sysreg::read_sysreg, user};
+use super::{cpu, stacks, sysreg::read_sysreg, user};
 use crate::{interrupts, println, psci, round_robin, scheduler};
 
 global_asm!(
@@ -48,9 +48,10 @@ impl Frame {
     /// The state of no thread.
     pub const EMPTY: Self = Self { x: [0; 31], sp: 0, pc: 0, pstate: 0 };
 
-    /// A thread of task `task` that will call `body` with 0, 1, 2, ..., once for each job.
+    /// A thread of task `task` of this processor that will call `body` with 0, 1, 2, ..., once for each job.
     pub fn of_task(task: usize, body: fn(u64)) -> Self {
-        let mut frame = Self::at_el1(run_jobs as *const () as u64, stacks::task_end(task) as u64);
+        let mut frame =
+            Self::at_el1(run_jobs as *const () as u64, stacks::task_end(cpu::index(), task) as u64);
         frame.x[0] = body as *const () as u64;
         frame
     }

@@ -26,7 +26,7 @@ struct Cpu {
 pub(super) struct Stacks {
     fault: Guarded<PAGE>,
     cpus: [Cpu; CPUS_MAX],
-    tasks: [Guarded<{ 3 * PAGE }>; TASKS_MAX],
+    tasks: [[Guarded<{ 3 * PAGE }>; TASKS_MAX]; CPUS_MAX],
 }
 
 // SAFETY: the program never touches the bytes through this object: it only takes addresses. Each
@@ -50,14 +50,14 @@ pub(super) fn handler_end(cpu: usize) -> usize {
     (&raw const STACKS.cpus[cpu].thread) as usize
 }
 
-/// End of the stack of task `task`.
-pub(super) fn task_end(task: usize) -> usize {
-    (&raw const STACKS.tasks[task]) as usize + size_of::<Guarded<{ 3 * PAGE }>>()
+/// End of the stack of task `task` of processor `cpu`.
+pub(super) fn task_end(cpu: usize, task: usize) -> usize {
+    (&raw const STACKS.tasks[cpu][task]) as usize + size_of::<Guarded<{ 3 * PAGE }>>()
 }
 
 /// Addresses of the pages that must not be mapped.
 pub(super) fn guard_pages() -> impl Iterator<Item = usize> {
     let cpus = STACKS.cpus.iter().flat_map(|cpu| [cpu.handler.guard.get(), cpu.thread.guard.get()]);
-    let tasks = STACKS.tasks.iter().map(|task| task.guard.get());
+    let tasks = STACKS.tasks.iter().flatten().map(|task| task.guard.get());
     core::iter::once(STACKS.fault.guard.get()).chain(cpus).chain(tasks).map(|page| page as usize)
 }

@@ -1,6 +1,7 @@
-//! `rt-demo`: three periodic tasks with short jobs of counted instructions.
+//! `rt-demo`: three periodic tasks with short jobs of counted instructions, and two more on a second
+//! processor if it is told to.
 //!
-//! Boot arguments: `rt.seconds` (2), `rt.trace` (1).
+//! Boot arguments: `rt.seconds` (2), `rt.trace` (1), `rt.cpus` (1; or 2).
 //!
 //! ```text
 //! rt: start seconds=2 frequency_hz=62500000
@@ -11,11 +12,12 @@
 
 use core::time::Duration;
 
-use crate::arch::cpu;
+use crate::arch::lock::InterruptLock;
+use crate::arch::{cpu, secondary};
 use crate::scheduler::{self, Task};
-use crate::taskset::Parameters;
+use crate::taskset::{Parameters, TaskError, TaskSet};
 use crate::time::Clock;
-use crate::{arguments, println};
+use crate::{arguments, println, wait};
 
 const fn task(name: &'static str, milliseconds: u64, priority: u8, body: fn(u64)) -> Task {
     let period = Duration::from_millis(milliseconds);
@@ -30,20 +32,56 @@ const TASKS: [Task; 3] = [
     task("slow", 20, 1, |_| cpu::burn(1_000_000)),
 ];
 
+/// Those of the second processor.
+const MORE: [Task; 2] =
+    [task("sense", 10, 2, |_| cpu::burn(500_000)), task("plan", 40, 1, |_| cpu::burn(2_000_000))];
+
+/// From the start of the tasks to their first release.
+const LEAD: Duration = Duration::from_millis(1);
+
+type Outcome = Result<TaskSet, TaskError>;
+
+/// How the tasks of the second processor ended.
+static SECOND: InterruptLock<Option<Outcome>> = InterruptLock::new(None);
+
+fn second(seconds: u64) {
+    let outcome = scheduler::run(&MORE, LEAD, Duration::from_secs(seconds), |_| ());
+    SECOND.with(|slot| *slot = Some(outcome));
+}
+
 /// Runs the tasks for `rt.seconds` and prints a table.
 pub fn main() {
     let seconds = arguments::number("rt.seconds", 2);
     let clock = Clock::of_machine();
     println!("rt: start seconds={seconds} frequency_hz={}", clock.frequency());
+    let two = arguments::number("rt.cpus", 1) > 1;
+    if two && secondary::start(1, second, seconds) != 0 {
+        return println!("rt: there is no second processor");
+    }
     let mut printed = 0;
-    let result =
-        scheduler::run(&TASKS, Duration::from_millis(1), Duration::from_secs(seconds), |elapsed| {
+    show(
+        scheduler::run(&TASKS, LEAD, Duration::from_secs(seconds), |elapsed| {
             if elapsed.as_secs() > printed {
                 printed = elapsed.as_secs();
                 println!("rt: progress seconds={printed}");
             }
-        });
-    let set = match result {
+        }),
+        clock,
+    );
+    if two {
+        // It may have started later, and have less processor time.
+        if !wait::until(Duration::from_secs(seconds + 10), || SECOND.with(|slot| slot.is_some())) {
+            return println!("rt: the second processor does not end");
+        }
+        if let Some(outcome) = SECOND.with(Option::take) {
+            show(outcome, clock);
+        }
+    }
+    println!("rt: done");
+}
+
+fn show(outcome: Outcome, clock: Clock) {
+    let set = match outcome {
         Ok(set) => set,
         Err(error) => return println!("rt: {error}"),
     };
@@ -62,5 +100,4 @@ pub fn main() {
             record.overruns,
         );
     }
-    println!("rt: done");
 }
