@@ -42,6 +42,16 @@ fn extra_colours_may_be_default_colours_too() {
     all_pass(&run, &["basic", "invalid", "small-pool", "small-color", "death"]);
 }
 
+/// Nothing answers at the address of this device: what reads it gets a bus error, and a guest may
+/// say that its translation tables lie there.
+#[test]
+fn tables_in_a_broken_device_hurt_nobody() {
+    let device = "[[vm.device]]\ncompatible = [\"broken\"]\n\
+                  address = 0x0c00_0000\nsize = \"4KiB\"\n";
+    let run = Case::new("rt-color-device").vm(color().bootargs("case=device").more(device));
+    all_pass(&run.run().ended(), &["device"]);
+}
+
 /// A Cortex-A53 has no 16 KiB granule, a Cortex-A710 has; its cache is 512 KiB, 8 ways.
 #[test]
 fn tables_of_16_kib_are_walked() {

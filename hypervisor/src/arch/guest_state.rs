@@ -19,6 +19,7 @@ pub(super) const HCR_IDLE: u64 = 1 << 3 // FMO
 const HCR: u64 = HCR_IDLE
     | 1            // VM
     | 1 << 1       // SWIO: invalidate by set/way also cleans
+    | 1 << 2       // PTW: table walks do not reach devices, not even those that EL2 asks for
     | 1 << 18      // TID3: identification registers
     | 1 << 19      // TSC: SMC
     | 1 << 20      // TIDCP: implementation-defined registers

@@ -2,9 +2,13 @@
 
 use core::sync::atomic::Ordering::SeqCst;
 
+use bulkhead_abi::doorbell::{LOCATE, RESULT};
 use bulkhead_abi::hypercall::Error;
 
-use super::bench::{Bench, intact, request};
+use super::bench::{BASE, Bench, PAGE, intact, request};
+use crate::arch::ram;
+use crate::arch::tables::{Granule, Tables, Use};
+use crate::arch::user::{self, Routine};
 use crate::checks::Checks;
 
 const TABLE: u64 = 0b11;
@@ -43,5 +47,23 @@ pub fn tables_nowhere(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
         checks.equal("stays", bench.at_home(memory), true);
         checks.equal("contents", intact(memory), true);
     }
+    Some(())
+}
+
+/// The hypervisor is asked for the colour behind a table that lies in a device of the VM, if it has
+/// one there: a device that reports an error when it is read.
+pub fn tables_in_a_device(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
+    const DEVICE: u64 = 0x0c00_0000;
+    const DOORBELL: u64 = BASE + PAGE;
+    const BEHIND: u64 = BASE + (1 << 30);
+    let tables = Tables::new(&mut bench.arena, Granule::Kib4)?;
+    let code = bench.arena.allocate(PAGE, PAGE)?;
+    user::copy_code(code);
+    tables.map(&mut bench.arena, BASE, ram::address(code), 3, Use::UserCode)?;
+    tables.map(&mut bench.arena, DOORBELL, bench.doorbell.address(), 3, Use::Device)?;
+    tables.first_entries().get(1)?.store(DEVICE | TABLE, SeqCst);
+    let arguments = [DOORBELL, BEHIND, LOCATE, RESULT];
+    let found = user::run(&tables, BASE, Routine::StoreThenLoad, arguments);
+    checks.equal("table-in-a-broken-device", found, Ok(Error::BadAddress.to_x0()));
     Some(())
 }

@@ -25,7 +25,7 @@ use crate::{arguments, println};
 /// A case: its name, and its checks. `None` means that there is too little RAM for it.
 type Case = (&'static str, fn(&mut Bench, &mut Checks) -> Option<()>);
 
-const CASES: [Case; 22] = [
+const CASES: [Case; 23] = [
     ("basic", requests::basic),
     ("invalid", requests::invalid),
     ("present", requests::present_user_ram),
@@ -48,6 +48,7 @@ const CASES: [Case; 22] = [
     ("changes", concurrency::changing_tables),
     ("self", hostile::tables_in_themselves),
     ("nowhere", hostile::tables_nowhere),
+    ("device", hostile::tables_in_a_device),
 ];
 
 /// A case that ends the VM once, and runs only by its name.
