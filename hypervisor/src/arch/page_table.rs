@@ -149,7 +149,8 @@ impl PageTable {
         map_level(self.root, &mut self.frames, 1, input, output, bytes, attributes)
     }
 
-    /// Visits every table and every mapping, reading the tables as hardware does.
+    /// Visits every table and every mapping, reading the tables as hardware does, but for
+    /// pages that are [`hidden`]: they are mapped as well.
     /// Ends early, with `false`, when a visit returns `false`.
     pub fn walk(&self, visit: &mut dyn FnMut(Found) -> bool) -> bool {
         walk_level(self.root, 1, 0, visit)
@@ -260,7 +261,7 @@ fn walk_level(table: &Table, level: u32, first: u64, visit: &mut dyn FnMut(Found
     for (index, entry) in table.iter().enumerate() {
         let entry = entry.load(Relaxed);
         let (input, output) = (first + index as u64 * span(level), entry & ADDRESS_MASK);
-        if entry & VALID == 0 {
+        if entry == 0 {
             continue;
         }
         let go_on = match next_table(entry, level) {
@@ -391,11 +392,19 @@ mod tests {
             entry.store(hidden(value), Relaxed);
             assert_eq!(table.lookup(input + offset), None);
             assert_eq!(output_of(entry.load(Relaxed)), GIB + 3 * offset);
-            entry.store(value, Relaxed);
+        }
+        // A walk finds them, hidden or not.
+        for offset in (0..bytes).step_by(8192) {
+            let entry = table.page(input + offset).unwrap();
+            entry.store(page_entry(output_of(entry.load(Relaxed)), 1 << 54), Relaxed);
         }
         let mut pages = 0;
         table.walk(&mut |found| {
-            pages += u64::from(matches!(found, Found::Leaf { .. }));
+            if let Found::Leaf { input: page, output, bytes: 4096, attributes } = found {
+                assert_eq!(output, GIB + 3 * (page - input));
+                assert_ne!(attributes & 1 << 54, 0);
+                pages += 1;
+            }
             true
         });
         assert_eq!(pages * 4096, bytes);
