@@ -39,9 +39,14 @@ fn selected() -> Ccsidr {
 /// CCSIDR_EL1 of the selected cache for a guest whose last-level cache has
 /// `2^share` times fewer sets than that of the CPU.
 pub fn selected_by_guest(share: u8) -> u64 {
+    let (clidr, csselr) = (Clidr(regs::clidr_el1::read()), regs::csselr_el1::read());
+    if !clidr.selects_cache(csselr) {
+        // For a cache that does not exist, the register may be undefined even for EL2.
+        return 0;
+    }
     let real = selected();
     // A VM has colours only where [`last_level`] has found a cache.
-    if !Clidr(regs::clidr_el1::read()).selects_last_level(regs::csselr_el1::read()) {
+    if !clidr.selects_last_level(csselr) {
         return real.value;
     }
     // Fewer sets than there are always have room.

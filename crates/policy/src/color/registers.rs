@@ -108,6 +108,22 @@ impl Clidr {
         Ok(level)
     }
 
+    /// Whether this value of CSSELR_EL1 selects a cache that exists: its level, and none
+    /// before it, is without one, and the cache is of the selected kind.
+    pub const fn selects_cache(self, csselr: u64) -> bool {
+        let level = csselr >> 1 & 7;
+        let mut before = 0;
+        while before < level {
+            if self.0 >> (3 * before) & 7 == 0 {
+                return false;
+            }
+            before += 1;
+        }
+        // Instruction caches alone or separate ones; data caches alone, separate or unified ones.
+        let kinds = if csselr & 1 != 0 { 0b01010 } else { 0b11100 };
+        level < 7 && kinds >> (self.0 >> (3 * level) & 7) & 1 != 0
+    }
+
     /// Whether this value of CSSELR_EL1 selects [`Clidr::last_level`], in a few
     /// instructions: a unified cache, and none behind it.
     ///
@@ -211,6 +227,19 @@ mod tests {
         assert_eq!(selecting(0o4), [0]);
         assert_eq!(selecting(0o4444444 | 7 << 21), [12], "level 7, other fields behind it");
         assert_eq!(selecting(0o33), [0; 0], "not unified");
+    }
+
+    #[test]
+    fn caches_that_exist_can_be_selected() {
+        let selecting = |clidr| -> Vec<u64> {
+            (0..16).filter(|&csselr| Clidr(clidr).selects_cache(csselr)).collect()
+        };
+        assert_eq!(selecting(0x0a20_0023), [0, 1, 2], "QEMU, Cortex-A53");
+        assert_eq!(selecting(0o421), [1, 2, 4], "instructions, data, both");
+        assert_eq!(selecting(0o403), [0, 1], "nothing counts behind a hole");
+        assert_eq!(selecting(0o4444444 | 7 << 21), [0, 2, 4, 6, 8, 10, 12]);
+        assert_eq!(selecting(0), [0; 0]);
+        assert_eq!(selecting(0o567), [0; 0], "reserved");
     }
 
     #[test]
