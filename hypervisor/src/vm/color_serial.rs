@@ -31,7 +31,7 @@ pub fn access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> O
 #[inline(never)]
 pub fn called(at: &Assignment, pcpu: &'static Pcpu) {
     let Some(mut port) = Port::of(at.vm) else { return };
-    if let Some(next) = port.next_sample(cpu::now()) {
+    if let Some(next) = port.first_sample(cpu::now()) {
         pcpu.set_deadline(Purpose::Sampling, next);
     }
     let Some(found) = port.take(at.vcpu.index) else { return };

@@ -74,7 +74,7 @@ pub struct Found {
 pub enum Outcome {
     /// Nothing.
     Nothing,
-    /// Every VCPU of the VM is to be sampled from now on ([`ColorSerial::next_sample`]).
+    /// Every VCPU of the VM is to be sampled from now on ([`ColorSerial::first_sample`]).
     Sample,
     /// This VCPU is to be sampled again, at this time.
     Again(u64),
@@ -140,8 +140,15 @@ impl ColorSerial {
         }
     }
 
+    /// When a VCPU is to be sampled first, if VCPUs are to be sampled. One that learns of it
+    /// after the window is sampled at once: the one that asked has to end it.
+    pub fn first_sample(&self, now: u64) -> Option<u64> {
+        let sampling = matches!(self.state, State::Sampling(_));
+        sampling.then(|| self.next_sample(now).unwrap_or(now))
+    }
+
     /// When a VCPU is to be sampled next, if it is.
-    pub fn next_sample(&self, now: u64) -> Option<u64> {
+    fn next_sample(&self, now: u64) -> Option<u64> {
         let State::Sampling(window) = &self.state else { return None };
         let passed = now.saturating_sub(window.start) / window.period;
         // Whoever is late goes on in step. The last sample ends the window.

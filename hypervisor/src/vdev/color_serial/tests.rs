@@ -99,6 +99,20 @@ fn a_late_sample_keeps_step() {
     assert_eq!(port.sample(1, START + 10_060, Some(TASK)), Outcome::Nothing);
 }
 
+/// The VCPU that asks may learn of the window when it is over.
+#[test]
+fn a_window_that_nobody_has_seen_ends() {
+    let mut port = port();
+    assert_eq!(port.first_sample(START), None);
+    write(&mut port, 0, "colors 8\n");
+    assert_eq!(port.first_sample(START), Some(START + 100));
+    let late = START + 1_000_000;
+    assert_eq!(port.first_sample(late), Some(late));
+    assert_eq!(port.sample(0, late, Some(TASK)), Outcome::Nothing);
+    assert_eq!(port.first_sample(late), None);
+    assert_eq!(write(&mut port, 0, "colors 8\n"), Outcome::Sample, "it asks again");
+}
+
 #[test]
 fn errors_are_words() {
     let mut port = port();
