@@ -136,16 +136,19 @@ impl Coloring {
                 request.found = (ipa + PAGE_BYTES, bytes - PAGE_BYTES);
                 request.pages += 1;
                 looks -= 1;
-                if request.pages > MAPPINGS * self.ram.bytes / PAGE_BYTES {
-                    request.failure = Some(Error::BadAddress);
-                } else if let Err(error) = self.place(ipa, vm) {
+                let many = request.pages > MAPPINGS * self.ram.bytes / PAGE_BYTES;
+                let placed = if many { Err(Error::BadAddress) } else { self.place(ipa, vm) };
+                if let Err(error) = placed {
+                    // No page moves twice in a chunk: while it is hidden, its entry names the
+                    // frame that has the data.
                     request.failure = Some(error);
+                    break;
                 }
             } else {
                 let step = request.walker.next(&mut reader, &mut looks);
                 if reader.was_outside() {
                     request.failure = Some(Error::BadAddress);
-                    continue;
+                    break;
                 }
                 match step {
                     // Only RAM has a colour.
@@ -159,7 +162,10 @@ impl Coloring {
                         self.pool.commit();
                         return Some(Ok(request.pages));
                     }
-                    Step::TooManyTables => request.failure = Some(Error::BadAddress),
+                    Step::TooManyTables => {
+                        request.failure = Some(Error::BadAddress);
+                        break;
+                    }
                 }
             }
         }
