@@ -5,6 +5,8 @@ use crate::arch::memory::Frame;
 use crate::arch::page_table::PAGE_BYTES;
 use crate::stage1::Tables;
 
+/// SCTLR_EL1: caches are on, for table walks too.
+const SCTLR_C: u64 = 1 << 2;
 /// SCTLR_EL1: translation tables are big-endian.
 const SCTLR_EE: u64 = 1 << 25;
 /// TCR_EL1.IRGN0: walks go past the caches if it is 0.
@@ -20,7 +22,8 @@ pub struct TableFormat {
 impl TableFormat {
     /// As TCR_EL1 and SCTLR_EL1 say.
     pub fn new(tcr: u64, sctlr: u64) -> Self {
-        Self { uncached: tcr & TCR_IRGN0 == 0, big_endian: sctlr & SCTLR_EE != 0 }
+        let uncached = tcr & TCR_IRGN0 == 0 || sctlr & SCTLR_C == 0;
+        Self { uncached, big_endian: sctlr & SCTLR_EE != 0 }
     }
 }
 
