@@ -284,6 +284,20 @@ fn virtual_caches_that_cannot_be_are_refused() {
     assert_eq!(error, "plan: /vms/vm@0: vllc: needs RAM with colors");
 }
 
+/// The mask must make sense even though no VM has colours: guests ask how many there are.
+#[test]
+fn masks_that_cannot_be_are_refused() {
+    for mask in ["0x0 0x5000", "0x0 0x1800", "0xffffffff 0xfffff000"] {
+        let llc = format!(
+            "llc {{ cache-size = <0x100000>; ways = <16>; line-size = <64>; slices = <1>;
+                color-mask = <{mask}>; }}; hypervisor@40000000 {{"
+        );
+        let text = reference().replacen("hypervisor@40000000 {", &llc, 1);
+        let error = load(&compile(&text)).expect_err(mask).to_string();
+        assert_eq!(error, "plan: /platform/llc: color-mask: must be a few bits above the page");
+    }
+}
+
 /// The plan with coloured RAM, extra colours 8-11, and a port on which to ask for them.
 fn closed_guest() -> String {
     const NODES: &str = "coloring@a000000 {

@@ -2,8 +2,11 @@
 
 use alloc::vec::Vec;
 
+use policy::color::{ColorSet, Stripe};
+
 use super::vm::ram;
 use super::{GicV3, Llc, MAX_CPUS, Node, Platform, Problem, Refusal, Serial};
+use crate::arch::page_table::PAGE_BYTES;
 
 #[inline(never)]
 pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
@@ -59,7 +62,11 @@ fn llc(node: Node<'_>) -> Result<Llc, Refusal<'_>> {
         *value = node.number(property)?;
     }
     let in_registers = node.value("not-in-registers").is_none();
-    Ok(Llc { shape, color_mask: node.long("color-mask")?, in_registers })
+    let color_mask = node.long("color-mask")?;
+    if Stripe::new(PAGE_BYTES, color_mask, ColorSet::first(1), 0).is_err() {
+        return Err(node.error("color-mask", Problem::Text("must be a few bits above the page")));
+    }
+    Ok(Llc { shape, color_mask, in_registers })
 }
 
 fn cpus(node: Node<'_>) -> Result<Vec<u64>, Refusal<'_>> {
