@@ -72,18 +72,20 @@ impl State {
     /// Brings a bank of which nothing is in a list register to its reset
     /// state, and the physical interrupts behind it.
     fn reset_bank<E: Env>(&mut self, env: &E, at: usize) {
-        let old = self.banks[at].clone();
-        let new = if at < self.vcpus {
-            Bank::private(at, old.hardware)
+        let private = at < self.vcpus;
+        let bank = &mut self.banks[at];
+        let (hardware, acknowledged) = (bank.hardware, bank.pending | bank.active);
+        let new = if private {
+            Bank::private(at, hardware)
         } else {
-            Bank::shared(old.implemented, old.hardware)
+            Bank::shared(bank.implemented, hardware)
         };
-        self.banks[at] = Bank { line: old.line, physical: old.physical, ..new };
+        *bank = Bank { line: bank.line, physical: bank.physical, ..new };
         self.update_physical(env, at);
-        for n in bits(old.hardware) {
+        for n in bits(hardware) {
             let physical = self.physical(at, n);
             env.set_pending(physical, false);
-            if (old.pending | old.active) >> n & 1 != 0 {
+            if acknowledged >> n & 1 != 0 {
                 env.set_active(physical, false);
             }
             if let Physical::Shared { intid } = physical {

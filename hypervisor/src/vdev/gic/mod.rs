@@ -57,10 +57,11 @@ mod redistributor;
 mod sgi;
 mod state;
 mod sync;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use spin::{Mutex, MutexGuard};
@@ -72,6 +73,7 @@ pub use mmio::Frame;
 
 use bank::bits;
 use state::State;
+use table::Table;
 
 /// Most VCPUs of one VM.
 pub const VCPUS_MAX: usize = 8;
@@ -86,9 +88,9 @@ pub const REDISTRIBUTOR_BYTES: u64 = 0x2_0000;
 /// exist are ignored.
 #[derive(Debug)]
 pub struct VGic {
-    vcpus: Box<[Vcpu]>,
+    vcpus: Table<Vcpu>,
     /// Guest INTID for each physical INTID from 32; 0 where not assigned.
-    guest_intids: Box<[u16]>,
+    guest_intids: Vec<u16>,
     /// Number of banks of shared interrupts.
     shared_banks: usize,
     state: Mutex<State>,
@@ -113,14 +115,15 @@ impl VGic {
     /// This is the only place that allocates.
     pub fn new(config: &GicConfig) -> Result<Self, ConfigError> {
         let state = State::new(config)?;
-        let guest_intids = config.guest_intids()?.into_boxed_slice();
+        let guest_intids = config.guest_intids()?;
         let vcpus = (0..config.vcpus)
             .map(|_| Vcpu {
                 direct: AtomicBool::new(false),
                 kicked: AtomicBool::new(false),
                 templates: [const { AtomicU64::new(0) }; 16],
             })
-            .collect();
+            .collect::<Vec<_>>()
+            .into();
         let shared_banks = state.banks.len() - config.vcpus;
         let gic = Self { vcpus, guest_intids, shared_banks, state: Mutex::new(state) };
         gic.refresh_all_templates();

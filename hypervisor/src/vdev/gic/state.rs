@@ -1,12 +1,12 @@
 //! The interrupt state of one VM, kept under its lock.
 
-use alloc::boxed::Box;
 use alloc::vec;
 
 use super::VCPUS_MAX;
 use super::bank::{Bank, bits};
 use super::config::{ConfigError, GicConfig};
 use super::env::{Env, Physical};
+use super::table::Table;
 
 /// Which groups the distributor forwards: all bits set if it does.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -40,9 +40,9 @@ pub(super) struct State {
     /// Number of VCPUs.
     pub vcpus: usize,
     /// The private bank of each VCPU, then the shared banks.
-    pub banks: Box<[Bank]>,
+    pub banks: Table<Bank>,
     /// Shared interrupts from INTID 32.
-    pub shared: Box<[Shared]>,
+    pub shared: Table<Shared>,
 }
 
 impl State {
@@ -73,8 +73,8 @@ impl State {
             settling: 0,
             asleep: u32::MAX,
             vcpus: config.vcpus,
-            banks: banks.into_boxed_slice(),
-            shared: shared.into_boxed_slice(),
+            banks: banks.into(),
+            shared: shared.into(),
         };
         for &(intid, physical) in config.shared {
             let (bank, n) = state.locate(0, intid).ok_or(ConfigError::Intid(intid))?;
