@@ -2,8 +2,8 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
-use spin::Once;
 
 use crate::arch::{cpu, gicv3, percpu, regs, smc};
 use crate::board::uart::Pl011 as Uart;
@@ -15,7 +15,7 @@ use crate::vm::{GicEnv, Vm};
 /// The console of the machine.
 pub static CONSOLE: Console<Uart> = Console::new();
 
-static VMS: Once<Vec<&'static Vm>> = Once::new();
+static VMS: percpu::StaticRef<Vec<&'static Vm>> = percpu::StaticRef::empty();
 /// VMs that run.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 static UART_INTERRUPT: AtomicU32 = AtomicU32::new(u32::MAX);
@@ -46,7 +46,7 @@ pub fn publish(vms: Vec<&'static Vm>, console: &'static Pcpu, uart_interrupt: u3
     RUNNING.store(vms.len(), Ordering::Release);
     CONSOLE_PCPU.set(Some(console));
     UART_INTERRUPT.store(uart_interrupt, Ordering::Release);
-    VMS.call_once(|| vms);
+    VMS.set(Some(Box::leak(Box::new(vms))));
 }
 
 /// The VMs of the machine.

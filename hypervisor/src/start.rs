@@ -10,13 +10,12 @@ use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use bulkhead_abi::image::{ConsoleKind, PayloadHeader};
-use spin::Once;
 
 use crate::address_space::{self, AddressSpace, Memory};
 use crate::arch::boot::{SecondaryEntry, image_layout};
 use crate::arch::mmu;
 use crate::arch::page_table::PageTable;
-use crate::arch::percpu::{self, Anchor};
+use crate::arch::percpu::{self, Anchor, StaticRef};
 use crate::arch::{cpu, gicv3, heap, regs, smc};
 use crate::board::{self, uart::Pl011};
 use crate::machine::{self, CONSOLE, log};
@@ -30,7 +29,7 @@ const UART_BYTES: u64 = 4096;
 /// Affinity fields of MPIDR.
 const AFFINITY: u64 = 0xff_00ff_ffff;
 
-static ANCHORS: Once<Vec<&'static Anchor>> = Once::new();
+static ANCHORS: StaticRef<Vec<&'static Anchor>> = StaticRef::empty();
 static ONLINE: AtomicUsize = AtomicUsize::new(0);
 
 /// Says why the system cannot start, and turns the machine off. If memory ran out,
@@ -96,10 +95,12 @@ pub fn boot(device_tree: usize) -> ! {
         board::memory::registers(gic.distributor),
         board::memory::registers(gic.redistributors),
     ));
-    anchors()[index].install();
+    let anchor = anchors()[index];
+    anchor.install();
     accept(gicv3::init_cpu(index));
 
     let serial = plan.platform.serial;
+    let console = pcpus[serial.pcpu];
     CONSOLE.set_vms(plan.vms.iter().map(|vm| vm.name));
     let mut vms = Vec::new();
     for (index, vm) in plan.vms.into_iter().enumerate() {
@@ -110,12 +111,12 @@ pub fn boot(device_tree: usize) -> ! {
     if plan.platform.own.is_some() {
         mmu::stop_caching(&tables, bytes);
     }
-    machine::publish(vms, pcpus[serial.pcpu], serial.interrupt);
+    machine::publish(vms, console, serial.interrupt);
 
     start_secondaries(&pcpus, index, &tables);
     heap::seal();
     if let Some(shared) = gicv3::shared() {
-        shared.set_target(serial.interrupt, pcpus[serial.pcpu].mpidr);
+        shared.set_target(serial.interrupt, console.mpidr);
         shared.set_enabled(serial.interrupt, true);
     }
     CONSOLE.go_live();
@@ -123,7 +124,7 @@ pub fn boot(device_tree: usize) -> ! {
     for vm in machine::vms() {
         vm.start();
     }
-    pcpus[index].idle()
+    anchor.pcpu().idle()
 }
 
 /// Every other CPU, with final tables and its own stack.
@@ -178,7 +179,7 @@ fn make_cpus(plan: &Plan<'_>) -> Vec<&'static Pcpu> {
         pcpus.push(pcpu);
         anchors.push(percpu::new_anchor(pcpu));
     }
-    ANCHORS.call_once(|| anchors);
+    ANCHORS.set(Some(Box::leak(Box::new(anchors))));
     pcpus
 }
 
@@ -201,7 +202,7 @@ fn start_secondaries(pcpus: &[&'static Pcpu], own: usize, tables: &PageTable) {
         }));
         if let Err(error) = smc::cpu_on(pcpu.mpidr, entry) {
             refuse(&format_args!(
-                "plan: /platform/cpus/cpu@{:x}: the firmware does not start it (PSCI error {error})",
+                "plan: /platform/cpus/cpu@{:x}: the firmware does not start it (PSCI error -{error})",
                 pcpu.mpidr
             ));
         }

@@ -1,10 +1,11 @@
 //! The one interrupt controller of the machine.
 
-use spin::Once;
+use alloc::boxed::Box;
 
 use super::{Distributor, GicError, HYPERVISOR_TIMER, MAINTENANCE, Redistributor};
 use super::{cpu_interface, redistributors};
 use crate::arch::mmio::Mmio;
+use crate::arch::percpu::StaticRef;
 use crate::plan::MAX_CPUS;
 
 #[derive(Debug)]
@@ -14,16 +15,16 @@ struct Gic {
     region: Mmio,
 }
 
-static GIC: Once<Gic> = Once::new();
+static GIC: StaticRef<Gic> = StaticRef::empty();
 /// Redistributors of the CPUs that are up, by their index in the plan.
-static PRIVATE: [Once<Redistributor>; MAX_CPUS] = [const { Once::new() }; MAX_CPUS];
+static PRIVATE: [StaticRef<Redistributor>; MAX_CPUS] = [const { StaticRef::empty() }; MAX_CPUS];
 
 /// Sets up the distributor; once, at boot. All shared interrupts are disabled
 /// and sent to the executing CPU. `region`: registers of all redistributors.
 pub fn init(distributor: Mmio, region: Mmio) -> Result<(), GicError> {
     let distributor = Distributor::new(distributor)?;
     distributor.init(cpu_interface::affinity())?;
-    GIC.call_once(|| Gic { distributor, region });
+    GIC.set(Some(Box::leak(Box::new(Gic { distributor, region }))));
     Ok(())
 }
 
@@ -42,7 +43,7 @@ pub fn init_cpu(index: usize) -> Result<(), GicError> {
         own.set_enabled(intid, true);
     }
     if let Some(slot) = PRIVATE.get(index) {
-        slot.call_once(|| own);
+        slot.set(Some(Box::leak(Box::new(own))));
     }
     Ok(())
 }
