@@ -34,10 +34,11 @@ impl<'a> BlobName<'a> {
 
     /// Whether the blob table means this blob by `name`.
     fn is(&self, name: &str) -> bool {
-        match name.split_once('/') {
-            Some((vm, part)) => vm == self.vm && part == self.part,
-            None => self.vm.is_empty() && name == self.part,
-        }
+        let part = match self.vm {
+            "" => Some(name),
+            vm => name.strip_prefix(vm).and_then(|rest| rest.strip_prefix("/")),
+        };
+        part == Some(self.part)
     }
 }
 

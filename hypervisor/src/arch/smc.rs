@@ -6,8 +6,8 @@ use super::boot::{SecondaryEntry, secondary_start};
 
 const PSCI_VERSION: u64 = 0x8400_0000;
 const PSCI_CPU_ON: u64 = 0xC400_0003;
-/// What PSCI says about an entry point that cannot be one.
-const INVALID_ADDRESS: i64 = -9;
+/// What PSCI says about an entry point that cannot be one, without its sign.
+const INVALID_ADDRESS: u64 = 9;
 const PSCI_SYSTEM_OFF: u64 = 0x8400_0008;
 
 fn call(function: u64, a: u64, b: u64, c: u64) -> i64 {
@@ -26,21 +26,21 @@ fn call(function: u64, a: u64, b: u64, c: u64) -> i64 {
     result
 }
 
-/// Version of the firmware's PSCI: major in bits 31..16, minor in 15..0; negative without PSCI.
-pub fn version() -> i64 {
-    i64::from(call(PSCI_VERSION, 0, 0, 0) as i32)
+/// Version of the firmware's PSCI: major in bits 31..16, minor in 15..0; 0 without PSCI.
+pub fn version() -> u64 {
+    (call(PSCI_VERSION, 0, 0, 0) as i32).max(0) as u64
 }
 
 /// Starts the CPU with this affinity at [`secondary_start`]. Returns the PSCI
-/// error if the firmware refuses.
-pub fn cpu_on(mpidr: u64, entry: &'static SecondaryEntry) -> Result<(), i64> {
+/// error, without its sign, if the firmware refuses.
+pub fn cpu_on(mpidr: u64, entry: &'static SecondaryEntry) -> Result<(), u64> {
     let address = core::ptr::from_ref(entry) as usize;
     super::cpu::clean_and_invalidate(address, size_of::<SecondaryEntry>());
     // The entry code is where the image was loaded, whatever frames it has got since.
     let Some(physical) = super::cpu::physical(address) else { return Err(INVALID_ADDRESS) };
     match call(PSCI_CPU_ON, mpidr, secondary_start as *const () as u64, physical) {
         0 => Ok(()),
-        error => Err(i64::from(error as i32)),
+        error => Err((error as i32).unsigned_abs().into()),
     }
 }
 

@@ -37,7 +37,7 @@ impl Name {
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let length = if f.alternate() { NAME_MAX } else { self.length() };
-        self.0[..length].iter().try_for_each(|byte| f.write_char(char::from(*byte)))
+        self.0.iter().take(length).try_for_each(|byte| f.write_char(char::from(*byte)))
     }
 }
 

@@ -87,7 +87,7 @@ impl<'a> Node<'a> {
     pub fn text(self, property: &'static str) -> Result<&'a str, Refusal<'a>> {
         let value = self.required(property)?;
         match value {
-            [text @ .., 0] if !text.contains(&0) => {
+            [text @ .., 0] if text.iter().all(|&byte| byte != 0) => {
                 if let Ok(text) = core::str::from_utf8(text) {
                     return Ok(text);
                 }

@@ -207,10 +207,9 @@ impl ColorSerial {
     }
 
     fn answer(&mut self, result: i64) {
-        if result >= 0 {
-            self.send(format_args!("ok {result}\n"));
-        } else {
-            self.send(format_args!("error {}\n", word(result)));
+        match u64::try_from(result) {
+            Ok(pages) => self.send(format_args!("ok {pages}\n")),
+            Err(_) => self.send(format_args!("error {}\n", word(result))),
         }
     }
 
