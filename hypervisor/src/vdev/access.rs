@@ -30,12 +30,10 @@ impl Access {
     #[inline(always)]
     pub fn extend(self, value: u64) -> u64 {
         let unused = 64 - 8 * self.bytes as u32;
-        let value = value << unused >> unused;
-        if !self.sign_extend {
-            return value;
+        if self.sign_extend {
+            return extend_sign(value << unused, unused, self.sixty_four);
         }
-        let signed = ((value << unused) as i64 >> unused) as u64;
-        if self.sixty_four { signed } else { signed & 0xffff_ffff }
+        value << unused >> unused
     }
 
     /// What a store of this register gives to the device.
@@ -44,6 +42,14 @@ impl Access {
         let unused = 64 - 8 * self.bytes as u32;
         value << unused >> unused
     }
+}
+
+/// The upper bits of `value` as a signed number. Drivers hardly ever load one.
+#[cold]
+#[inline(never)]
+fn extend_sign(value: u64, unused: u32, sixty_four: bool) -> u64 {
+    let signed = (value as i64 >> unused) as u64;
+    if sixty_four { signed } else { signed & 0xffff_ffff }
 }
 
 #[cfg(test)]
