@@ -1,12 +1,14 @@
 //! Charts.
 
 mod bars;
+mod gantt;
 mod lines;
 mod theme;
 
 use thiserror::Error as ThisError;
 
 pub use bars::{BarChart, Bars};
+pub use gantt::{GANTT_PIECES_MAX, Gantt, Lane, Span};
 pub use lines::{Line, LineChart};
 
 /// Why there is no chart.
@@ -24,6 +26,17 @@ pub enum Error {
         series: String,
         /// The value.
         value: String,
+    },
+    /// There is more to show than anybody can read.
+    #[error(
+        "the chart `{chart}` would have {pieces} bars and arrows, at most {GANTT_PIECES_MAX} are \
+         possible: show a shorter time"
+    )]
+    TooMuch {
+        /// Title of the chart.
+        chart: String,
+        /// Bars and arrows in it.
+        pieces: usize,
     },
     /// The library refused to draw.
     #[error("the chart `{chart}` cannot be drawn: {reason}")]

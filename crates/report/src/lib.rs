@@ -21,4 +21,6 @@
 mod chart;
 pub mod markdown;
 
-pub use chart::{Axis, BarChart, Bars, Error, Line, LineChart};
+pub use chart::{
+    Axis, BarChart, Bars, Error, GANTT_PIECES_MAX, Gantt, Lane, Line, LineChart, Span,
+};

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod csv;
 mod event;
 mod file;
+pub mod gantt;
 mod header;
 pub mod perfetto;
 mod replay;
