@@ -8,6 +8,7 @@ use bulkhead_system::units::{self, QuantityError};
 use clap::{Args, Parser, Subcommand};
 
 use crate::sim::SimOptions;
+use crate::trace::TraceOptions;
 
 /// Several real-time systems on one multicore chip, each with its timing intact.
 #[derive(Debug, Parser)]
@@ -32,6 +33,7 @@ pub enum Command {
     Plan(PlanOptions),
     Sim(SimOptions),
     Run(RunOptions),
+    Trace(TraceOptions),
     Measure(MeasureOptions),
     Reproduce(ReproduceOptions),
 }
@@ -82,6 +84,8 @@ Examples:
   bulkhead run demo.plan.dts --deterministic        the same run every time
   bulkhead run demo.plan.dts --deterministic --cachescope build/scope
                                                     who evicts whom from the caches
+  bulkhead run systems/demo.toml --trace build/demo.trace
+                                                    what runs when, see `bulkhead trace`
 
 Exit status: 0 all is well, 1 a VM crashed or was stopped, a task missed its
 deadline or the time was over, 2 bad input.")]
@@ -104,6 +108,9 @@ pub struct RunOptions {
     /// An option of cachescope, such as preset=exynos-5422; may be given several times
     #[arg(long, value_name = "KEY=VALUE", requires = "cachescope", value_parser = scope_option)]
     pub cachescope_option: Vec<String>,
+    /// Record what the hypervisor does in this file, for `bulkhead trace`
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// It is a failure if a VM does not switch itself off
     #[arg(long)]
     pub until_off: bool,
@@ -111,7 +118,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub timeout: Option<Duration>,
     /// Write the bootable image to this file and do not run it
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["console", "deterministic", "cachescope", "until_off", "timeout", "log"])]
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["console", "deterministic", "cachescope", "trace", "until_off", "timeout", "log"])]
     pub image_only: Option<PathBuf>,
     /// Write all output of the console to this file [default: a log beside the image, named after the system]
     #[arg(long, value_name = "FILE")]

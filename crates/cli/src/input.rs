@@ -29,6 +29,8 @@ pub struct System {
     pub plan: Plan,
     /// The machine, if more than the plan is known about it.
     pub platform: Option<Platform>,
+    /// The description that the plan was made from, if it was.
+    pub description: Option<Box<description::System>>,
 }
 
 impl System {
@@ -65,14 +67,17 @@ pub fn read(file: &Path) -> Result<Input, Failure> {
 
 /// Reads a plan, or reads a description and plans it.
 pub fn plan(file: &Path) -> Result<System, Failure> {
-    let (plan, platform) = match read(file)? {
-        Input::Description(system) => (plan::make(&system)?, Some(system.platform.value)),
+    let (file, folder) = (file.to_owned(), folder(file).to_owned());
+    Ok(match read(&file)? {
+        Input::Description(system) => {
+            let (plan, platform) = (plan::make(&system)?, Some(system.platform.value.clone()));
+            System { file, folder, plan, platform, description: Some(system) }
+        }
         Input::Plan(plan) => {
             let platform = Platform::named(&plan.platform.board).ok();
-            (*plan, platform)
+            System { file, folder, plan: *plan, platform, description: None }
         }
-    };
-    Ok(System { file: file.to_owned(), folder: folder(file).to_owned(), plan, platform })
+    })
 }
 
 /// The ending of the name of a file.

@@ -1,4 +1,4 @@
-//! The `bulkhead` command: checks, plans, simulates and runs systems.
+//! The `bulkhead` command: checks, plans, simulates, runs and traces systems.
 //!
 //! Exit status: 0 yes, 1 the answer is no, 2 bad input, 128 + n ended by signal n.
 
@@ -18,6 +18,7 @@ mod run;
 mod sim;
 mod status;
 mod table;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Plan(options) => plan::plan(options, json),
         Command::Sim(options) => sim::sim(options, json),
         Command::Run(options) => run::run(options, json),
+        Command::Trace(options) => trace::trace(options, json),
         Command::Measure(options) => measure::measure(options, json),
         Command::Reproduce(options) => reproduce::reproduce(options, json),
     };

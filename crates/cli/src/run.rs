@@ -25,6 +25,7 @@ use crate::input::{self, System};
 use crate::json;
 use crate::output;
 use crate::status::Status;
+use crate::trace::record::Recording;
 use cachescope::Cachescope;
 use interactive::Interactive;
 use signals::Signals;
@@ -68,7 +69,10 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         return Ok(Status::Signal(signal));
     }
 
+    let recording = options.trace.as_deref();
+    let recording = recording.map(|path| Recording::start(path, &system, &board)).transpose()?;
     let mut arguments: Vec<String> = scope.iter().flat_map(Cachescope::arguments).collect();
+    arguments.extend(recording.iter().flat_map(Recording::arguments));
     arguments.extend(options.qemu_arg.iter().cloned());
     let log_file = options.log.clone().unwrap_or_else(|| place.log());
     let qemu = Options {
@@ -83,8 +87,10 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
     let run = attend(session, &names, &signals, console, as_json)?;
     let counts = scope.as_ref().map(Cachescope::counts);
+    let recorded = recording.map(Recording::finish);
     let name = &system.plan.name;
-    let summary = Summary::new(name, run.known, run.end, &run.outcome, counts, &log_file);
+    let summary = Summary::new(name, run.known, run.end, &run.outcome, counts, &log_file)
+        .with_trace(recorded);
     if as_json {
         json::print(&summary.document(options.until_off))?;
     } else {

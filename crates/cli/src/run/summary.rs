@@ -11,6 +11,7 @@ use super::messages::Task;
 use super::tally::{Known, Vm};
 use crate::status::Status;
 use crate::table::table;
+use crate::trace::record::Recorded;
 
 /// What ended the run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,6 +34,7 @@ pub struct Summary {
     elapsed: Duration,
     qemu_messages: String,
     counts: Option<Result<Counts, String>>,
+    trace: Option<Result<Recorded, String>>,
     log_file: PathBuf,
 }
 
@@ -54,8 +56,15 @@ impl Summary {
             elapsed: outcome.elapsed,
             qemu_messages: outcome.stderr.clone(),
             counts,
+            trace: None,
             log_file: log_file.to_owned(),
         }
+    }
+
+    /// Adds the trace, if one was recorded.
+    pub fn with_trace(mut self, trace: Option<Result<Recorded, String>>) -> Self {
+        self.trace = trace;
+        self
     }
 
     /// The exit status: whether all is well. With `until_off`, each VM must have
@@ -109,6 +118,9 @@ impl Summary {
         if let Some(Err(why)) = &self.counts {
             problems.push(why.clone());
         }
+        if let Some(Err(why)) = &self.trace {
+            problems.push(why.clone());
+        }
         problems
     }
 
@@ -141,6 +153,9 @@ impl Summary {
             text.push_str(&format!("\n{}", counts.text()));
         }
         text.push('\n');
+        if let Some(Ok(recorded)) = &self.trace {
+            text.push_str(&recorded.text());
+        }
         let problems = self.problems(until_off);
         // QEMU also warns of things that are as they should be.
         for line in self.qemu_messages.lines().filter(|_| !problems.is_empty()) {
@@ -177,6 +192,7 @@ impl Summary {
             log_file: self.log_file.display().to_string(),
             vms: self.known.vms.iter().map(|vm| VmDocument::new(vm, self.known.ready)).collect(),
             cachescope: self.counts.as_ref().and_then(|counts| counts.as_ref().ok()).cloned(),
+            trace: self.trace.as_ref().and_then(|trace| trace.as_ref().ok()).cloned(),
         }
     }
 }
@@ -196,6 +212,9 @@ pub struct Document {
     /// The caches, if they were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     cachescope: Option<Counts>,
+    /// The trace, if one was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<Recorded>,
 }
 
 #[derive(Debug, Serialize)]

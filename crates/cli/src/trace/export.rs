@@ -1,0 +1,101 @@
+//! `bulkhead trace export`.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use trace::Trace;
+
+use super::options::{ExportOptions, Format};
+use crate::failure::Failure;
+use crate::json;
+use crate::output;
+use crate::status::Status;
+
+/// Runs the command.
+pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure> {
+    let is_chart = matches!(options.to, Format::Svg | Format::Html);
+    if !is_chart && (options.from.is_some() || options.until.is_some()) {
+        return Err(Failure::new(
+            "no-window",
+            "`--from` and `--until` are for charts\nhelp: leave them out, or write svg or html",
+        ));
+    }
+    let trace = super::read(&options.file)?;
+    let target = match &options.output {
+        Some(path) if path == Path::new("-") => {
+            let out = BufWriter::new(io::stdout().lock());
+            write(&trace, options, out).map_err(|error| error.into_failure(None))?;
+            return Ok(Status::Yes);
+        }
+        Some(path) => path.clone(),
+        None => options.file.with_extension(options.to.ending()),
+    };
+    let failed = |error: Error| error.into_failure(Some(&target));
+    let out = File::create(&target).map_err(|error| failed(error.into()))?;
+    write(&trace, options, BufWriter::new(out)).map_err(failed)?;
+    let entries = trace.tracks.iter().map(Vec::len).sum();
+    if as_json {
+        json::print(&Document { ok: true, file: &target, entries, lost: trace.lost() })?;
+    } else {
+        output::print(&format!("wrote {} ({entries} events)\n", target.display()))?;
+    }
+    Ok(Status::Yes)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    ok: bool,
+    file: &'a PathBuf,
+    entries: usize,
+    lost: u64,
+}
+
+fn write(trace: &Trace, options: &ExportOptions, mut out: impl Write) -> Result<(), Error> {
+    match options.to {
+        Format::Perfetto => trace::perfetto::write(trace, &mut out)?,
+        Format::Csv => trace::csv::write(trace, &mut out)?,
+        Format::Svg | Format::Html => {
+            let from = options.from.map(|time| time.0);
+            let until = options.until.map(|time| time.0);
+            let text = match options.to {
+                Format::Html => trace::gantt::html(trace, from, until),
+                _ => trace::gantt::svg(trace, from, until),
+            };
+            out.write_all(text.map_err(|error| Error::Chart(error.to_string()))?.as_bytes())?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// Why nothing was written.
+enum Error {
+    Io(io::Error),
+    Chart(String),
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<csv::Error> for Error {
+    fn from(error: csv::Error) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+impl Error {
+    fn into_failure(self, target: Option<&Path>) -> Failure {
+        match (self, target) {
+            (Self::Chart(error), _) => Failure::new("no-chart", error),
+            (Self::Io(error), None) => error.into(),
+            (Self::Io(error), Some(target)) => {
+                let name = target.display();
+                Failure::new("cannot-write", format!("cannot write {name}: {error}"))
+            }
+        }
+    }
+}

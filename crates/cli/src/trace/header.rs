@@ -1,0 +1,47 @@
+//! What a trace of a planned system says about it.
+
+use std::cmp::Reverse;
+
+use bulkhead_system::description;
+use bulkhead_system::plan::{Plan, Server};
+use trace::{Header, Origin, ServerHeader, VcpuHeader, VmHeader};
+
+/// The header of traces of executions. `described` is what the plan was made from, if that
+/// is known: it has the names of tasks.
+pub fn header(plan: &Plan, described: Option<&description::System>, frequency_hz: u64) -> Header {
+    let vms = plan.vms.iter().enumerate().map(|(index, vm)| {
+        let described = described.and_then(|system| system.vms.get(index));
+        let vcpus = vm.vcpus.iter().enumerate().map(|(number, vcpu)| VcpuHeader {
+            pcpu: vcpu.pcpu.0 as usize,
+            server: vcpu.server.map(server),
+            tasks: described.map(|vm| tasks(vm, number)).unwrap_or_default(),
+        });
+        VmHeader { name: vm.name.clone(), vcpus: vcpus.collect() }
+    });
+    Header {
+        name: plan.name.clone(),
+        origin: Origin::Hypervisor,
+        frequency_hz,
+        pcpus: plan.platform.cpus.len(),
+        vms: vms.collect(),
+    }
+}
+
+fn server(server: Server) -> ServerHeader {
+    let budget = server.class.budget();
+    ServerHeader {
+        kind: server.class.as_str().into(),
+        budget_ns: budget.map(|it| it.budget.0),
+        period_ns: budget.map(|it| it.period.0),
+    }
+}
+
+/// The names of a VCPU's tasks, the one with the highest priority first: real-time guests
+/// number them so.
+fn tasks(vm: &description::Vm, vcpu: usize) -> Vec<String> {
+    let mut tasks: Vec<_> = vm.tasks.iter().filter(|task| task.vcpu == vcpu).collect();
+    tasks.sort_by_key(|task| {
+        (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
+    });
+    tasks.into_iter().map(|task| task.name.value.clone()).collect()
+}

@@ -1,0 +1,204 @@
+//! Records what the hypervisor does while it runs in QEMU.
+//!
+//! The RAM of the machine is a file in memory that QEMU and this process share. A thread
+//! copies what is new in the trace rings into a file, while the machine goes on.
+
+mod ram;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use bulkhead_abi::trace::RING_RECORDS;
+use bulkhead_qemu::Board;
+use policy::color::Stripe;
+use serde::Serialize;
+use trace::rings::Rings;
+use trace::{Header, Writer};
+
+use super::header::header;
+use crate::failure::Failure;
+use crate::input::System;
+use ram::SharedRam;
+
+/// How often the rings are read.
+const POLL: Duration = Duration::from_millis(1);
+/// Pages of the hypervisor that are searched for the descriptor: image and what it has at first.
+const PAGES_SEARCHED: u64 = 4096;
+const PAGE_BYTES: u64 = 4096;
+
+/// A recording under way.
+#[derive(Debug)]
+pub struct Recording {
+    ram: Arc<SharedRam>,
+    path: PathBuf,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Result<(u64, u64), String>>,
+}
+
+/// What was recorded.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recorded {
+    /// The file.
+    file: String,
+    /// Records in it.
+    records: u64,
+    /// Records that were overwritten before they were read.
+    lost: u64,
+}
+
+impl Recording {
+    /// Prepares to record a system on a board, and begins to look for the rings.
+    pub fn start(path: &Path, system: &System, board: &Board) -> Result<Self, Failure> {
+        let (Some(bytes), Some(bank)) = (board.memory_bytes, system.plan.platform.memory.first())
+        else {
+            let name = &system.plan.platform.board;
+            return Err(Failure::new(
+                "no-trace",
+                format!("the RAM of the board `{name}` cannot be shared: there is no trace of it"),
+            ));
+        };
+        let ram = SharedRam::new(bank.start.0, bytes).map_err(|error| {
+            Failure::new("no-trace", format!("the RAM of the machine cannot be shared: {error}"))
+        })?;
+        let out = File::create(path).map_err(|error| {
+            Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
+        })?;
+        let (ram, stop) = (Arc::new(ram), Arc::new(AtomicBool::new(false)));
+        let recorder = Recorder {
+            ram: Arc::clone(&ram),
+            pages: pages(system)?,
+            // The frequency is that of the machine, which tells it later.
+            header: header(&system.plan, system.description.as_deref(), 0),
+            stop: Arc::clone(&stop),
+        };
+        let thread = thread::spawn(move || recorder.run(out));
+        Ok(Self { ram, path: path.to_owned(), stop, thread })
+    }
+
+    /// The arguments for QEMU.
+    pub fn arguments(&self) -> [String; 4] {
+        self.ram.arguments()
+    }
+
+    /// Reads what is left after the machine has ended.
+    pub fn finish(self) -> Result<Recorded, String> {
+        self.stop.store(true, Ordering::Release);
+        let file = self.path.display().to_string();
+        let (records, lost) = self
+            .thread
+            .join()
+            .unwrap_or_else(|_| Err("the thread that reads it ended".into()))
+            .map_err(|error| format!("there is no complete trace in {file}: {error}"))?;
+        Ok(Recorded { file, records, lost })
+    }
+}
+
+impl Recorded {
+    /// For people.
+    pub fn text(&self) -> String {
+        let lost = match self.lost {
+            0 => "none lost".into(),
+            lost => format!("{lost} LOST: they came faster than they could be read"),
+        };
+        format!("trace: {}, {} records, {lost}\n", self.file, self.records)
+    }
+}
+
+/// The pages of the hypervisor on which its descriptor can be.
+fn pages(system: &System) -> Result<Vec<u64>, Failure> {
+    let platform = &system.plan.platform;
+    let area = platform.hypervisor_area.zip(platform.llc);
+    let (stripe, bytes) = match area {
+        Some((area, llc)) => {
+            let start = area.region.start.0;
+            let stripe = Stripe::new(PAGE_BYTES, llc.geometry.mask(), area.colors, start);
+            (stripe.map_err(|error| Failure::new("colors", error))?, area.region.size.0)
+        }
+        None => {
+            let region = platform.hypervisor;
+            (Stripe::contiguous(region.start.0, PAGE_BYTES), region.size.0)
+        }
+    };
+    let count = stripe.count(bytes).min(PAGES_SEARCHED);
+    Ok((0..count).map(|page| stripe.frame(page)).collect())
+}
+
+/// The thread's part.
+struct Recorder {
+    ram: Arc<SharedRam>,
+    pages: Vec<u64>,
+    header: Header,
+    stop: Arc<AtomicBool>,
+}
+
+impl Recorder {
+    /// Returns how many records were read, and how many lost.
+    fn run(self, out: File) -> Result<(u64, u64), String> {
+        let Some(mut rings) = self.find()? else {
+            return Err("the hypervisor did not say where its rings are".into());
+        };
+        if rings.count() != self.header.pcpus {
+            return Err(format!(
+                "the plan has {} CPUs, the machine {} rings",
+                self.header.pcpus,
+                rings.count()
+            ));
+        }
+        let header = Header { frequency_hz: rings.frequency_hz(), ..self.header.clone() };
+        let mut writer = Writer::new(BufWriter::new(out), &header).map_err(text)?;
+        let (mut read, mut lost) = (0, 0);
+        loop {
+            // Looked at first: what was written before the end is read once more.
+            let is_last = self.stop.load(Ordering::Acquire);
+            let most = self.copy(&mut rings, &mut writer, &mut read, &mut lost).map_err(text)?;
+            if is_last {
+                break;
+            }
+            if most < RING_RECORDS / 4 {
+                thread::sleep(POLL);
+            }
+        }
+        writer.finish().map_err(text)?;
+        Ok((read, lost))
+    }
+
+    /// Waits for the rings. `None`: it stopped before they appeared.
+    fn find(&self) -> Result<Option<Rings>, String> {
+        loop {
+            let is_last = self.stop.load(Ordering::Acquire);
+            let rings = Rings::find(&*self.ram, self.pages.iter().copied());
+            match rings.map_err(text)? {
+                None if !is_last => thread::sleep(POLL),
+                rings => return Ok(rings),
+            }
+        }
+    }
+
+    /// Copies what is new in all rings; returns the most records of one of them.
+    fn copy(
+        &self,
+        rings: &mut Rings,
+        writer: &mut Writer<impl Write>,
+        read: &mut u64,
+        lost: &mut u64,
+    ) -> std::io::Result<usize> {
+        let (mut records, mut most) = (Vec::with_capacity(RING_RECORDS), 0);
+        for pcpu in 0..rings.count() {
+            let overwritten = rings.poll(&*self.ram, pcpu, &mut records)?;
+            writer.append(pcpu, overwritten, &records)?;
+            *read += records.len() as u64;
+            *lost += overwritten;
+            most = most.max(records.len());
+        }
+        Ok(most)
+    }
+}
+
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}

@@ -1,0 +1,171 @@
+//! `bulkhead trace replay`.
+
+use std::cmp::Reverse;
+
+use bulkhead_system::plan::{Budget, Class, Plan};
+use serde::Serialize;
+use trace::{Choice, Clock, Header, Planned, Replay, Server, Stopped, VcpuId, Why};
+
+use super::options::ReplayOptions;
+use super::{length, micros};
+use crate::failure::Failure;
+use crate::input;
+use crate::json;
+use crate::output;
+use crate::status::Status;
+use crate::table::table;
+
+/// Runs the command.
+pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure> {
+    let plan = input::plan(&options.plan)?.plan;
+    let trace = super::read(&options.file)?;
+    let planned = planned(&plan, trace.header.frequency_hz)?;
+    if planned.is_empty() {
+        return Err(Failure::new(
+            "no-servers",
+            format!("no VCPU of {} has a server: nothing is decided", options.plan.display()),
+        ));
+    }
+    let failed = |error| Failure::new("no-replay", format!("{}: {error}", options.file.display()));
+    let replays = trace::replay(&trace, &planned).map_err(failed)?;
+    let clock = trace.clock();
+    let ok = replays.iter().all(|replay| replay.stopped.is_none());
+    if as_json {
+        let pcpus = replays.iter().map(|replay| PcpuDocument::new(replay, &trace.header, clock));
+        json::print(&Document { ok, pcpus: pcpus.collect() })?;
+    } else {
+        let row = |replay: &Replay| {
+            let numbers = [replay.pcpu as u64, replay.inputs, replay.decisions, replay.superseded];
+            let mut row: Vec<String> = numbers.iter().map(u64::to_string).collect();
+            row.push(length(clock.length_ns(replay.late_max)));
+            row
+        };
+        let rows: Vec<_> = replays.iter().map(row).collect();
+        let heading = [">PCPU", ">inputs", ">decisions", ">superseded", ">latest timer"];
+        let mut text = table(&heading, &rows);
+        text.push('\n');
+        for replay in &replays {
+            if let Some(stopped) = &replay.stopped {
+                let at = micros(clock.ns(stopped.ticks));
+                let why = why(stopped, &trace.header);
+                text.push_str(&format!("PCPU {} at {at}: {why}\n", replay.pcpu));
+            }
+        }
+        if ok {
+            text.push_str("all decisions came out again\n");
+        }
+        output::print(&text)?;
+    }
+    Ok(if ok { Status::Yes } else { Status::No })
+}
+
+#[derive(Serialize)]
+struct Document {
+    /// Whether all decisions came out again.
+    ok: bool,
+    pcpus: Vec<PcpuDocument>,
+}
+
+#[derive(Serialize)]
+struct PcpuDocument {
+    pcpu: usize,
+    inputs: u64,
+    decisions: u64,
+    superseded: u64,
+    late_max_ns: u64,
+    stopped_at_ns: Option<i64>,
+    stopped_why: Option<String>,
+}
+
+impl PcpuDocument {
+    fn new(replay: &Replay, header: &Header, clock: Clock) -> Self {
+        let stopped = replay.stopped.as_ref();
+        Self {
+            pcpu: replay.pcpu,
+            inputs: replay.inputs,
+            decisions: replay.decisions,
+            superseded: replay.superseded,
+            late_max_ns: clock.length_ns(replay.late_max),
+            stopped_at_ns: stopped.map(|stopped| clock.ns(stopped.ticks)),
+            stopped_why: stopped.map(|stopped| why(stopped, header)),
+        }
+    }
+}
+
+fn why(stopped: &Stopped, header: &Header) -> String {
+    let choice = |choice| match choice {
+        Choice::Run(vcpu) => header.vcpu_name(vcpu),
+        Choice::Idle => "nothing".into(),
+    };
+    let budget = |ticks: Option<u64>| ticks.map_or("no limit".into(), |it| format!("{it} ticks"));
+    match stopped.why {
+        Why::Decision { expected, recorded } => format!(
+            "it ran {}, but what it was told leads to {}",
+            choice(recorded),
+            choice(expected)
+        ),
+        Why::Budget { vcpu, expected, recorded } => format!(
+            "{} had a budget of {}, but what it was told leads to {}",
+            header.vcpu_name(vcpu),
+            budget(recorded),
+            budget(expected)
+        ),
+        Why::Vcpu(vcpu) => {
+            format!("{} is not on this PCPU in the plan", header.vcpu_name(vcpu))
+        }
+        Why::Time => "time goes back".into(),
+        Why::Lost { records } => {
+            format!("{records} records were lost; what was decided later is not known")
+        }
+    }
+}
+
+/// The PCPUs of a plan that are shared: their VCPUs, the one with the highest priority first.
+fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>, Failure> {
+    let mut pcpus = Vec::new();
+    for pcpu in 0..plan.platform.cpus.len() {
+        let mut vcpus = Vec::new();
+        for (vm, number) in plan.vms.iter().zip(0..) {
+            for (vcpu, index) in vm.vcpus.iter().zip(0..) {
+                if let Some(server) = vcpu.server
+                    && vcpu.pcpu.0 as usize == pcpu
+                {
+                    let id = VcpuId { vm: number, vcpu: index };
+                    vcpus.push((server.priority, id, self::server(server.class, frequency_hz)?));
+                }
+            }
+        }
+        vcpus.sort_by_key(|&(priority, ..)| Reverse(priority));
+        let planned = vcpus.into_iter().map(|(_, vcpu, server)| Planned { vcpu, server });
+        let planned: Vec<_> = planned.collect();
+        if !planned.is_empty() {
+            pcpus.push((pcpu, planned));
+        }
+    }
+    Ok(pcpus)
+}
+
+/// A server in ticks: the budget rounded down, the period exact, as the hypervisor has it.
+fn server(class: Class, frequency_hz: u64) -> Result<Server, Failure> {
+    let ticks = |Budget { budget, period }| {
+        let product = |ns: u64| u128::from(ns) * u128::from(frequency_hz);
+        let second = 1_000_000_000;
+        if product(period.0) % second != 0 {
+            return Err(Failure::new(
+                "not-whole-ticks",
+                format!(
+                    "a period of {} ns is no whole number of ticks at {frequency_hz} Hz",
+                    period.0
+                ),
+            ));
+        }
+        let ticks = |ns| u64::try_from(product(ns) / second).unwrap_or(u64::MAX);
+        Ok((ticks(budget.0), ticks(period.0)))
+    };
+    Ok(match class {
+        Class::Periodic(budget) => ticks(budget).map(|(c, t)| Server::Periodic(c, t))?,
+        Class::Deferrable(budget) => ticks(budget).map(|(c, t)| Server::Deferrable(c, t))?,
+        Class::Sporadic(budget) => ticks(budget).map(|(c, t)| Server::Sporadic(c, t))?,
+        Class::Background => Server::Background,
+    })
+}
