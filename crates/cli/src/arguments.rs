@@ -194,6 +194,9 @@ pub struct ReproduceOptions {
     /// Measure a few places only
     #[arg(long)]
     pub quick: bool,
+    /// Boot nothing: judge the values of an earlier run in the output folder again
+    #[arg(long, conflicts_with_all = ["quick", "jobs"])]
+    pub judge: bool,
     /// How many systems are booted at a time [default: number of CPUs]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,

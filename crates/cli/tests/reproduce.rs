@@ -160,6 +160,27 @@ fn a_refuted_statement_is_status_1_and_missing_values_are_no_verdict() {
 }
 
 #[test]
+fn values_of_an_earlier_run_can_be_judged_again() {
+    let sandbox = sandbox();
+    reproduce(&sandbox, &["time"]).assert_status(0);
+    let (data, page) = (result_file(&sandbox, "data.csv"), result_file(&sandbox, "table.md"));
+    sandbox.write("script", "exit 1");
+    let judge = || {
+        Result::of(sandbox.command(&["reproduce", "time", "--judge"]).output().expect("it starts"))
+    };
+    judge().assert_status(0);
+    assert_eq!(result_file(&sandbox, "data.csv"), data);
+    assert_eq!(result_file(&sandbox, "table.md"), page);
+    let strict = PUBLISHED.replace("limit = 0.5", "limit = 0.2");
+    sandbox.write("experiments/time/published.toml", &strict);
+    judge().assert_status(1);
+    assert!(result_file(&sandbox, "table.md").contains("| not confirmed |"));
+    let more = EXPERIMENT.replace("1-4", "1-5");
+    sandbox.write("experiments/time/experiment.toml", &more);
+    judge().assert_refused(&["no value of `rt` at 5", "without --judge"]);
+}
+
+#[test]
 fn a_boot_without_result_is_told_and_finished_values_are_kept() {
     let sandbox = sandbox();
     sandbox.write("script", "if [ $n = 3 ]; then echo '[bulkhead] rt: stopped (abort)'; fi");
@@ -196,6 +217,7 @@ fn mistakes_name_their_place() {
         ("plot = \"lines\"", "plot = \"pie\"", "unknown variant `pie`"),
         ("x = \"1-4\"", "x = \"4-1\"", "`4-1` is no number"),
         ("x = \"1-4\"", "y = \"1-4\"", "unknown field `y`"),
+        ("x = \"1-4\"", "x = []", "the run of `rt` has no place in `x`"),
         ("system =", "# system =", "the run of `rt` names no `system`"),
         ("series = \"rt\"", "series = \"linux\"", "no run is of the series `rt`"),
     ];
@@ -226,7 +248,7 @@ fn the_list_has_all_experiments() {
     assert_eq!(result.stdout, "experiment  shows\ntime        Time by colours\n");
 }
 
-/// A figure of the project at three places: that its guests, its plugin and its
+/// A figure of the project, the real-time guest alone: that its guests, its plugin and its
 /// statements fit together. Takes some seconds.
 #[test]
 #[ignore = "needs `make build cachescope`"]
@@ -234,7 +256,7 @@ fn a_published_figure_is_confirmed() {
     let project = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let output = tempfile::tempdir().expect("a folder");
     let command = Command::new(env!("CARGO_BIN_EXE_bulkhead"))
-        .args(["reproduce", "xviso-fig6", "--quick", "--json", "--output"])
+        .args(["reproduce", "vcache-fig8", "--quick", "--json", "--output"])
         .arg(output.path())
         .current_dir(project)
         .output()
@@ -244,5 +266,5 @@ fn a_published_figure_is_confirmed() {
     let document = result.json();
     let claims = document["experiments"][0]["claims"].as_array().expect("claims");
     assert!(claims.iter().all(|claim| claim["verdict"] == "confirmed"), "{claims:#?}");
-    assert!(output.path().join("xviso-fig6/plot.svg").is_file());
+    assert!(output.path().join("vcache-fig8/plot.svg").is_file());
 }

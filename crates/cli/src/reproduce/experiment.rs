@@ -88,7 +88,7 @@ pub struct Runs {
     pub series: String,
     /// Where.
     pub x: Points,
-    /// Where with `--quick`; default: everywhere.
+    /// Where with `--quick`, or nowhere (`[]`); default: everywhere.
     pub quick: Option<Points>,
     /// The description of the system; none for measurements without a boot.
     pub system: Option<PathBuf>,
@@ -257,6 +257,9 @@ impl Experiment {
             Err(Failure::new("experiment", format!("{}: {text}", file.display())))
         };
         for runs in &self.plan.runs {
+            if runs.x.0.is_empty() {
+                return fail(format!("the run of `{}` has no place in `x`", runs.series));
+            }
             let boots = !matches!(runs.measure, Measure::Instructions(_));
             if boots != runs.system.is_some() {
                 let series = &runs.series;

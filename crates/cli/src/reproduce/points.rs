@@ -22,14 +22,13 @@ impl TryFrom<Written> for Points {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Self, String> {
-        let points = match written {
-            Written::Names(names) => names,
+        match written {
+            Written::Names(names) => Ok(Self(names)),
             Written::Numbers(text) => {
                 let items: Result<Vec<_>, _> = text.split(',').map(item).collect();
-                items?.concat()
+                Ok(Self(items?.concat()))
             }
-        };
-        if points.is_empty() { Err("there must be a place".into()) } else { Ok(Self(points)) }
+        }
     }
 }
 
@@ -76,6 +75,6 @@ mod tests {
             let error = points(&format!("x = {text:?}")).expect_err(text);
             assert!(error.contains("such as 1-4"), "{error}");
         }
-        assert!(points("x = []").is_err());
+        assert!(points("x = ''").is_err());
     }
 }

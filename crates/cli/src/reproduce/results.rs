@@ -4,10 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bulkhead_report::{Axis, BarChart, Bars, Line, LineChart, markdown};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::claim::{Judged, Verdict};
 use super::experiment::{Experiment, Plot};
+use super::job::Spread;
 use super::values::{Value, Values};
 use crate::failure::Failure;
 use crate::table::table;
@@ -39,6 +40,26 @@ impl<'a> Results<'a> {
     pub fn new(experiment: &'a Experiment, values: Values, quick: bool, all: bool) -> Self {
         let judged = experiment.published.claims.iter().map(|claim| claim.judge(&values));
         Self { experiment, judged: judged.collect(), values, quick, complete: all }
+    }
+
+    /// Judges the values of an earlier run, which must be all that are wanted.
+    pub fn again(experiment: &'a Experiment, output: &Path) -> Result<Self, Failure> {
+        let file = output.join(&experiment.name).join(DATA);
+        let fail = |why: String| {
+            let text = format!("{}: {why}\nhelp: run it without --judge first", file.display());
+            Failure::new("no-data", text)
+        };
+        let rows = csv::Reader::from_path(&file)
+            .and_then(|mut reader| reader.deserialize().collect::<Result<Vec<Row>, _>>())
+            .map_err(|error| fail(error.to_string()))?;
+        let values = Values(rows.into_iter().map(Row::value).collect());
+        let wanted = experiment.plan.runs.iter();
+        let mut wanted =
+            wanted.flat_map(|runs| runs.places(false).iter().map(|x| (&runs.series, x)));
+        match wanted.find(|(series, x)| values.get(series, x).is_none()) {
+            Some((series, x)) => Err(fail(format!("there is no value of `{series}` at {x}"))),
+            None => Ok(Self::new(experiment, values, false, true)),
+        }
     }
 
     /// Whether no statement is refuted.
@@ -259,7 +280,7 @@ pub struct Document<'a> {
     complete: bool,
     holds: bool,
     claims: Vec<ClaimDocument<'a>>,
-    values: Vec<Row<'a>>,
+    values: Vec<Row>,
 }
 
 #[derive(Serialize)]
@@ -272,10 +293,10 @@ struct ClaimDocument<'a> {
 }
 
 /// A value; the times are there if it comes from jobs.
-#[derive(Serialize)]
-struct Row<'a> {
-    series: &'a str,
-    x: &'a str,
+#[derive(Deserialize, Serialize)]
+struct Row {
+    series: String,
+    x: String,
     measured: f64,
     shown: f64,
     jobs: Option<u64>,
@@ -285,12 +306,12 @@ struct Row<'a> {
     llc_misses_max: Option<u64>,
 }
 
-impl<'a> Row<'a> {
-    fn new(value: &'a Value) -> Self {
+impl Row {
+    fn new(value: &Value) -> Self {
         let spread = value.spread;
         Self {
-            series: &value.series,
-            x: &value.x,
+            series: value.series.clone(),
+            x: value.x.clone(),
             measured: value.measured,
             shown: value.shown,
             jobs: spread.map(|it| it.jobs),
@@ -299,6 +320,21 @@ impl<'a> Row<'a> {
             max_ns: spread.map(|it| it.max_ns),
             llc_misses_max: spread.map(|it| it.llc_misses_max),
         }
+    }
+
+    fn value(self) -> Value {
+        let spread = || {
+            Some(Spread {
+                jobs: self.jobs?,
+                min_ns: self.min_ns?,
+                mean_ns: self.mean_ns?,
+                max_ns: self.max_ns?,
+                llc_misses_max: self.llc_misses_max?,
+            })
+        };
+        let spread = spread();
+        let Self { series, x, measured, shown, .. } = self;
+        Value { series, x, measured, shown, spread }
     }
 }
 
