@@ -1,17 +1,16 @@
 //! Traces as charts for papers and pages.
 //!
-//! A lane for each PCPU shows the VCPUs that it runs. A lane for each VCPU that shares its
-//! PCPU or has tasks shows its tasks while they execute (grey: it runs, and no task has said
-//! so), arrows where jobs are released, and as a line what is left of its budget.
+//! A lane for each PCPU shows the VCPUs that it runs, each in its colour. Below are lanes of
+//! these VCPUs, with a line for what is left of the budget while they run, and of their tasks
+//! while they execute, with arrows where jobs are released.
 
 mod page;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bulkhead_report::{Error, Gantt, Lane, Span};
 
-use crate::timeline::{self, Job, Piece, State};
+use crate::timeline::{self, Piece, State};
 use crate::{Clock, Trace, VcpuId};
 
 pub use page::html;
@@ -33,57 +32,54 @@ fn window(trace: &Trace, from_ns: Option<u64>, until_ns: Option<u64>) -> Range<i
 fn chart(trace: &Trace, window: &Range<i64>) -> Gantt {
     let header = &trace.header;
     let view = View { clock: trace.clock(), window: window.clone() };
-    let vcpus: Vec<VcpuId> = header.vcpus().map(|(id, _)| id).collect();
     let jobs = timeline::jobs(trace);
-    let mut series: Vec<String> = vcpus.iter().map(|&id| header.vcpu_name(id)).collect();
-    let tasks: BTreeMap<(VcpuId, u8), usize> =
-        jobs.keys().enumerate().map(|(index, &task)| (task, vcpus.len() + index)).collect();
-    series.extend(jobs.keys().map(|&(vcpu, task)| header.task_name(vcpu, task)));
-
     let mut lanes = Vec::new();
-    let mut below: BTreeMap<VcpuId, Lane> = BTreeMap::new();
     for pcpu in 0..trace.tracks.len() {
-        let mut lane = Lane { name: format!("PCPU {pcpu}"), ..Lane::default() };
+        let mut vcpus: Vec<(VcpuId, Lane)> = Vec::new();
+        for (id, _) in header.vcpus().filter(|(_, vcpu)| vcpu.pcpu == pcpu) {
+            vcpus.push((id, Lane { name: header.vcpu_name(id), ..Lane::default() }));
+        }
+        let mut own = Lane { name: format!("PCPU {pcpu}"), ..Lane::default() };
         for span in timeline::spans(trace, pcpu) {
             let State::Runs(vcpu) = span.state else { continue };
             let Some(time) = view.time(span.start..span.end) else { continue };
-            let number = vcpus.iter().position(|&id| id == vcpu);
-            lane.bars.push(Span { time: time.clone(), series: number });
-            let below = below.entry(vcpu).or_default();
-            below.bars.push(Span { time: time.clone(), series: None });
-            if let Some((budget, of)) = span.budget.zip(full_budget(trace, vcpu)) {
-                let part = |ticks: u64| trace.clock().length_ns(ticks) as f64 / of;
-                below.line.push((time.start, part(budget)));
-                let left = budget.saturating_sub(span.end - span.start);
-                below.line.push((time.end, part(left)));
+            let Some(series) = vcpus.iter().position(|&(id, _)| id == vcpu) else { continue };
+            let bar = Span { time: millis(time.start)..millis(time.end), series };
+            let lane = &mut vcpus[series].1;
+            if let Some((budget, full)) = span.budget.zip(full_budget(trace, vcpu)) {
+                let left = |at: i64| {
+                    let used = at.abs_diff(view.clock.ns(span.start)) as f64;
+                    (millis(at), (view.clock.length_ns(budget) as f64 - used) / full)
+                };
+                lane.lines.push([left(time.start), left(time.end)]);
             }
+            lane.bars.push(bar.clone());
+            own.bars.push(bar);
         }
-        for piece in timeline::pieces(trace, pcpu) {
-            let Piece { vcpu, task, start, end } = piece;
-            if let Some(time) = view.time(start..end) {
-                let series = tasks.get(&(vcpu, task)).copied();
-                below.entry(vcpu).or_default().bars.push(Span { time, series });
+        lanes.push(own);
+        let pieces = timeline::pieces(trace, pcpu);
+        for (series, (id, lane)) in vcpus.into_iter().enumerate() {
+            lanes.push(lane);
+            for (&(_, task), jobs) in jobs.iter().filter(|((vcpu, _), _)| *vcpu == id) {
+                let pieces = pieces.iter().filter(|piece| (piece.vcpu, piece.task) == (id, task));
+                let bars = pieces.filter_map(|&Piece { start, end, .. }| {
+                    let time = view.time(start..end)?;
+                    Some(Span { time: millis(time.start)..millis(time.end), series })
+                });
+                let arrows = jobs.iter().filter_map(|job| view.point(job.release?));
+                lanes.push(Lane {
+                    name: header.task_name(id, task),
+                    bars: bars.collect(),
+                    arrows: arrows.collect(),
+                    lines: Vec::new(),
+                });
             }
-        }
-        lanes.push(lane);
-    }
-    for (&(vcpu, _), jobs) in &jobs {
-        let releases = jobs.iter().filter_map(|job: &Job| view.point(job.release?));
-        below.entry(vcpu).or_default().arrows.extend(releases);
-    }
-    for (id, vcpu) in header.vcpus() {
-        let has_tasks = tasks.keys().any(|&(of, _)| of == id);
-        if (vcpu.server.is_some() || has_tasks)
-            && let Some(lane) = below.remove(&id)
-        {
-            lanes.push(Lane { name: header.vcpu_name(id), ..lane });
         }
     }
     Gantt {
         title: format!("{} ({})", header.name, header.origin),
         x: "time in ms".into(),
         range: millis(window.start)..millis(window.end),
-        series,
         lanes,
     }
 }
@@ -104,13 +100,14 @@ struct View {
 }
 
 impl View {
-    /// The part of a time that is shown, in milliseconds.
-    fn time(&self, ticks: Range<u64>) -> Option<Range<f64>> {
+    /// The part of a time that is shown, in nanoseconds.
+    fn time(&self, ticks: Range<u64>) -> Option<Range<i64>> {
         let start = self.clock.ns(ticks.start).max(self.window.start);
         let end = self.clock.ns(ticks.end).min(self.window.end);
-        (start < end).then(|| millis(start)..millis(end))
+        (start < end).then_some(start..end)
     }
 
+    /// A time that is shown, in milliseconds.
     fn point(&self, ticks: u64) -> Option<f64> {
         let ns = self.clock.ns(ticks);
         self.window.contains(&ns).then(|| millis(ns))

@@ -83,7 +83,9 @@ impl<W: Write> Exporter<'_, W> {
                     self.slice(track, header.vcpu_name(vcpu), span.start, span.end)?;
                     let name = format!("on PCPU {pcpu}");
                     self.slice(tracks::vcpu(vcpu), name, span.start, span.end)?;
-                    if let Some(budget) = span.budget {
+                    if let Some(budget) = span.budget
+                        && tracks::has_budget(header, vcpu)
+                    {
                         self.budget(vcpu, budget, span.start)?;
                         let used = span.end - span.start;
                         self.budget(vcpu, budget.saturating_sub(used), span.end)?;

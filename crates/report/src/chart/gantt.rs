@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -19,8 +18,6 @@ pub struct Gantt {
     pub x: String,
     /// The time that is shown.
     pub range: Range<f64>,
-    /// Names of the colours, in the order of the legend.
-    pub series: Vec<String>,
     /// The lanes from top to bottom.
     pub lanes: Vec<Lane>,
 }
@@ -34,8 +31,8 @@ pub struct Lane {
     pub bars: Vec<Span>,
     /// Times with an arrow upwards: releases.
     pub arrows: Vec<f64>,
-    /// Points of a line, with values of 0 to 1: a budget.
-    pub line: Vec<(f64, f64)>,
+    /// Lines from a point to another, with values of 0 to 1: a budget while it is used.
+    pub lines: Vec<[(f64, f64); 2]>,
 }
 
 /// A bar in a lane.
@@ -43,8 +40,8 @@ pub struct Lane {
 pub struct Span {
     /// From when to when.
     pub time: Range<f64>,
-    /// Number of its colour; `None`: it is grey.
-    pub series: Option<usize>,
+    /// Number of its colour.
+    pub series: usize,
 }
 
 /// Most bars and arrows that a chart shows.
@@ -53,7 +50,7 @@ pub const GANTT_PIECES_MAX: usize = 20_000;
 const WIDTH: u32 = 1100;
 const LANE: u32 = 34;
 /// Width of the names of the lanes.
-const NAMES: u32 = 170;
+const NAMES: i32 = 180;
 /// The part of a lane that its bars fill, from below.
 const FILLED: f64 = 0.68;
 
@@ -72,7 +69,7 @@ impl Gantt {
         finite(&self.title, &self.x, [self.range.start, self.range.end].into_iter())?;
         for lane in &self.lanes {
             let bars = lane.bars.iter().flat_map(|bar| [bar.time.start, bar.time.end]);
-            let line = lane.line.iter().flat_map(|&(at, value)| [at, value]);
+            let line = lane.lines.iter().flatten().flat_map(|&(at, value)| [at, value]);
             finite(&self.title, &lane.name, bars.chain(line).chain(lane.arrows.iter().copied()))?;
         }
         let mut svg = String::new();
@@ -83,14 +80,14 @@ impl Gantt {
     fn draw(&self, svg: &mut String) -> Result<(), Error> {
         let failed = drawing(&self.title);
         let lanes = self.lanes.len() as u32;
-        let area = SVGBackend::with_string(svg, (WIDTH, lanes * LANE + 120)).into_drawing_area();
+        let area = SVGBackend::with_string(svg, (WIDTH, lanes * LANE + 90)).into_drawing_area();
         area.fill(&PAPER).map_err(&failed)?;
         let text = (FONT, TEXT).into_font().color(&INK);
         let mut chart = ChartBuilder::on(&area)
             .caption(&self.title, (FONT, TITLE).into_font().color(&INK))
             .margin(14)
-            .margin_bottom(34)
-            .margin_left(14 + NAMES as i32)
+            .margin_left(NAMES)
+            .margin_right(40)
             .x_label_area_size(40)
             .build_cartesian_2d(self.range.clone(), f64::from(lanes)..0.0)
             .map_err(&failed)?;
@@ -111,26 +108,7 @@ impl Gantt {
             let place = (left - 8, bottom - 6);
             area.draw(&Text::new(lane.name.clone(), place, name)).map_err(&failed)?;
         }
-        self.legend(&area, &text).map_err(&failed)?;
         area.present().map_err(&failed)
-    }
-
-    /// The names of the colours, below the axis.
-    fn legend<'t>(
-        &self,
-        area: &DrawingArea<SVGBackend<'_>, Shift>,
-        text: &TextStyle<'t>,
-    ) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
-        let (_, height) = area.dim_in_pixel();
-        let (mut left, top) = (14 + NAMES as i32, height as i32 - 28);
-        for (index, name) in self.series.iter().enumerate() {
-            let corners = [(left, top), (left + 12, top + 12)];
-            area.draw(&Rectangle::new(corners, theme::series(index).filled()))?;
-            area.draw(&Text::new(name.clone(), (left + 18, top), text.clone()))?;
-            // About the width of the text; there are no fonts here to measure it with.
-            left += 18 + 8 * name.chars().count() as i32 + 20;
-        }
-        Ok(())
     }
 }
 
@@ -146,12 +124,13 @@ impl Lane {
         chart.draw_series([PathElement::new(vec![(start, bottom), (end, bottom)], GRID)])?;
         chart.draw_series(self.bars.iter().map(|bar| {
             let corners = [(bar.time.start, top), (bar.time.end, bottom)];
-            let color = bar.series.map_or(GRID, theme::series);
-            Rectangle::new(corners, color.filled())
+            Rectangle::new(corners, theme::series(bar.series).filled())
         }))?;
         let height = |value: f64| bottom - value.clamp(0.0, 1.0) * FILLED;
-        let line = self.line.iter().map(|&(at, value)| (at, height(value)));
-        chart.draw_series(LineSeries::new(line, INK.stroke_width(1)))?;
+        chart.draw_series(self.lines.iter().map(|line| {
+            let points = line.map(|(at, value)| (at, height(value)));
+            PathElement::new(points.to_vec(), INK)
+        }))?;
         for &at in &self.arrows {
             let (x, low) = chart.backend_coord(&(at, bottom));
             let (_, high) = chart.backend_coord(&(at, index + 0.12));
@@ -177,18 +156,17 @@ mod tests {
             title: "Two VCPUs".into(),
             x: "time in ms".into(),
             range: 0.0..10.0,
-            series: vec!["rt/0".into(), "linux/0".into()],
             lanes: vec![
                 Lane {
                     name: "PCPU 0".into(),
-                    bars: vec![bar(0.0..2.0, Some(0)), bar(2.0..7.0, Some(1))],
+                    bars: vec![bar(0.0..2.0, 0), bar(2.0..7.0, 1)],
                     ..Lane::default()
                 },
                 Lane {
                     name: "rt/0".into(),
-                    bars: vec![bar(0.0..2.0, None)],
+                    bars: vec![bar(0.0..2.0, 0)],
                     arrows: vec![0.0, 5.0],
-                    line: vec![(0.0, 1.0), (2.0, 0.0)],
+                    lines: vec![[(0.0, 1.0), (2.0, 0.0)]],
                 },
             ],
         }
@@ -197,11 +175,11 @@ mod tests {
     #[test]
     fn bars_arrows_and_names_are_there() {
         let svg = chart().svg().expect("a chart");
-        for part in ["Two VCPUs", "PCPU 0", "linux/0", "time in ms"] {
+        for part in ["Two VCPUs", "PCPU 0", "rt/0", "time in ms"] {
             assert!(svg.contains(part), "{part} is not in {svg}");
         }
-        // A bar and its place in the legend.
-        assert_eq!(svg.matches("<rect").count(), 1 + 3 + 2, "{svg}");
+        // The paper is one too.
+        assert_eq!(svg.matches("<rect").count(), 1 + 3, "{svg}");
         let mut more = chart();
         more.lanes[1].arrows.push(7.0);
         let lines = |svg: &str| svg.matches("<polyline").count();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::messages::{CounterDescriptor, TrackDescriptor, UNIT_TIME_NS};
-use crate::{Trace, VcpuId};
+use crate::{Header, Trace, VcpuId};
 
 const PCPUS: u64 = 1;
 const VM: u64 = 1 << 8;
@@ -32,6 +32,12 @@ pub fn task(vcpu: VcpuId, task: u8) -> u64 {
     TASK | number(vcpu) | u64::from(task)
 }
 
+/// Whether there is a track with the budget of a VCPU.
+pub fn has_budget(header: &Header, id: VcpuId) -> bool {
+    let server = header.vcpu(id).and_then(|vcpu| vcpu.server.as_ref());
+    server.is_some_and(|server| server.budget_ns.is_some())
+}
+
 /// All tracks, parents before their children.
 pub fn all(trace: &Trace) -> Vec<TrackDescriptor> {
     let header = &trace.header;
@@ -57,7 +63,7 @@ pub fn all(trace: &Trace) -> Vec<TrackDescriptor> {
         }
         let (track, rank) = (vcpu(id), usize::from(id.vcpu));
         tracks.push(TrackDescriptor::new(track, Some(VM + u64::from(id.vm)), name, rank));
-        if of.server.as_ref().is_some_and(|server| server.budget_ns.is_some()) {
+        if has_budget(header, id) {
             let counter = Some(CounterDescriptor { unit: Some(UNIT_TIME_NS) });
             let name = format!("budget of {}", header.vcpu_name(id));
             let descriptor = TrackDescriptor::new(budget(id), Some(track), name, 0);

@@ -113,3 +113,34 @@ fn perfetto_gets_tracks_slices_and_budgets() {
         }
     }
 }
+
+#[test]
+fn charts_show_the_time_that_is_asked_for() {
+    let trace = read(&simulate(ALL_KINDS, 200_000));
+    let svg = trace::gantt::svg(&trace, Some(50_000), Some(100_000)).expect("a chart");
+    for part in ["PCPU 0", "vm-2/0", "t1", "test (simulation)", "time in ms"] {
+        assert!(svg.contains(part), "{part} is not in {svg}");
+    }
+    let bars = |svg: &str| svg.matches("<rect").count();
+    let all = trace::gantt::svg(&trace, None, None).expect("a chart");
+    assert!(bars(&all) > 3 * bars(&svg), "{} and {}", bars(&all), bars(&svg));
+    assert!(trace::gantt::svg(&trace, Some(300_000), None).is_err());
+}
+
+#[test]
+fn the_page_has_tables_and_says_what_was_lost() {
+    let mut trace = read(&simulate(ALL_KINDS, 200_000));
+    trace.header.name = "a <b>".into();
+    let page = trace::gantt::html(&trace, None, None).expect("a page");
+    for part in
+        ["a &lt;b&gt; (simulation)", "<svg", "<td>vm-0/0</td>", "deferrable, 0.002 of 0.01 ms"]
+    {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    assert!(!page.contains("lost"));
+    let event = trace::Event::Lost { records: 3 };
+    trace.tracks[0].push(trace::Entry { ticks: 200_000, event });
+    assert!(
+        trace::gantt::html(&trace, None, None).expect("a page").contains("3 records were lost")
+    );
+}
