@@ -180,3 +180,22 @@ fn an_interrupt_shows_the_results_so_far() {
     let (now, jobs) = (&found["simulated_ns"], &found["tasks"][0]["jobs"]);
     assert!(now.as_u64() >= jobs.as_u64().map(|jobs| (jobs - 1) * 10_000_000), "{found}");
 }
+
+#[test]
+fn the_example_has_all_kinds_of_servers_and_meets_its_deadlines() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../systems/servers.toml");
+    let sandbox = Sandbox::new();
+    let arguments = ["sim", example, "--until", "hyperperiod", "--json"];
+    let result = sandbox.bulkhead(&arguments);
+    result.assert_status(0);
+    let vcpus = result.json()["vcpus"].as_array().unwrap().clone();
+    assert_eq!(vcpus.len(), 8);
+    for kind in ["periodic", "deferrable", "sporadic", "background"] {
+        assert!(vcpus.iter().any(|vcpu| vcpu["server"] == kind), "{kind}");
+    }
+    // Linux always has something to do, and gets its budgets whatever the others do.
+    for pcpu in [0, 1] {
+        let linux = vcpus.iter().find(|vcpu| vcpu["vm"] == "linux" && vcpu["pcpu"] == pcpu);
+        assert_eq!(linux.unwrap()["budget_used_ppm"], 1_000_000);
+    }
+}
