@@ -76,11 +76,12 @@ impl Axis {
 }
 
 /// A number at an axis: whole ones without a point, long ones with spaces.
+/// Places of ticks are sums, so that what is meant to be whole is not quite.
 fn number(value: f64) -> String {
-    if value.fract() != 0.0 {
-        let text = format!("{value:.3}");
-        return text.trim_end_matches('0').to_owned();
+    if (value - value.round()).abs() > 0.0005 {
+        return format!("{value:.3}").trim_end_matches('0').to_owned();
     }
+    let value = value.round() + 0.0;
     let digits = format!("{:.0}", value.abs());
     let mut text = String::from(if value < 0.0 { "-" } else { "" });
     for (index, digit) in digits.chars().enumerate() {
@@ -131,8 +132,8 @@ mod tests {
 
     #[test]
     fn numbers_at_axes_are_short() {
-        let shown = [0.0, 0.5, 12.0, -1500.0, 8_000_000.0].map(number);
-        assert_eq!(shown, ["0", "0.5", "12", "-1\u{202f}500", "8\u{202f}000\u{202f}000"]);
+        let shown = [0.0, 0.5, 0.7 + 0.1 + 0.2, 12.0, -1500.0, 8_000_000.0].map(number);
+        assert_eq!(shown, ["0", "0.5", "1", "12", "-1\u{202f}500", "8\u{202f}000\u{202f}000"]);
     }
 
     #[test]
