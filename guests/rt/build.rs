@@ -18,6 +18,7 @@ fn main() {
         "rt-chase",
         "rt-color",
         "rt-remap",
+        "rt-supply",
     ];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");

@@ -11,3 +11,4 @@ pub mod irq;
 pub mod periods;
 pub mod psci;
 pub mod remap;
+pub mod supply;
