@@ -6,7 +6,7 @@
 //! - [`arch`], [`board`]: processor and devices; all `unsafe` code;
 //! - [`plan`], [`payload`], `digest`: what is to run, read and verified;
 //! - `start`: from the entry code to running VMs; `address_space`: what EL2 maps;
-//! - `vm`, `pcpu`, [`timer`]: virtual machines, and the CPUs that run them;
+//! - `vm`, `pcpu`, [`scheduler`], [`timer`]: virtual machines, and the CPUs that run them;
 //! - `exits`: what happens when a guest comes to EL2;
 //! - [`stage1`]: the translation tables of guests, read;
 //! - [`vdev`], [`console`]: virtual devices;
@@ -32,6 +32,7 @@ pub mod payload;
 #[cfg(target_os = "none")]
 mod pcpu;
 pub mod plan;
+pub mod scheduler;
 pub mod stage1;
 #[cfg(target_os = "none")]
 mod start;

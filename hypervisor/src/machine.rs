@@ -10,7 +10,7 @@ use crate::board::uart::Pl011 as Uart;
 use crate::console::Console;
 use crate::pcpu::{CONSOLE_TIMER, Pcpu};
 use crate::timer::Purpose;
-use crate::vm::{GicEnv, Vm};
+use crate::vm::{GicEnv, Vcpu, Vm};
 
 /// The console of the machine.
 pub static CONSOLE: Console<Uart> = Console::new();
@@ -70,7 +70,7 @@ pub fn vm_ended() {
 fn power_off() -> ! {
     for vm in vms() {
         let (state, reason, restarts) = vm.status();
-        let counts = vm.vcpus.iter().map(|vcpu| vcpu.pcpu.counts());
+        let counts = vm.vcpus.iter().map(Vcpu::counts);
         let (exits, irqs) = counts.fold((0, 0), |sum, counts| (sum.0 + counts.0, sum.1 + counts.1));
         let (name, reason) = (vm.name(), reason.map_or("-", |reason| reason.name()));
         log!(

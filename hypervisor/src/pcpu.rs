@@ -1,38 +1,52 @@
-//! One physical CPU: what it runs, its trace, and what it does without a guest.
+//! One physical CPU: its VCPUs, its trace, its timer, and what it does without a guest.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+mod sharing;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use bulkhead_abi::trace::{Kind, Record};
-use spin::Once;
+use policy::time::Instant;
+use spin::Mutex;
 
+use crate::arch::percpu::StaticRef;
 use crate::arch::{cpu, gicv3, regs};
 use crate::exits;
+use crate::scheduler::Scheduler;
 use crate::timer::{Deadlines, Purpose};
 use crate::trace::Ring;
-use crate::vm::{Vcpu, Vm};
+use crate::vm::{Power, Vcpu, Vm};
 
-/// The VCPU that a PCPU runs, and its VM.
+/// A VCPU that a PCPU runs, and its VM.
 #[derive(Clone, Copy)]
 pub struct Assignment {
     /// The VM.
     pub vm: &'static Vm,
     /// Its VCPU.
     pub vcpu: &'static Vcpu,
+    /// Whether other VCPUs of the VM run on the PCPU.
+    has_sibling: bool,
+    /// Its number in the PCPU's scheduler.
+    slot: usize,
 }
 
-/// State of one physical CPU. All of it may be read by any CPU; only its own
-/// CPU changes trace and counters.
+/// State of one physical CPU. All of it may be read by any CPU; only its own CPU changes it.
 pub struct Pcpu {
     /// Index in the plan.
     pub index: usize,
     /// Affinity, for interrupts to this CPU.
     pub mpidr: u64,
-    assignment: Once<Assignment>,
+    /// Its VCPUs, the one with the highest priority first.
+    assignments: StaticRef<Vec<Assignment>>,
+    /// Decides which of them runs, if they share it.
+    scheduler: StaticRef<Mutex<Scheduler>>,
+    /// The VCPU whose registers are in the CPU.
+    loaded: StaticRef<Assignment>,
+    /// The VCPU to run.
+    next: StaticRef<Assignment>,
     /// Trace ring.
     pub trace: Ring,
     deadlines: Deadlines,
-    exits: AtomicU64,
-    interrupts: AtomicU64,
 }
 
 impl Pcpu {
@@ -41,64 +55,92 @@ impl Pcpu {
         Self {
             index,
             mpidr,
-            assignment: Once::new(),
+            assignments: StaticRef::empty(),
+            scheduler: StaticRef::empty(),
+            loaded: StaticRef::empty(),
+            next: StaticRef::empty(),
             trace: Ring::new(),
             deadlines: Deadlines::none(),
-            exits: AtomicU64::new(0),
-            interrupts: AtomicU64::new(0),
         }
     }
 
-    /// Gives the CPU its VCPU; done once, at boot.
-    pub fn assign(&self, assignment: Assignment) {
-        self.assignment.call_once(|| assignment);
+    /// Gives the CPU its VCPUs; done once, at boot, before it runs one. The first period of
+    /// servers starts at `epoch`.
+    pub fn assign(&'static self, vms: &[&'static Vm], epoch: u64) {
+        let mut all = Vec::new();
+        for &vm in vms {
+            let own = |vcpu: &&Vcpu| core::ptr::eq(vcpu.pcpu, self);
+            let has_sibling = vm.vcpus.iter().filter(own).count() > 1;
+            for vcpu in vm.vcpus.iter().filter(own) {
+                let server = vm.plan.vcpus.get(vcpu.index).and_then(|plan| plan.server);
+                let priority = server.map(|server| server.priority);
+                let lower = all.iter().position(|(_, other, _)| *other < priority);
+                let assignment = Assignment { vm, vcpu, has_sibling, slot: 0 };
+                all.insert(lower.unwrap_or(all.len()), (assignment, priority, server));
+            }
+        }
+        let servers = all.iter().filter_map(|(_, _, server)| *server);
+        let scheduler = Scheduler::new(servers.map(|server| server.policy(Instant(epoch))));
+        let all = all.into_iter().enumerate();
+        let all = all.map(|(slot, (it, ..))| Assignment { slot, ..it }).collect();
+        let all: &'static Vec<_> = Box::leak(Box::new(all));
+        self.assignments.set(Some(all));
+        match scheduler {
+            // Nobody else writes there yet.
+            Some(scheduler) if scheduler.vcpus() > 0 => {
+                let frequency = regs::cntfrq_el0::read();
+                self.trace.write(Record::new(epoch, Kind::Epoch, 0, 0, frequency));
+                self.scheduler.set(Some(Box::leak(Box::new(Mutex::new(scheduler)))));
+            }
+            _ => self.next.set(all.first()),
+        }
     }
 
-    /// The VCPU of this CPU.
+    /// Its VCPUs, the one with the highest priority first.
     #[inline(always)]
-    pub fn assignment(&self) -> Option<&Assignment> {
-        self.assignment.get()
+    pub fn assignments(&self) -> &'static [Assignment] {
+        self.assignments.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Records an event of the VCPU that runs here.
+    /// The VCPU whose registers are in this CPU. It runs, or waits.
+    #[inline(always)]
+    pub fn loaded(&self) -> Option<&'static Assignment> {
+        self.loaded.get()
+    }
+
+    /// Whether VCPUs share it, or may leave it unused.
+    #[inline(always)]
+    pub fn is_shared(&self) -> bool {
+        self.scheduler.get().is_some()
+    }
+
+    /// Records an event of a VCPU of this CPU.
     #[inline(always)]
     pub fn record(&self, at: &Assignment, kind: Kind, argument: u64) {
-        self.trace.write(Record::new(
-            cpu::now_unordered(),
-            kind,
-            at.vm.index as u8,
-            at.vcpu.index as u8,
-            argument,
-        ));
+        self.record_at(cpu::now_unordered(), Some(at), kind, argument);
     }
 
-    /// Counts a synchronous exit.
     #[inline(always)]
-    pub fn count_exit(&self) {
-        self.exits.store(self.exits.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    fn record_at(&self, time: u64, at: Option<&Assignment>, kind: Kind, argument: u64) {
+        let (vm, vcpu) = at.map_or((0, 0), |at| (at.vm.index, at.vcpu.index));
+        self.trace.write(Record::new(time, kind, vm as u8, vcpu as u8, argument));
     }
 
-    /// Counts an exit by an interrupt.
-    #[inline(always)]
-    pub fn count_interrupt(&self) {
-        self.interrupts.store(self.interrupts.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    /// `(synchronous exits, exits by interrupts)` since the start.
-    pub fn counts(&self) -> (u64, u64) {
-        (self.exits.load(Ordering::Relaxed), self.interrupts.load(Ordering::Relaxed))
-    }
-
-    /// Makes the CPU look at its VCPU: it may have to start, stop or take an interrupt.
+    /// Makes the CPU look at its VCPUs: they may have to start, stop or take an interrupt.
     pub fn kick(&self) {
         gicv3::send_sgi(self.mpidr, KICK);
     }
 
     /// Sets the deadline for a purpose of this CPU, the one that runs the code: an absolute
-    /// time of the system counter.
+    /// time of the system counter, or [`NEVER`](crate::timer::NEVER).
     pub fn set_deadline(&self, purpose: Purpose, deadline: u64) {
         self.deadlines.set(purpose, deadline);
         self.program_timer();
+    }
+
+    /// The same, unless there is an earlier deadline.
+    pub fn advance_deadline(&self, purpose: Purpose, deadline: u64) {
+        self.set_deadline(purpose, deadline.min(self.deadlines.of(purpose)));
     }
 
     /// Takes a deadline of this CPU that has passed.
@@ -122,11 +164,11 @@ impl Pcpu {
         cpu::isb();
     }
 
-    /// Runs the VCPU when it is to run, serves interrupts, sleeps otherwise.
+    /// Runs the VCPU that is to run, serves interrupts, sleeps otherwise.
     pub fn idle(&'static self) -> ! {
         loop {
-            if let Some(assignment) = self.assignment() {
-                assignment.vm.run_if_started(assignment, self);
+            if let Some(at) = self.next.get().filter(|at| at.vcpu.power() != Power::Off) {
+                self.run(at);
             }
             if !exits::serve_interrupt(self) {
                 cpu::wait_for_interrupt();
@@ -135,7 +177,7 @@ impl Pcpu {
     }
 }
 
-/// The software-generated interrupt that means "look at your VCPU".
+/// The software-generated interrupt that means "look at your VCPUs".
 pub const KICK: u32 = 0;
 
 /// The software-generated interrupt that means "start the timer of the console".

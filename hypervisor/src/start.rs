@@ -16,7 +16,7 @@ use crate::arch::boot::{SecondaryEntry, image_layout};
 use crate::arch::mmu;
 use crate::arch::page_table::PageTable;
 use crate::arch::percpu::{self, Anchor, StaticRef};
-use crate::arch::{cpu, gicv3, heap, regs, smc};
+use crate::arch::{cpu, gicv3, guest_state, heap, regs, smc};
 use crate::board::{self, uart::Pl011};
 use crate::machine::{self, CONSOLE, log};
 use crate::payload::{self, BlobName, Payload};
@@ -28,6 +28,9 @@ use crate::{firmware, trace, vm};
 const UART_BYTES: u64 = 4096;
 /// Affinity fields of MPIDR.
 const AFFINITY: u64 = 0xff_00ff_ffff;
+
+/// Servers start this part of a second after everything is loaded.
+const EPOCH_PER_SECOND: u64 = 1000;
 
 static ANCHORS: StaticRef<Vec<&'static Anchor>> = StaticRef::empty();
 static ONLINE: AtomicUsize = AtomicUsize::new(0);
@@ -98,6 +101,7 @@ pub fn boot(device_tree: usize) -> ! {
     let anchor = anchors()[index];
     anchor.install();
     accept(gicv3::init_cpu(index));
+    guest_state::init();
 
     let serial = plan.platform.serial;
     let console = pcpus[serial.pcpu];
@@ -114,6 +118,11 @@ pub fn boot(device_tree: usize) -> ! {
     machine::publish(vms, console, serial.interrupt);
 
     start_secondaries(&pcpus, index, &tables);
+    // A little later: all CPUs know their VCPUs by then.
+    let epoch = cpu::now() + regs::cntfrq_el0::read() / EPOCH_PER_SECOND;
+    for pcpu in pcpus.iter() {
+        pcpu.assign(machine::vms(), epoch);
+    }
     heap::seal();
     if let Some(shared) = gicv3::shared() {
         shared.set_target(serial.interrupt, console.mpidr);
@@ -134,6 +143,7 @@ pub fn secondary(index: usize) -> ! {
     if gicv3::init_cpu(index).is_err() {
         cpu::halt() // the boot CPU notices that this one does not come up
     }
+    guest_state::init();
     ONLINE.fetch_add(1, Ordering::Release);
     anchor.pcpu().idle()
 }

@@ -9,14 +9,18 @@ pub enum Purpose {
     Console,
     /// Which address space a guest is in.
     Sampling,
+    /// The virtual timer of a VCPU that waits and is not loaded.
+    Alarm,
+    /// The next decision which VCPU runs.
+    Scheduling,
 }
 
 impl Purpose {
-    const ALL: [Self; 2] = [Self::Console, Self::Sampling];
+    const ALL: [Self; 4] = [Self::Console, Self::Sampling, Self::Alarm, Self::Scheduling];
 }
 
-/// No deadline.
-const NEVER: u64 = u64::MAX;
+/// No deadline: the end of time.
+pub const NEVER: u64 = u64::MAX;
 
 /// Absolute deadlines in counter ticks, one for each purpose. Only their own CPU uses them.
 #[derive(Debug)]
@@ -33,9 +37,14 @@ impl Deadlines {
         self.0[purpose as usize].store(deadline, Ordering::Relaxed);
     }
 
+    /// The deadline of a purpose, or [`NEVER`].
+    pub fn of(&self, purpose: Purpose) -> u64 {
+        self.0[purpose as usize].load(Ordering::Relaxed)
+    }
+
     /// Takes a deadline that has passed; returns what it was for.
     pub fn take_due(&self, now: u64) -> Option<Purpose> {
-        let due = |purpose: &Purpose| self.0[*purpose as usize].load(Ordering::Relaxed) <= now;
+        let due = |purpose: &Purpose| self.of(*purpose) <= now;
         let purpose = Purpose::ALL.into_iter().find(due)?;
         self.set(purpose, NEVER);
         Some(purpose)

@@ -4,6 +4,9 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use super::registers::{self, Registers, Traps};
+use super::stage2::Stage2;
+
 /// Integer state of a guest: saved at every exit, restored at every entry.
 ///
 /// Floating-point registers stay where they are: EL2 code never touches them.
@@ -67,37 +70,69 @@ impl Context {
     }
 }
 
-/// Keeps the [`Context`] of a VCPU. One CPU at a time owns it: from
-/// [`ContextSlot::claim`] until [`ContextSlot::release`].
+/// Keeps the registers of a VCPU. One CPU owns it from [`ContextSlot::claim`] until
+/// [`ContextSlot::release`]: the one on which the VCPU runs, which never changes.
 #[derive(Debug)]
 pub struct ContextSlot {
     context: UnsafeCell<Context>,
+    registers: UnsafeCell<Registers>,
     /// Private: only `claim` and `release` change it, so that two CPUs never
     /// hold the same context.
     claimed: AtomicBool,
 }
 
-// SAFETY: `claimed` lets one CPU at a time reach the context.
+// SAFETY: `claimed` lets one CPU at a time reach the registers.
 unsafe impl Sync for ContextSlot {}
 
 impl ContextSlot {
     /// An unclaimed slot.
     pub const fn new() -> Self {
-        Self { context: UnsafeCell::new(Context::new()), claimed: AtomicBool::new(false) }
+        Self {
+            context: UnsafeCell::new(Context::new()),
+            registers: UnsafeCell::new(Registers::new()),
+            claimed: AtomicBool::new(false),
+        }
     }
 
-    /// Takes the slot for this CPU and starts it over with this entry point and
-    /// argument; `None` if it is claimed already.
-    pub fn claim(&self, pc: u64, x0: u64) -> Option<Claim<'_>> {
+    /// Takes the slot for this CPU and starts VCPU `vcpu` of its VM over with this entry
+    /// point and argument; `false` if it is claimed already.
+    pub fn claim(&self, (pc, x0): (u64, u64), vcpu: usize, traps: Traps, tables: &Stage2) -> bool {
         if self.claimed.swap(true, Ordering::Acquire) {
-            return None;
+            return false;
         }
-        // SAFETY: the swap above gave the context to this CPU alone.
-        let context = unsafe { &mut *self.context.get() };
+        // SAFETY: the swap above gave the registers to this CPU alone.
+        let (context, registers) =
+            unsafe { (&mut *self.context.get(), &mut *self.registers.get()) };
         *context = Context::new();
         context.pc = pc;
         context.x[0] = x0;
-        Some(Claim { slot: self })
+        registers.reset(vcpu, traps, tables.vttbr());
+        true
+    }
+
+    /// Saves what the CPU has of the VCPU, whose CPU this is; its timer stops. When the
+    /// timer would have fired, if at all.
+    pub fn save(&self) -> Option<u64> {
+        // SAFETY: the CPU that claimed the slot calls, and has no reference to the registers.
+        unsafe {
+            registers::save_registers(self.registers.get());
+            (*self.registers.get()).timer()
+        }
+    }
+
+    /// Puts the registers of the VCPU into its CPU, which is this one.
+    pub fn load(&self) {
+        // SAFETY: the CPU that claimed the slot calls; nothing of EL2 depends on what is
+        // written, and the stage-2 tables are those of the VM.
+        unsafe { registers::load_registers(self.registers.get()) }
+        super::cpu::isb();
+    }
+
+    /// Leaves EL2 and runs the guest, whose registers are in the CPU. The stack of this CPU
+    /// starts over at the next exit.
+    pub fn enter(&self) -> ! {
+        // SAFETY: this CPU has the slot until `release`, and loaded its registers.
+        unsafe { super::vectors::enter_guest(self.context.get()) }
     }
 
     /// Gives the slot back. The VCPU must not run again before the next claim:
@@ -110,20 +145,5 @@ impl ContextSlot {
 impl Default for ContextSlot {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// A context that is ready to be entered by this CPU.
-#[derive(Debug)]
-pub struct Claim<'a> {
-    slot: &'a ContextSlot,
-}
-
-impl Claim<'_> {
-    /// Leaves EL2 and runs the guest. The stack of this CPU starts over at the next exit.
-    pub fn enter(self) -> ! {
-        // SAFETY: the claim gives this CPU the context until `release`; the
-        // stage-2 tables and traps of the VM were set before (see `pcpu::run`).
-        unsafe { super::vectors::enter_guest(self.slot.context.get()) }
     }
 }

@@ -77,6 +77,12 @@ pub fn invalidate_guest_translations() {
     }
 }
 
+/// Forgets the stage-1 translations of the VM in VTTBR_EL2 on this CPU.
+pub fn invalidate_own_translations() {
+    // SAFETY: the translations are read again from the tables.
+    unsafe { asm!("tlbi vmalle1", "dsb nsh", "isb", options(nostack, preserves_flags)) }
+}
+
 /// Forgets a stage-2 translation of the VM in VTTBR_EL2, on all CPUs, once
 /// [`invalidate_combined_translations`] has followed.
 pub fn invalidate_stage_2(ipa: u64) {
@@ -135,29 +141,6 @@ pub fn show_mark(mark: u64) {
     unsafe {
         asm!("hint #{}", const bulkhead_abi::hypercall::MARK_HINT, in("x0") mark,
             options(nomem, nostack, preserves_flags));
-    }
-}
-
-/// Clears the vector registers of this CPU, their control and status: they are the
-/// guest's (CPTR_EL2 must not trap them), and hold what ran before it.
-pub fn clear_vector_registers() {
-    // SAFETY: compiled code of EL2 does not use these registers.
-    unsafe {
-        asm!(
-            ".arch_extension fp",
-            ".arch_extension simd",
-            "msr fpcr, xzr",
-            "msr fpsr, xzr",
-            ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
-            "movi v\\n\\().2d, #0",
-            ".endr",
-            ".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
-            "movi v\\n\\().2d, #0",
-            ".endr",
-            ".arch_extension nosimd",
-            ".arch_extension nofp",
-            options(nomem, nostack, preserves_flags)
-        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! What EL2 sets up for the guest of this CPU: traps, and EL1 as after reset.
+//! What EL2 sets up on a CPU, the same for all guests: traps.
 
 use super::regs;
 
@@ -16,7 +16,7 @@ pub(super) const HCR_IDLE: u64 = 1 << 3 // FMO
 /// Local TLB and instruction cache maintenance stays local (no FB): a VCPU never
 /// leaves its CPU, and the caches of other VMs' CPUs are not the guest's to empty.
 /// Bits of later architecture versions are RES0 on older CPUs.
-const HCR: u64 = HCR_IDLE
+pub(super) const HCR: u64 = HCR_IDLE
     | 1            // VM
     | 1 << 1       // SWIO: invalidate by set/way also cleans
     | 1 << 2       // PTW: table walks do not reach devices, not even those that EL2 asks for
@@ -29,9 +29,6 @@ const HCR: u64 = HCR_IDLE
     | 1 << 36      // TERR: error records of the CPU
     | 1 << 40      // APK: pointer authentication keys are the guest's
     | 1 << 41; // API: pointer authentication instructions do not trap
-
-/// HCR_EL2 with this bit (TID2): cache identification registers trap.
-const HCR_CACHE_TRAPS: u64 = 1 << 17;
 
 /// MDCR_EL2: debug, trace, profiling and performance monitor registers trap. HPMN
 /// keeps its reset value, the number of counters.
@@ -51,50 +48,16 @@ const CPTR: u64 = CPTR_IDLE | 1 << 20 | 1 << 30;
 /// CNTHCTL_EL2: EL1 and EL0 may read the physical counter; the physical timer traps.
 const CNTHCTL: u64 = 1;
 
-/// SCTLR_EL1 after reset: MMU and caches off, little endian.
-const SCTLR_EL1_RESET: u64 = 0x30d0_0800;
-
-/// Prepares this CPU for a VCPU that starts: all of EL1 as after a reset. With
-/// `cache_traps` the registers that describe caches trap.
-pub fn reset(vcpu: usize, cache_traps: bool) {
+/// Prepares this CPU for guests; once.
+pub fn init() {
     let counters = regs::mdcr_el2::read() & 0x1f;
-    regs::hcr_el2::write(HCR | if cache_traps { HCR_CACHE_TRAPS } else { 0 });
     regs::mdcr_el2::write(MDCR_TRAPS | counters);
     regs::cptr_el2::write(CPTR);
     regs::hstr_el2::write(0);
     regs::cnthctl_el2::write(CNTHCTL);
     regs::cntvoff_el2::write(0);
-    regs::vpidr_el2::write(regs::midr_el1::read());
-    regs::vmpidr_el2::write(1 << 31 | vcpu as u64);
-
-    regs::cntv_ctl_el0::write(0);
-    regs::cntv_cval_el0::write(0);
     regs::cntp_ctl_el0::write(0);
-    regs::cntkctl_el1::write(0);
-    regs::sctlr_el1::write(SCTLR_EL1_RESET);
-    regs::cpacr_el1::write(0);
-    regs::tcr_el1::write(0);
-    regs::ttbr0_el1::write(0);
-    regs::ttbr1_el1::write(0);
-    regs::mair_el1::write(0);
-    regs::amair_el1::write(0);
-    regs::vbar_el1::write(0);
-    regs::esr_el1::write(0);
-    regs::far_el1::write(0);
-    regs::elr_el1::write(0);
-    regs::spsr_el1::write(0);
-    regs::sp_el1::write(0);
-    regs::sp_el0::write(0);
-    regs::tpidr_el1::write(0);
-    regs::tpidr_el0::write(0);
-    regs::tpidrro_el0::write(0);
-    regs::contextidr_el1::write(0);
-    regs::mdscr_el1::write(0);
-    regs::csselr_el1::write(0);
-    regs::afsr0_el1::write(0);
-    regs::afsr1_el1::write(0);
-    regs::par_el1::write(0);
-    super::cpu::clear_vector_registers();
+    regs::vpidr_el2::write(regs::midr_el1::read());
+    regs::vtcr_el2::write(super::stage2::vtcr());
     super::cpu::isb();
-    super::cpu::invalidate_guest_translations();
 }

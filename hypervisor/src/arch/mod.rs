@@ -27,6 +27,8 @@ pub mod page_table;
 #[cfg(target_os = "none")]
 pub mod percpu;
 #[cfg(target_os = "none")]
+pub mod registers;
+#[cfg(target_os = "none")]
 pub mod regs;
 #[cfg(target_os = "none")]
 pub mod sha256;

@@ -123,12 +123,15 @@ impl Stage2 {
         }
     }
 
-    /// Makes these the tables of the VM that this CPU runs.
-    pub fn activate(&self) {
-        regs::vtcr_el2::write(VTCR_BASE | (regs::id_aa64mmfr0_el1::read() & 7) << 16);
-        regs::vttbr_el2::write(u64::from(self.vmid) << 48 | self.table.root_address());
-        cpu::isb();
+    /// VTTBR_EL2 of a VM with these tables.
+    pub fn vttbr(&self) -> u64 {
+        u64::from(self.vmid) << 48 | self.table.root_address()
     }
+}
+
+/// VTCR_EL2 for all VMs.
+pub(super) fn vtcr() -> u64 {
+    VTCR_BASE | (regs::id_aa64mmfr0_el1::read() & 7) << 16
 }
 
 /// A page of RAM that moves from one frame of its VM to another.

@@ -1,18 +1,16 @@
-//! Interrupts of the machine: for the guest that runs here, for the console, or
-//! between the CPUs.
+//! Interrupts of the machine: for a guest of this CPU, for the console, or between the CPUs.
 
 use bulkhead_abi::trace::Kind;
 
 use crate::arch::context::Context;
 use crate::arch::{cpu, gicv3};
 use crate::machine;
-use crate::pcpu::{Assignment, COLOR_SERIAL, CONSOLE_TIMER, KICK, Pcpu};
+use crate::pcpu::{COLOR_SERIAL, CONSOLE_TIMER, KICK, Pcpu};
 use crate::timer::Purpose;
-use crate::vm::{GicEnv, Power, color_serial};
+use crate::vm::{GicEnv, VIRTUAL_TIMER, color_serial};
 
 const MAINTENANCE: u32 = 25;
 const HYPERVISOR_TIMER: u32 = 26;
-const VIRTUAL_TIMER: u32 = 27;
 /// Of PSTATE: 0 is EL0, in AArch64 and AArch32.
 const MODE: u64 = 0xf;
 /// INTIDs from here on say that there is no interrupt.
@@ -22,8 +20,8 @@ const SPECIAL: u32 = 1020;
 #[inline]
 pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
     let intid = gicv3::acknowledge();
-    let Some(at) = pcpu.assignment() else { cpu::halt() };
-    pcpu.count_interrupt();
+    let Some(at) = pcpu.loaded() else { cpu::halt() };
+    at.vcpu.count_interrupt();
     pcpu.record(at, Kind::ExitIrq, u64::from(intid));
     if intid == VIRTUAL_TIMER {
         gicv3::end(intid);
@@ -34,6 +32,7 @@ pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
     if at.vm.is_stopping() {
         at.vm.park(at, pcpu)
     }
+    pcpu.go_on(at);
 }
 
 /// Serves one interrupt while the CPU is in EL2; `false` if none is pending.
@@ -52,24 +51,21 @@ fn other(intid: u32, at_el0: bool, pcpu: &'static Pcpu) {
         return;
     }
     gicv3::end(intid);
-    let running = pcpu.assignment().filter(|at| at.vcpu.power() == Power::On);
     let mut keep_active = false;
     match intid {
-        KICK => {
-            if let Some(at) = running {
-                at.vm.gic.kicked(&GicEnv::of(at), at.vcpu.index);
-            }
-        }
+        KICK => pcpu.look(),
         VIRTUAL_TIMER => {
-            // Of a guest that waits for EL2. Without one the timer is off.
-            if let Some(at) = running {
+            // Of a guest that waits, or waits for EL2. Without one the timer is off.
+            if let Some(at) = pcpu.loaded() {
                 keep_active = true;
                 at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
+                pcpu.notice(at);
             }
         }
         MAINTENANCE => {
-            if let Some(at) = running {
+            if let Some(at) = pcpu.loaded() {
                 at.vm.gic.maintenance(&GicEnv::of(at), at.vcpu.index);
+                pcpu.notice(at);
             }
         }
         HYPERVISOR_TIMER => timer(at_el0, pcpu),
@@ -78,12 +74,12 @@ fn other(intid: u32, at_el0: bool, pcpu: &'static Pcpu) {
             // The work that this may be about serves interrupts itself.
             gicv3::deactivate(intid);
             keep_active = true;
-            if let Some(at) = pcpu.assignment() {
+            for at in pcpu.assignments() {
                 color_serial::called(at, pcpu);
             }
         }
         _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
-        32.. => keep_active = pcpu.assignment().is_some_and(|at| device(intid, at)),
+        32.. => keep_active = device(intid, pcpu),
         _ => {}
     }
     if !keep_active {
@@ -94,19 +90,28 @@ fn other(intid: u32, at_el0: bool, pcpu: &'static Pcpu) {
 /// The hypervisor's timer: every deadline that has passed.
 fn timer(at_el0: bool, pcpu: &'static Pcpu) {
     while let Some(purpose) = pcpu.take_deadline() {
-        match (purpose, pcpu.assignment()) {
-            (Purpose::Console, _) => machine::console_timer(pcpu),
-            (Purpose::Sampling, Some(at)) => color_serial::sample(at, pcpu, at_el0),
-            (Purpose::Sampling, None) => {}
+        match purpose {
+            Purpose::Console => machine::console_timer(pcpu),
+            Purpose::Sampling => {
+                for at in pcpu.assignments() {
+                    color_serial::sample(at, pcpu, at_el0 && pcpu.has_loaded(at));
+                }
+            }
+            Purpose::Alarm => pcpu.alarm(),
+            Purpose::Scheduling => pcpu.tick(),
         }
     }
 }
 
-/// Gives the interrupt of an assigned device to the guest, which deactivates it.
+/// Gives the interrupt of an assigned device to the guest, which deactivates it; `false` if no
+/// guest of this CPU has the device.
 ///
 /// If its VCPU is off, the interrupt waits in the guest's controller and stays active:
 /// a level would otherwise fire again at once, without end.
-fn device(intid: u32, at: &Assignment) -> bool {
-    at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
+fn device(intid: u32, pcpu: &'static Pcpu) -> bool {
+    let owner = pcpu.assignments().iter().find(|at| at.vm.gic.owns(intid));
+    let Some(at) = owner else { return false };
+    at.vm.gic.hardware_interrupt(&GicEnv::at(at, pcpu), at.vcpu.index, intid);
+    pcpu.notice(at);
     true
 }

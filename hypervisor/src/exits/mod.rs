@@ -42,9 +42,9 @@ const FAULT_STATUS: u64 = 0x3f;
 #[inline]
 pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
     let syndrome = regs::esr_el2::read();
-    // A guest runs only on a CPU with an assignment.
-    let Some(at) = pcpu.assignment() else { cpu::halt() };
-    pcpu.count_exit();
+    // A guest runs only when it is loaded.
+    let Some(at) = pcpu.loaded() else { cpu::halt() };
+    at.vcpu.count_exit();
     pcpu.record(at, Kind::ExitSync, syndrome);
     match syndrome >> 26 & 0x3f {
         class::HVC64 => hypercall::call(context, at, pcpu),
@@ -57,7 +57,11 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
             context.pc += 4;
             hypercall::call(context, at, pcpu);
         }
-        class::WFX => context.pc += 4,
+        class::WFX => {
+            // Traps only where others may have the CPU meanwhile.
+            context.pc += 4;
+            pcpu.wait(at);
+        }
         class::INSTRUCTION_ABORT => mmio::instruction_abort(context, syndrome, at, pcpu),
         other if class::UNDEFINED.contains(&other) => vm::undefined(context),
         _ => at.vm.crash(Crash::UnknownException, context, at, pcpu),
@@ -75,6 +79,6 @@ pub fn between_chunks(at: &Assignment, pcpu: &'static Pcpu) {
 
 /// An SError while a guest ran: an access of the guest failed late.
 pub fn system_error(context: &mut Context, pcpu: &'static Pcpu) {
-    let Some(at) = pcpu.assignment() else { cpu::halt() };
+    let Some(at) = pcpu.loaded() else { cpu::halt() };
     at.vm.crash(Crash::SystemError, context, at, pcpu)
 }

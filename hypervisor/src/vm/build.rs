@@ -8,12 +8,12 @@ use spin::Mutex;
 
 use super::coloring::Coloring;
 use super::lifecycle::Lifecycle;
-use super::{Vcpu, Vm, audit};
+use super::{VIRTUAL_TIMER, Vcpu, Vm, audit};
 use crate::arch::page_table::{Frames, MapError, PAGE_BYTES};
 use crate::arch::stage2::Stage2;
 use crate::board;
 use crate::payload::BlobName;
-use crate::pcpu::{Assignment, Pcpu};
+use crate::pcpu::Pcpu;
 use crate::plan::{self, Problem, Ram, Range, Refusal};
 use crate::vdev::color_serial::ColorSerial;
 use crate::vdev::gic::{GicConfig, VGic};
@@ -21,8 +21,6 @@ use crate::vdev::pl011::Pl011;
 
 /// Shared interrupts that every VM has at least, used or not.
 const SPIS_MIN: u32 = 64;
-/// INTID of the virtual timer.
-const VIRTUAL_TIMER: u32 = 27;
 
 /// Makes VM `index`: tables, devices, memory with its images. `image` gives a
 /// verified blob.
@@ -79,9 +77,6 @@ pub fn build(
         stopping: AtomicBool::new(false),
         plan,
     }));
-    for vcpu in &vm.vcpus {
-        vcpu.pcpu.assign(Assignment { vm, vcpu });
-    }
     vm.reset_devices();
     vm.load();
     Ok(vm)

@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut};
 
 use spin::MutexGuard;
 
-use super::{GicEnv, Power, Vm};
+use super::{GicEnv, Vm};
 use crate::arch::{cpu, gicv3, regs};
 use crate::pcpu::{Assignment, COLOR_SERIAL, Pcpu};
 use crate::stage1::Space;
@@ -26,19 +26,21 @@ pub fn access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> O
     Some(0)
 }
 
-/// Another CPU calls this one, or it calls itself: its VCPU is to be sampled, or its guest has
-/// the task whose pages are to be moved.
+/// Another CPU calls this one, or it calls itself: a VCPU of it is to be sampled, or its guest
+/// has the task whose pages are to be moved, which is done while it is loaded.
 #[inline(never)]
 pub fn called(at: &Assignment, pcpu: &'static Pcpu) {
     let Some(mut port) = Port::of(at.vm) else { return };
     if let Some(next) = port.first_sample(cpu::now()) {
-        pcpu.set_deadline(Purpose::Sampling, next);
+        pcpu.advance_deadline(Purpose::Sampling, next);
+    }
+    if !pcpu.has_loaded(at) {
+        return;
     }
     let Some(found) = port.take(at.vcpu.index) else { return };
     drop(port);
     // The address space is that of the guest in this CPU's registers, if it is still there.
-    let runs = at.vcpu.power() == Power::On && !at.vm.is_stopping();
-    let result = runs.then(|| {
+    let result = (!at.vm.is_stopping()).then(|| {
         let space = Space { ttbr0: found.table, ..Space::current() };
         at.vm.request_colors(space, found.colors.bits(), at, pcpu)
     });
@@ -47,13 +49,13 @@ pub fn called(at: &Assignment, pcpu: &'static Pcpu) {
     }
 }
 
-/// Samples the VCPU of this CPU; `at_el0`: it was interrupted there.
+/// Samples a VCPU of this CPU; `at_el0`: it was interrupted there.
 #[inline(never)]
 pub fn sample(at: &Assignment, pcpu: &'static Pcpu, at_el0: bool) {
     let Some(mut port) = Port::of(at.vm) else { return };
     let table = at_el0.then(|| Space::current().table());
     match port.sample(at.vcpu.index, cpu::now(), table) {
-        Outcome::Again(next) => pcpu.set_deadline(Purpose::Sampling, next),
+        Outcome::Again(next) => pcpu.advance_deadline(Purpose::Sampling, next),
         Outcome::Found(vcpu) => {
             if let Some(vcpu) = at.vm.vcpus.get(vcpu) {
                 gicv3::send_sgi(vcpu.pcpu.mpidr, COLOR_SERIAL);

@@ -1,6 +1,7 @@
 //! The machine under the interrupt controller of a VM.
 
-use super::{Power, Vm};
+use super::Vm;
+use super::virtual_timer::{ACTIVE, ENABLED, VIRTUAL_TIMER};
 use crate::arch::gicv3::{self, Lists};
 use crate::arch::percpu;
 use crate::pcpu::{Assignment, Pcpu};
@@ -11,30 +12,60 @@ use crate::vdev::gic::{Env, Physical};
 pub struct GicEnv {
     vm: &'static Vm,
     current: Option<usize>,
+    lists: Lists,
 }
 
 impl GicEnv {
     /// For a VM that this CPU may or may not run.
     pub fn any(vm: &'static Vm) -> Self {
         let current = percpu::this()
-            .and_then(Pcpu::assignment)
-            .filter(|at| core::ptr::eq(at.vm, vm) && at.vcpu.power() == Power::On)
+            .and_then(Pcpu::loaded)
+            .filter(|at| core::ptr::eq(at.vm, vm))
             .map(|at| at.vcpu.index);
-        Self { vm, current }
+        Self { vm, current, lists: Lists::LOADED }
     }
 
-    /// For the VCPU that this CPU runs.
+    /// For the VCPU that this CPU has loaded.
     #[inline(always)]
     pub fn of(at: &Assignment) -> Self {
-        Self { vm: at.vm, current: Some(at.vcpu.index) }
+        Self { vm: at.vm, current: Some(at.vcpu.index), lists: Lists::LOADED }
+    }
+
+    /// For a VCPU of this CPU.
+    #[inline]
+    pub fn at(at: &Assignment, pcpu: &Pcpu) -> Self {
+        let loaded = pcpu.has_loaded(at);
+        let lists = if loaded { Lists::LOADED } else { Lists::saved(&at.vcpu.lists) };
+        Self { lists, ..Self::of(at) }
     }
 
     fn pcpu(&self, vcpu: usize) -> Option<&'static Pcpu> {
         self.vm.vcpus.get(vcpu).map(|vcpu| vcpu.pcpu)
     }
 
+    /// The redistributor in which the interrupt of a virtual timer is that of `vcpu` now.
+    ///
+    /// On a CPU with several VCPUs only that CPU can tell: another one might hit the timer of
+    /// another VM.
     fn private(&self, vcpu: usize) -> Option<gicv3::Redistributor> {
-        gicv3::private(self.pcpu(vcpu)?.index)
+        let pcpu = self.pcpu(vcpu)?;
+        let here = percpu::this()
+            .filter(|this| core::ptr::eq(*this, pcpu))
+            .and_then(Pcpu::loaded)
+            .is_some_and(|at| core::ptr::eq(at.vm, self.vm) && at.vcpu.index == vcpu);
+        if here || !pcpu.is_shared() { gicv3::private(pcpu.index) } else { None }
+    }
+
+    /// Changes the state of the interrupt of a virtual timer.
+    #[inline(never)]
+    fn set_private(&self, vcpu: usize, part: u8, on: bool) {
+        let Some(target) = self.vm.vcpus.get(vcpu) else { return };
+        target.timer.set(part, on);
+        match self.private(vcpu) {
+            Some(private) if part == ENABLED => private.set_enabled(VIRTUAL_TIMER, on),
+            Some(private) => private.set_active(VIRTUAL_TIMER, on),
+            None => target.pcpu.kick(),
+        }
     }
 }
 
@@ -43,7 +74,7 @@ impl Env for GicEnv {
 
     #[inline(always)]
     fn lists(&self) -> &Lists {
-        &Lists
+        &self.lists
     }
 
     #[inline(always)]
@@ -59,11 +90,7 @@ impl Env for GicEnv {
 
     fn set_enabled(&self, interrupt: Physical, enabled: bool) {
         match interrupt {
-            Physical::Private { vcpu, intid } => {
-                if let Some(private) = self.private(vcpu) {
-                    private.set_enabled(intid, enabled);
-                }
-            }
+            Physical::Private { vcpu, .. } => self.set_private(vcpu, ENABLED, enabled),
             Physical::Shared { intid } => {
                 if let Some(shared) = gicv3::shared() {
                     shared.set_enabled(intid, enabled);
@@ -100,11 +127,7 @@ impl Env for GicEnv {
 
     fn set_active(&self, interrupt: Physical, active: bool) {
         match interrupt {
-            Physical::Private { vcpu, intid } => {
-                if let Some(private) = self.private(vcpu) {
-                    private.set_active(intid, active);
-                }
-            }
+            Physical::Private { vcpu, .. } => self.set_private(vcpu, ACTIVE, active),
             Physical::Shared { intid } => {
                 if let Some(shared) = gicv3::shared() {
                     shared.set_active(intid, active);

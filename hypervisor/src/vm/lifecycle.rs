@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering;
 use bulkhead_abi::trace::Kind;
 
 use super::{GicEnv, Power, Vcpu, Vm};
-use crate::arch::guest_state;
+use crate::arch::registers::Traps;
 use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::plan::Policy;
@@ -178,11 +178,13 @@ impl Vm {
         }
     }
 
-    /// Takes the VCPU of this CPU out of operation and leaves the guest for good.
+    /// Takes the VCPU that this CPU has loaded out of operation and leaves the guest for good.
     pub fn park(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> ! {
-        self.gic.stop_vcpu(&GicEnv::any(self), at.vcpu.index);
+        self.gic.stop_vcpu(&GicEnv::of(at), at.vcpu.index);
         at.vcpu.context.release();
+        pcpu.forget();
         self.account_off(at, pcpu);
+        pcpu.block(at);
         pcpu.idle()
     }
 
@@ -242,21 +244,25 @@ impl Vm {
         machine::vm_ended();
     }
 
-    /// Called by the idle loop: runs the VCPU of this CPU if it was told to start.
-    pub fn run_if_started(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
-        if at.vcpu.power() != Power::Starting {
-            return;
+    /// Starts a VCPU that was told to and is not loaded yet; `false` if the VM stops.
+    pub fn start_vcpu(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
+        let vcpu = at.vcpu;
+        let traps = Traps { wfi: pcpu.is_shared(), caches: self.plan.cache_share.is_some() };
+        let entry = *vcpu.entry.lock();
+        if self.is_stopping() || !vcpu.context.claim(entry, vcpu.index, traps, &self.stage2) {
+            self.account_off(at, pcpu);
+            return false;
         }
+        self.gic.start_vcpu(&GicEnv::at(at, pcpu), vcpu.index);
+        vcpu.set_power(Power::On);
+        true
+    }
+
+    /// Runs the VCPU that this CPU has loaded, or parks it if the VM stops.
+    pub fn enter(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> ! {
         if self.is_stopping() {
-            return self.account_off(at, pcpu);
+            self.park(at, pcpu)
         }
-        let (entry, argument) = *at.vcpu.entry.lock();
-        let Some(claim) = at.vcpu.context.claim(entry, argument) else { return };
-        self.stage2.activate();
-        guest_state::reset(at.vcpu.index, self.plan.cache_share.is_some());
-        self.gic.start_vcpu(&GicEnv::any(self), at.vcpu.index);
-        at.vcpu.set_power(Power::On);
-        pcpu.record(at, Kind::VcpuRun, 0);
-        claim.enter()
+        at.vcpu.context.enter()
     }
 }

@@ -10,9 +10,10 @@ mod lifecycle;
 mod load;
 mod psci;
 mod report;
+mod virtual_timer;
 
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use spin::Mutex;
 
@@ -21,18 +22,22 @@ pub use gic_env::GicEnv;
 pub use inject::{data_abort, undefined};
 pub use lifecycle::Crash;
 pub use psci::call as psci;
+pub use virtual_timer::VIRTUAL_TIMER;
 
 use crate::arch::context::ContextSlot;
+use crate::arch::gicv3::SavedLists;
 use crate::arch::memory::{Frame, GuestMemory};
 use crate::arch::page_table::PAGE_BYTES;
 use crate::arch::stage2::Stage2;
 use crate::pcpu::Pcpu;
 use crate::plan;
+use crate::timer::NEVER;
 use crate::vdev::color_serial::ColorSerial;
 use crate::vdev::gic::VGic;
 use crate::vdev::pl011::Pl011;
 use coloring::Coloring;
 use lifecycle::Lifecycle;
+use virtual_timer::VirtualTimer;
 
 /// A virtual machine. Made at boot, lives until power-off.
 pub struct Vm {
@@ -75,9 +80,18 @@ pub struct Vcpu {
     pub index: usize,
     /// The CPU that runs it.
     pub pcpu: &'static Pcpu,
-    context: ContextSlot,
+    /// Its registers, as far as they are not in the CPU.
+    pub context: ContextSlot,
+    /// Its list registers while it is not loaded.
+    pub lists: SavedLists,
+    /// The interrupt of its virtual timer.
+    pub timer: VirtualTimer,
+    /// When its virtual timer fires while it waits and is not loaded, in ticks.
+    pub alarm: AtomicU64,
     entry: Mutex<(u64, u64)>,
     power: AtomicU8,
+    exits: AtomicU64,
+    interrupts: AtomicU64,
 }
 
 impl Vcpu {
@@ -86,9 +100,31 @@ impl Vcpu {
             index,
             pcpu,
             context: ContextSlot::new(),
+            lists: SavedLists::new(),
+            timer: VirtualTimer::new(),
+            alarm: AtomicU64::new(NEVER),
             entry: Mutex::new((0, 0)),
             power: AtomicU8::new(Power::Off as u8),
+            exits: AtomicU64::new(0),
+            interrupts: AtomicU64::new(0),
         }
+    }
+
+    /// Counts a synchronous exit.
+    #[inline(always)]
+    pub fn count_exit(&self) {
+        self.exits.store(self.exits.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Counts an exit by an interrupt.
+    #[inline(always)]
+    pub fn count_interrupt(&self) {
+        self.interrupts.store(self.interrupts.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// `(synchronous exits, exits by interrupts)` since the start.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.exits.load(Ordering::Relaxed), self.interrupts.load(Ordering::Relaxed))
     }
 
     /// Whether it runs.
@@ -115,6 +151,11 @@ impl Vm {
     #[inline(always)]
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Whether its tasks may ask for colours on a serial port.
+    pub fn has_color_serial(&self) -> bool {
+        self.color_serial.is_some()
     }
 
     /// Bytes of RAM.

@@ -20,7 +20,7 @@ pub use cpu_interface::{acknowledge, deactivate, end, send_sgi};
 #[cfg(target_os = "none")]
 pub use machine::{init, init_cpu, private, shared};
 #[cfg(target_os = "none")]
-pub use virtual_interface::Lists;
+pub use virtual_interface::{Lists, SavedLists};
 
 pub use distributor::Distributor;
 pub use redistributor::{Redistributor, redistributors};

@@ -1,7 +1,10 @@
-//! Virtual CPU interface of the executing CPU: ICH_* system registers.
+//! Virtual CPU interface: ICH_* system registers of the executing CPU, and their contents
+//! while another VCPU has the CPU.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::cpu_interface::{read_register, write_register};
-use crate::vdev::gic::{ListRegister, ListRegisters};
+use crate::vdev::gic::{LISTS_MAX, ListRegister, ListRegisters};
 
 /// ICH_HCR_EL2: the virtual CPU interface is on.
 const ENABLE: u64 = 1 << 0;
@@ -12,18 +15,76 @@ const VMCR_RESET: u64 = 1 << 3;
 /// ICC_SRE_EL1 for the guest: system registers, no bypass.
 const SRE: u64 = 0b111;
 
-/// The list registers of the executing CPU.
+/// The list registers of a VCPU of the executing CPU.
 ///
 /// What is [`empty`](ListRegisters::empty) is known as of the last context
 /// synchronisation: an exception, or [`super::end`] before an injection.
 #[derive(Clone, Copy, Debug)]
-pub struct Lists;
+pub struct Lists(Option<&'static SavedLists>);
+
+/// The virtual CPU interface of a VCPU that is not loaded. Only its own CPU uses it.
+#[derive(Debug)]
+pub struct SavedLists {
+    lists: [AtomicU64; LISTS_MAX],
+    /// ICH_HCR_EL2 and ICH_VMCR_EL2.
+    control: AtomicU64,
+    machine: AtomicU64,
+    /// ICH_AP0R<n>_EL2 and ICH_AP1R<n>_EL2.
+    active: [[AtomicU64; 4]; 2],
+}
+
+impl SavedLists {
+    /// A virtual CPU interface that is off.
+    pub const fn new() -> Self {
+        Self {
+            lists: [const { AtomicU64::new(0) }; LISTS_MAX],
+            control: AtomicU64::new(0),
+            machine: AtomicU64::new(VMCR_RESET),
+            active: [const { [const { AtomicU64::new(0) }; 4] }; 2],
+        }
+    }
+}
+
+impl Default for SavedLists {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A copy between registers and memory.
+enum Copy {
+    Save,
+    Load,
+}
+
+impl Copy {
+    #[inline(always)]
+    fn word(&self, memory: &AtomicU64, read: impl Fn() -> u64, write: impl Fn(u64)) {
+        match self {
+            Self::Save => memory.store(read(), Relaxed),
+            Self::Load => write(memory.load(Relaxed)),
+        }
+    }
+}
+
+macro_rules! copy {
+    ($copy:ident, $($register:literal: $memory:expr),*) => {
+        $($copy.word(
+            &$memory,
+            || read_register!($register),
+            |value| write_register!($register, value),
+        );)*
+    };
+}
 
 macro_rules! each_list_register {
     ($($number:literal $register:literal),*) => {
         impl Lists {
             #[inline(never)]
             fn read_bits(self, n: usize) -> u64 {
+                if let Some(saved) = self.0 {
+                    return saved.lists.get(n).map_or(0, |list| list.load(Relaxed));
+                }
                 match n {
                     $($number => read_register!($register),)*
                     _ => 0,
@@ -32,6 +93,9 @@ macro_rules! each_list_register {
 
             #[inline(never)]
             fn write_bits(self, n: usize, bits: u64) {
+                if let Some(list) = self.0.and_then(|saved| saved.lists.get(n)) {
+                    return list.store(bits, Relaxed);
+                }
                 match n {
                     $($number => write_register!($register, bits),)*
                     _ => {}
@@ -49,25 +113,58 @@ each_list_register! {
 }
 
 impl Lists {
-    /// Number of preemption bits (ICH_VTR_EL2.PREbits): 5 to 7.
-    fn preemption_bits(self) -> u64 {
+    /// Those of the VCPU that is loaded.
+    pub const LOADED: Self = Self(None);
+
+    /// Those of a VCPU of this CPU that is not loaded.
+    #[inline(always)]
+    pub const fn saved(lists: &'static SavedLists) -> Self {
+        Self(Some(lists))
+    }
+
+    /// Number of preemption bits (ICH_VTR_EL2.PREbits): 5 to 7. There are 32 priorities in
+    /// each of 1, 2 or 4 registers per group.
+    #[inline(always)]
+    fn preemption_bits() -> u64 {
         (read_register!("ich_vtr_el2") >> 26 & 7) + 1
     }
 
-    /// No priority is active: 32 priorities in each of 1, 2 or 4 registers per group.
-    fn clear_active_priorities(self) {
-        let bits = self.preemption_bits();
-        write_register!("ich_ap0r0_el2", 0);
-        write_register!("ich_ap1r0_el2", 0);
+    #[inline(always)]
+    fn copy(saved: &SavedLists, copy: Copy) {
+        copy!(copy, "ich_vmcr_el2": saved.machine, "ich_hcr_el2": saved.control,
+            "ich_ap0r0_el2": saved.active[0][0], "ich_ap1r0_el2": saved.active[1][0]);
+        let bits = Self::preemption_bits();
         if bits >= 6 {
-            write_register!("ich_ap0r1_el2", 0);
-            write_register!("ich_ap1r1_el2", 0);
+            copy!(copy, "ich_ap0r1_el2": saved.active[0][1], "ich_ap1r1_el2": saved.active[1][1]);
         }
         if bits >= 7 {
-            write_register!("ich_ap0r2_el2", 0);
-            write_register!("ich_ap0r3_el2", 0);
-            write_register!("ich_ap1r2_el2", 0);
-            write_register!("ich_ap1r3_el2", 0);
+            copy!(copy, "ich_ap0r2_el2": saved.active[0][2], "ich_ap0r3_el2": saved.active[0][3],
+                "ich_ap1r2_el2": saved.active[1][2], "ich_ap1r3_el2": saved.active[1][3]);
+        }
+        copy!(copy, "ich_lr0_el2": saved.lists[0], "ich_lr1_el2": saved.lists[1],
+            "ich_lr2_el2": saved.lists[2], "ich_lr3_el2": saved.lists[3]);
+        for n in 4..Self::LOADED.count() {
+            let list = &saved.lists[n % LISTS_MAX];
+            copy.word(list, || Self::LOADED.read_bits(n), |bits| Self::LOADED.write_bits(n, bits));
+        }
+    }
+
+    /// Takes the virtual CPU interface of this CPU from its VCPU.
+    pub fn save(to: &SavedLists) {
+        Self::copy(to, Copy::Save);
+    }
+
+    /// Gives it to a VCPU.
+    pub fn load(from: &SavedLists) {
+        Self::copy(from, Copy::Load);
+        write_register!("icc_sre_el1", SRE);
+    }
+
+    #[inline(always)]
+    fn set_control(self, value: u64) {
+        match self.0 {
+            Some(saved) => saved.control.store(value, Relaxed),
+            None => write_register!("ich_hcr_el2", value),
         }
     }
 }
@@ -78,9 +175,12 @@ impl ListRegisters for Lists {
         (read_register!("ich_vtr_el2") & 0xf) as usize + 1
     }
 
-    #[inline]
+    #[inline(always)]
     fn empty(&self) -> u32 {
-        read_register!("ich_elrsr_el2") as u32
+        match self.0 {
+            None => read_register!("ich_elrsr_el2") as u32,
+            Some(_) => self.empty_when_saved(),
+        }
     }
 
     #[inline]
@@ -90,7 +190,7 @@ impl ListRegisters for Lists {
 
     #[inline(always)]
     fn write(&self, n: usize, content: ListRegister) {
-        if n == 0 {
+        if n == 0 && self.0.is_none() {
             write_register!("ich_lr0_el2", content.bits());
         } else {
             self.write_bits(n, content.bits());
@@ -99,21 +199,34 @@ impl ListRegisters for Lists {
 
     #[inline]
     fn notify_when_none_pending(&self, on: bool) {
-        write_register!("ich_hcr_el2", ENABLE | if on { NONE_PENDING } else { 0 });
+        self.set_control(ENABLE | if on { NONE_PENDING } else { 0 });
     }
 
+    /// Of a VCPU that is not loaded, as all that start.
     fn start(&self) {
-        self.stop();
-        write_register!("icc_sre_el1", SRE);
-        write_register!("ich_vmcr_el2", VMCR_RESET);
-        write_register!("ich_hcr_el2", ENABLE);
+        if let Some(saved) = self.0 {
+            for word in saved.lists.iter().chain(saved.active.as_flattened()) {
+                word.store(0, Relaxed);
+            }
+            saved.machine.store(VMCR_RESET, Relaxed);
+            saved.control.store(ENABLE, Relaxed);
+        }
     }
 
+    /// The registers are written when the next VCPU is loaded.
     fn stop(&self) {
-        write_register!("ich_hcr_el2", 0);
-        for n in 0..self.count() {
-            self.write_bits(n, 0);
-        }
-        self.clear_active_priorities();
+        self.set_control(0);
+    }
+}
+
+impl Lists {
+    /// Which hold neither an interrupt nor the end of one that is yet to be noticed.
+    #[inline(never)]
+    fn empty_when_saved(self) -> u32 {
+        (0..self.count()).fold(0, |set, n| {
+            let entry = self.read(n);
+            let used = entry.is_pending() || entry.is_active() || entry.is_watched();
+            if used { set } else { set | 1 << n }
+        })
     }
 }

@@ -105,13 +105,19 @@ impl VGic {
         self.finish(env, state, env.current(), concerned);
     }
 
-    /// Another PCPU kicked `vcpu`, loaded on this PCPU.
+    /// Whether physical shared interrupt `intid` belongs to this VM.
+    pub fn owns(&self, intid: u32) -> bool {
+        let index = (intid as usize).wrapping_sub(32);
+        self.guest_intids.get(index).is_some_and(|&guest| guest != 0)
+    }
+
+    /// This PCPU was kicked, perhaps because of `vcpu`, which runs here.
     pub fn kicked<E: Env>(&self, env: &E, vcpu: usize) {
         let Some(own) = self.vcpus.get(vcpu) else { return };
         // Before the state is looked at: a change made later kicks again.
-        own.kicked.swap(false, Ordering::AcqRel);
-        let state = self.lock();
-        self.finish(env, state, Some(vcpu), 1 << vcpu);
+        if own.kicked.swap(false, Ordering::AcqRel) {
+            self.maintenance(env, vcpu);
+        }
     }
 
     /// The maintenance interrupt of `vcpu`, loaded on this PCPU, fired.
@@ -125,12 +131,15 @@ impl VGic {
     /// Whether `vcpu`, loaded on this PCPU, has an interrupt to take; brings its
     /// list registers up to date.
     pub fn has_pending<E: Env>(&self, env: &E, vcpu: usize) -> bool {
-        if vcpu >= self.vcpus.len() {
-            return false;
-        }
-        let lists = env.lists();
         self.maintenance(env, vcpu);
-        !self.vcpus[vcpu].direct.load(Ordering::Relaxed)
-            || (0..lists.count()).any(|slot| lists.read(slot).is_pending())
+        self.is_due(env, vcpu)
+    }
+
+    /// Whether `vcpu`, which runs on this PCPU, has an interrupt to take, as far as its list
+    /// registers are up to date.
+    pub fn is_due<E: Env>(&self, env: &E, vcpu: usize) -> bool {
+        let lists = env.lists();
+        let crowded = self.vcpus.get(vcpu).is_some_and(|own| !own.direct.load(Ordering::Relaxed));
+        crowded || (0..lists.count()).any(|slot| lists.read(slot).is_pending())
     }
 }

@@ -113,10 +113,10 @@ impl ListRegister {
     }
 }
 
-/// The list registers of the PCPU that executes the call.
+/// The list registers of a VCPU of the PCPU that executes the call.
 ///
-/// They belong to the VCPU that is loaded there. Changes are effective at the
-/// latest when the guest is entered.
+/// They are in the PCPU if the VCPU is loaded there, or kept for it. Changes are effective at
+/// the latest when the guest is entered.
 pub trait ListRegisters {
     /// Number of list registers, 1 to [`LISTS_MAX`].
     fn count(&self) -> usize;
