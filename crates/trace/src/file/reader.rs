@@ -96,8 +96,19 @@ impl Trace {
                 track.insert(place, Entry { ticks, event: Event::Lost { records: lost } });
             }
         }
+        tracks.iter_mut().for_each(|track| settle_epoch(track));
         Ok(Self { header, tracks, is_cut_off })
     }
+}
+
+/// The start of the servers is recorded before it comes: puts it where it belongs.
+fn settle_epoch(track: &mut [Entry]) {
+    let Some(at) = track.iter().position(|it| matches!(it.event, Event::Epoch { .. })) else {
+        return;
+    };
+    let ticks = track[at].ticks;
+    let earlier = track[at + 1..].iter().take_while(|entry| entry.ticks < ticks).count();
+    track[at..=at + earlier].rotate_left(1);
 }
 
 fn header(input: &mut impl Read, bytes: u32) -> Result<Header, ReadError> {

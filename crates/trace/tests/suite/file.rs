@@ -25,6 +25,19 @@ fn chunks_come_back_and_losses_stand_where_they_were() {
 }
 
 #[test]
+fn the_start_of_the_servers_stands_at_its_time() {
+    let mut writer = Writer::new(Vec::new(), &header(ALL_KINDS)).expect("a vector takes all");
+    let epoch = Record::new(7, Kind::Epoch, 0, 0, 62_500_000);
+    let records = [record(2), epoch, record(5), record(6), record(7), record(6)];
+    writer.append(0, 0, &records).expect("a vector takes all");
+    let trace = read(&writer.finish().expect("a vector takes all"));
+    let at = trace.tracks[0].iter().position(|it| matches!(it.event, Event::Epoch { .. }));
+    assert_eq!((at, trace.epoch(), trace.first()), (Some(3), Some(7), 2));
+    let clock = trace.clock();
+    assert_eq!((clock.ns(2), clock.ns(8)), (-5, 1));
+}
+
+#[test]
 fn a_file_that_ends_early_gives_what_is_complete() {
     let file = simulate(ALL_KINDS, 100_000);
     let whole = read(&file);
