@@ -491,16 +491,13 @@ fn servers_count_in_ticks_of_the_machine() {
 }
 
 #[test]
-fn vcpus_of_a_pcpu_come_by_priority() {
+fn budgets_may_fill_a_pcpu() {
     let three = "vcpu@2 { reg = <2>; pcpu = <0>; server = \"sporadic\"; budget-ns = <0 7000000>; \
                  period-ns = <0 10000000>; priority = <9>; };\n\t\t\t};\n\n\t\t\tmemory@";
     let text = shared_pcpu().replacen("};\n\n\t\t\tmemory@", three, 1);
     // 3 ms and less than a tick, and 7 ms: more than there is, but not in ticks.
     let blob = compile(&text.replacen("0x00040000>", "0x00060000>", 1));
-    let plan = load(&blob).unwrap();
-    let order: Vec<_> = plan.vcpus_of(0).iter().map(|&(_, vcpu, _)| vcpu).collect();
-    assert_eq!(order, [2, 0, 1]);
-    assert!(plan.vcpus_of(1).is_empty());
+    assert_eq!(load(&blob).unwrap().vms[0].vcpus.len(), 3);
 }
 
 #[test]

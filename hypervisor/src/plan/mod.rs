@@ -13,7 +13,6 @@ mod tree;
 mod vm;
 
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use core::fmt;
 
 pub use check::check;
@@ -291,21 +290,6 @@ pub struct Plan<'a> {
     pub platform: Platform<'a>,
     /// The VMs.
     pub vms: Vec<Vm<'a>>,
-}
-
-impl Plan<'_> {
-    /// The VCPUs of a PCPU, those of the highest priority first: index of the VM, index of the
-    /// VCPU in it, and its server. One without server is alone.
-    pub fn vcpus_of(&self, pcpu: usize) -> Vec<(usize, usize, Option<Server>)> {
-        let mut found = Vec::new();
-        for (vm, it) in self.vms.iter().enumerate() {
-            for (index, vcpu) in it.vcpus.iter().enumerate().filter(|(_, it)| it.pcpu == pcpu) {
-                found.push((vm, index, vcpu.server));
-            }
-        }
-        found.sort_unstable_by_key(|(.., server)| Reverse(server.map(|server| server.priority)));
-        found
-    }
 }
 
 /// Reads only the range of the hypervisor's own memory: the first thing that is
