@@ -101,6 +101,8 @@ pub struct Vcpu {
 pub struct Server {
     /// How much of the PCPU it gets; the place is that of the budget if it has one.
     pub class: Located<Class>,
+    /// Where its period stands, if it has one.
+    pub period: Option<Place>,
     /// Priority on its PCPU: a larger number goes first.
     pub priority: Option<Located<u64>>,
 }

@@ -19,7 +19,7 @@ pub(crate) use read::read;
 use crate::diagnostic::{Errors, Source};
 use crate::document::Document;
 use crate::plan::{Gic, SerialKind};
-use crate::units::{Bytes, IntId, Mpidr, PhysicalAddress, Region};
+use crate::units::{Bytes, Frequency, IntId, Mpidr, PhysicalAddress, Region};
 
 /// A machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -36,6 +36,8 @@ pub struct Platform {
     pub memory: Vec<Region<PhysicalAddress>>,
     /// The caches, those nearest to the CPU first.
     pub caches: Vec<Cache>,
+    /// Frequency of the system counter, by which the hypervisor tells the time, if it is known.
+    pub counter: Option<Frequency>,
     /// What the hypervisor needs, or why it cannot run here.
     pub boot: Result<BootSupport, AnalysisOnly>,
     /// How QEMU is told to be this machine, if it can be.

@@ -2,8 +2,8 @@
 
 mod support;
 
-use bulkhead_system::plan::{self, Plan};
-use bulkhead_system::units::Bytes;
+use bulkhead_system::plan::{self, Budget, Class, Plan, Server};
+use bulkhead_system::units::{Bytes, Duration};
 use proptest::prelude::*;
 
 /// The example of `docs/reference/plan.md`.
@@ -20,6 +20,17 @@ fn the_example_of_the_reference_is_a_plan() {
     assert_eq!(plan.vms[0].devices[0].compatible, ["arm,pl031", "arm,primecell"]);
     assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts()).unwrap(), plan);
     assert_eq!(Plan::from_dtb(&plan.to_dtb()).unwrap(), plan);
+}
+
+/// The example with the VCPU of the reference that shares its PCPU.
+#[test]
+fn the_server_of_the_reference_is_part_of_a_plan() {
+    let page = include_str!("../../../docs/reference/plan.md");
+    let vcpu = page.split("```text\n").nth(4).unwrap().split("```").next().unwrap();
+    let plan = example().replacen("vcpu@0 { reg = <0>; pcpu = <0>; };", vcpu.trim(), 1);
+    let server = Plan::from_dts("plan.md", &plan).unwrap().vms[0].vcpus[0].server.unwrap();
+    let budget = Budget { budget: Duration(3_000_000), period: Duration(10_000_000) };
+    assert_eq!(server, Server { class: Class::Deferrable(budget), priority: 5 });
 }
 
 /// The example with the two coloured nodes of the reference in place of its own.

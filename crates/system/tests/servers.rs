@@ -146,6 +146,19 @@ fn servers_that_cannot_be_are_reported_where_they_are_described() {
 }
 
 #[test]
+fn periods_are_whole_numbers_of_ticks_of_the_machine() {
+    let text = with("\"10ms\"", "\"10000009ns\"");
+    assert_eq!(mistakes(&text), ["period = \"10000009ns\": out-of-range"]);
+    let help = make(&text).unwrap_err().entries()[0].help.clone().unwrap();
+    assert!(
+        help.contains("multiple of 16 ns") && help.contains("nearest is 10000016 ns"),
+        "{help}"
+    );
+    // What is not known is not judged.
+    assert_eq!(mistakes(&text.replacen("qemu-virt", "zcu102", 1)), [""; 0]);
+}
+
+#[test]
 fn all_of_the_time_may_be_given_away() {
     assert_eq!(mistakes(&with("\"2ms\"", "\"2000000ns\"")), [""; 0]);
     assert!(!mistakes(&with("\"2ms\"", "\"2000001ns\"")).is_empty());

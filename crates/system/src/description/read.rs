@@ -32,6 +32,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     if let Some((platform, hypervisor)) = &platform {
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
             .into_iter()
+            .chain(servers::check_ticks(&platform.value, &read))
             .for_each(|mistake| at.add(mistake));
     }
     let vms: Vec<_> = vms.into_iter().collect::<Option<_>>()?;

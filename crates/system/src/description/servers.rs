@@ -3,6 +3,8 @@
 use super::{Located, Server, Vm};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Budget, Class};
+use crate::platform::Platform;
+use crate::units::Duration;
 
 /// What is wrong with the VCPUs that are given to the same PCPU.
 ///
@@ -27,6 +29,27 @@ pub(super) fn check(vms: &[&Vm]) -> Vec<Diagnostic> {
         }
     }
     mistakes
+}
+
+/// What is wrong with the periods on a machine: the hypervisor counts in ticks of its system
+/// counter, and refuses what is no whole number of them.
+pub(super) fn check_ticks(platform: &Platform, vms: &[&Vm]) -> Vec<Diagnostic> {
+    let Some(counter) = platform.counter else { return Vec::new() };
+    let Duration(whole) = counter.common_period();
+    let servers = vms.iter().flat_map(|vm| &vm.vcpus).filter_map(|vcpu| vcpu.server.as_ref());
+    let mistake = |server: &Server| {
+        let Duration(period) = server.class.value.budget()?.period;
+        let place = server.period.as_ref().filter(|_| !period.is_multiple_of(whole))?;
+        let nearest = Duration((period.saturating_add(whole / 2) / whole).max(1) * whole);
+        let message = format!("the counter of `{}` makes {counter}", platform.name);
+        let help = format!(
+            "a period is a multiple of {}, or its renewals would drift: the nearest is {nearest}",
+            Duration(whole)
+        );
+        let mistake = Diagnostic::new("out-of-range", message);
+        Some(mistake.at(place, "no whole number of its ticks").help(help))
+    };
+    servers.filter_map(mistake).collect()
 }
 
 /// On one PCPU every priority is given once, and to all VCPUs or none; those of the

@@ -60,7 +60,7 @@ fn server(at: &Fields<'_>) -> Option<Option<Server>> {
             at.forbid(key, "the background has no budget", help);
         }
         let class = class.map(|_| Class::Background);
-        return Some(Some(Server { class, priority }));
+        return Some(Some(Server { class, period: None, priority }));
     }
     let budget = at.required("budget", budget, "\"3ms\"");
     let period = at.required("period", period, "\"10ms\"");
@@ -69,7 +69,8 @@ fn server(at: &Fields<'_>) -> Option<Option<Server>> {
     let place = budget.place;
     let budget = Budget { budget: budget.value, period: period.value };
     let class = Class::named(class.value, || Some(budget))?;
-    Some(Some(Server { class: Located::new(class, &place), priority }))
+    let period = Some(period.place);
+    Some(Some(Server { class: Located::new(class, &place), period, priority }))
 }
 
 fn lengths(at: &Fields<'_>, budget: &Located<Duration>, period: &Located<Duration>) {

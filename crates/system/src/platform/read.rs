@@ -6,7 +6,7 @@ use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qem
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
 use crate::plan::{Gic, SerialKind};
-use crate::units::{Address, Bytes, IntId, Mpidr, PhysicalAddress, Region};
+use crate::units::{Address, Bytes, Frequency, IntId, Mpidr, PhysicalAddress, Region};
 
 /// The machine that the keys describe.
 pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
@@ -28,6 +28,7 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
         missing(at, "[[memory]]");
     }
     let caches = caches::read(at);
+    let counter = counter(at);
     let boot = boot(at, architecture.as_ref(), memory.as_deref());
     let qemu = at.table("qemu").map(|qemu| self::qemu(&qemu));
     Some(Platform {
@@ -37,6 +38,7 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
         cpus: cpus?,
         memory: memory?,
         caches: caches?,
+        counter,
         boot: boot?,
         qemu: match qemu {
             Some(qemu) => Some(qemu?),
@@ -74,6 +76,17 @@ fn region<A: Address>(at: &Fields<'_>) -> Option<Region<A>> {
         return None;
     }
     Some(region)
+}
+
+/// The frequency of the system counter, of which the register that shows it has 32 bits.
+fn counter(at: &Fields<'_>) -> Option<Frequency> {
+    let counter = at.quantity::<Frequency>("counter")?;
+    if counter.value == Frequency(0) || counter.value > Frequency(u32::MAX.into()) {
+        let message = format!("a system counter with {}", counter.value);
+        let help = "write what CNTFRQ_EL0 shows on the machine, as in `counter = \"62.5MHz\"`";
+        at.add(Diagnostic::new("out-of-range", message).at(&counter.place, "here").help(help));
+    }
+    Some(counter.value)
 }
 
 fn cpus(at: &Fields<'_>) -> Option<Vec<Cpu>> {

@@ -1,6 +1,6 @@
 //! Quantities in texts: a number and a unit, as in `3ms` or `512KiB`.
 
-use super::{Bytes, Duration};
+use super::{Bytes, Duration, Frequency};
 
 /// A type that is written as a number with a unit.
 pub trait Quantity: Sized {
@@ -31,6 +31,17 @@ impl Quantity for Bytes {
     const UNITS: &'static [(&'static str, u64)] =
         &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
     const EXAMPLE: &'static str = "512MiB";
+
+    fn from_smallest(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+impl Quantity for Frequency {
+    const WHAT: &'static str = "a frequency";
+    const UNITS: &'static [(&'static str, u64)] =
+        &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
+    const EXAMPLE: &'static str = "62.5MHz";
 
     fn from_smallest(number: u64) -> Self {
         Self(number)
