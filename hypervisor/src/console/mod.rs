@@ -219,9 +219,15 @@ impl<U: Uart> Console<U> {
 
     /// Does something else under the multiplexer's lock, then looks again, as every owner of it must.
     fn with_mux<T>(&self, change: impl FnOnce(&mut Mux) -> T) -> T {
-        let result = change(&mut self.mux.lock());
+        let result = change(&mut self.lock_mux());
         self.pump();
         result
+    }
+
+    /// Out of line: it is short, and there are many callers.
+    #[inline(never)]
+    fn lock_mux(&self) -> MutexGuard<'_, Mux> {
+        self.mux.lock()
     }
 
     /// Nothing is sent in the usual way: not yet, or not any more.

@@ -92,6 +92,7 @@ fn in_one_bank(plan: &Plan<'_>, range: Range) -> bool {
 }
 
 /// What the hypervisor drives: its registers, what it is, and its node.
+#[inline(never)]
 fn machine_devices(plan: &Plan<'_>) -> [(Range, &'static str, &'static str); 3] {
     let platform = &plan.platform;
     let gic = ("the interrupt controller", "interrupt-controller");

@@ -1,6 +1,7 @@
 //! The interrupt state of one VM, kept under its lock.
 
 use alloc::vec;
+use alloc::vec::Vec;
 
 use super::VCPUS_MAX;
 use super::bank::{Bank, bits};
@@ -56,9 +57,12 @@ impl State {
         }
         let shared_banks = config.spis.div_ceil(32) as usize;
         let private = config.private_set()?;
-        let mut banks = vec![Bank::shared(u32::MAX, 0); config.vcpus + shared_banks];
-        for (vcpu, bank) in banks.iter_mut().take(config.vcpus).enumerate() {
-            *bank = Bank::private(vcpu, private);
+        let mut banks = Vec::with_capacity(config.vcpus + shared_banks);
+        for vcpu in 0..config.vcpus {
+            banks.push(Bank::private(vcpu, private));
+        }
+        for _ in 0..shared_banks {
+            banks.push(Bank::shared(u32::MAX, 0));
         }
         if shared_banks == 31
             && let Some(last) = banks.last_mut()
