@@ -66,6 +66,7 @@ impl Pcpu {
 
     /// Gives the CPU its VCPUs; done once, at boot, before it runs one. The first period of
     /// servers starts at `epoch`.
+    #[inline(never)]
     pub fn assign(&'static self, vms: &[&'static Vm], epoch: u64) {
         let mut all = Vec::new();
         for &vm in vms {

@@ -1,7 +1,7 @@
 //! Which VCPU of a PCPU runs: tells the policy what happens, and the trace what it was told
 //! and what it decided.
 
-use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use bulkhead_abi::trace::Kind;
 use policy::cpu::{Cpu, Slot};
@@ -22,7 +22,7 @@ pub enum Event {
 /// The scheduler of a PCPU.
 #[derive(Debug)]
 pub struct Scheduler {
-    cpu: Cpu<Box<[Slot]>>,
+    cpu: Cpu<Vec<Slot>>,
     run: Option<usize>,
     timer: Option<u64>,
 }
@@ -30,8 +30,11 @@ pub struct Scheduler {
 impl Scheduler {
     /// Nothing has happened yet. `None` if a server cannot be.
     pub fn new(servers: impl Iterator<Item = server::Policy>) -> Option<Self> {
-        let slots: Result<Box<[Slot]>, _> = servers.map(Slot::new).collect();
-        Some(Self { cpu: Cpu::new(slots.ok()?), run: None, timer: None })
+        let mut slots = Vec::new();
+        for server in servers {
+            slots.push(Slot::new(server).ok()?);
+        }
+        Some(Self { cpu: Cpu::new(slots), run: None, timer: None })
     }
 
     /// Decides because of an event at `now`, in ticks. `record` gets kind, VCPU and argument
