@@ -95,10 +95,10 @@ fn measure<'a>(
         false => BTreeMap::new(),
     };
     let done = boots::run(&experiment.name, &wanted.boots, jobs, signals);
-    let all = done.observed.iter().all(Option::is_some);
-    let values = wanted.values(&done.observed, &instructions)?;
+    let (values, lacking) = wanted.values(&done.observed, &instructions);
+    let all = lacking.is_none() && done.observed.iter().all(Option::is_some);
     let values = values.divided(experiment.plan.divide_by.as_ref());
-    let end = match (done.failure, done.signal) {
+    let end = match (done.failure.or(lacking), done.signal) {
         (Some(failure), _) => Some(End::Failed(failure)),
         (None, Some(signal)) => Some(End::Signal(signal)),
         (None, None) => None,

@@ -106,33 +106,44 @@ impl<'a> Wanted<'a> {
         self.values.iter().any(|(runs, ..)| matches!(runs.measure, Measure::Instructions(_)))
     }
 
-    /// The values of what was observed. Fails if an observation lacks what is
-    /// asked of it.
+    /// The values of what was observed, and the first reason why one of them
+    /// is not in an observation.
     pub fn values(
         &self,
         observed: &[Option<Observed>],
         instructions: &BTreeMap<String, u64>,
-    ) -> Result<Values, Failure> {
-        let mut values = Vec::new();
+    ) -> (Values, Option<Failure>) {
+        let (mut values, mut failure) = (Vec::new(), None);
         for &(runs, x, boot) in &self.values {
             let seen = boot.and_then(|boot| observed[boot].as_ref().zip(self.boots.get(boot)));
-            let (measured, spread) = match (&runs.measure, seen) {
-                (Measure::Jobs(jobs), Some((seen, boot))) => {
-                    let spread = spread(seen, runs, jobs, x, boot)?;
-                    (spread.take(jobs.take) as f64, Some(spread))
-                }
-                (Measure::Evictions(wanted), Some((seen, _))) => (evictions(seen, wanted), None),
-                (Measure::Console(wanted), Some((seen, boot))) => {
-                    (printed(seen, wanted, boot)?, None)
-                }
-                (Measure::Instructions(row), _) => (instruction(instructions, row, x)?, None),
-                (Measure::Jobs(_) | Measure::Evictions(_) | Measure::Console(_), None) => continue,
-            };
-            let (series, x) = (runs.series.clone(), x.to_owned());
-            values.push(Value { series, x, measured, shown: measured, spread });
+            match value(runs, x, seen, instructions) {
+                Ok(value) => values.extend(value),
+                Err(error) => drop(failure.get_or_insert(error)),
+            }
         }
-        Ok(Values(values))
+        (Values(values), failure)
     }
+}
+
+/// The value at a place; `None` without an observation.
+fn value(
+    runs: &Runs,
+    x: &str,
+    seen: Option<(&Observed, &Boot)>,
+    instructions: &BTreeMap<String, u64>,
+) -> Result<Option<Value>, Failure> {
+    let (measured, spread) = match (&runs.measure, seen) {
+        (Measure::Jobs(jobs), Some((seen, boot))) => {
+            let spread = spread(seen, runs, jobs, x, boot)?;
+            (spread.take(jobs.take) as f64, Some(spread))
+        }
+        (Measure::Evictions(wanted), Some((seen, _))) => (evictions(seen, wanted), None),
+        (Measure::Console(wanted), Some((seen, boot))) => (printed(seen, wanted, boot)?, None),
+        (Measure::Instructions(row), _) => (instruction(instructions, row, x)?, None),
+        (Measure::Jobs(_) | Measure::Evictions(_) | Measure::Console(_), None) => return Ok(None),
+    };
+    let (series, x) = (runs.series.clone(), x.to_owned());
+    Ok(Some(Value { series, x, measured, shown: measured, spread }))
 }
 
 fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
