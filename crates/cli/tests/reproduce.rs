@@ -183,7 +183,10 @@ fn values_of_an_earlier_run_can_be_judged_again() {
 #[test]
 fn a_boot_without_result_is_told_and_finished_values_are_kept() {
     let sandbox = sandbox();
-    sandbox.write("script", "if [ $n = 3 ]; then echo '[bulkhead] rt: stopped (abort)'; fi");
+    sandbox.write(
+        "script",
+        "[ $n != 3 ] || { echo '[bulkhead] rt: stopped (abort)'; while :; do sleep 0.01; done; }",
+    );
     let result = reproduce(&sandbox, &["time"]);
     result.assert_status(2);
     for part in ["VM `rt`: it is stopped (abort)", "end of the console", "--append 'rt=colors=0-2'"]
