@@ -1,8 +1,9 @@
 //! Who runs on a PCPU from when to when, and the jobs of tasks: what entries say together.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use crate::{Event, Step, Trace, VcpuId};
+use crate::{Entry, Event, Step, Trace, VcpuId};
 
 /// What a PCPU does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -61,6 +62,18 @@ pub fn spans(trace: &Trace, pcpu: usize) -> Vec<Span> {
         spans.push(open);
     }
     spans
+}
+
+/// The times from which records of a PCPU were lost: from the last entry before to the first
+/// one behind, in ticks.
+pub fn gaps(trace: &Trace, pcpu: usize) -> Vec<Range<u64>> {
+    let entries = trace.tracks.get(pcpu).map_or(&[][..], Vec::as_slice);
+    let mut before = trace.first();
+    let gap = |entry: &Entry| {
+        let start = std::mem::replace(&mut before, entry.ticks);
+        matches!(entry.event, Event::Lost { .. }).then_some(start..entry.ticks)
+    };
+    entries.iter().filter_map(gap).collect()
 }
 
 /// A job of a task: when it was released, first executed, and complete, as far as the trace says.

@@ -132,7 +132,7 @@ fn describe(difference: &Difference, header: &Header) -> String {
                 Step::Finish => "complete",
             };
             let [a, b] =
-                at_ns.map(|at| at.map_or("never".into(), |at| format!("at {}", micros(at))));
+                at_ns.map(|at| at.map_or("not at all".into(), |at| format!("at {}", micros(at))));
             let (vcpu, task) = (header.vcpu_name(vcpu), header.task_name(vcpu, task));
             format!("job {job} of {task} in {vcpu} is {what} {a} in A and {b} in B")
         }

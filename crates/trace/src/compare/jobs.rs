@@ -24,13 +24,15 @@ pub fn compare(
     for (&(vcpu, task), jobs) in &first {
         let Some(others) = second.get(&(vcpu, task)) else { continue };
         let sides = [jobs, others];
+        let gaps = [0, 1].map(|side| gaps(traces[side], vcpu, shifts[side]));
         let jobs = sides.map(|jobs| summary(jobs, window));
         tasks.push(TaskComparison { vcpu, task, jobs });
+        let gaps = &gaps;
         let differences_of_task = sides[0].keys().chain(sides[1].keys()).flat_map(|&job| {
             let times = sides.map(|jobs| jobs.get(&job).copied().unwrap_or_default());
             [Step::Release, Step::Finish].into_iter().enumerate().filter_map(move |(at, step)| {
                 let at_ns = times.map(|times| times[at]);
-                let differ = differ(at_ns, window, tolerance);
+                let differ = differ(at_ns, gaps, window, tolerance);
                 differ.then_some(Difference::Job { vcpu, task, job, step, at_ns })
             })
         });
@@ -47,18 +49,36 @@ fn times(trace: &Trace, shift: i64) -> BTreeMap<(VcpuId, u8), Jobs> {
     tasks.map(|(task, jobs)| (task, jobs.iter().map(times).collect())).collect()
 }
 
-/// Whether both times are known and apart, or one is missing whose time the other trace shows.
-fn differ(at_ns: [Option<i64>; 2], window: &Range<i64>, tolerance: u64) -> bool {
+/// When records of the VCPU's PCPU were lost, in nanoseconds.
+fn gaps(trace: &Trace, vcpu: VcpuId, shift: i64) -> Vec<Range<i64>> {
+    let Some(pcpu) = trace.header.vcpu(vcpu).map(|vcpu| vcpu.pcpu) else { return Vec::new() };
+    let time = |ticks| trace.clock().ns(ticks).saturating_add(shift);
+    let gaps = timeline::gaps(trace, pcpu).into_iter();
+    gaps.map(|gap| time(gap.start)..time(gap.end)).collect()
+}
+
+/// Whether both times are known and apart, or one is missing at a time of which the other
+/// trace has all records.
+fn differ(
+    at_ns: [Option<i64>; 2],
+    gaps: &[Vec<Range<i64>>; 2],
+    window: &Range<i64>,
+    tolerance: u64,
+) -> bool {
+    let margin = i64::try_from(tolerance).unwrap_or(i64::MAX);
     match at_ns {
         [Some(one), Some(two)] => {
             (window.contains(&one) || window.contains(&two)) && one.abs_diff(two) > tolerance
         }
         [Some(only), None] | [None, Some(only)] => {
-            // At the ends of the window the other one may lie outside of it.
-            let margin = i64::try_from(tolerance).unwrap_or(i64::MAX);
+            // Near the ends of the window the other one may lie outside of it, near a gap in it.
+            let missing = usize::from(at_ns[0].is_some());
+            let is_lost = gaps[missing].iter().any(|gap| {
+                gap.start.saturating_sub(margin) <= only && only <= gap.end.saturating_add(margin)
+            });
             let (start, end) =
                 (window.start.saturating_add(margin), window.end.saturating_sub(margin));
-            start < only && only < end
+            start < only && only < end && !is_lost
         }
         [None, None] => false,
     }
