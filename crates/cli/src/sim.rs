@@ -1,5 +1,6 @@
 //! `bulkhead sim`: what happens in a system, by the code that decides at run time.
 
+mod like;
 mod model;
 mod options;
 mod recording;
@@ -30,7 +31,10 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
         Input::Plan(plan) => (*plan, None),
         Input::Description(system) => (plan::make(&system)?, Some(system)),
     };
-    let model = Model::new(&plan, described.as_deref(), options);
+    let mut model = Model::new(&plan, described.as_deref(), options);
+    if let Some(trace) = &options.like {
+        like::apply(trace, &mut model)?;
+    }
     let until = match options.until {
         Until::Time(time) => time,
         Until::Hyperperiod => model.hyperperiod().ok_or_else(|| {

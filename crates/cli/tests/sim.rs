@@ -199,3 +199,26 @@ fn the_example_has_all_kinds_of_servers_and_meets_its_deadlines() {
         assert_eq!(linux.unwrap()["budget_used_ppm"], 1_000_000);
     }
 }
+
+#[test]
+fn a_trace_tells_when_jobs_are_released_and_how_long_they_execute() {
+    let sandbox = Sandbox::new();
+    let above = TASK.replace("bcet", "offset = \"3ms\"\nbcet");
+    sandbox.write("s.toml", &[&above, BACKGROUND].concat());
+    let first = ["sim", "s.toml", "--until", "1s", "--execution", "uniform", "--json"];
+    let first = sandbox.bulkhead(&[&first[..], &["--trace", "t"]].concat()).json();
+    // The same system, but for what the trace tells.
+    sandbox.write("s.toml", &[TASK, BACKGROUND].concat());
+    let again = ["sim", "s.toml", "--until", "1s", "--like", "t", "--json"];
+    let again = sandbox.bulkhead(&again).json();
+    assert_eq!(again["execution"], "traced");
+    assert_eq!(again["tasks"], first["tasks"]);
+    assert_eq!(again["vcpus"], first["vcpus"]);
+
+    sandbox.write("other.toml", &TASK.replace("name = \"control\"", "name = \"x\"\nvcpu = 0"));
+    sandbox.bulkhead(&["sim", "other.toml", "--until", "5ms", "--trace", "short"]).assert_status(0);
+    let refused = sandbox.bulkhead(&["sim", "s.toml", "--like", "short"]);
+    refused.assert_refused(&["no complete job of task", "marks its jobs"]);
+    let refused = sandbox.bulkhead(&["sim", "s.toml", "--like", "s.toml"]);
+    refused.assert_refused(&["cannot read s.toml"]);
+}

@@ -40,6 +40,8 @@ pub struct Vcpu {
 /// A task of the model.
 #[derive(Debug)]
 pub struct Task {
+    /// Its number among the tasks of the VCPU, in the order of the description.
+    pub number: usize,
     /// Its name.
     pub name: String,
     /// Time between two releases.
@@ -90,7 +92,7 @@ impl Model {
                     (false, Assume::Busy) if is_linux => Load::TasksAndMore,
                     (false, _) => Load::Tasks,
                 };
-                let simulated = tasks.iter().map(|task| simulated(task, colors, options));
+                let simulated = tasks.iter().map(|(_, task)| simulated(task, colors, options));
                 let simulated = sim::Vcpu {
                     name: format!("{}/{index}", vm.name),
                     server: planned.server.map_or(WHOLE_CPU, |server| policy(server.class)),
@@ -102,7 +104,10 @@ impl Model {
                     index,
                     server: planned.server,
                     load,
-                    tasks: tasks.into_iter().map(Task::from).collect(),
+                    tasks: tasks
+                        .into_iter()
+                        .map(|(number, task)| Task::new(number, task))
+                        .collect(),
                 };
                 if let Some(pcpu) = pcpus.get_mut(planned.pcpu.0 as usize) {
                     pcpu.push((vcpu, simulated));
@@ -151,18 +156,18 @@ impl Model {
     }
 }
 
-impl From<&description::Task> for Task {
-    fn from(task: &description::Task) -> Self {
-        Self { name: task.name.value.clone(), period: task.period, deadline: task.deadline }
+impl Task {
+    fn new(number: usize, task: &description::Task) -> Self {
+        Self { number, name: task.name.value.clone(), period: task.period, deadline: task.deadline }
     }
 }
 
-/// The tasks of a VCPU, the one with the highest priority first; without priorities the one
+/// The tasks of a VCPU with their numbers, the one with the highest priority first; without priorities the one
 /// with the shortest deadline.
-fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<&description::Task> {
+fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &description::Task)> {
     let tasks = vm.into_iter().flat_map(|vm| &vm.tasks);
-    let mut tasks: Vec<_> = tasks.filter(|task| task.vcpu == vcpu).collect();
-    tasks.sort_by_key(|task| {
+    let mut tasks: Vec<_> = tasks.filter(|task| task.vcpu == vcpu).enumerate().collect();
+    tasks.sort_by_key(|(_, task)| {
         (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
     });
     tasks

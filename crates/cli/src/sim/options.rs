@@ -18,6 +18,7 @@ Examples:
   bulkhead sim systems/servers.toml --until hyperperiod
   bulkhead sim systems/servers.toml --execution uniform --seed 7 --until 1000s
   bulkhead sim systems/servers.toml --assume idle --trace build/sim.trace
+  bulkhead sim systems/servers.toml --like build/run.trace --until 5s
 
 Exit status: 0 all deadlines were met, 1 one was missed, 2 bad input.")]
 pub struct SimOptions {
@@ -33,6 +34,9 @@ pub struct SimOptions {
     /// How long jobs execute, and how often sporadic tasks release some
     #[arg(long, value_name = "MODEL", value_enum, default_value_t = Execution::Worst)]
     pub execution: Execution,
+    /// First releases and execution times of jobs as in this trace, of `bulkhead run --trace`
+    #[arg(long, value_name = "TRACE", conflicts_with = "execution")]
+    pub like: Option<PathBuf>,
     /// Where random numbers start; equal seeds give equal simulations
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -61,6 +65,9 @@ pub enum Execution {
     Worst,
     /// Uniformly between the shortest and the longest time; sporadic tasks one to two periods apart
     Uniform,
+    /// As in a trace
+    #[value(skip)]
+    Traced,
 }
 
 /// What is assumed about VCPUs.

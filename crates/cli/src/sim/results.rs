@@ -102,7 +102,10 @@ impl Results {
             events: simulation.events(),
             ended: ended.as_str(),
             overload,
-            execution: options.execution,
+            execution: match options.like {
+                Some(_) => Execution::Traced,
+                None => options.execution,
+            },
             assume: options.assume,
             seed: options.seed,
             missed_deadlines,

@@ -1,0 +1,81 @@
+//! Tasks as they were in an execution: for a simulation that can be laid beside it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use bulkhead_system::units::Duration;
+use trace::timeline::{self, Job, Piece};
+use trace::{Clock, Trace, VcpuId};
+
+use super::model::Model;
+use crate::failure::Failure;
+
+/// Gives each task the first release and the execution times of its jobs in a trace. The
+/// marks of a guest count the tasks of a VCPU in the order of the description.
+pub fn apply(path: &Path, model: &mut Model) -> Result<(), Failure> {
+    let name = path.display();
+    let cannot_read = |error: &dyn std::fmt::Display| {
+        Failure::new("cannot-read", format!("cannot read {name}: {error}"))
+    };
+    let file = File::open(path).map_err(|error| cannot_read(&error))?;
+    let trace = Trace::read(BufReader::new(file)).map_err(|error| cannot_read(&error))?;
+    let clock = trace.clock();
+    let jobs = timeline::jobs(&trace);
+    for (pcpu, vcpus) in model.pcpus.iter().enumerate() {
+        let pieces = timeline::pieces(&trace, pcpu);
+        for (vcpu, simulated) in vcpus.iter().zip(&mut model.system.pcpus[pcpu].vcpus) {
+            let id = VcpuId { vm: vcpu.vm as u8, vcpu: vcpu.index as u8 };
+            for (task, simulated) in vcpu.tasks.iter().zip(&mut simulated.tasks) {
+                let key = (id, task.number as u8);
+                let known = jobs.get(&key).and_then(|jobs| {
+                    let own = |piece: &Piece| (piece.vcpu, piece.task) == key;
+                    let times = times(clock, jobs, &pieces, own);
+                    (!times.is_empty()).then_some((offset(clock, jobs, task.period)?, times))
+                });
+                let Some((offset, times)) = known else {
+                    let (vm, task) = (&vcpu.vm_name, &task.name);
+                    return Err(Failure::new(
+                        "no-jobs",
+                        format!(
+                            "{name} has no complete job of task `{task}` of `{vm}`\n\
+                             help: record a run of this system from its start, with a guest that \
+                             marks its jobs"
+                        ),
+                    ));
+                };
+                simulated.offset = offset;
+                simulated.release = sim::Release::Periodic;
+                simulated.execution = sim::Execution::Trace(times);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Nanoseconds from the start of the servers to the first release. A guest notes a release
+/// when it has the processor again: that of the earliest one counts, a whole number of
+/// periods before.
+fn offset(clock: Clock, jobs: &[Job], period: Duration) -> Option<u64> {
+    let first = |job: &Job| {
+        let periods = i64::try_from(u64::from(job.job).checked_mul(period.0)?).ok()?;
+        clock.ns(job.release?).checked_sub(periods)
+    };
+    u64::try_from(jobs.iter().filter_map(first).min()?).ok()
+}
+
+/// Nanoseconds for which each complete job of the task with these pieces executed.
+fn times(clock: Clock, jobs: &[Job], pieces: &[Piece], own: impl Fn(&Piece) -> bool) -> Vec<u64> {
+    let mut ticks: BTreeMap<u64, u64> = BTreeMap::new();
+    let whole = jobs.iter().filter_map(|job| Some((job.start?, job.finish?)));
+    let whole: Vec<_> = whole.collect();
+    for piece in pieces.iter().filter(|piece| own(piece)) {
+        let at = whole.partition_point(|(start, _)| *start <= piece.start);
+        let Some((start, finish)) = at.checked_sub(1).map(|at| whole[at]) else { continue };
+        if piece.end <= finish {
+            *ticks.entry(start).or_default() += piece.end - piece.start;
+        }
+    }
+    ticks.into_values().map(|ticks| clock.length_ns(ticks).max(1)).collect()
+}
