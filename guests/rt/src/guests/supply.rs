@@ -8,16 +8,20 @@
 //! ```text
 //! supply: start bursts=1000 frequency_hz=62500000
 //! supply: bursts=1000 burst_min_ticks=187480 burst_max_ticks=187484 gap_min_ticks=... gap_max_ticks=...
-//! supply: first_tick=... drift_min_ticks=0 drift_max_ticks=2
+//! supply: first_tick=... start_min_ticks=0 start_max_ticks=2 end_min_ticks=... end_max_ticks=...
 //! ```
 //!
-//! Incomplete bursts, the first and the last one, do not count. With a period, `drift` is how much
-//! later than that of the first complete burst each one began, apart from whole periods.
+//! Incomplete bursts do not count, nor do those at both ends, when VMs print. With a period, `start` and `end` say
+//! where in it bursts begin and end, from where the first complete one began: between minus and plus
+//! half a period. They show drift.
 
 use crate::arch::counter;
 use crate::statistics::Summary;
 use crate::time::Clock;
 use crate::{arguments, println};
+
+/// Bursts before and after those that count.
+const UNQUIET: u64 = 10;
 
 /// Measures and prints.
 pub fn main() {
@@ -27,20 +31,25 @@ pub fn main() {
     let period = clock.ticks(arguments::number("supply.period_ns", 0));
     println!("supply: start bursts={bursts} frequency_hz={}", clock.frequency());
 
-    let (mut lengths, mut gaps, mut drift) = (Summary::new(), Summary::new(), Summary::new());
+    let [mut lengths, mut gaps, mut starts, mut ends] = [Summary::new(); 4];
     let mut last = counter::now();
     // When the burst began that is complete at the next gap.
     let mut start = None;
     let mut first = None;
-    while lengths.count() < bursts {
+    let mut number = 0;
+    while number < bursts + 2 * UNQUIET {
         let now = counter::now();
         if now - last >= least {
-            gaps.add(now - last);
-            if let Some(start) = start {
+            number += 1;
+            if let Some(start) = start
+                && (UNQUIET + 1..=UNQUIET + bursts).contains(&number)
+            {
+                gaps.add(now - last);
                 lengths.add(last - start);
                 let first = *first.get_or_insert(start);
                 if period > 0 {
-                    drift.add((start - first + period / 2) % period);
+                    starts.add((start - first + period / 2) % period);
+                    ends.add((last - first + period / 2) % period);
                 }
             }
             start = Some(now);
@@ -55,10 +64,13 @@ pub fn main() {
         gaps.min(),
         gaps.max()
     );
+    let offset = |place: u64| place as i64 - (period / 2) as i64;
     println!(
-        "supply: first_tick={} drift_min_ticks={} drift_max_ticks={}",
+        "supply: first_tick={} start_min_ticks={} start_max_ticks={} end_min_ticks={} end_max_ticks={}",
         first.unwrap_or(0),
-        drift.min() as i64 - (period / 2) as i64,
-        drift.max() as i64 - (period / 2) as i64
+        offset(starts.min()),
+        offset(starts.max()),
+        offset(ends.min()),
+        offset(ends.max())
     );
 }
