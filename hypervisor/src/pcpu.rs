@@ -4,6 +4,7 @@ mod sharing;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::sync::atomic::AtomicBool;
 
 use bulkhead_abi::trace::{Kind, Record};
 use policy::time::Instant;
@@ -13,7 +14,7 @@ use crate::arch::percpu::StaticRef;
 use crate::arch::{cpu, gicv3, regs};
 use crate::exits;
 use crate::scheduler::Scheduler;
-use crate::timer::{Deadlines, Purpose};
+use crate::timer::{Deadlines, NEVER, Purpose};
 use crate::trace::Ring;
 use crate::vm::{Power, Vcpu, Vm};
 
@@ -47,6 +48,8 @@ pub struct Pcpu {
     /// Trace ring.
     pub trace: Ring,
     deadlines: Deadlines,
+    /// Whether the interrupt of the virtual timer is enabled here.
+    pub timer_enabled: AtomicBool,
 }
 
 impl Pcpu {
@@ -61,6 +64,7 @@ impl Pcpu {
             next: StaticRef::empty(),
             trace: Ring::new(),
             deadlines: Deadlines::none(),
+            timer_enabled: AtomicBool::new(false),
         }
     }
 
@@ -133,7 +137,7 @@ impl Pcpu {
     }
 
     /// Sets the deadline for a purpose of this CPU, the one that runs the code: an absolute
-    /// time of the system counter, or [`NEVER`](crate::timer::NEVER).
+    /// time of the system counter, or [`NEVER`].
     pub fn set_deadline(&self, purpose: Purpose, deadline: u64) {
         self.deadlines.set(purpose, deadline);
         self.program_timer();
@@ -144,24 +148,18 @@ impl Pcpu {
         self.set_deadline(purpose, deadline.min(self.deadlines.of(purpose)));
     }
 
-    /// Takes a deadline of this CPU that has passed.
-    pub fn take_deadline(&self) -> Option<Purpose> {
-        let due = self.deadlines.take_due(cpu::now());
-        if due.is_none() {
-            self.program_timer();
-        }
-        due
+    /// Takes a deadline of this CPU if it has passed.
+    #[inline(always)]
+    pub fn take_deadline(&self, purpose: Purpose) -> bool {
+        self.deadlines.take(purpose, cpu::now_unordered())
     }
 
     /// Lets the timer of this CPU fire at the first deadline.
-    fn program_timer(&self) {
-        match self.deadlines.first() {
-            Some(deadline) => {
-                regs::cnthp_cval_el2::write(deadline);
-                regs::cnthp_ctl_el2::write(1);
-            }
-            None => regs::cnthp_ctl_el2::write(0),
-        }
+    #[inline(never)]
+    pub fn program_timer(&self) {
+        let first = self.deadlines.first();
+        regs::cnthp_cval_el2::write(first);
+        regs::cnthp_ctl_el2::write(u64::from(first != NEVER));
         cpu::isb();
     }
 

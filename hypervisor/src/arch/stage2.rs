@@ -11,6 +11,9 @@ const RAM: u64 = 3 << 8 | 3 << 6 | 0b1111 << 2;
 /// Attributes of device registers: device nGnRE, read and write, never executed.
 const DEVICE: u64 = 1 << 54 | 3 << 6 | 0b0001 << 2;
 
+/// Attributes of memory that the guest may only read: normal write-back, inner shareable.
+const CONSTANT: u64 = 1 << 54 | 3 << 8 | 1 << 6 | 0b1111 << 2;
+
 /// The attributes in which RAM and devices differ: memory type, execution.
 const DEVICE_OR_RAM: u64 = 1 << 54 | 0b1111 << 2;
 
@@ -41,6 +44,11 @@ impl Stage2 {
         attributes & DEVICE_OR_RAM == RAM & DEVICE_OR_RAM
     }
 
+    /// Whether attributes are those of memory that the guest may only read.
+    pub fn is_constant(attributes: u64) -> bool {
+        attributes & (DEVICE_OR_RAM | 3 << 6) == CONSTANT & (DEVICE_OR_RAM | 3 << 6)
+    }
+
     /// Maps RAM.
     pub fn map_ram(&mut self, ipa: u64, pa: u64, bytes: u64) -> Result<(), MapError> {
         self.table.map(ipa, pa, bytes, RAM)
@@ -49,6 +57,11 @@ impl Stage2 {
     /// Maps the registers of an assigned device.
     pub fn map_device(&mut self, ipa: u64, pa: u64, bytes: u64) -> Result<(), MapError> {
         self.table.map(ipa, pa, bytes, DEVICE)
+    }
+
+    /// Maps memory of the hypervisor that the guest may read.
+    pub fn map_constant(&mut self, ipa: u64, pa: u64, bytes: u64) -> Result<(), MapError> {
+        self.table.map(ipa, pa, bytes, CONSTANT)
     }
 
     /// Makes the tables for RAM that is mapped page by page, with [`Stage2::touch`].

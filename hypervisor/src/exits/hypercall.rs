@@ -24,7 +24,13 @@ const SMCCC_1_1: u64 = 1 << 16 | 1;
 
 /// Owner (bits 29..24) of the standard secure services, PSCI among them.
 const OWNER_STANDARD: u32 = 4;
+const OWNER_STANDARD_HYPERVISOR: u32 = 5;
 const OWNER_HYPERVISOR: u32 = 6;
+
+/// Which functions for stolen time there are (Arm DEN 0057).
+const PV_TIME_FEATURES: u32 = 0xC500_0020;
+/// Where the calling VCPU reads how much time was stolen from it.
+const PV_TIME_ST: u32 = 0xC500_0021;
 
 /// Serves the call whose function identifier is in `w0`.
 #[inline(never)]
@@ -32,6 +38,7 @@ pub fn call(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
     let function = context.x[0] as u32;
     let result = match function >> 24 & 0x3f {
         OWNER_STANDARD => vm::psci(context, at, pcpu).map(|result| result as u64),
+        OWNER_STANDARD_HYPERVISOR => stolen_time(function, context, at),
         OWNER_HYPERVISOR => own(function, context, at, pcpu),
         _ => smccc(function, context),
     };
@@ -42,8 +49,19 @@ fn smccc(function: u32, context: &Context) -> Option<u64> {
     match function {
         SMCCC_VERSION => Some(SMCCC_1_1),
         SMCCC_ARCH_FEATURES => {
-            let known = matches!(context.x[1] as u32, SMCCC_VERSION | SMCCC_ARCH_FEATURES);
-            known.then_some(0)
+            const KNOWN: [u32; 3] = [SMCCC_VERSION, SMCCC_ARCH_FEATURES, PV_TIME_FEATURES];
+            KNOWN.contains(&(context.x[1] as u32)).then_some(0)
+        }
+        _ => None,
+    }
+}
+
+fn stolen_time(function: u32, context: &Context, at: &Assignment) -> Option<u64> {
+    let record = at.vm.time_record(at.vcpu.index)?;
+    match function {
+        PV_TIME_ST => Some(record),
+        PV_TIME_FEATURES => {
+            matches!(context.x[1] as u32, PV_TIME_FEATURES | PV_TIME_ST).then_some(0)
         }
         _ => None,
     }

@@ -22,13 +22,24 @@ pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
     let intid = gicv3::acknowledge();
     let Some(at) = pcpu.loaded() else { cpu::halt() };
     at.vcpu.count_interrupt();
-    pcpu.record(at, Kind::ExitIrq, u64::from(intid));
+    if intid != HYPERVISOR_TIMER {
+        // What that one means has records of its own.
+        pcpu.record(at, Kind::ExitIrq, u64::from(intid));
+    }
     if intid == VIRTUAL_TIMER {
         gicv3::end(intid);
         at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
         return;
     }
-    other(intid, context.pstate & MODE == 0, pcpu);
+    let at_el0 = context.pstate & MODE == 0;
+    if intid == HYPERVISOR_TIMER {
+        // Mostly the end of a budget.
+        gicv3::end(intid);
+        timer(at_el0, pcpu);
+        gicv3::deactivate(intid);
+    } else {
+        other(intid, at_el0, pcpu);
+    }
     if at.vm.is_stopping() {
         at.vm.park(at, pcpu)
     }
@@ -89,18 +100,21 @@ fn other(intid: u32, at_el0: bool, pcpu: &'static Pcpu) {
 
 /// The hypervisor's timer: every deadline that has passed.
 fn timer(at_el0: bool, pcpu: &'static Pcpu) {
-    while let Some(purpose) = pcpu.take_deadline() {
-        match purpose {
-            Purpose::Console => machine::console_timer(pcpu),
-            Purpose::Sampling => {
-                for at in pcpu.assignments() {
-                    color_serial::sample(at, pcpu, at_el0 && pcpu.has_loaded(at));
-                }
-            }
-            Purpose::Alarm => pcpu.alarm(),
-            Purpose::Scheduling => pcpu.tick(),
+    if pcpu.take_deadline(Purpose::Scheduling) {
+        pcpu.tick();
+    }
+    if pcpu.take_deadline(Purpose::Console) {
+        machine::console_timer(pcpu);
+    }
+    if pcpu.take_deadline(Purpose::Sampling) {
+        for at in pcpu.assignments() {
+            color_serial::sample(at, pcpu, at_el0 && pcpu.has_loaded(at));
         }
     }
+    if pcpu.take_deadline(Purpose::Alarm) {
+        pcpu.alarm();
+    }
+    pcpu.program_timer();
 }
 
 /// Gives the interrupt of an assigned device to the guest, which deactivates it; `false` if no

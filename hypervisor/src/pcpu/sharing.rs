@@ -42,7 +42,7 @@ impl Pcpu {
             }
         }
         if let Some(loaded) = self.loaded() {
-            loaded.vcpu.timer.apply(self.index);
+            loaded.vcpu.timer.apply(self);
         }
     }
 
@@ -106,20 +106,36 @@ impl Pcpu {
             }
             if let Some(at) = all.get(slot) {
                 at.vcpu.alarm.store(NEVER, Relaxed);
+                at.vcpu.stolen.begin(now);
             }
         }
+        let before = scheduler.run();
         scheduler.decide(event, now, |kind, slot, argument| {
             self.record_at(now, slot.and_then(|slot| all.get(slot)), kind, argument);
         });
-        self.next.set(scheduler.run().and_then(|slot| all.get(slot)));
-        self.set_deadline(Purpose::Scheduling, scheduler.timer().unwrap_or(NEVER));
+        let run = scheduler.run();
+        if run != before {
+            if let Some(at) = before.and_then(|slot| all.get(slot)) {
+                at.vcpu.stolen.begin(now);
+            }
+            let next = run.and_then(|slot| all.get(slot));
+            if let Some(at) = next {
+                at.vm.tell_stolen(at.vcpu.index, at.vcpu.stolen.end(now));
+            }
+            self.next.set(next);
+        }
+        self.deadlines.set(Purpose::Scheduling, scheduler.timer().unwrap_or(NEVER));
+        if event != Event::Tick {
+            self.program_timer(); // who ticks does that last
+        }
     }
 
     /// Returns if the VCPU, which runs, is the one to run; runs another one otherwise.
     #[inline(always)]
     pub fn go_on(&'static self, at: &Assignment) {
-        if !self.next.get().is_some_and(|next| core::ptr::eq(next, at)) {
-            self.idle()
+        match self.next.get() {
+            Some(next) if core::ptr::eq(next, at) => {}
+            _ => self.idle(),
         }
     }
 
@@ -153,7 +169,7 @@ impl Pcpu {
         vcpu.context.load();
         Lists::load(&vcpu.lists);
         self.loaded.set(Some(at));
-        vcpu.timer.load(self.index);
+        vcpu.timer.load(self);
         if self.is_shared() && at.vm.has_color_serial() {
             // What is to be done in its address space may have waited for this.
             gicv3::send_sgi(self.mpidr, COLOR_SERIAL);
@@ -165,7 +181,10 @@ impl Pcpu {
         let vcpu = at.vcpu;
         let timer = vcpu.context.save();
         Lists::save(&vcpu.lists);
-        vcpu.timer.save(self.index);
+        // Without an interrupt in a list register it has none in its hands.
+        if !Lists::LOADED.are_empty() {
+            vcpu.timer.save(self.index);
+        }
         let Some(scheduler) = self.scheduler.get() else { return };
         if let Some(timer) = timer.filter(|_| !scheduler.lock().is_ready(at.slot)) {
             vcpu.alarm.store(timer, Relaxed);

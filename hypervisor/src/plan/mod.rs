@@ -273,6 +273,20 @@ impl Vm<'_> {
         Some((ram, Area::new(ram.pages(), pool_frames)))
     }
 
+    /// Where VCPUs that share PCPUs read how much time was stolen from them (IPA): behind all
+    /// that the plan gives to the guest.
+    pub fn time_page(&self) -> Option<u64> {
+        if self.vcpus.iter().all(|vcpu| vcpu.server.is_none()) {
+            return None;
+        }
+        let serial = self.serial.iter().chain(&self.color_serial).map(|(range, _)| *range);
+        let ranges = self.memory.iter().map(|ram| ram.guest);
+        let ranges = ranges.chain(self.devices.iter().map(|device| device.registers.guest));
+        let ranges = ranges.chain([self.gic.distributor, self.gic.redistributors]).chain(serial);
+        let ranges = ranges.chain(self.coloring.iter().map(|coloring| coloring.doorbell));
+        ranges.map(Range::end).max().map(|end| end.next_multiple_of(PAGE_BYTES))
+    }
+
     /// INTIDs of its virtual UARTs.
     pub fn serial_interrupts(&self) -> impl Iterator<Item = u32> {
         self.serial.iter().chain(&self.color_serial).map(|&(_, interrupt)| interrupt)

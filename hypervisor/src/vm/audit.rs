@@ -35,6 +35,9 @@ pub fn audit(
                 ram_pages += bytes / PAGE_BYTES;
                 (output, is_ram(vm, input, output, bytes) || moved(input, output))
             }
+            Found::Leaf { input, output, bytes, attributes } if Stage2::is_constant(attributes) => {
+                (output, bytes == PAGE_BYTES && vm.time_page() == Some(input))
+            }
             Found::Leaf { input, output, bytes, .. } => {
                 (output, is_device(vm, input, output, bytes))
             }

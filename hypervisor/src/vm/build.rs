@@ -8,7 +8,9 @@ use spin::Mutex;
 
 use super::coloring::Coloring;
 use super::lifecycle::Lifecycle;
+use super::stolen_time::TimePage;
 use super::{VIRTUAL_TIMER, Vcpu, Vm, audit};
+use crate::arch::cpu;
 use crate::arch::page_table::{Frames, MapError, PAGE_BYTES};
 use crate::arch::stage2::Stage2;
 use crate::board;
@@ -31,7 +33,8 @@ pub fn build(
     pcpus: &[&'static Pcpu],
     image: &dyn Fn(BlobName<'static>) -> &'static [u8],
 ) -> Result<&'static Vm, Refusal<'static>> {
-    let stage2 = map(index, &plan)?;
+    let mut stage2 = map(index, &plan)?;
+    let time = map_time(&mut stage2, &plan);
     if let Err(address) = audit::audit(&stage2, &plan, &mut |_, _| false, &mut || ()) {
         return Err(plan.node.node_error(Problem::Audit(address)));
     }
@@ -70,6 +73,7 @@ pub fn build(
         color_serial: plan.color_serial.map(|_| Mutex::new(ColorSerial::new(vcpus.len()))),
         vcpus,
         stage2,
+        time,
         memory,
         images,
         coloring,
@@ -105,6 +109,16 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
         }
     }
     Ok(stage2)
+}
+
+/// The page on which the VCPUs of a VM read how much time was stolen from them, if they share
+/// PCPUs. A VM that has no address left for it does without.
+fn map_time(stage2: &mut Stage2, plan: &plan::Vm<'static>) -> Option<&'static TimePage> {
+    let address = plan.time_page()?;
+    let page: &TimePage = Box::leak(Box::new(TimePage::new()));
+    let frame = cpu::physical(core::ptr::from_ref(page) as usize)?;
+    stage2.map_constant(address, frame, PAGE_BYTES).ok()?;
+    Some(page)
 }
 
 /// Maps RAM: with colours or on first touch page by page, otherwise in the largest blocks.

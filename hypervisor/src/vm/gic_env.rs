@@ -1,7 +1,7 @@
 //! The machine under the interrupt controller of a VM.
 
 use super::Vm;
-use super::virtual_timer::{ACTIVE, ENABLED, VIRTUAL_TIMER};
+use super::virtual_timer::{self, ACTIVE, ENABLED, VIRTUAL_TIMER};
 use crate::arch::gicv3::{self, Lists};
 use crate::arch::percpu;
 use crate::pcpu::{Assignment, Pcpu};
@@ -60,9 +60,12 @@ impl GicEnv {
     #[inline(never)]
     fn set_private(&self, vcpu: usize, part: u8, on: bool) {
         let Some(target) = self.vm.vcpus.get(vcpu) else { return };
-        target.timer.set(part, on);
-        match self.private(vcpu) {
-            Some(private) if part == ENABLED => private.set_enabled(VIRTUAL_TIMER, on),
+        let private = self.private(vcpu);
+        if part == ENABLED || private.is_none() {
+            target.timer.set(part, on);
+        }
+        match private {
+            Some(_) if part == ENABLED => virtual_timer::enable(target.pcpu, on),
             Some(private) => private.set_active(VIRTUAL_TIMER, on),
             None => target.pcpu.kick(),
         }

@@ -10,6 +10,7 @@ mod lifecycle;
 mod load;
 mod psci;
 mod report;
+mod stolen_time;
 mod virtual_timer;
 
 use alloc::vec::Vec;
@@ -37,6 +38,7 @@ use crate::vdev::gic::VGic;
 use crate::vdev::pl011::Pl011;
 use coloring::Coloring;
 use lifecycle::Lifecycle;
+use stolen_time::{StolenTime, TimePage};
 use virtual_timer::VirtualTimer;
 
 /// A virtual machine. Made at boot, lives until power-off.
@@ -54,6 +56,8 @@ pub struct Vm {
     /// The UART on which it asks for colours, if it has one.
     color_serial: Option<Mutex<ColorSerial>>,
     stage2: Stage2,
+    /// Where its VCPUs read how much time was stolen from them, if they share PCPUs.
+    time: Option<&'static TimePage>,
     memory: Vec<(plan::Range, GuestMemory)>,
     images: Vec<(u64, &'static [u8])>,
     coloring: Option<Mutex<Coloring>>,
@@ -88,6 +92,8 @@ pub struct Vcpu {
     pub timer: VirtualTimer,
     /// When its virtual timer fires while it waits and is not loaded, in ticks.
     pub alarm: AtomicU64,
+    /// How long others ran in its place.
+    pub stolen: StolenTime,
     entry: Mutex<(u64, u64)>,
     power: AtomicU8,
     exits: AtomicU64,
@@ -103,6 +109,7 @@ impl Vcpu {
             lists: SavedLists::new(),
             timer: VirtualTimer::new(),
             alarm: AtomicU64::new(NEVER),
+            stolen: StolenTime::new(),
             entry: Mutex::new((0, 0)),
             power: AtomicU8::new(Power::Off as u8),
             exits: AtomicU64::new(0),
@@ -156,6 +163,20 @@ impl Vm {
     /// Whether its tasks may ask for colours on a serial port.
     pub fn has_color_serial(&self) -> bool {
         self.color_serial.is_some()
+    }
+
+    /// Where a VCPU reads how much time was stolen from it (IPA).
+    pub fn time_record(&self, vcpu: usize) -> Option<u64> {
+        self.time?;
+        Some(self.plan.time_page()? + vcpu as u64 * TimePage::RECORD_BYTES)
+    }
+
+    /// A VCPU runs, from which so many ticks were stolen since the start.
+    #[inline(always)]
+    pub fn tell_stolen(&self, vcpu: usize, ticks: u64) {
+        if let Some(time) = self.time {
+            time.set(vcpu, ticks);
+        }
     }
 
     /// Bytes of RAM.

@@ -4,6 +4,7 @@
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use crate::arch::gicv3;
+use crate::pcpu::Pcpu;
 
 /// INTID of the virtual timer.
 pub const VIRTUAL_TIMER: u32 = 27;
@@ -35,29 +36,38 @@ impl VirtualTimer {
     /// Takes the state from the PCPU, which is this one.
     pub fn save(&self, pcpu: usize) {
         let Some(private) = gicv3::private(pcpu) else { return };
-        let active = private.is_active(VIRTUAL_TIMER);
-        self.set(ACTIVE, active);
-        if active {
+        if private.is_active(VIRTUAL_TIMER) {
             private.set_active(VIRTUAL_TIMER, false);
+            self.set(ACTIVE, true);
         }
     }
 
     /// Gives the state to the PCPU, which is this one and on which the interrupt is not active.
-    pub fn load(&self, pcpu: usize) {
+    pub fn load(&self, pcpu: &Pcpu) {
         self.apply(pcpu);
         if self.0.load(Relaxed) & ACTIVE != 0
-            && let Some(private) = gicv3::private(pcpu)
+            && let Some(private) = gicv3::private(pcpu.index)
         {
             private.set_active(VIRTUAL_TIMER, true);
+            self.set(ACTIVE, false); // the PCPU has it now
         }
     }
 
     /// Enables or disables the interrupt on the PCPU, which is this one.
-    pub fn apply(&self, pcpu: usize) {
-        let Some(private) = gicv3::private(pcpu) else { return };
+    #[inline]
+    pub fn apply(&self, pcpu: &Pcpu) {
         let enabled = self.0.load(Relaxed) & ENABLED != 0;
-        if private.is_enabled(VIRTUAL_TIMER) != enabled {
-            private.set_enabled(VIRTUAL_TIMER, enabled);
+        if pcpu.timer_enabled.load(Relaxed) != enabled {
+            enable(pcpu, enabled);
         }
+    }
+}
+
+/// Enables or disables the interrupt on a PCPU.
+#[inline(never)]
+pub fn enable(pcpu: &Pcpu, enabled: bool) {
+    pcpu.timer_enabled.store(enabled, Relaxed);
+    if let Some(private) = gicv3::private(pcpu.index) {
+        private.set_enabled(VIRTUAL_TIMER, enabled);
     }
 }

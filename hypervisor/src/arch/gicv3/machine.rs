@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::{Distributor, GicError, HYPERVISOR_TIMER, MAINTENANCE, Redistributor};
-use super::{cpu_interface, redistributors};
+use super::{Lists, cpu_interface, redistributors};
 use crate::arch::mmio::Mmio;
 use crate::arch::percpu::StaticRef;
 use crate::plan::MAX_CPUS;
@@ -38,6 +38,7 @@ pub fn init_cpu(index: usize) -> Result<(), GicError> {
         .ok_or(GicError::NoRedistributor(affinity))?;
     own.init()?;
     cpu_interface::init()?;
+    Lists::init();
     // Software-generated ones are those of the hypervisor.
     for intid in (0..16).chain([MAINTENANCE, HYPERVISOR_TIMER]) {
         own.set_enabled(intid, true);

@@ -111,11 +111,6 @@ impl Redistributor {
         intid < 32 && self.registers.read32(ISPENDR0) >> intid & 1 != 0
     }
 
-    /// Whether an interrupt is enabled.
-    pub fn is_enabled(self, intid: u32) -> bool {
-        intid < 32 && self.registers.read32(ISENABLER0) >> intid & 1 != 0
-    }
-
     /// Whether an interrupt is active.
     pub fn is_active(self, intid: u32) -> bool {
         intid < 32 && self.registers.read32(ISACTIVER0) >> intid & 1 != 0

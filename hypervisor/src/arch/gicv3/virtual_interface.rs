@@ -149,6 +149,11 @@ impl Lists {
         }
     }
 
+    /// Lets guests of this CPU use it.
+    pub(super) fn init() {
+        write_register!("icc_sre_el1", SRE);
+    }
+
     /// Takes the virtual CPU interface of this CPU from its VCPU.
     pub fn save(to: &SavedLists) {
         Self::copy(to, Copy::Save);
@@ -157,7 +162,12 @@ impl Lists {
     /// Gives it to a VCPU.
     pub fn load(from: &SavedLists) {
         Self::copy(from, Copy::Load);
-        write_register!("icc_sre_el1", SRE);
+    }
+
+    /// Whether no list register is in use.
+    #[inline(always)]
+    pub fn are_empty(self) -> bool {
+        self.empty() == (1 << self.count()) - 1
     }
 
     #[inline(always)]
