@@ -21,7 +21,7 @@ use crate::time::Clock;
 use crate::{arguments, println};
 
 /// Bursts before and after those that count.
-const UNQUIET: u64 = 10;
+const UNQUIET: u64 = 200;
 
 /// Measures and prints.
 pub fn main() {
