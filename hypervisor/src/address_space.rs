@@ -9,7 +9,7 @@
 
 use alloc::vec::Vec;
 
-use crate::arch::boot::ImageLayout;
+use crate::arch::boot::{ImageLayout, boot_stack_guard};
 use crate::arch::heap;
 use crate::arch::mmu::{self, Access, Move};
 use crate::arch::page_table::{ADDRESS_END, MapError, PAGE_BYTES, PageTable};
@@ -50,9 +50,15 @@ pub fn window(index: usize, vm: &Vm<'_>) -> Option<Range> {
     Some(Range { start, bytes: (data.end - data.start - 1) * PAGE_BYTES })
 }
 
-/// Makes the tables, while the early ones are in use.
+/// Makes the tables, while the early ones are in use. `guards` are pages of the heap that stay
+/// unmapped, in the order of their addresses.
 #[inline(never)]
-pub fn make<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<AddressSpace, Refusal<'a>> {
+pub fn make<'a>(
+    plan: &Plan<'a>,
+    memory: &Memory,
+    guards: impl Iterator<Item = u64>,
+) -> Result<AddressSpace, Refusal<'a>> {
+    let guards = core::iter::once(boot_stack_guard()).chain(guards).collect();
     let platform = &plan.platform;
     let own = platform.own.as_ref();
     let moving = own.is_some() || plan.vms.iter().any(|vm| vm.colored().is_some());
@@ -79,7 +85,7 @@ pub fn make<'a>(plan: &Plan<'a>, memory: &Memory) -> Result<AddressSpace, Refusa
         return Err(node.node_error(Problem::Text("there is no memory for the tables of EL2")));
     };
     let moves = Vec::new();
-    let mut maker = Maker { plan, own, moving, tables, moves, number: 0, failed: None };
+    let mut maker = Maker { plan, own, moving, guards, tables, moves, number: 0, failed: None };
     maker.pages(text as u64, rodata as u64, Access::Code);
     maker.pages(rodata as u64, data as u64, Access::Constants);
     maker.pages(data as u64, end as u64, Access::Data);
@@ -120,6 +126,8 @@ struct Maker<'p, 'a> {
     own: Option<&'p Ram>,
     /// Whether there are pages that move.
     moving: bool,
+    /// Pages that stay unmapped, in the order of their addresses.
+    guards: Vec<u64>,
     tables: PageTable,
     moves: Vec<Move>,
     /// Number of the next page of image or heap.
@@ -136,11 +144,17 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Maps addresses of the machine, if there are any.
+    /// Maps addresses of the machine, but for guards.
     #[inline(never)]
-    fn range(&mut self, start: u64, end: u64, access: Access) {
-        if start < end {
-            self.map(start, start, end - start, access);
+    fn range(&mut self, mut start: u64, end: u64, access: Access) {
+        for number in 0..=self.guards.len() {
+            let guard = self.guards.get(number).map_or(end, |&guard| guard.min(end));
+            if start < guard {
+                self.map(start, start, guard - start, access);
+            }
+            if start <= guard {
+                start = guard + PAGE_BYTES;
+            }
         }
     }
 
@@ -166,9 +180,11 @@ impl Maker<'_, '_> {
         }
         while page < end {
             let frame = self.frame(page);
-            self.map(page, frame, PAGE_BYTES, access);
-            if frame != page && page < heap::next() as u64 {
-                self.moves.push(Move { page, frame });
+            if !self.guards.contains(&page) {
+                self.map(page, frame, PAGE_BYTES, access);
+                if frame != page && page < heap::next() as u64 {
+                    self.moves.push(Move { page, frame });
+                }
             }
             self.number += 1;
             page += PAGE_BYTES;

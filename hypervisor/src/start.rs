@@ -87,10 +87,13 @@ pub fn boot(device_tree: usize) -> ! {
     accept(plan::check(&plan, &|name| payload.blob_bytes(name)));
     accept(firmware::check(&plan, device_tree));
     let index = boot_cpu(&plan);
-
-    let AddressSpace { tables, moves } = accept(address_space::make(&plan, &memory));
-    board::memory::switch_tables(&tables, &moves);
     let pcpus = make_cpus(&plan);
+    let anchor = anchors()[index];
+    anchor.install();
+
+    let guards = anchors().iter().flat_map(|anchor| anchor.guards());
+    let AddressSpace { tables, moves } = accept(address_space::make(&plan, &memory, guards));
+    board::memory::switch_tables(&tables, &moves);
     let physical = |address| cpu::physical(address).unwrap_or_default();
     trace::publish(pcpus.iter().map(|pcpu| &pcpu.trace), regs::cntfrq_el0::read(), physical);
     let gic = &plan.platform.gic;
@@ -98,8 +101,6 @@ pub fn boot(device_tree: usize) -> ! {
         board::memory::registers(gic.distributor),
         board::memory::registers(gic.redistributors),
     ));
-    let anchor = anchors()[index];
-    anchor.install();
     accept(gicv3::init_cpu(index));
     guest_state::init();
 

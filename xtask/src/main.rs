@@ -7,6 +7,7 @@ mod bench_exits;
 mod build;
 mod cargo;
 mod elf;
+mod frames;
 mod fuzz;
 mod lint;
 mod size;

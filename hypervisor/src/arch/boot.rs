@@ -53,6 +53,12 @@ pub fn boot_stack() -> core::ops::Range<u64> {
     &raw const boot_stack as u64..&raw const boot_stack_top as u64
 }
 
+/// The page below that stack. It holds the early table; when that is not in use any more, it
+/// must not be mapped, so that a stack overflow is a fault.
+pub fn boot_stack_guard() -> u64 {
+    boot_stack().start - 4096
+}
+
 /// What a secondary CPU needs before it can run Rust code. Read with the MMU
 /// off, so it is cleaned to the point of coherency before the CPU starts.
 #[repr(C, align(64))]

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use core::alloc::Layout;
+use core::mem::offset_of;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::boot::STACK_BYTES;
@@ -14,13 +15,15 @@ pub struct Anchor {
     stack_top: usize,
     /// First address above the stack for faults of the hypervisor itself.
     emergency_stack_top: usize,
-    /// Lowest address of both stacks; the emergency stack lies below the other.
-    stack_bottom: usize,
+    /// Address of its [`Stacks`].
+    stacks: usize,
     pcpu: &'static Pcpu,
 }
 
 /// Bytes of the stack for faults of the hypervisor itself.
 const EMERGENCY_STACK_BYTES: usize = 4096;
+/// Bytes below a stack that are not mapped: a page.
+const GUARD_BYTES: usize = 4096;
 
 impl Anchor {
     /// State of this CPU.
@@ -30,10 +33,15 @@ impl Anchor {
     }
 }
 
-/// Stacks of one CPU; allocated at boot, before [`super::heap::seal`].
+/// Stacks of one CPU; allocated at boot, before the final tables are made.
+///
+/// Below each stack is a page that those tables do not map: who needs more stack than there is
+/// gets a fault and writes over nothing. No function has a frame that reaches beyond the page.
 #[repr(C, align(4096))]
 struct Stacks {
+    emergency_guard: [u8; GUARD_BYTES],
     emergency: [u8; EMERGENCY_STACK_BYTES],
+    guard: [u8; GUARD_BYTES],
     stack: [u8; STACK_BYTES],
 }
 
@@ -41,19 +49,28 @@ struct Stacks {
 pub fn new_anchor(pcpu: &'static Pcpu) -> &'static Anchor {
     let layout = Layout::new::<Stacks>();
     // SAFETY: the layout is not empty; the memory is used by nobody else.
-    let bottom = unsafe { alloc::alloc::alloc(layout) } as usize;
-    if bottom == 0 {
+    let stacks = unsafe { alloc::alloc::alloc(layout) } as usize;
+    if stacks == 0 {
         alloc::alloc::handle_alloc_error(layout);
     }
-    let emergency_stack_top = bottom + EMERGENCY_STACK_BYTES;
-    let stack_top = emergency_stack_top + STACK_BYTES;
-    Box::leak(Box::new(Anchor { stack_top, emergency_stack_top, stack_bottom: bottom, pcpu }))
+    Box::leak(Box::new(Anchor {
+        stack_top: stacks + size_of::<Stacks>(),
+        emergency_stack_top: stacks + offset_of!(Stacks, guard),
+        stacks,
+        pcpu,
+    }))
 }
 
 impl Anchor {
     /// First address above the stack of the CPU.
     pub fn stack_top(&self) -> usize {
         self.stack_top
+    }
+
+    /// The pages that must not be mapped, in the order of their addresses.
+    pub fn guards(&self) -> [u64; 2] {
+        [offset_of!(Stacks, emergency_guard), offset_of!(Stacks, guard)]
+            .map(|offset| (self.stacks + offset) as u64)
     }
 
     /// Makes this the anchor of the CPU that calls.
@@ -83,9 +100,15 @@ pub fn this() -> Option<&'static Pcpu> {
 
 /// The stack of this CPU that contains an address.
 pub fn stack_range(address: u64) -> Option<core::ops::Range<u64>> {
-    let own = anchor().map(|anchor| anchor.stack_bottom as u64..anchor.stack_top as u64);
+    let own = anchor().map(|anchor| {
+        let [_, guard] = anchor.guards();
+        [
+            (anchor.stacks + offset_of!(Stacks, emergency)) as u64..guard,
+            guard + GUARD_BYTES as u64..anchor.stack_top as u64,
+        ]
+    });
     let boot = super::boot::boot_stack();
-    own.into_iter().chain([boot]).find(|range| range.contains(&address))
+    own.into_iter().flatten().chain([boot]).find(|range| range.contains(&address))
 }
 
 /// A place for a reference to something that lives for ever, or nothing.

@@ -46,14 +46,7 @@ pub fn build(
         shared: &gic,
     })
     .map_err(|error| plan.node.nth("interrupt-controller", 0).node_error(Problem::Gic(error)))?;
-    let coloring = match (&plan.coloring, plan.memory.first()) {
-        (Some(coloring), Some(ram)) => {
-            Some(Mutex::new(Coloring::new(coloring, ram).ok_or_else(|| {
-                plan.node.nth("coloring", 0).error("frames", Problem::Text("are too many"))
-            })?))
-        }
-        _ => None,
-    };
+    let coloring = coloring(&plan)?;
     let mut memory = Vec::new();
     for region in &plan.memory {
         memory.push((region.guest, board::memory::guest_memory(region)));
@@ -62,16 +55,12 @@ pub fn build(
     for load in &plan.boot.loads {
         images.push((load.address, image(load.blob)));
     }
-    let mut vcpus = Vec::new();
-    for vcpu in &plan.vcpus {
-        vcpus.push(Vcpu::new(vcpus.len(), pcpus[vcpu.pcpu]));
-    }
     let vm: &'static Vm = Box::leak(Box::new(Vm {
         index,
         gic,
-        uart: plan.serial.map(|_| Mutex::new(Pl011::new())),
-        color_serial: plan.color_serial.map(|_| Mutex::new(ColorSerial::new(vcpus.len()))),
-        vcpus,
+        uart: plan.serial.map(|_| uart()),
+        color_serial: plan.color_serial.map(|_| color_serial(plan.vcpus.len())),
+        vcpus: vcpus(&plan, pcpus),
         stage2,
         time,
         memory,
@@ -86,7 +75,40 @@ pub fn build(
     Ok(vm)
 }
 
+// What is large is made in functions of its own, one after the other on the stack.
+
+#[inline(never)]
+fn vcpus(plan: &plan::Vm<'_>, pcpus: &[&'static Pcpu]) -> Vec<Vcpu> {
+    let mut vcpus = Vec::new();
+    for vcpu in &plan.vcpus {
+        vcpus.push(Vcpu::new(vcpus.len(), pcpus[vcpu.pcpu]));
+    }
+    vcpus
+}
+
+#[inline(never)]
+fn coloring(plan: &plan::Vm<'static>) -> Result<Option<Box<Mutex<Coloring>>>, Refusal<'static>> {
+    let (Some(coloring), Some(ram)) = (&plan.coloring, plan.memory.first()) else {
+        return Ok(None);
+    };
+    match Coloring::new(coloring, ram) {
+        Some(coloring) => Ok(Some(Box::new(Mutex::new(coloring)))),
+        None => Err(plan.node.nth("coloring", 0).error("frames", Problem::Text("are too many"))),
+    }
+}
+
+#[inline(never)]
+fn uart() -> Box<Mutex<Pl011>> {
+    Box::new(Mutex::new(Pl011::new()))
+}
+
+#[inline(never)]
+fn color_serial(vcpus: usize) -> Box<Mutex<ColorSerial>> {
+    Box::new(Mutex::new(ColorSerial::new(vcpus)))
+}
+
 /// The stage-2 tables.
+#[inline(never)]
 fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static>> {
     let frames = match plan.colored() {
         Some((ram, area)) => board::memory::table_frames(ram, area),
@@ -113,6 +135,7 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
 
 /// The page on which the VCPUs of a VM read how much time was stolen from them, if they share
 /// PCPUs. A VM that has no address left for it does without.
+#[inline(never)]
 fn map_time(stage2: &mut Stage2, plan: &plan::Vm<'static>) -> Option<&'static TimePage> {
     let address = plan.time_page()?;
     let page: &TimePage = Box::leak(Box::new(TimePage::new()));

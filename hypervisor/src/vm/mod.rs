@@ -13,6 +13,7 @@ mod report;
 mod stolen_time;
 mod virtual_timer;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
@@ -52,15 +53,15 @@ pub struct Vm {
     /// Its interrupt controller.
     pub gic: VGic,
     /// Its UART, if it has one.
-    pub uart: Option<Mutex<Pl011>>,
+    pub uart: Option<Box<Mutex<Pl011>>>,
     /// The UART on which it asks for colours, if it has one.
-    color_serial: Option<Mutex<ColorSerial>>,
+    color_serial: Option<Box<Mutex<ColorSerial>>>,
     stage2: Stage2,
     /// Where its VCPUs read how much time was stolen from them, if they share PCPUs.
     time: Option<&'static TimePage>,
     memory: Vec<(plan::Range, GuestMemory)>,
     images: Vec<(u64, &'static [u8])>,
-    coloring: Option<Mutex<Coloring>>,
+    coloring: Option<Box<Mutex<Coloring>>>,
     lifecycle: Mutex<Lifecycle>,
     /// Set while the VM must not run guest code: every CPU parks its VCPU.
     stopping: AtomicBool,
