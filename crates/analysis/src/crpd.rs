@@ -1,0 +1,45 @@
+//! Cache-related preemption delay by colours (vCache, Eq. 3).
+
+use policy::color::ColorSet;
+
+use crate::Duration;
+
+/// The cache colours of tasks, from which the delay follows that one task causes another.
+///
+/// The delay is a bound if `reload` covers all sets and ways of a colour with write-backs, the
+/// cache replaces like LRU, and no task of another VCPU has one of these colours. What a task
+/// has to load again after it suspended itself or was blocked belongs to its execution time and
+/// its blocking: then tasks of lower priority have run, which Eq. 3 does not see.
+#[derive(Clone, Copy, Debug)]
+pub struct Caches<'a> {
+    colors: &'a [ColorSet],
+    reload: u64,
+}
+
+impl<'a> Caches<'a> {
+    /// The colours of each task, in the order of the tasks, and the longest time to load one
+    /// colour again: `S_i` and `Delta` (vCache, section 5.1).
+    pub fn new(colors: &'a [ColorSet], reload: Duration) -> Self {
+        Self { colors, reload: reload.0 }
+    }
+
+    /// `gamma_{h,j}`: the delay of task `j` and those between by one job of task `h` above it;
+    /// 0 if `h` is not above `j`. Saturates.
+    pub fn delay(&self, h: usize, j: usize) -> Duration {
+        let between = self.colors.iter().take(j + 1).skip(h + 1);
+        let evicted = between.fold(ColorSet::EMPTY, |union, &colors| union | colors);
+        let own = self.colors.get(h).copied().unwrap_or_default();
+        Duration(u64::from((own & evicted).len()).saturating_mul(self.reload))
+    }
+
+    /// All `gamma_{h,j}` for one `j`, from `h = j - 1` to 0.
+    pub(crate) fn delays(&self, j: usize) -> impl Iterator<Item = u64> {
+        let mut evicted = self.colors.get(j).copied().unwrap_or_default();
+        let above = self.colors.iter().take(j).rev();
+        above.map(move |&colors| {
+            let delay = u64::from((colors & evicted).len()).saturating_mul(self.reload);
+            evicted = evicted | colors;
+            delay
+        })
+    }
+}

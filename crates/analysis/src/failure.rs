@@ -1,0 +1,78 @@
+//! Why there is no bound, or none that is good enough.
+
+use crate::Duration;
+
+/// Why an analysis does not say yes. `task` is the index of a task, or of a VCPU where VCPUs are
+/// analysed.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
+pub enum Failure {
+    /// The bound of the response time is above the deadline.
+    #[error("task {task} can take {at_least} and more; its deadline is {deadline}")]
+    Unschedulable {
+        /// Which one.
+        task: usize,
+        /// The bound is not shorter than this.
+        at_least: Duration,
+        /// The deadline; of a VCPU the period.
+        deadline: Duration,
+    },
+    /// This task and those above it need more time in the long run than there is.
+    #[error("the tasks down to number {task} need more time than there is")]
+    Overload {
+        /// Which one.
+        task: usize,
+    },
+    /// The search took more steps than it may ([`crate::Limits`]).
+    #[error("task {task}: no bound was found within the limits of the search")]
+    LimitReached {
+        /// Which one.
+        task: usize,
+    },
+    /// The bound is longer than [`crate::LONGEST`].
+    #[error("task {task}: the bound is longer than can be counted")]
+    Overflow {
+        /// Which one.
+        task: usize,
+    },
+    /// A task above this one has no bound, and this one's would depend on it.
+    #[error("task {task}: task {on}, which suspends itself, has no bound")]
+    Depends {
+        /// Which one.
+        task: usize,
+        /// The task above it.
+        on: usize,
+    },
+    /// Nothing is known about the time that its VCPU gets: the server of that VCPU fails, or
+    /// another VCPU of the background class is above it.
+    #[error("task {task}: its VCPU has no time for sure")]
+    NoSupply {
+        /// Which one.
+        task: usize,
+    },
+}
+
+impl Failure {
+    /// The task, or the VCPU, for which it failed.
+    pub fn task(&self) -> usize {
+        match *self {
+            Self::Unschedulable { task, .. }
+            | Self::Overload { task }
+            | Self::LimitReached { task }
+            | Self::Overflow { task }
+            | Self::NoSupply { task }
+            | Self::Depends { task, .. } => task,
+        }
+    }
+
+    /// A stable word for documents.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unschedulable { .. } => "unschedulable",
+            Self::Overload { .. } => "overload",
+            Self::LimitReached { .. } => "limit-reached",
+            Self::Overflow { .. } => "overflow",
+            Self::Depends { .. } => "depends",
+            Self::NoSupply { .. } => "no-supply",
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Response times of the tasks of a VCPU under fixed priorities.
+//!
+//! For a task `i` consider a busy period: it begins when no job of `i` or of a task above is
+//! pending, and goes on as long as one is. The window until the `q + 1`st job of `i` in it is
+//! complete is not longer than the least one with
+//!
+//! ```text
+//! supply(w) >= (q + 1) C_i + extra + sum over h above i of ceil((w + J_h) / T_h) (C_h + gamma_{h,i})
+//! R_i = max over q of  w + J_i - q T_i,     until  w <= (q + 1) T_i - J_i
+//! ```
+//!
+//! (Lehoczky, RTSS 1990; Tindell, Burns and Wellings, RTSJ 1994; with a supply bound function in
+//! place of time as Shin and Lee, RTSS 2003.) The release times of tasks play no part: the bound
+//! holds for all offsets.
+//!
+//! `extra` is the blocking `B_i`, and for a task that suspends itself `(q + 1) (B_i + S_i)`: its
+//! own suspension counts as execution. A task above that suspends itself has the jitter
+//! `R_h - C_h` (Chen, Nelissen and Huang, ECRTS 2016), which contains its own `J_h`.
+
+use crate::brute_force;
+use crate::supply::{Supply, WholeGaps};
+use crate::utilization::Share;
+use crate::window::{self, Gaps, Stop, Stream};
+use crate::{Caches, Duration, Failure, LONGEST, Limits, Task};
+
+/// What is analysed: the tasks of a VCPU, and the time that it gets.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload<'a> {
+    /// The tasks, the one with the highest priority first.
+    pub tasks: &'a [Task],
+    /// The time that the VCPU gets at least.
+    pub supply: Supply<'a>,
+    /// The colours of the tasks, if they evict lines of each other.
+    pub caches: Option<Caches<'a>>,
+    /// More jitter for each task above another: 0, or that of vCache, Eq. 2.
+    pub(crate) jitter: Duration,
+}
+
+impl<'a> Workload<'a> {
+    /// Tasks that have a PCPU for themselves.
+    pub fn new(tasks: &'a [Task]) -> Self {
+        Self { tasks, supply: Supply::Whole, caches: None, jitter: Duration(0) }
+    }
+
+    /// The same tasks on a VCPU that gets this.
+    pub fn with_supply(self, supply: Supply<'a>) -> Self {
+        Self { supply, ..self }
+    }
+
+    /// The time that the tasks get in a window; what servers above take counts as demand.
+    pub(crate) fn supply_in(&self, window: u64) -> u64 {
+        match self.supply {
+            Supply::Whole | Supply::Leftover(_) => window,
+            Supply::Server(server) => server.in_window(Duration(window)).0,
+        }
+    }
+
+    /// The same tasks with these colours.
+    pub fn with_caches(self, caches: Caches<'a>) -> Self {
+        Self { caches: Some(caches), ..self }
+    }
+}
+
+/// A bound, and where it comes from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Response {
+    /// Longest time from arrival to completion: `R`, with the release jitter of the task.
+    pub time: Duration,
+    /// The window at the end of which the job is complete that takes longest.
+    pub window: Duration,
+    /// Jobs of the task in that window, this one counted.
+    pub jobs: u64,
+}
+
+/// Whether all tasks meet their deadlines; the first failure if not. Keep an [`Analyzer`] for
+/// many questions.
+pub fn schedulable(workload: &Workload<'_>) -> Result<(), Failure> {
+    Analyzer::default().schedulable(workload)
+}
+
+/// A bound for every task, whether or not it meets its deadline. Keep an [`Analyzer`] for many
+/// questions.
+pub fn response_times(workload: &Workload<'_>) -> Vec<Result<Response, Failure>> {
+    let mut responses = Vec::new();
+    Analyzer::default().response_times(workload, &mut responses);
+    responses
+}
+
+/// Answers many questions without allocating memory for each.
+#[derive(Clone, Debug, Default)]
+pub struct Analyzer {
+    limits: Limits,
+    streams: Vec<Stream>,
+    /// A copy of the streams for windows that do not hold for tasks further down.
+    trial: Vec<Stream>,
+    /// The last task that suspends itself and has no bound.
+    unbounded: Option<usize>,
+}
+
+/// Whether the analysis of a task set goes on after a task without bound below its deadline.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Goal {
+    /// It ends.
+    YesOrNo,
+    /// Bounds above deadlines are wanted too.
+    AllBounds,
+}
+
+impl Analyzer {
+    /// An analyzer that searches so far.
+    pub fn new(limits: Limits) -> Self {
+        let window = limits.window.min(LONGEST);
+        Self { limits: Limits { window, ..limits }, ..Self::default() }
+    }
+
+    /// Whether all tasks meet their deadlines; the first failure if not.
+    pub fn schedulable(&mut self, workload: &Workload<'_>) -> Result<(), Failure> {
+        let mut answer = Ok(());
+        self.analyze(workload, Goal::YesOrNo, |response| {
+            answer = response.map(drop);
+            answer.is_ok()
+        });
+        answer
+    }
+
+    /// A bound for every task in their order, whether or not it meets its deadline; `responses`
+    /// is emptied before.
+    pub fn response_times(
+        &mut self,
+        workload: &Workload<'_>,
+        responses: &mut Vec<Result<Response, Failure>>,
+    ) {
+        responses.clear();
+        self.analyze(workload, Goal::AllBounds, |response| {
+            responses.push(response);
+            true
+        });
+    }
+
+    #[inline]
+    fn analyze(
+        &mut self,
+        workload: &Workload<'_>,
+        goal: Goal,
+        visit: impl FnMut(Result<Response, Failure>) -> bool,
+    ) {
+        self.streams.clear();
+        self.unbounded = None;
+        match workload.supply {
+            Supply::Whole => self.tasks(workload, WholeGaps, goal, visit),
+            Supply::Server(server) => self.tasks(workload, server.gaps(), goal, visit),
+            Supply::Leftover(above) => {
+                self.streams.extend(above.iter().map(Stream::of_server));
+                self.tasks(workload, WholeGaps, goal, visit);
+            }
+        }
+    }
+
+    #[inline]
+    fn tasks<G: Gaps>(
+        &mut self,
+        workload: &Workload<'_>,
+        mut gaps: G,
+        goal: Goal,
+        mut visit: impl FnMut(Result<Response, Failure>) -> bool,
+    ) {
+        let mut passes = self.limits.passes;
+        // Servers of which the VCPU has what is left.
+        let servers = self.streams.len();
+        let mut above = window::released(&self.streams);
+        for (index, task) in workload.tasks.iter().enumerate() {
+            if let Some(on) = self.unbounded {
+                if !visit(Err(Failure::Depends { task: index, on })) {
+                    return;
+                }
+                continue;
+            }
+            if let Some(caches) = &workload.caches {
+                above = self.add_delays(servers, index, workload.tasks, caches);
+            }
+            let mut demand = above.saturating_add(task.wcet);
+            let limit = on_time(task, 1).min(self.limits.window.0);
+            let found =
+                window::shortest(&mut self.streams, &mut demand, &mut gaps, limit, &mut passes);
+            let response = match found {
+                // One job in the busy period, and nothing but execution: the usual case.
+                Ok(window) if task.extra() == 0 && window <= free(task, 1) => {
+                    brute_force::confirm(workload, &self.streams, task.wcet, window);
+                    Ok(Response::new(task, window, 1))
+                }
+                Err(Stop::Beyond(window)) if goal == Goal::YesOrNo => {
+                    Err(beyond(index, task, window, 1))
+                }
+                Err(Stop::Passes) => Err(Failure::LimitReached { task: index }),
+                Ok(_) | Err(Stop::Beyond(_)) => {
+                    self.busy_period(workload, index, goal, demand, gaps, &mut passes)
+                }
+            };
+            let jitter = match response {
+                _ if task.suspension == 0 => task.jitter,
+                Ok(response) => response.time.0 - task.wcet,
+                Err(_) => {
+                    self.unbounded = Some(index);
+                    0
+                }
+            };
+            if !visit(response) {
+                return;
+            }
+            let stream = Stream::new(task.wcet, task.period, jitter + workload.jitter.0);
+            above = demand.saturating_sub(task.wcet).saturating_add(stream.demand());
+            self.streams.push(stream);
+        }
+    }
+
+    /// Sets the costs of the tasks above `index` for the delays that they cause there; returns
+    /// the demand of all streams.
+    fn add_delays(
+        &mut self,
+        servers: usize,
+        index: usize,
+        tasks: &[Task],
+        caches: &Caches<'_>,
+    ) -> u64 {
+        let tasks = &tasks[..index];
+        let streams = &mut self.streams[servers..];
+        let above = streams.iter_mut().zip(tasks).rev().zip(caches.delays(index));
+        for ((stream, task), delay) in above {
+            stream.cost = task.wcet.saturating_add(delay);
+        }
+        window::released(&self.streams)
+    }
+
+    /// All jobs of a task in its busy period. The streams hold for a window that is not longer
+    /// than the first one, with this demand.
+    #[cold]
+    fn busy_period<G: Gaps>(
+        &mut self,
+        workload: &Workload<'_>,
+        index: usize,
+        goal: Goal,
+        demand: u64,
+        mut gaps: G,
+        passes: &mut u32,
+    ) -> Result<Response, Failure> {
+        let task = &workload.tasks[index];
+        if goal == Goal::AllBounds && overloaded(workload, index) {
+            return Err(Failure::Overload { task: index });
+        }
+        let longest = self.limits.window.0;
+        self.trial.clone_from(&self.streams);
+        let mut demand = demand.saturating_add(task.extra());
+        let mut own = task.wcet.saturating_add(task.extra());
+        let mut worst: Option<Response> = None;
+        for jobs in 1.. {
+            let limit = match goal {
+                Goal::YesOrNo => on_time(task, jobs).min(longest),
+                Goal::AllBounds => longest,
+            };
+            let found = window::shortest(&mut self.trial, &mut demand, &mut gaps, limit, passes);
+            let window = found.map_err(|stop| match stop {
+                Stop::Beyond(window) if goal == Goal::YesOrNo => beyond(index, task, window, jobs),
+                Stop::Beyond(_) if longest == LONGEST.0 => Failure::Overflow { task: index },
+                _ => Failure::LimitReached { task: index },
+            })?;
+            brute_force::confirm(workload, &self.trial, own, window);
+            let response = Response::new(task, window, jobs);
+            if worst.is_none_or(|worst| worst.time < response.time) {
+                worst = Some(response);
+            }
+            if window <= free(task, jobs) {
+                break;
+            }
+            *passes = passes.checked_sub(1).ok_or(Failure::LimitReached { task: index })?;
+            let next = task.wcet.saturating_add(task.extra_per_job());
+            demand = demand.saturating_add(next);
+            own = own.saturating_add(next);
+        }
+        worst.ok_or(Failure::LimitReached { task: index })
+    }
+}
+
+impl Response {
+    /// Of the last of so many jobs in the window.
+    fn new(task: &Task, window: u64, jobs: u64) -> Self {
+        let arrival = (jobs - 1).saturating_mul(task.period);
+        let time = Duration((window + task.jitter).saturating_sub(arrival));
+        Self { time, window: Duration(window), jobs }
+    }
+}
+
+/// The longest window that has no more than so many jobs of a task: `q T - J`.
+#[inline]
+fn free(task: &Task, jobs: u64) -> u64 {
+    jobs.saturating_mul(task.period).saturating_sub(task.jitter)
+}
+
+/// The longest window at the end of which the last of so many jobs is not late:
+/// `(q - 1) T + D - J`.
+#[inline]
+fn on_time(task: &Task, jobs: u64) -> u64 {
+    let deadline = (jobs - 1).saturating_mul(task.period).saturating_add(task.deadline);
+    deadline.saturating_sub(task.jitter)
+}
+
+/// The window of so many jobs is above the limit: that of the deadline, or that of the search.
+#[cold]
+fn beyond(index: usize, task: &Task, window: u64, jobs: u64) -> Failure {
+    if window <= on_time(task, jobs) {
+        return Failure::LimitReached { task: index };
+    }
+    // Windows that cannot be counted are above the longest.
+    let at_least = Response::new(task, window.min(LONGEST.0), jobs).time;
+    Failure::Unschedulable { task: index, at_least, deadline: task.deadline() }
+}
+
+/// Whether the tasks down to `index` certainly need more than the supply in the long run.
+fn overloaded(workload: &Workload<'_>, index: usize) -> bool {
+    let delay = |h| workload.caches.map_or(Duration(0), |caches| caches.delay(h, index));
+    let tasks = workload.tasks.iter().enumerate().take(index + 1);
+    let part = |(h, task): (usize, &Task)| {
+        Share::down(Duration(task.wcet.saturating_add(delay(h).0)), task.period())
+    };
+    let above = match workload.supply {
+        Supply::Leftover(above) => above,
+        _ => &[],
+    };
+    let servers = above.iter().map(|server| Share::down(server.budget(), server.period()));
+    let rate = match workload.supply {
+        Supply::Server(server) => server.rate(),
+        _ => Share::WHOLE,
+    };
+    tasks.map(part).chain(servers).sum::<Share>() > rate
+}

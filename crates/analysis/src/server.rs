@@ -1,0 +1,94 @@
+//! The server of a VCPU as analyses see it.
+
+use crate::{Duration, LONGEST};
+
+/// How budget is used up and renewed: `policy::server` says what that means.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Kind {
+    /// The budget goes by also while the VCPU has nothing to do.
+    Periodic,
+    /// What is not used is kept until the end of the period.
+    Deferrable,
+    /// What is used comes back one period later.
+    Sporadic,
+}
+
+/// A server with numbers that make sense: the budget is at least 1 ns and at most the period,
+/// which is at most [`LONGEST`].
+///
+/// Its priority is its place in a slice of servers: the first one goes first.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Server {
+    // Private: `budget <= period` is what the arithmetic of supplies relies on.
+    kind: Kind,
+    budget: u64,
+    period: u64,
+}
+
+/// Why there is no such server.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum ServerError {
+    /// A budget of 0.
+    #[error("a budget of 0 lets nothing run")]
+    NoBudget,
+    /// The budget is longer than the period.
+    #[error("a budget of {budget} does not fit into a period of {period}")]
+    MoreThanPeriod {
+        /// The budget.
+        budget: Duration,
+        /// The period.
+        period: Duration,
+    },
+    /// The period is longer than [`LONGEST`].
+    #[error("{0} is longer than analyses can count: at most {LONGEST}")]
+    TooLong(Duration),
+}
+
+impl Server {
+    /// A server with a budget `C^v` and a period `T^v`.
+    ///
+    /// # Errors
+    ///
+    /// See [`ServerError`].
+    pub fn new(kind: Kind, budget: Duration, period: Duration) -> Result<Self, ServerError> {
+        if budget == Duration(0) {
+            return Err(ServerError::NoBudget);
+        }
+        if budget > period {
+            return Err(ServerError::MoreThanPeriod { budget, period });
+        }
+        if period > LONGEST {
+            return Err(ServerError::TooLong(period));
+        }
+        Ok(Self { kind, budget: budget.0, period: period.0 })
+    }
+
+    /// How budget is used up and renewed.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Processor time in each period: `C^v`.
+    pub fn budget(&self) -> Duration {
+        Duration(self.budget)
+    }
+
+    /// The period: `T^v`.
+    pub fn period(&self) -> Duration {
+        Duration(self.period)
+    }
+
+    /// The time of a period in which the VCPU has no budget: `T^v - C^v`.
+    pub fn gap(&self) -> Duration {
+        Duration(self.period - self.budget)
+    }
+
+    /// Release jitter by which the server disturbs those below it (vCache, Eq. 1): a
+    /// deferrable server can use its budget at the end of a period and at once again.
+    pub fn jitter(&self) -> Duration {
+        match self.kind {
+            Kind::Deferrable => self.gap(),
+            Kind::Periodic | Kind::Sporadic => Duration(0),
+        }
+    }
+}

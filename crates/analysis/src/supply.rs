@@ -1,0 +1,220 @@
+//! Supply: how much processor time a VCPU gets at least, in any window of time in which it
+//! always has something to do.
+//!
+//! The bound for a server is that of the periodic resource model of Shin and Lee ("Periodic
+//! Resource Model for Compositional Real-Time Guarantees", RTSS 2003): in the worst case the
+//! window begins when a budget was used up as early as possible, and from then on each budget
+//! comes as late as possible. How late is `W^v`, the response time of the server itself
+//! ([`crate::vcpu`]):
+//!
+//! ```text
+//!   |<- T - C ->|<- W - C ->|<--- C --->|<- T - C ->|<--- C --->| ...
+//! ```
+//!
+//! With `W^v = T^v` this is the model of Shin and Lee, and its inverse is the last term of
+//! vCache, Eq. 2. It holds for all three kinds of servers of `policy::server` if `W^v <= T^v`:
+//! - a periodic server has its budget in each period, wanted or not;
+//! - of a deferrable one at most `s` was used in the first `s` of the period in which the window
+//!   begins; the rest of the budget comes before that period ends, as far as it fits;
+//! - of a sporadic one all budget was used at most one period before it comes back.
+//!
+//! A polling server, which loses its budget when it has nothing to do, would give less.
+
+use crate::utilization::Share;
+use crate::window::{self, Gaps, Stream};
+use crate::{Duration, LONGEST, Limits, Server};
+
+/// Processor time that a VCPU gets.
+#[derive(Clone, Copy, Debug)]
+pub enum Supply<'a> {
+    /// All of it: the VCPU has its PCPU for itself.
+    Whole,
+    /// What its server gives.
+    Server(ServerSupply),
+    /// What these servers leave, which are all above it on its PCPU: the VCPU is the first one
+    /// of the background class.
+    Leftover(&'a [Server]),
+}
+
+/// What a server gives in the worst case.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ServerSupply {
+    budget: u64,
+    /// `T - C`.
+    gap: u64,
+    /// `W - C`, at most the gap.
+    late: u64,
+}
+
+impl ServerSupply {
+    /// Of a server of which nothing is known but that it gets its budget in each period: the
+    /// periodic resource model.
+    pub fn new(server: Server) -> Self {
+        let (budget, gap) = (server.budget().0, server.gap().0);
+        Self { budget, gap, late: gap }
+    }
+
+    /// Of a server that gets its budget within `response` (`W^v`); `None` if that is longer than
+    /// its period, because then there is no such bound.
+    pub fn with_response(server: Server, response: Duration) -> Option<Self> {
+        let late = response.0.saturating_sub(server.budget().0);
+        (late <= server.gap().0).then(|| Self { late, ..Self::new(server) })
+    }
+
+    /// The longest time without any: `(T - C) + (W - C)`.
+    pub fn blackout(&self) -> Duration {
+        Duration(self.gap + self.late)
+    }
+
+    /// Supply bound function `sbf`: time that the VCPU gets at least in a window.
+    pub fn in_window(&self, window: Duration) -> Duration {
+        let Some(rest) = window.0.checked_sub(self.blackout().0) else { return Duration(0) };
+        let period = self.budget + self.gap;
+        Duration(rest / period * self.budget + self.budget.min(rest % period))
+    }
+
+    /// Its inverse: the shortest window in which the VCPU gets `demand` for sure; `None` if that
+    /// is longer than [`LONGEST`].
+    pub fn window_of(&self, demand: Duration) -> Option<Duration> {
+        self.gaps().window_of(demand)
+    }
+
+    /// Linear supply bound function `lsbf`, the largest line below `sbf`, rounded down:
+    /// `(t - blackout) C / T` (Shin and Lee, Eq. 5).
+    pub fn in_window_linear(&self, window: Duration) -> Duration {
+        let rest = u128::from(window.0.saturating_sub(self.blackout().0));
+        let period = u128::from(self.budget + self.gap);
+        Duration((rest * u128::from(self.budget) / period) as u64)
+    }
+
+    /// Its inverse: the shortest window with `lsbf(window) >= demand`; `None` if that is longer
+    /// than [`LONGEST`].
+    pub fn window_of_linear(&self, demand: Duration) -> Option<Duration> {
+        if demand == Duration(0) {
+            return Some(demand);
+        }
+        let time = u128::from(demand.0) * u128::from(self.budget + self.gap);
+        let window = time.div_ceil(u128::from(self.budget)) + u128::from(self.blackout().0);
+        u64::try_from(window).ok().map(Duration).filter(|window| *window <= LONGEST)
+    }
+
+    /// What it gives in the long run, rounded up.
+    pub(crate) fn rate(&self) -> Share {
+        Share::up(Duration(self.budget), Duration(self.budget + self.gap))
+    }
+
+    pub(crate) fn gaps(&self) -> ServerGaps {
+        let Self { budget, gap, late } = *self;
+        ServerGaps { budget, gap, full: budget, lost: gap + late }
+    }
+}
+
+impl Supply<'_> {
+    /// Time that the VCPU gets at least in a window.
+    pub fn in_window(&self, window: Duration) -> Duration {
+        match self {
+            Self::Whole => window,
+            Self::Server(server) => server.in_window(window),
+            // The largest amount whose window is not longer.
+            Self::Leftover(_) => {
+                let (mut least, mut most) = (0, window.0.min(LONGEST.0));
+                while least < most {
+                    let middle = least + (most - least).div_ceil(2);
+                    match self.window_of(Duration(middle)) {
+                        Some(needed) if needed <= window => least = middle,
+                        _ => most = middle - 1,
+                    }
+                }
+                Duration(least)
+            }
+        }
+    }
+
+    /// The shortest window in which the VCPU gets `demand` for sure; `None` if that is longer
+    /// than [`LONGEST`], or not found.
+    pub fn window_of(&self, demand: Duration) -> Option<Duration> {
+        match self {
+            Self::Whole => WholeGaps.window_of(demand),
+            Self::Server(server) => server.window_of(demand),
+            Self::Leftover(_) if demand == Duration(0) => Some(demand),
+            Self::Leftover(above) if all_is_taken(above) => None,
+            Self::Leftover(above) => {
+                let mut streams: Vec<_> = above.iter().map(Stream::of_server).collect();
+                let released = window::released(&streams);
+                let mut demand = demand.0.saturating_add(released);
+                let mut passes = Limits::default().passes;
+                let found = window::shortest(
+                    &mut streams,
+                    &mut demand,
+                    &mut WholeGaps,
+                    LONGEST.0,
+                    &mut passes,
+                );
+                found.ok().map(Duration)
+            }
+        }
+    }
+}
+
+/// Whether these servers certainly leave nothing.
+fn all_is_taken(servers: &[Server]) -> bool {
+    let parts = servers.iter().map(|server| Share::down(server.budget(), server.period()));
+    parts.sum::<Share>() >= Share::WHOLE
+}
+
+/// All time is supply.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WholeGaps;
+
+impl Gaps for WholeGaps {
+    #[inline]
+    fn window(&mut self, demand: u64) -> u64 {
+        demand
+    }
+}
+
+/// The inverse of `sbf` for demands that grow: without a division for each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServerGaps {
+    budget: u64,
+    gap: u64,
+    /// Demand that the budgets so far meet.
+    full: u64,
+    /// Time without supply until they have come.
+    lost: u64,
+}
+
+impl Gaps for ServerGaps {
+    #[inline]
+    fn window(&mut self, demand: u64) -> u64 {
+        if demand > self.full {
+            self.more_budgets(demand);
+        }
+        demand.saturating_add(self.lost)
+    }
+}
+
+impl ServerGaps {
+    /// Budgets that are added one by one before a division is faster.
+    const FEW: u64 = 4;
+
+    #[inline]
+    fn more_budgets(&mut self, demand: u64) {
+        if demand > LONGEST.0 {
+            // Longer than any window that is asked for; and below, nothing can overflow.
+            self.lost = u64::MAX;
+            return;
+        }
+        let missing = demand - self.full;
+        if missing > Self::FEW * self.budget.min(LONGEST.0 / Self::FEW) {
+            let budgets = missing.div_ceil(self.budget);
+            self.full += budgets * self.budget;
+            self.lost = self.lost.saturating_add(budgets.saturating_mul(self.gap));
+            return;
+        }
+        while demand > self.full {
+            self.full += self.budget;
+            self.lost = self.lost.saturating_add(self.gap);
+        }
+    }
+}

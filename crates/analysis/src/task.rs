@@ -1,0 +1,136 @@
+//! A task as analyses see it.
+
+use crate::{Duration, LONGEST};
+
+/// A task that releases jobs again and again, with numbers that make sense: all times are at
+/// most [`LONGEST`], execution time, period and deadline at least 1 ns.
+///
+/// A job *arrives*, is *released* up to `J` later, and then can execute. Two arrivals are at
+/// least `T` apart. Deadline and response time count from the arrival: the response time of a
+/// task contains its own jitter.
+///
+/// Its priority is its place in a slice of tasks: the first one goes first.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Task {
+    // Private: the analyses rely on what `checked` checks, and then need no check per addition.
+    pub(crate) wcet: u64,
+    pub(crate) period: u64,
+    pub(crate) deadline: u64,
+    pub(crate) jitter: u64,
+    pub(crate) blocking: u64,
+    pub(crate) suspension: u64,
+}
+
+/// Why there is no such task.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum TaskError {
+    /// An execution time of 0.
+    #[error("the execution time is 0")]
+    NoWcet,
+    /// A period of 0.
+    #[error("the period is 0")]
+    NoPeriod,
+    /// A deadline of 0.
+    #[error("the deadline is 0")]
+    NoDeadline,
+    /// A time that is longer than [`LONGEST`].
+    #[error("{0} is longer than analyses can count: at most {LONGEST}")]
+    TooLong(Duration),
+}
+
+impl Task {
+    /// A task with execution time `C` and period `T`; its deadline `D` is its period.
+    ///
+    /// # Errors
+    ///
+    /// See [`TaskError`].
+    pub fn new(wcet: Duration, period: Duration) -> Result<Self, TaskError> {
+        match (checked(wcet)?, checked(period)?) {
+            (0, _) => Err(TaskError::NoWcet),
+            (_, 0) => Err(TaskError::NoPeriod),
+            (wcet, period) => {
+                let deadline = period;
+                Ok(Self { wcet, period, deadline, jitter: 0, blocking: 0, suspension: 0 })
+            }
+        }
+    }
+
+    /// The same task with this execution time.
+    pub fn with_wcet(self, wcet: Duration) -> Result<Self, TaskError> {
+        match checked(wcet)? {
+            0 => Err(TaskError::NoWcet),
+            wcet => Ok(Self { wcet, ..self }),
+        }
+    }
+
+    /// The same task with a deadline `D`, which may be longer than the period.
+    pub fn with_deadline(self, deadline: Duration) -> Result<Self, TaskError> {
+        match checked(deadline)? {
+            0 => Err(TaskError::NoDeadline),
+            deadline => Ok(Self { deadline, ..self }),
+        }
+    }
+
+    /// The same task whose jobs are released up to `J` after they arrive.
+    pub fn with_jitter(self, jitter: Duration) -> Result<Self, TaskError> {
+        Ok(Self { jitter: checked(jitter)?, ..self })
+    }
+
+    /// The same task, for which tasks of lower priority on its VCPU can keep the processor for
+    /// `B`: once in a busy period, or if the task suspends itself, in each job, all resumptions
+    /// together.
+    pub fn with_blocking(self, blocking: Duration) -> Result<Self, TaskError> {
+        Ok(Self { blocking: checked(blocking)?, ..self })
+    }
+
+    /// The same task, each job of which waits for something that is no processor for up to `S`
+    /// in all, at any points of its execution.
+    pub fn with_suspension(self, suspension: Duration) -> Result<Self, TaskError> {
+        Ok(Self { suspension: checked(suspension)?, ..self })
+    }
+
+    /// Worst-case execution time: `C`.
+    pub fn wcet(&self) -> Duration {
+        Duration(self.wcet)
+    }
+
+    /// Least time between two arrivals: `T`.
+    pub fn period(&self) -> Duration {
+        Duration(self.period)
+    }
+
+    /// From arrival to deadline: `D`.
+    pub fn deadline(&self) -> Duration {
+        Duration(self.deadline)
+    }
+
+    /// Longest time from arrival to release: `J`.
+    pub fn jitter(&self) -> Duration {
+        Duration(self.jitter)
+    }
+
+    /// Longest time for which tasks of lower priority keep the processor: `B`.
+    pub fn blocking(&self) -> Duration {
+        Duration(self.blocking)
+    }
+
+    /// Longest time for which one job waits for something else: `S`.
+    pub fn suspension(&self) -> Duration {
+        Duration(self.suspension)
+    }
+
+    /// What each of its jobs adds to a window, its execution apart: waiting counts as if the
+    /// job executed.
+    pub(crate) fn extra_per_job(&self) -> u64 {
+        if self.suspension == 0 { 0 } else { self.suspension + self.blocking }
+    }
+
+    /// What the first of its jobs adds to a window, its execution apart.
+    pub(crate) fn extra(&self) -> u64 {
+        self.suspension + self.blocking
+    }
+}
+
+fn checked(time: Duration) -> Result<u64, TaskError> {
+    if time > LONGEST { Err(TaskError::TooLong(time)) } else { Ok(time.0) }
+}

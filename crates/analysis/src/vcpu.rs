@@ -1,0 +1,61 @@
+//! VCPUs on a PCPU: whether each gets its budget in each period (vCache, Eq. 1).
+//!
+//! ```text
+//! W_i = C_i + sum over h above i of ceil((W_i + J_h) / T_h) * C_h,   W_i <= T_i
+//! ```
+//!
+//! with the jitter of [`Server::jitter`]. As published; it is sound for the servers of
+//! `policy::server`: a periodic server behaves as a periodic task does, executing whether wanted
+//! or not; a deferrable one takes at most `C` in each period, so that a window that begins `C`
+//! before the end of one holds one budget more; of a sporadic one any two uses of the same budget
+//! begin at least `T` apart, and what it could have used before the busy period began counts from
+//! the time at which it wakes.
+//!
+//! A VCPU is charged from the time at which it waits for others, not only from the start of a
+//! period: within every `W_i` of waiting, those above leave at least `C_i`. [`crate::supply`]
+//! rests on that.
+
+use crate::supply::WholeGaps;
+use crate::window::{self, Stop, Stream};
+use crate::{Duration, Failure, Limits, Server};
+
+/// The response times of the servers of a PCPU, in their order, the highest priority first.
+pub fn response_times(servers: &[Server]) -> Vec<Result<Duration, Failure>> {
+    let mut responses = Vec::with_capacity(servers.len());
+    each(&mut Vec::with_capacity(servers.len()), servers, |response| {
+        responses.push(response);
+        true
+    });
+    responses
+}
+
+/// Calls `visit` with the response time of each server, until it says `false`.
+#[inline]
+pub(crate) fn each(
+    streams: &mut Vec<Stream>,
+    servers: &[Server],
+    mut visit: impl FnMut(Result<Duration, Failure>) -> bool,
+) {
+    streams.clear();
+    let mut passes = Limits::default().passes;
+    let mut above = 0u64;
+    for (index, server) in servers.iter().enumerate() {
+        let (budget, period) = (server.budget(), server.period());
+        let mut demand = above.saturating_add(budget.0);
+        let found = window::shortest(streams, &mut demand, &mut WholeGaps, period.0, &mut passes);
+        let response = found.map(Duration).map_err(|stop| match stop {
+            Stop::Beyond(at_least) => Failure::Unschedulable {
+                task: index,
+                at_least: Duration(at_least),
+                deadline: period,
+            },
+            Stop::Passes => Failure::LimitReached { task: index },
+        });
+        if !visit(response) {
+            return;
+        }
+        let stream = Stream::of_server(server);
+        above = demand.saturating_sub(budget.0).saturating_add(stream.demand());
+        streams.push(stream);
+    }
+}
