@@ -10,7 +10,7 @@
 //! - `exits`: what happens when a guest comes to EL2;
 //! - [`stage1`]: the translation tables of guests, read;
 //! - [`vdev`], [`console`]: virtual devices;
-//! - [`trace`]: what happened last.
+//! - [`trace`]: what happened last; [`lock`]: locks between CPUs.
 
 #![cfg_attr(target_os = "none", no_std)]
 
@@ -26,6 +26,7 @@ mod digest;
 mod exits;
 #[cfg(target_os = "none")]
 mod firmware;
+pub mod lock;
 #[cfg(target_os = "none")]
 mod machine;
 pub mod payload;

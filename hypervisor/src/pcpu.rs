@@ -8,11 +8,11 @@ use core::sync::atomic::AtomicBool;
 
 use bulkhead_abi::trace::{Kind, Record};
 use policy::time::Instant;
-use spin::Mutex;
 
 use crate::arch::percpu::StaticRef;
 use crate::arch::{cpu, gicv3, regs};
 use crate::exits;
+use crate::lock::Mutex;
 use crate::scheduler::Scheduler;
 use crate::timer::{Deadlines, NEVER, Purpose};
 use crate::trace::Ring;

@@ -23,6 +23,13 @@ pub fn wait_for_interrupt() {
     unsafe { asm!("dsb sy", "wfi", options(nostack, preserves_flags)) }
 }
 
+/// Tells that this CPU only waits for another one.
+#[inline(always)]
+pub fn relax() {
+    // SAFETY: a hint.
+    unsafe { asm!("yield", options(nomem, nostack, preserves_flags)) }
+}
+
 /// Whether an interrupt is waiting to be taken.
 #[inline(always)]
 pub fn interrupt_pending() -> bool {

@@ -35,8 +35,9 @@ mod user;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering, fence};
 
-use spin::{Mutex, MutexGuard, Once};
+use spin::Once;
 
+use crate::lock::{Mutex, MutexGuard};
 use crate::vdev::pl011::Line;
 use keys::Keys;
 use mux::Mux;

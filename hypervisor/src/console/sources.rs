@@ -6,11 +6,10 @@
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
 
-use spin::{Mutex, MutexGuard};
-
 use super::MAX_VMS;
 use super::ring::{RING_SIZE, Ring};
 use crate::arch::page_table::PAGE_BYTES;
+use crate::lock::{Mutex, MutexGuard};
 
 /// The source of the hypervisor's own messages; those before it are the VMs.
 pub(super) const HYPERVISOR: usize = MAX_VMS;

@@ -4,8 +4,6 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::AtomicBool;
 
-use spin::Mutex;
-
 use super::coloring::Coloring;
 use super::lifecycle::Lifecycle;
 use super::stolen_time::TimePage;
@@ -14,6 +12,7 @@ use crate::arch::cpu;
 use crate::arch::page_table::{Frames, MapError, PAGE_BYTES};
 use crate::arch::stage2::Stage2;
 use crate::board;
+use crate::lock::Mutex;
 use crate::payload::BlobName;
 use crate::pcpu::Pcpu;
 use crate::plan::{self, Problem, Ram, Range, Refusal};

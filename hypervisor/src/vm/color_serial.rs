@@ -3,10 +3,9 @@
 
 use core::ops::{Deref, DerefMut};
 
-use spin::MutexGuard;
-
 use super::{GicEnv, Vm};
 use crate::arch::{cpu, gicv3, regs};
+use crate::lock::MutexGuard;
 use crate::pcpu::{Assignment, COLOR_SERIAL, Pcpu};
 use crate::stage1::Space;
 use crate::timer::Purpose;

@@ -17,8 +17,6 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use spin::Mutex;
-
 pub use build::build;
 pub use gic_env::GicEnv;
 pub use inject::{data_abort, undefined};
@@ -31,6 +29,7 @@ use crate::arch::gicv3::SavedLists;
 use crate::arch::memory::{Frame, GuestMemory};
 use crate::arch::page_table::PAGE_BYTES;
 use crate::arch::stage2::Stage2;
+use crate::lock::Mutex;
 use crate::pcpu::Pcpu;
 use crate::plan;
 use crate::timer::NEVER;

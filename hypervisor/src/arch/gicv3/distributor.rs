@@ -1,9 +1,8 @@
 //! Distributor: shared interrupts.
 
-use spin::Mutex;
-
 use super::{AFFINITY, GicError, PRIORITY, poll};
 use crate::arch::mmio::Mmio;
+use crate::lock::Mutex;
 
 const CTLR: usize = 0x0000;
 const TYPER: usize = 0x0004;

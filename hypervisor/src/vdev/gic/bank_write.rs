@@ -1,12 +1,11 @@
 //! Writing the registers that have a field for each interrupt.
 
-use spin::MutexGuard;
-
 use super::VGic;
 use super::bank::bits;
 use super::env::{Env, Physical};
 use super::mmio::Banked;
 use super::state::State;
+use crate::lock::MutexGuard;
 
 /// Priority bits that are implemented: as many as every virtual CPU interface has.
 const PRIORITY_MASK: u8 = 0xf8;

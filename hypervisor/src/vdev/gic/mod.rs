@@ -64,8 +64,7 @@ mod tests;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use spin::{Mutex, MutexGuard};
-
+use crate::lock::{Mutex, MutexGuard};
 pub use config::{ConfigError, GicConfig};
 pub use env::{Env, Physical};
 pub use list_register::{LISTS_MAX, ListRegister, ListRegisters};

@@ -1,0 +1,26 @@
+//! Locks between the CPUs of the hypervisor.
+
+use spin::relax::RelaxStrategy;
+
+pub use spin::MutexGuard;
+
+/// A lock that CPUs get in the order in which they came.
+pub type Mutex<T> = spin::mutex::Mutex<T, Relax>;
+
+/// What a CPU does while another one has the lock: it says that it only waits.
+///
+/// An emulator that runs CPUs in turns goes on with the next one then. Otherwise it would let the waiting
+/// CPU spin until the end of its turn, 25 ms of its time, and all of that would be taken from
+/// the budget of a VCPU.
+#[derive(Debug)]
+pub struct Relax;
+
+impl RelaxStrategy for Relax {
+    #[inline(always)]
+    fn relax() {
+        #[cfg(target_os = "none")]
+        crate::arch::cpu::relax();
+        #[cfg(not(target_os = "none"))]
+        core::hint::spin_loop();
+    }
+}
