@@ -19,6 +19,8 @@ fn main() {
         "rt-color",
         "rt-remap",
         "rt-supply",
+        "rt-races",
+        "rt-coincide",
     ];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");

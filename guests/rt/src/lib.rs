@@ -10,6 +10,7 @@
 
 pub mod bootargs;
 pub mod cache;
+pub mod coincidence;
 pub mod coloring;
 pub mod permutation;
 pub mod random;
@@ -18,6 +19,8 @@ pub mod sweep;
 pub mod taskset;
 pub mod time;
 
+#[cfg(target_os = "none")]
+pub mod alarm;
 #[cfg(target_os = "none")]
 pub mod arch;
 #[cfg(target_os = "none")]

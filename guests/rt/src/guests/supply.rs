@@ -1,9 +1,11 @@
 //! `rt-supply`: how much processor time does a VCPU get, and when? Seen from inside.
 //!
-//! It reads the counter without pause. Where two readings are further apart than `supply.gap_ns`, the
+//! It reads the counter again and again. Where two readings are further apart than `supply.gap_ns`, the
 //! VCPU was stopped in between: what lies between two gaps is a burst.
 //!
-//! Boot arguments: `supply.bursts` (1000), `supply.gap_ns` (20000), `supply.period_ns` (0: unknown).
+//! Boot arguments: `supply.bursts` (1000), `supply.gap_ns` (20000), `supply.period_ns` (0: unknown),
+//! `supply.look` (0): instructions between two readings; emulators read slowly. `supply.skip` (200): bursts before
+//! and after those that count, in which VMs print.
 //!
 //! ```text
 //! supply: start bursts=1000 frequency_hz=62500000
@@ -11,17 +13,14 @@
 //! supply: first_tick=... start_min_ticks=0 start_max_ticks=2 end_min_ticks=... end_max_ticks=...
 //! ```
 //!
-//! Incomplete bursts do not count, nor do those at both ends, when VMs print. With a period, `start` and `end` say
+//! Incomplete bursts do not count. With a period, `start` and `end` say
 //! where in it bursts begin and end, from where the first complete one began: between minus and plus
 //! half a period. They show drift.
 
-use crate::arch::counter;
+use crate::arch::{counter, cpu};
 use crate::statistics::Summary;
 use crate::time::Clock;
 use crate::{arguments, println};
-
-/// Bursts before and after those that count.
-const UNQUIET: u64 = 200;
 
 /// Measures and prints.
 pub fn main() {
@@ -29,6 +28,8 @@ pub fn main() {
     let clock = Clock::of_machine();
     let least = clock.ticks(arguments::number("supply.gap_ns", 20_000));
     let period = clock.ticks(arguments::number("supply.period_ns", 0));
+    let look = arguments::number("supply.look", 0);
+    let skip = arguments::number("supply.skip", 200);
     println!("supply: start bursts={bursts} frequency_hz={}", clock.frequency());
 
     let [mut lengths, mut gaps, mut starts, mut ends] = [Summary::new(); 4];
@@ -37,12 +38,15 @@ pub fn main() {
     let mut start = None;
     let mut first = None;
     let mut number = 0;
-    while number < bursts + 2 * UNQUIET {
+    while number < bursts + 2 * skip {
+        if look > 0 {
+            cpu::burn(look);
+        }
         let now = counter::now();
         if now - last >= least {
             number += 1;
             if let Some(start) = start
-                && (UNQUIET + 1..=UNQUIET + bursts).contains(&number)
+                && (skip + 1..=skip + bursts).contains(&number)
             {
                 gaps.add(now - last);
                 lengths.add(last - start);
