@@ -16,6 +16,7 @@ use crate::{Run, Vm, hypervisor, project, scratch};
 pub struct Case {
     name: String,
     platform: String,
+    board: Board,
     vms: Vec<Vm>,
     timeout: Duration,
 }
@@ -26,6 +27,7 @@ impl Case {
         Self {
             name: name.into(),
             platform: "board = \"qemu-virt\"\n".into(),
+            board: Board::virt(),
             vms: Vec::new(),
             timeout: Duration::from_secs(120),
         }
@@ -34,6 +36,12 @@ impl Case {
     /// One more key of the platform in the description, a string.
     pub fn platform(mut self, key: &str, value: &str) -> Self {
         self.platform.push_str(&format!("{key} = {value:?}\n"));
+        self
+    }
+
+    /// Lets the counter tick once in an instruction.
+    pub fn tick_is_an_instruction(mut self) -> Self {
+        self.board.cpu = Some("cortex-a53,cntfrq=1000000000".into());
         self
     }
 
@@ -95,7 +103,7 @@ impl Case {
 
     /// Boots these bytes.
     pub fn start(&self, image: &[u8], time: Time) -> Session {
-        self.start_on(&Board::virt(), image, time)
+        self.start_on(&self.board, image, time)
     }
 
     /// Boots these bytes on a board.
