@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope test lint demo bench-exits reproduce reproduce-setup fuzz deny clean distclean
+.PHONY: help setup build cachescope test campaign lint demo bench-exits reproduce reproduce-setup fuzz deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -13,6 +13,8 @@ CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
 DENY_CACHESCOPE := --manifest-path cachescope/Cargo.toml --config cachescope/deny.toml
 FUZZ_SECONDS ?= 60
+PERIODS ?= 1000000
+SEEDS ?= 100
 # A workspace of its own; `bulkhead run` looks for the plugin in this folder.
 CACHESCOPE := --manifest-path cachescope/Cargo.toml --target-dir cachescope/target --locked
 BULKHEAD := $(or $(CARGO_TARGET_DIR),target)/release/bulkhead
@@ -38,6 +40,10 @@ test: setup lint cachescope ## Pass every check and test
 	cargo test --release --package bulkhead-cachescope-model --features parquet $(CACHESCOPE)
 	cargo test --workspace
 	cargo xtask bench-exits
+
+campaign: build ## Test what `make test` tests for seconds for longer: PERIODS=1000000 of servers, SEEDS=100 (half an hour)
+	BULKHEAD_PERIODS=$(PERIODS) BULKHEAD_SEEDS=$(SEEDS) cargo test --release --package bulkhead \
+		--test budgets --test races -- --ignored --nocapture
 
 lint: setup ## Check format and lints, for this machine and for bare metal
 	cargo fmt --all --check

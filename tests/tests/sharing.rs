@@ -1,4 +1,5 @@
 //! VCPUs that share a PCPU: they get their budgets, exactly and in time, and nothing of each other.
+//! `crates/cli/tests/budgets.rs` looks at 100,000 periods in the trace, `coincidence.rs` at single instants.
 
 use bulkhead_tests::{Case, Run, Vm};
 
@@ -49,19 +50,6 @@ fn every_kind_of_server_gives_its_budget() {
         let rest = value(&run, "rest", "bursts", "burst_max_ticks");
         assert!(rest <= 140 * TICKS_PER_10_US / 10, "{kind}: the rest got {rest} ticks");
     }
-}
-
-/// 10^6 periods.
-#[test]
-#[ignore = "takes a minute"]
-fn a_million_periods_do_not_drift() {
-    let run = Case::new("sharing-million")
-        .timeout(500)
-        .vm(server(greedy("first", 1_000_000, 20), "deferrable", 8, 20))
-        .vm(server(greedy("rest", 1_000_000, 20), "background", 0, 0))
-        .run()
-        .ended();
-    gets_its_budget(&run, "first", 8);
 }
 
 /// Timers of both VMs, the start of both servers' periods and the end of a budget fall on the same

@@ -1,28 +1,15 @@
 //! Traces of the real thing: hypervisor and guests must have been built (`make build`).
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod real;
 
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use std::path::Path;
 
-#[track_caller]
-fn succeeds(arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
-    let output = command.current_dir(project()).args(arguments).output().expect("bulkhead starts");
-    let (out, err) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{out}\n{err}");
-    out.into_owned()
-}
+use real::{project, record, succeeds};
 
 /// Runs a system for as long as its guests run, and returns its trace as lines of CSV.
 fn recorded(system: &str, arguments: &[&str], trace: &Path) -> Vec<String> {
+    record(system, arguments, trace);
     let trace = trace.to_str().expect("a path in UTF-8");
-    let run = ["run", system, "--deterministic", "--until-off", "--timeout", "120s"];
-    let out = succeeds(&[&run[..], arguments, &["--trace", trace]].concat());
-    assert!(out.contains(" records, none lost\n"), "{out}");
     let csv = succeeds(&["trace", "export", trace, "--to", "csv", "-o", "-"]);
     csv.lines().map(String::from).collect()
 }

@@ -1,0 +1,107 @@
+//! The command with the real hypervisor and guests, which must have been built (`make build`).
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+use trace::Trace;
+
+/// How often a run is recorded before it counts as one whose records cannot be read fast enough.
+const ATTEMPTS: u32 = 3;
+
+pub fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[track_caller]
+pub fn succeeds(arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    let output = command.current_dir(project()).args(arguments).output().expect("bulkhead starts");
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{out}\n{err}");
+    out.into_owned()
+}
+
+/// Runs a system for as long as its guests run, in deterministic time, and records it without a gap;
+/// returns what the command says.
+#[track_caller]
+pub fn record(system: &str, arguments: &[&str], trace: &Path) -> String {
+    let trace = trace.to_str().expect("a path in UTF-8");
+    let run = ["run", system, "--deterministic", "--until-off", "--timeout", "7200s"];
+    let arguments = [&run[..], arguments, &["--trace", trace]].concat();
+    for attempt in 1.. {
+        let out = succeeds(&arguments);
+        // The recorder may have had to wait too long for a CPU; what is recorded is the same each time.
+        if out.contains(" records, none lost\n") {
+            return out;
+        }
+        assert!(attempt < ATTEMPTS, "{out}");
+    }
+    unreachable!()
+}
+
+/// A system that was run, and what is known of it.
+pub struct Recorded {
+    folder: TempDir,
+    /// What the command and the guests said.
+    pub out: String,
+}
+
+impl Recorded {
+    /// Runs and records a system that is given as TOML.
+    #[track_caller]
+    pub fn new(system: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("system.toml"), system).expect("the folder is writable");
+        let mut recorded = Self { folder, out: String::new() };
+        let path = recorded.path("system.toml");
+        recorded.out = record(&path, &[], Path::new(&recorded.path("trace")));
+        recorded
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().expect("a path in UTF-8").into()
+    }
+
+    pub fn trace(&self) -> Trace {
+        let file = std::fs::File::open(self.path("trace")).expect("the trace was written");
+        Trace::read(std::io::BufReader::new(file)).expect("it is a trace")
+    }
+
+    /// Tells the recorded inputs to the code that decides; what that says, if it agrees.
+    #[track_caller]
+    pub fn replay(&self) -> String {
+        let out = succeeds(&[
+            "trace",
+            "replay",
+            &self.path("trace"),
+            "--plan",
+            &self.path("system.toml"),
+        ]);
+        assert!(out.ends_with("\nall decisions came out again\n"), "{out}");
+        out
+    }
+
+    /// Value of `key=` in the first line of a VM that starts with `start` and has it.
+    #[track_caller]
+    pub fn value(&self, vm: &str, start: &str, key: &str) -> i64 {
+        let lines = self.out.lines().filter_map(|line| {
+            let (label, text) = line.strip_prefix('[')?.split_once("] ")?;
+            (label.trim_end() == vm && text.starts_with(start)).then_some(text)
+        });
+        lines
+            .flat_map(str::split_whitespace)
+            .find_map(|word| word.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
+            .unwrap_or_else(|| panic!("{vm} has no {key} after {start:?}\n{}", self.out))
+    }
+}
+
+/// A number that `make campaign` gives, in place of that which `make test` has time for.
+pub fn campaign(variable: &str, otherwise: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")),
+        Err(_) => otherwise,
+    }
+}
