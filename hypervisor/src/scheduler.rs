@@ -106,6 +106,7 @@ mod tests {
             budget: Duration(budget),
             period: Duration(period),
             start: Instant(100),
+            overrun: Duration::ZERO,
         })
     }
 

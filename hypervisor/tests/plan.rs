@@ -482,7 +482,8 @@ fn servers_count_in_ticks_of_the_machine() {
             Policy::Deferrable(Parameters {
                 budget: Duration(budget),
                 period: Duration(period),
-                start
+                start,
+                overrun: Duration::ZERO,
             })
         );
         let background = plan.vms[0].vcpus[1].server.expect("it has one");

@@ -8,6 +8,9 @@
 //!
 //! While a periodic server is the one to run but its VCPU has nothing to do, its
 //! budget goes by: VCPUs of the background class may run then, others not.
+//!
+//! [`Cpu::start_gcs`] and [`Cpu::finish_gcs`] tell of global critical sections, for servers with
+//! overrun. Priorities stay as they are in a section.
 
 use crate::server::{Parameters, ParametersError, Policy, Server};
 use crate::time::{Duration, Instant};
@@ -17,12 +20,13 @@ use crate::time::{Duration, Instant};
 pub struct Slot {
     server: Server,
     ready: bool,
+    in_gcs: bool,
 }
 
 impl Slot {
     /// A VCPU that has nothing to do yet.
     pub fn new(policy: Policy) -> Result<Self, ParametersError> {
-        Ok(Self { server: Server::new(policy)?, ready: false })
+        Ok(Self { server: Server::new(policy)?, ready: false, in_gcs: false })
     }
 
     /// Whether the VCPU has something to do.
@@ -30,10 +34,22 @@ impl Slot {
         self.ready
     }
 
-    /// How long the VCPU may run from `now` on, the time of the decision to run it; the
-    /// largest duration if there is no limit.
+    /// Whether one of its tasks is in a global critical section.
+    pub fn is_in_gcs(&self) -> bool {
+        self.in_gcs
+    }
+
+    /// How long the VCPU may run from `now` on, the time of the decision to run it; with
+    /// overrun, if it is in a global critical section. The largest duration if there is no limit.
     pub fn budget(&self, now: Instant) -> Duration {
         self.server.budget(now)
+    }
+
+    /// It has something to do and is in a section. Rare: kept out of the way of other events.
+    #[cold]
+    fn enter_gcs(&mut self, now: Instant) {
+        self.server.advance(now, None);
+        self.server.enter_gcs();
     }
 }
 
@@ -44,6 +60,9 @@ pub struct Decision {
     pub run: Option<usize>,
     /// Call [`Cpu::tick`] then, unless another event comes before.
     pub timer: Option<Instant>,
+    /// A VCPU that would run, but has to wait in a global critical section, because its budget
+    /// and its overrun are used up: the limit was too low, or the section too long. Told once.
+    pub stopped_in_gcs: Option<usize>,
 }
 
 /// The VCPUs of a physical CPU, the one with the highest priority first; those of
@@ -75,6 +94,9 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         {
             slot.ready = true;
             slot.server.wake(now);
+            if slot.in_gcs {
+                slot.enter_gcs(now);
+            }
         }
         self.decide(now)
     }
@@ -84,6 +106,32 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         self.settle(now);
         if let Some(slot) = self.slots.as_mut().get_mut(vcpu) {
             slot.ready = false;
+            if slot.in_gcs {
+                slot.server.leave_gcs();
+            }
+        }
+        self.decide(now)
+    }
+
+    /// A task of the VCPU is in a global critical section (vMPCP, section III.C): from now on it
+    /// may overrun its budget, if its server has overrun. Nothing changes if one was before.
+    pub fn start_gcs(&mut self, vcpu: usize, now: Instant) -> Decision {
+        self.settle(now);
+        if let Some(slot) = self.slots.as_mut().get_mut(vcpu) {
+            slot.in_gcs = true;
+            if slot.ready {
+                slot.enter_gcs(now);
+            }
+        }
+        self.decide(now)
+    }
+
+    /// No task of the VCPU is in a global critical section any more: without budget it waits.
+    pub fn finish_gcs(&mut self, vcpu: usize, now: Instant) -> Decision {
+        self.settle(now);
+        if let Some(slot) = self.slots.as_mut().get_mut(vcpu) {
+            slot.in_gcs = false;
+            slot.server.leave_gcs();
         }
         self.decide(now)
     }
@@ -118,6 +166,9 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
             let budget = slot.server.budget(now);
             if budget == Duration::ZERO {
                 decision.no_later_than(slot.server.renewal());
+                if slot.in_gcs && decision.stopped_in_gcs.is_none() && slot.server.stops_in_gcs() {
+                    decision.stopped_in_gcs = Some(index);
+                }
                 continue;
             }
             if self.charged.is_none() {
@@ -145,5 +196,9 @@ impl Decision {
 }
 
 /// Parameters of a VCPU that gets all of the CPU: budget and period are one tick.
-pub const WHOLE_CPU: Policy =
-    Policy::Deferrable(Parameters { budget: Duration(1), period: Duration(1), start: Instant(0) });
+pub const WHOLE_CPU: Policy = Policy::Deferrable(Parameters {
+    budget: Duration(1),
+    period: Duration(1),
+    start: Instant(0),
+    overrun: Duration::ZERO,
+});

@@ -18,6 +18,40 @@
 //! it has budget. All instants are absolute: a renewal that is noticed late does
 //! not make the next one late. What a VCPU got beyond its budget, because it was
 //! stopped late, is a debt that the next renewal pays.
+//!
+//! # Overrun
+//!
+//! A periodic or deferrable server may let its VCPU go on without budget while one of its
+//! tasks is in a global critical section (vMPCP, section III.B), for a limit `O` in each
+//! period, which does not go from one period into the next.
+//!
+//! - *Deferrable*: whenever a section is open and the budget is used up, also if the section
+//!   begins after that.
+//! - *Periodic*: only in a section that was open, with something to do, when the budget was
+//!   used up. A server that has stopped stays so until its period ends: otherwise it could
+//!   execute at the end of a period and again at the start of the next.
+//!
+//! Overrun is not paid back: a period begins with the whole budget `C`, whatever the one
+//! before took. The analysis of vMPCP needs that. Its Eq. 6 counts on `C` in each period,
+//! which a job that is released after an overrun would not get otherwise; and Eq. 5 charges
+//! `C + O` to each period. If no task exceeds the lengths of its sections, a limit of
+//! `ght` (vMPCP, Eq. 1: for each task its longest global critical section, all added up) is
+//! never exceeded.
+//!
+//! Others see a server of `C + O`. It executes within its periods for at most that, so in a
+//! window of length `t`, which has the end of a period, some whole ones, and the start of one
+//!
+//! ```text
+//! t                                            if t <= C + O
+//! C + O + floor(r/T) (C + O) + min(C + O, r mod T)   otherwise, r = t - (C + O)
+//! ```
+//!
+//! which `ceil((t + J)/T) (C + O)` bounds for `J = T - (C + O)`. vMPCP's Eq. 5 has this with
+//! `J = T - C`, which is no less. A periodic server that nobody delays executes at the start of
+//! its periods only, also with overrun, and has `J = 0`.
+//!
+//! A sporadic server has no overrun: vMPCP does not define it, and its renewals belong to
+//! what was used and not to periods, so that there is nothing for the limit to refer to.
 
 mod replenished;
 mod sporadic;
@@ -39,6 +73,9 @@ pub struct Parameters {
     pub period: Duration,
     /// Start of the first period: no budget before.
     pub start: Instant,
+    /// Processor time beyond the budget in each period, in global critical sections only: the
+    /// limit of `O` (vMPCP, section IV.A). Zero: no overrun.
+    pub overrun: Duration,
 }
 
 impl Parameters {
@@ -48,7 +85,17 @@ impl Parameters {
             Self { budget, period, .. } if budget > period => {
                 Err(ParametersError::MoreThanPeriod { budget, period })
             }
+            Self { budget, period, overrun, .. } if overrun > period - budget => {
+                Err(ParametersError::OverrunMoreThanPeriod { overrun, rest: period - budget })
+            }
             good => Ok(good),
+        }
+    }
+
+    fn check_sporadic(self) -> Result<Self, ParametersError> {
+        match self.overrun {
+            Duration::ZERO => self.check(),
+            _ => Err(ParametersError::SporadicOverrun),
         }
     }
 }
@@ -87,7 +134,9 @@ impl Server {
             Policy::Deferrable(parameters) => {
                 Kind::Replenished(Replenished::new(parameters.check()?, WhenIdle::Kept))
             }
-            Policy::Sporadic(parameters) => Kind::Sporadic(Sporadic::new(parameters.check()?)),
+            Policy::Sporadic(parameters) => {
+                Kind::Sporadic(Sporadic::new(parameters.check_sporadic()?))
+            }
             Policy::Background => Kind::Background,
         }))
     }
@@ -116,14 +165,38 @@ impl Server {
         }
     }
 
+    /// The VCPU has something to do and a task in a global critical section: it may overrun.
+    /// Nothing changes if that was so before. Call [`Server::advance`] first.
+    pub fn enter_gcs(&mut self) {
+        if let Kind::Replenished(server) = &mut self.0 {
+            server.enter_gcs();
+        }
+    }
+
+    /// The VCPU has nothing to do, or no task in a global critical section.
+    pub fn leave_gcs(&mut self) {
+        if let Kind::Replenished(server) = &mut self.0 {
+            server.leave_gcs();
+        }
+    }
+
+    /// The VCPU would run, but has no budget: whether it could overrun until now and has to wait
+    /// in its global critical section for the next renewal. Says so once.
+    pub fn stops_in_gcs(&mut self) -> bool {
+        match &mut self.0 {
+            Kind::Replenished(server) => server.stops_in_gcs(),
+            Kind::Sporadic(_) | Kind::Background => false,
+        }
+    }
+
     /// Whether the VCPU may run at `now`, to which the server was advanced.
     #[inline]
     pub fn has_budget(&self, now: Instant) -> bool {
         self.budget(now) > Duration::ZERO
     }
 
-    /// How long the VCPU may run from `now` on if nothing is renewed meanwhile;
-    /// the largest duration if there is no limit.
+    /// How long the VCPU may run from `now` on if nothing is renewed meanwhile, overrun
+    /// included; the largest duration if there is no limit.
     #[inline]
     pub fn budget(&self, now: Instant) -> Duration {
         match &self.0 {
@@ -168,6 +241,15 @@ pub enum ParametersError {
         /// The period.
         period: Duration,
     },
+    /// The overrun is longer than what the budget leaves of the period.
+    OverrunMoreThanPeriod {
+        /// The overrun.
+        overrun: Duration,
+        /// Period without budget.
+        rest: Duration,
+    },
+    /// A sporadic server has no overrun.
+    SporadicOverrun,
 }
 
 impl fmt::Display for ParametersError {
@@ -177,6 +259,14 @@ impl fmt::Display for ParametersError {
             Self::MoreThanPeriod { budget, period } => {
                 write!(f, "a budget of {} does not fit into a period of {}", budget.0, period.0)
             }
+            Self::OverrunMoreThanPeriod { overrun, rest } => write!(
+                f,
+                "an overrun of {} does not fit beside the budget: the period has {} left",
+                overrun.0, rest.0
+            ),
+            Self::SporadicOverrun => f.write_str(
+                "a sporadic server has no overrun: only periodic and deferrable ones have",
+            ),
         }
     }
 }

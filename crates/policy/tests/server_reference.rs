@@ -14,13 +14,22 @@ fn parameters() -> impl Strategy<Value = Parameters> {
         budget: Duration(budget),
         period: Duration(budget + rest),
         start: Instant(start),
+        overrun: Duration::ZERO,
+    })
+}
+
+/// Parameters with an overrun: in half of all cases none.
+fn with_overrun() -> impl Strategy<Value = Parameters> {
+    (parameters(), 0u64..12).prop_map(|(parameters, overrun)| Parameters {
+        overrun: Duration(overrun.saturating_sub(6)).min(parameters.period - parameters.budget),
+        ..parameters
     })
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
     prop_oneof![
-        parameters().prop_map(Policy::Periodic),
-        parameters().prop_map(Policy::Deferrable),
+        with_overrun().prop_map(Policy::Periodic),
+        with_overrun().prop_map(Policy::Deferrable),
         parameters().prop_map(Policy::Sporadic),
     ]
 }
@@ -33,11 +42,27 @@ fn policies() -> impl Strategy<Value = Vec<Policy>> {
     })
 }
 
-/// At which tick which VCPU changes between having something to do and not.
-fn changes() -> impl Strategy<Value = Vec<(u64, usize)>> {
-    prop::collection::vec((1u64..12, 0usize..7), 0..60).prop_map(|changes| {
+/// What changes at a VCPU.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// Whether it has something to do.
+    Ready,
+    /// Whether a task of it is in a global critical section.
+    Gcs,
+    /// Nothing, but the CPU is told again.
+    Same,
+}
+
+/// At which tick what changes at which VCPU.
+fn changes() -> impl Strategy<Value = Vec<(u64, usize, Change)>> {
+    let change = prop_oneof![
+        6 => Just(Change::Ready),
+        4 => Just(Change::Gcs),
+        1 => Just(Change::Same),
+    ];
+    prop::collection::vec((1u64..12, 0usize..7, change), 0..80).prop_map(|changes| {
         let mut now = 0;
-        changes.into_iter().map(|(gap, vcpu)| ((now += gap / 3, now).1, vcpu)).collect()
+        changes.into_iter().map(|(gap, vcpu, it)| ((now += gap / 3, now).1, vcpu, it)).collect()
     })
 }
 
@@ -53,18 +78,26 @@ proptest! {
         let mut changes = changes.into_iter().peekable();
         let mut decision = cpu.tick(Instant(0));
         for now in 0..END {
-            while let Some((_, vcpu)) = changes.next_if(|&(at, _)| at == now) {
+            let at = Instant(now);
+            while let Some((_, vcpu, change)) = changes.next_if(|&(at, ..)| at == now) {
                 let vcpu = vcpu % policies.len();
-                naive.ready[vcpu] = !naive.ready[vcpu];
-                if naive.ready[vcpu] {
-                    naive.servers[vcpu].wake(now);
-                    decision = cpu.wake(vcpu, Instant(now));
-                } else {
-                    decision = cpu.block(vcpu, Instant(now));
+                match change {
+                    Change::Ready => naive.change_ready(vcpu, now),
+                    Change::Gcs => naive.change_gcs(vcpu, now),
+                    Change::Same => {}
                 }
+                let slot = &cpu.slots()[vcpu];
+                decision = match (change, slot.is_ready(), slot.is_in_gcs()) {
+                    (Change::Ready, false, _) | (Change::Same, true, false) => cpu.wake(vcpu, at),
+                    (Change::Ready, true, _) | (Change::Same, false, false) => cpu.block(vcpu, at),
+                    (Change::Gcs, _, false) | (Change::Same, _, true) => cpu.start_gcs(vcpu, at),
+                    (Change::Gcs, _, true) => cpu.finish_gcs(vcpu, at),
+                };
+                prop_assert_eq!(decision.stopped_in_gcs, naive.stopped_in_gcs(now), "at {}", now);
             }
             if decision.timer.is_some_and(|timer| timer.0 <= now) {
-                decision = cpu.tick(Instant(now));
+                decision = cpu.tick(at);
+                prop_assert_eq!(decision.stopped_in_gcs, naive.stopped_in_gcs(now), "at {}", now);
             }
             prop_assert!(decision.timer.is_none_or(|timer| timer.0 > now));
             prop_assert_eq!(decision.run, naive.run(now), "at {}", now);

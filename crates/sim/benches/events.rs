@@ -12,6 +12,7 @@ fn system() -> System {
             budget: Duration(2_000_000 + 100_000 * number),
             period: Duration(5_000_000 + 500_000 * number),
             start: Instant(0),
+            overrun: Duration::ZERO,
         };
         let server = match number % 3 {
             0 => Policy::Periodic(parameters),

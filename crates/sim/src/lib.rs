@@ -23,6 +23,7 @@
 //!     budget: Duration(2_000_000),
 //!     period: Duration(5_000_000),
 //!     start: Instant(0),
+//!     overrun: Duration::ZERO,
 //! });
 //! let vcpu = Vcpu { name: "rt/0".into(), server, tasks: vec![task] };
 //! let system = System { pcpus: vec![Pcpu { vcpus: vec![vcpu] }] };

@@ -8,7 +8,8 @@ use sim::{Event, Execution, Limits, Pcpu, Release, Simulation, System, Task, Vcp
 
 fn deferrable(budget: u64, period: u64) -> Policy {
     let (budget, period) = (Duration(budget), Duration(period));
-    Policy::Deferrable(Parameters { budget, period, start: Instant(0) })
+    let overrun = Duration::ZERO;
+    Policy::Deferrable(Parameters { budget, period, start: Instant(0), overrun })
 }
 
 fn task(offset: u64, period: u64, time: u64) -> Task {

@@ -25,6 +25,7 @@ fn vcpu() -> impl Strategy<Value = (Policy, Vec<Numbers>)> {
         budget: Duration(budget),
         period: Duration(budget + rest),
         start: Instant(start),
+        overrun: Duration::ZERO,
     });
     let policy = (0..4, parameters).prop_map(|(kind, parameters)| match kind {
         0 => Policy::Periodic(parameters),

@@ -38,6 +38,7 @@ impl Server {
             budget: Duration(budget),
             period: Duration(period),
             start: Instant(start),
+            overrun: Duration::ZERO,
         };
         match self {
             Self::Periodic(budget, period) => Policy::Periodic(parameters(budget, period)),

@@ -111,6 +111,7 @@ fn parameters(node: Node<'_>, frequency: u32) -> Result<server::Parameters, Refu
         budget: Duration(to_ticks(budget)),
         period: Duration(to_ticks(period)),
         start: Instant(0),
+        overrun: Duration::ZERO,
     })
 }
 

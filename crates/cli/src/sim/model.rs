@@ -211,6 +211,7 @@ fn policy(class: Class) -> Policy {
         budget: policy::time::Duration(budget.0),
         period: policy::time::Duration(period.0),
         start: Instant(0),
+        overrun: policy::time::Duration::ZERO,
     };
     match class {
         Class::Periodic(budget) => Policy::Periodic(parameters(budget)),

@@ -18,20 +18,31 @@ pub struct Replenished {
     budget: i64,
     period: i64,
     when_idle: WhenIdle,
-    /// What is left of the budget; negative: the debt that the next renewals pay.
+    /// What a renewal gives: the budget, and in a section the overrun with it.
+    full: i64,
+    /// What is left of that; negative: the debt that the next renewals pay.
     level: i64,
     renewal: Instant,
+    /// Overrun of a period.
+    limit: i64,
+    /// Overrun of the current period that was left when the last section began, and in
+    /// this section is a part of `level`; negative: none, and that is known.
+    left: i64,
 }
 
 impl Replenished {
     /// Lengths of time are those of years at most (`i64`); longer ones are cut.
     pub fn new(parameters: Parameters, when_idle: WhenIdle) -> Self {
+        let budget = signed(parameters.budget);
         Self {
-            budget: signed(parameters.budget),
+            budget,
             period: signed(parameters.period),
             when_idle,
+            full: budget,
             level: 0,
             renewal: parameters.start,
+            limit: signed(parameters.overrun).min(i64::MAX - budget),
+            left: 0,
         }
     }
 
@@ -54,13 +65,13 @@ impl Replenished {
         let whole = if late < self.period { 0 } else { late / self.period };
         let last = self.renewal + Duration((whole * self.period) as u64);
         match since {
-            None => self.renew(whole + 1),
+            None => self.renew(whole.saturating_add(1)),
             Some(since) => {
                 self.charge(self.renewal - since);
                 self.renew(1);
                 if whole > 0 {
-                    // Each of them takes its length and gives the budget.
-                    let excess = (self.period - self.budget).saturating_mul(whole - 1);
+                    // Each of them takes its length and gives what a renewal does.
+                    let excess = (self.period - self.full).saturating_mul(whole - 1);
                     self.level = self.level.saturating_sub(self.period).saturating_sub(excess);
                     self.renew(1);
                 }
@@ -71,13 +82,52 @@ impl Replenished {
     }
 
     fn renew(&mut self, times: i64) {
-        let gain = self.budget.saturating_mul(times);
-        self.level = self.level.saturating_add(gain).min(self.budget);
+        let gain = self.full.saturating_mul(times);
+        self.level = self.level.saturating_add(gain).min(self.full);
+        self.left = self.limit;
     }
 
     #[inline]
     fn charge(&mut self, used: Duration) {
         self.level = self.level.saturating_sub(signed(used));
+    }
+
+    fn in_gcs(&self) -> bool {
+        self.full > self.budget
+    }
+
+    /// The VCPU can execute in a global critical section.
+    pub fn enter_gcs(&mut self) {
+        if self.limit == 0 || self.in_gcs() {
+            return;
+        }
+        self.full = self.budget + self.limit;
+        if self.level <= 0 && self.when_idle == WhenIdle::GoesBy {
+            self.left = -1;
+        } else {
+            self.level += self.left;
+        }
+    }
+
+    /// It cannot any more. What was used counts as budget first, debt from before the
+    /// section as overrun.
+    pub fn leave_gcs(&mut self) {
+        if !self.in_gcs() {
+            return;
+        }
+        self.full = self.budget;
+        let left = self.left.max(0);
+        self.left = self.level.clamp(0, left);
+        self.level -= self.left;
+    }
+
+    /// Budget and overrun are used up: whether that is news.
+    pub fn stops_in_gcs(&mut self) -> bool {
+        let news = self.in_gcs() && self.left >= 0;
+        if news {
+            self.left = -1;
+        }
+        news
     }
 
     #[inline]

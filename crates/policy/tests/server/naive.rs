@@ -1,5 +1,7 @@
 //! Servers and a CPU as their definitions say it, one tick after the other.
 
+#![allow(dead_code, reason = "not every test has critical sections")]
+
 use policy::server::{Parameters, Policy};
 
 /// A server that counts single ticks.
@@ -9,6 +11,15 @@ pub struct Naive {
     left: u64,
     /// Sporadic ones: from when on each tick of the budget can be used, sorted.
     ticks: Vec<u64>,
+    /// When the budget was renewed and when it was used up, most recently.
+    renewed: Option<u64>,
+    spent: u64,
+    /// What is left of the overrun.
+    overrun: u64,
+    /// Since when the VCPU could execute in a global critical section.
+    in_gcs: Option<u64>,
+    /// Whether it is known that it stopped there.
+    stop_told: bool,
 }
 
 impl Naive {
@@ -17,7 +28,8 @@ impl Naive {
             Policy::Sporadic(p) => (0..p.budget.0).map(|tick| p.start.0 + tick).collect(),
             _ => Vec::new(),
         };
-        Self { policy, left: 0, ticks }
+        let (renewed, in_gcs) = (None, None);
+        Self { policy, left: 0, ticks, renewed, spent: 0, overrun: 0, in_gcs, stop_told: false }
     }
 
     /// Before the tick that begins at `now`.
@@ -25,8 +37,10 @@ impl Naive {
         if let Policy::Periodic(p) | Policy::Deferrable(p) = self.policy
             && now >= p.start.0
             && (now - p.start.0).is_multiple_of(p.period.0)
+            && self.renewed != Some(now)
         {
-            self.left = p.budget.0;
+            (self.left, self.overrun) = (p.budget.0, p.overrun.0);
+            (self.renewed, self.stop_told) = (Some(now), false);
         }
     }
 
@@ -43,11 +57,22 @@ impl Naive {
         }
     }
 
+    /// Whether the section, if there is one, is such that the budget may be overrun in it.
+    fn may_overrun(&self) -> bool {
+        match (self.policy, self.in_gcs) {
+            (Policy::Deferrable(p), Some(_)) => self.left == 0 && p.overrun.0 > 0,
+            (Policy::Periodic(p), Some(since)) => {
+                self.left == 0 && p.overrun.0 > 0 && since < self.spent
+            }
+            _ => false,
+        }
+    }
+
     pub fn has_budget(&self, now: u64) -> bool {
         match self.policy {
             Policy::Background => true,
             Policy::Sporadic(_) => self.ticks[0] <= now,
-            _ => self.left > 0,
+            _ => self.left > 0 || self.may_overrun() && self.overrun > 0,
         }
     }
 
@@ -59,7 +84,13 @@ impl Naive {
                 let used = self.ticks.remove(0);
                 self.ticks.push(used + period.0);
             }
-            _ => self.left -= 1,
+            _ if self.left == 0 => self.overrun -= 1,
+            _ => {
+                self.left -= 1;
+                if self.left == 0 {
+                    self.spent = now + 1;
+                }
+            }
         }
     }
 }
@@ -68,25 +99,67 @@ impl Naive {
 pub struct NaiveCpu {
     pub servers: Vec<Naive>,
     pub ready: Vec<bool>,
+    in_gcs: Vec<bool>,
 }
 
 impl NaiveCpu {
     pub fn new(policies: &[Policy]) -> Self {
         let servers: Vec<_> = policies.iter().map(|&policy| Naive::new(policy)).collect();
-        Self { ready: vec![false; servers.len()], servers }
+        Self { ready: vec![false; servers.len()], in_gcs: vec![false; servers.len()], servers }
+    }
+
+    /// The VCPU gets something to do, or has nothing to do any more.
+    pub fn change_ready(&mut self, vcpu: usize, now: u64) {
+        self.ready[vcpu] = !self.ready[vcpu];
+        if self.ready[vcpu] {
+            self.servers[vcpu].wake(now);
+        }
+        self.changed(vcpu, now);
+    }
+
+    /// A global critical section of the VCPU begins or ends.
+    pub fn change_gcs(&mut self, vcpu: usize, now: u64) {
+        self.in_gcs[vcpu] = !self.in_gcs[vcpu];
+        self.changed(vcpu, now);
+    }
+
+    fn changed(&mut self, vcpu: usize, now: u64) {
+        let server = &mut self.servers[vcpu];
+        if !(self.ready[vcpu] && self.in_gcs[vcpu]) {
+            server.in_gcs = None;
+        } else if server.in_gcs.is_none() {
+            (server.in_gcs, server.stop_told) = (Some(now), false);
+        }
+    }
+
+    pub fn is_in_gcs(&self, vcpu: usize) -> bool {
+        self.servers[vcpu].in_gcs.is_some()
+    }
+
+    /// Whose budget is used in the tick that begins at `now`.
+    fn charged(&mut self, now: u64) -> Option<usize> {
+        for server in &mut self.servers {
+            server.begin(now);
+        }
+        (0..self.servers.len()).find(|&index| {
+            let server = &self.servers[index];
+            server.has_budget(now)
+                && (self.ready[index] || matches!(server.policy, Policy::Periodic(_)))
+        })
+    }
+
+    /// The VCPU that should run now, but for its overrun, which is used up; told once.
+    pub fn stopped_in_gcs(&mut self, now: u64) -> Option<usize> {
+        let above = self.charged(now).unwrap_or(self.servers.len());
+        let mut servers = self.servers.iter_mut().take(above);
+        let stopped = servers.position(|it| it.may_overrun() && !it.stop_told)?;
+        self.servers[stopped].stop_told = true;
+        Some(stopped)
     }
 
     /// The VCPU that runs in the tick that begins at `now`.
     pub fn run(&mut self, now: u64) -> Option<usize> {
-        for server in &mut self.servers {
-            server.begin(now);
-        }
-        let contends = |index: usize| {
-            let server = &self.servers[index];
-            server.has_budget(now)
-                && (self.ready[index] || matches!(server.policy, Policy::Periodic(_)))
-        };
-        let charged = (0..self.servers.len()).find(|&index| contends(index))?;
+        let charged = self.charged(now)?;
         self.servers[charged].consume(now);
         if self.ready[charged] {
             return Some(charged);

@@ -68,6 +68,7 @@ pub fn simulate(vcpus: Vcpus<'_>, until: u64) -> Vec<u8> {
         budget: Duration(budget),
         period: Duration(period),
         start: Instant(0),
+        overrun: Duration::ZERO,
     };
     let vcpu = |(server, tasks): &ServerTasks<'_>| Vcpu {
         name: String::new(),
