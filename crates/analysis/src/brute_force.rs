@@ -16,6 +16,7 @@ pub(crate) fn confirm(workload: &Workload<'_>, streams: &[Stream], own: u64, win
 }
 
 fn shortest(workload: &Workload<'_>, streams: &[Stream], own: u64) -> Option<u64> {
-    let demand = |window| streams.iter().map(|stream| stream.demand_in(window)).sum::<u64>() + own;
-    (1..=LONGEST_TRIED).find(|&window| workload.supply_in(window) >= demand(window))
+    let above = |window| streams.iter().map(move |stream| stream.demand_by_division(window));
+    let demand = |window| above(window).sum::<u128>() + u128::from(own);
+    (1..=LONGEST_TRIED).find(|&window| u128::from(workload.supply_in(window)) >= demand(window))
 }

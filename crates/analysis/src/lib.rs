@@ -40,6 +40,7 @@
 
 mod brute_force;
 pub mod crpd;
+mod divisor;
 mod failure;
 pub mod hierarchy;
 mod limits;
@@ -61,6 +62,6 @@ pub use task::{Task, TaskError};
 /// A length of time in nanoseconds.
 pub use bulkhead_system::units::Duration;
 
-/// The longest time that analyses count with, more than 70 years: sums and differences of a few
-/// of them fit into 64 bits.
-pub const LONGEST: Duration = Duration((1 << 61) - 1);
+/// The longest time that analyses count with, more than 36 years: sums of a few of them fit into
+/// 63 bits.
+pub const LONGEST: Duration = Duration((1 << 60) - 1);

@@ -20,7 +20,7 @@
 use crate::brute_force;
 use crate::supply::{Supply, WholeGaps};
 use crate::utilization::Share;
-use crate::window::{self, Gaps, Stop, Stream};
+use crate::window::{self, Gaps, Stop, Stream, TOO_LONG};
 use crate::{Caches, Duration, Failure, LONGEST, Limits, Task};
 
 /// What is analysed: the tasks of a VCPU, and the time that it gets.
@@ -91,8 +91,6 @@ pub fn response_times(workload: &Workload<'_>) -> Vec<Result<Response, Failure>>
 pub struct Analyzer {
     limits: Limits,
     streams: Vec<Stream>,
-    /// A copy of the streams for windows that do not hold for tasks further down.
-    trial: Vec<Stream>,
     /// The last task that suspends itself and has no bound.
     unbounded: Option<usize>,
 }
@@ -148,7 +146,7 @@ impl Analyzer {
         self.unbounded = None;
         match workload.supply {
             Supply::Whole => self.tasks(workload, WholeGaps, goal, visit),
-            Supply::Server(server) => self.tasks(workload, server.gaps(), goal, visit),
+            Supply::Server(server) => self.tasks(workload, server, goal, visit),
             Supply::Leftover(above) => {
                 self.streams.extend(above.iter().map(Stream::of_server));
                 self.tasks(workload, WholeGaps, goal, visit);
@@ -160,14 +158,15 @@ impl Analyzer {
     fn tasks<G: Gaps>(
         &mut self,
         workload: &Workload<'_>,
-        mut gaps: G,
+        gaps: G,
         goal: Goal,
         mut visit: impl FnMut(Result<Response, Failure>) -> bool,
     ) {
         let mut passes = self.limits.passes;
         // Servers of which the VCPU has what is left.
         let servers = self.streams.len();
-        let mut above = window::released(&self.streams);
+        // Demand that is certainly met in the window of the next task.
+        let mut known = 0;
         for (index, task) in workload.tasks.iter().enumerate() {
             if let Some(on) = self.unbounded {
                 if !visit(Err(Failure::Depends { task: index, on })) {
@@ -176,24 +175,27 @@ impl Analyzer {
                 continue;
             }
             if let Some(caches) = &workload.caches {
-                above = self.add_delays(servers, index, workload.tasks, caches);
+                self.add_delays(servers, workload.tasks, index, caches);
             }
-            let mut demand = above.saturating_add(task.wcet);
+            known = (known + task.wcet).min(TOO_LONG);
+            let (own, least) = (task.wcet + task.extra(), known + task.extra());
             let limit = on_time(task, 1).min(self.limits.window.0);
-            let found =
-                window::shortest(&mut self.streams, &mut demand, &mut gaps, limit, &mut passes);
+            let found = window::shortest(&self.streams, own, least, gaps, limit, &mut passes);
             let response = match found {
-                // One job in the busy period, and nothing but execution: the usual case.
-                Ok(window) if task.extra() == 0 && window <= free(task, 1) => {
-                    brute_force::confirm(workload, &self.streams, task.wcet, window);
-                    Ok(Response::new(task, window, 1))
+                // One job in the busy period: the usual case.
+                Ok(found) if found.window <= free(task, 1) => {
+                    brute_force::confirm(workload, &self.streams, own, found.window);
+                    if task.extra() == 0 {
+                        known = found.demand;
+                    }
+                    Ok(Response::new(task, found.window, 1))
                 }
                 Err(Stop::Beyond(window)) if goal == Goal::YesOrNo => {
                     Err(beyond(index, task, window, 1))
                 }
                 Err(Stop::Passes) => Err(Failure::LimitReached { task: index }),
                 Ok(_) | Err(Stop::Beyond(_)) => {
-                    self.busy_period(workload, index, goal, demand, gaps, &mut passes)
+                    self.busy_period(workload, index, goal, least, gaps, &mut passes)
                 }
             };
             let jitter = match response {
@@ -207,40 +209,29 @@ impl Analyzer {
             if !visit(response) {
                 return;
             }
-            let stream = Stream::new(task.wcet, task.period, jitter + workload.jitter.0);
-            above = demand.saturating_sub(task.wcet).saturating_add(stream.demand());
-            self.streams.push(stream);
+            self.streams.push(Stream::new(task.wcet, task.period, jitter + workload.jitter.0));
         }
     }
 
-    /// Sets the costs of the tasks above `index` for the delays that they cause there; returns
-    /// the demand of all streams.
-    fn add_delays(
-        &mut self,
-        servers: usize,
-        index: usize,
-        tasks: &[Task],
-        caches: &Caches<'_>,
-    ) -> u64 {
-        let tasks = &tasks[..index];
+    /// Sets the costs of the tasks above `index` for the delays that they cause there.
+    fn add_delays(&mut self, servers: usize, tasks: &[Task], index: usize, caches: &Caches<'_>) {
         let streams = &mut self.streams[servers..];
-        let above = streams.iter_mut().zip(tasks).rev().zip(caches.delays(index));
+        let above = streams.iter_mut().zip(&tasks[..index]).rev().zip(caches.delays(index));
         for ((stream, task), delay) in above {
             stream.cost = task.wcet.saturating_add(delay);
         }
-        window::released(&self.streams)
     }
 
-    /// All jobs of a task in its busy period. The streams hold for a window that is not longer
-    /// than the first one, with this demand.
+    /// All jobs of a task in its busy period; `least`: demand that is certainly met in the window
+    /// of the first one.
     #[cold]
     fn busy_period<G: Gaps>(
         &mut self,
         workload: &Workload<'_>,
         index: usize,
         goal: Goal,
-        demand: u64,
-        mut gaps: G,
+        least: u64,
+        gaps: G,
         passes: &mut u32,
     ) -> Result<Response, Failure> {
         let task = &workload.tasks[index];
@@ -248,33 +239,31 @@ impl Analyzer {
             return Err(Failure::Overload { task: index });
         }
         let longest = self.limits.window.0;
-        self.trial.clone_from(&self.streams);
-        let mut demand = demand.saturating_add(task.extra());
-        let mut own = task.wcet.saturating_add(task.extra());
+        let (mut own, mut least) = (task.wcet + task.extra(), least);
         let mut worst: Option<Response> = None;
         for jobs in 1.. {
             let limit = match goal {
                 Goal::YesOrNo => on_time(task, jobs).min(longest),
                 Goal::AllBounds => longest,
             };
-            let found = window::shortest(&mut self.trial, &mut demand, &mut gaps, limit, passes);
-            let window = found.map_err(|stop| match stop {
+            let found = window::shortest(&self.streams, own, least, gaps, limit, passes);
+            let found = found.map_err(|stop| match stop {
                 Stop::Beyond(window) if goal == Goal::YesOrNo => beyond(index, task, window, jobs),
                 Stop::Beyond(_) if longest == LONGEST.0 => Failure::Overflow { task: index },
                 _ => Failure::LimitReached { task: index },
             })?;
-            brute_force::confirm(workload, &self.trial, own, window);
-            let response = Response::new(task, window, jobs);
+            brute_force::confirm(workload, &self.streams, own, found.window);
+            let response = Response::new(task, found.window, jobs);
             if worst.is_none_or(|worst| worst.time < response.time) {
                 worst = Some(response);
             }
-            if window <= free(task, jobs) {
+            if found.window <= free(task, jobs) {
                 break;
             }
             *passes = passes.checked_sub(1).ok_or(Failure::LimitReached { task: index })?;
-            let next = task.wcet.saturating_add(task.extra_per_job());
-            demand = demand.saturating_add(next);
-            own = own.saturating_add(next);
+            let next = task.wcet + task.extra_per_job();
+            // Not above the longest window before, so that no sum overflows.
+            (own, least) = (own + next, found.demand + next);
         }
         worst.ok_or(Failure::LimitReached { task: index })
     }
@@ -283,7 +272,7 @@ impl Analyzer {
 impl Response {
     /// Of the last of so many jobs in the window.
     fn new(task: &Task, window: u64, jobs: u64) -> Self {
-        let arrival = (jobs - 1).saturating_mul(task.period);
+        let arrival = (jobs - 1).saturating_mul(task.period.get());
         let time = Duration((window + task.jitter).saturating_sub(arrival));
         Self { time, window: Duration(window), jobs }
     }
@@ -292,14 +281,14 @@ impl Response {
 /// The longest window that has no more than so many jobs of a task: `q T - J`.
 #[inline]
 fn free(task: &Task, jobs: u64) -> u64 {
-    jobs.saturating_mul(task.period).saturating_sub(task.jitter)
+    jobs.saturating_mul(task.period.get()).saturating_sub(task.jitter)
 }
 
 /// The longest window at the end of which the last of so many jobs is not late:
 /// `(q - 1) T + D - J`.
 #[inline]
 fn on_time(task: &Task, jobs: u64) -> u64 {
-    let deadline = (jobs - 1).saturating_mul(task.period).saturating_add(task.deadline);
+    let deadline = (jobs - 1).saturating_mul(task.period.get()).saturating_add(task.deadline);
     deadline.saturating_sub(task.jitter)
 }
 

@@ -1,5 +1,6 @@
 //! The server of a VCPU as analyses see it.
 
+use crate::divisor::Divisor;
 use crate::{Duration, LONGEST};
 
 /// How budget is used up and renewed: `policy::server` says what that means.
@@ -21,8 +22,8 @@ pub enum Kind {
 pub struct Server {
     // Private: `budget <= period` is what the arithmetic of supplies relies on.
     kind: Kind,
-    budget: u64,
-    period: u64,
+    budget: Divisor,
+    period: Divisor,
 }
 
 /// Why there is no such server.
@@ -60,7 +61,7 @@ impl Server {
         if period > LONGEST {
             return Err(ServerError::TooLong(period));
         }
-        Ok(Self { kind, budget: budget.0, period: period.0 })
+        Ok(Self { kind, budget: Divisor::new(budget.0), period: Divisor::new(period.0) })
     }
 
     /// How budget is used up and renewed.
@@ -70,17 +71,17 @@ impl Server {
 
     /// Processor time in each period: `C^v`.
     pub fn budget(&self) -> Duration {
-        Duration(self.budget)
+        Duration(self.budget.get())
     }
 
     /// The period: `T^v`.
     pub fn period(&self) -> Duration {
-        Duration(self.period)
+        Duration(self.period.get())
     }
 
     /// The time of a period in which the VCPU has no budget: `T^v - C^v`.
     pub fn gap(&self) -> Duration {
-        Duration(self.period - self.budget)
+        Duration(self.period.get() - self.budget.get())
     }
 
     /// Release jitter by which the server disturbs those below it (vCache, Eq. 1): a
@@ -90,5 +91,15 @@ impl Server {
             Kind::Deferrable => self.gap(),
             Kind::Periodic | Kind::Sporadic => Duration(0),
         }
+    }
+
+    /// The budget, to divide by.
+    pub(crate) fn budget_divisor(&self) -> Divisor {
+        self.budget
+    }
+
+    /// The period, to divide by.
+    pub(crate) fn divisor(&self) -> Divisor {
+        self.period
     }
 }

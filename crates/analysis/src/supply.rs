@@ -20,8 +20,9 @@
 //!
 //! A polling server, which loses its budget when it has nothing to do, would give less.
 
+use crate::divisor::Divisor;
 use crate::utilization::Share;
-use crate::window::{self, Gaps, Stream};
+use crate::window::{self, Found, Gaps, Stream, TOO_LONG};
 use crate::{Duration, LONGEST, Limits, Server};
 
 /// Processor time that a VCPU gets.
@@ -39,7 +40,7 @@ pub enum Supply<'a> {
 /// What a server gives in the worst case.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ServerSupply {
-    budget: u64,
+    budget: Divisor,
     /// `T - C`.
     gap: u64,
     /// `W - C`, at most the gap.
@@ -50,8 +51,8 @@ impl ServerSupply {
     /// Of a server of which nothing is known but that it gets its budget in each period: the
     /// periodic resource model.
     pub fn new(server: Server) -> Self {
-        let (budget, gap) = (server.budget().0, server.gap().0);
-        Self { budget, gap, late: gap }
+        let gap = server.gap().0;
+        Self { budget: server.budget_divisor(), gap, late: gap }
     }
 
     /// Of a server that gets its budget within `response` (`W^v`); `None` if that is longer than
@@ -69,22 +70,21 @@ impl ServerSupply {
     /// Supply bound function `sbf`: time that the VCPU gets at least in a window.
     pub fn in_window(&self, window: Duration) -> Duration {
         let Some(rest) = window.0.checked_sub(self.blackout().0) else { return Duration(0) };
-        let period = self.budget + self.gap;
-        Duration(rest / period * self.budget + self.budget.min(rest % period))
+        let (budget, period) = (self.budget.get(), self.period());
+        Duration(rest / period * budget + budget.min(rest % period))
     }
 
     /// Its inverse: the shortest window in which the VCPU gets `demand` for sure; `None` if that
     /// is longer than [`LONGEST`].
     pub fn window_of(&self, demand: Duration) -> Option<Duration> {
-        self.gaps().window_of(demand)
+        counted(Gaps::window_of(self, demand.0.into()))
     }
 
     /// Linear supply bound function `lsbf`, the largest line below `sbf`, rounded down:
     /// `(t - blackout) C / T` (Shin and Lee, Eq. 5).
     pub fn in_window_linear(&self, window: Duration) -> Duration {
         let rest = u128::from(window.0.saturating_sub(self.blackout().0));
-        let period = u128::from(self.budget + self.gap);
-        Duration((rest * u128::from(self.budget) / period) as u64)
+        Duration((rest * u128::from(self.budget.get()) / u128::from(self.period())) as u64)
     }
 
     /// Its inverse: the shortest window with `lsbf(window) >= demand`; `None` if that is longer
@@ -93,19 +93,18 @@ impl ServerSupply {
         if demand == Duration(0) {
             return Some(demand);
         }
-        let time = u128::from(demand.0) * u128::from(self.budget + self.gap);
-        let window = time.div_ceil(u128::from(self.budget)) + u128::from(self.blackout().0);
-        u64::try_from(window).ok().map(Duration).filter(|window| *window <= LONGEST)
+        let time = u128::from(demand.0) * u128::from(self.period());
+        let window = time.div_ceil(self.budget.get().into()) + u128::from(self.blackout().0);
+        u64::try_from(window).ok().and_then(counted)
     }
 
     /// What it gives in the long run, rounded up.
     pub(crate) fn rate(&self) -> Share {
-        Share::up(Duration(self.budget), Duration(self.budget + self.gap))
+        Share::up(Duration(self.budget.get()), Duration(self.period()))
     }
 
-    pub(crate) fn gaps(&self) -> ServerGaps {
-        let Self { budget, gap, late } = *self;
-        ServerGaps { budget, gap, full: budget, lost: gap + late }
+    fn period(&self) -> u64 {
+        self.budget.get() + self.gap
     }
 }
 
@@ -134,23 +133,17 @@ impl Supply<'_> {
     /// than [`LONGEST`], or not found.
     pub fn window_of(&self, demand: Duration) -> Option<Duration> {
         match self {
-            Self::Whole => WholeGaps.window_of(demand),
+            Self::Whole => counted(WholeGaps.window_of(demand.0.into())),
             Self::Server(server) => server.window_of(demand),
             Self::Leftover(_) if demand == Duration(0) => Some(demand),
             Self::Leftover(above) if all_is_taken(above) => None,
             Self::Leftover(above) => {
-                let mut streams: Vec<_> = above.iter().map(Stream::of_server).collect();
-                let released = window::released(&streams);
-                let mut demand = demand.0.saturating_add(released);
-                let mut passes = Limits::default().passes;
-                let found = window::shortest(
-                    &mut streams,
-                    &mut demand,
-                    &mut WholeGaps,
-                    LONGEST.0,
-                    &mut passes,
-                );
-                found.ok().map(Duration)
+                let streams: Vec<_> = above.iter().map(Stream::of_server).collect();
+                let (demand, mut passes) = (demand.0, Limits::default().passes);
+                let limit = LONGEST.0;
+                window::shortest(&streams, demand, demand, WholeGaps, limit, &mut passes)
+                    .ok()
+                    .map(Found::duration)
             }
         }
     }
@@ -168,53 +161,20 @@ pub(crate) struct WholeGaps;
 
 impl Gaps for WholeGaps {
     #[inline]
-    fn window(&mut self, demand: u64) -> u64 {
+    fn window(&self, demand: u64) -> u64 {
         demand
     }
 }
 
-/// The inverse of `sbf` for demands that grow: without a division for each.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ServerGaps {
-    budget: u64,
-    gap: u64,
-    /// Demand that the budgets so far meet.
-    full: u64,
-    /// Time without supply until they have come.
-    lost: u64,
-}
-
-impl Gaps for ServerGaps {
+impl Gaps for ServerSupply {
     #[inline]
-    fn window(&mut self, demand: u64) -> u64 {
-        if demand > self.full {
-            self.more_budgets(demand);
-        }
-        demand.saturating_add(self.lost)
+    fn window(&self, demand: u64) -> u64 {
+        let lost = self.budget.ceil(demand).saturating_mul(self.gap).min(TOO_LONG);
+        (demand + lost + self.late).min(TOO_LONG)
     }
 }
 
-impl ServerGaps {
-    /// Budgets that are added one by one before a division is faster.
-    const FEW: u64 = 4;
-
-    #[inline]
-    fn more_budgets(&mut self, demand: u64) {
-        if demand > LONGEST.0 {
-            // Longer than any window that is asked for; and below, nothing can overflow.
-            self.lost = u64::MAX;
-            return;
-        }
-        let missing = demand - self.full;
-        if missing > Self::FEW * self.budget.min(LONGEST.0 / Self::FEW) {
-            let budgets = missing.div_ceil(self.budget);
-            self.full += budgets * self.budget;
-            self.lost = self.lost.saturating_add(budgets.saturating_mul(self.gap));
-            return;
-        }
-        while demand > self.full {
-            self.full += self.budget;
-            self.lost = self.lost.saturating_add(self.gap);
-        }
-    }
+/// A window, if it can be counted.
+fn counted(window: u64) -> Option<Duration> {
+    Some(Duration(window)).filter(|window| *window <= LONGEST)
 }

@@ -1,5 +1,6 @@
 //! A task as analyses see it.
 
+use crate::divisor::Divisor;
 use crate::{Duration, LONGEST};
 
 /// A task that releases jobs again and again, with numbers that make sense: all times are at
@@ -14,7 +15,7 @@ use crate::{Duration, LONGEST};
 pub struct Task {
     // Private: the analyses rely on what `checked` checks, and then need no check per addition.
     pub(crate) wcet: u64,
-    pub(crate) period: u64,
+    pub(crate) period: Divisor,
     pub(crate) deadline: u64,
     pub(crate) jitter: u64,
     pub(crate) blocking: u64,
@@ -49,7 +50,7 @@ impl Task {
             (0, _) => Err(TaskError::NoWcet),
             (_, 0) => Err(TaskError::NoPeriod),
             (wcet, period) => {
-                let deadline = period;
+                let (deadline, period) = (period, Divisor::new(period));
                 Ok(Self { wcet, period, deadline, jitter: 0, blocking: 0, suspension: 0 })
             }
         }
@@ -96,7 +97,7 @@ impl Task {
 
     /// Least time between two arrivals: `T`.
     pub fn period(&self) -> Duration {
-        Duration(self.period)
+        Duration(self.period.get())
     }
 
     /// From arrival to deadline: `D`.

@@ -16,7 +16,7 @@
 //! rests on that.
 
 use crate::supply::WholeGaps;
-use crate::window::{self, Stop, Stream};
+use crate::window::{self, Stop, Stream, TOO_LONG};
 use crate::{Duration, Failure, Limits, Server};
 
 /// The response times of the servers of a PCPU, in their order, the highest priority first.
@@ -38,24 +38,24 @@ pub(crate) fn each(
 ) {
     streams.clear();
     let mut passes = Limits::default().passes;
-    let mut above = 0u64;
-    for (index, server) in servers.iter().enumerate() {
-        let (budget, period) = (server.budget(), server.period());
-        let mut demand = above.saturating_add(budget.0);
-        let found = window::shortest(streams, &mut demand, &mut WholeGaps, period.0, &mut passes);
-        let response = found.map(Duration).map_err(|stop| match stop {
-            Stop::Beyond(at_least) => Failure::Unschedulable {
-                task: index,
-                at_least: Duration(at_least),
-                deadline: period,
-            },
-            Stop::Passes => Failure::LimitReached { task: index },
-        });
+    let mut known = 0;
+    for (task, server) in servers.iter().enumerate() {
+        let (budget, deadline) = (server.budget().0, server.period());
+        known = (known + budget).min(TOO_LONG);
+        let found = window::shortest(streams, budget, known, WholeGaps, deadline.0, &mut passes);
+        let response = match found {
+            Ok(found) => {
+                known = found.demand;
+                Ok(found.duration())
+            }
+            Err(Stop::Beyond(at_least)) => {
+                Err(Failure::Unschedulable { task, at_least: Duration(at_least), deadline })
+            }
+            Err(Stop::Passes) => Err(Failure::LimitReached { task }),
+        };
         if !visit(response) {
             return;
         }
-        let stream = Stream::of_server(server);
-        above = demand.saturating_sub(budget.0).saturating_add(stream.demand());
-        streams.push(stream);
+        streams.push(Stream::of_server(server));
     }
 }

@@ -3,69 +3,84 @@
 //! Every analysis here asks for the least fixed point of
 //!
 //! ```text
-//! window = inverse_supply(own demand + sum of ceil((window + J_h) / T_h) * C_h)
+//! window = inverse_supply(own + sum of ceil((window + J_h) / T_h) * C_h)
 //! ```
 //!
-//! The usual way computes the sum anew for each step, with a division for each `h`. Here each `h`
-//! is a *stream*, which knows the longest window that the jobs counted so far hold for, `next`;
-//! a step adds a job to those streams that the window has outgrown. Windows of tasks further down
-//! are longer, so that they go on where the last one ended. Divisions are left for streams whose
-//! periods are much shorter than the window.
+//! It is found by iteration from below (Joseph and Pandya, Computer Journal 1986). Windows of
+//! tasks further down are longer, so that each begins where the one before ended; and periods are
+//! [`Divisor`]s, so that a step takes two multiplications for each `h`.
 
+use crate::divisor::Divisor;
 use crate::{Duration, LONGEST, Server};
 
 /// Jobs that are released again and again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
-    /// Longest window for which `jobs` hold: `jobs * T - J`.
-    next: u64,
-    period: u64,
-    /// Demand of a job.
+    period: Divisor,
+    /// `2 (J - 1)`, modulo 2^64.
+    offset: u64,
+    /// Demand of a job: `C`.
     pub cost: u64,
-    pub jobs: u64,
 }
 
 impl Stream {
-    /// For the shortest of windows. All numbers are at most [`LONGEST`], the jitter twice that.
+    /// The jitter is at most three times [`LONGEST`].
     #[inline]
-    pub fn new(cost: u64, period: u64, jitter: u64) -> Self {
-        let jobs = if jitter < period { 1 } else { jitter / period + 1 };
-        Self { next: jobs * period - jitter, period, cost, jobs }
+    pub fn new(cost: u64, period: Divisor, jitter: u64) -> Self {
+        Self { period, offset: (jitter << 1).wrapping_sub(2), cost }
     }
 
     /// What a server takes from those below it.
-    pub fn of_server(server: &Server) -> Self {
-        Self::new(server.budget().0, server.period().0, server.jitter().0)
-    }
-
-    /// Demand in a window, whatever was counted so far.
-    pub fn demand_in(&self, window: u64) -> u64 {
-        let jitter = self.jobs * self.period - self.next;
-        (window + jitter).div_ceil(self.period) * self.cost
-    }
-
-    /// Demand so far.
     #[inline]
-    pub fn demand(&self) -> u64 {
-        self.jobs.saturating_mul(self.cost)
+    pub fn of_server(server: &Server) -> Self {
+        Self::new(server.budget().0, server.divisor(), server.jitter().0)
+    }
+
+    /// Most jobs in a window that is more than 0 and at most [`LONGEST`].
+    #[inline]
+    fn jobs(&self, window: u64) -> u64 {
+        self.period.quotient_of_half((window << 1).wrapping_add(self.offset)) + 1
+    }
+
+    /// The same by division, for comparison.
+    pub fn demand_by_division(&self, window: u64) -> u128 {
+        let jitter = self.offset.wrapping_add(2) >> 1;
+        u128::from((window + jitter).div_ceil(self.period.get())) * u128::from(self.cost)
     }
 }
 
-/// Demand of all streams so far.
-pub(crate) fn released(streams: &[Stream]) -> u64 {
-    streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.demand()))
+/// Demand of all streams in a window that is more than 0 and at most [`LONGEST`].
+#[inline]
+pub(crate) fn demand(streams: &[Stream], window: u64) -> u128 {
+    // 128 bits: nothing that a slice can hold overflows them.
+    let each = |stream: &Stream| u128::from(stream.jobs(window)) * u128::from(stream.cost);
+    streams.iter().map(each).sum()
 }
 
-/// The inverse of a supply bound function, for demands that grow from call to call.
+/// The inverse of a supply bound function.
 pub(crate) trait Gaps: Copy {
-    /// The shortest window in which the demand, more than 0, is met; above [`LONGEST`] any
-    /// number above it.
-    fn window(&mut self, demand: u64) -> u64;
+    /// The shortest window in which the demand, from 1 to [`LONGEST`], is met.
+    fn window(&self, demand: u64) -> u64;
 
-    fn window_of(mut self, demand: Duration) -> Option<Duration> {
-        let window = if demand == Duration(0) { 0 } else { self.window(demand.0) };
-        Some(Duration(window)).filter(|window| *window <= LONGEST)
+    /// The same for any demand; what is above [`LONGEST`] is one number above it.
+    #[inline]
+    fn window_of(&self, demand: u128) -> u64 {
+        match u64::try_from(demand) {
+            Ok(0) => 0,
+            Ok(demand) if demand <= LONGEST.0 => self.window(demand),
+            _ => TOO_LONG,
+        }
     }
+}
+
+/// Stands for windows that cannot be counted.
+pub(crate) const TOO_LONG: u64 = LONGEST.0 + 1;
+
+/// A window that was found, and the demand that is met in it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Found {
+    pub window: u64,
+    pub demand: u64,
 }
 
 /// Why there is no window.
@@ -73,63 +88,40 @@ pub(crate) trait Gaps: Copy {
 pub(crate) enum Stop {
     /// It is not shorter than this, which is above the limit.
     Beyond(u64),
-    /// It was not found with so few passes.
+    /// It was not found with so few steps.
     Passes,
 }
 
-/// Passes over the streams after which those that are far behind are helped by a division.
-const PATIENCE: u32 = 8;
-
-/// The shortest window, if it is not above `limit` (at most [`LONGEST`]). `demand`: that of the
-/// streams so far, and more than that. Streams, demand and gaps are left as they are for that
-/// window, or for one that is not longer.
+/// The shortest window in which `own` and the streams are met, if it is not above `limit`, which
+/// is at most [`LONGEST`]. `known`: some demand that is certainly not above that in the window,
+/// and more than 0.
 #[inline]
 pub(crate) fn shortest<G: Gaps>(
-    streams: &mut [Stream],
-    demand: &mut u64,
-    gaps: &mut G,
+    streams: &[Stream],
+    own: u64,
+    known: u64,
+    gaps: G,
     limit: u64,
     passes: &mut u32,
-) -> Result<u64, Stop> {
-    let mut patience = PATIENCE;
-    let mut window = gaps.window(*demand);
+) -> Result<Found, Stop> {
+    let mut window = gaps.window_of(known.into());
     loop {
         if window > limit {
             return Err(Stop::Beyond(window));
         }
-        let mut more = 0u64;
-        for stream in streams.iter_mut() {
-            // Without a branch, which would be hard to predict.
-            let due = u64::from(window > stream.next);
-            more = more.saturating_add(stream.cost & due.wrapping_neg());
-            stream.next += stream.period & due.wrapping_neg();
-            stream.jobs += due;
+        let demand = demand(streams, window) + u128::from(own);
+        let next = gaps.window_of(demand);
+        if next <= window {
+            return Ok(Found { window, demand: demand as u64 });
         }
-        if more == 0 {
-            return Ok(window);
-        }
+        window = next;
         *passes = passes.checked_sub(1).ok_or(Stop::Passes)?;
-        patience -= 1;
-        if patience == 0 {
-            patience = PATIENCE;
-            more = more.saturating_add(catch_up(streams, window));
-        }
-        *demand = demand.saturating_add(more);
-        window = gaps.window(*demand);
     }
 }
 
-/// Counts all jobs in the window; returns the demand of those that were not counted before.
-#[cold]
-fn catch_up(streams: &mut [Stream], window: u64) -> u64 {
-    let mut more = 0u64;
-    for stream in streams {
-        if window > stream.next {
-            let jobs = (window - stream.next).div_ceil(stream.period);
-            stream.jobs += jobs;
-            stream.next += jobs * stream.period;
-            more = more.saturating_add(jobs.saturating_mul(stream.cost));
-        }
+impl Found {
+    /// The window as a length of time.
+    pub fn duration(self) -> Duration {
+        Duration(self.window)
     }
-    more
 }

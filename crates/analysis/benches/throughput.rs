@@ -1,0 +1,102 @@
+//! Task sets and systems per second on one core.
+
+use analysis::hierarchy::{PcpuAnalyzer, Vcpu};
+use analysis::response::{Analyzer, Workload};
+use analysis::{Duration, Kind, Server, Task};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use taskgen::{Random, log_uniform, uunifast};
+
+/// How many sets and systems, each a different one.
+const SETS: usize = 4096;
+const SYSTEMS: usize = 512;
+const PCPUS: usize = 8;
+
+const MS: policy::time::Duration = policy::time::Duration(1_000_000);
+const SECOND: policy::time::Duration = policy::time::Duration(1_000_000_000);
+
+/// Tasks with these shares, the shortest period first.
+fn tasks(shares: Vec<f64>, mut period: impl FnMut() -> policy::time::Duration) -> Vec<Task> {
+    let task = |share: f64| {
+        let period = period().0;
+        let wcet = ((period as f64 * share) as u64).max(1);
+        Task::new(Duration(wcet), Duration(period)).expect("a task")
+    };
+    let mut tasks: Vec<_> = shares.into_iter().map(task).collect();
+    tasks.sort_by_key(Task::period);
+    tasks
+}
+
+/// 6 tasks, 90 % of a processor, log-uniform periods from 1 ms to 1 s.
+fn task_sets() -> Vec<Vec<Task>> {
+    let mut random = Random::new(1, 0);
+    let set = |_| {
+        let shares = uunifast::sample(&mut random, 6, 0.9).expect("shares");
+        tasks(shares, || log_uniform::sample(&mut random, MS, SECOND, MS).expect("a period"))
+    };
+    (0..SETS).map(set).collect()
+}
+
+/// The systems of vMPCP, Table I, without locks: 8 PCPUs with 2 VCPUs each, of 5 ms and half of
+/// the PCPU; 3 tasks in each that need 15 %, with periods from 100 to 500 ms.
+fn systems() -> Vec<Vec<Vec<Task>>> {
+    let mut random = Random::new(2, 0);
+    let mut vcpu = |_| {
+        let shares = uunifast::sample(&mut random, 3, 0.15).expect("shares");
+        tasks(shares, || policy::time::Duration(random.between(100_000_000, 500_000_000)))
+    };
+    (0..SYSTEMS).map(|_| (0..2 * PCPUS).map(&mut vcpu).collect()).collect()
+}
+
+fn one_level(criterion: &mut Criterion) {
+    let sets = task_sets();
+    let mut group = criterion.benchmark_group("6 tasks, U = 0.9");
+    group.throughput(Throughput::Elements(SETS as u64));
+    let mut analyzer = Analyzer::default();
+    group.bench_function("schedulable", |bencher| {
+        bencher.iter(|| {
+            let good = |set: &&Vec<Task>| analyzer.schedulable(&Workload::new(set)).is_ok();
+            sets.iter().filter(good).count()
+        });
+    });
+    let mut responses = Vec::new();
+    group.bench_function("response times", |bencher| {
+        bencher.iter(|| {
+            let mut longest = Duration(0);
+            for set in &sets {
+                analyzer.response_times(&Workload::new(set), &mut responses);
+                longest = longest.max(responses[5].map_or(Duration(0), |it| it.time));
+            }
+            longest
+        });
+    });
+    group.finish();
+}
+
+fn two_levels(criterion: &mut Criterion) {
+    let systems = systems();
+    let mut group = criterion.benchmark_group("48 tasks, 8 PCPUs x 2 VCPUs x 3");
+    group.throughput(Throughput::Elements(SYSTEMS as u64));
+    for kind in [Kind::Periodic, Kind::Deferrable, Kind::Sporadic] {
+        // The largest budgets of both that pass, which for deferrable servers is less than half.
+        let budget = if kind == Kind::Deferrable { 1_660_000 } else { 2_500_000 };
+        let server = Server::new(kind, Duration(budget), Duration(5_000_000)).expect("a server");
+        let systems: Vec<Vec<[Vcpu<'_>; 2]>> = systems
+            .iter()
+            .map(|vcpus| {
+                let pairs = vcpus.chunks(2);
+                pairs.map(|it| [0, 1].map(|one| Vcpu::new(server, &it[one]))).collect()
+            })
+            .collect();
+        let mut analyzer = PcpuAnalyzer::default();
+        group.bench_function(format!("{kind:?}"), |bencher| {
+            bencher.iter(|| {
+                let mut good = |pcpu: &[Vcpu<'_>; 2]| analyzer.schedulable(pcpu).is_ok();
+                systems.iter().filter(|pcpus| pcpus.iter().all(&mut good)).count()
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, one_level, two_levels);
+criterion_main!(benches);
