@@ -16,7 +16,7 @@ use crate::lock::Mutex;
 use crate::scheduler::Scheduler;
 use crate::timer::{Deadlines, NEVER, Purpose};
 use crate::trace::Ring;
-use crate::vm::{Power, Vcpu, Vm};
+use crate::vm::{Vcpu, Vm};
 
 /// A VCPU that a PCPU runs, and its VM.
 #[derive(Clone, Copy)]
@@ -166,10 +166,8 @@ impl Pcpu {
     /// Runs the VCPU that is to run, serves interrupts, sleeps otherwise.
     pub fn idle(&'static self) -> ! {
         loop {
-            if let Some(at) = self.next.get().filter(|at| at.vcpu.power() != Power::Off) {
-                self.run(at);
-            }
-            if !exits::serve_interrupt(self) {
+            let busy = self.next.get().is_some_and(|at| self.run(at));
+            if !exits::serve_interrupt(self) && !busy {
                 cpu::wait_for_interrupt();
             }
         }

@@ -50,15 +50,16 @@ impl Ring {
         self.written.load(Ordering::Acquire)
     }
 
-    /// The last records, oldest first, at most `count`.
-    pub fn last(&self, count: usize) -> impl Iterator<Item = Record> + '_ {
-        let written = self.written();
-        let first = written.saturating_sub(count.min(RECORDS) as u64);
-        (first..written).map(|number| {
-            let slot = &self.slots[number as usize % RECORDS];
-            let ticks = slot.ticks.load(Ordering::Relaxed);
-            Record { ticks, what: slot.what.load(Ordering::Relaxed) }
-        })
+    /// The record with a number, counted from the start, if it has been written and is not
+    /// overwritten. Its own CPU calls.
+    pub fn record(&self, number: u64) -> Option<Record> {
+        let age = self.written().checked_sub(number)?;
+        if age == 0 || age > RECORDS as u64 {
+            return None;
+        }
+        let slot = &self.slots[number as usize % RECORDS];
+        let ticks = slot.ticks.load(Ordering::Relaxed);
+        Some(Record { ticks, what: slot.what.load(Ordering::Relaxed) })
     }
 
     /// Addresses for a descriptor: of the counter, of the first record, and of all further
@@ -133,17 +134,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_records_come_out_in_order() {
+    fn records_are_there_until_they_are_overwritten() {
         let ring = Ring::new();
-        assert_eq!(ring.last(8).count(), 0);
-        for ticks in 0..RECORDS as u64 + 10 {
+        assert_eq!(ring.record(0), None);
+        let end = RECORDS as u64 + 10;
+        for ticks in 0..end {
             ring.write(Record::new(ticks, Kind::GuestMark, 1, 2, ticks));
         }
-        let last: Vec<u64> = ring.last(4).map(|record| record.ticks).collect();
-        let end = RECORDS as u64 + 10;
-        assert_eq!(last, [end - 4, end - 3, end - 2, end - 1]);
-        assert_eq!(ring.last(usize::MAX).count(), RECORDS);
         assert_eq!(ring.written(), end);
+        for number in 0..end + 2 {
+            let ticks = ring.record(number).map(|record| record.ticks);
+            assert_eq!(ticks, (10..end).contains(&number).then_some(number));
+        }
     }
 
     #[test]

@@ -128,6 +128,14 @@ impl ContextSlot {
         super::cpu::isb();
     }
 
+    /// Reads or changes registers of the VCPU, whose CPU this is. Its exit is over, if it was in
+    /// one: its guest goes on by [`ContextSlot::enter`].
+    pub fn with(&self, f: impl FnOnce(&mut Context)) {
+        // SAFETY: the CPU that claimed the slot calls, and uses no reference to the registers
+        // any more: handlers of exits have ended, or have gone to the idle loop for good.
+        f(unsafe { &mut *self.context.get() });
+    }
+
     /// Leaves EL2 and runs the guest, whose registers are in the CPU. The stack of this CPU
     /// starts over at the next exit.
     pub fn enter(&self) -> ! {

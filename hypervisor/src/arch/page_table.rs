@@ -100,8 +100,13 @@ impl Frames {
 /// What [`PageTable::walk`] finds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Found {
-    /// A table at this address.
-    Table(u64),
+    /// A table.
+    Table {
+        /// First input address that it translates.
+        input: u64,
+        /// Its own address.
+        address: u64,
+    },
     /// So many bytes at an input address, mapped to an output address, with these attributes.
     Leaf {
         /// First input address.
@@ -149,11 +154,14 @@ impl PageTable {
         map_level(self.root, &mut self.frames, 1, input, output, bytes, attributes)
     }
 
-    /// Visits every table and every mapping, reading the tables as hardware does, but for
-    /// pages that are [`hidden`]: they are mapped as well.
-    /// Ends early, with `false`, when a visit returns `false`.
-    pub fn walk(&self, visit: &mut dyn FnMut(Found) -> bool) -> bool {
-        walk_level(self.root, 1, 0, visit)
+    /// Visits every table and every mapping from an input address on, in ascending order,
+    /// reading the tables as hardware does, but for pages that are [`hidden`]: they are mapped
+    /// as well.
+    ///
+    /// Ends early, with `false`, when a visit returns `false`. From the input address of that
+    /// visit another walk goes on with it; tables that begin there are visited again.
+    pub fn walk(&self, from: u64, visit: &mut dyn FnMut(Found) -> bool) -> bool {
+        walk_level(self.root, 1, 0, from, visit)
     }
 
     /// The leaf entry that translates an input address, if there is one:
@@ -254,21 +262,31 @@ fn index(input: u64, level: u32) -> Option<usize> {
     (input < ADDRESS_END).then(|| (input / span(level)) as usize % ENTRIES)
 }
 
-fn walk_level(table: &Table, level: u32, first: u64, visit: &mut dyn FnMut(Found) -> bool) -> bool {
-    if !visit(Found::Table(core::ptr::from_ref(table) as u64)) {
+fn walk_level(
+    table: &Table,
+    level: u32,
+    first: u64,
+    from: u64,
+    visit: &mut dyn FnMut(Found) -> bool,
+) -> bool {
+    let address = core::ptr::from_ref(table) as u64;
+    if first >= from && !visit(Found::Table { input: first, address }) {
         return false;
     }
-    for (index, entry) in table.iter().enumerate() {
+    let skipped = from.saturating_sub(first) / span(level);
+    let mut next_input = first + skipped * span(level);
+    for entry in table.get(skipped as usize..).unwrap_or_default() {
+        let input = next_input;
+        next_input += span(level);
         let entry = entry.load(Relaxed);
-        let (input, output) = (first + index as u64 * span(level), entry & ADDRESS_MASK);
         if entry == 0 {
             continue;
         }
         let go_on = match next_table(entry, level) {
-            Some(next) => walk_level(next, level + 1, input, visit),
+            Some(next) => walk_level(next, level + 1, input, from, visit),
             None => {
-                let (bytes, attributes) = (span(level), entry & !ADDRESS_MASK);
-                visit(Found::Leaf { input, output, bytes, attributes })
+                let (output, attributes) = (entry & ADDRESS_MASK, entry & !ADDRESS_MASK);
+                visit(Found::Leaf { input, output, bytes: span(level), attributes })
             }
         };
         if !go_on {
@@ -358,9 +376,9 @@ mod tests {
             table.map(input, output, bytes, 1 << 54).unwrap();
         }
         let (mut pages, mut tables) = (0, 0);
-        table.walk(&mut |found| {
+        table.walk(0, &mut |found| {
             match found {
-                Found::Table(_) => tables += 1,
+                Found::Table { .. } => tables += 1,
                 Found::Leaf { input, output, bytes, attributes } => {
                     let inside = |m: &&(u64, u64, u64)| m.0 <= input && input + bytes <= m.0 + m.2;
                     let (from, to, _) = mapped.iter().find(inside).unwrap();
@@ -374,7 +392,34 @@ mod tests {
         assert_eq!(pages, (GIB + 4 * MIB + 8192) / PAGE_BYTES);
         // The root, one for the first gigabyte, one for its pages.
         assert_eq!(tables, 3);
-        assert!(!table.walk(&mut |_| false));
+        assert!(!table.walk(0, &mut |_| false));
+    }
+
+    #[test]
+    fn a_walk_goes_on_where_another_one_ended() {
+        let mut table = PageTable::new(Frames::HEAP).unwrap();
+        for (input, bytes) in [(0, 8192), (2 * MIB, 4 * MIB + 4096), (3 * GIB + 4096, 4096)] {
+            table.map(input, input, bytes, 0).unwrap();
+        }
+        let mut all = Vec::new();
+        assert!(table.walk(0, &mut |found| {
+            all.push(found);
+            true
+        }));
+        let input = |found: Found| match found {
+            Found::Table { input, .. } | Found::Leaf { input, .. } => input,
+        };
+        for (number, &first) in all.iter().enumerate() {
+            let mut rest = Vec::new();
+            table.walk(input(first), &mut |found| {
+                rest.push(found);
+                true
+            });
+            // Tables that begin at the same address come again.
+            let again = all[..number].iter().filter(|&&other| input(other) == input(first));
+            assert!(rest.ends_with(&all[number..]));
+            assert_eq!(rest.len(), all.len() - number + again.count());
+        }
     }
 
     #[test]
@@ -399,7 +444,7 @@ mod tests {
             entry.store(page_entry(output_of(entry.load(Relaxed)), 1 << 54), Relaxed);
         }
         let mut pages = 0;
-        table.walk(&mut |found| {
+        table.walk(0, &mut |found| {
             if let Found::Leaf { input: page, output, bytes: 4096, attributes } = found {
                 assert_eq!(output, GIB + 3 * (page - input));
                 assert_ne!(attributes & 1 << 54, 0);

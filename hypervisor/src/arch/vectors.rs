@@ -45,10 +45,10 @@ unsafe extern "C" fn rust_guest_irq(context: *mut Context, anchor: *const Anchor
 /// # Safety
 /// As [`rust_guest_sync`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn rust_guest_serror(context: *mut Context, anchor: *const Anchor) {
+unsafe extern "C" fn rust_guest_serror(_: *mut Context, anchor: *const Anchor) {
     // SAFETY: as in `rust_guest_sync`.
-    let (context, anchor) = unsafe { (&mut *context, &*anchor) };
-    exits::system_error(context, anchor.pcpu());
+    let anchor = unsafe { &*anchor };
+    exits::system_error(anchor.pcpu());
 }
 
 /// Called by the vectors after any exception of the hypervisor itself.

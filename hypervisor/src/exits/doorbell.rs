@@ -6,8 +6,14 @@ use bulkhead_abi::doorbell::{
 
 use super::hypercall::{mark, vm_info};
 use crate::arch::context::Context;
+use crate::arch::regs;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::stage1::Space;
+use crate::vdev::access::Access;
+use crate::vm::work::{self, Answer};
+
+/// The zero register.
+const NO_REGISTER: u8 = 31;
 
 /// One access of 64 bits; `None` if there is no register that allows it. A load gets
 /// the value.
@@ -23,7 +29,8 @@ pub fn access(
     if let Some(value) = write {
         match offset {
             REQUEST => {
-                at.vm.request_colors(Space::current(), value, at, pcpu);
+                let answer = Answer::Access(NO_REGISTER);
+                at.vm.request_colors(Space::current(), value, answer, at, pcpu);
             }
             MARK => mark(value, at, pcpu),
             LOCATE => at.vm.locate(value, context.is_el0()),
@@ -33,7 +40,11 @@ pub fn access(
     }
     Some(match offset {
         RESULT => at.vm.coloring_result() as u64,
-        AUDIT => at.vm.audit(at, pcpu).map_or_else(|address| address | 1, |()| 0),
+        AUDIT => {
+            // Nothing has changed the syndrome since the exit.
+            let register = Access::new(regs::esr_el2::read()).register;
+            work::audit(Answer::Access(register as u8), at, pcpu)
+        }
         MAGIC => MAGIC_VALUE,
         INFO..INFO_END if offset.is_multiple_of(8) => vm_info((offset - INFO) / 8, at),
         _ => return None,

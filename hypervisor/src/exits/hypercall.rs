@@ -15,7 +15,10 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::plan::Ram;
 use crate::stage1::Space;
-use crate::vm;
+use crate::vm::{
+    self,
+    work::{self, Answer},
+};
 
 const SMCCC_VERSION: u32 = 0x8000_0000;
 const SMCCC_ARCH_FEATURES: u32 = 0x8000_0001;
@@ -90,14 +93,10 @@ fn own(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcp
             0
         }
         VM_INFO => vm_info(context.x[1], at),
-        COLOR_REQUEST => at.vm.request_colors(Space::current(), context.x[1], at, pcpu) as u64,
-        AUDIT => match at.vm.audit(at, pcpu) {
-            Ok(()) => 0,
-            Err(address) => {
-                context.x[1] = address;
-                Error::BadAddress.to_x0()
-            }
-        },
+        COLOR_REQUEST => {
+            at.vm.request_colors(Space::current(), context.x[1], Answer::Call, at, pcpu) as u64
+        }
+        AUDIT => work::audit(Answer::Call, at, pcpu),
         _ => return None,
     })
 }

@@ -39,6 +39,9 @@ pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
         gicv3::deactivate(intid);
     } else {
         other(intid, at_el0, pcpu);
+        if at.vcpu.work.is_busy() {
+            pcpu.idle() // which does the work, or something more urgent
+        }
     }
     if at.vm.is_stopping() {
         at.vm.park(at, pcpu)
@@ -82,9 +85,6 @@ fn other(intid: u32, at_el0: bool, pcpu: &'static Pcpu) {
         HYPERVISOR_TIMER => timer(at_el0, pcpu),
         CONSOLE_TIMER => machine::start_console_timer(pcpu),
         COLOR_SERIAL => {
-            // The work that this may be about serves interrupts itself.
-            gicv3::deactivate(intid);
-            keep_active = true;
             for at in pcpu.assignments() {
                 color_serial::called(at, pcpu);
             }

@@ -40,14 +40,14 @@ pub fn page_absent(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: 
     if syndrome >> 26 == class::DATA_ABORT {
         return data_abort(context, syndrome, at, pcpu);
     }
-    instruction_abort(context, syndrome, at, pcpu)
+    instruction_abort(syndrome, at, pcpu)
 }
 
 /// An instruction abort of the guest at stage 2, apart from [`page_absent`].
 #[cold]
-pub fn instruction_abort(context: &Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
+pub fn instruction_abort(syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
     let crash = if syndrome & ON_TABLE_WALK != 0 { Crash::TableWalk } else { Crash::Fetch };
-    at.vm.crash(crash, context, at, pcpu)
+    at.vm.crash(crash, at, pcpu)
 }
 
 /// A data abort of the guest at stage 2, apart from [`page_absent`].
@@ -70,7 +70,7 @@ pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &
             context.pc += 4;
         }
         Outcome::Refused => vm::data_abort(context, far),
-        Outcome::NothingThere => at.vm.crash(Crash::NothingThere, context, at, pcpu),
+        Outcome::NothingThere => at.vm.crash(Crash::NothingThere, at, pcpu),
     }
 }
 
@@ -89,10 +89,10 @@ fn without_syndrome(
         return vm::data_abort(context, far);
     }
     if syndrome & ON_TABLE_WALK != 0 {
-        at.vm.crash(Crash::TableWalk, context, at, pcpu)
+        at.vm.crash(Crash::TableWalk, at, pcpu)
     }
     if !is_device(at, ipa) {
-        at.vm.crash(Crash::NothingThere, context, at, pcpu)
+        at.vm.crash(Crash::NothingThere, at, pcpu)
     }
     if syndrome & CACHE_MAINTENANCE != 0 {
         // Devices have nothing in the caches.

@@ -15,7 +15,7 @@ use bulkhead_abi::trace::Kind;
 
 use crate::arch::context::Context;
 use crate::arch::{cpu, regs};
-use crate::pcpu::{Assignment, Pcpu};
+use crate::pcpu::Pcpu;
 use crate::vm::{self, Crash};
 
 /// Exception classes (ESR_EL2.EC).
@@ -62,23 +62,14 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
             context.pc += 4;
             pcpu.wait(at);
         }
-        class::INSTRUCTION_ABORT => mmio::instruction_abort(context, syndrome, at, pcpu),
+        class::INSTRUCTION_ABORT => mmio::instruction_abort(syndrome, at, pcpu),
         other if class::UNDEFINED.contains(&other) => vm::undefined(context),
-        _ => at.vm.crash(Crash::UnknownException, context, at, pcpu),
-    }
-}
-
-/// Between two chunks of long work for the guest of this CPU: lets its interrupts have their
-/// turn, and does not return if the VM stops.
-pub fn between_chunks(at: &Assignment, pcpu: &'static Pcpu) {
-    while serve_interrupt(pcpu) {}
-    if at.vm.is_stopping() {
-        at.vm.park(at, pcpu)
+        _ => at.vm.crash(Crash::UnknownException, at, pcpu),
     }
 }
 
 /// An SError while a guest ran: an access of the guest failed late.
-pub fn system_error(context: &mut Context, pcpu: &'static Pcpu) {
+pub fn system_error(pcpu: &'static Pcpu) {
     let Some(at) = pcpu.loaded() else { cpu::halt() };
-    at.vm.crash(Crash::SystemError, context, at, pcpu)
+    at.vm.crash(Crash::SystemError, at, pcpu)
 }

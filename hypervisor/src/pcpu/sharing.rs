@@ -6,14 +6,15 @@
 //! are kept, and its virtual timer becomes an alarm of the hypervisor's timer.
 //!
 //! All that a VCPU does is done while it is the one to run: it starts, it is parked when its
-//! VM stops, and what a restart of the VM costs is charged to the VCPU that was its last.
+//! VM stops, and the VCPU that was the last restarts the VM. What takes long of that is done in
+//! chunks ([`work`](crate::vm::work)), each of which may be the last one for now.
 
 use core::sync::atomic::Ordering::Relaxed;
 
 use bulkhead_abi::trace::{Kind, NO_LIMIT};
 
-use super::{Assignment, COLOR_SERIAL, Pcpu};
-use crate::arch::gicv3::{self, Lists};
+use super::{Assignment, Pcpu};
+use crate::arch::gicv3::Lists;
 use crate::arch::{cpu, regs};
 use crate::scheduler::Event;
 use crate::timer::{NEVER, Purpose};
@@ -65,6 +66,11 @@ impl Pcpu {
             self.decide(Event::Block(at.slot));
             self.go_on(at);
         }
+    }
+
+    /// A VCPU has something to do.
+    pub fn wake(&'static self, at: &Assignment) {
+        self.decide(Event::Wake(at.slot));
     }
 
     /// A VCPU is off.
@@ -139,15 +145,22 @@ impl Pcpu {
         }
     }
 
-    /// Runs a VCPU, which is on or starts. Returns only if it does not start.
-    pub fn run(&'static self, at: &'static Assignment) {
+    /// Runs a VCPU: its guest, or what EL2 has to do for it. Returns if something else may have
+    /// to be done first; `true`: this VCPU has more to do.
+    pub fn run(&'static self, at: &'static Assignment) -> bool {
+        let power = at.vcpu.power();
+        if power == Power::Off {
+            // It may have a restart of its VM to do, which needs no registers.
+            return at.vcpu.work.is_busy() && at.vm.work(at, self);
+        }
         if !self.has_loaded(at) {
             if let Some(loaded) = self.loaded() {
                 self.unload(loaded);
             }
-            let starts = at.vcpu.power() == Power::Starting;
+            let starts = power == Power::Starting;
             if starts && !at.vm.start_vcpu(at, self) {
-                return self.block(at);
+                self.forget();
+                return true;
             }
             self.load(at);
             if starts {
@@ -170,10 +183,6 @@ impl Pcpu {
         Lists::load(&vcpu.lists);
         self.loaded.set(Some(at));
         vcpu.timer.load(self);
-        if self.is_shared() && at.vm.has_color_serial() {
-            // What is to be done in its address space may have waited for this.
-            gicv3::send_sgi(self.mpidr, COLOR_SERIAL);
-        }
     }
 
     /// Takes a VCPU's registers out of this CPU.

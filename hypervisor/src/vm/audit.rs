@@ -1,38 +1,54 @@
 //! A second opinion on the stage-2 tables of a VM: reads them as hardware does and
-//! compares each entry with the plan. Shares no code with what made them.
+//! compares each entry with the plan, in chunks. Shares no code with what made them.
 
 use crate::arch::memory::Frame;
 use crate::arch::page_table::{Found, PAGE_BYTES};
 use crate::arch::stage2::Stage2;
-use crate::exits;
-use crate::pcpu::{Assignment, Pcpu};
 use crate::plan::Vm;
 
-/// Tables and mappings that are looked at in one piece.
+/// Looks at mappings in one chunk.
 const CHUNK: u32 = 64;
+/// What a look at a table counts for, all entries of which may be empty. At the start of a chunk
+/// three tables may come again: there must be looks left then.
+const TABLE: u32 = 16;
+const _: () = assert!(3 * TABLE < CHUNK);
 
-/// The first address that is mapped and should not be, or 0 if less is mapped than
-/// the plan says. `moved` tells whether a page (IPA) may be in a frame that is not its home;
-/// `pause` is called after each chunk.
+/// How far an audit has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Where it goes on (IPA).
+    next: u64,
+    /// Pages of RAM that it has found.
+    ram_pages: u64,
+}
+
+/// One chunk; the result when all is done: the first address that is mapped and should not be,
+/// or 0 if less is mapped than the plan says. `moved` tells whether a page (IPA) may be in a
+/// frame that is not its home.
 #[inline(never)]
-pub fn audit(
+pub fn chunk(
+    progress: &mut Progress,
     stage2: &Stage2,
     vm: &Vm<'_>,
     moved: &mut dyn FnMut(u64, u64) -> bool,
-    pause: &mut dyn FnMut(),
-) -> Result<(), u64> {
-    let mut ram_pages = 0;
-    let mut wrong = 0;
+) -> Option<Result<(), u64>> {
+    let mut wrong = None;
     let mut looks = 0;
-    let right = stage2.table().walk(&mut |found| {
-        looks += 1;
-        if looks % CHUNK == 0 {
-            pause();
+    let from = progress.next;
+    let done = stage2.table().walk(from, &mut |found| {
+        let (input, cost) = match found {
+            Found::Table { input, .. } => (input, TABLE),
+            Found::Leaf { input, .. } => (input, 1),
+        };
+        if looks >= CHUNK {
+            progress.next = input;
+            return false;
         }
+        looks += cost;
         let (address, right) = match found {
-            Found::Table(table) => (table, is_table_frame(vm, table)),
+            Found::Table { address, .. } => (address, is_table_frame(vm, address)),
             Found::Leaf { input, output, bytes, attributes } if Stage2::is_ram(attributes) => {
-                ram_pages += bytes / PAGE_BYTES;
+                progress.ram_pages += bytes / PAGE_BYTES;
                 (output, is_ram(vm, input, output, bytes) || moved(input, output))
             }
             Found::Leaf { input, output, bytes, attributes } if Stage2::is_constant(attributes) => {
@@ -42,21 +58,25 @@ pub fn audit(
                 (output, is_device(vm, input, output, bytes))
             }
         };
-        wrong = address;
+        if !right {
+            wrong = Some(address);
+        }
         right
     });
-    if !right {
-        return Err(wrong);
+    if let Some(address) = wrong {
+        return Some(Err(address));
     }
-    let planned: u64 = vm.memory.iter().map(|ram| ram.pages()).sum();
-    // Without warm-up, pages are absent until they are touched.
-    if ram_pages == planned || !vm.warm_up { Ok(()) } else { Err(0) }
+    done.then(|| {
+        let planned: u64 = vm.memory.iter().map(|ram| ram.pages()).sum();
+        // Without warm-up, pages are absent until they are touched.
+        if progress.ram_pages == planned || !vm.warm_up { Ok(()) } else { Err(0) }
+    })
 }
 
 impl super::Vm {
-    /// Compares the tables with the plan while the VM runs. Does not return if it stops.
-    #[inline(never)]
-    pub fn audit(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> Result<(), u64> {
+    /// Compares the tables with the plan while the VM runs: one chunk, and the result when
+    /// all is done.
+    pub(super) fn audit(&self, progress: &mut Progress) -> Option<Result<(), u64>> {
         let moved = &mut |ipa, output| {
             let Some(coloring) = &self.coloring else { return false };
             let coloring = coloring.lock();
@@ -64,7 +84,7 @@ impl super::Vm {
             let now = self.stage2.frame(ipa).map(Frame::address);
             coloring.gave(output, ipa) || now != Some(output)
         };
-        audit(&self.stage2, &self.plan, moved, &mut || exits::between_chunks(at, pcpu))
+        chunk(progress, &self.stage2, &self.plan, moved)
     }
 }
 

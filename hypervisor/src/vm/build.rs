@@ -34,9 +34,14 @@ pub fn build(
 ) -> Result<&'static Vm, Refusal<'static>> {
     let mut stage2 = map(index, &plan)?;
     let time = map_time(&mut stage2, &plan);
-    if let Err(address) = audit::audit(&stage2, &plan, &mut |_, _| false, &mut || ()) {
-        return Err(plan.node.node_error(Problem::Audit(address)));
-    }
+    let mut progress = audit::Progress::default();
+    let audited = loop {
+        let result = audit::chunk(&mut progress, &stage2, &plan, &mut |_, _| false);
+        if let Some(result) = result {
+            break result;
+        }
+    };
+    audited.map_err(|address| plan.node.node_error(Problem::Audit(address)))?;
     let (gic, spis) = interrupts(&plan);
     let gic = VGic::new(&GicConfig {
         vcpus: plan.vcpus.len(),

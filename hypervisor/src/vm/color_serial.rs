@@ -3,7 +3,8 @@
 
 use core::ops::{Deref, DerefMut};
 
-use super::{GicEnv, Vm};
+use super::work::Work;
+use super::{GicEnv, Power, Vm};
 use crate::arch::{cpu, gicv3, regs};
 use crate::lock::MutexGuard;
 use crate::pcpu::{Assignment, COLOR_SERIAL, Pcpu};
@@ -26,24 +27,35 @@ pub fn access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> O
 }
 
 /// Another CPU calls this one, or it calls itself: a VCPU of it is to be sampled, or its guest
-/// has the task whose pages are to be moved, which is done while it is loaded.
+/// has the task whose pages are to be moved, which is work of this VCPU.
 #[inline(never)]
 pub fn called(at: &Assignment, pcpu: &'static Pcpu) {
     let Some(mut port) = Port::of(at.vm) else { return };
     if let Some(next) = port.first_sample(cpu::now()) {
         pcpu.advance_deadline(Purpose::Sampling, next);
     }
-    if !pcpu.has_loaded(at) {
-        return;
+    if at.vcpu.work.is_busy() {
+        return; // and takes this afterwards
     }
     let Some(found) = port.take(at.vcpu.index) else { return };
+    if at.vcpu.power() != Power::On {
+        return port.finish(None);
+    }
     drop(port);
-    // The address space is that of the guest in this CPU's registers, if it is still there.
-    let result = (!at.vm.is_stopping()).then(|| {
-        let space = Space { ttbr0: found.table, ..Space::current() };
-        at.vm.request_colors(space, found.colors.bits(), at, pcpu)
-    });
-    if let Some(mut port) = Port::of(at.vm) {
+    at.vcpu.work.set(Some(Work::Port(found)));
+    pcpu.wake(at);
+}
+
+/// What a task on the port asks of a VCPU.
+#[inline(never)]
+pub(super) fn take(at: &Assignment) -> Option<Work> {
+    Port::of(at.vm)?.take(at.vcpu.index).map(Work::Port)
+}
+
+/// What a task on the port asked for is done, or cannot be done now (`None`).
+#[inline(never)]
+pub(super) fn finish(vm: &'static Vm, result: Option<i64>) {
+    if let Some(mut port) = Port::of(vm) {
         port.finish(result);
     }
 }

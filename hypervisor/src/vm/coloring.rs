@@ -40,21 +40,29 @@ const SCTLR_M: u64 = 1;
 /// The extra colours of a VM, and the request that is under way.
 #[derive(Debug)]
 pub struct Coloring {
+    pages: Pages,
+    request: Option<Request>,
+    /// The address space that asked last, by its first table, and what it was told.
+    result: (u64, i64),
+}
+
+/// The pages of RAM, and where they are.
+#[derive(Debug)]
+struct Pages {
     pool: Pool<'static>,
     frames: GuestMemory,
     ram: plan::Range,
     homes: GuestMemory,
-    request: Option<Request>,
     /// The pages that move in this chunk. Has room for [`MOVES`] from the start.
     moves: Vec<Move>,
-    /// The address space that asked last, by its first table, and what it was told.
-    result: (u64, i64),
 }
 
 #[derive(Debug)]
 struct Request {
     walker: Walker,
     tables: TableFormat,
+    /// The first table of the address space.
+    table: u64,
     /// What the walk has found last and is not yet looked at: address and bytes.
     found: (u64, u64),
     /// Pages that it has found.
@@ -67,61 +75,71 @@ impl Coloring {
     /// All pages at home. `None` if the pool is larger than possible.
     pub fn new(plan: &plan::Coloring, ram: &plan::Ram) -> Option<Self> {
         let slots = Vec::leak(vec![Slot::EMPTY; plan.pool.pages() as usize]);
-        Some(Self {
+        let pages = Pages {
             pool: Pool::new(plan.pool.stripe, plan.pool.colors?, slots)?,
             frames: board::memory::guest_memory(&plan.pool),
             ram: ram.guest,
             homes: board::memory::guest_memory(ram),
-            request: None,
             moves: Vec::with_capacity(MOVES),
-            result: (u64::MAX, 0),
-        })
+        };
+        Some(Self { pages, request: None, result: (u64::MAX, 0) })
     }
 
     /// Forgets what tasks have and what they ask for. The tables of stage 2 are the caller's.
     pub fn reset(&mut self) {
-        self.pool.reset();
+        self.pages.pool.reset();
         self.request = None;
         self.result = (u64::MAX, 0);
     }
 
     /// Whether a frame is the one that the pool gave to a page (IPA).
     pub fn gave(&self, frame: u64, ipa: u64) -> bool {
-        let page = ipa.wrapping_sub(self.ram.start) / PAGE_BYTES;
-        matches!(self.pool.place_of(frame), Place::Pool(frame)
-            if self.pool.page_in(frame).map(u64::from) == Some(page))
+        let Pages { pool, ram, .. } = &self.pages;
+        let page = ipa.wrapping_sub(ram.start) / PAGE_BYTES;
+        matches!(pool.place_of(frame), Place::Pool(frame)
+            if pool.page_in(frame).map(u64::from) == Some(page))
     }
 
     fn begin(&mut self, space: Space, colors: ColorSet) -> Result<(), Error> {
         let control = regs::sctlr_el1::read();
         // Tables are pages of RAM: there can be no more without some being the same.
-        let limit = self.ram.bytes / PAGE_BYTES;
+        let limit = self.pages.ram.bytes / PAGE_BYTES;
         let walker = Walker::new(space, limit as u32).filter(|_| control & SCTLR_M != 0);
-        self.pool.begin(colors).map_err(|error| match error {
+        self.pages.pool.begin(colors).map_err(|error| match error {
             RequestError::Colors(_) => Error::Invalid,
             RequestError::Busy => Error::Busy,
         })?;
         let Some(walker) = walker else {
-            self.pool.commit();
+            self.pages.pool.commit();
             return Err(Error::BadAddress);
         };
         let tables = TableFormat::new(space.tcr, control);
-        self.request = Some(Request { walker, tables, found: (0, 0), pages: 0, failure: None });
+        self.request = Some(Request {
+            walker,
+            tables,
+            table: space.table(),
+            found: (0, 0),
+            pages: 0,
+            failure: None,
+        });
         Ok(())
     }
 
-    /// One chunk of the request; its result when it is over.
-    fn step(&mut self, vm: &Vm) -> Option<Result<u64, Error>> {
-        self.moves.clear();
-        let mut request = self.request.take()?;
-        let result = self.choose(&mut request, vm);
-        vm.stage2.move_pages(&self.moves);
-        if result.is_none() {
-            self.request = Some(request);
-        }
-        result
+    /// One chunk of the request; its result when it is over: the number of pages that it found,
+    /// or a negative [`Error`].
+    fn step(&mut self, vm: &Vm) -> Option<i64> {
+        self.pages.moves.clear();
+        let request = self.request.as_mut()?;
+        let result = self.pages.choose(request, vm);
+        vm.stage2.move_pages(&self.pages.moves);
+        let value = result?.map_or_else(|error| error as i64, |pages| pages as i64);
+        self.result = (request.table, value);
+        self.request = None;
+        Some(value)
     }
+}
 
+impl Pages {
     /// Looks for pages that have to move.
     fn choose(&mut self, request: &mut Request, vm: &Vm) -> Option<Result<u64, Error>> {
         let mut looks = LOOKS;

@@ -9,6 +9,7 @@ use core::sync::atomic::Ordering;
 
 use bulkhead_abi::trace::Kind;
 
+use super::work::Work;
 use super::{GicEnv, Power, Vcpu, Vm};
 use crate::arch::registers::Traps;
 use crate::machine;
@@ -180,12 +181,18 @@ impl Vm {
 
     /// Takes the VCPU that this CPU has loaded out of operation and leaves the guest for good.
     pub fn park(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> ! {
+        self.take_out(at, pcpu);
+        pcpu.idle()
+    }
+
+    /// Takes the VCPU that this CPU has loaded out of operation.
+    #[inline(never)]
+    fn take_out(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
+        at.vcpu.work.set(None);
         self.gic.stop_vcpu(&GicEnv::of(at), at.vcpu.index);
         at.vcpu.context.release();
         pcpu.forget();
         self.account_off(at, pcpu);
-        pcpu.block(at);
-        pcpu.idle()
     }
 
     /// Counts the VCPU out; the last one ends the run.
@@ -199,13 +206,14 @@ impl Vm {
             lifecycle.reason = Some(StopReason::AllCpusOff);
         }
         drop(lifecycle);
-        if last {
-            self.end_run(at, pcpu);
+        if !(last && self.end_run(at, pcpu)) {
+            pcpu.block(at);
         }
     }
 
-    /// Restarts the VM or leaves it stopped, as its policies say.
-    fn end_run(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
+    /// Begins to restart the VM or leaves it stopped, as its policies say. Whether it restarts:
+    /// the VCPU, its last one, has that to do.
+    fn end_run(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
         // Nothing runs that could take an interrupt of an assigned device.
         self.gic.reset(&GicEnv::any(self));
         let mut lifecycle = self.lifecycle.lock();
@@ -217,7 +225,8 @@ impl Vm {
                 drop(lifecycle);
                 machine::CONSOLE.set_status(self.index, "off");
                 machine::log!("{}: off ({})", self.name(), reason.name());
-                return machine::vm_ended();
+                machine::vm_ended();
+                return false;
             }
             StopReason::Reset => self.plan.on_reset,
             StopReason::Crash(_) => self.plan.on_crash,
@@ -229,9 +238,9 @@ impl Vm {
             let limit = self.plan.restart_limit;
             machine::log!("{}: {}, restart {number} of {limit}", self.name(), reason.name());
             self.reset_devices();
-            self.reload(pcpu);
-            pcpu.record(at, Kind::VmStart, u64::from(number));
-            return self.start();
+            self.reset_coloring();
+            at.vcpu.work.set(Some(Work::Restart(0)));
+            return true;
         }
         lifecycle.state = State::Stopped;
         let limit = match policy {
@@ -242,6 +251,15 @@ impl Vm {
         machine::CONSOLE.set_status(self.index, "stopped");
         machine::log!("{}: stopped ({}{limit})", self.name(), reason.name());
         machine::vm_ended();
+        false
+    }
+
+    /// Starts the VM again, the memory of which is as at its first start. The VCPU, which did
+    /// that, is off.
+    pub(super) fn restart(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
+        pcpu.record(at, Kind::VmStart, u64::from(self.restarts()));
+        self.start();
+        pcpu.block(at);
     }
 
     /// Starts a VCPU that was told to and is not loaded yet; `false` if the VM stops.
@@ -258,10 +276,16 @@ impl Vm {
         true
     }
 
-    /// Runs the VCPU that this CPU has loaded, or parks it if the VM stops.
-    pub fn enter(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> ! {
+    /// Runs the VCPU that this CPU has loaded, or takes it out of operation if the VM stops.
+    /// Returns if something else may have to be done first: `true` if the VCPU has more to do.
+    #[inline(always)]
+    pub fn enter(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
+        if at.vcpu.work.is_busy() && self.work(at, pcpu) {
+            return true;
+        }
         if self.is_stopping() {
-            self.park(at, pcpu)
+            self.take_out(at, pcpu);
+            return true;
         }
         at.vcpu.context.enter()
     }

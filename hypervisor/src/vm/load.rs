@@ -2,12 +2,11 @@
 
 use super::{GicEnv, Vm, color_serial};
 use crate::arch::cpu;
-use crate::exits;
 use crate::machine;
-use crate::pcpu::Pcpu;
+use crate::plan::Range;
 
-/// Bytes that are copied or cleaned before interrupts are looked at again.
-const CHUNK: usize = 64 * 1024;
+/// Bytes that a chunk of a restart resets or copies.
+const CHUNK: usize = 32 * 1024;
 
 impl Vm {
     /// Loads the images at boot. The memory holds nothing of the VM yet.
@@ -18,25 +17,33 @@ impl Vm {
         cpu::invalidate_instruction_caches();
     }
 
-    /// Loads the images again. Serves the interrupts of this CPU in between, so
-    /// that what else it does is delayed by one chunk at most.
-    pub(super) fn reload(&self, pcpu: &'static Pcpu) {
-        self.reset_pages(pcpu);
-        // What the last run left in the caches must not come back over what the
-        // next one writes while its caches are off.
-        for (_, memory) in &self.memory {
-            for offset in (0..memory.bytes()).step_by(CHUNK) {
-                memory.clean_and_invalidate(offset, CHUNK as u64);
-                exits::serve_interrupt(pcpu);
+    /// One chunk of what a restart does to the memory; `number` counts them from 0. `false` if
+    /// there is nothing left to do.
+    pub(super) fn reload(&self, mut number: usize) -> bool {
+        for &(guest, memory) in &self.memory {
+            let chunks = (guest.bytes as usize).div_ceil(CHUNK);
+            if number < chunks {
+                let offset = (number * CHUNK) as u64;
+                let start = guest.start + offset;
+                let bytes = (CHUNK as u64).min(guest.bytes - offset);
+                self.reset_pages(Range { start, bytes });
+                // What the last run left in the caches must not come back over what the
+                // next one writes while its caches are off.
+                memory.clean_and_invalidate(offset, bytes);
+                return true;
             }
+            number -= chunks;
         }
         for &(address, image) in &self.images {
-            for (number, chunk) in image.chunks(CHUNK).enumerate() {
+            let mut chunks = image.chunks(CHUNK);
+            if let Some(chunk) = chunks.nth(number) {
                 self.write_memory(address + (number * CHUNK) as u64, chunk);
-                exits::serve_interrupt(pcpu);
+                return true;
             }
+            number -= image.len().div_ceil(CHUNK);
         }
         cpu::invalidate_instruction_caches();
+        false
     }
 
     /// Puts the virtual devices into the state after reset.

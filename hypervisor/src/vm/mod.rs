@@ -12,6 +12,7 @@ mod psci;
 mod report;
 mod stolen_time;
 mod virtual_timer;
+pub mod work;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -40,6 +41,7 @@ use coloring::Coloring;
 use lifecycle::Lifecycle;
 use stolen_time::{StolenTime, TimePage};
 use virtual_timer::VirtualTimer;
+use work::WorkSlot;
 
 /// A virtual machine. Made at boot, lives until power-off.
 pub struct Vm {
@@ -94,6 +96,8 @@ pub struct Vcpu {
     pub alarm: AtomicU64,
     /// How long others ran in its place.
     pub stolen: StolenTime,
+    /// What EL2 does for it before its guest goes on.
+    pub work: WorkSlot,
     entry: Mutex<(u64, u64)>,
     power: AtomicU8,
     exits: AtomicU64,
@@ -110,6 +114,7 @@ impl Vcpu {
             timer: VirtualTimer::new(),
             alarm: AtomicU64::new(NEVER),
             stolen: StolenTime::new(),
+            work: WorkSlot::new(),
             entry: Mutex::new((0, 0)),
             power: AtomicU8::new(Power::Off as u8),
             exits: AtomicU64::new(0),
@@ -158,11 +163,6 @@ impl Vm {
     #[inline(always)]
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
-    }
-
-    /// Whether its tasks may ask for colours on a serial port.
-    pub fn has_color_serial(&self) -> bool {
-        self.color_serial.is_some()
     }
 
     /// Where a VCPU reads how much time was stolen from it (IPA).

@@ -4,40 +4,47 @@ use bulkhead_abi::hypercall::Error;
 use policy::color::{Color, ColorSet};
 
 use super::super::Vm;
+use super::super::work::{self, Answer, Work};
 use crate::arch::page_table::PAGE_BYTES;
 use crate::arch::{cpu, regs};
-use crate::exits;
 use crate::pcpu::{Assignment, Pcpu};
+use crate::plan::Range;
 use crate::stage1::Space;
 
-/// Pages that are reset before interrupts are looked at again.
-const RESETS: usize = 256;
-
 impl Vm {
-    /// Serves a request for colours of an address space, a bit field: the number of pages
-    /// that it found, or a negative [`Error`]. Does not return if the VM stops meanwhile.
+    /// Begins a request for colours of an address space, a bit field. Returns a negative
+    /// [`Error`] if it is refused; otherwise its guest goes on when it has the answer.
     #[inline(never)]
     pub fn request_colors(
-        &'static self,
+        &self,
         space: Space,
         colors: u64,
+        answer: Answer,
         at: &Assignment,
         pcpu: &'static Pcpu,
     ) -> i64 {
-        let Some(coloring) = &self.coloring else { return Error::NotSupported as i64 };
-        let begun = coloring.lock().begin(space, ColorSet::from_bits(colors));
-        let result = begun.and_then(|()| {
-            loop {
-                let step = coloring.lock().step(self);
-                if let Some(result) = step {
-                    return result;
-                }
-                exits::between_chunks(at, pcpu);
-            }
-        });
-        let value = result.map_or_else(|error| error as i64, |pages| pages as i64);
-        coloring.lock().result = (space.table(), value);
-        value
+        match self.begin_request(space, colors) {
+            Ok(()) => work::begin(Work::Request(answer), at, pcpu),
+            Err(error) => error as i64,
+        }
+    }
+
+    /// Begins a request: [`Vm::request_chunk`] is to be called until it returns a result.
+    pub(in crate::vm) fn begin_request(&self, space: Space, colors: u64) -> Result<(), Error> {
+        let Some(coloring) = &self.coloring else { return Err(Error::NotSupported) };
+        let mut coloring = coloring.lock();
+        let begun = coloring.begin(space, ColorSet::from_bits(colors));
+        if let Err(error) = begun {
+            coloring.result = (space.table(), error as i64);
+        }
+        begun
+    }
+
+    /// One chunk of the request that is under way, while this CPU has a VCPU of the VM loaded:
+    /// the number of pages that it found, or a negative [`Error`], when it is over.
+    #[inline(never)]
+    pub(in crate::vm) fn request_chunk(&self) -> Option<i64> {
+        self.coloring.as_ref()?.lock().step(self)
     }
 
     /// Finds the colour of the frame behind a virtual address of the guest that runs here;
@@ -67,31 +74,31 @@ impl Vm {
     /// Free frames of the pool, of one colour or of all; `None` without such frames.
     pub fn pool_free(&self, color: Option<Color>) -> Option<u64> {
         let coloring = self.coloring.as_ref()?.lock();
-        let pool = &coloring.pool;
+        let pool = &coloring.pages.pool;
         match color {
             None => Some(pool.free().into()),
             Some(color) => pool.colors().contains(color).then(|| pool.free_of(color).into()),
         }
     }
 
-    /// Makes all pages as they are at the start of the VM, the tables of which nobody
-    /// uses.
-    pub(in crate::vm) fn reset_pages(&self, pcpu: &'static Pcpu) {
+    /// Forgets what tasks have and what they ask for: the VM stops. Its pages are where they
+    /// are until [`Vm::reset_pages`].
+    pub(in crate::vm) fn reset_coloring(&self) {
         if let Some(coloring) = &self.coloring {
             coloring.lock().reset();
-        } else if self.plan.warm_up {
+        }
+    }
+
+    /// Makes pages of RAM as they are at the start of the VM, the tables of which nobody
+    /// uses.
+    pub(in crate::vm) fn reset_pages(&self, range: Range) {
+        if self.coloring.is_none() && self.plan.warm_up {
             return;
         }
-        for (number, page) in (self.memory.iter())
-            .flat_map(|(guest, _)| (guest.start..guest.end()).step_by(PAGE_BYTES as usize))
-            .enumerate()
-        {
+        for page in (range.start..range.end()).step_by(PAGE_BYTES as usize) {
             self.stage2.forget(page);
             if self.plan.warm_up {
                 self.touch(page);
-            }
-            if number % RESETS == 0 {
-                exits::serve_interrupt(pcpu);
             }
         }
     }

@@ -1,0 +1,180 @@
+//! Long work of EL2 for a VCPU: requests for colours, audits, restarts of its VM, reports.
+//!
+//! It is done in chunks, by the VCPU's own CPU and only while the VCPU is the one to run: in
+//! place of its guest, in its time. Between two chunks nothing of it is on a stack and no lock
+//! is held. What is left to do is a [`Work`] in the [`WorkSlot`] of the VCPU, and state of the
+//! VM. So the VCPU may give way to others at each chunk, like a guest at each instruction; and
+//! when the VM stops, work for its guest is dropped.
+
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use bulkhead_abi::hypercall::Error;
+
+use super::audit::Progress;
+use super::report::Report;
+use super::{Vm, color_serial};
+use crate::arch::cpu;
+use crate::lock::Mutex;
+use crate::pcpu::{Assignment, Pcpu};
+use crate::stage1::Space;
+use crate::vdev::color_serial::Found;
+
+/// What is left to do.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// The request of a task that asks on the serial port, which has not begun.
+    Port(Found),
+    /// The request for colours that is under way in the VM.
+    Request(Answer),
+    /// An audit.
+    Audit(Progress, Answer),
+    /// The report about what it did that ended the run of the VM.
+    Report(Report),
+    /// The chunk, by number, of the restart of the VM, all VCPUs of which are off.
+    Restart(usize),
+}
+
+/// Who waits for the end.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer {
+    /// The guest, in a call.
+    Call,
+    /// The guest, in a load to this register from the doorbell, or in a store (31).
+    Access(u8),
+    /// A task, at the serial port.
+    Port,
+}
+
+/// Keeps the work of a VCPU. Only its own CPU uses it.
+#[derive(Debug)]
+pub struct WorkSlot {
+    /// Whether there is work: what is asked most often.
+    busy: AtomicBool,
+    work: Mutex<Option<Work>>,
+}
+
+impl WorkSlot {
+    /// No work.
+    pub const fn new() -> Self {
+        Self { busy: AtomicBool::new(false), work: Mutex::new(None) }
+    }
+
+    /// Whether there is work.
+    #[inline(always)]
+    pub fn is_busy(&self) -> bool {
+        self.busy.load(Relaxed)
+    }
+
+    /// The work.
+    fn get(&self) -> Option<Work> {
+        *self.work.lock()
+    }
+
+    /// Replaces the work.
+    pub fn set(&self, work: Option<Work>) {
+        self.busy.store(work.is_some(), Relaxed);
+        *self.work.lock() = work;
+    }
+}
+
+/// Long work for the VCPU that this CPU runs, which is in an exit. Its guest goes on when it
+/// is done.
+pub fn begin(work: Work, at: &Assignment, pcpu: &'static Pcpu) -> ! {
+    at.vcpu.work.set(Some(work));
+    pcpu.idle()
+}
+
+/// The same, an audit.
+// Apart from its callers, which need no stack without it.
+#[inline(never)]
+pub fn audit(answer: Answer, at: &Assignment, pcpu: &'static Pcpu) -> ! {
+    begin(Work::Audit(Progress::default(), answer), at, pcpu)
+}
+
+impl Vm {
+    /// Does what there is to do for a VCPU, which is the one to run on this CPU, until an
+    /// interrupt waits: then it returns whether something is left.
+    #[inline(never)]
+    pub fn work(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
+        let slot = &at.vcpu.work;
+        while let Some(mut work) = slot.get() {
+            let for_guest = !matches!(work, Work::Report(_) | Work::Restart(_));
+            if for_guest && self.is_stopping() {
+                return false;
+            }
+            loop {
+                if cpu::interrupt_pending() {
+                    slot.set(Some(work));
+                    return true;
+                }
+                if self.chunk(&mut work, at, pcpu) {
+                    break;
+                }
+            }
+            // A task on the port may have waited for this.
+            slot.set(color_serial::take(at));
+        }
+        false
+    }
+
+    /// One chunk; `true` when all is done.
+    #[inline(always)]
+    fn chunk(&'static self, work: &mut Work, at: &Assignment, pcpu: &'static Pcpu) -> bool {
+        match work {
+            Work::Request(answer) => {
+                let Some(result) = self.request_chunk() else { return false };
+                answer.give(result as u64, at);
+            }
+            Work::Port(found) => {
+                // The address space is that of the guest in this CPU's registers, if it is
+                // still there.
+                let space = Space { ttbr0: found.table, ..Space::current() };
+                match self.begin_request(space, found.colors.bits()) {
+                    Ok(()) => {
+                        *work = Work::Request(Answer::Port);
+                        return false;
+                    }
+                    Err(error) => color_serial::finish(self, Some(error as i64)),
+                }
+            }
+            Work::Audit(progress, answer) => {
+                let Some(result) = self.audit(progress) else { return false };
+                answer.give_audit(result, at);
+            }
+            Work::Report(report) => return !report.print_line(at, pcpu),
+            Work::Restart(number) => {
+                if self.reload(*number) {
+                    *number += 1;
+                    return false;
+                }
+                self.restart(at, pcpu);
+            }
+        }
+        true
+    }
+}
+
+impl Answer {
+    fn give(self, value: u64, at: &Assignment) {
+        match self {
+            Self::Call => at.vcpu.context.with(|context| context.x[0] = value),
+            Self::Access(register) => at.vcpu.context.with(|context| {
+                context.set(register.into(), value);
+                context.pc += 4;
+            }),
+            Self::Port => color_serial::finish(at.vm, Some(value as i64)),
+        }
+    }
+
+    /// The result of an audit, as the ABI has it.
+    fn give_audit(self, result: Result<(), u64>, at: &Assignment) {
+        match (self, result) {
+            (_, Ok(())) => self.give(0, at),
+            (Self::Call, Err(address)) => {
+                at.vcpu.context.with(|context| context.x[1] = address);
+                self.give(Error::BadAddress.to_x0(), at);
+            }
+            (_, Err(address)) => self.give(address | 1, at),
+        }
+    }
+}
