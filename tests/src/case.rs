@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bulkhead_abi::image::{ConsoleKind, PLAN_BLOB};
+use bulkhead_abi::trace::Record;
 use bulkhead_image::{Blob, EarlyConsole, Image, pack};
 use bulkhead_qemu::{Board, Machine, Options, Session, Time};
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, Plan};
 
+use crate::ram::SharedRam;
 use crate::{Run, Vm, hypervisor, project, scratch};
 
 /// A system of a test on QEMU's `virt` with four CPUs.
@@ -77,6 +79,22 @@ impl Case {
         self.boot(&self.image().bytes)
     }
 
+    /// Boots the system, waits until a line of the console contains the text, and then ends
+    /// it. Returns the last records of each PCPU's trace, the oldest first.
+    #[track_caller]
+    pub fn trace_until(&self, text: &str) -> Vec<Vec<Record>> {
+        let board = Board::virt();
+        let ram = SharedRam::new(&self.file("ram"), &board, &self.plan());
+        let arguments = ram.arguments().into();
+        let image = self.image();
+        let mut session = self.start_with(&board, &image.bytes, Time::Deterministic, arguments);
+        if let Err(error) = session.wait_for(text, self.timeout) {
+            panic!("{error}");
+        }
+        session.stop();
+        ram.traces()
+    }
+
     /// Boots these bytes and waits until the machine is off.
     pub fn boot(&self, image: &[u8]) -> Run {
         Run::new(self.start(image, Time::Deterministic).finish(self.timeout))
@@ -108,12 +126,23 @@ impl Case {
 
     /// Boots these bytes on a board.
     pub fn start_on(&self, board: &Board, image: &[u8], time: Time) -> Session {
+        self.start_with(board, image, time, Vec::new())
+    }
+
+    fn start_with(
+        &self,
+        board: &Board,
+        image: &[u8],
+        time: Time,
+        arguments: Vec<String>,
+    ) -> Session {
         let path = self.file("img");
         bulkhead_image::write(&path, image).unwrap_or_else(|error| panic!("{error}"));
         let options = Options {
             time,
             timeout: Some(self.timeout),
             log_file: Some(self.file("log")),
+            arguments,
             ..Options::default()
         };
         Machine::start(board, &path, &options).unwrap_or_else(|error| panic!("{error}"))

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod ram;
 mod run;
 mod vm;
 

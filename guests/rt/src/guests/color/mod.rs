@@ -4,14 +4,16 @@
 //! Lines are `color: <check> ok` or `color: <check> FAILED <found>`; the last one is
 //! `color: <n> passed, <n> failed`. Needs a VM with extra colours, at least 640 frames in their pool and
 //! 16 MiB of RAM; cases with a second VCPU are skipped without one. The boot argument `case=` names one
-//! case; without it, all run. `serial=` is the address of the port on which closed guests ask; without
-//! it, its cases are skipped. With `reset=1` the VM is reset once during a request there.
+//! case; without it, all run but those that end the VM or take long. `serial=` is the address of the
+//! port on which closed guests ask; without it, its cases are skipped. With `reset=1` the VM is reset
+//! once during a request there.
 
 mod bench;
 mod concurrency;
 mod doorbell;
 mod formats;
 mod hostile;
+mod long;
 mod pool;
 mod requests;
 mod restart;
@@ -51,8 +53,13 @@ const CASES: [Case; 23] = [
     ("device", hostile::tables_in_a_device),
 ];
 
-/// A case that ends the VM once, and runs only by its name.
-const RESTART: Case = ("restart", restart::during_request);
+/// Cases that run only by their name: they end the VM, or take long.
+const OTHERS: [Case; 4] = [
+    ("restart", restart::during_request),
+    ("requests", long::requests),
+    ("audits", long::audits),
+    ("restarts", long::restarts),
+];
 
 fn run((name, case): Case, bench: &mut Bench, checks: &mut Checks) {
     let enough = case(bench, checks).is_some();
@@ -67,8 +74,8 @@ pub fn main() {
         return println!("color: this VM has no extra colours, no doorbell or no device tree");
     };
     let only = arguments::text("case").filter(|&case| case != "all");
-    if only == Some(RESTART.0) {
-        run(RESTART, &mut bench, &mut checks);
+    if let Some(other) = OTHERS.into_iter().find(|(name, _)| only == Some(name)) {
+        run(other, &mut bench, &mut checks);
         return checks.finish();
     }
     if let Some(case) = only
