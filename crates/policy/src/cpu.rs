@@ -148,7 +148,10 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         if let Some(charged) = self.charged
             && let Some(slot) = self.slots.as_mut().get_mut(charged)
         {
-            slot.server.advance(now, Some(self.since));
+            slot.server.advance(now, slot.ready.then_some(self.since));
+            if !slot.ready {
+                slot.server.idle(now, self.since);
+            }
         }
         self.since = now;
     }

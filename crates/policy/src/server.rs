@@ -17,7 +17,8 @@
 //! A server is told how time passes ([`Server::advance`]) and answers whether
 //! it has budget. All instants are absolute: a renewal that is noticed late does
 //! not make the next one late. What a VCPU got beyond its budget, because it was
-//! stopped late, is a debt that the next renewal pays.
+//! stopped late, is a debt that the next renewal pays. Budget that goes by unused for too
+//! long is none.
 //!
 //! # Overrun
 //!
@@ -154,6 +155,15 @@ impl Server {
                 }
             }
             Kind::Background => {}
+        }
+    }
+
+    /// Budget that there was went by from `since` to `now`, because the VCPU had nothing to do.
+    /// Call [`Server::advance`] first, without use.
+    #[cold]
+    pub fn idle(&mut self, now: Instant, since: Instant) {
+        if let Kind::Replenished(server) = &mut self.0 {
+            server.idle(now, since);
         }
     }
 

@@ -288,6 +288,43 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Many short uses, so that a sporadic server has to join replenishments: nobody gets
+    /// more for it, and who asks again gets the supply.
+    #[test]
+    fn joined_replenishments_keep_the_bounds(
+        (budget, rest) in (10u64..40, 0u64..60),
+        above in server(),
+        is_highest in any::<bool>(),
+        changes in prop::collection::vec((1u64..5, 0usize..2), 20..120),
+    ) {
+        let sporadic = Numbers::new(Kind::Sporadic, budget, budget + rest);
+        let servers = if is_highest { vec![sporadic, above] } else { vec![above, sporadic] };
+        let vcpu = servers.len() - 1 - usize::from(is_highest);
+        let mut now = 0;
+        let changes = changes.into_iter().map(|(gap, vcpu)| ((now += gap, now).1, vcpu, false));
+        let run = run(&servers, &changes.collect::<Vec<_>>(), &[0], END);
+        let bound = if is_highest { in_step } else { back_to_back };
+        for (start, end) in run.windows(vcpu, 4 * sporadic.period) {
+            let (got, window) = (run.got(vcpu, start, end), end - start);
+            if got > bound(budget, sporadic.period, window) {
+                prop_assert!(false, "{got} in {window} from {start}");
+            }
+        }
+        if is_highest {
+            for start in 0..END {
+                let asks = run.ready[vcpu][start as usize..].iter().take_while(|&&ready| ready).count() as u64;
+                for window in 1..=asks.min(4 * sporadic.period) {
+                    let got = run.got(vcpu, start, start + window);
+                    prop_assert!(got >= supply(budget, sporadic.period, window), "{got} in {window} from {start}");
+                }
+            }
+        }
+    }
+}
+
 /// The response time of the last of these servers, if it is not more than its period
 /// (vMPCP, Eq. 5).
 fn response(servers: &[Numbers]) -> Option<u64> {
@@ -329,6 +366,18 @@ fn a_million_periods_do_not_drift() {
             assert_eq!(decision.timer, Some(Instant((number + 1) * 31)), "{kind:?}");
             decision = cpu.tick(Instant((number + 1) * 31));
         }
+    }
+}
+
+/// A periodic server whose budget went by unused has no debt, however late that is noticed.
+#[test]
+fn who_did_not_run_owes_nothing() {
+    for noticed in 4..30 {
+        let mut cpu = Cpu::new([Numbers::new(Kind::Periodic, 4, 10).slot()]);
+        assert_eq!(cpu.tick(Instant(0)).timer, Some(Instant(4)));
+        cpu.tick(Instant(noticed));
+        let decision = cpu.wake(0, Instant(30));
+        assert_eq!(decision.timer, Some(Instant(34)), "noticed at {noticed}");
     }
 }
 

@@ -87,6 +87,14 @@ impl Replenished {
         self.left = self.limit;
     }
 
+    /// The budget, of which there was some, went by from `since` on, or from the renewal after
+    /// that. Nobody got what is beyond it if that is noticed late: no debt.
+    pub fn idle(&mut self, now: Instant, since: Instant) {
+        let renewed = self.renewal - Duration(self.period as u64);
+        self.charge(now - since.max(renewed));
+        self.level = self.level.max(0);
+    }
+
     #[inline]
     fn charge(&mut self, used: Duration) {
         self.level = self.level.saturating_sub(signed(used));
