@@ -157,6 +157,7 @@ fn simulate(vcpus: &[DrawnVcpu], random: &mut Random) -> Vec<Vec<u64>> {
             budget: policy::time::Duration(vcpu.server.budget().0),
             period: policy::time::Duration(vcpu.server.period().0),
             start: Instant(0),
+            overrun: policy::time::Duration::ZERO,
         };
         Slot::new(match vcpu.server.kind() {
             Kind::Periodic => Policy::Periodic(parameters),
