@@ -1,0 +1,80 @@
+//! What a VCPU needs, as a function of the number of its colours: `C^v(k)`.
+
+use analysis::Duration;
+use analysis::utilization::Share;
+use policy::color::ColorSet;
+
+/// What a VCPU needs with a number of colours.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Point {
+    /// The budget: `C^v(k)`.
+    pub budget: Duration,
+    /// The colours of its tasks, numbered from 0; there may be fewer of them than there
+    /// could be.
+    pub sets: Vec<ColorSet>,
+}
+
+/// Budgets of a VCPU by the number of its colours. More colours never need more budget.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Demand {
+    period: Duration,
+    /// With 1, 2, ... colours; none where deadlines are missed with the whole processor.
+    points: Vec<Option<Point>>,
+}
+
+impl Demand {
+    /// Of a VCPU with this period, and with what it needs with 1, 2, ... colours. What
+    /// needs more than with fewer colours leaves the others unused (vCache, Alg. 2,
+    /// line 40).
+    pub fn new(period: Duration, points: Vec<Option<Point>>) -> Self {
+        let mut points = points;
+        for k in 1..points.len() {
+            let (before, from) = points.split_at_mut(k);
+            if let Some(fewer) = &before[k - 1]
+                && from[0].as_ref().is_none_or(|point| point.budget > fewer.budget)
+            {
+                from[0] = Some(fewer.clone());
+            }
+        }
+        Self { period, points }
+    }
+
+    /// Period of the VCPU: `T^v`.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// The most colours that it says something about.
+    pub fn colors(&self) -> usize {
+        self.points.len()
+    }
+
+    /// What it needs with `k` colours; none if that is not enough.
+    pub fn point(&self, k: usize) -> Option<&Point> {
+        self.points.get(k.checked_sub(1)?)?.as_ref()
+    }
+
+    /// The part of a processor that it needs with `k` colours: `C^v(k) / T^v`.
+    pub fn share(&self, k: usize) -> Option<Share> {
+        Some(Share::up(self.point(k)?.budget, self.period))
+    }
+
+    /// The fewest colours that are enough: `x` (vCache, section 5.4).
+    pub fn least_colors(&self) -> Option<usize> {
+        Some(self.points.iter().position(Option::is_some)? + 1)
+    }
+}
+
+/// A VCPU, its tasks, and what it needs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Vcpu {
+    /// Indices of its tasks, ascending; not empty.
+    pub tasks: Vec<usize>,
+    /// What it needs.
+    pub demand: Demand,
+}
+
+/// The tasks with these indices.
+pub(crate) fn members<'a>(tasks: &'a [crate::Task], indices: &[usize]) -> Vec<&'a crate::Task> {
+    indices.iter().map(|&index| &tasks[index]).collect()
+}

@@ -1,0 +1,110 @@
+//! Asks the analysis whether tasks fit into a VCPU, and how much budget they need.
+
+use analysis::response::{Analyzer, Workload};
+use analysis::supply::{ServerSupply, Supply};
+use analysis::utilization::{Share, utilization};
+use analysis::{Caches, Duration, Server, vcache};
+use policy::color::ColorSet;
+
+use crate::{Setting, Task, Test};
+
+/// Answers many questions without allocating memory for each.
+#[derive(Debug)]
+pub struct Evaluator {
+    setting: Setting,
+    analyzer: Analyzer,
+    tasks: Vec<analysis::Task>,
+}
+
+impl Evaluator {
+    /// For VCPUs of this setting.
+    pub fn new(setting: Setting) -> Self {
+        Self { setting, analyzer: Analyzer::default(), tasks: Vec::new() }
+    }
+
+    /// The setting.
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// Whether tasks with these colours meet their deadlines in a VCPU with this budget,
+    /// if the VCPU gets it. The one with the highest priority comes first.
+    pub fn fits(
+        &mut self,
+        tasks: &[&Task],
+        sets: &[ColorSet],
+        budget: Duration,
+        period: Duration,
+    ) -> bool {
+        self.collect(tasks, sets);
+        self.schedulable(sets, budget, period)
+    }
+
+    /// The least budget with which they do, of those from `least` to `most`; a multiple of
+    /// the grain, or `most`. None if `most` is not enough.
+    pub fn least_budget(
+        &mut self,
+        tasks: &[&Task],
+        sets: &[ColorSet],
+        period: Duration,
+        [least, most]: [Duration; 2],
+    ) -> Option<Duration> {
+        if tasks.is_empty() {
+            return Some(Duration(0));
+        }
+        self.collect(tasks, sets);
+        if !self.schedulable(sets, most, period) {
+            return None;
+        }
+        // In grains: enough with `high`, not with less than `low`.
+        let grain = self.setting.grain().0;
+        let (mut low, mut high) = (least.0.div_ceil(grain).max(1), most.0.div_ceil(grain));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.schedulable(sets, Duration(middle * grain), period) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Some(Duration(high.saturating_mul(grain)).min(most))
+    }
+
+    /// Utilisation of tasks with these colours (Eq. 4), which no budget can be below.
+    pub fn utilization(&mut self, tasks: &[&Task], sets: &[ColorSet]) -> Share {
+        self.collect(tasks, sets);
+        utilization(&self.tasks, Some(&Caches::new(sets, self.setting.reload)))
+    }
+
+    /// As [`Evaluator::fits`], for tasks whose execution times do not follow from their
+    /// colours.
+    pub(crate) fn fits_as_they_are(
+        &mut self,
+        tasks: impl IntoIterator<Item = analysis::Task>,
+        sets: &[ColorSet],
+        budget: Duration,
+        period: Duration,
+    ) -> bool {
+        self.tasks.clear();
+        self.tasks.extend(tasks);
+        self.schedulable(sets, budget, period)
+    }
+
+    fn collect(&mut self, tasks: &[&Task], sets: &[ColorSet]) {
+        self.tasks.clear();
+        let with_sets = tasks.iter().zip(sets);
+        self.tasks.extend(with_sets.map(|(task, set)| *task.with_colors(set.len() as usize)));
+    }
+
+    fn schedulable(&mut self, sets: &[ColorSet], budget: Duration, period: Duration) -> bool {
+        let Ok(server) = Server::new(self.setting.kind, budget, period) else { return false };
+        let caches = Caches::new(sets, self.setting.reload);
+        let workload = match self.setting.test {
+            Test::Published => vcache::workload(&self.tasks, server, Some(caches)),
+            Test::Supply => Workload::new(&self.tasks)
+                .with_supply(Supply::Server(ServerSupply::new(server)))
+                .with_caches(caches),
+        };
+        self.analyzer.schedulable(&workload).is_ok()
+    }
+}

@@ -1,0 +1,123 @@
+//! Splits the tasks of two VCPUs anew.
+
+use super::blocks::{Block, Blocks};
+use crate::{Mask, indices};
+
+/// Most tasks of two VCPUs of which all splits are looked at; of more, those that move one
+/// task or exchange two.
+const ALL_MAX: usize = 9;
+
+/// Two VCPUs and what the whole system then needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Split {
+    /// The VCPUs.
+    pub blocks: [Block; 2],
+    /// The sum of what all VCPUs need.
+    pub total: u64,
+}
+
+/// The best split of the tasks of these two VCPUs into two, if it is better than `total`:
+/// then everything about it is known. `others[k]` is what all other VCPUs need with at
+/// most `k` colours.
+pub fn best(
+    blocks: &mut Blocks<'_>,
+    vcpus: [usize; 2],
+    pair: [Block; 2],
+    others: &[u64],
+    total: u64,
+) -> Option<Split> {
+    let pair = pair.map(|block| blocks.mask(block));
+    let pinned = vcpus.map(|vcpu| blocks.vm().vcpus()[vcpu].pinned);
+    let ordered = pinned != [0, 0] || !blocks.are_alike(vcpus[0], vcpus[1]);
+    let allowed =
+        |split: &[Mask; 2]| split[0] & pinned[0] == pinned[0] && split[1] & pinned[1] == pinned[1];
+    let mut splits: Vec<(u64, [Block; 2])> = splits(pair, ordered)
+        .into_iter()
+        .filter(allowed)
+        .map(|[first, second]| {
+            let split = [blocks.block(first, vcpus[0]), blocks.block(second, vcpus[1])];
+            (cheapest(blocks, split, others).0, split)
+        })
+        .filter(|(bound, _)| *bound < total)
+        .collect();
+    // The bounds that are least come first: good splits early cut off the rest.
+    splits.sort_by_key(|(bound, _)| *bound);
+    let mut best: Option<Split> = None;
+    for (bound, split) in splits {
+        let limit = best.map_or(total, |best| best.total);
+        if bound >= limit {
+            break;
+        }
+        loop {
+            let (cost, colors) = cheapest(blocks, split, others);
+            if cost >= limit {
+                break;
+            }
+            let unknown = [0, 1].into_iter().find(|&i| !blocks.is_known(split[i], colors[i]));
+            match unknown {
+                Some(i) => blocks.evaluate(split[i], colors[i]),
+                None => {
+                    best = Some(Split { blocks: split, total: cost });
+                    break;
+                }
+            }
+        }
+    }
+    best
+}
+
+/// The least sum with these two VCPUs, as far as it is known, and their colours.
+fn cheapest(blocks: &Blocks<'_>, split: [Block; 2], others: &[u64]) -> (u64, [usize; 2]) {
+    let [first, second] = split.map(|block| blocks.shares(block));
+    let mut least = (u64::MAX, [0, 0]);
+    let colors = others.len() - 1;
+    for (a, share) in first.iter().enumerate().take(colors + 1) {
+        for (b, other) in second.iter().enumerate().take(colors + 1 - a) {
+            let cost = share + other + others[colors - a - b];
+            if cost < least.0 {
+                least = (cost, [a, b]);
+            }
+        }
+    }
+    least
+}
+
+/// The ways to split the tasks of a pair, other than the pair itself. If it is not `ordered`,
+/// which of the two is which does not matter.
+fn splits(pair: [Mask; 2], ordered: bool) -> Vec<[Mask; 2]> {
+    let union = pair[0] | pair[1];
+    let tasks = indices(union);
+    if tasks.len() <= ALL_MAX {
+        let free = if ordered { &tasks[..] } else { tasks.get(1..).unwrap_or_default() };
+        let always = union & !crate::mask(free);
+        let with = |choice: usize| {
+            let chosen = free.iter().enumerate().filter(|(at, _)| choice >> at & 1 == 1);
+            chosen.fold(always, |mask: Mask, (_, task)| mask | 1 << task)
+        };
+        let masks = (0..1_usize << free.len()).map(with);
+        let is_new = |mask: &Mask| *mask != pair[0] && (ordered || *mask != pair[1]);
+        return masks.filter(is_new).map(|mask| [mask, union & !mask]).collect();
+    }
+    let moves = tasks.iter().map(|&task| 1 << task);
+    let [first, second] = pair.map(indices);
+    let swaps = first.iter().flat_map(|&a| second.iter().map(move |&b| 1 << a | 1 << b));
+    let changed = moves.chain(swaps).map(|change: Mask| pair.map(|mask| mask ^ change));
+    changed.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_splits_are_there_once() {
+        let mut found = splits([0b001, 0b110], false);
+        found.sort_unstable();
+        assert_eq!(found, [[0b011, 0b100], [0b101, 0b010], [0b111, 0]]);
+        assert_eq!(splits([0b001, 0b110], true).len(), 7);
+        // Of many tasks: 6 + 6 moves, 6 x 6 exchanges.
+        let many = splits([0b111111, 0b111111 << 6], false);
+        assert_eq!(many.len(), 12 + 36);
+        assert!(many.iter().all(|[a, b]| a & b == 0 && (a | b) == 0b1111_1111_1111));
+    }
+}

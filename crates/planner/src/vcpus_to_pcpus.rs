@@ -1,0 +1,118 @@
+//! VCPUs to PCPUs: best-fit decreasing, and all other ways where that fails.
+
+use std::cmp::Reverse;
+
+use analysis::Server;
+use analysis::utilization::{Share, utilization_of_servers};
+use analysis::vcpu::response_times;
+
+use crate::exact::Limit;
+
+/// The PCPU of each server, such that all get their budgets (vCache, Eq. 1); none if there
+/// is no way.
+///
+/// `servers` are in the order of their priorities, the highest first. `pinned` says for
+/// each on which PCPU it has to be, if that is fixed. `steps` bounds the search.
+///
+/// # Errors
+///
+/// The search was not over after so many steps.
+pub fn vcpus_to_pcpus(
+    servers: &[Server],
+    pinned: &[Option<usize>],
+    pcpus: usize,
+    mut steps: u64,
+) -> Result<Option<Vec<usize>>, Limit> {
+    let pin = |index: usize| pinned.get(index).copied().flatten();
+    let mut on = vec![Vec::new(); pcpus];
+    for index in 0..servers.len() {
+        if let Some(pcpu) = pin(index) {
+            let Some(on) = on.get_mut(pcpu) else { return Ok(None) };
+            on.push(index);
+        }
+    }
+    if !on.iter().all(|on| fit(servers, on)) {
+        return Ok(None);
+    }
+    let mut open: Vec<usize> = (0..servers.len()).filter(|&index| pin(index).is_none()).collect();
+    let share = |&index: &usize| Share::up(servers[index].budget(), servers[index].period());
+    open.sort_by_key(|index| Reverse(share(index)));
+    let found = place(servers, &open, &mut on, &mut steps)?;
+    Ok(found.then(|| {
+        let of = |index: usize| on.iter().position(|on| on.contains(&index)).unwrap_or(0);
+        (0..servers.len()).map(of).collect()
+    }))
+}
+
+/// Places the open servers, the first one where the load is highest if it fits there.
+fn place(
+    servers: &[Server],
+    open: &[usize],
+    on: &mut [Vec<usize>],
+    steps: &mut u64,
+) -> Result<bool, Limit> {
+    let Some((&next, rest)) = open.split_first() else { return Ok(true) };
+    *steps = steps.checked_sub(1).ok_or(Limit)?;
+    let load = |on: &[usize]| {
+        utilization_of_servers(&on.iter().map(|&index| servers[index]).collect::<Vec<_>>())
+    };
+    let mut order: Vec<usize> = (0..on.len()).collect();
+    order.sort_by_key(|&pcpu| Reverse(load(&on[pcpu])));
+    // PCPUs without VCPUs are all alike.
+    let first_empty = order.iter().copied().find(|&pcpu| on[pcpu].is_empty());
+    for pcpu in order {
+        if on[pcpu].is_empty() && Some(pcpu) != first_empty {
+            continue;
+        }
+        on[pcpu].push(next);
+        if fit(servers, &on[pcpu]) && place(servers, rest, on, steps)? {
+            return Ok(true);
+        }
+        on[pcpu].pop();
+    }
+    Ok(false)
+}
+
+/// Whether these servers get their budgets on one PCPU.
+fn fit(servers: &[Server], on: &[usize]) -> bool {
+    let mut order = on.to_vec();
+    order.sort_unstable();
+    let servers: Vec<Server> = order.iter().map(|&index| servers[index]).collect();
+    response_times(&servers).iter().all(Result::is_ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::Kind;
+
+    use super::*;
+    use crate::tests::ms;
+
+    fn servers(budgets: &[u64]) -> Vec<Server> {
+        let server = |&budget| Server::new(Kind::Sporadic, ms(budget), ms(10)).unwrap();
+        budgets.iter().map(server).collect()
+    }
+
+    #[test]
+    fn best_fit_fails_where_another_way_does_not() {
+        // Best-fit decreasing puts 5 and 4 together, and then 3, 3 and 3 do not fit.
+        let servers = servers(&[5, 4, 3, 3, 3, 2]);
+        let found = vcpus_to_pcpus(&servers, &[], 2, 1_000).unwrap().unwrap();
+        let load = |pcpu| {
+            let on = found.iter().zip(&servers).filter(|(on, _)| **on == pcpu);
+            on.map(|(_, server)| server.budget().0).sum::<u64>()
+        };
+        assert_eq!([load(0), load(1)], [ms(10).0, ms(10).0]);
+        assert_eq!(vcpus_to_pcpus(&servers, &[], 2, 3), Err(Limit));
+    }
+
+    #[test]
+    fn pins_hold() {
+        let servers = servers(&[6, 5, 4]);
+        let found = vcpus_to_pcpus(&servers, &[Some(1), None, None], 2, 1_000).unwrap();
+        assert_eq!(found, Some(vec![1, 0, 1]));
+        assert_eq!(vcpus_to_pcpus(&servers, &[Some(0), Some(0)], 2, 1_000), Ok(None));
+        assert_eq!(vcpus_to_pcpus(&servers, &[Some(2)], 2, 1_000), Ok(None));
+        assert_eq!(vcpus_to_pcpus(&servers, &[], 1, 1_000), Ok(None));
+    }
+}

@@ -1,0 +1,97 @@
+//! A VM whose tasks are to be allocated.
+
+use analysis::Duration;
+
+use crate::{Error, Task};
+
+/// Most tasks of a VM.
+pub const TASKS_MAX: usize = 128;
+
+/// A set of tasks of a VM: bit `i` is task `i`.
+pub type Mask = u128;
+
+/// The tasks of a set, ascending.
+pub fn indices(mask: Mask) -> Vec<usize> {
+    (0..TASKS_MAX).filter(|index| mask >> index & 1 == 1).collect()
+}
+
+/// The set of these tasks.
+pub fn mask(indices: &[usize]) -> Mask {
+    indices.iter().fold(0, |mask, index| mask | 1 << index)
+}
+
+/// A VCPU before it has tasks, and what is fixed about it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Slot {
+    /// Its period: `T^v`.
+    pub period: Duration,
+    /// Its budget, if that is not to be planned.
+    pub budget: Option<Duration>,
+    /// Tasks that it has in any case.
+    pub pinned: Mask,
+}
+
+impl Slot {
+    /// A VCPU of which the period is fixed.
+    pub fn new(period: Duration) -> Self {
+        Self { period, budget: None, pinned: 0 }
+    }
+
+    /// Whether the same tasks need the same in both.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.period == other.period && self.budget == other.budget
+    }
+}
+
+/// A VM whose tasks are to be allocated.
+#[derive(Clone, Debug)]
+pub struct Vm {
+    // Private: there are not too many tasks, and each is pinned once at most.
+    tasks: Vec<Task>,
+    vcpus: Vec<Slot>,
+}
+
+impl Vm {
+    /// With these tasks, the highest priority first, and VCPUs.
+    ///
+    /// # Errors
+    ///
+    /// There are more than [`TASKS_MAX`] tasks, no VCPU, or a VCPU whose period is 0 or
+    /// shorter than its budget; pins that name a task twice or one that there is not.
+    pub fn new(tasks: Vec<Task>, vcpus: Vec<Slot>) -> Result<Self, Error> {
+        if tasks.len() > TASKS_MAX {
+            return Err(Error::Tasks { tasks: tasks.len(), most: TASKS_MAX });
+        }
+        if vcpus.is_empty() {
+            return Err(Error::NoVcpu);
+        }
+        let mut pinned: Mask = 0;
+        for (index, slot) in vcpus.iter().enumerate() {
+            let budget = slot.budget.unwrap_or(Duration(1));
+            if budget == Duration(0) || budget > slot.period || slot.period > analysis::LONGEST {
+                return Err(Error::Server { vcpu: index });
+            }
+            let unknown = slot.pinned.checked_shr(tasks.len() as u32).unwrap_or(0);
+            if slot.pinned & pinned != 0 || unknown != 0 {
+                return Err(Error::Pinned { vcpu: index });
+            }
+            pinned |= slot.pinned;
+        }
+        Ok(Self { tasks, vcpus })
+    }
+
+    /// The tasks, the highest priority first.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The VCPUs.
+    pub fn vcpus(&self) -> &[Slot] {
+        &self.vcpus
+    }
+
+    /// Tasks that some VCPU has in any case.
+    pub(crate) fn pinned(&self) -> Mask {
+        self.vcpus.iter().fold(0, |pinned, slot| pinned | slot.pinned)
+    }
+}
