@@ -67,6 +67,7 @@ fn policy(server: Option<(Server, u64)>) -> Policy {
         budget: policy::time::Duration(server.budget().0),
         period: policy::time::Duration(server.period().0),
         start: Instant(start),
+        overrun: policy::time::Duration::ZERO,
     };
     match server.kind() {
         Kind::Periodic => Policy::Periodic(parameters),
