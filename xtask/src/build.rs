@@ -22,6 +22,8 @@ pub enum Part {
     Linux,
     /// build/linux/victims.cpio, the Linux guest with programs to measure
     LinuxVictims,
+    /// build/linux/cyclictest.cpio, the Linux guest with cyclictest
+    LinuxCyclictest,
 }
 
 /// Builds these parts, or all if none is named. Files that would not change are left untouched.
@@ -42,6 +44,11 @@ pub fn run(workspace: &Workspace, parts: &[Part]) -> Result<()> {
                 let (cache, out) = (workspace.build("cache"), workspace.build("linux"));
                 bulkhead_linux_guest::build_victims(&cache, &out)
                     .context("the programs of the Linux guest cannot be built")?;
+            }
+            Part::LinuxCyclictest => {
+                let (cache, out) = (workspace.build("cache"), workspace.build("linux"));
+                bulkhead_linux_guest::build_cyclictest(&cache, &out)
+                    .context("the Linux guest with cyclictest cannot be built")?;
             }
         }
     }

@@ -14,9 +14,9 @@ mod debian;
 mod elf;
 pub mod file;
 mod initramfs;
+mod programs;
 mod rootfs;
 mod tools;
-mod victims;
 
 use std::path::Path;
 
@@ -25,12 +25,32 @@ use anyhow::{Context, Result};
 /// Writes `victims.cpio` into the folder `out`: the initial RAM disk of [`build`] and
 /// programs of Debian that experiments measure. Downloads are kept in `cache`.
 pub fn build_victims(cache: &Path, out: &Path) -> Result<()> {
+    build_with(&programs::VICTIMS, rootfs::with_victims, &out.join("victims.cpio"), cache, out)
+}
+
+/// Writes `cyclictest.cpio` into the folder `out`: the initial RAM disk of [`build`] and
+/// Debian's cyclictest. Downloads are kept in `cache`.
+pub fn build_cyclictest(cache: &Path, out: &Path) -> Result<()> {
+    let file = out.join("cyclictest.cpio");
+    build_with(&programs::CYCLICTEST, rootfs::with_programs, &file, cache, out)
+}
+
+type Entries = fn(Vec<u8>, &tools::Tools, Vec<programs::File>) -> Vec<initramfs::Entry>;
+
+fn build_with(
+    wanted: &programs::Programs,
+    entries: Entries,
+    file: &Path,
+    cache: &Path,
+    out: &Path,
+) -> Result<()> {
     let files = debian::files(cache).context("the Debian packages of the Linux guest")?;
-    let programs = victims::files(cache).context("the Debian packages with the programs")?;
+    let programs =
+        programs::files(wanted, cache).context("the Debian packages with the programs")?;
     let tools = tools::build(out).context("bhctl")?;
-    let entries = rootfs::with_victims(file::read(&files.busybox)?, &tools, programs);
+    let entries = entries(file::read(&files.busybox)?, &tools, programs);
     let initramfs = initramfs::archive(&entries).context("the initial RAM disk with programs")?;
-    file::write_if_changed(&out.join("victims.cpio"), &initramfs)
+    file::write_if_changed(file, &initramfs)
 }
 
 /// Writes `vmlinuz` and `initrd.cpio` into the folder `out`, and what `bhctl` consists of.

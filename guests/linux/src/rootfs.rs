@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::initramfs::{Entry, Kind};
+use crate::programs::File;
 use crate::tools::Tools;
 
 /// Scripts and settings: path in the guest, permissions, content.
@@ -13,6 +14,7 @@ const FILES: &[(&str, u32, &str)] = &[
     ("etc/profile", 0o644, include_str!("../rootfs/etc/profile")),
     ("jobs/cache", 0o755, include_str!("../rootfs/jobs/cache")),
     ("jobs/coloring", 0o755, include_str!("../rootfs/jobs/coloring")),
+    ("jobs/cyclictest", 0o755, include_str!("../rootfs/jobs/cyclictest")),
     ("jobs/demo", 0o755, include_str!("../rootfs/jobs/demo")),
     ("jobs/latency", 0o755, include_str!("../rootfs/jobs/latency")),
     ("jobs/reboot", 0o755, include_str!("../rootfs/jobs/reboot")),
@@ -56,15 +58,16 @@ pub fn entries(busybox: Vec<u8>, tools: &Tools) -> Vec<Entry> {
     entries
 }
 
-/// The same with programs of Debian: path, permissions and content of their files.
-pub fn with_victims(
-    busybox: Vec<u8>,
-    tools: &Tools,
-    programs: Vec<(String, u32, Vec<u8>)>,
-) -> Vec<Entry> {
+/// The same with the programs that experiments measure, and how they are measured.
+pub fn with_victims(busybox: Vec<u8>, tools: &Tools, programs: Vec<File>) -> Vec<Entry> {
     let mut files = programs;
     files.extend(VICTIMS.iter().map(|&(path, mode, text)| (path.into(), mode, text.into())));
     files.push(("lib/libbulkhead-color.so".into(), 0o755, tools.preload.clone()));
+    with_programs(busybox, tools, files)
+}
+
+/// The same with programs of Debian.
+pub fn with_programs(busybox: Vec<u8>, tools: &Tools, files: Vec<File>) -> Vec<Entry> {
     let mut entries = entries(busybox, tools);
     // A folder sorts before what is in it.
     let folders: BTreeSet<&str> = files

@@ -1,8 +1,8 @@
-//! Programs of Debian that experiments measure, with everything that they need to run.
+//! Programs of Debian, with everything that they need to run.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -10,33 +10,63 @@ use anyhow::{Context, Result, ensure};
 use crate::apt::Apt;
 use crate::{elf, file};
 
-/// The packages, and what is taken out of them besides shared libraries: a program, or
-/// a folder with all that is in it.
-const PROGRAMS: &[(&str, &str)] = &[
-    ("bzip2", "bin/bzip2"),
-    ("gzip", "bin/gzip"),
-    ("openssl", "usr/bin/openssl"),
-    ("python3.11-minimal", "usr/bin/python3.11"),
-    ("libpython3.11-minimal", "usr/lib/python3.11"),
-    ("sqlite3", "usr/bin/sqlite3"),
-    ("x265", "usr/bin/x265"),
-    ("xz-utils", "usr/bin/xz"),
-    ("zstd", "usr/bin/zstd"),
-];
+/// Programs that are downloaded together.
+#[derive(Debug)]
+pub struct Programs {
+    /// Name of their folder in the cache.
+    folder: &'static str,
+    /// About how much is downloaded, in MB.
+    megabytes: u32,
+    /// The packages, and what is taken out of them besides shared libraries: a program, or
+    /// a folder with all that is in it.
+    wanted: &'static [(&'static str, &'static str)],
+    /// The packages that have the libraries; none: all that the others depend on.
+    libraries: &'static [&'static str],
+}
+
+/// Those that experiments measure.
+pub const VICTIMS: Programs = Programs {
+    folder: "victims",
+    megabytes: 16,
+    wanted: &[
+        ("bzip2", "bin/bzip2"),
+        ("gzip", "bin/gzip"),
+        ("openssl", "usr/bin/openssl"),
+        ("python3.11-minimal", "usr/bin/python3.11"),
+        ("libpython3.11-minimal", "usr/lib/python3.11"),
+        ("sqlite3", "usr/bin/sqlite3"),
+        ("x265", "usr/bin/x265"),
+        ("xz-utils", "usr/bin/xz"),
+        ("zstd", "usr/bin/zstd"),
+    ],
+    libraries: &[],
+};
+
+/// cyclictest, which measures how late a task wakes up. Its package depends on Python for
+/// another program.
+pub const CYCLICTEST: Programs = Programs {
+    folder: "cyclictest",
+    megabytes: 3,
+    wanted: &[("rt-tests", "usr/bin/cyclictest")],
+    libraries: &["libc6", "libnuma1"],
+};
 
 /// What loads dynamically linked programs; they all name it.
 const LOADER: &str = "lib/ld-linux-aarch64.so.1";
 /// Where the loader looks for libraries.
 const LIBRARY_FOLDERS: [&str; 2] = ["lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu"];
 
-/// Path in the guest, permissions and content of each file, downloaded if the files are not in
+/// A file: its path in the guest, permissions and content.
+pub type File = (String, u32, Vec<u8>);
+
+/// All files of programs, downloaded if the files are not in
 /// `cache` yet. busybox has programs of the same names in `/bin`: these are in `/usr/bin`.
-pub fn files(cache: &Path) -> Result<Vec<(String, u32, Vec<u8>)>> {
-    let folder = cache.join("victims");
+pub fn files(programs: &Programs, cache: &Path) -> Result<Vec<File>> {
+    let folder = cache.join(programs.folder);
     // A list that has changed since the download asks for another.
-    let wanted = format!("{PROGRAMS:?}\n");
+    let wanted = format!("{:?}\n", programs.wanted);
     if fs::read_to_string(folder.join("wanted")).ok().as_ref() != Some(&wanted) {
-        fetch(cache, &folder)?;
+        fetch(programs, cache, &folder)?;
         file::write_if_changed(&folder.join("wanted"), wanted.as_bytes())?;
     }
     let mut found = BTreeMap::new();
@@ -50,17 +80,19 @@ pub fn files(cache: &Path) -> Result<Vec<(String, u32, Vec<u8>)>> {
 }
 
 /// Unpacks the packages and keeps what is wanted of them.
-fn fetch(cache: &Path, folder: &Path) -> Result<()> {
-    eprintln!("linux guest: downloading programs to measure from Debian (about 16 MB, once)");
-    let apt = Apt::new(&cache.join("apt-victims"))?;
+fn fetch(programs: &Programs, cache: &Path, folder: &Path) -> Result<()> {
+    eprintln!(
+        "linux guest: downloading {} from Debian (about {} MB, once)",
+        programs.folder, programs.megabytes
+    );
+    let apt = Apt::new(&cache.join(format!("apt-{}", programs.folder)))?;
     let tree = tempfile::tempdir_in(cache).context("cannot make a folder for packages")?;
-    let packages: Vec<&str> = PROGRAMS.iter().map(|(package, _)| *package).collect();
-    for package in apt.download_with_dependencies(&packages)? {
+    for package in packages(programs, &apt)? {
         let status = Command::new("dpkg-deb").arg("-x").arg(&package).arg(tree.path()).status();
         let status = status.context("cannot start dpkg-deb")?;
         ensure!(status.success(), "{} cannot be unpacked", package.display());
     }
-    let wanted = wanted_files(tree.path())?;
+    let wanted = wanted_files(programs, tree.path())?;
     if folder.exists() {
         fs::remove_dir_all(folder)
             .with_context(|| format!("cannot remove {}", folder.display()))?;
@@ -71,11 +103,21 @@ fn fetch(cache: &Path, folder: &Path) -> Result<()> {
     apt.remove()
 }
 
+/// The packages, downloaded.
+fn packages(programs: &Programs, apt: &Apt) -> Result<Vec<PathBuf>> {
+    let mut names: Vec<&str> = programs.wanted.iter().map(|(package, _)| *package).collect();
+    if programs.libraries.is_empty() {
+        return apt.download_with_dependencies(&names);
+    }
+    names.extend(programs.libraries);
+    names.into_iter().map(|name| apt.download(name)).collect()
+}
+
 /// The programs and, by the names that they are linked with, their libraries.
-fn wanted_files(tree: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+fn wanted_files(programs: &Programs, tree: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     let mut libraries = Vec::new();
-    for (_, path) in PROGRAMS {
+    for (_, path) in programs.wanted {
         if tree.join(path).is_dir() {
             read_folder(tree, path, &mut files)?;
             continue;
