@@ -12,6 +12,7 @@ fn main() {
         "rt-periods",
         "rt-hostile",
         "rt-beacon",
+        "rt-busy",
         "rt-psci",
         "rt-irq",
         "rt-cache",

@@ -2,6 +2,7 @@
 
 pub mod beacon;
 pub mod bench;
+pub mod busy;
 pub mod cache;
 pub mod chase;
 pub mod coincide;
