@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::pcpu::NEVER;
 use crate::random::Random;
 use crate::statistics::TaskStatistics;
 use crate::{Error, Execution, Release, Task};
@@ -14,6 +15,7 @@ pub struct Jobs {
     task: Task,
     random: Random,
     next_trace: usize,
+    next_release: usize,
     /// Execution time that the first job still needs; 0: there is no job.
     pub remaining: u64,
     /// Release times, of the first job first.
@@ -38,6 +40,7 @@ impl Jobs {
             task: task.clone(),
             random: Random::new(seed, stream),
             next_trace: 0,
+            next_release: 0,
             remaining: 0,
             released: VecDeque::new(),
             statistics: TaskStatistics::default(),
@@ -62,9 +65,14 @@ impl Jobs {
         if self.remaining == 0 {
             self.remaining = self.execution_time();
         }
-        let delay = match self.task.release {
+        let delay = match &self.task.release {
             Release::Periodic => 0,
-            Release::Sporadic { delay_max } => self.random.between(0, delay_max),
+            Release::Sporadic { delay_max } => self.random.between(0, *delay_max),
+            Release::Trace(times) => {
+                let time = times.get(self.next_release).map_or(NEVER, |&time| time.max(now));
+                self.next_release += 1;
+                return Ok(time);
+            }
         };
         Ok(now.saturating_add(self.task.period).saturating_add(delay))
     }

@@ -47,7 +47,7 @@ pub struct Task {
 }
 
 /// When the jobs of a task are released.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Release {
     /// Once in each period.
     Periodic,
@@ -57,6 +57,9 @@ pub enum Release {
         /// Longest delay in nanoseconds.
         delay_max: u64,
     },
+    /// The first one at the offset, then one at each of these times in nanoseconds, in
+    /// ascending order. The period does not count.
+    Trace(Vec<u64>),
 }
 
 /// How long the jobs of a task execute, in nanoseconds; at least one.
