@@ -120,6 +120,19 @@ pub struct VcpuComparison {
     pub supply_ns: [u64; 2],
     /// How often it begins to run, in both.
     pub runs: [u64; 2],
+    /// What it used of its budget, in both, if it has one.
+    pub usage: Option<[Usage; 2]>,
+}
+
+/// How long a VCPU ran in whole periods of its server.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Usage {
+    /// How many periods.
+    pub periods: u64,
+    /// Longest time in one of them.
+    pub max_ns: u64,
+    /// Time in all of them.
+    pub sum_ns: u64,
 }
 
 /// A task in two traces.
@@ -138,10 +151,27 @@ pub struct TaskComparison {
 pub struct JobSummary {
     /// How many.
     pub jobs: u64,
+    /// How many of them after their deadline.
+    pub misses: u64,
     /// Longest time from release to completion.
     pub response_max_ns: u64,
     /// Sum of these times.
     pub response_sum_ns: u128,
+}
+
+impl Usage {
+    /// Mean of the times, rounded down; 0 without a period.
+    pub fn mean_ns(&self) -> u64 {
+        self.sum_ns.checked_div(self.periods).unwrap_or(0)
+    }
+}
+
+impl JobSummary {
+    /// Mean of the times from release to completion, rounded down; 0 without a job.
+    pub fn response_mean_ns(&self) -> u64 {
+        let mean = self.response_sum_ns.checked_div(u128::from(self.jobs)).unwrap_or(0);
+        u64::try_from(mean).unwrap_or(u64::MAX)
+    }
 }
 
 /// Compares two traces.
@@ -169,7 +199,7 @@ pub fn compare(traces: [&Trace; 2], options: Options) -> Result<Comparison, Comp
     let mut pcpus = Vec::new();
     let mut vcpus: Vec<_> = headers[0]
         .vcpus()
-        .map(|(vcpu, _)| VcpuComparison { vcpu, supply_ns: [0; 2], runs: [0; 2] })
+        .map(|(vcpu, _)| VcpuComparison { vcpu, supply_ns: [0; 2], runs: [0; 2], usage: None })
         .collect();
     for pcpu in 0..headers[0].pcpus {
         let changes = [0, 1].map(|side| {
@@ -179,6 +209,12 @@ pub fn compare(traces: [&Trace; 2], options: Options) -> Result<Comparison, Comp
         });
         for (side, spans) in changes.iter().enumerate() {
             pcpu::add_supply(spans, side, &mut vcpus);
+        }
+        for vcpu in &mut vcpus {
+            if let Some(period) = period(headers[0], vcpu.vcpu, pcpu) {
+                let usage = |spans: &Vec<_>| pcpu::usage(spans, vcpu.vcpu, period, &window);
+                vcpu.usage = Some(changes.each_ref().map(usage));
+            }
         }
         if shared.iter().all(|shared| shared.contains(&pcpu)) {
             let (comparison, difference) = pcpu::compare(pcpu, &changes, tolerance);
@@ -190,6 +226,12 @@ pub fn compare(traces: [&Trace; 2], options: Options) -> Result<Comparison, Comp
     differences.extend(difference);
     let first = differences.into_iter().min_by_key(Difference::at_ns);
     Ok(Comparison { window_ns: window, first, pcpus, vcpus, tasks })
+}
+
+/// The period of the server of a VCPU on a PCPU.
+fn period(header: &Header, vcpu: VcpuId, pcpu: usize) -> Option<u64> {
+    let vcpu = header.vcpu(vcpu).filter(|vcpu| vcpu.pcpu == pcpu)?;
+    vcpu.server.as_ref()?.period_ns.filter(|&period| period > 0)
 }
 
 /// PCPUs on which VCPUs have servers.

@@ -48,9 +48,22 @@ pub struct VcpuHeader {
     /// How it shares its PCPU; absent if it has it for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerHeader>,
-    /// Names of its tasks, in the order of the numbers that marks carry; may be empty.
+    /// Its tasks, in the order of the numbers that marks carry; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tasks: Vec<String>,
+    pub tasks: Vec<TaskHeader>,
+}
+
+/// A task of a VCPU.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct TaskHeader {
+    /// Its name.
+    pub name: String,
+    /// Nanoseconds from release to release, if that never differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_ns: Option<u64>,
+    /// Nanoseconds from release to deadline, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ns: Option<u64>,
 }
 
 /// The server of a VCPU.
@@ -80,6 +93,11 @@ impl Header {
         self.vms.get(usize::from(id.vm))?.vcpus.get(usize::from(id.vcpu))
     }
 
+    /// What is said about a task of a VCPU.
+    pub fn task(&self, id: VcpuId, task: u8) -> Option<&TaskHeader> {
+        self.vcpu(id)?.tasks.get(usize::from(task))
+    }
+
     /// Name of a VM; its number if it has none.
     pub fn vm_name(&self, vm: u8) -> String {
         self.vms.get(usize::from(vm)).map_or_else(|| format!("vm{vm}"), |it| it.name.clone())
@@ -92,8 +110,7 @@ impl Header {
 
     /// Name of a task of a VCPU; its number if it has none.
     pub fn task_name(&self, id: VcpuId, task: u8) -> String {
-        let name = self.vcpu(id).and_then(|vcpu| vcpu.tasks.get(usize::from(task)));
-        name.cloned().unwrap_or_else(|| format!("task {task}"))
+        self.task(id, task).map_or_else(|| format!("task {task}"), |task| task.name.clone())
     }
 }
 

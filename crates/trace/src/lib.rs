@@ -17,7 +17,7 @@ mod trace;
 
 pub use event::{Entry, Event, JobMark, Step, VcpuId};
 pub use file::{ReadError, Writer};
-pub use header::{Header, Origin, ServerHeader, VcpuHeader, VmHeader};
+pub use header::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
 pub use replay::{Choice, Planned, Replay, ReplayError, Server, Stopped, Why, replay};
 pub use simulation::Recorder;
 pub use trace::{Clock, Trace};

@@ -97,6 +97,10 @@ impl Job {
 }
 
 /// The jobs of all tasks, in the order in which they appear: by VCPU and number of the task.
+///
+/// A guest notes a release when it has the processor, which its VCPU may not have at that
+/// time. Where the header tells the period, jobs are released whole periods after each other,
+/// as early as the earliest note of all says.
 pub fn jobs(trace: &Trace) -> BTreeMap<(VcpuId, u8), Vec<Job>> {
     let mut tasks: BTreeMap<(VcpuId, u8), Vec<Job>> = BTreeMap::new();
     for (_, entry) in trace.merged() {
@@ -120,7 +124,28 @@ pub fn jobs(trace: &Trace) -> BTreeMap<(VcpuId, u8), Vec<Job>> {
             Step::Finish => jobs[index].finish = time,
         }
     }
+    for (&(vcpu, task), jobs) in &mut tasks {
+        if let Some(period) = trace.header.task(vcpu, task).and_then(|task| task.period_ns) {
+            settle_releases(jobs, period, trace.header.frequency_hz);
+        }
+    }
     tasks
+}
+
+/// Puts releases where a period of so many nanoseconds has them.
+fn settle_releases(jobs: &mut [Job], period_ns: u64, frequency_hz: u64) {
+    let since_first = |job: u32| {
+        let ns = u128::from(job) * u128::from(period_ns);
+        u64::try_from(ns * u128::from(frequency_hz) / 1_000_000_000).unwrap_or(u64::MAX)
+    };
+    // A guest that was started again counts from 0.
+    for jobs in jobs.chunk_by_mut(|one, next| one.job < next.job) {
+        let noted = jobs.iter().filter_map(|job| job.release?.checked_sub(since_first(job.job)));
+        let Some(first) = noted.min() else { continue };
+        for job in jobs {
+            job.release = job.release.map(|_| first.saturating_add(since_first(job.job)));
+        }
+    }
 }
 
 /// A task executes for a time.

@@ -25,7 +25,10 @@ pub fn compare(
         let Some(others) = second.get(&(vcpu, task)) else { continue };
         let sides = [jobs, others];
         let gaps = [0, 1].map(|side| gaps(traces[side], vcpu, shifts[side]));
-        let jobs = sides.map(|jobs| summary(jobs, window));
+        // Simulations know deadlines always, executions where the description was at hand.
+        let deadline = |trace: &Trace| trace.header.task(vcpu, task)?.deadline_ns;
+        let deadline = traces.into_iter().find_map(deadline);
+        let jobs = sides.map(|jobs| summary(jobs, window, deadline));
         tasks.push(TaskComparison { vcpu, task, jobs });
         let gaps = &gaps;
         let differences_of_task = sides[0].keys().chain(sides[1].keys()).flat_map(|&job| {
@@ -84,7 +87,7 @@ fn differ(
     }
 }
 
-fn summary(jobs: &Jobs, window: &Range<i64>) -> JobSummary {
+fn summary(jobs: &Jobs, window: &Range<i64>, deadline_ns: Option<u64>) -> JobSummary {
     let mut summary = JobSummary::default();
     for times in jobs.values() {
         if let &[Some(release), Some(finish)] = times
@@ -92,6 +95,7 @@ fn summary(jobs: &Jobs, window: &Range<i64>) -> JobSummary {
         {
             let response = finish.abs_diff(release);
             summary.jobs += 1;
+            summary.misses += u64::from(deadline_ns.is_some_and(|deadline| response > deadline));
             summary.response_max_ns = summary.response_max_ns.max(response);
             summary.response_sum_ns += u128::from(response);
         }

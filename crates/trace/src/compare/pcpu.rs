@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Difference, PcpuComparison, VcpuComparison};
-use crate::Clock;
+use super::{Difference, PcpuComparison, Usage, VcpuComparison};
 use crate::timeline::{Span, State};
+use crate::{Clock, VcpuId};
 
 /// What a PCPU does for a time, in nanoseconds.
 #[derive(Clone, Debug)]
@@ -39,6 +39,39 @@ pub fn add_supply(spans: &[SpanNs], side: usize, vcpus: &mut [VcpuComparison]) {
             vcpu.runs[side] += 1;
         }
     }
+}
+
+/// What a VCPU used in those periods of its server that lie in the window.
+pub fn usage(spans: &[SpanNs], vcpu: VcpuId, period_ns: u64, window: &Range<i64>) -> Usage {
+    let period = i64::try_from(period_ns).unwrap_or(i64::MAX);
+    let whole = window.start.div_euclid(period) + i64::from(window.start.rem_euclid(period) > 0)
+        ..window.end.div_euclid(period);
+    let mut usage =
+        Usage { periods: u64::try_from(whole.end - whole.start).unwrap_or(0), ..Usage::default() };
+    if usage.periods == 0 {
+        return usage;
+    }
+    let (from, until) = (whole.start * period, whole.end * period);
+    let (mut current, mut used) = (whole.start, 0);
+    for span in spans.iter().filter(|span| span.state == State::Runs(vcpu)) {
+        let (start, end) = (span.time.start.max(from), span.time.end.min(until));
+        if start >= end {
+            continue;
+        }
+        usage.sum_ns += end.abs_diff(start);
+        let (first, last) = (start.div_euclid(period), (end - 1).div_euclid(period));
+        used = if first == current { used } else { 0 };
+        if first < last {
+            // The rest of one period, perhaps all of others, and the start of the last one.
+            usage.max_ns = usage.max_ns.max(used + ((first + 1) * period).abs_diff(start));
+            usage.max_ns = usage.max_ns.max(if last - first > 1 { period_ns } else { 0 });
+            used = end.abs_diff(last * period);
+        } else {
+            used += end.abs_diff(start);
+        }
+        (current, usage.max_ns) = (last, usage.max_ns.max(used));
+    }
+    usage
 }
 
 /// Compares a PCPU, and finds its first difference.

@@ -36,6 +36,29 @@ fn a_trace_agrees_with_itself_whatever_its_clock() {
 }
 
 #[test]
+fn budgets_are_used_in_whole_periods_and_deadlines_counted() {
+    let trace = sample();
+    let mut strict = trace.clone();
+    let tasks = strict.header.vms.iter_mut().flat_map(|vm| &mut vm.vcpus[0].tasks);
+    tasks.for_each(|task| task.deadline_ns = Some(0));
+    let options = Options { from_ns: Some(5_000), ..Options::default() };
+    let comparison = compare([&strict, &trace], options).expect("one system");
+    let [deferrable, sporadic, periodic, background] = &comparison.vcpus[..] else { panic!() };
+    for (vcpu, budget, period) in
+        [(deferrable, 2_000, 10_000), (sporadic, 3_000, 15_000), (periodic, 4_000, 20_000)]
+    {
+        let [usage, other] = vcpu.usage.expect("it has a budget");
+        assert_eq!(usage, other);
+        assert_eq!(usage.periods, comparison.window_ns.end as u64 / period - 1, "{usage:?}");
+        assert!(0 < usage.max_ns && usage.max_ns <= budget, "{usage:?}");
+        assert!(0 < usage.mean_ns() && usage.sum_ns <= vcpu.supply_ns[0], "{usage:?}");
+    }
+    assert_eq!(deferrable.usage.expect("it has a budget")[0].max_ns, 2_000);
+    assert_eq!(background.usage, None);
+    assert!(comparison.tasks.iter().all(|task| task.jobs.iter().all(|it| it.misses == it.jobs)));
+}
+
+#[test]
 fn the_first_long_difference_is_named_and_short_ones_are_not() {
     let trace = sample();
     let at = 300

@@ -5,3 +5,4 @@ mod export;
 mod file;
 mod replay;
 mod support;
+mod timeline;

@@ -4,7 +4,8 @@ use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use sim::{Execution, Limits, Pcpu, Release, Simulation, System, Task, Vcpu};
 use trace::{
-    Header, Origin, Planned, Recorder, Server, ServerHeader, Trace, VcpuHeader, VcpuId, VmHeader,
+    Header, Origin, Planned, Recorder, Server, ServerHeader, TaskHeader, Trace, VcpuHeader, VcpuId,
+    VmHeader,
 };
 
 /// VCPUs of one PCPU, each of a VM of its own: the server, and for each task period and
@@ -33,7 +34,12 @@ pub fn header(vcpus: Vcpus<'_>) -> Header {
             Server::Background => ("background", None, None),
         };
         let server = Some(ServerHeader { kind: kind.into(), budget_ns, period_ns });
-        let tasks = (0..tasks.len()).map(|task| format!("t{task}")).collect();
+        let task = |(number, &(period, _)): (usize, &(u64, u64))| TaskHeader {
+            name: format!("t{number}"),
+            period_ns: None,
+            deadline_ns: Some(period),
+        };
+        let tasks = tasks.iter().enumerate().map(task).collect();
         VmHeader {
             name: format!("vm-{number}"),
             vcpus: vec![VcpuHeader { pcpu: 0, server, tasks }],
