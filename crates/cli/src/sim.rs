@@ -10,6 +10,7 @@ mod run;
 use std::path::Path;
 
 use bulkhead_system::plan;
+use bulkhead_system::units::Duration;
 use sim::{Limits, Silent, Simulation};
 
 pub use options::SimOptions;
@@ -25,6 +26,9 @@ use options::Until;
 use results::Results;
 use run::{Ended, run};
 
+/// Where a simulation ends if nothing else is said.
+const UNTIL: Duration = Duration(10_000_000_000);
+
 /// Runs the command.
 pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
     let (plan, described) = match input::read(&options.file)? {
@@ -32,10 +36,9 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
         Input::Description(system) => (plan::make(&system)?, Some(system)),
     };
     let mut model = Model::new(&plan, described.as_deref(), options);
-    if let Some(trace) = &options.like {
-        like::apply(trace, &mut model)?;
-    }
-    let until = match options.until {
+    let traced = options.like.as_ref().map(|trace| like::apply(trace, &mut model)).transpose()?;
+    let default = Until::Time(traced.unwrap_or(UNTIL));
+    let until = match options.until.unwrap_or(default) {
         Until::Time(time) => time,
         Until::Hyperperiod => model.hyperperiod().ok_or_else(|| {
             Failure::new(

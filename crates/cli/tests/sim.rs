@@ -158,7 +158,7 @@ fn a_trace_of_it_can_be_read() {
     let file = std::fs::read(sandbox.path("t")).unwrap();
     let read = trace::Trace::read(&file[..]).unwrap();
     assert_eq!((read.header.name.as_str(), read.tracks.len()), ("s", 4));
-    assert_eq!(read.header.vms[0].vcpus[0].tasks, ["control"]);
+    assert_eq!(read.header.vms[0].vcpus[0].tasks[0].name, "control");
     let runs = |entry: &&trace::Entry| matches!(entry.event, trace::Event::Run { .. });
     assert_eq!(read.tracks[1].iter().filter(runs).count(), 200);
     let refused = sandbox.bulkhead(&["sim", "s.toml", "--trace", "no/folder"]);

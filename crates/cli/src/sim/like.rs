@@ -1,4 +1,6 @@
-//! Tasks as they were in an execution: for a simulation that can be laid beside it.
+//! What was to do in an execution: for a simulation that can be laid beside it.
+
+mod rest;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,12 +11,13 @@ use bulkhead_system::units::Duration;
 use trace::timeline::{self, Job, Piece};
 use trace::{Clock, Trace, VcpuId};
 
-use super::model::Model;
+use super::model::{Load, Model};
 use crate::failure::Failure;
 
-/// Gives each task the first release and the execution times of its jobs in a trace. The
-/// marks of a guest count the tasks of a VCPU in the order of the description.
-pub fn apply(path: &Path, model: &mut Model) -> Result<(), Failure> {
+/// Gives each task the first release and the execution times of its jobs in a trace, and
+/// each VCPU with a server what else it did. The marks of a guest count the tasks of a VCPU in
+/// the order of the description. Returns the length of the trace.
+pub fn apply(path: &Path, model: &mut Model) -> Result<Duration, Failure> {
     let name = path.display();
     let cannot_read = |error: &dyn std::fmt::Display| {
         Failure::new("cannot-read", format!("cannot read {name}: {error}"))
@@ -23,9 +26,9 @@ pub fn apply(path: &Path, model: &mut Model) -> Result<(), Failure> {
     let trace = Trace::read(BufReader::new(file)).map_err(|error| cannot_read(&error))?;
     let clock = trace.clock();
     let jobs = timeline::jobs(&trace);
-    for (pcpu, vcpus) in model.pcpus.iter().enumerate() {
+    for (pcpu, vcpus) in model.pcpus.iter_mut().enumerate() {
         let pieces = timeline::pieces(&trace, pcpu);
-        for (vcpu, simulated) in vcpus.iter().zip(&mut model.system.pcpus[pcpu].vcpus) {
+        for (vcpu, simulated) in vcpus.iter_mut().zip(&mut model.system.pcpus[pcpu].vcpus) {
             let id = VcpuId { vm: vcpu.vm as u8, vcpu: vcpu.index as u8 };
             for (task, simulated) in vcpu.tasks.iter().zip(&mut simulated.tasks) {
                 let key = (id, task.number as u8);
@@ -49,14 +52,19 @@ pub fn apply(path: &Path, model: &mut Model) -> Result<(), Failure> {
                 simulated.release = sim::Release::Periodic;
                 simulated.execution = sim::Execution::Trace(times);
             }
+            if vcpu.server.is_some() {
+                simulated.tasks.truncate(vcpu.tasks.len());
+                let numbers = vcpu.tasks.iter().map(|task| task.number as u8).collect();
+                simulated.tasks.extend(rest::task(&trace, pcpu, id, numbers, &pieces));
+                vcpu.load = if vcpu.tasks.is_empty() { Load::Traced } else { Load::Tasks };
+            }
         }
     }
-    Ok(())
+    Ok(Duration(u64::try_from(clock.ns(trace.last())).unwrap_or(0).max(1)))
 }
 
-/// Nanoseconds from the start of the servers to the first release. A guest notes a release
-/// when it has the processor again: that of the earliest one counts, a whole number of
-/// periods before.
+/// Nanoseconds from the start of the servers to the first release: that of the earliest job,
+/// a whole number of periods before.
 fn offset(clock: Clock, jobs: &[Job], period: Duration) -> Option<u64> {
     let first = |job: &Job| {
         let periods = i64::try_from(u64::from(job.job).checked_mul(period.0)?).ok()?;

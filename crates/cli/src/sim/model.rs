@@ -61,6 +61,8 @@ pub enum Load {
     Busy,
     /// Nothing.
     Idle,
+    /// What it did in a trace.
+    Traced,
 }
 
 impl Load {
@@ -71,6 +73,7 @@ impl Load {
             Self::TasksAndMore => "tasks and more",
             Self::Busy => "busy",
             Self::Idle => "idle",
+            Self::Traced => "as traced",
         }
     }
 }

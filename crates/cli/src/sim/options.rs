@@ -18,7 +18,7 @@ Examples:
   bulkhead sim systems/servers.toml --until hyperperiod
   bulkhead sim systems/servers.toml --execution uniform --seed 7 --until 1000s
   bulkhead sim systems/servers.toml --assume idle --trace build/sim.trace
-  bulkhead sim systems/servers.toml --like build/run.trace --until 5s
+  bulkhead sim systems/servers.toml --like build/run.trace --trace build/sim.trace
 
 Exit status: 0 all deadlines were met, 1 one was missed, 2 bad input.")]
 pub struct SimOptions {
@@ -26,15 +26,16 @@ pub struct SimOptions {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Simulated time, or `hyperperiod`: the last offset and twice the time after which all repeats
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = until)]
-    pub until: Until,
+    /// [default: 10s, with --like the length of the trace]
+    #[arg(long, value_name = "TIME", value_parser = until)]
+    pub until: Option<Until>,
     /// Stop after so many releases, completions and timers
     #[arg(long, value_name = "N")]
     pub events: Option<u64>,
     /// How long jobs execute, and how often sporadic tasks release some
     #[arg(long, value_name = "MODEL", value_enum, default_value_t = Execution::Worst)]
     pub execution: Execution,
-    /// First releases and execution times of jobs as in this trace, of `bulkhead run --trace`
+    /// What jobs and VCPUs have to do as in this trace, of `bulkhead run --trace`
     #[arg(long, value_name = "TRACE", conflicts_with = "execution")]
     pub like: Option<PathBuf>,
     /// Where random numbers start; equal seeds give equal simulations

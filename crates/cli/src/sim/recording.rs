@@ -5,7 +5,10 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use bulkhead_system::plan::{Plan, Server};
-use trace::{Header, Origin, Recorder, ServerHeader, VcpuHeader, VcpuId, VmHeader, simulation};
+use sim::Release;
+use trace::{
+    Header, Origin, Recorder, ServerHeader, TaskHeader, VcpuHeader, VcpuId, VmHeader, simulation,
+};
 
 use super::model::Model;
 
@@ -40,11 +43,17 @@ fn server(server: Server) -> ServerHeader {
     }
 }
 
-/// Names of the simulated tasks of a VCPU.
-fn tasks(model: &Model, vm: usize, index: usize) -> Vec<String> {
+/// The simulated tasks of a VCPU. What has no end has no period.
+fn tasks(model: &Model, vm: usize, index: usize) -> Vec<TaskHeader> {
     let is_it = |vcpu: &super::model::Vcpu| vcpu.vm == vm && vcpu.index == index;
     let Some((pcpu, at, _)) = model.vcpus().find(|(.., vcpu)| is_it(vcpu)) else {
         return Vec::new();
     };
-    model.system.pcpus[pcpu].vcpus[at].tasks.iter().map(|task| task.name.clone()).collect()
+    let known = |ns: u64| (ns < u64::MAX).then_some(ns);
+    let task = |task: &sim::Task| TaskHeader {
+        name: task.name.clone(),
+        period_ns: (task.release == Release::Periodic).then_some(task.period).and_then(known),
+        deadline_ns: known(task.deadline),
+    };
+    model.system.pcpus[pcpu].vcpus[at].tasks.iter().map(task).collect()
 }
