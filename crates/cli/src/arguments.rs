@@ -108,6 +108,9 @@ pub struct RunOptions {
     /// An option of cachescope, such as preset=exynos-5422; may be given several times
     #[arg(long, value_name = "KEY=VALUE", requires = "cachescope", value_parser = scope_option)]
     pub cachescope_option: Vec<String>,
+    /// CPUs take turns of 500 instructions: timers are then some us late at most, not 1 ms and more beside busy CPUs; half as fast (needs --deterministic and `make cachescope`)
+    #[arg(long, requires = "deterministic", conflicts_with = "cachescope")]
+    pub short_turns: bool,
     /// Record what the hypervisor does in this file, for `bulkhead trace`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
@@ -118,7 +121,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub timeout: Option<Duration>,
     /// Write the bootable image to this file and do not run it
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["console", "deterministic", "cachescope", "trace", "until_off", "timeout", "log"])]
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["console", "deterministic", "cachescope", "short_turns", "trace", "until_off", "timeout", "log"])]
     pub image_only: Option<PathBuf>,
     /// Write all output of the console to this file [default: a log beside the image, named after the system]
     #[arg(long, value_name = "FILE")]

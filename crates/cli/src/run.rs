@@ -26,7 +26,7 @@ use crate::json;
 use crate::output;
 use crate::status::Status;
 use crate::trace::record::Recording;
-use cachescope::Cachescope;
+use cachescope::{Cachescope, SHORT_TURNS};
 use interactive::Interactive;
 use signals::Signals;
 use summary::{End, Summary};
@@ -56,13 +56,18 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         return image_report::image_written(out, &image, as_json);
     }
     let board = boards::board(&system)?;
-    let scope = options
-        .cachescope
-        .as_deref()
-        .map(|folder| Cachescope::prepare(folder, &system, &found))
-        .transpose()?
-        .map(|scope| scope.with_options(&options.cachescope_option));
     let place = workspace::Workspace::new(&found, &system.plan.name)?;
+    let turns = options.short_turns.then(|| place.scratch()).transpose()?;
+    let scope = match (&turns, &options.cachescope) {
+        (Some(folder), _) => {
+            Some(Cachescope::prepare(folder.path(), &system, &found)?.with_options(&SHORT_TURNS))
+        }
+        (None, Some(folder)) => {
+            let scope = Cachescope::prepare(folder, &system, &found)?;
+            Some(scope.with_options(&options.cachescope_option))
+        }
+        (None, None) => None,
+    };
     let path = place.image(&image.bytes)?;
     drop(image);
     if let Some(signal) = signals.caught() {
@@ -86,7 +91,7 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
     let session = Machine::start(&board, &path, &qemu)?;
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
     let run = attend(session, &names, &signals, console, as_json)?;
-    let counts = scope.as_ref().map(Cachescope::counts);
+    let counts = options.cachescope.as_ref().and(scope.as_ref()).map(Cachescope::counts);
     let recorded = recording.map(Recording::finish);
     let name = &system.plan.name;
     let summary = Summary::new(name, run.known, run.end, &run.outcome, counts, &log_file)

@@ -23,6 +23,11 @@ const RANGES: &str = "ranges.txt";
 /// The file that the plugin writes at the end of QEMU.
 const SUMMARY: &str = "summary.json";
 
+/// Options with which only instructions take time: the plugin then does nothing but let the
+/// CPUs take short turns.
+pub const SHORT_TURNS: [&str; 5] =
+    ["fetch=off", "l1-hit=0cy", "llc-hit=0cy", "memory=0ns", "bus=0"];
+
 /// The plugin and the folder of its results.
 #[derive(Debug)]
 pub struct Cachescope {
@@ -67,8 +72,8 @@ impl Cachescope {
 
     /// More options of the plugin, `KEY=VALUE`. They count more than what the
     /// system says.
-    pub fn with_options(mut self, options: &[String]) -> Self {
-        self.options.extend_from_slice(options);
+    pub fn with_options(mut self, options: &[impl AsRef<str>]) -> Self {
+        self.options.extend(options.iter().map(|option| option.as_ref().to_owned()));
         self
     }
 
