@@ -107,11 +107,20 @@ fn the_first_difference_is_named() {
     result.assert_status(1);
     let first = result.stdout.lines().last().expect("text");
     assert!(first.starts_with("first difference: "), "{first}");
-    assert!(result.stdout.contains("control      99      99  5500.000 us"), "{}", result.stdout);
+    assert!(result.stdout.contains("  max us A "), "{}", result.stdout);
+    let control = result.stdout.lines().find(|line| line.contains("control")).expect("the task");
+    assert!(control.contains("  99  99 ") && control.contains("  5500.000  "), "{control}");
     let document = sandbox.bulkhead(&["--json", "trace", "compare", "a.trace", "b.trace"]).json();
     assert_eq!(document["ok"], false);
     assert!(first.contains(document["first_difference"]["text"].as_str().expect("text")));
+    assert_eq!(document["sides"], serde_json::json!(["A", "B"]));
     assert_eq!(document["tasks"][1]["task"], "low");
+    assert_eq!(document["tasks"][0]["missed_deadlines"], serde_json::json!([0, 0]));
+    let used = &document["vcpus"][0]["used_in_period_max_ns"];
+    assert_eq!(
+        (&document["vcpus"][0]["budget_ns"], &used[0]),
+        (&1_000_000.into(), &1_000_000.into())
+    );
     sandbox.write("s.toml", &SYSTEM.replace("\"below\"", "\"under\""));
     simulate(&sandbox, "c.trace", &[]);
     sandbox.bulkhead(&["trace", "compare", "a.trace", "c.trace"]).assert_refused(&[

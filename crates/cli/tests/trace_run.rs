@@ -5,6 +5,7 @@ mod real;
 use std::path::Path;
 
 use real::{project, record, succeeds};
+use serde_json::Value;
 
 /// Runs a system for as long as its guests run, and returns its trace as lines of CSV.
 fn recorded(system: &str, arguments: &[&str], trace: &Path) -> Vec<String> {
@@ -14,13 +15,82 @@ fn recorded(system: &str, arguments: &[&str], trace: &Path) -> Vec<String> {
     csv.lines().map(String::from).collect()
 }
 
+/// The simulation of a recorded run beside it, for machines: `trace compare`.
+fn beside_its_simulation(system: &str, run: &Path, tolerance: &str) -> Value {
+    let sim = run.with_extension("sim");
+    let [run, sim] = [run, &sim].map(|path| path.to_str().expect("a path in UTF-8"));
+    succeeds(&["sim", system, "--like", run, "--trace", sim]);
+    let text = succeeds(&["--json", "trace", "compare", sim, run, "--tolerance", tolerance]);
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Fails unless tasks take as long as they are simulated to, up to this many microseconds, and
+/// no VCPU gets more than its budget by more than 5 us, which is how late timers are.
+fn assert_alike(document: &Value, tasks: usize, microseconds: u64) {
+    let pair = |of: &Value| {
+        let both: [u64; 2] = serde_json::from_value(of.clone()).expect("two numbers");
+        both
+    };
+    assert_eq!(document["sides"], serde_json::json!(["sim", "run"]));
+    let found = document["tasks"].as_array().expect("tasks");
+    assert_eq!(found.len(), tasks, "{document:#}");
+    for task in found {
+        assert_eq!(pair(&task["missed_deadlines"]), [0, 0], "{task}");
+        let [simulated, executed] = pair(&task["jobs"]);
+        assert!(executed > 20 && simulated.abs_diff(executed) <= 1, "{task}");
+        for time in ["response_mean_ns", "response_max_ns"] {
+            let [simulated, executed] = pair(&task[time]);
+            assert!(simulated.abs_diff(executed) <= microseconds * 1000, "{task}");
+        }
+    }
+    for vcpu in document["vcpus"].as_array().expect("VCPUs") {
+        if let Some(budget) = vcpu["budget_ns"].as_u64() {
+            let used = pair(&vcpu["used_in_period_max_ns"]);
+            assert!(used.iter().all(|&used| used > 0 && used <= budget + 5_000), "{vcpu}");
+        }
+    }
+}
+
+/// One PCPU is busy at a time, so that QEMU's timers are exact.
+#[test]
+fn a_run_and_its_simulation_are_alike() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (trace, system) = (folder.path().join("servers.trace"), folder.path().join("servers.toml"));
+    std::fs::write(&system, servers()).expect("a folder");
+    let system = system.to_str().expect("a path in UTF-8");
+    recorded(system, &[], &trace);
+    // While guests start and print they do not what the simulation takes for the rest of a VCPU:
+    // something of the lowest priority.
+    let document = beside_its_simulation(system, &trace, "200us");
+    assert_alike(&document, 12, 10);
+}
+
+/// All PCPUs are busy, Linux too.
+#[test]
+#[ignore = "takes a minute and needs `make cachescope`"]
+fn the_example_runs_as_it_is_simulated() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("servers.trace");
+    let arguments = ["--append", "linux=bulkhead.job=smp", "--short-turns"];
+    recorded("systems/servers.toml", &arguments, &trace);
+    let document = beside_its_simulation("systems/servers.toml", &trace, "50us");
+    assert_alike(&document, 10, 50);
+}
+
 /// Four VMs that share a PCPU, one with each kind of server.
 fn servers() -> String {
     let kernel = project().join("build/guests/rt-demo.bin");
+    let task = |(name, period, priority): (&str, u32, u32)| {
+        format!(
+            "[[vm.task]]\nname = \"{name}\"\nvcpu = 0\nperiod = \"{period}ms\"\nwcet = \"1ms\"\n\
+             priority = {priority}\n"
+        )
+    };
+    let tasks = [("fast", 5, 3), ("medium", 10, 2), ("slow", 20, 1)].map(task).concat();
     let vm = |(name, server): (&str, &str)| {
         format!(
             "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = {kernel:?}\n\
-             bootargs = \"rt.seconds=1\"\n[[vm.vcpu]]\npcpu = 1\nserver = {server}\n"
+             bootargs = \"rt.seconds=1\"\n[[vm.vcpu]]\npcpu = 1\nserver = {server}\n{tasks}"
         )
     };
     let vms = [

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use bulkhead_system::description;
 use bulkhead_system::plan::{Plan, Server};
-use trace::{Header, Origin, ServerHeader, VcpuHeader, VmHeader};
+use trace::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
 
 /// The header of traces of executions. `described` is what the plan was made from, if that
-/// is known: it has the names of tasks.
+/// is known: it has the tasks.
 pub fn header(plan: &Plan, described: Option<&description::System>, frequency_hz: u64) -> Header {
     let vms = plan.vms.iter().enumerate().map(|(index, vm)| {
         let described = described.and_then(|system| system.vms.get(index));
@@ -36,12 +36,16 @@ fn server(server: Server) -> ServerHeader {
     }
 }
 
-/// The names of a VCPU's tasks, the one with the highest priority first: real-time guests
-/// number them so.
-fn tasks(vm: &description::Vm, vcpu: usize) -> Vec<String> {
+/// A VCPU's tasks, the one with the highest priority first: real-time guests number them so.
+fn tasks(vm: &description::Vm, vcpu: usize) -> Vec<TaskHeader> {
     let mut tasks: Vec<_> = vm.tasks.iter().filter(|task| task.vcpu == vcpu).collect();
     tasks.sort_by_key(|task| {
         (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
     });
-    tasks.into_iter().map(|task| task.name.value.clone()).collect()
+    let task = |task: &description::Task| TaskHeader {
+        name: task.name.value.clone(),
+        period_ns: (!task.sporadic).then_some(task.period.0),
+        deadline_ns: Some(task.deadline.0),
+    };
+    tasks.into_iter().map(task).collect()
 }
