@@ -39,6 +39,9 @@ pub enum Check {
     Within(Pair),
     /// At some place, a series is above another by at least so much.
     Exceeds(Pair),
+    /// Counts of two series over the places are distributed alike: up to every place, their
+    /// shares differ by at most so much.
+    Distribution(Pair),
     /// The values lie on a straight line, each within so many percent.
     Linear(Straight),
 }
@@ -118,7 +121,7 @@ impl Claim {
             Some(Check::AtMost(it) | Check::AtLeast(it) | Check::Reaches(it)) => {
                 (Some(it.series.as_str()), None)
             }
-            Some(Check::Within(it) | Check::Exceeds(it)) => {
+            Some(Check::Within(it) | Check::Exceeds(it) | Check::Distribution(it)) => {
                 (Some(it.series.as_str()), Some(it.of.as_str()))
             }
             Some(Check::Linear(it)) => (Some(it.series.as_str()), None),
@@ -157,6 +160,12 @@ impl Claim {
                 let most = greatest(self.differences(values, it));
                 most.map(|(by, x)| (by >= it.percent, format!("up to {by:.1} % above, at {x}")))
             }
+            Check::Distribution(it) => {
+                let most = greatest(self.shares(values, it).into_iter());
+                most.map(|(by, x)| {
+                    (by <= it.percent, format!("shares differ by at most {by:.2} %, up to {x}"))
+                })
+            }
             Check::Linear(it) => {
                 let points: Vec<_> = self
                     .of(values, &it.series)
@@ -194,6 +203,26 @@ impl Claim {
             let of = values.get(&pair.of, x)?.shown;
             (of > 0.0).then(|| ((value / of - 1.0) * 100.0, x))
         })
+    }
+
+    /// By how many percent of all the shares of two series up to a place differ, and the place.
+    fn shares<'a>(&self, values: &'a Values, pair: &Pair) -> Vec<Found<'a>> {
+        let places = values.places();
+        let running = |series: &str| {
+            let here = places.iter().filter(|x| self.is_about(x));
+            let counts: Option<Vec<f64>> =
+                here.map(|x| values.get(series, x).map(|value| value.shown)).collect();
+            let counts = counts.unwrap_or_default();
+            let all: f64 = counts.iter().sum();
+            let sums = counts.into_iter().scan(0.0, |sum, count| {
+                *sum += count;
+                Some(*sum)
+            });
+            sums.map(|sum| if all > 0.0 { sum * 100.0 / all } else { 0.0 }).collect::<Vec<_>>()
+        };
+        let (first, second) = (running(&pair.series), running(&pair.of));
+        let here = places.iter().filter(|x| self.is_about(x)).copied();
+        first.iter().zip(second).zip(here).map(|((a, b), x)| ((a - b).abs(), x)).collect()
     }
 
     fn plateau(&self, values: &Values, plateau: &Plateau) -> Option<(bool, String)> {
@@ -297,6 +326,18 @@ mod tests {
         assert_verdict(&pair("within", 19.9), series, no, "20.00 %, at 2");
         assert_verdict(&pair("exceeds", 0.9), series, yes, "1.0 % above, at 1");
         assert_verdict(&pair("exceeds", 1.1), series, no, "1.0 % above, at 1");
+    }
+
+    #[test]
+    fn distributions() {
+        let series: &[&[f64]] = &[&[10.0, 30.0, 60.0], &[30.0, 70.0, 100.0]];
+        let check = |percent| {
+            format!("check.distribution = {{ series = 'a', of = 'b', percent = {percent} }}")
+        };
+        let (yes, no) = (Verdict::Confirmed, Verdict::NotConfirmed);
+        assert_verdict(&check(10.0), series, yes, "10.00 %, up to 2");
+        assert_verdict(&check(9.9), series, no, "10.00 %, up to 2");
+        assert_verdict(&check(9.9), &series[..1], Verdict::NotCheckable, "not measured");
     }
 
     #[test]

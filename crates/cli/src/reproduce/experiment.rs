@@ -175,7 +175,7 @@ pub enum Statistic {
 pub struct Console {
     /// The VM of the guest. The boot ends when this VM has ended.
     pub vm: String,
-    /// The key; its first number counts.
+    /// The key, after [`super::template::expand`]; its first number counts.
     pub key: String,
 }
 

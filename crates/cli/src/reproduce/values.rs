@@ -138,7 +138,7 @@ fn value(
             (spread.take(jobs.take) as f64, Some(spread))
         }
         (Measure::Evictions(wanted), Some((seen, _))) => (evictions(seen, wanted), None),
-        (Measure::Console(wanted), Some((seen, boot))) => (printed(seen, wanted, boot)?, None),
+        (Measure::Console(wanted), Some((seen, boot))) => (printed(seen, wanted, x, boot)?, None),
         (Measure::Instructions(row), _) => (instruction(instructions, row, x)?, None),
         (Measure::Jobs(_) | Measure::Evictions(_) | Measure::Console(_), None) => return Ok(None),
     };
@@ -186,13 +186,13 @@ fn spread(
         .ok_or_else(|| boot.failure(&format!("it has marked no job of the task {task}")))
 }
 
-fn printed(seen: &Observed, wanted: &Console, boot: &Boot) -> Result<f64, Failure> {
-    let number =
-        |word: &str| word.strip_prefix(wanted.key.as_str())?.strip_prefix('=')?.parse().ok();
+fn printed(seen: &Observed, wanted: &Console, x: &str, boot: &Boot) -> Result<f64, Failure> {
+    let key = expand(&wanted.key, x);
+    let number = |word: &str| word.strip_prefix(key.as_str())?.strip_prefix('=')?.parse().ok();
     seen.console
         .split_whitespace()
         .find_map(number)
-        .ok_or_else(|| boot.failure(&format!("nothing is printed as `{}=number`", wanted.key)))
+        .ok_or_else(|| boot.failure(&format!("nothing is printed as `{key}=number`")))
 }
 
 fn evictions(seen: &Observed, wanted: &Evictions) -> f64 {
