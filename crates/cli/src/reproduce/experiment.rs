@@ -152,7 +152,7 @@ pub struct Jobs {
     #[serde(default)]
     pub undisturbed: bool,
     /// Tasks in whose favour it was interrupted: their jobs are taken out of its
-    /// time, as far as they were undisturbed themselves.
+    /// time; those that were interrupted themselves with the mean of the others.
     #[serde(default)]
     pub without: Vec<u64>,
 }

@@ -43,19 +43,30 @@ pub fn of_task(jobs: &[Job], vm: &str, task: u64, range: &Range<u64>) -> Vec<Job
 /// of the instructions of a job.
 pub fn undisturbed(mut jobs: Vec<Job>) -> Vec<Job> {
     let least = jobs.iter().map(|job| job.instructions).min().unwrap_or(0);
-    jobs.retain(|job| job.instructions <= 2 * least);
+    jobs.retain(|job| is_undisturbed(job, least));
     jobs
 }
 
-/// Takes the time of others out of jobs that they interrupted.
+fn is_undisturbed(job: &Job, least_instructions: u64) -> bool {
+    job.instructions <= 2 * least_instructions
+}
+
+/// Takes the time of others out of jobs that they interrupted. `others` are all jobs of one task
+/// that does the same work in each: one that was interrupted itself counts as much as those
+/// that were not do as a mean, since the rest of its time was somebody else's.
 pub fn without(mut jobs: Vec<Job>, others: &[Job]) -> Vec<Job> {
+    let typical = Spread::of(&undisturbed(others.to_vec())).map_or(0, |spread| spread.mean_ns);
+    let least = others.iter().map(|job| job.instructions).min().unwrap_or(0);
     for job in &mut jobs {
         let inside = |other: &&Job| {
             other.cpu == job.cpu
                 && other.start_ns >= job.start_ns
                 && other.finish_ns <= job.finish_ns
         };
-        let taken: u64 = others.iter().filter(inside).map(|other| other.execution_ns).sum();
+        let own = |other: &Job| {
+            if is_undisturbed(other, least) { other.execution_ns } else { typical }
+        };
+        let taken: u64 = others.iter().filter(inside).map(own).sum();
         job.execution_ns = job.execution_ns.saturating_sub(taken);
     }
     jobs
@@ -139,9 +150,12 @@ mod tests {
 
     #[test]
     fn the_time_of_others_is_taken_out() {
-        let elsewhere = Job { cpu: 1, ..job("a", 2, 120, 10) };
+        let elsewhere = Job { cpu: 1, ..job("a", 2, 120, 30) };
         let others = [job("a", 2, 120, 30), job("a", 2, 190, 20), elsewhere];
         let own = without(vec![job("a", 1, 100, 100)], &others);
         assert_eq!(own[0].execution_ns, 70, "one of the others lies within the job");
+        let others = [job("a", 2, 120, 10), job("a", 2, 130, 20), job("a", 2, 150, 45)];
+        let own = without(vec![job("a", 1, 100, 100)], &others);
+        assert_eq!(own[0].execution_ns, 55, "the last one was interrupted and counts as 15");
     }
 }

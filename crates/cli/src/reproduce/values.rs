@@ -180,7 +180,7 @@ fn spread(
     }
     for &other in &wanted.without {
         let others = job::of_task(&seen.jobs, &wanted.vm, other, &(0..u64::MAX));
-        jobs = job::without(jobs, &job::undisturbed(others));
+        jobs = job::without(jobs, &others);
     }
     Spread::of(&jobs)
         .ok_or_else(|| boot.failure(&format!("it has marked no job of the task {task}")))
