@@ -212,6 +212,19 @@ unsafe extern "C" fn on_mark(_: c_uint, data: *mut c_void) {
     state.machine.mark(payload::to_position(data).at, value);
 }
 
+/// A CPU is about to write to TTBR0_EL1.
+unsafe extern "C" fn on_space(_: c_uint, data: *mut c_void) {
+    // SAFETY: a callback; see `state`.
+    let state = unsafe { state() };
+    let (at, register) = payload::to_register(data);
+    // SAFETY: in the thread of the CPU, in a callback that may read registers.
+    let value = state.registers.as_mut().and_then(|registers| unsafe { registers.x(register) });
+    let Some(value) = value else {
+        fail("QEMU does not tell the value of a general register");
+    };
+    state.machine.switch_space(at, value);
+}
+
 /// QEMU ends; the CPUs have stopped.
 unsafe extern "C" fn on_exit(_: qemu_plugin_id_t, _: *mut c_void) {
     let state = STATE.swap(ptr::null_mut(), Ordering::Relaxed);

@@ -58,6 +58,11 @@ pub const fn is_mark(word: u32) -> bool {
     word == 0xd503_2a1f
 }
 
+/// The general register that an instruction writes to TTBR0_EL1: which address space is used.
+pub const fn new_space(word: u32) -> Option<u32> {
+    if word & !0x1f == 0xd518_2000 { Some(word & 0x1f) } else { None }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,5 +133,11 @@ mod tests {
         ] {
             assert!(!is_mark(other), "{other:#x}");
         }
+    }
+    #[test]
+    fn writes_to_the_table_register_are_told_from_others() {
+        assert_eq!(new_space(0xd518_2003), Some(3), "msr ttbr0_el1, x3");
+        assert_eq!(new_space(0xd518_2023), None, "msr ttbr1_el1, x3");
+        assert_eq!(new_space(0xd538_2003), None, "mrs x3, ttbr0_el1");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::spaces::Spaces;
 use crate::{Counters, Owner};
 
 /// A mark of a guest, as the guests of Bulkhead encode it: event in
@@ -57,35 +58,64 @@ pub struct Job {
     pub start: Counters,
     /// What the CPU had done when it was complete.
     pub finish: Counters,
+    /// Cycles between the two in the address spaces of other tasks.
+    pub others: u64,
 }
 
 /// All jobs of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Jobs {
+    spaces: Spaces,
     released: HashMap<Key, u64>,
-    started: HashMap<Key, (Option<u64>, Counters)>,
+    started: HashMap<Key, Started>,
     complete: Vec<Job>,
     unmatched: u64,
+}
+
+/// A job that is not complete.
+#[derive(Clone, Copy, Debug)]
+struct Started {
+    released: Option<u64>,
+    counters: Counters,
+    others: u64,
 }
 
 /// Clocks of different CPUs are not compared: a job has to end where it began.
 type Key = (usize, Owner, u8, u32);
 
 impl Jobs {
+    /// No job yet, on so many CPUs.
+    pub fn new(cpus: usize) -> Self {
+        Self {
+            spaces: Spaces::new(cpus),
+            released: HashMap::new(),
+            started: HashMap::new(),
+            complete: Vec::new(),
+            unmatched: 0,
+        }
+    }
+
+    /// A CPU writes a value to TTBR0_EL1.
+    pub fn switch_space(&mut self, cpu: usize, value: u64, cycles: u64) {
+        self.spaces.switch(cpu, value, cycles);
+    }
+
     /// A CPU on account of a VM sets a mark.
     pub fn mark(&mut self, cpu: usize, vm: Owner, mark: Mark, counters: Counters) {
         let Mark { event, task, job } = mark;
         let key = (cpu, vm, task, job);
+        self.spaces.mark(cpu, (vm, task), counters.cycles);
+        let others = self.spaces.of_others(cpu, (vm, task));
         let again = match event {
             Event::Release => self.released.insert(key, counters.cycles).is_some(),
             Event::Start => {
                 let released = self.released.remove(&key);
-                self.started.insert(key, (released, counters)).is_some()
+                self.started.insert(key, Started { released, counters, others }).is_some()
             }
             Event::Finish => match self.started.remove(&key) {
-                Some((released, start)) => {
-                    let finish = counters;
-                    self.complete.push(Job { vm, cpu, task, job, released, start, finish });
+                Some(Started { released, counters: start, others: before }) => {
+                    let (finish, others) = (counters, others - before);
+                    self.complete.push(Job { vm, cpu, task, job, released, start, finish, others });
                     false
                 }
                 None => true,
@@ -125,7 +155,7 @@ mod tests {
 
     #[test]
     fn nested_jobs_are_kept_apart() {
-        let (mut jobs, vm) = (Jobs::default(), Owner::UNOWNED);
+        let (mut jobs, vm) = (Jobs::new(2), Owner::UNOWNED);
         let mark = |event, task| Mark { event, task, job: 9 };
         jobs.mark(0, vm, mark(Event::Release, 1), at(10));
         jobs.mark(0, vm, mark(Event::Start, 1), at(20));
@@ -142,8 +172,22 @@ mod tests {
     }
 
     #[test]
+    fn the_time_of_others_is_told_from_a_jobs_own() {
+        let (mut jobs, vm) = (Jobs::new(1), Owner::UNOWNED);
+        let mark = |event, task| Mark { event, task, job: 0 };
+        jobs.switch_space(0, 0x2000, 0);
+        jobs.mark(0, vm, mark(Event::Start, 2), at(0));
+        jobs.switch_space(0, 0x1000, 10);
+        jobs.mark(0, vm, mark(Event::Start, 1), at(20));
+        jobs.switch_space(0, 0x2000, 50);
+        jobs.switch_space(0, 0x1000, 90);
+        jobs.mark(0, vm, mark(Event::Finish, 1), at(100));
+        assert_eq!(jobs.complete()[0].others, 40);
+    }
+
+    #[test]
     fn what_does_not_match_is_counted() {
-        let (mut jobs, vm) = (Jobs::default(), Owner::UNOWNED);
+        let (mut jobs, vm) = (Jobs::new(2), Owner::UNOWNED);
         let mark = |event| Mark { event, task: 0, job: 0 };
         jobs.mark(0, vm, mark(Event::Finish), at(1));
         jobs.mark(0, vm, mark(Event::Start), at(2));

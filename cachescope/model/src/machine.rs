@@ -86,7 +86,7 @@ impl Machine {
             cpus: vec![Cpu::default(); cpus],
             pace: Pace::new(quantum),
             series: Series::new(options.clock.cycles(options.bin), options.owners.count()),
-            jobs: Jobs::default(),
+            jobs: Jobs::new(cpus),
             skipped: Skipped::default(),
             operations: Some(Operations::default()),
             current: 0,
@@ -235,6 +235,15 @@ impl Machine {
         let cpu = self.current;
         let vm = self.options.vm_of(cpu).unwrap_or(Owner::UNOWNED);
         self.jobs.mark(cpu, vm, mark, self.cpus[cpu].counters_at(instruction));
+    }
+
+    /// The CPU whose block runs writes to TTBR0_EL1, with the instruction of the block with
+    /// this index.
+    pub fn switch_space(&mut self, instruction: u32, value: u64) {
+        if self.started {
+            let cycles = self.cpus[self.current].counters_at(instruction).cycles;
+            self.jobs.switch_space(self.current, value, cycles);
+        }
     }
 
     /// Bytes of a line less one: a mask for addresses.

@@ -35,6 +35,16 @@ pub fn to_position(data: *mut c_void) -> Position {
     Position { at: (word & MASK) as u32, next: (word >> BITS) as u32 }
 }
 
+/// An instruction with this index in its block, and a general register that it reads.
+pub fn from_register(at: u32, register: u32) -> *mut c_void {
+    from_position(Position { at, next: register })
+}
+
+pub fn to_register(data: *mut c_void) -> (u32, u32) {
+    let Position { at, next } = to_position(data);
+    (at, next)
+}
+
 /// An operation on the line whose virtual address is in a general register.
 #[derive(Clone, Copy)]
 pub struct Operation {

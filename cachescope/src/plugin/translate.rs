@@ -3,7 +3,9 @@
 
 use std::ffi::{c_uint, c_void};
 
-use bulkhead_cachescope_model::{Block, LineOperation, Position, accesses_memory, is_mark};
+use bulkhead_cachescope_model::{
+    Block, LineOperation, Position, accesses_memory, is_mark, new_space,
+};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags, qemu_plugin_id_t, qemu_plugin_insn, qemu_plugin_insn_data,
     qemu_plugin_insn_vaddr, qemu_plugin_mem_rw, qemu_plugin_register_vcpu_insn_exec_cb,
@@ -13,7 +15,7 @@ use qemu_plugin_sys::{
 
 use super::payload::{self, Operation};
 use super::physical::{PAGE_MASK, Physical};
-use super::{fail, on_access, on_block, on_fetch, on_mark, on_operation, state};
+use super::{fail, on_access, on_block, on_fetch, on_mark, on_operation, on_space, state};
 
 /// Exception level of hypervisors: EL2.
 const HYPERVISOR_LEVEL: u64 = 2;
@@ -76,6 +78,9 @@ pub unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plug
             }
             if is_mark(it.word) && level == mark_level {
                 report(it.handle, on_mark, payload::from_position(position));
+            }
+            if let Some(register) = new_space(it.word) {
+                report(it.handle, on_space, payload::from_register(at as u32, register));
             }
             if let Some((operation, register)) = it.operation.filter(|_| operations) {
                 // The next instruction is only reached if this one did not fault. At

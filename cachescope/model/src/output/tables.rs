@@ -74,6 +74,7 @@ fn jobs(machine: &Machine) -> Table {
         .numbers("start_ns", of(|job| job.start.cycles).map(ns))
         .numbers("finish_ns", of(|job| job.finish.cycles).map(ns))
         .numbers("execution_ns", of(|job| job.finish.cycles - job.start.cycles).map(ns))
+        .numbers("others_ns", of(|job| job.others).map(ns))
         .numbers("instructions", of(|job| job.finish.instructions - job.start.instructions))
         .numbers("stall_ns", of(|job| job.finish.stall_cycles - job.start.stall_cycles).map(ns))
         .numbers(

@@ -151,10 +151,9 @@ pub struct Jobs {
     /// many instructions as the shortest.
     #[serde(default)]
     pub undisturbed: bool,
-    /// Tasks in whose favour it was interrupted: their jobs are taken out of its
-    /// time; those that were interrupted themselves with the mean of the others.
+    /// Only the time that the CPU did not spend in the address spaces of other tasks.
     #[serde(default)]
-    pub without: Vec<u64>,
+    pub own: bool,
 }
 
 /// Which of several values counts.

@@ -12,16 +12,12 @@ use super::experiment::Statistic;
 pub struct Job {
     /// The VM.
     pub vm: String,
-    /// The CPU that ran it.
-    pub cpu: u64,
     /// Number of the task in its marks.
     pub task: u64,
-    /// When it started, by the clock of its CPU.
-    pub start_ns: u64,
-    /// When it was complete.
-    pub finish_ns: u64,
     /// From start to finish, in time of the model.
     pub execution_ns: u64,
+    /// Of that, the time in the address spaces of other tasks with marks.
+    pub others_ns: u64,
     /// Instructions from start to finish.
     pub instructions: u64,
     /// Misses of the job in the last-level cache.
@@ -43,31 +39,14 @@ pub fn of_task(jobs: &[Job], vm: &str, task: u64, range: &Range<u64>) -> Vec<Job
 /// of the instructions of a job.
 pub fn undisturbed(mut jobs: Vec<Job>) -> Vec<Job> {
     let least = jobs.iter().map(|job| job.instructions).min().unwrap_or(0);
-    jobs.retain(|job| is_undisturbed(job, least));
+    jobs.retain(|job| job.instructions <= 2 * least);
     jobs
 }
 
-fn is_undisturbed(job: &Job, least_instructions: u64) -> bool {
-    job.instructions <= 2 * least_instructions
-}
-
-/// Takes the time of others out of jobs that they interrupted. `others` are all jobs of one task
-/// that does the same work in each: one that was interrupted itself counts as much as those
-/// that were not do as a mean, since the rest of its time was somebody else's.
-pub fn without(mut jobs: Vec<Job>, others: &[Job]) -> Vec<Job> {
-    let typical = Spread::of(&undisturbed(others.to_vec())).map_or(0, |spread| spread.mean_ns);
-    let least = others.iter().map(|job| job.instructions).min().unwrap_or(0);
+/// Leaves the time that the CPU did not spend in address spaces of other tasks with marks.
+pub fn own(mut jobs: Vec<Job>) -> Vec<Job> {
     for job in &mut jobs {
-        let inside = |other: &&Job| {
-            other.cpu == job.cpu
-                && other.start_ns >= job.start_ns
-                && other.finish_ns <= job.finish_ns
-        };
-        let own = |other: &Job| {
-            if is_undisturbed(other, least) { other.execution_ns } else { typical }
-        };
-        let taken: u64 = others.iter().filter(inside).map(own).sum();
-        job.execution_ns = job.execution_ns.saturating_sub(taken);
+        job.execution_ns = job.execution_ns.saturating_sub(job.others_ns);
     }
     jobs
 }
@@ -114,14 +93,12 @@ impl Spread {
 mod tests {
     use super::*;
 
-    fn job(vm: &str, task: u64, start_ns: u64, execution_ns: u64) -> Job {
+    fn job(vm: &str, task: u64, execution_ns: u64) -> Job {
         Job {
             vm: vm.into(),
-            cpu: 0,
             task,
-            start_ns,
-            finish_ns: start_ns + execution_ns,
             execution_ns,
+            others_ns: 0,
             instructions: execution_ns,
             llc_misses: execution_ns / 10,
         }
@@ -129,8 +106,7 @@ mod tests {
 
     #[test]
     fn jobs_of_the_task_are_told_from_others() {
-        let jobs =
-            [job("a", 1, 0, 100), job("a", 2, 0, 999), job("a", 1, 0, 201), job("a", 1, 0, 777)];
+        let jobs = [job("a", 1, 100), job("a", 2, 999), job("a", 1, 201), job("a", 1, 777)];
         let spread = Spread::of(&of_task(&jobs, "a", 1, &(0..2))).expect("jobs");
         let expected =
             Spread { jobs: 2, min_ns: 100, mean_ns: 150, max_ns: 201, llc_misses_max: 20 };
@@ -142,20 +118,15 @@ mod tests {
 
     #[test]
     fn interrupted_jobs_are_told_from_slow_ones() {
-        let slow = Job { execution_ns: 900, ..job("a", 1, 0, 100) };
-        let kept = undisturbed(vec![job("a", 1, 0, 100), slow, job("a", 1, 0, 777)]);
+        let slow = Job { execution_ns: 900, ..job("a", 1, 100) };
+        let kept = undisturbed(vec![job("a", 1, 100), slow, job("a", 1, 777)]);
         assert_eq!(kept.iter().map(|job| job.execution_ns).collect::<Vec<_>>(), [100, 900]);
         assert!(undisturbed(vec![]).is_empty());
     }
 
     #[test]
     fn the_time_of_others_is_taken_out() {
-        let elsewhere = Job { cpu: 1, ..job("a", 2, 120, 30) };
-        let others = [job("a", 2, 120, 30), job("a", 2, 190, 20), elsewhere];
-        let own = without(vec![job("a", 1, 100, 100)], &others);
-        assert_eq!(own[0].execution_ns, 70, "one of the others lies within the job");
-        let others = [job("a", 2, 120, 10), job("a", 2, 130, 20), job("a", 2, 150, 45)];
-        let own = without(vec![job("a", 1, 100, 100)], &others);
-        assert_eq!(own[0].execution_ns, 55, "the last one was interrupted and counts as 15");
+        let interrupted = Job { others_ns: 30, ..job("a", 1, 100) };
+        assert_eq!(own(vec![interrupted])[0].execution_ns, 70);
     }
 }

@@ -178,9 +178,8 @@ fn spread(
     if wanted.undisturbed {
         jobs = job::undisturbed(jobs);
     }
-    for &other in &wanted.without {
-        let others = job::of_task(&seen.jobs, &wanted.vm, other, &(0..u64::MAX));
-        jobs = job::without(jobs, &others);
+    if wanted.own {
+        jobs = job::own(jobs);
     }
     Spread::of(&jobs)
         .ok_or_else(|| boot.failure(&format!("it has marked no job of the task {task}")))
