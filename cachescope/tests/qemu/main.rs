@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::{env, fs};
 
-use programs::{LINES, OFF, PAIRS, TWO, guest, lines};
+use programs::{LINES, OFF, PAIRS, SPACES, TWO, guest, lines};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -89,10 +89,24 @@ fn every_access_miss_and_instruction_of_a_known_program_is_counted() {
     let stall = 1025 * 50 + 1024 * 10;
     assert_eq!(job[..5], ["one", "0", "3", "7", ""]);
     assert_eq!(job[7], (instructions + stall).to_string());
-    assert_eq!(job[8], instructions.to_string());
-    assert_eq!(job[9], stall.to_string());
-    assert_eq!(job[11..], ["3072", "2049", "1025", "0"]);
+    assert_eq!(job[8], "0", "nobody else had the CPU");
+    assert_eq!(job[9], instructions.to_string());
+    assert_eq!(job[10], stall.to_string());
+    assert_eq!(job[12..], ["3072", "2049", "1025", "0"]);
     assert_eq!(jobs.lines().count(), 2);
+}
+
+#[test]
+#[ignore = "needs QEMU and the built plugin"]
+fn the_time_in_the_address_space_of_another_task_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ",vm=one:0x40000000+128MiB,cpu=0:one,fetch=off";
+    succeed(&run(&folder, SPACES, 1, &ICOUNT, options));
+    let jobs = fs::read_to_string(folder.path().join("out/jobs.csv")).unwrap();
+    let job: Vec<&str> = jobs.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!(job[..5], ["one", "0", "3", "7", ""]);
+    // MSR, MOV and 100 rounds of two instructions, with a cycle of 1 ns each; then three more.
+    assert_eq!(job[7..10], ["205", "202", "205"]);
 }
 
 #[test]
@@ -139,7 +153,7 @@ fn the_hypervisor_is_told_from_the_guest_and_marks_come_from_it_alone() {
         let job: Vec<&str> = jobs.lines().nth(1).unwrap().split(',').collect();
         assert_eq!(job[..4], ["one", "0", "3", "7"]);
         // Mark and ERET, 2 and 64 rounds of 3 instructions, 1 and HVC.
-        assert_eq!(job[8], (2 + 2 + 3 * 64 + 2).to_string());
+        assert_eq!(job[9], (2 + 2 + 3 * 64 + 2).to_string());
     }
 }
 

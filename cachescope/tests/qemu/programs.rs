@@ -26,6 +26,30 @@ pub const PAIRS: &[u32] = &[
     0xd400_0002, // hvc #0: PSCI SYSTEM_OFF
 ];
 
+/// Task 2 starts a job in one address space, task 3 another one in a second space. 202
+/// instructions of that job are in the space of task 2.
+pub const SPACES: &[u32] = &[
+    0xd284_0001, // mov x1, #0x2000
+    0xd518_2001, // msr ttbr0_el1, x1
+    0xd280_00e0, // mov x0, #7
+    0xf2c0_4040, // movk x0, #0x202, lsl #32
+    0xd503_2a1f, // hint #0x50
+    0xd282_0002, // mov x2, #0x1000
+    0xd518_2002, // msr ttbr0_el1, x2
+    0xf2c0_4060, // movk x0, #0x203, lsl #32
+    0xd503_2a1f, // hint #0x50
+    0xd518_2001, // msr ttbr0_el1, x1
+    0xd280_0c83, // mov x3, #100
+    0xf100_0463, // 1: subs x3, x3, #1
+    0x54ff_ffe1, // b.ne 1b
+    0xd518_2002, // msr ttbr0_el1, x2
+    0xf2c0_6060, // movk x0, #0x303, lsl #32
+    0xd503_2a1f, // hint #0x50
+    0xd280_0100, // mov x0, #8
+    0xf2b0_8000, // movk x0, #0x8400, lsl #16
+    0xd400_0002, // hvc #0
+];
+
 /// CPU 0 starts CPU 1. Both load 1024 lines in one and the same loop: CPU 0 16
 /// times from 0x4100_0000, CPU 1 8 times from 0x4200_0000. CPU 0 then switches
 /// the machine off.
