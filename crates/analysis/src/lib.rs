@@ -6,6 +6,7 @@
 //! - [`mod@response`]: the tasks of a VCPU, under any [`supply`] of processor time;
 //! - [`vcpu`]: whether the VCPUs of a PCPU get their budgets;
 //! - [`hierarchy`]: both together, for PCPUs with VCPUs with tasks;
+//! - [`verdict`]: all of a described system;
 //! - [`vcache`]: the same as published in the vCache paper (Eq. 1 to 4);
 //! - [`crpd`]: what tasks cost each other in the cache; [`utilization`]: shares of a processor.
 //!
@@ -48,9 +49,11 @@ pub mod response;
 mod server;
 pub mod supply;
 mod task;
+pub mod terms;
 pub mod utilization;
 pub mod vcache;
 pub mod vcpu;
+pub mod verdict;
 mod window;
 
 pub use crpd::Caches;

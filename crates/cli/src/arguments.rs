@@ -38,15 +38,17 @@ pub enum Command {
     Reproduce(ReproduceOptions),
 }
 
-/// Check a description or a plan and show what is in it
+/// Check a description or a plan: is it sound, and is every deadline met?
 ///
-/// All mistakes are reported at once, each with its place.
+/// All mistakes are reported at once, each with its place. Response times are
+/// upper bounds: a task that is in time here is in time, whatever happens. For
+/// one that is not, the longest parts of its bound are shown.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
   bulkhead check systems/demo.toml
 
-Exit status: 0 ok, 1 a VCPU has more work than time, 2 the file has mistakes.")]
+Exit status: 0 ok, 1 a task can miss its deadline, 2 the file has mistakes.")]
 pub struct CheckOptions {
     /// Description (.toml) or plan (.dts, .dtb)
     #[arg(value_name = "FILE")]

@@ -1,7 +1,11 @@
-//! `bulkhead check`: whether a system can be planned, and what is in it.
+//! `bulkhead check`: whether a system can be planned and meets its deadlines, and what is in it.
+
+mod bounds;
 
 use std::path::Path;
 
+use analysis::verdict::Verdict;
+use bulkhead_system::description::{self, System};
 use bulkhead_system::diagnostic::Entry;
 use bulkhead_system::plan::{self, Plan, check_files};
 use bulkhead_system::report::Report;
@@ -17,14 +21,21 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
-    let (plan, report) = match input::read(&options.file)? {
-        Input::Plan(plan) => (Some(*plan), None),
+    let (plan, report, verdict, raised) = match input::read(&options.file)? {
+        Input::Plan(plan) => {
+            let verdict = Verdict::of_plan(&plan, None);
+            (Some(*plan), None, verdict, Vec::new())
+        }
         Input::Description(system) => {
             // Machines that are only analysed have no plan, and need none.
             let bootable = system.platform.value.boot.is_ok();
             let plan = if bootable { Some(plan::make(&system)?) } else { None };
             let report = Report::new(&system, plan.as_ref());
-            (plan, Some(report))
+            let verdict = match &plan {
+                Some(plan) => Verdict::of_plan(plan, Some(&system)),
+                None => Verdict::of_description(&system, &plan::assign(&system)?),
+            };
+            (plan, Some(report), verdict, raised(&system))
         }
     };
     let missing = match &plan {
@@ -32,30 +43,34 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
         None => Vec::new(),
     };
     let overloaded = report.as_ref().is_some_and(|report| report.overloaded);
+    let ok = verdict.schedulable && !overloaded;
     let file = options.file.display().to_string();
     if as_json {
         json::print(&Document {
-            ok: !overloaded,
+            ok,
             file: &file,
             vms: plan.as_ref().map(overview::vms).unwrap_or_default(),
             hypervisor_colors: plan.as_ref().and_then(overview::hypervisor_colors),
             missing_files: &missing,
             report: report.as_ref(),
+            analysis: &verdict,
             errors: Vec::new(),
         })?;
     } else {
-        let mut text = format!("{file}: {}\n", if overloaded { "not schedulable" } else { "ok" });
+        let mut text = format!("{file}: {}\n", if ok { "ok" } else { "not schedulable" });
         if let Some(plan) = &plan {
             text.push_str(&format!("\n{}", overview::plan(plan)));
         }
         if let Some(report) = &report {
             text.push_str(&overview::report(report));
         }
+        text.push_str(&bounds::show(&verdict));
         let missing = missing.iter().map(|path| {
             format!("{path} does not exist yet; `make build` makes the files below build/")
         });
         let notes: Vec<_> =
             plan.iter().filter_map(overview::note_on_colors).chain(missing).collect();
+        let notes = [bounds::notes(&verdict), raised, notes].concat();
         for note in &notes {
             text.push_str(&format!("\nnote: {note}"));
         }
@@ -64,7 +79,21 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
         }
         output::print(&text)?;
     }
-    Ok(if overloaded { Status::No } else { Status::Yes })
+    Ok(if ok { Status::Yes } else { Status::No })
+}
+
+/// Notes on tasks whose execution times were not monotone.
+fn raised(system: &System) -> Vec<String> {
+    let tasks = system.vms.iter().flat_map(|vm| vm.tasks.iter().map(move |task| (vm, task)));
+    let raised = tasks.filter(|(_, task)| task.wcet_raised);
+    let note = |(vm, task): (&description::Vm, &description::Task)| {
+        format!(
+            "task `{}` of VM `{}` takes longer with more colours: with fewer it is taken to need \
+             as long",
+            task.name.value, vm.name.value
+        )
+    };
+    raised.map(note).collect()
 }
 
 fn missing_files(plan: &Plan, folder: &Path) -> Result<Vec<String>, Failure> {
@@ -80,5 +109,6 @@ struct Document<'a> {
     hypervisor_colors: Option<Vec<usize>>,
     missing_files: &'a [String],
     report: Option<&'a Report>,
+    analysis: &'a Verdict,
     errors: Vec<Entry>,
 }

@@ -33,6 +33,9 @@ pub struct System {
     pub hypervisor_memory: Option<Located<Bytes>>,
     /// The colours of the hypervisor's own code and data, if they are limited.
     pub hypervisor_colors: Option<Located<ColorSet>>,
+    /// Longest time in which a task loads what it had in one colour of the cache, if that is to
+    /// be counted for each preemption (vCache, section 5.1: delta).
+    pub color_reload: Option<Located<Duration>>,
     /// The VMs, in their order.
     pub vms: Vec<Vm>,
 }
@@ -177,8 +180,18 @@ pub struct Task {
     pub sporadic: bool,
     /// Time from release to deadline; at most the period.
     pub deadline: Duration,
+    /// Longest time from arrival to release. The deadline counts from the arrival.
+    pub jitter: Duration,
     /// Worst-case execution time; at most the deadline.
     pub wcet: Wcet,
+    /// Whether execution times with few colours were given shorter than with more, and raised.
+    pub wcet_raised: bool,
+    /// For how long tasks of lower priority of its VCPU can keep the processor from a job.
+    pub blocking: Duration,
+    /// For how long a job waits for something that is no processor.
+    pub self_suspension: Duration,
+    /// The colours that its memory has, if they are not all that its VM has.
+    pub colors: Option<Located<ColorSet>>,
     /// Best-case execution time, if it was given; more than zero, and at most the
     /// shortest worst case.
     pub bcet: Option<Duration>,

@@ -20,7 +20,7 @@ pub(crate) use check::{PAGE, VM_NAME_HELP, is_vm_name};
 pub use coloring::frames_needed;
 pub(crate) use coloring::virtual_cache;
 pub use files::{FileReport, check_files};
-pub use make::make;
+pub use make::{assign, make};
 pub use model::{
     Area, Boot, Budget, Class, Coloring, Device, DeviceInterrupts, File, Frames, Gic, Llc, Mapping,
     Memory, OnEvent, Plan, Platform, Pool, Serial, SerialKind, Server, Vcpu, VirtualGic,

@@ -176,10 +176,14 @@ fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &description:
     tasks
 }
 
-/// A task as the simulator has it. With the colours of its VM it takes a certain time; where
-/// the VM shares all of the cache, the longest that there is.
+/// A task as the simulator has it. With its colours, or those of its VM, it takes a certain time;
+/// where the VM shares all of the cache, the longest that there is.
 fn simulated(task: &description::Task, colors: Option<u64>, options: &SimOptions) -> sim::Task {
-    let wcet = colors.map_or(task.wcet.longest(), |colors| task.wcet.with_colors(colors)).0;
+    let own = task.colors.as_ref().map(|own| u64::from(own.value.len()));
+    let wcet = match own.or(colors) {
+        Some(colors) => task.wcet.with_colors(colors).0,
+        None => task.wcet.longest().0,
+    };
     let random = options.execution == Execution::Uniform;
     sim::Task {
         name: task.name.value.clone(),

@@ -2,7 +2,7 @@
 
 use policy::color::{ColorSet, Geometry};
 
-use super::{Located, Vm};
+use super::{Located, Task, Vm};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::plan::virtual_cache;
 use crate::platform::{NoColors, Platform, division};
@@ -15,6 +15,9 @@ pub(super) fn check(
 ) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
     let sets = vms.iter().flat_map(|vm| sets(vm)).chain(hypervisor);
+    // Those of tasks in VMs with colours are some of these.
+    let plain = vms.iter().filter(|vm| vm.colors.is_none()).flat_map(|vm| &vm.tasks);
+    let sets = sets.chain(plain.filter_map(|task| task.colors.as_ref()));
     match platform.colors() {
         Err(reason) => mistakes.extend(sets.map(|set| none(platform, reason, &set.place))),
         Ok(llc) => {
@@ -23,6 +26,7 @@ pub(super) fn check(
         }
     }
     for (index, vm) in vms.iter().enumerate() {
+        mistakes.extend(vm.tasks.iter().filter_map(|task| of_another(vm, task)));
         mistakes.extend(vms[..index].iter().filter_map(|before| shared(before, vm)));
         mistakes.extend(hypervisor.and_then(|colors| with_hypervisor(colors, vm)));
     }
@@ -65,6 +69,19 @@ fn vllc(platform: &Platform, llc: Geometry, vm: &Vm) -> Option<Diagnostic> {
     let (message, help) = virtual_cache(llc, in_registers, set.value).err()?;
     let mistake = Diagnostic::new("wrong-value", message);
     Some(mistake.at(&set.place, "with `vllc = true`").help(help))
+}
+
+/// A task with colours that its VM does not have.
+fn of_another(vm: &Vm, task: &Task) -> Option<Diagnostic> {
+    let own = task.colors.as_ref()?;
+    let colors = vm.colors.as_ref().filter(|_| !own.value.is_subset(vm.all_colors()))?;
+    let (name, missing) = (&vm.name.value, own.value - vm.all_colors());
+    let message = format!("`{name}` does not have the colours {missing}");
+    let mistake = Diagnostic::new("unknown-colors", message)
+        .at(&own.place, "for this task")
+        .also(&colors.place, "the colours of its VM")
+        .help("give tasks colours of `colors` and `extra_colors` of their VM");
+    Some(mistake)
 }
 
 /// Two VMs that have a colour in common, though not both of them agree to it.

@@ -8,7 +8,7 @@ use super::{Located, System, colors, read_text, servers, vm};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
 use crate::platform::{self, Platform};
-use crate::units::Bytes;
+use crate::units::{Bytes, Duration};
 
 pub(super) fn system(file: &str, text: &str, folder: &Path) -> Result<System, Errors> {
     let source = Source::new(file, text);
@@ -34,6 +34,9 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
             .into_iter()
             .chain(servers::check_ticks(&platform.value, &read))
             .for_each(|mistake| at.add(mistake));
+        if let (Some(reload), Err(reason)) = (&hypervisor.color_reload, platform.value.colors()) {
+            at.add(colors::none(&platform.value, reason, &reload.place));
+        }
     }
     let vms: Vec<_> = vms.into_iter().collect::<Option<_>>()?;
     let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -44,15 +47,17 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         platform,
         hypervisor_memory: hypervisor.memory,
         hypervisor_colors: hypervisor.colors,
+        color_reload: hypervisor.color_reload,
         vms,
     })
 }
 
-/// What the hypervisor shall have, where it was given.
+/// What the hypervisor shall have, and what it costs to load a colour, where it was given.
 #[derive(Default)]
 struct Hypervisor {
     memory: Option<Located<Bytes>>,
     colors: Option<Located<ColorSet>>,
+    color_reload: Option<Located<Duration>>,
 }
 
 /// `platform = "board"`, `[platform]` with `board`, or a whole `[platform]`.
@@ -64,6 +69,7 @@ fn platform(at: &Fields<'_>, folder: &Path) -> Option<(Located<Platform>, Hyperv
     let hypervisor = Hypervisor {
         memory: table.quantity("hypervisor_memory"),
         colors: table.colors("hypervisor_colors"),
+        color_reload: table.quantity("color_reload"),
     };
     let platform = match table.has("board") {
         true => table.string("board").and_then(|name| board(at, name, folder)),

@@ -24,9 +24,13 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
     let period = at.required("period", at.quantity::<Duration>("period"), "\"10ms\"");
     let deadline = at.quantity::<Duration>("deadline");
     let offset = at.quantity::<Duration>("offset");
+    let jitter = at.quantity::<Duration>("jitter");
     let sporadic = at.boolean("sporadic");
     let wcet = at.required("wcet", wcet(at), "\"1ms\"");
     let bcet = at.quantity::<Duration>("bcet");
+    let blocking = at.quantity::<Duration>("blocking");
+    let self_suspension = at.quantity::<Duration>("self_suspension");
+    let colors = at.colors("colors");
     let priority = at.integer("priority", 0, u64::from(u32::MAX));
     at.finish();
 
@@ -48,7 +52,8 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
         );
     }
     let deadline = deadline.unwrap_or(period.clone());
-    let wcet = wcet?;
+    let Located { value: (wcet, wcet_raised), place } = wcet?;
+    let wcet = Located::new(wcet, &place);
     if let Some(bcet) = &bcet {
         positive(at, bcet);
         if bcet.value > wcet.value.shortest() {
@@ -78,6 +83,10 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
                 .help("no plan can meet this deadline: correct one of the two"),
         );
     }
+    let waits = [("jitter", jitter), ("blocking", blocking), ("self_suspension", self_suspension)];
+    too_much_waiting(at, &waits, wcet.value.shortest(), &deadline);
+    let [jitter, blocking, self_suspension] =
+        waits.map(|(_, time)| time.map_or(Duration(0), |time| time.value));
     Some(Task {
         name: name?,
         vcpu: vcpu?,
@@ -85,10 +94,43 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
         period: period.value,
         sporadic: sporadic.unwrap_or(false),
         deadline: deadline.value,
+        jitter,
         wcet: wcet.value,
+        wcet_raised,
+        blocking,
+        self_suspension,
+        colors,
         bcet: bcet.map(|bcet| bcet.value),
         priority,
     })
+}
+
+/// What a job waits for cannot be longer than what its deadline leaves.
+fn too_much_waiting(
+    at: &Fields<'_>,
+    waits: &[(&str, Option<Located<Duration>>)],
+    wcet: Duration,
+    deadline: &Located<Duration>,
+) {
+    let given = waits.iter().filter_map(|(key, time)| Some((key, time.as_ref()?)));
+    let sum = |sum: u64, (_, time): (_, &Located<Duration>)| sum.saturating_add(time.value.0);
+    let all = given.clone().fold(wcet.0, sum);
+    // That the execution alone is too long is another mistake.
+    if all <= deadline.value.0 || wcet > deadline.value {
+        return;
+    }
+    let Some((key, longest)) = given.max_by_key(|(_, time)| time.value) else { return };
+    let message = format!(
+        "a job waits and executes for {}, but its deadline is {}",
+        Duration(all),
+        deadline.value
+    );
+    at.add(
+        Diagnostic::new("out-of-range", message)
+            .at(&longest.place, format!("`{key}` counts"))
+            .also(&deadline.place, "the deadline")
+            .help("no plan can meet this deadline: correct one of them"),
+    );
 }
 
 /// The VCPU, which may be left out where there is only one.
@@ -108,12 +150,13 @@ fn vcpu(at: &Fields<'_>, vcpus: Option<usize>) -> Option<usize> {
     Some(vcpu.value as usize)
 }
 
-/// `wcet = "1ms"`, or `wcet = { 1 = "3ms", 4 = "2ms" }`: colours and times.
-fn wcet(at: &Fields<'_>) -> Option<Located<Wcet>> {
+/// `wcet = "1ms"`, or `wcet = { 1 = "3ms", 4 = "2ms" }`: colours and times; and whether some were
+/// raised.
+fn wcet(at: &Fields<'_>) -> Option<Located<(Wcet, bool)>> {
     if !at.is_table("wcet") {
         let wcet = at.quantity::<Duration>("wcet")?;
         positive(at, &wcet);
-        return Some(wcet.map(Wcet::Fixed));
+        return Some(wcet.map(|wcet| (Wcet::Fixed(wcet), false)));
     }
     let place = at.key_place("wcet")?;
     let mut times: BTreeMap<u64, Located<Duration>> = BTreeMap::new();
@@ -150,19 +193,17 @@ fn wcet(at: &Fields<'_>) -> Option<Located<Wcet>> {
         at.add(Diagnostic::new("wrong-value", "there is no time").at(&place, "here").help(help));
         return None;
     }
-    for ((fewer, before), (more, after)) in times.iter().zip(times.iter().skip(1)) {
-        if after.value > before.value {
-            let message = format!("with {more} colours the task takes longer than with {fewer}");
-            at.add(
-                Diagnostic::new("wrong-value", message)
-                    .at(&after.place, format!("{} with {more}", after.value))
-                    .also(&before.place, format!("{} with {fewer}", before.value))
-                    .help("more colours never take longer: correct one of the two"),
-            );
-        }
+    // Analyses rely on it that more colours never take longer. Where they do, the times with fewer
+    // are counted as long as those with more: longer than they are, but safe.
+    let mut raised = false;
+    let mut longest = Duration(0);
+    let mut monotone = BTreeMap::new();
+    for (colors, time) in times.into_iter().rev() {
+        raised |= time.value < longest;
+        longest = longest.max(time.value);
+        monotone.insert(colors, longest);
     }
-    let times = times.into_iter().map(|(colors, time)| (colors, time.value)).collect();
-    complete.then(|| Located::new(Wcet::ByColors(times), &place))
+    complete.then(|| Located::new((Wcet::ByColors(monotone), raised), &place))
 }
 
 fn positive(at: &Fields<'_>, time: &Located<Duration>) {

@@ -10,7 +10,7 @@ mod servers;
 use origins::Origins;
 
 use super::{
-    Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Serial, VirtualGic,
+    Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Serial, Vcpu, VirtualGic,
     VirtualSerial, Vm, check,
 };
 use crate::description::{self, System, colors};
@@ -116,6 +116,18 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     let plan = Plan { name: system.name.clone(), platform, vms: vms.collect() };
     check(&plan).map_err(|errors| Origins::new(system, &plan).locate(errors))?;
     Ok(plan)
+}
+
+/// The VCPUs of every VM, on their PCPUs and with their priorities: as in the plan, but also for
+/// machines that cannot boot one.
+///
+/// # Errors
+///
+/// PCPUs that do not exist or are too few.
+pub fn assign(system: &System) -> Result<Vec<Vec<Vcpu>>, Errors> {
+    let mut mistakes = Vec::new();
+    let pcpus = pcpus::assign(system, &mut mistakes);
+    Errors::unless_none(mistakes, servers::vcpus(system, &pcpus))
 }
 
 fn virtual_gic(host: &Gic, vcpus: usize) -> VirtualGic {

@@ -1,0 +1,78 @@
+//! What a response time consists of.
+
+use crate::response::{Response, Workload};
+use crate::supply::Supply;
+use crate::{Duration, Failure};
+
+/// The parts of a window, which add up to it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Terms {
+    /// Execution of the jobs of the task itself: `(q + 1) C_i`.
+    pub execution: Duration,
+    /// Blocking by tasks of lower priority.
+    pub blocking: Duration,
+    /// Its own suspensions.
+    pub suspension: Duration,
+    /// Each task above it, by its index.
+    pub above: Vec<Above>,
+    /// VCPUs above one of the background class.
+    pub servers: Duration,
+    /// Time without supply: the budget is used up, or VCPUs above have the PCPU.
+    pub supply: Duration,
+}
+
+/// What a task above another takes of a window.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Above {
+    /// Its index.
+    pub task: usize,
+    /// Its jobs in the window.
+    pub jobs: u64,
+    /// Their execution.
+    pub execution: Duration,
+    /// Cache-related preemption delay that they cause.
+    pub cache: Duration,
+}
+
+/// The terms of the window of task `index`, if it has a bound; `responses` are those of all tasks
+/// of the workload.
+pub fn terms(
+    workload: &Workload<'_>,
+    responses: &[Result<Response, Failure>],
+    index: usize,
+) -> Option<Terms> {
+    let response = responses.get(index)?.ok()?;
+    let (window, task) = (response.window.0, workload.tasks.get(index)?);
+    let above = workload.tasks.iter().zip(responses).take(index).enumerate();
+    let above = above.map(|(h, (it, response))| {
+        let jitter = match response {
+            Ok(response) if it.suspension > 0 => response.time.0 - it.wcet,
+            _ => it.jitter,
+        };
+        let jobs = it.period.ceil(window + jitter + workload.jitter.0);
+        let delay = workload.caches.map_or(0, |caches| caches.delay(h, index).0);
+        // The window holds all of it, so that no product overflows.
+        Above { task: h, jobs, execution: Duration(jobs * it.wcet), cache: Duration(jobs * delay) }
+    });
+    let above: Vec<_> = above.collect();
+    let servers = match workload.supply {
+        Supply::Leftover(servers) => servers,
+        _ => &[],
+    };
+    let servers = servers
+        .iter()
+        .map(|server| server.divisor().ceil(window + server.jitter().0) * server.budget().0);
+    let waits = if task.suspension > 0 { response.jobs } else { 1 };
+    let mut terms = Terms {
+        execution: Duration(response.jobs * task.wcet),
+        blocking: Duration(waits * task.blocking),
+        suspension: Duration(response.jobs * task.suspension),
+        above,
+        servers: Duration(servers.sum()),
+        supply: Duration(0),
+    };
+    let others = terms.above.iter().map(|it| it.execution.0 + it.cache.0).sum::<u64>();
+    let own = terms.execution.0 + terms.blocking.0 + terms.suspension.0;
+    terms.supply = Duration(window - own - others - terms.servers.0);
+    Some(terms)
+}

@@ -1,0 +1,137 @@
+//! Whether a described system meets its deadlines: bounds for all that runs in it.
+//!
+//! VCPUs are tested as [`crate::vcpu`] says, tasks as [`mod@crate::response`] does with the supply of
+//! their VCPU. The hypervisor counts in ticks of the system counter and rounds budgets down;
+//! where the platform says its frequency, a VCPU gets the budget that is left.
+
+mod member;
+mod pcpu;
+
+use std::cmp::Reverse;
+
+use bulkhead_system::description::System;
+use bulkhead_system::plan::{self, Plan};
+use serde::Serialize;
+
+use member::Member;
+
+/// The answer. Field names carry their units.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Whether every task meets its deadline, for sure.
+    pub schedulable: bool,
+    /// The PCPUs on which something runs.
+    pub pcpus: Vec<PcpuVerdict>,
+}
+
+/// A PCPU.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct PcpuVerdict {
+    /// Its index.
+    pub pcpu: u32,
+    /// What servers have of it, in millionths, rounded up.
+    pub budgets_ppm: u64,
+    /// Its VCPUs, the highest priority first.
+    pub vcpus: Vec<VcpuVerdict>,
+}
+
+/// A VCPU.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct VcpuVerdict {
+    /// Name of its VM.
+    pub vm: String,
+    /// Its index in the VM.
+    pub vcpu: usize,
+    /// `periodic`, `deferrable`, `sporadic` or `background`; none: the PCPU is its own.
+    pub server: Option<&'static str>,
+    /// Its budget, as the hypervisor counts it.
+    pub budget_ns: Option<u64>,
+    /// Its period.
+    pub period_ns: Option<u64>,
+    /// How long it takes at most until it has its budget: `W^v` (vCache, Eq. 1).
+    pub wcrt_ns: Option<u64>,
+    /// The longest time for which it has to wait for supply.
+    pub blackout_ns: Option<u64>,
+    /// What its tasks need, in millionths of a PCPU, rounded up.
+    pub utilization_ppm: u64,
+    /// Whether it gets its budget in each period.
+    pub ok: bool,
+    /// Why not: the code of a [`Failure`].
+    pub failure: Option<&'static str>,
+    /// Its tasks, the highest priority first.
+    pub tasks: Vec<TaskVerdict>,
+}
+
+/// A task.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct TaskVerdict {
+    /// Its name.
+    pub task: String,
+    /// Execution time that was counted with.
+    pub wcet_ns: u64,
+    /// Its period.
+    pub period_ns: u64,
+    /// Its deadline.
+    pub deadline_ns: u64,
+    /// Bound for its response time, if there is one.
+    pub wcrt_ns: Option<u64>,
+    /// Deadline less bound: negative if it can be late.
+    pub slack_ns: Option<i64>,
+    /// Whether it meets its deadline for sure.
+    pub ok: bool,
+    /// Why not: the code of a [`Failure`].
+    pub failure: Option<&'static str>,
+    /// Jobs of the task in the busy window that leads to the bound: more than one if it is longer
+    /// than the period.
+    pub jobs: Option<u64>,
+    /// What that window consists of, and the jitter; the longest first.
+    pub terms: Vec<Term>,
+}
+
+/// A part of a bound.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Term {
+    /// `execution`, `jitter`, `blocking`, `suspension`, `preemption`, `cache`, `servers` or
+    /// `supply`.
+    pub term: &'static str,
+    /// The task that preempts.
+    pub task: Option<String>,
+    /// Its jobs.
+    pub jobs: Option<u64>,
+    /// How long it is.
+    pub time_ns: u64,
+}
+
+impl Verdict {
+    /// Of a plan, and of the tasks in the description from which it was made, if that is known.
+    pub fn of_plan(plan: &Plan, described: Option<&System>) -> Self {
+        let vms: Vec<_> = plan.vms.iter().map(|vm| (vm.name.as_str(), &*vm.vcpus)).collect();
+        Self::new(&vms, described)
+    }
+
+    /// Of a description, with its VCPUs where they were assigned to ([`plan::assign`]): for
+    /// machines that have no plan.
+    pub fn of_description(system: &System, vcpus: &[Vec<plan::Vcpu>]) -> Self {
+        let names = system.vms.iter().map(|vm| vm.name.value.as_str());
+        let vms: Vec<_> = names.zip(vcpus.iter().map(Vec::as_slice)).collect();
+        Self::new(&vms, Some(system))
+    }
+
+    fn new(vms: &[(&str, &[plan::Vcpu])], described: Option<&System>) -> Self {
+        let mut all: Vec<Member<'_>> = Vec::new();
+        for (vm_index, (vm, vcpus)) in vms.iter().enumerate() {
+            let of_vm = vcpus.iter().enumerate();
+            all.extend(
+                of_vm.map(|(index, &vcpu)| Member::new(vm, described, vm_index, index, vcpu)),
+            );
+        }
+        // On each PCPU the highest priority first.
+        all.sort_by_key(|it| {
+            (it.vcpu.pcpu.0, Reverse(it.vcpu.server.map(|server| server.priority)))
+        });
+        let same = |one: &Member<'_>, other: &Member<'_>| one.vcpu.pcpu == other.vcpu.pcpu;
+        let pcpus: Vec<_> = all.chunk_by(same).map(pcpu::verdict).collect();
+        let mut tasks = pcpus.iter().flat_map(|pcpu| &pcpu.vcpus).flat_map(|vcpu| &vcpu.tasks);
+        Self { schedulable: tasks.all(|task| task.ok), pcpus }
+    }
+}

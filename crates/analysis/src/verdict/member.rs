@@ -1,0 +1,144 @@
+//! A VCPU of a described system as it is analysed.
+
+use std::cmp::Reverse;
+
+use bulkhead_system::description::{self, System};
+use bulkhead_system::plan::{self, Class};
+use bulkhead_system::units::Frequency;
+use policy::color::ColorSet;
+
+use crate::divisor::Divisor;
+use crate::{Duration, Kind, LONGEST, Server, Task};
+
+/// A VCPU with its tasks.
+pub(super) struct Member<'a> {
+    /// Name of its VM.
+    pub vm: &'a str,
+    /// Its index in the VM.
+    pub index: usize,
+    /// Where and how it runs.
+    pub vcpu: plan::Vcpu,
+    /// Names of its tasks, the highest priority first.
+    pub names: Vec<&'a str>,
+    /// The tasks.
+    pub tasks: Vec<Task>,
+    /// The colours of the tasks.
+    pub colors: Vec<ColorSet>,
+    /// Longest time to load a colour again, if that is known.
+    pub reload: Option<Duration>,
+    /// Frequency of the system counter, if it is known.
+    counter: Option<Frequency>,
+}
+
+impl<'a> Member<'a> {
+    /// VCPU `index` of VM `vm_index`; without tasks if there is no description.
+    pub fn new(
+        vm: &'a str,
+        described: Option<&'a System>,
+        vm_index: usize,
+        index: usize,
+        vcpu: plan::Vcpu,
+    ) -> Self {
+        let described = described.and_then(|system| Some((system, system.vms.get(vm_index)?)));
+        let described_tasks = described.map(|(_, vm)| tasks(vm, index)).unwrap_or_default();
+        let all = described.and_then(|(system, _)| system.platform.value.colors().ok());
+        let all = all.map_or(ColorSet::EMPTY, |geometry| ColorSet::first(geometry.colors()));
+        let colors = described_tasks.iter().map(|task| task_colors(described?.1, task));
+        let colors: Vec<_> = colors.collect();
+        let tasks = described_tasks.iter().zip(&colors);
+        Self {
+            vm,
+            index,
+            vcpu,
+            names: described_tasks.iter().map(|task| task.name.value.as_str()).collect(),
+            tasks: tasks.map(|(task, colors)| model(task, *colors)).collect(),
+            colors: colors.into_iter().map(|colors| colors.unwrap_or(all)).collect(),
+            reload: described.and_then(|(system, _)| Some(system.color_reload.as_ref()?.value)),
+            counter: described.and_then(|(system, _)| system.platform.value.counter),
+        }
+    }
+
+    /// Its server as it disturbs those below: with all of its budget; none in the background, and
+    /// for a VCPU that has its PCPU for itself.
+    pub fn server(&self) -> Option<Server> {
+        self.server_with(|budget| budget)
+    }
+
+    /// Its server as it serves the VCPU: with what is left of the budget in whole ticks.
+    pub fn server_in_ticks(&self) -> Option<Server> {
+        let counter = self.counter;
+        self.server_with(|budget| counter.map_or(budget, |counter| whole_ticks(budget, counter)))
+    }
+
+    fn server_with(&self, budget: impl Fn(Duration) -> Duration) -> Option<Server> {
+        let class = self.vcpu.server?.class;
+        let kind = match class {
+            Class::Periodic(_) => Kind::Periodic,
+            Class::Deferrable(_) => Kind::Deferrable,
+            Class::Sporadic(_) => Kind::Sporadic,
+            Class::Background => return None,
+        };
+        let given = class.budget()?;
+        Server::new(kind, budget(given.budget), given.period).ok()
+    }
+}
+
+/// The tasks of a VCPU, the one with the highest priority first; without priorities the one with
+/// the shortest deadline.
+fn tasks(vm: &description::Vm, vcpu: usize) -> Vec<&description::Task> {
+    let mut tasks: Vec<_> = vm.tasks.iter().filter(|task| task.vcpu == vcpu).collect();
+    tasks.sort_by_key(|task| {
+        (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
+    });
+    tasks
+}
+
+/// The colours of a task: its own, or those of its VM; none if that has all of the cache.
+fn task_colors(vm: &description::Vm, task: &description::Task) -> Option<ColorSet> {
+    let own = task.colors.as_ref().or(vm.colors.as_ref());
+    own.map(|colors| colors.value)
+}
+
+/// A described task as it is analysed. Times that are too long to be counted are cut, which
+/// makes no bound too short: execution, blocking and suspension of that length have none, and
+/// jitter is not longer than the period.
+fn model(task: &description::Task, colors: Option<ColorSet>) -> Task {
+    let cut = |time: Duration| time.min(LONGEST).0;
+    let colors = colors.map(|colors| u64::from(colors.len()));
+    let wcet = colors.map_or(task.wcet.longest(), |colors| task.wcet.with_colors(colors));
+    Task {
+        wcet: cut(wcet).max(1),
+        period: Divisor::new(cut(task.period)),
+        deadline: cut(task.deadline).max(1),
+        jitter: cut(task.jitter),
+        blocking: cut(task.blocking),
+        suspension: cut(task.self_suspension),
+    }
+}
+
+/// The longest time of whole ticks that is not longer, in nanoseconds rounded down.
+fn whole_ticks(time: Duration, Frequency(counter): Frequency) -> Duration {
+    const SECOND: u128 = 1_000_000_000;
+    let ticks = u128::from(time.0) * u128::from(counter) / SECOND;
+    let whole = (ticks * SECOND).checked_div(counter.into());
+    whole.map_or(time, |whole| Duration(whole as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_whole_ticks() {
+        for (counter, time, whole) in [
+            (62_500_000, 3_000_000, 3_000_000),
+            (62_500_000, 1_000_015, 1_000_000),
+            (54_000_000, 1_000_000, 1_000_000),
+            (54_000_000, 1_000_001, 1_000_000),
+            (99_990_005, 1_000_000, 999_999),
+            (0, 5, 5),
+        ] {
+            assert_eq!(whole_ticks(Duration(time), Frequency(counter)), Duration(whole));
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Bounds of response times for people.
+
+use analysis::verdict::{TaskVerdict, Term, VcpuVerdict, Verdict};
+use bulkhead_system::units::Duration;
+
+use crate::table::table;
+
+/// Terms of a bound that are shown.
+const TERMS_SHOWN: usize = 4;
+
+/// The tasks with their bounds, the VCPUs that share a PCPU with theirs, and why some can be late.
+pub fn show(verdict: &Verdict) -> String {
+    let tasks = tasks(verdict);
+    if tasks.is_empty() {
+        return String::new();
+    }
+    let heading = ["VM", ">VCPU", "task", ">WCRT", ">deadline", ">slack", "in time"];
+    let mut text = format!("\n{}", table(&heading, &tasks));
+    let vcpus = vcpus(verdict);
+    if !vcpus.is_empty() {
+        let heading =
+            [">PCPU", "VM", ">VCPU", ">tasks need", ">has", ">WCRT", ">period", ">waits up to"];
+        text.push_str(&format!("\n{}", table(&heading, &vcpus)));
+    }
+    for (vcpu, task) in all(verdict).filter(|(_, task)| !task.ok) {
+        text.push_str(&format!("\n{}", why(vcpu, task)));
+    }
+    text
+}
+
+/// What VCPUs without tasks should know: that they may get less than their budget.
+pub fn notes(verdict: &Verdict) -> Vec<String> {
+    let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
+    let short = vcpus.filter(|vcpu| !vcpu.ok && vcpu.tasks.is_empty());
+    let note = |vcpu: &VcpuVerdict| {
+        format!(
+            "VCPU {} of VM `{}` may not get its budget in each period: those above it can take \
+             too much at a time",
+            vcpu.vcpu, vcpu.vm
+        )
+    };
+    short.map(note).collect()
+}
+
+fn all(verdict: &Verdict) -> impl Iterator<Item = (&VcpuVerdict, &TaskVerdict)> {
+    let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
+    vcpus.flat_map(|vcpu| vcpu.tasks.iter().map(move |task| (vcpu, task)))
+}
+
+fn tasks(verdict: &Verdict) -> Vec<Vec<String>> {
+    let row = |(vcpu, task): (&VcpuVerdict, &TaskVerdict)| {
+        vec![
+            vcpu.vm.clone(),
+            vcpu.vcpu.to_string(),
+            task.task.clone(),
+            task.wcrt_ns.map_or("-".into(), time),
+            time(task.deadline_ns),
+            task.slack_ns.map_or("-".into(), signed),
+            if task.ok { "yes" } else { "no" }.into(),
+        ]
+    };
+    all(verdict).map(row).collect()
+}
+
+/// The VCPUs that have a server and tasks.
+fn vcpus(verdict: &Verdict) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for pcpu in &verdict.pcpus {
+        for vcpu in &pcpu.vcpus {
+            let (Some(budget), Some(period)) = (vcpu.budget_ns, vcpu.period_ns) else { continue };
+            if vcpu.tasks.is_empty() {
+                continue;
+            }
+            let share = u128::from(budget) * 1_000_000 / u128::from(period.max(1));
+            rows.push(vec![
+                pcpu.pcpu.to_string(),
+                vcpu.vm.clone(),
+                vcpu.vcpu.to_string(),
+                percent(vcpu.utilization_ppm),
+                percent(share as u64),
+                vcpu.wcrt_ns.map_or("too long".into(), time),
+                time(period),
+                vcpu.blackout_ns.map_or("-".into(), time),
+            ]);
+        }
+    }
+    rows
+}
+
+/// Why a task can be late.
+fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
+    let name = format!("task `{}` on VCPU {} of VM `{}`", task.task, vcpu.vcpu, vcpu.vm);
+    let reason = match (task.wcrt_ns, task.failure) {
+        (Some(wcrt), _) => {
+            let late = time(wcrt.saturating_sub(task.deadline_ns));
+            let mut text = format!("{name} can be late by {late}: {}\n", time(wcrt));
+            if let Some(jobs) = task.jobs.filter(|jobs| *jobs > 1) {
+                text.push_str(&format!("  after {} jobs of its own that are late too\n", jobs - 1));
+            }
+            task.terms.iter().take(TERMS_SHOWN).for_each(|term| {
+                text.push_str(&format!("  {:>12}  {}\n", time(term.time_ns), part(term)));
+            });
+            return text;
+        }
+        (None, Some("overload")) => "it and the tasks above need more time than there is".into(),
+        (None, Some("no-supply")) if vcpu.budget_ns.is_some() => {
+            "VCPUs above can keep its VCPU from its budget for longer than a period".into()
+        }
+        (None, Some("no-supply")) => {
+            "another VCPU of the background class is above its VCPU".into()
+        }
+        (None, Some("depends")) => "a task above it, which suspends itself, has no bound".into(),
+        (None, Some("overflow")) => "the bound is longer than can be counted".into(),
+        (None, failure) => format!(
+            "none was found within the limits of the search ({})",
+            failure.unwrap_or("unknown")
+        ),
+    };
+    format!("{name} has no bound: {reason}\n")
+}
+
+/// What a term is.
+fn part(term: &Term) -> String {
+    let jobs = |count: u64| if count == 1 { "1 job".into() } else { format!("{count} jobs") };
+    let other = match (&term.task, term.jobs) {
+        (Some(task), Some(count)) => format!("{} of `{task}`", jobs(count)),
+        _ => String::new(),
+    };
+    match term.term {
+        "preemption" => format!("{other} above it"),
+        "cache" => format!("loading the cache again after {other}"),
+        "supply" => "without supply: its VCPU waits for budget or for other VCPUs".into(),
+        "servers" => "VCPUs above its own".into(),
+        "execution" => "its own execution".into(),
+        "blocking" => "tasks below that keep the processor".into(),
+        "suspension" => "waiting for something else".into(),
+        other => other.into(),
+    }
+}
+
+/// In the largest unit that shows at most three decimals.
+fn time(nanoseconds: u64) -> String {
+    for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
+        if nanoseconds >= unit && nanoseconds.is_multiple_of(unit / 1_000) {
+            let thousandths = format!("{:03}", nanoseconds % unit / (unit / 1_000));
+            let fraction = thousandths.trim_end_matches('0');
+            let point = if fraction.is_empty() { "" } else { "." };
+            return format!("{}{point}{fraction} {name}", nanoseconds / unit);
+        }
+    }
+    Duration(nanoseconds).to_string()
+}
+
+fn signed(nanoseconds: i64) -> String {
+    let sign = if nanoseconds < 0 { "-" } else { "" };
+    format!("{sign}{}", time(nanoseconds.unsigned_abs()))
+}
+
+/// In per cent with one decimal, rounded.
+fn percent(ppm: u64) -> String {
+    let tenths = ppm.saturating_add(500) / 1_000;
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact_and_short() {
+        for (nanoseconds, shown) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_500, "1.5 us"),
+            (28_500_000, "28.5 ms"),
+            (1_000_001, "1000.001 us"),
+            (1_234_567_891, "1234567.891 us"),
+            (2_000_000_000, "2 s"),
+        ] {
+            assert_eq!(time(nanoseconds), shown);
+        }
+        assert_eq!(signed(-1_500_000), "-1.5 ms");
+        assert_eq!((percent(1_000_000).as_str(), percent(123_456).as_str()), ("100.0 %", "12.3 %"));
+    }
+}
