@@ -24,6 +24,7 @@ name = "everything"
 board = "qemu-virt"
 hypervisor_memory = "64MiB"
 hypervisor_colors = "15"
+color_reload = "200us"
 
 [[vm]]
 name = "linux"
@@ -73,6 +74,10 @@ period = "10ms"
 deadline = "8ms"
 wcet = { 1 = "4ms", 8 = "1.5ms" }
 bcet = "1ms"
+jitter = "0.1ms"
+blocking = "20us"
+self_suspension = "0.5ms"
+colors = "0-2"
 offset = "2ms"
 sporadic = true
 priority = 5
@@ -101,6 +106,10 @@ fn every_key_reaches_the_model_and_the_plan() {
         (vm.tasks[0].bcet, vm.tasks[0].offset),
         (Some(Duration(1_000_000)), Duration(2_000_000))
     );
+    let waits = [vm.tasks[0].jitter, vm.tasks[0].blocking, vm.tasks[0].self_suspension];
+    assert_eq!(waits, [100_000, 20_000, 500_000].map(Duration));
+    assert_eq!(vm.tasks[0].colors.as_ref().unwrap().value.bits(), 0b111);
+    assert_eq!(system.color_reload.as_ref().unwrap().value, Duration(200_000));
     assert!(vm.tasks[0].sporadic);
     assert_eq!(vm.tasks[0].priority.as_ref().unwrap().value, 5);
     assert_eq!(vm.colors.as_ref().unwrap().value.bits(), 0x17f);
@@ -234,7 +243,6 @@ wcet = "30s"
             "16:17 out-of-range",
             "17:9 out-of-range",
             "20:10 missing-unit",
-            "21:25 wrong-value",
             "21:32 wrong-value",
             "23:8 duplicate-name",
             "24:8 unknown-name",

@@ -1,0 +1,109 @@
+//! What descriptions say about tasks for analyses.
+
+use std::path::Path;
+
+use bulkhead_system::description::{System, Task};
+use bulkhead_system::diagnostic::Errors;
+use bulkhead_system::plan;
+use bulkhead_system::units::Duration;
+use policy::color::ColorSet;
+
+/// A task in a VM with colours, with `lines` more.
+fn read(task: &str, platform: &str) -> Result<System, Errors> {
+    let text = format!(
+        "platform = {platform}\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"1MiB\"\n\
+         kernel = \"k\"\ncolors = \"0-3\"\nextra_colors = \"8\"\nextra_memory = \"4KiB\"\n\
+         [[vm.task]]\nname = \"t\"\nperiod = \"20ms\"\n{task}"
+    );
+    System::from_toml("s.toml", &text, Path::new(""))
+}
+
+fn task(lines: &str) -> Task {
+    let system = read(lines, "\"qemu-virt\"").unwrap_or_else(|errors| panic!("{errors}"));
+    system.vms[0].tasks[0].clone()
+}
+
+fn mistakes(lines: &str) -> String {
+    let errors = read(lines, "\"qemu-virt\"").expect_err("a mistake").to_string();
+    assert_eq!(errors.matches("error").count(), 1, "{errors}");
+    errors
+}
+
+#[test]
+fn waiting_and_colors_are_read() {
+    let plain = task("wcet = \"1ms\"\n");
+    let none = Duration(0);
+    assert_eq!((plain.jitter, plain.blocking, plain.self_suspension), (none, none, none));
+    assert_eq!((plain.colors, plain.wcet_raised), (None, false));
+    let all = task(
+        "wcet = \"1ms\"\njitter = \"2ms\"\nblocking = \"30us\"\nself_suspension = \"4ms\"\n\
+         colors = \"1-2,8\"\n",
+    );
+    let ms = |time: u64| Duration(time * 1_000_000);
+    assert_eq!((all.jitter, all.self_suspension), (ms(2), ms(4)));
+    assert_eq!(all.blocking, Duration(30_000));
+    assert_eq!(all.colors.map(|colors| colors.value), "1-2,8".parse::<ColorSet>().ok());
+    let system = read("wcet = \"1ms\"\n", "{ board = \"qemu-virt\", color_reload = \"207us\" }");
+    let reload = system.unwrap_or_else(|errors| panic!("{errors}")).color_reload;
+    assert_eq!(reload.map(|reload| reload.value), Some(Duration(207_000)));
+}
+
+#[test]
+fn longer_times_with_more_colors_hold_for_fewer() {
+    let task = task("wcet = { 1 = \"3ms\", 2 = \"1ms\", 4 = \"2ms\" }\n");
+    assert!(task.wcet_raised);
+    for (colors, time) in [(1, 3), (2, 2), (3, 2), (4, 2), (9, 2)] {
+        assert_eq!(task.wcet.with_colors(colors), Duration(time * 1_000_000), "{colors}");
+    }
+}
+
+#[test]
+fn a_job_that_waits_past_its_deadline_is_refused() {
+    let deadline = "deadline = \"6ms\"\nwcet = \"1ms\"\n";
+    task(&format!("{deadline}jitter = \"2ms\"\nself_suspension = \"3ms\"\n"));
+    let errors = mistakes(&format!("{deadline}jitter = \"2ms\"\nself_suspension = \"3001us\"\n"));
+    assert!(errors.contains("waits and executes for 6001 us"), "{errors}");
+    assert!(errors.contains("s.toml:16:19"), "{errors}");
+    let errors = mistakes(&format!("{deadline}blocking = \"18446744073709551615ns\"\n"));
+    assert!(errors.contains("`blocking` counts"), "{errors}");
+}
+
+#[test]
+fn colors_of_tasks_are_colors_of_their_vm() {
+    let errors = mistakes("wcet = \"1ms\"\ncolors = \"3-4\"\n");
+    assert!(errors.contains("`a` does not have the colours 4"), "{errors}");
+    assert!(errors.contains("extra_colors"), "{errors}");
+}
+
+#[test]
+fn machines_without_colors_have_none_to_reload() {
+    let text = |platform: &str, colors: &str| {
+        format!(
+            "[platform]\nboard = \"{platform}\"\ncolor_reload = \"1ms\"\n[[vm]]\nname = \"a\"\n\
+             boot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"k\"\n[[vm.task]]\nname = \"t\"\n\
+             period = \"20ms\"\nwcet = \"1ms\"\n{colors}"
+        )
+    };
+    let read = |text: String| System::from_toml("s.toml", &text, Path::new(""));
+    let errors = read(text("athlon-64-x2", "")).expect_err("no colours").to_string();
+    assert!(errors.contains("s.toml:3:1"), "{errors}");
+    // A VM with all of the cache can have tasks with a part of it.
+    assert!(read(text("qemu-virt", "colors = \"0-15\"\n")).is_ok());
+    let errors = read(text("qemu-virt", "colors = \"16\"\n")).expect_err("16 colours").to_string();
+    assert!(errors.contains("colour"), "{errors}");
+}
+
+#[test]
+fn vcpus_are_assigned_on_machines_without_plan() {
+    let text = |platform: &str| {
+        format!(
+            "platform = \"{platform}\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"1MiB\"\n\
+             kernel = \"k\"\n[[vm.vcpu]]\n[[vm.vcpu]]\npcpu = 0\nserver = \"periodic\"\n\
+             budget = \"1ms\"\nperiod = \"5ms\"\n"
+        )
+    };
+    let system = |platform| System::from_toml("s.toml", &text(platform), Path::new("")).unwrap();
+    let assigned = plan::assign(&system("i7-2600")).unwrap();
+    let planned = plan::make(&system("qemu-virt")).unwrap();
+    assert_eq!(assigned, [planned.vms[0].vcpus.clone()]);
+}
