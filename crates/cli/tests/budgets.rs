@@ -159,14 +159,15 @@ fn hold(first: Server, second: Server) {
     // All servers but the sporadic one renew their budgets at multiples of their periods after the epoch.
     let zero = |server: Server| epoch + (measured - epoch).div_ceil(server.period) * server.period;
     let first_zero = match first.kind {
+        // It begins when its VCPU first woke up; the most punctual instant tells when that was.
         "sporadic" => {
-            let started = |entry: &&Entry| {
+            let starts = track.iter().filter(|entry| {
                 let is_first = matches!(entry.event, Event::Run { vcpu, .. } if vcpu.vm == 0);
                 is_first && entry.ticks >= measured
-            };
-            let start = track.iter().find(started).expect("it runs").ticks;
-            // Its instants have no other zero; the first one is not the most punctual one perhaps.
-            start - SWITCH / 2
+            });
+            let starts = starts.take(periods as usize - 1);
+            let zeros = (0..).zip(starts).map(|(number, it)| it.ticks - number * first.period);
+            zeros.min().expect("it runs")
         }
         _ => zero(first),
     };

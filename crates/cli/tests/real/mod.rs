@@ -1,6 +1,7 @@
 //! The command with the real hypervisor and guests, which must have been built (`make build`).
 #![allow(dead_code)]
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,18 +10,30 @@ use trace::Trace;
 
 /// How often a run is recorded before it counts as one whose records cannot be read fast enough.
 const ATTEMPTS: u32 = 3;
+/// QEMU gives way to who reads the records.
+const PATIENT_QEMU: &str = "#!/bin/sh\nexec nice -n 10 \"${REAL_QEMU}\" \"$@\"\n";
 
 pub fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+fn bulkhead(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    command.current_dir(project()).args(arguments);
+    command
+}
+
 #[track_caller]
 pub fn succeeds(arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
-    let output = command.current_dir(project()).args(arguments).output().expect("bulkhead starts");
+    success(bulkhead(arguments))
+}
+
+#[track_caller]
+fn success(mut command: Command) -> String {
+    let output = command.output().expect("bulkhead starts");
     let (out, err) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{out}\n{err}");
+    assert_eq!(output.status.code(), Some(0), "{command:?}\n{out}\n{err}");
     out.into_owned()
 }
 
@@ -31,8 +44,15 @@ pub fn record(system: &str, arguments: &[&str], trace: &Path) -> String {
     let trace = trace.to_str().expect("a path in UTF-8");
     let run = ["run", system, "--deterministic", "--until-off", "--timeout", "7200s"];
     let arguments = [&run[..], arguments, &["--trace", trace]].concat();
+    let folder = tempfile::tempdir().expect("a folder");
+    let qemu = folder.path().join("qemu");
+    std::fs::write(&qemu, PATIENT_QEMU).expect("the folder is writable");
+    std::fs::set_permissions(&qemu, PermissionsExt::from_mode(0o755)).expect("it is ours");
+    let real = std::env::var("BULKHEAD_QEMU").unwrap_or_else(|_| "qemu-system-aarch64".into());
     for attempt in 1.. {
-        let out = succeeds(&arguments);
+        let mut command = bulkhead(&arguments);
+        command.env("BULKHEAD_QEMU", &qemu).env("REAL_QEMU", &real);
+        let out = success(command);
         // The recorder may have had to wait too long for a CPU; what is recorded is the same each time.
         if out.contains(" records, none lost\n") {
             return out;
