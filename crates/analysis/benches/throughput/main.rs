@@ -1,8 +1,11 @@
-//! Task sets and systems per second on one core.
+//! Task sets and systems per second of processor time on one core.
+
+mod cpu_time;
 
 use analysis::hierarchy::{PcpuAnalyzer, Vcpu};
 use analysis::response::{Analyzer, Workload};
 use analysis::{Duration, Kind, Server, Task};
+use cpu_time::CpuTime;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use taskgen::{Random, log_uniform, uunifast};
 
@@ -47,7 +50,7 @@ fn systems() -> Vec<Vec<Vec<Task>>> {
     (0..SYSTEMS).map(|_| (0..2 * PCPUS).map(&mut vcpu).collect()).collect()
 }
 
-fn one_level(criterion: &mut Criterion) {
+fn one_level(criterion: &mut Criterion<CpuTime>) {
     let sets = task_sets();
     let mut group = criterion.benchmark_group("6 tasks, U = 0.9");
     group.throughput(Throughput::Elements(SETS as u64));
@@ -72,7 +75,7 @@ fn one_level(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn two_levels(criterion: &mut Criterion) {
+fn two_levels(criterion: &mut Criterion<CpuTime>) {
     let systems = systems();
     let mut group = criterion.benchmark_group("48 tasks, 8 PCPUs x 2 VCPUs x 3");
     group.throughput(Throughput::Elements(SYSTEMS as u64));
@@ -98,5 +101,9 @@ fn two_levels(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, one_level, two_levels);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(CpuTime);
+    targets = one_level, two_levels
+}
 criterion_main!(benches);
