@@ -8,13 +8,13 @@ use core::sync::atomic::AtomicBool;
 
 use bulkhead_abi::trace::{Kind, Record};
 use policy::time::Instant;
+use spin::mutex::SpinMutex;
 
 use crate::arch::percpu::StaticRef;
 use crate::arch::{cpu, gicv3, regs};
 use crate::exits;
-use crate::lock::Mutex;
 use crate::scheduler::Scheduler;
-use crate::timer::{Deadlines, NEVER, Purpose};
+use crate::timer::{Deadlines, Purpose};
 use crate::trace::Ring;
 use crate::vm::{Vcpu, Vm};
 
@@ -29,6 +29,8 @@ pub struct Assignment {
     has_sibling: bool,
     /// Its number in the PCPU's scheduler.
     slot: usize,
+    /// Indices of the VM and of the VCPU in it, for the trace.
+    names: (u8, u8),
 }
 
 /// State of one physical CPU. All of it may be read by any CPU; only its own CPU changes it.
@@ -40,7 +42,7 @@ pub struct Pcpu {
     /// Its VCPUs, the one with the highest priority first.
     assignments: StaticRef<Vec<Assignment>>,
     /// Decides which of them runs, if they share it.
-    scheduler: StaticRef<Mutex<Scheduler>>,
+    scheduler: StaticRef<SpinMutex<Scheduler>>,
     /// The VCPU whose registers are in the CPU.
     loaded: StaticRef<Assignment>,
     /// The VCPU to run.
@@ -80,7 +82,8 @@ impl Pcpu {
                 let server = vm.plan.vcpus.get(vcpu.index).and_then(|plan| plan.server);
                 let priority = server.map(|server| server.priority);
                 let lower = all.iter().position(|(_, other, _)| *other < priority);
-                let assignment = Assignment { vm, vcpu, has_sibling, slot: 0 };
+                let names = (vm.index as u8, vcpu.index as u8);
+                let assignment = Assignment { vm, vcpu, has_sibling, slot: 0, names };
                 all.insert(lower.unwrap_or(all.len()), (assignment, priority, server));
             }
         }
@@ -95,7 +98,7 @@ impl Pcpu {
             Some(scheduler) if scheduler.vcpus() > 0 => {
                 let frequency = regs::cntfrq_el0::read();
                 self.trace.write(Record::new(epoch, Kind::Epoch, 0, 0, frequency));
-                self.scheduler.set(Some(Box::leak(Box::new(Mutex::new(scheduler)))));
+                self.scheduler.set(Some(Box::leak(Box::new(SpinMutex::new(scheduler)))));
             }
             _ => self.next.set(all.first()),
         }
@@ -127,8 +130,8 @@ impl Pcpu {
 
     #[inline(always)]
     fn record_at(&self, time: u64, at: Option<&Assignment>, kind: Kind, argument: u64) {
-        let (vm, vcpu) = at.map_or((0, 0), |at| (at.vm.index, at.vcpu.index));
-        self.trace.write(Record::new(time, kind, vm as u8, vcpu as u8, argument));
+        let (vm, vcpu) = at.map_or((0, 0), |at| at.names);
+        self.trace.write(Record::new(time, kind, vm, vcpu, argument));
     }
 
     /// Makes the CPU look at its VCPUs: they may have to start, stop or take an interrupt.
@@ -137,10 +140,11 @@ impl Pcpu {
     }
 
     /// Sets the deadline for a purpose of this CPU, the one that runs the code: an absolute
-    /// time of the system counter, or [`NEVER`].
+    /// time of the system counter, or [`NEVER`](crate::timer::NEVER).
+    #[inline(never)]
     pub fn set_deadline(&self, purpose: Purpose, deadline: u64) {
         self.deadlines.set(purpose, deadline);
-        self.program_timer();
+        self.program_timer(self.first_deadline());
     }
 
     /// The same, unless there is an earlier deadline.
@@ -150,16 +154,20 @@ impl Pcpu {
 
     /// Takes a deadline of this CPU if it has passed.
     #[inline(always)]
-    pub fn take_deadline(&self, purpose: Purpose) -> bool {
-        self.deadlines.take(purpose, cpu::now_unordered())
+    pub fn take_deadline(&self, purpose: Purpose, now: u64) -> bool {
+        self.deadlines.take(purpose, now)
     }
 
-    /// Lets the timer of this CPU fire at the first deadline.
-    #[inline(never)]
-    pub fn program_timer(&self) {
-        let first = self.deadlines.first();
+    /// The first deadline of this CPU, or [`NEVER`](crate::timer::NEVER).
+    #[inline(always)]
+    pub fn first_deadline(&self) -> u64 {
+        self.deadlines.first()
+    }
+
+    /// Lets the timer of this CPU, which is always on, fire at the first deadline.
+    #[inline(always)]
+    pub fn program_timer(&self, first: u64) {
         regs::cnthp_cval_el2::write(first);
-        regs::cnthp_ctl_el2::write(u64::from(first != NEVER));
         cpu::isb();
     }
 

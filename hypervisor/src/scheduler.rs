@@ -1,31 +1,50 @@
-//! Which VCPU of a PCPU runs: tells the policy what happens, and the trace what it was told
-//! and what it decided.
+//! Which VCPU of a PCPU runs: tells the policy what happens.
 
 use alloc::vec::Vec;
 
 use bulkhead_abi::trace::Kind;
+pub use policy::cpu::Event;
 use policy::cpu::{Cpu, Slot};
 use policy::server;
 use policy::time::Instant;
 
-/// What happens. VCPUs are numbered by priority, the highest first.
+use crate::timer::NEVER;
+
+/// What the trace calls an event.
+pub fn kind(event: Event) -> Kind {
+    match event {
+        Event::Wake(_) => Kind::Wake,
+        Event::Block(_) => Kind::Block,
+        Event::Tick => Kind::Tick,
+    }
+}
+
+/// Another VCPU is to run than before, or none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Event {
-    /// The VCPU has something to do.
-    Wake(usize),
-    /// The VCPU has nothing to do any more.
-    Block(usize),
-    /// Time has passed.
-    Tick,
+pub struct Change {
+    /// Which.
+    pub run: Option<usize>,
+    /// How long at most, in ticks; the largest number if there is no limit.
+    pub budget: u64,
+}
+
+impl Change {
+    /// What the trace calls it.
+    pub fn kind(self) -> Kind {
+        if self.run.is_some() { Kind::VcpuRun } else { Kind::Idle }
+    }
 }
 
 /// The scheduler of a PCPU.
 #[derive(Debug)]
 pub struct Scheduler {
     cpu: Cpu<Vec<Slot>>,
-    run: Option<usize>,
-    timer: Option<u64>,
+    /// The VCPU to run, or [`NONE`].
+    run: usize,
 }
+
+/// No VCPU.
+const NONE: usize = usize::MAX;
 
 impl Scheduler {
     /// Nothing has happened yet. `None` if a server cannot be.
@@ -34,62 +53,25 @@ impl Scheduler {
         for server in servers {
             slots.push(Slot::new(server).ok()?);
         }
-        Some(Self { cpu: Cpu::new(slots), run: None, timer: None })
+        Some(Self { cpu: Cpu::new(slots), run: NONE })
     }
 
-    /// Decides because of an event at `now`, in ticks. `record` gets kind, VCPU and argument
-    /// of what belongs into the trace.
+    /// Decides because of an event at `now`: what changes, and when [`Event::Tick`] is due,
+    /// if nothing happens before ([`NEVER`]: not at all). Times are in ticks.
     #[inline]
-    pub fn decide(
-        &mut self,
-        event: Event,
-        now: u64,
-        mut record: impl FnMut(Kind, Option<usize>, u64),
-    ) {
-        let instant = Instant(now);
-        let decision = match event {
-            Event::Wake(vcpu) => {
-                record(Kind::Wake, Some(vcpu), 0);
-                self.cpu.wake(vcpu, instant)
-            }
-            Event::Block(vcpu) => {
-                record(Kind::Block, Some(vcpu), 0);
-                self.cpu.block(vcpu, instant)
-            }
-            Event::Tick => {
-                record(Kind::Tick, None, 0);
-                self.cpu.tick(instant)
-            }
-        };
-        if decision.run != self.run {
-            match decision.run.and_then(|vcpu| self.cpu.slots().get(vcpu)) {
-                // The largest number stays so when it is cut: no limit.
-                Some(slot) => record(Kind::VcpuRun, decision.run, slot.budget(instant).0),
-                None => record(Kind::Idle, None, 0),
-            }
-        }
-        self.run = decision.run;
-        self.timer = decision.timer.map(|timer| timer.0);
-    }
-
-    /// The VCPU to run.
-    pub fn run(&self) -> Option<usize> {
-        self.run
-    }
-
-    /// When [`Event::Tick`] is due, in ticks.
-    pub fn timer(&self) -> Option<u64> {
-        self.timer
+    pub fn decide(&mut self, event: Event, now: u64) -> (Option<Change>, u64) {
+        let decision = self.cpu.decide(event, Instant(now));
+        let run = decision.run.unwrap_or(NONE);
+        let change = (run != self.run).then(|| {
+            self.run = run;
+            Change { run: decision.run, budget: self.cpu.budget().0 }
+        });
+        (change, decision.timer.map_or(NEVER, |timer| timer.0))
     }
 
     /// How many VCPUs it has.
     pub fn vcpus(&self) -> usize {
         self.cpu.slots().len()
-    }
-
-    /// Whether the VCPU has something to do.
-    pub fn is_ready(&self, vcpu: usize) -> bool {
-        self.cpu.slots().get(vcpu).is_some_and(Slot::is_ready)
     }
 }
 
@@ -110,39 +92,27 @@ mod tests {
         })
     }
 
-    /// What an event at a time leaves in the trace.
-    fn told(scheduler: &mut Scheduler, event: Event, now: u64) -> Vec<(Kind, Option<usize>, u64)> {
-        let mut records = Vec::new();
-        scheduler.decide(event, now, |kind, vcpu, argument| records.push((kind, vcpu, argument)));
-        records
-    }
-
     #[test]
-    fn the_trace_has_inputs_and_then_what_changes() {
+    fn changes_are_told_with_their_budgets() {
         let servers = [deferrable(3, 10), Policy::Background];
         let mut scheduler = Scheduler::new(servers.into_iter()).unwrap();
         let it = &mut scheduler;
-        assert_eq!(told(it, Event::Wake(0), 90), [(Kind::Wake, Some(0), 0)], "before the epoch");
-        assert_eq!(it.timer(), Some(100));
-        assert_eq!(
-            told(it, Event::Tick, 100),
-            [(Kind::Tick, None, 0), (Kind::VcpuRun, Some(0), 3)]
-        );
-        assert_eq!((it.run(), it.timer()), (Some(0), Some(103)));
-        assert_eq!(told(it, Event::Wake(1), 101), [(Kind::Wake, Some(1), 0)]);
-        assert_eq!(
-            told(it, Event::Tick, 103),
-            [(Kind::Tick, None, 0), (Kind::VcpuRun, Some(1), u64::MAX)]
-        );
+        let change = |run, budget| Some(Change { run, budget });
+        assert_eq!(it.decide(Event::Wake(0), 90), (None, 100), "before the epoch");
+        assert_eq!(it.decide(Event::Tick, 100), (change(Some(0), 3), 103));
+        assert_eq!(it.decide(Event::Wake(1), 101), (None, 103));
+        assert_eq!(it.decide(Event::Tick, 103), (change(Some(1), u64::MAX), 110));
+        assert_eq!(it.decide(Event::Block(0), 104), (None, NEVER));
+        assert_eq!(it.decide(Event::Block(1), 105), (change(None, 0), NEVER));
+    }
+
+    #[test]
+    fn the_trace_has_a_name_for_each_event_and_change() {
+        let events = [Event::Wake(1), Event::Block(1), Event::Tick];
+        assert_eq!(events.map(kind), [Kind::Wake, Kind::Block, Kind::Tick]);
+        let of = |run| Change { run, budget: u64::MAX }.kind();
+        assert_eq!((of(Some(0)), of(None)), (Kind::VcpuRun, Kind::Idle));
         assert_eq!(Record::new(103, Kind::VcpuRun, 0, 1, u64::MAX).argument(), NO_LIMIT);
-        assert_eq!(it.timer(), Some(110));
-        assert_eq!(told(it, Event::Block(0), 104), [(Kind::Block, Some(0), 0)]);
-        assert!(it.is_ready(1) && !it.is_ready(0) && !it.is_ready(2));
-        assert_eq!(
-            told(it, Event::Block(1), 105),
-            [(Kind::Block, Some(1), 0), (Kind::Idle, None, 0)]
-        );
-        assert_eq!((it.run(), it.timer()), (None, None));
     }
 
     #[test]

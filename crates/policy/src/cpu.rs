@@ -48,9 +48,20 @@ impl Slot {
     /// It has something to do and is in a section. Rare: kept out of the way of other events.
     #[cold]
     fn enter_gcs(&mut self, now: Instant) {
-        self.server.advance(now, None);
+        let _ = self.server.supply(now);
         self.server.enter_gcs();
     }
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Event {
+    /// The VCPU has something to do.
+    Wake(usize),
+    /// The VCPU has nothing to do any more.
+    Block(usize),
+    /// Time has passed.
+    Tick,
 }
 
 /// What the CPU does until the next event.
@@ -70,15 +81,24 @@ pub struct Decision {
 #[derive(Clone, Debug)]
 pub struct Cpu<S> {
     slots: S,
-    /// Whose budget is used, from `since` on.
-    charged: Option<usize>,
+    charge: Charge,
+}
+
+/// Whose budget is used, and since when.
+///
+/// What decides is here and not generic, so that it is compiled once, for speed.
+#[derive(Clone, Debug)]
+struct Charge {
+    slot: Option<usize>,
     since: Instant,
+    /// What the VCPU had that was to run since then.
+    budget: Duration,
 }
 
 impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
     /// A CPU on which nothing runs.
     pub fn new(slots: S) -> Self {
-        Self { slots, charged: None, since: Instant(0) }
+        Self { slots, charge: Charge { slot: None, since: Instant(0), budget: Duration::ZERO } }
     }
 
     /// Its VCPUs.
@@ -86,70 +106,101 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         self.slots.as_ref()
     }
 
+    /// How long the VCPU may run that is to run, from the last decision on and if nothing
+    /// happens; the largest duration if there is no limit.
+    pub fn budget(&self) -> Duration {
+        self.charge.budget
+    }
+
     /// The VCPU has something to do.
     pub fn wake(&mut self, vcpu: usize, now: Instant) -> Decision {
-        self.settle(now);
-        if let Some(slot) = self.slots.as_mut().get_mut(vcpu)
-            && !slot.ready
-        {
-            slot.ready = true;
-            slot.server.wake(now);
-            if slot.in_gcs {
-                slot.enter_gcs(now);
-            }
-        }
-        self.decide(now)
+        self.decide(Event::Wake(vcpu), now)
     }
 
     /// The VCPU has nothing to do any more.
     pub fn block(&mut self, vcpu: usize, now: Instant) -> Decision {
-        self.settle(now);
-        if let Some(slot) = self.slots.as_mut().get_mut(vcpu) {
-            slot.ready = false;
-            if slot.in_gcs {
-                slot.server.leave_gcs();
-            }
-        }
-        self.decide(now)
+        self.decide(Event::Block(vcpu), now)
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Instant) -> Decision {
+        self.decide(Event::Tick, now)
+    }
+
+    /// Decides because of an event.
+    #[inline]
+    pub fn decide(&mut self, event: Event, now: Instant) -> Decision {
+        self.charge.decide(self.slots.as_mut(), event, now)
     }
 
     /// A task of the VCPU is in a global critical section (vMPCP, section III.C): from now on it
     /// may overrun its budget, if its server has overrun. Nothing changes if one was before.
     pub fn start_gcs(&mut self, vcpu: usize, now: Instant) -> Decision {
-        self.settle(now);
-        if let Some(slot) = self.slots.as_mut().get_mut(vcpu) {
-            slot.in_gcs = true;
-            if slot.ready {
-                slot.enter_gcs(now);
-            }
-        }
-        self.decide(now)
+        self.charge.change_gcs(self.slots.as_mut(), vcpu, true, now)
     }
 
     /// No task of the VCPU is in a global critical section any more: without budget it waits.
     pub fn finish_gcs(&mut self, vcpu: usize, now: Instant) -> Decision {
-        self.settle(now);
-        if let Some(slot) = self.slots.as_mut().get_mut(vcpu) {
-            slot.in_gcs = false;
-            slot.server.leave_gcs();
+        self.charge.change_gcs(self.slots.as_mut(), vcpu, false, now)
+    }
+}
+
+impl Charge {
+    #[inline(never)]
+    fn decide(&mut self, slots: &mut [Slot], event: Event, now: Instant) -> Decision {
+        self.settle(slots, now);
+        match event {
+            Event::Wake(vcpu) => {
+                if let Some(slot) = slots.get_mut(vcpu)
+                    && !slot.ready
+                {
+                    slot.ready = true;
+                    slot.server.wake(now);
+                    if slot.in_gcs {
+                        slot.enter_gcs(now);
+                    }
+                }
+            }
+            Event::Block(vcpu) => {
+                if let Some(slot) = slots.get_mut(vcpu) {
+                    slot.ready = false;
+                    if slot.in_gcs {
+                        slot.server.leave_gcs();
+                    }
+                }
+            }
+            Event::Tick => {}
         }
-        self.decide(now)
+        self.choose(slots, now)
     }
 
-    /// Time has passed.
-    pub fn tick(&mut self, now: Instant) -> Decision {
-        self.settle(now);
-        self.decide(now)
+    #[inline(never)]
+    fn change_gcs(
+        &mut self,
+        slots: &mut [Slot],
+        vcpu: usize,
+        in_gcs: bool,
+        now: Instant,
+    ) -> Decision {
+        self.settle(slots, now);
+        if let Some(slot) = slots.get_mut(vcpu) {
+            slot.in_gcs = in_gcs;
+            if !in_gcs {
+                slot.server.leave_gcs();
+            } else if slot.ready {
+                slot.enter_gcs(now);
+            }
+        }
+        self.choose(slots, now)
     }
 
     /// Takes the time since the last event from the budget that was used.
     #[inline]
-    fn settle(&mut self, now: Instant) {
-        if let Some(charged) = self.charged
-            && let Some(slot) = self.slots.as_mut().get_mut(charged)
-        {
-            slot.server.advance(now, slot.ready.then_some(self.since));
-            if !slot.ready {
+    fn settle(&mut self, slots: &mut [Slot], now: Instant) {
+        if let Some(slot) = self.slot.and_then(|slot| slots.get_mut(slot)) {
+            if slot.ready {
+                slot.server.charge(now, self.since);
+            } else {
                 slot.server.idle(now, self.since);
             }
         }
@@ -157,46 +208,46 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
     }
 
     #[inline]
-    fn decide(&mut self, now: Instant) -> Decision {
-        let mut decision = Decision::default();
-        self.charged = None;
-        for (index, slot) in self.slots.as_mut().iter_mut().enumerate() {
-            let background = slot.server.is_background();
-            if !(slot.ready || slot.server.idles()) || self.charged.is_some() && !background {
+    fn choose(&mut self, slots: &mut [Slot], now: Instant) -> Decision {
+        // In variables of its own: what is returned would be written piece by piece.
+        let (mut run, mut timer, mut stopped_in_gcs) = (None, NEVER, None);
+        self.slot = None;
+        self.budget = Duration::ZERO;
+        let mut charged = false;
+        for (index, slot) in slots.iter_mut().enumerate() {
+            if !slot.ready && !slot.server.idles() {
                 continue;
             }
-            slot.server.advance(now, None);
-            let budget = slot.server.budget(now);
-            if budget == Duration::ZERO {
-                decision.no_later_than(slot.server.renewal());
-                if slot.in_gcs && decision.stopped_in_gcs.is_none() && slot.server.stops_in_gcs() {
-                    decision.stopped_in_gcs = Some(index);
-                }
+            if charged && !slot.server.is_background() {
                 continue;
             }
-            if self.charged.is_none() {
-                self.charged = Some(index);
-                if budget < Duration(u64::MAX) {
-                    decision.no_later_than(Some(now + budget));
+            let budget = match slot.server.supply(now) {
+                Ok(budget) => budget,
+                Err(renewal) => {
+                    timer = timer.min(renewal);
+                    if slot.in_gcs && stopped_in_gcs.is_none() && slot.server.stops_in_gcs() {
+                        stopped_in_gcs = Some(index);
+                    }
+                    continue;
                 }
+            };
+            if !charged {
+                charged = true;
+                self.slot = Some(index);
+                timer = timer.min(now + budget);
             }
             if slot.ready {
-                decision.run = Some(index);
+                run = Some(index);
+                self.budget = budget;
                 break;
             }
         }
-        decision
+        Decision { run, timer: (timer < NEVER).then_some(timer), stopped_in_gcs }
     }
 }
 
-impl Decision {
-    #[inline]
-    fn no_later_than(&mut self, instant: Option<Instant>) {
-        if let Some(instant) = instant {
-            self.timer = Some(self.timer.map_or(instant, |timer| timer.min(instant)));
-        }
-    }
-}
+/// The end of time, which does not come.
+const NEVER: Instant = Instant(u64::MAX);
 
 /// Parameters of a VCPU that gets all of the CPU: budget and period are one tick.
 pub const WHOLE_CPU: Policy = Policy::Deferrable(Parameters {

@@ -14,8 +14,8 @@
 //!   periodic task with the same numbers;
 //! - *background*: no budget; it runs when no other server wants to.
 //!
-//! A server is told how time passes ([`Server::advance`]) and answers whether
-//! it has budget. All instants are absolute: a renewal that is noticed late does
+//! A server is told how time passes ([`Server::charge`], [`Server::supply`]) and answers
+//! whether it has budget. All instants are absolute: a renewal that is noticed late does
 //! not make the next one late. What a VCPU got beyond its budget, because it was
 //! stopped late, is a debt that the next renewal pays. Budget that goes by unused for too
 //! long is none.
@@ -142,32 +142,30 @@ impl Server {
         }))
     }
 
-    /// Time has passed until `now`; the budget was used from `since` on, or not
-    /// at all. Between two calls the use does not change. Constant time.
+    /// Until `now` the budget was used, from `since` on, to which the server was advanced by
+    /// [`Server::supply`]. Constant time.
     #[inline]
-    pub fn advance(&mut self, now: Instant, since: Option<Instant>) {
+    pub fn charge(&mut self, now: Instant, since: Instant) {
         match &mut self.0 {
-            Kind::Replenished(server) => server.advance(now, since),
+            Kind::Replenished(server) => server.advance(now, Some(since)),
             Kind::Sporadic(server) => {
-                if let Some(since) = since {
-                    server.begin(since);
-                    server.charge(now - since);
-                }
+                server.begin(since);
+                server.charge(now - since);
             }
             Kind::Background => {}
         }
     }
 
     /// Budget that there was went by from `since` to `now`, because the VCPU had nothing to do.
-    /// Call [`Server::advance`] first, without use.
     #[cold]
     pub fn idle(&mut self, now: Instant, since: Instant) {
         if let Kind::Replenished(server) = &mut self.0 {
+            server.advance(now, None);
             server.idle(now, since);
         }
     }
 
-    /// The VCPU has something to do again. Call [`Server::advance`] first.
+    /// The VCPU has something to do again. Call [`Server::charge`] first if its budget was used.
     #[inline]
     pub fn wake(&mut self, now: Instant) {
         if let Kind::Sporadic(server) = &mut self.0 {
@@ -176,7 +174,7 @@ impl Server {
     }
 
     /// The VCPU has something to do and a task in a global critical section: it may overrun.
-    /// Nothing changes if that was so before. Call [`Server::advance`] first.
+    /// Nothing changes if that was so before. Call [`Server::supply`] first.
     pub fn enter_gcs(&mut self) {
         if let Kind::Replenished(server) = &mut self.0 {
             server.enter_gcs();
@@ -199,31 +197,30 @@ impl Server {
         }
     }
 
-    /// Whether the VCPU may run at `now`, to which the server was advanced.
+    /// Time has passed until `now`, and the budget was not used or was charged. How long the
+    /// VCPU may run from `now` on if nothing is renewed meanwhile, overrun included, the largest
+    /// duration if there is no limit; or when it gets budget if it has none. Constant time.
     #[inline]
-    pub fn has_budget(&self, now: Instant) -> bool {
-        self.budget(now) > Duration::ZERO
+    pub fn supply(&mut self, now: Instant) -> Result<Duration, Instant> {
+        match &mut self.0 {
+            Kind::Replenished(server) => {
+                server.advance(now, None);
+                server.budget().ok_or(server.renewal())
+            }
+            Kind::Sporadic(server) => server.budget(now).ok_or(server.renewal()),
+            Kind::Background => Ok(Duration(u64::MAX)),
+        }
     }
 
-    /// How long the VCPU may run from `now` on if nothing is renewed meanwhile, overrun
-    /// included; the largest duration if there is no limit.
-    #[inline]
+    /// How long the VCPU may run from `now` on, to which the server was advanced by
+    /// [`Server::supply`]; none: not at all.
     pub fn budget(&self, now: Instant) -> Duration {
-        match &self.0 {
+        let budget = match &self.0 {
             Kind::Replenished(server) => server.budget(),
             Kind::Sporadic(server) => server.budget(now),
-            Kind::Background => Duration(u64::MAX),
-        }
-    }
-
-    /// When a server without budget gets some, if ever.
-    #[inline]
-    pub fn renewal(&self) -> Option<Instant> {
-        match &self.0 {
-            Kind::Replenished(server) => Some(server.renewal()),
-            Kind::Sporadic(server) => Some(server.renewal()),
-            Kind::Background => None,
-        }
+            Kind::Background => Some(Duration(u64::MAX)),
+        };
+        budget.unwrap_or_default()
     }
 
     /// Whether the budget goes by while the VCPU has nothing to do: a periodic server.

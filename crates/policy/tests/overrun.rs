@@ -131,14 +131,14 @@ fn late_looks_charge_what_each_tick_would() {
                     let charge = |step: u64| {
                         let mut server =
                             Server::new(policy(parameters(budget, period, overrun))).unwrap();
-                        server.advance(Instant(0), None);
+                        assert!(server.supply(Instant(0)).is_ok());
                         let mut since = 0;
                         for now in 0..=until {
                             let looks = now % step == 0 || now == until || in_gcs == Some(now);
                             if !looks {
                                 continue;
                             }
-                            server.advance(Instant(now), Some(Instant(since)));
+                            server.charge(Instant(now), Instant(since));
                             since = now;
                             if in_gcs == Some(now) {
                                 server.enter_gcs();

@@ -110,17 +110,21 @@ impl ContextSlot {
         true
     }
 
-    /// Saves what the CPU has of the VCPU, whose CPU this is; its timer stops. When the
-    /// timer would have fired, if at all.
-    pub fn save(&self) -> Option<u64> {
+    /// Saves what the CPU has of the VCPU, whose CPU this is; its timer stops.
+    #[inline(always)]
+    pub fn save(&self) {
         // SAFETY: the CPU that claimed the slot calls, and has no reference to the registers.
-        unsafe {
-            registers::save_registers(self.registers.get());
-            (*self.registers.get()).timer()
-        }
+        unsafe { registers::save_registers(self.registers.get()) }
+    }
+
+    /// When the timer that was saved would have fired, if at all. For the CPU of the VCPU.
+    pub fn timer(&self) -> Option<u64> {
+        // SAFETY: as in `save`.
+        unsafe { (*self.registers.get()).timer() }
     }
 
     /// Puts the registers of the VCPU into its CPU, which is this one.
+    #[inline(always)]
     pub fn load(&self) {
         // SAFETY: the CPU that claimed the slot calls; nothing of EL2 depends on what is
         // written, and the stage-2 tables are those of the VM.
@@ -138,6 +142,7 @@ impl ContextSlot {
 
     /// Leaves EL2 and runs the guest, whose registers are in the CPU. The stack of this CPU
     /// starts over at the next exit.
+    #[inline(always)]
     pub fn enter(&self) -> ! {
         // SAFETY: this CPU has the slot until `release`, and loaded its registers.
         unsafe { super::vectors::enter_guest(self.context.get()) }

@@ -48,15 +48,21 @@ const CPTR: u64 = CPTR_IDLE | 1 << 20 | 1 << 30;
 /// CNTHCTL_EL2: EL1 and EL0 may read the physical counter; the physical timer traps.
 const CNTHCTL: u64 = 1;
 
+/// CNTHP_CTL_EL2: the timer of the hypervisor is on and its interrupt not masked.
+const CNTHP_ON: u64 = 1;
+
 /// Prepares this CPU for guests; once.
 pub fn init() {
     let counters = regs::mdcr_el2::read() & 0x1f;
     regs::mdcr_el2::write(MDCR_TRAPS | counters);
     regs::cptr_el2::write(CPTR);
     regs::hstr_el2::write(0);
+    regs::mdscr_el1::write(0); // guests cannot change it
     regs::cnthctl_el2::write(CNTHCTL);
     regs::cntvoff_el2::write(0);
     regs::cntp_ctl_el0::write(0);
+    regs::cnthp_cval_el2::write(u64::MAX); // never
+    regs::cnthp_ctl_el2::write(CNTHP_ON);
     regs::vpidr_el2::write(regs::midr_el1::read());
     regs::vtcr_el2::write(super::stage2::vtcr());
     super::cpu::isb();

@@ -39,6 +39,12 @@ impl Mmio {
         (inside && offset.is_multiple_of(8)).then(|| Self { base: self.base + offset, bytes })
     }
 
+    /// The part of the block that starts at `offset`, as [`Mmio::part`]; its size is known when
+    /// the hypervisor is compiled, and so is whether a register is in it.
+    pub fn block<const BYTES: usize>(self, offset: usize) -> Option<Block<BYTES>> {
+        self.part(offset, BYTES).map(|part| Block(part.base))
+    }
+
     /// Address of the register of type `T` at `offset`.
     #[inline]
     fn register<T>(self, offset: usize) -> *mut T {
@@ -76,6 +82,41 @@ accessors! {
     read8 write8 u8;
     read32 write32 u32;
     read64 write64 u64;
+}
+
+/// A block of device registers whose size is known when the hypervisor is compiled: an access at
+/// a constant offset is one instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<const BYTES: usize>(usize);
+
+impl<const BYTES: usize> Block<BYTES> {
+    #[inline(always)]
+    fn register<T>(self, offset: usize) -> *mut T {
+        let inside = offset < BYTES && BYTES - offset >= size_of::<T>();
+        assert!(inside && offset.is_multiple_of(size_of::<T>()), "no such device register");
+        ptr::with_exposed_provenance_mut(self.0 + offset)
+    }
+
+    /// Reads a `u32` at byte `offset`. Panics outside the block or if not aligned.
+    #[inline(always)]
+    pub fn read32(self, offset: usize) -> u32 {
+        // SAFETY: `register` checked range and alignment; the rest is the contract of `Mmio::new`.
+        unsafe { ptr::read_volatile(self.register(offset)) }
+    }
+
+    /// Writes a `u32` at byte `offset`. Panics outside the block or if not aligned.
+    #[inline(always)]
+    pub fn write32(self, offset: usize, value: u32) {
+        // SAFETY: as in `read32`.
+        unsafe { ptr::write_volatile(self.register(offset), value) }
+    }
+
+    /// Reads a `u64` at byte `offset`. Panics outside the block or if not aligned.
+    #[inline(always)]
+    pub fn read64(self, offset: usize) -> u64 {
+        // SAFETY: as in `read32`.
+        unsafe { ptr::read_volatile(self.register(offset)) }
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 
 use core::arch::global_asm;
 
+use super::regs;
+
 /// HCR_EL2: WFI of the guest traps.
 const HCR_WFI_TRAPS: u64 = 1 << 13;
 /// HCR_EL2: cache identification registers trap (TID2).
@@ -12,6 +14,11 @@ const SCTLR_EL1_RESET: u64 = 0x30d0_0800;
 /// CNTV_CTL_EL0: the timer counts and its interrupt is not masked.
 const TIMER_ON: u64 = 1;
 const TIMER_MASK: u64 = 0b11;
+
+/// In the fourth word of the configuration: the CPU has pointer authentication, and an SError
+/// that ESB defers for the guest (VDISR_EL2).
+const HAS_KEYS: u64 = 1 << 0;
+const HAS_DEFERRED_ERROR: u64 = 1 << 1;
 
 /// Words of EL1, see the assembler code below for their order.
 const WORDS: usize = 28;
@@ -29,7 +36,7 @@ const KEYS: usize = 10;
 #[repr(C, align(16))]
 #[derive(Clone, Debug)]
 pub(super) struct Registers {
-    /// HCR_EL2, VMPIDR_EL2, VTTBR_EL2: written only.
+    /// HCR_EL2, VMPIDR_EL2, VTTBR_EL2: written only. Then what the CPU has.
     configuration: [u64; 4],
     words: [u64; WORDS],
     keys: [u64; KEYS],
@@ -50,13 +57,23 @@ impl Registers {
         let wfi = if traps.wfi { HCR_WFI_TRAPS } else { 0 };
         let caches = if traps.caches { HCR_CACHE_TRAPS } else { 0 };
         let hcr = super::guest_state::HCR | wfi | caches;
-        self.configuration = [hcr, 1 << 31 | vcpu as u64, tables, 0];
+        self.configuration = [hcr, 1 << 31 | vcpu as u64, tables, features()];
     }
 
-    /// When the virtual timer fires: ticks of the system counter, if it is on.
+    /// When the virtual timer fires that was saved: ticks of the system counter, if it is on.
     pub(super) fn timer(&self) -> Option<u64> {
         (self.words[TIMER_CONTROL] & TIMER_MASK == TIMER_ON).then_some(self.words[TIMER_VALUE])
     }
+}
+
+/// What this CPU has of the registers that not all have.
+fn features() -> u64 {
+    // By an algorithm of the architecture or by another one.
+    let algorithms =
+        regs::id_aa64isar1_el1::read() & 0xff0_0ff0 | regs::id_aa64isar2_el1::read() & 0xff00;
+    let keys = if algorithms != 0 { HAS_KEYS } else { 0 };
+    let ras = regs::id_aa64pfr0_el1::read() >> 28 & 0xf != 0;
+    keys | if ras { HAS_DEFERRED_ERROR } else { 0 }
 }
 
 /// What of a guest's doing comes to EL2 in some VMs only.
@@ -71,7 +88,7 @@ pub struct Traps {
 unsafe extern "C" {
     /// Stores what is in the CPU, and stops the virtual timer.
     pub(super) fn save_registers(to: *mut Registers);
-    /// Puts it into the CPU again. The caller synchronises the context.
+    /// Puts it into the CPU. The caller synchronises the context.
     pub(super) fn load_registers(from: *const Registers);
 }
 
@@ -91,8 +108,7 @@ global_asm!(
     msr     \second, x2
 .endm
 .macro for_words what
-    \what   sctlr_el1, cpacr_el1, 32
-    \what   tcr_el1, ttbr0_el1, 48
+    \what   cpacr_el1, ttbr0_el1, 48
     \what   ttbr1_el1, mair_el1, 64
     \what   amair_el1, vbar_el1, 80
     \what   esr_el1, far_el1, 96
@@ -103,7 +119,6 @@ global_asm!(
     \what   afsr0_el1, afsr1_el1, 176
     \what   par_el1, csselr_el1, 192
     \what   cntkctl_el1, fpcr, 208
-    \what   fpsr, mdscr_el1, 224
 .endm
 .macro for_keys what
     \what   s3_0_c2_c1_0, s3_0_c2_c1_1, 256
@@ -131,49 +146,67 @@ global_asm!(
     \what   q30, q31, [x0, #816]
 .endm
 
-// Pointer authentication, by an algorithm of the architecture or another one: not zero.
-.macro has_keys
-    mrs     x1, id_aa64isar1_el1
-    mrs     x2, s3_0_c0_c6_2    // ID_AA64ISAR2_EL1
-    ubfx    x3, x1, #24, #8
-    ubfx    x1, x1, #4, #8
-    orr     x1, x1, x3
-    ubfx    x2, x2, #8, #8
-    orr     x1, x1, x2
-.endm
-
 .section .text.registers, "ax"
 .globl save_registers
 save_registers:
+    ldr     x3, [x0, #24]
+    save_words sctlr_el1, tcr_el1, 32
     for_words save_words
+    mrs     x1, fpsr
+    str     x1, [x0, #224]
     save_words cntv_ctl_el0, cntv_cval_el0, 240
     msr     cntv_ctl_el0, xzr
-    has_keys
-    cbz     x1, 1f
+    for_vectors stp
+    tbz     x3, #{has_keys}, 1f
     for_keys save_words
-1:  for_vectors stp
-    ret
+1:  tbz     x3, #{has_deferred_error}, 2f
+    mrs     x1, s3_4_c12_c1_1   // VDISR_EL2
+    str     x1, [x0, #232]
+2:  ret
 
+// While the registers of two VCPUs are mixed, a speculated address translation could leave an
+// entry in the TLB that belongs to neither (errata 1530924 of Cortex-A53, 1530923 of A55, 1319537
+// of A57, 1319367 of A72, 1165522 of A76). So stage 1 is on meanwhile and may not walk: no walk, no
+// entry. Its control registers come last, TCR_EL1 after all others have taken effect.
 .globl load_registers
 load_registers:
+    mov     w1, #0x800080       // EPD0, EPD1
+    mov     x2, #{sctlr_on} & 0xffff
+    movk    x2, #{sctlr_on} >> 16, lsl #16
+    msr     tcr_el1, x1
+    isb
+    msr     sctlr_el1, x2
+    isb
     ldp     x1, x2, [x0]
-    ldr     x3, [x0, #16]
+    ldp     x4, x3, [x0, #16]
     msr     hcr_el2, x1
     msr     vmpidr_el2, x2
-    msr     vttbr_el2, x3
+    msr     vttbr_el2, x4
     for_words load_words
+    ldr     x1, [x0, #224]
+    msr     fpsr, x1
     ldp     x1, x2, [x0, #240]
     msr     cntv_cval_el0, x2
     msr     cntv_ctl_el0, x1
-    has_keys
-    cbz     x1, 1f
+    for_vectors ldp
+    tbz     x3, #{has_keys}, 1f
     for_keys load_words
-1:  for_vectors ldp
+1:  tbz     x3, #{has_deferred_error}, 2f
+    ldr     x1, [x0, #232]
+    msr     s3_4_c12_c1_1, x1   // VDISR_EL2
+2:  ldp     x1, x2, [x0, #32]
+    isb
+    msr     sctlr_el1, x1
+    isb
+    msr     tcr_el1, x2
     ret
 
 .arch_extension nosimd
 .arch_extension nofp
-"#
+"#,
+    has_keys = const HAS_KEYS.trailing_zeros(),
+    has_deferred_error = const HAS_DEFERRED_ERROR.trailing_zeros(),
+    sctlr_on = const SCTLR_EL1_RESET | 1,
 );
 
 const _: () = assert!(core::mem::offset_of!(Registers, words) == 32);

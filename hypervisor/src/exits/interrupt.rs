@@ -11,8 +11,11 @@ use crate::vm::{GicEnv, VIRTUAL_TIMER, color_serial};
 
 const MAINTENANCE: u32 = 25;
 const HYPERVISOR_TIMER: u32 = 26;
-/// Of PSTATE: 0 is EL0, in AArch64 and AArch32.
+/// Of PSTATE: exception level and stack pointer, or the mode in AArch32.
 const MODE: u64 = 0xf;
+/// EL0 in AArch64 and AArch32; EL2.
+const EL0: u64 = 0;
+const EL2: u64 = 9;
 /// INTIDs from here on say that there is no interrupt.
 const SPECIAL: u32 = 1020;
 
@@ -31,22 +34,22 @@ pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
         at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
         return;
     }
-    let at_el0 = context.pstate & MODE == 0;
+    let mode = context.pstate & MODE;
     if intid == HYPERVISOR_TIMER {
         // Mostly the end of a budget.
         gicv3::end(intid);
-        timer(at_el0, pcpu);
+        timer(mode, pcpu);
         gicv3::deactivate(intid);
     } else {
-        other(intid, at_el0, pcpu);
+        other(intid, mode, pcpu);
         if at.vcpu.work.is_busy() {
             pcpu.idle() // which does the work, or something more urgent
         }
     }
+    pcpu.go_on(at);
     if at.vm.is_stopping() {
         at.vm.park(at, pcpu)
     }
-    pcpu.go_on(at);
 }
 
 /// Serves one interrupt while the CPU is in EL2; `false` if none is pending.
@@ -54,13 +57,13 @@ pub fn serve_interrupt(pcpu: &'static Pcpu) -> bool {
     if !cpu::interrupt_pending() {
         return false;
     }
-    other(gicv3::acknowledge(), false, pcpu);
+    other(gicv3::acknowledge(), EL2, pcpu);
     true
 }
 
-/// `at_el0`: a guest was interrupted there.
+/// `mode`: what was interrupted.
 #[inline(never)]
-fn other(intid: u32, at_el0: bool, pcpu: &'static Pcpu) {
+fn other(intid: u32, mode: u64, pcpu: &'static Pcpu) {
     if intid >= SPECIAL {
         return;
     }
@@ -82,7 +85,7 @@ fn other(intid: u32, at_el0: bool, pcpu: &'static Pcpu) {
                 pcpu.notice(at);
             }
         }
-        HYPERVISOR_TIMER => timer(at_el0, pcpu),
+        HYPERVISOR_TIMER => timer(mode, pcpu),
         CONSOLE_TIMER => machine::start_console_timer(pcpu),
         COLOR_SERIAL => {
             for at in pcpu.assignments() {
@@ -99,22 +102,31 @@ fn other(intid: u32, at_el0: bool, pcpu: &'static Pcpu) {
 }
 
 /// The hypervisor's timer: every deadline that has passed.
-fn timer(at_el0: bool, pcpu: &'static Pcpu) {
-    if pcpu.take_deadline(Purpose::Scheduling) {
-        pcpu.tick();
+fn timer(mode: u64, pcpu: &'static Pcpu) {
+    let now = cpu::now();
+    pcpu.tick(now);
+    let first = pcpu.first_deadline();
+    if first <= now {
+        return rare_deadlines(mode, pcpu, now);
     }
-    if pcpu.take_deadline(Purpose::Console) {
+    pcpu.program_timer(first);
+}
+
+/// Those that are not the scheduler's.
+#[inline(never)]
+fn rare_deadlines(mode: u64, pcpu: &'static Pcpu, now: u64) {
+    if pcpu.take_deadline(Purpose::Console, now) {
         machine::console_timer(pcpu);
     }
-    if pcpu.take_deadline(Purpose::Sampling) {
+    if pcpu.take_deadline(Purpose::Sampling, now) {
         for at in pcpu.assignments() {
-            color_serial::sample(at, pcpu, at_el0 && pcpu.has_loaded(at));
+            color_serial::sample(at, pcpu, mode == EL0 && pcpu.has_loaded(at));
         }
     }
-    if pcpu.take_deadline(Purpose::Alarm) {
+    if pcpu.take_deadline(Purpose::Alarm, now) {
         pcpu.alarm();
     }
-    pcpu.program_timer();
+    pcpu.program_timer(pcpu.first_deadline());
 }
 
 /// Gives the interrupt of an assigned device to the guest, which deactivates it; `false` if no

@@ -16,9 +16,9 @@ use bulkhead_abi::trace::{Kind, NO_LIMIT};
 use super::{Assignment, Pcpu};
 use crate::arch::gicv3::Lists;
 use crate::arch::{cpu, regs};
-use crate::scheduler::Event;
+use crate::scheduler::{self, Event};
 use crate::timer::{NEVER, Purpose};
-use crate::vm::{GicEnv, Power};
+use crate::vm::{GicEnv, Power, VirtualTimer};
 
 impl Pcpu {
     /// Whether the VCPU is loaded.
@@ -39,7 +39,7 @@ impl Pcpu {
                 }
             };
             if wake {
-                self.decide(Event::Wake(at.slot));
+                self.wake(at);
             }
         }
         if let Some(loaded) = self.loaded() {
@@ -51,7 +51,7 @@ impl Pcpu {
     #[inline]
     pub fn notice(&'static self, at: &Assignment) {
         if self.is_shared() && self.has_interrupt(at) {
-            self.decide(Event::Wake(at.slot));
+            self.wake(at);
         }
     }
 
@@ -63,24 +63,17 @@ impl Pcpu {
     #[inline(never)]
     pub fn wait(&'static self, at: &Assignment) {
         if !at.vm.gic.has_pending(&GicEnv::of(at), at.vcpu.index) {
-            self.decide(Event::Block(at.slot));
+            self.block(at);
             self.go_on(at);
         }
     }
 
-    /// A VCPU has something to do.
-    pub fn wake(&'static self, at: &Assignment) {
-        self.decide(Event::Wake(at.slot));
-    }
-
-    /// A VCPU is off.
-    pub fn block(&'static self, at: &Assignment) {
-        self.decide(Event::Block(at.slot));
-    }
-
-    /// The time for a decision has come.
-    pub fn tick(&'static self) {
-        self.decide(Event::Tick);
+    /// Decides if it is time for that. The caller sets the timer.
+    #[inline(always)]
+    pub fn tick(&'static self, now: u64) {
+        if self.deadlines.of(Purpose::Scheduling) <= now {
+            self.decide(Event::Tick, None, now);
+        }
     }
 
     /// The time has come when a virtual timer fires whose VCPU is not loaded.
@@ -90,7 +83,7 @@ impl Pcpu {
         for at in self.assignments() {
             let alarm = at.vcpu.alarm.load(Relaxed);
             if alarm <= now {
-                self.decide(Event::Wake(at.slot));
+                self.wake(at);
             } else {
                 next = next.min(alarm);
             }
@@ -98,41 +91,43 @@ impl Pcpu {
         self.set_deadline(Purpose::Alarm, next);
     }
 
-    /// Tells the scheduler, if this CPU has one. The VCPU that runs goes on until
-    /// [`Pcpu::go_on`].
-    #[inline(never)]
-    fn decide(&'static self, event: Event) {
-        let Some(scheduler) = self.scheduler.get() else { return };
-        let mut scheduler = scheduler.lock();
-        let all = self.assignments();
-        let now = cpu::now();
-        if let Event::Wake(slot) = event {
-            if scheduler.is_ready(slot) {
-                return;
-            }
-            if let Some(at) = all.get(slot) {
-                at.vcpu.alarm.store(NEVER, Relaxed);
-                at.vcpu.stolen.begin(now);
-            }
+    /// A VCPU has something to do.
+    pub fn wake(&'static self, at: &Assignment) {
+        if !at.vcpu.is_ready() {
+            let now = cpu::now();
+            at.vcpu.set_ready(true);
+            at.vcpu.alarm.store(NEVER, Relaxed);
+            at.vcpu.stolen.begin(now);
+            self.decide(Event::Wake(at.slot), Some(at), now);
+            self.program_timer(self.first_deadline());
         }
-        let before = scheduler.run();
-        scheduler.decide(event, now, |kind, slot, argument| {
-            self.record_at(now, slot.and_then(|slot| all.get(slot)), kind, argument);
-        });
-        let run = scheduler.run();
-        if run != before {
-            if let Some(at) = before.and_then(|slot| all.get(slot)) {
+    }
+
+    /// The VCPU has nothing to do any more.
+    pub fn block(&'static self, at: &Assignment) {
+        at.vcpu.set_ready(false);
+        self.decide(Event::Block(at.slot), Some(at), cpu::now());
+        self.program_timer(self.first_deadline());
+    }
+
+    /// Tells the scheduler, if this CPU has one, and notes what it decides. The VCPU that runs
+    /// goes on until [`Pcpu::go_on`], and the timer stays as it is. `at`: to whom it happens.
+    #[inline(never)]
+    fn decide(&'static self, event: Event, at: Option<&Assignment>, now: u64) {
+        let Some(scheduler) = self.scheduler.get() else { return };
+        self.record_at(now, at, scheduler::kind(event), 0);
+        let (change, timer) = scheduler.lock().decide(event, now);
+        self.deadlines.set(Purpose::Scheduling, timer);
+        if let Some(change) = change {
+            if let Some(at) = self.next.get() {
                 at.vcpu.stolen.begin(now);
             }
-            let next = run.and_then(|slot| all.get(slot));
+            let next = change.run.and_then(|slot| self.assignments().get(slot));
+            self.record_at(now, next, change.kind(), change.budget);
             if let Some(at) = next {
                 at.vm.tell_stolen(at.vcpu.index, at.vcpu.stolen.end(now));
             }
             self.next.set(next);
-        }
-        self.deadlines.set(Purpose::Scheduling, scheduler.timer().unwrap_or(NEVER));
-        if event != Event::Tick {
-            self.program_timer(); // who ticks does that last
         }
     }
 
@@ -148,21 +143,18 @@ impl Pcpu {
     /// Runs a VCPU: its guest, or what EL2 has to do for it. Returns if something else may have
     /// to be done first; `true`: this VCPU has more to do.
     pub fn run(&'static self, at: &'static Assignment) -> bool {
-        let power = at.vcpu.power();
-        if power == Power::Off {
-            // It may have a restart of its VM to do, which needs no registers.
-            return at.vcpu.work.is_busy() && at.vm.work(at, self);
-        }
-        if !self.has_loaded(at) {
-            if let Some(loaded) = self.loaded() {
-                self.unload(loaded);
+        let loaded = self.loaded();
+        if !loaded.is_some_and(|loaded| core::ptr::eq(loaded, at)) {
+            let power = at.vcpu.power();
+            if power == Power::Off {
+                // It may have a restart of its VM to do, which needs no registers.
+                return at.vcpu.work.is_busy() && at.vm.work(at, self);
             }
             let starts = power == Power::Starting;
-            if starts && !at.vm.start_vcpu(at, self) {
-                self.forget();
+            if starts && !self.start(at) {
                 return true;
             }
-            self.load(at);
+            self.load(at, loaded);
             if starts {
                 cpu::invalidate_guest_translations();
             } else if at.has_sibling {
@@ -176,27 +168,37 @@ impl Pcpu {
         at.vm.enter(at, self)
     }
 
-    /// Puts a VCPU's registers into this CPU.
-    fn load(&'static self, at: &'static Assignment) {
+    /// Out of line: it is rare.
+    #[inline(never)]
+    fn start(&'static self, at: &'static Assignment) -> bool {
+        at.vm.start_vcpu(at, self)
+    }
+
+    /// Puts a VCPU's registers into this CPU; those of the one before are kept with it.
+    #[inline(always)]
+    fn load(&'static self, at: &'static Assignment, before: Option<&'static Assignment>) {
+        let mut interrupts = false;
+        if let Some(before) = before {
+            before.vcpu.context.save();
+            interrupts = Lists::save(&before.vcpu.lists);
+            if !before.vcpu.is_ready() {
+                self.set_alarm(before);
+            }
+        }
         let vcpu = at.vcpu;
         vcpu.context.load();
         Lists::load(&vcpu.lists);
         self.loaded.set(Some(at));
-        vcpu.timer.load(self);
+        // Without an interrupt in a list register the VCPU before has none in its hands.
+        let before = before.filter(|_| interrupts).map(|at| &at.vcpu.timer);
+        VirtualTimer::pass(before, &vcpu.timer, self);
     }
 
-    /// Takes a VCPU's registers out of this CPU.
-    fn unload(&'static self, at: &Assignment) {
-        let vcpu = at.vcpu;
-        let timer = vcpu.context.save();
-        Lists::save(&vcpu.lists);
-        // Without an interrupt in a list register it has none in its hands.
-        if !Lists::LOADED.are_empty() {
-            vcpu.timer.save(self.index);
-        }
-        let Some(scheduler) = self.scheduler.get() else { return };
-        if let Some(timer) = timer.filter(|_| !scheduler.lock().is_ready(at.slot)) {
-            vcpu.alarm.store(timer, Relaxed);
+    /// The VCPU, which waits and is not loaded any more, wakes when its timer fires.
+    #[inline(never)]
+    fn set_alarm(&'static self, at: &Assignment) {
+        if let Some(timer) = at.vcpu.context.timer() {
+            at.vcpu.alarm.store(timer, Relaxed);
             self.advance_deadline(Purpose::Alarm, timer);
         }
     }

@@ -23,7 +23,7 @@ pub use gic_env::GicEnv;
 pub use inject::{data_abort, undefined};
 pub use lifecycle::Crash;
 pub use psci::call as psci;
-pub use virtual_timer::VIRTUAL_TIMER;
+pub use virtual_timer::{VIRTUAL_TIMER, VirtualTimer};
 
 use crate::arch::context::ContextSlot;
 use crate::arch::gicv3::SavedLists;
@@ -40,7 +40,6 @@ use crate::vdev::pl011::Pl011;
 use coloring::Coloring;
 use lifecycle::Lifecycle;
 use stolen_time::{StolenTime, TimePage};
-use virtual_timer::VirtualTimer;
 use work::WorkSlot;
 
 /// A virtual machine. Made at boot, lives until power-off.
@@ -100,6 +99,8 @@ pub struct Vcpu {
     pub work: WorkSlot,
     entry: Mutex<(u64, u64)>,
     power: AtomicU8,
+    /// Whether the scheduler of its CPU knows that it has something to do.
+    ready: AtomicBool,
     exits: AtomicU64,
     interrupts: AtomicU64,
 }
@@ -117,6 +118,7 @@ impl Vcpu {
             work: WorkSlot::new(),
             entry: Mutex::new((0, 0)),
             power: AtomicU8::new(Power::Off as u8),
+            ready: AtomicBool::new(false),
             exits: AtomicU64::new(0),
             interrupts: AtomicU64::new(0),
         }
@@ -137,6 +139,19 @@ impl Vcpu {
     /// `(synchronous exits, exits by interrupts)` since the start.
     pub fn counts(&self) -> (u64, u64) {
         (self.exits.load(Ordering::Relaxed), self.interrupts.load(Ordering::Relaxed))
+    }
+
+    /// Whether the scheduler of its CPU was told that it has something to do. For that CPU only,
+    /// as the following.
+    #[inline(always)]
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Relaxed)
+    }
+
+    /// The scheduler of its CPU is told.
+    #[inline(always)]
+    pub fn set_ready(&self, ready: bool) {
+        self.ready.store(ready, Ordering::Relaxed);
     }
 
     /// Whether it runs.

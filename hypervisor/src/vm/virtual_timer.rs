@@ -33,23 +33,36 @@ impl VirtualTimer {
         };
     }
 
-    /// Takes the state from the PCPU, which is this one.
-    pub fn save(&self, pcpu: usize) {
-        let Some(private) = gicv3::private(pcpu) else { return };
-        if private.is_active(VIRTUAL_TIMER) {
-            private.set_active(VIRTUAL_TIMER, false);
-            self.set(ACTIVE, true);
+    /// Takes the state of the VCPU before, if it may have the interrupt in its hands, from the
+    /// PCPU, which is this one, and gives it that of another VCPU.
+    #[inline(always)]
+    pub fn pass(before: Option<&Self>, to: &Self, pcpu: &Pcpu) {
+        let state = to.0.load(Relaxed);
+        let enabled = state & ENABLED != 0;
+        let changes = pcpu.timer_enabled.load(Relaxed) != enabled;
+        if before.is_some() || changes || state & ACTIVE != 0 {
+            if changes {
+                pcpu.timer_enabled.store(enabled, Relaxed);
+            }
+            Self::pass_physical(before, to, state, changes, pcpu.index);
         }
     }
 
-    /// Gives the state to the PCPU, which is this one and on which the interrupt is not active.
-    pub fn load(&self, pcpu: &Pcpu) {
-        self.apply(pcpu);
-        if self.0.load(Relaxed) & ACTIVE != 0
-            && let Some(private) = gicv3::private(pcpu.index)
+    /// What is active in the PCPU is not kept in the state.
+    #[inline(never)]
+    fn pass_physical(before: Option<&Self>, to: &Self, state: u8, changes: bool, pcpu: usize) {
+        let Some(private) = gicv3::private(pcpu) else { return };
+        if changes {
+            private.set_enabled(VIRTUAL_TIMER, state & ENABLED != 0);
+        }
+        let shall = state & ACTIVE != 0;
+        if shall {
+            to.set(ACTIVE, false);
+        }
+        if private.exchange_active(VIRTUAL_TIMER, before.is_some(), shall)
+            && let Some(before) = before
         {
-            private.set_active(VIRTUAL_TIMER, true);
-            self.set(ACTIVE, false); // the PCPU has it now
+            before.set(ACTIVE, true);
         }
     }
 

@@ -139,12 +139,12 @@ impl Replenished {
     }
 
     #[inline]
-    pub fn budget(&self) -> Duration {
-        // A budget that fills the period never ends.
-        if self.budget == self.period && self.level > 0 {
-            return Duration(u64::MAX);
+    pub fn budget(&self) -> Option<Duration> {
+        if self.level <= 0 {
+            return None;
         }
-        Duration(self.level.max(0) as u64)
+        // A budget that fills the period never ends.
+        Some(Duration(if self.budget == self.period { u64::MAX } else { self.level as u64 }))
     }
 
     #[inline]

@@ -90,8 +90,8 @@ impl Sporadic {
         if used >= self.budget {
             // All of it, perhaps more than once if nobody looked for long.
             let rounds = used.0 / self.budget.0;
+            let delay = Duration(self.period.0.saturating_mul(rounds));
             for number in 0..self.len {
-                let delay = Duration(self.period.0.saturating_mul(rounds));
                 self.at(number).time += delay;
             }
             used.0 %= self.budget.0;
@@ -152,9 +152,9 @@ impl Sporadic {
     }
 
     #[inline]
-    pub fn budget(&self, now: Instant) -> Duration {
+    pub fn budget(&self, now: Instant) -> Option<Duration> {
         let head = self.head();
-        if head.time <= now { head.amount } else { Duration::ZERO }
+        (head.time <= now).then_some(head.amount)
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Redistributors: private interrupts of each CPU.
 
 use super::{AFFINITY, GicError, PRIORITY, poll};
-use crate::arch::mmio::Mmio;
+use crate::arch::mmio::{Block, Mmio};
 
 const CTLR: usize = 0x0000;
 const TYPER: usize = 0x0008;
@@ -32,7 +32,7 @@ const BYTES: usize = 0x2_0000;
 /// are ignored.
 #[derive(Clone, Copy, Debug)]
 pub struct Redistributor {
-    registers: Mmio,
+    registers: Block<BYTES>,
 }
 
 /// All redistributors in a region, up to the one that says it is the last.
@@ -40,7 +40,7 @@ pub fn redistributors(region: Mmio) -> impl Iterator<Item = Redistributor> {
     let mut next = Some(0);
     core::iter::from_fn(move || {
         let at = next.take()?;
-        let registers = region.part(at, BYTES)?;
+        let registers = region.block(at)?;
         let typer = registers.read64(TYPER);
         if typer & LAST == 0 {
             next = Some(at + if typer & VIRTUAL_LPIS != 0 { 2 * BYTES } else { BYTES });
@@ -76,6 +76,7 @@ impl Redistributor {
     }
 
     /// Waits until disabled interrupts do not fire any more.
+    #[inline(never)]
     fn wait(self) -> Result<(), GicError> {
         if poll(|| self.registers.read32(CTLR) & WRITE_PENDING == 0) {
             Ok(())
@@ -84,6 +85,7 @@ impl Redistributor {
         }
     }
 
+    #[inline(always)]
     fn set(self, register: usize, intid: u32) {
         if intid < 32 {
             self.registers.write32(register, 1 << intid);
@@ -95,7 +97,7 @@ impl Redistributor {
     #[inline(never)]
     pub fn set_enabled(self, intid: u32, enabled: bool) {
         self.set(if enabled { ISENABLER0 } else { ICENABLER0 }, intid);
-        if !enabled {
+        if !enabled && self.registers.read32(CTLR) & WRITE_PENDING != 0 {
             // If it never settles there is nothing better than to go on.
             let _ = self.wait();
         }
@@ -111,14 +113,30 @@ impl Redistributor {
         intid < 32 && self.registers.read32(ISPENDR0) >> intid & 1 != 0
     }
 
-    /// Whether an interrupt is active.
-    pub fn is_active(self, intid: u32) -> bool {
-        intid < 32 && self.registers.read32(ISACTIVER0) >> intid & 1 != 0
-    }
-
-    /// Sets or clears the active state.
+    /// Sets or clears the active state. An active one does not fire any more when this returns.
     pub fn set_active(self, intid: u32, active: bool) {
         self.set(if active { ISACTIVER0 } else { ICACTIVER0 }, intid);
+        if active {
+            // Reading the register waits for the write.
+            self.registers.read32(ISACTIVER0);
+        }
+    }
+
+    /// Sets or clears the active state; whether the interrupt was active, if it `may_be`. An
+    /// active one does not fire any more when this returns.
+    #[inline(always)]
+    pub fn exchange_active(self, intid: u32, may_be: bool, active: bool) -> bool {
+        let registers = self.registers;
+        let bit = 1_u32.checked_shl(intid).unwrap_or(0);
+        let was = may_be && registers.read32(ISACTIVER0) & bit != 0;
+        if was != active {
+            registers.write32(if active { ISACTIVER0 } else { ICACTIVER0 }, bit);
+            if active {
+                // Reading the register waits for the write.
+                registers.read32(ISACTIVER0);
+            }
+        }
+        was
     }
 }
 

@@ -31,7 +31,12 @@ pub struct SavedLists {
     machine: AtomicU64,
     /// ICH_AP0R<n>_EL2 and ICH_AP1R<n>_EL2.
     active: [[AtomicU64; 4]; 2],
+    /// ICH_ELRSR_EL2 of this CPU with all list registers empty, and [`MANY_PRIORITIES`] if it has.
+    all: AtomicU64,
 }
+
+/// There are more active priorities registers than one for each group.
+const MANY_PRIORITIES: u64 = 1 << 32;
 
 impl SavedLists {
     /// A virtual CPU interface that is off.
@@ -41,6 +46,7 @@ impl SavedLists {
             control: AtomicU64::new(0),
             machine: AtomicU64::new(VMCR_RESET),
             active: [const { [const { AtomicU64::new(0) }; 4] }; 2],
+            all: AtomicU64::new(0),
         }
     }
 }
@@ -124,7 +130,6 @@ impl Lists {
 
     /// Number of preemption bits (ICH_VTR_EL2.PREbits): 5 to 7. There are 32 priorities in
     /// each of 1, 2 or 4 registers per group.
-    #[inline(always)]
     fn preemption_bits() -> u64 {
         (read_register!("ich_vtr_el2") >> 26 & 7) + 1
     }
@@ -132,7 +137,17 @@ impl Lists {
     #[inline(always)]
     fn copy(saved: &SavedLists, copy: Copy) {
         copy!(copy, "ich_vmcr_el2": saved.machine, "ich_hcr_el2": saved.control,
-            "ich_ap0r0_el2": saved.active[0][0], "ich_ap1r0_el2": saved.active[1][0]);
+            "ich_ap0r0_el2": saved.active[0][0], "ich_ap1r0_el2": saved.active[1][0],
+            "ich_lr0_el2": saved.lists[0], "ich_lr1_el2": saved.lists[1],
+            "ich_lr2_el2": saved.lists[2], "ich_lr3_el2": saved.lists[3]);
+        if saved.all.load(Relaxed) > 0xf {
+            Self::copy_rest(saved, copy);
+        }
+    }
+
+    /// What few CPUs have.
+    #[inline(never)]
+    fn copy_rest(saved: &SavedLists, copy: Copy) {
         let bits = Self::preemption_bits();
         if bits >= 6 {
             copy!(copy, "ich_ap0r1_el2": saved.active[0][1], "ich_ap1r1_el2": saved.active[1][1]);
@@ -141,8 +156,6 @@ impl Lists {
             copy!(copy, "ich_ap0r2_el2": saved.active[0][2], "ich_ap0r3_el2": saved.active[0][3],
                 "ich_ap1r2_el2": saved.active[1][2], "ich_ap1r3_el2": saved.active[1][3]);
         }
-        copy!(copy, "ich_lr0_el2": saved.lists[0], "ich_lr1_el2": saved.lists[1],
-            "ich_lr2_el2": saved.lists[2], "ich_lr3_el2": saved.lists[3]);
         for n in 4..Self::LOADED.count() {
             let list = &saved.lists[n % LISTS_MAX];
             copy.word(list, || Self::LOADED.read_bits(n), |bits| Self::LOADED.write_bits(n, bits));
@@ -154,20 +167,18 @@ impl Lists {
         write_register!("icc_sre_el1", SRE);
     }
 
-    /// Takes the virtual CPU interface of this CPU from its VCPU.
-    pub fn save(to: &SavedLists) {
+    /// Takes the virtual CPU interface of this CPU from its VCPU; whether a list register is
+    /// in use, or may be.
+    #[inline(always)]
+    pub fn save(to: &SavedLists) -> bool {
         Self::copy(to, Copy::Save);
+        read_register!("ich_elrsr_el2") != to.all.load(Relaxed)
     }
 
     /// Gives it to a VCPU.
+    #[inline(always)]
     pub fn load(from: &SavedLists) {
         Self::copy(from, Copy::Load);
-    }
-
-    /// Whether no list register is in use.
-    #[inline(always)]
-    pub fn are_empty(self) -> bool {
-        self.empty() == (1 << self.count()) - 1
     }
 
     #[inline(always)]
@@ -218,6 +229,8 @@ impl ListRegisters for Lists {
             for word in saved.lists.iter().chain(saved.active.as_flattened()) {
                 word.store(0, Relaxed);
             }
+            let many = if Self::preemption_bits() > 5 { MANY_PRIORITIES } else { 0 };
+            saved.all.store((1 << self.count()) - 1 | many, Relaxed);
             saved.machine.store(VMCR_RESET, Relaxed);
             saved.control.store(ENABLE, Relaxed);
         }
