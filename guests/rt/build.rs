@@ -22,6 +22,7 @@ fn main() {
         "rt-supply",
         "rt-races",
         "rt-coincide",
+        "rt-switch",
     ];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");

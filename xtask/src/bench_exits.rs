@@ -7,6 +7,7 @@ mod figures;
 mod machine;
 mod report;
 mod rows;
+mod switching;
 
 use anyhow::{Result, bail, ensure};
 
@@ -67,6 +68,7 @@ fn measure(workspace: &Workspace) -> Result<Rows> {
     let loading = entry(large)?.saturating_sub(entry(small)?) / (large - small);
     rows.add(LOAD_PER_MIB, Range::exact(loading));
     coloring::measure(workspace, &mut rows)?;
+    switching::measure(workspace, &mut rows)?;
     rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
     Ok(rows)
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 
 use super::coloring;
 use super::rows::Rows;
+use super::switching;
 use crate::size;
 
 /// Names of the rows that are not a line of the guest.
@@ -110,6 +111,25 @@ const FIGURES: &[Figure] = &[
     figure("request_2048", "... 2,048 pages", None, NONE),
     figure("request_4096", "... 4,096 pages", None, NONE),
     figure("request_8192", "... 8,192 pages", None, NONE),
+    figure(
+        switching::SWITCH,
+        "switch between two VCPUs of two VMs, all accounting included",
+        Some(700),
+        NONE,
+    ),
+    figure(
+        switching::EXPIRY,
+        "budget expiry to the next VCPU's first instruction",
+        Some(800),
+        NONE,
+    ),
+    figure(switching::WAIT, "WFI to the next VCPU's first instruction", None, NONE),
+    figure(
+        switching::WAKE,
+        "timer of a waiting VCPU to its first instruction, in the place of another",
+        None,
+        NONE,
+    ),
     Figure {
         key: CODE_AND_RODATA,
         name: "code and read-only data",

@@ -19,6 +19,10 @@ use crate::workspace::Workspace;
 pub const EXITS: &str = "systems/bench.toml";
 /// What first touches and requests for colours cost.
 pub const COLORING: &str = "systems/bench-coloring.toml";
+/// What it costs that VCPUs take turns.
+pub const SWITCHING: &str = "systems/bench-switch.toml";
+/// What it costs that one of them waits.
+pub const WAITING: &str = "systems/bench-wait.toml";
 const CPU: &str = "arm,cortex-a53";
 /// Longest time for one run.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -67,8 +71,14 @@ impl Machine {
         Ok(Self { plan, folder, hypervisor, board, files })
     }
 
-    /// Boots it once; `bytes` is the size of a file that is loaded as well.
+    /// Boots it once and reads its measurements; `bytes` is the size of a file that is loaded as well.
     pub fn run(&self, bytes: Option<u64>) -> Result<Rows> {
+        let console = self.console(bytes)?;
+        Rows::read(&console).context(console)
+    }
+
+    /// Boots it once and returns all output.
+    pub fn console(&self, bytes: Option<u64>) -> Result<String> {
         let files = tempfile::Builder::new().prefix("bench-exits-").tempdir_in(&self.files)?;
         let mut plan = self.plan.clone();
         if let Some(bytes) = bytes {
@@ -87,7 +97,7 @@ impl Machine {
         let session = bulkhead_qemu::Machine::start(&self.board, &path, &options).map_err(whole)?;
         let outcome = session.finish(TIMEOUT);
         ensure!(outcome.exit == Exit::Code(0), "the measurement did not end: {outcome}");
-        Rows::read(&outcome.log).with_context(|| outcome.to_string())
+        Ok(outcome.log)
     }
 }
 

@@ -15,3 +15,4 @@ pub mod psci;
 pub mod races;
 pub mod remap;
 pub mod supply;
+pub mod switch;
