@@ -56,6 +56,7 @@ pub fn shared() -> Option<&'static Distributor> {
 
 /// Private interrupts of the CPU with this index in the plan. `None` before its
 /// [`init_cpu`].
+#[inline(always)]
 pub fn private(index: usize) -> Option<Redistributor> {
     PRIVATE.get(index)?.get().copied()
 }

@@ -94,7 +94,7 @@ impl Redistributor {
 
     /// Enables or disables an interrupt; a disabled one does not fire any more
     /// when this returns.
-    #[inline(never)]
+    #[inline(always)]
     pub fn set_enabled(self, intid: u32, enabled: bool) {
         self.set(if enabled { ISENABLER0 } else { ICENABLER0 }, intid);
         if !enabled && self.registers.read32(CTLR) & WRITE_PENDING != 0 {

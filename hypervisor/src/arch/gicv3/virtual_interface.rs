@@ -24,13 +24,14 @@ pub struct Lists(Option<&'static SavedLists>);
 
 /// The virtual CPU interface of a VCPU that is not loaded. Only its own CPU uses it.
 #[derive(Debug)]
+#[repr(C, align(16))]
 pub struct SavedLists {
     lists: [AtomicU64; LISTS_MAX],
     /// ICH_HCR_EL2 and ICH_VMCR_EL2.
     control: AtomicU64,
     machine: AtomicU64,
-    /// ICH_AP0R<n>_EL2 and ICH_AP1R<n>_EL2.
-    active: [[AtomicU64; 4]; 2],
+    /// ICH_AP0R<n>_EL2 and ICH_AP1R<n>_EL2, for each n.
+    active: [[AtomicU64; 2]; 4],
     /// ICH_ELRSR_EL2 of this CPU with all list registers empty, and [`MANY_PRIORITIES`] if it has.
     all: AtomicU64,
 }
@@ -45,7 +46,7 @@ impl SavedLists {
             lists: [const { AtomicU64::new(0) }; LISTS_MAX],
             control: AtomicU64::new(0),
             machine: AtomicU64::new(VMCR_RESET),
-            active: [const { [const { AtomicU64::new(0) }; 4] }; 2],
+            active: [const { [const { AtomicU64::new(0) }; 2] }; 4],
             all: AtomicU64::new(0),
         }
     }
@@ -63,23 +64,32 @@ enum Copy {
     Load,
 }
 
-impl Copy {
-    #[inline(always)]
-    fn word(&self, memory: &AtomicU64, read: impl Fn() -> u64, write: impl Fn(u64)) {
-        match self {
-            Self::Save => memory.store(read(), Relaxed),
-            Self::Load => write(memory.load(Relaxed)),
-        }
-    }
-}
+const CONTROL: usize = core::mem::offset_of!(SavedLists, control);
+const ACTIVE: usize = core::mem::offset_of!(SavedLists, active);
 
-macro_rules! copy {
-    ($copy:ident, $($register:literal: $memory:expr),*) => {
-        $($copy.word(
-            &$memory,
-            || read_register!($register),
-            |value| write_register!($register, value),
-        );)*
+/// Copies two registers from or to two words of a [`SavedLists`], at `$at` and behind it.
+macro_rules! copy_two {
+    ($copy:ident, $saved:ident, $($first:literal $second:literal: $at:expr),*) => {
+        $(
+            // SAFETY: the words are atomic ones of the `SavedLists`, which is `repr(C)`; only its
+            // own CPU uses it. The registers are the guest's.
+            unsafe {
+                match $copy {
+                    Copy::Save => core::arch::asm!(
+                        concat!("mrs {first}, ", $first), concat!("mrs {second}, ", $second),
+                        "stp {first}, {second}, [{saved}, #{at}]",
+                        saved = in(reg) $saved, at = const $at,
+                        first = out(reg) _, second = out(reg) _, options(nostack, preserves_flags)
+                    ),
+                    Copy::Load => core::arch::asm!(
+                        "ldp {first}, {second}, [{saved}, #{at}]",
+                        concat!("msr ", $first, ", {first}"), concat!("msr ", $second, ", {second}"),
+                        saved = in(reg) $saved, at = const $at,
+                        first = out(reg) _, second = out(reg) _, options(nostack, preserves_flags)
+                    ),
+                }
+            }
+        )*
     };
 }
 
@@ -136,10 +146,9 @@ impl Lists {
 
     #[inline(always)]
     fn copy(saved: &SavedLists, copy: Copy) {
-        copy!(copy, "ich_vmcr_el2": saved.machine, "ich_hcr_el2": saved.control,
-            "ich_ap0r0_el2": saved.active[0][0], "ich_ap1r0_el2": saved.active[1][0],
-            "ich_lr0_el2": saved.lists[0], "ich_lr1_el2": saved.lists[1],
-            "ich_lr2_el2": saved.lists[2], "ich_lr3_el2": saved.lists[3]);
+        copy_two!(copy, saved, "ich_hcr_el2" "ich_vmcr_el2": CONTROL,
+            "ich_ap0r0_el2" "ich_ap1r0_el2": ACTIVE,
+            "ich_lr0_el2" "ich_lr1_el2": 0, "ich_lr2_el2" "ich_lr3_el2": 16);
         if saved.all.load(Relaxed) > 0xf {
             Self::copy_rest(saved, copy);
         }
@@ -150,15 +159,18 @@ impl Lists {
     fn copy_rest(saved: &SavedLists, copy: Copy) {
         let bits = Self::preemption_bits();
         if bits >= 6 {
-            copy!(copy, "ich_ap0r1_el2": saved.active[0][1], "ich_ap1r1_el2": saved.active[1][1]);
+            copy_two!(copy, saved, "ich_ap0r1_el2" "ich_ap1r1_el2": ACTIVE + 16);
         }
         if bits >= 7 {
-            copy!(copy, "ich_ap0r2_el2": saved.active[0][2], "ich_ap0r3_el2": saved.active[0][3],
-                "ich_ap1r2_el2": saved.active[1][2], "ich_ap1r3_el2": saved.active[1][3]);
+            copy_two!(copy, saved, "ich_ap0r2_el2" "ich_ap1r2_el2": ACTIVE + 32,
+                "ich_ap0r3_el2" "ich_ap1r3_el2": ACTIVE + 48);
         }
         for n in 4..Self::LOADED.count() {
             let list = &saved.lists[n % LISTS_MAX];
-            copy.word(list, || Self::LOADED.read_bits(n), |bits| Self::LOADED.write_bits(n, bits));
+            match copy {
+                Copy::Save => list.store(Self::LOADED.read_bits(n), Relaxed),
+                Copy::Load => Self::LOADED.write_bits(n, list.load(Relaxed)),
+            }
         }
     }
 
