@@ -1,5 +1,6 @@
 //! `bulkhead reproduce`: measures again what papers have published.
 
+mod allocation;
 mod bench;
 mod boot;
 mod boots;
@@ -52,7 +53,7 @@ pub fn reproduce(options: &ReproduceOptions, as_json: bool) -> Result<Status, Fa
     for experiment in &experiments {
         let (results, end) = match options.judge {
             true => (Results::again(experiment, &output)?, None),
-            false => measure(experiment, options.quick, jobs, &signals)?,
+            false => measure(experiment, options.quick, jobs, &signals, &output)?,
         };
         let folder = results.write(&output)?;
         if !as_json {
@@ -88,7 +89,15 @@ fn measure<'a>(
     quick: bool,
     jobs: NonZeroUsize,
     signals: &Signals,
+    output: &Path,
 ) -> Result<(Results<'a>, Option<End>), Failure> {
+    if let Some(settings) = &experiment.plan.allocation {
+        let folder = output.join(&experiment.name);
+        let done = allocation::run(experiment, settings, quick, jobs, signals, &folder)?;
+        let values = done.values.divided(experiment.plan.divide_by.as_ref());
+        let results = Results::new(experiment, values, quick, done.complete).with_note(done.note);
+        return Ok((results, done.signal.map(End::Signal)));
+    }
     let wanted = Wanted::new(experiment, quick);
     let instructions = match wanted.needs_bench() {
         true => bench::rows(&project()?)?,

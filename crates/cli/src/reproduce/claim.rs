@@ -44,6 +44,10 @@ pub enum Check {
     Distribution(Pair),
     /// The values lie on a straight line, each within so many percent.
     Linear(Straight),
+    /// At every place, each series by another one is within limits.
+    Ratios(Ratios),
+    /// The value at the last place is above that at the first.
+    Grows(One),
 }
 
 /// See [`Check::Plateau`].
@@ -77,6 +81,23 @@ pub struct Pair {
 pub struct Straight {
     series: String,
     within_percent: f64,
+}
+
+/// See [`Check::Ratios`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ratios {
+    series: Vec<String>,
+    of: String,
+    least: Option<f64>,
+    most: Option<f64>,
+}
+
+/// A series.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct One {
+    series: String,
 }
 
 /// Whether a statement holds.
@@ -117,17 +138,17 @@ type Found<'a> = (f64, &'a str);
 impl Claim {
     /// The series that the statement names.
     pub fn series(&self) -> impl Iterator<Item = &str> {
-        let (first, second) = match &self.check {
-            Some(Check::AtMost(it) | Check::AtLeast(it) | Check::Reaches(it)) => {
-                (Some(it.series.as_str()), None)
-            }
+        let named: Vec<&String> = match &self.check {
+            Some(Check::AtMost(it) | Check::AtLeast(it) | Check::Reaches(it)) => vec![&it.series],
             Some(Check::Within(it) | Check::Exceeds(it) | Check::Distribution(it)) => {
-                (Some(it.series.as_str()), Some(it.of.as_str()))
+                vec![&it.series, &it.of]
             }
-            Some(Check::Linear(it)) => (Some(it.series.as_str()), None),
-            Some(Check::Plateau(_)) | None => (None, None),
+            Some(Check::Linear(it)) => vec![&it.series],
+            Some(Check::Ratios(it)) => it.series.iter().chain([&it.of]).collect(),
+            Some(Check::Grows(it)) => vec![&it.series],
+            Some(Check::Plateau(_)) | None => vec![],
         };
-        first.into_iter().chain(second)
+        named.into_iter().map(String::as_str)
     }
 
     /// Holds the statement against the values.
@@ -174,6 +195,14 @@ impl Claim {
                 line(&points).map(|(start, slope, off)| {
                     let text = format!("{start:.0} + {slope:.1} x, within {off:.2} %");
                     (off <= it.within_percent, text)
+                })
+            }
+            Check::Ratios(it) => self.ratios(values, it),
+            Check::Grows(it) => {
+                let mut all = self.of(values, &it.series);
+                let ends = all.next().zip(all.last());
+                ends.map(|((first, from), (last, to))| {
+                    (last > first, format!("{first:.3} at {from}, {last:.3} at {to}"))
                 })
             }
         };
@@ -223,6 +252,23 @@ impl Claim {
         let (first, second) = (running(&pair.series), running(&pair.of));
         let here = places.iter().filter(|x| self.is_about(x)).copied();
         first.iter().zip(second).zip(here).map(|((a, b), x)| ((a - b).abs(), x)).collect()
+    }
+
+    fn ratios(&self, values: &Values, ratios: &Ratios) -> Option<(bool, String)> {
+        let ratio = |series, (value, x): Found<'_>| {
+            let of = values.get(&ratios.of, x)?.shown;
+            (of > 0.0).then(|| (value / of, format!("{series}, at {x}")))
+        };
+        let all = || {
+            ratios.series.iter().flat_map(|series| {
+                self.of(values, series).filter_map(move |found| ratio(series, found))
+            })
+        };
+        let (low, low_at) = all().min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let (high, high_at) = all().max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let holds = ratios.least.is_none_or(|least| low >= least)
+            && ratios.most.is_none_or(|most| high <= most);
+        Some((holds, format!("{low:.3} ({low_at}) to {high:.3} ({high_at})")))
     }
 
     fn plateau(&self, values: &Values, plateau: &Plateau) -> Option<(bool, String)> {
@@ -338,6 +384,25 @@ mod tests {
         assert_verdict(&check(10.0), series, yes, "10.00 %, up to 2");
         assert_verdict(&check(9.9), series, no, "10.00 %, up to 2");
         assert_verdict(&check(9.9), &series[..1], Verdict::NotCheckable, "not measured");
+    }
+
+    #[test]
+    fn ratios_and_growth() {
+        let series: &[&[f64]] = &[&[2.0, 3.0], &[2.0, 4.5], &[1.0, 2.0]];
+        let ratios =
+            |limits| format!("check.ratios = {{ series = ['a', 'b'], of = 'c', {limits} }}");
+        let (yes, no) = (Verdict::Confirmed, Verdict::NotConfirmed);
+        assert_verdict(
+            &ratios("least = 1.5, most = 2.25"),
+            series,
+            yes,
+            "1.500 (a, at 2) to 2.250",
+        );
+        assert_verdict(&ratios("least = 1.6"), series, no, "1.500 (a, at 2)");
+        assert_verdict(&ratios("most = 2.2"), series, no, "to 2.250 (b, at 2)");
+        assert_verdict("check.grows = { series = 'a' }", series, yes, "2.000 at 1, 3.000 at 2");
+        assert_verdict("check.grows = { series = 'a' }", &[&[3.0, 2.0]], no, "3.000 at 1");
+        assert_verdict("check.grows = { series = 'a' }", &[&[3.0]], Verdict::NotCheckable, "not");
     }
 
     #[test]

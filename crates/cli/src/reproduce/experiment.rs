@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::allocation;
 use super::claim::Claim;
 use super::points::Points;
 use crate::failure::Failure;
@@ -55,6 +56,8 @@ pub struct Plan {
     /// Seconds after which a boot has failed.
     #[serde(default = "default_timeout")]
     pub timeout_s: u64,
+    /// The task sets of an experiment that allocates some.
+    pub allocation: Option<allocation::Settings>,
     /// The measurements.
     #[serde(rename = "run")]
     pub runs: Vec<Runs>,
@@ -129,6 +132,8 @@ pub enum Measure {
     Console(Console),
     /// EL2 instructions: the longest of this row of `cargo xtask bench-exits`.
     Instructions(String),
+    /// What VMs need if random task sets are allocated by this scheme.
+    Utilization(allocation::Scheme),
 }
 
 /// The execution time of a task's jobs.
@@ -259,7 +264,17 @@ impl Experiment {
             if runs.x.0.is_empty() {
                 return fail(format!("the run of `{}` has no place in `x`", runs.series));
             }
-            let boots = !matches!(runs.measure, Measure::Instructions(_));
+            let boots = !matches!(runs.measure, Measure::Instructions(_) | Measure::Utilization(_));
+            let allocates = matches!(runs.measure, Measure::Utilization(_));
+            if allocates != self.plan.allocation.is_some() {
+                let series = &runs.series;
+                return fail(match allocates {
+                    true => format!("`{series}` allocates task sets: say which in `[allocation]`"),
+                    false => {
+                        format!("`{series}` allocates no task sets: `[allocation]` has no use")
+                    }
+                });
+            }
             if boots != runs.system.is_some() {
                 let series = &runs.series;
                 return fail(match boots {

@@ -33,13 +33,20 @@ pub struct Results<'a> {
     pub quick: bool,
     /// Whether all values are there.
     pub complete: bool,
+    /// What else there is to say.
+    pub note: Option<String>,
 }
 
 impl<'a> Results<'a> {
     /// Judges values. `all`: whether all that were wanted are there.
     pub fn new(experiment: &'a Experiment, values: Values, quick: bool, all: bool) -> Self {
         let judged = experiment.published.claims.iter().map(|claim| claim.judge(&values));
-        Self { experiment, judged: judged.collect(), values, quick, complete: all }
+        Self { experiment, judged: judged.collect(), values, quick, complete: all, note: None }
+    }
+
+    /// The same with something else to say.
+    pub fn with_note(self, note: String) -> Self {
+        Self { note: Some(note), ..self }
     }
 
     /// Judges the values of an earlier run, which must be all that are wanted.
@@ -200,6 +207,7 @@ impl<'a> Results<'a> {
             format!("After {}.", plan.source),
             self.lack().map(|it| format!("**{it}**")).unwrap_or_default(),
             plan.about.trim().to_owned(),
+            self.note.clone().unwrap_or_default(),
             plan.plot.map(|_| format!("![{}]({FIGURE})", plan.title)).unwrap_or_default(),
             "## Published and measured".into(),
             markdown::table(
@@ -233,6 +241,7 @@ impl<'a> Results<'a> {
         let plan = &self.experiment.plan;
         let mut text = format!("{}: {}\n", self.experiment.name, plan.title);
         text.push_str(&self.lack().map(|it| format!("{it}\n")).unwrap_or_default());
+        text.push_str(&self.note.iter().map(|it| format!("{it}\n")).collect::<String>());
         text.push_str(&format!("\n{}\n{}\n", plan.y, table(&heading, &rows)));
         for (claim, judged) in self.experiment.published.claims.iter().zip(&self.judged) {
             text.push_str(&format!(

@@ -140,6 +140,7 @@ fn value(
         (Measure::Evictions(wanted), Some((seen, _))) => (evictions(seen, wanted), None),
         (Measure::Console(wanted), Some((seen, boot))) => (printed(seen, wanted, x, boot)?, None),
         (Measure::Instructions(row), _) => (instruction(instructions, row, x)?, None),
+        (Measure::Utilization(_), _) => return Ok(None),
         (Measure::Jobs(_) | Measure::Evictions(_) | Measure::Console(_), None) => return Ok(None),
     };
     let (series, x) = (runs.series.clone(), x.to_owned());
@@ -151,7 +152,7 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
         Measure::Jobs(jobs) => jobs.vm.clone(),
         Measure::Evictions(evictions) => evictions.until.clone(),
         Measure::Console(console) => console.vm.clone(),
-        Measure::Instructions(_) => return None,
+        Measure::Instructions(_) | Measure::Utilization(_) => return None,
     };
     let text = |(key, text): (&String, &String)| (key.clone(), expand(text, x));
     Some(Boot {

@@ -8,6 +8,7 @@ use analysis::Duration;
 use crate::demand::members;
 use crate::descent;
 use crate::least_utilization::{Costs, NEVER, Size, Table, WHOLE, place, sizes};
+use crate::published::cache_to_task::{Allocated, cache_to_task};
 use crate::{Demand, Evaluator, Mask, Point, Setting, Slot, Vm, indices};
 
 /// A number for tasks in a VCPU that were looked at.
@@ -173,7 +174,8 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Steps from the least utilisation on.
+    /// The least budget of at most `most` that was found by trying more than the least
+    /// utilisation.
     fn descend(&mut self, block: Block, colors: usize, most: Duration) -> Option<Point> {
         let slot = self.curves[block.0].slot;
         let least = slot.budget.unwrap_or_else(|| self.least_budget(block, colors));
@@ -187,8 +189,15 @@ impl<'a> Blocks<'a> {
             *lowest = Size { fresh: colors, shared: 0 };
         }
         let mut descend = |start| descent::descend(&mut self.evaluator, &problem, start, most);
-        let found = [descend(sizes), descend(all)].into_iter().flatten();
-        let (budget, sets) = found.min_by_key(|(budget, _)| *budget)?;
+        let mut found = vec![descend(sizes), descend(all)];
+        // What CAVM would do is there, too.
+        let published = cache_to_task(&mut self.evaluator, &members, colors, slot.period);
+        found.push(published.and_then(|Allocated { sets, .. }| {
+            let range = [least, most];
+            let budget = self.evaluator.least_budget(&members, &sets, slot.period, range)?;
+            Some((budget, sets))
+        }));
+        let (budget, sets) = found.into_iter().flatten().min_by_key(|(budget, _)| *budget)?;
         Some(Point { budget, sets })
     }
 

@@ -1,0 +1,159 @@
+//! `bulkhead reproduce` for experiments that allocate random task sets.
+
+#[allow(dead_code)]
+mod common;
+
+use std::fs;
+use std::process::Command;
+
+use common::{Result, Sandbox, eventually, signal};
+
+const EXPERIMENT: &str = r#"
+title = "Utilisation by colours"
+source = "a paper, Figure 13"
+about = "What is done."
+differences = "Why it differs."
+x = "colours"
+y = "total VM utilisation (% of a processor)"
+
+[allocation]
+sets = 400
+quick_sets = 60
+seed = 7
+tasks = [3, 5]
+utilization = 1.0
+vcpus = 2
+colors = 4
+reload_us = 207
+
+[[run]]
+series = "WFD+CCS"
+x = "4"
+measure.utilization = "wfd-ccs"
+
+[[run]]
+series = "CAVM"
+x = "3-4"
+measure.utilization = "cavm"
+
+[[run]]
+series = "planner"
+x = "3-4"
+measure.utilization = "planner"
+
+[[run]]
+series = "bound"
+x = "4"
+measure.utilization = "bound"
+"#;
+
+const PUBLISHED: &str = r#"
+[[claim]]
+text = "the planner needs no more than CAVM, and that no more than WFD"
+source = "a paper, section 6"
+published = "less"
+at = "4"
+check.ratios = { series = ["CAVM", "WFD+CCS"], of = "planner", least = 1.0 }
+
+[[claim]]
+text = "nothing needs less than the bound"
+source = "a paper, section 6"
+published = "as above"
+check.ratios = { series = ["planner"], of = "bound", least = 1.0 }
+"#;
+
+fn sandbox(experiment: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.path("experiments/sets")).expect("a folder");
+    sandbox.write("experiments/sets/experiment.toml", experiment);
+    sandbox.write("experiments/sets/published.toml", PUBLISHED);
+    sandbox
+}
+
+fn command(sandbox: &Sandbox, arguments: &[&str]) -> Command {
+    let mut command = sandbox.command(&["reproduce", "sets"]);
+    command.args(arguments);
+    command
+}
+
+fn reproduce(sandbox: &Sandbox, arguments: &[&str]) -> Result {
+    Result::of(command(sandbox, arguments).output().expect("the command starts"))
+}
+
+fn file(sandbox: &Sandbox, name: &str) -> String {
+    fs::read_to_string(sandbox.path("build/reproduce/sets").join(name)).unwrap_or_default()
+}
+
+#[test]
+fn schemes_are_compared_on_the_same_task_sets() {
+    let sandbox = sandbox(EXPERIMENT);
+    let result = reproduce(&sandbox, &["--quick"]);
+    result.assert_status(0);
+    let page = file(&sandbox, "table.md");
+    assert!(page.contains("of 60 task sets that all schemes allocate"), "{page}");
+    assert!(page.contains("| colours | WFD+CCS | CAVM | planner | bound |"), "{page}");
+    assert_eq!(page.matches("| confirmed |").count(), 2, "{page}");
+    assert_eq!(file(&sandbox, "parts.jsonl"), "", "nothing is left to go on from");
+    let one = file(&sandbox, "data.csv");
+    assert_eq!(one.lines().count(), 7);
+    // The number of threads changes nothing.
+    for jobs in ["1", "3"] {
+        reproduce(&sandbox, &["--quick", "--jobs", jobs]).assert_status(0);
+        assert_eq!(file(&sandbox, "data.csv"), one);
+    }
+}
+
+#[test]
+fn what_an_interrupted_run_has_computed_is_kept() {
+    let sets = |sets: u64| EXPERIMENT.replace("sets = 400", &format!("sets = {sets}"));
+    let sandbox = sandbox(&sets(100_000));
+    let child = command(&sandbox, &["--jobs", "1"]).spawn().expect("the command starts");
+    // A line for the problem, and one for each part.
+    eventually("a part is there", || file(&sandbox, "parts.jsonl").lines().count() > 2);
+    signal(&child, "INT");
+    let result = Result::of(child.wait_with_output().expect("the command ends"));
+    result.assert_status(130);
+    assert!(result.stdout.contains("Incomplete"), "{}", result.stdout);
+
+    // Parts of that are of use for nothing else: a broken line is computed again, and so is
+    // everything if the problem is another one.
+    let parts = file(&sandbox, "parts.jsonl");
+    assert!(parts.lines().count() > 2);
+    sandbox.write("experiments/sets/experiment.toml", &sets(400));
+    reproduce(&sandbox, &[]).assert_status(0);
+    let whole = file(&sandbox, "data.csv");
+
+    let other = self::sandbox(&sets(400));
+    let child = command(&other, &["--jobs", "1"]).spawn().expect("the command starts");
+    eventually("a part is there", || file(&other, "parts.jsonl").lines().count() > 1);
+    signal(&child, "TERM");
+    child.wait_with_output().expect("the command ends");
+    let path = other.path("build/reproduce/sets/parts.jsonl");
+    let parts = file(&other, "parts.jsonl");
+    if !parts.is_empty() {
+        fs::write(&path, &parts[..parts.len() - 10]).expect("a cut file");
+    }
+    reproduce(&other, &[]).assert_status(0);
+    assert_eq!(file(&other, "data.csv"), whole);
+}
+
+#[test]
+fn mistakes_name_their_place() {
+    let cases = [
+        ("\"wfd-ccs\"", "\"wfd\"", "unknown variant `wfd`"),
+        ("x = \"3-4\"", "x = \"3-5\"", "`x` of `CAVM`: numbers of colours go to 4"),
+        ("colors = 4", "colors = 65", "a cache has 1 to 64 colours, not 65"),
+        ("vcpus = 2", "vcpus = 0", "VMs need VCPUs"),
+        ("utilization = 1.0", "utilization = 9.0", "numbers within these limits have sums of"),
+        ("[allocation]", "[allocations]", "unknown field `allocations`"),
+    ];
+    for (from, to, message) in cases {
+        let sandbox = sandbox(&EXPERIMENT.replace(from, to));
+        reproduce(&sandbox, &["--quick"]).assert_refused(&[message]);
+    }
+    let start = EXPERIMENT.find("[allocation]").expect("a table");
+    let end = EXPERIMENT.find("[[run]]").expect("a run");
+    let without = [&EXPERIMENT[..start], &EXPERIMENT[end..]].concat();
+    let message = "`WFD+CCS` allocates task sets: say which in `[allocation]`";
+    reproduce(&sandbox(&without), &[]).assert_refused(&[message]);
+}
