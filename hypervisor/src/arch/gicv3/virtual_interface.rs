@@ -242,7 +242,7 @@ impl ListRegisters for Lists {
                 word.store(0, Relaxed);
             }
             let many = if Self::preemption_bits() > 5 { MANY_PRIORITIES } else { 0 };
-            saved.all.store((1 << self.count()) - 1 | many, Relaxed);
+            saved.all.store(((1 << self.count()) - 1) | many, Relaxed);
             saved.machine.store(VMCR_RESET, Relaxed);
             saved.control.store(ENABLE, Relaxed);
         }
