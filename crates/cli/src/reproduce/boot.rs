@@ -1,4 +1,4 @@
-//! One boot of a system in QEMU with cachescope.
+//! One boot of a system in QEMU, with cachescope or without.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,8 +25,8 @@ pub struct Boot {
     pub system: PathBuf,
     /// What is appended to the command lines of VMs.
     pub append: Vec<(String, String)>,
-    /// Options of cachescope.
-    pub options: Vec<(String, String)>,
+    /// Options of cachescope; `None`: without it.
+    pub options: Option<Vec<(String, String)>>,
     /// The boot ends when this VM has ended.
     pub until: String,
     /// After this time the boot has failed.
@@ -40,8 +40,8 @@ pub struct Observed {
     pub jobs: Vec<Job>,
     /// Everything on the console.
     pub console: String,
-    /// Evictions.
-    pub counts: Counts,
+    /// Evictions, if cachescope was there.
+    pub counts: Option<Counts>,
 }
 
 impl Boot {
@@ -60,12 +60,14 @@ impl Boot {
         let board = boards::board(&system)?;
         let place = workspace::Workspace::new(&found, &system.plan.name)?;
         let mut folder = place.scratch()?;
-        let scope = Cachescope::prepare(folder.path(), &system, &found)?;
+        let scope = self.options.as_ref();
+        let scope =
+            scope.map(|_| Cachescope::prepare(folder.path(), &system, &found)).transpose()?;
         let path = place.image(&image.bytes)?;
         drop(image);
 
-        let mut arguments = scope.arguments();
-        for (option, value) in &self.options {
+        let mut arguments: Vec<String> = scope.iter().flat_map(Cachescope::arguments).collect();
+        for (option, value) in self.options.iter().flatten() {
             arguments[1].push_str(&format!(",{option}={value}"));
         }
         let options = Options {
@@ -74,7 +76,7 @@ impl Boot {
             timeout: Some(self.timeout),
             log_file: Some(folder.path().join("console.log")),
             keep_log: true,
-            arguments: arguments.into(),
+            arguments,
         };
         let session = Machine::start(&board, &path, &options)?;
         let names = system.plan.vms.iter().map(|vm| vm.name.clone());
@@ -82,9 +84,13 @@ impl Boot {
             return Ok(None);
         };
         let seen = self.check(&outcome, &known, until).and_then(|()| {
+            let console = outcome.log.clone();
+            let Some(scope) = &scope else {
+                return Ok(Observed { jobs: Vec::new(), console, counts: None });
+            };
             let file = folder.path().join("jobs.csv");
             let jobs = job::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-            Ok(Observed { jobs, console: outcome.log.clone(), counts: scope.counts()? })
+            Ok(Observed { jobs, console, counts: Some(scope.counts()?) })
         });
         seen.map(Some).map_err(|why| {
             // The log in it is what helps to find out why.

@@ -50,6 +50,9 @@ pub struct Plan {
     pub y: String,
     /// What values are divided by before they are shown and judged.
     pub divide_by: Option<DivideBy>,
+    /// Boots without cachescope: only what guests print can be measured.
+    #[serde(default)]
+    pub plain: bool,
     /// Options of cachescope.
     #[serde(default)]
     pub cachescope: BTreeMap<String, String>,
@@ -263,6 +266,10 @@ impl Experiment {
         for runs in &self.plan.runs {
             if runs.x.0.is_empty() {
                 return fail(format!("the run of `{}` has no place in `x`", runs.series));
+            }
+            if self.plan.plain && matches!(runs.measure, Measure::Jobs(_) | Measure::Evictions(_)) {
+                let series = &runs.series;
+                return fail(format!("the run of `{series}` needs cachescope: remove `plain`"));
             }
             let boots = !matches!(runs.measure, Measure::Instructions(_) | Measure::Utilization(_));
             let allocates = matches!(runs.measure, Measure::Utilization(_));

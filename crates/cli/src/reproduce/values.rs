@@ -7,6 +7,7 @@ use super::experiment::{Console, Counted, DivideBy, Evictions, Experiment, Jobs,
 use super::job::{self, Spread};
 use super::template::expand;
 use crate::failure::Failure;
+use crate::run::cachescope::Counts;
 
 /// A measured value.
 #[derive(Clone, Debug)]
@@ -137,7 +138,10 @@ fn value(
             let spread = spread(seen, runs, jobs, x, boot)?;
             (spread.take(jobs.take) as f64, Some(spread))
         }
-        (Measure::Evictions(wanted), Some((seen, _))) => (evictions(seen, wanted), None),
+        (Measure::Evictions(wanted), Some((seen, _))) => {
+            let Some(counts) = &seen.counts else { return Ok(None) };
+            (evictions(counts, wanted), None)
+        }
         (Measure::Console(wanted), Some((seen, boot))) => (printed(seen, wanted, x, boot)?, None),
         (Measure::Instructions(row), _) => (instruction(instructions, row, x)?, None),
         (Measure::Utilization(_), _) => return Ok(None),
@@ -158,7 +162,8 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
     Some(Boot {
         system: experiment.folder.join(runs.system.as_ref()?),
         append: runs.append.iter().map(text).collect(),
-        options: experiment.plan.cachescope.iter().map(text).collect(),
+        options: (!experiment.plan.plain)
+            .then(|| experiment.plan.cachescope.iter().map(text).collect()),
         until,
         timeout: std::time::Duration::from_secs(experiment.plan.timeout_s),
     })
@@ -195,8 +200,7 @@ fn printed(seen: &Observed, wanted: &Console, x: &str, boot: &Boot) -> Result<f6
         .ok_or_else(|| boot.failure(&format!("nothing is printed as `{key}=number`")))
 }
 
-fn evictions(seen: &Observed, wanted: &Evictions) -> f64 {
-    let counts = &seen.counts;
+fn evictions(counts: &Counts, wanted: &Evictions) -> f64 {
     let count = match wanted.count {
         Counted::AcrossVms => counts.cross_vm_evictions,
         Counted::ByHypervisor => counts.vm_evictions_by_hypervisor,
