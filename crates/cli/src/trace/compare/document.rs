@@ -40,6 +40,7 @@ struct VcpuDocument {
     vcpu: String,
     /// As in the traces, `null` without a budget.
     budget_ns: Option<u64>,
+    period_ns: Option<u64>,
     supply_ns: [u64; 2],
     runs: [u64; 2],
     /// Part of the time for which it ran, in millionths.
@@ -89,6 +90,7 @@ impl Document {
                 .map(|it| VcpuDocument {
                     vcpu: header.vcpu_name(it.vcpu),
                     budget_ns: tables::budget(header, it.vcpu),
+                    period_ns: header.vcpu(it.vcpu).and_then(|of| of.server.as_ref()?.period_ns),
                     supply_ns: it.supply_ns,
                     runs: it.runs,
                     supply_ppm: it.supply_ns.map(|ns| tables::part(ns, comparison)),
