@@ -70,7 +70,7 @@ impl Registers {
 fn features() -> u64 {
     // By an algorithm of the architecture or by another one.
     let algorithms =
-        regs::id_aa64isar1_el1::read() & 0xff0_0ff0 | regs::id_aa64isar2_el1::read() & 0xff00;
+        regs::id_aa64isar1_el1::read() & 0xff00_0ff0 | regs::id_aa64isar2_el1::read() & 0xff00;
     let keys = if algorithms != 0 { HAS_KEYS } else { 0 };
     let ras = regs::id_aa64pfr0_el1::read() >> 28 & 0xf != 0;
     keys | if ras { HAS_DEFERRED_ERROR } else { 0 }
