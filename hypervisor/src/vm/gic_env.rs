@@ -105,7 +105,9 @@ impl Env for GicEnv {
     fn set_pending(&self, interrupt: Physical, pending: bool) {
         match interrupt {
             Physical::Private { vcpu, intid } => {
-                if let Some(private) = self.private(vcpu) {
+                // What software made pending would stay so for the VCPU that is loaded next.
+                let foreign = pending && self.pcpu(vcpu).is_some_and(Pcpu::is_shared);
+                if !foreign && let Some(private) = self.private(vcpu) {
                     private.set_pending(intid, pending);
                 }
             }
