@@ -231,6 +231,11 @@ impl ListRegisters for Lists {
     }
 
     #[inline]
+    fn want_maintenance(&self) -> bool {
+        self.0.is_some() || read_register!("ich_misr_el2") != 0
+    }
+
+    #[inline]
     fn notify_when_none_pending(&self, on: bool) {
         self.set_control(ENABLE | if on { NONE_PENDING } else { 0 });
     }

@@ -128,10 +128,15 @@ impl VGic {
         }
     }
 
-    /// Whether `vcpu`, loaded on this PCPU, has an interrupt to take; brings its
-    /// list registers up to date.
+    /// Whether `vcpu`, loaded on this PCPU, has an interrupt to take. Looks first if there is a
+    /// reason for that: a kick that is under way, or a maintenance interrupt, which would not come
+    /// any more when another VCPU is loaded.
+    #[inline]
     pub fn has_pending<E: Env>(&self, env: &E, vcpu: usize) -> bool {
-        self.maintenance(env, vcpu);
+        let kicked = self.vcpus.get(vcpu).is_some_and(|own| own.kicked.load(Ordering::Relaxed));
+        if kicked || env.lists().want_maintenance() {
+            self.maintenance(env, vcpu);
+        }
         self.is_due(env, vcpu)
     }
 
@@ -140,6 +145,7 @@ impl VGic {
     pub fn is_due<E: Env>(&self, env: &E, vcpu: usize) -> bool {
         let lists = env.lists();
         let crowded = self.vcpus.get(vcpu).is_some_and(|own| !own.direct.load(Ordering::Relaxed));
-        crowded || (0..lists.count()).any(|slot| lists.read(slot).is_pending())
+        let used = !lists.empty() & ((1 << lists.count()) - 1);
+        crowded || bits(used).any(|slot| lists.read(slot).is_pending())
     }
 }

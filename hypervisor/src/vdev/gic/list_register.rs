@@ -131,6 +131,9 @@ pub trait ListRegisters {
     /// Writes register `n`, less than [`Self::count`].
     fn write(&self, n: usize, content: ListRegister);
 
+    /// Whether a maintenance interrupt is due, or may be.
+    fn want_maintenance(&self) -> bool;
+
     /// Whether to raise a maintenance interrupt while no register is pending.
     fn notify_when_none_pending(&self, on: bool);
 

@@ -181,6 +181,10 @@ impl ListRegisters for Machine {
         self.cpu().lists.borrow_mut()[n] = content;
     }
 
+    fn want_maintenance(&self) -> bool {
+        self.current.get().is_none_or(|cpu| self.maintenance(cpu))
+    }
+
     fn notify_when_none_pending(&self, on: bool) {
         self.cpu().notify.set(on);
     }
