@@ -7,6 +7,8 @@
 //! the loop was at work, is not among them. What two VMs tell that share a CPU, laid side by side, says
 //! how long it takes to switch between them.
 //!
+//! It ends after so many interruptions, or when there are none any more.
+//!
 //! Boot arguments: `switch.samples` (64, at most 128); `switch.wait_ns` (0): if not 0, it waits so long with
 //! WFI, over and over, for an interrupt of its timer; `switch.held` (0, at most 3): so many interrupts it has
 //! taken and does not end; `switch.timer` (0): if 1, that of its timer as well, not together with waits.
@@ -19,11 +21,14 @@
 
 use crate::arch::{counter, cpu, gic_cpu};
 use crate::interrupts::{self, VIRTUAL_TIMER};
+use crate::random::Random;
 use crate::time::Clock;
 use crate::{arguments, gic, println};
 
 /// Most samples.
 const SAMPLES_MAX: usize = 128;
+/// Turns of the loop that reads, some ten milliseconds, after which nobody else wants the CPU.
+const TURNS_MAX: u32 = 500_000;
 /// Most software-generated interrupts that it holds.
 const HELD_MAX: u32 = 3;
 const PRIORITY_LEAST: u8 = 0xc0;
@@ -48,11 +53,15 @@ pub fn main() {
         counter::set_deadline(0);
         gic_cpu::acknowledge();
     }
-    let mut samples = [(0, 0); SAMPLES_MAX];
+    let mut random = Random::new(count as u64);
+    let mut samples = [None; SAMPLES_MAX];
     for sample in samples.iter_mut().take(count) {
-        *sample = if wait == 0 { interruption() } else { pause(wait) };
+        *sample = if wait == 0 { interruption(&mut random) } else { Some(pause(wait)) };
+        if sample.is_none() {
+            break;
+        }
     }
-    for (stop, resume) in samples.iter().take(count) {
+    for (stop, resume) in samples.into_iter().flatten() {
         println!("switch: stop={stop} resume={resume}");
     }
     println!("switch: done");
@@ -68,22 +77,22 @@ fn hold_interrupts(count: u32) {
     }
 }
 
-/// The readings around the next interruption.
-fn interruption() -> (u64, u64) {
-    for turn in 0_u64.. {
-        if turn % 64 == 0 {
-            cpu::relax(); // so that the loop does not keep step with periods
+/// The readings around the next interruption, if there is one soon.
+fn interruption(random: &mut Random) -> Option<(u64, u64)> {
+    for turn in 0..TURNS_MAX {
+        if turn % 4 == 0 {
+            cpu::burn(random.below(32)); // so that the loop does not keep step with periods
         }
         let readings = counter::readings();
         if readings[readings.len() - 1] - readings[0] >= readings.len() as u64 {
             for pair in readings.windows(2) {
                 if pair[1] - pair[0] > 1 {
-                    return (pair[0], pair[1]);
+                    return Some((pair[0], pair[1]));
                 }
             }
         }
     }
-    (0, 0)
+    None
 }
 
 /// Waits for the timer; the readings around the instruction that waits.
