@@ -39,6 +39,9 @@ pub enum Error {
         /// Its index in the VM.
         vcpu: usize,
     },
+    /// Fixed colours that are not those of the tasks.
+    #[error("each task of a VM with fixed colours needs some")]
+    Fixed,
     /// No execution time at all.
     #[error("a task needs an execution time for 1 colour, 2 colours, ...")]
     NoWcet,

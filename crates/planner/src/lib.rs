@@ -28,7 +28,7 @@
 //! let vms = [Vm::new(tasks, vec![Slot::new(ms(5)); 2])?];
 //! let setting = Setting::new(4, Duration(200_000))?;
 //! let plan = Planner::new(&vms, &setting).plan(4).expect("there is a way");
-//! let vcpu = plan.vms[0][0].as_ref().expect("the first VCPU has tasks");
+//! let vcpu = plan.vms[0].vcpus[0].as_ref().expect("the first VCPU has tasks");
 //! assert_eq!(vcpu.tasks, [0, 1, 2]);
 //! assert!(vcpu.point.budget < ms(4));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -55,7 +55,7 @@ pub use error::Error;
 pub use evaluator::Evaluator;
 pub use setting::{Setting, Test};
 pub use task::{Task, rate_monotonic};
-pub use vm::{Mask, Slot, TASKS_MAX, Vm, indices, mask};
+pub use vm::{Coloring, Mask, Slot, TASKS_MAX, Vm, indices, mask};
 
 #[cfg(test)]
 mod tests {

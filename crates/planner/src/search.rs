@@ -25,7 +25,7 @@ use crate::demand::Vcpu;
 use crate::exact::cache_to_vm;
 use crate::least_utilization::NEVER;
 use crate::published::cache_aware_vm;
-use crate::{Demand, Mask, Point, Setting, Slot, Task, Vm, indices, mask};
+use crate::{Coloring, Demand, Mask, Point, Setting, Slot, Task, Vm, indices, mask};
 use blocks::{Block, Blocks};
 
 /// Rounds over all pairs of VCPUs; a local optimum is usually reached after two or three.
@@ -49,10 +49,19 @@ pub struct Design {
 /// A plan: all of the design, with a number of colours for each VCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Plan {
-    /// For each VM, its VCPUs in their order; none for those without tasks.
-    pub vms: Vec<Vec<Option<Planned>>>,
-    /// Sum of the parts of a processor that they need.
+    /// The VMs in their order.
+    pub vms: Vec<PlannedVm>,
+    /// Sum of the parts of a processor that their VCPUs need.
     pub total: Share,
+}
+
+/// A VM of a plan.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PlannedVm {
+    /// Its colours; some may be left unused.
+    pub colors: usize,
+    /// Its VCPUs in their order; none for those without tasks.
+    pub vcpus: Vec<Option<Planned>>,
 }
 
 /// A VCPU of a plan.
@@ -60,9 +69,11 @@ pub struct Plan {
 pub struct Planned {
     /// Indices of its tasks, ascending.
     pub tasks: Vec<usize>,
-    /// Its colours; its tasks may leave some of them unused.
+    /// Its colours; its tasks may leave some of them unused. Those of the VM if they are
+    /// shared; of no meaning if they are fixed.
     pub colors: usize,
-    /// Its budget, and the colours of its tasks, numbered from 0.
+    /// Its budget, and the colours of its tasks: numbered from 0, in each VCPU anew, unless
+    /// they are fixed.
     pub point: Point,
 }
 
@@ -80,28 +91,59 @@ impl<'a> Planner<'a> {
     pub fn plan(&mut self, colors: usize) -> Option<Plan> {
         let colors = colors.min(self.setting.colors());
         let state = self.search(colors)?;
-        let design = self.describe(&state, colors);
-        let demands: Vec<&Demand> = design.demands().collect();
-        let allocation = cache_to_vm(&demands, colors).pop()??;
-        let mut own = allocation.colors.into_iter();
-        let mut total = Share(0);
+        // From the last VM to the first: what it and those behind it need at least.
+        let mut behind = vec![vec![0; colors + 1]];
+        for (vm, vcpus) in state.iter().enumerate().rev() {
+            behind.push(add(&self.curve(vm, vcpus, colors), &behind[behind.len() - 1]));
+        }
+        let (mut left, mut total) = (colors, Share(0));
         let mut vms = Vec::with_capacity(state.len());
-        for ((vm, blocks), design) in state.iter().zip(&mut self.vms).zip(design.vms) {
-            let mut vcpus = Vec::with_capacity(vm.len());
-            for ((&block, vcpu), slot) in vm.iter().zip(design).zip(blocks.vm().vcpus()) {
-                let Some(Vcpu { tasks, demand }) = vcpu else {
-                    total = total + slot.budget.map_or(Share(0), |it| Share::up(it, slot.period));
-                    vcpus.push(None);
-                    continue;
-                };
-                let colors = own.next()?;
-                let point = blocks.polish(block, colors, demand.point(colors)?.clone());
-                total = total + Share::up(point.budget, slot.period);
-                vcpus.push(Some(Planned { tasks, colors, point }));
+        for (vm, vcpus) in state.iter().enumerate() {
+            behind.pop();
+            let curve = self.curve(vm, vcpus, colors);
+            let rest = behind.last()?;
+            let own = (0..=left).min_by_key(|&own| curve[own] + rest[left - own])?;
+            left -= own;
+            let planned = self.plan_vm(vm, vcpus, own)?;
+            for (vcpu, slot) in planned.vcpus.iter().zip(self.vms[vm].vm().vcpus()) {
+                let budget = vcpu.as_ref().map(|vcpu| vcpu.point.budget).or(slot.budget);
+                total = total + budget.map_or(Share(0), |budget| Share::up(budget, slot.period));
             }
-            vms.push(vcpus);
+            vms.push(planned);
         }
         Some(Plan { vms, total })
+    }
+
+    /// A VM with these blocks and so many colours.
+    fn plan_vm(&mut self, vm: usize, vcpus: &[Block], colors: usize) -> Option<PlannedVm> {
+        let apart = match self.vms[vm].vm().coloring() {
+            Coloring::Own => {
+                let used = vcpus.iter().filter(|block| self.vms[vm].mask(**block) != 0);
+                let demands: Vec<Demand> =
+                    used.map(|&block| self.vms[vm].demand(block, colors)).collect();
+                let demands: Vec<&Demand> = demands.iter().collect();
+                Some(cache_to_vm(&demands, colors).pop()??.colors)
+            }
+            Coloring::Shared | Coloring::Fixed(_) => None,
+        };
+        let mut apart = apart.map(Vec::into_iter);
+        let blocks = &mut self.vms[vm];
+        let mut planned = Vec::with_capacity(vcpus.len());
+        for &block in vcpus {
+            let tasks = indices(blocks.mask(block));
+            if tasks.is_empty() {
+                planned.push(None);
+                continue;
+            }
+            let colors = match &mut apart {
+                Some(apart) => apart.next()?,
+                None => colors,
+            };
+            let point = blocks.known_point(block, colors)?.clone();
+            let point = blocks.polish(block, colors, point);
+            planned.push(Some(Planned { tasks, colors, point }));
+        }
+        Some(PlannedVm { colors, vcpus: planned })
     }
 
     /// The VCPUs of a plan for `colors`, with what they need with any number of colours up
@@ -159,11 +201,14 @@ impl<'a> Planner<'a> {
     }
 
     /// As CAVM does, if it finds an allocation for each VM. It knows VCPUs that are all
-    /// alike.
+    /// alike, with tasks that have colours of their own.
     fn published(&mut self, colors: usize) -> Option<State> {
         let allocate = |blocks: &mut Blocks<'_>| {
             let vm = blocks.vm();
             let first = *vm.vcpus().first()?;
+            if *vm.coloring() != Coloring::Own {
+                return None;
+            }
             let is_plain = |slot: &Slot| slot.is_like(&first) && slot.pinned == 0;
             if first.budget.is_some() || !vm.vcpus().iter().all(is_plain) {
                 return None;
@@ -184,7 +229,7 @@ impl<'a> Planner<'a> {
     fn improve(&mut self, start: State, colors: usize) -> (u64, State) {
         let mut state = start;
         self.know(&state, colors);
-        let mut total = self.others(&state, None, colors)[colors];
+        let mut total = self.total(&state, colors);
         for _ in 0..ROUNDS_MAX {
             let before = total;
             for vm in 0..state.len() {
@@ -192,12 +237,12 @@ impl<'a> Planner<'a> {
                     for second in first + 1..state[vm].len() {
                         let vcpus = [first, second];
                         let pair = vcpus.map(|vcpu| state[vm][vcpu]);
-                        let others = self.others(&state, Some((vm, vcpus)), colors);
+                        let others = self.others(&state, vm, vcpus, colors);
                         let blocks = &mut self.vms[vm];
                         if let Some(better) = split::best(blocks, vcpus, pair, &others, total) {
                             [state[vm][first], state[vm][second]] = better.blocks;
                             self.know(&state, colors);
-                            total = self.others(&state, None, colors)[colors];
+                            total = self.total(&state, colors);
                         }
                     }
                 }
@@ -215,23 +260,65 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// By number of colours, the least sum of what all VCPUs need but for two of a VM.
-    fn others(&self, state: &State, but: Option<(usize, [usize; 2])>, colors: usize) -> Vec<u64> {
-        let mut sums = vec![0; colors + 1];
-        for (vm, vcpus) in state.iter().enumerate() {
-            for (vcpu, &block) in vcpus.iter().enumerate() {
-                if but.is_some_and(|but| but.0 == vm && but.1.contains(&vcpu)) {
-                    continue;
-                }
-                let shares = self.vms[vm].shares(block);
-                for k in (0..=colors).rev() {
-                    let sum = |own: usize| sums[k - own] + shares[own];
-                    sums[k] = (0..=k).map(sum).min().unwrap_or(u64::MAX);
-                }
+    /// The least sum of what all VCPUs need.
+    fn total(&self, state: &State, colors: usize) -> u64 {
+        let curves = state.iter().enumerate().map(|(vm, vcpus)| self.curve(vm, vcpus, colors));
+        curves.fold(vec![0; colors + 1], |sum, curve| add(&curve, &sum))[colors]
+    }
+
+    /// What all VCPUs need but for two of a VM, by the number of colours of these two.
+    fn others(&self, state: &State, vm: usize, pair: [usize; 2], colors: usize) -> Vec<u64> {
+        let other_vms = (0..state.len()).filter(|other| *other != vm);
+        let elsewhere = other_vms
+            .map(|other| self.curve(other, &state[other], colors))
+            .fold(vec![0; colors + 1], |sum, curve| add(&curve, &sum));
+        // By the colours that the VCPUs of this VM use: it may have to have more.
+        let described = self.vms[vm].vm();
+        let mut elsewhere: Vec<u64> = (0..=colors)
+            .map(|own| if described.allows(own) { elsewhere[colors - own] } else { NEVER })
+            .collect();
+        for own in (0..colors).rev() {
+            elsewhere[own] = elsewhere[own].min(elsewhere[own + 1]);
+        }
+        let siblings = (0..state[vm].len()).filter(|vcpu| !pair.contains(vcpu));
+        let siblings: Vec<Block> = siblings.map(|vcpu| state[vm][vcpu]).collect();
+        let siblings = self.sum(vm, &siblings, colors);
+        let with_pair = |own: usize| match described.coloring() {
+            Coloring::Shared => siblings[own] + elsewhere[own],
+            Coloring::Own | Coloring::Fixed(_) => {
+                let all = (own..=colors).map(|used| siblings[used - own] + elsewhere[used]);
+                all.min().unwrap_or(NEVER)
+            }
+        };
+        (0..=colors).map(with_pair).collect()
+    }
+
+    /// What a VM needs with exactly so many colours.
+    fn curve(&self, vm: usize, vcpus: &[Block], colors: usize) -> Vec<u64> {
+        let described = self.vms[vm].vm();
+        let sum = self.sum(vm, vcpus, colors).into_iter().enumerate();
+        sum.map(|(own, sum)| if described.allows(own) { sum } else { NEVER }).collect()
+    }
+
+    /// What VCPUs of a VM need with up to so many colours.
+    fn sum(&self, vm: usize, vcpus: &[Block], colors: usize) -> Vec<u64> {
+        let blocks = &self.vms[vm];
+        let mut sum = vec![0; colors + 1];
+        for &block in vcpus {
+            let shares = blocks.shares(block);
+            match blocks.vm().coloring() {
+                Coloring::Shared => sum.iter_mut().zip(shares).for_each(|(sum, own)| *sum += own),
+                Coloring::Own | Coloring::Fixed(_) => sum = add(shares, &sum),
             }
         }
-        sums
+        sum
     }
+}
+
+/// By number of colours, what two need together that have no colour in common.
+fn add(one: &[u64], other: &[u64]) -> Vec<u64> {
+    let least = |k: usize| (0..=k).map(|own| one[own] + other[k - own]).min();
+    (0..other.len()).map(|k| least(k).unwrap_or(u64::MAX)).collect()
 }
 
 impl Design {

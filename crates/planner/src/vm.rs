@@ -1,6 +1,7 @@
 //! A VM whose tasks are to be allocated.
 
 use analysis::Duration;
+use policy::color::ColorSet;
 
 use crate::{Error, Task};
 
@@ -43,12 +44,31 @@ impl Slot {
     }
 }
 
+/// Which colours the tasks of a VM have.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Coloring {
+    /// Each task has some of the colours of its VCPU, which no other VCPU has: the guest, or
+    /// the hypervisor on its behalf, colours tasks (vLLC, vColoring).
+    #[default]
+    Own,
+    /// Each task has all colours of the VM.
+    Shared,
+    /// Each task has the colours that are given here, whatever is planned.
+    Fixed(Vec<ColorSet>),
+}
+
 /// A VM whose tasks are to be allocated.
 #[derive(Clone, Debug)]
 pub struct Vm {
-    // Private: there are not too many tasks, and each is pinned once at most.
+    // Private: there are not too many tasks, each is pinned once at most, and has colours
+    // if colours are fixed.
     tasks: Vec<Task>,
     vcpus: Vec<Slot>,
+    coloring: Coloring,
+    /// Fewest colours of the VM, for reasons other than time.
+    pub least_colors: usize,
+    /// Whether the number of its colours is a power of two (vLLC).
+    pub power_of_two: bool,
 }
 
 impl Vm {
@@ -77,7 +97,35 @@ impl Vm {
             }
             pinned |= slot.pinned;
         }
-        Ok(Self { tasks, vcpus })
+        let coloring = Coloring::Own;
+        Ok(Self { tasks, vcpus, coloring, least_colors: 0, power_of_two: false })
+    }
+
+    /// The same with this way to colour tasks.
+    ///
+    /// # Errors
+    ///
+    /// Colours are fixed, but there are none for some task.
+    pub fn with_coloring(self, coloring: Coloring) -> Result<Self, Error> {
+        if let Coloring::Fixed(sets) = &coloring
+            && (sets.len() != self.tasks.len() || sets.iter().any(|set| set.is_empty()))
+        {
+            return Err(Error::Fixed);
+        }
+        Ok(Self { coloring, ..self })
+    }
+
+    /// Which colours its tasks have.
+    pub fn coloring(&self) -> &Coloring {
+        &self.coloring
+    }
+
+    /// Whether the VM can have so many of the colours that are planned.
+    pub(crate) fn allows(&self, colors: usize) -> bool {
+        match self.coloring {
+            Coloring::Fixed(_) => colors == 0,
+            _ => colors >= self.least_colors && (!self.power_of_two || colors.is_power_of_two()),
+        }
     }
 
     /// The tasks, the highest priority first.

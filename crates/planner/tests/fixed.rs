@@ -23,7 +23,7 @@ fn pinned_tasks_stay_where_they_are() {
     let pin = |pinned| Slot { pinned, ..Slot::new(ms(5)) };
     let vms = [Vm::new(tasks, vec![pin(0b0001), pin(0b0010), pin(0b0100)]).unwrap()];
     let plan = Planner::new(&vms, &setting()).plan(4).unwrap();
-    for (vcpu, planned) in plan.vms[0].iter().enumerate() {
+    for (vcpu, planned) in plan.vms[0].vcpus.iter().enumerate() {
         assert!(planned.as_ref().unwrap().tasks.contains(&vcpu), "{plan:?}");
     }
 }
@@ -35,7 +35,7 @@ fn a_budget_that_is_given_is_kept() {
     let vms = [Vm::new(tasks.clone(), vec![fixed, Slot::new(ms(10))]).unwrap()];
     let plan = Planner::new(&vms, &setting()).plan(4).unwrap();
     // The first VCPU costs the same with and without tasks: it has at least one.
-    let first = plan.vms[0][0].as_ref().unwrap();
+    let first = plan.vms[0].vcpus[0].as_ref().unwrap();
     assert_eq!(first.point.budget, ms(2));
     // Both tasks are too much for it.
     let vms = [Vm::new(tasks, vec![Slot { budget: Some(ms(1)), ..fixed }]).unwrap()];
@@ -76,5 +76,5 @@ fn problems_that_make_no_sense_are_refused() {
 fn a_vm_without_tasks_needs_nothing() {
     let vms = [Vm::new(Vec::new(), vec![Slot::new(ms(1)); 2]).unwrap()];
     let plan = Planner::new(&vms, &setting()).plan(4).unwrap();
-    assert_eq!((plan.total.0, &plan.vms[0][..]), (0, &[None, None][..]));
+    assert_eq!((plan.total.0, &plan.vms[0].vcpus[..]), (0, &[None, None][..]));
 }

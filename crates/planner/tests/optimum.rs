@@ -104,9 +104,9 @@ fn plans_hold() {
         let mut evaluator = Evaluator::new(setting);
         let plan = Planner::new(&vms, &setting).plan(24).unwrap();
         let mut colors = 0;
-        for (vm, vcpus) in vms.iter().zip(&plan.vms) {
+        for (vm, vm_plan) in vms.iter().zip(&plan.vms) {
             let mut planned: Vec<usize> = Vec::new();
-            for vcpu in vcpus.iter().flatten() {
+            for vcpu in vm_plan.vcpus.iter().flatten() {
                 let tasks: Vec<&Task> = vcpu.tasks.iter().map(|&i| &vm.tasks()[i]).collect();
                 let (budget, period) = (vcpu.point.budget, vm.vcpus()[0].period);
                 assert!(evaluator.fits(&tasks, &vcpu.point.sets, budget, period));

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use analysis::Duration;
+use analysis::utilization::Share;
+use policy::color::ColorSet;
 
 use crate::demand::members;
 use crate::descent;
 use crate::least_utilization::{Costs, NEVER, Size, Table, WHOLE, place, sizes};
 use crate::published::cache_to_task::{Allocated, cache_to_task};
-use crate::{Demand, Evaluator, Mask, Point, Setting, Slot, Vm, indices};
+use crate::{Coloring, Demand, Evaluator, Mask, Point, Setting, Slot, Vm, indices};
 
 /// A number for tasks in a VCPU that were looked at.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -81,12 +83,11 @@ impl<'a> Blocks<'a> {
         let (shares, points) = if mask == 0 {
             (vec![fixed.unwrap_or(0); colors + 1], vec![Some(None); colors + 1])
         } else {
-            let table = self.table(mask);
-            let bound = |k: usize| match table.utilization(k) {
+            let bound = |bound: u64| match bound {
                 bound if bound > fixed.unwrap_or(WHOLE) => NEVER,
                 bound => fixed.unwrap_or(bound),
             };
-            let shares: Vec<u64> = (0..=colors).map(bound).collect();
+            let shares: Vec<u64> = (0..=colors).map(|k| bound(self.utilization(mask, k))).collect();
             let points = shares.iter().map(|&share| (share == NEVER).then_some(None)).collect();
             (shares, points)
         };
@@ -126,9 +127,14 @@ impl<'a> Blocks<'a> {
         curve.points[colors] = Some(point);
     }
 
-    /// Finds out what the block needs with 1 to `most` colours.
+    /// Finds out what the block needs with up to `most` colours.
     pub fn evaluate_up_to(&mut self, block: Block, most: usize) {
-        (1..=most).for_each(|colors| self.evaluate(block, colors));
+        (0..=most).for_each(|colors| self.evaluate(block, colors));
+    }
+
+    /// What the block needs with so many colours, as far as it is known.
+    pub fn known_point(&self, block: Block, colors: usize) -> Option<&Point> {
+        self.curves[block.0].points[colors].as_ref()?.as_deref()
     }
 
     /// What the block needs with 1 to `most` colours, as far as it is known.
@@ -143,7 +149,7 @@ impl<'a> Blocks<'a> {
     pub fn polish(&mut self, block: Block, colors: usize, point: Point) -> Point {
         let slot = self.curves[block.0].slot;
         let grain = self.evaluator.setting().grain().0;
-        if slot.budget.is_some() || colors == 0 {
+        if slot.budget.is_some() || *self.vm.coloring() != Coloring::Own {
             return point;
         }
         let most = Duration(point.budget.0.saturating_sub(grain));
@@ -164,14 +170,48 @@ impl<'a> Blocks<'a> {
         if most < least || most == Duration(0) {
             return fewer;
         }
-        let sets = place(&self.sizes(block, colors));
+        let sets = match self.given_sets(self.mask(block), colors) {
+            Some(sets) => sets,
+            None => place(&self.sizes(block, colors)),
+        };
         let tasks = indices(self.mask(block));
         let members = members(self.vm.tasks(), &tasks);
         match self.evaluator.least_budget(&members, &sets, slot.period, [least, most]) {
             Some(budget) => Some(Rc::new(Point { budget, sets })),
-            None if fewer.is_none() => self.descend(block, colors, most).map(Rc::new),
+            None if fewer.is_none() && *self.vm.coloring() == Coloring::Own => {
+                self.descend(block, colors, most).map(Rc::new)
+            }
             None => fewer,
         }
+    }
+
+    /// The colours of these tasks, where they follow from the number of colours of the VM.
+    fn given_sets(&self, mask: Mask, colors: usize) -> Option<Vec<ColorSet>> {
+        match self.vm.coloring() {
+            Coloring::Own => None,
+            Coloring::Shared => {
+                Some(vec![ColorSet::first(colors as u32); mask.count_ones() as usize])
+            }
+            Coloring::Fixed(sets) => {
+                Some(indices(mask).into_iter().map(|task| sets[task]).collect())
+            }
+        }
+    }
+
+    /// A lower bound of the part of a processor that these tasks need; [`NEVER`] if they
+    /// need more colours.
+    fn utilization(&mut self, mask: Mask, colors: usize) -> u64 {
+        let Some(sets) = self.given_sets(mask, colors) else {
+            return self.table(mask).utilization(colors);
+        };
+        if sets.iter().any(|set| set.is_empty()) {
+            return NEVER;
+        }
+        let tasks = indices(mask);
+        let share = self.evaluator.utilization(&members(self.vm.tasks(), &tasks), &sets);
+        // The analysis rounds up, for each task by less than one of these units.
+        let units = share.0 / (Share::WHOLE.0 / u128::from(WHOLE));
+        u64::try_from(units).unwrap_or(NEVER).min(NEVER).saturating_sub(tasks.len() as u64)
     }
 
     /// The least budget of at most `most` that was found by trying more than the least
@@ -218,7 +258,7 @@ impl<'a> Blocks<'a> {
     /// No budget below this is enough.
     fn least_budget(&mut self, block: Block, colors: usize) -> Duration {
         let (mask, slot) = (self.mask(block), self.curves[block.0].slot);
-        let utilization = self.table(mask).utilization(colors);
+        let utilization = self.utilization(mask, colors);
         // At most one unit off for each task, all of them in favour of the bound.
         let least = u128::from(utilization) * u128::from(slot.period.0) / u128::from(WHOLE);
         Duration(least as u64)

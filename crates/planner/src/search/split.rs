@@ -1,7 +1,7 @@
 //! Splits the tasks of two VCPUs anew.
 
 use super::blocks::{Block, Blocks};
-use crate::{Mask, indices};
+use crate::{Coloring, Mask, indices};
 
 /// Most tasks of two VCPUs of which all splits are looked at; of more, those that move one
 /// task or exchange two.
@@ -17,8 +17,8 @@ pub struct Split {
 }
 
 /// The best split of the tasks of these two VCPUs into two, if it is better than `total`:
-/// then everything about it is known. `others[k]` is what all other VCPUs need with at
-/// most `k` colours.
+/// then everything about it is known. `others[k]` is what all other VCPUs need if these two
+/// have `k` colours.
 pub fn best(
     blocks: &mut Blocks<'_>,
     vcpus: [usize; 2],
@@ -68,12 +68,17 @@ pub fn best(
 
 /// The least sum with these two VCPUs, as far as it is known, and their colours.
 fn cheapest(blocks: &Blocks<'_>, split: [Block; 2], others: &[u64]) -> (u64, [usize; 2]) {
-    let [first, second] = split.map(|block| blocks.shares(block));
+    let [first, second] = split.map(|block| &blocks.shares(block)[..others.len()]);
     let mut least = (u64::MAX, [0, 0]);
-    let colors = others.len() - 1;
-    for (a, share) in first.iter().enumerate().take(colors + 1) {
-        for (b, other) in second.iter().enumerate().take(colors + 1 - a) {
-            let cost = share + other + others[colors - a - b];
+    if *blocks.vm().coloring() == Coloring::Shared {
+        // All VCPUs have the same colours.
+        let both = first.iter().zip(second).zip(others).enumerate();
+        let costs = both.map(|(k, ((a, b), others))| (a + b + others, [k, k]));
+        return costs.min_by_key(|(cost, _)| *cost).unwrap_or(least);
+    }
+    for (a, share) in first.iter().enumerate() {
+        for (b, (other, others)) in second.iter().zip(&others[a..]).enumerate() {
+            let cost = share + other + others;
             if cost < least.0 {
                 least = (cost, [a, b]);
             }
