@@ -210,7 +210,10 @@ impl Problem {
     fn planner(&self, vms: &[Vm], places: &[usize]) -> Vec<Option<Share>> {
         let mut planner = Planner::new(vms, &self.setting);
         let mut best: Vec<Option<Share>> = vec![None; self.settings.colors + 1];
-        for &k in places.iter().rev().step_by(places.len().div_ceil(DESIGNS).max(1)) {
+        // Evenly, the first and the last one among them.
+        let number = DESIGNS.min(places.len()).max(2);
+        let at = |design: usize| places.get(design * (places.len() - 1) / (number - 1));
+        for &k in (0..number).filter_map(at) {
             let Some(design) = planner.design(k) else { continue };
             let demands: Vec<&Demand> = design.demands().collect();
             let found = exact::cache_to_vm(&demands, self.settings.colors);
