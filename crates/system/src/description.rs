@@ -54,6 +54,8 @@ pub struct Vm {
     pub memory_at: Option<Located<PhysicalAddress>>,
     /// The colours of the last-level cache that it has, if they are limited.
     pub colors: Option<Located<ColorSet>>,
+    /// Where it says that they are to be planned, if it does; then it has none yet.
+    pub colors_open: Option<Place>,
     /// Whether other VMs that say so too may have some of these colours.
     pub share_colors: bool,
     /// Whether it sees a last-level cache that consists of its colours only.
@@ -108,6 +110,8 @@ pub struct Server {
     pub period: Option<Place>,
     /// Priority on its PCPU: a larger number goes first.
     pub priority: Option<Located<u64>>,
+    /// Whether its budget is to be planned; until then it is the whole period.
+    pub open: bool,
 }
 
 /// How a guest is started.
@@ -172,6 +176,8 @@ pub struct Task {
     pub name: Located<String>,
     /// Index of its VCPU in the VM.
     pub vcpu: usize,
+    /// Whether its VCPU is to be planned; until then it is the first one.
+    pub vcpu_open: bool,
     /// Time of the first release.
     pub offset: Duration,
     /// Time between two releases; more than zero.
@@ -247,6 +253,14 @@ impl Vm {
 }
 
 impl System {
+    /// Whether something is left to the planner: budgets, colours, VCPUs of tasks.
+    pub fn is_open(&self) -> bool {
+        let servers =
+            |vm: &Vm| vm.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref()).any(|it| it.open);
+        let tasks = |vm: &Vm| vm.tasks.iter().any(|task| task.vcpu_open);
+        self.vms.iter().any(|vm| vm.colors_open.is_some() || servers(vm) || tasks(vm))
+    }
+
     /// Reads the description in a file.
     ///
     /// # Errors

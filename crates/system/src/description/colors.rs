@@ -18,8 +18,12 @@ pub(super) fn check(
     // Those of tasks in VMs with colours are some of these.
     let plain = vms.iter().filter(|vm| vm.colors.is_none()).flat_map(|vm| &vm.tasks);
     let sets = sets.chain(plain.filter_map(|task| task.colors.as_ref()));
+    let open = vms.iter().filter_map(|vm| vm.colors_open.as_ref());
     match platform.colors() {
-        Err(reason) => mistakes.extend(sets.map(|set| none(platform, reason, &set.place))),
+        Err(reason) => {
+            mistakes.extend(open.map(|place| none(platform, reason, place)));
+            mistakes.extend(sets.map(|set| none(platform, reason, &set.place)));
+        }
         Ok(llc) => {
             mistakes.extend(sets.filter_map(|set| unknown(platform, llc, set)));
             mistakes.extend(vms.iter().filter_map(|vm| vllc(platform, llc, vm)));
@@ -74,6 +78,13 @@ fn vllc(platform: &Platform, llc: Geometry, vm: &Vm) -> Option<Diagnostic> {
 /// A task with colours that its VM does not have.
 fn of_another(vm: &Vm, task: &Task) -> Option<Diagnostic> {
     let own = task.colors.as_ref()?;
+    if let Some(open) = &vm.colors_open {
+        let mistake = Diagnostic::new("wrong-value", "the colours of the VM are to be planned")
+            .at(&own.place, "but those of a task are given")
+            .also(open, "the colours of its VM")
+            .help("remove the colours of the task, or give those of the VM");
+        return Some(mistake);
+    }
     let colors = vm.colors.as_ref().filter(|_| !own.value.is_subset(vm.all_colors()))?;
     let (name, missing) = (&vm.name.value, own.value - vm.all_colors());
     let message = format!("`{name}` does not have the colours {missing}");
@@ -104,6 +115,9 @@ fn shared(one: &Vm, other: &Vm) -> Option<Diagnostic> {
 /// A VM that evicts lines of the hypervisor, though it does not say that it may.
 fn with_hypervisor(hypervisor: &Located<ColorSet>, vm: &Vm) -> Option<Diagnostic> {
     let name = &vm.name.value;
+    if vm.colors_open.is_some() {
+        return None;
+    }
     if vm.colors.is_none() {
         let message = format!("the hypervisor has colours of its own, but `{name}` has none");
         let mistake = Diagnostic::new("colors-taken", message)

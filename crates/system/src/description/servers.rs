@@ -89,7 +89,9 @@ fn priority(pcpu: u64, server: &Server, before: &[&Server], all: &[&Server]) -> 
 
 /// The VCPUs of a PCPU cannot have more time than it.
 fn budget(pcpu: u64, server: &Server, before: &[&Server]) -> Option<Diagnostic> {
-    let share = |server: &Server| server.class.value.budget().map_or(0, Budget::share);
+    // Budgets that are planned fit, or there is no plan.
+    let given = |server: &Server| server.class.value.budget().filter(|_| !server.open);
+    let share = |server: &Server| given(server).map_or(0, Budget::share);
     let taken = before.iter().fold(0u128, |sum, other| sum.saturating_add(share(other)));
     let all = taken.saturating_add(share(server));
     // Once for each PCPU.

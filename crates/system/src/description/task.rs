@@ -87,9 +87,11 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
     too_much_waiting(at, &waits, wcet.value.shortest(), &deadline);
     let [jitter, blocking, self_suspension] =
         waits.map(|(_, time)| time.map_or(Duration(0), |time| time.value));
+    let (vcpu, vcpu_open) = vcpu?;
     Some(Task {
         name: name?,
-        vcpu: vcpu?,
+        vcpu,
+        vcpu_open,
         offset: offset.map_or(Duration(0), |offset| offset.value),
         period: period.value,
         sporadic: sporadic.unwrap_or(false),
@@ -133,21 +135,21 @@ fn too_much_waiting(
     );
 }
 
-/// The VCPU, which may be left out where there is only one.
-fn vcpu(at: &Fields<'_>, vcpus: Option<usize>) -> Option<usize> {
+/// The VCPU, and whether it is to be planned: it may be left out.
+fn vcpu(at: &Fields<'_>, vcpus: Option<usize>) -> Option<(usize, bool)> {
     let last = vcpus.map_or(u64::MAX, |count| count as u64 - 1);
     let vcpu = at.integer("vcpu", 0, u64::MAX);
-    if !at.has("vcpu") && last == 0 {
-        return Some(0);
+    if !at.has("vcpu") {
+        return Some((0, last != 0));
     }
-    let vcpu = at.required("vcpu", vcpu, "0")?;
+    let vcpu = vcpu?;
     if vcpu.value > last {
         let message = format!("the VM has no VCPU {}", vcpu.value);
         let help = format!("its VCPUs are 0 to {last}");
         at.add(Diagnostic::new("unknown-name", message).at(&vcpu.place, "here").help(help));
         return None;
     }
-    Some(vcpu.value as usize)
+    Some((vcpu.value as usize, false))
 }
 
 /// `wcet = "1ms"`, or `wcet = { 1 = "3ms", 4 = "2ms" }`: colours and times; and whether some were
@@ -216,10 +218,12 @@ fn positive(at: &Fields<'_>, time: &Located<Duration>) {
     }
 }
 
-/// On one VCPU every priority is given once, and to all tasks or none.
+/// On one VCPU every priority is given once, and to all tasks or none. Tasks whose VCPU is
+/// planned can be on any.
 fn priorities(vm: &Fields<'_>, tasks: &[Task]) {
     for (index, task) in tasks.iter().enumerate() {
-        let siblings = || tasks.iter().filter(|other| other.vcpu == task.vcpu);
+        let may_meet = |other: &&Task| task.vcpu_open || other.vcpu_open || other.vcpu == task.vcpu;
+        let siblings = || tasks.iter().filter(may_meet);
         let Some(priority) = &task.priority else {
             if let Some(given) = siblings().find_map(|other| other.priority.as_ref()) {
                 let message = format!("task `{}` has no priority", task.name.value);
@@ -232,7 +236,7 @@ fn priorities(vm: &Fields<'_>, tasks: &[Task]) {
             }
             continue;
         };
-        let before = tasks[..index].iter().filter(|other| other.vcpu == task.vcpu);
+        let before = tasks[..index].iter().filter(may_meet);
         let same = |other: &&Located<u64>| other.value == priority.value;
         if let Some(first) = before.filter_map(|other| other.priority.as_ref()).find(same) {
             let message = format!("two tasks of one VCPU have priority {}", priority.value);

@@ -60,17 +60,20 @@ fn server(at: &Fields<'_>) -> Option<Option<Server>> {
             at.forbid(key, "the background has no budget", help);
         }
         let class = class.map(|_| Class::Background);
-        return Some(Some(Server { class, period: None, priority }));
+        return Some(Some(Server { class, period: None, priority, open: false }));
     }
-    let budget = at.required("budget", budget, "\"3ms\"");
     let period = at.required("period", period, "\"10ms\"");
+    // Without one it is planned.
+    let open = !at.has("budget");
+    let whole = || period.clone().map(|period| Located::new(period.value, &class.place));
+    let budget = if open { whole() } else { budget };
     let (budget, period) = (budget?, period?);
     lengths(at, &budget, &period);
     let place = budget.place;
     let budget = Budget { budget: budget.value, period: period.value };
     let class = Class::named(class.value, || Some(budget))?;
     let period = Some(period.place);
-    Some(Some(Server { class: Located::new(class, &place), period, priority }))
+    Some(Some(Server { class: Located::new(class, &place), period, priority, open }))
 }
 
 fn lengths(at: &Fields<'_>, budget: &Located<Duration>, period: &Located<Duration>) {

@@ -9,12 +9,16 @@ use crate::units::{Address, Bytes, IntId, Ipa};
 /// Restarts of a VM if the description does not limit them.
 const RESTART_LIMIT: u32 = 3;
 
+/// The colours are to be planned.
+const PLANNED: &str = "planned";
+
 pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
     let name = at.required("name", name(at), "\"linux\"");
     let vcpus = vcpu::read(at);
     let memory = at.required("memory", at.quantity("memory"), "\"512MiB\"");
     let memory_at = at.address("memory_at");
-    let colors = at.colors("colors");
+    let planned = at.peek("colors").filter(|text| text.value == PLANNED);
+    let colors = if planned.is_some() { None } else { at.colors("colors") };
     let share_colors = at.boolean("share_colors");
     let vllc = at.boolean("vllc");
     if !at.has("colors") {
@@ -38,8 +42,9 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
         vcpus: vcpus?,
         memory: memory?,
         memory_at,
-        warm_up: warm_up.unwrap_or(colors.is_none()),
+        warm_up: warm_up.unwrap_or(colors.is_none() && planned.is_none()),
         colors,
+        colors_open: planned.map(|planned| planned.place),
         share_colors: share_colors.unwrap_or(false),
         vllc: vllc.unwrap_or(false),
         extra,

@@ -14,7 +14,7 @@ use super::{
     VirtualSerial, Vm, check,
 };
 use crate::description::{self, System, colors};
-use crate::diagnostic::{Diagnostic, Errors};
+use crate::diagnostic::{Diagnostic, Errors, Place};
 use crate::platform::AnalysisOnly;
 use crate::units::{Bytes, IntId, Ipa, Pcpu, Region};
 
@@ -41,8 +41,10 @@ const COLOR_UART_INTERRUPT: u32 = 34;
 ///
 /// # Errors
 ///
-/// Everything that does not fit, each mistake with its place in the description.
+/// Everything that does not fit, each mistake with its place in the description;
+/// something is left to the planner.
 pub fn make(system: &System) -> Result<Plan, Errors> {
+    closed(system)?;
     let machine = &system.platform.value;
     let support = match &machine.boot {
         Ok(support) => support,
@@ -123,11 +125,35 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
 ///
 /// # Errors
 ///
-/// PCPUs that do not exist or are too few.
+/// PCPUs that do not exist or are too few; something is left to the planner.
 pub fn assign(system: &System) -> Result<Vec<Vec<Vcpu>>, Errors> {
+    closed(system)?;
     let mut mistakes = Vec::new();
     let pcpus = pcpus::assign(system, &mut mistakes);
     Errors::unless_none(mistakes, servers::vcpus(system, &pcpus))
+}
+
+/// Nothing is left to the planner, which needs the analysis.
+fn closed(system: &System) -> Result<(), Errors> {
+    let mut mistakes = Vec::new();
+    let mut open = |place: &Place, what: &str| {
+        let mistake = Diagnostic::new("not-planned", format!("{what} not planned yet"));
+        mistakes.push(mistake.at(place, "of this").help("give it, or use `bulkhead plan`"));
+    };
+    for vm in &system.vms {
+        if let Some(place) = &vm.colors_open {
+            open(place, "colours are");
+        }
+        for server in vm.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref()) {
+            if server.open {
+                open(&server.class.place, "a budget is");
+            }
+        }
+        for task in vm.tasks.iter().filter(|task| task.vcpu_open) {
+            open(&task.name.place, "the VCPU of a task is");
+        }
+    }
+    Errors::unless_none(mistakes, ())
 }
 
 fn virtual_gic(host: &Gic, vcpus: usize) -> VirtualGic {
