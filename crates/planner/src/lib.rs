@@ -5,7 +5,8 @@
 //! - [`exact`]: optimal allocations, with proof, where systems are small enough;
 //! - [`least_utilization`]: the cache-to-task allocation with the least utilisation, exactly;
 //! - [`search`]: the planner of this project;
-//! - [`vcpus_to_pcpus`]: which VCPU runs on which PCPU.
+//! - [`vcpus_to_pcpus`]: which VCPU runs on which PCPU;
+//! - [`completion`]: decides what a description leaves open.
 //!
 //! Whether tasks meet their deadlines is always the answer of the `analysis` crate
 //! ([`Evaluator`]). Budgets are whole multiples of a grain, colours of a VCPU are numbered
@@ -37,6 +38,7 @@
 #![forbid(unsafe_code)]
 
 pub mod baseline;
+pub mod completion;
 pub mod demand;
 mod descent;
 mod error;

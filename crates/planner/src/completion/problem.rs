@@ -1,0 +1,206 @@
+//! What is open in a description, as the planner sees it.
+
+use std::cmp::Reverse;
+
+use analysis::{Duration, LONGEST};
+use bulkhead_system::description::{self, System, Wcet};
+use bulkhead_system::diagnostic::{Diagnostic, Errors};
+use bulkhead_system::plan::{Class, frames_needed};
+use policy::color::ColorSet;
+
+use crate::{Coloring, Error, Setting, Slot, Task, Test, Vm};
+
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+/// RAM of the hypervisor if the description does not say.
+const HYPERVISOR: u64 = 96 << 20;
+/// The period of a VCPU that has its PCPU for itself: any is as good as another.
+const ALONE: Duration = Duration(1_000_000);
+/// Budgets are multiples of this.
+const GRAIN: u64 = 1_000;
+/// They are multiples of ticks of the counter, too, if that needs no coarser grain.
+const COARSE: u64 = 20_000;
+
+/// What is open.
+pub(super) struct Problem {
+    pub setting: Setting,
+    /// Colours that nobody has.
+    pub free: ColorSet,
+    /// All colours of the cache.
+    pub all: usize,
+    /// The VMs of which something is open.
+    pub subjects: Vec<Subject>,
+}
+
+/// A VM of which something is open.
+pub(super) struct Subject {
+    /// Its index in the system.
+    pub index: usize,
+    /// The index of each of its tasks in the description: the planner has the highest
+    /// priority first.
+    pub tasks: Vec<usize>,
+    /// The index of each of its VCPUs: the planner has no VCPUs of the background.
+    pub slots: Vec<usize>,
+    pub vm: Vm,
+}
+
+impl Problem {
+    /// Of all VMs of which something is open.
+    pub fn new(system: &System) -> Result<Self, Errors> {
+        let open = (0..system.vms.len()).filter(|&vm| is_open(&system.vms[vm]));
+        Self::of_vms(system, &open.collect::<Vec<_>>())
+    }
+
+    /// Of these VMs, whether or not something is open.
+    pub fn of_vms(system: &System, vms: &[usize]) -> Result<Self, Errors> {
+        let geometry = system.platform.value.colors().ok();
+        let all = geometry.map_or(0, |geometry| geometry.colors() as usize);
+        let mut taken = system.hypervisor_colors.as_ref().map_or(ColorSet::EMPTY, |it| it.value);
+        for vm in &system.vms {
+            taken = taken | vm.all_colors();
+        }
+        let free = ColorSet::first(all as u32) - taken;
+        let setting = setting(system, free.len() as usize)?;
+        let mut mistakes = Vec::new();
+        let mut subjects = Vec::new();
+        for &index in vms {
+            match subject(system, index, &system.vms[index], all) {
+                Ok(subject) => subjects.push(subject),
+                Err(mistake) => mistakes.push(*mistake),
+            }
+        }
+        Errors::unless_none(mistakes, Self { setting, free, all, subjects })
+    }
+}
+
+fn setting(system: &System, free: usize) -> Result<Setting, Errors> {
+    let reload = system.color_reload.as_ref().map_or(Duration(0), |reload| reload.value);
+    let grain = grain(system).0;
+    let fail = |error: Error| Diagnostic::new("cannot-plan", error.to_string());
+    let mut setting = Setting::new(free.max(1), reload).map_err(fail)?;
+    setting = setting.with_grain(grain).map_err(fail)?;
+    setting.test = Test::Supply;
+    Ok(setting)
+}
+
+/// The grain of budgets, and what is added to each for the ticks of the counter: the hypervisor
+/// rounds down.
+pub(super) fn grain(system: &System) -> (Duration, Duration) {
+    let ticks = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);
+    let multiple = (GRAIN..=COARSE).step_by(GRAIN as usize).find(|it| it.is_multiple_of(ticks));
+    match multiple {
+        Some(multiple) => (Duration(multiple), Duration(0)),
+        // A tick is shorter than that.
+        None => (Duration(GRAIN), Duration(GRAIN)),
+    }
+}
+
+fn is_open(vm: &description::Vm) -> bool {
+    let mut servers = vm.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref());
+    vm.colors_open.is_some()
+        || servers.any(|server| server.open)
+        || vm.tasks.iter().any(|task| task.vcpu_open)
+}
+
+fn subject(
+    system: &System,
+    index: usize,
+    vm: &description::Vm,
+    all: usize,
+) -> Result<Subject, Box<Diagnostic>> {
+    let is_background = |vcpu: usize| {
+        vm.vcpus[vcpu].server.as_ref().is_some_and(|it| it.class.value == Class::Background)
+    };
+    let slots: Vec<usize> = (0..vm.vcpus.len()).filter(|&vcpu| !is_background(vcpu)).collect();
+    let planned = |task: &description::Task| task.vcpu_open || !is_background(task.vcpu);
+    let mut tasks: Vec<usize> =
+        (0..vm.tasks.len()).filter(|&task| planned(&vm.tasks[task])).collect();
+    // As the analysis orders them.
+    tasks.sort_by_key(|&task| {
+        let task = &vm.tasks[task];
+        (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
+    });
+    let fail = |error: Error| {
+        let mistake = Diagnostic::new("cannot-plan", error.to_string());
+        Box::new(mistake.at(&vm.name.place, "in this VM"))
+    };
+    if slots.is_empty() {
+        let mistake = Diagnostic::new("cannot-plan", "all VCPUs of the VM are of the background")
+            .at(&vm.name.place, "in this VM")
+            .help("give one of its VCPUs another `server`, or say where its tasks run");
+        return Err(Box::new(mistake));
+    }
+    let slot = |&vcpu: &usize| {
+        let pinned = tasks.iter().enumerate().filter(|(_, task)| {
+            let task = &vm.tasks[**task];
+            !task.vcpu_open && task.vcpu == vcpu
+        });
+        let pinned =
+            pinned.fold(0, |mask, (at, _)| mask | 1u128.checked_shl(at as u32).unwrap_or(0));
+        match vm.vcpus[vcpu].server.as_ref().and_then(|it| Some((it, it.class.value.budget()?))) {
+            None => Slot { period: ALONE, budget: Some(ALONE), pinned },
+            Some((server, given)) => Slot {
+                period: given.period,
+                budget: (!server.open).then_some(given.budget),
+                pinned,
+            },
+        }
+    };
+    let slots_planned: Vec<Slot> = slots.iter().map(slot).collect();
+    let models: Result<Vec<Task>, Error> =
+        tasks.iter().map(|&task| model(vm, &vm.tasks[task], all)).collect();
+    let mut planned = models
+        .and_then(|models| Vm::new(models, slots_planned))
+        .and_then(|planned| planned.with_coloring(coloring(vm, &tasks, all)))
+        .map_err(fail)?;
+    if vm.colors_open.is_some() {
+        planned.least_colors = colors_for_memory(system, vm, all);
+        planned.power_of_two = vm.vllc;
+    }
+    Ok(Subject { index, tasks, slots, vm: planned })
+}
+
+fn coloring(vm: &description::Vm, tasks: &[usize], all: usize) -> Coloring {
+    match &vm.colors_open {
+        Some(_) if vm.vllc => Coloring::Own,
+        Some(_) => Coloring::Shared,
+        None => {
+            let whole = ColorSet::first(all.max(1) as u32);
+            let own = |&task: &usize| {
+                let colors = vm.tasks[task].colors.as_ref().or(vm.colors.as_ref());
+                colors.map_or(whole, |colors| colors.value)
+            };
+            Coloring::Fixed(tasks.iter().map(own).collect())
+        }
+    }
+}
+
+/// A task as the analysis sees it, by number of colours. One that has all of the cache is
+/// taken to have as few colours as are described.
+fn model(vm: &description::Vm, task: &description::Task, all: usize) -> Result<Task, Error> {
+    let cut = |time: Duration| time.min(LONGEST).max(Duration(1));
+    let has_colors = task.colors.is_some() || vm.colors.is_some() || vm.colors_open.is_some();
+    let wcet: Vec<Duration> = match &task.wcet {
+        Wcet::ByColors(_) if has_colors => {
+            (1..=all.max(1) as u64).map(|k| cut(task.wcet.with_colors(k))).collect()
+        }
+        wcet => vec![cut(wcet.longest())],
+    };
+    let base = analysis::Task::new(wcet[0], cut(task.period))?
+        .with_deadline(cut(task.deadline))?
+        .with_jitter(task.jitter.min(LONGEST))?
+        .with_blocking(task.blocking.min(LONGEST))?
+        .with_suspension(task.self_suspension.min(LONGEST))?;
+    Task::new(base, &wcet)
+}
+
+/// The fewest colours in whose frames the RAM of a VM fits.
+fn colors_for_memory(system: &System, vm: &description::Vm, all: usize) -> usize {
+    let hypervisor = system.hypervisor_memory.as_ref().map_or(HYPERVISOR, |it| it.value.get());
+    let banks = system.platform.value.memory.iter().map(|bank| bank.size.get());
+    let largest = banks.max().unwrap_or(0).saturating_sub(hypervisor);
+    let of_each = (largest / PAGE / all.max(1) as u64).max(1);
+    let pool = vm.extra.as_ref().map_or(0, |extra| extra.memory.value.get() / PAGE);
+    let needed = frames_needed(vm.memory.value, u32::try_from(pool).unwrap_or(u32::MAX));
+    usize::try_from(needed.div_ceil(of_each)).unwrap_or(usize::MAX).max(1)
+}
