@@ -1,14 +1,15 @@
 //! `bulkhead check`: whether a system can be planned and meets its deadlines, and what is in it.
 
-mod bounds;
+pub mod bounds;
 
 use std::path::Path;
 
-use analysis::verdict::Verdict;
+use analysis::verdict::{VcpuVerdict, Verdict};
 use bulkhead_system::description::{self, System};
 use bulkhead_system::diagnostic::Entry;
 use bulkhead_system::plan::{self, Plan, check_files};
 use bulkhead_system::report::Report;
+use planner::completion;
 use serde::Serialize;
 
 use crate::arguments::CheckOptions;
@@ -21,10 +22,10 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
-    let (plan, report, verdict, raised) = match input::read(&options.file)? {
+    let (plan, report, verdict, raised, advice) = match input::read(&options.file)? {
         Input::Plan(plan) => {
             let verdict = Verdict::of_plan(&plan, None);
-            (Some(*plan), None, verdict, Vec::new())
+            (Some(*plan), None, verdict, Vec::new(), Vec::new())
         }
         Input::Description(system) => {
             // Machines that are only analysed have no plan, and need none.
@@ -35,7 +36,8 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
                 Some(plan) => Verdict::of_plan(plan, Some(&system)),
                 None => Verdict::of_description(&system, &plan::assign(&system)?),
             };
-            (plan, Some(report), verdict, raised(&system))
+            let advice = advice(&system, &verdict);
+            (plan, Some(report), verdict, raised(&system), advice)
         }
     };
     let missing = match &plan {
@@ -65,6 +67,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
             text.push_str(&overview::report(report));
         }
         text.push_str(&bounds::show(&verdict));
+        text.extend(advice.iter().map(|advice| format!("\nhelp: {advice}\n")));
         let missing = missing.iter().map(|path| {
             format!("{path} does not exist yet; `make build` makes the files below build/")
         });
@@ -80,6 +83,18 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
         output::print(&text)?;
     }
     Ok(if ok { Status::Yes } else { Status::No })
+}
+
+/// What would help VCPUs with tasks that can be late.
+fn advice(system: &System, verdict: &Verdict) -> Vec<String> {
+    let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
+    let late = vcpus.filter(|vcpu| vcpu.ok && vcpu.tasks.iter().any(|task| !task.ok));
+    let advice = |vcpu: &VcpuVerdict| {
+        let vm = system.vms.iter().position(|vm| vm.name.value == vcpu.vm)?;
+        let advice = completion::advice::of_vcpu(system, vm, vcpu.vcpu)?;
+        Some(format!("VCPU {} of VM `{}`: {advice}", vcpu.vcpu, vcpu.vm))
+    };
+    late.filter_map(advice).collect()
 }
 
 /// Notes on tasks whose execution times were not monotone.

@@ -14,6 +14,8 @@ use crate::status::Status;
 pub enum Failure {
     /// Mistakes in a description or plan.
     Mistakes(Errors),
+    /// No plan was found for what a description leaves open: the answer is no.
+    NoPlan(Errors),
     /// Something else, with the stable name of its kind.
     Message {
         /// Such as `read`, for `--json`.
@@ -33,20 +35,22 @@ impl Failure {
 
     /// Shows the failure; returns the exit status.
     pub fn report(self, as_json: bool) -> Status {
-        if let Self::Pipe = self {
-            return Status::Yes;
-        }
+        let status = match self {
+            Self::Pipe => return Status::Yes,
+            Self::NoPlan(_) => Status::No,
+            Self::Mistakes(_) | Self::Message { .. } => Status::BadInput,
+        };
         if as_json {
             let _ = json::print(&Report { ok: false, errors: self.entries() });
         } else {
             output::error(&self.text());
         }
-        Status::BadInput
+        status
     }
 
     fn entries(&self) -> Vec<Entry> {
         match self {
-            Self::Mistakes(errors) => errors.entries(),
+            Self::Mistakes(errors) | Self::NoPlan(errors) => errors.entries(),
             Self::Message { code, text } => {
                 let (message, help) = match text.split_once("\nhelp: ") {
                     Some((message, help)) => (message, Some(help.to_owned())),
@@ -68,7 +72,7 @@ impl Failure {
 
     fn text(&self) -> String {
         match self {
-            Self::Mistakes(errors) => {
+            Self::Mistakes(errors) | Self::NoPlan(errors) => {
                 let style =
                     if output::errors_are_colored() { Style::Colored } else { Style::Plain };
                 errors.render(style)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use bulkhead_system::description;
 use bulkhead_system::plan::{self, Plan};
 use bulkhead_system::platform::Platform;
+use planner::completion;
 
 use crate::failure::Failure;
 
@@ -46,7 +47,9 @@ pub fn read(file: &Path) -> Result<Input, Failure> {
     let name = file.display().to_string();
     match ending(file) {
         Some("toml") => {
-            let system = description::System::from_toml(&name, &text(file)?, folder(file))?;
+            let mut system = description::System::from_toml(&name, &text(file)?, folder(file))?;
+            // What it leaves open is planned, for every command alike.
+            completion::complete(&mut system).map_err(Failure::NoPlan)?;
             Ok(Input::Description(Box::new(system)))
         }
         Some("dts") => Ok(Input::Plan(Box::new(Plan::from_dts(&name, &text(file)?)?))),
