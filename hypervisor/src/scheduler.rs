@@ -15,7 +15,7 @@ pub fn kind(event: Event) -> Kind {
     match event {
         Event::Wake(_) => Kind::Wake,
         Event::Block(_) => Kind::Block,
-        Event::Tick => Kind::Tick,
+        Event::Tick | Event::Overflow(_) => Kind::Tick,
     }
 }
 

@@ -11,7 +11,22 @@
 //!
 //! [`Cpu::start_gcs`] and [`Cpu::finish_gcs`] tell of global critical sections, for servers with
 //! overrun. Priorities stay as they are in a section.
+//!
+//! # Memory budgets
+//!
+//! A VCPU may have a memory budget besides ([`crate::bandwidth`]). It runs only with processor
+//! time *and* accesses. Who drives the CPU tells before each event what the VCPU that ran has
+//! accessed ([`Cpu::account`]), and lets the counter stop it after as many accesses as
+//! [`Cpu::accesses`] says ([`Event::Overflow`]). Neither has to be done for VCPUs without a
+//! memory budget.
+//!
+//! A VCPU that waits for accesses (XvIso's RECHARGE) is to its server one that has nothing to do.
+//! So VCPUs of lower priority see what their analysis is about: the budget of a periodic server
+//! goes by, and only VCPUs of the background class run meanwhile; that of a deferrable one is
+//! kept until its period ends, that of a sporadic one counts from the replenishment on, and
+//! all others may run. No VCPU gets less because another one waits for accesses.
 
+use crate::bandwidth::{Account, Grant, Grants, NoGrants};
 use crate::server::{Parameters, ParametersError, Policy, Server};
 use crate::time::{Duration, Instant};
 
@@ -21,12 +36,33 @@ pub struct Slot {
     server: Server,
     ready: bool,
     in_gcs: bool,
+    account: Option<Account>,
+    /// It has something to do, but waits for accesses.
+    recharges: bool,
 }
 
 impl Slot {
     /// A VCPU that has nothing to do yet.
     pub fn new(policy: Policy) -> Result<Self, ParametersError> {
-        Ok(Self { server: Server::new(policy)?, ready: false, in_gcs: false })
+        let server = Server::new(policy)?;
+        Ok(Self { server, ready: false, in_gcs: false, account: None, recharges: false })
+    }
+
+    /// The same VCPU with a memory budget.
+    #[must_use]
+    pub fn with_account(self, account: Account) -> Self {
+        Self { account: Some(account), ..self }
+    }
+
+    /// Its memory budget, if it has one.
+    pub fn account(&self) -> Option<&Account> {
+        self.account.as_ref()
+    }
+
+    /// Whether it has something to do, but waits for accesses, as of the last decision for
+    /// which that mattered: XvIso's RECHARGE.
+    pub fn recharges(&self) -> bool {
+        self.recharges
     }
 
     /// Whether the VCPU has something to do.
@@ -45,11 +81,78 @@ impl Slot {
         self.server.budget(now)
     }
 
+    /// Accesses that it has not made and that others of its VM could make.
+    fn rest(&mut self, now: Instant) -> Option<Grant> {
+        let account = self.account.as_mut()?;
+        account.advance(now);
+        account.take_rest()
+    }
+
+    /// Time has passed: a VCPU that waits for accesses may have got some.
+    fn recharge(&mut self, now: Instant) {
+        let Some(account) = &mut self.account else { return };
+        let end = account.recharge();
+        account.advance(now);
+        if self.recharges && account.recharge().is_none() {
+            self.recharges = false;
+            self.server.wake(end.unwrap_or(now));
+            if self.in_gcs {
+                self.enter_gcs(now);
+            }
+        }
+    }
+
+    /// The VCPU is to run if it has accesses, and asks for some if it has to. When its account
+    /// changes, if that matters: what it has ends, or it gets some, for which it waits.
+    fn admit(&mut self, vcpu: usize, now: Instant, grants: &mut dyn Grants) -> Option<Instant> {
+        if !self.ready {
+            return None;
+        }
+        let account = self.account.as_mut()?;
+        account.fill(vcpu, now, grants);
+        let end = account.recharge();
+        if end.is_some() && !self.recharges {
+            self.recharges = true;
+            if self.in_gcs {
+                self.server.leave_gcs();
+            }
+        }
+        Some(end.unwrap_or(account.until()))
+    }
+
     /// It has something to do and is in a section. Rare: kept out of the way of other events.
     #[cold]
     fn enter_gcs(&mut self, now: Instant) {
         let _ = self.server.supply(now);
         self.server.enter_gcs();
+    }
+}
+
+/// Keeps what the VCPU that ran has of a shared memory budget until it is known who runs next.
+struct Held<'a> {
+    grants: &'a mut dyn Grants,
+    rest: Option<(usize, Grant)>,
+}
+
+impl Held<'_> {
+    fn release(&mut self) {
+        if let Some((vcpu, rest)) = self.rest.take() {
+            self.grants.give_back(vcpu, rest);
+        }
+    }
+}
+
+impl Grants for Held<'_> {
+    fn take(&mut self, vcpu: usize, debt: u64, now: Instant) -> Grant {
+        if let Some((_, rest)) = self.rest.take_if(|(owner, _)| *owner == vcpu) {
+            return rest;
+        }
+        self.release();
+        self.grants.take(vcpu, debt, now)
+    }
+
+    fn give_back(&mut self, vcpu: usize, rest: Grant) {
+        self.grants.give_back(vcpu, rest);
     }
 }
 
@@ -62,6 +165,8 @@ pub enum Event {
     Block(usize),
     /// Time has passed.
     Tick,
+    /// The VCPU has made the accesses that it may make.
+    Overflow(usize),
 }
 
 /// What the CPU does until the next event.
@@ -82,6 +187,8 @@ pub struct Decision {
 pub struct Cpu<S> {
     slots: S,
     charge: Charge,
+    /// Whether a VCPU has a memory budget.
+    regulated: bool,
 }
 
 /// Whose budget is used, and since when.
@@ -93,12 +200,16 @@ struct Charge {
     since: Instant,
     /// What the VCPU had that was to run since then.
     budget: Duration,
+    /// The VCPU that is to run; only where one has a memory budget.
+    run: Option<usize>,
 }
 
 impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
     /// A CPU on which nothing runs.
     pub fn new(slots: S) -> Self {
-        Self { slots, charge: Charge { slot: None, since: Instant(0), budget: Duration::ZERO } }
+        let charge = Charge { slot: None, since: Instant(0), budget: Duration::ZERO, run: None };
+        let regulated = slots.as_ref().iter().any(|slot| slot.account.is_some());
+        Self { slots, charge, regulated }
     }
 
     /// Its VCPUs.
@@ -127,28 +238,92 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         self.decide(Event::Tick, now)
     }
 
-    /// Decides because of an event.
+    /// Decides because of an event. VCPUs that share a memory budget do not run
+    /// ([`Cpu::decide_with`]).
     #[inline]
     pub fn decide(&mut self, event: Event, now: Instant) -> Decision {
+        if self.regulated {
+            return self.decide_with(event, now, &mut NoGrants);
+        }
         self.charge.decide(self.slots.as_mut(), event, now)
+    }
+
+    /// Decides because of an event; VCPUs that share a memory budget ask `grants` for accesses.
+    pub fn decide_with(&mut self, event: Event, now: Instant, grants: &mut dyn Grants) -> Decision {
+        self.charge.decide_regulated(self.slots.as_mut(), event, now, grants)
+    }
+
+    /// The VCPU has made so many accesses since that was told last. Nothing else may be told
+    /// before, if a VCPU with a memory budget ran.
+    pub fn account(&mut self, vcpu: usize, accesses: u64) {
+        if let Some(slot) = self.slots.as_mut().get_mut(vcpu)
+            && let Some(account) = &mut slot.account
+        {
+            account.charge(accesses);
+        }
+    }
+
+    /// How many accesses the VCPU may make that is to run, from the last decision on and if
+    /// nothing happens; none: there is no limit.
+    pub fn accesses(&self) -> Option<u64> {
+        let slot = self.slots.as_ref().get(self.charge.run?)?;
+        Some(slot.account.as_ref()?.accesses())
     }
 
     /// A task of the VCPU is in a global critical section (vMPCP, section III.C): from now on it
     /// may overrun its budget, if its server has overrun. Nothing changes if one was before.
     pub fn start_gcs(&mut self, vcpu: usize, now: Instant) -> Decision {
-        self.charge.change_gcs(self.slots.as_mut(), vcpu, true, now)
+        self.change_gcs_with(vcpu, true, now, &mut NoGrants)
     }
 
     /// No task of the VCPU is in a global critical section any more: without budget it waits.
     pub fn finish_gcs(&mut self, vcpu: usize, now: Instant) -> Decision {
-        self.charge.change_gcs(self.slots.as_mut(), vcpu, false, now)
+        self.change_gcs_with(vcpu, false, now, &mut NoGrants)
+    }
+
+    /// [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] where VCPUs share a memory budget.
+    pub fn change_gcs_with(
+        &mut self,
+        vcpu: usize,
+        in_gcs: bool,
+        now: Instant,
+        grants: &mut dyn Grants,
+    ) -> Decision {
+        let slots = self.slots.as_mut();
+        match self.regulated {
+            true => self.charge.change_gcs::<true>(slots, vcpu, in_gcs, now, grants),
+            false => self.charge.change_gcs::<false>(slots, vcpu, in_gcs, now, grants),
+        }
     }
 }
 
 impl Charge {
     #[inline(never)]
     fn decide(&mut self, slots: &mut [Slot], event: Event, now: Instant) -> Decision {
-        self.settle(slots, now);
+        self.decide_as::<false>(slots, event, now, &mut NoGrants)
+    }
+
+    #[inline(never)]
+    fn decide_regulated(
+        &mut self,
+        slots: &mut [Slot],
+        event: Event,
+        now: Instant,
+        grants: &mut dyn Grants,
+    ) -> Decision {
+        self.decide_as::<true>(slots, event, now, grants)
+    }
+
+    /// `REGULATED`: some VCPU may have a memory budget. Others do not pay for what that needs.
+    #[inline(always)]
+    fn decide_as<const REGULATED: bool>(
+        &mut self,
+        slots: &mut [Slot],
+        event: Event,
+        now: Instant,
+        grants: &mut dyn Grants,
+    ) -> Decision {
+        self.settle::<REGULATED>(slots, now);
         match event {
             Event::Wake(vcpu) => {
                 if let Some(slot) = slots.get_mut(vcpu)
@@ -167,38 +342,42 @@ impl Charge {
                     if slot.in_gcs {
                         slot.server.leave_gcs();
                     }
+                    if REGULATED {
+                        slot.recharges = false;
+                    }
                 }
             }
-            Event::Tick => {}
+            Event::Tick | Event::Overflow(_) => {}
         }
-        self.choose(slots, now)
+        self.choose::<REGULATED>(slots, now, grants)
     }
 
     #[inline(never)]
-    fn change_gcs(
+    fn change_gcs<const REGULATED: bool>(
         &mut self,
         slots: &mut [Slot],
         vcpu: usize,
         in_gcs: bool,
         now: Instant,
+        grants: &mut dyn Grants,
     ) -> Decision {
-        self.settle(slots, now);
+        self.settle::<REGULATED>(slots, now);
         if let Some(slot) = slots.get_mut(vcpu) {
             slot.in_gcs = in_gcs;
             if !in_gcs {
                 slot.server.leave_gcs();
-            } else if slot.ready {
+            } else if slot.ready && !(REGULATED && slot.recharges) {
                 slot.enter_gcs(now);
             }
         }
-        self.choose(slots, now)
+        self.choose::<REGULATED>(slots, now, grants)
     }
 
     /// Takes the time since the last event from the budget that was used.
     #[inline]
-    fn settle(&mut self, slots: &mut [Slot], now: Instant) {
+    fn settle<const REGULATED: bool>(&mut self, slots: &mut [Slot], now: Instant) {
         if let Some(slot) = self.slot.and_then(|slot| slots.get_mut(slot)) {
-            if slot.ready {
+            if slot.ready && !(REGULATED && slot.recharges) {
                 slot.server.charge(now, self.since);
             } else {
                 slot.server.idle(now, self.since);
@@ -208,9 +387,18 @@ impl Charge {
     }
 
     #[inline]
-    fn choose(&mut self, slots: &mut [Slot], now: Instant) -> Decision {
+    fn choose<const REGULATED: bool>(
+        &mut self,
+        slots: &mut [Slot],
+        now: Instant,
+        grants: &mut dyn Grants,
+    ) -> Decision {
         // In variables of its own: what is returned would be written piece by piece.
         let (mut run, mut timer, mut stopped_in_gcs) = (None, NEVER, None);
+        let mut grants = Held { grants, rest: None };
+        if REGULATED {
+            grants.rest = self.run.and_then(|run| Some((run, slots.get_mut(run)?.rest(now)?)));
+        }
         self.slot = None;
         self.budget = Duration::ZERO;
         let mut charged = false;
@@ -221,7 +409,10 @@ impl Charge {
             if charged && !slot.server.is_background() {
                 continue;
             }
-            let budget = match slot.server.supply(now) {
+            if REGULATED {
+                slot.recharge(now);
+            }
+            let mut budget = match slot.server.supply(now) {
                 Ok(budget) => budget,
                 Err(renewal) => {
                     timer = timer.min(renewal);
@@ -231,16 +422,31 @@ impl Charge {
                     continue;
                 }
             };
+            let mut runs = slot.ready;
+            if REGULATED && let Some(until) = slot.admit(index, now, &mut grants) {
+                timer = timer.min(until);
+                if slot.recharges {
+                    budget = slot.server.budget(now);
+                    if budget == Duration::ZERO || !slot.server.idles() {
+                        continue;
+                    }
+                    runs = false;
+                }
+            }
             if !charged {
                 charged = true;
                 self.slot = Some(index);
                 timer = timer.min(now + budget);
             }
-            if slot.ready {
+            if runs {
                 run = Some(index);
                 self.budget = budget;
                 break;
             }
+        }
+        if REGULATED {
+            grants.release();
+            self.run = run;
         }
         Decision { run, timer: (timer < NEVER).then_some(timer), stopped_in_gcs }
     }

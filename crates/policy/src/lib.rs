@@ -7,6 +7,7 @@
 //!
 //! - [`color`]: which memory lies in which part of the last-level cache;
 //! - [`server`]: how much processor time a VCPU gets, and when;
+//! - [`bandwidth`]: how many memory accesses a VCPU may make, and when;
 //! - [`cpu`]: which VCPU a physical CPU runs;
 //! - [`task`]: which of its tasks a VCPU runs;
 //! - [`time`]: instants and durations for all of them.
@@ -14,6 +15,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod bandwidth;
 pub mod color;
 pub mod cpu;
 pub mod server;

@@ -1,0 +1,149 @@
+//! The memory budget of a VCPU: the state machine of XvIso, Fig. 4.
+//!
+//! RECHARGE is no state of its own here: a VCPU that has something to do is in it while its
+//! account is empty.
+
+use super::{Parameters, ParametersError};
+use crate::time::{Duration, Instant};
+
+/// What a VCPU may access.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Accesses that are left; negative: the debt that what comes next pays.
+    level: i64,
+    /// When what is left ends, and what comes next comes.
+    until: Instant,
+    source: Source,
+}
+
+/// Where accesses come from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Source {
+    /// From the VCPU's own budget.
+    Own { budget: i64, period: Duration },
+    /// From the budget of its VM; whether there was nothing left when it asked.
+    Shared { refused: bool },
+}
+
+/// Accesses from the budget of a VM.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Grant {
+    /// How many; 0: nothing is left.
+    pub accesses: u64,
+    /// When it ends, and one can ask again.
+    pub until: Instant,
+}
+
+/// The budgets of VMs as the VCPUs of a CPU see them.
+pub trait Grants {
+    /// The VCPU is to run and asks for accesses: for so many as it owes, and for more.
+    fn take(&mut self, vcpu: usize, debt: u64, now: Instant) -> Grant;
+
+    /// The VCPU does not run any more and does not need what is left of its grant.
+    fn give_back(&mut self, vcpu: usize, rest: Grant);
+}
+
+/// For CPUs whose VCPUs have budgets of their own, or none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoGrants;
+
+impl Grants for NoGrants {
+    fn take(&mut self, _: usize, _: u64, _: Instant) -> Grant {
+        Grant { accesses: 0, until: Instant(u64::MAX) }
+    }
+
+    fn give_back(&mut self, _: usize, _: Grant) {}
+}
+
+impl Account {
+    /// The account of a VCPU with a budget of its own.
+    pub fn own(parameters: Parameters) -> Result<Self, ParametersError> {
+        let Parameters { budget, period, start } = parameters.check()?;
+        let source = Source::Own { budget: signed(budget), period };
+        Ok(Self { level: 0, until: start, source })
+    }
+
+    /// The account of a VCPU that shares the budget of its VM with others.
+    pub fn shared() -> Self {
+        let source = Source::Shared { refused: false };
+        Self { level: 0, until: Instant(0), source }
+    }
+
+    /// How many accesses the VCPU may make, as of the last decision.
+    pub fn accesses(&self) -> u64 {
+        self.level.max(0) as u64
+    }
+
+    /// The VCPU has made accesses.
+    pub fn charge(&mut self, accesses: u64) {
+        self.level = self.level.saturating_sub(signed(accesses));
+    }
+
+    /// Time has passed until `now`: what was to come until then has come.
+    pub(crate) fn advance(&mut self, now: Instant) {
+        if now < self.until {
+            return;
+        }
+        match &mut self.source {
+            Source::Own { budget, period } => {
+                // One division in place of a loop without bound.
+                let periods = ((now - self.until).0 / period.0).saturating_add(1);
+                let gain = budget.saturating_mul(signed(periods));
+                self.level = self.level.saturating_add(gain).min(*budget);
+                self.until += Duration(period.0.saturating_mul(periods));
+            }
+            Source::Shared { refused } => {
+                self.level = self.level.min(0);
+                self.until = Instant(u64::MAX);
+                *refused = false;
+            }
+        }
+    }
+
+    /// Until when the VCPU has to wait for accesses, if it has to. The account was advanced.
+    pub(crate) fn recharge(&self) -> Option<Instant> {
+        if self.level > 0 {
+            return None;
+        }
+        match self.source {
+            Source::Own { budget, period } => {
+                let periods = self.level.unsigned_abs() / budget.unsigned_abs();
+                Some(self.until + Duration(period.0.saturating_mul(periods)))
+            }
+            Source::Shared { refused } => refused.then_some(self.until),
+        }
+    }
+
+    /// The VCPU is to run from `now` on: asks for accesses if it has none. The account was
+    /// advanced.
+    pub(crate) fn fill(&mut self, vcpu: usize, now: Instant, grants: &mut dyn Grants) {
+        let Source::Shared { refused } = &mut self.source else { return };
+        if self.level > 0 || *refused {
+            return;
+        }
+        let grant = grants.take(vcpu, self.level.unsigned_abs(), now);
+        self.level = self.level.saturating_add(signed(grant.accesses));
+        self.until = grant.until;
+        *refused = self.level <= 0;
+    }
+
+    /// What others of the VM could have if the VCPU did not run any more. The account was
+    /// advanced.
+    pub(crate) fn take_rest(&mut self) -> Option<Grant> {
+        let rest = Grant { accesses: self.accesses(), until: self.until };
+        if rest.accesses == 0 || matches!(self.source, Source::Own { .. }) {
+            return None;
+        }
+        self.level = 0;
+        Some(rest)
+    }
+
+    /// When what is left ends.
+    pub(crate) fn until(&self) -> Instant {
+        self.until
+    }
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
