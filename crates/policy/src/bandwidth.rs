@@ -20,7 +20,13 @@
 //! accesses: those of the periods that it lies in.
 
 mod account;
+mod compensation;
+mod grant;
 mod parameters;
+mod pool;
 
-pub use account::{Account, Grant, Grants, NoGrants};
+pub use account::Account;
+pub use compensation::Compensation;
+pub use grant::{Grant, Grants, NoGrants};
 pub use parameters::{Parameters, ParametersError};
+pub use pool::Pool;

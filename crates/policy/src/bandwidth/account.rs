@@ -3,7 +3,7 @@
 //! RECHARGE is no state of its own here: a VCPU that has something to do is in it while its
 //! account is empty.
 
-use super::{Parameters, ParametersError};
+use super::{Grant, Grants, Parameters, ParametersError};
 use crate::time::{Duration, Instant};
 
 /// What a VCPU may access.
@@ -23,36 +23,6 @@ enum Source {
     Own { budget: i64, period: Duration },
     /// From the budget of its VM; whether there was nothing left when it asked.
     Shared { refused: bool },
-}
-
-/// Accesses from the budget of a VM.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Grant {
-    /// How many; 0: nothing is left.
-    pub accesses: u64,
-    /// When it ends, and one can ask again.
-    pub until: Instant,
-}
-
-/// The budgets of VMs as the VCPUs of a CPU see them.
-pub trait Grants {
-    /// The VCPU is to run and asks for accesses: for so many as it owes, and for more.
-    fn take(&mut self, vcpu: usize, debt: u64, now: Instant) -> Grant;
-
-    /// The VCPU does not run any more and does not need what is left of its grant.
-    fn give_back(&mut self, vcpu: usize, rest: Grant);
-}
-
-/// For CPUs whose VCPUs have budgets of their own, or none.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoGrants;
-
-impl Grants for NoGrants {
-    fn take(&mut self, _: usize, _: u64, _: Instant) -> Grant {
-        Grant { accesses: 0, until: Instant(u64::MAX) }
-    }
-
-    fn give_back(&mut self, _: usize, _: Grant) {}
 }
 
 impl Account {

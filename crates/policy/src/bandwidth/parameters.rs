@@ -33,6 +33,8 @@ pub enum ParametersError {
     NoBudget,
     /// The period is zero.
     NoPeriod,
+    /// Credit is reset after no period.
+    NoResets,
 }
 
 impl fmt::Display for ParametersError {
@@ -40,6 +42,7 @@ impl fmt::Display for ParametersError {
         f.write_str(match self {
             Self::NoBudget => "a budget of 0 memory accesses lets nothing run",
             Self::NoPeriod => "a memory budget needs a period longer than 0",
+            Self::NoResets => "credit is reset after one period at least",
         })
     }
 }

@@ -1,0 +1,131 @@
+//! The memory budget of a VM: its VCPUs, on whatever CPUs, take grants of it
+//! (XenThrottle, section 3.3).
+//!
+//! A VCPU takes a grant when it is to run, another one when it has used that up, and gives back
+//! what is left when it does not run any more. A grant ends with its period. The grants of a
+//! period, without what is given back, are never more than its budget.
+//!
+//! A VCPU that runs without accessing memory keeps its grant until the period ends. So that
+//! this takes little from the others, those of a VM on `k > 1` CPUs take a quarter of their share
+//! at a time: at most `(k - 1) max(1, floor(Q / 4k))` accesses lie unused with others when a
+//! VCPU finds nothing left.
+//!
+//! With [`Compensation`], a period has the credit of those before it besides.
+
+use super::{Compensation, Grant, Grants, Parameters, ParametersError};
+use crate::time::{Duration, Instant};
+
+/// Grants that make the share of a CPU, if it is not the only one.
+const GRANTS_OF_SHARE: u64 = 4;
+
+/// What is left of the memory budget of a VM.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    budget: u64,
+    period: Duration,
+    /// Accesses that a VCPU takes at a time.
+    size: u64,
+    /// CPUs on which the VM runs.
+    cpus: u64,
+    /// End of the current period.
+    until: Instant,
+    /// What is left of it, and what was taken of it and not given back.
+    left: u64,
+    granted: u64,
+    compensation: Option<Compensation>,
+}
+
+impl Pool {
+    /// The budget of a VM whose VCPUs run on so many CPUs.
+    pub fn new(parameters: Parameters, cpus: u64) -> Result<Self, ParametersError> {
+        let Parameters { budget, period, start } = parameters.check()?;
+        let budget = budget.min(i64::MAX as u64);
+        let size = match cpus {
+            0 | 1 => budget,
+            _ => (budget / cpus.saturating_mul(GRANTS_OF_SHARE)).max(1),
+        };
+        let (left, granted, compensation) = (0, 0, None);
+        Ok(Self { budget, period, size, cpus, until: start, left, granted, compensation })
+    }
+
+    /// The same budget with compensation.
+    #[must_use]
+    pub fn with_compensation(self, compensation: Compensation) -> Self {
+        Self { compensation: Some(compensation), ..self }
+    }
+
+    /// A VCPU, which owes `debt` accesses, asks for more.
+    ///
+    /// `now` may lie before times that were told by other CPUs: the period is the current one
+    /// of the latest of them.
+    pub fn take(&mut self, debt: u64, now: Instant) -> Grant {
+        self.renew(now);
+        let accesses = self.left.min(debt.saturating_add(self.size));
+        self.left -= accesses;
+        self.granted = self.granted.saturating_add(accesses);
+        Grant { accesses, until: self.until }
+    }
+
+    /// A VCPU does not run any more and has not used this of a grant.
+    pub fn give_back(&mut self, rest: Grant) {
+        if rest.until == self.until {
+            let accesses = rest.accesses.min(self.granted);
+            self.granted -= accesses;
+            self.left = self.left.saturating_add(accesses);
+        }
+    }
+
+    /// The critical VCPUs of the CPU with this number have made so many accesses in the period
+    /// that ended at `end`. What is told after another period has ended is too late and does
+    /// nothing.
+    pub fn report(&mut self, side: u32, accesses: u64, end: Instant) {
+        self.renew(end);
+        if end + self.period == self.until
+            && let Some(compensation) = &mut self.compensation
+        {
+            // Each access can wait for one of each of these CPUs.
+            let delays = accesses.saturating_mul(self.cpus);
+            let credit = compensation.report(side, delays, self.budget);
+            self.left = self.left.saturating_add(credit);
+        }
+    }
+
+    /// On the critical side something else runs from `now` on: nothing that was saved before
+    /// shall hit it.
+    pub fn flush(&mut self, now: Instant) {
+        self.renew(now);
+        if let Some(compensation) = &mut self.compensation {
+            compensation.flush();
+            self.left = self.left.min(self.budget.saturating_sub(self.granted));
+        }
+    }
+
+    /// End of the current period, as of what was told last.
+    pub fn until(&self) -> Instant {
+        self.until
+    }
+
+    /// Time has passed until `now`.
+    fn renew(&mut self, now: Instant) {
+        if now < self.until {
+            return;
+        }
+        let periods = ((now - self.until).0 / self.period.0).saturating_add(1);
+        self.until += Duration(self.period.0.saturating_mul(periods));
+        (self.left, self.granted) = (self.budget, 0);
+        if let Some(compensation) = &mut self.compensation {
+            compensation.advance(periods);
+        }
+    }
+}
+
+impl Grants for Pool {
+    /// All VCPUs of the CPU that share a budget are of one VM.
+    fn take(&mut self, _: usize, debt: u64, now: Instant) -> Grant {
+        Self::take(self, debt, now)
+    }
+
+    fn give_back(&mut self, _: usize, rest: Grant) {
+        Self::give_back(self, rest);
+    }
+}
