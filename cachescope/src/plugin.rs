@@ -5,8 +5,11 @@
 //! last one comes when CPUs have stopped. Other runs are refused, so the model
 //! needs no lock.
 
+mod counters;
 mod current_cpu;
+mod guest_memory;
 mod install;
+mod interrupt;
 mod payload;
 mod physical;
 mod registers;
@@ -26,6 +29,7 @@ use qemu_plugin_sys::{
     qemu_plugin_id_t, qemu_plugin_mem_is_store, qemu_plugin_mem_size_shift, qemu_plugin_meminfo_t,
 };
 
+use counters::Counters;
 use current_cpu::CurrentCpu;
 use physical::{PAGE_MASK, Physical};
 use registers::Registers;
@@ -43,7 +47,19 @@ struct State {
     /// Exception level at which marks are set: that of the hypervisor, or of the
     /// first instruction of all if it is lower, because then there is none.
     mark_level: Option<u64>,
+    counters: Counters,
     out: PathBuf,
+}
+
+impl State {
+    /// What the running CPU just did may have moved lines: its counter knows.
+    #[inline]
+    fn count(&mut self) {
+        if self.counters.are_used() {
+            let cpu = self.machine.current();
+            self.counters.set(cpu, self.machine.lines_moved(cpu));
+        }
+    }
 }
 
 /// Made by `install::qemu_plugin_install`, taken away by [`on_exit`].
@@ -116,6 +132,9 @@ unsafe extern "C" fn on_block(_: c_uint, data: *mut c_void) {
         // SAFETY: in the thread of the CPU.
         unsafe { state.current_cpu.end_slice() };
     }
+    if state.counters.are_used() {
+        state.counters.begin_block(cpu);
+    }
 }
 
 /// The CPU whose block runs has accessed memory or a device.
@@ -141,6 +160,7 @@ unsafe extern "C" fn on_access(
         (qemu_plugin_mem_is_store(info), size, qemu_plugin_hwaddr_phys_addr(place))
     };
     state.machine.access(position, Access { address: physical, store });
+    state.count();
     let mask = state.machine.line_mask();
     let in_first = mask + 1 - (physical & mask);
     if size > in_first {
@@ -150,6 +170,7 @@ unsafe extern "C" fn on_access(
             Some(address) => state.machine.access(position, Access { address, store }),
             None => state.machine.access_unresolved(position),
         }
+        state.count();
     }
 }
 
@@ -190,6 +211,7 @@ unsafe extern "C" fn on_operation(_: c_uint, data: *mut c_void) {
         Some(address) => state.machine.operate(position, operation, address),
         None => state.machine.operate_nowhere(position, operation),
     }
+    state.count();
 }
 
 /// The CPU whose block runs fetches instructions.
@@ -198,6 +220,7 @@ unsafe extern "C" fn on_fetch(_: c_uint, data: *mut c_void) {
     let state = unsafe { state() };
     let (address, lines) = payload::to_fetch(data);
     state.machine.fetch(address, lines);
+    state.count();
 }
 
 /// The hypervisor passes a mark of its guest on.
@@ -210,6 +233,27 @@ unsafe extern "C" fn on_mark(_: c_uint, data: *mut c_void) {
         fail("QEMU does not tell the value of a mark (register x0)");
     };
     state.machine.mark(payload::to_position(data).at, value);
+}
+
+/// The hypervisor wants a counter for its CPU.
+unsafe extern "C" fn on_counter(_: c_uint, _: *mut c_void) {
+    // SAFETY: a callback; see `state`.
+    let state = unsafe { state() };
+    // SAFETY: in the thread of the CPU.
+    let cpu = unsafe { state.current_cpu.index() };
+    let argument = |number| {
+        // SAFETY: in the thread of the CPU, in a callback that may read registers.
+        state.registers.as_mut().and_then(|registers| unsafe { registers.x(number) })
+    };
+    let [Some(address), Some(interrupt)] = [0, 1].map(argument) else {
+        fail("QEMU does not tell where a counter is to be (registers x0 and x1)");
+    };
+    let count = state.machine.lines_moved(cpu);
+    // SAFETY: as above.
+    if let Err(error) = unsafe { state.counters.give(cpu, address, interrupt, count) } {
+        fail(&format!("hint #0x51 of CPU {cpu} asks for a counter of memory traffic: {error}"));
+    }
+    state.machine.silence(address);
 }
 
 /// A CPU is about to write to TTBR0_EL1.

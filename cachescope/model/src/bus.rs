@@ -18,7 +18,8 @@ pub struct Bus {
     occupancy: u64,
     /// Slot n is in entry n % WINDOW.
     calendar: Box<[Entry]>,
-    transfers: u64,
+    /// Lines moved on behalf of each CPU.
+    moved: Box<[u64]>,
     /// What CPUs waited longer than they were told, in cycles.
     delays: Box<[u64]>,
 }
@@ -36,8 +37,10 @@ struct Entry {
 pub struct Transfer {
     /// Time of the request, in cycles.
     pub now: u64,
-    /// CPU that waits for it; lines on their way to memory have none.
-    pub cpu: Option<u8>,
+    /// CPU on whose behalf it is moved.
+    pub cpu: u8,
+    /// Whether that CPU waits for it; nobody waits for lines on their way to memory.
+    pub waits: bool,
 }
 
 impl Bus {
@@ -47,14 +50,14 @@ impl Bus {
         Self {
             occupancy,
             calendar: vec![Entry::default(); WINDOW as usize].into(),
-            transfers: 0,
+            moved: vec![0; cpus].into(),
             delays: vec![0; cpus].into(),
         }
     }
 
     /// Moves a line. Returns how many cycles the request waits for the bus.
     pub fn transfer(&mut self, request: Transfer) -> u64 {
-        self.transfers += 1;
+        self.moved[usize::from(request.cpu)] += 1;
         if self.occupancy == 0 {
             return 0;
         }
@@ -98,17 +101,23 @@ impl Bus {
 
     /// Lines moved so far.
     pub fn transfers(&self) -> u64 {
-        self.transfers
+        self.moved.iter().sum()
+    }
+
+    /// Lines moved so far on behalf of a CPU, to it and back.
+    #[inline]
+    pub fn moved(&self, cpu: usize) -> u64 {
+        self.moved[cpu]
     }
 
     /// Cycles during which the bus was in use.
     pub fn busy(&self) -> u64 {
-        self.transfers * self.occupancy
+        self.transfers() * self.occupancy
     }
 
     fn delay(&mut self, request: Transfer, slots: u64) {
-        if let Some(cpu) = request.cpu {
-            self.delays[usize::from(cpu)] += slots * self.occupancy;
+        if request.waits {
+            self.delays[usize::from(request.cpu)] += slots * self.occupancy;
         }
     }
 }
@@ -118,7 +127,7 @@ mod tests {
     use super::*;
 
     fn load(now: u64, cpu: u8) -> Transfer {
-        Transfer { now, cpu: Some(cpu) }
+        Transfer { now, cpu, waits: true }
     }
 
     #[test]
@@ -134,6 +143,7 @@ mod tests {
         let mut bus = Bus::new(10, 4);
         assert_eq!([0, 1, 2, 3].map(|cpu| bus.transfer(load(100, cpu))), [0, 10, 20, 30]);
         assert_eq!([0, 1, 2, 3].map(|cpu| bus.take_delay(cpu)), [0; 4]);
+        assert_eq!(([0, 1, 2, 3].map(|cpu| bus.moved(cpu)), bus.transfers()), ([1; 4], 4));
     }
 
     #[test]
@@ -152,7 +162,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_lines_on_their_way_to_memory_that_move() {
         let mut bus = Bus::new(10, 1);
-        assert_eq!(bus.transfer(Transfer { now: 15, cpu: None }), 0);
+        assert_eq!(bus.transfer(Transfer { now: 15, cpu: 0, waits: false }), 0);
         assert_eq!(bus.transfer(load(12, 0)), 0);
         assert_eq!(bus.transfer(load(21, 0)), 9, "the line of 15 is in the slot of 20");
         assert_eq!(bus.take_delay(0), 0);

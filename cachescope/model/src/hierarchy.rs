@@ -32,6 +32,8 @@ pub struct Hierarchy {
     memory: u64,
     /// Accesses to lines that no cache takes.
     uncached: u64,
+    /// Lines whose accesses cost nothing.
+    silent: Vec<u64>,
 }
 
 /// One access to one line.
@@ -90,6 +92,7 @@ impl Hierarchy {
             llc_hit: options.clock.cycles(options.llc_hit),
             memory: options.clock.cycles(options.memory),
             uncached: 0,
+            silent: Vec::new(),
         }
     }
 
@@ -112,8 +115,8 @@ impl Hierarchy {
 
     /// There are no private caches.
     fn access_shared(&mut self, request: Request) -> Cost {
-        if self.is_uncached(request.line) {
-            return self.bypass(request);
+        if let Some(cost) = self.bypass(request) {
+            return cost;
         }
         let color = self.color(request.line);
         self.tally.at(request.who, color).l1_misses += 1;
@@ -123,8 +126,10 @@ impl Hierarchy {
     /// The private cache has not got the line, or not for itself alone.
     fn miss_or_upgrade(&mut self, request: Request, found: Found) -> Cost {
         let Request { cpu, who, line, store, now, .. } = request;
-        if found == Found::No && self.is_uncached(line) {
-            return self.bypass(request);
+        if found == Found::No
+            && let Some(cost) = self.bypass(request)
+        {
+            return cost;
         }
         self.snoop(cpu, line, store, now);
         if found == Found::Clean {
@@ -136,7 +141,7 @@ impl Hierarchy {
         if let Some(victim) = self.private[cpu].fill(line, store)
             && victim.dirty
         {
-            self.write_back(victim.line, now);
+            self.write_back(cpu, victim.line, now);
         }
         cost
     }
@@ -150,37 +155,44 @@ impl Hierarchy {
         let color = self.color(line);
         self.tally.at(who, color).llc_misses += 1;
         if request.whole {
-            self.fill(who, line, dirty, now);
+            self.fill(cpu, who, line, dirty, now);
             return Cost { stall: self.llc_hit, l1_miss: true, llc_miss: true, bus_wait: 0 };
         }
         self.tally.read(who);
-        let bus_wait = self.bus.transfer(Transfer { now, cpu: Some(cpu as u8) });
-        self.fill(who, line, dirty, now);
+        let bus_wait = self.bus.transfer(Transfer { now, cpu: cpu as u8, waits: true });
+        self.fill(cpu, who, line, dirty, now);
         Cost { stall: self.memory + bus_wait, bus_wait, l1_miss: true, llc_miss: true }
     }
 
-    /// An access to memory that no cache takes: it misses none.
+    /// What an access costs to memory that no cache takes: it misses none.
+    fn bypass(&mut self, request: Request) -> Option<Cost> {
+        if self.silent.contains(&request.line) {
+            return Some(Cost::default());
+        }
+        self.is_uncached(request.line).then(|| self.access_uncached(request))
+    }
+
     #[cold]
-    fn bypass(&mut self, request: Request) -> Cost {
+    fn access_uncached(&mut self, request: Request) -> Cost {
         self.uncached += 1;
-        let cpu = Some(request.cpu as u8);
-        let bus_wait = self.bus.transfer(Transfer { now: request.now, cpu });
+        let cpu = request.cpu as u8;
+        let bus_wait = self.bus.transfer(Transfer { now: request.now, cpu, waits: true });
         Cost { stall: self.memory + bus_wait, bus_wait, ..Cost::default() }
     }
 
     /// A changed line leaves a private cache. Its owner pays, whoever made it
     /// leave: it goes to where its owner's lines are.
-    fn write_back(&mut self, line: u64, now: u64) {
+    fn write_back(&mut self, cpu: usize, line: u64, now: u64) {
         let owner = self.owner(line);
         self.tally.wrote_back(owner);
         if self.shared.touch(line, true) == Found::No {
-            self.fill(owner, line, true, now);
+            self.fill(cpu, owner, line, true, now);
         }
     }
 
     /// Puts a line into the last-level cache. What has to go is written to
     /// memory without anyone waiting for it, but the bus is in use for it.
-    fn fill(&mut self, who: Owner, line: u64, dirty: bool, now: u64) {
+    fn fill(&mut self, cpu: usize, who: Owner, line: u64, dirty: bool, now: u64) {
         let Some(victim) = self.shared.fill(line, dirty) else {
             return;
         };
@@ -194,7 +206,7 @@ impl Hierarchy {
         }
         if changed {
             self.tally.written(evicted);
-            self.bus.transfer(Transfer { now, cpu: None });
+            self.bus.transfer(Transfer { now, cpu: cpu as u8, waits: false });
         }
     }
 
@@ -209,7 +221,7 @@ impl Hierarchy {
                 private.clean(line)
             };
             if changed {
-                self.write_back(line, now);
+                self.write_back(cpu, line, now);
             }
         }
     }
@@ -245,6 +257,17 @@ impl Hierarchy {
     /// Accesses to memory that no cache takes.
     pub fn uncached(&self) -> u64 {
         self.uncached
+    }
+
+    /// From now on no cache takes a line, and accesses to it cost nothing. If one has it,
+    /// it is gone.
+    pub fn silence(&mut self, line: u64) {
+        if !self.silent.contains(&line) {
+            for cache in self.private.iter_mut().chain([&mut self.shared]) {
+                cache.invalidate(line);
+            }
+            self.silent.push(line);
+        }
     }
 
     /// What a CPU waited for the bus longer than its accesses said, in cycles,

@@ -58,6 +58,16 @@ pub const fn is_mark(word: u32) -> bool {
     word == 0xd503_2a1f
 }
 
+/// Whether an instruction is `hint #0x51`, which CPUs take for a NOP: with it
+/// Bulkhead's hypervisor says where the counter of its CPU is to be (address in
+/// `x0`), and by which interrupt it wants to hear of it (`x1`).
+pub const fn is_counter(word: u32) -> bool {
+    word == 0xd503_2a3f
+}
+
+/// Bytes of the block of memory of a counter; its address is a multiple of them.
+pub const COUNTER_BYTES: u64 = 64;
+
 /// The general register that an instruction writes to TTBR0_EL1: which address space is used.
 pub const fn new_space(word: u32) -> Option<u32> {
     if word & !0x1f == 0xd518_2000 { Some(word & 0x1f) } else { None }
@@ -134,6 +144,13 @@ mod tests {
             assert!(!is_mark(other), "{other:#x}");
         }
     }
+
+    #[test]
+    fn counters_are_told_from_marks() {
+        assert!(is_counter(0xd503_2a3f), "hint #0x51");
+        assert!(!is_counter(0xd503_2a1f) && !is_mark(0xd503_2a3f));
+    }
+
     #[test]
     fn writes_to_the_table_register_are_told_from_others() {
         assert_eq!(new_space(0xd518_2003), Some(3), "msr ttbr0_el1, x3");

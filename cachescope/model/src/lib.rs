@@ -49,7 +49,9 @@ pub use cache::{Cache, Found, Victim};
 pub use cpu::{Counters, Cpu, Position};
 pub use geometry::{Geometry, GeometryError};
 pub use hierarchy::{Cost, Hierarchy, Request};
-pub use instruction::{LineOperation, ZERO_BLOCK, accesses_memory, is_mark, new_space};
+pub use instruction::{
+    COUNTER_BYTES, LineOperation, ZERO_BLOCK, accesses_memory, is_counter, is_mark, new_space,
+};
 pub use jobs::{Event, Job, Jobs, Mark};
 pub use machine::{Access, Block, CPUS_MAX, Machine, Operations, Skipped};
 pub use options::{OptionError, Options};

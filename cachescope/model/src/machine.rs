@@ -5,7 +5,7 @@ use crate::hierarchy::{Hierarchy, Request};
 use crate::jobs::{Jobs, Mark};
 use crate::pace::Pace;
 use crate::series::Series;
-use crate::{LineOperation, Options, Owner, Start, ZERO_BLOCK};
+use crate::{COUNTER_BYTES, LineOperation, Options, Owner, Start, ZERO_BLOCK};
 
 /// Most CPUs.
 pub const CPUS_MAX: usize = 64;
@@ -165,7 +165,7 @@ impl Machine {
         } else {
             self.count_operation(|operations| &mut operations.maintained);
             let now = self.cpus[self.current].now();
-            self.hierarchy.operate(operation, address >> self.line_shift, now);
+            self.hierarchy.operate(self.current, operation, address >> self.line_shift, now);
         }
     }
 
@@ -244,6 +244,27 @@ impl Machine {
             let cycles = self.cpus[self.current].counters_at(instruction).cycles;
             self.jobs.switch_space(self.current, value, cycles);
         }
+    }
+
+    /// The hypervisor keeps a counter of the plugin in a block of [`COUNTER_BYTES`] bytes from
+    /// this physical address on: accesses to it are not part of what is modelled.
+    pub fn silence(&mut self, address: u64) {
+        let last = (address + COUNTER_BYTES - 1) >> self.line_shift;
+        for line in address >> self.line_shift..=last {
+            self.hierarchy.silence(line);
+        }
+    }
+
+    /// The CPU whose block runs.
+    #[inline]
+    pub fn current(&self) -> usize {
+        self.current
+    }
+
+    /// Lines moved between the last-level cache and memory on behalf of a CPU, to it and back.
+    #[inline]
+    pub fn lines_moved(&self, cpu: usize) -> u64 {
+        self.hierarchy.bus().moved(cpu)
     }
 
     /// Bytes of a line less one: a mask for addresses.

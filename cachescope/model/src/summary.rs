@@ -106,6 +106,8 @@ pub struct CpuSummary {
     pub vm: Option<String>,
     /// Its time.
     pub time_ns: u64,
+    /// Lines moved between the last-level cache and memory on its behalf, to it and back.
+    pub memory_lines: u64,
     /// What it did.
     #[serde(flatten)]
     pub counters: Counters,
@@ -194,6 +196,7 @@ impl Machine {
             cpu: index,
             vm: options.vm_of(index).map(|vm| owners.name(vm).into()),
             time_ns: options.clock.nanoseconds(cpu.counters().cycles),
+            memory_lines: self.lines_moved(index),
             counters: cpu.counters(),
         };
         Summary {

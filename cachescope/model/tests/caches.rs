@@ -43,7 +43,7 @@ fn step(model: &mut Hierarchy, cpu: usize, who: Owner, line: u64, what: Use) {
         Use::Operate(LineOperation::Zero) => {
             _ = model.access(Request { whole: true, ..store });
         }
-        Use::Operate(operation) => model.operate(operation, line, 0),
+        Use::Operate(operation) => model.operate(cpu, operation, line, 0),
     }
 }
 

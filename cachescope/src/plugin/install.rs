@@ -10,6 +10,7 @@ use qemu_plugin_sys::{
     qemu_plugin_register_vcpu_init_cb, qemu_plugin_register_vcpu_tb_trans_cb,
 };
 
+use super::counters::Counters;
 use super::current_cpu::CurrentCpu;
 use super::translate::on_translate;
 use super::{STATE, State, on_cpu, on_exit};
@@ -87,6 +88,7 @@ unsafe fn prepare(info: &qemu_info_t, arguments: &[String]) -> Result<State, Str
         physical: None,
         thread: None,
         mark_level: None,
+        counters: Counters::default(),
         out,
     })
 }

@@ -11,3 +11,11 @@ pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!address.is_null()).then_some(address)
 }
+
+/// The same.
+///
+/// # Errors
+/// What is said of a QEMU that does not export it.
+pub fn needed(name: &CStr) -> Result<*mut c_void, String> {
+    symbol(name).ok_or_else(|| format!("this QEMU does not export \"{}\"", name.to_string_lossy()))
+}

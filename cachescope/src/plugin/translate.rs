@@ -2,9 +2,10 @@
 //! when they are executed.
 
 use std::ffi::{c_uint, c_void};
+use std::ptr;
 
 use bulkhead_cachescope_model::{
-    Block, LineOperation, Position, accesses_memory, is_mark, new_space,
+    Block, LineOperation, Position, accesses_memory, is_counter, is_mark, new_space,
 };
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags, qemu_plugin_id_t, qemu_plugin_insn, qemu_plugin_insn_data,
@@ -15,7 +16,9 @@ use qemu_plugin_sys::{
 
 use super::payload::{self, Operation};
 use super::physical::{PAGE_MASK, Physical};
-use super::{fail, on_access, on_block, on_fetch, on_mark, on_operation, on_space, state};
+use super::{
+    fail, on_access, on_block, on_counter, on_fetch, on_mark, on_operation, on_space, state,
+};
 
 /// Exception level of hypervisors: EL2.
 const HYPERVISOR_LEVEL: u64 = 2;
@@ -78,6 +81,9 @@ pub unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plug
             }
             if is_mark(it.word) && level == mark_level {
                 report(it.handle, on_mark, payload::from_position(position));
+            }
+            if is_counter(it.word) && level == mark_level {
+                report(it.handle, on_counter, ptr::null_mut());
             }
             if let Some(register) = new_space(it.word) {
                 report(it.handle, on_space, payload::from_register(at as u32, register));

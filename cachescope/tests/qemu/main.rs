@@ -3,6 +3,7 @@
 //! They need `qemu-system-aarch64` 10 and the plugin, so they are not run by
 //! default: `cargo build --release && cargo test -- --ignored`.
 
+mod counter;
 mod programs;
 
 use std::path::Path;

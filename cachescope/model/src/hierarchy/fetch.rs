@@ -23,8 +23,8 @@ impl Hierarchy {
 
     fn fetch_shared(&mut self, request: Request) -> Cost {
         let Request { cpu, who, line, .. } = request;
-        if self.is_uncached(line) {
-            return self.bypass(request);
+        if let Some(cost) = self.bypass(request) {
+            return cost;
         }
         let color = self.color(line);
         self.tally.at(who, color).l1i_misses += 1;

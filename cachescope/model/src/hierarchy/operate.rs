@@ -5,16 +5,16 @@ use crate::LineOperation;
 use crate::bus::Transfer;
 
 impl Hierarchy {
-    /// Writes a line back, or takes it out of the data caches of all CPUs, at a
+    /// A CPU writes a line back, or takes it out of the data caches of all CPUs, at a
     /// time in cycles. Nobody waits for it, but the bus is in use for a line
     /// that goes to memory. [`LineOperation::Zero`] is an access, and none of these.
-    pub fn operate(&mut self, operation: LineOperation, line: u64, now: u64) {
+    pub fn operate(&mut self, cpu: usize, operation: LineOperation, line: u64, now: u64) {
         let remove = match operation {
             LineOperation::Zero => return,
             LineOperation::CleanToShared => {
-                for cpu in 0..self.private.len() {
-                    if self.private[cpu].clean(line) {
-                        self.write_back(line, now);
+                for holder in 0..self.private.len() {
+                    if self.private[holder].clean(line) {
+                        self.write_back(cpu, line, now);
                     }
                 }
                 return;
@@ -30,7 +30,7 @@ impl Hierarchy {
         if changed {
             let owner = self.owner(line);
             self.tally.written(owner);
-            self.bus.transfer(Transfer { now, cpu: None });
+            self.bus.transfer(Transfer { now, cpu: cpu as u8, waits: false });
         }
     }
 }
