@@ -2,6 +2,7 @@
 //!
 //! `docs/reference/description.md` describes the file.
 
+mod bandwidth;
 pub(crate) mod colors;
 mod read;
 mod servers;
@@ -12,6 +13,7 @@ mod vm;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use bandwidth::{Amount, Bandwidth, Credits};
 use policy::color::ColorSet;
 
 use crate::diagnostic::{Diagnostic, Errors, Place};
@@ -65,6 +67,13 @@ pub struct Vm {
     /// Whether all of its RAM is mapped before it starts, instead of page by page
     /// when it is first touched.
     pub warm_up: bool,
+    /// Memory accesses of all of its VCPUs together, if they are limited.
+    pub bandwidth: Option<Bandwidth>,
+    /// What it gets of interference that critical VMs did not have, if anything.
+    pub compensation: Option<Credits>,
+    /// Where it says that it is critical, if it does: its accesses count for the compensation of
+    /// others.
+    pub critical: Option<Place>,
     /// What runs in it.
     pub boot: Boot,
     /// Whether it has a console.
@@ -99,6 +108,8 @@ pub struct Vcpu {
     pub pcpu: Option<Located<u64>>,
     /// How it shares the PCPU with others; none: it has the PCPU for itself.
     pub server: Option<Server>,
+    /// Memory accesses of its own, if they are limited.
+    pub bandwidth: Option<Bandwidth>,
 }
 
 /// How a VCPU shares its PCPU with others.
@@ -196,6 +207,8 @@ pub struct Task {
     pub blocking: Duration,
     /// For how long a job waits for something that is no processor.
     pub self_suspension: Duration,
+    /// The most memory accesses of one job, if they are known.
+    pub accesses: Option<Located<u64>>,
     /// The colours that its memory has, if they are not all that its VM has.
     pub colors: Option<Located<ColorSet>>,
     /// Best-case execution time, if it was given; more than zero, and at most the
@@ -259,6 +272,15 @@ impl System {
             |vm: &Vm| vm.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref()).any(|it| it.open);
         let tasks = |vm: &Vm| vm.tasks.iter().any(|task| task.vcpu_open);
         self.vms.iter().any(|vm| vm.colors_open.is_some() || servers(vm) || tasks(vm))
+    }
+
+    /// Whether memory accesses have to be counted: some VM or VCPU has a budget of them, or is
+    /// critical.
+    pub fn counts_accesses(&self) -> bool {
+        self.vms.iter().any(|vm| {
+            let budget = vm.bandwidth.is_some() || vm.vcpus.iter().any(|it| it.bandwidth.is_some());
+            budget || vm.critical.is_some()
+        })
     }
 
     /// Reads the description in a file.

@@ -22,9 +22,9 @@ pub(crate) use coloring::virtual_cache;
 pub use files::{FileReport, check_files};
 pub use make::{assign, make};
 pub use model::{
-    Area, Boot, Budget, Class, Coloring, Device, DeviceInterrupts, File, Frames, Gic, Llc, Mapping,
-    Memory, OnEvent, Plan, Platform, Pool, Serial, SerialKind, Server, Vcpu, VirtualGic,
-    VirtualSerial, Vm,
+    Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
+    DeviceInterrupts, File, Frames, Gic, Llc, Mapping, Memory, MemoryBudget, OnEvent, Plan,
+    Platform, Pool, Serial, SerialKind, Server, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
 
 use crate::diagnostic::{Errors, Source};

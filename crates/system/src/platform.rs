@@ -3,6 +3,7 @@
 //! Files of known boards are part of the tools ([`NAMES`], [`Platform::named`]);
 //! `systems/platforms/` shows them.
 
+mod bandwidth;
 mod bundled;
 mod cache;
 mod colors;
@@ -10,11 +11,12 @@ mod read;
 
 use std::fmt;
 
+pub use bandwidth::Bandwidth;
 pub use bundled::NAMES;
 pub use cache::{Cache, CacheKind};
 pub use colors::NoColors;
 pub(crate) use colors::division;
-pub(crate) use read::read;
+pub(crate) use read::{bandwidth as read_bandwidth, read};
 
 use crate::diagnostic::{Errors, Source};
 use crate::document::Document;
@@ -38,6 +40,8 @@ pub struct Platform {
     pub caches: Vec<Cache>,
     /// Frequency of the system counter, by which the hypervisor tells the time, if it is known.
     pub counter: Option<Frequency>,
+    /// What counts memory accesses, if something does.
+    pub bandwidth: Option<Bandwidth>,
     /// What the hypervisor needs, or why it cannot run here.
     pub boot: Result<BootSupport, AnalysisOnly>,
     /// How QEMU is told to be this machine, if it can be.

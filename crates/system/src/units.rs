@@ -5,10 +5,12 @@ mod address;
 mod duration;
 mod frequency;
 mod quantity;
+mod rate;
 mod size;
 
 pub use address::{Address, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 pub use duration::Duration;
 pub use frequency::Frequency;
 pub use quantity::{Quantity, QuantityError, parse};
+pub use rate::Rate;
 pub use size::Bytes;

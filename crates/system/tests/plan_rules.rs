@@ -2,10 +2,10 @@
 
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{
-    self, Area, Coloring, Device, DeviceInterrupts, Gic, Llc, Mapping, Memory, Plan, Pool,
-    VirtualGic, VirtualSerial,
+    self, Area, BandwidthCounter, Coloring, Compensation, CounterSource, Device, DeviceInterrupts,
+    Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, VirtualGic, VirtualSerial,
 };
-use bulkhead_system::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 
 fn example() -> Plan {
@@ -350,6 +350,74 @@ fn each_broken_rule_of_extra_colors_names_node_and_property() {
         }),
     ];
     all_break(cases, extra);
+}
+
+/// `linux` is throttled with credits, `rt` is critical and has a VCPU with a budget.
+fn throttled(p: &mut Plan) {
+    let period = Duration(1_000_000);
+    p.platform.bandwidth_counter = Some(BandwidthCounter {
+        source: CounterSource::Pmu { event: 0x17 },
+        bits: 32,
+        interrupts: vec![IntId(23)],
+        access: Some(Bytes(64)),
+    });
+    p.vms[0].memory_budget = Some(MemoryBudget { accesses: 1000, period });
+    p.vms[0].compensation = Some(Compensation { periods: 2, flush_task_switch: true });
+    p.vms[1].critical = true;
+    p.vms[1].vcpus[0].memory_budget = Some(MemoryBudget { accesses: 1, period });
+}
+
+fn counter(p: &mut Plan) -> &mut BandwidthCounter {
+    p.platform.bandwidth_counter.as_mut().unwrap()
+}
+
+#[test]
+fn each_broken_rule_of_memory_budgets_names_node_and_property() {
+    const COUNTER: &str = "/platform/bandwidth-counter: interrupts";
+    let cases: &[(&str, Change)] = &[
+        // The counter.
+        ("/vms/vm@0: memory-budget", |p| p.platform.bandwidth_counter = None),
+        ("/vms/vm@1: critical", |p| p.platform.bandwidth_counter = None),
+        ("/vms/vm@1/vcpus/vcpu@0: memory-budget", |p| p.platform.bandwidth_counter = None),
+        ("/platform/bandwidth-counter: bits", |p| counter(p).bits = 33),
+        ("/platform/bandwidth-counter: access-bytes", |p| counter(p).access = Some(Bytes(0))),
+        (COUNTER, |p| counter(p).interrupts.clear()),
+        (COUNTER, |p| counter(p).interrupts = vec![IntId(15)]),
+        (COUNTER, |p| counter(p).interrupts = vec![IntId(1020)]),
+        (COUNTER, |p| counter(p).interrupts = vec![IntId(50)]),
+        (COUNTER, |p| counter(p).interrupts = [50, 51, 52].map(IntId).to_vec()),
+        (COUNTER, |p| counter(p).interrupts = [50, 51, 52, 23].map(IntId).to_vec()),
+        (COUNTER, |p| counter(p).interrupts = [50, 51, 52, 50].map(IntId).to_vec()),
+        // The console.
+        (COUNTER, |p| counter(p).interrupts = [50, 51, 52, 33].map(IntId).to_vec()),
+        ("/vms/vm@0/device@9010000: host-interrupts", |p| {
+            counter(p).interrupts = [32, 34, 35, 36].map(IntId).to_vec();
+        }),
+        // Budgets.
+        ("/vms/vm@0: memory-budget", |p| budget(p).accesses = 0),
+        ("/vms/vm@0: memory-budget", |p| budget(p).accesses = (1 << 30) + 1),
+        ("/vms/vm@0: memory-period-ns", |p| budget(p).period = Duration(19_999)),
+        ("/vms/vm@0: memory-period-ns", |p| budget(p).period = Duration(60_000_000_001)),
+        ("/vms/vm@0/vcpus/vcpu@1: memory-budget", |p| {
+            p.vms[0].vcpus[1].memory_budget = p.vms[0].memory_budget;
+        }),
+        // Credits.
+        ("/vms/vm@0: compensation", |p| p.vms[0].memory_budget = None),
+        ("/vms/vm@0: compensation", |p| p.vms[0].critical = true),
+        ("/vms/vm@0: compensation", |p| p.vms[1].critical = false),
+        ("/vms/vm@0: compensation", |p| p.vms[0].compensation.as_mut().unwrap().periods = 1),
+    ];
+    all_break(cases, throttled);
+    let shared = |p: &mut Plan| {
+        throttled(p);
+        counter(p).interrupts = [50, 51, 52, 53].map(IntId).to_vec();
+        budget(p).accesses = 1 << 30;
+    };
+    assert_eq!(broken(shared), Vec::<String>::new(), "one shared interrupt for each PCPU");
+}
+
+fn budget(p: &mut Plan) -> &mut MemoryBudget {
+    p.vms[0].memory_budget.as_mut().unwrap()
 }
 
 /// Gives `rt` one colour and this number of frames; it needs 4096 + 64 + 16.

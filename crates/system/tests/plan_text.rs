@@ -2,8 +2,10 @@
 
 mod support;
 
-use bulkhead_system::plan::{self, Budget, Class, Plan, Server};
-use bulkhead_system::units::{Bytes, Duration};
+use bulkhead_system::plan::{
+    self, Budget, Class, Compensation, CounterSource, MemoryBudget, Plan, Server,
+};
+use bulkhead_system::units::{Bytes, Duration, IntId};
 use proptest::prelude::*;
 
 /// The example of `docs/reference/plan.md`.
@@ -31,6 +33,54 @@ fn the_server_of_the_reference_is_part_of_a_plan() {
     let server = Plan::from_dts("plan.md", &plan).unwrap().vms[0].vcpus[0].server.unwrap();
     let budget = Budget { budget: Duration(3_000_000), period: Duration(10_000_000) };
     assert_eq!(server, Server { class: Class::Deferrable(budget), priority: 5 });
+}
+
+/// The example with the memory budgets of the reference, those of its second VM in a VCPU of the
+/// first.
+fn throttled_example() -> String {
+    let page = include_str!("../../../docs/reference/plan.md");
+    let block = |index: usize| page.split("```text\n").nth(index).unwrap().split("```").next();
+    let (counter, vms) = (block(5).unwrap(), block(6).unwrap());
+    let own = vms.split("vm@0 {").nth(1).unwrap().split("vcpus {").next().unwrap();
+    let text = example().replacen("cpus {", &format!("{counter}\ncpus {{"), 1);
+    let text = text.replacen("vm-name =", &format!("{own}vm-name ="), 1);
+    // A second VM like the first.
+    let start = text.find("vm@0 {").unwrap();
+    let end = text.rfind("};\n\t};\n};").unwrap() + "};".len();
+    let second = text[start..end].replacen("vm@0 {\n\t\t\treg = <0>", "vm@1 {\n\t\t\treg = <1>", 1);
+    let second = second.replacen(own, "critical;\n", 1).replace("\"linux\"", "\"rt\"");
+    let vcpu = vms.split("vcpu@0 {").nth(2).unwrap().split("};").next().unwrap();
+    let vcpu = format!("vcpu@0 {{{}", vcpu.replace("pcpu = <1>", "pcpu = <2>"));
+    let second = second.replacen("vcpu@0 { reg = <0>; pcpu = <0>; ", &vcpu, 1);
+    let vcpus =
+        second.replacen("vcpu@1 { reg = <1>; pcpu = <1>; ", "vcpu@1 { reg = <1>; pcpu = <3>; ", 1);
+    let device = vcpus.find("device@9010000").unwrap();
+    let after = device + vcpus[device..].find("};").unwrap() + "};".len();
+    let second = format!("{}{}", &vcpus[..device], &vcpus[after..]);
+    let second = second.replacen("0x46000000", "0x66000000", 1).replacen(
+        "0x20000000>;  // PA",
+        "0x10000000>;",
+        1,
+    );
+    let second =
+        second.replacen("<0x0 0x40000000 0x0 0x20000000>", "<0x0 0x40000000 0x0 0x10000000>", 1);
+    format!("{}{second}{}", &text[..end], &text[end..])
+}
+
+#[test]
+fn the_memory_budgets_of_the_reference_are_a_plan() {
+    let plan = Plan::from_dts("plan.md", &throttled_example()).unwrap_or_else(|it| panic!("{it}"));
+    let counter = plan.platform.bandwidth_counter.clone().unwrap();
+    assert_eq!(counter.source, CounterSource::Pmu { event: 0x17 });
+    assert_eq!(counter.interrupts, [175, 176, 177, 178].map(IntId));
+    let [linux, rt] = &plan.vms[..] else { panic!("two VMs") };
+    let budget = |accesses, ms: u64| MemoryBudget { accesses, period: Duration(ms * 1_000_000) };
+    assert_eq!(linux.memory_budget, Some(budget(12_500, 10)));
+    let credits = Compensation { periods: 2, flush_task_switch: true };
+    assert_eq!((linux.compensation, linux.critical, rt.critical), (Some(credits), false, true));
+    assert_eq!(rt.vcpus[0].memory_budget, Some(budget(1250, 1)));
+    assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts()).unwrap(), plan);
+    assert_eq!(Plan::from_dtb(&plan.to_dtb()).unwrap(), plan);
 }
 
 /// The example with the two coloured nodes of the reference in place of its own.
@@ -284,6 +334,73 @@ fn mistakes_in_extra_colors_name_line_node_and_property() {
 }
 
 #[test]
+fn mistakes_in_memory_budgets_name_line_node_and_property() {
+    let counter = "/platform/bandwidth-counter";
+    let cases = [
+        (
+            ("source = \"pmu\"", "source = \"perf\""),
+            format!("source = \"perf\"; | {counter}: source: `perf` is not known here"),
+            "write `pmu`, `cycles` or `cachescope`",
+        ),
+        (
+            ("source = \"pmu\"", "source = \"cycles\""),
+            format!(
+                "event = <0x17>; | {counter}: event: has no meaning: only the PMU counts one of \
+                 several events"
+            ),
+            "remove it",
+        ),
+        (
+            ("event = <0x17>", "event = <0x10000>"),
+            format!("event = <0x10000>; | {counter}: event: 0x10000 is not the number of an event"),
+            "events are 0 to 0xffff",
+        ),
+        (
+            ("<175 176 177 178>", "\"none\""),
+            format!(
+                "interrupts = \"none\"; | {counter}: interrupts: has 5 bytes, but 4 are expected"
+            ),
+            "write `interrupts = <number ...>;`",
+        ),
+        (
+            ("memory-budget = <0x0 0x000030d4>;", ""),
+            "memory-period-ns = <0x0 0x00989680>; | /vms/vm@0: memory-period-ns: has no meaning: \
+             there is no `memory-budget`"
+                .into(),
+            "remove it",
+        ),
+        (
+            ("memory-period-ns = <0x0 0x00989680>;", ""),
+            "vm@0 { | /vms/vm@0: memory-period-ns: is missing".into(),
+            "add `memory-period-ns` to this node",
+        ),
+        (
+            ("compensation = <2>;", ""),
+            "flush-task-switch; | /vms/vm@0: flush-task-switch: has no meaning: there is no \
+             `compensation`"
+                .into(),
+            "remove it",
+        ),
+        (
+            ("critical;", "critical = <1>;"),
+            "critical = <1>; | /vms/vm@1: critical: has a value".into(),
+            "write `critical;`",
+        ),
+        (
+            ("memory-budget = <0x0 0x000030d4>", "memory-budget = <0xffffffff 0xffffffff>"),
+            "memory-budget = <0xffffffff 0xffffffff>; | /vms/vm@0: memory-budget: a counter of 32 \
+             bits cannot wait for 18446744073709551615"
+                .into(),
+            "budget and credits of a period are at most 2147483648 accesses",
+        ),
+    ];
+    for ((from, to), expected, help) in cases {
+        let (found, found_help) = mistake(&throttled_example(), from, to);
+        assert_eq!((found.as_str(), found_help.as_str()), (expected.as_str(), help));
+    }
+}
+
+#[test]
 fn all_mistakes_are_reported_at_once() {
     let text = example()
         .replace("board =", "bord =")
@@ -306,7 +423,7 @@ proptest! {
     #[test]
     fn damaged_text_never_panics(
         damage in proptest::collection::vec(support::damage(), 1..4),
-        start in proptest::sample::select(vec![example(), colored_example(), extra_example()]),
+        start in proptest::sample::select(vec![example(), colored_example(), extra_example(), throttled_example()]),
     ) {
         let text = damage.iter().fold(start, |text, damage| damage.apply(&text));
         if let Err(errors) = Plan::from_dts("plan.dts", &text) {

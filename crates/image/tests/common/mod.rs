@@ -18,7 +18,13 @@ pub fn plan() -> Plan {
         restart_limit: 3,
         vllc: false,
         warm_up: true,
-        vcpus: pcpus.iter().map(|&pcpu| Vcpu { pcpu: Pcpu(pcpu), server: None }).collect(),
+        memory_budget: None,
+        compensation: None,
+        critical: false,
+        vcpus: pcpus
+            .iter()
+            .map(|&pcpu| Vcpu { pcpu: Pcpu(pcpu), server: None, memory_budget: None })
+            .collect(),
         memory: vec![Memory {
             ipa: Ipa(0x4000_0000),
             size: Bytes::mib(128),
@@ -75,6 +81,7 @@ pub fn plan() -> Plan {
                 pcpu: Pcpu(3),
             },
             llc: None,
+            bandwidth_counter: None,
         },
         vms: vec![linux, vm("rt", &[2], 0x4e00_0000)],
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use policy::color::ColorSet;
 
-use super::{Located, System, colors, read_text, servers, vm};
+use super::{Located, System, bandwidth, colors, read_text, servers, vm};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
 use crate::platform::{self, Platform};
@@ -33,6 +33,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
             .into_iter()
             .chain(servers::check_ticks(&platform.value, &read))
+            .chain(bandwidth::check(&platform.value, &read))
             .for_each(|mistake| at.add(mistake));
         if let (Some(reload), Err(reason)) = (&hypervisor.color_reload, platform.value.colors()) {
             at.add(colors::none(&platform.value, reason, &reload.place));
@@ -72,11 +73,24 @@ fn platform(at: &Fields<'_>, folder: &Path) -> Option<(Located<Platform>, Hyperv
         color_reload: table.quantity("color_reload"),
     };
     let platform = match table.has("board") {
-        true => table.string("board").and_then(|name| board(at, name, folder)),
+        true => {
+            let named = table.string("board").and_then(|name| board(at, name, folder));
+            counter(&table, named)
+        }
         false => platform::read(&table).map(|read| Located::new(read, table.place())),
     };
     table.finish();
     Some((platform?, hypervisor))
+}
+
+/// The platform, with what `[platform.bandwidth]` says instead of it.
+fn counter(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<Located<Platform>> {
+    let Some(own) = table.table("bandwidth") else { return platform };
+    let Located { value: mut platform, place } = platform?;
+    let base = platform.bandwidth.as_ref();
+    let bandwidth = platform::read_bandwidth(&own, base, platform.cpus.len(), &platform.caches)?;
+    platform.bandwidth = Some(bandwidth);
+    Some(Located { value: platform, place })
 }
 
 /// The board of this name, or in the file of this path.

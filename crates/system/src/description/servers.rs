@@ -1,7 +1,7 @@
 //! VCPUs that share a PCPU: whether their servers fit together.
 
 use super::{Located, Server, Vm};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place};
 use crate::plan::{Budget, Class};
 use crate::platform::Platform;
 use crate::units::Duration;
@@ -34,22 +34,30 @@ pub(super) fn check(vms: &[&Vm]) -> Vec<Diagnostic> {
 /// What is wrong with the periods on a machine: the hypervisor counts in ticks of its system
 /// counter, and refuses what is no whole number of them.
 pub(super) fn check_ticks(platform: &Platform, vms: &[&Vm]) -> Vec<Diagnostic> {
-    let Some(counter) = platform.counter else { return Vec::new() };
-    let Duration(whole) = counter.common_period();
     let servers = vms.iter().flat_map(|vm| &vm.vcpus).filter_map(|vcpu| vcpu.server.as_ref());
     let mistake = |server: &Server| {
-        let Duration(period) = server.class.value.budget()?.period;
-        let place = server.period.as_ref().filter(|_| !period.is_multiple_of(whole))?;
-        let nearest = Duration((period.saturating_add(whole / 2) / whole).max(1) * whole);
-        let message = format!("the counter of `{}` makes {counter}", platform.name);
-        let help = format!(
-            "a period is a multiple of {}, or its renewals would drift: the nearest is {nearest}",
-            Duration(whole)
-        );
-        let mistake = Diagnostic::new("out-of-range", message);
-        Some(mistake.at(place, "no whole number of its ticks").help(help))
+        let period = server.class.value.budget()?.period;
+        ticks(platform, period, server.period.as_ref()?)
     };
     servers.filter_map(mistake).collect()
+}
+
+/// What is wrong with a period that is no whole number of ticks.
+pub(super) fn ticks(platform: &Platform, period: Duration, place: &Place) -> Option<Diagnostic> {
+    let counter = platform.counter?;
+    let Duration(whole) = counter.common_period();
+    let Duration(period) = period;
+    if period.is_multiple_of(whole) {
+        return None;
+    }
+    let nearest = Duration((period.saturating_add(whole / 2) / whole).max(1) * whole);
+    let message = format!("the counter of `{}` makes {counter}", platform.name);
+    let help = format!(
+        "a period is a multiple of {}, or its renewals would drift: the nearest is {nearest}",
+        Duration(whole)
+    );
+    let mistake = Diagnostic::new("out-of-range", message);
+    Some(mistake.at(place, "no whole number of its ticks").help(help))
 }
 
 /// On one PCPU every priority is given once, and to all VCPUs or none; those of the

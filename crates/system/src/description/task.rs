@@ -30,6 +30,7 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
     let bcet = at.quantity::<Duration>("bcet");
     let blocking = at.quantity::<Duration>("blocking");
     let self_suspension = at.quantity::<Duration>("self_suspension");
+    let accesses = at.integer("accesses", 0, u64::MAX);
     let colors = at.colors("colors");
     let priority = at.integer("priority", 0, u64::from(u32::MAX));
     at.finish();
@@ -101,6 +102,7 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
         wcet_raised,
         blocking,
         self_suspension,
+        accesses,
         colors,
         bcet: bcet.map(|bcet| bcet.value),
         priority,

@@ -1,6 +1,6 @@
 //! Reads the VCPUs of a VM.
 
-use super::{Located, Server, Vcpu};
+use super::{Located, Server, Vcpu, bandwidth};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::document::Fields;
 use crate::plan::{Budget, COUNT_MAX, Class};
@@ -35,8 +35,14 @@ pub(super) fn read(vm: &Fields<'_>) -> Option<Vec<Vcpu>> {
 fn vcpu(at: &Fields<'_>) -> Option<Vcpu> {
     let pcpu = at.integer("pcpu", 0, u64::MAX);
     let server = server(at);
+    let bandwidth = bandwidth::read(at);
+    for key in ["compensation", "flush"] {
+        let help = "give the budget to the VM, or remove this";
+        at.forbid(key, "only a budget of all VCPUs of a VM gets credits", help);
+    }
+    at.forbid("critical", "a VM is critical as a whole", "write it under `[[vm]]`");
     at.finish();
-    Some(Vcpu { pcpu, server: server? })
+    Some(Vcpu { pcpu, server: server?, bandwidth: bandwidth? })
 }
 
 /// `server` and what belongs to it: `Some(None)` if there is none, `None` if it cannot

@@ -1,6 +1,6 @@
 //! Reads `[[vm]]`.
 
-use super::{Boot, Device, Extra, Located, Protocol, Vm, task, vcpu};
+use super::{Boot, Device, Extra, Located, Protocol, Vm, bandwidth, task, vcpu};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::plan::{OnEvent, PAGE, VM_NAME_HELP, is_vm_name};
@@ -28,6 +28,9 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
     }
     let extra = extra(at, vllc == Some(true));
     let warm_up = at.boolean("warm_up");
+    let bandwidth = bandwidth::read(at);
+    let compensation = bandwidth::compensation(at);
+    let critical = at.boolean("critical").filter(|critical| *critical);
     let boot = boot(at);
     let console = at.boolean("console");
     let events = OnEvent::ALL.map(|event| (event.as_str(), event));
@@ -45,6 +48,9 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
         warm_up: warm_up.unwrap_or(colors.is_none() && planned.is_none()),
         colors,
         colors_open: planned.map(|planned| planned.place),
+        bandwidth: bandwidth?,
+        compensation: compensation?,
+        critical: critical.and_then(|_| at.key_place("critical")),
         share_colors: share_colors.unwrap_or(false),
         vllc: vllc.unwrap_or(false),
         extra,

@@ -105,6 +105,28 @@ impl<'t> Fields<'t> {
         Some(self.located(value, number))
     }
 
+    /// A list of whole numbers in a range: at least one.
+    pub fn integers(&self, key: &'static str, low: u64, high: u64) -> Option<Located<Vec<u64>>> {
+        let value = self.value(key)?;
+        let form = format!("write `{key} = [{low}, {}]`", low + 1);
+        let DeValue::Array(array) = value.get_ref() else {
+            return self.wrong_type(value, "a list of whole numbers", &form);
+        };
+        if array.is_empty() {
+            return self.refuse(value, "wrong-value", "the list is empty", &form);
+        }
+        let number = |item| {
+            let number = self.whole(item, &form)?;
+            if (low..=high).contains(&number) {
+                return Some(number);
+            }
+            let help = format!("{low} to {high} are possible");
+            self.refuse(item, "out-of-range", &format!("{number} is out of range"), &help)
+        };
+        let numbers: Vec<_> = array.iter().map(number).collect();
+        Some(self.located(value, numbers.into_iter().collect::<Option<_>>()?))
+    }
+
     fn whole(&self, value: &Value<'_>, help: &str) -> Option<u64> {
         let DeValue::Integer(integer) = value.get_ref() else {
             return self.wrong_type(value, "a whole number", help);

@@ -1,6 +1,7 @@
 //! What must hold in a plan: the rules of `docs/reference/plan.md`, apart from
 //! those about the contents of files.
 
+mod bandwidth;
 mod colors;
 mod platform;
 mod regions;
@@ -28,6 +29,7 @@ pub fn check(plan: &Plan) -> Result<(), Errors> {
     mistakes.count("/vms", "VMs", plan.vms.len());
     vms::check(plan, &mut mistakes);
     servers::check(plan, &mut mistakes);
+    bandwidth::check(plan, &mut mistakes);
     regions::check(plan, &mut mistakes);
     colors::check(plan, &mut mistakes);
     Errors::unless_none(mistakes.0, ())

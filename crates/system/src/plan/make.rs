@@ -93,6 +93,7 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
             geometry,
             in_registers: machine.last_level_cache().is_some_and(|cache| cache.in_registers),
         }),
+        bandwidth_counter: machine.bandwidth_counter().filter(|_| system.counts_accesses()),
     };
     let vcpus = servers::vcpus(system, &pcpus);
     let vms = system.vms.iter().zip(vcpus).zip(placed.vms);
@@ -103,6 +104,12 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
         restart_limit: described.restart_limit,
         vllc: described.vllc,
         warm_up: described.warm_up,
+        memory_budget: machine
+            .bandwidth
+            .as_ref()
+            .and_then(|counter| described.bandwidth.as_ref()?.budget(counter)),
+        compensation: described.compensation.as_ref().map(|credits| credits.value),
+        critical: described.critical.is_some(),
         gic: virtual_gic(&support.gic, vcpus.len()),
         vcpus,
         memory: vec![memory],

@@ -1,10 +1,12 @@
 //! The parts of a plan as types.
 
+mod bandwidth;
 mod memory;
 mod server;
 
 use std::fmt;
 
+pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
 pub use server::{Budget, Class, Server};
@@ -41,6 +43,8 @@ pub struct Platform {
     pub serial: Serial,
     /// The last-level cache, if somebody has colours of it.
     pub llc: Option<Llc>,
+    /// What counts memory accesses, if some VM or VCPU has a budget of them or is critical.
+    pub bandwidth_counter: Option<BandwidthCounter>,
 }
 
 /// The interrupt controller of the machine and its register frames.
@@ -176,6 +180,12 @@ pub struct Vm {
     /// Whether all of its RAM is mapped before it starts, instead of page by page
     /// when it is first touched.
     pub warm_up: bool,
+    /// Memory accesses of all of its VCPUs together, if they are limited.
+    pub memory_budget: Option<MemoryBudget>,
+    /// What it gets of interference that critical VMs did not have, if anything.
+    pub compensation: Option<Compensation>,
+    /// Whether its accesses are counted for the compensation of others.
+    pub critical: bool,
     /// The VCPUs, in the order of their indices.
     pub vcpus: Vec<Vcpu>,
     /// RAM.
@@ -213,6 +223,8 @@ pub struct Vcpu {
     pub pcpu: Pcpu,
     /// How it shares the PCPU with others; none: it has the PCPU for itself.
     pub server: Option<Server>,
+    /// Memory accesses of its own, if they are limited.
+    pub memory_budget: Option<MemoryBudget>,
 }
 
 /// A part of the address space of a VM and the memory or registers behind it.

@@ -1,6 +1,7 @@
 //! From a device tree to the plan: every node and property is known, present
 //! and of its form. What the numbers mean together is for [`check`](super::check).
 
+mod bandwidth;
 mod coloring;
 mod cursor;
 mod llc;
@@ -73,6 +74,7 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
     let gic = at.unit("interrupt-controller").and_then(|node| gic(&node));
     let serial = at.unit("serial").and_then(|node| serial(&node));
     let llc = at.optional_child("llc").map(|node| llc::read(&node));
+    let counter = at.optional_child("bandwidth-counter").map(|node| bandwidth::counter(&node));
     if let (Some(version), Some(gic)) = (version, gic)
         && version != gic.version()
     {
@@ -91,6 +93,7 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
         gic: gic?,
         serial: serial?,
         llc: llc.map_or(Some(None), |llc| llc.map(Some))?,
+        bandwidth_counter: counter.map_or(Some(None), |counter| counter.map(Some))?,
     })
 }
 
@@ -165,6 +168,9 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
     let restart_limit = at.number("restart-limit");
     let vllc = one_or_absent(at, "vllc");
     let warm_up = one_or_absent(at, "warm-up");
+    let memory_budget = bandwidth::budget(at);
+    let compensation = bandwidth::compensation(at);
+    let critical = at.flag("critical");
     let vcpus = at.child("vcpus").and_then(|node| vcpus(&node));
     let memory = all(&at.units("memory"), memory);
     let gic = at.unit("interrupt-controller").and_then(|node| virtual_gic(&node));
@@ -181,6 +187,9 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
         restart_limit: restart_limit?,
         vllc,
         warm_up,
+        memory_budget: memory_budget?,
+        compensation: compensation?,
+        critical,
         vcpus: vcpus?,
         memory: memory?,
         gic: gic?,
@@ -213,8 +222,9 @@ fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
     let vcpus = numbered(&at.units("vcpu"), |vcpu| {
         let pcpu = vcpu.number("pcpu");
         let server = server::read(vcpu);
+        let memory_budget = bandwidth::budget(vcpu);
         vcpu.finish();
-        Some(Vcpu { pcpu: Pcpu(pcpu?), server: server? })
+        Some(Vcpu { pcpu: Pcpu(pcpu?), server: server?, memory_budget: memory_budget? })
     });
     at.finish();
     vcpus

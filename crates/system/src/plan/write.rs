@@ -1,5 +1,7 @@
 //! From the plan to its device tree.
 
+mod bandwidth;
+
 use super::path::unit;
 use super::tree::{Form, Node};
 use super::{
@@ -13,9 +15,10 @@ pub(super) fn tree(plan: &Plan) -> Node {
     root.strings("compatible", &["bulkhead,plan-v1"]);
     root.strings("model", &[&plan.name]).comment("name of the system");
     cell_counts(&mut root, 2, 2);
+    let access = plan.platform.bandwidth_counter.as_ref().and_then(|counter| counter.access);
     let mut vms = Node::new("vms");
     cell_counts(&mut vms, 1, 0);
-    vms.children = plan.vms.iter().enumerate().map(|(index, it)| vm(index, it)).collect();
+    vms.children = plan.vms.iter().enumerate().map(|(index, it)| vm(index, it, access)).collect();
     root.children = vec![platform(&plan.platform), vms];
     root
 }
@@ -70,6 +73,7 @@ fn platform(platform: &Platform) -> Node {
     serial.numbers("pcpu", &[platform.serial.pcpu.0]).comment("PCPU that serves the console");
     node.children.push(serial);
     node.children.extend(platform.llc.map(llc));
+    node.children.extend(platform.bandwidth_counter.as_ref().map(bandwidth::counter));
     node
 }
 
@@ -88,7 +92,7 @@ fn llc(Llc { geometry, in_registers }: Llc) -> Node {
     node
 }
 
-fn vm(index: usize, vm: &Vm) -> Node {
+fn vm(index: usize, vm: &Vm, access: Option<Bytes>) -> Node {
     let mut node = Node::new(unit("vm", index));
     node.numbers("reg", &[index as u32]);
     cell_counts(&mut node, 2, 2);
@@ -102,6 +106,7 @@ fn vm(index: usize, vm: &Vm) -> Node {
     if vm.warm_up {
         node.numbers("warm-up", &[1]).comment("all of its RAM is mapped at the start");
     }
+    bandwidth::vm(&mut node, vm, access);
 
     let mut vcpus = Node::new("vcpus");
     vcpus.comment = "VCPU i is the i-th node".into();
@@ -113,6 +118,7 @@ fn vm(index: usize, vm: &Vm) -> Node {
         if let Some(it) = vcpu.server {
             server(&mut child, it);
         }
+        bandwidth::budget(&mut child, vcpu.memory_budget, access);
         vcpus.children.push(child);
     }
     node.children.push(vcpus);

@@ -1,6 +1,9 @@
 //! Reads a platform file.
 
+mod bandwidth;
 mod caches;
+
+pub(crate) use bandwidth::read as bandwidth;
 
 use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qemu};
 use crate::diagnostic::Diagnostic;
@@ -29,6 +32,11 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
     }
     let caches = caches::read(at);
     let counter = counter(at);
+    let machine = cpus.as_ref().zip(caches.as_deref());
+    let bandwidth = at
+        .table("bandwidth")
+        .zip(machine)
+        .map(|(table, (cpus, caches))| bandwidth::read(&table, None, cpus.len(), caches));
     let boot = boot(at, architecture.as_ref(), memory.as_deref());
     let qemu = at.table("qemu").map(|qemu| self::qemu(&qemu));
     Some(Platform {
@@ -39,6 +47,10 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
         memory: memory?,
         caches: caches?,
         counter,
+        bandwidth: match bandwidth {
+            Some(bandwidth) => Some(bandwidth?),
+            None => None,
+        },
         boot: boot?,
         qemu: match qemu {
             Some(qemu) => Some(qemu?),

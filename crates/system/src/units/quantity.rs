@@ -1,6 +1,6 @@
 //! Quantities in texts: a number and a unit, as in `3ms` or `512KiB`.
 
-use super::{Bytes, Duration, Frequency};
+use super::{Bytes, Duration, Frequency, Rate};
 
 /// A type that is written as a number with a unit.
 pub trait Quantity: Sized {
@@ -42,6 +42,24 @@ impl Quantity for Frequency {
     const UNITS: &'static [(&'static str, u64)] =
         &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
     const EXAMPLE: &'static str = "62.5MHz";
+
+    fn from_smallest(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+impl Quantity for Rate {
+    const WHAT: &'static str = "a rate";
+    const UNITS: &'static [(&'static str, u64)] = &[
+        ("B/s", 1),
+        ("KiB/s", 1 << 10),
+        ("MiB/s", 1 << 20),
+        ("GiB/s", 1 << 30),
+        ("kB/s", 1_000),
+        ("MB/s", 1_000_000),
+        ("GB/s", 1_000_000_000),
+    ];
+    const EXAMPLE: &'static str = "80MB/s";
 
     fn from_smallest(number: u64) -> Self {
         Self(number)

@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use bulkhead_system::plan::{
-    Area, Boot, Budget, Class, Coloring, Device, DeviceInterrupts, File, Frames, Gic, Llc, Mapping,
-    Memory, OnEvent, Plan, Platform, Pool, Serial, SerialKind, Server, Vcpu, VirtualGic,
-    VirtualSerial, Vm, frames_needed,
+    Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
+    DeviceInterrupts, File, Frames, Gic, Llc, Mapping, Memory, MemoryBudget, OnEvent, Plan,
+    Platform, Pool, Serial, SerialKind, Server, Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
 };
 use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
@@ -36,6 +36,9 @@ struct Draft {
     events: (OnEvent, OnEvent, u32),
     /// Of each VCPU, its server if it has one, and whether it joins the one before.
     vcpus: Vec<(Option<Class>, bool)>,
+    /// Memory accesses, of each VCPU instead of all, credits, whether it is critical; if the
+    /// plan has a counter.
+    bandwidth: (Option<MemoryBudget>, bool, Option<Compensation>, bool),
     /// Pages of RAM of each region, and of the gaps before them.
     memory: Vec<(u64, u64)>,
     /// Bits for its colours, if the plan has some.
@@ -65,26 +68,78 @@ fn draft() -> impl Strategy<Value = Draft> {
             any::<bool>(),
             option::of((any::<u64>(), 1..3000u32, any::<bool>())),
         ),
-        any::<(bool, bool)>(),
+        (any::<(bool, bool)>(), bandwidth()),
         vec(device, 0..3),
         files,
     )
-        .prop_map(|(name, events, vcpus, cache, (serial, warm_up), devices, files)| {
-            let (memory, colors, vllc, extra) = cache;
-            Draft {
-                name,
-                events,
-                vcpus,
-                memory,
-                colors,
-                vllc,
-                extra,
-                warm_up,
-                serial,
-                devices,
-                files,
-            }
-        })
+        .prop_map(
+            |(name, events, vcpus, cache, ((serial, warm_up), bandwidth), devices, files)| {
+                let (memory, colors, vllc, extra) = cache;
+                Draft {
+                    name,
+                    events,
+                    vcpus,
+                    bandwidth,
+                    memory,
+                    colors,
+                    vllc,
+                    extra,
+                    warm_up,
+                    serial,
+                    devices,
+                    files,
+                }
+            },
+        )
+}
+
+/// What a VM may access.
+fn bandwidth() -> impl Strategy<Value = (Option<MemoryBudget>, bool, Option<Compensation>, bool)> {
+    let budget = (1..=1u64 << 31, 20_000..=60_000_000_000u64)
+        .prop_map(|(accesses, period)| MemoryBudget { accesses, period: Duration(period) });
+    let credits = (2..9u32, any::<bool>())
+        .prop_map(|(periods, flush_task_switch)| Compensation { periods, flush_task_switch });
+    (option::of(budget), any::<bool>(), option::of(credits), any::<bool>())
+}
+
+/// What counts accesses; the PCPUs are given.
+fn counter(seed: (u8, u16, bool, u32), cpus: u32) -> BandwidthCounter {
+    let (source, event, shared, access) = seed;
+    let source = match source % 3 {
+        0 => CounterSource::Pmu { event },
+        1 => CounterSource::Cycles,
+        _ => CounterSource::Cachescope,
+    };
+    BandwidthCounter {
+        source,
+        bits: 64 >> (event % 2),
+        interrupts: match shared {
+            true => (0..cpus).map(|pcpu| IntId(900 + pcpu)).collect(),
+            false => vec![IntId(16 + u32::from(event % 16))],
+        },
+        access: (access % 2 == 0).then_some(Bytes(u64::from(access) + 1)),
+    }
+}
+
+/// Gives the VMs the budgets that were drawn, as far as they fit.
+fn throttle(vms: &mut [Vm], drafts: &[Draft], bits: u32) {
+    for (vm, draft) in vms.iter_mut().zip(drafts) {
+        let (budget, each, credits, critical) = draft.bandwidth;
+        vm.critical = critical;
+        if each {
+            vm.vcpus.iter_mut().for_each(|vcpu| vcpu.memory_budget = budget);
+        } else {
+            vm.memory_budget = budget;
+            vm.compensation = credits.filter(|_| budget.is_some() && !critical);
+        }
+    }
+    let any = vms.iter().any(|vm| vm.critical);
+    for vm in vms {
+        let most = BandwidthCounter::largest_budget(bits);
+        vm.compensation = vm
+            .compensation
+            .filter(|it| any && vm.memory_budget.is_some_and(|own| own.most(Some(*it)) <= most));
+    }
 }
 
 /// Servers of which eight fit on a PCPU.
@@ -121,9 +176,10 @@ pub fn plan() -> impl Strategy<Value = Plan> {
     let kind = proptest::sample::select(SerialKind::ALL.to_vec());
     let mpidrs = btree_set(0..0xff_00ff_ffffu64, 8);
     let cache = option::of((llc(), any::<bool>(), option::of(any::<u64>())));
-    let drafts = (vec(draft(), 1..=4), cache);
+    let counter = option::of(any::<(u8, u16, bool, u32)>());
+    let drafts = (vec(draft(), 1..=4), cache, counter);
     (text(), text(), any::<bool>(), kind, mpidrs, drafts, 0..9u32)
-        .prop_map(|(name, board, v3, kind, mpidrs, (mut drafts, llc), spare)| {
+        .prop_map(|(name, board, v3, kind, mpidrs, (mut drafts, llc, seed), spare)| {
             // At most 8 VCPUs, which may want a PCPU each.
             while drafts.iter().map(|draft| draft.vcpus.len()).sum::<usize>() > 8 {
                 drafts.pop();
@@ -138,7 +194,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 llc: llc.map(|(geometry, in_registers, _)| Llc { geometry, in_registers }),
                 colored: Vec::new(),
             };
-            let vms: Vec<_> = drafts
+            let mut vms: Vec<_> = drafts
                 .iter()
                 .enumerate()
                 .map(|(index, draft)| machine.vm(index, draft, v3))
@@ -149,6 +205,10 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 .filter(|_| all_colored)
                 .map(|(geometry, bits)| machine.area(geometry, bits, 1024));
             let cpus = (machine.pcpus + spare).min(8);
+            let counter = seed.map(|seed| self::counter(seed, cpus));
+            if let Some(counter) = &counter {
+                throttle(&mut vms, &drafts, counter.bits);
+            }
             let platform = Platform {
                 board,
                 memory: vec![
@@ -166,6 +226,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                     pcpu: Pcpu(cpus - 1),
                 },
                 llc: machine.llc,
+                bandwidth_counter: counter,
             };
             Plan { name, platform, vms }
         })
@@ -242,6 +303,9 @@ impl Machine {
             restart_limit: draft.events.2,
             vllc,
             warm_up: draft.warm_up,
+            memory_budget: None,
+            compensation: None,
+            critical: false,
             vcpus,
             memory,
             gic,
@@ -275,7 +339,7 @@ impl Machine {
             let level = if class == Class::Background { 0 } else { 100 };
             Server { class, priority: level + self.vcpus }
         });
-        Vcpu { pcpu: Pcpu(self.pcpus - 1), server }
+        Vcpu { pcpu: Pcpu(self.pcpus - 1), server, memory_budget: None }
     }
 
     fn contiguous(&mut self, regions: &[(u64, u64)]) -> Vec<Memory> {

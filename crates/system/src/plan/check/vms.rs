@@ -112,9 +112,11 @@ fn host_interrupts(plan: &Plan, mistakes: &mut Mistakes) {
             Some((node, "host-interrupts", device.interrupts?.host))
         })
     });
-    // The console was checked with its platform: only clashes matter here.
-    let console = Some(console).filter(|(_, _, interrupt)| interrupt.is_shared());
-    unique_interrupts(console.into_iter().chain(devices), mistakes);
+    let counter = plan.platform.bandwidth_counter.iter().flat_map(|counter| &counter.interrupts);
+    let counter = counter.map(|it| ("/platform/bandwidth-counter".to_owned(), "interrupts", *it));
+    // These were checked with their platform: only clashes matter here.
+    let platform = std::iter::once(console).chain(counter).filter(|(.., it)| it.is_shared());
+    unique_interrupts(platform.chain(devices), mistakes);
 }
 
 fn unique_interrupts(

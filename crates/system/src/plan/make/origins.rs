@@ -25,9 +25,19 @@ impl Origins {
         for (index, described) in system.vms.iter().enumerate() {
             let node = vm(index);
             add(node.clone(), &described.name.place);
+            if let Some(bandwidth) = &described.bandwidth {
+                add(format!("{node}: memory-budget"), &bandwidth.amount.place);
+                add(format!("{node}: memory-period-ns"), &bandwidth.period.place);
+            }
+            if let Some(credits) = &described.compensation {
+                add(format!("{node}: compensation"), &credits.place);
+            }
             for (at, it) in described.vcpus.iter().enumerate() {
                 if let Some(pin) = &it.pcpu {
                     add(vcpu(index, at), &pin.place);
+                }
+                if let Some(bandwidth) = &it.bandwidth {
+                    add(format!("{}: memory", vcpu(index, at)), &bandwidth.amount.place);
                 }
             }
             let memory = described.memory_at.as_ref().map(|at| &at.place);

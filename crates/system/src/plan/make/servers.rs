@@ -31,7 +31,9 @@ pub(super) fn vcpus(system: &System, pcpus: &[Vec<Pcpu>]) -> Vec<Vec<Vcpu>> {
             Server { class: server.class.value, priority: given.unwrap_or(planned) }
         });
         index += 1;
-        Vcpu { pcpu: *pcpu, server }
+        let counter = system.platform.value.bandwidth.as_ref();
+        let memory_budget = counter.and_then(|counter| vcpu.bandwidth.as_ref()?.budget(counter));
+        Vcpu { pcpu: *pcpu, server, memory_budget }
     };
     described.map(|vm| vm.map(&mut vcpu).collect()).collect()
 }

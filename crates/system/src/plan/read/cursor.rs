@@ -184,6 +184,12 @@ impl<'t> Cursor<'t> {
         self.cells(name, 1, "<number>").map(|cells| cells[0])
     }
 
+    /// Numbers of 32 bits: at least one.
+    pub fn numbers(&self, name: &str) -> Option<Vec<u32>> {
+        let count = (self.property(name)?.value.len() / 4).max(1);
+        self.cells(name, count, "<number ...>")
+    }
+
     fn longs(&self, name: &str, count: usize, form: &str) -> Option<Vec<u64>> {
         let cells = self.cells(name, 2 * count, form)?;
         Some(cells.chunks(2).map(|pair| u64::from(pair[0]) << 32 | u64::from(pair[1])).collect())

@@ -1,0 +1,59 @@
+//! Budgets of memory accesses, as they are described.
+
+mod check;
+mod read;
+
+pub(super) use check::check;
+pub(super) use read::{compensation, read};
+
+use super::Located;
+use crate::plan::{BandwidthCounter, Compensation, MemoryBudget};
+use crate::platform::{self, Platform};
+use crate::units::{Duration, Rate};
+
+/// A limit for memory accesses.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Bandwidth {
+    /// How much.
+    pub amount: Located<Amount>,
+    /// The period; its place is that of the amount if it was not given.
+    pub period: Located<Duration>,
+}
+
+/// How much memory may be accessed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Amount {
+    /// So many accesses in each period.
+    Accesses(u64),
+    /// So many bytes in a second.
+    Rate(Rate),
+}
+
+impl Bandwidth {
+    /// The budget on a machine where this is counted: a rate is rounded down to accesses. None
+    /// if it has no meaning there.
+    pub fn budget(&self, counter: &platform::Bandwidth) -> Option<MemoryBudget> {
+        let period = self.period.value;
+        let accesses = match self.amount.value {
+            Amount::Accesses(accesses) => accesses,
+            Amount::Rate(rate) => rate.pieces(counter.access?, period),
+        };
+        Some(MemoryBudget { accesses, period })
+    }
+}
+
+/// What a VM gets of interference that critical ones did not have.
+pub type Credits = Located<Compensation>;
+
+impl Platform {
+    /// What counts memory accesses, as in a plan.
+    pub(crate) fn bandwidth_counter(&self) -> Option<BandwidthCounter> {
+        let bandwidth = self.bandwidth.clone()?;
+        Some(BandwidthCounter {
+            source: bandwidth.source,
+            bits: bandwidth.bits,
+            interrupts: bandwidth.interrupts,
+            access: bandwidth.access,
+        })
+    }
+}

@@ -1,0 +1,20 @@
+//! What counts memory accesses in a machine, and what they cost others.
+
+use crate::plan::CounterSource;
+use crate::units::{Bytes, Duration, IntId};
+
+/// The counter of memory accesses of each PCPU.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Bandwidth {
+    /// What is counted, and by what.
+    pub source: CounterSource,
+    /// Width of the counter: 32 or 64.
+    pub bits: u32,
+    /// The interrupt when it overflows: one private interrupt, or a shared one for each PCPU.
+    pub interrupts: Vec<IntId>,
+    /// Bytes that one access moves; none where no accesses to memory are counted.
+    pub access: Option<Bytes>,
+    /// For how long one access of another PCPU can delay one access, if it is known
+    /// (XenThrottle, section 3.1: `L`).
+    pub latency: Option<Duration>,
+}
