@@ -309,6 +309,7 @@ fn a_platform_may_be_a_file_or_stand_in_the_description() {
     let inline = board
         .replace("[[", "[[platform.")
         .replace("[gic]", "[platform.gic]")
+        .replace("[bandwidth]", "[platform.bandwidth]")
         .replace("[console]", "[platform.console]")
         .replace("[qemu]", "[platform.qemu]");
     let system = read(&format!("[platform]\n{inline}\n{vm}")).unwrap();
@@ -362,8 +363,14 @@ fn reference() -> Vec<&'static str> {
 
 #[test]
 fn the_examples_of_the_reference_are_valid() {
-    let [shortest, everything, platform] = reference()[..] else { panic!("three examples") };
-    for text in [shortest, everything] {
+    let [shortest, everything, counter, platform] = reference()[..] else {
+        panic!("four examples")
+    };
+    let critical = "critical = true\nname = \"rt\"";
+    let counted = shortest.replace("name = \"rt\"", critical);
+    let counted = counted.replace("platform = \"qemu-virt\"", "[platform]\nboard = \"zcu102\"");
+    let counted = counted.replacen("[[vm]]", &format!("{counter}[[vm]]"), 1);
+    for text in [shortest, everything, &counted] {
         let made = read(text).and_then(|system| plan::make(&system));
         made.unwrap_or_else(|errors| panic!("{errors}"));
     }
@@ -377,9 +384,8 @@ proptest! {
     #[test]
     fn damaged_descriptions_never_panic(
         damage in proptest::collection::vec(support::damage(), 1..5),
-        demo in any::<bool>(),
+        start in proptest::sample::select(vec![DEMO, EVERYTHING, reference()[1]]),
     ) {
-        let start = if demo { DEMO } else { EVERYTHING };
         let text = damage.iter().fold(start.to_owned(), |text, damage| damage.apply(&text));
         if let Err(errors) = read(&text).and_then(|system| plan::make(&system)) {
             prop_assert!(errors.to_string().starts_with("error["));

@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::path::Path;
+
+use bulkhead_system::description::System;
 use bulkhead_system::plan::{
     self, Budget, Class, Compensation, CounterSource, MemoryBudget, Plan, Server,
 };
@@ -35,36 +38,23 @@ fn the_server_of_the_reference_is_part_of_a_plan() {
     assert_eq!(server, Server { class: Class::Deferrable(budget), priority: 5 });
 }
 
-/// The example with the memory budgets of the reference, those of its second VM in a VCPU of the
-/// first.
+/// A plan of two VMs with the memory budgets of the reference: one is throttled and gets credits,
+/// the other is critical and has a VCPU with a budget.
 fn throttled_example() -> String {
     let page = include_str!("../../../docs/reference/plan.md");
     let block = |index: usize| page.split("```text\n").nth(index).unwrap().split("```").next();
-    let (counter, vms) = (block(5).unwrap(), block(6).unwrap());
-    let own = vms.split("vm@0 {").nth(1).unwrap().split("vcpus {").next().unwrap();
-    let text = example().replacen("cpus {", &format!("{counter}\ncpus {{"), 1);
-    let text = text.replacen("vm-name =", &format!("{own}vm-name ="), 1);
-    // A second VM like the first.
-    let start = text.find("vm@0 {").unwrap();
-    let end = text.rfind("};\n\t};\n};").unwrap() + "};".len();
-    let second = text[start..end].replacen("vm@0 {\n\t\t\treg = <0>", "vm@1 {\n\t\t\treg = <1>", 1);
-    let second = second.replacen(own, "critical;\n", 1).replace("\"linux\"", "\"rt\"");
-    let vcpu = vms.split("vcpu@0 {").nth(2).unwrap().split("};").next().unwrap();
-    let vcpu = format!("vcpu@0 {{{}", vcpu.replace("pcpu = <1>", "pcpu = <2>"));
-    let second = second.replacen("vcpu@0 { reg = <0>; pcpu = <0>; ", &vcpu, 1);
-    let vcpus =
-        second.replacen("vcpu@1 { reg = <1>; pcpu = <1>; ", "vcpu@1 { reg = <1>; pcpu = <3>; ", 1);
-    let device = vcpus.find("device@9010000").unwrap();
-    let after = device + vcpus[device..].find("};").unwrap() + "};".len();
-    let second = format!("{}{}", &vcpus[..device], &vcpus[after..]);
-    let second = second.replacen("0x46000000", "0x66000000", 1).replacen(
-        "0x20000000>;  // PA",
-        "0x10000000>;",
-        1,
-    );
-    let second =
-        second.replacen("<0x0 0x40000000 0x0 0x20000000>", "<0x0 0x40000000 0x0 0x10000000>", 1);
-    format!("{}{second}{}", &text[..end], &text[end..])
+    let (counter, budget, credits) = (block(5).unwrap(), block(6).unwrap(), block(7).unwrap());
+    let vm = |name: &str| {
+        format!("[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"k\"\n")
+    };
+    let system = format!("platform = \"qemu-virt\"\n{}{}", vm("linux"), vm("rt"));
+    let system = System::from_toml("s.toml", &system, Path::new("")).unwrap();
+    let text = plan::make(&system).unwrap().to_dts();
+    let text = text.replacen("cpus {", &format!("{counter}\ncpus {{"), 1);
+    let of_vm = format!("{budget}{credits}vm-name = \"linux\"");
+    let text = text.replacen("vm-name = \"linux\"", &of_vm, 1);
+    let text = text.replacen("vm-name = \"rt\"", "critical;\nvm-name = \"rt\"", 1);
+    text.replacen("pcpu = <1>;", &format!("pcpu = <1>;\n{budget}"), 1)
 }
 
 #[test]
@@ -74,11 +64,11 @@ fn the_memory_budgets_of_the_reference_are_a_plan() {
     assert_eq!(counter.source, CounterSource::Pmu { event: 0x17 });
     assert_eq!(counter.interrupts, [175, 176, 177, 178].map(IntId));
     let [linux, rt] = &plan.vms[..] else { panic!("two VMs") };
-    let budget = |accesses, ms: u64| MemoryBudget { accesses, period: Duration(ms * 1_000_000) };
-    assert_eq!(linux.memory_budget, Some(budget(12_500, 10)));
+    let budget = MemoryBudget { accesses: 12_500, period: Duration(10_000_000) };
+    assert_eq!(linux.memory_budget, Some(budget));
     let credits = Compensation { periods: 2, flush_task_switch: true };
     assert_eq!((linux.compensation, linux.critical, rt.critical), (Some(credits), false, true));
-    assert_eq!(rt.vcpus[0].memory_budget, Some(budget(1250, 1)));
+    assert_eq!(rt.vcpus[0].memory_budget, linux.memory_budget);
     assert_eq!(Plan::from_dts("plan.dts", &plan.to_dts()).unwrap(), plan);
     assert_eq!(Plan::from_dtb(&plan.to_dtb()).unwrap(), plan);
 }
