@@ -102,6 +102,20 @@ pub struct Term {
     pub time_ns: u64,
 }
 
+impl PcpuVerdict {
+    /// Of VCPUs of a description, each with its VM and its index there, as if these had a PCPU
+    /// for themselves and ran as is said here; there is at least one.
+    pub fn of(system: &System, vcpus: &[(usize, usize, plan::Vcpu)]) -> Self {
+        let member = |&(vm, index, vcpu): &(usize, usize, plan::Vcpu)| {
+            let name = system.vms.get(vm).map_or("", |vm| vm.name.value.as_str());
+            Member::new(name, Some(system), vm, index, vcpu)
+        };
+        let mut members: Vec<_> = vcpus.iter().map(member).collect();
+        members.sort_by_key(|it| Reverse(it.vcpu.server.map(|server| server.priority)));
+        pcpu::verdict(&members)
+    }
+}
+
 impl Verdict {
     /// Of a plan, and of the tasks in the description from which it was made, if that is known.
     pub fn of_plan(plan: &Plan, described: Option<&System>) -> Self {
