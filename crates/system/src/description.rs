@@ -123,6 +123,8 @@ pub struct Server {
     pub priority: Option<Located<u64>>,
     /// Whether its budget is to be planned; until then it is the whole period.
     pub open: bool,
+    /// Whether its period is to be planned, too; until then it is some time.
+    pub period_open: bool,
 }
 
 /// How a guest is started.
@@ -266,7 +268,8 @@ impl Vm {
 }
 
 impl System {
-    /// Whether something is left to the planner: budgets, colours, VCPUs of tasks.
+    /// Whether something is left to the planner: budgets, periods of VCPUs, colours, VCPUs of
+    /// tasks.
     pub fn is_open(&self) -> bool {
         let servers =
             |vm: &Vm| vm.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref()).any(|it| it.open);

@@ -6,6 +6,9 @@ use crate::document::Fields;
 use crate::plan::{Budget, COUNT_MAX, Class};
 use crate::units::Duration;
 
+/// Stands for a period that is to be planned.
+const PERIOD: Duration = Duration(10_000_000);
+
 /// `vcpus = 2`, or `[[vm.vcpu]]` tables; one VCPU if neither is given.
 pub(super) fn read(vm: &Fields<'_>) -> Option<Vec<Vcpu>> {
     let tables = vm.tables("vcpu", "[[vm.vcpu]]");
@@ -66,20 +69,24 @@ fn server(at: &Fields<'_>) -> Option<Option<Server>> {
             at.forbid(key, "the background has no budget", help);
         }
         let class = class.map(|_| Class::Background);
-        return Some(Some(Server { class, period: None, priority, open: false }));
+        let server = Server { class, period: None, priority, open: false, period_open: false };
+        return Some(Some(server));
     }
-    let period = at.required("period", period, "\"10ms\"");
-    // Without one it is planned.
-    let open = !at.has("budget");
+    // What is not there is planned: a budget, or both.
+    let (open, period_open) = (!at.has("budget"), !at.has("budget") && !at.has("period"));
+    let period = match period_open {
+        true => Some(Located::new(PERIOD, &class.place)),
+        false => at.required("period", period, "\"10ms\""),
+    };
     let whole = || period.clone().map(|period| Located::new(period.value, &class.place));
     let budget = if open { whole() } else { budget };
     let (budget, period) = (budget?, period?);
     lengths(at, &budget, &period);
     let place = budget.place;
     let budget = Budget { budget: budget.value, period: period.value };
-    let class = Class::named(class.value, || Some(budget))?;
-    let period = Some(period.place);
-    Some(Some(Server { class: Located::new(class, &place), period, priority, open }))
+    let class = Located::new(Class::named(class.value, || Some(budget))?, &place);
+    let period = (!period_open).then_some(period.place);
+    Some(Some(Server { class, period, priority, open, period_open }))
 }
 
 fn lengths(at: &Fields<'_>, budget: &Located<Duration>, period: &Located<Duration>) {
