@@ -1,52 +1,105 @@
-//! Decides what a description leaves open: budgets, the VCPUs of tasks, colours, PCPUs.
+//! Decides what a description leaves open: budgets and periods of VCPUs, the VCPUs of tasks,
+//! colours, PCPUs.
 //!
 //! - A VCPU with a `server` and a `period`, but no `budget`, gets the least budget with which
 //!   its tasks meet their deadlines; a hundredth of the period if it has none.
+//! - One without `period`, too, gets a period with which its VM needs little.
 //! - Tasks without `vcpu` go to VCPUs such that all VCPUs together need little.
 //! - VMs with `colors = "planned"` get colours that no one else has. With `vllc` the tasks of
 //!   such a VM get colours of their own; otherwise all have all that the VM has. VMs without
 //!   tasks share what is left.
-//! - VCPUs with a server, but no `pcpu`, go to PCPUs where all get their budgets.
+//! - VCPUs with a server, but no `pcpu`, go to PCPUs where all get their budgets, and all tasks
+//!   that can be are in time.
 //!
-//! What is given is kept. VMs of which nothing is open are not looked at: whether their tasks
-//! meet their deadlines says the analysis, as for all others in the end.
+//! What is given is kept. VMs of which nothing is open are not looked at before that: whether
+//! their tasks meet their deadlines says the analysis, as for all others in the end.
 
 pub mod advice;
+mod budgets;
+mod change;
 mod colors;
 mod explain;
+mod least;
+mod part;
 mod pcpus;
+mod periods;
 mod problem;
 
+use analysis::verdict::Verdict;
 use bulkhead_system::description::{Located, System, Vcpu};
-use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{Budget, Class};
+use bulkhead_system::diagnostic::{Diagnostic, Errors};
+use bulkhead_system::plan::{self, Budget, Class};
 
 use crate::Setting;
 use crate::search::Planner;
 use problem::{Problem, Subject};
 
+/// Why a description was not completed.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It asks for something that cannot be planned.
+    Input(Errors),
+    /// No plan was found; the messages say what is in the way, and the smallest change that was
+    /// found to help.
+    NoPlan(Errors),
+}
+
+/// How far planning came.
+enum Obstacle {
+    /// It did not begin.
+    Input(Errors),
+    /// There are no budgets, VCPUs of tasks and colours with which all tasks are in time.
+    Tasks,
+    /// VCPUs do not fit onto PCPUs: what they need, and how many PCPUs there are for them.
+    Pcpus(Box<pcpus::Crowd>),
+}
+
 /// Decides everything that is open. Nothing changes if nothing is.
 ///
 /// # Errors
 ///
-/// What makes that impossible, with the smallest change that was found to help.
-pub fn complete(system: &mut System) -> Result<(), Errors> {
+/// Nothing is changed then.
+pub fn complete(system: &mut System) -> Result<(), Refusal> {
     if !system.is_open() {
         return Ok(());
     }
-    let problem = Problem::new(system)?;
+    *system = attempt(system).map_err(|obstacle| match obstacle {
+        Obstacle::Input(errors) => Refusal::Input(errors),
+        Obstacle::Tasks => Refusal::NoPlan(explain::tasks(system)),
+        Obstacle::Pcpus(crowd) => Refusal::NoPlan(explain::pcpus(system, &crowd).into()),
+    })?;
+    Ok(())
+}
+
+/// The system with everything decided.
+fn attempt(system: &System) -> Result<System, Obstacle> {
+    let chosen = periods::choose(system).map_err(Obstacle::Input)?;
+    let first = match settle(&chosen) {
+        Err(Obstacle::Pcpus(crowd)) => Obstacle::Pcpus(crowd),
+        other => return other,
+    };
+    // VCPUs share PCPUs more easily if their periods are alike.
+    match periods::alike(system, &chosen) {
+        Some(alike) => settle(&alike).map_err(|_| first),
+        None => Err(first),
+    }
+}
+
+/// The system, of which all periods are known, with everything decided.
+fn settle(system: &System) -> Result<System, Obstacle> {
+    let problem = Problem::new(system).map_err(Obstacle::Input)?;
     let vms: Vec<_> = problem.subjects.iter().map(|subject| subject.vm.clone()).collect();
     let free = problem.free.len() as usize;
-    let Some(plan) = Planner::new(&vms, &problem.setting).plan(free) else {
-        return Err(explain::failure(system, &problem).into());
-    };
+    let plan = Planner::new(&vms, &problem.setting).plan(free).ok_or(Obstacle::Tasks)?;
+    let mut system = system.clone();
     let mut left = problem.free;
-    let (_, spare) = problem::grain(system);
+    let mut open_budgets = Vec::new();
+    let (_, spare) = problem::grain(&system);
     let open = |subject: &&Subject| system.vms[subject.index].colors_open.is_some();
     let colored: Vec<usize> =
         problem.subjects.iter().filter(open).map(|subject| subject.index).collect();
     for (subject, planned) in problem.subjects.iter().zip(plan.vms) {
-        colors::give(system, subject, &planned, &mut left);
+        colors::give(&mut system, subject, &planned, &mut left);
         for (vcpu, planned) in subject.slots.iter().zip(&planned.vcpus) {
             for task in planned.iter().flat_map(|planned| &planned.tasks) {
                 let task = &mut system.vms[subject.index].tasks[subject.tasks[*task]];
@@ -55,11 +108,17 @@ pub fn complete(system: &mut System) -> Result<(), Errors> {
             let budget = planned
                 .as_ref()
                 .map(|planned| analysis::Duration(planned.point.budget.0.saturating_add(spare.0)));
-            set_budget(&mut system.vms[subject.index].vcpus[*vcpu], budget);
+            let described = &mut system.vms[subject.index].vcpus[*vcpu];
+            if planned.is_some() && described.server.as_ref().is_some_and(|server| server.open) {
+                open_budgets.push((subject.index, *vcpu));
+            }
+            set_budget(described, budget);
         }
     }
-    colors::share_rest(system, &colored, left);
-    pcpus::place(system)
+    colors::share_rest(&mut system, &colored, left);
+    pcpus::place(&mut system).map_err(Obstacle::Pcpus)?;
+    budgets::shrink(&mut system, &open_budgets);
+    Ok(system)
 }
 
 /// Gives an open server its budget; a hundredth of its period if it has no tasks.
@@ -68,18 +127,49 @@ fn set_budget(vcpu: &mut Vcpu, budget: Option<analysis::Duration>) {
     let Some(Budget { period, .. }) = server.class.value.budget() else { return };
     let least = analysis::Duration(period.0 / 100).max(Budget::SHORTEST).min(period);
     let budget = budget.unwrap_or(least).max(Budget::SHORTEST).min(period);
-    let budget = Budget { budget, period };
-    let class = match server.class.value {
+    server.class = Located::new(
+        with_budget(server.class.value, Budget { budget, period }),
+        &server.class.place,
+    );
+    server.open = false;
+}
+
+/// Changes the server of a VCPU that has one.
+fn set_class(system: &mut System, (vm, vcpu): (usize, usize), change: impl Fn(Class) -> Class) {
+    if let Some(server) = system.vms[vm].vcpus[vcpu].server.as_mut() {
+        server.class.value = change(server.class.value);
+    }
+}
+
+/// A server of the same kind.
+fn with_budget(class: Class, budget: Budget) -> Class {
+    match class {
         Class::Periodic(_) => Class::Periodic(budget),
         Class::Deferrable(_) => Class::Deferrable(budget),
         Class::Sporadic(_) => Class::Sporadic(budget),
         Class::Background => Class::Background,
-    };
-    server.class = Located::new(class, &server.class.place);
-    server.open = false;
+    }
+}
+
+/// What the analysis says of a description of which nothing is open; none if it has no plan.
+fn verdict(system: &System) -> Option<Verdict> {
+    match system.platform.value.boot.is_ok() {
+        true => Some(Verdict::of_plan(&plan::make(system).ok()?, Some(system))),
+        false => Some(Verdict::of_description(system, &plan::assign(system).ok()?)),
+    }
+}
+
+/// Whether a description can be completed such that all deadlines are met.
+fn holds(system: &System) -> bool {
+    attempt(system).ok().and_then(|planned| verdict(&planned)).is_some_and(|it| it.schedulable)
 }
 
 /// A setting for so many colours.
 fn setting(problem: &Setting, colors: usize) -> Setting {
     problem.with_colors(colors.max(1)).unwrap_or(*problem)
+}
+
+/// A mistake of this kind.
+fn cannot_plan(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new("cannot-plan", message)
 }

@@ -21,7 +21,19 @@ pub fn vcpus_to_pcpus(
     servers: &[Server],
     pinned: &[Option<usize>],
     pcpus: usize,
+    steps: u64,
+) -> Result<Option<Vec<usize>>, Limit> {
+    place(servers, pinned, pcpus, steps, |on| budgets_fit(servers, on))
+}
+
+/// The same with another test: whether VCPUs, in the order of their priorities, fit onto a PCPU.
+/// What fits without some of them may not fit with them, but not the other way round.
+pub(crate) fn place(
+    servers: &[Server],
+    pinned: &[Option<usize>],
+    pcpus: usize,
     mut steps: u64,
+    fit: impl Fn(&[usize]) -> bool,
 ) -> Result<Option<Vec<usize>>, Limit> {
     let pin = |index: usize| pinned.get(index).copied().flatten();
     let mut on = vec![Vec::new(); pcpus];
@@ -31,13 +43,13 @@ pub fn vcpus_to_pcpus(
             on.push(index);
         }
     }
-    if !on.iter().all(|on| fit(servers, on)) {
+    if !on.iter().all(|on| fit(on)) {
         return Ok(None);
     }
     let mut open: Vec<usize> = (0..servers.len()).filter(|&index| pin(index).is_none()).collect();
     let share = |&index: &usize| Share::up(servers[index].budget(), servers[index].period());
     open.sort_by_key(|index| Reverse(share(index)));
-    let found = place(servers, &open, &mut on, &mut steps)?;
+    let found = search(servers, &open, &mut on, &mut steps, &fit)?;
     Ok(found.then(|| {
         let of = |index: usize| on.iter().position(|on| on.contains(&index)).unwrap_or(0);
         (0..servers.len()).map(of).collect()
@@ -45,11 +57,12 @@ pub fn vcpus_to_pcpus(
 }
 
 /// Places the open servers, the first one where the load is highest if it fits there.
-fn place(
+fn search(
     servers: &[Server],
     open: &[usize],
     on: &mut [Vec<usize>],
     steps: &mut u64,
+    fit: &impl Fn(&[usize]) -> bool,
 ) -> Result<bool, Limit> {
     let Some((&next, rest)) = open.split_first() else { return Ok(true) };
     *steps = steps.checked_sub(1).ok_or(Limit)?;
@@ -64,20 +77,20 @@ fn place(
         if on[pcpu].is_empty() && Some(pcpu) != first_empty {
             continue;
         }
+        let before = on[pcpu].clone();
         on[pcpu].push(next);
-        if fit(servers, &on[pcpu]) && place(servers, rest, on, steps)? {
+        on[pcpu].sort_unstable();
+        if fit(&on[pcpu]) && search(servers, rest, on, steps, fit)? {
             return Ok(true);
         }
-        on[pcpu].pop();
+        on[pcpu] = before;
     }
     Ok(false)
 }
 
 /// Whether these servers get their budgets on one PCPU.
-fn fit(servers: &[Server], on: &[usize]) -> bool {
-    let mut order = on.to_vec();
-    order.sort_unstable();
-    let servers: Vec<Server> = order.iter().map(|&index| servers[index]).collect();
+pub(crate) fn budgets_fit(servers: &[Server], on: &[usize]) -> bool {
+    let servers: Vec<Server> = on.iter().map(|&index| servers[index]).collect();
     response_times(&servers).iter().all(Result::is_ok)
 }
 

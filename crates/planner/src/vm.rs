@@ -120,6 +120,11 @@ impl Vm {
         &self.coloring
     }
 
+    /// Whether colours of the VM are planned.
+    pub(crate) fn needs_colors(&self) -> bool {
+        !matches!(self.coloring, Coloring::Fixed(_))
+    }
+
     /// Whether the VM can have so many of the colours that are planned.
     pub(crate) fn allows(&self, colors: usize) -> bool {
         match self.coloring {

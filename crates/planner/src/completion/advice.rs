@@ -1,102 +1,252 @@
-//! The smallest change with which the tasks of a VCPU meet their deadlines.
+//! The smallest changes that help.
+//!
+//! Each is enough by itself, and was tried: with it there is a plan in which all deadlines are
+//! met, with one step less there is none. Where several things are in the way, each change is
+//! for one of them.
 
 use std::fmt;
 
 use analysis::Duration;
+use analysis::verdict::{VcpuVerdict, Verdict};
 use bulkhead_system::description::System;
 
-use super::problem::Problem;
-use crate::search::Planner;
-use crate::{Coloring, Setting, Slot, Task, Vm, indices};
+pub use super::change::Change;
+use super::change::{self, more_colors};
+use super::least::least;
+use super::part::{self, Part};
+use super::pcpus::Crowd;
+use super::{holds, verdict};
+
+/// Most tasks of systems in which changes are tried with all of the system. In others they are
+/// for what is in the way, and other things may be, too.
+const TASKS_MAX: usize = 100;
+/// Budgets and execution times change in steps of this.
+const STEP: u64 = 1_000;
+/// Shorter periods that are tried are halves, thirds, ... of the given one.
+const PARTS: std::ops::RangeInclusive<u64> = 2..=20;
 
 /// What would help, each by itself.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Advice {
-    /// Colours for the VCPU, if its colours are planned.
-    pub colors: Option<usize>,
-    /// A budget, if that is given.
-    pub budget: Option<Duration>,
-}
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Advice(pub Vec<Change>);
 
-/// `fits with 6 colours, or with a budget of 3.4 ms`.
+/// `it fits with 6 colours, or with a budget of 3.4 ms`.
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let colors = self.colors.map(|colors| format!("with {colors} colours"));
-        let budget = self.budget.map(|budget| format!("with a budget of {}", milliseconds(budget)));
-        let both: Vec<String> = [colors, budget].into_iter().flatten().collect();
-        match both.is_empty() {
-            true => write!(f, "neither more colours nor a larger budget help"),
-            false => write!(f, "it fits {}", both.join(", or ")),
+        let all: Vec<String> = self.0.iter().map(Change::to_string).collect();
+        match all.is_empty() {
+            true => write!(f, "no single change was found that helps"),
+            false => write!(f, "it fits {}", all.join(", or ")),
         }
     }
 }
 
-/// What would help the tasks of a VCPU of which nothing is open; none for one that has its PCPU
-/// for itself or no budget. The budget is enough wherever in the period it comes.
-pub fn of_vcpu(system: &System, vm: usize, vcpu: usize) -> Option<Advice> {
-    let problem = Problem::of_vms(system, &[vm]).ok()?;
-    let subject = problem.subjects.first()?;
-    let at = subject.slots.iter().position(|slot| *slot == vcpu)?;
-    let slot = subject.vm.vcpus()[at];
-    let budget = slot.budget.filter(|given| *given < slot.period)?;
-    let open = Slot { budget: None, ..slot };
-    let larger = least_budget(&subject.vm, open, &problem.setting, 0);
-    // More colours for the VM, where its tasks have all of them.
-    let described = &system.vms[vm];
-    let own =
-        described.colors.as_ref().filter(|_| described.tasks.iter().all(|it| it.colors.is_none()));
-    let shared = subject.vm.clone().with_coloring(Coloring::Shared).ok()?;
-    let more = own.and_then(|own| {
-        let fits =
-            |&colors: &usize| least_budget(&shared, slot, &problem.setting, colors).is_some();
-        (own.value.len() as usize + 1..=problem.all).find(fits)
-    });
-    Some(Advice { colors: more, budget: larger.filter(|larger| *larger > budget) })
+/// The test of a changed system.
+type Test<'a> = &'a dyn Fn(&System) -> bool;
+
+/// How to find out whether a change helps: quickly whether it does not, and whether it does.
+#[derive(Clone, Copy)]
+struct Tests<'a> {
+    near: Test<'a>,
+    far: Test<'a>,
 }
 
-impl Advice {
-    /// For tasks in one VCPU, of which there are at most `most` colours.
-    pub(super) fn new(vm: &Vm, slot: Slot, problem: &Problem, most: usize) -> Self {
-        let free = problem.free.len() as usize;
-        let fits = |slot, colors| least_budget(vm, slot, &problem.setting, colors).is_some();
-        let colors = match vm.coloring() {
-            Coloring::Fixed(_) => None,
-            _ => (free + 1..=most).find(|&colors| fits(slot, colors)),
-        };
-        let open = Slot { budget: None, ..slot };
-        let budget = slot.budget.filter(|given| *given < slot.period);
-        let budget = budget.and_then(|_| least_budget(vm, open, &problem.setting, free));
-        Self { colors, budget }
+impl Tests<'_> {
+    /// The least number of steps that helps.
+    fn least(&self, most: u64, change: impl Fn(u64) -> Option<System>) -> Option<u64> {
+        let ok = |test: Test<'_>, steps: u64| change(steps).is_some_and(|changed| test(&changed));
+        least(most, |steps| ok(self.near, steps), |steps| ok(self.far, steps))
+    }
+
+    /// The first of some changed systems that helps.
+    fn first<T>(&self, mut all: impl Iterator<Item = (System, T)>) -> Option<T> {
+        all.find(|(changed, _)| (self.near)(changed) && (self.far)(changed)).map(|(_, it)| it)
     }
 }
 
-/// The least budget of a VCPU that has exactly the tasks that are pinned to it.
-pub(super) fn least_budget(
-    vm: &Vm,
-    slot: Slot,
-    setting: &Setting,
-    colors: usize,
-) -> Option<Duration> {
-    let alone = alone(vm, slot)?;
-    let setting = super::setting(setting, colors);
-    let plan = Planner::new(&[alone], &setting).plan(colors)?;
-    Some(plan.vms.first()?.vcpus.first()?.as_ref().map_or(Duration(0), |it| it.point.budget))
-}
-
-/// A VM that has only this VCPU and the tasks that are pinned to it.
-pub(super) fn alone(vm: &Vm, slot: Slot) -> Option<Vm> {
-    let own = indices(slot.pinned);
-    let tasks: Vec<Task> = own.iter().map(|&task| vm.tasks()[task].clone()).collect();
-    let pinned = crate::mask(&(0..tasks.len()).collect::<Vec<_>>());
-    let coloring = match vm.coloring() {
-        Coloring::Fixed(sets) => Coloring::Fixed(own.iter().map(|&task| sets[task]).collect()),
-        other => other.clone(),
+/// For a part of a VM that does not fit by itself; `task` is late then. If it is not the `only`
+/// one, others are left out of account.
+pub(super) fn of_part(system: &System, vm: usize, part: Part, task: usize, only: bool) -> Advice {
+    let near = |changed: &System| part::fits(changed, vm, part);
+    let exact = only && is_small(system);
+    let far = |changed: &System| !exact || holds(changed);
+    let tests = Tests { near: &near, far: &far };
+    let vcpus: Vec<usize> = match part {
+        Part::Vcpu(vcpu) => vec![vcpu],
+        Part::Task(_) => (0..system.vms[vm].vcpus.len()).collect(),
     };
-    Vm::new(tasks, vec![Slot { pinned, ..slot }]).ok()?.with_coloring(coloring).ok()
+    let mut changes = vec![colors(system, vm, tests)];
+    changes.push(budget(system, vm, &vcpus, tests));
+    changes.push(vcpus.iter().find_map(|&vcpu| {
+        let of = (vcpus.len() > 1).then(|| format!("VCPU {vcpu}"));
+        Some(Change::Period { of, period: period(system, vm, vcpu, tests)? })
+    }));
+    changes.extend([deadline(system, vm, task, tests), less(system, vm, task, tests)]);
+    Advice(changes.into_iter().flatten().collect())
 }
 
-/// In milliseconds, without zeros at the end.
-fn milliseconds(time: Duration) -> String {
-    let digits = format!("{}.{:06}", time.0 / 1_000_000, time.0 % 1_000_000);
-    format!("{} ms", digits.trim_end_matches('0').trim_end_matches('.'))
+/// For a VM whose memory needs more colours than there are.
+pub(super) fn of_memory(system: &System, vm: usize) -> Advice {
+    Advice(colors(system, vm, Tests { near: &|_| true, far: &holds }).into_iter().collect())
+}
+
+/// For tasks that fit one by one, but not all together.
+pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
+    if !is_small(system) {
+        return Advice::default();
+    }
+    let tests = Tests { near: &|_| true, far: &holds };
+    let mut changes = Vec::new();
+    let colored = vms.iter().find(|&&vm| system.vms[vm].colors_open.is_some());
+    changes.extend(colored.and_then(|&vm| colors(system, vm, tests)));
+    for &vm in vms {
+        let count = system.vms[vm].vcpus.len();
+        let more =
+            (count + 1..).map_while(|count| Some((change::vcpus(system, vm, count)?, count)));
+        let name = || system.vms[vm].name.value.clone();
+        changes.extend(tests.first(more).map(|count| Change::Vcpus { vm: name(), count }));
+    }
+    changes.extend(percent(system, vms, tests));
+    Advice(changes)
+}
+
+/// For VCPUs that need more PCPUs than there are.
+pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
+    if !is_small(system) {
+        return Advice::default();
+    }
+    let tests = Tests { near: &|_| true, far: &holds };
+    let given = crowd.needs.iter().filter(|(vm, vcpu, _)| {
+        let server = system.vms[*vm].vcpus[*vcpu].server.as_ref();
+        server.is_some_and(|server| !server.open) && system.vms[*vm].tasks.is_empty()
+    });
+    let smaller = given.filter_map(|&(vm, vcpu, _)| smaller_budget(system, vm, vcpu, tests));
+    let mut changes: Vec<Change> = smaller.collect();
+    changes.extend(crowd.needs.iter().find_map(|&(vm, vcpu, _)| {
+        let period = period(system, vm, vcpu, tests)?;
+        Some(Change::Period { of: Some(named(system, vm, vcpu)), period })
+    }));
+    let vms: Vec<usize> = (0..system.vms.len()).collect();
+    changes.extend(percent(system, &vms, tests));
+    Advice(changes)
+}
+
+/// For a VCPU of a description of which nothing is open, if something is late on it. A change
+/// helps if nothing is late there, nor anywhere else where nothing was.
+pub fn of_vcpu(system: &System, judged: &Verdict, vm: usize, vcpu: usize) -> Option<Advice> {
+    let late = |verdict: &Verdict| -> Vec<(String, usize)> {
+        let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
+        let late = vcpus.filter(|it| it.tasks.iter().any(|task| !task.ok));
+        late.map(|it| (it.vm.clone(), it.vcpu)).collect()
+    };
+    let before = late(judged);
+    let name = &system.vms[vm].name.value;
+    let pcpu = judged.pcpus.iter().find(|pcpu| pcpu.vcpus.iter().any(|it| is(it, name, vcpu)))?;
+    let place = pcpu.vcpus.iter().position(|it| is(it, name, vcpu))?;
+    let first = pcpu.vcpus[place].tasks.iter().find(|task| !task.ok)?;
+    let task = system.vms[vm].tasks.iter().position(|task| task.name.value == first.task)?;
+    let far = |changed: &System| {
+        verdict(changed).is_some_and(|after| {
+            let after = late(&after);
+            let new = |it: &(String, usize)| !before.contains(it) || it.1 == vcpu && it.0 == *name;
+            !after.iter().any(new)
+        })
+    };
+    let tests = Tests { near: &|_| true, far: &far };
+    let mut changes = vec![colors(system, vm, tests), budget(system, vm, &[vcpu], tests)];
+    changes.extend([deadline(system, vm, task, tests), less(system, vm, task, tests)]);
+    // Where it does not get its budget, those above it may take less.
+    if !pcpu.vcpus[place].ok {
+        for above in &pcpu.vcpus[..place] {
+            let vm = system.vms.iter().position(|vm| vm.name.value == above.vm)?;
+            changes.push(smaller_budget(system, vm, above.vcpu, tests));
+        }
+    }
+    Some(Advice(changes.into_iter().flatten().collect()))
+}
+
+fn is(verdict: &VcpuVerdict, vm: &str, vcpu: usize) -> bool {
+    verdict.vm == vm && verdict.vcpu == vcpu
+}
+
+fn is_small(system: &System) -> bool {
+    system.vms.iter().map(|vm| vm.tasks.len()).sum::<usize>() <= TASKS_MAX
+}
+
+/// More colours, where execution times depend on them.
+fn colors(system: &System, vm: usize, tests: Tests<'_>) -> Option<Change> {
+    let described = &system.vms[vm];
+    let given = described.colors.is_some() && described.tasks.iter().all(|it| it.colors.is_none());
+    if !given && described.colors_open.is_none() || described.share_colors {
+        return None;
+    }
+    let more = (1..).map_while(|more| more_colors(system, vm, more));
+    tests.first(more)
+}
+
+/// The budget of one of these VCPUs, where it is given and need be raised least.
+fn budget(system: &System, vm: usize, vcpus: &[usize], tests: Tests<'_>) -> Option<Change> {
+    let raised = |&vcpu: &usize| {
+        let server = system.vms[vm].vcpus[vcpu].server.as_ref().filter(|server| !server.open)?;
+        let given = server.class.value.budget()?;
+        let from = given.budget.0 / STEP;
+        let most = (given.period.0 / STEP).saturating_sub(from);
+        let at = |steps: u64| Duration((from + steps) * STEP);
+        let steps = tests.least(most, |steps| change::budget(system, vm, vcpu, at(steps)))?;
+        Some((steps, vcpu, at(steps)))
+    };
+    let (_, vcpu, budget) = vcpus.iter().filter_map(raised).min()?;
+    let of = (vcpus.len() > 1).then(|| format!("VCPU {vcpu}"));
+    Some(Change::Budget { of, budget })
+}
+
+/// A smaller budget of a VCPU that is in the way.
+fn smaller_budget(system: &System, vm: usize, vcpu: usize, tests: Tests<'_>) -> Option<Change> {
+    let given = system.vms[vm].vcpus[vcpu].server.as_ref()?.class.value.budget()?;
+    let from = given.budget.0.div_ceil(STEP);
+    let at = |steps: u64| Duration(from.saturating_sub(steps).max(1) * STEP);
+    let change = |steps: u64| change::budget(system, vm, vcpu, at(steps));
+    let steps = tests.least(from.saturating_sub(1), change)?;
+    Some(Change::Budget { of: Some(named(system, vm, vcpu)), budget: at(steps) })
+}
+
+fn named(system: &System, vm: usize, vcpu: usize) -> String {
+    format!("VCPU {vcpu} of `{}`", system.vms[vm].name.value)
+}
+
+/// A shorter period, where it is given and the budget is not.
+fn period(system: &System, vm: usize, vcpu: usize, tests: Tests<'_>) -> Option<Duration> {
+    let server = system.vms[vm].vcpus[vcpu].server.as_ref();
+    let server = server.filter(|server| server.open && !server.period_open)?;
+    let given = server.class.value.budget()?.period;
+    let tick = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);
+    let shorter = PARTS.map(|part| given.0 / part / tick * tick).filter(|period| *period >= STEP);
+    let shorter = shorter.filter_map(|period| {
+        let period = Duration(period);
+        Some((change::period(system, vm, vcpu, period)?, period))
+    });
+    tests.first(shorter)
+}
+
+/// A later deadline, if it is before the next release.
+fn deadline(system: &System, vm: usize, task: usize, tests: Tests<'_>) -> Option<Change> {
+    let task_now = &system.vms[vm].tasks[task];
+    let from = task_now.deadline.0 / STEP;
+    let most = (task_now.period.0 / STEP).saturating_sub(from);
+    let at = |steps: u64| Duration((from + steps) * STEP);
+    let steps = tests.least(most, |steps| Some(change::deadline(system, vm, task, at(steps))))?;
+    Some(Change::Deadline(at(steps)))
+}
+
+/// Shorter execution times of a task.
+fn less(system: &System, vm: usize, task: usize, tests: Tests<'_>) -> Option<Change> {
+    let most = (system.vms[vm].tasks[task].wcet.shortest().0.saturating_sub(1)) / STEP;
+    let at = |steps: u64| Duration(steps * STEP);
+    let steps = tests.least(most, |steps| Some(change::less(system, vm, task, at(steps))))?;
+    Some(Change::Less(at(steps)))
+}
+
+/// Shorter execution times of all tasks of some VMs.
+fn percent(system: &System, vms: &[usize], tests: Tests<'_>) -> Option<Change> {
+    let percent = tests.least(99, |percent| Some(change::percent_less(system, vms, percent)))?;
+    Some(Change::PercentLess(percent))
 }

@@ -4,75 +4,114 @@ use analysis::response::{Workload, response_times};
 use analysis::supply::{ServerSupply, Supply};
 use analysis::{Caches, Duration, Failure, Server};
 use bulkhead_system::description::System;
-use bulkhead_system::diagnostic::Diagnostic;
-use policy::color::ColorSet;
+use bulkhead_system::diagnostic::{Diagnostic, Errors};
+use policy::color::{COLORS_MAX, ColorSet};
 
-use super::advice::{Advice, alone, least_budget};
+use super::advice::{self, Advice};
+use super::part::{Part, alone, misfits, slots};
+use super::pcpus::Crowd;
 use super::problem::{Problem, Subject};
-use super::setting;
+use super::{cannot_plan, periods, setting};
 use crate::least_utilization::allocate;
-use crate::search::Planner;
-use crate::{Coloring, Slot, Task, Vm};
+use crate::{Coloring, Slot, Task, Vm, indices};
 
-/// The first thing that does not fit.
-pub(super) fn failure(system: &System, problem: &Problem) -> Diagnostic {
-    let found = problem.subjects.iter().find_map(|subject| of_vm(system, problem, subject));
-    found.unwrap_or_else(|| together(system, problem))
-}
-
-/// A VCPU that does not fit by itself, or a task that fits into none.
-fn of_vm(system: &System, problem: &Problem, subject: &Subject) -> Option<Diagnostic> {
-    let free = problem.free.len() as usize;
-    let vm = &subject.vm;
-    let fits = |slot: Slot| least_budget(vm, slot, &problem.setting, free).is_some();
-    let with_index = || vm.vcpus().iter().copied().zip(&subject.slots);
-    if let Some((slot, vcpu)) = with_index().find(|(slot, _)| !fits(*slot)) {
-        return Some(of_vcpu(system, problem, subject, slot, &format!("on VCPU {vcpu}")));
+/// There are no budgets, VCPUs of tasks and colours with which all tasks are in time: all that
+/// does not even fit by itself, or that it does not fit together.
+pub(super) fn tasks(system: &System) -> Errors {
+    let chosen = match periods::choose(system) {
+        Ok(chosen) => chosen,
+        Err(errors) => return errors,
+    };
+    let problem = match Problem::new(&chosen) {
+        Ok(problem) => problem,
+        Err(errors) => return errors,
+    };
+    let memory = problem.subjects.iter().filter_map(|subject| memory(system, &problem, subject));
+    let memory: Vec<Diagnostic> = memory.collect();
+    if let Err(errors) = Errors::unless_none(memory, ()) {
+        return errors;
     }
-    let open = (0..vm.tasks().len()).filter(|task| vm.pinned() >> task & 1 == 0);
-    let only = |slot: Slot, task: usize| Slot { pinned: 1 << task, ..slot };
-    let misfit =
-        open.into_iter().find(|&task| !with_index().any(|(slot, _)| fits(only(slot, task))));
-    misfit.map(|task| {
-        let best = vm.vcpus().iter().max_by_key(|slot| {
-            slot.budget.map_or(u64::MAX, |budget| budget.0 * 1_000 / slot.period.0.max(1))
-        });
-        let slot = only(*best.unwrap_or(&vm.vcpus()[0]), task);
-        of_vcpu(system, problem, subject, slot, "on any VCPU")
-    })
+    let parts: Vec<(&Subject, Part)> = problem
+        .subjects
+        .iter()
+        .flat_map(|subject| misfits(&problem, subject).into_iter().map(move |part| (subject, part)))
+        .collect();
+    let only = parts.len() == 1;
+    let mistakes = parts.iter().map(|(subject, part)| {
+        let (task, mistake) = of_part(system, &problem, subject, *part);
+        let advice = advice::of_part(system, subject.index, *part, task, only);
+        mistake.help(advice.to_string())
+    });
+    match Errors::unless_none(mistakes.collect(), ()) {
+        Err(errors) => errors,
+        Ok(()) => together(system, &problem).into(),
+    }
 }
 
-/// The first task that misses its deadline in a VCPU with the tasks that are pinned to it.
-fn of_vcpu(
+/// Not even the memory of a VM has room in the colours that are free.
+fn memory(system: &System, problem: &Problem, subject: &Subject) -> Option<Diagnostic> {
+    let free = problem.free.len() as usize;
+    let needed = (1..=2 * COLORS_MAX).find(|&colors| subject.vm.allows(colors));
+    let needed = needed.unwrap_or(subject.vm.least_colors);
+    if !subject.vm.needs_colors() || needed <= free {
+        return None;
+    }
+    let described = &system.vms[subject.index];
+    let message = format!(
+        "the memory of VM `{}` needs {needed} colours, but {free} are free",
+        described.name.value
+    );
+    let advice = advice::of_memory(system, subject.index);
+    Some(cannot_plan(message).at(&described.memory.place, "this memory").help(advice.to_string()))
+}
+
+/// What is late if nothing but this part is there: the task and the message.
+fn of_part(
     system: &System,
     problem: &Problem,
     subject: &Subject,
-    slot: Slot,
-    place: &str,
-) -> Diagnostic {
+    part: Part,
+) -> (usize, Diagnostic) {
     let described = &system.vms[subject.index];
     let free = problem.free.len() as usize;
-    let own = crate::indices(slot.pinned);
+    // Where it is closest to being in time.
+    let share =
+        |slot: &Slot| slot.budget.map_or(u64::MAX, |it| it.0 * 1_000 / slot.period.0.max(1));
+    let slots = slots(subject, part);
+    let slot = slots.iter().copied().max_by_key(share).unwrap_or(subject.vm.vcpus()[0]);
+    let own = indices(slot.pinned);
     let late = alone(&subject.vm, slot).and_then(|vm| late(&vm, slot, problem, free));
-    let (task, late) = late.unwrap_or((0, None));
-    let task = own.get(task).map_or(0, |task| subject.tasks[*task]);
-    let task = &described.tasks[task].name;
+    let (first, late) = late.unwrap_or((0, None));
+    let first = own.get(first).map_or(0, |task| subject.tasks[*task]);
     let budget = match slot.budget {
         Some(budget) if budget < slot.period => format!("a budget of {budget}"),
         _ => "a whole PCPU".into(),
     };
     let colors = match subject.vm.coloring() {
         Coloring::Fixed(_) => String::new(),
-        _ => format!(" and all {free} colours that are free"),
+        _ => format!(" and {}", all_free(free)),
     };
     let late =
         late.map_or("needs more time than there is".into(), |late| format!("is late by {late}"));
+    let place = match part {
+        Part::Vcpu(vcpu) => format!("on VCPU {vcpu}"),
+        Part::Task(task) if task == first => "on any VCPU".into(),
+        Part::Task(task) => format!("if `{}` is on its VCPU", described.tasks[task].name.value),
+    };
     let message = format!(
         "task `{}` of VM `{}` {late} {place}, with {budget}{colors}",
-        task.value, described.name.value
+        described.tasks[first].name.value, described.name.value
     );
-    let advice = Advice::new(&subject.vm, slot, problem, problem.all);
-    Diagnostic::new("cannot-plan", message).at(&task.place, "this task").help(advice.to_string())
+    (first, cannot_plan(message).at(&described.tasks[first].name.place, "this task"))
+}
+
+/// How many colours can be had, in words.
+fn all_free(colors: usize) -> String {
+    match colors {
+        0 => "no colour, because none is free".into(),
+        1 => "the only colour that is free".into(),
+        _ => format!("all {colors} colours that are free"),
+    }
 }
 
 /// The first task of the only VCPU that misses its deadline, and by how much at least.
@@ -105,29 +144,45 @@ fn late(vm: &Vm, slot: Slot, problem: &Problem, free: usize) -> Option<(usize, O
 /// All fit by themselves, but not all together.
 fn together(system: &System, problem: &Problem) -> Diagnostic {
     let free = problem.free.len() as usize;
-    let vms: Vec<Vm> = problem.subjects.iter().map(|subject| subject.vm.clone()).collect();
-    let more = (free + 1..=problem.all).find(|&colors| {
-        Planner::new(&vms, &setting(&problem.setting, colors)).plan(colors).is_some()
-    });
-    let names: Vec<String> = problem
-        .subjects
-        .iter()
-        .map(|subject| format!("`{}`", system.vms[subject.index].name.value))
-        .collect();
+    let vms: Vec<usize> = problem.subjects.iter().map(|subject| subject.index).collect();
+    let names: Vec<String> =
+        vms.iter().map(|&vm| format!("`{}`", system.vms[vm].name.value)).collect();
     let names = names.join(", ");
-    let mistake = Diagnostic::new(
-        "cannot-plan",
-        format!("no plan was found for {names} together, with the {free} colours that are free"),
-    );
-    let mistake = match problem.subjects.first() {
-        Some(subject) => mistake.at(&system.vms[subject.index].name.place, "this VM among them"),
+    let colors = match problem.subjects.iter().any(|it| it.vm.needs_colors()) {
+        true => format!(", with {}", all_free(free)),
+        false => String::new(),
+    };
+    let mistake = cannot_plan(format!("no plan was found for the tasks of {names}{colors}"));
+    let mistake = match vms.first() {
+        Some(&vm) => mistake.at(&system.vms[vm].name.place, "this VM among them"),
         None => mistake,
     };
-    match more {
-        Some(colors) => mistake.help(format!(
-            "they fit with {colors} colours: give other VMs, or the hypervisor, {} fewer",
-            colors - free
-        )),
-        None => mistake.help("shorten execution times, or give the VMs more VCPUs"),
-    }
+    mistake.help(advice::of_all(system, &vms).to_string())
+}
+
+/// VCPUs need more PCPUs than there are.
+pub(super) fn pcpus(system: &System, crowd: &Crowd) -> Diagnostic {
+    let needs: Vec<String> = crowd
+        .needs
+        .iter()
+        .map(|(vm, vcpu, budget)| {
+            let name = &system.vms[*vm].name.value;
+            format!("VCPU {vcpu} of `{name}` {} of {}", budget.budget, budget.period)
+        })
+        .collect();
+    let message = format!(
+        "no way was found to share {} PCPUs such that all VCPUs get their budgets: {}",
+        crowd.pcpus,
+        needs.join(", ")
+    );
+    let mistake = cannot_plan(message);
+    let largest = crowd.needs.iter().max_by_key(|(_, _, budget)| {
+        analysis::utilization::Share::up(budget.budget, budget.period)
+    });
+    let mistake = match largest {
+        Some((vm, ..)) => mistake.at(&system.vms[*vm].name.place, "needs most"),
+        None => mistake,
+    };
+    let advice: Advice = advice::of_crowd(system, crowd);
+    mistake.help(advice.to_string())
 }

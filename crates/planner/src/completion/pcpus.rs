@@ -2,27 +2,37 @@
 
 use std::cmp::Reverse;
 
-use analysis::{Kind, Server};
+use analysis::verdict::{PcpuVerdict, VcpuVerdict};
+use analysis::{Duration, Kind, Server};
 use bulkhead_system::description::{Located, System, Vcpu};
-use bulkhead_system::diagnostic::{Diagnostic, Errors};
-use bulkhead_system::plan::Class;
+use bulkhead_system::plan::{self, Budget, COUNT_MAX, Class};
+use bulkhead_system::units::Pcpu;
 
-use crate::vcpus_to_pcpus::vcpus_to_pcpus;
+use crate::vcpus_to_pcpus;
 
 /// Steps of the search for PCPUs: enough to try all ways for a dozen VCPUs.
 const STEPS: u64 = 100_000;
 
 /// Where a VCPU is in the description.
-type At = (usize, usize);
+pub(super) type At = (usize, usize);
+
+/// VCPUs that do not fit onto PCPUs.
+#[derive(Debug)]
+pub(super) struct Crowd {
+    /// The PCPUs that they can share.
+    pub pcpus: usize,
+    /// The VCPUs, by VM and index, and what they need.
+    pub needs: Vec<(usize, usize, Budget)>,
+}
 
 /// Gives every VCPU its PCPU. Those without server have one for themselves.
-pub(super) fn place(system: &mut System) -> Result<(), Errors> {
+pub(super) fn place(system: &mut System) -> Result<(), Box<Crowd>> {
     let count = system.platform.value.cpus.len();
     let all: Vec<At> = (0..system.vms.len())
         .flat_map(|vm| (0..system.vms[vm].vcpus.len()).map(move |vcpu| (vm, vcpu)))
         .collect();
-    let vcpu = |system: &System, (vm, vcpu): At| system.vms[vm].vcpus[vcpu].clone();
-    let given = |at: At| vcpu(system, at).pcpu.and_then(|pcpu| usize::try_from(pcpu.value).ok());
+    let given =
+        |at: At| vcpu(system, at).pcpu.as_ref().and_then(|it| usize::try_from(it.value).ok());
     // VCPUs without server first: the lowest PCPUs that nobody was given, as without a planner.
     let mut alone: Vec<usize> = Vec::new();
     let mut found: Vec<(At, usize)> = Vec::new();
@@ -40,12 +50,8 @@ pub(super) fn place(system: &mut System) -> Result<(), Errors> {
     }
     let shared: Vec<usize> = (0..count).filter(|pcpu| !alone.contains(pcpu)).collect();
     let mut servers: Vec<(At, Server)> =
-        all.iter().filter_map(|&at| Some((at, server(&vcpu(system, at))?))).collect();
-    // Priorities as in the plan: given ones, then the shorter period.
-    servers.sort_by_key(|(at, server)| {
-        let given = vcpu(system, *at).server.and_then(|server| server.priority);
-        (Reverse(given.map_or(0, |priority| priority.value)), server.period())
-    });
+        all.iter().filter_map(|&at| Some((at, server(vcpu(system, at))?))).collect();
+    servers.sort_by_key(|(at, _)| order(system, *at));
     let pinned: Vec<Option<usize>> = servers
         .iter()
         .map(|(at, _)| {
@@ -53,17 +59,39 @@ pub(super) fn place(system: &mut System) -> Result<(), Errors> {
         })
         .collect();
     let only: Vec<Server> = servers.iter().map(|(_, server)| *server).collect();
-    let placed = match vcpus_to_pcpus(&only, &pinned, shared.len(), STEPS) {
+    let members: Vec<At> = servers.iter().map(|(at, _)| *at).collect();
+    // What is late on a PCPU of its own is late everywhere.
+    let late_alone: Vec<bool> =
+        members.iter().map(|at| !judge(system, &[*at]).iter().all(in_time)).collect();
+    let fit = |on: &[usize]| {
+        let at: Vec<At> = on.iter().map(|&index| members[index]).collect();
+        on.len() <= COUNT_MAX
+            && priorities_fit(system, &at)
+            && vcpus_to_pcpus::budgets_fit(&only, on)
+            && judge(system, &at)
+                .iter()
+                .zip(on)
+                .all(|(it, &index)| in_time(it) || late_alone[index])
+    };
+    let placed = match vcpus_to_pcpus::place(&only, &pinned, shared.len(), STEPS, fit) {
         Ok(Some(placed)) => placed,
         // What is given does not fit: that is said when the plan is made, and by `check`.
         _ if pinned.iter().all(Option::is_some) => return Ok(()),
-        _ => return Err(too_much(system, &servers, shared.len()).into()),
+        _ => {
+            let need = |&(vm, index): &At| {
+                let server = vcpu(system, (vm, index)).server.as_ref()?;
+                Some((vm, index, server.class.value.budget()?))
+            };
+            let needs = members.iter().filter_map(need).collect();
+            return Err(Box::new(Crowd { pcpus: shared.len(), needs }));
+        }
     };
-    found.extend(servers.iter().zip(placed).map(|((at, _), pcpu)| (*at, shared[pcpu])));
+    found.extend(members.iter().zip(placed).map(|(at, pcpu)| (*at, shared[pcpu])));
     // Those of the background go where there is least.
     for &at in &all {
         let it = vcpu(system, at);
-        let background = it.server.is_some_and(|server| server.class.value == Class::Background);
+        let background =
+            it.server.as_ref().is_some_and(|server| server.class.value == Class::Background);
         if background && it.pcpu.is_none() {
             let load = |pcpu: &usize| found.iter().filter(|(_, on)| on == pcpu).count();
             if let Some(&pcpu) = shared.iter().min_by_key(|pcpu| load(pcpu)) {
@@ -79,6 +107,49 @@ pub(super) fn place(system: &mut System) -> Result<(), Errors> {
     Ok(())
 }
 
+fn vcpu(system: &System, (vm, vcpu): At) -> &Vcpu {
+    &system.vms[vm].vcpus[vcpu]
+}
+
+/// The priority that was given to a VCPU; 0 if none was.
+fn priority(system: &System, at: At) -> u64 {
+    let given = vcpu(system, at).server.as_ref().and_then(|server| server.priority.as_ref());
+    given.map_or(0, |priority| priority.value)
+}
+
+/// Where a VCPU comes on its PCPU, as in the plan: given priorities, then the shorter period, then
+/// the order of the description.
+pub(super) fn order(system: &System, at: At) -> (Reverse<u64>, Duration, At) {
+    let budget = vcpu(system, at).server.as_ref().and_then(|server| server.class.value.budget());
+    let period = budget.map_or(Duration(u64::MAX), |budget| budget.period);
+    (Reverse(priority(system, at)), period, at)
+}
+
+/// All VCPUs of a PCPU have a priority, each its own, or none has.
+fn priorities_fit(system: &System, on: &[At]) -> bool {
+    let has = |at: &&At| {
+        vcpu(system, **at).server.as_ref().is_some_and(|server| server.priority.is_some())
+    };
+    let given: Vec<u64> = on.iter().filter(has).map(|at| priority(system, *at)).collect();
+    given.is_empty() || given.len() == on.len() && given.is_sorted_by(|a, b| a > b)
+}
+
+/// What the analysis says of these VCPUs on one PCPU, in their order, which is that of their
+/// priorities.
+pub(super) fn judge(system: &System, on: &[At]) -> Vec<VcpuVerdict> {
+    let ranks = (1..=on.len() as u32).rev();
+    let vcpus = on.iter().zip(ranks).filter_map(|(&(vm, index), priority)| {
+        let class = vcpu(system, (vm, index)).server.as_ref()?.class.value;
+        let server = Some(plan::Server { class, priority });
+        Some((vm, index, plan::Vcpu { pcpu: Pcpu(0), server }))
+    });
+    PcpuVerdict::of(system, &vcpus.collect::<Vec<_>>()).vcpus
+}
+
+pub(super) fn in_time(vcpu: &VcpuVerdict) -> bool {
+    vcpu.tasks.iter().all(|task| task.ok)
+}
+
 /// The server of a VCPU as the analysis sees it.
 fn server(vcpu: &Vcpu) -> Option<Server> {
     let class = vcpu.server.as_ref()?.class.value;
@@ -90,28 +161,4 @@ fn server(vcpu: &Vcpu) -> Option<Server> {
     };
     let given = class.budget()?;
     Server::new(kind, given.budget, given.period).ok()
-}
-
-fn too_much(system: &System, servers: &[(At, Server)], pcpus: usize) -> Diagnostic {
-    let largest = servers.iter().max_by_key(|(_, server)| {
-        analysis::utilization::Share::up(server.budget(), server.period())
-    });
-    let needs: Vec<String> = servers
-        .iter()
-        .map(|((vm, vcpu), server)| {
-            let name = &system.vms[*vm].name.value;
-            format!("VCPU {vcpu} of `{name}` {} of {}", server.budget(), server.period())
-        })
-        .collect();
-    let message = format!(
-        "no way was found to share {pcpus} PCPUs such that all VCPUs get their budgets: {}",
-        needs.join(", ")
-    );
-    let mistake = Diagnostic::new("cannot-plan", message);
-    let help = "give VCPUs of one PCPU periods that divide each other, shorten execution times, or \
-                give VMs fewer VCPUs";
-    match largest {
-        Some(((vm, _), _)) => mistake.at(&system.vms[*vm].name.place, "needs most").help(help),
-        None => mistake.help(help),
-    }
 }

@@ -8,6 +8,7 @@ use bulkhead_system::diagnostic::{Diagnostic, Errors};
 use bulkhead_system::plan::{Class, frames_needed};
 use policy::color::ColorSet;
 
+use super::cannot_plan;
 use crate::{Coloring, Error, Setting, Slot, Task, Test, Vm};
 
 /// Bytes of a page.
@@ -26,8 +27,6 @@ pub(super) struct Problem {
     pub setting: Setting,
     /// Colours that nobody has.
     pub free: ColorSet,
-    /// All colours of the cache.
-    pub all: usize,
     /// The VMs of which something is open.
     pub subjects: Vec<Subject>,
 }
@@ -53,13 +52,8 @@ impl Problem {
 
     /// Of these VMs, whether or not something is open.
     pub fn of_vms(system: &System, vms: &[usize]) -> Result<Self, Errors> {
-        let geometry = system.platform.value.colors().ok();
-        let all = geometry.map_or(0, |geometry| geometry.colors() as usize);
-        let mut taken = system.hypervisor_colors.as_ref().map_or(ColorSet::EMPTY, |it| it.value);
-        for vm in &system.vms {
-            taken = taken | vm.all_colors();
-        }
-        let free = ColorSet::first(all as u32) - taken;
+        let all = all_colors(system).len() as usize;
+        let free = free_colors(system);
         let setting = setting(system, free.len() as usize)?;
         let mut mistakes = Vec::new();
         let mut subjects = Vec::new();
@@ -69,14 +63,26 @@ impl Problem {
                 Err(mistake) => mistakes.push(*mistake),
             }
         }
-        Errors::unless_none(mistakes, Self { setting, free, all, subjects })
+        Errors::unless_none(mistakes, Self { setting, free, subjects })
     }
+}
+
+fn all_colors(system: &System) -> ColorSet {
+    let geometry = system.platform.value.colors().ok();
+    geometry.map_or(ColorSet::EMPTY, |geometry| ColorSet::first(geometry.colors()))
+}
+
+/// Colours that nobody has.
+pub(super) fn free_colors(system: &System) -> ColorSet {
+    let hypervisor = system.hypervisor_colors.as_ref().map_or(ColorSet::EMPTY, |it| it.value);
+    let vms = system.vms.iter();
+    all_colors(system) - vms.fold(hypervisor, |taken, vm| taken | vm.all_colors())
 }
 
 fn setting(system: &System, free: usize) -> Result<Setting, Errors> {
     let reload = system.color_reload.as_ref().map_or(Duration(0), |reload| reload.value);
     let grain = grain(system).0;
-    let fail = |error: Error| Diagnostic::new("cannot-plan", error.to_string());
+    let fail = |error: Error| cannot_plan(error.to_string());
     let mut setting = Setting::new(free.max(1), reload).map_err(fail)?;
     setting = setting.with_grain(grain).map_err(fail)?;
     setting.test = Test::Supply;
@@ -121,11 +127,14 @@ fn subject(
         (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
     });
     let fail = |error: Error| {
-        let mistake = Diagnostic::new("cannot-plan", error.to_string());
-        Box::new(mistake.at(&vm.name.place, "in this VM"))
+        let help = match error {
+            Error::Tasks { .. } => "where nothing of a VM is left open, it can have more tasks",
+            _ => "change what the message names",
+        };
+        Box::new(cannot_plan(error.to_string()).at(&vm.name.place, "in this VM").help(help))
     };
     if slots.is_empty() {
-        let mistake = Diagnostic::new("cannot-plan", "all VCPUs of the VM are of the background")
+        let mistake = cannot_plan("all VCPUs of the VM are of the background")
             .at(&vm.name.place, "in this VM")
             .help("give one of its VCPUs another `server`, or say where its tasks run");
         return Err(Box::new(mistake));

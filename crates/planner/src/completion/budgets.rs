@@ -1,0 +1,60 @@
+//! Budgets, once it is known which VCPUs share a PCPU.
+//!
+//! While nothing is known about the others on its PCPU, the budget of a VCPU has to be enough if
+//! it comes as late in each period as it can. Now it is known when it comes at the latest.
+
+use analysis::Duration;
+use bulkhead_system::description::System;
+use bulkhead_system::plan::Budget;
+
+use super::least::least;
+use super::pcpus::{At, in_time, judge, order};
+use super::problem::grain;
+use super::{set_class, with_budget};
+
+/// Makes the budgets of these VCPUs as small as those above and below allow, those with the
+/// highest priorities first: what they need less is there for those below.
+pub(super) fn shrink(system: &mut System, open: &[At]) {
+    let mut pcpus: Vec<u64> = open.iter().filter_map(|&at| pcpu(system, at)).collect();
+    pcpus.sort_unstable();
+    pcpus.dedup();
+    for on in pcpus {
+        let all = (0..system.vms.len())
+            .flat_map(|vm| (0..system.vms[vm].vcpus.len()).map(move |vcpu| (vm, vcpu)));
+        let mut members: Vec<At> = all
+            .filter(|&at| pcpu(system, at) == Some(on) && budget(system, at).is_some())
+            .collect();
+        members.sort_by_key(|&at| order(system, at));
+        let enough = |system: &System| {
+            judge(system, &members).iter().map(|it| it.ok && in_time(it)).collect::<Vec<_>>()
+        };
+        let before = enough(system);
+        for &at in members.iter().filter(|at| open.contains(at)) {
+            let Some(given) = budget(system, at) else { continue };
+            let step = grain(system).0.0;
+            // Counted from the least budget upwards.
+            let most = given.budget.0.saturating_sub(Budget::SHORTEST.0) / step;
+            let with = |steps: u64| {
+                let budget = Duration(given.budget.0 - (most - steps) * step);
+                let mut changed = system.clone();
+                set_class(&mut changed, at, |class| with_budget(class, Budget { budget, ..given }));
+                changed
+            };
+            let holds = |steps: u64| {
+                let after = enough(&with(steps));
+                after.iter().zip(&before).all(|(after, before)| *after || !before)
+            };
+            if let Some(steps) = least(most, holds, |_| true) {
+                *system = with(steps);
+            }
+        }
+    }
+}
+
+fn pcpu(system: &System, (vm, vcpu): At) -> Option<u64> {
+    system.vms[vm].vcpus[vcpu].pcpu.as_ref().map(|pcpu| pcpu.value)
+}
+
+fn budget(system: &System, (vm, vcpu): At) -> Option<Budget> {
+    system.vms[vm].vcpus[vcpu].server.as_ref()?.class.value.budget()
+}

@@ -1,0 +1,224 @@
+//! Changes of a description that may help.
+
+use std::fmt;
+
+use analysis::Duration;
+use bulkhead_system::description::{Located, System, Wcet};
+use bulkhead_system::plan::{Budget, COUNT_MAX};
+use policy::color::ColorSet;
+
+use super::problem::free_colors;
+
+/// A change. VMs, VCPUs and tasks are those of the description, by their indices.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Change {
+    /// So many colours can be had, which takes so many away from a VM.
+    Colors {
+        /// Of the VM, or for all VMs whose colours are planned.
+        colors: usize,
+        /// Colours that a VM has less: its name, and how many.
+        fewer: Option<(String, usize)>,
+    },
+    /// A VCPU has this budget.
+    Budget {
+        /// The VCPU in words, if it is not clear which.
+        of: Option<String>,
+        /// The budget.
+        budget: Duration,
+    },
+    /// A VCPU has this period.
+    Period {
+        /// The VCPU in words, if it is not clear which.
+        of: Option<String>,
+        /// The period.
+        period: Duration,
+    },
+    /// A task has this deadline.
+    Deadline(Duration),
+    /// Each job of a task takes so much less.
+    Less(Duration),
+    /// Tasks take so many per cent less.
+    PercentLess(u64),
+    /// The VM of this name has so many VCPUs.
+    Vcpus {
+        /// Its name.
+        vm: String,
+        /// How many.
+        count: usize,
+    },
+}
+
+/// `with a budget of 3.4 ms`.
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Colors { colors, fewer } => {
+                write!(f, "with {colors} colours")?;
+                match fewer {
+                    Some((vm, count)) => write!(f, " ({count} fewer for `{vm}`)"),
+                    None => Ok(()),
+                }
+            }
+            Self::Budget { of, budget } => {
+                write!(f, "with a budget of {}{}", exact(*budget), named(of))
+            }
+            Self::Period { of, period } => {
+                write!(f, "with a period of {}{}", exact(*period), named(of))
+            }
+            Self::Deadline(deadline) => write!(f, "with a deadline of {}", exact(*deadline)),
+            Self::Less(time) => write!(f, "if it takes {} less", exact(*time)),
+            Self::PercentLess(percent) => write!(f, "if the tasks take {percent} % less"),
+            Self::Vcpus { vm, count } => write!(f, "with {count} VCPUs in `{vm}`"),
+        }
+    }
+}
+
+fn named(of: &Option<String>) -> String {
+    of.as_ref().map_or(String::new(), |of| format!(" for {of}"))
+}
+
+/// The colours of a VM, or those that are free if they are planned, and more of them: the free
+/// ones first, then those of a VM that has them for nothing but its memory.
+pub(super) fn more_colors(system: &System, vm: usize, more: usize) -> Option<(System, Change)> {
+    let mut changed = system.clone();
+    let free = free_colors(system);
+    let own = system.vms[vm].colors.as_ref().map(|colors| colors.value);
+    let unused = if own.is_some() { free.len() as usize } else { 0 };
+    let wanted = more.saturating_sub(unused);
+    let mut added: ColorSet = free.iter().take(if own.is_some() { more } else { 0 }).collect();
+    let fewer = match wanted {
+        0 => None,
+        _ => {
+            let donor = donor(system, vm).filter(|(_, colors)| colors.len() as usize > wanted);
+            let (donor, colors) = donor?;
+            let given: Vec<_> = colors.iter().collect();
+            let given: ColorSet = given[given.len() - wanted..].iter().copied().collect();
+            let donor = &mut changed.vms[donor];
+            let place = donor.colors.as_ref()?.place.clone();
+            donor.colors = Some(Located::new(colors - given, &place));
+            added = added | given;
+            Some((donor.name.value.clone(), wanted))
+        }
+    };
+    let colors = match own {
+        Some(own) => {
+            let place = system.vms[vm].colors.as_ref()?.place.clone();
+            changed.vms[vm].colors = Some(Located::new(own | added, &place));
+            own.len() as usize + more
+        }
+        None => free.len() as usize + more,
+    };
+    Some((changed, Change::Colors { colors, fewer }))
+}
+
+/// The VM that can give away most colours: those that were given to it, for which nobody said
+/// what else they are good for.
+fn donor(system: &System, but: usize) -> Option<(usize, ColorSet)> {
+    let vms =
+        system.vms.iter().enumerate().filter(|(index, vm)| {
+            *index != but && vm.tasks.is_empty() && !vm.vllc && !vm.share_colors
+        });
+    let sets = vms.filter_map(|(index, vm)| Some((index, vm.colors.as_ref()?.value)));
+    sets.max_by_key(|(index, set)| (set.len(), std::cmp::Reverse(*index)))
+}
+
+/// With another budget for a VCPU.
+pub(super) fn budget(system: &System, vm: usize, vcpu: usize, budget: Duration) -> Option<System> {
+    let given = system.vms[vm].vcpus[vcpu].server.as_ref()?.class.value.budget()?;
+    server(system, vm, vcpu, Budget { budget, ..given })
+}
+
+/// With another period for a VCPU; a budget that is open stays so.
+pub(super) fn period(system: &System, vm: usize, vcpu: usize, period: Duration) -> Option<System> {
+    let described = system.vms[vm].vcpus[vcpu].server.as_ref()?;
+    let given = described.class.value.budget()?;
+    let budget = if described.open { period } else { given.budget };
+    (budget <= period).then(|| server(system, vm, vcpu, Budget { budget, period }))?
+}
+
+fn server(system: &System, vm: usize, vcpu: usize, budget: Budget) -> Option<System> {
+    let mut changed = system.clone();
+    let server = changed.vms[vm].vcpus[vcpu].server.as_mut()?;
+    server.class.value = super::with_budget(server.class.value, budget);
+    Some(changed)
+}
+
+/// With another deadline for a task.
+pub(super) fn deadline(system: &System, vm: usize, task: usize, deadline: Duration) -> System {
+    let mut changed = system.clone();
+    changed.vms[vm].tasks[task].deadline = deadline;
+    changed
+}
+
+/// With shorter execution times of a task, whatever its colours.
+pub(super) fn less(system: &System, vm: usize, task: usize, less: Duration) -> System {
+    let mut changed = system.clone();
+    let shorter = |time: Duration| Duration(time.0.saturating_sub(less.0).max(1));
+    map_wcet(&mut changed.vms[vm].tasks[task].wcet, shorter);
+    changed
+}
+
+/// With execution times of the tasks of some VMs that are so many per cent shorter.
+pub(super) fn percent_less(system: &System, vms: &[usize], percent: u64) -> System {
+    let mut changed = system.clone();
+    let rest = u128::from(100_u64.saturating_sub(percent));
+    let shorter =
+        |time: Duration| Duration((u128::from(time.0) * rest).div_ceil(100).max(1) as u64);
+    for &vm in vms {
+        for task in &mut changed.vms[vm].tasks {
+            map_wcet(&mut task.wcet, shorter);
+        }
+    }
+    changed
+}
+
+fn map_wcet(wcet: &mut Wcet, map: impl Fn(Duration) -> Duration) {
+    match wcet {
+        Wcet::Fixed(time) => *time = map(*time),
+        Wcet::ByColors(times) => times.values_mut().for_each(|time| *time = map(*time)),
+    }
+}
+
+/// With so many VCPUs in a VM: more of the kind of the last one whose budget is open.
+pub(super) fn vcpus(system: &System, vm: usize, count: usize) -> Option<System> {
+    let open = |vcpu: &&_| {
+        let vcpu: &bulkhead_system::description::Vcpu = vcpu;
+        vcpu.server.as_ref().is_some_and(|server| server.open && server.priority.is_none())
+            && vcpu.pcpu.is_none()
+    };
+    let model = system.vms[vm].vcpus.iter().rev().find(open)?.clone();
+    let mut changed = system.clone();
+    (count <= COUNT_MAX).then(|| changed.vms[vm].vcpus.resize(count, model))?;
+    Some(changed)
+}
+
+/// In the largest unit that shows the exact time, with decimals: `3.4 ms`.
+pub(super) fn exact(time: Duration) -> String {
+    let (unit, name) = match time.0 {
+        0..1_000 => return format!("{} ns", time.0),
+        1_000..1_000_000 => (1_000, "us"),
+        1_000_000..10_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000, "s"),
+    };
+    let width = unit.to_string().len() - 1;
+    let digits = format!("{}.{:0width$}", time.0 / unit, time.0 % unit);
+    format!("{} {name}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact() {
+        for (nanoseconds, shown) in [
+            (999, "999 ns"),
+            (1_500, "1.5 us"),
+            (3_400_000, "3.4 ms"),
+            (1_000_001, "1.000001 ms"),
+            (12_000_000_000, "12 s"),
+        ] {
+            assert_eq!(exact(Duration(nanoseconds)), shown);
+        }
+    }
+}

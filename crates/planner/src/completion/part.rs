@@ -1,0 +1,86 @@
+//! What has to fit by itself before all fits together: a VCPU with the tasks that are pinned to
+//! it, and a task that can be on any VCPU of its VM.
+
+use analysis::Duration;
+use bulkhead_system::description::System;
+
+use super::periods;
+use super::problem::{Problem, Subject};
+use crate::search::Planner;
+use crate::{Coloring, Setting, Slot, Task, Vm, indices, mask};
+
+/// A part of a VM, by indices in the description.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Part {
+    /// A VCPU with the tasks that are given to it.
+    Vcpu(usize),
+    /// A task whose VCPU is to be planned.
+    Task(usize),
+}
+
+/// The parts that do not fit even if everything else is not there.
+pub(super) fn misfits(problem: &Problem, subject: &Subject) -> Vec<Part> {
+    let with_tasks = subject.vm.vcpus().iter().zip(&subject.slots).filter(|it| it.0.pinned != 0);
+    let vcpus = with_tasks.map(|(_, &vcpu)| Part::Vcpu(vcpu));
+    let open = (0..subject.tasks.len()).filter(|task| subject.vm.pinned() >> task & 1 == 0);
+    let tasks = open.map(|task| Part::Task(subject.tasks[task]));
+    let mut misfits: Vec<Part> = vcpus.filter(|&part| !part_fits(problem, subject, part)).collect();
+    if misfits.is_empty() {
+        misfits.extend(tasks.filter(|&part| !part_fits(problem, subject, part)));
+    }
+    misfits
+}
+
+/// Whether a part of a VM fits by itself.
+pub(super) fn fits(system: &System, vm: usize, part: Part) -> bool {
+    let Ok(system) = periods::choose_for(system, &[vm]) else { return false };
+    let problem = Problem::of_vms(&system, &[vm]);
+    problem.is_ok_and(|problem| {
+        problem.subjects.first().is_some_and(|subject| part_fits(&problem, subject, part))
+    })
+}
+
+fn part_fits(problem: &Problem, subject: &Subject, part: Part) -> bool {
+    let free = problem.free.len() as usize;
+    slots(subject, part)
+        .iter()
+        .any(|slot| least_budget(&subject.vm, *slot, &problem.setting, free).is_some())
+}
+
+/// The VCPUs that the part can be, with the tasks that it then has.
+pub(super) fn slots(subject: &Subject, part: Part) -> Vec<Slot> {
+    let all = subject.vm.vcpus().iter().copied().zip(&subject.slots);
+    match part {
+        Part::Vcpu(vcpu) => {
+            all.filter(|(_, index)| **index == vcpu).map(|(slot, _)| slot).collect()
+        }
+        Part::Task(task) => {
+            let own = subject.tasks.iter().position(|index| *index == task);
+            let own = own.map_or(0, |own| mask(&[own]));
+            all.map(|(slot, _)| Slot { pinned: slot.pinned | own, ..slot }).collect()
+        }
+    }
+}
+
+/// The least budget of a VCPU that has exactly the tasks that are pinned to it.
+fn least_budget(vm: &Vm, slot: Slot, setting: &Setting, colors: usize) -> Option<Duration> {
+    let alone = alone(vm, slot)?;
+    let setting = super::setting(setting, colors);
+    let plan = Planner::new(&[alone], &setting).plan(colors)?;
+    Some(plan.vms.first()?.vcpus.first()?.as_ref().map_or(Duration(0), |it| it.point.budget))
+}
+
+/// A VM that has only this VCPU and the tasks that are pinned to it.
+pub(super) fn alone(vm: &Vm, slot: Slot) -> Option<Vm> {
+    let own = indices(slot.pinned);
+    let tasks: Vec<Task> = own.iter().map(|&task| vm.tasks()[task].clone()).collect();
+    let pinned = mask(&(0..tasks.len()).collect::<Vec<_>>());
+    let coloring = match vm.coloring() {
+        Coloring::Fixed(sets) => Coloring::Fixed(own.iter().map(|&task| sets[task]).collect()),
+        other => other.clone(),
+    };
+    let mut alone =
+        Vm::new(tasks, vec![Slot { pinned, ..slot }]).ok()?.with_coloring(coloring).ok()?;
+    (alone.least_colors, alone.power_of_two) = (vm.least_colors, vm.power_of_two);
+    Some(alone)
+}

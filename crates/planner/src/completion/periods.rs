@@ -1,0 +1,123 @@
+//! Periods of VCPUs that are left open.
+//!
+//! A short period needs little budget, because less of it is lost to waiting, but takes many
+//! turns. All VCPUs of a VM get the same one: of those that divide the shortest deadline or all
+//! periods of the tasks, the one with which the VM needs least if each period costs a turn.
+
+use std::collections::BTreeSet;
+
+use analysis::Duration;
+use analysis::utilization::Share;
+use bulkhead_system::description::{self, System};
+use bulkhead_system::diagnostic::Errors;
+use bulkhead_system::plan::Budget;
+
+use super::problem::Problem;
+use crate::search::Planner;
+
+/// What the turns of a period are taken to cost where periods are compared: two switches, and
+/// what they do to caches. It is in no bound.
+const TURN: Duration = Duration(10_000);
+/// No shorter one is chosen, unless deadlines are as short.
+const SHORTEST: u64 = 500_000;
+/// The period of VCPUs in VMs without tasks.
+const USUAL: u64 = 10_000_000;
+/// Parts into which deadlines and periods are divided.
+const PARTS: std::ops::RangeInclusive<u64> = 1..=8;
+
+/// The system with all periods.
+pub(super) fn choose(system: &System) -> Result<System, Errors> {
+    choose_for(system, &(0..system.vms.len()).collect::<Vec<_>>())
+}
+
+/// The system with the periods of these VMs.
+pub(super) fn choose_for(system: &System, vms: &[usize]) -> Result<System, Errors> {
+    let mut chosen = system.clone();
+    for &vm in vms {
+        let mut best: Option<(Option<Share>, System)> = None;
+        // The longest first: it is taken if a shorter one is not better.
+        for period in candidates(system, vm) {
+            let with = set(&chosen, vm, period);
+            let cost = cost(&with, vm)?;
+            let is_better = best.as_ref().is_none_or(|(other, _)| match (cost, other) {
+                (Some(cost), Some(other)) => cost < *other,
+                // Where nothing fits, the shortest is closest to it.
+                (cost, other) => cost.is_some() || other.is_none(),
+            });
+            if is_better {
+                best = Some((cost, with));
+            }
+        }
+        if let Some((_, best)) = best {
+            chosen = best;
+        }
+    }
+    Ok(chosen)
+}
+
+/// The system with one period for all VCPUs whose periods were left open: the shortest that was
+/// chosen. None if that is nothing new.
+pub(super) fn alike(system: &System, chosen: &System) -> Option<System> {
+    let open = |vm: &&usize| is_open(&system.vms[**vm]);
+    let vms: Vec<usize> = (0..system.vms.len()).filter(|vm| open(&vm)).collect();
+    let period = |vm: usize| {
+        let pairs = system.vms[vm].vcpus.iter().zip(&chosen.vms[vm].vcpus);
+        let open = pairs.filter(|(vcpu, _)| vcpu.server.as_ref().is_some_and(|it| it.period_open));
+        open.filter_map(|(_, vcpu)| Some(vcpu.server.as_ref()?.class.value.budget()?.period)).next()
+    };
+    let all: BTreeSet<Duration> = vms.iter().filter_map(|&vm| period(vm)).collect();
+    let shortest = *all.first().filter(|_| all.len() > 1)?;
+    Some(vms.iter().fold(system.clone(), |system, &vm| set(&system, vm, shortest)))
+}
+
+fn is_open(vm: &description::Vm) -> bool {
+    vm.vcpus.iter().any(|vcpu| vcpu.server.as_ref().is_some_and(|server| server.period_open))
+}
+
+/// Periods for the VCPUs of a VM, the longest first; none if nothing is open.
+fn candidates(system: &System, vm: usize) -> Vec<Duration> {
+    let described = &system.vms[vm];
+    if !is_open(described) {
+        return Vec::new();
+    }
+    let tick = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);
+    let longest = Budget::LONGEST_PERIOD.0;
+    let whole = |period: u64| (period.min(longest) / tick).max(1) * tick;
+    let deadline = described.tasks.iter().map(|task| task.deadline.0).min().unwrap_or(USUAL);
+    let common = described.tasks.iter().fold(0, |all, task| divisor(all, task.period.0));
+    let common = if common == 0 { USUAL } else { common };
+    // Longer than the shortest deadline none can be.
+    let parts = PARTS.flat_map(|part| [deadline / part, common / part]);
+    let shortest = SHORTEST.min(deadline);
+    let fit = parts.filter(|period| (shortest..=deadline).contains(period));
+    let all: BTreeSet<u64> = fit.map(whole).collect();
+    all.into_iter().rev().map(Duration).collect()
+}
+
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+/// With this period for the open VCPUs of a VM.
+fn set(system: &System, vm: usize, period: Duration) -> System {
+    let mut changed = system.clone();
+    for server in changed.vms[vm].vcpus.iter_mut().filter_map(|vcpu| vcpu.server.as_mut()) {
+        if server.period_open {
+            let budget = Budget { budget: period, period };
+            server.class.value = super::with_budget(server.class.value, budget);
+            server.period_open = false;
+        }
+    }
+    changed
+}
+
+/// What the VM needs by itself, with turns; none if it does not fit.
+fn cost(system: &System, vm: usize) -> Result<Option<Share>, Errors> {
+    let problem = Problem::of_vms(system, &[vm])?;
+    let Some(subject) = problem.subjects.first() else { return Ok(None) };
+    let vms = [subject.vm.clone()];
+    let free = problem.free.len() as usize;
+    let Some(plan) = Planner::new(&vms, &problem.setting).plan(free) else { return Ok(None) };
+    let used = plan.vms[0].vcpus.iter().zip(subject.vm.vcpus()).filter(|(vcpu, _)| vcpu.is_some());
+    Ok(Some(used.fold(plan.total, |sum, (_, slot)| sum + Share::up(TURN, slot.period))))
+}
