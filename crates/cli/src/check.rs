@@ -1,15 +1,14 @@
 //! `bulkhead check`: whether a system can be planned and meets its deadlines, and what is in it.
 
 pub mod bounds;
+pub mod deadlines;
 
 use std::path::Path;
 
-use analysis::verdict::{VcpuVerdict, Verdict};
-use bulkhead_system::description::{self, System};
+use analysis::verdict::Verdict;
 use bulkhead_system::diagnostic::Entry;
 use bulkhead_system::plan::{self, Plan, check_files};
 use bulkhead_system::report::Report;
-use planner::completion;
 use serde::Serialize;
 
 use crate::arguments::CheckOptions;
@@ -36,8 +35,8 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
                 Some(plan) => Verdict::of_plan(plan, Some(&system)),
                 None => Verdict::of_description(&system, &plan::assign(&system)?),
             };
-            let advice = advice(&system, &verdict);
-            (plan, Some(report), verdict, raised(&system), advice)
+            let advice = deadlines::advice(&system, &verdict);
+            (plan, Some(report), verdict, deadlines::raised(&system), advice)
         }
     };
     let missing = match &plan {
@@ -56,6 +55,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
             missing_files: &missing,
             report: report.as_ref(),
             analysis: &verdict,
+            advice: &advice,
             errors: Vec::new(),
         })?;
     } else {
@@ -85,32 +85,6 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
     Ok(if ok { Status::Yes } else { Status::No })
 }
 
-/// What would help VCPUs with tasks that can be late.
-fn advice(system: &System, verdict: &Verdict) -> Vec<String> {
-    let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
-    let late = vcpus.filter(|vcpu| vcpu.ok && vcpu.tasks.iter().any(|task| !task.ok));
-    let advice = |vcpu: &VcpuVerdict| {
-        let vm = system.vms.iter().position(|vm| vm.name.value == vcpu.vm)?;
-        let advice = completion::advice::of_vcpu(system, vm, vcpu.vcpu)?;
-        Some(format!("VCPU {} of VM `{}`: {advice}", vcpu.vcpu, vcpu.vm))
-    };
-    late.filter_map(advice).collect()
-}
-
-/// Notes on tasks whose execution times were not monotone.
-fn raised(system: &System) -> Vec<String> {
-    let tasks = system.vms.iter().flat_map(|vm| vm.tasks.iter().map(move |task| (vm, task)));
-    let raised = tasks.filter(|(_, task)| task.wcet_raised);
-    let note = |(vm, task): (&description::Vm, &description::Task)| {
-        format!(
-            "task `{}` of VM `{}` takes longer with more colours: with fewer it is taken to need \
-             as long",
-            task.name.value, vm.name.value
-        )
-    };
-    raised.map(note).collect()
-}
-
 fn missing_files(plan: &Plan, folder: &Path) -> Result<Vec<String>, Failure> {
     let report = check_files(plan, folder)?;
     Ok(report.missing.iter().map(|path| path.display().to_string()).collect())
@@ -125,5 +99,6 @@ struct Document<'a> {
     missing_files: &'a [String],
     report: Option<&'a Report>,
     analysis: &'a Verdict,
+    advice: &'a [String],
     errors: Vec<Entry>,
 }

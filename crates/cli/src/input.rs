@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bulkhead_system::description;
 use bulkhead_system::plan::{self, Plan};
 use bulkhead_system::platform::Platform;
-use planner::completion;
+use planner::completion::{self, Refusal};
 
 use crate::failure::Failure;
 
@@ -49,7 +49,10 @@ pub fn read(file: &Path) -> Result<Input, Failure> {
         Some("toml") => {
             let mut system = description::System::from_toml(&name, &text(file)?, folder(file))?;
             // What it leaves open is planned, for every command alike.
-            completion::complete(&mut system).map_err(Failure::NoPlan)?;
+            completion::complete(&mut system).map_err(|refusal| match refusal {
+                Refusal::Input(errors) => Failure::Mistakes(errors),
+                Refusal::NoPlan(errors) => Failure::NoPlan(errors),
+            })?;
             Ok(Input::Description(Box::new(system)))
         }
         Some("dts") => Ok(Input::Plan(Box::new(Plan::from_dts(&name, &text(file)?)?))),

@@ -12,6 +12,11 @@ use crate::table::table;
 
 /// A plan for people.
 pub fn plan(plan: &Plan) -> String {
+    format!("{}{}", vms_of(plan), servers(plan))
+}
+
+/// The machine and the VMs of a plan for people.
+pub fn vms_of(plan: &Plan) -> String {
     let colored = plan.vms.iter().any(|vm| vm.colors().is_some());
     let extra = plan.vms.iter().any(|vm| vm.pool.is_some());
     let row = |vm: &Vm| {
@@ -36,9 +41,8 @@ pub fn plan(plan: &Plan) -> String {
     let vms = table(&heading, &rows);
     let own = platform.hypervisor_area;
     let own = own.map_or(String::new(), |area| format!(", in colours {}", area.colors));
-    let servers = servers(plan);
     format!(
-        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}{servers}",
+        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}",
         plan.name,
         platform.board,
         platform.cpus.len(),

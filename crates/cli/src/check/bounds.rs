@@ -22,10 +22,14 @@ pub fn show(verdict: &Verdict) -> String {
             [">PCPU", "VM", ">VCPU", ">tasks need", ">has", ">WCRT", ">period", ">waits up to"];
         text.push_str(&format!("\n{}", table(&heading, &vcpus)));
     }
-    for (vcpu, task) in all(verdict).filter(|(_, task)| !task.ok) {
-        text.push_str(&format!("\n{}", why(vcpu, task)));
-    }
+    text.push_str(&reasons(verdict));
     text
+}
+
+/// Why tasks can be late.
+pub fn reasons(verdict: &Verdict) -> String {
+    let late = all(verdict).filter(|(_, task)| !task.ok);
+    late.map(|(vcpu, task)| format!("\n{}", why(vcpu, task))).collect()
 }
 
 /// What VCPUs without tasks should know: that they may get less than their budget.
@@ -139,7 +143,7 @@ fn part(term: &Term) -> String {
 }
 
 /// In the largest unit that shows at most three decimals.
-fn time(nanoseconds: u64) -> String {
+pub fn time(nanoseconds: u64) -> String {
     for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
         if nanoseconds >= unit && nanoseconds.is_multiple_of(unit / 1_000) {
             let thousandths = format!("{:03}", nanoseconds % unit / (unit / 1_000));
@@ -151,13 +155,14 @@ fn time(nanoseconds: u64) -> String {
     Duration(nanoseconds).to_string()
 }
 
-fn signed(nanoseconds: i64) -> String {
+/// The same with a sign.
+pub fn signed(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "-" } else { "" };
     format!("{sign}{}", time(nanoseconds.unsigned_abs()))
 }
 
 /// In per cent with one decimal, rounded.
-fn percent(ppm: u64) -> String {
+pub fn percent(ppm: u64) -> String {
     let tenths = ppm.saturating_add(500) / 1_000;
     format!("{}.{} %", tenths / 10, tenths % 10)
 }

@@ -1,0 +1,185 @@
+//! What a plan promises, and where the time of the PCPUs goes. Field names carry their units;
+//! `ppm` are millionths of a PCPU.
+
+use analysis::verdict::{PcpuVerdict, TaskVerdict, VcpuVerdict, Verdict};
+use bulkhead_system::description::{System, Vm};
+use policy::color::{Color, ColorSet};
+use serde::Serialize;
+
+/// A whole PCPU.
+const WHOLE: u64 = 1_000_000;
+
+/// Tasks, VCPUs and PCPUs of a plan.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// What all VCPUs have together.
+    pub total_ppm: u64,
+    pub tasks: Vec<Task>,
+    pub vcpus: Vec<Vcpu>,
+    pub pcpus: Vec<Pcpu>,
+}
+
+/// A task.
+#[derive(Debug, Serialize)]
+pub struct Task {
+    pub vm: String,
+    pub vcpu: usize,
+    pub task: String,
+    /// `C`, with its colours.
+    pub wcet_ns: u64,
+    pub period_ns: u64,
+    /// `D`.
+    pub deadline_ns: u64,
+    /// `R`, if there is a bound.
+    pub wcrt_ns: Option<u64>,
+    pub slack_ns: Option<i64>,
+    pub ok: bool,
+    /// Colours of the machine: its own or those of its VM; none if that has all of the cache.
+    pub colors: Option<Vec<usize>>,
+    /// The same as a guest with a virtual cache sees them.
+    pub guest_colors: Option<Vec<usize>>,
+}
+
+/// A VCPU.
+#[derive(Debug, Serialize)]
+pub struct Vcpu {
+    pub pcpu: u32,
+    pub vm: String,
+    pub vcpu: usize,
+    /// None: the PCPU is its own.
+    pub server: Option<&'static str>,
+    pub budget_ns: Option<u64>,
+    pub period_ns: Option<u64>,
+    /// `C / T`; none in the background, which gets what is left.
+    pub supply_ppm: Option<u64>,
+    /// What its tasks need, with what they load again (vCache, Eq. 4).
+    pub tasks_ppm: u64,
+    /// The longest time without supply.
+    pub blackout_ns: Option<u64>,
+    /// Whether it gets its budget in each period.
+    pub ok: bool,
+}
+
+/// Where the time of a PCPU goes.
+#[derive(Debug, Serialize)]
+pub struct Pcpu {
+    pub pcpu: u32,
+    /// What VCPUs have of it.
+    pub load_ppm: u64,
+    /// Execution times of tasks.
+    pub execution_ppm: u64,
+    /// What tasks load again after preemptions.
+    pub cache_ppm: u64,
+    /// What VCPUs with tasks have beyond that, to meet deadlines.
+    pub margin_ppm: u64,
+    /// What VCPUs without tasks have.
+    pub other_ppm: u64,
+    /// What nobody has, less what tasks in the background need.
+    pub free_ppm: u64,
+}
+
+impl Report {
+    /// Of what the analysis says of a plan, and of the description, if there is one.
+    pub fn new(verdict: &Verdict, described: Option<&System>) -> Self {
+        let mut report =
+            Self { total_ppm: 0, tasks: Vec::new(), vcpus: Vec::new(), pcpus: Vec::new() };
+        for pcpu in &verdict.pcpus {
+            for vcpu in &pcpu.vcpus {
+                let vm = described
+                    .and_then(|system| system.vms.iter().find(|vm| vm.name.value == vcpu.vm));
+                report.tasks.extend(vcpu.tasks.iter().map(|task| Task::new(vm, vcpu, task)));
+                report.vcpus.push(Vcpu::new(pcpu.pcpu, vcpu));
+            }
+            let pcpu = Pcpu::new(pcpu);
+            report.total_ppm += pcpu.load_ppm;
+            report.pcpus.push(pcpu);
+        }
+        report
+    }
+}
+
+impl Task {
+    fn new(vm: Option<&Vm>, vcpu: &VcpuVerdict, judged: &TaskVerdict) -> Self {
+        let of_vm = vm.and_then(|vm| Some(vm.colors.as_ref()?.value));
+        let task = vm.and_then(|vm| vm.tasks.iter().find(|task| task.name.value == judged.task));
+        let own = task.and_then(|task| Some(task.colors.as_ref()?.value)).or(of_vm);
+        let in_guest = own.zip(of_vm.filter(|_| vm.is_some_and(|vm| vm.vllc)));
+        let indices = |set: ColorSet| set.iter().map(Color::index).collect();
+        Self {
+            vm: vcpu.vm.clone(),
+            vcpu: vcpu.vcpu,
+            task: judged.task.clone(),
+            wcet_ns: judged.wcet_ns,
+            period_ns: judged.period_ns,
+            deadline_ns: judged.deadline_ns,
+            wcrt_ns: judged.wcrt_ns,
+            slack_ns: judged.slack_ns,
+            ok: judged.ok,
+            colors: own.map(indices),
+            guest_colors: in_guest
+                .map(|(own, all)| own.iter().map(|color| all.rank(color) as usize).collect()),
+        }
+    }
+}
+
+impl Vcpu {
+    fn new(pcpu: u32, vcpu: &VcpuVerdict) -> Self {
+        Self {
+            pcpu,
+            vm: vcpu.vm.clone(),
+            vcpu: vcpu.vcpu,
+            server: vcpu.server,
+            budget_ns: vcpu.budget_ns,
+            period_ns: vcpu.period_ns,
+            supply_ppm: supply(vcpu),
+            tasks_ppm: vcpu.utilization_ppm,
+            blackout_ns: vcpu.blackout_ns,
+            ok: vcpu.ok,
+        }
+    }
+}
+
+impl Pcpu {
+    fn new(verdict: &PcpuVerdict) -> Self {
+        let mut sum = Self {
+            pcpu: verdict.pcpu,
+            load_ppm: 0,
+            execution_ppm: 0,
+            cache_ppm: 0,
+            margin_ppm: 0,
+            other_ppm: 0,
+            free_ppm: 0,
+        };
+        for vcpu in &verdict.vcpus {
+            let parts = vcpu.tasks.iter().map(|task| ppm(task.wcet_ns, task.period_ns));
+            let execution = parts.fold(0, u64::saturating_add);
+            let needed = vcpu.utilization_ppm.max(execution);
+            sum.execution_ppm = sum.execution_ppm.saturating_add(execution);
+            sum.cache_ppm = sum.cache_ppm.saturating_add(needed - execution);
+            let Some(supply) = supply(vcpu) else { continue };
+            sum.load_ppm = sum.load_ppm.saturating_add(supply);
+            match vcpu.tasks.is_empty() {
+                true => sum.other_ppm += supply,
+                false => sum.margin_ppm += supply.saturating_sub(needed),
+            }
+        }
+        let used = [sum.execution_ppm, sum.cache_ppm, sum.margin_ppm, sum.other_ppm];
+        sum.free_ppm = WHOLE.saturating_sub(used.into_iter().fold(0, u64::saturating_add));
+        sum
+    }
+}
+
+/// The part of its PCPU that a VCPU has; none in the background.
+fn supply(vcpu: &VcpuVerdict) -> Option<u64> {
+    match (vcpu.server, vcpu.budget_ns, vcpu.period_ns) {
+        (None, ..) => Some(WHOLE),
+        (_, Some(budget), Some(period)) => Some(ppm(budget, period)),
+        _ => None,
+    }
+}
+
+/// Part of a period in millionths, rounded down.
+fn ppm(time: u64, period: u64) -> u64 {
+    let ppm = u128::from(time) * u128::from(WHOLE) / u128::from(period.max(1));
+    u64::try_from(ppm).unwrap_or(u64::MAX)
+}

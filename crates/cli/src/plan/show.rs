@@ -1,0 +1,94 @@
+//! The report of a plan for people.
+
+use policy::color::{Color, ColorSet};
+
+use super::report::{Pcpu, Report, Task, Vcpu};
+use crate::check::bounds::{percent, signed, time};
+use crate::table::table;
+
+/// Tasks, VCPUs, PCPUs, and the sum.
+pub fn show(report: &Report) -> String {
+    let mut text = String::new();
+    if !report.tasks.is_empty() {
+        text.push_str(&format!("\n{}", tasks(&report.tasks)));
+    }
+    let vcpus = table(
+        &[
+            ">PCPU",
+            "VM",
+            ">VCPU",
+            "server",
+            ">budget",
+            ">period",
+            ">supply",
+            ">tasks need",
+            ">waits up to",
+        ],
+        &report.vcpus.iter().map(vcpu).collect::<Vec<_>>(),
+    );
+    let pcpus = table(
+        &[">PCPU", ">load", ">execution", ">cache", ">margin", ">without tasks", ">free"],
+        &report.pcpus.iter().map(pcpu).collect::<Vec<_>>(),
+    );
+    let hundredths = report.total_ppm.div_ceil(10_000);
+    let total = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+    text.push_str(&format!("\n{vcpus}\n{pcpus}\nall VCPUs together have {total} PCPUs\n"));
+    text
+}
+
+fn tasks(tasks: &[Task]) -> String {
+    let in_guest = tasks.iter().any(|task| task.guest_colors.is_some());
+    let colored = tasks.iter().any(|task| task.colors.is_some());
+    let row = |task: &Task| {
+        let mut row = vec![
+            task.vm.clone(),
+            task.vcpu.to_string(),
+            task.task.clone(),
+            time(task.wcet_ns),
+            task.wcrt_ns.map_or("-".into(), time),
+            time(task.deadline_ns),
+            task.slack_ns.map_or("-".into(), signed),
+            if task.ok { "yes" } else { "no" }.into(),
+        ];
+        row.extend(colored.then(|| task.colors.as_deref().map_or("all".into(), set)));
+        row.extend(in_guest.then(|| task.guest_colors.as_deref().map_or("-".into(), set)));
+        row
+    };
+    let mut heading =
+        vec!["VM", ">VCPU", "task", ">WCET", ">WCRT", ">deadline", ">slack", "in time"];
+    heading.extend(colored.then_some("colours"));
+    heading.extend(in_guest.then_some("in the guest"));
+    table(&heading, &tasks.iter().map(row).collect::<Vec<_>>())
+}
+
+fn vcpu(vcpu: &Vcpu) -> Vec<String> {
+    let time_or_none = |nanoseconds: Option<u64>| nanoseconds.map_or("-".into(), time);
+    vec![
+        vcpu.pcpu.to_string(),
+        vcpu.vm.clone(),
+        vcpu.vcpu.to_string(),
+        vcpu.server.unwrap_or("-").into(),
+        time_or_none(vcpu.budget_ns),
+        time_or_none(vcpu.period_ns),
+        vcpu.supply_ppm.map_or("rest".into(), percent),
+        percent(vcpu.tasks_ppm),
+        if vcpu.ok { time_or_none(vcpu.blackout_ns) } else { "too long".into() },
+    ]
+}
+
+fn pcpu(pcpu: &Pcpu) -> Vec<String> {
+    let parts = [
+        pcpu.load_ppm,
+        pcpu.execution_ppm,
+        pcpu.cache_ppm,
+        pcpu.margin_ppm,
+        pcpu.other_ppm,
+        pcpu.free_ppm,
+    ];
+    [pcpu.pcpu.to_string()].into_iter().chain(parts.map(percent)).collect()
+}
+
+fn set(colors: &[usize]) -> String {
+    let colors = colors.iter().filter_map(|&color| Color::new(u8::try_from(color).ok()?));
+    colors.collect::<ColorSet>().to_string()
+}
