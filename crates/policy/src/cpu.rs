@@ -102,6 +102,11 @@ impl Slot {
         }
     }
 
+    /// Until when it waits for accesses.
+    fn recharge_end(&self) -> Instant {
+        self.account.as_ref().and_then(Account::recharge).unwrap_or(NEVER)
+    }
+
     /// The VCPU is to run if it has accesses, and asks for some if it has to. When its account
     /// changes, if that matters: what it has ends, or it gets some, for which it waits.
     fn admit(&mut self, vcpu: usize, now: Instant, grants: &mut dyn Grants) -> Option<Instant> {
@@ -416,6 +421,10 @@ impl Charge {
                 Ok(budget) => budget,
                 Err(renewal) => {
                     timer = timer.min(renewal);
+                    if REGULATED && slot.recharges && slot.in_gcs {
+                        // It may overrun as soon as it can execute again.
+                        timer = timer.min(slot.recharge_end());
+                    }
                     if slot.in_gcs && stopped_in_gcs.is_none() && slot.server.stops_in_gcs() {
                         stopped_in_gcs = Some(index);
                     }
@@ -426,11 +435,16 @@ impl Charge {
             if REGULATED && let Some(until) = slot.admit(index, now, &mut grants) {
                 timer = timer.min(until);
                 if slot.recharges {
-                    budget = slot.server.budget(now);
-                    if budget == Duration::ZERO || !slot.server.idles() {
-                        continue;
-                    }
                     runs = false;
+                    // It overruns no more.
+                    match slot.server.supply(now) {
+                        Ok(rest) if slot.server.idles() => budget = rest,
+                        Ok(_) => continue,
+                        Err(renewal) => {
+                            timer = timer.min(renewal);
+                            continue;
+                        }
+                    }
                 }
             }
             if !charged {

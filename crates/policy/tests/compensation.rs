@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 const PERIOD: u64 = 10;
 
-fn pool(budget: u64, cpus: u64, periods: u64, sides: u64) -> Pool {
+fn pool(budget: u64, cpus: u64, periods: u32, sides: u64) -> Pool {
     let (period, start) = (Duration(PERIOD), Instant(0));
     let pool = Pool::new(Parameters { budget, period, start }, cpus).unwrap();
     pool.with_compensation(Compensation::new(periods, sides).unwrap())
@@ -170,9 +170,10 @@ proptest! {
         budget in 3u64..60,
         sides in 1usize..4,
         cpus in 1usize..4,
-        periods in 1u64..6,
+        periods in 1u32..6,
     ) {
         let mut pool = pool(budget, cpus as u64, periods, (1 << sides) - 1);
+        let periods = u64::from(periods);
         // For each side all points in time from which it could count.
         let mut since: Vec<Vec<Since>> = (0..sides).map(|_| vec![Since::new(0)]).collect();
         let mut grants = vec![Grant { accesses: 0, until: Instant(0) }; cpus];

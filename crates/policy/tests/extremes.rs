@@ -1,6 +1,7 @@
 //! Lengths and points in time at the ends of their range: nothing fails, nothing stops.
 
-use policy::cpu::{Cpu, Slot};
+use policy::bandwidth::{self, Account, Compensation, Grants, Pool};
+use policy::cpu::{Cpu, Event, Slot};
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
@@ -10,6 +11,30 @@ const HALF: u64 = u64::MAX / 2;
 fn extreme() -> impl Strategy<Value = u64> {
     let ends = prop_oneof![Just(0), Just(HALF), Just(u64::MAX - 40), Just(u64::MAX), any::<u64>()];
     (ends, 0u64..20).prop_map(|(end, offset)| end.saturating_add(offset))
+}
+
+fn memory() -> impl Strategy<Value = bandwidth::Parameters> {
+    (extreme(), extreme(), extreme()).prop_map(|(budget, period, start)| bandwidth::Parameters {
+        budget: budget.max(1),
+        period: Duration(period.max(1)),
+        start: Instant(start),
+    })
+}
+
+/// None, an own budget, or a part of one.
+fn account() -> impl Strategy<Value = Option<Account>> {
+    prop_oneof![
+        Just(None),
+        memory().prop_map(|own| Some(Account::own(own).unwrap())),
+        Just(Some(Account::shared())),
+    ]
+}
+
+fn pool() -> impl Strategy<Value = Pool> {
+    (memory(), extreme(), any::<u32>(), any::<u64>()).prop_map(|(budget, cpus, periods, sides)| {
+        let compensation = Compensation::new(periods.max(1), sides).unwrap();
+        Pool::new(budget, cpus).unwrap().with_compensation(compensation)
+    })
 }
 
 fn slot() -> impl Strategy<Value = Slot> {
@@ -36,21 +61,35 @@ proptest! {
 
     #[test]
     fn every_time_has_a_decision(
-        slots in prop::collection::vec(slot(), 1..4),
-        events in prop::collection::vec((extreme(), 0u8..5, 0usize..4), 1..30),
+        slots in prop::collection::vec((slot(), account()), 1..4),
+        mut pool in pool(),
+        events in prop::collection::vec((extreme(), 0u8..8, 0usize..4, extreme()), 1..30),
     ) {
         let mut times: Vec<_> = events.iter().map(|&(time, ..)| time).collect();
+        let slots = slots.into_iter().map(|(slot, account)| match account {
+            Some(account) => slot.with_account(account),
+            None => slot,
+        });
+        let slots: Vec<_> = slots.collect();
         times.sort_unstable();
         let mut cpu = Cpu::new(slots);
-        for (time, (_, event, vcpu)) in times.into_iter().zip(events) {
+        for (time, (_, event, vcpu, accesses)) in times.into_iter().zip(events) {
             let now = Instant(time);
+            cpu.account(vcpu, accesses);
+            let grants: &mut dyn Grants = &mut pool;
             let decision = match event {
-                0 => cpu.wake(vcpu, now),
-                1 => cpu.block(vcpu, now),
-                2 => cpu.start_gcs(vcpu, now),
-                3 => cpu.finish_gcs(vcpu, now),
-                _ => cpu.tick(now),
+                0 | 1 => cpu.decide_with(Event::Wake(vcpu), now, grants),
+                2 => cpu.decide_with(Event::Block(vcpu), now, grants),
+                3 | 4 => cpu.change_gcs_with(vcpu, event == 3, now, grants),
+                5 => cpu.decide_with(Event::Overflow(vcpu), now, grants),
+                _ => cpu.decide_with(Event::Tick, now, grants),
             };
+            match event {
+                6 => pool.report(vcpu as u32, accesses, now),
+                7 => pool.flush(now),
+                _ => {}
+            }
+            prop_assert_ne!(cpu.accesses(), Some(0));
             prop_assert!(decision.run.is_none_or(|vcpu| cpu.slots()[vcpu].is_ready()));
             let next = decision.timer.is_none_or(|timer| timer > now || timer.0 == u64::MAX);
             prop_assert!(next, "{:?} at {}", decision, time);

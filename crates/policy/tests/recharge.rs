@@ -201,6 +201,27 @@ fn a_late_timer_moves_no_period() {
     assert_eq!(state(cpu.tick(Instant(430)), &cpu), (Some(REGULATED), Some(450), Some(100)));
 }
 
+/// Always busy, for many periods, stopped and started again more or less late: the budget in each,
+/// at the same place.
+#[test]
+fn a_million_periods_do_not_drift() {
+    let mut cpu = cpu(7);
+    let mut decision = cpu.wake(REGULATED, Instant(0));
+    let mut made = 0;
+    for period in 0..1_000_000u64 {
+        let start = 7 + 50 * period;
+        assert_eq!(run(decision).1, Some(start));
+        decision = cpu.tick(Instant(start + period % 5));
+        let overshoot = period % 3;
+        let accesses = cpu.accesses().unwrap() + overshoot;
+        assert_eq!(decision.run, Some(REGULATED));
+        made += accesses;
+        cpu.account(REGULATED, accesses);
+        decision = cpu.decide(Event::Overflow(REGULATED), Instant(start + 10 + period % 7));
+    }
+    assert_eq!(made, 100 * 1_000_000 + 999_999 % 3);
+}
+
 fn parameters(budget: u64, period: u64) -> server::Parameters {
     let (budget, period) = (Duration(budget), Duration(period));
     server::Parameters { budget, period, start: Instant(0), overrun: Duration::ZERO }

@@ -1,7 +1,9 @@
 //! What servers promise, over windows of any length: never more than their bound
-//! for others, never less than their supply for their own VCPU.
+//! for others, never less than their supply for their own VCPU; also where VCPUs wait for
+//! accesses that their memory budgets have not.
 
-use policy::cpu::{Cpu, Slot};
+use policy::bandwidth::{self, Account};
+use policy::cpu::{Cpu, Event, Slot};
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
@@ -15,18 +17,20 @@ enum Kind {
     Sporadic,
 }
 
-/// A server: budget `C`, period `T`, overrun `O`.
+/// A server: budget `C`, period `T`, overrun `O`. Memory: accesses, of which it makes one in each
+/// tick, and their period.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     kind: Kind,
     budget: u64,
     period: u64,
     overrun: u64,
+    memory: Option<(u64, u64)>,
 }
 
 impl Numbers {
     fn new(kind: Kind, budget: u64, period: u64) -> Self {
-        Self { kind, budget, period, overrun: 0 }
+        Self { kind, budget, period, overrun: 0, memory: None }
     }
 
     fn slot(self) -> Slot {
@@ -41,7 +45,10 @@ impl Numbers {
             Kind::Deferrable => Policy::Deferrable(parameters),
             Kind::Sporadic => Policy::Sporadic(parameters),
         };
-        Slot::new(policy).unwrap()
+        let slot = Slot::new(policy).unwrap();
+        let Some((budget, period)) = self.memory else { return slot };
+        let (period, start) = (Duration(period), Instant(0));
+        slot.with_account(Account::own(bandwidth::Parameters { budget, period, start }).unwrap())
     }
 
     /// Most that it takes in a period.
@@ -55,13 +62,19 @@ fn server() -> impl Strategy<Value = Numbers> {
     let kind = prop_oneof![Just(Kind::Periodic), Just(Kind::Deferrable), Just(Kind::Sporadic)];
     (kind, 1u64..9, 0u64..30, 0u64..12).prop_map(|(kind, budget, rest, overrun)| {
         let overrun = if kind == Kind::Sporadic { 0 } else { overrun.saturating_sub(6).min(rest) };
-        Numbers { kind, budget, period: budget + rest, overrun }
+        Numbers { overrun, ..Numbers::new(kind, budget, budget + rest) }
     })
 }
 
 /// Servers, the highest priority first.
 fn servers() -> impl Strategy<Value = Vec<Numbers>> {
     prop::collection::vec(server(), 1..4)
+}
+
+/// The same, half of them with memory budgets.
+fn with_memory() -> impl Strategy<Value = Vec<Numbers>> {
+    prop::collection::vec((server(), prop::option::of((1u64..9, 1u64..30))), 1..4)
+        .prop_map(|all| all.into_iter().map(|(it, memory)| Numbers { memory, ..it }).collect())
 }
 
 /// At which tick which VCPU changes: whether it has something to do, or whether it is in a
@@ -104,8 +117,14 @@ fn run(servers: &[Numbers], changes: &[(u64, usize, bool)], late: &[u64], end: u
     let none = vec![Vec::new(); servers.len()];
     let mut run = Run { ran: vec![vec![0]; servers.len()], ready: none.clone(), in_gcs: none };
     let mut changes = changes.iter().peekable();
+    let mut made = 0;
     for now in 0..end {
         let mut new = None;
+        let overflow = cpu.accesses().is_some_and(|most| made >= most);
+        if let Some(ran) = decision.run {
+            cpu.account(ran, std::mem::take(&mut made));
+            new = overflow.then(|| cpu.decide(Event::Overflow(ran), Instant(now)));
+        }
         while let Some(&(_, vcpu, gcs)) = changes.next_if(|&&(at, ..)| at == now) {
             let vcpu = vcpu % servers.len();
             let slot = &cpu.slots()[vcpu];
@@ -123,6 +142,7 @@ fn run(servers: &[Numbers], changes: &[(u64, usize, bool)], late: &[u64], end: u
             decision = new;
             due = decision.timer.map(|timer| timer.0 + late.next().unwrap_or(0));
         }
+        made += u64::from(decision.run.is_some());
         for vcpu in 0..servers.len() {
             let before = run.ran[vcpu][now as usize];
             run.ran[vcpu].push(before + u64::from(decision.run == Some(vcpu)));
@@ -168,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3_000))]
 
     #[test]
-    fn nobody_gets_more_than_the_bound(servers in servers(), changes in changes()) {
+    fn nobody_gets_more_than_the_bound(servers in with_memory(), changes in changes()) {
         let run = run(&servers, &changes, &[0], END);
         for (vcpu, server) in servers.iter().enumerate() {
             // The highest priority is not delayed: its budget comes in step, unless it
@@ -185,7 +205,7 @@ proptest! {
     }
 
     #[test]
-    fn only_sections_take_more_than_the_budget(servers in servers(), changes in changes()) {
+    fn only_sections_take_more_than_the_budget(servers in with_memory(), changes in changes()) {
         let run = run(&servers, &changes, &[0], END);
         for (vcpu, server) in servers.iter().enumerate() {
             if server.kind == Kind::Sporadic {
@@ -235,7 +255,7 @@ proptest! {
 
     #[test]
     fn what_is_taken_late_is_paid_back(
-        servers in servers(),
+        servers in with_memory(),
         changes in changes(),
         late in prop::collection::vec(0u64..6, 1..9),
     ) {
@@ -246,6 +266,34 @@ proptest! {
                 // One latency at most, however long the window is.
                 if got > back_to_back(server.most(), server.period, window) + 5 {
                     prop_assert!(false, "VCPU {vcpu}: {got} in {window} from {start}");
+                }
+            }
+        }
+    }
+
+    /// In no window more accesses than its periods have, and one latency (`policy::bandwidth`).
+    #[test]
+    fn nobody_makes_more_accesses_than_the_bound(
+        servers in with_memory(),
+        changes in changes(),
+        late in prop_oneof![Just(vec![0]), prop::collection::vec(0u64..6, 1..9)],
+    ) {
+        let run = run(&servers, &changes, &late, END);
+        let latency = late.iter().copied().max().unwrap_or(0);
+        for (vcpu, server) in servers.iter().enumerate() {
+            let Some((budget, period)) = server.memory else { continue };
+            for (start, end) in run.windows(vcpu, 8 * period) {
+                // What begins with the first tick and ends with the last one.
+                let bound = ((end - start - 1 + latency) / period + 2) * budget;
+                let got = run.got(vcpu, start, end);
+                prop_assert!(got <= bound, "VCPU {}: {} from {} to {}", vcpu, got, start, end);
+                // XenThrottle, Eq. 3.5, with a tick for each access.
+                let curve = back_to_back(budget.min(period), period, end - start);
+                prop_assert!(got <= curve || latency > 0, "{} from {} to {}", got, start, end);
+            }
+            if latency == 0 {
+                for start in (0..END - period).step_by(period as usize) {
+                    prop_assert!(run.got(vcpu, start, start + period) <= budget);
                 }
             }
         }
@@ -263,16 +311,18 @@ proptest! {
     }
 
     /// Every server fits into its period by vMPCP's Eq. 5, without blocking: so the lowest one,
-    /// which always asks for all it can have, gets it within its response time, in each period.
+    /// which always asks for all it can have, gets it within its response time, in each period:
+    /// whatever the others wait for.
     #[test]
     fn the_lowest_gets_all_within_its_response_time(
-        mut servers in servers(),
+        mut servers in with_memory(),
         mut changes in changes(),
     ) {
         let lowest = servers.len() - 1;
         if servers[lowest].kind == Kind::Sporadic {
             servers[lowest].kind = Kind::Periodic; // Its periods are those of the clock.
         }
+        servers[lowest].memory = None;
         let low = servers[lowest];
         let responses: Option<Vec<_>> = (0..servers.len()).map(|it| response(&servers[..=it])).collect();
         let Some(responses) = responses else { return Ok(()) };
@@ -400,6 +450,10 @@ fn worst_cases_are_reached() {
     let server = Numbers { overrun: 2, ..Numbers::new(Kind::Deferrable, 4, 10) };
     let got = run(&[server], &[(4, 0, false), (4, 0, true)], &[0], 40);
     assert_eq!(got.got(0, 4, 16), 12);
+    // Accesses: the end of a period and the start of the next.
+    let server = Numbers { memory: Some((3, 10)), ..Numbers::new(Kind::Deferrable, 10, 10) };
+    let got = run(&[server], &[(7, 0, false)], &[0], 40);
+    assert_eq!(got.got(0, 7, 13), 6);
     // Periodic: budget goes by unused.
     let got = run(&[Numbers::new(Kind::Periodic, 4, 10)], &[(6, 0, false)], &[0], 40);
     assert_eq!((got.ran[0][10], got.ran[0][14]), (0, 4));

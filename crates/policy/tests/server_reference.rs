@@ -4,7 +4,8 @@
 mod naive;
 
 use naive::NaiveCpu;
-use policy::cpu::{Cpu, Slot};
+use policy::bandwidth::{self, Account};
+use policy::cpu::{Cpu, Event, Slot};
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
@@ -69,38 +70,98 @@ fn changes() -> impl Strategy<Value = Vec<(u64, usize, Change)>> {
 const END: u64 = 400;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(30_000))]
+    #![proptest_config(ProptestConfig::with_cases(15_000))]
 
     #[test]
     fn decisions_are_those_of_the_definitions(policies in policies(), changes in changes()) {
-        let slots: Vec<_> = policies.iter().map(|&policy| Slot::new(policy).unwrap()).collect();
-        let (mut cpu, mut naive) = (Cpu::new(slots), NaiveCpu::new(&policies));
-        let mut changes = changes.into_iter().peekable();
-        let mut decision = cpu.tick(Instant(0));
-        for now in 0..END {
-            let at = Instant(now);
-            while let Some((_, vcpu, change)) = changes.next_if(|&(at, ..)| at == now) {
-                let vcpu = vcpu % policies.len();
-                match change {
-                    Change::Ready => naive.change_ready(vcpu, now),
-                    Change::Gcs => naive.change_gcs(vcpu, now),
-                    Change::Same => {}
-                }
-                let slot = &cpu.slots()[vcpu];
-                decision = match (change, slot.is_ready(), slot.is_in_gcs()) {
-                    (Change::Ready, false, _) | (Change::Same, true, false) => cpu.wake(vcpu, at),
-                    (Change::Ready, true, _) | (Change::Same, false, false) => cpu.block(vcpu, at),
-                    (Change::Gcs, _, false) | (Change::Same, _, true) => cpu.start_gcs(vcpu, at),
-                    (Change::Gcs, _, true) => cpu.finish_gcs(vcpu, at),
-                };
-                prop_assert_eq!(decision.stopped_in_gcs, naive.stopped_in_gcs(now), "at {}", now);
-            }
-            if decision.timer.is_some_and(|timer| timer.0 <= now) {
-                decision = cpu.tick(at);
-                prop_assert_eq!(decision.stopped_in_gcs, naive.stopped_in_gcs(now), "at {}", now);
-            }
-            prop_assert!(decision.timer.is_none_or(|timer| timer.0 > now));
-            prop_assert_eq!(decision.run, naive.run(now), "at {}", now);
+        compare(&policies, &[], changes, &[0])?;
+    }
+
+    #[test]
+    fn decisions_with_memory_budgets_are_those_of_the_definitions(
+        policies in policies(),
+        limits in prop::collection::vec(prop::option::weighted(0.7, limit()), 1..5),
+        changes in changes(),
+        accesses in prop::collection::vec(prop_oneof![2 => Just(0u64), 3 => Just(1), 1 => 0u64..9], 1..9),
+    ) {
+        compare(&policies, &limits, changes, &accesses)?;
+    }
+}
+
+type Limit = bandwidth::Parameters;
+
+fn limit() -> impl Strategy<Value = Limit> {
+    (1u64..7, 1u64..24, 0u64..10).prop_map(|(budget, period, start)| Limit {
+        budget,
+        period: Duration(period),
+        start: Instant(start),
+    })
+}
+
+/// The CPU and its definition, side by side. `limits`: memory budgets of the first VCPUs;
+/// `accesses` of whoever runs, in one tick after the other.
+fn compare(
+    policies: &[Policy],
+    limits: &[Option<Limit>],
+    changes: Vec<(u64, usize, Change)>,
+    accesses: &[u64],
+) -> Result<(), TestCaseError> {
+    let mut slots: Vec<_> = policies.iter().map(|&policy| Slot::new(policy).unwrap()).collect();
+    let mut naive = NaiveCpu::new(policies);
+    for (vcpu, limit) in limits.iter().take(slots.len()).enumerate() {
+        if let Some(limit) = *limit {
+            slots[vcpu] = slots[vcpu].clone().with_account(Account::own(limit).unwrap());
+            naive.limit(vcpu, limit);
         }
     }
+    let mut cpu = Cpu::new(slots);
+    let mut changes = changes.into_iter().peekable();
+    let mut decision = cpu.tick(Instant(0));
+    let mut made = 0;
+    for now in 0..END {
+        let at = Instant(now);
+        let is_due = decision.timer.is_some_and(|timer| timer.0 <= now);
+        let overflow = cpu.accesses().is_some_and(|most| made >= most);
+        let ran = decision.run.unwrap_or(usize::MAX);
+        if is_due || overflow || changes.peek().is_some_and(|&(at, ..)| at == now) {
+            cpu.account(ran, made);
+            made = 0;
+        }
+        if overflow {
+            decision = cpu.decide(Event::Overflow(ran), at);
+            prop_assert_eq!(decision.stopped_in_gcs, naive.stopped_in_gcs(now), "at {}", now);
+        }
+        while let Some((_, vcpu, change)) = changes.next_if(|&(at, ..)| at == now) {
+            let vcpu = vcpu % policies.len();
+            match change {
+                Change::Ready => naive.change_ready(vcpu, now),
+                Change::Gcs => naive.change_gcs(vcpu, now),
+                Change::Same => {}
+            }
+            let slot = &cpu.slots()[vcpu];
+            decision = match (change, slot.is_ready(), slot.is_in_gcs()) {
+                (Change::Ready, false, _) | (Change::Same, true, false) => cpu.wake(vcpu, at),
+                (Change::Ready, true, _) | (Change::Same, false, false) => cpu.block(vcpu, at),
+                (Change::Gcs, _, false) | (Change::Same, _, true) => cpu.start_gcs(vcpu, at),
+                (Change::Gcs, _, true) => cpu.finish_gcs(vcpu, at),
+            };
+            prop_assert_eq!(decision.stopped_in_gcs, naive.stopped_in_gcs(now), "at {}", now);
+        }
+        if decision.timer.is_some_and(|timer| timer.0 <= now) {
+            decision = cpu.tick(at);
+            prop_assert_eq!(decision.stopped_in_gcs, naive.stopped_in_gcs(now), "at {}", now);
+        }
+        prop_assert!(decision.timer.is_none_or(|timer| timer.0 > now));
+        let run = naive.run(now);
+        prop_assert_eq!(decision.run, run, "at {}", now);
+        let limit = run.and_then(|run| naive.accesses(run));
+        prop_assert_eq!(cpu.accesses().map(|most| most - made), limit, "at {}", now);
+        prop_assert_ne!(limit, Some(0), "at {}", now);
+        if let Some(run) = run {
+            let accesses = accesses[now as usize % accesses.len()];
+            naive.access(run, accesses);
+            made += accesses;
+        }
+    }
+    Ok(())
 }

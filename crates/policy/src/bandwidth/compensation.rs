@@ -52,10 +52,11 @@ pub struct Compensation {
 impl Compensation {
     /// Credit that is reset every so many periods. Each bit of `sides` is a CPU with critical
     /// VCPUs that tells of its accesses.
-    pub fn new(periods: u64, sides: u64) -> Result<Self, ParametersError> {
+    pub fn new(periods: u32, sides: u64) -> Result<Self, ParametersError> {
         if periods == 0 {
             return Err(ParametersError::NoResets);
         }
+        let periods = u64::from(periods);
         Ok(Self {
             periods,
             sides,

@@ -1,7 +1,8 @@
-//! Servers and a CPU as their definitions say it, one tick after the other.
+//! Servers, memory budgets and a CPU as their definitions say it, one tick after the other.
 
-#![allow(dead_code, reason = "not every test has critical sections")]
+#![allow(dead_code, reason = "not every test has critical sections and memory budgets")]
 
+use policy::bandwidth;
 use policy::server::{Parameters, Policy};
 
 /// A server that counts single ticks.
@@ -95,22 +96,57 @@ impl Naive {
     }
 }
 
+/// A memory budget that counts single accesses.
+pub struct NaiveMemory {
+    parameters: bandwidth::Parameters,
+    /// What is left, or what is owed.
+    left: i128,
+    renewed: Option<u64>,
+}
+
+impl NaiveMemory {
+    fn new(parameters: bandwidth::Parameters) -> Self {
+        Self { parameters, left: 0, renewed: None }
+    }
+
+    /// Before the tick that begins at `now`.
+    fn begin(&mut self, now: u64) {
+        let bandwidth::Parameters { budget, period, start } = self.parameters;
+        let begins = now >= start.0 && (now - start.0).is_multiple_of(period.0);
+        if begins && self.renewed != Some(now) {
+            self.left = (self.left + i128::from(budget)).min(i128::from(budget));
+            self.renewed = Some(now);
+        }
+    }
+}
+
 /// A CPU that decides at every tick.
 pub struct NaiveCpu {
     pub servers: Vec<Naive>,
     pub ready: Vec<bool>,
     in_gcs: Vec<bool>,
+    memory: Vec<Option<NaiveMemory>>,
+    /// Has something to do, should have run, and had no accesses left.
+    pub recharges: Vec<bool>,
 }
 
 impl NaiveCpu {
     pub fn new(policies: &[Policy]) -> Self {
         let servers: Vec<_> = policies.iter().map(|&policy| Naive::new(policy)).collect();
-        Self { ready: vec![false; servers.len()], in_gcs: vec![false; servers.len()], servers }
+        let no = vec![false; servers.len()];
+        let memory = servers.iter().map(|_| None).collect();
+        Self { ready: no.clone(), in_gcs: no.clone(), recharges: no, memory, servers }
+    }
+
+    /// The VCPU has a memory budget.
+    pub fn limit(&mut self, vcpu: usize, parameters: bandwidth::Parameters) {
+        self.memory[vcpu] = Some(NaiveMemory::new(parameters));
     }
 
     /// The VCPU gets something to do, or has nothing to do any more.
     pub fn change_ready(&mut self, vcpu: usize, now: u64) {
         self.ready[vcpu] = !self.ready[vcpu];
+        self.recharges[vcpu] = false;
         if self.ready[vcpu] {
             self.servers[vcpu].wake(now);
         }
@@ -125,7 +161,7 @@ impl NaiveCpu {
 
     fn changed(&mut self, vcpu: usize, now: u64) {
         let server = &mut self.servers[vcpu];
-        if !(self.ready[vcpu] && self.in_gcs[vcpu]) {
+        if !(self.ready[vcpu] && self.in_gcs[vcpu]) || self.recharges[vcpu] {
             server.in_gcs = None;
         } else if server.in_gcs.is_none() {
             (server.in_gcs, server.stop_told) = (Some(now), false);
@@ -136,15 +172,51 @@ impl NaiveCpu {
         self.servers[vcpu].in_gcs.is_some()
     }
 
+    /// What the VCPU did in the tick in which it ran.
+    pub fn access(&mut self, vcpu: usize, accesses: u64) {
+        if let Some(memory) = &mut self.memory[vcpu] {
+            memory.left -= i128::from(accesses);
+        }
+    }
+
+    /// Accesses that are left, if there is a limit.
+    pub fn accesses(&self, vcpu: usize) -> Option<u64> {
+        self.memory[vcpu].as_ref().map(|memory| memory.left.max(0) as u64)
+    }
+
+    /// Whether the VCPU, which is to run, can.
+    fn admits(&mut self, vcpu: usize, now: u64) -> bool {
+        if !self.ready[vcpu] {
+            return false;
+        }
+        if self.memory[vcpu].as_ref().is_some_and(|memory| memory.left <= 0) {
+            self.recharges[vcpu] = true;
+            self.changed(vcpu, now);
+            return false;
+        }
+        true
+    }
+
     /// Whose budget is used in the tick that begins at `now`.
     fn charged(&mut self, now: u64) -> Option<usize> {
-        for server in &mut self.servers {
-            server.begin(now);
+        for vcpu in 0..self.servers.len() {
+            self.servers[vcpu].begin(now);
+            let Some(memory) = &mut self.memory[vcpu] else { continue };
+            memory.begin(now);
+            if memory.left > 0 && self.recharges[vcpu] {
+                self.recharges[vcpu] = false;
+                self.servers[vcpu].wake(now);
+                self.changed(vcpu, now);
+            }
         }
         (0..self.servers.len()).find(|&index| {
-            let server = &self.servers[index];
-            server.has_budget(now)
-                && (self.ready[index] || matches!(server.policy, Policy::Periodic(_)))
+            if !self.servers[index].has_budget(now) {
+                return false;
+            }
+            // It may stop overrunning because it waits for accesses.
+            self.admits(index, now)
+                || matches!(self.servers[index].policy, Policy::Periodic(_))
+                    && self.servers[index].has_budget(now)
         })
     }
 
@@ -161,11 +233,11 @@ impl NaiveCpu {
     pub fn run(&mut self, now: u64) -> Option<usize> {
         let charged = self.charged(now)?;
         self.servers[charged].consume(now);
-        if self.ready[charged] {
+        if self.ready[charged] && !self.recharges[charged] {
             return Some(charged);
         }
         (0..self.servers.len()).find(|&index| {
-            self.ready[index] && matches!(self.servers[index].policy, Policy::Background)
+            matches!(self.servers[index].policy, Policy::Background) && self.admits(index, now)
         })
     }
 }
