@@ -45,6 +45,7 @@ mod divisor;
 mod failure;
 pub mod hierarchy;
 mod limits;
+pub mod memory;
 pub mod response;
 mod server;
 pub mod supply;

@@ -1,0 +1,84 @@
+//! How many accesses a VCPU or a VM may make.
+
+use crate::divisor::Divisor;
+use crate::{Duration, LONGEST};
+
+/// A budget of memory accesses that is renewed in each period, with a period that makes sense: at
+/// least 1 ns, at most [`LONGEST`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Reservation {
+    accesses: u64,
+    // Private: the curves divide by it.
+    period: Divisor,
+}
+
+/// Why there is no such reservation.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum ReservationError {
+    /// A period of 0.
+    #[error("the period of a memory budget is 0")]
+    NoPeriod,
+    /// The period is longer than [`LONGEST`].
+    #[error("{0} is longer than analyses can count: at most {LONGEST}")]
+    TooLong(Duration),
+}
+
+impl Reservation {
+    /// `Q` accesses in each period of length `P`.
+    ///
+    /// # Errors
+    ///
+    /// See [`ReservationError`].
+    pub fn new(accesses: u64, period: Duration) -> Result<Self, ReservationError> {
+        match period {
+            Duration(0) => Err(ReservationError::NoPeriod),
+            period if period > LONGEST => Err(ReservationError::TooLong(period)),
+            Duration(period) => Ok(Self { accesses, period: Divisor::new(period) }),
+        }
+    }
+
+    /// The same with this budget.
+    pub fn with_accesses(self, accesses: u64) -> Self {
+        Self { accesses, ..self }
+    }
+
+    /// Accesses in each period: `Q`.
+    pub fn accesses(&self) -> u64 {
+        self.accesses
+    }
+
+    /// The period: `P`.
+    pub fn period(&self) -> Duration {
+        Duration(self.period.get())
+    }
+
+    /// The most accesses that are made in a window, its ends counted, however fast they are:
+    /// `(floor(t/P) + 2) Q`, because it has parts of so many periods.
+    ///
+    /// This is what can be observed of one that is stopped in time. [`crate::memory::Staircase`]
+    /// says for how long others wait because of it.
+    pub fn accesses_in(&self, window: Duration) -> u64 {
+        self.parts(window).saturating_mul(self.accesses)
+    }
+
+    /// The most accesses in a window of one that gets more by compensation
+    /// ([`crate::memory::compensation`]), if nobody else makes any: a reset window of `n` periods
+    /// has budgets of `Q`, `2Q`, up to `nQ`.
+    pub fn accesses_with_compensation_in(&self, window: Duration, n: u32) -> u64 {
+        let (parts, n) = (u128::from(self.parts(window)), u128::from(n.max(1)));
+        // The last ones of a reset window, and whole ones.
+        let (whole, last) = (parts / n, parts % n);
+        let budgets = whole * (n * (n + 1) / 2) + last * (2 * n - last + 1) / 2;
+        u64::try_from(budgets.saturating_mul(self.accesses.into())).unwrap_or(u64::MAX)
+    }
+
+    /// The most periods that a window has parts of.
+    fn parts(&self, window: Duration) -> u64 {
+        window.0 / self.period.get() + 2
+    }
+
+    /// The period, to divide by.
+    pub(crate) fn divisor(&self) -> Divisor {
+        self.period
+    }
+}
