@@ -141,7 +141,7 @@ pub(super) fn judge(system: &System, on: &[At]) -> Vec<VcpuVerdict> {
     let vcpus = on.iter().zip(ranks).filter_map(|(&(vm, index), priority)| {
         let class = vcpu(system, (vm, index)).server.as_ref()?.class.value;
         let server = Some(plan::Server { class, priority });
-        Some((vm, index, plan::Vcpu { pcpu: Pcpu(0), server }))
+        Some((vm, index, plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None }))
     });
     PcpuVerdict::of(system, &vcpus.collect::<Vec<_>>()).vcpus
 }
