@@ -219,7 +219,7 @@ fn a_million_periods_do_not_drift() {
         cpu.account(REGULATED, accesses);
         decision = cpu.decide(Event::Overflow(REGULATED), Instant(start + 10 + period % 7));
     }
-    assert_eq!(made, 100 * 1_000_000 + 999_999 % 3);
+    assert_eq!(made, 100 * 1_000_000, "nothing was owed in the end");
 }
 
 fn parameters(budget: u64, period: u64) -> server::Parameters {
