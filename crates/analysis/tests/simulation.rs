@@ -88,13 +88,13 @@ fn system(vcpus: &[DrawnVcpu]) -> System {
             delay_max => Release::Sporadic { delay_max },
         },
         execution: Execution::Trace(drawn.times.clone()),
+        accesses: sim::Accesses::None,
     };
-    let vcpu = |(server, tasks): &DrawnVcpu| sim::Vcpu {
-        name: "vcpu".into(),
-        server: policy(*server),
-        tasks: tasks.iter().map(|it| task(it, server.map_or(0, |it| it.1))).collect(),
+    let vcpu = |(server, tasks): &DrawnVcpu| {
+        let tasks = tasks.iter().map(|it| task(it, server.map_or(0, |it| it.1)));
+        sim::Vcpu::new("vcpu", policy(*server), tasks.collect())
     };
-    System { pcpus: vec![sim::Pcpu { vcpus: vcpus.iter().map(vcpu).collect() }] }
+    System::new(vec![sim::Pcpu { vcpus: vcpus.iter().map(vcpu).collect() }])
 }
 
 /// The bounds of [`analysis::hierarchy`].

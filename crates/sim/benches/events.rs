@@ -3,7 +3,7 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
-use sim::{Execution, Limits, Pcpu, Release, Silent, Simulation, System, Task, Vcpu};
+use sim::{Accesses, Execution, Limits, Pcpu, Release, Silent, Simulation, System, Task, Vcpu};
 
 /// 4 PCPUs with two VCPUs each, one of each kind of server among them, three tasks in each VCPU.
 fn system() -> System {
@@ -26,11 +26,12 @@ fn system() -> System {
             deadline: 10_000_000 << rank,
             release: Release::Periodic,
             execution: Execution::Uniform { min: 300_000, max: 900_000 << rank },
+            accesses: Accesses::None,
         };
-        Vcpu { name: number.to_string(), server, tasks: (0..3).map(task).collect() }
+        Vcpu::new(number.to_string(), server, (0..3).map(task).collect())
     };
     let pcpu = |number: u64| Pcpu { vcpus: vec![vcpu(2 * number), vcpu(2 * number + 1)] };
-    System { pcpus: (0..4).map(pcpu).collect() }
+    System::new((0..4).map(pcpu).collect())
 }
 
 fn events(criterion: &mut Criterion) {

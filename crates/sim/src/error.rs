@@ -1,5 +1,6 @@
 //! Why a system cannot be simulated.
 
+use policy::bandwidth;
 use policy::server::ParametersError;
 use policy::task::TASKS_MAX;
 
@@ -13,6 +14,34 @@ pub enum Error {
         vcpu: String,
         /// What is wrong.
         error: ParametersError,
+    },
+    /// An impossible memory budget.
+    #[error("{name}: {error}")]
+    Memory {
+        /// Name of the VCPU or of the pool.
+        name: String,
+        /// What is wrong.
+        error: bandwidth::ParametersError,
+    },
+    /// A VCPU shares a memory budget that there is not.
+    #[error("VCPU {vcpu}: there is no pool {pool}")]
+    NoPool {
+        /// Name of the VCPU.
+        vcpu: String,
+        /// The index that it has.
+        pool: usize,
+    },
+    /// More PCPUs with critical VCPUs than can be told apart.
+    #[error("{pcpus} PCPUs, at most 64 are possible where memory budgets are compensated")]
+    TooManyPcpus {
+        /// PCPUs.
+        pcpus: usize,
+    },
+    /// A task that makes an access every 0 ns, or with others where there is no contention.
+    #[error("task {task}: its memory accesses need a distance of at least 1 ns, or contention")]
+    Accesses {
+        /// Name of the task.
+        task: String,
     },
     /// A VCPU has more than [`TASKS_MAX`] tasks.
     #[error("VCPU {vcpu}: {tasks} tasks, at most {TASKS_MAX} are possible")]

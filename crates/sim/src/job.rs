@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::pcpu::NEVER;
 use crate::random::Random;
 use crate::statistics::TaskStatistics;
-use crate::{Error, Execution, Release, Task};
+use crate::{Accesses, Error, Execution, Release, Task};
 
 /// Most jobs of a task that wait behind the one that executes.
 const BACKLOG_MAX: usize = 1024;
@@ -16,8 +16,15 @@ pub struct Jobs {
     random: Random,
     next_trace: usize,
     next_release: usize,
-    /// Execution time that the first job still needs; 0: there is no job.
+    /// Execution time that the first job still needs; 0: there is no job, or it only waits for
+    /// its last access.
     pub remaining: u64,
+    /// What it needed when it began.
+    execution: u64,
+    /// Memory accesses that it has made.
+    pub made: u64,
+    /// For how long it waits for accesses of others before it goes on.
+    pub stall: u64,
     /// Release times, of the first job first.
     released: VecDeque<u64>,
     pub statistics: TaskStatistics,
@@ -36,12 +43,18 @@ impl Jobs {
         if task.period == 0 {
             return Err(Error::NoPeriod { task: task.name.clone() });
         }
+        if task.accesses == Accesses::Every(0) {
+            return Err(Error::Accesses { task: task.name.clone() });
+        }
         Ok(Self {
             task: task.clone(),
             random: Random::new(seed, stream),
             next_trace: 0,
             next_release: 0,
             remaining: 0,
+            execution: 0,
+            made: 0,
+            stall: 0,
             released: VecDeque::new(),
             statistics: TaskStatistics::default(),
         })
@@ -62,8 +75,8 @@ impl Jobs {
             });
         }
         self.released.push_back(now);
-        if self.remaining == 0 {
-            self.remaining = self.execution_time();
+        if self.released.len() == 1 {
+            self.begin();
         }
         let delay = match &self.task.release {
             Release::Periodic => 0,
@@ -82,7 +95,7 @@ impl Jobs {
         let response = now - self.released.pop_front().unwrap_or(now);
         self.statistics.complete(response, self.task.deadline);
         if !self.released.is_empty() {
-            self.remaining = self.execution_time();
+            self.begin();
         }
         response
     }
@@ -91,6 +104,72 @@ impl Jobs {
     pub fn overdue(&self, now: u64) -> u64 {
         let late = |released: &&u64| released.saturating_add(self.task.deadline) < now;
         self.released.iter().filter(late).count() as u64
+    }
+
+    /// The first job begins.
+    fn begin(&mut self) {
+        self.execution = self.execution_time();
+        (self.remaining, self.made) = (self.execution, 0);
+    }
+
+    /// The first job, which runs, goes on for so long. Returns the accesses that it makes.
+    pub fn go_on(&mut self, elapsed: u64) -> u64 {
+        let waited = self.stall.min(elapsed);
+        self.stall -= waited;
+        self.remaining -= elapsed - waited;
+        let made = self.due() - self.made;
+        self.made += made;
+        made
+    }
+
+    /// Accesses that the first job makes until where it is.
+    fn due(&self) -> u64 {
+        let done = self.execution - self.remaining;
+        match self.task.accesses {
+            Accesses::None => 0,
+            Accesses::PerJob(_) => quotient(done, self.all(), self.execution),
+            Accesses::Every(gap) => done / gap,
+            Accesses::WithOthers => self.made,
+        }
+    }
+
+    /// Accesses of the first job, if it makes a certain number: at most one in each nanosecond.
+    fn all(&self) -> u64 {
+        match self.task.accesses {
+            Accesses::PerJob(all) => all.min(self.execution),
+            _ => 0,
+        }
+    }
+
+    /// Where it makes an access, if it makes a certain number.
+    fn place(&self, access: u64) -> u64 {
+        let place = u128::from(access) * u128::from(self.execution);
+        place.div_ceil(u128::from(self.all().max(1))) as u64
+    }
+
+    /// How long the first job has to run until it has made so many accesses.
+    pub fn time_to(&self, accesses: u64) -> Option<u64> {
+        let at = match self.task.accesses {
+            Accesses::PerJob(_) if accesses <= self.all() => self.place(accesses),
+            Accesses::Every(gap) => accesses.checked_mul(gap).filter(|&at| at <= self.execution)?,
+            _ => return None,
+        };
+        Some(self.stall + at.saturating_sub(self.execution - self.remaining))
+    }
+
+    /// For how long the first job has executed since its last access.
+    pub fn since_access(&self) -> u64 {
+        let done = self.execution - self.remaining;
+        match self.task.accesses {
+            Accesses::PerJob(_) => done - self.place(self.made),
+            Accesses::Every(gap) => done - self.made * gap,
+            _ => 0,
+        }
+    }
+
+    /// How the jobs access memory.
+    pub fn accesses(&self) -> Accesses {
+        self.task.accesses
     }
 
     fn execution_time(&mut self) -> u64 {
@@ -104,4 +183,9 @@ impl Jobs {
             }
         }
     }
+}
+
+/// `a * b / c`.
+fn quotient(a: u64, b: u64, c: u64) -> u64 {
+    (u128::from(a) * u128::from(b) / u128::from(c.max(1))) as u64
 }

@@ -3,11 +3,14 @@
 //! Which VCPU runs, and until when, is decided by [`policy::cpu`], which is the
 //! code that the hypervisor runs; which task runs in a VCPU by [`policy::task`].
 //! The simulator adds what happens outside: jobs are released, execute for a
-//! time, and end. Time is whole nanoseconds. A simulation is a function of the
+//! time, and end; they access memory ([`Accesses`]), for which VCPUs have budgets
+//! ([`policy::bandwidth`]) and which delays others ([`Contention`]). Time is whole nanoseconds. A simulation is a function of the
 //! system and the seed, and its memory does not grow with simulated time.
 //!
 //! ```
-//! use sim::{Execution, Limits, Pcpu, Release, Simulation, Silent, System, Task, Vcpu};
+//! use sim::{
+//!     Accesses, Execution, Limits, Pcpu, Release, Silent, Simulation, System, Task, Vcpu,
+//! };
 //! use policy::server::{Parameters, Policy};
 //! use policy::time::{Duration, Instant};
 //!
@@ -18,6 +21,7 @@
 //!     deadline: 10_000_000,
 //!     release: Release::Periodic,
 //!     execution: Execution::Always(3_000_000),
+//!     accesses: Accesses::None,
 //! };
 //! let server = Policy::Deferrable(Parameters {
 //!     budget: Duration(2_000_000),
@@ -25,8 +29,8 @@
 //!     start: Instant(0),
 //!     overrun: Duration::ZERO,
 //! });
-//! let vcpu = Vcpu { name: "rt/0".into(), server, tasks: vec![task] };
-//! let system = System { pcpus: vec![Pcpu { vcpus: vec![vcpu] }] };
+//! let vcpu = Vcpu::new("rt/0", server, vec![task]);
+//! let system = System::new(vec![Pcpu { vcpus: vec![vcpu] }]);
 //! let mut simulation = Simulation::new(&system, 1)?;
 //! simulation.run(Limits { until: 1_000_000_000, events: u64::MAX }, &mut Silent)?;
 //! let control = simulation.task(0, 0, 0);
@@ -39,6 +43,7 @@
 
 mod error;
 mod job;
+mod memory;
 mod observer;
 mod pcpu;
 mod random;
@@ -51,4 +56,7 @@ pub use error::Error;
 pub use observer::{Event, Observer, Silent};
 pub use simulation::{Ended, Limits, Simulation};
 pub use statistics::{TaskStatistics, VcpuStatistics};
-pub use system::{Execution, Pcpu, Release, System, Task, Vcpu};
+pub use system::{
+    Accesses, Compensation, Contention, Execution, Memory, MemoryBudget, Pcpu, Pool, Release,
+    System, Task, Vcpu,
+};

@@ -33,6 +33,36 @@ pub enum Event {
     /// The scheduler is told that time has passed. The first time, at 0 before all other
     /// events, is not shown.
     Tick,
+    /// The scheduler is told how many memory accesses a VCPU with a memory budget has made since
+    /// that was told last.
+    Account {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+        /// Accesses.
+        accesses: u64,
+    },
+    /// The scheduler is told that a VCPU has made the memory accesses that it may make.
+    Overflow {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+    },
+    /// The scheduler asks for accesses from the memory budget that a VCPU shares, and gets these.
+    Grant {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+        /// Accesses.
+        accesses: u64,
+        /// When they end, in nanoseconds.
+        until_ns: u64,
+    },
+    /// A VCPU has made memory accesses. With contention at the time at which it makes them, otherwise
+    /// at the first event after that.
+    Access {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+        /// Accesses.
+        accesses: u64,
+    },
     /// The PCPU runs another VCPU from now on.
     Run {
         /// VCPU, by its index on the PCPU.

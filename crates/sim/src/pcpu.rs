@@ -3,11 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use policy::cpu::{Cpu, Decision, Slot};
+use policy::bandwidth::Account;
+use policy::cpu::{self, Cpu, Decision, Slot};
 use policy::time::Instant;
 
+use crate::memory::{PcpuGrants, PcpuMemory, Pools};
 use crate::vcpu::VcpuState;
-use crate::{Error, Event, Observer, Pcpu};
+use crate::{Accesses, Error, Event, MemoryBudget, Observer, Pcpu};
 
 /// A time that never comes.
 pub const NEVER: u64 = u64::MAX;
@@ -22,6 +24,7 @@ pub struct PcpuState {
     decision: Decision,
     /// Until when execution has been accounted.
     now: u64,
+    pub memory: PcpuMemory,
 }
 
 impl PcpuState {
@@ -29,6 +32,7 @@ impl PcpuState {
         let mut slots: Vec<Slot> = Vec::new();
         let (mut vcpus, mut releases) = (Vec::new(), BinaryHeap::new());
         let mut background = false;
+        let mut memory = PcpuMemory::default();
         for (number, vcpu) in pcpu.vcpus.iter().enumerate() {
             let is_background = vcpu.server == policy::server::Policy::Background;
             if background && !is_background {
@@ -36,7 +40,15 @@ impl PcpuState {
             }
             background = is_background;
             let server = |error| Error::Server { vcpu: vcpu.name.clone(), error };
-            slots.push(Slot::new(vcpu.server).map_err(server)?);
+            let slot = Slot::new(vcpu.server).map_err(server)?;
+            let account = account(vcpu)?;
+            if account.is_some() {
+                memory.regulated.push(number);
+            }
+            slots.push(match account {
+                Some(account) => slot.with_account(account),
+                None => slot,
+            });
             let state = VcpuState::new(vcpu, seed, stream)?;
             for (task, jobs) in state.tasks.iter().enumerate() {
                 releases.push(Reverse((jobs.first_release(), number as u32, task as u32)));
@@ -45,12 +57,13 @@ impl PcpuState {
         }
         let mut cpu = Cpu::new(slots);
         let decision = cpu.tick(Instant(0));
-        Ok(Self { index, cpu, vcpus, releases, decision, now: 0 })
+        Ok(Self { index, cpu, vcpus, releases, decision, now: 0, memory })
     }
 
-    /// Time of the next event.
+    /// Time of the next event. `MEMORY`: memory is accessed; `CONTENTION`: accesses that can be
+    /// delayed are events.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn next<const MEMORY: bool>(&mut self, contention: bool) -> u64 {
         let timer = self.decision.timer.map_or(NEVER, |timer| timer.0);
         let release = self.releases.peek().map_or(NEVER, |Reverse((time, ..))| *time);
         let mut next = timer.min(release);
@@ -59,20 +72,99 @@ impl PcpuState {
         {
             next = next.min(self.now.saturating_add(jobs.remaining));
         }
+        if MEMORY {
+            next = self.next_with_memory(timer.min(release), contention);
+        }
         next
+    }
+
+    /// The same where memory is accessed; `next`: the next event without what the job does.
+    fn next_with_memory(&mut self, next: u64, contention: bool) -> u64 {
+        let Some(vcpu) = self.decision.run else { return next };
+        let left = self.cpu.accesses().map(|most| most.saturating_sub(self.memory.since));
+        let Some((_, jobs)) = self.vcpus[vcpu].running() else { return next };
+        let mut after = jobs.stall.saturating_add(jobs.remaining);
+        if left == Some(0) {
+            after = 0;
+        } else if contention && matches!(jobs.accesses(), Accesses::PerJob(_)) {
+            after = after.min(jobs.time_to(jobs.made + 1).unwrap_or(NEVER));
+        } else if let Some(left) = left {
+            let overflow = jobs.time_to(jobs.made.saturating_add(left));
+            after = after.min(overflow.unwrap_or(NEVER));
+        }
+        next.min(self.now.saturating_add(after))
     }
 
     /// Execution goes on until `now`, which is not after the next event.
     #[inline]
-    pub fn advance(&mut self, now: u64) {
+    pub fn advance<const MEMORY: bool>(&mut self, now: u64) {
         let elapsed = now - self.now;
         self.now = now;
+        if MEMORY && elapsed > 0 {
+            for &vcpu in &self.memory.regulated {
+                if self.cpu.slots()[vcpu].recharges() {
+                    self.vcpus[vcpu].statistics.throttled_ns += elapsed;
+                }
+            }
+        }
         if let Some(vcpu) = self.decision.run {
             let vcpu = &mut self.vcpus[vcpu];
             vcpu.statistics.supply_ns += elapsed;
-            if let Some((_, jobs)) = vcpu.running() {
+            let critical = vcpu.critical;
+            let Some((_, jobs)) = vcpu.running() else { return };
+            if !MEMORY {
                 jobs.remaining -= elapsed;
+                return;
             }
+            let made = jobs.go_on(elapsed);
+            if made > 0 {
+                self.memory.add(made, now - jobs.since_access(), critical);
+                if matches!(jobs.accesses(), Accesses::PerJob(_)) {
+                    self.memory.fresh += made;
+                }
+                vcpu.statistics.accesses += made;
+            }
+        }
+    }
+
+    /// Shows the accesses that were made until now.
+    pub fn show_accesses<O: Observer>(&mut self, now: u64, observer: &mut O) {
+        if let Some(vcpu) = self.decision.run
+            && self.memory.unseen > 0
+        {
+            let accesses = std::mem::take(&mut self.memory.unseen);
+            observer.event(now, self.index, Event::Access { vcpu, accesses });
+        }
+    }
+
+    /// The job that runs makes up to so many accesses together with others, if it does that and
+    /// if it may: its VCPU and how many.
+    pub fn access_with(&mut self, accesses: u64) -> Option<(usize, u64)> {
+        let left = self.cpu.accesses().map(|most| most.saturating_sub(self.memory.since));
+        let run = self.decision.run?;
+        let vcpu = &mut self.vcpus[run];
+        let (_, jobs) = vcpu.running()?;
+        if jobs.accesses() != Accesses::WithOthers {
+            return None;
+        }
+        let made = left.map_or(accesses, |left| left.min(accesses));
+        if made > 0 {
+            jobs.made += made;
+            vcpu.statistics.accesses += made;
+            self.memory.add(made, self.now, vcpu.critical);
+            self.memory.unseen -= made;
+        }
+        Some((run, made))
+    }
+
+    /// The accesses that the job that runs has just made wait.
+    pub fn wait(&mut self, delay: u64) {
+        if let Some(run) = self.decision.run
+            && let vcpu = &mut self.vcpus[run]
+            && let Some((_, jobs)) = vcpu.running()
+        {
+            jobs.stall += delay;
+            vcpu.statistics.delayed_ns += delay;
         }
     }
 
@@ -80,15 +172,24 @@ impl PcpuState {
     ///
     /// A job that ends when the next one of its VCPU is released does not put the
     /// VCPU to sleep: its timer interrupt is pending before it could wait for one.
-    pub fn step<O: Observer>(&mut self, observer: &mut O) -> Result<u64, Error> {
-        let (now, at) = (self.next(), self.index);
-        self.advance(now);
+    pub fn step<O: Observer, const MEMORY: bool>(
+        &mut self,
+        now: u64,
+        pools: &mut Pools,
+        observer: &mut O,
+    ) -> Result<u64, Error> {
+        let at = self.index;
+        self.advance::<MEMORY>(now);
         let before = self.decision.run;
+        if MEMORY {
+            self.show_accesses(now, observer);
+        }
         let mut events = 0;
         let mut emptied = None;
         if let Some(running) = before
             && let Some((task, jobs)) = self.vcpus[running].running()
             && jobs.remaining == 0
+            && (!MEMORY || jobs.stall == 0)
         {
             events += 1;
             let response_ns = jobs.complete(now);
@@ -117,17 +218,25 @@ impl PcpuState {
                 emptied = None;
             } else if was_idle {
                 observer.event(now, at, Event::Wake { vcpu });
-                self.decision = self.cpu.wake(vcpu, Instant(now));
+                self.decide::<O, MEMORY>(cpu::Event::Wake(vcpu), now, pools, observer);
                 decided = true;
             }
         }
         if let Some(vcpu) = emptied {
             observer.event(now, at, Event::Block { vcpu });
-            self.decision = self.cpu.block(vcpu, Instant(now));
+            self.decide::<O, MEMORY>(cpu::Event::Block(vcpu), now, pools, observer);
         } else if !decided && self.decision.timer.is_some_and(|timer| timer.0 <= now) {
             events += 1;
             observer.event(now, at, Event::Tick);
-            self.decision = self.cpu.tick(Instant(now));
+            self.decide::<O, MEMORY>(cpu::Event::Tick, now, pools, observer);
+        } else if MEMORY
+            && !decided
+            && let Some(vcpu) = self.decision.run
+            && self.cpu.accesses().is_some_and(|most| self.memory.since >= most)
+        {
+            events += 1;
+            observer.event(now, at, Event::Overflow { vcpu });
+            self.decide::<O, MEMORY>(cpu::Event::Overflow(vcpu), now, pools, observer);
         }
         if self.decision.run != before {
             match self.decision.run {
@@ -137,9 +246,62 @@ impl PcpuState {
                     let budget = self.cpu.slots()[vcpu].budget(Instant(now)).0;
                     let budget_ns = (budget < NEVER).then_some(budget);
                     observer.event(now, at, Event::Run { vcpu, budget_ns });
+                    if MEMORY && self.vcpus[vcpu].critical {
+                        pools.flush(now, false);
+                    }
                 }
             }
         }
+        if MEMORY {
+            self.look_at_task(now, pools);
+        }
         Ok(events)
     }
+
+    #[inline(always)]
+    fn decide<O: Observer, const MEMORY: bool>(
+        &mut self,
+        event: cpu::Event,
+        now: u64,
+        pools: &mut Pools,
+        observer: &mut O,
+    ) {
+        if !MEMORY {
+            self.decision = self.cpu.decide(event, Instant(now));
+            return;
+        }
+        let since = std::mem::take(&mut self.memory.since);
+        if let Some(vcpu) = self.decision.run
+            && self.cpu.slots()[vcpu].account().is_some()
+        {
+            observer.event(now, self.index, Event::Account { vcpu, accesses: since });
+            self.cpu.account(vcpu, since);
+        }
+        let (vcpus, pcpu) = (&self.vcpus[..], self.index);
+        let mut grants = PcpuGrants { pools, vcpus, pcpu, observer };
+        self.decision = self.cpu.decide_with(event, Instant(now), &mut grants);
+    }
+
+    /// A critical VCPU may go on with another task.
+    fn look_at_task(&mut self, now: u64, pools: &mut Pools) {
+        if let Some(run) = self.decision.run
+            && self.vcpus[run].critical
+        {
+            let task = self.vcpus[run].ready.highest().map(|task| (run, task));
+            if self.memory.task != task {
+                self.memory.task = task;
+                pools.flush(now, true);
+            }
+        }
+    }
+}
+
+/// The memory budget of a VCPU.
+fn account(vcpu: &crate::Vcpu) -> Result<Option<Account>, Error> {
+    let error = |error| Error::Memory { name: format!("VCPU {}", vcpu.name), error };
+    Ok(match vcpu.memory {
+        MemoryBudget::None => None,
+        MemoryBudget::Own(parameters) => Some(Account::own(parameters).map_err(error)?),
+        MemoryBudget::Shared(_) => Some(Account::shared()),
+    })
 }

@@ -1,15 +1,17 @@
 //! All physical CPUs together, in the order of time.
 
-use crate::pcpu::PcpuState;
+use crate::memory::{Bus, Pools};
+use crate::pcpu::{NEVER, PcpuState};
 use crate::statistics::{TaskStatistics, VcpuStatistics};
-use crate::{Error, Observer, System};
+use crate::{Accesses, Error, MemoryBudget, Observer, System};
 
 /// Where a run ends at the latest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Limits {
     /// Time in nanoseconds; what happens then is not simulated.
     pub until: u64,
-    /// Events: releases, completions and timers of servers.
+    /// Events: releases, completions, timers of servers, overflows of memory budgets, and with
+    /// contention times at which accesses are made.
     pub events: u64,
 }
 
@@ -30,6 +32,12 @@ pub struct Simulation {
     next: Vec<u64>,
     now: u64,
     events: u64,
+    /// Whether memory is accessed; VCPUs that share budgets; how accesses delay others.
+    memory: bool,
+    pools: Pools,
+    bus: Option<Bus>,
+    /// Until when accesses were made and delayed.
+    settled: Option<u64>,
 }
 
 impl Simulation {
@@ -40,29 +48,94 @@ impl Simulation {
         for pcpu in &system.pcpus {
             pcpus.push(PcpuState::new(pcpus.len(), pcpu, seed, &mut stream)?);
         }
-        let next = pcpus.iter_mut().map(PcpuState::next).collect();
-        Ok(Self { pcpus, next, now: 0, events: 0 })
+        let memory = accesses_memory(system)?;
+        let bus = system.memory.contention.map(|contention| Bus::new(contention, pcpus.len()));
+        let bus = bus.filter(|_| memory);
+        let pools = Pools::new(system)?;
+        let next = vec![0; pcpus.len()];
+        let (now, events, settled) = (0, 0, None);
+        let mut new = Self { pcpus, next, now, events, memory, pools, bus, settled };
+        for pcpu in 0..new.pcpus.len() {
+            match memory {
+                true => new.look_ahead::<true>(pcpu),
+                false => new.look_ahead::<false>(pcpu),
+            }
+        }
+        Ok(new)
+    }
+
+    fn look_ahead<const MEMORY: bool>(&mut self, pcpu: usize) {
+        self.next[pcpu] = self.pcpus[pcpu].next::<MEMORY>(self.bus.is_some());
     }
 
     /// Goes on until a limit is reached. May be called again with later limits.
     pub fn run<O: Observer>(&mut self, limits: Limits, observer: &mut O) -> Result<Ended, Error> {
+        match self.memory {
+            true => self.run_as::<O, true>(limits, observer),
+            false => self.run_as::<O, false>(limits, observer),
+        }
+    }
+
+    /// `MEMORY`: memory is accessed. Systems in which it is not do not pay for it.
+    fn run_as<O: Observer, const MEMORY: bool>(
+        &mut self,
+        limits: Limits,
+        observer: &mut O,
+    ) -> Result<Ended, Error> {
         loop {
             if self.events >= limits.events {
                 return Ok(Ended::Events);
             }
             let first = self.next.iter().enumerate().min_by_key(|&(_, &time)| time);
+            let end = if MEMORY { self.pools.next_end() } else { NEVER };
             match first {
+                Some((_, &time))
+                    if MEMORY
+                        && time.min(end) < limits.until
+                        && self.settled != Some(time.min(end)) =>
+                {
+                    self.settle(time.min(end), observer);
+                }
                 Some((pcpu, &time)) if time < limits.until => {
                     self.now = time;
-                    self.events += self.pcpus[pcpu].step(observer)?;
-                    self.next[pcpu] = self.pcpus[pcpu].next();
+                    self.events +=
+                        self.pcpus[pcpu].step::<O, MEMORY>(time, &mut self.pools, observer)?;
+                    self.look_ahead::<MEMORY>(pcpu);
                 }
                 _ => {
                     self.now = limits.until;
-                    self.pcpus.iter_mut().for_each(|pcpu| pcpu.advance(limits.until));
+                    self.pcpus.iter_mut().for_each(|pcpu| pcpu.advance::<MEMORY>(limits.until));
                     return Ok(Ended::Time);
                 }
             }
+        }
+    }
+
+    /// Makes all accesses until `now`, before anything else that happens then, and delays
+    /// those that are made just then.
+    fn settle<O: Observer>(&mut self, now: u64, observer: &mut O) {
+        self.settled = Some(now);
+        if let Some(bus) = &mut self.bus {
+            for pcpu in 0..self.pcpus.len() {
+                if self.next[pcpu] <= now {
+                    self.pcpus[pcpu].advance::<true>(now);
+                    self.pcpus[pcpu].show_accesses(now, observer);
+                }
+                if self.pcpus[pcpu].memory.fresh > 0 {
+                    self.events += 1;
+                    bus.delay(pcpu, now, &mut self.pcpus, observer);
+                }
+            }
+        }
+        if self.pools.next_end() <= now {
+            for &side in self.pools.sides() {
+                self.pcpus[side].advance::<true>(now);
+            }
+            self.pools.end(now, &self.pcpus);
+        }
+        // Some have to wait, some may have made all that they may.
+        for pcpu in 0..self.pcpus.len() {
+            self.look_ahead::<true>(pcpu);
         }
     }
 
@@ -91,4 +164,24 @@ impl Simulation {
     pub fn vcpu(&self, pcpu: usize, vcpu: usize) -> VcpuStatistics {
         self.pcpus[pcpu].vcpus[vcpu].statistics
     }
+}
+
+/// Whether memory is accessed.
+fn accesses_memory(system: &System) -> Result<bool, Error> {
+    let mut accesses = false;
+    for vcpu in system.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus) {
+        if let MemoryBudget::Shared(pool) = vcpu.memory
+            && pool >= system.memory.pools.len()
+        {
+            return Err(Error::NoPool { vcpu: vcpu.name.clone(), pool });
+        }
+        accesses |= vcpu.memory != MemoryBudget::None;
+        for task in &vcpu.tasks {
+            if task.accesses == Accesses::WithOthers && system.memory.contention.is_none() {
+                return Err(Error::Accesses { task: task.name.clone() });
+            }
+            accesses |= task.accesses != Accesses::None;
+        }
+    }
+    Ok(accesses)
 }

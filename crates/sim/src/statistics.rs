@@ -37,4 +37,10 @@ pub struct VcpuStatistics {
     pub supply_ns: u64,
     /// How often it began to run.
     pub dispatches: u64,
+    /// Memory accesses that its jobs have made.
+    pub accesses: u64,
+    /// Nanoseconds for which it would have run, but waited for accesses.
+    pub throttled_ns: u64,
+    /// Nanoseconds for which its accesses waited for those of other PCPUs.
+    pub delayed_ns: u64,
 }

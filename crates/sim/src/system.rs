@@ -1,5 +1,6 @@
 //! What is simulated.
 
+use policy::bandwidth;
 use policy::server::Policy;
 
 /// Physical CPUs with all that runs on them.
@@ -7,6 +8,56 @@ use policy::server::Policy;
 pub struct System {
     /// The physical CPUs.
     pub pcpus: Vec<Pcpu>,
+    /// What they share on their way to memory.
+    pub memory: Memory,
+}
+
+impl System {
+    /// PCPUs on which memory is accessed without limits and without contention.
+    pub fn new(pcpus: Vec<Pcpu>) -> Self {
+        Self { pcpus, memory: Memory::default() }
+    }
+}
+
+/// What the VCPUs of several PCPUs share on their way to memory.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// Memory budgets of VMs.
+    pub pools: Vec<Pool>,
+    /// How accesses delay others; none: not at all.
+    pub contention: Option<Contention>,
+}
+
+/// The memory budget of a VM.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Pool {
+    /// Name in messages.
+    pub name: String,
+    /// Accesses of all its VCPUs together; ticks are nanoseconds.
+    pub parameters: bandwidth::Parameters,
+    /// What it gets of the interference that critical VCPUs did not have.
+    pub compensation: Option<Compensation>,
+}
+
+/// Compensation of a memory budget (XenThrottle, section 3.4).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Compensation {
+    /// Credit is reset every so many periods: `n`.
+    pub periods: u32,
+    /// It is flushed whenever a critical VCPU goes on with another task, not only when a
+    /// critical VCPU begins to run.
+    pub flush_task_switch: bool,
+}
+
+/// How accesses of other PCPUs delay those of a PCPU: each of them at most one access, by at
+/// most [`Contention::latency`]; an access is delayed by at most one of each other PCPU.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Contention {
+    /// For how long an access keeps the memory busy in nanoseconds: `L` (XenThrottle, section 3.1).
+    pub latency: u64,
+    /// Each access that is delayed is delayed for that long. Otherwise it waits until the other
+    /// access is over.
+    pub always_longest: bool,
 }
 
 /// A physical CPU.
@@ -27,6 +78,29 @@ pub struct Vcpu {
     /// Its tasks, the one with the highest priority first; at most
     /// [`policy::task::TASKS_MAX`].
     pub tasks: Vec<Task>,
+    /// How many memory accesses it may make.
+    pub memory: MemoryBudget,
+    /// Its accesses are those of the critical side for [`Compensation`].
+    pub critical: bool,
+}
+
+impl Vcpu {
+    /// A VCPU without a memory budget.
+    pub fn new(name: impl Into<String>, server: Policy, tasks: Vec<Task>) -> Self {
+        Self { name: name.into(), server, tasks, memory: MemoryBudget::None, critical: false }
+    }
+}
+
+/// How many memory accesses a VCPU may make.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum MemoryBudget {
+    /// Any number.
+    #[default]
+    None,
+    /// So many; ticks are nanoseconds.
+    Own(bandwidth::Parameters),
+    /// Those of the pool with this index in [`Memory::pools`], with others.
+    Shared(usize),
 }
 
 /// A task that releases jobs again and again.
@@ -44,6 +118,24 @@ pub struct Task {
     pub release: Release,
     /// How long jobs execute.
     pub execution: Execution,
+    /// What jobs access of memory.
+    pub accesses: Accesses,
+}
+
+/// Memory accesses of the jobs of a task.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Accesses {
+    /// None that matter.
+    #[default]
+    None,
+    /// So many in each job, evenly over its execution, but at most one in each nanosecond: number
+    /// `i` of `N` when `i/N` of it are done. They can be delayed, which makes the job take longer.
+    PerJob(u64),
+    /// One whenever the job has executed for so many nanoseconds; they are not delayed. At least 1.
+    Every(u64),
+    /// One with each delayable access of another PCPU, which it delays: the worst neighbour that
+    /// there is. Only with [`Contention`].
+    WithOthers,
 }
 
 /// When the jobs of a task are released.

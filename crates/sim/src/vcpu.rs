@@ -4,13 +4,16 @@ use policy::task::{ReadyTasks, TASKS_MAX};
 
 use crate::job::Jobs;
 use crate::statistics::VcpuStatistics;
-use crate::{Error, Vcpu};
+use crate::{Error, MemoryBudget, Vcpu};
 
 #[derive(Clone, Debug)]
 pub struct VcpuState {
     pub tasks: Vec<Jobs>,
     pub ready: ReadyTasks,
     pub statistics: VcpuStatistics,
+    /// The memory budget that it shares.
+    pub pool: Option<usize>,
+    pub critical: bool,
 }
 
 impl VcpuState {
@@ -25,7 +28,12 @@ impl VcpuState {
             tasks.push(Jobs::new(task, seed, *stream)?);
             *stream += 1;
         }
-        Ok(Self { tasks, ready: ReadyTasks::default(), statistics: VcpuStatistics::default() })
+        let pool = match vcpu.memory {
+            MemoryBudget::Shared(pool) => Some(pool),
+            MemoryBudget::None | MemoryBudget::Own(_) => None,
+        };
+        let (ready, statistics) = (ReadyTasks::default(), VcpuStatistics::default());
+        Ok(Self { tasks, ready, statistics, pool, critical: vcpu.critical })
     }
 
     /// The task that runs when the VCPU does, and how long its job still needs.

@@ -4,7 +4,7 @@
 use policy::cpu::WHOLE_CPU;
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
-use sim::{Event, Execution, Limits, Pcpu, Release, Simulation, System, Task, Vcpu};
+use sim::{Accesses, Event, Execution, Limits, Pcpu, Release, Simulation, System, Task, Vcpu};
 
 fn deferrable(budget: u64, period: u64) -> Policy {
     let (budget, period) = (Duration(budget), Duration(period));
@@ -20,24 +20,24 @@ fn task(offset: u64, period: u64, time: u64) -> Task {
         deadline: period,
         release: Release::Periodic,
         execution: Execution::Always(time),
+        accesses: Accesses::None,
     }
 }
 
 /// A VCPU on which nothing but one periodic task runs.
 fn periodic(offset: u64, period: u64, time: u64) -> Vcpu {
-    let tasks = vec![task(offset, period, time)];
-    Vcpu { name: "periodic".into(), server: WHOLE_CPU, tasks }
+    Vcpu::new("periodic", WHOLE_CPU, vec![task(offset, period, time)])
 }
 
 /// A server for requests: when they arrive, and how long they take.
 fn server(policy: Policy, requests: &[(u64, u64)]) -> Vcpu {
     let tasks = requests.iter().map(|&(arrival, time)| task(arrival, u64::MAX, time));
-    Vcpu { name: "server".into(), server: policy, tasks: tasks.collect() }
+    Vcpu::new("server", policy, tasks.collect())
 }
 
 /// What ran on a PCPU: VCPU, from, until.
 fn schedule(vcpus: Vec<Vcpu>, until: u64) -> Vec<(usize, u64, u64)> {
-    let system = System { pcpus: vec![Pcpu { vcpus }] };
+    let system = System::new(vec![Pcpu { vcpus }]);
     let mut ran = Vec::new();
     let mut running = None;
     let mut observer = |now: u64, _: usize, event: Event| {

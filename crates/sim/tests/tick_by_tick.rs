@@ -9,7 +9,7 @@ use naive::NaiveCpu;
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
-use sim::{Execution, Limits, Pcpu, Release, Silent, Simulation, System, Task, Vcpu};
+use sim::{Accesses, Execution, Limits, Pcpu, Release, Silent, Simulation, System, Task, Vcpu};
 
 const END: u64 = 500;
 
@@ -51,13 +51,12 @@ fn system(vcpus: &[(Policy, Vec<Numbers>)]) -> System {
         deadline: *period,
         release: Release::Periodic,
         execution: Execution::Trace(times.clone()),
+        accesses: Accesses::None,
     };
-    let vcpu = |(server, tasks): &(Policy, Vec<Numbers>)| Vcpu {
-        name: "vcpu".into(),
-        server: *server,
-        tasks: tasks.iter().map(task).collect(),
+    let vcpu = |(server, tasks): &(Policy, Vec<Numbers>)| {
+        Vcpu::new("vcpu", *server, tasks.iter().map(task).collect())
     };
-    System { pcpus: vec![Pcpu { vcpus: vcpus.iter().map(vcpu).collect() }] }
+    System::new(vec![Pcpu { vcpus: vcpus.iter().map(vcpu).collect() }])
 }
 
 /// Jobs of a task: release times and what the first one still needs.

@@ -1,7 +1,7 @@
 //! Tasks whose jobs are released at given times.
 
 use policy::server::Policy;
-use sim::{Event, Execution, Limits, Pcpu, Release, Simulation, System, Task, Vcpu};
+use sim::{Accesses, Event, Execution, Limits, Pcpu, Release, Simulation, System, Task, Vcpu};
 
 #[test]
 fn jobs_are_released_at_the_times_of_a_trace_and_never_again() {
@@ -12,9 +12,10 @@ fn jobs_are_released_at_the_times_of_a_trace_and_never_again() {
         deadline: 4,
         release: Release::Trace(vec![5, 6, 20]),
         execution: Execution::Trace(vec![1, 4, 2, 3]),
+        accesses: Accesses::None,
     };
-    let vcpu = Vcpu { name: "vcpu".into(), server: Policy::Background, tasks: vec![task] };
-    let system = System { pcpus: vec![Pcpu { vcpus: vec![vcpu] }] };
+    let vcpu = Vcpu::new("vcpu", Policy::Background, vec![task]);
+    let system = System::new(vec![Pcpu { vcpus: vec![vcpu] }]);
     let mut simulation = Simulation::new(&system, 1).expect("a possible system");
     let (mut released, mut completed) = (Vec::new(), Vec::new());
     let mut see = |at: u64, _: usize, event: Event| match event {

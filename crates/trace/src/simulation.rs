@@ -119,7 +119,11 @@ impl Pcpu {
             sim::Event::Complete { vcpu, task, .. } => return self.job(vcpu, task, Step::Finish),
             sim::Event::Wake { vcpu } => Event::Wake(id(vcpu)),
             sim::Event::Block { vcpu } => Event::Block(id(vcpu)),
-            sim::Event::Tick => Event::Tick,
+            sim::Event::Tick | sim::Event::Overflow { .. } => Event::Tick,
+            // What is not in a trace yet: who has a memory budget is not decided again.
+            sim::Event::Account { .. } | sim::Event::Grant { .. } | sim::Event::Access { .. } => {
+                return;
+            }
             sim::Event::Run { vcpu, budget_ns } => Event::Run { vcpu: id(vcpu), budget: budget_ns },
             sim::Event::Idle => Event::Idle,
         };

@@ -2,7 +2,7 @@
 
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
-use sim::{Execution, Limits, Pcpu, Release, Simulation, System, Task, Vcpu};
+use sim::{Accesses, Execution, Limits, Pcpu, Release, Simulation, System, Task, Vcpu};
 use trace::{
     Header, Origin, Planned, Recorder, Server, ServerHeader, TaskHeader, Trace, VcpuHeader, VcpuId,
     VmHeader,
@@ -69,6 +69,7 @@ pub fn simulate(vcpus: Vcpus<'_>, until: u64) -> Vec<u8> {
         deadline: period,
         release: Release::Sporadic { delay_max: period / 10 },
         execution: Execution::Uniform { min: time / 2, max: time },
+        accesses: Accesses::None,
     };
     let parameters = |budget, period| Parameters {
         budget: Duration(budget),
@@ -76,17 +77,16 @@ pub fn simulate(vcpus: Vcpus<'_>, until: u64) -> Vec<u8> {
         start: Instant(0),
         overrun: Duration::ZERO,
     };
-    let vcpu = |(server, tasks): &ServerTasks<'_>| Vcpu {
-        name: String::new(),
-        server: match *server {
+    let vcpu = |(server, tasks): &ServerTasks<'_>| {
+        let server = match *server {
             Server::Periodic(budget, period) => Policy::Periodic(parameters(budget, period)),
             Server::Deferrable(budget, period) => Policy::Deferrable(parameters(budget, period)),
             Server::Sporadic(budget, period) => Policy::Sporadic(parameters(budget, period)),
             Server::Background => Policy::Background,
-        },
-        tasks: tasks.iter().enumerate().map(task).collect(),
+        };
+        Vcpu::new("", server, tasks.iter().enumerate().map(task).collect())
     };
-    let system = System { pcpus: vec![Pcpu { vcpus: vcpus.iter().map(vcpu).collect() }] };
+    let system = System::new(vec![Pcpu { vcpus: vcpus.iter().map(vcpu).collect() }]);
     let ids = vec![(0..vcpus.len()).map(id).collect()];
     let mut recorder = Recorder::new(Vec::new(), &header(vcpus), &ids).expect("a vector takes all");
     let mut simulation = Simulation::new(&system, 7).expect("a possible system");

@@ -47,6 +47,7 @@ pub fn task(
         deadline: u64::MAX,
         release: sim::Release::Trace(releases),
         execution: sim::Execution::Trace(execution),
+        accesses: sim::Accesses::None,
     })
 }
 

@@ -1,0 +1,51 @@
+//! How accesses of PCPUs delay each other (XenThrottle, section 3.2).
+//!
+//! An access keeps the memory busy for the latency `L`. One that is made meanwhile by another PCPU
+//! waits: for one of each other PCPU, and none makes two accesses of a PCPU wait.
+
+use crate::pcpu::PcpuState;
+use crate::{Contention, Event, Observer};
+
+#[derive(Clone, Debug)]
+pub struct Bus {
+    contention: Contention,
+    /// For each PCPU and each other one, after how many accesses of the other one it waited last.
+    waited: Vec<Vec<u64>>,
+}
+
+impl Bus {
+    pub fn new(contention: Contention, pcpus: usize) -> Self {
+        Self { contention, waited: vec![vec![0; pcpus]; pcpus] }
+    }
+
+    /// The accesses that a PCPU has just made wait for others.
+    pub fn delay<O: Observer>(
+        &mut self,
+        at: usize,
+        now: u64,
+        pcpus: &mut [PcpuState],
+        observer: &mut O,
+    ) {
+        let accesses = std::mem::take(&mut pcpus[at].memory.fresh);
+        let mut delay = 0;
+        for other in (0..pcpus.len()).filter(|&other| other != at) {
+            let pcpu = &mut pcpus[other];
+            pcpu.advance::<true>(now);
+            let with = pcpu.access_with(accesses);
+            if let Some((vcpu, accesses)) = with {
+                observer.event(now, other, Event::Access { vcpu, accesses });
+                delay += accesses * self.contention.latency;
+                continue;
+            }
+            let waited = &mut self.waited[at][other];
+            let Some(last) = pcpu.memory.last else { continue };
+            let rest = last.saturating_add(self.contention.latency).saturating_sub(now);
+            if rest > 0 && pcpu.memory.total > *waited {
+                *waited = pcpu.memory.total;
+                delay +=
+                    if self.contention.always_longest { self.contention.latency } else { rest };
+            }
+        }
+        pcpus[at].wait(delay);
+    }
+}
