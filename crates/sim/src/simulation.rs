@@ -114,7 +114,7 @@ impl Simulation {
     /// Makes all accesses until `now`, before anything else that happens then, and delays
     /// those that are made just then.
     fn settle<O: Observer>(&mut self, now: u64, observer: &mut O) {
-        self.settled = Some(now);
+        (self.now, self.settled) = (now, Some(now));
         if let Some(bus) = &mut self.bus {
             for pcpu in 0..self.pcpus.len() {
                 if self.next[pcpu] <= now {

@@ -96,11 +96,11 @@ impl Model {
                     (false, _) => Load::Tasks,
                 };
                 let simulated = tasks.iter().map(|(_, task)| simulated(task, colors, options));
-                let simulated = sim::Vcpu {
-                    name: format!("{}/{index}", vm.name),
-                    server: planned.server.map_or(WHOLE_CPU, |server| policy(server.class)),
-                    tasks: simulated.chain(endless(load)).collect(),
-                };
+                let simulated = sim::Vcpu::new(
+                    format!("{}/{index}", vm.name),
+                    planned.server.map_or(WHOLE_CPU, |server| policy(server.class)),
+                    simulated.chain(endless(load)).collect(),
+                );
                 let vcpu = Vcpu {
                     vm: vm_index,
                     vm_name: vm.name.clone(),
@@ -198,6 +198,7 @@ fn simulated(task: &description::Task, colors: Option<u64>, options: &SimOptions
             Some(bcet) if random => sim::Execution::Uniform { min: bcet.0, max: wcet },
             _ => sim::Execution::Always(wcet),
         },
+        accesses: sim::Accesses::None,
     }
 }
 
@@ -210,6 +211,7 @@ fn endless(load: Load) -> Option<sim::Task> {
         deadline: u64::MAX,
         release: sim::Release::Periodic,
         execution: sim::Execution::Always(u64::MAX),
+        accesses: sim::Accesses::None,
     })
 }
 
