@@ -1,10 +1,12 @@
 //! What is in a system, in a few lines.
 
+mod bandwidth;
+
 use std::cmp::Reverse;
 
 use bulkhead_system::plan::{Plan, Pool, Vcpu, Vm};
-use bulkhead_system::report::Report;
-use bulkhead_system::units::Duration;
+use bulkhead_system::report::{MemoryBudgetReport, Report};
+use bulkhead_system::units::{Bytes, Duration};
 use policy::color::{Color, ColorSet};
 use serde::Serialize;
 
@@ -12,7 +14,7 @@ use crate::table::table;
 
 /// A plan for people.
 pub fn plan(plan: &Plan) -> String {
-    format!("{}{}", vms_of(plan), servers(plan))
+    format!("{}{}{}", vms_of(plan), servers(plan), bandwidth::budgets(plan))
 }
 
 /// The machine and the VMs of a plan for people.
@@ -91,24 +93,31 @@ pub fn report(report: &Report) -> String {
         let (system, about) = (&report.system, &report.platform.about);
         text.push_str(&format!("\nsystem `{system}` on {about}: no plan, {reason}\n"));
     }
+    let tasks = || report.vms.iter().flat_map(|vm| &vm.vcpus).flat_map(|vcpu| &vcpu.tasks);
+    let counted = tasks().any(|task| task.accesses.is_some());
     let mut rows = Vec::new();
     for vm in &report.vms {
         for (index, vcpu) in vm.vcpus.iter().enumerate() {
             for task in &vcpu.tasks {
-                rows.push(vec![
+                let mut row = vec![
                     vm.name.clone(),
                     index.to_string(),
                     task.name.clone(),
                     Duration(task.period_ns).to_string(),
                     Duration(task.deadline_ns).to_string(),
                     Duration(task.wcet_ns).to_string(),
-                    task.priority.map_or("-".into(), |priority| priority.to_string()),
-                ]);
+                ];
+                let number = |number: Option<u64>| number.map_or("-".into(), |it| it.to_string());
+                row.extend(counted.then(|| number(task.accesses)));
+                row.push(number(task.priority));
+                rows.push(row);
             }
         }
     }
     if !rows.is_empty() {
-        let heading = ["VM", ">VCPU", "task", ">period", ">deadline", ">WCET", ">priority"];
+        let mut heading = vec!["VM", ">VCPU", "task", ">period", ">deadline", ">WCET"];
+        heading.extend(counted.then_some(">accesses"));
+        heading.push(">priority");
         text.push_str(&format!("\n{}", table(&heading, &rows)));
     }
     for vm in &report.vms {
@@ -152,7 +161,8 @@ pub fn hypervisor_colors(plan: &Plan) -> Option<Vec<usize>> {
 
 /// The VMs of a plan for machines.
 pub fn vms(plan: &Plan) -> Vec<VmDocument<'_>> {
-    plan.vms.iter().map(VmDocument::new).collect()
+    let access = plan.platform.bandwidth_counter.as_ref().and_then(|counter| counter.access);
+    plan.vms.iter().map(|vm| VmDocument::new(vm, access)).collect()
 }
 
 /// A VM of a plan as `--json` shows it.
@@ -168,17 +178,21 @@ pub struct VmDocument<'a> {
     extra_memory_bytes: Option<u64>,
     color_serial: bool,
     warm_up: bool,
+    memory_budget: Option<MemoryBudgetReport>,
+    compensation_periods: Option<u32>,
+    flush_task_switch: bool,
+    critical: bool,
     devices: usize,
     kernel: &'a str,
     initrd: Option<&'a str>,
 }
 
 impl<'a> VmDocument<'a> {
-    fn new(vm: &'a Vm) -> Self {
+    fn new(vm: &'a Vm, access: Option<Bytes>) -> Self {
         Self {
             name: &vm.name,
             pcpus: vm.vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect(),
-            vcpus: vm.vcpus.iter().map(VcpuDocument::new).collect(),
+            vcpus: vm.vcpus.iter().map(|vcpu| VcpuDocument::new(vcpu, access)).collect(),
             memory_bytes: vm.memory_size().get(),
             colors: vm.colors().map(indices),
             vllc: vm.vllc,
@@ -186,6 +200,10 @@ impl<'a> VmDocument<'a> {
             extra_memory_bytes: vm.pool.map(|pool| pool.size().get()),
             color_serial: vm.color_serial.is_some(),
             warm_up: vm.warm_up,
+            memory_budget: vm.memory_budget.map(|it| MemoryBudgetReport::new(it, access)),
+            compensation_periods: vm.compensation.map(|it| it.periods),
+            flush_task_switch: vm.compensation.is_some_and(|it| it.flush_task_switch),
+            critical: vm.critical,
             devices: vm.devices.len(),
             kernel: &vm.boot.kernel.file,
             initrd: vm.boot.initrd.as_ref().map(|initrd| initrd.file.as_str()),
@@ -201,10 +219,11 @@ pub struct VcpuDocument {
     budget_ns: Option<u64>,
     period_ns: Option<u64>,
     priority: Option<u32>,
+    memory_budget: Option<MemoryBudgetReport>,
 }
 
 impl VcpuDocument {
-    fn new(vcpu: &Vcpu) -> Self {
+    fn new(vcpu: &Vcpu, access: Option<Bytes>) -> Self {
         let budget = vcpu.server.and_then(|server| server.class.budget());
         Self {
             pcpu: vcpu.pcpu.0,
@@ -212,6 +231,7 @@ impl VcpuDocument {
             budget_ns: budget.map(|it| it.budget.as_nanos()),
             period_ns: budget.map(|it| it.period.as_nanos()),
             priority: vcpu.server.map(|server| server.priority),
+            memory_budget: vcpu.memory_budget.map(|it| MemoryBudgetReport::new(it, access)),
         }
     }
 }

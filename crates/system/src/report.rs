@@ -4,10 +4,10 @@
 use policy::color::{Color, ColorSet};
 use serde::Serialize;
 
-use crate::description::{Located, Server, System, Task, Vm, Wcet};
-use crate::plan::{Budget, Plan, Vcpu};
+use crate::description::{Bandwidth, Located, Server, System, Task, Vm, Wcet};
+use crate::plan::{Budget, CounterSource, MemoryBudget, Plan, Vcpu};
 use crate::platform::AnalysisOnly;
-use crate::units::Duration;
+use crate::units::{Bytes, Duration};
 
 /// The summary.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -48,6 +48,8 @@ pub struct PlatformReport {
     pub console_pcpu: Option<u32>,
     /// The cache that page colours divide, if there is one.
     pub shared_cache: Option<CacheReport>,
+    /// What counts memory accesses, if something does.
+    pub bandwidth: Option<BandwidthReport>,
 }
 
 /// A shared cache.
@@ -61,6 +63,43 @@ pub struct CacheReport {
     pub colors: u32,
     /// Whether the cache registers of the CPUs describe it.
     pub in_registers: bool,
+}
+
+/// What counts memory accesses, and what they cost.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct BandwidthReport {
+    /// `pmu`, `cycles` or `cachescope`.
+    pub counter: &'static str,
+    /// Number of the event of the PMU.
+    pub event: Option<u16>,
+    /// Width of the counter.
+    pub counter_bits: u32,
+    /// Bytes that one access moves; none where no accesses to memory are counted.
+    pub access_bytes: Option<u64>,
+    /// For how long one access of another PCPU can delay one access, if it is known.
+    pub access_latency_ns: Option<u64>,
+}
+
+/// A limit of memory accesses.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct MemoryBudgetReport {
+    /// Accesses in each period.
+    pub accesses: u64,
+    /// The period.
+    pub period_ns: u64,
+    /// The same as a rate, rounded down, where it is known what an access moves.
+    pub bytes_per_second: Option<u64>,
+}
+
+impl MemoryBudgetReport {
+    /// A budget, and the bytes that an access moves.
+    pub fn new(budget: MemoryBudget, access: Option<Bytes>) -> Self {
+        Self {
+            accesses: budget.accesses,
+            period_ns: budget.period.as_nanos(),
+            bytes_per_second: access.map(|access| budget.rate(access).0),
+        }
+    }
 }
 
 /// A VM.
@@ -85,6 +124,14 @@ pub struct VmReport {
     pub color_serial: bool,
     /// Whether all of its RAM is mapped before it starts.
     pub warm_up: bool,
+    /// Memory accesses of all of its VCPUs together, if they are limited.
+    pub memory_budget: Option<MemoryBudgetReport>,
+    /// After how many periods it gives up credits, if it gets some.
+    pub compensation_periods: Option<u32>,
+    /// Whether it gives them up at switches of tasks on the critical side, too.
+    pub flush_task_switch: bool,
+    /// Whether its accesses count for the compensation of others.
+    pub critical: bool,
     /// Number of assigned devices.
     pub devices: usize,
     /// The VCPUs, in the order of their indices.
@@ -98,6 +145,8 @@ pub struct VcpuReport {
     pub pcpu: Option<u32>,
     /// How it shares the PCPU with others, if it does.
     pub server: Option<ServerReport>,
+    /// Memory accesses of its own, if they are limited.
+    pub memory_budget: Option<MemoryBudgetReport>,
     /// Tasks on it.
     pub tasks: Vec<TaskReport>,
     /// Part of the time that the tasks need with as few cache colours as are
@@ -137,6 +186,8 @@ pub struct TaskReport {
     pub wcet_ns: u64,
     /// Worst-case execution time with as many colours as are described.
     pub wcet_best_ns: u64,
+    /// The most memory accesses of one job, if they are known.
+    pub accesses: Option<u64>,
     /// Priority: a larger number goes first.
     pub priority: Option<u64>,
 }
@@ -144,8 +195,12 @@ pub struct TaskReport {
 impl Report {
     /// The summary of a system and, if it can be booted, its plan.
     pub fn new(system: &System, plan: Option<&Plan>) -> Self {
-        let vms: Vec<_> =
-            system.vms.iter().enumerate().map(|(index, vm)| report_vm(index, vm, plan)).collect();
+        let vms: Vec<_> = system
+            .vms
+            .iter()
+            .enumerate()
+            .map(|(index, vm)| report_vm(index, vm, system, plan))
+            .collect();
         Self {
             system: system.name.clone(),
             platform: report_platform(system, plan),
@@ -179,10 +234,25 @@ fn report_platform(system: &System, plan: Option<&Plan>) -> PlatformReport {
             colors: platform.colors().map_or(1, |geometry| geometry.colors()),
             in_registers: cache.in_registers,
         }),
+        bandwidth: platform.bandwidth.as_ref().map(|it| BandwidthReport {
+            counter: it.source.as_str(),
+            event: match it.source {
+                CounterSource::Pmu { event } => Some(event),
+                CounterSource::Cycles | CounterSource::Cachescope => None,
+            },
+            counter_bits: it.bits,
+            access_bytes: it.access.map(Bytes::get),
+            access_latency_ns: it.latency.map(Duration::as_nanos),
+        }),
     }
 }
 
-fn report_vm(index: usize, vm: &Vm, plan: Option<&Plan>) -> VmReport {
+fn report_vm(index: usize, vm: &Vm, system: &System, plan: Option<&Plan>) -> VmReport {
+    let counter = system.platform.value.bandwidth.as_ref();
+    let memory_budget = |bandwidth: &Bandwidth| {
+        let counter = counter?;
+        Some(MemoryBudgetReport::new(bandwidth.budget(counter)?, counter.access))
+    };
     let planned = plan.and_then(|plan| plan.vms.get(index));
     let vcpu = |at: usize| {
         let tasks: Vec<&Task> = vm.tasks.iter().filter(|task| task.vcpu == at).collect();
@@ -193,6 +263,10 @@ fn report_vm(index: usize, vm: &Vm, plan: Option<&Plan>) -> VmReport {
         VcpuReport {
             pcpu: planned.map(|vcpu| vcpu.pcpu.0),
             server: server.map(|server| report_server(server, planned)),
+            memory_budget: vm
+                .vcpus
+                .get(at)
+                .and_then(|vcpu| memory_budget(vcpu.bandwidth.as_ref()?)),
             budget_ppm: budget.map(|budget| (budget.share() / (Budget::WHOLE / 1_000_000)) as u64),
             utilization_ppm: utilization_ppm(&tasks, Wcet::longest),
             utilization_best_ppm: utilization_ppm(&tasks, Wcet::shortest),
@@ -210,6 +284,10 @@ fn report_vm(index: usize, vm: &Vm, plan: Option<&Plan>) -> VmReport {
         extra_memory_bytes: vm.extra.as_ref().map(|extra| extra.memory.value.0),
         color_serial: vm.extra.as_ref().is_some_and(|extra| extra.serial),
         warm_up: vm.warm_up,
+        memory_budget: vm.bandwidth.as_ref().and_then(memory_budget),
+        compensation_periods: vm.compensation.as_ref().map(|it| it.value.periods),
+        flush_task_switch: vm.compensation.as_ref().is_some_and(|it| it.value.flush_task_switch),
+        critical: vm.critical.is_some(),
         devices: vm.devices.len(),
         vcpus: (0..vm.vcpus.len()).map(vcpu).collect(),
     }
@@ -238,6 +316,7 @@ fn report_task(task: &Task) -> TaskReport {
         deadline_ns: task.deadline.as_nanos(),
         wcet_ns: task.wcet.longest().as_nanos(),
         wcet_best_ns: task.wcet.shortest().as_nanos(),
+        accesses: task.accesses.as_ref().map(|accesses| accesses.value),
         priority: task.priority.as_ref().map(|priority| priority.value),
     }
 }

@@ -134,12 +134,20 @@ fn budgets_that_cannot_be_are_reported_where_they_are_described() {
             "a multiple of 16 ns",
         ),
         // 64 ns for each: 15,625 in 1 ms, which are 1 GB/s.
-        (of_vm("\"1.00007GB/s\""), "out-of-range", "serves 15625, 1 GB/s: give it less"),
-        (of_vcpu("{ accesses = 15_626 }"), "out-of-range", "more than the memory serves in 1 ms"),
+        (
+            of_vm("\"1.00007GB/s\""),
+            "out-of-range",
+            "a period serves 15625 (with `access_latency`), 1 GB/s: give it less",
+        ),
+        (
+            of_vcpu("{ accesses = 15_626 }"),
+            "out-of-range",
+            "15626 accesses of 64 ns each are more than 1 ms",
+        ),
         (
             of_vcpu("{ accesses = 9223372036854775807, period = \"60s\" }"),
             "out-of-range",
-            "more than the memory serves in 60 s",
+            "each are more than 60 s",
         ),
         (of_vm("\"18446744073709551615GB/s\""), "out-of-range", "more than 64 bits"),
         (of_vm("80"), "missing-unit", "\"80MB/s\""),

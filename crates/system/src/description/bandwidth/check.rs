@@ -130,9 +130,10 @@ fn amount(
         let shown = counter
             .access
             .map_or(String::new(), |access| format!(", {}", Rate::of(most, access, period)));
-        let message = format!("{accesses} accesses are more than the memory serves in {period}");
+        let message = format!("{accesses} accesses of {latency} each are more than {period}");
         let help = format!(
-            "with {latency} each (`access_latency`) it serves {most}{shown}: give it less, or remove it"
+            "a period serves {most} (with `access_latency`){shown}: give it less, or remove it, \
+             since it limits nothing"
         );
         return wrong("out-of-range", message, help);
     }
