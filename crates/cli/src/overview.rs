@@ -14,10 +14,10 @@ use crate::table::table;
 
 /// A plan for people.
 pub fn plan(plan: &Plan) -> String {
-    format!("{}{}{}", vms_of(plan), servers(plan), bandwidth::budgets(plan))
+    format!("{}{}", vms_of(plan), servers(plan))
 }
 
-/// The machine and the VMs of a plan for people.
+/// The machine, the VMs of a plan, and what they may access, for people.
 pub fn vms_of(plan: &Plan) -> String {
     let colored = plan.vms.iter().any(|vm| vm.colors().is_some());
     let extra = plan.vms.iter().any(|vm| vm.pool.is_some());
@@ -43,8 +43,9 @@ pub fn vms_of(plan: &Plan) -> String {
     let vms = table(&heading, &rows);
     let own = platform.hypervisor_area;
     let own = own.map_or(String::new(), |area| format!(", in colours {}", area.colors));
+    let budgets = bandwidth::budgets(plan);
     format!(
-        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}",
+        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}{budgets}",
         plan.name,
         platform.board,
         platform.cpus.len(),
