@@ -32,6 +32,12 @@ impl<'a> Caches<'a> {
         Duration(u64::from((own & evicted).len()).saturating_mul(self.reload))
     }
 
+    /// All `gamma_{h,j}` for one `j`, from `h = j`, where it is 0, downwards; 0 without caches.
+    pub(crate) fn delays_from(caches: Option<&Self>, j: usize) -> impl Iterator<Item = u64> {
+        let delays = caches.map(|caches| caches.delays(j));
+        std::iter::once(0).chain(delays.into_iter().flatten()).chain(std::iter::repeat(0))
+    }
+
     /// All `gamma_{h,j}` for one `j`, from `h = j - 1` to 0.
     pub(crate) fn delays(&self, j: usize) -> impl Iterator<Item = u64> {
         let mut evicted = self.colors.get(j).copied().unwrap_or_default();

@@ -305,10 +305,10 @@ fn beyond(index: usize, task: &Task, window: u64, jobs: u64) -> Failure {
 
 /// Whether the tasks down to `index` certainly need more than the supply in the long run.
 fn overloaded(workload: &Workload<'_>, index: usize) -> bool {
-    let delay = |h| workload.caches.map_or(Duration(0), |caches| caches.delay(h, index));
-    let tasks = workload.tasks.iter().enumerate().take(index + 1);
-    let part = |(h, task): (usize, &Task)| {
-        Share::down(Duration(task.wcet.saturating_add(delay(h).0)), task.period())
+    let delays = Caches::delays_from(workload.caches.as_ref(), index);
+    let tasks = workload.tasks.iter().take(index + 1).rev().zip(delays);
+    let part = |(task, delay): (&Task, u64)| {
+        Share::down(Duration(task.wcet.saturating_add(delay)), task.period())
     };
     let above = match workload.supply {
         Supply::Leftover(above) => above,

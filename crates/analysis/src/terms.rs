@@ -2,7 +2,7 @@
 
 use crate::response::{Response, Workload};
 use crate::supply::Supply;
-use crate::{Duration, Failure};
+use crate::{Caches, Duration, Failure};
 
 /// The parts of a window, which add up to it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -43,18 +43,19 @@ pub fn terms(
 ) -> Option<Terms> {
     let response = responses.get(index)?.ok()?;
     let (window, task) = (response.window.0, workload.tasks.get(index)?);
-    let above = workload.tasks.iter().zip(responses).take(index).enumerate();
-    let above = above.map(|(h, (it, response))| {
+    let delays = Caches::delays_from(workload.caches.as_ref(), index).skip(1);
+    let tasks = workload.tasks.iter().zip(responses).take(index).enumerate();
+    let above = tasks.rev().zip(delays).map(|((h, (it, response)), delay)| {
         let jitter = match response {
             Ok(response) if it.suspension > 0 => response.time.0 - it.wcet,
             _ => it.jitter,
         };
         let jobs = it.period.ceil(window + jitter + workload.jitter.0);
-        let delay = workload.caches.map_or(0, |caches| caches.delay(h, index).0);
         // The window holds all of it, so that no product overflows.
         Above { task: h, jobs, execution: Duration(jobs * it.wcet), cache: Duration(jobs * delay) }
     });
-    let above: Vec<_> = above.collect();
+    let mut above: Vec<_> = above.collect();
+    above.reverse();
     let servers = match workload.supply {
         Supply::Leftover(servers) => servers,
         _ => &[],

@@ -51,11 +51,10 @@ impl Sum for Share {
 /// the lowest priority.
 pub fn utilization(tasks: &[Task], caches: Option<&Caches<'_>>) -> Share {
     let Some(last) = tasks.len().checked_sub(1) else { return Share::default() };
-    let part = |(index, task): (usize, &Task)| {
-        let delay = caches.map_or(Duration(0), |caches| caches.delay(index, last));
-        Share::up(Duration(task.wcet.saturating_add(delay.0)), task.period())
+    let part = |(task, delay): (&Task, u64)| {
+        Share::up(Duration(task.wcet.saturating_add(delay)), task.period())
     };
-    tasks.iter().enumerate().map(part).sum()
+    tasks.iter().rev().zip(Caches::delays_from(caches, last)).map(part).sum()
 }
 
 /// The part of a processor that servers have, each part rounded up.

@@ -7,9 +7,13 @@ pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
         heading.iter().map(|title| title.trim_start_matches('>').into()).collect();
     let right: Vec<bool> = heading.iter().map(|title| title.starts_with('>')).collect();
     let all = || std::iter::once(&titles).chain(rows);
-    let width = |column: usize| {
-        all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
+    let mut widths = Vec::new();
+    for row in all() {
+        widths.resize(row.len().max(widths.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
     let mut text = String::new();
     for row in all() {
         let mut line = String::new();
@@ -17,7 +21,7 @@ pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
             if column > 0 {
                 line.push_str("  ");
             }
-            let gap = " ".repeat(width(column) - cell.chars().count());
+            let gap = " ".repeat(widths[column] - cell.chars().count());
             let (before, behind) = if right.get(column) == Some(&true) {
                 (gap.as_str(), "")
             } else {

@@ -10,6 +10,9 @@ use crate::{Caches, Duration, Failure, LONGEST, Limits, Server, Task, utilizatio
 /// Enough for all but systems that need all of their time.
 const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
 
+/// Most terms of a bound that are kept.
+const TERMS_MAX: usize = 100;
+
 /// A PCPU by its VCPUs, of which there is at least one, the highest priority first.
 pub(super) fn verdict(members: &[Member<'_>]) -> PcpuVerdict {
     let servers: Vec<Server> = members.iter().map_while(Member::server).collect();
@@ -105,7 +108,7 @@ fn task_verdict(
     }
 }
 
-/// The terms of a task that are not 0, the longest first.
+/// The terms of a task that are not 0, the longest first, and at most [`TERMS_MAX`].
 fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
     let name = |task: usize| member.names.get(task).map(|&name| name.into());
     let plain = |term, time: Duration| Term { term, task: None, jobs: None, time_ns: time.0 };
@@ -117,7 +120,10 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
         plain("servers", terms.servers),
         plain("supply", terms.supply),
     ];
-    for above in &terms.above {
+    // Of many only the longest can count: no need to name the others.
+    let mut longest: Vec<_> = terms.above.iter().collect();
+    longest.sort_by_key(|above| std::cmp::Reverse(above.execution.max(above.cache)));
+    for above in longest.into_iter().take(TERMS_MAX) {
         for (term, time) in [("preemption", above.execution), ("cache", above.cache)] {
             let (task, jobs) = (name(above.task), Some(above.jobs));
             all.push(Term { term, task, jobs, time_ns: time.0 });
@@ -125,5 +131,6 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
     }
     all.retain(|term| term.time_ns > 0);
     all.sort_by_key(|term| std::cmp::Reverse(term.time_ns));
+    all.truncate(TERMS_MAX);
     all
 }
