@@ -116,7 +116,8 @@ fn settle(system: &System) -> Result<System, Obstacle> {
         }
     }
     colors::share_rest(&mut system, &colored, left);
-    pcpus::place(&mut system).map_err(Obstacle::Pcpus)?;
+    let planned: Vec<usize> = problem.subjects.iter().map(|subject| subject.index).collect();
+    pcpus::place(&mut system, &planned).map_err(Obstacle::Pcpus)?;
     budgets::shrink(&mut system, &open_budgets);
     Ok(system)
 }

@@ -46,6 +46,10 @@ pub(crate) fn place(
     if !on.iter().all(|on| fit(on)) {
         return Ok(None);
     }
+    let all: Share = servers.iter().map(|it| Share::down(it.budget(), it.period())).sum();
+    if all.0 > Share::WHOLE.0.saturating_mul(pcpus as u128) {
+        return Ok(None);
+    }
     let mut open: Vec<usize> = (0..servers.len()).filter(|&index| pin(index).is_none()).collect();
     let share = |&index: &usize| Share::up(servers[index].budget(), servers[index].period());
     open.sort_by_key(|index| Reverse(share(index)));

@@ -2,11 +2,12 @@
 //!
 //! Each is enough by itself, and was tried: with it there is a plan in which all deadlines are
 //! met, with one step less there is none. Where several things are in the way, each change is
-//! for one of them.
+//! for one of them. Large systems get no advice: a trial would take too long there.
 
 use std::fmt;
 
 use analysis::Duration;
+use analysis::utilization::Share;
 use analysis::verdict::{VcpuVerdict, Verdict};
 use bulkhead_system::description::System;
 
@@ -17,25 +18,36 @@ use super::part::{self, Part};
 use super::pcpus::Crowd;
 use super::{holds, verdict};
 
-/// Most tasks of systems in which changes are tried with all of the system. In others they are
-/// for what is in the way, and other things may be, too.
+/// Most tasks of a system for which changes are tried.
 const TASKS_MAX: usize = 100;
 /// Budgets and execution times change in steps of this.
 const STEP: u64 = 1_000;
 /// Shorter periods that are tried are halves, thirds, ... of the given one.
-const PARTS: std::ops::RangeInclusive<u64> = 2..=20;
+const PARTS: std::ops::RangeInclusive<u64> = 2..=10;
 
-/// What would help, each by itself.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Advice(pub Vec<Change>);
+/// What would help.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Advice {
+    /// Each of these changes by itself; nothing that was tried helps if there is none.
+    Changes(Vec<Change>),
+    /// The system has too many tasks to try changes.
+    TooLarge,
+}
 
 /// `it fits with 6 colours, or with a budget of 3.4 ms`.
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: Vec<String> = self.0.iter().map(Change::to_string).collect();
-        match all.is_empty() {
-            true => write!(f, "no single change was found that helps"),
-            false => write!(f, "it fits {}", all.join(", or ")),
+        match self {
+            Self::Changes(changes) if changes.is_empty() => {
+                write!(f, "no single change was found that helps")
+            }
+            Self::Changes(changes) => {
+                let all: Vec<String> = changes.iter().map(Change::to_string).collect();
+                write!(f, "it fits {}", all.join(", or "))
+            }
+            Self::TooLarge => {
+                write!(f, "a system of at most {TASKS_MAX} tasks is told which changes help")
+            }
         }
     }
 }
@@ -66,9 +78,11 @@ impl Tests<'_> {
 /// For a part of a VM that does not fit by itself; `task` is late then. If it is not the `only`
 /// one, others are left out of account.
 pub(super) fn of_part(system: &System, vm: usize, part: Part, task: usize, only: bool) -> Advice {
+    if !is_small(system) {
+        return Advice::TooLarge;
+    }
     let near = |changed: &System| part::fits(changed, vm, part);
-    let exact = only && is_small(system);
-    let far = |changed: &System| !exact || holds(changed);
+    let far = |changed: &System| !only || holds(changed);
     let tests = Tests { near: &near, far: &far };
     let vcpus: Vec<usize> = match part {
         Part::Vcpu(vcpu) => vec![vcpu],
@@ -81,18 +95,22 @@ pub(super) fn of_part(system: &System, vm: usize, part: Part, task: usize, only:
         Some(Change::Period { of, period: period(system, vm, vcpu, tests)? })
     }));
     changes.extend([deadline(system, vm, task, tests), less(system, vm, task, tests)]);
-    Advice(changes.into_iter().flatten().collect())
+    Advice::Changes(changes.into_iter().flatten().collect())
 }
 
 /// For a VM whose memory needs more colours than there are.
 pub(super) fn of_memory(system: &System, vm: usize) -> Advice {
-    Advice(colors(system, vm, Tests { near: &|_| true, far: &holds }).into_iter().collect())
+    if !is_small(system) {
+        return Advice::TooLarge;
+    }
+    let change = colors(system, vm, Tests { near: &|_| true, far: &holds });
+    Advice::Changes(change.into_iter().collect())
 }
 
 /// For tasks that fit one by one, but not all together.
 pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
     if !is_small(system) {
-        return Advice::default();
+        return Advice::TooLarge;
     }
     let tests = Tests { near: &|_| true, far: &holds };
     let mut changes = Vec::new();
@@ -106,13 +124,13 @@ pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
         changes.extend(tests.first(more).map(|count| Change::Vcpus { vm: name(), count }));
     }
     changes.extend(percent(system, vms, tests));
-    Advice(changes)
+    Advice::Changes(changes)
 }
 
 /// For VCPUs that need more PCPUs than there are.
 pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
     if !is_small(system) {
-        return Advice::default();
+        return Advice::TooLarge;
     }
     let tests = Tests { near: &|_| true, far: &holds };
     let given = crowd.needs.iter().filter(|(vm, vcpu, _)| {
@@ -121,13 +139,15 @@ pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
     });
     let smaller = given.filter_map(|&(vm, vcpu, _)| smaller_budget(system, vm, vcpu, tests));
     let mut changes: Vec<Change> = smaller.collect();
-    changes.extend(crowd.needs.iter().find_map(|&(vm, vcpu, _)| {
+    // Of the VCPU that needs most: each trial takes time.
+    let largest = crowd.needs.iter().max_by_key(|(_, _, it)| Share::up(it.budget, it.period));
+    changes.extend(largest.and_then(|&(vm, vcpu, _)| {
         let period = period(system, vm, vcpu, tests)?;
         Some(Change::Period { of: Some(named(system, vm, vcpu)), period })
     }));
     let vms: Vec<usize> = (0..system.vms.len()).collect();
     changes.extend(percent(system, &vms, tests));
-    Advice(changes)
+    Advice::Changes(changes)
 }
 
 /// For a VCPU of a description of which nothing is open, if something is late on it. A change
@@ -138,6 +158,9 @@ pub fn of_vcpu(system: &System, judged: &Verdict, vm: usize, vcpu: usize) -> Opt
         let late = vcpus.filter(|it| it.tasks.iter().any(|task| !task.ok));
         late.map(|it| (it.vm.clone(), it.vcpu)).collect()
     };
+    if !is_small(system) {
+        return None;
+    }
     let before = late(judged);
     let name = &system.vms[vm].name.value;
     let pcpu = judged.pcpus.iter().find(|pcpu| pcpu.vcpus.iter().any(|it| is(it, name, vcpu)))?;
@@ -161,7 +184,7 @@ pub fn of_vcpu(system: &System, judged: &Verdict, vm: usize, vcpu: usize) -> Opt
             changes.push(smaller_budget(system, vm, above.vcpu, tests));
         }
     }
-    Some(Advice(changes.into_iter().flatten().collect()))
+    Some(Advice::Changes(changes.into_iter().flatten().collect()))
 }
 
 fn is(verdict: &VcpuVerdict, vm: &str, vcpu: usize) -> bool {

@@ -1,10 +1,14 @@
 //! Why there is no plan, and what would help.
 
+use std::cmp::Reverse;
+
 use analysis::response::{Workload, response_times};
 use analysis::supply::{ServerSupply, Supply};
+use analysis::utilization::Share;
 use analysis::{Caches, Duration, Failure, Server};
 use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::{Diagnostic, Errors};
+use bulkhead_system::plan::Budget;
 use policy::color::{COLORS_MAX, ColorSet};
 
 use super::advice::{self, Advice};
@@ -14,6 +18,9 @@ use super::problem::{Problem, Subject};
 use super::{cannot_plan, periods, setting};
 use crate::least_utilization::allocate;
 use crate::{Coloring, Slot, Task, Vm, indices};
+
+/// VCPUs that are named where there are too many of them.
+const NEEDS_SHOWN: usize = 8;
 
 /// There are no budgets, VCPUs of tasks and colours with which all tasks are in time: all that
 /// does not even fit by itself, or that it does not fit together.
@@ -160,26 +167,37 @@ fn together(system: &System, problem: &Problem) -> Diagnostic {
     mistake.help(advice::of_all(system, &vms).to_string())
 }
 
+/// A number of PCPUs with two decimals, rounded up.
+fn in_hundredths(share: Share) -> String {
+    let hundredths = share.ppm().div_ceil(10_000);
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+}
+
 /// VCPUs need more PCPUs than there are.
 pub(super) fn pcpus(system: &System, crowd: &Crowd) -> Diagnostic {
-    let needs: Vec<String> = crowd
-        .needs
-        .iter()
+    let share = |(_, _, budget): &&(usize, usize, Budget)| Share::up(budget.budget, budget.period);
+    let mut largest: Vec<_> = crowd.needs.iter().collect();
+    largest.sort_by_key(|need| Reverse(share(need)));
+    let sum: Share = crowd.needs.iter().map(|need| share(&need)).sum();
+    let shown = largest.iter().take(NEEDS_SHOWN);
+    let mut needs: Vec<String> = shown
         .map(|(vm, vcpu, budget)| {
             let name = &system.vms[*vm].name.value;
             format!("VCPU {vcpu} of `{name}` {} of {}", budget.budget, budget.period)
         })
         .collect();
+    if largest.len() > NEEDS_SHOWN {
+        needs.push(format!("and {} more", largest.len() - NEEDS_SHOWN));
+    }
     let message = format!(
-        "no way was found to share {} PCPUs such that all VCPUs get their budgets: {}",
+        "no way was found to share {} PCPUs such that all VCPUs get their budgets, which are {} \
+         PCPUs in all: {}",
         crowd.pcpus,
+        in_hundredths(sum),
         needs.join(", ")
     );
     let mistake = cannot_plan(message);
-    let largest = crowd.needs.iter().max_by_key(|(_, _, budget)| {
-        analysis::utilization::Share::up(budget.budget, budget.period)
-    });
-    let mistake = match largest {
+    let mistake = match largest.first() {
         Some((vm, ..)) => mistake.at(&system.vms[*vm].name.place, "needs most"),
         None => mistake,
     };

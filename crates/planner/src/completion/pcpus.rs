@@ -5,13 +5,13 @@ use std::cmp::Reverse;
 use analysis::verdict::{PcpuVerdict, VcpuVerdict};
 use analysis::{Duration, Kind, Server};
 use bulkhead_system::description::{Located, System, Vcpu};
-use bulkhead_system::plan::{self, Budget, COUNT_MAX, Class};
+use bulkhead_system::plan::{self, Budget, Class};
 use bulkhead_system::units::Pcpu;
 
 use crate::vcpus_to_pcpus;
 
-/// Steps of the search for PCPUs: enough to try all ways for a dozen VCPUs.
-const STEPS: u64 = 100_000;
+/// Steps of the search for PCPUs: all ways for eight VCPUs on four PCPUs or so.
+const STEPS: u64 = 10_000;
 
 /// Where a VCPU is in the description.
 pub(super) type At = (usize, usize);
@@ -25,8 +25,9 @@ pub(super) struct Crowd {
     pub needs: Vec<(usize, usize, Budget)>,
 }
 
-/// Gives every VCPU its PCPU. Those without server have one for themselves.
-pub(super) fn place(system: &mut System) -> Result<(), Box<Crowd>> {
+/// Gives every VCPU its PCPU. Those without server have one for themselves. The tasks of the
+/// VMs that are `planned` are in time wherever their VCPUs get their budgets.
+pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Crowd>> {
     let count = system.platform.value.cpus.len();
     let all: Vec<At> = (0..system.vms.len())
         .flat_map(|vm| (0..system.vms[vm].vcpus.len()).map(move |vcpu| (vm, vcpu)))
@@ -61,17 +62,18 @@ pub(super) fn place(system: &mut System) -> Result<(), Box<Crowd>> {
     let only: Vec<Server> = servers.iter().map(|(_, server)| *server).collect();
     let members: Vec<At> = servers.iter().map(|(at, _)| *at).collect();
     // What is late on a PCPU of its own is late everywhere.
-    let late_alone: Vec<bool> =
-        members.iter().map(|at| !judge(system, &[*at]).iter().all(in_time)).collect();
+    let is_delicate =
+        |at: &At| !planned.contains(&at.0) && judge(system, &[*at]).iter().all(in_time);
+    let delicate: Vec<bool> = members.iter().map(is_delicate).collect();
     let fit = |on: &[usize]| {
         let at: Vec<At> = on.iter().map(|&index| members[index]).collect();
-        on.len() <= COUNT_MAX
-            && priorities_fit(system, &at)
+        priorities_fit(system, &at)
             && vcpus_to_pcpus::budgets_fit(&only, on)
-            && judge(system, &at)
-                .iter()
-                .zip(on)
-                .all(|(it, &index)| in_time(it) || late_alone[index])
+            && (!on.iter().any(|&index| delicate[index])
+                || judge(system, &at)
+                    .iter()
+                    .zip(on)
+                    .all(|(it, &index)| in_time(it) || !delicate[index]))
     };
     let placed = match vcpus_to_pcpus::place(&only, &pinned, shared.len(), STEPS, fit) {
         Ok(Some(placed)) => placed,

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use analysis::utilization::Share;
 use analysis::{Duration, LONGEST};
 use bulkhead_system::description::{self, System, Wcet};
 use bulkhead_system::diagnostic::{Diagnostic, Errors};
@@ -9,7 +10,7 @@ use bulkhead_system::plan::{Class, frames_needed};
 use policy::color::ColorSet;
 
 use super::cannot_plan;
-use crate::{Coloring, Error, Setting, Slot, Task, Test, Vm};
+use crate::{Coloring, Error, Setting, Slot, TASKS_MAX, Task, Test, Vm, indices, mask};
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
@@ -19,6 +20,8 @@ const HYPERVISOR: u64 = 96 << 20;
 const ALONE: Duration = Duration(1_000_000);
 /// Budgets are multiples of this.
 const GRAIN: u64 = 1_000;
+/// Most tasks of a VM whose VCPUs are searched for; more are spread evenly.
+const OPEN_MAX: usize = 40;
 /// They are multiples of ticks of the counter, too, if that needs no coarser grain.
 const COARSE: u64 = 20_000;
 
@@ -126,12 +129,22 @@ fn subject(
         let task = &vm.tasks[task];
         (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
     });
+    let name = &vm.name;
     let fail = |error: Error| {
-        let help = match error {
-            Error::Tasks { .. } => "where nothing of a VM is left open, it can have more tasks",
-            _ => "change what the message names",
+        let mistake = match error {
+            Error::Tasks { tasks, most } => {
+                let message = format!(
+                    "`{}` has {tasks} tasks: of a VM of which something is left open, {most} can \
+                     be planned",
+                    name.value
+                );
+                let help = "say where its tasks run, and give its budgets and colours: `check` \
+                            judges any number of tasks";
+                cannot_plan(message).help(help)
+            }
+            other => cannot_plan(other.to_string()),
         };
-        Box::new(cannot_plan(error.to_string()).at(&vm.name.place, "in this VM").help(help))
+        Box::new(mistake.at(&name.place, "in this VM"))
     };
     if slots.is_empty() {
         let mistake = cannot_plan("all VCPUs of the VM are of the background")
@@ -155,11 +168,16 @@ fn subject(
             },
         }
     };
-    let slots_planned: Vec<Slot> = slots.iter().map(slot).collect();
+    let mut slots_planned: Vec<Slot> = slots.iter().map(slot).collect();
     let models: Result<Vec<Task>, Error> =
         tasks.iter().map(|&task| model(vm, &vm.tasks[task], all)).collect();
     let mut planned = models
-        .and_then(|models| Vm::new(models, slots_planned))
+        .and_then(|models| {
+            if (OPEN_MAX + 1..=TASKS_MAX).contains(&models.len()) {
+                spread(&models, &mut slots_planned);
+            }
+            Vm::new(models, slots_planned)
+        })
         .and_then(|planned| planned.with_coloring(coloring(vm, &tasks, all)))
         .map_err(fail)?;
     if vm.colors_open.is_some() {
@@ -167,6 +185,28 @@ fn subject(
         planned.power_of_two = vm.vllc;
     }
     Ok(Subject { index, tasks, slots, vm: planned })
+}
+
+/// Gives each open task to the VCPU that then has least to do for its size, the largest first.
+fn spread(tasks: &[Task], slots: &mut [Slot]) {
+    let share = |task: usize| Share::up(tasks[task].wcet(1), tasks[task].period()).0;
+    let pinned = slots.iter().fold(0, |all, slot| all | slot.pinned);
+    let mut open: Vec<usize> = (0..tasks.len()).filter(|task| pinned >> task & 1 == 0).collect();
+    open.sort_by_key(|&task| Reverse(share(task)));
+    let mut loads: Vec<u128> =
+        slots.iter().map(|slot| indices(slot.pinned).into_iter().map(share).sum()).collect();
+    for task in open {
+        // A VCPU with a small budget counts as if it had more to do.
+        let full = |slot: &Slot, load: u128| {
+            let budget = slot.budget.unwrap_or(slot.period).0.max(1);
+            load.saturating_add(share(task)) / u128::from(budget) * u128::from(slot.period.0)
+        };
+        let least = (0..slots.len()).min_by_key(|&at| full(&slots[at], loads[at]));
+        if let Some(least) = least {
+            slots[least].pinned |= mask(&[task]);
+            loads[least] = loads[least].saturating_add(share(task));
+        }
+    }
 }
 
 fn coloring(vm: &description::Vm, tasks: &[usize], all: usize) -> Coloring {
