@@ -10,6 +10,7 @@ mod current_cpu;
 mod guest_memory;
 mod install;
 mod interrupt;
+mod model_time;
 mod payload;
 mod physical;
 mod registers;
@@ -23,7 +24,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::thread::{self, ThreadId};
 use std::{mem, ptr};
 
-use bulkhead_cachescope_model::{Access, Machine, write};
+use bulkhead_cachescope_model::{Access, GuestTime, Machine, write};
 use qemu_plugin_sys::{
     qemu_plugin_get_hwaddr, qemu_plugin_hwaddr_is_io, qemu_plugin_hwaddr_phys_addr,
     qemu_plugin_id_t, qemu_plugin_mem_is_store, qemu_plugin_mem_size_shift, qemu_plugin_meminfo_t,
@@ -31,6 +32,7 @@ use qemu_plugin_sys::{
 
 use counters::Counters;
 use current_cpu::CurrentCpu;
+use model_time::ModelTime;
 use physical::{PAGE_MASK, Physical};
 use registers::Registers;
 
@@ -48,6 +50,7 @@ struct State {
     /// first instruction of all if it is lower, because then there is none.
     mark_level: Option<u64>,
     counters: Counters,
+    model_time: ModelTime,
     out: PathBuf,
 }
 
@@ -118,6 +121,11 @@ unsafe extern "C" fn on_cpu(_: qemu_plugin_id_t, _: c_uint) {
                 );
                 state.machine.leave_operations_out();
             }
+        }
+        if state.machine.options().time == GuestTime::Model
+            && let Err(error) = model_time::install()
+        {
+            fail(&format!("time=model: {error}"));
         }
     }
 }
@@ -233,6 +241,13 @@ unsafe extern "C" fn on_mark(_: c_uint, data: *mut c_void) {
         fail("QEMU does not tell the value of a mark (register x0)");
     };
     state.machine.mark(payload::to_position(data).at, value);
+}
+
+/// A CPU is about to execute an instruction after which it may sleep.
+unsafe extern "C" fn on_wait(_: c_uint, data: *mut c_void) {
+    // SAFETY: a callback; see `state`.
+    let state = unsafe { state() };
+    state.model_time.before_sleep(&state.machine, payload::to_position(data).at);
 }
 
 /// The hypervisor wants a counter for its CPU.

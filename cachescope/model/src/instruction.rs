@@ -65,6 +65,11 @@ pub const fn is_counter(word: u32) -> bool {
     word == 0xd503_2a3f
 }
 
+/// Whether a CPU may stand still after an instruction: WFI, or a call of firmware (HVC, SMC).
+pub const fn may_wait(word: u32) -> bool {
+    word == 0xd503_207f || word & 0xffe0_001f == 0xd400_0002 || word & 0xffe0_001f == 0xd400_0003
+}
+
 /// Bytes of the block of memory of a counter; its address is a multiple of them.
 pub const COUNTER_BYTES: u64 = 64;
 
@@ -142,6 +147,19 @@ mod tests {
             0xd400_0002,
         ] {
             assert!(!is_mark(other), "{other:#x}");
+        }
+    }
+
+    #[test]
+    fn what_stands_still_is_told() {
+        for (word, name) in
+            [(0xd503_207f, "wfi"), (0xd400_0002, "hvc #0"), (0xd41f_ffe3, "smc #0xffff")]
+        {
+            assert!(may_wait(word), "{name}");
+        }
+        for (word, name) in [(0xd503_205f, "wfe"), (0xd400_0001, "svc #0"), (0xd420_0000, "brk #0")]
+        {
+            assert!(!may_wait(word), "{name}");
         }
     }
 

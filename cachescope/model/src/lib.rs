@@ -25,6 +25,7 @@ mod bus;
 mod cache;
 mod cpu;
 mod geometry;
+mod guest_time;
 mod hierarchy;
 mod instruction;
 mod jobs;
@@ -48,9 +49,11 @@ pub use bus::{Bus, Transfer};
 pub use cache::{Cache, Found, Victim};
 pub use cpu::{Counters, Cpu, Position};
 pub use geometry::{Geometry, GeometryError};
+pub use guest_time::GuestTime;
 pub use hierarchy::{Cost, Hierarchy, Request};
 pub use instruction::{
-    COUNTER_BYTES, LineOperation, ZERO_BLOCK, accesses_memory, is_counter, is_mark, new_space,
+    COUNTER_BYTES, LineOperation, ZERO_BLOCK, accesses_memory, is_counter, is_mark, may_wait,
+    new_space,
 };
 pub use jobs::{Event, Job, Jobs, Mark};
 pub use machine::{Access, Block, CPUS_MAX, Machine, Operations, Skipped};

@@ -5,7 +5,7 @@ use crate::hierarchy::{Hierarchy, Request};
 use crate::jobs::{Jobs, Mark};
 use crate::pace::Pace;
 use crate::series::Series;
-use crate::{COUNTER_BYTES, LineOperation, Options, Owner, Start, ZERO_BLOCK};
+use crate::{COUNTER_BYTES, Duration, GuestTime, LineOperation, Options, Owner, Start, ZERO_BLOCK};
 
 /// Most CPUs.
 pub const CPUS_MAX: usize = 64;
@@ -69,6 +69,8 @@ pub struct Machine {
     /// Who pays for accesses of the block; `None`: whose memory it is.
     account: Option<Owner>,
     line_shift: u32,
+    /// What guests' clock showed at the model's time 0, in ns, if they see the model's time.
+    guest_origin: Option<i64>,
 }
 
 impl Machine {
@@ -79,8 +81,9 @@ impl Machine {
     pub fn new(options: Options, cpus: usize) -> Self {
         assert!((1..=CPUS_MAX).contains(&cpus), "{cpus} CPUs");
         let hierarchy = Hierarchy::new(&options, cpus);
-        // One CPU alone has nobody to keep up with.
-        let quantum = if cpus > 1 { options.clock.cycles(options.quantum) } else { 0 };
+        // One CPU alone has nobody to keep up with, except its timers.
+        let alone = cpus == 1 && options.time == GuestTime::Qemu;
+        let quantum = if alone { 0 } else { options.clock.cycles(options.quantum) };
         Self {
             line_shift: hierarchy.line_shift(),
             cpus: vec![Cpu::default(); cpus],
@@ -92,6 +95,7 @@ impl Machine {
             current: 0,
             started: options.start == Start::Boot,
             account: None,
+            guest_origin: None,
             hierarchy,
             options,
         }
@@ -265,6 +269,35 @@ impl Machine {
     #[inline]
     pub fn lines_moved(&self, cpu: usize) -> u64 {
         self.hierarchy.bus().moved(cpu)
+    }
+
+    /// From now on guests see the model's time and this many ns.
+    pub fn set_guest_origin(&mut self, ns: i64) {
+        self.guest_origin = Some(ns);
+    }
+
+    /// What guests see at the model's time 0, in ns, if they see the model's time.
+    pub fn guest_origin(&self) -> Option<i64> {
+        self.guest_origin
+    }
+
+    /// Time of the CPU whose block runs, at the end of that block, in ns; `None` before the start.
+    pub fn now_ns(&self) -> Option<u64> {
+        self.ns(self.cpus[self.current].counters().cycles)
+    }
+
+    /// The same at the end of an instruction of the block without access.
+    pub fn now_ns_after(&self, instruction: u32) -> Option<u64> {
+        self.ns(self.cpus[self.current].counters_at(instruction + 1).cycles)
+    }
+
+    fn ns(&self, cycles: u64) -> Option<u64> {
+        self.started.then(|| self.options.clock.nanoseconds(cycles))
+    }
+
+    /// All CPUs sleep until a time in ns.
+    pub fn idle_until(&mut self, ns: u64) {
+        self.pace.idle_until(self.options.clock.cycles(Duration::Nanoseconds(ns)));
     }
 
     /// Bytes of a line less one: a mask for addresses.

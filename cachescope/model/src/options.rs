@@ -12,7 +12,7 @@ pub use error::OptionError;
 use crate::machine::CPUS_MAX;
 use crate::owners::{Owner, Owners};
 use crate::preset::{self, Preset, Shape};
-use crate::{Clock, Duration, Format, Geometry, Policy, Start, ranges};
+use crate::{Clock, Duration, Format, Geometry, GuestTime, Policy, Start, ranges};
 
 /// What to model. The defaults are a Cortex-A53 at 1 GHz with 1 MiB of shared cache.
 #[derive(Clone, Debug)]
@@ -49,6 +49,8 @@ pub struct Options {
     pub bus: Duration,
     /// How far clocks of CPUs may run apart; 0: as far as QEMU makes them.
     pub quantum: Duration,
+    /// Which time guests see.
+    pub time: GuestTime,
     /// Interval of the time series.
     pub bin: Duration,
     /// From when on is counted.
@@ -110,6 +112,7 @@ impl Options {
             memory: preset.memory,
             bus: preset.bus,
             quantum: Duration::Cycles(500),
+            time: GuestTime::Qemu,
             bin: Duration::Nanoseconds(1_000_000),
             start: Start::Guest,
             format: Format::Csv,
@@ -198,6 +201,9 @@ impl Options {
                     return Err(bad("a time above 0"));
                 }
             }
+            "time" => {
+                self.time = GuestTime::from_name(value).ok_or_else(|| bad("qemu or model"))?;
+            }
             "start" => {
                 self.start = Start::from_name(value).ok_or_else(|| bad("guest or boot"))?;
             }
@@ -277,6 +283,9 @@ impl Options {
     fn check(&self) -> Result<(), OptionError> {
         if self.out.as_os_str().is_empty() {
             return Err(OptionError::NoOut);
+        }
+        if self.time == GuestTime::Model && self.clock.cycles(self.quantum) == 0 {
+            return Err(OptionError::NoQuantum);
         }
         let l1 = self.l1.map(|l1| ("l1-policy", self.l1_policy, l1.ways()));
         let l1i = self.fetch.then_some(("l1-policy", self.l1_policy, self.l1i.ways()));

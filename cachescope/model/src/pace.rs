@@ -2,7 +2,7 @@
 
 /// QEMU runs one CPU for a slice, then the next. Slices are to end when a CPU's
 /// clock (with all that it waited for memory) is a quantum ahead of where the
-/// round began: so a CPU that waits much executes less in the same time, and
+/// slowest was as the round began, and no other was further: so a CPU that waits much executes less in the same time, and
 /// what CPUs do at nearly the same time meets in the caches and on the bus.
 #[derive(Clone, Debug)]
 pub struct Pace {
@@ -45,14 +45,28 @@ impl Pace {
         Turn { wakes_at, ends: self.ending }
     }
 
+    /// All CPUs sleep until a time: whoever begins the next block wakes up then, or later.
+    pub fn idle_until(&mut self, time: u64) {
+        self.base = self.base.max(time);
+        if self.quantum > 0 {
+            self.horizon = self.base.saturating_add(self.quantum);
+        }
+        (self.ran, self.ran_before) = (0, 0);
+        self.ending = true;
+    }
+
     #[cold]
     fn switch(&mut self, cpu: usize, clock: impl Fn(usize) -> u64) -> Option<u64> {
         if cpu <= self.current {
             let ran = self.ran;
-            let slowest = (0..64).filter(|cpu| ran >> cpu & 1 == 1).map(clock).min();
+            let mut fastest = 0;
+            let clocks = (0..64).filter(|cpu| ran >> cpu & 1 == 1).map(clock);
+            let slowest = clocks.inspect(|&now| fastest = fastest.max(now)).min();
             self.base = self.base.max(slowest.unwrap_or(0));
             if self.quantum > 0 {
-                self.horizon = self.base.saturating_add(self.quantum);
+                // Each slice has a block at least, which may take longer than a quantum: the
+                // others go on until they have caught up.
+                self.horizon = self.base.saturating_add(self.quantum).max(fastest);
             }
             self.ran_before = ran;
             self.ran = 0;
@@ -100,12 +114,36 @@ mod tests {
     }
 
     #[test]
+    fn blocks_longer_than_a_quantum_take_no_cpu_away() {
+        for cost in [[7, 4000, 50], [4000, 7, 50], [900, 1000, 4000]] {
+            let (mut pace, mut clocks) = (Pace::new(1000), [0; 3]);
+            run(&mut pace, &mut clocks, &cost, 500);
+            let (low, high) = (clocks.iter().min().unwrap(), clocks.iter().max().unwrap());
+            assert!(high - low <= 1000 + 2 * 4000, "{clocks:?}");
+        }
+    }
+
+    #[test]
     fn a_cpu_that_slept_wakes_up_in_the_present() {
         let (mut pace, mut clocks) = (Pace::new(1000), [0; 2]);
         run(&mut pace, &mut clocks, &[10, 0], 100);
         let before = clocks[0];
         run(&mut pace, &mut clocks, &[10, 10], 2);
         assert!(clocks[1] + 2000 > before, "{clocks:?}");
+    }
+
+    #[test]
+    fn after_a_sleep_of_all_each_wakes_up_at_its_end() {
+        for first in [0, 1] {
+            let (mut pace, mut clocks) = (Pace::new(1000), [0; 2]);
+            run(&mut pace, &mut clocks, &[10, 10], 100);
+            let time = clocks[0] + 5_000_000;
+            pace.idle_until(time);
+            assert_eq!(pace.enter(first, clocks[first], |cpu| clocks[cpu]).wakes_at, Some(time));
+            clocks[first] = time;
+            run(&mut pace, &mut clocks, &[10, 10], 3);
+            assert!(clocks.iter().all(|&now| now >= time && now < time + 4 * 1000), "{clocks:?}");
+        }
     }
 
     #[test]

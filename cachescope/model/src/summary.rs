@@ -17,6 +17,8 @@ pub struct Summary {
     pub model: Model,
     /// Whether an instruction was executed that counts: without one there was no guest.
     pub started: bool,
+    /// What guests' clock shows at the model's time 0, if they see the model's time.
+    pub guest_origin_ns: Option<i64>,
     /// What all owners did together.
     pub totals: Totals,
     /// What each owner did: the hypervisor, memory of nobody, the VMs.
@@ -62,6 +64,8 @@ pub struct Model {
     pub bus_cycles: u64,
     /// How far CPUs' clocks may run apart, 0 without bound.
     pub quantum_cycles: u64,
+    /// Which time guests saw: qemu or model.
+    pub time: &'static str,
     /// Interval of the time series.
     pub bin_ns: u64,
     /// From when on was counted: guest or boot.
@@ -203,6 +207,7 @@ impl Machine {
             format: FORMAT,
             model: self.model(),
             started: self.started(),
+            guest_origin_ns: self.guest_origin(),
             totals: all
                 .iter()
                 .fold(Totals::default(), |sum, &owner| sum.plus(tally.totals(owner, line))),
@@ -253,6 +258,7 @@ impl Machine {
             memory_cycles: clock.cycles(options.memory),
             bus_cycles: clock.cycles(options.bus),
             quantum_cycles: clock.cycles(options.quantum),
+            time: options.time.name(),
             bin_ns: clock.nanoseconds(clock.cycles(options.bin)),
             start: options.start.name(),
         }

@@ -74,6 +74,38 @@ fn cpus_that_share_the_bus_wait_for_it() {
 }
 
 #[test]
+fn cpus_that_want_too_much_of_the_bus_get_even_shares_of_it() {
+    for (quantum, uneven_percent) in [(100, 1), (500, 14), (1000, 25)] {
+        for (cpus, bus) in [(2, 80), (3, 40), (3, 80), (4, 40), (4, 60), (4, 80)] {
+            let options = [format!("quantum={quantum}"), format!("bus={bus}ns")];
+            let mut machine =
+                machine(&[&TIMES[..], &options.each_ref().map(String::as_str)].concat(), cpus);
+            let mut lines = vec![0; cpus];
+            while lines.iter().any(|&lines| lines < 3000) {
+                for (cpu, lines) in lines.iter_mut().enumerate() {
+                    let address = |line: u64| 0x4000_0000 + ((cpu as u64) << 28) + line * 64;
+                    loop {
+                        *lines += 1;
+                        if load(&mut machine, cpu, address(*lines), 10) {
+                            break;
+                        }
+                    }
+                }
+            }
+            let (least, most) = (lines.iter().min().unwrap(), lines.iter().max().unwrap());
+            assert!(most * 100 <= least * (100 + uneven_percent), "{options:?}: {lines:?}");
+            let (time, used) =
+                (machine.cpus()[0].counters().cycles, machine.summary().bus.busy_cycles);
+            // Three that want 240 of 210 cycles are not always in each other's way.
+            assert!(
+                used * 100 >= time * 94 && used <= time * 102 / 100,
+                "{options:?}: {used} of {time}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_job_has_the_time_and_the_counts_between_its_marks() {
     let mut machine = machine(&["vm=rt:0x40000000+16MiB", "cpu=0:rt", "memory=100", "l1-hit=0"], 1);
     let mark = |event: u64| event << 40 | 3 << 32 | 7;

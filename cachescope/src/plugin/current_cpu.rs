@@ -12,9 +12,9 @@ use super::symbol::{Cpu, symbol};
 
 /// Finds the running CPU, and makes it give way to the next.
 pub enum CurrentCpu {
-    /// There is only one, number 0.
+    /// There is only one, number 0, which need not give way to anybody.
     Single,
-    /// One of several.
+    /// One of several, or one that has to look after its timers.
     OneOf(OneOf),
 }
 
@@ -31,13 +31,14 @@ pub struct OneOf {
 }
 
 impl CurrentCpu {
-    /// Finds what is needed for `cpus` CPUs; `ends_slices` is whether
-    /// [`CurrentCpu::end_slice`] will be called.
+    /// Finds what is needed for one CPU `alone`, or several; `ends_slices` is whether
+    /// [`CurrentCpu::end_slice`] will be called. A single CPU has slices, too, if its timers run by the
+    /// model's time: then it is not `alone`.
     ///
     /// # Errors
     /// What QEMU lacks, and what can be done.
-    pub fn find(cpus: usize, ends_slices: bool) -> Result<Self, String> {
-        if cpus == 1 {
+    pub fn find(alone: bool, ends_slices: bool) -> Result<Self, String> {
+        if alone {
             return Ok(Self::Single);
         }
         let needed = |name: &CStr, why: &str| {

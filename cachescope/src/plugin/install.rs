@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fs;
 use std::sync::atomic::Ordering;
 
-use bulkhead_cachescope_model::{CPUS_MAX, Machine, Options, write};
+use bulkhead_cachescope_model::{CPUS_MAX, GuestTime, Machine, Options, write};
 use qemu_plugin_sys::{
     QEMU_PLUGIN_VERSION, qemu_info_t, qemu_plugin_id_t, qemu_plugin_register_atexit_cb,
     qemu_plugin_register_vcpu_init_cb, qemu_plugin_register_vcpu_tb_trans_cb,
@@ -12,6 +12,7 @@ use qemu_plugin_sys::{
 
 use super::counters::Counters;
 use super::current_cpu::CurrentCpu;
+use super::model_time::ModelTime;
 use super::translate::on_translate;
 use super::{STATE, State, on_cpu, on_exit};
 
@@ -76,7 +77,8 @@ unsafe fn prepare(info: &qemu_info_t, arguments: &[String]) -> Result<State, Str
         return Err(format!("cpu={last}:...: the machine has {cpus} CPU(s), from 0"));
     }
     let ends_slices = options.clock.cycles(options.quantum) > 0;
-    let current_cpu = CurrentCpu::find(cpus, ends_slices)?;
+    let alone = cpus == 1 && options.time == GuestTime::Qemu;
+    let current_cpu = CurrentCpu::find(alone, ends_slices)?;
     let out = options.out.clone();
     let machine = Machine::new(options, cpus);
     // A folder that cannot be written must not be found after an hour.
@@ -89,6 +91,7 @@ unsafe fn prepare(info: &qemu_info_t, arguments: &[String]) -> Result<State, Str
         thread: None,
         mark_level: None,
         counters: Counters::default(),
+        model_time: ModelTime::default(),
         out,
     })
 }

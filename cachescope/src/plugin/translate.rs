@@ -5,7 +5,8 @@ use std::ffi::{c_uint, c_void};
 use std::ptr;
 
 use bulkhead_cachescope_model::{
-    Block, LineOperation, Position, accesses_memory, is_counter, is_mark, new_space,
+    Block, GuestTime, LineOperation, Position, accesses_memory, is_counter, is_mark, may_wait,
+    new_space,
 };
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags, qemu_plugin_id_t, qemu_plugin_insn, qemu_plugin_insn_data,
@@ -17,7 +18,8 @@ use qemu_plugin_sys::{
 use super::payload::{self, Operation};
 use super::physical::{PAGE_MASK, Physical};
 use super::{
-    fail, on_access, on_block, on_counter, on_fetch, on_mark, on_operation, on_space, state,
+    fail, on_access, on_block, on_counter, on_fetch, on_mark, on_operation, on_space, on_wait,
+    state,
 };
 
 /// Exception level of hypervisors: EL2.
@@ -49,6 +51,7 @@ pub unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plug
     // SAFETY: QEMU passes a block that is valid during the callback.
     let instructions = unsafe { instructions(block) };
     let operations = state.physical.is_some();
+    let waits = state.machine.options().time == GuestTime::Model;
     let next_reported = |from: usize| {
         let rest = instructions.iter().skip(from);
         let unreported =
@@ -81,6 +84,9 @@ pub unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plug
             }
             if is_mark(it.word) && level == mark_level {
                 report(it.handle, on_mark, payload::from_position(position));
+            }
+            if waits && may_wait(it.word) {
+                report(it.handle, on_wait, payload::from_position(position));
             }
             if is_counter(it.word) && level == mark_level {
                 report(it.handle, on_counter, ptr::null_mut());

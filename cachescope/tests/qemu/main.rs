@@ -4,6 +4,7 @@
 //! default: `cargo build --release && cargo test -- --ignored`.
 
 mod counter;
+mod model_time;
 mod programs;
 
 use std::path::Path;

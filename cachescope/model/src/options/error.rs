@@ -64,6 +64,11 @@ pub enum OptionError {
     /// No folder for the results.
     #[error("out=DIR is missing: the folder in which the results go")]
     NoOut,
+    /// The model's time without turns of CPUs.
+    #[error(
+        "time=model with quantum=0: expected a quantum above 0, within which timers are served"
+    )]
+    NoQuantum,
     /// A file of ranges cannot be read.
     #[error("ranges={path}: {source}")]
     File {
@@ -85,5 +90,5 @@ pub enum OptionError {
 }
 
 const KEYS: &str = "out, format, preset, l1, l1-policy, l1i, fetch, llc, llc-policy, line, inclusive, seed, \
-                    page, mhz, l1-hit, llc-hit, memory, bus, quantum, bin, start, vm, cpu, \
+                    page, mhz, l1-hit, llc-hit, memory, bus, quantum, time, bin, start, vm, cpu, \
                     uncached, ranges";
