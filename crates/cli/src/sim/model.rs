@@ -5,10 +5,12 @@ use std::cmp::Reverse;
 use bulkhead_system::description::{self, Protocol};
 use bulkhead_system::plan::{Budget, Class, Plan, Server};
 use bulkhead_system::units::Duration;
+use policy::bandwidth::Parameters;
 use policy::cpu::WHOLE_CPU;
-use policy::server::{Parameters, Policy};
+use policy::server::{self, Policy};
 use policy::time::Instant;
 
+use super::memory::Accesses;
 use super::options::{Assume, Execution, SimOptions};
 
 /// A system to simulate, and what its parts are called.
@@ -18,6 +20,8 @@ pub struct Model {
     pub system: sim::System,
     /// The VCPUs of each PCPU, in the order of `system`.
     pub pcpus: Vec<Vec<Vcpu>>,
+    /// Memory accesses, if they are simulated.
+    pub accesses: Option<Accesses>,
 }
 
 /// A VCPU of the model.
@@ -83,6 +87,7 @@ impl Model {
     pub fn new(plan: &Plan, described: Option<&description::System>, options: &SimOptions) -> Self {
         let mut pcpus: Vec<Vec<(Vcpu, sim::Vcpu)>> = Vec::new();
         pcpus.resize_with(plan.platform.cpus.len(), Vec::new);
+        let accesses = Accesses::new(plan, described, options);
         for (vm_index, vm) in plan.vms.iter().enumerate() {
             let described = described.and_then(|system| system.vms.get(vm_index));
             let colors = vm.colors().map(|colors| u64::from(colors.len()));
@@ -96,11 +101,16 @@ impl Model {
                     (false, _) => Load::Tasks,
                 };
                 let simulated = tasks.iter().map(|(_, task)| simulated(task, colors, options));
-                let simulated = sim::Vcpu::new(
+                let endless = endless(load, accesses.as_ref());
+                let mut simulated = sim::Vcpu::new(
                     format!("{}/{index}", vm.name),
                     planned.server.map_or(WHOLE_CPU, |server| policy(server.class)),
-                    simulated.chain(endless(load)).collect(),
+                    simulated.chain(endless).collect(),
                 );
+                simulated.critical = vm.critical;
+                if let Some(accesses) = &accesses {
+                    simulated.memory = accesses.budget(plan, vm_index, planned);
+                }
                 let vcpu = Vcpu {
                     vm: vm_index,
                     vm_name: vm.name.clone(),
@@ -117,7 +127,8 @@ impl Model {
                 }
             }
         }
-        let mut model = Self { system: sim::System::default(), pcpus: Vec::new() };
+        let mut model = Self { system: sim::System::default(), pcpus: Vec::new(), accesses };
+        model.system.memory = accesses.map(|it| it.shared(plan)).unwrap_or_default();
         for mut pcpu in pcpus {
             pcpu.sort_by_key(|(vcpu, _)| Reverse(vcpu.server.map(|server| server.priority)));
             let (vcpus, simulated) = pcpu.into_iter().unzip();
@@ -134,6 +145,15 @@ impl Model {
         })
     }
 
+    /// The memory budget of a VCPU, its own or that of its VM.
+    pub fn memory_budget(&self, vcpu: &sim::Vcpu) -> Option<Parameters> {
+        match vcpu.memory {
+            sim::MemoryBudget::None => None,
+            sim::MemoryBudget::Own(parameters) => Some(parameters),
+            sim::MemoryBudget::Shared(pool) => Some(self.system.memory.pools[pool].parameters),
+        }
+    }
+
     /// The last offset and twice the least common multiple of all periods, of that PCPU
     /// where it is the longest: a schedule of tasks without servers repeats then (Leung and
     /// Merrill, Information Processing Letters 1980). `None` if it is more than 64 bits of
@@ -143,7 +163,9 @@ impl Model {
         for (vcpus, simulated) in self.pcpus.iter().zip(&self.system.pcpus) {
             let servers = vcpus.iter().filter_map(|vcpu| vcpu.server?.class.budget());
             let tasks = vcpus.iter().flat_map(|vcpu| &vcpu.tasks).map(|task| task.period);
-            let mut periods = servers.map(|budget| budget.period).chain(tasks);
+            let memory = simulated.vcpus.iter().filter_map(|vcpu| self.memory_budget(vcpu));
+            let memory = memory.map(|budget| Duration(budget.period.0));
+            let mut periods = servers.map(|budget| budget.period).chain(tasks).chain(memory);
             let first = match periods.next() {
                 Some(Duration(first)) => first,
                 None => continue,
@@ -198,12 +220,12 @@ fn simulated(task: &description::Task, colors: Option<u64>, options: &SimOptions
             Some(bcet) if random => sim::Execution::Uniform { min: bcet.0, max: wcet },
             _ => sim::Execution::Always(wcet),
         },
-        accesses: sim::Accesses::None,
+        accesses: Accesses::of(task),
     }
 }
 
 /// What always is to do, as a task of the lowest priority: one job that never ends.
-fn endless(load: Load) -> Option<sim::Task> {
+fn endless(load: Load, accesses: Option<&Accesses>) -> Option<sim::Task> {
     matches!(load, Load::TasksAndMore | Load::Busy).then(|| sim::Task {
         name: "all else".into(),
         offset: 0,
@@ -211,12 +233,12 @@ fn endless(load: Load) -> Option<sim::Task> {
         deadline: u64::MAX,
         release: sim::Release::Periodic,
         execution: sim::Execution::Always(u64::MAX),
-        accesses: sim::Accesses::None,
+        accesses: accesses.map_or(sim::Accesses::None, Accesses::endless),
     })
 }
 
 fn policy(class: Class) -> Policy {
-    let parameters = |Budget { budget, period }| Parameters {
+    let parameters = |Budget { budget, period }| server::Parameters {
         budget: policy::time::Duration(budget.0),
         period: policy::time::Duration(period.0),
         start: Instant(0),

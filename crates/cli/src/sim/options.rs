@@ -44,6 +44,9 @@ pub struct SimOptions {
     /// What VCPUs without tasks do, and those of Linux besides their tasks
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Assume::Busy)]
     pub assume: Assume,
+    /// How memory accesses of PCPUs delay each other, and what VCPUs access that are always busy
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Contention::Stream)]
+    pub contention: Contention,
     /// Write all that happens to this file, for `bulkhead trace`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
@@ -79,6 +82,18 @@ pub enum Assume {
     Busy,
     /// They never have anything to do
     Idle,
+}
+
+/// What is assumed about memory accesses.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Contention {
+    /// Busy VCPUs access memory one time after the other; who comes meanwhile waits
+    Stream,
+    /// Busy VCPUs access memory just when tasks of other PCPUs do, as often as they may
+    Worst,
+    /// As `stream`, but nobody waits
+    None,
 }
 
 fn until(text: &str) -> Result<Until, String> {

@@ -1,14 +1,18 @@
 //! What a simulation found, for people and machines.
 
+mod memory;
+
 use bulkhead_system::diagnostic::Entry;
 use bulkhead_system::units::Duration;
 use serde::Serialize;
 use sim::Simulation;
 
+use super::memory::Accesses;
 use super::model::{Model, Vcpu};
-use super::options::{Assume, Execution, SimOptions};
+use super::options::{Assume, Contention, Execution, SimOptions};
 use super::run::Ended;
 use crate::table::table;
+use memory::MemoryResult;
 
 /// All that was found; field names carry their units.
 #[derive(Serialize)]
@@ -25,11 +29,15 @@ pub struct Results {
     overload: Option<String>,
     execution: Execution,
     assume: Assume,
+    /// How accesses delay each other, if they are simulated.
+    contention: Option<Contention>,
     seed: u64,
     missed_deadlines: u64,
     vcpus: Vec<VcpuResult>,
     tasks: Vec<TaskResult>,
     errors: Vec<Entry>,
+    #[serde(skip)]
+    accesses: Option<Accesses>,
 }
 
 #[derive(Serialize)]
@@ -49,6 +57,8 @@ struct VcpuResult {
     /// Part of its budget that it used, in millionths.
     budget_used_ppm: Option<u64>,
     dispatches: u64,
+    /// Memory accesses, if they are simulated.
+    memory: Option<MemoryResult>,
 }
 
 #[derive(Serialize)]
@@ -79,7 +89,10 @@ impl Results {
         let now = simulation.now_ns();
         let vcpus = model.vcpus().map(|(pcpu, index, vcpu)| {
             let found = simulation.vcpu(pcpu, index);
-            VcpuResult::new(pcpu, vcpu, found, now)
+            let memory = model.accesses.as_ref().map(|_| {
+                MemoryResult::new(model, &model.system.pcpus[pcpu].vcpus[index], found, now)
+            });
+            VcpuResult { memory, ..VcpuResult::new(pcpu, vcpu, found, now) }
         });
         let tasks = model.vcpus().flat_map(|(pcpu, index, vcpu)| {
             (0..vcpu.tasks.len()).map(move |task| {
@@ -107,11 +120,13 @@ impl Results {
                 None => options.execution,
             },
             assume: options.assume,
+            contention: model.accesses.map(|accesses| accesses.contention),
             seed: options.seed,
             missed_deadlines,
             vcpus: vcpus.collect(),
             tasks,
             errors: Vec::new(),
+            accesses: model.accesses,
         }
     }
 
@@ -140,6 +155,9 @@ impl Results {
             text.push_str(&format!("\n{}", self.task_table()));
         }
         text.push_str(&format!("\n{}", self.vcpu_table()));
+        if self.accesses.is_some() {
+            text.push_str(&format!("\n{}", memory::memory_table(&self.vcpus)));
+        }
         text.push_str(&self.assumptions());
         text
     }
@@ -228,6 +246,9 @@ impl Results {
         if !text.is_empty() {
             text.push_str("\n(`--assume busy` or `--assume idle`)\n");
         }
+        if let Some(accesses) = &self.accesses {
+            text.push_str(accesses.assumptions());
+        }
         text
     }
 }
@@ -250,6 +271,7 @@ impl VcpuResult {
             supply_ppm: ppm(found.supply_ns, now.into()),
             budget_used_ppm: given.map(|given| ppm(found.supply_ns, given)),
             dispatches: found.dispatches,
+            memory: None,
         }
     }
 }

@@ -1,0 +1,121 @@
+//! What is simulated of memory accesses.
+
+use bulkhead_system::description;
+use bulkhead_system::plan::{MemoryBudget, Plan, Vcpu, Vm};
+use bulkhead_system::units::Duration;
+use policy::bandwidth::Parameters;
+use policy::time::Instant;
+
+use super::options::{Contention, SimOptions};
+
+/// The accesses of a system.
+#[derive(Clone, Copy, Debug)]
+pub struct Accesses {
+    /// What those do that always have something to do, and whom that delays.
+    pub contention: Contention,
+    /// For how long an access keeps the memory busy, if that is known.
+    pub latency: Option<Duration>,
+    /// Whether budgets are numbers of memory accesses: they are simulated.
+    pub budgets: bool,
+}
+
+impl Accesses {
+    /// None if nothing is known of accesses, and they are not limited.
+    pub fn new(
+        plan: &Plan,
+        described: Option<&description::System>,
+        options: &SimOptions,
+    ) -> Option<Self> {
+        let described_accesses = |system: &description::System| {
+            system.vms.iter().flat_map(|vm| &vm.tasks).any(|task| task.accesses.is_some())
+        };
+        let has_budget = |vm: &Vm| {
+            vm.memory_budget.is_some() || vm.vcpus.iter().any(|vcpu| vcpu.memory_budget.is_some())
+        };
+        if !described.is_some_and(described_accesses) && !plan.vms.iter().any(has_budget) {
+            return None;
+        }
+        let counter = plan.platform.bandwidth_counter.as_ref();
+        let platform = described.and_then(|system| system.platform.value.bandwidth.as_ref());
+        Some(Self {
+            contention: options.contention,
+            latency: platform.and_then(|bandwidth| bandwidth.latency),
+            budgets: counter.is_none_or(|counter| counter.source.counts_memory()),
+        })
+    }
+
+    /// What the simulator is told of the way to memory. The budgets of VMs are in their order.
+    pub fn shared(&self, plan: &Plan) -> sim::Memory {
+        let pool = |vm: &Vm| {
+            let compensation = vm.compensation.map(|it| sim::Compensation {
+                periods: it.periods,
+                flush_task_switch: it.flush_task_switch,
+            });
+            let parameters = parameters(vm.memory_budget.filter(|_| self.budgets)?);
+            Some(sim::Pool { name: format!("VM {}", vm.name), parameters, compensation })
+        };
+        let latency = self.latency.filter(|_| self.contention != Contention::None);
+        sim::Memory {
+            pools: plan.vms.iter().filter_map(pool).collect(),
+            contention: latency
+                .map(|latency| sim::Contention { latency: latency.0, always_longest: true }),
+        }
+    }
+
+    /// The memory budget of a VCPU of the VM with this index.
+    pub fn budget(&self, plan: &Plan, vm: usize, vcpu: &Vcpu) -> sim::MemoryBudget {
+        let pools = plan.vms.iter().take(vm).filter(|vm| vm.memory_budget.is_some()).count();
+        match (vcpu.memory_budget, plan.vms[vm].memory_budget) {
+            _ if !self.budgets => sim::MemoryBudget::None,
+            (Some(own), _) => sim::MemoryBudget::Own(parameters(own)),
+            (None, Some(_)) => sim::MemoryBudget::Shared(pools),
+            (None, None) => sim::MemoryBudget::None,
+        }
+    }
+
+    /// What something accesses that never ends.
+    pub fn endless(&self) -> sim::Accesses {
+        match (self.latency, self.contention) {
+            (None, _) => sim::Accesses::None,
+            (Some(_), Contention::Worst) => sim::Accesses::WithOthers,
+            (Some(latency), _) => sim::Accesses::Every(latency.0.max(1)),
+        }
+    }
+
+    /// What is assumed of them.
+    pub fn assumptions(&self) -> &'static str {
+        match (self.budgets, self.latency, self.contention) {
+            (false, ..) => {
+                "\nmemory budgets are not simulated: what is counted there are no memory accesses\n"
+            }
+            (_, None, _) => {
+                "\nassumed: no access delays another one, and VCPUs access nothing besides their \
+                 tasks: no access_latency is known\n"
+            }
+            (.., Contention::Stream) => {
+                "\nassumed: VCPUs that always have something to do access memory one time after the \
+                 other\n(`--contention stream`, `worst` or `none`)\n"
+            }
+            (.., Contention::Worst) => {
+                "\nassumed: VCPUs that always have something to do access memory whenever a task of \
+                 another\nPCPU does (`--contention stream`, `worst` or `none`)\n"
+            }
+            (.., Contention::None) => {
+                "\nassumed: no access delays another one (`--contention stream`, `worst` or `none`)\n"
+            }
+        }
+    }
+
+    /// What the jobs of a task access.
+    pub fn of(task: &description::Task) -> sim::Accesses {
+        match &task.accesses {
+            Some(accesses) => sim::Accesses::PerJob(accesses.value),
+            None => sim::Accesses::None,
+        }
+    }
+}
+
+fn parameters(budget: MemoryBudget) -> Parameters {
+    let period = policy::time::Duration(budget.period.0);
+    Parameters { budget: budget.accesses, period, start: Instant(0) }
+}
