@@ -17,7 +17,8 @@
 //! (floor((t + d)/P) + 2) Q + o
 //! ```
 //!
-//! accesses: those of the periods that it lies in.
+//! accesses: those of the periods that it lies in. VCPUs that share a budget on `k` CPUs make
+//! `k o` instead of `o` accesses beyond it.
 
 mod account;
 mod compensation;

@@ -1,9 +1,14 @@
-//! Scheduling events per second on one core.
+//! Scheduling events, and accesses with contention, per second on one core.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use policy::bandwidth;
+use policy::cpu::WHOLE_CPU;
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
-use sim::{Accesses, Execution, Limits, Pcpu, Release, Silent, Simulation, System, Task, Vcpu};
+use sim::{
+    Accesses, Contention, Execution, Limits, MemoryBudget, Pcpu, Release, Silent, Simulation,
+    System, Task, Vcpu,
+};
 
 /// 4 PCPUs with two VCPUs each, one of each kind of server among them, three tasks in each VCPU.
 fn system() -> System {
@@ -51,5 +56,52 @@ fn events(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, events);
+/// A task with 1,000 accesses in each ms, beside 3 VCPUs that may make 500 each.
+fn contention() -> System {
+    let vcpu = |number: u64| {
+        let task = Task {
+            name: number.to_string(),
+            offset: 0,
+            period: 1_000_000,
+            deadline: 1_000_000,
+            release: Release::Periodic,
+            execution: Execution::Always(500_000),
+            accesses: Accesses::PerJob(1_000),
+        };
+        if number == 0 {
+            return Vcpu::new("critical", WHOLE_CPU, vec![task]);
+        }
+        let accesses = Accesses::WithOthers;
+        let execution = Execution::Always(u64::MAX);
+        let endless = Task { period: u64::MAX, execution, accesses, ..task };
+        let memory = MemoryBudget::Own(bandwidth::Parameters {
+            budget: 500,
+            period: Duration(1_000_000),
+            start: Instant(0),
+        });
+        Vcpu { memory, ..Vcpu::new(number.to_string(), WHOLE_CPU, vec![endless]) }
+    };
+    let mut system = System::new((0..4).map(|it| Pcpu { vcpus: vec![vcpu(it)] }).collect());
+    system.memory.contention = Some(Contention { latency: 64, always_longest: true });
+    system
+}
+
+fn accesses(criterion: &mut Criterion) {
+    const EVENTS: u64 = 1_000_000;
+    let system = contention();
+    let mut group = criterion.benchmark_group("contention");
+    group.throughput(Throughput::Elements(EVENTS));
+    group.sample_size(10);
+    group.bench_function("accesses of 1 PCPU, delayed by 3", |bencher| {
+        bencher.iter(|| {
+            let mut simulation = Simulation::new(&system, 1).expect("a system");
+            let limits = Limits { until: u64::MAX, events: EVENTS };
+            simulation.run(limits, &mut Silent).expect("no overload");
+            simulation.now_ns()
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, events, accesses);
 criterion_main!(benches);

@@ -10,7 +10,9 @@
 //! at a time: at most `(k - 1) max(1, floor(Q / 4k))` accesses lie unused with others when a
 //! VCPU finds nothing left.
 //!
-//! With [`Compensation`], a period has the credit of those before it besides.
+//! With [`Compensation`], a period has the credit of those before it besides, as soon as the
+//! critical side has told of the last one. A VCPU that found nothing left before that waits for
+//! the next period all the same.
 
 use super::{Compensation, Grant, Grants, Parameters, ParametersError};
 use crate::time::{Duration, Instant};
