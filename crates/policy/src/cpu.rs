@@ -26,6 +26,8 @@
 //! kept until its period ends, that of a sporadic one counts from the replenishment on, and
 //! all others may run. No VCPU gets less because another one waits for accesses.
 
+mod alone;
+
 use crate::bandwidth::{Account, Grant, Grants, NoGrants};
 use crate::server::{Parameters, ParametersError, Policy, Server};
 use crate::time::{Duration, Instant};
@@ -125,6 +127,12 @@ impl Slot {
         Some(end.unwrap_or(account.until()))
     }
 
+    /// Out of line, unlike where no VCPU has a memory budget.
+    #[inline(never)]
+    fn charge(&mut self, now: Instant, since: Instant) {
+        self.server.charge(now, since);
+    }
+
     /// It has something to do and is in a section. Rare: kept out of the way of other events.
     #[cold]
     fn enter_gcs(&mut self, now: Instant) {
@@ -194,6 +202,8 @@ pub struct Cpu<S> {
     charge: Charge,
     /// Whether a VCPU has a memory budget.
     regulated: bool,
+    /// Whether it is the only one, and of the background class.
+    alone: bool,
 }
 
 /// Whose budget is used, and since when.
@@ -214,7 +224,11 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
     pub fn new(slots: S) -> Self {
         let charge = Charge { slot: None, since: Instant(0), budget: Duration::ZERO, run: None };
         let regulated = slots.as_ref().iter().any(|slot| slot.account.is_some());
-        Self { slots, charge, regulated }
+        let alone = match slots.as_ref() {
+            [only] => regulated && only.server.is_background(),
+            _ => false,
+        };
+        Self { slots, charge, regulated, alone }
     }
 
     /// Its VCPUs.
@@ -250,16 +264,29 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         if self.regulated {
             return self.decide_with(event, now, &mut NoGrants);
         }
+        self.decide_unregulated(event, now)
+    }
+
+    /// Decides because of an event, where no VCPU has a memory budget: those have no effect.
+    #[inline]
+    pub fn decide_unregulated(&mut self, event: Event, now: Instant) -> Decision {
         self.charge.decide(self.slots.as_mut(), event, now)
     }
 
     /// Decides because of an event; VCPUs that share a memory budget ask `grants` for accesses.
+    #[inline(always)]
     pub fn decide_with(&mut self, event: Event, now: Instant, grants: &mut dyn Grants) -> Decision {
+        if self.alone
+            && let [only] = self.slots.as_mut()
+        {
+            return self.charge.decide_alone(only, event, now, grants);
+        }
         self.charge.decide_regulated(self.slots.as_mut(), event, now, grants)
     }
 
     /// The VCPU has made so many accesses since that was told last. Nothing else may be told
     /// before, if a VCPU with a memory budget ran.
+    #[inline(always)]
     pub fn account(&mut self, vcpu: usize, accesses: u64) {
         if let Some(slot) = self.slots.as_mut().get_mut(vcpu)
             && let Some(account) = &mut slot.account
@@ -270,6 +297,7 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
 
     /// How many accesses the VCPU may make that is to run, from the last decision on and if
     /// nothing happens; none: there is no limit.
+    #[inline(always)]
     pub fn accesses(&self) -> Option<u64> {
         let slot = self.slots.as_ref().get(self.charge.run?)?;
         Some(slot.account.as_ref()?.accesses())
@@ -382,8 +410,10 @@ impl Charge {
     #[inline]
     fn settle<const REGULATED: bool>(&mut self, slots: &mut [Slot], now: Instant) {
         if let Some(slot) = self.slot.and_then(|slot| slots.get_mut(slot)) {
-            if slot.ready && !(REGULATED && slot.recharges) {
+            if slot.ready && !REGULATED {
                 slot.server.charge(now, self.since);
+            } else if slot.ready && !slot.recharges {
+                slot.charge(now, self.since);
             } else {
                 slot.server.idle(now, self.since);
             }

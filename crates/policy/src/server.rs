@@ -144,7 +144,8 @@ impl Server {
 
     /// Until `now` the budget was used, from `since` on, to which the server was advanced by
     /// [`Server::supply`]. Constant time.
-    #[inline]
+    // In place wherever a CPU decides: it runs whenever VCPUs take turns.
+    #[inline(always)]
     pub fn charge(&mut self, now: Instant, since: Instant) {
         match &mut self.0 {
             Kind::Replenished(server) => server.advance(now, Some(since)),

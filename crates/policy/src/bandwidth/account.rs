@@ -10,9 +10,9 @@ use crate::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct Account {
     /// Accesses that are left; negative: the debt that what comes next pays.
-    level: i64,
+    pub(crate) level: i64,
     /// When what is left ends, and what comes next comes.
-    until: Instant,
+    pub(crate) until: Instant,
     source: Source,
 }
 
@@ -39,21 +39,37 @@ impl Account {
         Self { level: 0, until: Instant(0), source }
     }
 
+    /// The VCPU's own budget and its period, if it has one.
+    #[inline(always)]
+    pub(crate) fn own_budget(&self) -> Option<(i64, Duration)> {
+        match self.source {
+            Source::Own { budget, period } => Some((budget, period)),
+            Source::Shared { .. } => None,
+        }
+    }
+
     /// How many accesses the VCPU may make, as of the last decision.
+    #[inline(always)]
     pub fn accesses(&self) -> u64 {
         self.level.max(0) as u64
     }
 
     /// The VCPU has made accesses.
+    #[inline(always)]
     pub fn charge(&mut self, accesses: u64) {
         self.level = self.level.saturating_sub(signed(accesses));
     }
 
     /// Time has passed until `now`: what was to come until then has come.
+    #[inline(always)]
     pub(crate) fn advance(&mut self, now: Instant) {
-        if now < self.until {
-            return;
+        if now >= self.until {
+            self.renew(now);
         }
+    }
+
+    #[inline(never)]
+    fn renew(&mut self, now: Instant) {
         match &mut self.source {
             Source::Own { budget, period } => {
                 // One division in place of a loop without bound.
@@ -71,11 +87,14 @@ impl Account {
     }
 
     /// Until when the VCPU has to wait for accesses, if it has to. The account was advanced.
+    #[inline(always)]
     pub(crate) fn recharge(&self) -> Option<Instant> {
         if self.level > 0 {
             return None;
         }
         match self.source {
+            // Mostly the debt is less than a budget.
+            Source::Own { budget, .. } if self.level > -budget => Some(self.until),
             Source::Own { budget, period } => {
                 let periods = self.level.unsigned_abs() / budget.unsigned_abs();
                 Some(self.until + Duration(period.0.saturating_mul(periods)))
@@ -86,6 +105,7 @@ impl Account {
 
     /// The VCPU is to run from `now` on: asks for accesses if it has none. The account was
     /// advanced.
+    #[inline(always)]
     pub(crate) fn fill(&mut self, vcpu: usize, now: Instant, grants: &mut dyn Grants) {
         let Source::Shared { refused } = &mut self.source else { return };
         if self.level > 0 || *refused {
@@ -99,6 +119,7 @@ impl Account {
 
     /// What others of the VM could have if the VCPU did not run any more. The account was
     /// advanced.
+    #[inline(always)]
     pub(crate) fn take_rest(&mut self) -> Option<Grant> {
         let rest = Grant { accesses: self.accesses(), until: self.until };
         if rest.accesses == 0 || matches!(self.source, Source::Own { .. }) {
@@ -109,6 +130,7 @@ impl Account {
     }
 
     /// When what is left ends.
+    #[inline(always)]
     pub(crate) fn until(&self) -> Instant {
         self.until
     }

@@ -75,7 +75,7 @@ impl Sporadic {
     }
 
     /// The budget was used for so long.
-    #[inline]
+    #[inline(always)]
     pub fn charge(&mut self, used: Duration) {
         let head = self.head();
         if used < head.amount {
@@ -86,6 +86,7 @@ impl Sporadic {
 
     /// At least the head is used up. What goes beyond it is taken from amounts
     /// that could be used later only. Steps: the replenishments, at most.
+    #[inline(always)]
     fn use_up(&mut self, mut used: Duration) {
         if used >= self.budget {
             // All of it, perhaps more than once if nobody looked for long.
@@ -105,7 +106,7 @@ impl Sporadic {
     }
 
     /// A part of the head was used.
-    #[inline]
+    #[inline(always)]
     fn split(&mut self, used: Duration) {
         if used == Duration::ZERO {
             return;
