@@ -1,18 +1,22 @@
 //! One physical CPU: its VCPUs, its trace, its timer, and what it does without a guest.
 
+mod regulation;
 mod sharing;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use bulkhead_abi::trace::{Kind, Record};
+use policy::server;
 use policy::time::Instant;
+use regulation::{Regulation, Side};
 use spin::mutex::SpinMutex;
 
 use crate::arch::percpu::StaticRef;
-use crate::arch::{cpu, gicv3, regs};
+use crate::arch::{counter, cpu, gicv3, regs};
 use crate::exits;
+use crate::plan;
 use crate::scheduler::Scheduler;
 use crate::timer::{Deadlines, Purpose};
 use crate::trace::Ring;
@@ -41,8 +45,12 @@ pub struct Pcpu {
     pub mpidr: u64,
     /// Its VCPUs, the one with the highest priority first.
     assignments: StaticRef<Vec<Assignment>>,
-    /// Decides which of them runs, if they share it.
+    /// Whether VCPUs share it, or may leave it unused.
+    shared: AtomicBool,
+    /// Decides which of them runs, if they share it and no accesses are counted.
     scheduler: StaticRef<SpinMutex<Scheduler>>,
+    /// The same, and counts, if they have memory budgets.
+    regulation: StaticRef<Regulation>,
     /// The VCPU whose registers are in the CPU.
     loaded: StaticRef<Assignment>,
     /// The VCPU to run.
@@ -61,7 +69,9 @@ impl Pcpu {
             index,
             mpidr,
             assignments: StaticRef::empty(),
+            shared: AtomicBool::new(false),
             scheduler: StaticRef::empty(),
+            regulation: StaticRef::empty(),
             loaded: StaticRef::empty(),
             next: StaticRef::empty(),
             trace: Ring::new(),
@@ -71,36 +81,53 @@ impl Pcpu {
     }
 
     /// Gives the CPU its VCPUs; done once, at boot, before it runs one. The first period of
-    /// servers starts at `epoch`.
+    /// servers and memory budgets starts at `epoch`. `counter`: what counts accesses.
     #[inline(never)]
-    pub fn assign(&'static self, vms: &[&'static Vm], epoch: u64) {
+    pub fn assign(&'static self, vms: &[&'static Vm], epoch: u64, counter: Option<&plan::Counter>) {
         let mut all = Vec::new();
         for &vm in vms {
             let own = |vcpu: &&Vcpu| core::ptr::eq(vcpu.pcpu, self);
             let has_sibling = vm.vcpus.iter().filter(own).count() > 1;
             for vcpu in vm.vcpus.iter().filter(own) {
-                let server = vm.plan.vcpus.get(vcpu.index).and_then(|plan| plan.server);
-                let priority = server.map(|server| server.priority);
+                let Some(plan) = vm.plan.vcpus.get(vcpu.index) else { continue };
+                let priority = plan.server.map(|server| server.priority);
                 let lower = all.iter().position(|(_, other, _)| *other < priority);
                 let names = (vm.index as u8, vcpu.index as u8);
                 let assignment = Assignment { vm, vcpu, has_sibling, slot: 0, names };
-                all.insert(lower.unwrap_or(all.len()), (assignment, priority, server));
+                all.insert(lower.unwrap_or(all.len()), (assignment, priority, plan));
             }
         }
-        let servers = all.iter().filter_map(|(_, _, server)| *server);
-        let scheduler = Scheduler::new(servers.map(|server| server.policy(Instant(epoch))));
+        let start = Instant(epoch);
+        let server = |vcpu: &plan::Vcpu| match vcpu.server {
+            Some(server) => server.policy(start),
+            None => server::Policy::Background,
+        };
+        let compensates = vms.iter().any(|vm| vm.plan.is_compensated());
+        let is_shared = all.iter().any(|(_, _, vcpu)| vcpu.server.is_some());
+        let is_regulated = all.iter().any(|(at, _, vcpu)| at.vm.plan.counts(vcpu, compensates));
+        let is_critical = all.iter().any(|(at, ..)| at.vm.plan.critical);
+        let sides = if is_critical { Side::all(vms, epoch) } else { Vec::new() };
+        let vcpus = all.iter().map(|(at, _, vcpu)| (server(vcpu), at.vm.plan.account(vcpu, start)));
+        let scheduler = Scheduler::new(vcpus);
         let all = all.into_iter().enumerate();
         let all = all.map(|(slot, (it, ..))| Assignment { slot, ..it }).collect();
         let all: &'static Vec<_> = Box::leak(Box::new(all));
         self.assignments.set(Some(all));
-        match scheduler {
-            // Nobody else writes there yet.
-            Some(scheduler) if scheduler.vcpus() > 0 => {
-                let frequency = regs::cntfrq_el0::read();
-                self.trace.write(Record::new(epoch, Kind::Epoch, 0, 0, frequency));
-                self.scheduler.set(Some(Box::leak(Box::new(SpinMutex::new(scheduler)))));
+        let Some(scheduler) = scheduler.filter(|_| is_shared || is_regulated) else {
+            return self.next.set(all.first());
+        };
+        // Nobody else writes there yet.
+        let frequency = regs::cntfrq_el0::read();
+        self.trace.write(Record::new(epoch, Kind::Epoch, 0, 0, frequency));
+        self.shared.store(true, Ordering::Relaxed);
+        match counter {
+            Some(plan) if is_regulated => {
+                let counter = counter::counter(plan, self.index);
+                let interrupt = plan.interrupt(self.index);
+                let regulation = Regulation::new(scheduler, counter, interrupt, epoch, sides);
+                self.regulation.set(Some(Box::leak(Box::new(regulation))));
             }
-            _ => self.next.set(all.first()),
+            _ => self.scheduler.set(Some(Box::leak(Box::new(SpinMutex::new(scheduler))))),
         }
     }
 
@@ -119,7 +146,7 @@ impl Pcpu {
     /// Whether VCPUs share it, or may leave it unused.
     #[inline(always)]
     pub fn is_shared(&self) -> bool {
-        self.scheduler.get().is_some()
+        self.shared.load(Ordering::Relaxed)
     }
 
     /// Records an event of a VCPU of this CPU.

@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 
 use bulkhead_abi::trace::Kind;
+use policy::bandwidth::{Account, Grants};
 pub use policy::cpu::Event;
-use policy::cpu::{Cpu, Slot};
+use policy::cpu::{Cpu, Decision, Slot};
 use policy::server;
 use policy::time::Instant;
 
@@ -15,7 +16,8 @@ pub fn kind(event: Event) -> Kind {
     match event {
         Event::Wake(_) => Kind::Wake,
         Event::Block(_) => Kind::Block,
-        Event::Tick | Event::Overflow(_) => Kind::Tick,
+        Event::Tick => Kind::Tick,
+        Event::Overflow(_) => Kind::Overflow,
     }
 }
 
@@ -47,20 +49,69 @@ pub struct Scheduler {
 const NONE: usize = usize::MAX;
 
 impl Scheduler {
-    /// Nothing has happened yet. `None` if a server cannot be.
-    pub fn new(servers: impl Iterator<Item = server::Policy>) -> Option<Self> {
+    /// Nothing has happened yet. VCPUs have servers, and some a memory budget. `None` if a
+    /// server cannot be.
+    pub fn new(vcpus: impl Iterator<Item = (server::Policy, Option<Account>)>) -> Option<Self> {
         let mut slots = Vec::new();
-        for server in servers {
-            slots.push(Slot::new(server).ok()?);
+        for (server, account) in vcpus {
+            let slot = Slot::new(server).ok()?;
+            slots.push(match account {
+                Some(account) => slot.with_account(account),
+                None => slot,
+            });
         }
         Some(Self { cpu: Cpu::new(slots), run: NONE })
     }
 
     /// Decides because of an event at `now`: what changes, and when [`Event::Tick`] is due,
-    /// if nothing happens before ([`NEVER`]: not at all). Times are in ticks.
+    /// if nothing happens before ([`NEVER`]: not at all). Times are in ticks. For CPUs whose
+    /// VCPUs have no memory budgets.
     #[inline]
     pub fn decide(&mut self, event: Event, now: u64) -> (Option<Change>, u64) {
-        let decision = self.cpu.decide(event, Instant(now));
+        let decision = self.cpu.decide_unregulated(event, Instant(now));
+        self.change(decision)
+    }
+
+    /// The same where VCPUs have memory budgets: those that share one take `grants`. Then
+    /// comes how many accesses the VCPU to run may make, if that is limited.
+    #[inline(always)]
+    pub fn decide_regulated(
+        &mut self,
+        event: Event,
+        now: u64,
+        grants: &mut dyn Grants,
+    ) -> (Option<Change>, u64, Option<u64>) {
+        let decision = self.cpu.decide_with(event, Instant(now), grants);
+        let (change, timer) = self.change(decision);
+        (change, timer, self.cpu.accesses())
+    }
+
+    /// The VCPU, which ran, has made so many accesses since that was told last.
+    #[inline(always)]
+    pub fn account(&mut self, vcpu: usize, accesses: u64) {
+        self.cpu.account(vcpu, accesses);
+    }
+
+    /// [`Cpu::stop_alone`]: nothing runs then.
+    #[inline(always)]
+    pub fn stop_alone(&mut self, accesses: u64, now: u64) -> bool {
+        let stops = self.cpu.stop_alone(accesses, Instant(now));
+        if stops {
+            self.run = NONE;
+        }
+        stops
+    }
+
+    /// [`Cpu::resume_alone`]: VCPU 0 runs then, with so many accesses, until a time.
+    #[inline(always)]
+    pub fn resume_alone(&mut self, now: u64) -> Option<(u64, u64)> {
+        let (accesses, until) = self.cpu.resume_alone(Instant(now))?;
+        self.run = 0;
+        Some((accesses, until.0))
+    }
+
+    #[inline(always)]
+    fn change(&mut self, decision: Decision) -> (Option<Change>, u64) {
         let run = decision.run.unwrap_or(NONE);
         let change = (run != self.run).then(|| {
             self.run = run;
@@ -78,6 +129,7 @@ impl Scheduler {
 #[cfg(test)]
 mod tests {
     use bulkhead_abi::trace::{NO_LIMIT, Record};
+    use policy::bandwidth::{self, NoGrants};
     use policy::server::{Parameters, Policy};
     use policy::time::Duration;
 
@@ -94,7 +146,7 @@ mod tests {
 
     #[test]
     fn changes_are_told_with_their_budgets() {
-        let servers = [deferrable(3, 10), Policy::Background];
+        let servers = [deferrable(3, 10), Policy::Background].map(|server| (server, None));
         let mut scheduler = Scheduler::new(servers.into_iter()).unwrap();
         let it = &mut scheduler;
         let change = |run, budget| Some(Change { run, budget });
@@ -108,8 +160,8 @@ mod tests {
 
     #[test]
     fn the_trace_has_a_name_for_each_event_and_change() {
-        let events = [Event::Wake(1), Event::Block(1), Event::Tick];
-        assert_eq!(events.map(kind), [Kind::Wake, Kind::Block, Kind::Tick]);
+        let events = [Event::Wake(1), Event::Block(1), Event::Tick, Event::Overflow(1)];
+        assert_eq!(events.map(kind), [Kind::Wake, Kind::Block, Kind::Tick, Kind::Overflow]);
         let of = |run| Change { run, budget: u64::MAX }.kind();
         assert_eq!((of(Some(0)), of(None)), (Kind::VcpuRun, Kind::Idle));
         assert_eq!(Record::new(103, Kind::VcpuRun, 0, 1, u64::MAX).argument(), NO_LIMIT);
@@ -117,6 +169,30 @@ mod tests {
 
     #[test]
     fn a_server_that_cannot_be_is_refused() {
-        assert!(Scheduler::new([deferrable(11, 10)].into_iter()).is_none());
+        assert!(Scheduler::new([(deferrable(11, 10), None)].into_iter()).is_none());
+    }
+
+    #[test]
+    fn a_vcpu_runs_while_it_has_accesses() {
+        let budget = |budget, period| bandwidth::Parameters {
+            budget,
+            period: Duration(period),
+            start: Instant(100),
+        };
+        let account = Account::own(budget(50, 20)).unwrap();
+        let vcpus = [(deferrable(10, 10), Some(account)), (Policy::Background, None)];
+        let mut scheduler = Scheduler::new(vcpus.into_iter()).unwrap();
+        let change = |run, budget| Some(Change { run, budget });
+        let mut decide = |accesses, event, now| {
+            scheduler.account(0, accesses);
+            scheduler.decide_regulated(event, now, &mut NoGrants)
+        };
+        decide(0, Event::Wake(1), 90);
+        assert_eq!(decide(0, Event::Wake(0), 100), (change(Some(0), u64::MAX), 120, Some(50)));
+        assert_eq!(decide(20, Event::Tick, 105), (None, 120, Some(30)));
+        let (changed, timer, limit) = decide(31, Event::Overflow(0), 110);
+        assert_eq!((changed, timer, limit), (change(Some(1), u64::MAX), 120, None));
+        // It pays for the access that was too much.
+        assert_eq!(decide(0, Event::Tick, 121), (change(Some(0), u64::MAX), 140, Some(49)));
     }
 }

@@ -10,18 +10,19 @@ use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use bulkhead_abi::image::{ConsoleKind, PayloadHeader};
+use policy::time::Instant;
 
 use crate::address_space::{self, AddressSpace, Memory};
 use crate::arch::boot::{SecondaryEntry, image_layout};
 use crate::arch::mmu;
 use crate::arch::page_table::PageTable;
 use crate::arch::percpu::{self, Anchor, StaticRef};
-use crate::arch::{cpu, gicv3, guest_state, heap, regs, smc};
+use crate::arch::{counter, cpu, gicv3, guest_state, heap, regs, smc};
 use crate::board::{self, uart::Pl011};
 use crate::machine::{self, CONSOLE, log};
 use crate::payload::{self, BlobName, Payload};
 use crate::pcpu::Pcpu;
-use crate::plan::{self, Plan, Range, Tree};
+use crate::plan::{self, Plan, Problem, Range, Tree};
 use crate::{firmware, trace, vm};
 
 /// Bytes of a PL011's registers, for the early console.
@@ -103,10 +104,15 @@ pub fn boot(device_tree: usize) -> ! {
     ));
     accept(gicv3::init_cpu(index));
     guest_state::init();
+    if let Some(counter) = &plan.platform.counter {
+        counter::publish(Box::leak(Box::new(counter.clone())), plan.counting_cpus());
+        counter::init_cpu(index);
+    }
 
     let serial = plan.platform.serial;
     let console = pcpus[serial.pcpu];
     CONSOLE.set_vms(plan.vms.iter().map(|vm| vm.name));
+    let critical = plan.critical_cpus();
     let mut vms = Vec::new();
     for (index, vm) in plan.vms.into_iter().enumerate() {
         let window = address_space::window(index, &vm);
@@ -119,15 +125,30 @@ pub fn boot(device_tree: usize) -> ! {
     machine::publish(vms, console, serial.interrupt);
 
     start_secondaries(&pcpus, index, &tables);
+    if let Some((pcpu, missing)) = counter::missing() {
+        let node = plan.root.nth("platform", 0).nth("bandwidth-counter", 0);
+        refuse(&node.error(missing.property(), Problem::Counter(pcpu, missing)));
+    }
     // A little later: all CPUs know their VCPUs by then.
     let epoch = cpu::now() + regs::cntfrq_el0::read() / EPOCH_PER_SECOND;
+    for vm in machine::vms() {
+        vm.begin_budget(Instant(epoch), critical);
+    }
     for pcpu in pcpus.iter() {
-        pcpu.assign(machine::vms(), epoch);
+        pcpu.assign(machine::vms(), epoch, plan.platform.counter.as_ref());
     }
     heap::seal();
     if let Some(shared) = gicv3::shared() {
         shared.set_target(serial.interrupt, console.mpidr);
         shared.set_enabled(serial.interrupt, true);
+        for pcpu in pcpus.iter() {
+            if let Some(counter) = &plan.platform.counter
+                && let intid @ 32.. = counter.interrupt(pcpu.index)
+            {
+                shared.set_target(intid, pcpu.mpidr);
+                shared.set_enabled(intid, true);
+            }
+        }
     }
     CONSOLE.go_live();
     log!("ready");
@@ -145,6 +166,7 @@ pub fn secondary(index: usize) -> ! {
         cpu::halt() // the boot CPU notices that this one does not come up
     }
     guest_state::init();
+    counter::init_cpu(index);
     ONLINE.fetch_add(1, Ordering::Release);
     anchor.pcpu().idle()
 }

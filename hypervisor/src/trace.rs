@@ -125,6 +125,10 @@ pub fn name(kind: Option<Kind>) -> &'static str {
         Some(Kind::Tick) => "tick",
         Some(Kind::Idle) => "idle",
         Some(Kind::Epoch) => "epoch",
+        Some(Kind::Account) => "accesses",
+        Some(Kind::Overflow) => "overflow, accesses",
+        Some(Kind::Recharge) => "may access",
+        Some(Kind::Grant) => "grant, accesses",
         None => "?",
     }
 }

@@ -1,5 +1,6 @@
 //! What the Bulkhead hypervisor, its guests and its tools agree on.
 //!
+//! - [`counter`]: a counter of memory accesses that an observer of the machine keeps;
 //! - [`doorbell`]: the page on which guests ask for colours without a call;
 //! - [`hypercall`]: function identifiers, results and feature bits of the HVC interface;
 //! - [`image`]: the layout of the one bootable image;
@@ -11,6 +12,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod counter;
 pub mod doorbell;
 pub mod hypercall;
 pub mod image;

@@ -59,7 +59,25 @@ pub enum Kind {
     /// The time at which the first period of all servers starts; argument: frequency of the
     /// system counter in Hz.
     Epoch = 12,
+    /// The VCPU, which has a memory budget, has made accesses since it started to run or since
+    /// the last such record or [`Kind::Overflow`]; argument: how many. It comes before the
+    /// input with which the scheduler was told, at the same time.
+    Account = 13,
+    /// The VCPU has made all accesses that it may make: an input of the scheduler; argument: as
+    /// of [`Kind::Account`], told with it.
+    Overflow = 14,
+    /// The VCPU runs and has got accesses, or runs again; argument: how many it may make from
+    /// now on. Comes behind the decision.
+    Recharge = 15,
+    /// The VCPU has asked for accesses from the budget of its VM, while the scheduler decided;
+    /// argument: how many it got, and [`GRANT_LATER`].
+    Grant = 16,
 }
+
+/// In the argument of [`Kind::Grant`]: the grant ends with the period of the budget behind that
+/// in which the time of the record lies, and not with that itself. Other CPUs were
+/// there already.
+pub const GRANT_LATER: u64 = 1 << 47;
 
 impl Kind {
     /// The kind with this number, if there is one.
@@ -77,6 +95,10 @@ impl Kind {
             10 => Self::Tick,
             11 => Self::Idle,
             12 => Self::Epoch,
+            13 => Self::Account,
+            14 => Self::Overflow,
+            15 => Self::Recharge,
+            16 => Self::Grant,
             _ => return None,
         })
     }
@@ -130,7 +152,7 @@ mod tests {
         let kinds = (0..=u8::MAX).filter_map(|number| Some((number, Kind::from_number(number)?)));
         let kinds: Vec<_> = kinds.collect();
         assert!(kinds.iter().all(|&(number, kind)| kind as u8 == number));
-        assert_eq!(kinds.len(), Kind::Epoch as usize);
+        assert_eq!(kinds.len(), Kind::Grant as usize);
     }
 
     #[test]

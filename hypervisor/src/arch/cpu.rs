@@ -151,6 +151,17 @@ pub fn show_mark(mark: u64) {
     }
 }
 
+/// Shows an observer of the machine where the counter of this CPU shall be, and by which
+/// interrupt it tells that the threshold is passed: the `NOP` `hint #0x51`.
+pub fn show_counter(block: u64, intid: u32) {
+    // SAFETY: a hint that no architecture version assigns does nothing. Who observes the
+    // machine writes into the block, which consists of atomics.
+    unsafe {
+        asm!("hint #{}", const bulkhead_abi::counter::HINT, in("x0") block,
+            in("x1") u64::from(intid), options(nostack, preserves_flags));
+    }
+}
+
 /// Stops this CPU for ever.
 pub fn halt() -> ! {
     loop {

@@ -11,6 +11,7 @@ pub mod boot;
 pub mod cache;
 #[cfg(target_os = "none")]
 pub mod context;
+pub mod counter;
 #[cfg(target_os = "none")]
 pub mod cpu;
 pub mod gicv3;
@@ -26,6 +27,8 @@ pub mod mmu;
 pub mod page_table;
 #[cfg(target_os = "none")]
 pub mod percpu;
+#[cfg(target_os = "none")]
+mod pmu;
 #[cfg(target_os = "none")]
 pub mod registers;
 #[cfg(target_os = "none")]

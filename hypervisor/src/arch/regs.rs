@@ -35,8 +35,8 @@ macro_rules! writable {
             #[inline(always)]
             pub fn write(value: u64) {
                 // SAFETY: the registers of this list configure the lower exception
-                // levels, timers and traps; those of EL2's own translation are not
-                // among them. HCR_EL2 and CPTR_EL2 act on EL2 too: `guest_state`
+                // levels, timers, traps and counters; those of EL2's own translation are
+                // not among them. HCR_EL2 and CPTR_EL2 act on EL2 too: `guest_state`
                 // writes values without VHE, and EL2 has no vector code by then.
                 unsafe {
                     core::arch::asm!(concat!("msr ", $register, ", {}"), in(reg) value,
@@ -122,6 +122,10 @@ readable! {
     midr_el1 = "midr_el1";
     /// Interrupt status: which exceptions are pending on this CPU.
     isr_el1 = "isr_el1";
+    /// Common events of the performance monitors: 0 to 31, and 32 from 0x4000 on.
+    pmceid0_el0 = "pmceid0_el0";
+    /// The 32 common events behind each of these.
+    pmceid1_el0 = "pmceid1_el0";
 }
 
 writable! {
@@ -203,4 +207,26 @@ writable! {
     afsr1_el1 = "afsr1_el1";
     /// Result of an address translation.
     par_el1 = "par_el1";
+    /// Control of the performance monitors.
+    pmcr_el0 = "pmcr_el0";
+    /// Access of EL0 to the performance monitors.
+    pmuserenr_el0 = "pmuserenr_el0";
+    /// Counters that count; ones enable.
+    pmcntenset_el0 = "pmcntenset_el0";
+    /// Ones disable.
+    pmcntenclr_el0 = "pmcntenclr_el0";
+    /// Counters whose overflow interrupts; ones enable.
+    pmintenset_el1 = "pmintenset_el1";
+    /// Ones disable.
+    pmintenclr_el1 = "pmintenclr_el1";
+    /// Counters that have overflowed; ones clear.
+    pmovsclr_el0 = "pmovsclr_el0";
+    /// What counter 0 counts.
+    pmevtyper0_el0 = "pmevtyper0_el0";
+    /// Counter 0.
+    pmevcntr0_el0 = "pmevcntr0_el0";
+    /// Where the cycle counter counts.
+    pmccfiltr_el0 = "pmccfiltr_el0";
+    /// The cycle counter.
+    pmccntr_el0 = "pmccntr_el0";
 }

@@ -25,23 +25,24 @@ pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
     let intid = gicv3::acknowledge();
     let Some(at) = pcpu.loaded() else { cpu::halt() };
     at.vcpu.count_interrupt();
-    if intid != HYPERVISOR_TIMER {
-        // What that one means has records of its own.
-        pcpu.record(at, Kind::ExitIrq, u64::from(intid));
-    }
     if intid == VIRTUAL_TIMER {
+        pcpu.record(at, Kind::ExitIrq, u64::from(intid));
         gicv3::end(intid);
         at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
         return;
     }
     let mode = context.pstate & MODE;
+    // What the first two mean has records of its own.
     if intid == HYPERVISOR_TIMER {
         // Mostly the end of a budget.
         gicv3::end(intid);
         timer(mode, pcpu);
         gicv3::deactivate(intid);
+    } else if pcpu.is_overflow(intid) {
+        pcpu.overflow(intid)
     } else {
-        other(intid, mode, pcpu);
+        pcpu.record(at, Kind::ExitIrq, u64::from(intid));
+        other(intid, pcpu);
         if at.vcpu.work.is_busy() {
             pcpu.idle() // which does the work, or something more urgent
         }
@@ -57,13 +58,21 @@ pub fn serve_interrupt(pcpu: &'static Pcpu) -> bool {
     if !cpu::interrupt_pending() {
         return false;
     }
-    other(gicv3::acknowledge(), EL2, pcpu);
+    let intid = gicv3::acknowledge();
+    if intid == HYPERVISOR_TIMER {
+        // Mostly the time has come for a VCPU that had to wait.
+        gicv3::end(intid);
+        timer(EL2, pcpu);
+        gicv3::deactivate(intid);
+    } else {
+        other(intid, pcpu);
+    }
     true
 }
 
-/// `mode`: what was interrupted.
+/// Any but the hypervisor's timer.
 #[inline(never)]
-fn other(intid: u32, mode: u64, pcpu: &'static Pcpu) {
+fn other(intid: u32, pcpu: &'static Pcpu) {
     if intid >= SPECIAL {
         return;
     }
@@ -85,13 +94,13 @@ fn other(intid: u32, mode: u64, pcpu: &'static Pcpu) {
                 pcpu.notice(at);
             }
         }
-        HYPERVISOR_TIMER => timer(mode, pcpu),
         CONSOLE_TIMER => machine::start_console_timer(pcpu),
         COLOR_SERIAL => {
             for at in pcpu.assignments() {
                 color_serial::called(at, pcpu);
             }
         }
+        _ if pcpu.is_overflow(intid) => pcpu.overflow_in_el2(),
         _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
         32.. => keep_active = device(intid, pcpu),
         _ => {}

@@ -16,7 +16,7 @@ use bulkhead_abi::trace::{Kind, NO_LIMIT};
 use super::{Assignment, Pcpu};
 use crate::arch::gicv3::Lists;
 use crate::arch::{cpu, regs};
-use crate::scheduler::{self, Event};
+use crate::scheduler::{self, Change, Event};
 use crate::timer::{NEVER, Purpose};
 use crate::vm::{GicEnv, Power, VirtualTimer};
 
@@ -114,21 +114,29 @@ impl Pcpu {
     /// goes on until [`Pcpu::go_on`], and the timer stays as it is. `at`: to whom it happens.
     #[inline(never)]
     fn decide(&'static self, event: Event, at: Option<&Assignment>, now: u64) {
-        let Some(scheduler) = self.scheduler.get() else { return };
+        let Some(scheduler) = self.scheduler.get() else {
+            return self.decide_regulated(event, at, now);
+        };
         self.record_at(now, at, scheduler::kind(event), 0);
         let (change, timer) = scheduler.lock().decide(event, now);
         self.deadlines.set(Purpose::Scheduling, timer);
         if let Some(change) = change {
-            if let Some(at) = self.next.get() {
-                at.vcpu.stolen.begin(now);
-            }
-            let next = change.run.and_then(|slot| self.assignments().get(slot));
-            self.record_at(now, next, change.kind(), change.budget);
-            if let Some(at) = next {
-                at.vm.tell_stolen(at.vcpu.index, at.vcpu.stolen.end(now));
-            }
-            self.next.set(next);
+            self.change(change, now);
         }
+    }
+
+    /// Another VCPU is to run than before, or none.
+    #[inline(always)]
+    pub(super) fn change(&'static self, change: Change, now: u64) {
+        if let Some(at) = self.next.get() {
+            at.vcpu.stolen.begin(now);
+        }
+        let next = change.run.and_then(|slot| self.assignments().get(slot));
+        self.record_at(now, next, change.kind(), change.budget);
+        if let Some(at) = next {
+            at.vm.tell_stolen(at.vcpu.index, at.vcpu.stolen.end(now));
+        }
+        self.next.set(next);
     }
 
     /// Returns if the VCPU, which runs, is the one to run; runs another one otherwise.

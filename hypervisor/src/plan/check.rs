@@ -34,6 +34,10 @@ pub fn check<'a>(plan: &Plan<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), Refus
             return Err(vm.node.error("vllc", problem));
         }
         vcpus(plan, index, vm)?;
+        if vm.is_compensated() && (vm.critical || !plan.vms.iter().any(|vm| vm.critical)) {
+            let problem = Problem::Text("needs another VM that is critical, and this one not");
+            return Err(vm.node.error("compensation", problem));
+        }
         memory(plan, index, vm)?;
         devices(plan, index, vm)?;
         guest_layout(vm)?;
@@ -253,7 +257,7 @@ fn registers_before<'a>(
     None
 }
 
-/// Whose interrupt this is: the console's, or of a device before this place
+/// Whose interrupt this is: the console's, the counter's, or of a device before this place
 /// (VM, device, position).
 fn interrupt_owner_before<'a>(
     plan: &Plan<'a>,
@@ -262,6 +266,10 @@ fn interrupt_owner_before<'a>(
 ) -> Option<&'a str> {
     if interrupt == plan.platform.serial.interrupt {
         return Some("the console");
+    }
+    let counter = plan.platform.counter.as_ref();
+    if counter.is_some_and(|counter| counter.interrupts.contains(&interrupt)) {
+        return Some("the counter of memory accesses");
     }
     for (vm, other) in plan.vms.iter().enumerate() {
         for (device, taken) in other.devices.iter().enumerate() {

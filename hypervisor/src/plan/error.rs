@@ -6,6 +6,7 @@ use core::fmt;
 
 use super::tree::{Node, Tree};
 use super::{MAX_CPUS, Range};
+use crate::arch::counter::Missing;
 use crate::arch::page_table::{ADDRESS_END, MapError};
 use crate::payload::BlobName;
 use crate::vdev::gic::ConfigError;
@@ -59,6 +60,12 @@ pub enum Problem<'a> {
     PriorityTaken(u32, &'a str),
     /// Nanoseconds that are no ticks of a counter of this frequency, and the nearest that are.
     Ticks(u64, u32, u64),
+    /// Accesses that are none, or more than a counter can wait for.
+    Accesses(u64, u64),
+    /// Nanoseconds that are not from the first to the second of these.
+    Period(u64, u64, u64),
+    /// What the PCPU with this index lacks of what shall count memory accesses.
+    Counter(usize, Missing),
     /// Bytes of `host-reg` and of `reg`.
     Sizes(u64, u64),
     /// Number of interrupts in the machine and in the guest.
@@ -148,6 +155,13 @@ impl fmt::Display for Problem<'_> {
                 f,
                 "{time} ns are no whole number of ticks of the counter ({frequency} Hz), {good} are"
             ),
+            Self::Accesses(accesses, most) => {
+                write!(f, "{accesses} accesses, expected 1 to {most} in a period, with all credits")
+            }
+            Self::Period(period, least, most) => {
+                write!(f, "is {period} ns, expected at least {least} and at most {most}")
+            }
+            Self::Counter(pcpu, missing) => write!(f, "PCPU {pcpu} {missing}"),
             Self::Sizes(host, guest) => {
                 write!(f, "has {host:#x} bytes, but reg has {guest:#x}: they must be equal")
             }

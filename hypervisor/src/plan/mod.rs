@@ -7,8 +7,10 @@
 mod binding;
 mod check;
 mod error;
+mod memory;
 mod platform;
 mod server;
+mod ticks;
 mod tree;
 mod vm;
 
@@ -17,10 +19,15 @@ use core::fmt;
 
 pub use check::check;
 pub use error::{PlanError, Problem, Refusal};
+pub use memory::{Compensation, Counter, MemoryBudget, Source, VmBudget};
 pub use server::Server;
 pub use tree::{Node, Tree};
 
+use ticks::Clock;
+
+use policy::bandwidth::Account;
 use policy::color::{Area, ColorSet, Stripe};
+use policy::time::Instant;
 
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
@@ -99,6 +106,8 @@ pub struct Platform<'a> {
     pub serial: Serial,
     /// Last-level cache, if VMs have colours.
     pub llc: Option<Llc>,
+    /// What counts memory accesses, if some are to be counted.
+    pub counter: Option<Counter>,
 }
 
 /// Where something of a guest lies in the machine.
@@ -220,6 +229,8 @@ pub struct Vcpu {
     pub pcpu: usize,
     /// How it shares the PCPU with others; none: it has the PCPU for itself.
     pub server: Option<Server>,
+    /// How many memory accesses it may make; none: as many as it likes, or its VM may.
+    pub memory: Option<MemoryBudget>,
 }
 
 /// A virtual machine.
@@ -239,6 +250,10 @@ pub struct Vm<'a> {
     pub cache_share: Option<u8>,
     /// Whether all RAM is mapped at the start; otherwise a page is when it is first touched.
     pub warm_up: bool,
+    /// How many memory accesses its VCPUs may make together, if that is limited.
+    pub memory_budget: Option<VmBudget>,
+    /// Whether its accesses count for the compensation of others.
+    pub critical: bool,
     /// The machine's last-level cache, if the plan names it.
     pub llc: Option<Llc>,
     /// Colours that its tasks can ask for.
@@ -273,10 +288,11 @@ impl Vm<'_> {
         Some((ram, Area::new(ram.pages(), pool_frames)))
     }
 
-    /// Where VCPUs that share PCPUs read how much time was stolen from them (IPA): behind all
+    /// Where VCPUs that share PCPUs or have budgets read how much time was stolen from them (IPA): behind all
     /// that the plan gives to the guest.
     pub fn time_page(&self) -> Option<u64> {
-        if self.vcpus.iter().all(|vcpu| vcpu.server.is_none()) {
+        let waits = |vcpu: &Vcpu| vcpu.server.is_some() || vcpu.memory.is_some();
+        if self.memory_budget.is_none() && !self.vcpus.iter().any(waits) {
             return None;
         }
         let serial = self.serial.iter().chain(&self.color_serial).map(|(range, _)| *range);
@@ -285,6 +301,32 @@ impl Vm<'_> {
         let ranges = ranges.chain([self.gic.distributor, self.gic.redistributors]).chain(serial);
         let ranges = ranges.chain(self.coloring.iter().map(|coloring| coloring.doorbell));
         ranges.map(Range::end).max().map(|end| end.next_multiple_of(PAGE_BYTES))
+    }
+
+    /// Whether the accesses of one of its VCPUs are counted. `compensates`: some VM gets credits
+    /// for those of critical ones.
+    pub fn counts(&self, vcpu: &Vcpu, compensates: bool) -> bool {
+        vcpu.memory.is_some() || self.memory_budget.is_some() || self.critical && compensates
+    }
+
+    /// The account of the accesses of one of its VCPUs, if they are limited; periods are counted
+    /// from `start`.
+    pub fn account(&self, vcpu: &Vcpu, start: Instant) -> Option<Account> {
+        match vcpu.memory {
+            Some(own) => own.account(start),
+            None => self.memory_budget.map(|_| Account::shared()),
+        }
+    }
+
+    /// Whether it gets credits for what critical VMs do not access.
+    pub fn is_compensated(&self) -> bool {
+        self.memory_budget.is_some_and(|budget| budget.compensation.is_some())
+    }
+
+    /// The PCPUs of some of its VCPUs, one bit each.
+    pub fn cpus(&self, of: impl Fn(&Vcpu) -> bool) -> u64 {
+        let vcpus = self.vcpus.iter().filter(|vcpu| of(vcpu));
+        vcpus.fold(0, |cpus, vcpu| cpus | 1 << vcpu.pcpu)
     }
 
     /// INTIDs of its virtual UARTs.
@@ -306,6 +348,19 @@ pub struct Plan<'a> {
     pub vms: Vec<Vm<'a>>,
 }
 
+impl Plan<'_> {
+    /// The PCPUs on which accesses are counted, one bit each.
+    pub fn counting_cpus(&self) -> u64 {
+        let compensates = self.vms.iter().any(Vm::is_compensated);
+        self.vms.iter().fold(0, |cpus, vm| cpus | vm.cpus(|vcpu| vm.counts(vcpu, compensates)))
+    }
+
+    /// The PCPUs of critical VCPUs, one bit each.
+    pub fn critical_cpus(&self) -> u64 {
+        self.vms.iter().fold(0, |cpus, vm| cpus | vm.cpus(|_| vm.critical))
+    }
+}
+
 /// Reads only the range of the hypervisor's own memory: the first thing that is
 /// needed, because reading the rest allocates, and the heap lies there. Says what is
 /// wrong with it.
@@ -324,8 +379,9 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let node = root.child("vms")?;
     node.only(&["#address-cells", "#size-cells"], &["vm"])?;
     let mut vms = Vec::new();
+    let clock = Clock::new(frequency);
     for vm in node.children() {
-        vms.push(vm::read(vm, platform.llc, frequency)?);
+        vms.push(vm::read(vm, platform.llc, platform.counter.as_ref(), clock)?);
     }
     Ok(Plan { root, model: root.text("model")?, platform, vms })
 }

@@ -5,14 +5,22 @@ use alloc::vec::Vec;
 use policy::color::{ColorSet, Stripe};
 
 use super::vm::ram;
-use super::{GicV3, Llc, MAX_CPUS, Node, Platform, Problem, Refusal, Serial};
+use super::{GicV3, Llc, MAX_CPUS, Node, Platform, Problem, Refusal, Serial, memory};
 use crate::arch::page_table::PAGE_BYTES;
 
 #[inline(never)]
 pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
     node.only(
         &["board", "gic-version", "#address-cells", "#size-cells"],
-        &["memory", "hypervisor", "cpus", "interrupt-controller", "serial", "llc"],
+        &[
+            "memory",
+            "hypervisor",
+            "cpus",
+            "interrupt-controller",
+            "serial",
+            "llc",
+            "bandwidth-counter",
+        ],
     )?;
     let mut memory = Vec::new();
     for bank in node.children() {
@@ -32,6 +40,10 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
         Some(node) => Some(llc(node)?),
         None => None,
     };
+    let counter = match node.optional_child("bandwidth-counter")? {
+        Some(node) => Some(memory::counter(node, cpus.len())?),
+        None => None,
+    };
     let hypervisor = node.child("hypervisor")?;
     hypervisor.only(&["reg", "colors", "host-reg"], &[])?;
     let own = match (hypervisor.value("colors"), hypervisor.value("host-reg")) {
@@ -41,6 +53,7 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
     };
     Ok(Platform {
         llc,
+        counter,
         own,
         board: node.text("board")?,
         memory,

@@ -3,14 +3,13 @@
 use policy::server;
 use policy::time::{Duration, Instant};
 
-use super::{Node, Problem, Refusal};
+use super::{Clock, Node, Problem, Refusal};
 
 /// Shortest budget and longest period in nanoseconds. The second one keeps products of
 /// times within 64 bits.
 const BUDGET_MIN: u64 = 1_000;
-const PERIOD_MAX: u64 = 60_000_000_000;
+pub const PERIOD_MAX: u64 = 60_000_000_000;
 
-const SECOND: u64 = 1_000_000_000;
 /// A budget that fills its period, as a part of the PCPU.
 pub const WHOLE: u64 = 1 << 24;
 
@@ -52,8 +51,8 @@ impl Server {
     }
 }
 
-/// The server of a VCPU, if it has one. The counter makes so many ticks in a second.
-pub fn read(node: Node<'_>, frequency: u32) -> Result<Option<Server>, Refusal<'_>> {
+/// The server of a VCPU, if it has one.
+pub fn read(node: Node<'_>, clock: Clock) -> Result<Option<Server>, Refusal<'_>> {
     if node.value("server").is_none() {
         refuse(node, &["budget-ns", "period-ns", "priority"], "needs server")?;
         return Ok(None);
@@ -64,7 +63,7 @@ pub fn read(node: Node<'_>, frequency: u32) -> Result<Option<Server>, Refusal<'_
         refuse(node, &["budget-ns", "period-ns"], "has no meaning in the background")?;
         server::Policy::Background
     } else {
-        let parameters = parameters(node, frequency)?;
+        let parameters = parameters(node, clock)?;
         match class {
             0 => server::Policy::Periodic(parameters),
             1 => server::Policy::Deferrable(parameters),
@@ -74,7 +73,8 @@ pub fn read(node: Node<'_>, frequency: u32) -> Result<Option<Server>, Refusal<'_
     Ok(Some(Server { priority: node.number("priority")?, policy }))
 }
 
-fn refuse<'a>(
+/// Refuses properties that are there.
+pub fn refuse<'a>(
     node: Node<'a>,
     properties: &[&'static str],
     why: &'static str,
@@ -87,7 +87,7 @@ fn refuse<'a>(
     Ok(())
 }
 
-fn parameters(node: Node<'_>, frequency: u32) -> Result<server::Parameters, Refusal<'_>> {
+fn parameters(node: Node<'_>, clock: Clock) -> Result<server::Parameters, Refusal<'_>> {
     let (budget, period) = (node.long("budget-ns")?, node.long("period-ns")?);
     if period > PERIOD_MAX {
         return Err(node.error("period-ns", Problem::Text("is longer than one minute")));
@@ -96,28 +96,15 @@ fn parameters(node: Node<'_>, frequency: u32) -> Result<server::Parameters, Refu
         let text = "must be 1 us to the whole period";
         return Err(node.error("budget-ns", Problem::Text(text)));
     }
-    // In lowest terms, so that whole ticks are found by one division.
-    let divisor = greatest_common_divisor(SECOND, frequency.into());
-    let (ticks, nanoseconds) = (u64::from(frequency) / divisor, SECOND / divisor);
-    if period % nanoseconds != 0 {
-        let good = ((period + nanoseconds / 2) / nanoseconds).max(1) * nanoseconds;
-        return Err(node.error("period-ns", Problem::Ticks(period, frequency, good)));
-    }
-    let to_ticks = |time| time / nanoseconds * ticks + time % nanoseconds * ticks / nanoseconds;
-    if to_ticks(budget) == 0 {
+    let period = clock.whole(node, "period-ns", period)?;
+    let budget = clock.ticks(budget);
+    if budget == 0 {
         return Err(node.error("budget-ns", Problem::Text("is less than a tick of the counter")));
     }
     Ok(server::Parameters {
-        budget: Duration(to_ticks(budget)),
-        period: Duration(to_ticks(period)),
+        budget: Duration(budget),
+        period: Duration(period),
         start: Instant(0),
         overrun: Duration::ZERO,
     })
-}
-
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

@@ -7,15 +7,21 @@ use policy::color::{ColorSet, Stripe, StripeError};
 
 use super::platform::{gic, shared_interrupt};
 use super::{
-    Boot, Coloring, Device, Llc, Load, MAX_CPUS, Mapping, Node, Policy, Problem, Ram, Range,
-    Refusal, Vcpu, Vm, server, tree,
+    Boot, Clock, Coloring, Counter, Device, Llc, Load, MAX_CPUS, Mapping, Node, Policy, Problem,
+    Ram, Range, Refusal, Vcpu, Vm, memory, server, tree,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
 
-/// `llc`: the last-level cache of the machine, if VMs have colours.
+/// `llc`: the last-level cache of the machine, if VMs have colours; `counter`: what counts memory
+/// accesses, if some are.
 #[inline(never)]
-pub fn read(node: Node<'_>, llc: Option<Llc>, frequency: u32) -> Result<Vm<'_>, Refusal<'_>> {
+pub fn read<'a>(
+    node: Node<'a>,
+    llc: Option<Llc>,
+    counter: Option<&Counter>,
+    clock: Clock,
+) -> Result<Vm<'a>, Refusal<'a>> {
     node.only(
         &[
             "reg",
@@ -27,6 +33,11 @@ pub fn read(node: Node<'_>, llc: Option<Llc>, frequency: u32) -> Result<Vm<'_>, 
             "restart-limit",
             "vllc",
             "warm-up",
+            "memory-budget",
+            "memory-period-ns",
+            "compensation",
+            "flush-task-switch",
+            "critical",
         ],
         &[
             "vcpus",
@@ -62,6 +73,8 @@ pub fn read(node: Node<'_>, llc: Option<Llc>, frequency: u32) -> Result<Vm<'_>, 
         let problem = Problem::Text("needs the node coloring");
         return Err(node.nth("color-serial", 0).node_error(problem));
     }
+    let memory_budget = memory::of_vm(node, counter, clock)?;
+    let vcpus = vcpus(node.child("vcpus")?, counter, clock, memory_budget.is_some())?;
     Ok(Vm {
         name,
         node,
@@ -72,7 +85,9 @@ pub fn read(node: Node<'_>, llc: Option<Llc>, frequency: u32) -> Result<Vm<'_>, 
         warm_up: flag(node, "warm-up")?,
         llc,
         coloring,
-        vcpus: vcpus(node.child("vcpus")?, frequency)?,
+        memory_budget,
+        critical: memory::critical(node, counter)?,
+        vcpus,
         memory,
         gic: gic(node.child("interrupt-controller")?)?,
         serial,
@@ -99,13 +114,36 @@ fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, Refusal<
     })
 }
 
-fn vcpus(node: Node<'_>, frequency: u32) -> Result<Vec<Vcpu>, Refusal<'_>> {
+/// Properties of a VCPU.
+const VCPU: [&str; 8] = [
+    "reg",
+    "pcpu",
+    "server",
+    "budget-ns",
+    "period-ns",
+    "priority",
+    "memory-budget",
+    "memory-period-ns",
+];
+
+/// `together`: the VM has a memory budget for all of them.
+fn vcpus<'a>(
+    node: Node<'a>,
+    counter: Option<&Counter>,
+    clock: Clock,
+    together: bool,
+) -> Result<Vec<Vcpu>, Refusal<'a>> {
     node.only(&["#address-cells", "#size-cells"], &["vcpu"])?;
     let mut vcpus = Vec::new();
     for vcpu in node.children() {
-        vcpu.only(&["reg", "pcpu", "server", "budget-ns", "period-ns", "priority"], &[])?;
-        let server = server::read(vcpu, frequency)?;
-        vcpus.push(Vcpu { pcpu: vcpu.number("pcpu")? as usize, server });
+        vcpu.only(&VCPU, &[])?;
+        let server = server::read(vcpu, clock)?;
+        let memory = memory::budget(vcpu, counter, clock)?;
+        if together && memory.is_some() {
+            let text = "the VM has a budget for all of its VCPUs together";
+            return Err(vcpu.error("memory-budget", Problem::Text(text)));
+        }
+        vcpus.push(Vcpu { pcpu: vcpu.number("pcpu")? as usize, server, memory });
     }
     if vcpus.is_empty() || vcpus.len() > MAX_CPUS {
         return Err(node.node_error(Problem::Count(vcpus.len(), "VCPUs")));

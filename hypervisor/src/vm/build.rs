@@ -10,6 +10,7 @@ use super::stolen_time::TimePage;
 use super::{VIRTUAL_TIMER, Vcpu, Vm, audit};
 use crate::arch::cpu;
 use crate::arch::page_table::{Frames, MapError, PAGE_BYTES};
+use crate::arch::percpu::StaticRef;
 use crate::arch::stage2::Stage2;
 use crate::board;
 use crate::lock::Mutex;
@@ -70,6 +71,7 @@ pub fn build(
         memory,
         images,
         coloring,
+        pool: StaticRef::empty(),
         lifecycle: Mutex::new(Lifecycle::new()),
         stopping: AtomicBool::new(false),
         plan,

@@ -25,10 +25,14 @@ pub use lifecycle::Crash;
 pub use psci::call as psci;
 pub use virtual_timer::{VIRTUAL_TIMER, VirtualTimer};
 
+use policy::bandwidth::Pool;
+use policy::time::Instant;
+
 use crate::arch::context::ContextSlot;
 use crate::arch::gicv3::SavedLists;
 use crate::arch::memory::{Frame, GuestMemory};
 use crate::arch::page_table::PAGE_BYTES;
+use crate::arch::percpu::StaticRef;
 use crate::arch::stage2::Stage2;
 use crate::lock::Mutex;
 use crate::pcpu::Pcpu;
@@ -62,6 +66,8 @@ pub struct Vm {
     memory: Vec<(plan::Range, GuestMemory)>,
     images: Vec<(u64, &'static [u8])>,
     coloring: Option<Box<Mutex<Coloring>>>,
+    /// The accesses that its VCPUs may make together, if they are limited.
+    pub pool: StaticRef<Mutex<Pool>>,
     lifecycle: Mutex<Lifecycle>,
     /// Set while the VM must not run guest code: every CPU parks its VCPU.
     stopping: AtomicBool,
@@ -169,6 +175,16 @@ impl Vcpu {
 }
 
 impl Vm {
+    /// Its memory budget, if it has one, begins at `start`; `sides`: the PCPUs of critical VCPUs,
+    /// one bit each. Once, at boot.
+    pub fn begin_budget(&self, start: Instant, sides: u64) {
+        let cpus = self.plan.cpus(|_| true).count_ones();
+        let pool = self.plan.memory_budget.and_then(|budget| budget.pool(start, cpus, sides));
+        if let Some(pool) = pool {
+            self.pool.set(Some(Box::leak(Box::new(Mutex::new(pool)))));
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         self.plan.name

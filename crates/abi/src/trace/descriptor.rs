@@ -15,8 +15,8 @@ use super::{RECORD_BYTES, RING_RECORDS};
 
 /// First word of the page: `BLKTRACE`.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"BLKTRACE");
-/// Layout that this module describes.
-pub const VERSION: u64 = 1;
+/// Layout that this module describes, with the kinds of records that there are.
+pub const VERSION: u64 = 2;
 /// Bytes of the page, and of those of the rings.
 pub const PAGE_BYTES: usize = 4096;
 /// Words of the page.

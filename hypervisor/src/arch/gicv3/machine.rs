@@ -60,3 +60,12 @@ pub fn shared() -> Option<&'static Distributor> {
 pub fn private(index: usize) -> Option<Redistributor> {
     PRIVATE.get(index)?.get().copied()
 }
+
+/// Enables a private interrupt of the executing CPU, which has this index in the plan.
+/// `edge`: it is a pulse.
+pub fn enable_private(index: usize, intid: u32, edge: bool) {
+    if let Some(private) = private(index) {
+        private.set_edge(intid, edge);
+        private.set_enabled(intid, true);
+    }
+}

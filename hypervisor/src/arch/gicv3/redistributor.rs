@@ -16,6 +16,7 @@ const ICPENDR0: usize = SGI + 0x0280;
 const ISACTIVER0: usize = SGI + 0x0300;
 const ICACTIVER0: usize = SGI + 0x0380;
 const IPRIORITYR: usize = SGI + 0x0400;
+const ICFGR1: usize = SGI + 0x0c04;
 
 const WRITE_PENDING: u32 = 1 << 3;
 const PROCESSOR_SLEEP: u32 = 1 << 1;
@@ -100,6 +101,15 @@ impl Redistributor {
         if !enabled && self.registers.read32(CTLR) & WRITE_PENDING != 0 {
             // If it never settles there is nothing better than to go on.
             let _ = self.wait();
+        }
+    }
+
+    /// Says whether an interrupt from 16 on, which is disabled, is a pulse or a level.
+    pub fn set_edge(self, intid: u32, edge: bool) {
+        if let Some(place @ 0..16) = intid.checked_sub(16) {
+            let bit = 2 << (2 * place);
+            let levels = self.registers.read32(ICFGR1) & !bit;
+            self.registers.write32(ICFGR1, levels | if edge { bit } else { 0 });
         }
     }
 
@@ -199,6 +209,11 @@ mod tests {
             assert_eq!(region.read32(ISENABLER0), 1 << 27);
             redistributor.set_enabled(32, true);
             assert_eq!(region.read32(ISENABLER0), 1 << 27);
+            redistributor.set_edge(22, true);
+            redistributor.set_edge(23, true);
+            redistributor.set_edge(23, false);
+            redistributor.set_edge(32, true);
+            assert_eq!(region.read32(ICFGR1), 2 << 12);
         });
     }
 }

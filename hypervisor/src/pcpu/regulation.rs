@@ -1,0 +1,209 @@
+//! How the VCPUs of a PCPU are held to memory budgets.
+//!
+//! The counter of the PCPU counts for the VCPU that is to run, from the decision to run it until
+//! the next one, also what EL2 does for it. What it has counted is told to the scheduler before
+//! each event. Then it is set to interrupt after as many accesses as are left. So the account of
+//! a VCPU is kept with the scheduler, and nothing of it in the counter while others run.
+//!
+//! The interrupt may come late, when another event has led to a decision already: then the
+//! counter is below its new limit, and the interrupt is nothing.
+
+mod critical;
+mod grants;
+
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use bulkhead_abi::trace::{Kind, NO_LIMIT};
+use spin::mutex::SpinMutex;
+
+use super::{Assignment, Pcpu};
+use crate::arch::counter::Counter;
+use crate::arch::{cpu, gicv3};
+use crate::scheduler::{self, Event, Scheduler};
+use crate::timer::Purpose;
+pub(super) use critical::Side;
+use grants::Pools;
+
+/// What a PCPU has that counts accesses.
+pub(super) struct Regulation {
+    scheduler: SpinMutex<Scheduler>,
+    counter: Counter,
+    /// INTID of the interrupt of the counter.
+    interrupt: u32,
+    /// Accesses that the VCPU to run may make, as of the last decision; all ones: no limit.
+    left: AtomicU64,
+    /// When the first period of all budgets starts.
+    start: u64,
+    /// The VMs that get credits for what critical VCPUs of this PCPU do not access.
+    sides: Vec<Side>,
+}
+
+/// No limit.
+const UNLIMITED: u64 = u64::MAX;
+
+impl Regulation {
+    pub(super) fn new(
+        scheduler: Scheduler,
+        counter: Counter,
+        interrupt: u32,
+        start: u64,
+        sides: Vec<Side>,
+    ) -> Self {
+        let (scheduler, left) = (SpinMutex::new(scheduler), AtomicU64::new(UNLIMITED));
+        Self { scheduler, counter, interrupt, left, start, sides }
+    }
+}
+
+impl Pcpu {
+    /// Whether an interrupt is that of the counter of this CPU.
+    #[inline(always)]
+    pub fn is_overflow(&self, intid: u32) -> bool {
+        self.regulation.get().is_some_and(|regulation| regulation.interrupt == intid)
+    }
+
+    /// The counter of this CPU interrupts, whose guest ran. Ends and deactivates the interrupt, and
+    /// goes on with what is to run then, mostly nothing.
+    #[inline(never)]
+    pub fn overflow(&'static self, intid: u32) -> ! {
+        self.stop_counter();
+        gicv3::end(intid);
+        gicv3::deactivate(intid);
+        if let Some((regulation, at, accesses)) = self.used_up() {
+            let now = cpu::now();
+            if !self.stop_alone(regulation, at, accesses, now) {
+                self.decide_regulated(Event::Overflow(at.slot), Some(at), now);
+                self.program_timer(self.first_deadline());
+            }
+        }
+        self.idle()
+    }
+
+    /// The VCPU that is to run, the only one of this CPU, has made all its accesses: it has to
+    /// wait. `false`: there is something to decide. The timer is set for the end of the period.
+    #[inline(always)]
+    fn stop_alone(
+        &'static self,
+        regulation: &Regulation,
+        at: &Assignment,
+        accesses: u64,
+        now: u64,
+    ) -> bool {
+        let stops =
+            regulation.sides.is_empty() && regulation.scheduler.lock().stop_alone(accesses, now);
+        if stops {
+            self.record_at(now, Some(at), Kind::Overflow, accesses);
+            self.record_at(now, None, Kind::Idle, 0);
+            regulation.counter.set_limit(None);
+            regulation.left.store(UNLIMITED, Relaxed);
+            at.vcpu.stolen.begin(now);
+            self.next.set(None);
+        }
+        stops
+    }
+
+    /// Time has passed for the VCPU, the only one of this CPU: it may have got accesses.
+    #[inline(always)]
+    fn resume_alone(&'static self, regulation: &Regulation, now: u64) -> bool {
+        let Some(at) = self.assignments().first().filter(|_| regulation.sides.is_empty()) else {
+            return false;
+        };
+        let Some((limit, until)) = regulation.scheduler.lock().resume_alone(now) else {
+            return false;
+        };
+        self.record_at(now, None, Kind::Tick, 0);
+        self.record_at(now, Some(at), Kind::VcpuRun, NO_LIMIT);
+        self.record_at(now, Some(at), Kind::Recharge, limit);
+        self.deadlines.set(Purpose::Scheduling, until);
+        at.vm.tell_stolen(at.vcpu.index, at.vcpu.stolen.end(now));
+        regulation.left.store(limit, Relaxed);
+        self.next.set(Some(at));
+        regulation.counter.set_limit(Some(limit));
+        true
+    }
+
+    /// The same in EL2, which goes on. The caller ends and deactivates the interrupt.
+    #[inline(never)]
+    pub fn overflow_in_el2(&'static self) {
+        self.stop_counter();
+        if let Some((_, at, _)) = self.used_up() {
+            self.decide_regulated(Event::Overflow(at.slot), Some(at), cpu::now());
+            self.program_timer(self.first_deadline());
+        }
+    }
+
+    #[inline(always)]
+    fn stop_counter(&self) {
+        if let Some(regulation) = self.regulation.get() {
+            regulation.counter.acknowledge();
+        }
+    }
+
+    /// The VCPU that is to run, if it has made all accesses that it may make; and how many.
+    #[inline(always)]
+    fn used_up(&self) -> Option<(&'static Regulation, &'static Assignment, u64)> {
+        let (regulation, at) = (self.regulation.get()?, self.next.get()?);
+        let accesses = regulation.counter.accesses();
+        (accesses >= regulation.left.load(Relaxed)).then_some((regulation, at, accesses))
+    }
+
+    /// As [`Pcpu::decide`], where accesses are counted.
+    #[inline(never)]
+    pub(super) fn decide_regulated(&'static self, event: Event, at: Option<&Assignment>, now: u64) {
+        let Some(regulation) = self.regulation.get() else { return };
+        if event == Event::Tick && self.resume_alone(regulation, now) {
+            return;
+        }
+        let accesses = if self.next.get().is_some() { regulation.counter.accesses() } else { 0 };
+        self.regulate(regulation, event, at, accesses, now);
+    }
+
+    /// `accesses`: what the VCPU has made that ran.
+    #[inline(never)]
+    fn regulate(
+        &'static self,
+        regulation: &Regulation,
+        event: Event,
+        at: Option<&Assignment>,
+        accesses: u64,
+        now: u64,
+    ) {
+        let Regulation { scheduler, counter, left, sides, .. } = regulation;
+        let ran = self.next.get();
+        let before = left.load(Relaxed);
+        let mut told = 0;
+        let mut scheduler = scheduler.lock();
+        if before != UNLIMITED
+            && let Some(ran) = ran
+        {
+            scheduler.account(ran.slot, accesses);
+            told = accesses;
+            if accesses > 0 && !matches!(event, Event::Overflow(_)) {
+                self.record_at(now, Some(ran), Kind::Account, accesses);
+            }
+        }
+        let reports = match sides.is_empty() {
+            true => u64::MAX,
+            false => self.report(sides, ran, accesses, now),
+        };
+        let argument = if matches!(event, Event::Overflow(_)) { told } else { 0 };
+        self.record_at(now, at, scheduler::kind(event), argument);
+        let mut pools = Pools { pcpu: self, start: regulation.start };
+        let (change, timer, limit) = scheduler.decide_regulated(event, now, &mut pools);
+        drop(scheduler);
+        counter.set_limit(limit);
+        let limit = limit.unwrap_or(UNLIMITED);
+        left.store(limit, Relaxed);
+        self.deadlines.set(Purpose::Scheduling, timer.min(reports));
+        let goes_on = change.is_none() && limit.wrapping_add(told) == before;
+        if let Some(change) = change {
+            self.change(change, now);
+            if !sides.is_empty() {
+                self.flush(sides, now);
+            }
+        }
+        if !goes_on && limit != UNLIMITED {
+            self.record_at(now, self.next.get(), Kind::Recharge, limit);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Reads how many memory accesses VMs and VCPUs may make, and what counts them.
+
+use alloc::vec::Vec;
+
+use policy::bandwidth::{self, Account, Parameters, Pool};
+use policy::time::{Duration, Instant};
+
+use super::server::{PERIOD_MAX, refuse};
+use super::{Clock, Node, Problem, Refusal, platform, tree};
+use crate::arch::counter::width::Width;
+
+/// Shortest period in nanoseconds. In each one a VCPU that uses its budget up costs its PCPU two
+/// interrupts and a switch to another VCPU and back, some 2,000 instructions.
+const PERIOD_MIN: u64 = 20_000;
+/// Fewest periods after which credits are given up: in the first one of them there are none yet.
+const COMPENSATION_MIN: u32 = 2;
+
+/// What counts the memory accesses of each PCPU.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Counter {
+    /// What is counted, and where.
+    pub source: Source,
+    /// Width of the counter.
+    pub width: Width,
+    /// INTIDs of the interrupt at a limit: a private one, or a shared one for each PCPU.
+    pub interrupts: Vec<u32>,
+}
+
+/// What is counted, and where.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Source {
+    /// This event, by the performance monitors of the PCPU.
+    Event(u16),
+    /// Its cycles.
+    Cycles,
+    /// What an observer of the machine sees.
+    Observer,
+}
+
+impl Counter {
+    /// INTID of the interrupt of a PCPU.
+    pub fn interrupt(&self, pcpu: usize) -> u32 {
+        self.interrupts.get(pcpu).or(self.interrupts.first()).copied().unwrap_or_default()
+    }
+
+    /// Most accesses for which it can wait.
+    fn most(&self) -> u64 {
+        self.width.most()
+    }
+}
+
+/// Accesses in each period (XvIso, section IV).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct MemoryBudget {
+    /// Most accesses in a period; at least 1.
+    pub accesses: u64,
+    /// The period, in ticks of the system counter.
+    pub period: Duration,
+}
+
+impl VmBudget {
+    /// The budget of a VM on so many PCPUs; `sides`: the PCPUs of critical VCPUs, one bit each.
+    pub fn pool(&self, start: Instant, cpus: u32, sides: u64) -> Option<Pool> {
+        let MemoryBudget { accesses: budget, period } = self.budget;
+        let pool = Pool::new(Parameters { budget, period, start }, cpus.into()).ok()?;
+        Some(match self.compensation {
+            Some(Compensation { periods, .. }) => {
+                pool.with_compensation(bandwidth::Compensation::new(periods, sides).ok()?)
+            }
+            None => pool,
+        })
+    }
+}
+
+impl MemoryBudget {
+    /// The account of a VCPU; periods are counted from `start`.
+    pub fn account(self, start: Instant) -> Option<Account> {
+        let Self { accesses: budget, period } = self;
+        Account::own(Parameters { budget, period, start }).ok()
+    }
+}
+
+/// What all VCPUs of a VM may make together (XenThrottle, section 4.1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct VmBudget {
+    /// The budget.
+    pub budget: MemoryBudget,
+    /// What it gets of the accesses by which it could have delayed critical VMs and did not.
+    pub compensation: Option<Compensation>,
+}
+
+/// Credits for accesses that critical VMs did not make (XenThrottle, section 3.4).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Compensation {
+    /// They are given up every so many periods.
+    pub periods: u32,
+    /// And when a guest of the critical side switches tasks.
+    pub flush_task_switch: bool,
+}
+
+/// Reads `/platform/bandwidth-counter`, for so many PCPUs.
+#[inline(never)]
+pub fn counter(node: Node<'_>, cpus: usize) -> Result<Counter, Refusal<'_>> {
+    node.only(&["source", "event", "bits", "interrupts", "access-bytes"], &[])?;
+    let source = match node.expect_text("source", &["pmu", "cycles", "cachescope"])? {
+        0 => match u16::try_from(node.number("event")?) {
+            Ok(event) => Source::Event(event),
+            Err(_) => return Err(node.error("event", Problem::Text("must be <0> to <0xffff>"))),
+        },
+        class => {
+            refuse(node, &["event"], "has a meaning with source = \"pmu\" only")?;
+            if class == 1 { Source::Cycles } else { Source::Observer }
+        }
+    };
+    let width = match node.number("bits")? {
+        32 => Width::BITS_32,
+        64 => Width::BITS_64,
+        _ => return Err(node.error("bits", Problem::Text("must be <32> or <64>"))),
+    };
+    let mut interrupts = Vec::new();
+    let cells = node.cells("interrupts", 1)?;
+    while let Some(intid) = tree::word(cells, 4 * interrupts.len()) {
+        interrupts.push(intid);
+    }
+    if let [private] = *interrupts.as_slice()
+        && (16..32).contains(&private)
+        && !RESERVED.contains(&private)
+    {
+        return Ok(Counter { source, width, interrupts });
+    }
+    if interrupts.len() != cpus {
+        let text =
+            "must be a private interrupt that is free (not 25 to 27), or a shared one for each CPU";
+        return Err(node.error("interrupts", Problem::Text(text)));
+    }
+    for (index, &intid) in interrupts.iter().enumerate() {
+        platform::shared_interrupt(node, "interrupts", intid)?;
+        if interrupts.iter().take(index).any(|&other| other == intid) {
+            return Err(node.error("interrupts", Problem::InterruptTwice(intid)));
+        }
+    }
+    Ok(Counter { source, width, interrupts })
+}
+
+/// Private interrupts that are something else: maintenance of virtual interrupts, EL2's timer,
+/// the virtual timer.
+const RESERVED: [u32; 3] = [25, 26, 27];
+
+const NO_COUNTER: &str = "needs the node /platform/bandwidth-counter";
+
+/// The budget of a VCPU or VM, if it has one.
+#[inline(never)]
+pub fn budget<'a>(
+    node: Node<'a>,
+    counter: Option<&Counter>,
+    clock: Clock,
+) -> Result<Option<MemoryBudget>, Refusal<'a>> {
+    if node.value("memory-budget").is_none() {
+        refuse(node, &["memory-period-ns"], "needs memory-budget")?;
+        return Ok(None);
+    }
+    let Some(counter) = counter else {
+        return Err(node.error("memory-budget", Problem::Text(NO_COUNTER)));
+    };
+    let (accesses, period) = (node.long("memory-budget")?, node.long("memory-period-ns")?);
+    if accesses == 0 || accesses > counter.most() {
+        let problem = Problem::Accesses(accesses, counter.most());
+        return Err(node.error("memory-budget", problem));
+    }
+    if !(PERIOD_MIN..=PERIOD_MAX).contains(&period) {
+        let problem = Problem::Period(period, PERIOD_MIN, PERIOD_MAX);
+        return Err(node.error("memory-period-ns", problem));
+    }
+    let period = Duration(clock.whole(node, "memory-period-ns", period)?);
+    Ok(Some(MemoryBudget { accesses, period }))
+}
+
+/// The budget of a VM, if it has one.
+#[inline(never)]
+pub fn of_vm<'a>(
+    node: Node<'a>,
+    counter: Option<&Counter>,
+    clock: Clock,
+) -> Result<Option<VmBudget>, Refusal<'a>> {
+    let Some(budget) = budget(node, counter, clock)? else {
+        refuse(node, &["compensation", "flush-task-switch"], "needs memory-budget")?;
+        return Ok(None);
+    };
+    if node.value("compensation").is_none() {
+        refuse(node, &["flush-task-switch"], "needs compensation")?;
+        return Ok(Some(VmBudget { budget, compensation: None }));
+    }
+    let periods = node.number("compensation")?;
+    if periods < COMPENSATION_MIN {
+        return Err(node.error("compensation", Problem::Text("must be <2> or more")));
+    }
+    let most = counter.map_or(0, Counter::most);
+    if budget.accesses.saturating_mul(u64::from(periods)) > most {
+        return Err(node.error("compensation", Problem::Accesses(budget.accesses, most)));
+    }
+    let flush_task_switch = node.value("flush-task-switch").is_some();
+    let compensation = Some(Compensation { periods, flush_task_switch });
+    Ok(Some(VmBudget { budget, compensation }))
+}
+
+/// Whether the accesses of a VM are counted for the compensation of others.
+pub fn critical<'a>(node: Node<'a>, counter: Option<&Counter>) -> Result<bool, Refusal<'a>> {
+    let critical = node.value("critical").is_some();
+    if critical && counter.is_none() {
+        return Err(node.error("critical", Problem::Text(NO_COUNTER)));
+    }
+    Ok(critical)
+}
