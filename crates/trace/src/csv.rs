@@ -5,10 +5,10 @@
 //! | `time_ns` | nanoseconds from the start of the servers' first period, or from the first entry |
 //! | `ticks` | time in ticks of the trace's clock |
 //! | `pcpu` | index of the PCPU |
-//! | `event` | `run`, `idle`, `stop`, `wake`, `block`, `tick`, `exit`, `interrupt`, `mark`, `vm-stop`, `vm-start`, `epoch`, `lost` |
+//! | `event` | `run`, `idle`, `stop`, `wake`, `block`, `tick`, `exit`, `interrupt`, `mark`, `vm-stop`, `vm-start`, `epoch`, `account`, `overflow`, `recharge`, `grant`, `lost` |
 //! | `vm`, `vcpu` | name of the VM and index of the VCPU, if it is about them |
 //! | `task`, `job`, `step` | of marks about jobs: name, number, `release`, `start` or `finish` |
-//! | `value` | `run`: budget that is left in nanoseconds, empty without one; `exit`: ESR_EL2; `interrupt`: INTID; other marks: their value; `vm-stop`: number of the reason; `vm-start`: restarts; `epoch`: frequency of the clock in Hz; `lost`: number of records |
+//! | `value` | `run`: budget that is left in nanoseconds, empty without one; `exit`: ESR_EL2; `interrupt`: INTID; other marks: their value; `vm-stop`: number of the reason; `vm-start`: restarts; `epoch`: frequency of the clock in Hz; `account`, `overflow`, `recharge`, `grant`: accesses to memory; `lost`: number of records |
 
 use std::io::Write;
 
@@ -42,6 +42,10 @@ pub fn write(trace: &Trace, out: impl Write) -> Result<(), csv::Error> {
             }
             Event::Epoch { frequency_hz } => Some(frequency_hz),
             Event::Lost { records } => Some(records),
+            Event::Account { accesses, .. }
+            | Event::Overflow { accesses, .. }
+            | Event::Recharge { accesses, .. }
+            | Event::Grant { accesses, .. } => Some(accesses),
             _ => None,
         };
         if let Some((id, mark)) = event.job() {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bulkhead_abi::hypercall::{MARK_FINISH, MARK_RELEASE, MARK_START};
-use bulkhead_abi::trace::{Kind, NO_LIMIT, Record};
+use bulkhead_abi::trace::{GRANT_LATER, Kind, NO_LIMIT, Record};
 
 /// A VCPU, by the index of its VM in the plan and its own in the VM.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -43,6 +43,38 @@ pub enum Event {
     Block(VcpuId),
     /// Input of the scheduler: time has passed.
     Tick,
+    /// The VCPU has made accesses to memory since it started to run or since that was told
+    /// last: told to the scheduler with the input that follows.
+    Account {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// How many.
+        accesses: u64,
+    },
+    /// Input of the scheduler: the VCPU has made all accesses that it may make.
+    Overflow {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// Accesses, as of [`Event::Account`].
+        accesses: u64,
+    },
+    /// The VCPU runs and has got accesses, or runs again.
+    Recharge {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// How many it may make from now on.
+        accesses: u64,
+    },
+    /// The VCPU took accesses from the budget of its VM, while the scheduler decided about the
+    /// input before.
+    Grant {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// How many.
+        accesses: u64,
+        /// They end not with this period of the budget, but with the next one.
+        later: bool,
+    },
     /// The VCPU came to the hypervisor by an exception.
     Exit {
         /// The VCPU.
@@ -155,6 +187,14 @@ impl Entry {
             Kind::Tick => Event::Tick,
             Kind::Idle => Event::Idle,
             Kind::Epoch => Event::Epoch { frequency_hz: argument },
+            Kind::Account => Event::Account { vcpu, accesses: argument },
+            Kind::Overflow => Event::Overflow { vcpu, accesses: argument },
+            Kind::Recharge => Event::Recharge { vcpu, accesses: argument },
+            Kind::Grant => Event::Grant {
+                vcpu,
+                accesses: argument & !GRANT_LATER,
+                later: argument & GRANT_LATER != 0,
+            },
         };
         Some(Self { ticks: record.ticks, event })
     }
@@ -176,6 +216,12 @@ impl Entry {
             Event::VmStop { vm, reason } => (Kind::VmStop, VcpuId { vm, vcpu: 0 }, reason),
             Event::VmStart { vm, restarts } => (Kind::VmStart, VcpuId { vm, vcpu: 0 }, restarts),
             Event::Epoch { frequency_hz } => (Kind::Epoch, VcpuId::NONE, frequency_hz),
+            Event::Account { vcpu, accesses } => (Kind::Account, vcpu, accesses),
+            Event::Overflow { vcpu, accesses } => (Kind::Overflow, vcpu, accesses),
+            Event::Recharge { vcpu, accesses } => (Kind::Recharge, vcpu, accesses),
+            Event::Grant { vcpu, accesses, later } => {
+                (Kind::Grant, vcpu, accesses | if later { GRANT_LATER } else { 0 })
+            }
             Event::Lost { .. } => return None,
         };
         Some(Record::new(self.ticks, kind, id.vm, id.vcpu, argument))
@@ -197,7 +243,11 @@ impl Event {
             | Self::Block(vcpu)
             | Self::Exit { vcpu, .. }
             | Self::Interrupt { vcpu, .. }
-            | Self::Mark { vcpu, .. } => Some(vcpu),
+            | Self::Mark { vcpu, .. }
+            | Self::Account { vcpu, .. }
+            | Self::Overflow { vcpu, .. }
+            | Self::Recharge { vcpu, .. }
+            | Self::Grant { vcpu, .. } => Some(vcpu),
             _ => None,
         }
     }
@@ -226,6 +276,10 @@ impl Event {
             Self::VmStart { .. } => "vm-start",
             Self::Epoch { .. } => "epoch",
             Self::Lost { .. } => "lost",
+            Self::Account { .. } => "account",
+            Self::Overflow { .. } => "overflow",
+            Self::Recharge { .. } => "recharge",
+            Self::Grant { .. } => "grant",
         }
     }
 }
@@ -262,6 +316,11 @@ mod tests {
             Event::VmStop { vm: 3, reason: 2 },
             Event::VmStart { vm: 3, restarts: 1 },
             Event::Epoch { frequency_hz: 62_500_000 },
+            Event::Account { vcpu, accesses: 9 },
+            Event::Overflow { vcpu, accesses: 1 << 40 },
+            Event::Recharge { vcpu, accesses: 13_718 },
+            Event::Grant { vcpu, accesses: 77, later: true },
+            Event::Grant { vcpu, accesses: 0, later: false },
         ] {
             let entry = Entry { ticks: 99, event };
             let record = entry.to_record().expect("has a record");

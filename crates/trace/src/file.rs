@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  0        magic, 8 bytes: "BLKTRACE"
-//!  8        version: 2
+//!  8        version: 3
 //!  12       bytes of the header
 //!  16       the header as JSON
 //!  then     chunks: PCPU (32 bits), number of records (32 bits), number of records that
@@ -20,6 +20,6 @@ pub use reader::ReadError;
 pub use writer::Writer;
 
 const MAGIC: [u8; 8] = *b"BLKTRACE";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes before the JSON text, and before the records of a chunk.
 const PREFIX_BYTES: usize = 16;

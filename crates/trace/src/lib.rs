@@ -18,6 +18,8 @@ mod trace;
 pub use event::{Entry, Event, JobMark, Step, VcpuId};
 pub use file::{ReadError, Writer};
 pub use header::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
-pub use replay::{Choice, Planned, Replay, ReplayError, Server, Stopped, Why, replay};
+pub use replay::{
+    Choice, Impossible, Memory, Planned, Replay, ReplayError, Server, Stopped, Why, replay,
+};
 pub use simulation::Recorder;
 pub use trace::{Clock, Trace};

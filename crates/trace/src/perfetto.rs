@@ -108,6 +108,16 @@ impl<W: Write> Exporter<'_, W> {
                     (tracks::vcpu(vcpu), format!("mark {value:#x}"))
                 }
                 Event::Tick => (track, "tick".into()),
+                Event::Overflow { vcpu, .. } => (tracks::vcpu(vcpu), "accesses used up".into()),
+                Event::Recharge { vcpu, accesses } => {
+                    (tracks::vcpu(vcpu), format!("may make {accesses} accesses"))
+                }
+                Event::Account { vcpu, accesses } => {
+                    (tracks::vcpu(vcpu), format!("{accesses} accesses"))
+                }
+                Event::Grant { vcpu, accesses, .. } => {
+                    (tracks::vcpu(vcpu), format!("{accesses} accesses of the VM's"))
+                }
                 Event::Epoch { .. } => (track, "servers start".into()),
                 Event::Lost { records } => (track, format!("{records} records lost")),
                 Event::VmStop { vm, .. } => (track, format!("{} is stopped", header.vm_name(vm))),

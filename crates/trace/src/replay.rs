@@ -3,8 +3,14 @@
 //! All inputs of a PCPU's scheduler ([`policy::cpu`]) are in the trace with the times that it
 //! was told. So the host can make the same calls, and whatever the hypervisor decided must
 //! come out. Where two inputs follow each other before the PCPU acts, it acts on the second.
+//!
+//! What a VCPU got of the budget of its VM, while the PCPU decided, depends on other PCPUs. It is
+//! an input too, recorded behind the one that led to it.
 
-use policy::cpu::{Cpu, Decision, Slot};
+mod grants;
+
+use policy::bandwidth::{self, Account};
+use policy::cpu::{self, Cpu, Decision, Slot};
 use policy::server::{Parameters, ParametersError, Policy};
 use policy::time::{Duration, Instant};
 
@@ -17,6 +23,44 @@ pub struct Planned {
     pub vcpu: VcpuId,
     /// Its server.
     pub server: Server,
+    /// Its memory budget, if it has one.
+    pub memory: Option<Memory>,
+}
+
+/// The memory budget of a VCPU.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Memory {
+    /// Its own: accesses and period.
+    Own(u64, u64),
+    /// That of its VM, with this period.
+    Shared(u64),
+}
+
+impl Planned {
+    fn slot(&self, start: u64) -> Result<Slot, Impossible> {
+        let slot = Slot::new(self.server.policy(start)).map_err(Impossible::Server)?;
+        let account = match self.memory {
+            None => return Ok(slot),
+            Some(Memory::Shared(_)) => Account::shared(),
+            Some(Memory::Own(budget, period)) => {
+                let (period, start) = (Duration(period), Instant(start));
+                Account::own(bandwidth::Parameters { budget, period, start })
+                    .map_err(Impossible::Memory)?
+            }
+        };
+        Ok(slot.with_account(account))
+    }
+}
+
+/// Why a VCPU cannot be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Impossible {
+    /// Its server cannot be.
+    #[error("{0}")]
+    Server(ParametersError),
+    /// Its memory budget cannot be.
+    #[error("{0}")]
+    Memory(bandwidth::ParametersError),
 }
 
 /// The server of a VCPU.
@@ -30,6 +74,8 @@ pub enum Server {
     Sporadic(u64, u64),
     /// Background.
     Background,
+    /// None: it has its PCPU for itself.
+    Alone,
 }
 
 impl Server {
@@ -44,7 +90,7 @@ impl Server {
             Self::Periodic(budget, period) => Policy::Periodic(parameters(budget, period)),
             Self::Deferrable(budget, period) => Policy::Deferrable(parameters(budget, period)),
             Self::Sporadic(budget, period) => Policy::Sporadic(parameters(budget, period)),
-            Self::Background => Policy::Background,
+            Self::Background | Self::Alone => Policy::Background,
         }
     }
 }
@@ -63,13 +109,13 @@ pub enum ReplayError {
         /// Number of PCPUs in the trace.
         pcpus: usize,
     },
-    /// The plan has an impossible server.
+    /// The plan has an impossible VCPU.
     #[error("PCPU {pcpu}: {error}")]
-    Server {
+    Vcpu {
         /// The PCPU.
         pcpu: usize,
         /// What is wrong.
-        error: ParametersError,
+        error: Impossible,
     },
 }
 
@@ -118,6 +164,18 @@ pub enum Why {
         /// What was recorded.
         recorded: Option<u64>,
     },
+    /// The right VCPU, which may make another number of accesses.
+    Accesses {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// How many it may make after the inputs, if they are limited.
+        expected: Option<u64>,
+        /// What was recorded.
+        recorded: u64,
+    },
+    /// The VCPU asked for accesses of its VM's budget when it was not recorded, or the other
+    /// way round.
+    Grant(VcpuId),
     /// An input is about a VCPU that the plan does not have on this PCPU.
     Vcpu(VcpuId),
     /// The time of an input is before that of the one before.
@@ -146,19 +204,19 @@ pub fn replay(trace: &Trace, plan: &[(usize, Vec<Planned>)]) -> Result<Vec<Repla
         .map(|(pcpu, vcpus)| {
             let (pcpu, pcpus) = (*pcpu, trace.tracks.len());
             let track = trace.tracks.get(pcpu).ok_or(ReplayError::Pcpus { pcpu, pcpus })?;
-            let slots = vcpus.iter().map(|vcpu| Slot::new(vcpu.server.policy(start)));
-            let slots = slots.collect::<Result<_, _>>();
-            let slots = slots.map_err(|error| ReplayError::Server { pcpu, error })?;
+            let slots = vcpus.iter().map(|vcpu| vcpu.slot(start)).collect::<Result<_, _>>();
+            let slots = slots.map_err(|error| ReplayError::Vcpu { pcpu, error })?;
             let mut follower = Follower {
-                ids: vcpus.iter().map(|vcpu| vcpu.vcpu).collect(),
+                start,
+                planned: vcpus,
                 cpu: Cpu::new(slots),
                 now: 0,
                 decision: Decision::default(),
                 acted: None,
                 replay: Replay { pcpu, ..Replay::default() },
             };
-            for entry in track {
-                if let Err(why) = follower.follow(entry) {
+            for (index, entry) in track.iter().enumerate() {
+                if let Err(why) = follower.follow(entry, &track[index + 1..]) {
                     follower.replay.stopped = Some(Stopped { ticks: entry.ticks, why });
                     break;
                 }
@@ -168,8 +226,10 @@ pub fn replay(trace: &Trace, plan: &[(usize, Vec<Planned>)]) -> Result<Vec<Repla
         .collect()
 }
 
-struct Follower {
-    ids: Vec<VcpuId>,
+struct Follower<'a> {
+    /// When servers and memory budgets started.
+    start: u64,
+    planned: &'a [Planned],
     cpu: Cpu<Vec<Slot>>,
     /// Time of the last input.
     now: u64,
@@ -179,34 +239,38 @@ struct Follower {
     replay: Replay,
 }
 
-impl Follower {
-    fn follow(&mut self, entry: &Entry) -> Result<(), Why> {
-        match entry.event {
-            Event::Wake(vcpu) => {
+impl Follower<'_> {
+    /// `next`: the entries behind this one.
+    fn follow(&mut self, entry: &Entry, next: &[Entry]) -> Result<(), Why> {
+        let event = match entry.event {
+            Event::Wake(vcpu) => cpu::Event::Wake(self.index(vcpu)?),
+            Event::Block(vcpu) => cpu::Event::Block(self.index(vcpu)?),
+            Event::Tick => cpu::Event::Tick,
+            Event::Overflow { vcpu, accesses } => {
                 let index = self.index(vcpu)?;
-                self.input(entry.ticks, |cpu, now| cpu.wake(index, now))
+                self.cpu.account(index, accesses);
+                cpu::Event::Overflow(index)
             }
-            Event::Block(vcpu) => {
+            Event::Account { vcpu, accesses } => {
                 let index = self.index(vcpu)?;
-                self.input(entry.ticks, |cpu, now| cpu.block(index, now))
+                self.cpu.account(index, accesses);
+                return Ok(());
             }
-            Event::Tick => self.input(entry.ticks, Cpu::tick),
-            Event::Run { vcpu, budget } => self.act(Choice::Run(vcpu), budget),
-            Event::Idle => self.act(Choice::Idle, None),
-            Event::Lost { records } => Err(Why::Lost { records }),
-            _ => Ok(()),
-        }
+            Event::Recharge { vcpu, accesses } => return self.recharge(vcpu, accesses),
+            Event::Run { vcpu, budget } => return self.act(Choice::Run(vcpu), budget),
+            Event::Idle => return self.act(Choice::Idle, None),
+            Event::Lost { records } => return Err(Why::Lost { records }),
+            _ => return Ok(()),
+        };
+        self.input(event, entry.ticks, next)
     }
 
     fn index(&self, vcpu: VcpuId) -> Result<usize, Why> {
-        self.ids.iter().position(|&id| id == vcpu).ok_or(Why::Vcpu(vcpu))
+        let found = self.planned.iter().position(|planned| planned.vcpu == vcpu);
+        found.ok_or(Why::Vcpu(vcpu))
     }
 
-    fn input(
-        &mut self,
-        ticks: u64,
-        decide: impl FnOnce(&mut Cpu<Vec<Slot>>, Instant) -> Decision,
-    ) -> Result<(), Why> {
+    fn input(&mut self, event: cpu::Event, ticks: u64, next: &[Entry]) -> Result<(), Why> {
         if ticks < self.now {
             return Err(Why::Time);
         }
@@ -218,13 +282,24 @@ impl Follower {
             self.replay.superseded += 1;
         }
         self.now = ticks;
-        self.decision = decide(&mut self.cpu, Instant(ticks));
-        Ok(())
+        let mut grants = grants::Recorded::new(self.planned, self.start, next);
+        self.decision = self.cpu.decide_with(event, Instant(ticks), &mut grants);
+        grants.all_taken().map_err(Why::Grant)
+    }
+
+    /// The VCPU that runs may make so many accesses.
+    fn recharge(&self, vcpu: VcpuId, recorded: u64) -> Result<(), Why> {
+        let index = self.index(vcpu)?;
+        let expected = self.cpu.accesses().filter(|_| self.decision.run == Some(index));
+        if expected == Some(recorded) {
+            return Ok(());
+        }
+        Err(Why::Accesses { vcpu, expected, recorded })
     }
 
     fn act(&mut self, recorded: Choice, budget: Option<u64>) -> Result<(), Why> {
         let expected = match self.decision.run {
-            Some(index) => Choice::Run(self.ids[index]),
+            Some(index) => Choice::Run(self.planned[index].vcpu),
             None => Choice::Idle,
         };
         if expected != recorded {

@@ -32,6 +32,8 @@ struct Pcpu {
     running: Option<usize>,
     /// Time of the last event.
     now: u64,
+    /// The last input of the scheduler: accesses that are told with it come before it.
+    input: Option<Entry>,
     records: Vec<Record>,
 }
 
@@ -60,6 +62,7 @@ impl<W: Write> Recorder<W> {
                 vcpus: ids.iter().map(vcpu).collect(),
                 running: None,
                 now: 0,
+                input: None,
                 records: Vec::new(),
             };
             pcpu.write(0, Event::Epoch { frequency_hz: FREQUENCY_HZ });
@@ -75,6 +78,7 @@ impl<W: Write> Recorder<W> {
     pub fn finish(mut self) -> io::Result<W> {
         for index in 0..self.pcpus.len() {
             self.pcpus[index].show_start();
+            self.pcpus[index].write_input();
             self.flush(index);
         }
         match self.failed {
@@ -103,7 +107,12 @@ impl<W: Write> Observer for Recorder<W> {
 }
 
 impl Pcpu {
+    fn write_input(&mut self) {
+        self.records.extend(self.input.take().and_then(Entry::to_record));
+    }
+
     fn write(&mut self, ticks: u64, event: Event) {
+        self.write_input();
         self.records.extend(Entry { ticks, event }.to_record());
     }
 
@@ -119,11 +128,14 @@ impl Pcpu {
             sim::Event::Complete { vcpu, task, .. } => return self.job(vcpu, task, Step::Finish),
             sim::Event::Wake { vcpu } => Event::Wake(id(vcpu)),
             sim::Event::Block { vcpu } => Event::Block(id(vcpu)),
-            sim::Event::Tick | sim::Event::Overflow { .. } => Event::Tick,
-            // What is not in a trace yet: who has a memory budget is not decided again.
-            sim::Event::Account { .. } | sim::Event::Grant { .. } | sim::Event::Access { .. } => {
-                return;
+            sim::Event::Tick => Event::Tick,
+            sim::Event::Overflow { vcpu } => Event::Overflow { vcpu: id(vcpu), accesses: 0 },
+            sim::Event::Account { vcpu, accesses } => return self.account(id(vcpu), accesses),
+            // No PCPU of a simulation is in a period before others are.
+            sim::Event::Grant { vcpu, accesses, .. } => {
+                Event::Grant { vcpu: id(vcpu), accesses, later: false }
             }
+            sim::Event::Access { .. } => return,
             sim::Event::Run { vcpu, budget_ns } => Event::Run { vcpu: id(vcpu), budget: budget_ns },
             sim::Event::Idle => Event::Idle,
         };
@@ -132,9 +144,26 @@ impl Pcpu {
                 self.running = self.vcpus.iter().position(|other| other.id == vcpu);
             }
             Event::Idle => self.running = None,
+            Event::Wake(_) | Event::Block(_) | Event::Tick | Event::Overflow { .. } => {
+                self.write_input();
+                self.input = Some(Entry { ticks: now, event });
+                return;
+            }
             _ => {}
         }
         self.write(now, event);
+    }
+
+    /// A VCPU has made accesses: that is told with the input of the scheduler.
+    fn account(&mut self, id: VcpuId, told: u64) {
+        if let Some(Entry { event: Event::Overflow { vcpu, accesses }, .. }) = &mut self.input
+            && *vcpu == id
+        {
+            *accesses = told;
+        } else if told > 0 {
+            let event = Event::Account { vcpu: id, accesses: told };
+            self.records.extend(Entry { ticks: self.now, event }.to_record());
+        }
     }
 
     fn job(&mut self, vcpu: usize, number: usize, step: Step) {

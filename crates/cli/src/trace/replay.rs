@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 
-use bulkhead_system::plan::{Budget, Class, Plan};
+use bulkhead_system::plan::{Budget, Class, Plan, Vcpu, Vm};
+use bulkhead_system::units;
 use serde::Serialize;
-use trace::{Choice, Clock, Header, Planned, Replay, Server, Stopped, VcpuId, Why};
+use trace::{Choice, Clock, Header, Memory, Planned, Replay, Server, Stopped, VcpuId, Why};
 
 use super::options::ReplayOptions;
 use super::{length, micros};
@@ -23,7 +24,10 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
     if planned.is_empty() {
         return Err(Failure::new(
             "no-servers",
-            format!("no VCPU of {} has a server: nothing is decided", options.plan.display()),
+            format!(
+                "no VCPU of {} has a server or a memory budget: nothing is decided",
+                options.plan.display()
+            ),
         ));
     }
     let failed = |error| Failure::new("no-replay", format!("{}: {error}", options.file.display()));
@@ -110,6 +114,15 @@ fn why(stopped: &Stopped, header: &Header) -> String {
             budget(recorded),
             budget(expected)
         ),
+        Why::Accesses { vcpu, expected, recorded } => format!(
+            "{} could make {recorded} accesses, but what it was told leads to {}",
+            header.vcpu_name(vcpu),
+            expected.map_or("no limit".into(), |it| it.to_string())
+        ),
+        Why::Grant(vcpu) => format!(
+            "{} asked for accesses of its VM's budget where the other one did not",
+            header.vcpu_name(vcpu)
+        ),
         Why::Vcpu(vcpu) => {
             format!("{} is not on this PCPU in the plan", header.vcpu_name(vcpu))
         }
@@ -120,47 +133,50 @@ fn why(stopped: &Stopped, header: &Header) -> String {
     }
 }
 
-/// The PCPUs of a plan that are shared: their VCPUs, the one with the highest priority first.
+/// The PCPUs of a plan on which somebody decides: their VCPUs, the one with the highest priority
+/// first.
 fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>, Failure> {
     let mut pcpus = Vec::new();
     for pcpu in 0..plan.platform.cpus.len() {
         let mut vcpus = Vec::new();
         for (vm, number) in plan.vms.iter().zip(0..) {
             for (vcpu, index) in vm.vcpus.iter().zip(0..) {
-                if let Some(server) = vcpu.server
-                    && vcpu.pcpu.0 as usize == pcpu
-                {
+                if vcpu.pcpu.0 as usize == pcpu {
+                    let priority = vcpu.server.map(|server| server.priority);
                     let id = VcpuId { vm: number, vcpu: index };
-                    vcpus.push((server.priority, id, self::server(server.class, frequency_hz)?));
+                    vcpus.push((priority, self::vcpu(id, vm, vcpu, frequency_hz)?));
                 }
             }
         }
         vcpus.sort_by_key(|&(priority, ..)| Reverse(priority));
-        let planned = vcpus.into_iter().map(|(_, vcpu, server)| Planned { vcpu, server });
-        let planned: Vec<_> = planned.collect();
-        if !planned.is_empty() {
-            pcpus.push((pcpu, planned));
+        let decides = |&(priority, planned): &(Option<u32>, Planned)| {
+            priority.is_some() || planned.memory.is_some()
+        };
+        if vcpus.iter().any(decides) {
+            pcpus.push((pcpu, vcpus.into_iter().map(|(_, planned)| planned).collect()));
         }
     }
     Ok(pcpus)
 }
 
-/// A server in ticks: the budget rounded down, the period exact, as the hypervisor has it.
+/// A VCPU in ticks: budgets of time rounded down, periods exact, as the hypervisor has them.
+fn vcpu(vcpu: VcpuId, vm: &Vm, plan: &Vcpu, frequency_hz: u64) -> Result<Planned, Failure> {
+    let period = |period| whole_ticks(period, frequency_hz);
+    let memory = match (plan.memory_budget, vm.memory_budget) {
+        (Some(own), _) => Some(Memory::Own(own.accesses, period(own.period)?)),
+        (None, Some(shared)) => Some(Memory::Shared(period(shared.period)?)),
+        (None, None) => None,
+    };
+    let server = match plan.server {
+        Some(server) => self::server(server.class, frequency_hz)?,
+        None => Server::Alone,
+    };
+    Ok(Planned { vcpu, server, memory })
+}
+
 fn server(class: Class, frequency_hz: u64) -> Result<Server, Failure> {
     let ticks = |Budget { budget, period }| {
-        let product = |ns: u64| u128::from(ns) * u128::from(frequency_hz);
-        let second = 1_000_000_000;
-        if product(period.0) % second != 0 {
-            return Err(Failure::new(
-                "not-whole-ticks",
-                format!(
-                    "a period of {} ns is no whole number of ticks at {frequency_hz} Hz",
-                    period.0
-                ),
-            ));
-        }
-        let ticks = |ns| u64::try_from(product(ns) / second).unwrap_or(u64::MAX);
-        Ok((ticks(budget.0), ticks(period.0)))
+        Ok::<_, Failure>((ticks(budget, frequency_hz), whole_ticks(period, frequency_hz)?))
     };
     Ok(match class {
         Class::Periodic(budget) => ticks(budget).map(|(c, t)| Server::Periodic(c, t))?,
@@ -168,4 +184,25 @@ fn server(class: Class, frequency_hz: u64) -> Result<Server, Failure> {
         Class::Sporadic(budget) => ticks(budget).map(|(c, t)| Server::Sporadic(c, t))?,
         Class::Background => Server::Background,
     })
+}
+
+const SECOND: u128 = 1_000_000_000;
+
+fn product(time: units::Duration, frequency_hz: u64) -> u128 {
+    u128::from(time.0) * u128::from(frequency_hz)
+}
+
+fn ticks(time: units::Duration, frequency_hz: u64) -> u64 {
+    u64::try_from(product(time, frequency_hz) / SECOND).unwrap_or(u64::MAX)
+}
+
+fn whole_ticks(period: units::Duration, frequency_hz: u64) -> Result<u64, Failure> {
+    if product(period, frequency_hz).is_multiple_of(SECOND) {
+        return Ok(ticks(period, frequency_hz));
+    }
+    let period = period.0;
+    Err(Failure::new(
+        "not-whole-ticks",
+        format!("a period of {period} ns is no whole number of ticks at {frequency_hz} Hz"),
+    ))
 }

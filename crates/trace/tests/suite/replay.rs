@@ -77,7 +77,7 @@ fn late_ticks_are_measured() {
 #[test]
 fn another_plan_is_refused() {
     let trace = read(&simulate(ALL_KINDS, 1_000_000));
-    let planned = Planned { vcpu: id(0), server: Server::Deferrable(2_000, 10_000) };
+    let planned = Planned { vcpu: id(0), server: Server::Deferrable(2_000, 10_000), memory: None };
     let other = [(3, vec![planned])];
     assert_eq!(replay(&trace, &other), Err(ReplayError::Pcpus { pcpu: 3, pcpus: 1 }));
     let stopped = replay(&trace, &[(0, vec![planned])]).expect("possible")[0].stopped;

@@ -31,7 +31,7 @@ pub fn header(vcpus: Vcpus<'_>) -> Header {
             Server::Periodic(budget, period) => ("periodic", Some(budget), Some(period)),
             Server::Deferrable(budget, period) => ("deferrable", Some(budget), Some(period)),
             Server::Sporadic(budget, period) => ("sporadic", Some(budget), Some(period)),
-            Server::Background => ("background", None, None),
+            Server::Background | Server::Alone => ("background", None, None),
         };
         let server = Some(ServerHeader { kind: kind.into(), budget_ns, period_ns });
         let task = |(number, &(period, _)): (usize, &(u64, u64))| TaskHeader {
@@ -56,7 +56,7 @@ pub fn header(vcpus: Vcpus<'_>) -> Header {
 
 pub fn plan(vcpus: Vcpus<'_>) -> Vec<(usize, Vec<Planned>)> {
     let servers = vcpus.iter().enumerate();
-    let planned = servers.map(|(vm, &(server, _))| Planned { vcpu: id(vm), server });
+    let planned = servers.map(|(vm, &(server, _))| Planned { vcpu: id(vm), server, memory: None });
     vec![(0, planned.collect())]
 }
 
@@ -82,7 +82,7 @@ pub fn simulate(vcpus: Vcpus<'_>, until: u64) -> Vec<u8> {
             Server::Periodic(budget, period) => Policy::Periodic(parameters(budget, period)),
             Server::Deferrable(budget, period) => Policy::Deferrable(parameters(budget, period)),
             Server::Sporadic(budget, period) => Policy::Sporadic(parameters(budget, period)),
-            Server::Background => Policy::Background,
+            Server::Background | Server::Alone => Policy::Background,
         };
         Vcpu::new("", server, tasks.iter().enumerate().map(task).collect())
     };
