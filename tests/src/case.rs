@@ -41,6 +41,14 @@ impl Case {
         self
     }
 
+    /// Counts cycles in place of accesses to memory, which QEMU's CPUs do not count, with so many
+    /// bits.
+    pub fn counts_cycles(mut self, bits: u32) -> Self {
+        let counter = "[platform.bandwidth]\ncounter = \"cycles\"\n";
+        self.platform.push_str(&format!("{counter}counter_bits = {bits}\n"));
+        self
+    }
+
     /// Lets the counter tick once in an instruction.
     pub fn tick_is_an_instruction(mut self) -> Self {
         self.board.cpu = Some("cortex-a53,cntfrq=1000000000".into());
