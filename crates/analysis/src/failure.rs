@@ -42,6 +42,19 @@ pub enum Failure {
         /// The task above it.
         on: usize,
     },
+    /// Accesses of other PCPUs can delay it, and neither are its own known, or those of tasks
+    /// above, nor do the others have budgets.
+    #[error("task {task}: nothing limits for how long it waits for memory because of others")]
+    Interference {
+        /// Which one.
+        task: usize,
+    },
+    /// Its VCPU has a budget of accesses, and it is not known how often it has to wait for that.
+    #[error("task {task}: nothing limits for how long its VCPU waits for its memory budget")]
+    Throttled {
+        /// Which one.
+        task: usize,
+    },
     /// Nothing is known about the time that its VCPU gets: the server of that VCPU fails, or
     /// another VCPU of the background class is above it.
     #[error("task {task}: its VCPU has no time for sure")]
@@ -60,6 +73,8 @@ impl Failure {
             | Self::LimitReached { task }
             | Self::Overflow { task }
             | Self::NoSupply { task }
+            | Self::Interference { task }
+            | Self::Throttled { task }
             | Self::Depends { task, .. } => task,
         }
     }
@@ -73,6 +88,8 @@ impl Failure {
             Self::Overflow { .. } => "overflow",
             Self::Depends { .. } => "depends",
             Self::NoSupply { .. } => "no-supply",
+            Self::Interference { .. } => "memory",
+            Self::Throttled { .. } => "memory-budget",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! - [`Staircase`], [`Curve`], [`Reservation::accesses_in`]: how much one with a budget does in a
 //!   window;
 //! - [`compensation`]: the same if interference that did not happen is given back;
+//! - [`Contention`]: for how long tasks wait because of that;
 //! - [`mod@budget`]: the largest budgets that leave critical tasks in time;
 //! - [`published`]: the analysis of the thesis, as it stands.
 //!
@@ -13,12 +14,15 @@
 pub mod budget;
 mod bus;
 pub mod compensation;
+mod contention;
 mod curve;
 pub mod published;
 mod reservation;
 mod staircase;
 
 pub use bus::Bus;
+pub use contention::{Contention, Interferer, Throttle};
+pub(crate) use contention::{Memory, NoContention, Waits};
 pub use curve::Curve;
 pub use reservation::{Reservation, ReservationError};
 pub use staircase::Staircase;

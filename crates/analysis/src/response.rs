@@ -18,6 +18,7 @@
 //! `R_h - C_h` (Chen, Nelissen and Huang, ECRTS 2016), which contains its own `J_h`.
 
 use crate::brute_force;
+use crate::memory::{Contention, Memory, NoContention};
 use crate::supply::{Supply, WholeGaps};
 use crate::utilization::Share;
 use crate::window::{self, Gaps, Stop, Stream, TOO_LONG};
@@ -32,6 +33,8 @@ pub struct Workload<'a> {
     pub supply: Supply<'a>,
     /// The colours of the tasks, if they evict lines of each other.
     pub caches: Option<Caches<'a>>,
+    /// What others cost the tasks when they access memory, if that is not in execution times.
+    pub contention: Option<Contention<'a>>,
     /// More jitter for each task above another: 0, or that of vCache, Eq. 2.
     pub(crate) jitter: Duration,
 }
@@ -39,7 +42,7 @@ pub struct Workload<'a> {
 impl<'a> Workload<'a> {
     /// Tasks that have a PCPU for themselves.
     pub fn new(tasks: &'a [Task]) -> Self {
-        Self { tasks, supply: Supply::Whole, caches: None, jitter: Duration(0) }
+        Self { tasks, supply: Supply::Whole, caches: None, contention: None, jitter: Duration(0) }
     }
 
     /// The same tasks on a VCPU that gets this.
@@ -58,6 +61,11 @@ impl<'a> Workload<'a> {
     /// The same tasks with these colours.
     pub fn with_caches(self, caches: Caches<'a>) -> Self {
         Self { caches: Some(caches), ..self }
+    }
+
+    /// The same tasks beside others that access memory.
+    pub fn with_contention(self, contention: Contention<'a>) -> Self {
+        Self { contention: Some(contention), ..self }
     }
 }
 
@@ -91,6 +99,8 @@ pub fn response_times(workload: &Workload<'_>) -> Vec<Result<Response, Failure>>
 pub struct Analyzer {
     limits: Limits,
     streams: Vec<Stream>,
+    /// Memory accesses of one job of each stream, if they count.
+    accesses: Vec<u64>,
     /// The last task that suspends itself and has no bound.
     unbounded: Option<usize>,
 }
@@ -144,21 +154,35 @@ impl Analyzer {
     ) {
         self.streams.clear();
         self.unbounded = None;
+        match &workload.contention {
+            None => self.supplied(workload, &NoContention, goal, visit),
+            Some(contention) => self.supplied(workload, contention, goal, visit),
+        }
+    }
+
+    #[inline]
+    fn supplied<M: Memory>(
+        &mut self,
+        workload: &Workload<'_>,
+        memory: &M,
+        goal: Goal,
+        visit: impl FnMut(Result<Response, Failure>) -> bool,
+    ) {
         match workload.supply {
-            Supply::Whole => self.tasks(workload, WholeGaps, goal, visit),
-            Supply::Server(server) => self.tasks(workload, server, goal, visit),
+            Supply::Whole => self.tasks(workload, (WholeGaps, memory), goal, visit),
+            Supply::Server(server) => self.tasks(workload, (server, memory), goal, visit),
             Supply::Leftover(above) => {
                 self.streams.extend(above.iter().map(Stream::of_server));
-                self.tasks(workload, WholeGaps, goal, visit);
+                self.tasks(workload, (WholeGaps, memory), goal, visit);
             }
         }
     }
 
     #[inline]
-    fn tasks<G: Gaps>(
+    fn tasks<G: Gaps, M: Memory>(
         &mut self,
         workload: &Workload<'_>,
-        gaps: G,
+        (gaps, memory): (G, &M),
         goal: Goal,
         mut visit: impl FnMut(Result<Response, Failure>) -> bool,
     ) {
@@ -180,11 +204,18 @@ impl Analyzer {
             known = (known + task.wcet).min(TOO_LONG);
             let (own, least) = (task.wcet + task.extra(), known + task.extra());
             let limit = on_time(task, 1).min(self.limits.window.0);
-            let found = window::shortest(&self.streams, own, least, gaps, limit, &mut passes);
+            memory.collect(&mut self.accesses, servers, workload, index);
+            let waiting = memory.waiting(&self.accesses, workload, index, 1);
+            let demand = (self.streams.as_slice(), waiting);
+            let unbounded = memory.unbounded(workload, index);
+            let found = match unbounded {
+                Some(_) => Err(Stop::Passes),
+                None => window::shortest(demand, own, least, gaps, limit, &mut passes),
+            };
             let response = match found {
                 // One job in the busy period: the usual case.
                 Ok(found) if found.window <= free(task, 1) => {
-                    brute_force::confirm(workload, &self.streams, own, found.window);
+                    brute_force::confirm(workload, demand, own, found.window);
                     if task.extra() == 0 {
                         known = found.demand;
                     }
@@ -193,9 +224,11 @@ impl Analyzer {
                 Err(Stop::Beyond(window)) if goal == Goal::YesOrNo => {
                     Err(beyond(index, task, window, 1))
                 }
-                Err(Stop::Passes) => Err(Failure::LimitReached { task: index }),
+                Err(Stop::Passes) => {
+                    Err(unbounded.unwrap_or(Failure::LimitReached { task: index }))
+                }
                 Ok(_) | Err(Stop::Beyond(_)) => {
-                    self.busy_period(workload, index, goal, least, gaps, &mut passes)
+                    self.busy_period(workload, index, goal, least, (gaps, memory), &mut passes)
                 }
             };
             let jitter = match response {
@@ -225,13 +258,13 @@ impl Analyzer {
     /// All jobs of a task in its busy period; `least`: demand that is certainly met in the window
     /// of the first one.
     #[cold]
-    fn busy_period<G: Gaps>(
+    fn busy_period<G: Gaps, M: Memory>(
         &mut self,
         workload: &Workload<'_>,
         index: usize,
         goal: Goal,
         least: u64,
-        gaps: G,
+        (gaps, memory): (G, &M),
         passes: &mut u32,
     ) -> Result<Response, Failure> {
         let task = &workload.tasks[index];
@@ -246,13 +279,15 @@ impl Analyzer {
                 Goal::YesOrNo => on_time(task, jobs).min(longest),
                 Goal::AllBounds => longest,
             };
-            let found = window::shortest(&self.streams, own, least, gaps, limit, passes);
+            let waiting = memory.waiting(&self.accesses, workload, index, jobs);
+            let demand = (self.streams.as_slice(), waiting);
+            let found = window::shortest(demand, own, least, gaps, limit, passes);
             let found = found.map_err(|stop| match stop {
                 Stop::Beyond(window) if goal == Goal::YesOrNo => beyond(index, task, window, jobs),
                 Stop::Beyond(_) if longest == LONGEST.0 => Failure::Overflow { task: index },
                 _ => Failure::LimitReached { task: index },
             })?;
-            brute_force::confirm(workload, &self.streams, own, found.window);
+            brute_force::confirm(workload, demand, own, found.window);
             let response = Response::new(task, found.window, jobs);
             if worst.is_none_or(|worst| worst.time < response.time) {
                 worst = Some(response);
@@ -319,5 +354,6 @@ fn overloaded(workload: &Workload<'_>, index: usize) -> bool {
         Supply::Server(server) => server.rate(),
         _ => Share::WHOLE,
     };
-    tasks.map(part).chain(servers).sum::<Share>() > rate
+    let waiting = workload.contention.map(|contention| contention.rate(workload, index));
+    tasks.map(part).chain(servers).chain(waiting).sum::<Share>() > rate
 }

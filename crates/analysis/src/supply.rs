@@ -141,7 +141,7 @@ impl Supply<'_> {
                 let streams: Vec<_> = above.iter().map(Stream::of_server).collect();
                 let (demand, mut passes) = (demand.0, Limits::default().passes);
                 let limit = LONGEST.0;
-                window::shortest(&streams, demand, demand, WholeGaps, limit, &mut passes)
+                window::shortest((&streams, ()), demand, demand, WholeGaps, limit, &mut passes)
                     .ok()
                     .map(Found::duration)
             }

@@ -1,5 +1,6 @@
 //! What a response time consists of.
 
+use crate::memory::Waits;
 use crate::response::{Response, Workload};
 use crate::supply::Supply;
 use crate::{Caches, Duration, Failure};
@@ -17,6 +18,10 @@ pub struct Terms {
     pub above: Vec<Above>,
     /// VCPUs above one of the background class.
     pub servers: Duration,
+    /// Waiting for accesses of other PCPUs.
+    pub memory: Duration,
+    /// Waiting for the VCPU's own budget of accesses.
+    pub memory_budget: Duration,
     /// Time without supply: the budget is used up, or VCPUs above have the PCPU.
     pub supply: Duration,
 }
@@ -64,16 +69,26 @@ pub fn terms(
         .iter()
         .map(|server| server.divisor().ceil(window + server.jitter().0) * server.budget().0);
     let waits = if task.suspension > 0 { response.jobs } else { 1 };
+    let memory = workload.contention.map_or(Waits::default(), |contention| {
+        let jobs = above.iter().map(|it| u128::from(it.jobs));
+        let each = jobs.zip(contention.above(workload, index));
+        let each = each.map(|(jobs, accesses)| jobs * u128::from(accesses));
+        let beside = contention.beside(workload, index, response.jobs);
+        contention.waits(beside.map(|beside| each.fold(beside, u128::saturating_add)), window)
+    });
     let mut terms = Terms {
         execution: Duration(response.jobs * task.wcet),
         blocking: Duration(waits * task.blocking),
         suspension: Duration(response.jobs * task.suspension),
         above,
         servers: Duration(servers.sum()),
+        memory: Duration(memory.others as u64),
+        memory_budget: Duration(memory.budget as u64),
         supply: Duration(0),
     };
     let others = terms.above.iter().map(|it| it.execution.0 + it.cache.0).sum::<u64>();
     let own = terms.execution.0 + terms.blocking.0 + terms.suspension.0;
-    terms.supply = Duration(window - own - others - terms.servers.0);
+    let memory = terms.memory.0 + terms.memory_budget.0;
+    terms.supply = Duration(window - own - others - terms.servers.0 - memory);
     Some(terms)
 }

@@ -25,5 +25,5 @@ use crate::{Caches, Server, Task};
 /// The tasks of a VCPU with this server as Eq. 2 sees them.
 pub fn workload<'a>(tasks: &'a [Task], server: Server, caches: Option<Caches<'a>>) -> Workload<'a> {
     let supply = Supply::Server(ServerSupply::new(server));
-    Workload { tasks, supply, caches, jitter: server.gap() }
+    Workload { supply, caches, jitter: server.gap(), ..Workload::new(tasks) }
 }

@@ -42,7 +42,8 @@ pub(crate) fn each(
     for (task, server) in servers.iter().enumerate() {
         let (budget, deadline) = (server.budget().0, server.period());
         known = (known + budget).min(TOO_LONG);
-        let found = window::shortest(streams, budget, known, WholeGaps, deadline.0, &mut passes);
+        let found =
+            window::shortest((streams, ()), budget, known, WholeGaps, deadline.0, &mut passes);
         let response = match found {
             Ok(found) => {
                 known = found.demand;

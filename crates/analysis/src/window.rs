@@ -38,7 +38,7 @@ impl Stream {
 
     /// Most jobs in a window that is more than 0 and at most [`LONGEST`].
     #[inline]
-    fn jobs(&self, window: u64) -> u64 {
+    pub fn jobs(&self, window: u64) -> u64 {
         self.period.quotient_of_half((window << 1).wrapping_add(self.offset)) + 1
     }
 
@@ -73,6 +73,20 @@ pub(crate) trait Gaps: Copy {
     }
 }
 
+/// Demand beside that of jobs, which does not shrink as the window grows.
+pub(crate) trait Beside: Copy {
+    /// In a window that is more than 0 and at most [`LONGEST`].
+    fn demand(&self, streams: &[Stream], window: u64) -> u128;
+}
+
+/// None.
+impl Beside for () {
+    #[inline]
+    fn demand(&self, _: &[Stream], _: u64) -> u128 {
+        0
+    }
+}
+
 /// Stands for windows that cannot be counted.
 pub(crate) const TOO_LONG: u64 = LONGEST.0 + 1;
 
@@ -92,12 +106,12 @@ pub(crate) enum Stop {
     Passes,
 }
 
-/// The shortest window in which `own` and the streams are met, if it is not above `limit`, which
-/// is at most [`LONGEST`]. `known`: some demand that is certainly not above that in the window,
+/// The shortest window in which `own`, the streams and what is beside them are met, if it is not
+/// above `limit`, which is at most [`LONGEST`]. `known`: some demand that is certainly not above that in the window,
 /// and more than 0.
 #[inline]
 pub(crate) fn shortest<G: Gaps>(
-    streams: &[Stream],
+    (streams, beside): (&[Stream], impl Beside),
     own: u64,
     known: u64,
     gaps: G,
@@ -110,6 +124,7 @@ pub(crate) fn shortest<G: Gaps>(
             return Err(Stop::Beyond(window));
         }
         let demand = demand(streams, window) + u128::from(own);
+        let demand = demand.saturating_add(beside.demand(streams, window));
         let next = gaps.window_of(demand);
         if next <= window {
             return Ok(Found { window, demand: demand as u64 });

@@ -1,0 +1,263 @@
+//! What the tasks of a VCPU wait for because of memory.
+
+use crate::memory::{Bus, Curve, Reservation};
+use crate::response::Workload;
+use crate::utilization::Share;
+use crate::window::{Beside, Stream};
+use crate::{Duration, Failure};
+
+/// PCPUs, others than that of the tasks, whose accesses delay theirs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Interferer {
+    /// How many. Each access of the tasks waits for one of each of them at most.
+    pub pcpus: u64,
+    /// Those that make accesses there, if all of them have budgets.
+    pub limit: Option<Vec<Curve>>,
+}
+
+/// The budget of accesses of the VCPU itself.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Throttle {
+    /// It is its own.
+    Own(Reservation),
+    /// It has to share it: others can leave nothing of it at any time.
+    Shared,
+}
+
+/// Others that make accesses while the tasks of a VCPU execute.
+///
+/// A job waits for memory as if it executed for longer: what is lost is lost to its VCPU, whose
+/// server counts that time as any other. So in a window of length `w`, the end of a busy period or
+/// all of it, all jobs of the task and of those above, which make `N(w)` accesses, wait for others
+/// for
+///
+/// ```text
+/// sum over interferers of min(k N(w) L, sum of S(w))
+/// ```
+///
+/// where the first part is that of the `k` PCPUs, and the second one that of the budgets. This is
+/// added to what the supply of the VCPU has to meet (XenThrottle, Algorithm 1, line 4, which is
+/// for a processor of its own; vCache, Eq. 2 has it beside the execution of the jobs). Time in which
+/// the VCPU has no supply belongs to the window: accesses of others do not stop then.
+///
+/// `N(w)` has the accesses of each job that Eq. 2 counts, those that load again what a preemption
+/// evicted, those of one job of each task below if these can block, and those that are on their way
+/// when the window begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Contention<'a> {
+    /// How accesses delay each other.
+    pub bus: Bus,
+    /// Of each task, in their order, the most accesses of a job: `A`; none: not known.
+    pub accesses: &'a [Option<u64>],
+    /// The most accesses that load one colour of the cache again, if [`crate::Caches`] count it.
+    pub reload: u64,
+    /// The other PCPUs.
+    pub interferers: &'a [Interferer],
+    /// The budget of the VCPU itself, if it has one.
+    pub throttle: Option<Throttle>,
+}
+
+/// Parts of a window in which jobs wait for memory.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Waits {
+    /// For accesses of others.
+    pub others: u128,
+    /// For the VCPU's own budget.
+    pub budget: u128,
+}
+
+impl Contention<'_> {
+    /// The accesses of the jobs above task `index`, one of each.
+    pub(crate) fn above(&self, workload: &Workload<'_>, index: usize) -> impl Iterator<Item = u64> {
+        let evicted = move |h| workload.caches.map_or(0, |caches| caches.evicted(h, index));
+        (0..index).map(move |h| {
+            self.of(h).unwrap_or(0).saturating_add(self.reload.saturating_mul(evicted(h).into()))
+        })
+    }
+
+    /// The accesses of a window beside those of the jobs above: those of so many jobs of the
+    /// task, of tasks below that block it, and on their way. None if those of somebody are not
+    /// known.
+    pub(crate) fn beside(&self, workload: &Workload<'_>, index: usize, jobs: u64) -> Option<u128> {
+        let task = workload.tasks.get(index)?;
+        let all = 0..workload.tasks.len();
+        let below = match (task.blocking, task.suspension) {
+            (0, _) => 0,
+            // Each task below can be within one section when the window begins.
+            (_, 0) => sum(all.skip(index + 1).map(|l| self.of(l)))?,
+            // Any number of their jobs can begin one while the task waits for something else.
+            _ => return None,
+        };
+        sum((0..index).map(|h| self.of(h)))?;
+        let own = u128::from(self.of(index)?) * u128::from(jobs);
+        Some(own + below + u128::from(self.bus.in_flight))
+    }
+
+    /// Why there is no bound for task `index`, if there is none.
+    pub(crate) fn unbounded(&self, workload: &Workload<'_>, index: usize) -> Option<Failure> {
+        let known = self.beside(workload, index, 1).is_some();
+        let suspends = workload.tasks.get(index).is_some_and(|task| task.suspension > 0);
+        match self.throttle {
+            Some(Throttle::Own(own)) if known && !suspends && own.accesses() > 0 => None,
+            // While it suspends itself, tasks below use up the budget.
+            Some(_) => Some(Failure::Throttled { task: index }),
+            None if known => None,
+            None if self.interferers.iter().all(|it| it.limit.is_some()) => None,
+            None => Some(Failure::Interference { task: index }),
+        }
+    }
+
+    /// How long jobs with so many accesses wait in a window. Those without bound wait for no time
+    /// here: see [`Contention::unbounded`].
+    pub(crate) fn waits(&self, accesses: Option<u128>, window: u64) -> Waits {
+        let others = self.interferers.iter().map(|it| it.delay(accesses, window, &self.bus));
+        let budget = match (self.throttle, accesses) {
+            (Some(Throttle::Own(own)), Some(accesses)) => {
+                let all = accesses + u128::from(self.bus.overshoot);
+                let times = 1 + all / u128::from(own.accesses().max(1));
+                times * (u128::from(own.period().0) + u128::from(self.bus.lateness.0))
+            }
+            _ => 0,
+        };
+        Waits { others: others.sum(), budget }
+    }
+
+    /// What tasks down to `index` lose of a processor in the long run at least, if others and
+    /// they make as many accesses as they may.
+    pub(crate) fn rate(&self, workload: &Workload<'_>, index: usize) -> Share {
+        let tasks = workload.tasks.iter().take(index + 1).enumerate();
+        let known = self.beside(workload, index, 1).is_some();
+        let accesses = |latency: Duration| -> Share {
+            let one = |(h, task): (usize, &crate::Task)| {
+                let time = self.of(h).unwrap_or(0).saturating_mul(latency.0);
+                Share::down(Duration(time), task.period())
+            };
+            tasks.clone().map(one).sum()
+        };
+        let each = |it: &Interferer| {
+            let own =
+                known.then(|| accesses(Duration(self.bus.latency.0.saturating_mul(it.pcpus))));
+            let steps = |curves: &Vec<Curve>| -> Share {
+                let staircases = curves.iter().map(Curve::staircase);
+                staircases.map(|curve| Share::down(curve.step(), curve.period())).sum()
+            };
+            let limit = it.limit.as_ref().map(steps);
+            [own, limit].into_iter().flatten().min().unwrap_or_default()
+        };
+        self.interferers.iter().map(each).sum()
+    }
+
+    fn of(&self, task: usize) -> Option<u64> {
+        self.accesses.get(task).copied().flatten()
+    }
+}
+
+impl Interferer {
+    /// For how long so many accesses wait for it in a window.
+    fn delay(&self, accesses: Option<u128>, window: u64, bus: &Bus) -> u128 {
+        let pcpus = u128::from(self.pcpus);
+        let own = accesses.map(|it| it.saturating_mul(pcpus * u128::from(bus.latency.0)));
+        let of_curves = |curves: &Vec<Curve>| {
+            curves.iter().map(|curve| u128::from(curve.at(Duration(window)).0)).sum()
+        };
+        let limit = self.limit.as_ref().map(of_curves);
+        [own, limit].into_iter().flatten().min().unwrap_or(0)
+    }
+}
+
+/// How jobs wait for memory, as windows are searched.
+pub(crate) trait Memory: Copy {
+    /// Demand of a window beside that of its jobs.
+    type Waiting<'s>: Beside
+    where
+        Self: 's;
+
+    /// Notes the accesses of jobs above task `index` in `above`, those of streams of servers
+    /// first: they make none that count.
+    fn collect(&self, above: &mut Vec<u64>, servers: usize, workload: &Workload<'_>, index: usize);
+
+    /// Why there is no bound.
+    fn unbounded(&self, workload: &Workload<'_>, index: usize) -> Option<Failure>;
+
+    /// With so many jobs of the task.
+    fn waiting<'s>(
+        &'s self,
+        above: &'s [u64],
+        workload: &Workload<'_>,
+        index: usize,
+        jobs: u64,
+    ) -> Self::Waiting<'s>;
+}
+
+/// Nobody waits for memory, beyond what is in execution times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoContention;
+
+impl Memory for NoContention {
+    type Waiting<'s> = ();
+
+    #[inline]
+    fn collect(&self, _: &mut Vec<u64>, _: usize, _: &Workload<'_>, _: usize) {}
+
+    #[inline]
+    fn unbounded(&self, _: &Workload<'_>, _: usize) -> Option<Failure> {
+        None
+    }
+
+    #[inline]
+    fn waiting<'s>(&'s self, _: &'s [u64], _: &Workload<'_>, _: usize, _: u64) {}
+}
+
+impl Memory for Contention<'_> {
+    type Waiting<'s>
+        = Waiting<'s>
+    where
+        Self: 's;
+
+    fn collect(&self, above: &mut Vec<u64>, servers: usize, workload: &Workload<'_>, index: usize) {
+        above.clear();
+        above.resize(servers, 0);
+        above.extend(self.above(workload, index));
+    }
+
+    fn unbounded(&self, workload: &Workload<'_>, index: usize) -> Option<Failure> {
+        self.unbounded(workload, index)
+    }
+
+    fn waiting<'s>(
+        &'s self,
+        above: &'s [u64],
+        workload: &Workload<'_>,
+        index: usize,
+        jobs: u64,
+    ) -> Waiting<'s> {
+        Waiting { contention: self, above, beside: self.beside(workload, index, jobs) }
+    }
+}
+
+/// What jobs wait for memory in a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting<'a> {
+    contention: &'a Contention<'a>,
+    /// Accesses of one job of each stream.
+    above: &'a [u64],
+    /// Accesses beside those.
+    beside: Option<u128>,
+}
+
+impl Beside for Waiting<'_> {
+    fn demand(&self, streams: &[Stream], window: u64) -> u128 {
+        let each = |(stream, accesses): (&Stream, &u64)| {
+            u128::from(stream.jobs(window)) * u128::from(*accesses)
+        };
+        let accesses = self.beside.map(|beside| {
+            streams.iter().zip(self.above).map(each).fold(beside, u128::saturating_add)
+        });
+        let waits = self.contention.waits(accesses, window);
+        waits.others.saturating_add(waits.budget)
+    }
+}
+
+fn sum(accesses: impl Iterator<Item = Option<u64>>) -> Option<u128> {
+    accesses.map(|it| it.map(u128::from)).sum()
+}
