@@ -18,6 +18,7 @@ mod contention;
 mod curve;
 pub mod published;
 mod reservation;
+mod source;
 mod staircase;
 
 pub use bus::Bus;
@@ -25,4 +26,5 @@ pub use contention::{Contention, Interferer, Throttle};
 pub(crate) use contention::{Memory, NoContention, Waits};
 pub use curve::Curve;
 pub use reservation::{Reservation, ReservationError};
+pub use source::{Source, interferers};
 pub use staircase::Staircase;

@@ -5,6 +5,7 @@
 //! where the platform says its frequency, a VCPU gets the budget that is left.
 
 mod member;
+mod memory;
 mod pcpu;
 
 use std::cmp::Reverse;
@@ -14,6 +15,7 @@ use bulkhead_system::plan::{self, Plan};
 use serde::Serialize;
 
 use member::Member;
+use memory::Accesses;
 
 /// The answer. Field names carry their units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -58,6 +60,10 @@ pub struct VcpuVerdict {
     pub ok: bool,
     /// Why not: the code of a [`Failure`].
     pub failure: Option<&'static str>,
+    /// The VMs on other PCPUs whose memory accesses nothing limits, if tasks have to wait for
+    /// them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unlimited_neighbours: Vec<String>,
     /// Its tasks, the highest priority first.
     pub tasks: Vec<TaskVerdict>,
 }
@@ -91,8 +97,8 @@ pub struct TaskVerdict {
 /// A part of a bound.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Term {
-    /// `execution`, `jitter`, `blocking`, `suspension`, `preemption`, `cache`, `servers` or
-    /// `supply`.
+    /// `execution`, `jitter`, `blocking`, `suspension`, `preemption`, `cache`, `memory`,
+    /// `memory-budget`, `servers` or `supply`.
     pub term: &'static str,
     /// The task that preempts.
     pub task: Option<String>,
@@ -104,11 +110,12 @@ pub struct Term {
 
 impl PcpuVerdict {
     /// Of VCPUs of a description, each with its VM and its index there, as if these had a PCPU
-    /// for themselves and ran as is said here; there is at least one.
+    /// for themselves, ran as is said here, and nobody delayed their memory accesses; there is at
+    /// least one.
     pub fn of(system: &System, vcpus: &[(usize, usize, plan::Vcpu)]) -> Self {
         let member = |&(vm, index, vcpu): &(usize, usize, plan::Vcpu)| {
             let name = system.vms.get(vm).map_or("", |vm| vm.name.value.as_str());
-            Member::new(name, Some(system), vm, index, vcpu)
+            Member::new(name, Some(system), None, (vm, index), vcpu)
         };
         let mut members: Vec<_> = vcpus.iter().map(member).collect();
         members.sort_by_key(|it| Reverse(it.vcpu.server.map(|server| server.priority)));
@@ -132,12 +139,14 @@ impl Verdict {
     }
 
     fn new(vms: &[(&str, &[plan::Vcpu])], described: Option<&System>) -> Self {
+        let vcpus: Vec<_> = vms.iter().map(|(_, vcpus)| *vcpus).collect();
+        let accesses = described.and_then(|system| Accesses::new(system, &vcpus));
         let mut all: Vec<Member<'_>> = Vec::new();
         for (vm_index, (vm, vcpus)) in vms.iter().enumerate() {
             let of_vm = vcpus.iter().enumerate();
-            all.extend(
-                of_vm.map(|(index, &vcpu)| Member::new(vm, described, vm_index, index, vcpu)),
-            );
+            all.extend(of_vm.map(|(index, &vcpu)| {
+                Member::new(vm, described, accesses.as_ref(), (vm_index, index), vcpu)
+            }));
         }
         // On each PCPU the highest priority first.
         all.sort_by_key(|it| {

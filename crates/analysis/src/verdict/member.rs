@@ -7,6 +7,7 @@ use bulkhead_system::plan::{self, Class};
 use bulkhead_system::units::Frequency;
 use policy::color::ColorSet;
 
+use super::memory::{Accesses, OfVcpu};
 use crate::divisor::Divisor;
 use crate::{Duration, Kind, LONGEST, Server, Task};
 
@@ -26,17 +27,20 @@ pub(super) struct Member<'a> {
     pub colors: Vec<ColorSet>,
     /// Longest time to load a colour again, if that is known.
     pub reload: Option<Duration>,
+    /// What the tasks wait for because of memory.
+    pub memory: OfVcpu,
     /// Frequency of the system counter, if it is known.
     counter: Option<Frequency>,
 }
 
 impl<'a> Member<'a> {
-    /// VCPU `index` of VM `vm_index`; without tasks if there is no description.
+    /// The VCPU with this index of the VM with this index; without tasks if there is no
+    /// description.
     pub fn new(
         vm: &'a str,
         described: Option<&'a System>,
-        vm_index: usize,
-        index: usize,
+        accesses: Option<&Accesses<'_>>,
+        (vm_index, index): (usize, usize),
         vcpu: plan::Vcpu,
     ) -> Self {
         let described = described.and_then(|system| Some((system, system.vms.get(vm_index)?)));
@@ -54,6 +58,9 @@ impl<'a> Member<'a> {
             tasks: tasks.map(|(task, colors)| model(task, *colors)).collect(),
             colors: colors.into_iter().map(|colors| colors.unwrap_or(all)).collect(),
             reload: described.and_then(|(system, _)| Some(system.color_reload.as_ref()?.value)),
+            memory: accesses
+                .map(|accesses| accesses.of(vm_index, &described_tasks, &vcpu))
+                .unwrap_or_default(),
             counter: described.and_then(|(system, _)| system.platform.value.counter),
         }
     }

@@ -46,7 +46,9 @@ fn vcpu_verdict(
     let caches = member.reload.map(|reload| Caches::new(&member.colors, reload));
     let workload = supply.map(|supply| {
         let workload = Workload::new(tasks).with_supply(supply);
-        caches.map_or(workload, |caches| workload.with_caches(caches))
+        let workload = caches.map_or(workload, |caches| workload.with_caches(caches));
+        let contention = member.memory.contention();
+        contention.map_or(workload, |contention| workload.with_contention(contention))
     });
     let mut responses = Vec::new();
     match &workload {
@@ -77,6 +79,10 @@ fn vcpu_verdict(
         utilization_ppm: utilization::utilization(tasks, caches.as_ref()).ppm(),
         ok: failure.is_none(),
         failure: failure.map(|failure| failure.code()),
+        unlimited_neighbours: match tasks.is_empty() {
+            true => Vec::new(),
+            false => member.memory.unlimited.clone(),
+        },
         tasks: judged.collect(),
     }
 }
@@ -117,6 +123,8 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
         plain("jitter", member.tasks[index].jitter()),
         plain("blocking", terms.blocking),
         plain("suspension", terms.suspension),
+        plain("memory", terms.memory),
+        plain("memory-budget", terms.memory_budget),
         plain("servers", terms.servers),
         plain("supply", terms.supply),
     ];

@@ -114,6 +114,21 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
             "another VCPU of the background class is above its VCPU".into()
         }
         (None, Some("depends")) => "a task above it, which suspends itself, has no bound".into(),
+        (None, Some("memory")) => {
+            let vms: Vec<_> =
+                vcpu.unlimited_neighbours.iter().map(|vm| format!("`{vm}`")).collect();
+            format!(
+                "nothing limits its memory interference: give `accesses` of this task and those \
+                 above it, or a `bandwidth` that counts accesses to VM {}",
+                vms.join(", ")
+            )
+        }
+        (None, Some("memory-budget")) => {
+            "nothing limits how often its VCPU waits for its memory budget: give `accesses` of \
+             this task and those above it, which may not suspend themselves, and a `bandwidth` \
+             that counts accesses and that no other VCPU shares"
+                .into()
+        }
         (None, Some("overflow")) => "the bound is longer than can be counted".into(),
         (None, failure) => format!(
             "none was found within the limits of the search ({})",
@@ -134,6 +149,8 @@ fn part(term: &Term) -> String {
         "preemption" => format!("{other} above it"),
         "cache" => format!("loading the cache again after {other}"),
         "supply" => "without supply: its VCPU waits for budget or for other VCPUs".into(),
+        "memory" => "waiting for memory accesses of other PCPUs".into(),
+        "memory-budget" => "its VCPU waits for its memory budget".into(),
         "servers" => "VCPUs above its own".into(),
         "execution" => "its own execution".into(),
         "blocking" => "tasks below that keep the processor".into(),

@@ -1,0 +1,172 @@
+//! Who makes memory accesses in a described system, and what that costs a VCPU.
+
+use std::collections::BTreeSet;
+
+use bulkhead_system::description::{self, System};
+use bulkhead_system::plan::{self, MemoryBudget};
+
+use crate::Duration;
+use crate::memory::{
+    Bus, Contention, Curve, Interferer, Reservation, Source, Throttle, compensation, interferers,
+};
+
+/// Accesses that a VCPU makes at most after its budget is used up: what the hypervisor itself
+/// accesses until the VCPU is stopped, and what its CPU has begun.
+const OVERSHOOT: u64 = 64;
+
+/// For how long the end of a period goes unnoticed at most: the longest path of the hypervisor,
+/// which has less than 30,000 instructions.
+const UNNOTICED: Duration = Duration(50_000);
+
+/// What a system says of memory accesses.
+pub(super) struct Accesses<'a> {
+    system: &'a System,
+    bus: Bus,
+    /// All that make accesses, in the order of the VMs.
+    sources: Vec<Named<'a>>,
+    /// The most accesses that load one colour of the cache again.
+    reload: u64,
+}
+
+/// One that makes accesses.
+struct Named<'a> {
+    vm: &'a str,
+    /// As critical VMs see it, and as others do.
+    sources: [Source; 2],
+}
+
+/// What holds for the tasks of a VCPU.
+#[derive(Debug, Default)]
+pub(super) struct OfVcpu {
+    bus: Option<Bus>,
+    accesses: Vec<Option<u64>>,
+    reload: u64,
+    interferers: Vec<Interferer>,
+    throttle: Option<Throttle>,
+    /// Names of VMs on other PCPUs that nothing limits.
+    pub unlimited: Vec<String>,
+}
+
+impl<'a> Accesses<'a> {
+    /// None if nothing is said of accesses: then what they cost is in execution times.
+    pub fn new(system: &'a System, vcpus: &[&[plan::Vcpu]]) -> Option<Self> {
+        let mut tasks = system.vms.iter().flat_map(|vm| &vm.tasks);
+        if !system.counts_accesses() && !tasks.any(|task| task.accesses.is_some()) {
+            return None;
+        }
+        let platform = &system.platform.value;
+        let counter = platform.bandwidth.as_ref();
+        let latency = counter.and_then(|counter| counter.latency);
+        let pcpus = platform.cpus.len() as u64;
+        // An access may wait for one of each PCPU before it is served.
+        let served = latency.map_or(0, |latency| latency.0.saturating_mul(pcpus + 1));
+        let bus = Bus {
+            latency: latency.unwrap_or_default(),
+            overshoot: OVERSHOOT,
+            lateness: Duration(UNNOTICED.0.saturating_add(served)),
+            in_flight: 1,
+        };
+        let named =
+            |(vm, vcpus): (&'a description::Vm, &&[plan::Vcpu])| sources(system, vm, vcpus, &bus);
+        let sources = match latency {
+            Some(_) => system.vms.iter().zip(vcpus).flat_map(named).collect(),
+            None => Vec::new(),
+        };
+        Some(Self { system, bus, sources, reload: reload(system) })
+    }
+
+    /// For the tasks of a VCPU, in the order of their priorities.
+    pub fn of(&self, vm: usize, tasks: &[&description::Task], vcpu: &plan::Vcpu) -> OfVcpu {
+        let Some(described) = self.system.vms.get(vm) else { return OfVcpu::default() };
+        let view = if described.critical.is_some() { 0 } else { 1 };
+        let own = vcpu.pcpu.0;
+        let elsewhere =
+            |source: &Source| source.limit.is_none() && source.pcpus.iter().any(|it| *it != own);
+        let unlimited = self.sources.iter().filter(|it| elsewhere(&it.sources[view]));
+        let mut unlimited: Vec<String> = unlimited.map(|it| it.vm.into()).collect();
+        unlimited.dedup();
+        let sources = self.sources.iter().map(|it| &it.sources[view]);
+        OfVcpu {
+            bus: Some(self.bus),
+            accesses: tasks.iter().map(|task| Some(task.accesses.as_ref()?.value)).collect(),
+            reload: self.reload,
+            interferers: interferers(sources, own),
+            throttle: throttle(self.system, described, vcpu),
+            unlimited,
+        }
+    }
+}
+
+impl OfVcpu {
+    /// As it is analysed; none if nothing is to be counted.
+    pub fn contention(&self) -> Option<Contention<'_>> {
+        Some(Contention {
+            bus: self.bus?,
+            accesses: &self.accesses,
+            reload: self.reload,
+            interferers: &self.interferers,
+            throttle: self.throttle,
+        })
+    }
+}
+
+/// Those of a VM.
+fn sources<'a>(
+    system: &System,
+    vm: &'a description::Vm,
+    vcpus: &[plan::Vcpu],
+    bus: &Bus,
+) -> Vec<Named<'a>> {
+    let name = vm.name.value.as_str();
+    // Each VCPU can be stopped late.
+    let bus_of = |count: usize| Bus { overshoot: bus.overshoot * count as u64, ..*bus };
+    let limited = |budget: Option<MemoryBudget>, vcpus: &[plan::Vcpu]| {
+        let pcpus: BTreeSet<u32> = vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect();
+        let bus = bus_of(vcpus.len());
+        let n = vm.compensation.as_ref().map_or(1, |it| it.value.periods);
+        let reservation = budget.and_then(|budget| reservation(system, budget));
+        let of = |curve: fn(&Reservation, &Bus, u32) -> Curve| Source {
+            pcpus: pcpus.clone(),
+            limit: reservation.map(|reservation| curve(&reservation, &bus, n)),
+        };
+        let sources = [of(compensation::with_compensation), of(compensation::for_others)];
+        Named { vm: name, sources }
+    };
+    match shared(system, vm) {
+        Some(budget) => vec![limited(Some(budget), vcpus)],
+        None => {
+            let alone = vcpus.iter().map(std::slice::from_ref);
+            alone.map(|vcpu| limited(vcpu[0].memory_budget, vcpu)).collect()
+        }
+    }
+}
+
+/// The budget that the VCPUs of a VM share, if they do.
+fn shared(system: &System, vm: &description::Vm) -> Option<MemoryBudget> {
+    vm.bandwidth.as_ref()?.budget(system.platform.value.bandwidth.as_ref()?)
+}
+
+/// A budget as a limit of accesses; none if something else is counted.
+fn reservation(system: &System, budget: MemoryBudget) -> Option<Reservation> {
+    let counter = system.platform.value.bandwidth.as_ref()?;
+    let counts = counter.source.counts_memory();
+    counts.then(|| Reservation::new(budget.accesses, budget.period).ok())?
+}
+
+/// For what a VCPU has to wait itself.
+fn throttle(system: &System, vm: &description::Vm, vcpu: &plan::Vcpu) -> Option<Throttle> {
+    let shared = shared(system, vm);
+    let budget = shared.or(vcpu.memory_budget)?;
+    let alone = shared.is_none() || vm.vcpus.len() == 1;
+    let own = reservation(system, budget).filter(|_| alone);
+    Some(own.map_or(Throttle::Shared, Throttle::Own))
+}
+
+/// Lines of a colour that come in, and as many that are written back.
+fn reload(system: &System) -> u64 {
+    let platform = &system.platform.value;
+    let (Ok(geometry), Some(counter)) = (platform.colors(), &platform.bandwidth) else { return 0 };
+    let colors = u64::from(geometry.colors()).max(1);
+    let line = counter.access.map_or(1, |access| access.get()).max(1);
+    2 * (geometry.cache().bytes() / colors).div_ceil(line)
+}
