@@ -26,15 +26,15 @@ impl<'a> Caches<'a> {
     /// `gamma_{h,j}`: the delay of task `j` and those between by one job of task `h` above it;
     /// 0 if `h` is not above `j`. Saturates.
     pub fn delay(&self, h: usize, j: usize) -> Duration {
-        Duration(u64::from(self.evicted(h, j)).saturating_mul(self.reload))
-    }
-
-    /// The number of colours of task `h` that task `j` and those between have too.
-    pub(crate) fn evicted(&self, h: usize, j: usize) -> u32 {
         let between = self.colors.iter().take(j + 1).skip(h + 1);
         let evicted = between.fold(ColorSet::EMPTY, |union, &colors| union | colors);
         let own = self.colors.get(h).copied().unwrap_or_default();
-        (own & evicted).len()
+        Duration(u64::from((own & evicted).len()).saturating_mul(self.reload))
+    }
+
+    /// The same colours, each of which costs something else to load again.
+    pub(crate) fn with_reload(self, reload: u64) -> Self {
+        Self { reload, ..self }
     }
 
     /// All `gamma_{h,j}` for one `j`, from `h = j`, where it is 0, downwards; 0 without caches.

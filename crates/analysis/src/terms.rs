@@ -70,7 +70,7 @@ pub fn terms(
         .map(|server| server.divisor().ceil(window + server.jitter().0) * server.budget().0);
     let waits = if task.suspension > 0 { response.jobs } else { 1 };
     let memory = workload.contention.map_or(Waits::default(), |contention| {
-        let jobs = above.iter().map(|it| u128::from(it.jobs));
+        let jobs = above.iter().rev().map(|it| u128::from(it.jobs));
         let each = jobs.zip(contention.above(workload, index));
         let each = each.map(|(jobs, accesses)| jobs * u128::from(accesses));
         let beside = contention.beside(workload, index, response.jobs);

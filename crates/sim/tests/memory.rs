@@ -106,6 +106,20 @@ fn with_others_all_accesses_are_delayed() {
     assert_eq!(found.vcpu(1, 0).throttled_ns, (100 - 44) + (200 - 135));
 }
 
+/// Also if the job that waits is preempted by one that makes accesses too.
+#[test]
+fn an_access_delays_one_access_of_a_pcpu() {
+    let low = task(500, 10, Accesses::PerJob(2));
+    let high = Task { offset: 6, ..task(500, 2, Accesses::PerJob(2)) };
+    let victim = vcpu(MemoryBudget::None, vec![high, low]);
+    // One access in each 100: that at 5, for which the job waits after the other one.
+    let own = MemoryBudget::Own(parameters(1, 100));
+    let other = vcpu(own, vec![endless(Accesses::WithOthers)]);
+    let found = run(&system(vec![victim, other], contention(3, false)), 500);
+    assert_eq!(found.task(0, 0, 0).response_max_ns, 2);
+    assert_eq!(found.task(0, 0, 1).response_max_ns, 10 + 3 + 2);
+}
+
 /// An access waits for the rest of one that another PCPU has made shortly before.
 #[test]
 fn an_access_waits_until_another_one_is_over() {

@@ -3,6 +3,8 @@
 mod cpu_time;
 
 use analysis::hierarchy::{PcpuAnalyzer, Vcpu};
+use analysis::memory::budget::{Critical, Share, largest};
+use analysis::memory::{Bus, Contention, Curve, Interferer, Reservation};
 use analysis::response::{Analyzer, Workload};
 use analysis::{Duration, Kind, Server, Task};
 use cpu_time::CpuTime;
@@ -101,9 +103,63 @@ fn two_levels(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
+/// The same sets, at 60 % of a processor, beside three PCPUs that may each make 1000 accesses of
+/// 64 ns in each millisecond; each task makes one in each microsecond.
+fn interference(criterion: &mut Criterion<CpuTime>) {
+    let mut random = Random::new(3, 0);
+    let set = |_| {
+        let shares = uunifast::sample(&mut random, 6, 0.6).expect("shares");
+        tasks(shares, || log_uniform::sample(&mut random, MS, SECOND, MS).expect("a period"))
+    };
+    let sets: Vec<Vec<Task>> = (0..SETS).map(set).collect();
+    let count = |set: &Vec<Task>| set.iter().map(|task| Some(task.wcet().0 / 1_000)).collect();
+    let accesses: Vec<Vec<Option<u64>>> = sets.iter().map(count).collect();
+    let latency = Duration(64);
+    let bus =
+        Bus { overshoot: 64, lateness: Duration(50_000), in_flight: 1, ..Bus::ideal(latency) };
+    let reservation = Reservation::new(1_000, Duration(MS.0)).expect("a reservation");
+    let limit = Some(vec![Curve::new(&reservation, &bus)]);
+    let interferers = vec![Interferer { pcpus: 1, limit }; 3];
+    let contention = |accesses| {
+        let (reload, interferers, throttle) = (0, &interferers[..], None);
+        Contention { bus, accesses, reload, interferers, throttle }
+    };
+    let mut group = criterion.benchmark_group("6 tasks, U = 0.6, beside 3 PCPUs");
+    group.throughput(Throughput::Elements(SETS as u64));
+    let mut analyzer = Analyzer::default();
+    group.bench_function("schedulable", |bencher| {
+        bencher.iter(|| {
+            let good = |(set, accesses): &(&Vec<Task>, &Vec<Option<u64>>)| {
+                let workload = Workload::new(set).with_contention(contention(accesses));
+                analyzer.schedulable(&workload).is_ok()
+            };
+            sets.iter().zip(&accesses).filter(good).count()
+        });
+    });
+    let shares: Vec<_> = (1..4)
+        .map(|pcpu| {
+            let (pcpus, period) = ([pcpu].into(), Duration(MS.0));
+            Share { pcpus, vcpus: 1, period, weight: 1, compensation: 1 }
+        })
+        .collect();
+    const BUDGETS: usize = 256;
+    group.throughput(Throughput::Elements(BUDGETS as u64));
+    group.bench_function("largest budgets", |bencher| {
+        bencher.iter(|| {
+            let found = |(set, accesses): (&Vec<Task>, &Vec<Option<u64>>)| {
+                let workload = Workload::new(set);
+                let critical = Critical { pcpu: 0, workload, accesses, reload: 0, counts: false };
+                largest(&[critical], &shares, &[], &bus)
+            };
+            sets.iter().zip(&accesses).take(BUDGETS).filter_map(found).map(|it| it[0]).max()
+        });
+    });
+    group.finish();
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().with_measurement(CpuTime);
-    targets = one_level, two_levels
+    targets = one_level, two_levels, interference
 }
 criterion_main!(benches);

@@ -1,6 +1,12 @@
 //! Budgets that leave critical tasks in time, exactly.
 //!
-//! [`of_slack`] solves `S(D, Q) <= Res` (XenThrottle, Eq. 3.7), which the thesis does by bisection.
+//! - [`largest`]: by response times, for any number of tasks and of those that get budgets;
+//! - [`of_slack`] solves `S(D, Q) <= Res` (XenThrottle, Eq. 3.7), which the thesis does by bisection;
+//!   [`of_slack_in_practice`] has whole accesses, for regulators as they are.
+
+mod largest;
+
+pub use largest::{Critical, Share, largest};
 
 use crate::Duration;
 use crate::memory::Bus;

@@ -17,6 +17,8 @@ pub struct Bus {
     pub overshoot: u64,
     /// For how long after the end of a period accesses that count for it can delay others at
     /// most: until the end is noticed, and until accesses that are on their way have been served.
+    /// A task that is preempted while one of its accesses waits, and waits on when it goes on, has
+    /// one more on its way.
     pub lateness: Duration,
     /// Accesses of a PCPU that can be on their way at once.
     pub in_flight: u64,

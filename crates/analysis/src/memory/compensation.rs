@@ -38,7 +38,8 @@ use crate::memory::{Bus, Curve, Reservation};
 /// For critical PCPUs and any window: the curve of one with a reservation and compensation whose
 /// credits are reset every `n` periods, whatever is flushed.
 ///
-/// Accesses that are on their way at the end of a period may be credited though they had to wait.
+/// Accesses that are on their way at the end of a period may be credited though they had to wait:
+/// [`Bus::in_flight`] counts here for each PCPU on which the one with the reservation runs.
 pub fn with_compensation(reservation: &Reservation, bus: &Bus, n: u32) -> Curve {
     let curve = Curve::new(reservation, bus);
     if n < 2 {

@@ -4,7 +4,7 @@ use crate::memory::{Bus, Curve, Reservation};
 use crate::response::Workload;
 use crate::utilization::Share;
 use crate::window::{Beside, Stream};
-use crate::{Duration, Failure};
+use crate::{Caches, Duration, Failure};
 
 /// PCPUs, others than that of the tasks, whose accesses delay theirs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -67,12 +67,13 @@ pub(crate) struct Waits {
 }
 
 impl Contention<'_> {
-    /// The accesses of the jobs above task `index`, one of each.
+    /// The accesses of the jobs above task `index`, one of each, the nearest first.
     pub(crate) fn above(&self, workload: &Workload<'_>, index: usize) -> impl Iterator<Item = u64> {
-        let evicted = move |h| workload.caches.map_or(0, |caches| caches.evicted(h, index));
-        (0..index).map(move |h| {
-            self.of(h).unwrap_or(0).saturating_add(self.reload.saturating_mul(evicted(h).into()))
-        })
+        let caches = workload.caches.map(|caches| caches.with_reload(self.reload));
+        let reloads = Caches::delays_from(caches.as_ref(), index).skip(1).take(index);
+        let reloads: Vec<_> = reloads.collect();
+        let jobs = (0..index).rev().map(|h| self.of(h).unwrap_or(0));
+        jobs.zip(reloads).map(|(job, reload)| job.saturating_add(reload))
     }
 
     /// The accesses of a window beside those of the jobs above: those of so many jobs of the
@@ -218,6 +219,7 @@ impl Memory for Contention<'_> {
         above.clear();
         above.resize(servers, 0);
         above.extend(self.above(workload, index));
+        above[servers..].reverse();
     }
 
     fn unbounded(&self, workload: &Workload<'_>, index: usize) -> Option<Failure> {

@@ -58,8 +58,10 @@ impl<'a> Accesses<'a> {
         let counter = platform.bandwidth.as_ref();
         let latency = counter.and_then(|counter| counter.latency);
         let pcpus = platform.cpus.len() as u64;
-        // An access may wait for one of each PCPU before it is served.
-        let served = latency.map_or(0, |latency| latency.0.saturating_mul(pcpus + 1));
+        // An access may wait for one of each PCPU before it is served. And each task may be
+        // preempted while an access waits, for which it may wait on when it goes on.
+        let tasks = system.vms.iter().map(|vm| vm.tasks.len() as u64).max().unwrap_or(0);
+        let served = latency.map_or(0, |latency| latency.0.saturating_mul(pcpus + 1 + tasks));
         let bus = Bus {
             latency: latency.unwrap_or_default(),
             overshoot: OVERSHOOT,
@@ -118,11 +120,11 @@ fn sources<'a>(
     bus: &Bus,
 ) -> Vec<Named<'a>> {
     let name = vm.name.value.as_str();
-    // Each VCPU can be stopped late.
-    let bus_of = |count: usize| Bus { overshoot: bus.overshoot * count as u64, ..*bus };
     let limited = |budget: Option<MemoryBudget>, vcpus: &[plan::Vcpu]| {
         let pcpus: BTreeSet<u32> = vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect();
-        let bus = bus_of(vcpus.len());
+        // Each VCPU can be stopped late, and each PCPU can have accesses on their way.
+        let overshoot = bus.overshoot * vcpus.len() as u64;
+        let bus = Bus { overshoot, in_flight: bus.in_flight * pcpus.len() as u64, ..*bus };
         let n = vm.compensation.as_ref().map_or(1, |it| it.value.periods);
         let reservation = budget.and_then(|budget| reservation(system, budget));
         let of = |curve: fn(&Reservation, &Bus, u32) -> Curve| Source {

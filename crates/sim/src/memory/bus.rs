@@ -35,6 +35,9 @@ impl Bus {
             if let Some((vcpu, accesses)) = with {
                 observer.event(now, other, Event::Access { vcpu, accesses });
                 delay += accesses * self.contention.latency;
+                if accesses > 0 {
+                    self.waited[at][other] = pcpu.memory.total;
+                }
                 continue;
             }
             let waited = &mut self.waited[at][other];
