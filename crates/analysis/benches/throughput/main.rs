@@ -120,17 +120,16 @@ fn interference(criterion: &mut Criterion<CpuTime>) {
     let reservation = Reservation::new(1_000, Duration(MS.0)).expect("a reservation");
     let limit = Some(vec![Curve::new(&reservation, &bus)]);
     let interferers = vec![Interferer { pcpus: 1, limit }; 3];
-    let contention = |accesses| {
-        let (reload, interferers, throttle) = (0, &interferers[..], None);
-        Contention { bus, accesses, reload, interferers, throttle }
-    };
+    let interferers = &interferers[..];
     let mut group = criterion.benchmark_group("6 tasks, U = 0.6, beside 3 PCPUs");
     group.throughput(Throughput::Elements(SETS as u64));
     let mut analyzer = Analyzer::default();
     group.bench_function("schedulable", |bencher| {
         bencher.iter(|| {
             let good = |(set, accesses): &(&Vec<Task>, &Vec<Option<u64>>)| {
-                let workload = Workload::new(set).with_contention(contention(accesses));
+                let (reload, throttle) = (0, None);
+                let contention = Contention { bus, accesses, reload, interferers, throttle };
+                let workload = Workload::new(set).with_contention(contention);
                 analyzer.schedulable(&workload).is_ok()
             };
             sets.iter().zip(&accesses).filter(good).count()
