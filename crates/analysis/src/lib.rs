@@ -8,6 +8,8 @@
 //! - [`hierarchy`]: both together, for PCPUs with VCPUs with tasks;
 //! - [`verdict`]: all of a described system;
 //! - [`vcache`]: the same as published in the vCache paper (Eq. 1 to 4);
+//! - [`memory`]: what other PCPUs cost by their memory accesses, and budgets against that
+//!   (XenThrottle, Eq. 3.1 to 3.8, as published and as they hold);
 //! - [`crpd`]: what tasks cost each other in the cache; [`utilization`]: shares of a processor.
 //!
 //! All times are whole nanoseconds, and no floating point is used. Each search ends, with a

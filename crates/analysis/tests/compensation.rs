@@ -69,9 +69,9 @@ proptest! {
             prop_assert!(accesses <= others.at(time).0, "others, {} ticks", window);
             // A window of that many ticks has them at instants that are a tick less apart.
             let ends = Duration(time.0 - 1);
-            prop_assert!(accesses <= reservation.accesses_with_compensation_in(ends, n));
+            prop_assert!(accesses <= reservation.accesses_with_compensation_in(ends, &bus, n));
             if n == 1 {
-                prop_assert!(accesses <= reservation.accesses_in(ends));
+                prop_assert!(accesses <= reservation.accesses_in(ends, &bus));
             }
         }
     }

@@ -15,7 +15,7 @@ use policy::time::Instant;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sim::{
-    Accesses, Compensation, Execution, Memory, MemoryBudget, Pcpu, Pool, Release, Silent,
+    Accesses, Compensation, Event, Execution, Memory, MemoryBudget, Observer, Pcpu, Pool, Release,
     Simulation, System, Vcpu,
 };
 
@@ -124,6 +124,41 @@ fn system(drawn: &Drawn) -> System {
     System { pcpus, memory: Memory { pools, contention } }
 }
 
+/// The accesses of each PCPU, with their times.
+struct Seen(Vec<Vec<(u64, u64)>>);
+
+impl Observer for Seen {
+    fn event(&mut self, now: u64, pcpu: usize, event: Event) {
+        if let Event::Access { accesses, .. } = event {
+            self.0[pcpu].push((now, accesses));
+        }
+    }
+}
+
+/// Whether no window has more accesses of a VM than it may.
+fn accesses_are_within_bounds(drawn: &Drawn, seen: &Seen) -> Result<(), TestCaseError> {
+    let bus = Bus::ideal(Duration(drawn.latency));
+    let mut pcpus = &seen.0[1..];
+    for (budget, n, vcpus) in &drawn.vms {
+        let (own, others) = pcpus.split_at(vcpus.len());
+        pcpus = others;
+        let Some((budget, period)) = *budget else { continue };
+        let reservation = Reservation::new(budget, Duration(period)).unwrap();
+        let mut all = own.concat();
+        all.sort_unstable();
+        for (first, &(start, _)) in all.iter().enumerate().step_by(7) {
+            let mut count = 0;
+            for (end, accesses) in &all[first..] {
+                count += accesses;
+                let window = Duration(end - start);
+                let most = reservation.accesses_with_compensation_in(window, &bus, *n);
+                prop_assert!(count <= most, "{} from {} to {}, not {}", count, start, end, most);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A bound for each task.
 fn bounds(drawn: &Drawn) -> Vec<Option<u64>> {
     let count = drawn.vms.iter().map(|(.., vcpus)| vcpus.len() as u64).sum::<u64>();
@@ -170,7 +205,10 @@ fn simulated_times_are_within_bounds(systems: u32) {
     let result = runner.run(&drawn(), |drawn| {
         let mut simulation = Simulation::new(&system(&drawn), 1).unwrap();
         // Jobs that pile up end a simulation; what it counted until then is as good.
-        let _ = simulation.run(sim::Limits { until: UNTIL, events: u64::MAX }, &mut Silent);
+        let pcpus = drawn.vms.iter().map(|(.., vcpus)| vcpus.len()).sum::<usize>() + 1;
+        let mut seen = Seen(vec![Vec::new(); pcpus]);
+        let _ = simulation.run(sim::Limits { until: UNTIL, events: u64::MAX }, &mut seen);
+        accesses_are_within_bounds(&drawn, &seen)?;
         for (task, bound) in bounds(&drawn).into_iter().enumerate() {
             let Some(bound) = bound else { continue };
             let longest = simulation.task(0, 0, task).response_max_ns;

@@ -1,6 +1,7 @@
 //! How many accesses a VCPU or a VM may make.
 
 use crate::divisor::Divisor;
+use crate::memory::Bus;
 use crate::{Duration, LONGEST};
 
 /// A budget of memory accesses that is renewed in each period, with a period that makes sense: at
@@ -53,28 +54,31 @@ impl Reservation {
     }
 
     /// The most accesses that are made in a window, its ends counted, however fast they are:
-    /// `(floor(t/P) + 2) Q`, because it has parts of so many periods.
+    /// `(floor((t + d)/P) + 2) Q + o`, because it has parts of so many periods, with the lateness
+    /// `d` and the overshoot `o` of the bus (`policy::bandwidth` has the argument).
     ///
-    /// This is what can be observed of one that is stopped in time. [`crate::memory::Staircase`]
-    /// says for how long others wait because of it.
-    pub fn accesses_in(&self, window: Duration) -> u64 {
-        self.parts(window).saturating_mul(self.accesses)
+    /// This is what can be observed. [`crate::memory::Curve`] says for how long others wait
+    /// because of it.
+    pub fn accesses_in(&self, window: Duration, bus: &Bus) -> u64 {
+        let all = self.parts(window, bus).saturating_mul(self.accesses);
+        all.saturating_add(bus.overshoot)
     }
 
     /// The most accesses in a window of one that gets more by compensation
     /// ([`crate::memory::compensation`]), if nobody else makes any: a reset window of `n` periods
     /// has budgets of `Q`, `2Q`, up to `nQ`.
-    pub fn accesses_with_compensation_in(&self, window: Duration, n: u32) -> u64 {
-        let (parts, n) = (u128::from(self.parts(window)), u128::from(n.max(1)));
+    pub fn accesses_with_compensation_in(&self, window: Duration, bus: &Bus, n: u32) -> u64 {
+        let (parts, n) = (u128::from(self.parts(window, bus)), u128::from(n.max(1)));
         // The last ones of a reset window, and whole ones.
         let (whole, last) = (parts / n, parts % n);
         let budgets = whole * (n * (n + 1) / 2) + last * (2 * n - last + 1) / 2;
-        u64::try_from(budgets.saturating_mul(self.accesses.into())).unwrap_or(u64::MAX)
+        let all = budgets.saturating_mul(self.accesses.into()).saturating_add(bus.overshoot.into());
+        u64::try_from(all).unwrap_or(u64::MAX)
     }
 
     /// The most periods that a window has parts of.
-    fn parts(&self, window: Duration) -> u64 {
-        window.0 / self.period.get() + 2
+    fn parts(&self, window: Duration, bus: &Bus) -> u64 {
+        window.0.saturating_add(bus.lateness.0) / self.period.get() + 2
     }
 
     /// The period, to divide by.
