@@ -43,9 +43,13 @@ impl Case {
 
     /// Counts cycles in place of accesses to memory, which QEMU's CPUs do not count, with so many
     /// bits.
-    pub fn counts_cycles(mut self, bits: u32) -> Self {
-        let counter = "[platform.bandwidth]\ncounter = \"cycles\"\n";
-        self.platform.push_str(&format!("{counter}counter_bits = {bits}\n"));
+    pub fn counts_cycles(self, bits: u32) -> Self {
+        self.bandwidth(&format!("counter = \"cycles\"\ncounter_bits = {bits}"))
+    }
+
+    /// What counts accesses to memory: lines of the description.
+    pub fn bandwidth(mut self, lines: &str) -> Self {
+        self.platform.push_str(&format!("[platform.bandwidth]\n{lines}\n"));
         self
     }
 

@@ -248,6 +248,28 @@ pub const REGISTERS: [Named<Register>; 48] = [
     read!("scr-el3", "S3_6_C1_C1_0"),
 ];
 
+/// Tries to stop the performance monitors of the CPU, to change what they have counted, and to take their
+/// interrupts back.
+pub fn attack_monitors() {
+    const ATTACKS: [Named<Register>; 12] = [
+        write!("pmcr", "pmcr_el0", 6),
+        write!("pmcntenclr", "pmcntenclr_el0", 0xffff_ffff),
+        write!("pmintenclr", "pmintenclr_el1", 0xffff_ffff),
+        write!("pmovsclr", "pmovsclr_el0", 0xffff_ffff),
+        write!("pmovsset", "pmovsset_el0", 0xffff_ffff),
+        write!("pmselr", "pmselr_el0", 0),
+        write!("pmxevcntr", "pmxevcntr_el0", 0),
+        write!("pmevcntr0", "pmevcntr0_el0", 0),
+        write!("pmevtyper0", "pmevtyper0_el0", 0),
+        write!("pmccntr", "pmccntr_el0", 0),
+        write!("pmccfiltr", "pmccfiltr_el0", 0xf800_0000),
+        write!("pmuserenr", "pmuserenr_el0", 0xf),
+    ];
+    for (name, attack) in ATTACKS {
+        assert!(attack().is_err(), "{name} takes effect");
+    }
+}
+
 /// Cleans and invalidates all data caches by set and way, as `CLIDR_EL1` and `CCSIDR_EL1` describe
 /// them (Arm DDI 0487, D7.5.9). Returns the number of operations.
 pub fn clean_caches_by_set_and_way() -> u64 {

@@ -5,7 +5,8 @@
 //!
 //! Boot arguments: `supply.bursts` (1000), `supply.gap_ns` (20000), `supply.period_ns` (0: unknown),
 //! `supply.look` (0): instructions between two readings; emulators read slowly. `supply.skip` (200): bursts before
-//! and after those that count, in which VMs print.
+//! and after those that count, in which VMs print. `supply.attack` (0): if 1, it tries to stop or change the
+//! counters of the processor at the start of each burst.
 //!
 //! ```text
 //! supply: start bursts=1000 frequency_hz=62500000
@@ -17,7 +18,7 @@
 //! where in it bursts begin and end, from where the first complete one began: between minus and plus
 //! half a period. They show drift.
 
-use crate::arch::{counter, cpu};
+use crate::arch::{counter, cpu, probe};
 use crate::statistics::Summary;
 use crate::time::Clock;
 use crate::{arguments, println};
@@ -30,6 +31,7 @@ pub fn main() {
     let period = clock.ticks(arguments::number("supply.period_ns", 0));
     let look = arguments::number("supply.look", 0);
     let skip = arguments::number("supply.skip", 200);
+    let attack = arguments::number("supply.attack", 0) == 1;
     println!("supply: start bursts={bursts} frequency_hz={}", clock.frequency());
 
     let [mut lengths, mut gaps, mut starts, mut ends] = [Summary::new(); 4];
@@ -57,6 +59,9 @@ pub fn main() {
                 }
             }
             start = Some(now);
+            if attack {
+                probe::attack_monitors();
+            }
         }
         last = now;
     }
