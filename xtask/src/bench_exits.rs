@@ -5,6 +5,7 @@
 mod coloring;
 mod figures;
 mod machine;
+mod regulation;
 mod report;
 mod rows;
 mod switching;
@@ -69,6 +70,7 @@ fn measure(workspace: &Workspace) -> Result<Rows> {
     rows.add(LOAD_PER_MIB, Range::exact(loading));
     coloring::measure(workspace, &mut rows)?;
     switching::measure(workspace, &mut rows)?;
+    regulation::measure(workspace, &mut rows)?;
     rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
     Ok(rows)
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use anyhow::{Context, Result};
 
 use super::coloring;
+use super::regulation;
 use super::rows::Rows;
 use super::switching;
 use crate::size;
@@ -128,6 +129,19 @@ const FIGURES: &[Figure] = &[
         switching::WAKE,
         "timer of a waiting VCPU to its first instruction, in the place of another",
         None,
+        NONE,
+    ),
+    figure(regulation::STOP, "memory budget used up, until the PCPU idles", Some(230), NONE),
+    figure(
+        regulation::RESUME,
+        "memory budget renewed, until the guest's next instruction",
+        Some(300),
+        NONE,
+    ),
+    figure(
+        regulation::OVERSHOOT,
+        "counted beyond a memory budget until that is noticed",
+        Some(100),
         NONE,
     ),
     Figure {

@@ -1,6 +1,8 @@
 //! Boots the system that measures.
 
 use std::fmt::Display;
+use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use bulkhead_qemu::{Board, Exit, Options, Time};
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, File, Plan};
 use bulkhead_system::units::{Bytes, Ipa};
+use tempfile::TempDir;
 
 use super::rows::Rows;
 use crate::workspace::Workspace;
@@ -23,7 +26,13 @@ pub const COLORING: &str = "systems/bench-coloring.toml";
 pub const SWITCHING: &str = "systems/bench-switch.toml";
 /// What it costs that one of them waits.
 pub const WAITING: &str = "systems/bench-wait.toml";
+/// What memory budgets cost.
+pub const REGULATION: &str = "systems/bench-memory.toml";
 const CPU: &str = "arm,cortex-a53";
+/// Arguments of QEMU with which it logs each instruction and each exception.
+const LOG: [&str; 4] = ["-accel", "tcg,one-insn-per-tb=on", "-d", "exec,nochain,int"];
+/// Where QEMU loads an image.
+pub const IMAGE_START: u64 = 0x4008_0000;
 /// Longest time for one run.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// RAM of the VM when it gets a file.
@@ -79,11 +88,39 @@ impl Machine {
 
     /// Boots it once and returns all output.
     pub fn console(&self, bytes: Option<u64>) -> Result<String> {
-        let files = tempfile::Builder::new().prefix("bench-exits-").tempdir_in(&self.files)?;
+        let files = self.temporary()?;
+        Ok(self.boot(&files, bytes, Vec::new())?.0)
+    }
+
+    /// Boots it once, and shows each line of QEMU's log of all instructions and exceptions
+    /// ([`LOG`]) with the image, which lies at [`IMAGE_START`].
+    pub fn instructions(&self, mut see: impl FnMut(&str, &[u8])) -> Result<()> {
+        let files = self.temporary()?;
+        let log = files.path().join("instructions");
+        let arguments = LOG.map(str::to_owned).into_iter();
+        let arguments = arguments.chain(["-D".into(), log.to_string_lossy().into_owned()]);
+        let (_, image) = self.boot(&files, None, arguments.collect())?;
+        for line in BufReader::new(fs::File::open(&log)?).lines() {
+            see(&line?, &image);
+        }
+        Ok(())
+    }
+
+    fn temporary(&self) -> Result<TempDir> {
+        Ok(tempfile::Builder::new().prefix("bench-exits-").tempdir_in(&self.files)?)
+    }
+
+    /// Boots it once with further arguments of QEMU; returns all output, and the image.
+    fn boot(
+        &self,
+        files: &TempDir,
+        bytes: Option<u64>,
+        arguments: Vec<String>,
+    ) -> Result<(String, Vec<u8>)> {
         let mut plan = self.plan.clone();
         if let Some(bytes) = bytes {
             let path = files.path().join("file");
-            std::fs::write(&path, pseudo_random(bytes))
+            fs::write(&path, pseudo_random(bytes))
                 .with_context(|| format!("cannot write {}", path.display()))?;
             add_file(&mut plan, path.to_string_lossy().into_owned())?;
         }
@@ -92,12 +129,12 @@ impl Machine {
         let path = files.path().join("bench.img");
         bulkhead_image::write(&path, &image.bytes).map_err(whole)?;
 
-        let options =
-            Options { time: Time::Deterministic, timeout: Some(TIMEOUT), ..Options::default() };
+        let (time, timeout) = (Time::Deterministic, Some(TIMEOUT));
+        let options = Options { time, timeout, arguments, ..Options::default() };
         let session = bulkhead_qemu::Machine::start(&self.board, &path, &options).map_err(whole)?;
         let outcome = session.finish(TIMEOUT);
         ensure!(outcome.exit == Exit::Code(0), "the measurement did not end: {outcome}");
-        Ok(outcome.log)
+        Ok((outcome.log, image.bytes))
     }
 }
 
