@@ -97,6 +97,21 @@ proptest! {
     }
 }
 
+/// The largest budget for a VCPU alone on its CPU, used up at once.
+#[test]
+fn the_largest_budget_can_be_used_up() {
+    let period = Duration(10);
+    let parameters = bandwidth::Parameters { budget: u64::MAX, period, start: Instant(0) };
+    let slot = Slot::new(Policy::Background).unwrap();
+    let mut cpu = Cpu::new([slot.with_account(Account::own(parameters).unwrap())]);
+    assert_eq!(cpu.wake(0, Instant(0)).run, Some(0));
+    let most = cpu.accesses().unwrap();
+    assert_eq!(most, (1 << 62) - 1);
+    assert!(!cpu.stop_alone(u64::MAX, Instant(1)), "a debt of more than a budget");
+    assert!(cpu.stop_alone(most, Instant(1)));
+    assert_eq!(cpu.resume_alone(Instant(10)), Some((most, Instant(20))));
+}
+
 /// The longest time that can pass, with as many renewals in it as there can be.
 #[test]
 fn all_of_time_is_one_step() {

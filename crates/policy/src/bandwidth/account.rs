@@ -29,7 +29,7 @@ impl Account {
     /// The account of a VCPU with a budget of its own.
     pub fn own(parameters: Parameters) -> Result<Self, ParametersError> {
         let Parameters { budget, period, start } = parameters.check()?;
-        let source = Source::Own { budget: signed(budget), period };
+        let source = Source::Own { budget: signed(budget).min(BUDGET_MAX), period };
         Ok(Self { level: 0, until: start, source })
     }
 
@@ -135,6 +135,9 @@ impl Account {
         self.until
     }
 }
+
+/// Largest own budget: two of them can be added.
+const BUDGET_MAX: i64 = i64::MAX / 2;
 
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)

@@ -8,7 +8,7 @@ use crate::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Parameters {
     /// Accesses in each period: `Q` (XenThrottle, section 3.1), `B` (XvIso, section IV.A). At
-    /// most 2^63 - 1; more is cut.
+    /// most 2^62 - 1 for a VCPU, 2^63 - 1 for a VM; more is cut.
     pub budget: u64,
     /// Length of a period: `P`.
     pub period: Duration,
