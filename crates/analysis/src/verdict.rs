@@ -4,6 +4,7 @@
 //! their VCPU. The hypervisor counts in ticks of the system counter and rounds budgets down;
 //! where the platform says its frequency, a VCPU gets the budget that is left.
 
+mod budgets;
 mod member;
 mod memory;
 mod pcpu;
@@ -14,6 +15,7 @@ use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, Plan};
 use serde::Serialize;
 
+pub use budgets::{NoBudgets, Open, memory_budgets};
 use member::Member;
 use memory::Accesses;
 

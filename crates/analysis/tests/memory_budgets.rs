@@ -23,7 +23,15 @@ fn share(pcpu: u32, period: u64, weight: u64) -> Share {
 }
 
 fn critical<'a>(tasks: &'a [Task], accesses: &'a [Option<u64>]) -> Critical<'a> {
-    Critical { pcpu: 0, workload: Workload::new(tasks), accesses, reload: 0, counts: true }
+    Critical {
+        pcpu: 0,
+        workload: Workload::new(tasks),
+        accesses,
+        reload: 0,
+        throttle: None,
+        others: &[],
+        counts: true,
+    }
 }
 
 #[test]
@@ -31,7 +39,7 @@ fn section_5_2_with_more_than_one_core_and_with_accesses() {
     let tasks = [task(10_380 * MS, 12_000 * MS).with_deadline(Duration(11_380 * MS)).unwrap()];
     let bus = Bus::ideal(L);
     let found = |accesses: &[Option<u64>], shares: &[Share]| {
-        largest(&[critical(&tasks, accesses)], shares, &[], &bus)
+        largest(&[critical(&tasks, accesses)], shares, &bus)
     };
     let one = |pcpu| share(pcpu, 10 * MS, 1);
     // As published, where nothing is known of the task.
@@ -56,7 +64,7 @@ fn section_5_2_with_more_than_one_core_and_with_accesses() {
 #[test]
 fn without_slack_there_is_no_budget() {
     let tasks = [task(10, 10)];
-    let found = largest(&[critical(&tasks, &[None])], &[share(1, 10, 1)], &[], &Bus::ideal(L));
+    let found = largest(&[critical(&tasks, &[None])], &[share(1, 10, 1)], &Bus::ideal(L));
     assert_eq!(found, None);
 }
 
@@ -154,7 +162,7 @@ proptest! {
         let critical = [Critical { workload, ..critical(&models, &accesses) }];
         let shares: Vec<_> =
             shares.iter().map(|&(pcpu, period, weight)| share(pcpu, period, weight)).collect();
-        let found = largest(&critical, &shares, &[], &bus);
+        let found = largest(&critical, &shares, &bus);
         // One share alone: all budgets are tried.
         let alone = &shares[..1];
         let fits = |accesses: u64| {
@@ -170,7 +178,7 @@ proptest! {
         };
         let most = (alone[0].period.0 / latency.0).max(1);
         let tried = (1..=most).rev().find(|&accesses| fits(accesses));
-        let single = largest(&critical, alone, &[], &bus);
+        let single = largest(&critical, alone, &bus);
         prop_assert_eq!(single.map(|it| it[0]), tried);
         // With another one there is no more for the first one.
         let first = found.map(|it| it[0]);
@@ -198,7 +206,7 @@ proptest! {
         });
         let by_slack = by_slack.collect::<Option<Vec<_>>>().and_then(|it| it.into_iter().min());
         let accesses: Vec<_> = accesses.into_iter().map(Some).collect();
-        let found = largest(&[critical(&models, &accesses)], &[share(1, period, 1)], &[], &bus);
+        let found = largest(&[critical(&models, &accesses)], &[share(1, period, 1)], &bus);
         if let Some(by_slack) = by_slack.filter(|it| *it > 0) {
             let first = found.map(|it| it[0]);
             prop_assert!(first >= Some(by_slack), "{:?}, {}", first, by_slack);

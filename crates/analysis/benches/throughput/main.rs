@@ -147,8 +147,16 @@ fn interference(criterion: &mut Criterion<CpuTime>) {
         bencher.iter(|| {
             let found = |(set, accesses): (&Vec<Task>, &Vec<Option<u64>>)| {
                 let workload = Workload::new(set);
-                let critical = Critical { pcpu: 0, workload, accesses, reload: 0, counts: false };
-                largest(&[critical], &shares, &[], &bus)
+                let critical = Critical {
+                    pcpu: 0,
+                    workload,
+                    accesses,
+                    reload: 0,
+                    throttle: None,
+                    others: &[],
+                    counts: false,
+                };
+                largest(&[critical], &shares, &bus)
             };
             sets.iter().zip(&accesses).take(BUDGETS).filter_map(found).map(|it| it[0]).max()
         });

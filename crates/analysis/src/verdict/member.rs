@@ -9,7 +9,9 @@ use policy::color::ColorSet;
 
 use super::memory::{Accesses, OfVcpu};
 use crate::divisor::Divisor;
-use crate::{Duration, Kind, LONGEST, Server, Task};
+use crate::response::Workload;
+use crate::supply::Supply;
+use crate::{Caches, Duration, Kind, LONGEST, Server, Task};
 
 /// A VCPU with its tasks.
 pub(super) struct Member<'a> {
@@ -63,6 +65,17 @@ impl<'a> Member<'a> {
                 .unwrap_or_default(),
             counter: described.and_then(|(system, _)| system.platform.value.counter),
         }
+    }
+
+    /// The colours of its tasks, if what they cost is to be counted.
+    pub fn caches(&self) -> Option<Caches<'_>> {
+        self.reload.map(|reload| Caches::new(&self.colors, reload))
+    }
+
+    /// Its tasks with what it gets, beside nobody.
+    pub fn workload<'s>(&'s self, supply: Supply<'s>) -> Workload<'s> {
+        let workload = Workload::new(&self.tasks).with_supply(supply);
+        self.caches().map_or(workload, |caches| workload.with_caches(caches))
     }
 
     /// Its server as it disturbs those below: with all of its budget; none in the background, and

@@ -30,7 +30,7 @@ pub(super) struct Accesses<'a> {
 
 /// One that makes accesses.
 struct Named<'a> {
-    vm: &'a str,
+    vm: &'a description::Vm,
     /// As critical VMs see it, and as others do.
     sources: [Source; 2],
 }
@@ -39,10 +39,13 @@ struct Named<'a> {
 #[derive(Debug, Default)]
 pub(super) struct OfVcpu {
     bus: Option<Bus>,
-    accesses: Vec<Option<u64>>,
-    reload: u64,
+    /// Of each task, in their order, the most accesses of a job.
+    pub accesses: Vec<Option<u64>>,
+    /// The most accesses that load one colour of the cache again.
+    pub reload: u64,
     interferers: Vec<Interferer>,
-    throttle: Option<Throttle>,
+    /// Its own budget.
+    pub throttle: Option<Throttle>,
     /// Names of VMs on other PCPUs that nothing limits.
     pub unlimited: Vec<String>,
 }
@@ -51,9 +54,12 @@ impl<'a> Accesses<'a> {
     /// None if nothing is said of accesses: then what they cost is in execution times.
     pub fn new(system: &'a System, vcpus: &[&[plan::Vcpu]]) -> Option<Self> {
         let mut tasks = system.vms.iter().flat_map(|vm| &vm.tasks);
-        if !system.counts_accesses() && !tasks.any(|task| task.accesses.is_some()) {
-            return None;
-        }
+        let counts = system.counts_accesses() || tasks.any(|task| task.accesses.is_some());
+        counts.then(|| Self::known(system, vcpus))
+    }
+
+    /// Of a system in which accesses are to be counted.
+    pub fn known(system: &'a System, vcpus: &[&[plan::Vcpu]]) -> Self {
         let platform = &system.platform.value;
         let counter = platform.bandwidth.as_ref();
         let latency = counter.and_then(|counter| counter.latency);
@@ -74,18 +80,35 @@ impl<'a> Accesses<'a> {
             Some(_) => system.vms.iter().zip(vcpus).flat_map(named).collect(),
             None => Vec::new(),
         };
-        Some(Self { system, bus, sources, reload: reload(system) })
+        Self { system, bus, sources, reload: reload(system) }
+    }
+
+    /// How accesses delay each other, if the platform says it.
+    pub fn bus(&self) -> Option<Bus> {
+        (self.bus.latency > Duration(0)).then_some(self.bus)
+    }
+
+    /// All that make accesses but these VMs, as the VM with this index sees them.
+    pub fn seen_by(&self, vm: usize, without: &[usize]) -> impl Iterator<Item = Source> {
+        let view = self.view(vm);
+        let without: Vec<_> = without.iter().filter_map(|vm| self.system.vms.get(*vm)).collect();
+        let is_seen = move |it: &&Named<'_>| !without.iter().any(|vm| std::ptr::eq(*vm, it.vm));
+        self.sources.iter().filter(is_seen).map(move |it| it.sources[view].clone())
+    }
+
+    fn view(&self, vm: usize) -> usize {
+        usize::from(self.system.vms.get(vm).is_none_or(|vm| vm.critical.is_none()))
     }
 
     /// For the tasks of a VCPU, in the order of their priorities.
     pub fn of(&self, vm: usize, tasks: &[&description::Task], vcpu: &plan::Vcpu) -> OfVcpu {
         let Some(described) = self.system.vms.get(vm) else { return OfVcpu::default() };
-        let view = if described.critical.is_some() { 0 } else { 1 };
+        let view = self.view(vm);
         let own = vcpu.pcpu.0;
         let elsewhere =
             |source: &Source| source.limit.is_none() && source.pcpus.iter().any(|it| *it != own);
         let unlimited = self.sources.iter().filter(|it| elsewhere(&it.sources[view]));
-        let mut unlimited: Vec<String> = unlimited.map(|it| it.vm.into()).collect();
+        let mut unlimited: Vec<String> = unlimited.map(|it| it.vm.name.value.clone()).collect();
         unlimited.dedup();
         let sources = self.sources.iter().map(|it| &it.sources[view]);
         OfVcpu {
@@ -119,7 +142,6 @@ fn sources<'a>(
     vcpus: &[plan::Vcpu],
     bus: &Bus,
 ) -> Vec<Named<'a>> {
-    let name = vm.name.value.as_str();
     let limited = |budget: Option<MemoryBudget>, vcpus: &[plan::Vcpu]| {
         let pcpus: BTreeSet<u32> = vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect();
         // Each VCPU can be stopped late, and each PCPU can have accesses on their way.
@@ -132,7 +154,7 @@ fn sources<'a>(
             limit: reservation.map(|reservation| curve(&reservation, &bus, n)),
         };
         let sources = [of(compensation::with_compensation), of(compensation::for_others)];
-        Named { vm: name, sources }
+        Named { vm, sources }
     };
     match shared(system, vm) {
         Some(budget) => vec![limited(Some(budget), vcpus)],

@@ -2,10 +2,10 @@
 
 use super::member::Member;
 use super::{PcpuVerdict, TaskVerdict, Term, VcpuVerdict};
-use crate::response::{Analyzer, Response, Workload};
+use crate::response::{Analyzer, Response};
 use crate::supply::{ServerSupply, Supply};
 use crate::terms::{Terms, terms};
-use crate::{Caches, Duration, Failure, LONGEST, Limits, Server, Task, utilization, vcpu};
+use crate::{Duration, Failure, LONGEST, Limits, Server, Task, utilization, vcpu};
 
 /// Enough for all but systems that need all of their time.
 const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
@@ -15,25 +15,43 @@ const TERMS_MAX: usize = 100;
 
 /// A PCPU by its VCPUs, of which there is at least one, the highest priority first.
 pub(super) fn verdict(members: &[Member<'_>]) -> PcpuVerdict {
-    let servers: Vec<Server> = members.iter().map_while(Member::server).collect();
-    let responses = vcpu::response_times(&servers);
+    let servers = Servers::new(members.iter());
     let vcpus = members.iter().enumerate().map(|(place, member)| {
-        let response = responses.get(place).copied();
-        let supply = match (member.vcpu.server, response) {
+        let response = servers.responses.get(place).copied();
+        vcpu_verdict(member, response, servers.supply(member, place))
+    });
+    PcpuVerdict {
+        pcpu: members.first().map_or(0, |member| member.vcpu.pcpu.0),
+        budgets_ppm: utilization::utilization_of_servers(&servers.servers).ppm(),
+        vcpus: vcpus.collect(),
+    }
+}
+
+/// The servers of a PCPU, the highest priority first.
+pub(super) struct Servers {
+    servers: Vec<Server>,
+    responses: Vec<Result<Duration, Failure>>,
+}
+
+impl Servers {
+    /// Of the VCPUs of a PCPU, the highest priority first.
+    pub fn new<'m, 'a: 'm>(members: impl Iterator<Item = &'m Member<'a>>) -> Self {
+        let servers: Vec<Server> = members.map_while(Member::server).collect();
+        let responses = vcpu::response_times(&servers);
+        Self { servers, responses }
+    }
+
+    /// What the VCPU in this place gets at least, if anything is sure.
+    pub fn supply(&self, member: &Member<'_>, place: usize) -> Option<Supply<'_>> {
+        match (member.vcpu.server, self.responses.get(place)) {
             (None, _) => Some(Supply::Whole),
             (_, Some(response)) => response.ok().and_then(|response| {
                 let supply = ServerSupply::with_response(member.server_in_ticks()?, response)?;
                 Some(Supply::Server(supply))
             }),
             // The first one of the background.
-            (_, None) => (place == servers.len()).then_some(Supply::Leftover(&servers)),
-        };
-        vcpu_verdict(member, response, supply)
-    });
-    PcpuVerdict {
-        pcpu: members.first().map_or(0, |member| member.vcpu.pcpu.0),
-        budgets_ppm: utilization::utilization_of_servers(&servers).ppm(),
-        vcpus: vcpus.collect(),
+            (_, None) => (place == self.servers.len()).then_some(Supply::Leftover(&self.servers)),
+        }
     }
 }
 
@@ -43,10 +61,9 @@ fn vcpu_verdict(
     supply: Option<Supply<'_>>,
 ) -> VcpuVerdict {
     let tasks = &member.tasks;
-    let caches = member.reload.map(|reload| Caches::new(&member.colors, reload));
+    let caches = member.caches();
     let workload = supply.map(|supply| {
-        let workload = Workload::new(tasks).with_supply(supply);
-        let workload = caches.map_or(workload, |caches| workload.with_caches(caches));
+        let workload = member.workload(supply);
         let contention = member.memory.contention();
         contention.map_or(workload, |contention| workload.with_contention(contention))
     });

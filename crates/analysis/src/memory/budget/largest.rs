@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::memory::{Bus, Contention, Reservation, Source, compensation, interferers};
+use crate::memory::{Bus, Contention, Reservation, Source, Throttle, compensation, interferers};
 use crate::response::{Analyzer, Workload};
 use crate::{Duration, LONGEST, Limits};
 
@@ -20,7 +20,11 @@ pub struct Critical<'a> {
     pub accesses: &'a [Option<u64>],
     /// The most accesses that load one colour of the cache again, if that counts.
     pub reload: u64,
-    /// Whether its accesses count for the compensation of others.
+    /// Its own budget, if it has one that is given.
+    pub throttle: Option<Throttle>,
+    /// Those that make accesses as they do already, as this VCPU sees them.
+    pub others: &'a [Source],
+    /// Whether its accesses count for the compensation of those that get budgets.
     pub counts: bool,
 }
 
@@ -40,8 +44,7 @@ pub struct Share {
 }
 
 /// The largest budgets, in accesses per period and in proportion to the weights, with which all
-/// tasks meet their deadlines; beside them `others` make accesses as they do. None if budgets
-/// of 1 access are too much.
+/// tasks meet their deadlines. None if budgets of 1 access are too much.
 ///
 /// Tasks are judged by their response times ([`mod@crate::response`]), for which the accesses that
 /// they make are a limit too. So this is never less than what XenThrottle's Eq. 3.7 gives, which
@@ -49,12 +52,7 @@ pub struct Share {
 /// can be much more: a task that makes few accesses needs no budgets at all. Response times grow
 /// with the budgets, so that a search by halves finds the largest. A budget of `P/L` lets
 /// through as much as none; there is no larger one.
-pub fn largest(
-    critical: &[Critical<'_>],
-    shares: &[Share],
-    others: &[Source],
-    bus: &Bus,
-) -> Option<Vec<u64>> {
+pub fn largest(critical: &[Critical<'_>], shares: &[Share], bus: &Bus) -> Option<Vec<u64>> {
     let weights = shares.iter().map(|share| u128::from(share.weight)).sum::<u128>().max(1);
     let most = |share: &Share| (share.period.0 / bus.latency.0.max(1)).max(1);
     let budgets = |all: u128| -> Vec<u64> {
@@ -66,7 +64,7 @@ pub fn largest(
     };
     let mut analyzer = Analyzer::new(LIMITS);
     let mut fits = |budgets: &[u64]| {
-        critical.iter().all(|it| in_time(it, shares, budgets, others, bus, &mut analyzer))
+        critical.iter().all(|it| in_time(it, shares, budgets, bus, &mut analyzer))
     };
     if !fits(&budgets(0)) {
         return None;
@@ -87,7 +85,6 @@ fn in_time(
     critical: &Critical<'_>,
     shares: &[Share],
     budgets: &[u64],
-    others: &[Source],
     bus: &Bus,
     analyzer: &mut Analyzer,
 ) -> bool {
@@ -106,13 +103,13 @@ fn in_time(
     let Some(sources) = shares.iter().zip(budgets).map(source).collect::<Option<Vec<_>>>() else {
         return false;
     };
-    let interferers = interferers(sources.iter().chain(others), critical.pcpu);
+    let interferers = interferers(sources.iter().chain(critical.others), critical.pcpu);
     let contention = Contention {
         bus: *bus,
         accesses: critical.accesses,
         reload: critical.reload,
         interferers: &interferers,
-        throttle: None,
+        throttle: critical.throttle,
     };
     analyzer.schedulable(&critical.workload.with_contention(contention)).is_ok()
 }
