@@ -8,6 +8,8 @@
 //! - VMs with `colors = "planned"` get colours that no one else has. With `vllc` the tasks of
 //!   such a VM get colours of their own; otherwise all have all that the VM has. VMs without
 //!   tasks share what is left.
+//! - VMs and VCPUs with `bandwidth = "planned"` get the largest limits of memory accesses with
+//!   which all tasks are in time.
 //! - VCPUs with a server, but no `pcpu`, go to PCPUs where all get their budgets, and all tasks
 //!   that can be are in time.
 //!
@@ -20,6 +22,7 @@ mod change;
 mod colors;
 mod explain;
 mod least;
+mod memory;
 mod part;
 mod pcpus;
 mod periods;
@@ -50,6 +53,8 @@ enum Obstacle {
     Input(Errors),
     /// There are no budgets, VCPUs of tasks and colours with which all tasks are in time.
     Tasks,
+    /// Whatever limits memory accesses have, some task is late.
+    Memory(Box<System>),
     /// VCPUs do not fit onto PCPUs: what they need, and how many PCPUs there are for them.
     Pcpus(Box<pcpus::Crowd>),
 }
@@ -66,6 +71,7 @@ pub fn complete(system: &mut System) -> Result<(), Refusal> {
     *system = attempt(system).map_err(|obstacle| match obstacle {
         Obstacle::Input(errors) => Refusal::Input(errors),
         Obstacle::Tasks => Refusal::NoPlan(explain::tasks(system)),
+        Obstacle::Memory(least) => Refusal::NoPlan(memory::explain(system, &least)),
         Obstacle::Pcpus(crowd) => Refusal::NoPlan(explain::pcpus(system, &crowd).into()),
     })?;
     Ok(())
@@ -73,6 +79,10 @@ pub fn complete(system: &mut System) -> Result<(), Refusal> {
 
 /// The system with everything decided.
 fn attempt(system: &System) -> Result<System, Obstacle> {
+    if !system.processor_open() {
+        let mut system = system.clone();
+        return memory::limit(&mut system, &[]).map(|()| system);
+    }
     let chosen = periods::choose(system).map_err(Obstacle::Input)?;
     let first = match settle(&chosen) {
         Err(Obstacle::Pcpus(crowd)) => Obstacle::Pcpus(crowd),
@@ -118,7 +128,11 @@ fn settle(system: &System) -> Result<System, Obstacle> {
     colors::share_rest(&mut system, &colored, left);
     let planned: Vec<usize> = problem.subjects.iter().map(|subject| subject.index).collect();
     pcpus::place(&mut system, &planned).map_err(Obstacle::Pcpus)?;
-    budgets::shrink(&mut system, &open_budgets);
+    if memory::matters(&system) {
+        memory::limit(&mut system, &open_budgets)?;
+    } else {
+        budgets::shrink(&mut system, &open_budgets);
+    }
     Ok(system)
 }
 

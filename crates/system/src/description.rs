@@ -269,8 +269,25 @@ impl Vm {
 
 impl System {
     /// Whether something is left to the planner: budgets, periods of VCPUs, colours, VCPUs of
-    /// tasks.
+    /// tasks, limits of memory accesses.
     pub fn is_open(&self) -> bool {
+        self.limits_open() || self.processor_open()
+    }
+
+    /// Whether limits of memory accesses are left to the planner.
+    pub fn limits_open(&self) -> bool {
+        self.limits().any(Bandwidth::is_open)
+    }
+
+    /// The limits of memory accesses, of VMs as a whole and of VCPUs.
+    pub fn limits(&self) -> impl Iterator<Item = &Bandwidth> {
+        self.vms.iter().flat_map(|vm| {
+            vm.bandwidth.iter().chain(vm.vcpus.iter().filter_map(|vcpu| vcpu.bandwidth.as_ref()))
+        })
+    }
+
+    /// Whether something other than limits of memory accesses is left to the planner.
+    pub fn processor_open(&self) -> bool {
         let servers =
             |vm: &Vm| vm.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref()).any(|it| it.open);
         let tasks = |vm: &Vm| vm.tasks.iter().any(|task| task.vcpu_open);
@@ -280,10 +297,7 @@ impl System {
     /// Whether memory accesses have to be counted: some VM or VCPU has a budget of them, or is
     /// critical.
     pub fn counts_accesses(&self) -> bool {
-        self.vms.iter().any(|vm| {
-            let budget = vm.bandwidth.is_some() || vm.vcpus.iter().any(|it| it.bandwidth.is_some());
-            budget || vm.critical.is_some()
-        })
+        self.limits().next().is_some() || self.vms.iter().any(|vm| vm.critical.is_some())
     }
 
     /// Reads the description in a file.

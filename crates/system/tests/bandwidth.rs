@@ -155,7 +155,9 @@ fn budgets_that_cannot_be_are_reported_where_they_are_described() {
         (of_vm("\"80Mb/s\""), "wrong-unit", "did you mean `MB/s`?"),
         (of_vm("[]"), "wrong-type", "as in \"80MB/s\""),
         (of_vm("{ accesses = 1, rate = \"1MB/s\" }"), "useless-key", "remove one of the two"),
-        (of_vm("{ period = \"1ms\" }"), "missing-key", "rate = \"80MB/s\""),
+        (of_vm("\"planed\""), "wrong-value", "this is not a rate"),
+        (of_vm("{ period = \"10ms\" }"), "not-planned", "use `bulkhead plan`"),
+        (of_vcpu("\"planned\""), "not-planned", "use `bulkhead plan`"),
         (of_vm("{ accesses = -1 }"), "out-of-range", "negative"),
         (of_vm("{ accesses = 1, priod = \"1ms\" }"), "unknown-key", "did you mean `period`?"),
     ] {
@@ -367,5 +369,30 @@ fn boards_say_what_counts_accesses() {
         let counter = Platform::named(board).unwrap().bandwidth.unwrap();
         assert_eq!(counter.source, CounterSource::Pmu { event: 0x17 }, "{board}");
         assert_eq!(counter.latency, None, "nobody has measured it");
+    }
+}
+
+#[test]
+fn limits_can_be_left_to_the_planner_where_accesses_have_a_cost() {
+    let open = with("{ rate = \"80MB/s\", period = \"10ms\" }", "{ period = \"10ms\" }");
+    let read = |text: &str| System::from_toml("s.toml", text, Path::new(""));
+    let system = read(&open).unwrap();
+    assert!(system.is_open() && system.limits_open() && !system.processor_open());
+    let limit = system.vms[1].bandwidth.as_ref().unwrap();
+    assert!(limit.is_open() && limit.period.value == Duration(10_000_000));
+    assert!(!read(THROTTLED).unwrap().is_open());
+    let text = |keys: &str| {
+        format!(
+            "[platform]\nboard = \"zcu102\"\n[platform.bandwidth]\n{keys}\n[[vm]]\nname = \"a\"\n\
+             boot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"k\"\nbandwidth = \"planned\"\n"
+        )
+    };
+    assert!(read(&text("access_latency = \"64ns\"")).is_ok());
+    for (keys, said) in [
+        ("", "add `access_latency`"),
+        ("counter = \"cycles\"", "does not count accesses to memory"),
+    ] {
+        let errors = read(&text(keys)).unwrap_err().to_string();
+        assert!(errors.contains(said) && errors.contains("cannot be planned"), "{errors}");
     }
 }

@@ -27,16 +27,24 @@ pub enum Amount {
     Accesses(u64),
     /// So many bytes in a second.
     Rate(Rate),
+    /// What the planner finds.
+    Planned,
 }
 
 impl Bandwidth {
+    /// Whether it is to be planned.
+    pub fn is_open(&self) -> bool {
+        self.amount.value == Amount::Planned
+    }
+
     /// The budget on a machine where this is counted: a rate is rounded down to accesses. None
-    /// if it has no meaning there.
+    /// if it has no meaning there, or is to be planned.
     pub fn budget(&self, counter: &platform::Bandwidth) -> Option<MemoryBudget> {
         let period = self.period.value;
         let accesses = match self.amount.value {
             Amount::Accesses(accesses) => accesses,
             Amount::Rate(rate) => rate.pieces(counter.access?, period),
+            Amount::Planned => return None,
         };
         Some(MemoryBudget { accesses, period })
     }

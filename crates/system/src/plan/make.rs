@@ -160,6 +160,9 @@ fn closed(system: &System) -> Result<(), Errors> {
             open(&task.name.place, "the VCPU of a task is");
         }
     }
+    for limit in system.limits().filter(|limit| limit.is_open()) {
+        open(&limit.amount.place, "a limit of memory accesses is");
+    }
     Errors::unless_none(mistakes, ())
 }
 

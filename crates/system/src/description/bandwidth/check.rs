@@ -110,6 +110,7 @@ fn amount(
         }
         Amount::Accesses(_) => None,
         Amount::Rate(rate) => Some(rate),
+        Amount::Planned => return planned(platform, counter, &it.amount.place),
     };
     let Some(budget) = it.budget(counter) else {
         let message = format!("`{}` does not count accesses to memory", platform.name);
@@ -147,6 +148,24 @@ fn amount(
         return wrong("out-of-range", message, help);
     }
     None
+}
+
+/// What keeps a limit from being planned.
+fn planned(
+    platform: &Platform,
+    counter: &platform::Bandwidth,
+    place: &Place,
+) -> Option<Diagnostic> {
+    let (why, help) = if counter.access.is_none() {
+        (format!("`{}` does not count accesses to memory", platform.name), "give a limit")
+    } else if counter.latency.is_none() {
+        let why =
+            format!("for `{}` it is not known how long an access delays another", platform.name);
+        (why, "add `access_latency` to `[platform.bandwidth]`, or give a limit")
+    } else {
+        return None;
+    };
+    Some(Diagnostic::new("missing-key", why).at(place, "cannot be planned").help(help))
 }
 
 /// A rate that is no access in a period.

@@ -10,12 +10,18 @@ use crate::units::{Duration, Rate};
 /// The period if none is given (XenThrottle and XvIso use 1 and 10 ms).
 const PERIOD: Duration = Duration(1_000_000);
 
-const EXAMPLE: &str = "\"80MB/s\"";
+/// The limit is to be planned.
+const PLANNED: &str = "planned";
 
 /// `bandwidth` of a VM or VCPU: `Some(None)` if there is none, `None` if it cannot be read.
 pub(in crate::description) fn read(at: &Fields<'_>) -> Option<Option<Bandwidth>> {
     if !at.has("bandwidth") {
         return Some(None);
+    }
+    if let Some(planned) = at.peek("bandwidth").filter(|text| text.value == PLANNED) {
+        let amount = planned.map(|_| Amount::Planned);
+        let period = Located::new(PERIOD, &amount.place);
+        return Some(Some(Bandwidth { amount, period }));
     }
     if !at.is_table("bandwidth") {
         let rate = at.quantity::<Rate>("bandwidth")?;
@@ -28,12 +34,13 @@ pub(in crate::description) fn read(at: &Fields<'_>) -> Option<Option<Bandwidth>>
     let period = table.quantity::<Duration>("period");
     if table.has("accesses") {
         table.forbid("rate", "there is a number of `accesses`", "remove one of the two");
-    } else {
-        table.required::<()>("rate", None, EXAMPLE);
     }
     table.finish();
     let amount = accesses.map(|it| it.map(Amount::Accesses));
-    let amount = amount.or(rate.map(|it| it.map(Amount::Rate)))?;
+    let amount = amount.or(rate.map(|it| it.map(Amount::Rate)));
+    // Without one it is planned.
+    let open = !table.has("accesses") && !table.has("rate");
+    let amount = amount.or(open.then(|| Located::new(Amount::Planned, table.place())))?;
     if table.has("period") && period.is_none() {
         return None;
     }
