@@ -109,7 +109,8 @@ fn advice(system: &System, vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
     match (task.wcrt_ns, described.is_some_and(|task| task.accesses.is_none())) {
         (_, true) => "say in `accesses` how many one of its jobs makes at most".into(),
         (Some(wcrt), _) => {
-            format!("it fits with a deadline of {}, or with a larger budget", Duration(wcrt))
+            let budget = vcpu.budget_ns.map_or("", |_| ", or with a larger budget of its VCPU");
+            format!("it fits with a deadline of {}{budget}", Duration(wcrt))
         }
         (None, _) => "give its VCPU more processor time".into(),
     }

@@ -1,7 +1,8 @@
 //! `rt-demo`: three periodic tasks with short jobs of counted instructions, and two more on a second
 //! processor if it is told to.
 //!
-//! Boot arguments: `rt.seconds` (2), `rt.trace` (1), `rt.cpus` (1; or 2).
+//! Boot arguments: `rt.seconds` (2), `rt.trace` (1), `rt.cpus` (1; or 2), `rt.kib` (0; KiB that each job
+//! of `slow` reads, line by line, at most 512).
 //!
 //! ```text
 //! rt: start seconds=2 frequency_hz=62500000
@@ -10,6 +11,8 @@
 //! rt: done
 //! ```
 
+use core::hint::black_box;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
 
 use crate::arch::lock::InterruptLock;
@@ -29,7 +32,10 @@ const fn task(name: &'static str, milliseconds: u64, priority: u8, body: fn(u64)
 const TASKS: [Task; 3] = [
     task("fast", 5, 3, |_| cpu::burn(100_000)),
     task("medium", 10, 2, |_| cpu::burn(300_000)),
-    task("slow", 20, 1, |_| cpu::burn(1_000_000)),
+    task("slow", 20, 1, |_| {
+        read();
+        cpu::burn(1_000_000);
+    }),
 ];
 
 /// Those of the second processor.
@@ -38,6 +44,21 @@ const MORE: [Task; 2] =
 
 /// From the start of the tasks to their first release.
 const LEAD: Duration = Duration::from_millis(1);
+
+/// Words of a line of the cache.
+const LINE: usize = 8;
+
+/// What jobs of `slow` read: 512 KiB.
+static MEMORY: [AtomicU64; 512 * 1024 / 8] = [const { AtomicU64::new(0) }; 512 * 1024 / 8];
+
+/// How many lines of it.
+static LINES: AtomicUsize = AtomicUsize::new(0);
+
+fn read() {
+    for line in MEMORY.chunks_exact(LINE).take(LINES.load(Relaxed)) {
+        black_box(line[0].load(Relaxed));
+    }
+}
 
 type Outcome = Result<TaskSet, TaskError>;
 
@@ -54,6 +75,7 @@ pub fn main() {
     let seconds = arguments::number("rt.seconds", 2);
     let clock = Clock::of_machine();
     println!("rt: start seconds={seconds} frequency_hz={}", clock.frequency());
+    LINES.store((arguments::number("rt.kib", 0) as usize).saturating_mul(1024 / 64), Relaxed);
     let two = arguments::number("rt.cpus", 1) > 1;
     if two && secondary::start(1, second, seconds) != 0 {
         return println!("rt: there is no second processor");
