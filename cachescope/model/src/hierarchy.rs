@@ -1,4 +1,4 @@
-//! Private caches over a shared last-level cache over a bus to memory.
+//! Private caches over a last-level cache, shared or private too, over a bus to memory.
 
 mod fetch;
 mod operate;
@@ -10,7 +10,8 @@ use crate::{Bus, Cache, Found, Options, Owner, Owners};
 /// The caches of all CPUs, the bus, and what was counted.
 ///
 /// Private caches are kept coherent: a store takes the line away from the other
-/// CPUs, a load makes them give back what they changed. Waiting for that is not
+/// CPUs, a load makes them give back what they changed: to the cache that they share, or else
+/// to memory. Waiting for that is not
 /// modelled beyond the hit in the last-level cache that follows.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
@@ -18,7 +19,8 @@ pub struct Hierarchy {
     private: Vec<Cache>,
     /// One per CPU, or none if fetches of instructions are not modelled.
     instructions: Vec<Cache>,
-    shared: Cache,
+    /// The one that all CPUs share, or one for each.
+    last: Vec<Cache>,
     inclusive: bool,
     bus: Bus,
     owners: Owners,
@@ -80,7 +82,9 @@ impl Hierarchy {
         Self {
             private: options.l1.map(private).unwrap_or_default(),
             instructions: instructions.map(private).unwrap_or_default(),
-            shared: Cache::new(options.llc, options.llc_policy, options.seed),
+            last: (0..if options.llc_shared { 1 } else { cpus as u64 })
+                .map(|cpu| Cache::new(options.llc, options.llc_policy, options.seed + cpu))
+                .collect(),
             inclusive: options.inclusive,
             bus: Bus::new(options.clock.cycles(options.bus), cpus),
             tally: Tally::new(options.owners.count(), colors as usize),
@@ -120,6 +124,9 @@ impl Hierarchy {
         }
         let color = self.color(request.line);
         self.tally.at(request.who, color).l1_misses += 1;
+        if request.store && self.last.len() > 1 {
+            self.snoop(request.cpu, request.line, true, request.now);
+        }
         self.demand(request, request.store)
     }
 
@@ -149,8 +156,11 @@ impl Hierarchy {
     /// An access that the private cache could not serve.
     fn demand(&mut self, request: Request, dirty: bool) -> Cost {
         let Request { cpu, who, line, now, .. } = request;
-        if self.shared.touch(line, dirty) != Found::No {
+        if self.last_of(cpu).touch(line, dirty) != Found::No {
             return Cost { stall: self.llc_hit, l1_miss: true, ..Cost::default() };
+        }
+        if self.last.len() > 1 {
+            self.snoop(cpu, line, request.store, now);
         }
         let color = self.color(line);
         self.tally.at(who, color).llc_misses += 1;
@@ -185,7 +195,7 @@ impl Hierarchy {
     fn write_back(&mut self, cpu: usize, line: u64, now: u64) {
         let owner = self.owner(line);
         self.tally.wrote_back(owner);
-        if self.shared.touch(line, true) == Found::No {
+        if self.last_of(cpu).touch(line, true) == Found::No {
             self.fill(cpu, owner, line, true, now);
         }
     }
@@ -193,26 +203,31 @@ impl Hierarchy {
     /// Puts a line into the last-level cache. What has to go is written to
     /// memory without anyone waiting for it, but the bus is in use for it.
     fn fill(&mut self, cpu: usize, who: Owner, line: u64, dirty: bool, now: u64) {
-        let Some(victim) = self.shared.fill(line, dirty) else {
+        let Some(victim) = self.last_of(cpu).fill(line, dirty) else {
             return;
         };
         let (incoming, evicted) = (self.owner(line), self.owner(victim.line));
         self.tally.evicted(self.color(line), who, incoming, evicted);
         let mut changed = victim.dirty;
         if self.inclusive {
-            for private in self.private.iter_mut().chain(&mut self.instructions) {
-                changed |= private.invalidate(victim.line).unwrap_or(false);
+            let users = if self.last.len() > 1 { cpu..cpu + 1 } else { 0..usize::MAX };
+            for caches in [&mut self.private, &mut self.instructions] {
+                for private in caches.iter_mut().skip(users.start).take(users.len()) {
+                    changed |= private.invalidate(victim.line).unwrap_or(false);
+                }
             }
         }
         if changed {
-            self.tally.written(evicted);
-            self.bus.transfer(Transfer { now, cpu: cpu as u8, waits: false });
+            self.write_to_memory(cpu, evicted, now);
         }
     }
 
     /// Makes the other CPUs give back a line that they changed, and forget it
     /// if it is to be changed.
     fn snoop(&mut self, cpu: usize, line: u64, forget: bool, now: u64) {
+        if self.last.len() > 1 {
+            return self.snoop_all(cpu, line, forget, now);
+        }
         for other in (0..self.private.len()).filter(|&other| other != cpu) {
             let private = &mut self.private[other];
             let changed = if forget {
@@ -224,6 +239,36 @@ impl Hierarchy {
                 self.write_back(cpu, line, now);
             }
         }
+    }
+
+    /// The same if CPUs share no cache: what they changed goes to memory.
+    fn snoop_all(&mut self, cpu: usize, line: u64, forget: bool, now: u64) {
+        let mut changed = false;
+        for caches in [&mut self.private, &mut self.last] {
+            for (_, cache) in caches.iter_mut().enumerate().filter(|(other, _)| *other != cpu) {
+                changed |= if forget {
+                    cache.invalidate(line).unwrap_or(false)
+                } else {
+                    cache.clean(line)
+                };
+            }
+        }
+        if changed {
+            self.write_to_memory(cpu, self.owner(line), now);
+        }
+    }
+
+    /// A line goes to memory. Nobody waits for it, but the bus is in use.
+    fn write_to_memory(&mut self, cpu: usize, owner: Owner, now: u64) {
+        self.tally.written(owner);
+        self.bus.transfer(Transfer { now, cpu: cpu as u8, waits: false });
+    }
+
+    /// The last-level cache that a CPU uses.
+    #[inline]
+    fn last_of(&mut self, cpu: usize) -> &mut Cache {
+        let place = if self.last.len() > 1 { cpu } else { 0 };
+        &mut self.last[place]
     }
 
     #[inline]
@@ -263,7 +308,7 @@ impl Hierarchy {
     /// it is gone.
     pub fn silence(&mut self, line: u64) {
         if !self.silent.contains(&line) {
-            for cache in self.private.iter_mut().chain([&mut self.shared]) {
+            for cache in self.private.iter_mut().chain(&mut self.last) {
                 cache.invalidate(line);
             }
             self.silent.push(line);
@@ -282,9 +327,9 @@ impl Hierarchy {
         self.private.get(cpu)
     }
 
-    /// The last-level cache.
-    pub fn shared(&self) -> &Cache {
-        &self.shared
+    /// The last-level cache that a CPU uses.
+    pub fn last(&self, cpu: usize) -> &Cache {
+        &self.last[if self.last.len() > 1 { cpu } else { 0 }]
     }
 
     /// Shift from a physical address to the number of its line.

@@ -27,8 +27,10 @@ pub struct Options {
     pub l1i: Geometry,
     /// Whether fetches of instructions are modelled.
     pub fetch: bool,
-    /// Shared last-level cache.
+    /// Last-level cache.
     pub llc: Geometry,
+    /// Whether there is one for all CPUs, or one for each.
+    pub llc_shared: bool,
     /// Its replacement.
     pub llc_policy: Policy,
     /// Whether a line that leaves the last-level cache leaves the private caches too.
@@ -102,6 +104,7 @@ impl Options {
             l1i: geometry("l1i", preset.l1i, 64)?,
             fetch: true,
             llc: geometry("llc", preset.llc, 64)?,
+            llc_shared: preset.llc_shared,
             llc_policy: Policy::Lru,
             inclusive: false,
             seed: 1,
@@ -172,6 +175,7 @@ impl Options {
             "l1i" => shapes.l1i = shape()?,
             "fetch" => self.fetch = switch()?,
             "llc" => shapes.llc = shape()?,
+            "llc-shared" => self.llc_shared = switch()?,
             "line" => {
                 let line = ranges::size(value).and_then(|line| u32::try_from(line).ok());
                 shapes.line = line.ok_or_else(|| bad("bytes of a line, such as 64"))?;

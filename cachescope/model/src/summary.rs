@@ -44,8 +44,10 @@ pub struct Model {
     pub l1: Option<CacheSummary>,
     /// Private instruction cache of each CPU, if fetches are modelled.
     pub l1i: Option<CacheSummary>,
-    /// Shared cache.
+    /// Last-level cache.
     pub llc: CacheSummary,
+    /// Whether there is one for all CPUs, or one for each.
+    pub llc_shared: bool,
     /// Whether the shared cache holds all that the private ones hold.
     pub inclusive: bool,
     /// Page of which colours are made.
@@ -249,6 +251,7 @@ impl Machine {
             l1: options.l1.map(|l1| cache(l1, options.l1_policy)),
             l1i: options.fetch.then(|| cache(options.l1i, options.l1_policy)),
             llc: cache(options.llc, options.llc_policy),
+            llc_shared: options.llc_shared,
             inclusive: options.inclusive,
             page_bytes: options.page,
             colors: options.llc.colors(options.page),

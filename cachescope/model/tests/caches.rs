@@ -81,7 +81,7 @@ fn compare(options: &Options, cpus: usize, steps: &[Step]) -> Counts {
         evictions,
     };
     assert_eq!(counts, reference.counts);
-    assert_eq!(sorted(model.shared()), reference.shared.lines());
+    assert_eq!(sorted(model.last(0)), reference.shared.lines());
     for cpu in 0..cpus {
         assert_eq!(
             sorted(model.private(cpu).unwrap()),
@@ -148,6 +148,41 @@ proptest! {
             "cpu=0:a", "cpu=1:b", "cpu=2:b",
         ]);
         compare(&options, 3, &steps);
+    }
+
+    /// Where nothing is shared, a line that one CPU has changed is in no cache of another, and what a
+    /// CPU does alone is what it does with a shared cache.
+    #[test]
+    fn caches_that_are_not_shared_are_coherent(
+        steps in steps(3, 600),
+        l1 in prop::sample::select(vec!["none", "128:1", "1KiB:4"]),
+        inclusive in prop::sample::select(vec!["inclusive=on", "inclusive=off"]),
+    ) {
+        let l1 = format!("l1={l1}");
+        let arguments = [&l1, inclusive, "llc=4KiB:4", "l1i=512:2", "llc-shared=off"];
+        let options = options(&arguments);
+        let mut model = Hierarchy::new(&options, 3);
+        for &(cpu, line, what) in &steps {
+            step(&mut model, cpu, Owner::UNOWNED, line, what);
+        }
+        let lines = |cpu| {
+            model.private(cpu).into_iter().chain([model.last(cpu)]).flat_map(Cache::lines)
+        };
+        for (cpu, other) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+            let held: BTreeSet<u64> = lines(other).map(|(line, _)| line).collect();
+            let shared = lines(cpu).find(|(line, changed)| *changed && held.contains(line));
+            prop_assert!(shared.is_none(), "{shared:x?} of CPU {cpu} is in a cache of {other}");
+        }
+        let alone = |shared| {
+            let mut arguments = arguments;
+            arguments[4] = shared;
+            let mut model = Hierarchy::new(&self::options(&arguments), 1);
+            for &(_, line, what) in &steps {
+                step(&mut model, 0, Owner::UNOWNED, line, what);
+            }
+            (model.tally().totals(Owner::UNOWNED, 1), model.bus().transfers())
+        };
+        prop_assert_eq!(alone("llc-shared=on"), alone("llc-shared=off"));
     }
 
     /// Mattson's inclusion: with the same sets, more ways hold all that fewer hold.
@@ -220,7 +255,7 @@ proptest! {
             step(&mut model, cpu, Owner::UNOWNED, line, what);
             for cpu in 0..3 {
                 for (line, _) in model.private(cpu).unwrap().lines() {
-                    prop_assert!(model.shared().contains(line), "line {line:#x} of CPU {cpu}");
+                    prop_assert!(model.last(0).contains(line), "line {line:#x} of CPU {cpu}");
                 }
             }
         }

@@ -2,7 +2,6 @@
 
 use super::Hierarchy;
 use crate::LineOperation;
-use crate::bus::Transfer;
 
 impl Hierarchy {
     /// A CPU writes a line back, or takes it out of the data caches of all CPUs, at a
@@ -14,7 +13,9 @@ impl Hierarchy {
             LineOperation::CleanToShared => {
                 for holder in 0..self.private.len() {
                     if self.private[holder].clean(line) {
-                        self.write_back(cpu, line, now);
+                        // Where CPUs share no cache, a line goes to that of its holder.
+                        let by = if self.last.len() > 1 { holder } else { cpu };
+                        self.write_back(by, line, now);
                     }
                 }
                 return;
@@ -23,14 +24,13 @@ impl Hierarchy {
             LineOperation::Remove => true,
         };
         let mut changed = false;
-        for cache in self.private.iter_mut().chain([&mut self.shared]) {
+        for cache in self.private.iter_mut().chain(&mut self.last) {
             changed |=
                 if remove { cache.invalidate(line) == Some(true) } else { cache.clean(line) };
         }
         if changed {
             let owner = self.owner(line);
-            self.tally.written(owner);
-            self.bus.transfer(Transfer { now, cpu: cpu as u8, waits: false });
+            self.write_to_memory(cpu, owner, now);
         }
     }
 }
