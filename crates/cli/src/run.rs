@@ -55,6 +55,9 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         bulkhead_image::write(out, &image.bytes)?;
         return image_report::image_written(out, &image, as_json);
     }
+    if options.cachescope.is_none() && !options.short_turns {
+        cachescope::check_not_needed(&system)?;
+    }
     let board = boards::board(&system)?;
     let place = workspace::Workspace::new(&found, &system.plan.name)?;
     let turns = options.short_turns.then(|| place.scratch()).transpose()?;

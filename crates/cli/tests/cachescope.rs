@@ -102,6 +102,30 @@ fn what_cannot_be_measured_is_refused() {
     run(&sandbox, GOOD, &arguments).assert_refused(&["cannot write into hypervisor.elf"]);
 }
 
+#[test]
+fn limits_of_accesses_that_cachescope_counts_need_it() {
+    let sandbox = sandbox();
+    let system = "platform = \"qemu-virt\"\n[[vm]]\nname = \"rt\"\nboot = \"raw\"\nmemory = \"1MiB\"\n\
+                  kernel = \"k\"\nbandwidth = \"80MB/s\"\n";
+    sandbox.write("s.toml", system);
+    sandbox.write("k", "kernel");
+    sandbox.bulkhead(&["plan", "s.toml", "-o", "test.dts"]).assert_status(0);
+    for arguments in [&[][..], &["--deterministic"]] {
+        run(&sandbox, GOOD, arguments).assert_refused(&[
+            "limits memory accesses, and its counter `cachescope` is a plugin of QEMU",
+            "help: bulkhead run test.dts --deterministic --cachescope DIR;",
+        ]);
+    }
+    let script = format!("{GOOD}; cp summary scope/summary.json; echo \"$@\" > arguments");
+    let arguments = ["--deterministic", "--cachescope", "scope"];
+    run(&sandbox, &script, &arguments).assert_status(0);
+    let line = std::fs::read_to_string(sandbox.path("arguments")).expect("arguments");
+    assert!(line.contains(",time=model "), "periods of budgets are times of the model: {line}");
+    run(&sandbox, &script, &["--deterministic", "--short-turns"]).assert_status(0);
+    let line = std::fs::read_to_string(sandbox.path("arguments")).expect("arguments");
+    assert!(line.contains(",time=qemu "), "instructions alone take time: {line}");
+}
+
 /// Evictions between VMs in a run of a system to its end.
 fn cross_vm_evictions(system: &Path, out: &str) -> u64 {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(out);

@@ -9,6 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bulkhead_system::plan::CounterSource;
+
 use super::hypervisor;
 use crate::failure::Failure;
 use crate::input::System;
@@ -25,8 +27,10 @@ const SUMMARY: &str = "summary.json";
 
 /// Options with which only instructions take time: the plugin then does nothing but let the
 /// CPUs take short turns.
-pub const SHORT_TURNS: [&str; 5] =
-    ["fetch=off", "l1-hit=0cy", "llc-hit=0cy", "memory=0ns", "bus=0"];
+pub const SHORT_TURNS: [&str; 6] =
+    ["fetch=off", "l1-hit=0cy", "llc-hit=0cy", "memory=0ns", "bus=0", "time=qemu"];
+/// The option with which guests and hypervisor see the model's time.
+const MODEL_TIME: &str = "time=model";
 
 /// The plugin and the folder of its results.
 #[derive(Debug)]
@@ -44,7 +48,8 @@ pub struct Cachescope {
 
 impl Cachescope {
     /// Finds the plugin and writes down whose memory is whose. Counts of an
-    /// earlier run are removed from the folder.
+    /// earlier run are removed from the folder. Where the plugin counts for budgets of accesses, their
+    /// periods are times of the model.
     pub fn prepare(
         folder: &Path,
         system: &System,
@@ -66,8 +71,9 @@ impl Cachescope {
             Failure::new("cachescope", format!("cannot write into {}: {error}", folder.display()))
         })?;
         let vms = system.plan.vms.iter().map(|vm| vm.name.clone()).collect();
-        let folder = folder.to_owned();
-        Ok(Self { plugin, folder, out, caches, options: Vec::new(), vms })
+        let options = counts_for(system).then(|| MODEL_TIME.to_owned());
+        let (folder, options) = (folder.to_owned(), options.into_iter().collect());
+        Ok(Self { plugin, folder, out, caches, options, vms })
     }
 
     /// More options of the plugin, `KEY=VALUE`. They count more than what the
@@ -104,6 +110,28 @@ impl Cachescope {
         Counts::read(&bytes, &self.vms, &self.folder)
             .map_err(|error| format!("{}: {error}", file.display()))
     }
+}
+
+/// Whether the hypervisor lets the plugin count memory accesses.
+fn counts_for(system: &System) -> bool {
+    let counter = system.plan.platform.bandwidth_counter.as_ref();
+    counter.is_some_and(|counter| counter.source == CounterSource::Cachescope)
+}
+
+/// Refuses a system whose memory accesses the plugin counts: without it the hypervisor would
+/// start no VM.
+pub fn check_not_needed(system: &System) -> Result<(), Failure> {
+    if !counts_for(system) {
+        return Ok(());
+    }
+    let file = system.file.display();
+    Err(Failure::new(
+        "needs-cachescope",
+        format!(
+            "the plan of {file} limits memory accesses, and its counter `cachescope` is a plugin of QEMU\n\
+             help: bulkhead run {file} --deterministic --cachescope DIR; `make cachescope` makes the plugin"
+        ),
+    ))
 }
 
 /// The plugin that the environment names, or the one that was built in the
