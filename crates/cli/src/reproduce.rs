@@ -11,6 +11,7 @@ mod job;
 mod points;
 mod results;
 mod template;
+mod traffic;
 mod values;
 
 use std::collections::BTreeMap;

@@ -29,6 +29,8 @@ results() {
     echo "rt,2,3,0,,0,9,$((1000 / n)),0,1,1,1,1,1,7" >> "$out/jobs.csv"
     echo "rt,2,3,1,,0,9,$((900 / n)),0,1,1,1,1,1,5" >> "$out/jobs.csv"
     echo "rt,2,4,1,,0,9,99999,0,1,1,1,1,1,5" >> "$out/jobs.csv"
+    echo 'time_ns,owner,accesses,memory_read_bytes,memory_written_bytes' > "$out/timeseries.csv"
+    echo "0,rt,5,$((64000 / n)),64" >> "$out/timeseries.csv"
     cp "$SANDBOX/summary" "$out/summary.json"
     exit 0
 }
@@ -137,6 +139,33 @@ fn values_stand_beside_published_ones_in_all_files() {
 
     let plugin = fs::read_to_string(sandbox.path("plugin")).expect("arguments");
     assert!(plugin.lines().all(|line| line.contains(",memory=202ns")), "{plugin}");
+}
+
+#[test]
+fn traffic_over_time_stands_beside_what_a_budget_allows() {
+    let sandbox = sandbox();
+    let text = EXPERIMENT.replace("divide_by = { x = \"1\" }\n", "").replace(
+        "measure.jobs = { vm = \"rt\", task = \"3\", take = \"max\" }",
+        "measure.traffic = { vm = \"rt\", task = 3, interval_us = 1, count = \"most\" }",
+    );
+    let allowed = "[[run]]\nseries = \"allowed\"\nx = \"1-4\"\n\
+                   measure.allowed = { accesses = 100, period_us = 2, overshoot = 3, interval_us = 1 }\n";
+    sandbox.write("experiments/time/experiment.toml", &format!("{text}{allowed}"));
+    reproduce(&sandbox, &["time"]).assert_status(1);
+    let data = result_file(&sandbox, "data.csv");
+    let values: Vec<_> =
+        data.lines().skip(1).filter_map(|line| line.strip_suffix(",,,,,")).collect();
+    let expected = [
+        "rt,1,1001.0,1001.0",
+        "rt,2,501.0,501.0",
+        "rt,3,334.0,334.0",
+        "rt,4,251.0,251.0",
+        "allowed,1,203.0,203.0",
+        "allowed,2,203.0,203.0",
+        "allowed,3,303.0,303.0",
+        "allowed,4,303.0,303.0",
+    ];
+    assert_eq!(values, expected);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! One boot of a system in QEMU, with cachescope or without.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bulkhead_qemu::{Exit, Machine, Next, Options, Outcome, Session, Time};
 
 use super::job::{self, Job};
+use super::traffic::{self, Bin};
 use crate::failure::Failure;
 use crate::input;
 use crate::run::cachescope::{Cachescope, Counts};
@@ -38,6 +39,8 @@ pub struct Boot {
 pub struct Observed {
     /// The jobs that guests marked.
     pub jobs: Vec<Job>,
+    /// What VMs did over time, if cachescope was there.
+    pub bins: Vec<Bin>,
     /// Everything on the console.
     pub console: String,
     /// Evictions, if cachescope was there.
@@ -86,11 +89,17 @@ impl Boot {
         let seen = self.check(&outcome, &known, until).and_then(|()| {
             let console = outcome.log.clone();
             let Some(scope) = &scope else {
-                return Ok(Observed { jobs: Vec::new(), console, counts: None });
+                return Ok(Observed { jobs: Vec::new(), bins: Vec::new(), console, counts: None });
             };
-            let file = folder.path().join("jobs.csv");
-            let jobs = job::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-            Ok(Observed { jobs, console, counts: Some(scope.counts()?) })
+            let file = |name: &str| folder.path().join(name);
+            let (jobs, bins) = (file("jobs.csv"), file("timeseries.csv"));
+            let fail = |file: &Path, error: csv::Error| format!("{}: {error}", file.display());
+            Ok(Observed {
+                jobs: job::read(&jobs).map_err(|error| fail(&jobs, error))?,
+                bins: traffic::read(&bins).map_err(|error| fail(&bins, error))?,
+                console,
+                counts: Some(scope.counts()?),
+            })
         });
         seen.map(Some).map_err(|why| {
             // The log in it is what helps to find out why.

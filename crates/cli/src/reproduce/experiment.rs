@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use super::allocation;
 use super::claim::Claim;
 use super::points::Points;
+use super::traffic::{Allowed, Traffic};
 use crate::failure::Failure;
 
 /// What is run and measured.
@@ -137,6 +138,17 @@ pub enum Measure {
     Instructions(String),
     /// What VMs need if random task sets are allocated by this scheme.
     Utilization(allocation::Scheme),
+    /// Accesses to memory over time.
+    Traffic(Traffic),
+    /// The most accesses that a budget allows.
+    Allowed(Allowed),
+}
+
+impl Measure {
+    /// Whether a system is booted for it.
+    fn boots(&self) -> bool {
+        !matches!(self, Self::Instructions(_) | Self::Utilization(_) | Self::Allowed(_))
+    }
 }
 
 /// The execution time of a task's jobs.
@@ -267,11 +279,11 @@ impl Experiment {
             if runs.x.0.is_empty() {
                 return fail(format!("the run of `{}` has no place in `x`", runs.series));
             }
-            if self.plan.plain && matches!(runs.measure, Measure::Jobs(_) | Measure::Evictions(_)) {
+            let boots = runs.measure.boots();
+            if self.plan.plain && boots && !matches!(runs.measure, Measure::Console(_)) {
                 let series = &runs.series;
                 return fail(format!("the run of `{series}` needs cachescope: remove `plain`"));
             }
-            let boots = !matches!(runs.measure, Measure::Instructions(_) | Measure::Utilization(_));
             let allocates = matches!(runs.measure, Measure::Utilization(_));
             if allocates != self.plan.allocation.is_some() {
                 let series = &runs.series;

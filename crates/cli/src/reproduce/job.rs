@@ -14,7 +14,11 @@ pub struct Job {
     pub vm: String,
     /// Number of the task in its marks.
     pub task: u64,
-    /// From start to finish, in time of the model.
+    /// When it started, in time of the model.
+    pub start_ns: u64,
+    /// When it finished.
+    pub finish_ns: u64,
+    /// From start to finish, of the CPU.
     pub execution_ns: u64,
     /// Of that, the time in the address spaces of other tasks with marks.
     pub others_ns: u64,
@@ -90,18 +94,27 @@ impl Spread {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn job(vm: &str, task: u64, execution_ns: u64) -> Job {
-        Job {
-            vm: vm.into(),
-            task,
-            execution_ns,
-            others_ns: 0,
-            instructions: execution_ns,
-            llc_misses: execution_ns / 10,
+    impl Job {
+        /// A job that ran for so long.
+        pub fn of(vm: &str, task: u64, execution_ns: u64) -> Self {
+            Self {
+                vm: vm.into(),
+                task,
+                start_ns: 0,
+                finish_ns: execution_ns,
+                execution_ns,
+                others_ns: 0,
+                instructions: execution_ns,
+                llc_misses: execution_ns / 10,
+            }
         }
+    }
+
+    fn job(vm: &str, task: u64, execution_ns: u64) -> Job {
+        Job::of(vm, task, execution_ns)
     }
 
     #[test]

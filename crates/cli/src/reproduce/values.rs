@@ -6,6 +6,7 @@ use super::boot::{Boot, Observed};
 use super::experiment::{Console, Counted, DivideBy, Evictions, Experiment, Jobs, Measure, Runs};
 use super::job::{self, Spread};
 use super::template::expand;
+use super::traffic::Traffic;
 use crate::failure::Failure;
 use crate::run::cachescope::Counts;
 
@@ -144,8 +145,15 @@ fn value(
         }
         (Measure::Console(wanted), Some((seen, boot))) => (printed(seen, wanted, x, boot)?, None),
         (Measure::Instructions(row), _) => (instruction(instructions, row, x)?, None),
-        (Measure::Utilization(_), _) => return Ok(None),
-        (Measure::Jobs(_) | Measure::Evictions(_) | Measure::Console(_), None) => return Ok(None),
+        (Measure::Traffic(wanted), Some((seen, boot))) => {
+            (accesses(seen, wanted, x, boot)? as f64, None)
+        }
+        (Measure::Allowed(allowed), _) => {
+            let most = allowed.at(number(x)?);
+            let why = || Failure::new("experiment", format!("`{}`: no period", runs.series));
+            (most.ok_or_else(why)? as f64, None)
+        }
+        (Measure::Utilization(_), _) | (_, None) => return Ok(None),
     };
     let (series, x) = (runs.series.clone(), x.to_owned());
     Ok(Some(Value { series, x, measured, shown: measured, spread }))
@@ -156,7 +164,8 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
         Measure::Jobs(jobs) => jobs.vm.clone(),
         Measure::Evictions(evictions) => evictions.until.clone(),
         Measure::Console(console) => console.vm.clone(),
-        Measure::Instructions(_) | Measure::Utilization(_) => return None,
+        Measure::Traffic(traffic) => traffic.vm.clone(),
+        Measure::Instructions(_) | Measure::Utilization(_) | Measure::Allowed(_) => return None,
     };
     let text = |(key, text): (&String, &String)| (key.clone(), expand(text, x));
     Some(Boot {
@@ -198,6 +207,17 @@ fn printed(seen: &Observed, wanted: &Console, x: &str, boot: &Boot) -> Result<f6
         .split_whitespace()
         .find_map(number)
         .ok_or_else(|| boot.failure(&format!("nothing is printed as `{key}=number`")))
+}
+
+fn accesses(seen: &Observed, wanted: &Traffic, x: &str, boot: &Boot) -> Result<u64, Failure> {
+    let why = || boot.failure(&format!("it has marked no job of the task {}", wanted.task));
+    wanted.at(number(x)?, &seen.bins, &seen.jobs).ok_or_else(why)
+}
+
+/// A place that is a number.
+fn number(x: &str) -> Result<u64, Failure> {
+    let why = |_| Failure::new("experiment", format!("`{x}` is no number of intervals"));
+    x.parse().map_err(why)
 }
 
 fn evictions(counts: &Counts, wanted: &Evictions) -> f64 {
