@@ -4,6 +4,7 @@
 
 mod bandwidth;
 pub(crate) mod colors;
+mod locks;
 mod read;
 mod servers;
 mod task;
@@ -14,11 +15,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use bandwidth::{Amount, Bandwidth, Credits};
+pub use locks::{Resource, Section};
 use policy::color::ColorSet;
 
 use crate::diagnostic::{Diagnostic, Errors, Place};
 pub use crate::document::Located;
-use crate::plan::{Class, OnEvent};
+use crate::plan::{Class, Locks, OnEvent};
 use crate::platform::Platform;
 use crate::units::{Bytes, Duration, IntId, Ipa, PhysicalAddress};
 
@@ -38,6 +40,10 @@ pub struct System {
     /// Longest time in which a task loads what it had in one colour of the cache, if that is to
     /// be counted for each preemption (vCache, section 5.1: delta).
     pub color_reload: Option<Located<Duration>>,
+    /// How critical sections of VCPUs are ordered.
+    pub locks: Locks,
+    /// What tasks share, in its order.
+    pub resources: Vec<Resource>,
     /// The VMs, in their order.
     pub vms: Vec<Vm>,
 }
@@ -125,6 +131,9 @@ pub struct Server {
     pub open: bool,
     /// Whether its period is to be planned, too; until then it is some time.
     pub period_open: bool,
+    /// Where it says that the VCPU may go beyond its budget in global critical sections, if it
+    /// does: by how much says [`System::overrun`].
+    pub overrun: Option<Place>,
 }
 
 /// How a guest is started.
@@ -209,6 +218,8 @@ pub struct Task {
     pub blocking: Duration,
     /// For how long a job waits for something that is no processor.
     pub self_suspension: Duration,
+    /// Its critical sections, in the order of execution: a part of the execution time.
+    pub sections: Vec<Section>,
     /// The most memory accesses of one job, if they are known.
     pub accesses: Option<Located<u64>>,
     /// The colours that its memory has, if they are not all that its VM has.

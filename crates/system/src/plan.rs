@@ -23,14 +23,16 @@ pub use files::{FileReport, check_files};
 pub use make::{assign, make};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, File, Frames, Gic, Llc, Mapping, Memory, MemoryBudget, OnEvent, Plan,
-    Platform, Pool, Serial, SerialKind, Server, Vcpu, VirtualGic, VirtualSerial, Vm,
+    DeviceInterrupts, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget, OnEvent, Plan,
+    Platform, Pool, Resource, Serial, SerialKind, Server, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
 
 use crate::diagnostic::{Errors, Source};
 
 /// Most PCPUs, VMs, and VCPUs of one VM.
 pub const COUNT_MAX: usize = 8;
+/// Most resources that tasks share.
+pub const RESOURCES_MAX: usize = 16;
 
 impl Plan {
     /// The plan as device tree source, written to be read and compared.

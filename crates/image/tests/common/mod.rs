@@ -64,6 +64,8 @@ pub fn plan() -> Plan {
     });
     Plan {
         name: "test".into(),
+        locks: Locks::Vmpcp,
+        resources: Vec::new(),
         platform: Platform {
             board: "qemu-virt".into(),
             memory: vec![Region::new(0x4000_0000, 1 << 30)],

@@ -142,7 +142,8 @@ pub(super) fn judge(system: &System, on: &[At]) -> Vec<VcpuVerdict> {
     let ranks = (1..=on.len() as u32).rev();
     let vcpus = on.iter().zip(ranks).filter_map(|(&(vm, index), priority)| {
         let class = vcpu(system, (vm, index)).server.as_ref()?.class.value;
-        let server = Some(plan::Server { class, priority });
+        let overrun = system.overrun(vm, index);
+        let server = Some(plan::Server { class, priority, overrun });
         Some((vm, index, plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None }))
     });
     PcpuVerdict::of(system, &vcpus.collect::<Vec<_>>()).vcpus

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use policy::color::ColorSet;
 
-use super::{Located, System, bandwidth, colors, read_text, servers, vm};
+use super::{Located, System, bandwidth, colors, locks, read_text, servers, vm};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
+use crate::plan::Locks;
 use crate::platform::{self, Platform};
 use crate::units::{Bytes, Duration};
 
@@ -24,11 +25,18 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     if tables.is_empty() && !at.has("vm") {
         at.required::<()>("vm", None, "[...]");
     }
-    let vms: Vec<_> = tables.iter().map(vm::read).collect();
+    let protocol = at.choice("locks", &Locks::ALL.map(|it| (it.as_str(), it)));
+    let resources = locks::read(at, &tables);
+    let read = |(index, table)| vm::read(table, index, &resources);
+    let vms: Vec<_> = tables.iter().enumerate().map(read).collect();
     refuse_twice(at, "VMs", &tables);
     at.finish();
     let read: Vec<_> = vms.iter().flatten().collect();
     servers::check(&read).into_iter().for_each(|mistake| at.add(mistake));
+    if read.len() == tables.len() {
+        let known = resources.readable();
+        locks::check(protocol.as_ref(), &read, &known).into_iter().for_each(|it| at.add(it));
+    }
     if let Some((platform, hypervisor)) = &platform {
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
             .into_iter()
@@ -49,6 +57,8 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         hypervisor_memory: hypervisor.memory,
         hypervisor_colors: hypervisor.colors,
         color_reload: hypervisor.color_reload,
+        locks: protocol.map_or(Locks::Vmpcp, |protocol| protocol.value),
+        resources: resources.all()?,
         vms,
     })
 }

@@ -2,23 +2,29 @@
 
 use std::collections::BTreeMap;
 
+use super::locks::{self, Known};
 use super::read::refuse_twice;
 use super::{Located, Task, Wcet};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::units::Duration;
 
-/// The tasks of a VM with this many VCPUs (`None`: the VCPUs are not known).
-pub(super) fn read(vm: &Fields<'_>, vcpus: Option<usize>) -> Option<Vec<Task>> {
+/// The tasks of the VM with this index and this many VCPUs (`None`: the VCPUs are not known).
+pub(super) fn read(
+    vm: &Fields<'_>,
+    vcpus: Option<usize>,
+    index: usize,
+    resources: &Known,
+) -> Option<Vec<Task>> {
     let tables = vm.tables("task", "[[vm.task]]");
     refuse_twice(vm, "tasks of this VM", &tables);
-    let tasks: Vec<_> = tables.iter().map(|at| task(at, vcpus)).collect();
+    let tasks: Vec<_> = tables.iter().map(|at| task(at, vcpus, index, resources)).collect();
     let tasks: Vec<Task> = tasks.into_iter().collect::<Option<_>>()?;
     priorities(vm, &tasks);
     Some(tasks)
 }
 
-fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
+fn task(at: &Fields<'_>, vcpus: Option<usize>, vm: usize, resources: &Known) -> Option<Task> {
     let name = at.required("name", at.string("name"), "\"control\"");
     let vcpu = vcpu(at, vcpus);
     let period = at.required("period", at.quantity::<Duration>("period"), "\"10ms\"");
@@ -30,6 +36,7 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
     let bcet = at.quantity::<Duration>("bcet");
     let blocking = at.quantity::<Duration>("blocking");
     let self_suspension = at.quantity::<Duration>("self_suspension");
+    let sections = locks::sections(at, vm, resources);
     let accesses = at.integer("accesses", 0, u64::MAX);
     let colors = at.colors("colors");
     let priority = at.integer("priority", 0, u64::from(u32::MAX));
@@ -88,6 +95,8 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
     too_much_waiting(at, &waits, wcet.value.shortest(), &deadline);
     let [jitter, blocking, self_suspension] =
         waits.map(|(_, time)| time.map_or(Duration(0), |time| time.value));
+    let sections = sections?;
+    locks::check_lengths(at, &sections, &wcet);
     let (vcpu, vcpu_open) = vcpu?;
     Some(Task {
         name: name?,
@@ -102,6 +111,7 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>) -> Option<Task> {
         wcet_raised,
         blocking,
         self_suspension,
+        sections,
         accesses,
         colors,
         bcet: bcet.map(|bcet| bcet.value),

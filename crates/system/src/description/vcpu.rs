@@ -55,8 +55,10 @@ fn server(at: &Fields<'_>) -> Option<Option<Server>> {
     let budget = at.quantity::<Duration>("budget");
     let period = at.quantity::<Duration>("period");
     let priority = at.integer("priority", 0, u64::from(u32::MAX));
+    let overrun = at.boolean("overrun").filter(|overrun| *overrun);
+    let overrun = overrun.and_then(|_| at.key_place("overrun"));
     if !at.has("server") {
-        for key in ["budget", "period", "priority"] {
+        for key in ["budget", "period", "priority", "overrun"] {
             let help = "add `server`, or remove this";
             at.forbid(key, "the VCPU has no `server`", help);
         }
@@ -69,7 +71,8 @@ fn server(at: &Fields<'_>) -> Option<Option<Server>> {
             at.forbid(key, "the background has no budget", help);
         }
         let class = class.map(|_| Class::Background);
-        let server = Server { class, period: None, priority, open: false, period_open: false };
+        let (open, period_open) = (false, false);
+        let server = Server { class, period: None, priority, open, period_open, overrun };
         return Some(Some(server));
     }
     // What is not there is planned: a budget, or both.
@@ -86,7 +89,7 @@ fn server(at: &Fields<'_>) -> Option<Option<Server>> {
     let budget = Budget { budget: budget.value, period: period.value };
     let class = Located::new(Class::named(class.value, || Some(budget))?, &place);
     let period = (!period_open).then_some(period.place);
-    Some(Some(Server { class, period, priority, open, period_open }))
+    Some(Some(Server { class, period, priority, open, period_open, overrun }))
 }
 
 fn lengths(at: &Fields<'_>, budget: &Located<Duration>, period: &Located<Duration>) {

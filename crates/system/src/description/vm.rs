@@ -1,5 +1,6 @@
 //! Reads `[[vm]]`.
 
+use super::locks::Known;
 use super::{Boot, Device, Extra, Located, Protocol, Vm, bandwidth, task, vcpu};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
@@ -12,7 +13,8 @@ const RESTART_LIMIT: u32 = 3;
 /// The colours are to be planned.
 const PLANNED: &str = "planned";
 
-pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
+/// The VM with this index; its tasks share these resources.
+pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<Vm> {
     let name = at.required("name", name(at), "\"linux\"");
     let vcpus = vcpu::read(at);
     let memory = at.required("memory", at.quantity("memory"), "\"512MiB\"");
@@ -38,7 +40,7 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vm> {
     let on_reset = at.choice("on_reset", &events);
     let restart_limit = at.integer("restart_limit", 0, u64::from(u32::MAX));
     let devices: Vec<_> = at.tables("device", "[[vm.device]]").iter().map(device).collect();
-    let tasks = task::read(at, vcpus.as_ref().map(Vec::len));
+    let tasks = task::read(at, vcpus.as_ref().map(Vec::len), index, resources);
     at.finish();
     Some(Vm {
         name: name?,

@@ -133,10 +133,14 @@ impl<'t> Fields<'t> {
 
     /// The tables `[[key]]`; `header` is the full header, such as `[[vm.task]]`.
     pub fn tables(&self, key: &'static str, header: &str) -> Vec<Fields<'t>> {
-        let Some(value) = self.value(key) else { return Vec::new() };
         let help = format!("write a header `{header}` above each of them");
+        self.listed_tables(key, &format!("`{header}`"), &help)
+    }
+
+    fn listed_tables(&self, key: &'static str, what: &str, help: &str) -> Vec<Fields<'t>> {
+        let Some(value) = self.value(key) else { return Vec::new() };
         let DeValue::Array(array) = value.get_ref() else {
-            self.wrong_type::<()>(value, "a list of tables", &help);
+            self.wrong_type::<()>(value, "a list of tables", help);
             return Vec::new();
         };
         let mut tables = Vec::new();
@@ -144,14 +148,19 @@ impl<'t> Fields<'t> {
             match item.get_ref() {
                 DeValue::Table(table) => {
                     let place = self.document.place(item.span());
-                    tables.push(Fields::new(self.document, table, format!("`{header}`"), place));
+                    tables.push(Fields::new(self.document, table, what, place));
                 }
                 _ => {
-                    self.wrong_type::<()>(item, "a table", &help);
+                    self.wrong_type::<()>(item, "a table", help);
                 }
             }
         }
         tables
+    }
+
+    /// The tables of the list `key = [{ ... }, { ... }]`.
+    pub fn inline_tables(&self, key: &'static str) -> Vec<Fields<'t>> {
+        self.listed_tables(key, &format!("`{key}`"), &format!("write `{key} = [{{ ... }}]`"))
     }
 
     /// The entries of the table `key`, whose keys are free.

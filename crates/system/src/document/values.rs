@@ -44,10 +44,16 @@ impl<'t> Fields<'t> {
 
     /// A string, or a list of strings.
     pub fn strings(&self, key: &'static str) -> Option<Vec<String>> {
+        let strings = self.located_strings(key)?;
+        Some(strings.into_iter().map(|text| text.value).collect())
+    }
+
+    /// A string, or a list of strings, with the place of each.
+    pub fn located_strings(&self, key: &'static str) -> Option<Vec<Located<String>>> {
         let value = self.value(key)?;
         let form = format!("`{key} = [\"...\", \"...\"]`");
         let DeValue::Array(array) = value.get_ref() else {
-            return Some(vec![self.as_string(value, &form)?.value]);
+            return Some(vec![self.as_string(value, &form)?]);
         };
         if array.is_empty() {
             return self.refuse(
@@ -58,7 +64,7 @@ impl<'t> Fields<'t> {
             );
         }
         let strings: Vec<_> = array.iter().map(|item| self.as_string(item, &form)).collect();
-        strings.into_iter().map(|text| Some(text?.value)).collect()
+        strings.into_iter().collect()
     }
 
     /// `true` or `false`.

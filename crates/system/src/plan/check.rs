@@ -3,6 +3,7 @@
 
 mod bandwidth;
 mod colors;
+mod locks;
 mod platform;
 mod regions;
 mod servers;
@@ -10,7 +11,7 @@ mod vms;
 
 pub(crate) use vms::{NAME_HELP as VM_NAME_HELP, is_name as is_vm_name};
 
-use super::{COUNT_MAX, Plan};
+use super::{COUNT_MAX, Plan, RESOURCES_MAX};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::units::Bytes;
 
@@ -29,6 +30,7 @@ pub fn check(plan: &Plan) -> Result<(), Errors> {
     mistakes.count("/vms", "VMs", plan.vms.len());
     vms::check(plan, &mut mistakes);
     servers::check(plan, &mut mistakes);
+    locks::check(plan, &mut mistakes);
     bandwidth::check(plan, &mut mistakes);
     regions::check(plan, &mut mistakes);
     colors::check(plan, &mut mistakes);

@@ -10,8 +10,8 @@ mod servers;
 use origins::Origins;
 
 use super::{
-    Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Serial, Vcpu, VirtualGic,
-    VirtualSerial, Vm, check,
+    Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Resource, Serial, Vcpu,
+    VirtualGic, VirtualSerial, Vm, check,
 };
 use crate::description::{self, System, colors};
 use crate::diagnostic::{Diagnostic, Errors, Place};
@@ -122,7 +122,14 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
         devices: described.devices.iter().map(device).collect(),
         boot: boot::boot(described),
     });
-    let plan = Plan { name: system.name.clone(), platform, vms: vms.collect() };
+    let kept = system.resources.iter().filter(|resource| resource.inter_vm);
+    let plan = Plan {
+        name: system.name.clone(),
+        platform,
+        locks: system.locks,
+        resources: kept.map(resource).collect(),
+        vms: vms.collect(),
+    };
     check(&plan).map_err(|errors| Origins::new(system, &plan).locate(errors))?;
     Ok(plan)
 }
@@ -174,6 +181,13 @@ fn virtual_gic(host: &Gic, vcpus: usize) -> VirtualGic {
             let size = Bytes(GICR_PER_VCPU.0 * vcpus as u64);
             VirtualGic::V3 { gicd, gicr: Region::new(GICR, size) }
         }
+    }
+}
+
+fn resource(resource: &description::Resource) -> Resource {
+    Resource {
+        name: resource.name.value.clone(),
+        vms: resource.vms.iter().map(|vm| *vm as u32).collect(),
     }
 }
 

@@ -1,12 +1,14 @@
 //! The parts of a plan as types.
 
 mod bandwidth;
+mod locks;
 mod memory;
 mod server;
 
 use std::fmt;
 
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
+pub use locks::{Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
 pub use server::{Budget, Class, Server};
@@ -20,6 +22,10 @@ pub struct Plan {
     pub name: String,
     /// The machine.
     pub platform: Platform,
+    /// What is done for VCPUs in global critical sections.
+    pub locks: Locks,
+    /// The resources whose mutexes the hypervisor keeps, in the order of their indices.
+    pub resources: Vec<Resource>,
     /// The VMs, in the order of their indices.
     pub vms: Vec<Vm>,
 }

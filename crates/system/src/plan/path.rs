@@ -16,3 +16,8 @@ pub(super) fn vm(index: usize) -> String {
 pub(super) fn vcpu(vm_index: usize, index: usize) -> String {
     format!("{}/vcpus/vcpu@{index:x}", vm(vm_index))
 }
+
+/// `/resources/resource@0`.
+pub(super) fn resource(index: usize) -> String {
+    format!("/resources/resource@{index:x}")
+}

@@ -5,6 +5,7 @@ mod bandwidth;
 mod coloring;
 mod cursor;
 mod llc;
+mod locks;
 mod server;
 
 use std::cell::RefCell;
@@ -59,9 +60,11 @@ fn root(at: &Cursor<'_>) -> Option<Plan> {
     let name = at.string("model");
     at.cell_counts(2, 2);
     let platform = at.child("platform").and_then(|node| platform(&node));
+    let locks = locks::protocol(at);
+    let resources = locks::resources(at);
     let vms = at.child("vms").and_then(|node| vms(&node));
     at.finish();
-    Some(Plan { name: name?, platform: platform?, vms: vms? })
+    Some(Plan { name: name?, platform: platform?, locks: locks?, resources: resources?, vms: vms? })
 }
 
 fn platform(at: &Cursor<'_>) -> Option<Platform> {

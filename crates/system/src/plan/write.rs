@@ -1,13 +1,14 @@
 //! From the plan to its device tree.
 
 mod bandwidth;
+mod locks;
 
 use super::path::unit;
 use super::tree::{Form, Node};
 use super::{
     Area, Boot, Budget, Device, File, Llc, Memory, Plan, Platform, Pool, Server, VirtualSerial, Vm,
 };
-use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
+use crate::units::{Address, Bytes, Duration, Ipa, PhysicalAddress, Region};
 
 /// The tree of `docs/reference/plan.md`.
 pub(super) fn tree(plan: &Plan) -> Node {
@@ -15,11 +16,14 @@ pub(super) fn tree(plan: &Plan) -> Node {
     root.strings("compatible", &["bulkhead,plan-v1"]);
     root.strings("model", &[&plan.name]).comment("name of the system");
     cell_counts(&mut root, 2, 2);
+    locks::protocol(&mut root, plan.locks);
     let access = plan.platform.bandwidth_counter.as_ref().and_then(|counter| counter.access);
     let mut vms = Node::new("vms");
     cell_counts(&mut vms, 1, 0);
     vms.children = plan.vms.iter().enumerate().map(|(index, it)| vm(index, it, access)).collect();
-    root.children = vec![platform(&plan.platform), vms];
+    root.children.push(platform(&plan.platform));
+    root.children.extend(locks::resources(&plan.resources));
+    root.children.push(vms);
     root
 }
 
@@ -141,11 +145,14 @@ fn vm(index: usize, vm: &Vm, access: Option<Bytes>) -> Node {
     node
 }
 
-fn server(node: &mut Node, Server { class, priority }: Server) {
+fn server(node: &mut Node, Server { class, priority, overrun }: Server) {
     node.strings("server", &[class.as_str()]);
     if let Some(Budget { budget, period }) = class.budget() {
         node.longs("budget-ns", &[budget.0], 1).comment(budget.to_string());
         node.longs("period-ns", &[period.0], 1).comment(period.to_string());
+    }
+    if overrun != Duration(0) {
+        node.longs("overrun-ns", &[overrun.0], 1).comment(overrun.to_string());
     }
     node.numbers("priority", &[priority]).comment("larger goes first");
 }

@@ -3,8 +3,9 @@
 
 use bulkhead_system::plan::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, File, Frames, Gic, Llc, Mapping, Memory, MemoryBudget, OnEvent, Plan,
-    Platform, Pool, Serial, SerialKind, Server, Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
+    DeviceInterrupts, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget, OnEvent, Plan,
+    Platform, Pool, Resource, Serial, SerialKind, Server, Vcpu, VirtualGic, VirtualSerial, Vm,
+    frames_needed,
 };
 use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
@@ -184,10 +185,12 @@ pub fn plan() -> impl Strategy<Value = Plan> {
             while drafts.iter().map(|draft| draft.vcpus.len()).sum::<usize>() > 8 {
                 drafts.pop();
             }
+            let locks = Locks::ALL[usize::from(spare % 4 == 3)];
             let mut machine = Machine {
                 pcpus: 0,
                 vcpus: 0,
                 may_join: false,
+                may_overrun: locks == Locks::Vmpcp,
                 ram: 0x4100_0000,
                 device: 0x1000_0000,
                 intid: 40,
@@ -228,7 +231,13 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 llc: machine.llc,
                 bandwidth_counter: counter,
             };
-            Plan { name, platform, vms }
+            let last = vms.len() as u32;
+            let resource = |index: u32| Resource {
+                name: format!("r-{index}"),
+                vms: (index % last..last).collect(),
+            };
+            let resources = (0..spare * 2).map(resource).collect();
+            Plan { name, platform, locks, resources, vms }
         })
         .prop_filter("a device tree name is never empty", |plan| !plan.name.is_empty())
 }
@@ -253,6 +262,7 @@ struct Machine {
     vcpus: u32,
     /// Whether the last VCPU has a server.
     may_join: bool,
+    may_overrun: bool,
     ram: u64,
     device: u64,
     intid: u32,
@@ -337,7 +347,12 @@ impl Machine {
         self.vcpus += 1;
         let server = class.map(|class| {
             let level = if class == Class::Background { 0 } else { 100 };
-            Server { class, priority: level + self.vcpus }
+            let rest = class.budget().map_or(0, |it| it.period.0.saturating_sub(it.budget.0));
+            let overrun = match class {
+                Class::Periodic(_) | Class::Deferrable(_) if self.may_overrun => rest / 3,
+                _ => 0,
+            };
+            Server { class, priority: level + self.vcpus, overrun: Duration(overrun) }
         });
         Vcpu { pcpu: Pcpu(self.pcpus - 1), server, memory_budget: None }
     }

@@ -22,18 +22,22 @@ pub(super) fn vcpus(system: &System, pcpus: &[Vec<Pcpu>]) -> Vec<Vec<Vcpu>> {
     }
     order.sort_unstable();
     let mut index = 0;
-    let mut vcpu = |(vcpu, pcpu): (&crate::description::Vcpu, &Pcpu)| {
+    let mut vcpu = |(vcpu, pcpu, overrun): (&crate::description::Vcpu, &Pcpu, Duration)| {
         let server = vcpu.server.as_ref().map(|server| {
             let behind = order.iter().rev().filter(|(other, ..)| other == pcpu);
             let rank = behind.take_while(|(.., other)| *other != index).count();
             let planned = rank as u32 + 1;
             let given = server.priority.as_ref().map(|priority| priority.value as u32);
-            Server { class: server.class.value, priority: given.unwrap_or(planned) }
+            Server { class: server.class.value, priority: given.unwrap_or(planned), overrun }
         });
         index += 1;
         let counter = system.platform.value.bandwidth.as_ref();
         let memory_budget = counter.and_then(|counter| vcpu.bandwidth.as_ref()?.budget(counter));
         Vcpu { pcpu: *pcpu, server, memory_budget }
     };
-    described.map(|vm| vm.map(&mut vcpu).collect()).collect()
+    let vms = described.enumerate().map(|(vm, vcpus)| {
+        let vcpus = vcpus.enumerate();
+        vcpus.map(|(index, (it, pcpu))| vcpu((it, pcpu, system.overrun(vm, index)))).collect()
+    });
+    vms.collect()
 }

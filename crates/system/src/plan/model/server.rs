@@ -10,6 +10,10 @@ pub struct Server {
     /// Larger goes first; no two VCPUs of a PCPU have the same, and those of the
     /// background come last.
     pub priority: u32,
+    /// Processor time beyond the budget in each period, in global critical sections only: the
+    /// limit of `O` (vMPCP, section IV.A). Zero: none, as for all but periodic and deferrable
+    /// servers. At most what the budget leaves of the period.
+    pub overrun: Duration,
 }
 
 /// The ways in which a VCPU gets processor time: `policy::server` says what they are.

@@ -7,7 +7,8 @@ use crate::units::Duration;
 /// The server of a VCPU: `Some(None)` if it has none, `None` if it cannot be read.
 pub(super) fn read(vcpu: &Cursor<'_>) -> Option<Option<Server>> {
     if !vcpu.optional("server") {
-        useless(vcpu, &["budget-ns", "period-ns", "priority"], "there is no `server`");
+        let alone = ["budget-ns", "period-ns", "overrun-ns", "priority"];
+        useless(vcpu, &alone, "there is no `server`");
         return Some(None);
     }
     let word = vcpu.word("server", &Class::WORDS);
@@ -18,8 +19,12 @@ pub(super) fn read(vcpu: &Cursor<'_>) -> Option<Option<Server>> {
         Some(word) => Class::named(word, || budget(vcpu)),
         None => vcpu.skip("budget-ns").or_else(|| vcpu.skip("period-ns")),
     };
+    let overrun = match vcpu.optional("overrun-ns") {
+        true => vcpu.long("overrun-ns").map(Duration),
+        false => Some(Duration(0)),
+    };
     let priority = vcpu.number("priority");
-    Some(Some(Server { class: class?, priority: priority? }))
+    Some(Some(Server { class: class?, priority: priority?, overrun: overrun? }))
 }
 
 fn budget(vcpu: &Cursor<'_>) -> Option<Budget> {

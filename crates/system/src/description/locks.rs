@@ -1,0 +1,98 @@
+//! Resources that tasks share, and the critical sections in which they hold them (vMPCP,
+//! section II.B).
+
+mod check;
+mod read;
+mod sections;
+
+pub(super) use check::check;
+pub(super) use read::{Known, read};
+pub(super) use sections::{check_lengths, read as sections};
+
+use super::{Located, System, Task, Vm};
+use crate::diagnostic::Place;
+use crate::units::Duration;
+
+/// Something that one task at a time may use.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Resource {
+    /// Name: as one of a VM.
+    pub name: Located<String>,
+    /// Indices of the VMs that may open it, in ascending order; at least one.
+    pub vms: Vec<usize>,
+    /// Whether the hypervisor keeps its mutex, so that VMs can share it. Otherwise it belongs to
+    /// one VM, which keeps the mutex itself.
+    pub inter_vm: bool,
+}
+
+/// A critical section of a task: it holds one resource, and asks for no other meanwhile.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Section {
+    /// Index of the resource in [`System::resources`].
+    pub resource: usize,
+    /// Execution before it, since the start of the job or the end of the section before: `C_{i,j}`.
+    pub after: Duration,
+    /// Execution in it: `E_{i,j}`; more than zero.
+    pub length: Duration,
+    /// Where it is described.
+    pub place: Place,
+}
+
+/// Whether a resource is *global*: the hypervisor keeps its mutex, or tasks of several VCPUs use
+/// it. Otherwise it is *local*: all its users are on one VCPU. The VCPUs of all tasks are known.
+pub(super) fn is_global(vms: &[&Vm], resources: &[Resource], resource: usize) -> bool {
+    if resources.get(resource).is_some_and(|resource| resource.inter_vm) {
+        return true;
+    }
+    let mut users = vms.iter().enumerate().flat_map(|(vm, it)| {
+        let uses = move |task: &&Task| task.sections.iter().any(|it| it.resource == resource);
+        it.tasks.iter().filter(uses).map(move |task| (vm, task.vcpu))
+    });
+    let first = users.next();
+    users.any(|other| Some(other) != first)
+}
+
+/// The longest time for which the tasks of a VCPU hold global resources if each of them waited for
+/// one: `ght` (vMPCP, Eq. 1).
+pub(super) fn holding_time(
+    vms: &[&Vm],
+    resources: &[Resource],
+    vm: usize,
+    vcpu: usize,
+) -> Duration {
+    let own = vms.get(vm).into_iter().flat_map(|vm| &vm.tasks).filter(|task| task.vcpu == vcpu);
+    let longest = |task: &Task| {
+        let sections = task.sections.iter();
+        let global = sections.filter(|section| is_global(vms, resources, section.resource));
+        global.map(|section| section.length.0).max().unwrap_or(0)
+    };
+    Duration(own.map(longest).fold(0, u64::saturating_add))
+}
+
+impl System {
+    fn all_vms(&self) -> Vec<&Vm> {
+        self.vms.iter().collect()
+    }
+
+    /// Whether a resource is *global*: the hypervisor keeps its mutex, or tasks of several VCPUs
+    /// use it. Otherwise it is *local*: all its users are on one VCPU.
+    pub fn is_global(&self, resource: usize) -> bool {
+        is_global(&self.all_vms(), &self.resources, resource)
+    }
+
+    /// The longest time for which the tasks of a VCPU hold global resources if each of them has
+    /// waited for one: `ght` (vMPCP, Eq. 1).
+    pub fn holding_time(&self, vm: usize, vcpu: usize) -> Duration {
+        holding_time(&self.all_vms(), &self.resources, vm, vcpu)
+    }
+
+    /// How far a VCPU may execute beyond its budget in each period, in global critical sections
+    /// only: `O` (vMPCP, section IV.A). Zero without overrun.
+    pub fn overrun(&self, vm: usize, vcpu: usize) -> Duration {
+        let server = self.vms.get(vm).and_then(|vm| vm.vcpus.get(vcpu)?.server.as_ref());
+        match server.is_some_and(|server| server.overrun.is_some()) {
+            true => self.holding_time(vm, vcpu),
+            false => Duration(0),
+        }
+    }
+}

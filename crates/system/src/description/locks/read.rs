@@ -1,0 +1,114 @@
+//! Reads `[[resource]]`.
+
+use super::Resource;
+use crate::description::Located;
+use crate::description::read::refuse_twice;
+use crate::diagnostic::Diagnostic;
+use crate::document::Fields;
+use crate::plan::{RESOURCES_MAX, VM_NAME_HELP, is_vm_name};
+use crate::suggest;
+
+/// What is known of the resources while tasks are read: of those that cannot be read, the name if
+/// there is one.
+pub(in crate::description) struct Known(Vec<(Option<String>, Option<Resource>)>);
+
+impl Known {
+    /// The names, in their order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|(name, _)| name.as_deref())
+    }
+
+    /// The resource of this name: its index, and itself if it can be read.
+    pub(super) fn find(&self, name: &str) -> Option<(usize, Option<&Resource>)> {
+        let index = self.0.iter().position(|(known, _)| known.as_deref() == Some(name))?;
+        Some((index, self.0[index].1.as_ref()))
+    }
+
+    /// All that can be read.
+    pub(in crate::description) fn readable(&self) -> Vec<Resource> {
+        self.0.iter().filter_map(|(_, resource)| resource.clone()).collect()
+    }
+
+    /// All of them, if they can be read.
+    pub(in crate::description) fn all(self) -> Option<Vec<Resource>> {
+        self.0.into_iter().map(|(_, resource)| resource).collect()
+    }
+}
+
+/// The resources; `vms` are the tables of the VMs.
+pub(in crate::description) fn read(root: &Fields<'_>, vms: &[Fields<'_>]) -> Known {
+    let tables = root.tables("resource", "[[resource]]");
+    refuse_twice(root, "resources", &tables);
+    if let Some(more) = tables.get(RESOURCES_MAX) {
+        let message = format!("a system can have {RESOURCES_MAX} resources");
+        let help = "remove the resources from here on";
+        root.add(Diagnostic::new("out-of-range", message).at(more.place(), "one more").help(help));
+    }
+    let vms: Vec<Option<String>> = vms.iter().map(|vm| Some(vm.peek("name")?.value)).collect();
+    let resource = |at: &Fields<'_>| (at.peek("name").map(|it| it.value), resource(at, &vms));
+    Known(tables.iter().map(resource).collect())
+}
+
+fn resource(at: &Fields<'_>, vms: &[Option<String>]) -> Option<Resource> {
+    let name = at.required("name", name(at), "\"bus\"");
+    let inter_vm = at.has("vms");
+    let vms = match inter_vm {
+        true => {
+            let help = "remove one of the two: with `vms` the hypervisor keeps the mutex";
+            at.forbid("vm", "there are `vms`", help);
+            at.located_strings("vms").and_then(|names| several(at, &names, vms))
+        }
+        false => at
+            .required("vm", at.string("vm"), "\"linux\"")
+            .and_then(|name| Some(vec![one(at, &name, vms)?])),
+    };
+    at.finish();
+    Some(Resource { name: name?, vms: vms?, inter_vm })
+}
+
+fn name(at: &Fields<'_>) -> Option<Located<String>> {
+    let name = at.string("name")?;
+    if is_vm_name(&name.value) {
+        return Some(name);
+    }
+    let message = format!("`{}` cannot name a resource", name.value.escape_debug());
+    at.add(Diagnostic::new("wrong-value", message).at(&name.place, "here").help(VM_NAME_HELP));
+    None
+}
+
+/// The VM of this name.
+fn one(at: &Fields<'_>, name: &Located<String>, vms: &[Option<String>]) -> Option<usize> {
+    let found = vms.iter().position(|vm| vm.as_ref() == Some(&name.value));
+    if found.is_none() {
+        let known: Vec<&str> = vms.iter().flatten().map(String::as_str).collect();
+        let message = format!("there is no VM `{}`", name.value.escape_debug());
+        let help = suggest::help(&name.value, &known);
+        at.add(Diagnostic::new("unknown-name", message).at(&name.place, "here").help(help));
+    }
+    found
+}
+
+/// The VMs of these names, each of them once.
+fn several(
+    at: &Fields<'_>,
+    names: &[Located<String>],
+    vms: &[Option<String>],
+) -> Option<Vec<usize>> {
+    let mut found = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        if let Some(first) = names[..index].iter().find(|other| other.value == name.value) {
+            let message = format!("`{}` is named twice", name.value.escape_debug());
+            at.add(
+                Diagnostic::new("duplicate-name", message)
+                    .at(&name.place, "again here")
+                    .also(&first.place, "first here")
+                    .help("name each VM once"),
+            );
+            continue;
+        }
+        found.push(one(at, name, vms));
+    }
+    let mut found: Vec<usize> = found.into_iter().collect::<Option<_>>()?;
+    found.sort_unstable();
+    Some(found)
+}
