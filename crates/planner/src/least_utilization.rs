@@ -97,12 +97,14 @@ impl Table {
     pub fn with(&self, above: &Costs) -> Self {
         let colors = above.colors;
         let least = |used: usize| {
-            let choice = |f: usize| {
-                let u = used - f;
-                let cost = above.best[u * (colors + 1) + f].0;
-                (self.best[u].0.saturating_add(cost).min(NEVER), f as u8)
-            };
-            (0..=used).map(choice).min().unwrap_or((NEVER, 0))
+            let mut least = (NEVER, 0);
+            for (f, (below, _)) in self.best[..=used].iter().rev().enumerate() {
+                let cost = below + above.best[(used - f) * (colors + 1) + f].0;
+                if cost < least.0 {
+                    least = (cost, f as u8);
+                }
+            }
+            least
         };
         Self { best: (0..=colors).map(least).collect() }
     }

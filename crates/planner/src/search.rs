@@ -11,8 +11,9 @@
 //!   tasks that are spread evenly, and from what CAVM ([`crate::published`]) does.
 //!
 //! The least utilisation of a VCPU is a lower bound of what it needs, and takes little time
-//! to compute: a split is looked at only as far as its bound is below the best one so far.
-//! Everything is deterministic.
+//! to compute: a split is looked at only as far as its bound is below the best one so far, and
+//! a budget is looked for only if there is one that makes it the best. Everything is
+//! deterministic.
 
 mod blocks;
 mod split;
@@ -22,14 +23,15 @@ use std::cmp::Reverse;
 use analysis::utilization::Share;
 
 use crate::demand::Vcpu;
-use crate::exact::cache_to_vm;
 use crate::least_utilization::NEVER;
 use crate::published::cache_aware_vm;
 use crate::{Coloring, Demand, Mask, Point, Setting, Slot, Task, Vm, indices, mask};
-use blocks::{Block, Blocks};
+use blocks::{Block, Blocks, Effort, UNFIT};
 
 /// Rounds over all pairs of VCPUs; a local optimum is usually reached after two or three.
 const ROUNDS_MAX: usize = 20;
+/// Splits of two VCPUs of which others then need more than their bounds; mostly there is none.
+const SPLITS_MAX: usize = 100;
 
 /// Plans one system for several numbers of colours: what it finds out for one helps the
 /// next.
@@ -80,6 +82,12 @@ pub struct Planned {
 /// The VCPUs of all VMs: of each VM as many blocks as it has VCPUs.
 type State = Vec<Vec<Block>>;
 
+/// Colours of a VM and of its VCPUs.
+struct SharedOut {
+    of_vm: usize,
+    of_vcpus: Vec<usize>,
+}
+
 impl<'a> Planner<'a> {
     /// For these VMs.
     pub fn new(vms: &'a [Vm], setting: &Setting) -> Self {
@@ -91,59 +99,21 @@ impl<'a> Planner<'a> {
     pub fn plan(&mut self, colors: usize) -> Option<Plan> {
         let colors = colors.min(self.setting.colors());
         let state = self.search(colors)?;
-        // From the last VM to the first: what it and those behind it need at least.
-        let mut behind = vec![vec![0; colors + 1]];
-        for (vm, vcpus) in state.iter().enumerate().rev() {
-            behind.push(add(&self.curve(vm, vcpus, colors), &behind[behind.len() - 1]));
-        }
-        let (mut left, mut total) = (colors, Share(0));
+        let (_, shared_out) = self.settle(&state, colors, NEVER, Effort::Much)?;
+        let mut total = Share(0);
         let mut vms = Vec::with_capacity(state.len());
-        for (vm, vcpus) in state.iter().enumerate() {
-            behind.pop();
-            let curve = self.curve(vm, vcpus, colors);
-            let rest = behind.last()?;
-            let own = (0..=left).min_by_key(|&own| curve[own] + rest[left - own])?;
-            left -= own;
-            let planned = self.plan_vm(vm, vcpus, own)?;
-            for (vcpu, slot) in planned.vcpus.iter().zip(self.vms[vm].vm().vcpus()) {
-                let budget = vcpu.as_ref().map(|vcpu| vcpu.point.budget).or(slot.budget);
+        for ((blocks, vcpus), colors) in self.vms.iter_mut().zip(&state).zip(shared_out) {
+            let mut planned = Vec::with_capacity(vcpus.len());
+            for (&block, &colors) in vcpus.iter().zip(&colors.of_vcpus) {
+                planned.push(planned_vcpu(blocks, block, colors));
+            }
+            for (vcpu, slot) in planned.iter().zip(blocks.vm().vcpus()) {
+                let budget = vcpu.as_ref().map(|vcpu: &Planned| vcpu.point.budget).or(slot.budget);
                 total = total + budget.map_or(Share(0), |budget| Share::up(budget, slot.period));
             }
-            vms.push(planned);
+            vms.push(PlannedVm { colors: colors.of_vm, vcpus: planned });
         }
         Some(Plan { vms, total })
-    }
-
-    /// A VM with these blocks and so many colours.
-    fn plan_vm(&mut self, vm: usize, vcpus: &[Block], colors: usize) -> Option<PlannedVm> {
-        let apart = match self.vms[vm].vm().coloring() {
-            Coloring::Own => {
-                let used = vcpus.iter().filter(|block| self.vms[vm].mask(**block) != 0);
-                let demands: Vec<Demand> =
-                    used.map(|&block| self.vms[vm].demand(block, colors)).collect();
-                let demands: Vec<&Demand> = demands.iter().collect();
-                Some(cache_to_vm(&demands, colors).pop()??.colors)
-            }
-            Coloring::Shared | Coloring::Fixed(_) => None,
-        };
-        let mut apart = apart.map(Vec::into_iter);
-        let blocks = &mut self.vms[vm];
-        let mut planned = Vec::with_capacity(vcpus.len());
-        for &block in vcpus {
-            let tasks = indices(blocks.mask(block));
-            if tasks.is_empty() {
-                planned.push(None);
-                continue;
-            }
-            let colors = match &mut apart {
-                Some(apart) => apart.next()?,
-                None => colors,
-            };
-            let point = blocks.known_point(block, colors)?.clone();
-            let point = blocks.polish(block, colors, point);
-            planned.push(Some(Planned { tasks, colors, point }));
-        }
-        Some(PlannedVm { colors, vcpus: planned })
     }
 
     /// The VCPUs of a plan for `colors`, with what they need with any number of colours up
@@ -151,6 +121,9 @@ impl<'a> Planner<'a> {
     pub fn design(&mut self, colors: usize) -> Option<Design> {
         let colors = colors.min(self.setting.colors());
         let state = self.search(colors)?;
+        for (blocks, state) in self.vms.iter_mut().zip(&state) {
+            state.iter().for_each(|&block| blocks.evaluate_up_to(block, colors));
+        }
         Some(self.describe(&state, colors))
     }
 
@@ -168,11 +141,19 @@ impl<'a> Planner<'a> {
 
     /// The best state from all starts.
     fn search(&mut self, colors: usize) -> Option<State> {
-        let mut starts = vec![self.spread(colors)];
-        starts.extend(self.published(colors));
-        let found = starts.into_iter().map(|start| self.improve(start, colors));
-        let best = found.min_by_key(|(total, _)| *total)?;
-        (best.0 < NEVER).then_some(best.1)
+        let mut states = vec![self.spread(colors)];
+        states.extend(self.published(colors));
+        let mut improved: Vec<_> =
+            states.into_iter().map(|state| self.improve(state, colors, Effort::Little)).collect();
+        improved.sort_by_key(|(total, _)| *total);
+        if improved.first().is_some_and(|(total, _)| *total < UNFIT) {
+            improved.truncate(1);
+        }
+        self.vms.iter_mut().for_each(Blocks::reconsider);
+        let improved =
+            improved.into_iter().map(|(_, state)| self.improve(state, colors, Effort::Much));
+        let (total, best) = improved.min_by_key(|(total, _)| *total)?;
+        (total < NEVER).then_some(best)
     }
 
     /// Tasks one by one, the largest first, to the VCPU with the least utilisation, with
@@ -225,25 +206,18 @@ impl<'a> Planner<'a> {
     }
 
     /// Splits the tasks of pairs of VCPUs anew until that is of no more use. The sum of what
-    /// all need, and the VCPUs, about which everything is then known.
-    fn improve(&mut self, start: State, colors: usize) -> (u64, State) {
+    /// all need, and the VCPUs.
+    fn improve(&mut self, start: State, colors: usize, effort: Effort) -> (u64, State) {
         let mut state = start;
-        self.know(&state, colors);
-        let mut total = self.total(&state, colors);
+        let settled = self.settle(&state, colors, NEVER, effort);
+        let mut total = settled.map_or(NEVER, |(total, _)| total);
         for _ in 0..ROUNDS_MAX {
             let before = total;
             for vm in 0..state.len() {
                 for first in 0..state[vm].len() {
                     for second in first + 1..state[vm].len() {
                         let vcpus = [first, second];
-                        let pair = vcpus.map(|vcpu| state[vm][vcpu]);
-                        let others = self.others(&state, vm, vcpus, colors);
-                        let blocks = &mut self.vms[vm];
-                        if let Some(better) = split::best(blocks, vcpus, pair, &others, total) {
-                            [state[vm][first], state[vm][second]] = better.blocks;
-                            self.know(&state, colors);
-                            total = self.total(&state, colors);
-                        }
+                        total = self.split_anew(&mut state, vm, vcpus, colors, total, effort);
                     }
                 }
             }
@@ -254,16 +228,105 @@ impl<'a> Planner<'a> {
         (total, state)
     }
 
-    fn know(&mut self, state: &State, colors: usize) {
-        for (blocks, state) in self.vms.iter_mut().zip(state) {
-            state.iter().for_each(|&block| blocks.evaluate_up_to(block, colors));
+    /// Splits the tasks of two VCPUs in the best way, if that is better than `total`. Then what
+    /// all VCPUs need.
+    fn split_anew(
+        &mut self,
+        state: &mut State,
+        vm: usize,
+        vcpus: [usize; 2],
+        colors: usize,
+        total: u64,
+        effort: Effort,
+    ) -> u64 {
+        let pair = vcpus.map(|vcpu| state[vm][vcpu]);
+        for _ in 0..SPLITS_MAX {
+            let others = self.others(state, vm, vcpus, colors);
+            let blocks = &mut self.vms[vm];
+            let better = split::best(blocks, vcpus, pair, &others, total, effort);
+            let Some(blocks) = better else { return total };
+            for (vcpu, block) in vcpus.into_iter().zip(blocks) {
+                state[vm][vcpu] = block;
+            }
+            if let Some((total, _)) = self.settle(state, colors, total, effort) {
+                return total;
+            }
+            // More about the others is known now.
+            for (vcpu, block) in vcpus.into_iter().zip(pair) {
+                state[vm][vcpu] = block;
+            }
+        }
+        total
+    }
+
+    /// The least sum of what all VCPUs need, and the colours of each VM and VCPU for that; none
+    /// if it is not below `limit`. Finds out only what it has to.
+    fn settle(
+        &mut self,
+        state: &State,
+        colors: usize,
+        limit: u64,
+        effort: Effort,
+    ) -> Option<(u64, Vec<SharedOut>)> {
+        loop {
+            let (total, shared_out) = self.share_out(state, colors)?;
+            let slack = limit.checked_sub(total).filter(|slack| *slack > 0)?;
+            let mut complete = true;
+            for ((blocks, vcpus), colors) in self.vms.iter_mut().zip(state).zip(&shared_out) {
+                for (&block, &colors) in vcpus.iter().zip(&colors.of_vcpus) {
+                    if !blocks.is_settled(block, colors, effort) {
+                        complete = false;
+                        blocks.settle_below(block, colors, slack);
+                    }
+                }
+            }
+            if complete {
+                return Some((total, shared_out));
+            }
         }
     }
 
-    /// The least sum of what all VCPUs need.
-    fn total(&self, state: &State, colors: usize) -> u64 {
-        let curves = state.iter().enumerate().map(|(vm, vcpus)| self.curve(vm, vcpus, colors));
-        curves.fold(vec![0; colors + 1], |sum, curve| add(&curve, &sum))[colors]
+    /// The least sum as far as it is known, and the colours for that.
+    fn share_out(&self, state: &State, colors: usize) -> Option<(u64, Vec<SharedOut>)> {
+        // From the last VM to the first: what it and those behind it need at least.
+        let mut behind = vec![vec![0; colors + 1]];
+        let mut curves = Vec::with_capacity(state.len());
+        for (vm, vcpus) in state.iter().enumerate().rev() {
+            let curve = self.curve(vm, vcpus, colors);
+            behind.push(add(&curve, &behind[behind.len() - 1]));
+            curves.push(curve);
+        }
+        let total = behind.pop()?[colors];
+        let mut left = colors;
+        let mut shared_out = Vec::with_capacity(state.len());
+        for (vm, vcpus) in state.iter().enumerate() {
+            let (curve, rest) = (curves.pop()?, behind.pop()?);
+            let own = (0..=left).min_by_key(|&own| curve[own] + rest[left - own])?;
+            left -= own;
+            shared_out.push(SharedOut { of_vm: own, of_vcpus: self.of_vcpus(vm, vcpus, own)? });
+        }
+        Some((total, shared_out))
+    }
+
+    /// The colours of the VCPUs of a VM that has so many.
+    fn of_vcpus(&self, vm: usize, vcpus: &[Block], colors: usize) -> Option<Vec<usize>> {
+        let blocks = &self.vms[vm];
+        if *blocks.vm().coloring() == Coloring::Shared {
+            return Some(vec![colors; vcpus.len()]);
+        }
+        let mut behind = vec![vec![0; colors + 1]];
+        for &block in vcpus.iter().rev() {
+            behind.push(add(blocks.shares(block), &behind[behind.len() - 1]));
+        }
+        behind.pop();
+        let mut left = colors;
+        let each = vcpus.iter().map(|&block| {
+            let (shares, rest) = (blocks.shares(block), behind.pop()?);
+            let own = (0..=left).min_by_key(|&own| shares[own] + rest[left - own])?;
+            left -= own;
+            Some(own)
+        });
+        each.collect()
     }
 
     /// What all VCPUs need but for two of a VM, by the number of colours of these two.
@@ -313,6 +376,13 @@ impl<'a> Planner<'a> {
         }
         sum
     }
+}
+
+/// A VCPU with these tasks and colours, about which everything is known; none without tasks.
+fn planned_vcpu(blocks: &mut Blocks<'_>, block: Block, colors: usize) -> Option<Planned> {
+    let point = blocks.known_point(block, colors)?.clone();
+    let tasks = indices(blocks.mask(block));
+    Some(Planned { tasks, colors, point: blocks.polish(block, colors, point) })
 }
 
 /// By number of colours, what two need together that have no colour in common.

@@ -13,6 +13,19 @@ use crate::least_utilization::{Costs, NEVER, Size, Table, WHOLE, place, sizes};
 use crate::published::cache_to_task::{Allocated, cache_to_task};
 use crate::{Coloring, Demand, Evaluator, Mask, Point, Setting, Slot, Vm, indices};
 
+/// Stands for what a VCPU needs that misses deadlines with the colours that have the least
+/// utilisation, whatever its budget is: more than all VCPUs of a system that do not.
+pub const UNFIT: u64 = 100 * WHOLE;
+
+/// How long colours are looked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Effort {
+    /// Only those with the least utilisation are tried: [`UNFIT`] says enough.
+    Little,
+    /// If those do not do, others are.
+    Much,
+}
+
 /// A number for tasks in a VCPU that were looked at.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Block(usize);
@@ -27,6 +40,9 @@ struct Curve {
     shares: Vec<u64>,
     /// By number of colours, what is known.
     points: Vec<Option<Known>>,
+    /// By number of colours: whether the colours with the least utilisation do not do.
+    unfit: Vec<bool>,
+    plain: Vec<Known>,
 }
 
 /// Budget and colours, if some budget is enough.
@@ -42,6 +58,7 @@ pub struct Blocks<'a> {
     /// By tasks, and by the first VCPU that is like the one in question.
     known: HashMap<(Mask, usize), Block>,
     curves: Vec<Curve>,
+    effort: Effort,
 }
 
 impl<'a> Blocks<'a> {
@@ -53,6 +70,7 @@ impl<'a> Blocks<'a> {
             tables: HashMap::from([(0, Rc::new(Table::empty(setting)))]),
             known: HashMap::new(),
             curves: Vec::new(),
+            effort: Effort::Little,
         }
     }
 
@@ -92,7 +110,15 @@ impl<'a> Blocks<'a> {
             (shares, points)
         };
         let block = Block(self.curves.len());
-        self.curves.push(Curve { mask, slot, shares, points });
+        let unfit = vec![false; colors + 1];
+        self.curves.push(Curve {
+            mask,
+            slot,
+            shares,
+            points,
+            unfit,
+            plain: vec![None; colors + 1],
+        });
         self.known.insert((mask, first), block);
         block
     }
@@ -108,28 +134,106 @@ impl<'a> Blocks<'a> {
         &self.curves[block.0].shares
     }
 
-    /// Whether that part is known for so many colours.
-    pub fn is_known(&self, block: Block, colors: usize) -> bool {
-        self.curves[block.0].points[colors].is_some()
+    /// Whether that part is known for so many colours, or as much about it as is of use.
+    pub fn is_settled(&self, block: Block, colors: usize, effort: Effort) -> bool {
+        let Curve { points, shares, .. } = &self.curves[block.0];
+        points[colors].is_some() || (effort == Effort::Little && shares[colors] == UNFIT)
     }
 
-    /// Finds out what the block needs with so many colours.
-    pub fn evaluate(&mut self, block: Block, colors: usize) {
-        if self.is_known(block, colors) {
+    /// From now on colours other than those with the least utilisation are looked for, too.
+    pub fn reconsider(&mut self) {
+        self.effort = Effort::Much;
+        for block in (0..self.curves.len()).map(Block) {
+            for colors in 0..self.curves[block.0].shares.len() {
+                let bound = self.utilization(self.mask(block), colors);
+                let may_gain = self.may_gain(block);
+                let curve = &mut self.curves[block.0];
+                if curve.shares[colors] == UNFIT {
+                    curve.shares[colors] = bound;
+                } else if may_gain && let Some(Some(_)) = &curve.points[colors] {
+                    curve.plain[colors] = curve.points[colors].take().flatten();
+                    curve.shares[colors] = bound.max(curve.shares[colors] / 32 * 31);
+                    curve.unfit[colors] = true;
+                }
+            }
+        }
+    }
+
+    /// Whether other colours may lead to a smaller budget than those with the least utilisation.
+    /// Where all deadlines are as long as periods, next to nothing is gained.
+    fn may_gain(&self, block: Block) -> bool {
+        let Curve { mask, slot, .. } = &self.curves[block.0];
+        let is_short = |&task: &usize| {
+            let task = &self.vm.tasks()[task];
+            task.deadline() < task.period()
+        };
+        mask.count_ones() > 1
+            && slot.budget.is_none()
+            && *self.vm.coloring() == Coloring::Own
+            && indices(*mask).iter().any(is_short)
+    }
+
+    /// Finds out what the block needs with so many colours, or that this is not below the bound
+    /// so far and `slack`, which is more than 0.
+    pub fn settle_below(&mut self, block: Block, colors: usize, slack: u64) {
+        let curve = &self.curves[block.0];
+        if curve.points[colors].is_some() {
             return;
         }
-        let curve = &self.curves[block.0];
+        let bound = curve.shares[colors];
+        let limit = bound.saturating_add(slack);
+        let (period, unfit) = (curve.slot.period, curve.unfit[colors]);
+        let rough = self.effort == Effort::Much && !unfit && self.may_gain(block);
+        let grain = self.grain();
         let fewer = curve.points[..colors].iter().rev().find_map(Clone::clone).flatten();
-        let point = self.point(block, colors, fewer);
+        let fewer = fewer.or_else(|| curve.plain[colors].clone());
+        let found = match fewer {
+            Some(fewer) if share(fewer.budget, period) < limit && !rough => {
+                let most = below(fewer.budget, grain);
+                let better = match unfit {
+                    true => self.other_colors(block, colors, most),
+                    false => self.point(block, colors, most),
+                };
+                Some(better.or(Some(fewer)))
+            }
+            _ if unfit => {
+                self.other_colors(block, colors, most_below(limit, period, grain)).map(Some)
+            }
+            _ if rough => {
+                let limit = limit.saturating_add(limit / 31);
+                let plain = self.point(block, colors, most_below(limit, period, grain));
+                if let Some(plain) = plain {
+                    let curve = &mut self.curves[block.0];
+                    curve.shares[colors] = bound.max(share(plain.budget, period) / 32 * 31);
+                    curve.plain[colors] = Some(plain);
+                    curve.unfit[colors] = true;
+                    return;
+                }
+                None
+            }
+            _ => self.point(block, colors, most_below(limit, period, grain)).map(Some),
+        };
         let curve = &mut self.curves[block.0];
-        let share = point.as_ref().map(|point| share(point.budget, curve.slot.period));
-        curve.shares[colors] = share.unwrap_or(NEVER);
-        curve.points[colors] = Some(point);
+        curve.shares[colors] = match &found {
+            Some(Some(point)) => share(point.budget, period),
+            None if limit <= WHOLE => limit,
+            None if !curve.unfit[colors] => UNFIT,
+            Some(None) | None => NEVER,
+        };
+        curve.unfit[colors] |= curve.shares[colors] == UNFIT;
+        curve.points[colors] = match curve.shares[colors] {
+            NEVER => Some(None),
+            _ => found,
+        };
     }
 
     /// Finds out what the block needs with up to `most` colours.
     pub fn evaluate_up_to(&mut self, block: Block, most: usize) {
-        (0..=most).for_each(|colors| self.evaluate(block, colors));
+        for colors in 0..=most {
+            while !self.is_settled(block, colors, Effort::Much) {
+                self.settle_below(block, colors, NEVER);
+            }
+        }
     }
 
     /// What the block needs with so many colours, as far as it is known.
@@ -148,27 +252,21 @@ impl<'a> Blocks<'a> {
     /// Looks for a smaller budget of a VCPU with these tasks and colours than this one.
     pub fn polish(&mut self, block: Block, colors: usize, point: Point) -> Point {
         let slot = self.curves[block.0].slot;
-        let grain = self.evaluator.setting().grain().0;
         if slot.budget.is_some() || *self.vm.coloring() != Coloring::Own {
             return point;
         }
-        let most = Duration(point.budget.0.saturating_sub(grain));
-        self.descend(block, colors, most).unwrap_or(point)
+        self.descend(block, colors, below(point.budget, self.grain())).unwrap_or(point)
     }
 
-    /// Budget and colours with `colors` colours; not worse than with `fewer`.
-    fn point(&mut self, block: Block, colors: usize, fewer: Known) -> Known {
-        let Curve { slot, .. } = self.curves[block.0];
-        let least = self.least_budget(block, colors);
-        let grain = self.evaluator.setting().grain();
-        let (least, most) = match (slot.budget, &fewer) {
-            (Some(_), Some(_)) => return fewer,
-            (Some(fixed), None) => (fixed, fixed),
-            (None, Some(fewer)) => (least, Duration(fewer.budget.0.saturating_sub(grain.0))),
-            (None, None) => (least, slot.period),
+    /// Budget and colours with `colors` colours, if it is at most `most`.
+    fn point(&mut self, block: Block, colors: usize, most: Duration) -> Known {
+        let slot = self.curves[block.0].slot;
+        let (least, most) = match slot.budget {
+            Some(fixed) => (fixed, fixed),
+            None => (self.least_budget(block, colors), most),
         };
         if most < least || most == Duration(0) {
-            return fewer;
+            return None;
         }
         let sets = match self.given_sets(self.mask(block), colors) {
             Some(sets) => sets,
@@ -176,13 +274,18 @@ impl<'a> Blocks<'a> {
         };
         let tasks = indices(self.mask(block));
         let members = members(self.vm.tasks(), &tasks);
-        match self.evaluator.least_budget(&members, &sets, slot.period, [least, most]) {
-            Some(budget) => Some(Rc::new(Point { budget, sets })),
-            None if fewer.is_none() && *self.vm.coloring() == Coloring::Own => {
-                self.descend(block, colors, most).map(Rc::new)
-            }
-            None => fewer,
+        let range = [least, most];
+        let budget = self.evaluator.least_budget(&members, &sets, slot.period, range)?;
+        Some(Rc::new(Point { budget, sets }))
+    }
+
+    /// The same with other colours than those with the least utilisation.
+    fn other_colors(&mut self, block: Block, colors: usize, most: Duration) -> Known {
+        if *self.vm.coloring() != Coloring::Own {
+            return None;
         }
+        let most = self.curves[block.0].slot.budget.unwrap_or(most);
+        self.descend(block, colors, most).map(Rc::new)
     }
 
     /// The colours of these tasks, where they follow from the number of colours of the VM.
@@ -255,6 +358,11 @@ impl<'a> Blocks<'a> {
         sizes(&tables, &costs, colors)
     }
 
+    /// Budgets are multiples of this.
+    fn grain(&self) -> Duration {
+        self.evaluator.setting().grain()
+    }
+
     /// No budget below this is enough.
     fn least_budget(&mut self, block: Block, colors: usize) -> Duration {
         let (mask, slot) = (self.mask(block), self.curves[block.0].slot);
@@ -278,4 +386,18 @@ impl<'a> Blocks<'a> {
 /// The part of a processor, rounded up.
 fn share(budget: Duration, period: Duration) -> u64 {
     (u128::from(budget.0) * u128::from(WHOLE)).div_ceil(u128::from(period.0)) as u64
+}
+
+/// The next smaller budget.
+fn below(budget: Duration, grain: Duration) -> Duration {
+    Duration(budget.0.saturating_sub(1) / grain.0 * grain.0)
+}
+
+/// The largest budget that is a smaller part of a period than `limit`.
+fn most_below(limit: u64, period: Duration, grain: Duration) -> Duration {
+    if limit > WHOLE {
+        return period;
+    }
+    let budget = u128::from(limit.saturating_sub(1)) * u128::from(period.0) / u128::from(WHOLE);
+    Duration(budget as u64 / grain.0 * grain.0)
 }

@@ -1,31 +1,23 @@
 //! Splits the tasks of two VCPUs anew.
 
-use super::blocks::{Block, Blocks};
+use super::blocks::{Block, Blocks, Effort};
 use crate::{Coloring, Mask, indices};
 
 /// Most tasks of two VCPUs of which all splits are looked at; of more, those that move one
 /// task or exchange two.
 const ALL_MAX: usize = 9;
 
-/// Two VCPUs and what the whole system then needs.
-#[derive(Clone, Copy, Debug)]
-pub struct Split {
-    /// The VCPUs.
-    pub blocks: [Block; 2],
-    /// The sum of what all VCPUs need.
-    pub total: u64,
-}
-
 /// The best split of the tasks of these two VCPUs into two, if it is better than `total`:
-/// then everything about it is known. `others[k]` is what all other VCPUs need if these two
-/// have `k` colours.
+/// then what they need is settled. `others[k]` is what all other VCPUs need if these two have `k`
+/// colours.
 pub fn best(
     blocks: &mut Blocks<'_>,
     vcpus: [usize; 2],
     pair: [Block; 2],
     others: &[u64],
     total: u64,
-) -> Option<Split> {
+    effort: Effort,
+) -> Option<[Block; 2]> {
     let pair = pair.map(|block| blocks.mask(block));
     let pinned = vcpus.map(|vcpu| blocks.vm().vcpus()[vcpu].pinned);
     let ordered = pinned != [0, 0] || !blocks.are_alike(vcpus[0], vcpus[1]);
@@ -34,57 +26,65 @@ pub fn best(
     let mut splits: Vec<(u64, [Block; 2])> = splits(pair, ordered)
         .into_iter()
         .filter(allowed)
-        .map(|[first, second]| {
+        .filter_map(|[first, second]| {
             let split = [blocks.block(first, vcpus[0]), blocks.block(second, vcpus[1])];
-            (cheapest(blocks, split, others).0, split)
+            Some((cheapest(blocks, split, others, total)?.0, split))
         })
-        .filter(|(bound, _)| *bound < total)
         .collect();
     // The bounds that are least come first: good splits early cut off the rest.
     splits.sort_by_key(|(bound, _)| *bound);
-    let mut best: Option<Split> = None;
+    let mut best: Option<(u64, [Block; 2])> = None;
     for (bound, split) in splits {
-        let limit = best.map_or(total, |best| best.total);
+        let limit = best.map_or(total, |(cost, _)| cost);
         if bound >= limit {
             break;
         }
-        loop {
-            let (cost, colors) = cheapest(blocks, split, others);
-            if cost >= limit {
+        while let Some((cost, colors)) = cheapest(blocks, split, others, limit) {
+            let open =
+                [0, 1].into_iter().find(|&i| !blocks.is_settled(split[i], colors[i], effort));
+            let Some(open) = open else {
+                best = Some((cost, split));
                 break;
-            }
-            let unknown = [0, 1].into_iter().find(|&i| !blocks.is_known(split[i], colors[i]));
-            match unknown {
-                Some(i) => blocks.evaluate(split[i], colors[i]),
-                None => {
-                    best = Some(Split { blocks: split, total: cost });
-                    break;
-                }
-            }
+            };
+            blocks.settle_below(split[open], colors[open], limit - cost);
         }
     }
-    best
+    best.map(|(_, split)| split)
 }
 
-/// The least sum with these two VCPUs, as far as it is known, and their colours.
-fn cheapest(blocks: &Blocks<'_>, split: [Block; 2], others: &[u64]) -> (u64, [usize; 2]) {
+/// The least sum with these two VCPUs, as far as it is known, and their colours; none if it is
+/// not below `limit`.
+fn cheapest(
+    blocks: &Blocks<'_>,
+    split: [Block; 2],
+    others: &[u64],
+    limit: u64,
+) -> Option<(u64, [usize; 2])> {
     let [first, second] = split.map(|block| &blocks.shares(block)[..others.len()]);
-    let mut least = (u64::MAX, [0, 0]);
+    let mut least = (limit, None);
     if *blocks.vm().coloring() == Coloring::Shared {
         // All VCPUs have the same colours.
-        let both = first.iter().zip(second).zip(others).enumerate();
-        let costs = both.map(|(k, ((a, b), others))| (a + b + others, [k, k]));
-        return costs.min_by_key(|(cost, _)| *cost).unwrap_or(least);
+        for (k, ((a, b), others)) in first.iter().zip(second).zip(others).enumerate() {
+            if a + b + others < least.0 {
+                least = (a + b + others, Some([k, k]));
+            }
+        }
+        return least.1.map(|colors| (least.0, colors));
     }
+    let lightest = second.iter().min().copied().unwrap_or(0);
     for (a, share) in first.iter().enumerate() {
+        // The others need no less if the second one has colours, too.
+        if share + lightest + others[a] >= least.0 {
+            continue;
+        }
         for (b, (other, others)) in second.iter().zip(&others[a..]).enumerate() {
             let cost = share + other + others;
             if cost < least.0 {
-                least = (cost, [a, b]);
+                least = (cost, Some([a, b]));
             }
         }
     }
-    least
+    least.1.map(|colors| (least.0, colors))
 }
 
 /// The ways to split the tasks of a pair, other than the pair itself. If it is not `ordered`,
