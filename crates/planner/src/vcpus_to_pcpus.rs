@@ -101,6 +101,7 @@ pub(crate) fn budgets_fit(servers: &[Server], on: &[usize]) -> bool {
 #[cfg(test)]
 mod tests {
     use analysis::Kind;
+    use proptest::prelude::*;
 
     use super::*;
     use crate::tests::ms;
@@ -131,5 +132,55 @@ mod tests {
         assert_eq!(vcpus_to_pcpus(&servers, &[Some(0), Some(0)], 2, 1_000), Ok(None));
         assert_eq!(vcpus_to_pcpus(&servers, &[Some(2)], 2, 1_000), Ok(None));
         assert_eq!(vcpus_to_pcpus(&servers, &[], 1, 1_000), Ok(None));
+    }
+
+    /// The numbers of servers per PCPU do not matter: only whether all get their budgets.
+    fn holds(servers: &[Server], on: &[usize], pcpus: usize) -> bool {
+        (0..pcpus).all(|pcpu| {
+            let here = on.iter().zip(servers).filter(|(on, _)| **on == pcpu);
+            let here: Vec<Server> = here.map(|(_, server)| *server).collect();
+            response_times(&here).iter().all(Result::is_ok)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn there_is_a_way_if_one_of_all_ways_holds(
+            drawn in prop::collection::vec((1_u64..9, 3_u64..12), 1..6),
+            pcpus in 1_usize..4,
+            pin in prop::option::of((0_usize..5, 0_usize..3)),
+        ) {
+            let mut drawn = drawn;
+            drawn.sort_by_key(|(_, period)| *period);
+            let server = |&(budget, period): &(u64, u64)| {
+                Server::new(Kind::Sporadic, ms(budget.min(period)), ms(period)).unwrap()
+            };
+            let servers: Vec<Server> = drawn.iter().map(server).collect();
+            let mut pinned = vec![None; servers.len()];
+            if let Some((vcpu, pcpu)) = pin && vcpu < servers.len() {
+                pinned[vcpu] = Some(pcpu);
+            }
+            let agrees = |on: &[usize]| {
+                on.iter().zip(&pinned).all(|(on, pin)| pin.is_none_or(|pin| pin == *on))
+            };
+            let ways = (0..pcpus.pow(servers.len() as u32)).map(|way| {
+                (0..servers.len() as u32).map(|at| way / pcpus.pow(at) % pcpus).collect::<Vec<_>>()
+            });
+            let possible = ways.into_iter().any(|on| agrees(&on) && holds(&servers, &on, pcpus));
+            let found = vcpus_to_pcpus(&servers, &pinned, pcpus, 1_000_000).unwrap();
+            prop_assert_eq!(found.is_some(), possible);
+            if let Some(on) = found {
+                prop_assert!(agrees(&on) && holds(&servers, &on, pcpus), "{:?}", on);
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_goes_where_it_leaves_least() {
+        // 6 and 5 need a PCPU each; 3 and 4 are put where they leave least: none is left over.
+        let servers = servers(&[6, 5, 4, 3]);
+        let found = vcpus_to_pcpus(&servers, &[], 3, 1_000).unwrap().unwrap();
+        assert_eq!(found[0], found[2], "4 beside 6: {found:?}");
+        assert_eq!(found[1], found[3], "3 beside 5: {found:?}");
     }
 }

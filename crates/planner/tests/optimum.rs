@@ -3,9 +3,10 @@
 mod systems;
 
 use analysis::Duration;
+use analysis::utilization::Share;
 use planner::exact::{cache_to_task, system};
 use planner::search::Planner;
-use planner::{Evaluator, Setting, Task, Test};
+use planner::{Evaluator, Setting, Task, Test, Vm};
 use policy::color::ColorSet;
 use systems::vms;
 use taskgen::vcache::{Parameters, TABLE_3};
@@ -64,6 +65,63 @@ fn no_colors_give_a_smaller_budget() {
         }
     }
     assert!(compared > SETS, "{compared}");
+}
+
+/// The least sum of a VM with so many colours, by trying all VCPUs for all tasks and all ways to
+/// give the VCPUs colours.
+fn least_of_vm(evaluator: &mut Evaluator, vm: &Vm, colors: usize) -> Option<Share> {
+    let (count, vcpus) = (vm.tasks().len() as u32, vm.vcpus().len());
+    let period = vm.vcpus()[0].period;
+    let mut best = None;
+    for way in 0..vcpus.pow(count) {
+        let on = |task: u32| way / vcpus.pow(task) % vcpus;
+        let members = |vcpu: usize| -> Vec<&Task> {
+            let here = (0..count).filter(|&task| on(task) == vcpu);
+            here.map(|task| &vm.tasks()[task as usize]).collect()
+        };
+        for split in 0..(colors + 1).pow(vcpus as u32) {
+            let own = |vcpu: usize| split / (colors + 1).pow(vcpu as u32) % (colors + 1);
+            if (0..vcpus).map(own).sum::<usize>() > colors {
+                continue;
+            }
+            let total: Option<Share> = (0..vcpus)
+                .map(|vcpu| {
+                    let tasks = members(vcpu);
+                    if tasks.is_empty() {
+                        return Some(Share(0));
+                    }
+                    let own = own(vcpu) as u32;
+                    let budget = least(evaluator, &tasks, own, period, &mut Vec::new())?;
+                    Some(Share::up(budget, period))
+                })
+                .sum();
+            best = [best, total].into_iter().flatten().min();
+        }
+    }
+    best
+}
+
+#[test]
+fn no_tasks_of_vcpus_need_less() {
+    const COLORS: usize = 3;
+    let mut compared = 0;
+    for set in 0..SETS / 2 {
+        let parameters = Parameters { tasks: [4, 4], utilization: 1.1, ..small(4, COLORS) };
+        let vms = vms(&parameters, set, 2, 60);
+        let setting = Setting::new(COLORS, Duration(3_000_000)).unwrap();
+        let mut evaluator = Evaluator::new(setting);
+        let mut of_vm = |vm: &Vm, colors| match vm.tasks().is_empty() {
+            true => Some(Share(0)),
+            false => least_of_vm(&mut evaluator, vm, colors),
+        };
+        let splits =
+            (0..=COLORS).map(|own| Some(of_vm(&vms[0], own)? + of_vm(&vms[1], COLORS - own)?));
+        let least = splits.flatten().min();
+        let found = system::least_total(&vms, &setting, COLORS, 10_000_000).unwrap();
+        assert_eq!(found, least, "set {set}");
+        compared += u64::from(least.is_some());
+    }
+    assert!(compared >= SETS / 4, "{compared}");
 }
 
 #[test]

@@ -119,6 +119,7 @@ mod tests {
     #[test]
     fn systems_have_the_parameters_of_table_3() {
         let (mut least, mut greatest) = (u64::MAX, 0);
+        let (mut smallest, mut largest) = (u64::MAX, 0);
         for set in 0..500 {
             let vms = TABLE_3.sample(&mut Random::new(1, set)).unwrap();
             assert_eq!(vms.len(), 2);
@@ -130,6 +131,8 @@ mod tests {
             for task in tasks {
                 assert!(task.wcet[0] <= task.period && task.wcet.len() == 32);
                 assert!(task.working_set > 40 << 10 && task.working_set <= 40 << 20);
+                smallest = smallest.min(task.working_set);
+                largest = largest.max(task.working_set);
                 least = least.min(task.wcet[0].0);
                 greatest = greatest.max(task.wcet[0].0);
             }
@@ -139,5 +142,8 @@ mod tests {
         // vCache, Table 3: 8.47 to 202.02 ms.
         assert!((8_470_000..30_000_000).contains(&least), "{least}");
         assert!((190_000_000..=202_020_000).contains(&greatest), "{greatest}");
+        // Working sets of one colour, 64 KiB, to 40 MB; only tasks that are extreme in three
+        // ways at once have the largest.
+        assert!(smallest <= 64 << 10 && largest >= 30_000_000, "{smallest} {largest}");
     }
 }
