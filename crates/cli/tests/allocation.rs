@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 use std::process::Command;
 
-use common::{Result, Sandbox, eventually, signal};
+use common::{Result, Sandbox, eventually, signal, terminal};
 
 const EXPERIMENT: &str = r#"
 title = "Utilisation by colours"
@@ -15,6 +15,7 @@ about = "What is done."
 differences = "Why it differs."
 x = "colours"
 y = "total VM utilisation (% of a processor)"
+plot = "lines"
 
 [allocation]
 sets = 400
@@ -84,11 +85,17 @@ fn file(sandbox: &Sandbox, name: &str) -> String {
     fs::read_to_string(sandbox.path("build/reproduce/sets").join(name)).unwrap_or_default()
 }
 
+/// All files that people and programs read.
+fn files(sandbox: &Sandbox) -> [String; 4] {
+    ["data.csv", "note.txt", "plot.svg", "table.md"].map(|name| file(sandbox, name))
+}
+
 #[test]
 fn schemes_are_compared_on_the_same_task_sets() {
     let sandbox = sandbox(EXPERIMENT);
     let result = reproduce(&sandbox, &["--quick"]);
     result.assert_status(0);
+    assert_eq!(result.stderr, "", "quiet without a terminal");
     let page = file(&sandbox, "table.md");
     assert!(page.contains("of 60 task sets that all schemes allocate"), "{page}");
     assert!(page.contains("| colours | WFD+CCS | CAVM | planner | bound |"), "{page}");
@@ -104,8 +111,58 @@ fn schemes_are_compared_on_the_same_task_sets() {
 }
 
 #[test]
+fn schemes_are_compared_with_the_optimum_set_by_set() {
+    let run = |series: &str, scheme: &str, take: &str| {
+        format!(
+            "[[run]]\nseries = \"{series}\"\nx = \"3-4\"\n\
+             measure.excess = {{ scheme = \"{scheme}\", of = \"optimum\", take = \"{take}\" }}\n"
+        )
+    };
+    let runs = [
+        run("WFD+CCS", "wfd-ccs", "mean"),
+        run("CAVM", "cavm", "mean"),
+        run("planner", "planner", "mean"),
+        run("bound", "planner", "min"),
+    ];
+    let start = EXPERIMENT.find("[[run]]").expect("a run");
+    let sandbox = sandbox(&[&EXPERIMENT[..start], &runs.join("\n")].concat());
+    let no_claims = "claim = []";
+    sandbox.write("experiments/sets/published.toml", no_claims);
+    reproduce(&sandbox, &["--quick"]).assert_status(0);
+    let data = file(&sandbox, "data.csv");
+    let value = |series: &str, x: &str| -> f64 {
+        let row = data.lines().find(|row| row.starts_with(&format!("{series},{x},")));
+        let value = row.and_then(|row| row.split(',').nth(2)).expect("a row");
+        value.parse().expect("a number")
+    };
+    for x in ["3", "4"] {
+        assert_eq!(value("bound", x), 0.0, "{data}");
+        assert!(value("planner", x) < 1.0, "{data}");
+        assert!(value("planner", x) <= value("CAVM", x), "{data}");
+        assert!(value("WFD+CCS", x) > 5.0, "{data}");
+    }
+    let page = file(&sandbox, "table.md");
+    assert!(page.contains("planner is compared with optimum for 60 at 3"), "{page}");
+    // What is said about the task sets stays when only statements change.
+    let page = page.replace("**Measured with `--quick`, at a few places.**\n\n", "");
+    let page = page.replace(" --quick", "");
+    reproduce(&sandbox, &["--judge"]).assert_status(0);
+    assert_eq!(file(&sandbox, "table.md"), page);
+}
+
+#[test]
 fn what_an_interrupted_run_has_computed_is_kept() {
-    let sets = |sets: u64| EXPERIMENT.replace("sets = 400", &format!("sets = {sets}"));
+    // Schemes that are quick, so that parts come soon.
+    let of_planner = EXPERIMENT.find("[[run]]\nseries = \"CAVM\"").expect("a run");
+    let bound = EXPERIMENT.find("[[run]]\nseries = \"bound\"").expect("a run");
+    let quick = [&EXPERIMENT[..of_planner], &EXPERIMENT[bound..]].concat();
+    let sets = |sets: u64| quick.replace("sets = 400", &format!("sets = {sets}"));
+    let sandbox = |sets: &str| {
+        let sandbox = sandbox(sets);
+        sandbox.write("experiments/sets/published.toml", "claim = []");
+        sandbox
+    };
+    let other = sandbox(&sets(1000));
     let sandbox = sandbox(&sets(100_000));
     let child = command(&sandbox, &["--jobs", "1"]).spawn().expect("the command starts");
     // A line for the problem, and one for each part.
@@ -119,22 +176,50 @@ fn what_an_interrupted_run_has_computed_is_kept() {
     // everything if the problem is another one.
     let parts = file(&sandbox, "parts.jsonl");
     assert!(parts.lines().count() > 2);
-    sandbox.write("experiments/sets/experiment.toml", &sets(400));
+    sandbox.write("experiments/sets/experiment.toml", &sets(1000));
     reproduce(&sandbox, &[]).assert_status(0);
-    let whole = file(&sandbox, "data.csv");
+    let whole = files(&sandbox);
 
-    let other = self::sandbox(&sets(400));
-    let child = command(&other, &["--jobs", "1"]).spawn().expect("the command starts");
-    eventually("a part is there", || file(&other, "parts.jsonl").lines().count() > 1);
-    signal(&child, "TERM");
-    child.wait_with_output().expect("the command ends");
     let path = other.path("build/reproduce/sets/parts.jsonl");
-    let parts = file(&other, "parts.jsonl");
+    let interrupt = || {
+        let child = command(&other, &["--jobs", "1"]).spawn().expect("the command starts");
+        eventually("a part is there", || file(&other, "parts.jsonl").lines().count() > 1);
+        signal(&child, "TERM");
+        child.wait_with_output().expect("the command ends");
+        file(&other, "parts.jsonl")
+    };
+    let parts = interrupt();
     if !parts.is_empty() {
         fs::write(&path, &parts[..parts.len() - 10]).expect("a cut file");
     }
     reproduce(&other, &[]).assert_status(0);
-    assert_eq!(file(&other, "data.csv"), whole);
+    assert_eq!(files(&other), whole, "byte for byte");
+
+    // It is those parts that count: one that says something else changes the result.
+    let parts = interrupt();
+    if !parts.is_empty() {
+        fs::write(&path, parts.replacen("\"sets\":50", "\"sets\":57", 1)).expect("a file");
+        reproduce(&other, &[]).assert_status(0);
+        assert!(file(&other, "note.txt").contains("of 1007 task sets"), "the part is used");
+    }
+}
+
+#[test]
+fn progress_is_shown_on_a_terminal() {
+    let sandbox = sandbox(EXPERIMENT);
+    let (ours, theirs) = terminal();
+    let mut command = command(&sandbox, &[]);
+    let mut child = command.env("TERM", "xterm").stderr(theirs).spawn().expect("it starts");
+    // The other end is closed when the command ends.
+    drop(command);
+    let mut shown = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = rustix::io::read(&ours, &mut buffer) {
+        shown.extend_from_slice(&buffer[..length]);
+    }
+    assert!(child.wait().expect("it ends").success());
+    let shown = String::from_utf8_lossy(&shown);
+    assert!(shown.contains("sets ") && shown.contains("/400 task sets"), "{shown}");
 }
 
 #[test]

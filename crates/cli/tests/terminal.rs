@@ -3,22 +3,8 @@
 #[allow(dead_code)]
 mod common;
 
-use std::fs::File;
-use std::os::fd::OwnedFd;
-
-use common::{Sandbox, eventually, signal};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use common::{Sandbox, eventually, signal, terminal};
 use rustix::termios::{LocalModes, tcgetattr};
-
-/// Both ends of a terminal: ours, and the one of the command.
-fn terminal() -> (OwnedFd, File) {
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&ours).expect("ours");
-    unlockpt(&ours).expect("unlocked");
-    let name = ptsname(&ours, Vec::new()).expect("a name").into_string().expect("text");
-    let theirs = File::options().read(true).write(true).open(name).expect("the other end");
-    (ours, theirs)
-}
 
 #[test]
 fn terminal_is_restored_however_the_run_ends() {

@@ -1,7 +1,8 @@
 //! Experiments that allocate random task sets: nothing is booted.
 //!
 //! A value is the mean of total VM utilisations over those task sets that all schemes of the
-//! experiment can allocate at that place. Task set `i` is stream `i` of the seed, and sums are
+//! experiment can allocate at all places, or by how much one scheme needs more than another,
+//! over those that both can allocate at that place. Task set `i` is stream `i` of the seed, and sums are
 //! whole numbers: the values do not depend on the number of threads, nor on whether the run
 //! was interrupted and went on later.
 
@@ -18,7 +19,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
-use super::experiment::{Experiment, Measure};
+use super::experiment::{Experiment, Measure, Statistic};
 use super::values::{Value, Values};
 use crate::failure::Failure;
 use crate::run::signals::Signals;
@@ -61,6 +62,18 @@ fn implicit() -> u64 {
     100
 }
 
+/// By how many percent one scheme needs more than another, for the task sets that both allocate.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Excess {
+    /// The one that needs more.
+    pub scheme: Scheme,
+    /// The other one.
+    pub of: Scheme,
+    /// Which of the task sets counts.
+    pub take: Statistic,
+}
+
 /// What came out.
 #[derive(Debug)]
 pub struct Done {
@@ -86,18 +99,17 @@ pub fn run(
 ) -> Result<Done, Failure> {
     let mut problem = Problem::new(settings)?;
     for runs in &experiment.plan.runs {
-        if let Measure::Utilization(scheme) = runs.measure {
-            let places: Result<Vec<usize>, _> =
-                runs.places(quick).iter().map(|x| x.parse()).collect();
-            let places = places.ok().filter(|places| places.iter().all(|k| *k <= settings.colors));
-            let places = places.ok_or_else(|| {
-                let text = format!(
-                    "`x` of `{}`: numbers of colours go to {}",
-                    runs.series, settings.colors
-                );
-                Failure::new("experiment", text)
-            })?;
-            problem.want(scheme, &places);
+        let places: Result<Vec<usize>, _> = runs.places(quick).iter().map(|x| x.parse()).collect();
+        let places = places.ok().filter(|places| places.iter().all(|k| *k <= settings.colors));
+        let places = places.ok_or_else(|| {
+            let text =
+                format!("`x` of `{}`: numbers of colours go to {}", runs.series, settings.colors);
+            Failure::new("experiment", text)
+        })?;
+        match runs.measure {
+            Measure::Utilization(scheme) => problem.want(scheme, &places),
+            Measure::Excess(Excess { scheme, of, .. }) => problem.compare(scheme, of, &places),
+            _ => (),
         }
     }
     let sets = if quick { settings.quick_sets } else { settings.sets };
@@ -155,10 +167,14 @@ pub fn run(
     let sums = parts.sums(&problem);
     let mut values = Vec::new();
     for runs in &experiment.plan.runs {
-        let Measure::Utilization(scheme) = runs.measure else { continue };
         for x in runs.places(quick) {
             let k = x.parse().unwrap_or_default();
-            let Some(percent) = sums.mean_percent(scheme, k) else { continue };
+            let percent = match runs.measure {
+                Measure::Utilization(scheme) => sums.mean_percent(scheme, k),
+                Measure::Excess(excess) => sums.excess_percent(excess, k),
+                _ => None,
+            };
+            let Some(percent) = percent else { continue };
             let (series, x) = (runs.series.clone(), x.clone());
             values.push(Value { series, x, measured: percent, shown: percent, spread: None });
         }

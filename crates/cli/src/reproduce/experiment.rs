@@ -138,6 +138,8 @@ pub enum Measure {
     Instructions(String),
     /// What VMs need if random task sets are allocated by this scheme.
     Utilization(allocation::Scheme),
+    /// By how many percent one scheme needs more than another.
+    Excess(allocation::Excess),
     /// Accesses to memory over time.
     Traffic(Traffic),
     /// The most accesses that a budget allows.
@@ -147,7 +149,10 @@ pub enum Measure {
 impl Measure {
     /// Whether a system is booted for it.
     fn boots(&self) -> bool {
-        !matches!(self, Self::Instructions(_) | Self::Utilization(_) | Self::Allowed(_))
+        !matches!(
+            self,
+            Self::Instructions(_) | Self::Utilization(_) | Self::Excess(_) | Self::Allowed(_)
+        )
     }
 }
 
@@ -284,7 +289,7 @@ impl Experiment {
                 let series = &runs.series;
                 return fail(format!("the run of `{series}` needs cachescope: remove `plain`"));
             }
-            let allocates = matches!(runs.measure, Measure::Utilization(_));
+            let allocates = matches!(runs.measure, Measure::Utilization(_) | Measure::Excess(_));
             if allocates != self.plan.allocation.is_some() {
                 let series = &runs.series;
                 return fail(match allocates {

@@ -7,7 +7,7 @@ use bulkhead_report::{Axis, BarChart, Bars, Line, LineChart, markdown};
 use serde::{Deserialize, Serialize};
 
 use super::claim::{Judged, Verdict};
-use super::experiment::{Experiment, Plot};
+use super::experiment::{Experiment, Measure, Plot};
 use super::job::Spread;
 use super::values::{Value, Values};
 use crate::failure::Failure;
@@ -19,6 +19,8 @@ const DATA: &str = "data.csv";
 const FIGURE: &str = "plot.svg";
 /// The page for people.
 const PAGE: &str = "table.md";
+/// What else there is to say, for [`Results::again`].
+const NOTE: &str = "note.txt";
 
 /// What an experiment came to.
 #[derive(Debug)]
@@ -65,7 +67,11 @@ impl<'a> Results<'a> {
             wanted.flat_map(|runs| runs.places(false).iter().map(|x| (&runs.series, x)));
         match wanted.find(|(series, x)| values.get(series, x).is_none()) {
             Some((series, x)) => Err(fail(format!("there is no value of `{series}` at {x}"))),
-            None => Ok(Self::new(experiment, values, false, true)),
+            None => {
+                let note = std::fs::read_to_string(file.with_file_name(NOTE)).ok();
+                let note = note.map(|note| note.trim_end().to_owned());
+                Ok(Self { note, ..Self::new(experiment, values, false, true) })
+            }
         }
     }
 
@@ -85,6 +91,9 @@ impl<'a> Results<'a> {
         put(DATA, &self.data().map_err(|error| Failure::new("output", error))?)?;
         if let Some(figure) = self.figure()? {
             put(FIGURE, &figure)?;
+        }
+        if let Some(note) = &self.note {
+            put(NOTE, &format!("{note}\n"))?;
         }
         put(PAGE, &self.page())?;
         Ok(folder)
@@ -173,8 +182,11 @@ impl<'a> Results<'a> {
     }
 
     fn number(&self, value: &Value) -> String {
-        match self.experiment.plan.divide_by {
+        let plan = &self.experiment.plan;
+        let is_fine = plan.runs.iter().any(|runs| matches!(runs.measure, Measure::Excess(_)));
+        match plan.divide_by {
             Some(_) => format!("{:.3}", value.shown),
+            None if is_fine => format!("{:.3}", value.shown),
             None => format!("{:.0}", value.shown),
         }
     }

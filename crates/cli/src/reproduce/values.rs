@@ -153,7 +153,7 @@ fn value(
             let why = || Failure::new("experiment", format!("`{}`: no period", runs.series));
             (most.ok_or_else(why)? as f64, None)
         }
-        (Measure::Utilization(_), _) | (_, None) => return Ok(None),
+        (Measure::Utilization(_) | Measure::Excess(_), _) | (_, None) => return Ok(None),
     };
     let (series, x) = (runs.series.clone(), x.to_owned());
     Ok(Some(Value { series, x, measured, shown: measured, spread }))
@@ -165,7 +165,10 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
         Measure::Evictions(evictions) => evictions.until.clone(),
         Measure::Console(console) => console.vm.clone(),
         Measure::Traffic(traffic) => traffic.vm.clone(),
-        Measure::Instructions(_) | Measure::Utilization(_) | Measure::Allowed(_) => return None,
+        Measure::Instructions(_)
+        | Measure::Utilization(_)
+        | Measure::Excess(_)
+        | Measure::Allowed(_) => return None,
     };
     let text = |(key, text): (&String, &String)| (key.clone(), expand(text, x));
     Some(Boot {

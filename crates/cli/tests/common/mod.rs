@@ -5,6 +5,9 @@
 mod files;
 
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -143,4 +146,14 @@ pub fn signal(child: &Child, name: &str) {
         _ => panic!("no signal is called {name}"),
     };
     kill_process(Pid::from_child(child), signal).expect("the process is there");
+}
+
+/// Both ends of a terminal: ours, and the one of the command.
+pub fn terminal() -> (OwnedFd, File) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&ours).expect("ours");
+    unlockpt(&ours).expect("unlocked");
+    let name = ptsname(&ours, Vec::new()).expect("a name").into_string().expect("text");
+    let theirs = File::options().read(true).write(true).open(name).expect("the other end");
+    (ours, theirs)
 }

@@ -1,6 +1,6 @@
 //! Sums over some task sets, and the file that keeps them while an experiment runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Write;
 use std::ops::Range;
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::schemes::{Problem, Scheme};
+use super::{Excess, Statistic};
 use crate::failure::Failure;
 
 /// The file, in the folder of the experiment's results.
@@ -28,6 +29,41 @@ pub struct Part {
     /// By scheme and number of colours: task sets that it allocates, and the sum of what
     /// those that are comparable need.
     sums: Vec<(Scheme, usize, u64, u128)>,
+    /// By scheme, another one and number of colours: by how much the first one needs more.
+    excesses: Vec<(Scheme, Scheme, usize, Excesses)>,
+}
+
+/// By how much a scheme needs more than another, in 10^-9 of what that needs, rounded up.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+struct Excesses {
+    /// Task sets that both allocate.
+    sets: u64,
+    /// Those for which both need the same.
+    equal: u64,
+    sum: i128,
+    least: Option<i128>,
+    most: Option<i128>,
+}
+
+impl Excesses {
+    /// Of one task set.
+    fn of(one: Share, other: Share) -> Self {
+        const UNITS: i128 = 1_000_000_000;
+        let (one, other) = (one.0 as i128, (other.0 as i128).max(1));
+        // For negative numbers this division rounds up, too.
+        let more = (one - other) * UNITS;
+        let more = more / other + i128::from(more > 0 && more % other > 0);
+        let equal = u64::from(one == other);
+        Self { sets: 1, equal, sum: more, least: Some(more), most: Some(more) }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.sets += other.sets;
+        self.equal += other.equal;
+        self.sum += other.sum;
+        self.least = [self.least, other.least].into_iter().flatten().min();
+        self.most = self.most.max(other.most);
+    }
 }
 
 impl Part {
@@ -40,6 +76,9 @@ impl Part {
     ) -> Result<Option<Self>, Failure> {
         let mut part = Self { number, sets: sets.end - sets.start, ..Self::default() };
         let mut sums: BTreeMap<(Scheme, usize), (u64, u128)> = BTreeMap::new();
+        let pairs = || problem.pairs();
+        part.excesses =
+            pairs().map(|(one, other, k)| (one, other, k, Excesses::default())).collect();
         for set in sets {
             if stop.load(Ordering::SeqCst) {
                 return Ok(None);
@@ -47,6 +86,12 @@ impl Part {
             let totals = problem.solve(set)?;
             let is_comparable = totals.values().all(Option::is_some);
             part.comparable += u64::from(is_comparable);
+            let total = |scheme, k| totals.get(&(scheme, k)).copied().flatten();
+            for (one, other, k, excesses) in &mut part.excesses {
+                if let (Some(one), Some(other)) = (total(*one, *k), total(*other, *k)) {
+                    excesses.add(&Excesses::of(one, other));
+                }
+            }
             for (at, total) in totals {
                 let (planned, sum) = sums.entry(at).or_default();
                 *planned += u64::from(total.is_some());
@@ -132,6 +177,9 @@ impl Parts {
                 let all = sums.sums.entry((scheme, k)).or_default();
                 *all = (all.0 + planned, all.1 + sum);
             }
+            for (one, other, k, excesses) in &part.excesses {
+                sums.excesses.entry((*one, *other, *k)).or_default().add(excesses);
+            }
         }
         sums
     }
@@ -143,9 +191,21 @@ pub struct Sums {
     sets: u64,
     comparable: u64,
     sums: BTreeMap<(Scheme, usize), (u64, u128)>,
+    excesses: BTreeMap<(Scheme, Scheme, usize), Excesses>,
 }
 
 impl Sums {
+    /// By how many percent a scheme needs more than another.
+    pub fn excess_percent(&self, excess: Excess, k: usize) -> Option<f64> {
+        let found = self.excesses.get(&(excess.scheme, excess.of, k))?;
+        let percent = |excess: i128| excess as f64 / 1e7;
+        match excess.take {
+            Statistic::Min => found.least.map(percent),
+            Statistic::Max => found.most.map(percent),
+            Statistic::Mean => (found.sets > 0).then(|| percent(found.sum) / found.sets as f64),
+        }
+    }
+
     /// Mean of what comparable task sets need, in percent of a processor.
     pub fn mean_percent(&self, scheme: Scheme, k: usize) -> Option<f64> {
         let (_, sum) = *self.sums.get(&(scheme, k))?;
@@ -153,7 +213,7 @@ impl Sums {
         (self.comparable > 0).then(|| percent / self.comparable as f64)
     }
 
-    /// How many task sets the means come from, and which schemes fail how often.
+    /// How many task sets the values come from, and which schemes fail how often.
     pub fn note(&self) -> String {
         let mut failures: BTreeMap<Scheme, u64> = BTreeMap::new();
         for ((scheme, _), (planned, _)) in &self.sums {
@@ -169,10 +229,27 @@ impl Sums {
             true => "no scheme fails for any".into(),
             false => format!("most that a scheme fails for at one place: {}", failures.join(", ")),
         };
-        format!(
-            "Means are over the {} of {} task sets that all schemes allocate at all places; {failures}.",
-            self.comparable, self.sets
-        )
+        let pairs: BTreeSet<_> = self.excesses.keys().map(|(one, other, _)| (one, other)).collect();
+        if pairs.is_empty() {
+            return format!(
+                "Means are over the {} of {} task sets that all schemes allocate at all places; \
+                 {failures}.",
+                self.comparable, self.sets
+            );
+        }
+        let compared: Vec<String> = pairs.into_iter().map(|pair| self.compared(pair)).collect();
+        format!("Of {} task sets: {}; {failures}.", self.sets, compared.join("; "))
+    }
+
+    /// How many task sets excesses come from.
+    fn compared(&self, pair: (&Scheme, &Scheme)) -> String {
+        let here = self.excesses.iter().filter(|((one, other, _), _)| (one, other) == pair);
+        let each: Vec<String> = here
+            .map(|((_, _, k), Excesses { sets, equal, .. })| {
+                format!("{sets} at {k} ({equal} need the same)")
+            })
+            .collect();
+        format!("{} is compared with {} for {}", pair.0, pair.1, each.join(", "))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the schemes need for one task set.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use analysis::Duration;
 use analysis::utilization::Share;
@@ -57,6 +57,8 @@ pub struct Problem {
     settings: Settings,
     /// Numbers of colours by scheme, ascending.
     places: BTreeMap<Scheme, Vec<usize>>,
+    /// Which are compared with which, and where.
+    pairs: BTreeSet<(Scheme, Scheme, usize)>,
     #[serde(skip)]
     parameters: Parameters,
     #[serde(skip)]
@@ -81,7 +83,8 @@ impl Problem {
             colors: settings.colors,
             ..TABLE_3
         };
-        Ok(Self { settings: settings.clone(), places: BTreeMap::new(), parameters, setting })
+        let (settings, places, pairs) = (settings.clone(), BTreeMap::new(), BTreeSet::new());
+        Ok(Self { settings, places, pairs, parameters, setting })
     }
 
     /// A scheme with these numbers of colours.
@@ -90,6 +93,18 @@ impl Problem {
         all.extend(places);
         all.sort_unstable();
         all.dedup();
+    }
+
+    /// Two schemes with these numbers of colours.
+    pub fn compare(&mut self, scheme: Scheme, of: Scheme, places: &[usize]) {
+        self.want(scheme, places);
+        self.want(of, places);
+        self.pairs.extend(places.iter().map(|&k| (scheme, of, k)));
+    }
+
+    /// Which schemes are compared with which, and with how many colours.
+    pub fn pairs(&self) -> impl Iterator<Item = (Scheme, Scheme, usize)> {
+        self.pairs.iter().copied()
     }
 
     /// The schemes and their numbers of colours.
