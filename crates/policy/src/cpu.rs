@@ -9,8 +9,9 @@
 //! While a periodic server is the one to run but its VCPU has nothing to do, its
 //! budget goes by: VCPUs of the background class may run then, others not.
 //!
-//! [`Cpu::start_gcs`] and [`Cpu::finish_gcs`] tell of global critical sections, for servers with
-//! overrun. Priorities stay as they are in a section.
+//! [`Cpu::start_gcs`] and [`Cpu::finish_gcs`] tell of global critical sections, in which servers may
+//! overrun. [`Cpu::with_ceilings`]: while a VCPU is in one and has something to do, it goes before
+//! all that are not (vMPCP: its priority is `pi_B^v + pi_j^v`). It still needs budget.
 //!
 //! # Memory budgets
 //!
@@ -217,18 +218,35 @@ struct Charge {
     budget: Duration,
     /// The VCPU that is to run; only where one has a memory budget.
     run: Option<usize>,
+    /// Whether VCPUs in global critical sections go before the others, and how many there are then.
+    ceilings: bool,
+    raised: usize,
 }
 
 impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
     /// A CPU on which nothing runs.
     pub fn new(slots: S) -> Self {
-        let charge = Charge { slot: None, since: Instant(0), budget: Duration::ZERO, run: None };
+        let charge = Charge {
+            slot: None,
+            since: Instant(0),
+            budget: Duration::ZERO,
+            run: None,
+            ceilings: false,
+            raised: 0,
+        };
         let regulated = slots.as_ref().iter().any(|slot| slot.account.is_some());
         let alone = match slots.as_ref() {
             [only] => regulated && only.server.is_background(),
             _ => false,
         };
         Self { slots, charge, regulated, alone }
+    }
+
+    /// VCPUs in global critical sections go before all others, as vMPCP wants it.
+    #[must_use]
+    pub fn with_ceilings(mut self) -> Self {
+        self.charge.ceilings = true;
+        self
     }
 
     /// Its VCPUs.
@@ -396,6 +414,10 @@ impl Charge {
     ) -> Decision {
         self.settle::<REGULATED>(slots, now);
         if let Some(slot) = slots.get_mut(vcpu) {
+            if self.ceilings {
+                self.raised -= usize::from(slot.in_gcs);
+                self.raised += usize::from(in_gcs);
+            }
             slot.in_gcs = in_gcs;
             if !in_gcs {
                 slot.server.leave_gcs();
@@ -421,8 +443,45 @@ impl Charge {
         self.since = now;
     }
 
-    #[inline]
+    #[inline(always)]
     fn choose<const REGULATED: bool>(
+        &mut self,
+        slots: &mut [Slot],
+        now: Instant,
+        grants: &mut dyn Grants,
+    ) -> Decision {
+        match self.raised {
+            0 => self.choose_in_order::<REGULATED>(slots, now, grants),
+            _ => self.choose_raised(slots, now, grants),
+        }
+    }
+
+    /// The same while VCPUs are in global critical sections. One without a memory budget is as one with
+    /// any number of accesses.
+    #[cold]
+    #[inline(never)]
+    fn choose_raised(
+        &mut self,
+        slots: &mut [Slot],
+        now: Instant,
+        grants: &mut dyn Grants,
+    ) -> Decision {
+        self.choose_as::<true, true>(slots, now, grants)
+    }
+
+    #[inline]
+    fn choose_in_order<const REGULATED: bool>(
+        &mut self,
+        slots: &mut [Slot],
+        now: Instant,
+        grants: &mut dyn Grants,
+    ) -> Decision {
+        self.choose_as::<REGULATED, false>(slots, now, grants)
+    }
+
+    /// `RAISED`: those in global critical sections come before the others.
+    #[inline(always)]
+    fn choose_as<const REGULATED: bool, const RAISED: bool>(
         &mut self,
         slots: &mut [Slot],
         now: Instant,
@@ -437,55 +496,61 @@ impl Charge {
         self.slot = None;
         self.budget = Duration::ZERO;
         let mut charged = false;
-        for (index, slot) in slots.iter_mut().enumerate() {
-            if !slot.ready && !slot.server.idles() {
-                continue;
-            }
-            if charged && !slot.server.is_background() {
-                continue;
-            }
-            if REGULATED {
-                slot.recharge(now);
-            }
-            let mut budget = match slot.server.supply(now) {
-                Ok(budget) => budget,
-                Err(renewal) => {
-                    timer = timer.min(renewal);
-                    if REGULATED && slot.recharges && slot.in_gcs {
-                        // It may overrun as soon as it can execute again.
-                        timer = timer.min(slot.recharge_end());
-                    }
-                    if slot.in_gcs && stopped_in_gcs.is_none() && slot.server.stops_in_gcs() {
-                        stopped_in_gcs = Some(index);
-                    }
+        // Where there are some in sections, they come first, and then the others.
+        'passes: for pass in 0..1 + usize::from(RAISED) {
+            for (index, slot) in slots.iter_mut().enumerate() {
+                if RAISED && (slot.in_gcs && slot.ready) != (pass == 0) {
                     continue;
                 }
-            };
-            let mut runs = slot.ready;
-            if REGULATED && let Some(until) = slot.admit(index, now, &mut grants) {
-                timer = timer.min(until);
-                if slot.recharges {
-                    runs = false;
-                    // It overruns no more.
-                    match slot.server.supply(now) {
-                        Ok(rest) if slot.server.idles() => budget = rest,
-                        Ok(_) => continue,
-                        Err(renewal) => {
-                            timer = timer.min(renewal);
-                            continue;
+                if !slot.ready && !slot.server.idles() {
+                    continue;
+                }
+                if charged && !slot.server.is_background() {
+                    continue;
+                }
+                if REGULATED {
+                    slot.recharge(now);
+                }
+                let mut budget = match slot.server.supply(now) {
+                    Ok(budget) => budget,
+                    Err(renewal) => {
+                        timer = timer.min(renewal);
+                        if REGULATED && slot.recharges && slot.in_gcs {
+                            // It may overrun as soon as it can execute again.
+                            timer = timer.min(slot.recharge_end());
+                        }
+                        if slot.in_gcs && stopped_in_gcs.is_none() && slot.server.stops_in_gcs() {
+                            stopped_in_gcs = Some(index);
+                        }
+                        continue;
+                    }
+                };
+                let mut runs = slot.ready;
+                if REGULATED && let Some(until) = slot.admit(index, now, &mut grants) {
+                    timer = timer.min(until);
+                    if slot.recharges {
+                        runs = false;
+                        // It overruns no more.
+                        match slot.server.supply(now) {
+                            Ok(rest) if slot.server.idles() => budget = rest,
+                            Ok(_) => continue,
+                            Err(renewal) => {
+                                timer = timer.min(renewal);
+                                continue;
+                            }
                         }
                     }
                 }
-            }
-            if !charged {
-                charged = true;
-                self.slot = Some(index);
-                timer = timer.min(now + budget);
-            }
-            if runs {
-                run = Some(index);
-                self.budget = budget;
-                break;
+                if !charged {
+                    charged = true;
+                    self.slot = Some(index);
+                    timer = timer.min(now + budget);
+                }
+                if runs {
+                    run = Some(index);
+                    self.budget = budget;
+                    break 'passes;
+                }
             }
         }
         if REGULATED {

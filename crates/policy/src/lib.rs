@@ -10,6 +10,7 @@
 //! - [`bandwidth`]: how many memory accesses a VCPU may make, and when;
 //! - [`cpu`]: which VCPU a physical CPU runs;
 //! - [`task`]: which of its tasks a VCPU runs;
+//! - [`lock`]: which task may use what several of them share;
 //! - [`time`]: instants and durations for all of them.
 
 #![cfg_attr(not(test), no_std)]
@@ -18,6 +19,7 @@
 pub mod bandwidth;
 pub mod color;
 pub mod cpu;
+pub mod lock;
 pub mod server;
 pub mod task;
 pub mod time;

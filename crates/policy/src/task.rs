@@ -7,7 +7,7 @@
 pub const TASKS_MAX: usize = 64;
 
 /// The tasks of a VCPU that are ready.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct ReadyTasks(u64);
 
 impl ReadyTasks {
@@ -23,6 +23,12 @@ impl ReadyTasks {
         self.0 &= !bit(task);
     }
 
+    /// Whether the task is ready.
+    #[inline]
+    pub fn contains(self, task: usize) -> bool {
+        self.0 & bit(task) != 0
+    }
+
     /// Whether no task is ready: the VCPU has nothing to do.
     #[inline]
     pub fn is_empty(self) -> bool {
@@ -33,6 +39,13 @@ impl ReadyTasks {
     #[inline]
     pub fn highest(self) -> Option<usize> {
         (self.0 != 0).then(|| self.0.trailing_zeros() as usize)
+    }
+
+    /// The task that runs when the VCPU does and those of `raised` are in global critical sections:
+    /// they come before all others (the task-level ceiling of vMPCP, `pi_B + pi_i`).
+    #[inline]
+    pub fn highest_raised(self, raised: Self) -> Option<usize> {
+        Self(self.0 & raised.0).highest().or(self.highest())
     }
 }
 

@@ -73,8 +73,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(15_000))]
 
     #[test]
-    fn decisions_are_those_of_the_definitions(policies in policies(), changes in changes()) {
-        compare(&policies, &[], changes, &[0])?;
+    fn decisions_are_those_of_the_definitions(
+        policies in policies(),
+        changes in changes(),
+        ceilings in any::<bool>(),
+    ) {
+        compare(&policies, ceilings, &[], changes, &[0])?;
     }
 
     #[test]
@@ -83,8 +87,9 @@ proptest! {
         limits in prop::collection::vec(prop::option::weighted(0.7, limit()), 1..5),
         changes in changes(),
         accesses in prop::collection::vec(prop_oneof![2 => Just(0u64), 3 => Just(1), 1 => 0u64..9], 1..9),
+        ceilings in any::<bool>(),
     ) {
-        compare(&policies, &limits, changes, &accesses)?;
+        compare(&policies, ceilings, &limits, changes, &accesses)?;
     }
 }
 
@@ -98,10 +103,11 @@ fn limit() -> impl Strategy<Value = Limit> {
     })
 }
 
-/// The CPU and its definition, side by side. `limits`: memory budgets of the first VCPUs;
+/// The CPU and its definition, side by side, with VCPU-level ceilings or without. `limits`: memory budgets of the first VCPUs;
 /// `accesses` of whoever runs, in one tick after the other.
 fn compare(
     policies: &[Policy],
+    ceilings: bool,
     limits: &[Option<Limit>],
     changes: Vec<(u64, usize, Change)>,
     accesses: &[u64],
@@ -115,6 +121,10 @@ fn compare(
         }
     }
     let mut cpu = Cpu::new(slots);
+    if ceilings {
+        cpu = cpu.with_ceilings();
+        naive.ceilings = true;
+    }
     let mut changes = changes.into_iter().peekable();
     let mut decision = cpu.tick(Instant(0));
     let mut made = 0;

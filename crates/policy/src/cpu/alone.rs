@@ -58,7 +58,8 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         }
         account.level = left - accesses as i64;
         slot.recharges = true;
-        self.charge = Charge { slot: None, since: now, budget: Duration::ZERO, run: None };
+        self.charge =
+            Charge { slot: None, since: now, budget: Duration::ZERO, run: None, ..self.charge };
         true
     }
 
@@ -76,7 +77,8 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         (account.level, account.until) = (level, end);
         slot.recharges = false;
         let run = Some(0);
-        self.charge = Charge { slot: run, since: now, budget: Duration(u64::MAX), run };
+        self.charge =
+            Charge { slot: run, since: now, budget: Duration(u64::MAX), run, ..self.charge };
         Some((level as u64, end))
     }
 

@@ -122,6 +122,8 @@ impl NaiveMemory {
 
 /// A CPU that decides at every tick.
 pub struct NaiveCpu {
+    /// VCPUs in global critical sections go first.
+    pub ceilings: bool,
     pub servers: Vec<Naive>,
     pub ready: Vec<bool>,
     in_gcs: Vec<bool>,
@@ -135,7 +137,14 @@ impl NaiveCpu {
         let servers: Vec<_> = policies.iter().map(|&policy| Naive::new(policy)).collect();
         let no = vec![false; servers.len()];
         let memory = servers.iter().map(|_| None).collect();
-        Self { ready: no.clone(), in_gcs: no.clone(), recharges: no, memory, servers }
+        Self {
+            ceilings: false,
+            ready: no.clone(),
+            in_gcs: no.clone(),
+            recharges: no,
+            memory,
+            servers,
+        }
     }
 
     /// The VCPU has a memory budget.
@@ -197,6 +206,19 @@ impl NaiveCpu {
         true
     }
 
+    fn raised(&self, vcpu: usize) -> bool {
+        self.ceilings && self.in_gcs[vcpu] && self.ready[vcpu]
+    }
+
+    /// The first VCPU, in the order in which they go, for which this holds. It may change who
+    /// is raised only if it holds.
+    fn first(&mut self, mut holds: impl FnMut(&mut Self, usize) -> bool) -> Option<usize> {
+        let count = self.servers.len();
+        let raised = |it: &Self, vcpu: usize| it.raised(vcpu);
+        let first = (0..count).find(|&vcpu| raised(self, vcpu) && holds(self, vcpu));
+        first.or_else(|| (0..count).find(|&vcpu| !raised(self, vcpu) && holds(self, vcpu)))
+    }
+
     /// Whose budget is used in the tick that begins at `now`.
     fn charged(&mut self, now: u64) -> Option<usize> {
         for vcpu in 0..self.servers.len() {
@@ -209,22 +231,25 @@ impl NaiveCpu {
                 self.changed(vcpu, now);
             }
         }
-        (0..self.servers.len()).find(|&index| {
-            if !self.servers[index].has_budget(now) {
+        self.first(|it, index| {
+            if !it.servers[index].has_budget(now) {
                 return false;
             }
             // It may stop overrunning because it waits for accesses.
-            self.admits(index, now)
-                || matches!(self.servers[index].policy, Policy::Periodic(_))
-                    && self.servers[index].has_budget(now)
+            it.admits(index, now)
+                || matches!(it.servers[index].policy, Policy::Periodic(_))
+                    && it.servers[index].has_budget(now)
         })
     }
 
     /// The VCPU that should run now, but for its overrun, which is used up; told once.
     pub fn stopped_in_gcs(&mut self, now: u64) -> Option<usize> {
-        let above = self.charged(now).unwrap_or(self.servers.len());
-        let mut servers = self.servers.iter_mut().take(above);
-        let stopped = servers.position(|it| it.may_overrun() && !it.stop_told)?;
+        let charged = self.charged(now);
+        let stopped = self.first(|it, vcpu| {
+            let server = &it.servers[vcpu];
+            Some(vcpu) == charged || server.may_overrun() && !server.stop_told
+        });
+        let stopped = stopped.filter(|stopped| Some(*stopped) != charged)?;
         self.servers[stopped].stop_told = true;
         Some(stopped)
     }
@@ -236,8 +261,8 @@ impl NaiveCpu {
         if self.ready[charged] && !self.recharges[charged] {
             return Some(charged);
         }
-        (0..self.servers.len()).find(|&index| {
-            matches!(self.servers[index].policy, Policy::Background) && self.admits(index, now)
+        self.first(|it, index| {
+            matches!(it.servers[index].policy, Policy::Background) && it.admits(index, now)
         })
     }
 }

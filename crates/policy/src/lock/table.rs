@@ -1,0 +1,274 @@
+//! All global resources of a system, and what the tasks of each VCPU hold.
+//!
+//! The hypervisor has one table behind a lock; each call takes constant time but
+//! [`Table::stop`], which looks at each resource once.
+
+use super::mutex::{Grant, Mutex};
+use super::{LockError, Who};
+
+/// A global resource.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Resource {
+    mutex: Mutex,
+    /// VMs that may open it, one bit each.
+    rights: u8,
+    /// VMs that have opened it.
+    open: u8,
+}
+
+impl Resource {
+    /// A resource that these VMs may open, one bit each.
+    pub fn new(rights: u8) -> Self {
+        Self { mutex: Mutex::default(), rights, open: 0 }
+    }
+
+    /// Its mutex.
+    pub fn mutex(&self) -> &Mutex {
+        &self.mutex
+    }
+}
+
+/// What the tasks of a VCPU hold; bit `i` of each set is task `i`.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Holdings {
+    /// Its VM.
+    vm: u8,
+    /// The guest says that one of its tasks is in a section of a mutex of its own.
+    inside: bool,
+    holds: u64,
+    waits: u64,
+    /// Those that waited, got their resource, and do not know yet.
+    granted: u64,
+    /// Those of them whose resource had an owner that died.
+    orphans: u64,
+}
+
+impl Holdings {
+    /// A VCPU of the VM with this index, which is less than 8.
+    pub fn new(vm: usize) -> Self {
+        Self { vm: (vm % 8) as u8, ..Self::default() }
+    }
+
+    /// Whether a task of the VCPU is in a global critical section.
+    #[inline]
+    pub fn in_gcs(&self) -> bool {
+        self.inside || self.holds != 0
+    }
+
+    /// Whether tasks got resources for which they waited, and do not know yet.
+    pub fn has_grants(&self) -> bool {
+        self.granted != 0
+    }
+
+    #[inline]
+    fn vm_bit(&self) -> u8 {
+        1 << self.vm
+    }
+}
+
+/// What a task gets that asks for a resource.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Locked {
+    /// The resource. `orphaned`: as [`Grant::orphaned`].
+    Held {
+        /// The owner before died in its section.
+        orphaned: bool,
+    },
+    /// Its turn is to come.
+    Waits,
+}
+
+/// A task that got the resource for which it waited.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Granted {
+    /// Its number.
+    pub task: usize,
+    /// The owner before died in its section.
+    pub orphaned: bool,
+}
+
+/// All resources, and the VCPUs by their rank.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Table<R, V> {
+    resources: R,
+    vcpus: V,
+}
+
+impl<R, V> Table<R, V>
+where
+    R: AsRef<[Resource]> + AsMut<[Resource]>,
+    V: AsRef<[Holdings]> + AsMut<[Holdings]>,
+{
+    /// Resources that nobody has opened, and VCPUs that hold nothing.
+    pub fn new(resources: R, vcpus: V) -> Self {
+        Self { resources, vcpus }
+    }
+
+    /// The resources.
+    pub fn resources(&self) -> &[Resource] {
+        self.resources.as_ref()
+    }
+
+    /// The VCPUs by their rank.
+    pub fn vcpus(&self) -> &[Holdings] {
+        self.vcpus.as_ref()
+    }
+
+    /// Whether a task of the VCPU is in a global critical section.
+    #[inline]
+    pub fn in_gcs(&self, vcpu: usize) -> bool {
+        self.vcpus.as_ref().get(vcpu).is_some_and(Holdings::in_gcs)
+    }
+
+    /// A VM opens a resource to which it has a right: whether it is the first that does.
+    pub fn open(&mut self, vm: usize, resource: usize) -> Result<bool, LockError> {
+        let resource = self.resources.as_mut().get_mut(resource).ok_or(LockError::NotOpen)?;
+        let bit = 1u8.checked_shl(vm as u32).unwrap_or(0);
+        if resource.rights & bit == 0 {
+            return Err(LockError::NotOpen);
+        }
+        let new = resource.open == 0;
+        if new {
+            resource.mutex.reset();
+        }
+        resource.open |= bit;
+        Ok(new)
+    }
+
+    /// A VM is done with a resource, which none of its tasks may hold or wait for: whether no
+    /// other has it open.
+    pub fn destroy(&mut self, vm: usize, resource: usize) -> Result<bool, LockError> {
+        let vcpus = self.vcpus.as_ref();
+        let it = self.resources.as_mut().get_mut(resource).ok_or(LockError::NotOpen)?;
+        let bit = 1u8.checked_shl(vm as u32).unwrap_or(0);
+        if it.open & bit == 0 {
+            return Err(LockError::NotOpen);
+        }
+        let owner = it.mutex.owner().and_then(|owner| vcpus.get(owner.vcpu()));
+        let mut of_vm = vcpus.iter().enumerate().filter(|(_, vcpu)| usize::from(vcpu.vm) == vm);
+        if owner.is_some_and(|owner| usize::from(owner.vm) == vm)
+            || of_vm.any(|(rank, _)| it.mutex.waiting().has_vcpu(rank))
+        {
+            return Err(LockError::Busy);
+        }
+        it.open &= !bit;
+        Ok(it.open == 0)
+    }
+
+    /// What the task needs to ask for a resource: it is open, and the task neither holds nor waits.
+    #[inline]
+    fn ask(&mut self, who: Who, resource: usize) -> Result<(&mut Mutex, &mut Holdings), LockError> {
+        let vcpu = self.vcpus.as_mut().get_mut(who.vcpu()).ok_or(LockError::NotOpen)?;
+        let resource = self.resources.as_mut().get_mut(resource);
+        let it = resource.filter(|it| it.open & vcpu.vm_bit() != 0).ok_or(LockError::NotOpen)?;
+        if (vcpu.holds | vcpu.waits) & who.task_bit() == 0 {
+            return Ok((&mut it.mutex, vcpu));
+        }
+        Err(match () {
+            () if it.mutex.owner() == Some(who) => LockError::AlreadyHeld,
+            () if vcpu.holds & who.task_bit() != 0 => LockError::Nested,
+            () => LockError::Waits,
+        })
+    }
+
+    /// A task asks for a resource, and waits for it if somebody else has it.
+    #[inline]
+    pub fn lock(&mut self, who: Who, resource: usize) -> Result<Locked, LockError> {
+        let (mutex, vcpu) = self.ask(who, resource)?;
+        match mutex.lock(who) {
+            Some(Grant { orphaned, .. }) => {
+                vcpu.holds |= who.task_bit();
+                Ok(Locked::Held { orphaned })
+            }
+            None => {
+                vcpu.waits |= who.task_bit();
+                Ok(Locked::Waits)
+            }
+        }
+    }
+
+    /// A task asks for a resource if nobody has it: whether the owner before died in its section.
+    #[inline]
+    pub fn try_lock(&mut self, who: Who, resource: usize) -> Result<bool, LockError> {
+        let (mutex, vcpu) = self.ask(who, resource)?;
+        let grant = mutex.try_lock(who).ok_or(LockError::Busy)?;
+        vcpu.holds |= who.task_bit();
+        Ok(grant.orphaned)
+    }
+
+    /// A task releases a resource: who gets it, and has to be told.
+    #[inline]
+    pub fn unlock(&mut self, who: Who, resource: usize) -> Result<Option<Who>, LockError> {
+        let it = self.resources.as_mut().get_mut(resource).ok_or(LockError::NotOpen)?;
+        if it.mutex.owner() != Some(who) {
+            return Err(LockError::NotOwner);
+        }
+        if let Some(vcpu) = self.vcpus.as_mut().get_mut(who.vcpu()) {
+            vcpu.holds &= !who.task_bit();
+            vcpu.granted &= !who.task_bit();
+            vcpu.orphans &= !who.task_bit();
+        }
+        match it.mutex.unlock() {
+            Some(grant) => Ok(Some(self.grant(grant))),
+            None => Ok(None),
+        }
+    }
+
+    fn grant(&mut self, Grant { who, orphaned }: Grant) -> Who {
+        if let Some(vcpu) = self.vcpus.as_mut().get_mut(who.vcpu()) {
+            vcpu.waits &= !who.task_bit();
+            vcpu.holds |= who.task_bit();
+            vcpu.granted |= who.task_bit();
+            if orphaned {
+                vcpu.orphans |= who.task_bit();
+            }
+        }
+        who
+    }
+
+    /// The task of the highest priority of a VCPU that got the resource for which it waited, and
+    /// has not been told yet.
+    pub fn take_grant(&mut self, vcpu: usize) -> Option<Granted> {
+        let vcpu = self.vcpus.as_mut().get_mut(vcpu)?;
+        if vcpu.granted == 0 {
+            return None;
+        }
+        let task = vcpu.granted.trailing_zeros() as usize;
+        let bit = vcpu.granted & vcpu.granted.wrapping_neg();
+        let orphaned = vcpu.orphans & bit != 0;
+        vcpu.granted &= !bit;
+        vcpu.orphans &= !bit;
+        Some(Granted { task, orphaned })
+    }
+
+    /// The guest says whether a task of the VCPU is in a section of one of the guest's own mutexes.
+    #[inline]
+    pub fn set_inside(&mut self, vcpu: usize, inside: bool) {
+        if let Some(vcpu) = self.vcpus.as_mut().get_mut(vcpu) {
+            vcpu.inside = inside;
+        }
+    }
+
+    /// A VCPU stops, and its tasks with it: what they hold goes to the next in line, of whom
+    /// `granted` is told.
+    pub fn stop(&mut self, vcpu: usize, mut granted: impl FnMut(Who)) {
+        let count = self.resources.as_ref().len();
+        for index in 0..count {
+            let grant = self.resources.as_mut()[index].mutex.stop(vcpu);
+            if let Some(grant) = grant {
+                granted(self.grant(grant));
+            }
+        }
+        if let Some(vcpu) = self.vcpus.as_mut().get_mut(vcpu) {
+            *vcpu = Holdings::new(vcpu.vm.into());
+        }
+    }
+
+    /// A VM has stopped, all of its VCPUs before: it has nothing open.
+    pub fn close_all(&mut self, vm: usize) {
+        let bit = 1u8.checked_shl(vm as u32).unwrap_or(0);
+        for resource in self.resources.as_mut() {
+            resource.open &= !bit;
+        }
+    }
+}
