@@ -55,6 +55,13 @@ pub enum Failure {
         /// Which one.
         task: usize,
     },
+    /// Tasks of other VCPUs are not in time with which it shares resources, directly or not: they
+    /// can disturb it more often than was counted.
+    #[error("task {task}: tasks of other VCPUs that use shared resources can be late")]
+    Others {
+        /// Which one.
+        task: usize,
+    },
     /// Nothing is known about the time that its VCPU gets: the server of that VCPU fails, or
     /// another VCPU of the background class is above it.
     #[error("task {task}: its VCPU has no time for sure")]
@@ -75,6 +82,7 @@ impl Failure {
             | Self::NoSupply { task }
             | Self::Interference { task }
             | Self::Throttled { task }
+            | Self::Others { task }
             | Self::Depends { task, .. } => task,
         }
     }
@@ -90,6 +98,7 @@ impl Failure {
             Self::NoSupply { .. } => "no-supply",
             Self::Interference { .. } => "memory",
             Self::Throttled { .. } => "memory-budget",
+            Self::Others { .. } => "others",
         }
     }
 }

@@ -10,6 +10,8 @@
 //! - [`vcache`]: the same as published in the vCache paper (Eq. 1 to 4);
 //! - [`memory`]: what other PCPUs cost by their memory accesses, and budgets against that
 //!   (XenThrottle, Eq. 3.1 to 3.8, as published and as they hold);
+//! - [`vmpcp`]: tasks that share resources across VCPUs (vMPCP, Eq. 1 to 16, as published and as
+//!   they hold);
 //! - [`crpd`]: what tasks cost each other in the cache; [`utilization`]: shares of a processor.
 //!
 //! All times are whole nanoseconds, and no floating point is used. Each search ends, with a
@@ -57,6 +59,7 @@ pub mod utilization;
 pub mod vcache;
 pub mod vcpu;
 pub mod verdict;
+pub mod vmpcp;
 mod window;
 
 pub use crpd::Caches;

@@ -6,6 +6,7 @@ use analysis::hierarchy::{PcpuAnalyzer, Vcpu};
 use analysis::memory::budget::{Critical, Share, largest};
 use analysis::memory::{Bus, Contention, Curve, Interferer, Reservation};
 use analysis::response::{Analyzer, Workload};
+use analysis::vmpcp;
 use analysis::{Duration, Kind, Server, Task};
 use cpu_time::CpuTime;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -103,6 +104,56 @@ fn two_levels(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
+/// The same systems in which each task shares a resource with one other: a section of 10 us. What
+/// is counted is all that an analysis needs, from the description of the system on.
+fn locks(criterion: &mut Criterion<CpuTime>) {
+    let mut random = Random::new(4, 0);
+    let mut system = |tasks: &Vec<Vec<Task>>| {
+        let mut resources: Vec<usize> = (0..6 * PCPUS).map(|task| task / 2).collect();
+        random.shuffle(&mut resources);
+        let length = Duration(10_000);
+        let mut task = |task: &Task| {
+            let wcet = task.wcet().max(length);
+            let task = task.with_wcet(wcet).expect("a task");
+            let resource = resources.pop().expect("one for each");
+            vmpcp::Task { task, sections: vec![vmpcp::Section { resource, length }] }
+        };
+        let mut vcpu = |(priority, tasks): (usize, &Vec<Task>)| {
+            let tasks = tasks.iter().map(&mut task).collect();
+            vmpcp::Vcpu { priority: priority as u32, tasks }
+        };
+        let vcpus = tasks.iter().zip((0..2 * PCPUS).rev()).map(|(tasks, it)| (it, tasks));
+        let vcpus: Vec<_> = vcpus.map(&mut vcpu).collect();
+        vcpus.chunks(2).map(<[_]>::to_vec).collect::<Vec<_>>()
+    };
+    let systems: Vec<Vec<Vec<vmpcp::Vcpu>>> = systems().iter().map(&mut system).collect();
+    let mut group = criterion.benchmark_group("48 tasks with a global section each");
+    group.throughput(Throughput::Elements(SYSTEMS as u64));
+    for variant in [vmpcp::Variant::Published, vmpcp::Variant::Sound] {
+        for (kind, overrun, budget) in [
+            (Kind::Periodic, true, 2_440_000),
+            (Kind::Deferrable, true, 1_600_000),
+            (Kind::Deferrable, false, 1_620_000),
+        ] {
+            let server =
+                Server::new(kind, Duration(budget), Duration(5_000_000)).expect("a server");
+            let hosts = [vmpcp::Host { server, overrun }; 2 * PCPUS];
+            let mut analyzer = vmpcp::Analyzer::new(variant, vmpcp::Protocol::Vmpcp);
+            let with = if overrun { "with" } else { "without" };
+            group.bench_function(format!("{variant:?}, {kind:?} {with} overrun"), |bencher| {
+                let mut good = |pcpus: &&Vec<Vec<vmpcp::Vcpu>>| {
+                    let system = vmpcp::System::new(pcpus).expect("a system");
+                    analyzer.schedulable(&system, &hosts).is_ok()
+                };
+                let count = systems.iter().filter(&mut good).count();
+                assert!(count > SYSTEMS / 2, "{count} of {SYSTEMS} are schedulable");
+                bencher.iter(|| systems.iter().filter(&mut good).count());
+            });
+        }
+    }
+    group.finish();
+}
+
 /// The same sets, at 60 % of a processor, beside three PCPUs that may each make 1000 accesses of
 /// 64 ns in each millisecond; each task makes one in each microsecond.
 fn interference(criterion: &mut Criterion<CpuTime>) {
@@ -167,6 +218,6 @@ fn interference(criterion: &mut Criterion<CpuTime>) {
 criterion_group! {
     name = benches;
     config = Criterion::default().with_measurement(CpuTime);
-    targets = one_level, two_levels, interference
+    targets = one_level, two_levels, locks, interference
 }
 criterion_main!(benches);

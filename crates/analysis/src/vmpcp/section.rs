@@ -1,0 +1,120 @@
+//! Global sections: how much of them there is (Eq. 1, 12 and 13), who waits for whom, and how
+//! long one takes once the resource is granted (Eq. 14 to 16).
+
+use std::cmp::Reverse;
+
+use super::flat::FlatSection;
+use super::servers::Host;
+use super::system::System;
+use super::{Protocol, Variant};
+use crate::Kind;
+use crate::supply::ServerSupply;
+use crate::window::{Gaps, TOO_LONG};
+
+/// A sum of times, each at most [`TOO_LONG`], cut there.
+pub fn sum(times: impl Iterator<Item = u64>) -> u64 {
+    times.fold(0, |sum, time| (sum + time).min(TOO_LONG))
+}
+
+/// Puts sections into the system, those of a task side by side. `groups`: task, start and size of
+/// the group of those with the same resource, and length; by resource.
+pub fn place(system: &mut System, groups: &[(usize, usize, usize, u64)]) {
+    let mut order: Vec<u32> = (0..groups.len() as u32).collect();
+    order.sort_by_key(|it| groups[*it as usize].0);
+    let mut number = vec![0; groups.len()];
+    for (place, it) in order.iter().enumerate() {
+        number[*it as usize] = place as u32;
+    }
+    for it in order {
+        let (task, start, size, length) = groups[it as usize];
+        let group = start..start + size;
+        let vcpu = system.tasks[task].vcpu;
+        let priority = |task: usize| system.vcpus[system.tasks[task].vcpu].priority;
+        let mut select = |which: &dyn Fn(usize) -> bool| {
+            let first = system.rivals.len();
+            let others = group.clone().filter(|it| which(groups[*it].0));
+            system.rivals.extend(others.map(|it| number[it]));
+            first..system.rivals.len()
+        };
+        let own = priority(task);
+        let of = |task: usize| system.tasks[task].vcpu;
+        // Of equal VCPUs the first one counts as the higher one.
+        let rank = |task: usize| (priority(task), Reverse(of(task)));
+        let below = select(&|it| rank(it) < rank(task));
+        let above = select(&|it| rank(it) > rank(task));
+        let also = select(&|it| {
+            let is_sibling = of(it) == vcpu && it < task;
+            is_sibling || of(it) > vcpu && priority(it) == own
+        });
+        let (place, load, preemption) = (system.sections.len(), 0, 0);
+        let it = FlatSection { task, length, load, preemption, below, above, also };
+        system.sections.push(it);
+        let task = &mut system.tasks[task];
+        if task.longest == 0 {
+            task.sections = place..place;
+        }
+        task.sections.end = place + 1;
+        task.longest = task.longest.max(length);
+        // At most the execution time of the task.
+        task.global += length;
+    }
+}
+
+/// Eq. 1, 12 and 13.
+///
+/// All global sections of a task above have a higher ceiling, and all of a VCPU above; one of each
+/// task counts, because none of them gets to its next section while this one is pending.
+pub fn sizes(system: &mut System) {
+    for vcpu in &mut system.vcpus {
+        vcpu.holding = sum(system.tasks[vcpu.tasks.clone()].iter().map(|task| task.longest));
+    }
+    for index in 0..system.vcpus.len() {
+        let vcpu = &system.vcpus[index];
+        let preemption = sum(system.vcpus[vcpu.pcpu.start..index].iter().map(|it| it.holding));
+        let mut above = 0;
+        for task in vcpu.tasks.clone() {
+            let task = &system.tasks[task];
+            for section in &mut system.sections[task.sections.clone()] {
+                section.load = sum([section.length, above].into_iter());
+                section.preemption = preemption;
+            }
+            above = sum([above, task.longest].into_iter());
+        }
+    }
+}
+
+/// `W^gcs`: from the time at which the resource is granted to the end of the section.
+pub fn response(
+    section: &FlatSection,
+    host: &Host,
+    supply: &ServerSupply,
+    protocol: Protocol,
+) -> u64 {
+    let (load, gap) = (section.load, host.server.gap().0);
+    let suspended = match (protocol, host.overrun, host.server.kind()) {
+        // At worst the VCPU has just used up its budget, and gets the next ones late.
+        (Protocol::Mpcp, ..) | (_, _, Kind::Sporadic) => return supply.window(load),
+        // Eq. 14 and 15.
+        (_, true, Kind::Periodic) => gap,
+        (_, true, _) => 0,
+        // Eq. 16.
+        (_, false, _) => host.server.budget_divisor().ceil(load).saturating_mul(gap),
+    };
+    sum([load, section.preemption, suspended.min(TOO_LONG)].into_iter())
+}
+
+impl System {
+    /// Sections that can be ahead of this one in the queue, again and again.
+    pub(super) fn ahead(
+        &self,
+        section: &FlatSection,
+        variant: Variant,
+    ) -> impl Iterator<Item = u32> {
+        let end = match variant {
+            Variant::Published => section.above.end,
+            // They lie one after the other.
+            Variant::Sound => section.also.end,
+        };
+        self.rivals[section.above.start..end].iter().copied()
+    }
+}

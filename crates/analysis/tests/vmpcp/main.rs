@@ -1,0 +1,11 @@
+//! Tasks that share resources across VCPUs: the analysis beside the printed equations, and beside
+//! a model of the protocol that goes tick by tick.
+
+mod case_study;
+mod counterexamples;
+mod described;
+mod equations;
+mod model;
+mod random;
+mod searches;
+mod simulated;

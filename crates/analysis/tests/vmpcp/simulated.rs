@@ -1,0 +1,32 @@
+//! Sound bounds hold in the model.
+
+use analysis::vmpcp::{Protocol, Variant};
+
+use super::random::{GLOBAL, SMALL, WIDE};
+use super::searches::search;
+
+fn none_is_above(seed: u64, size: (u64, u64)) {
+    for protocol in [Protocol::Vmpcp, Protocol::Mpcp] {
+        for shape in [SMALL, WIDE, GLOBAL] {
+            let found = search(seed, size, (shape, protocol), Variant::Sound);
+            assert!(found.above.is_none(), "{:?}", found.above);
+            println!(
+                "{protocol:?}: {} systems, {} tasks with global sections, {} bounds reached",
+                found.systems, found.tasks, found.reached
+            );
+            assert!(found.systems > size.0 / 100 && found.tasks > 0, "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn no_response_is_above_its_sound_bound() {
+    none_is_above(1, (250, 10));
+}
+
+/// `make test-heavy`.
+#[test]
+#[ignore = "minutes"]
+fn no_response_of_many_systems_is_above_its_sound_bound() {
+    none_is_above(2, (200_000, 60));
+}
