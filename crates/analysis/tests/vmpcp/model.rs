@@ -36,7 +36,7 @@ pub fn shorter(seed: u64, task: usize, job: u64, segment: usize, longest: u64) -
     it = (it ^ (it >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     it = (it ^ (it >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     it ^= it >> 31;
-    if it % 3 == 0 { (it >> 8) % (longest + 1) } else { longest }
+    if it.is_multiple_of(3) { (it >> 8) % (longest + 1) } else { longest }
 }
 
 #[derive(Clone, Debug)]
