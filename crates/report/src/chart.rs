@@ -4,12 +4,14 @@ mod bars;
 mod gantt;
 mod lines;
 mod theme;
+mod whiskers;
 
 use thiserror::Error as ThisError;
 
 pub use bars::{BarChart, Bars};
 pub use gantt::{GANTT_PIECES_MAX, Gantt, Lane, Span};
 pub use lines::{Line, LineChart};
+pub use whiskers::{Whisker, WhiskerChart, Whiskers};
 
 /// Why there is no chart.
 #[derive(Debug, Eq, PartialEq, ThisError)]

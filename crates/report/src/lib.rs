@@ -1,4 +1,4 @@
-//! Results as charts (SVG) and tables (Markdown).
+//! Results as charts (SVG), tables (Markdown) and pages (HTML).
 //!
 //! A chart is one SVG file without scripts, fonts or references; it is readable
 //! on light and on dark pages. The same chart gives the same bytes on every machine.
@@ -20,7 +20,9 @@
 
 mod chart;
 pub mod markdown;
+pub mod page;
 
 pub use chart::{
-    Axis, BarChart, Bars, Error, GANTT_PIECES_MAX, Gantt, Lane, Line, LineChart, Span,
+    Axis, BarChart, Bars, Error, GANTT_PIECES_MAX, Gantt, Lane, Line, LineChart, Span, Whisker,
+    WhiskerChart, Whiskers,
 };
