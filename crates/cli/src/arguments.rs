@@ -1,14 +1,21 @@
 //! The command line.
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bulkhead_measure::isolation::leech::Leech;
+use bulkhead_measure::isolation::workload::Workload;
+use bulkhead_measure::isolation::{self, Context};
 use bulkhead_system::units::{self, QuantityError};
 use clap::{Args, Parser, Subcommand};
 
 use crate::sim::SimOptions;
 use crate::trace::TraceOptions;
+
+/// Most leeches at a time.
+const LEECHES_MAX: usize = 1024;
 
 /// Several real-time systems on one multicore chip, each with its timing intact.
 #[derive(Debug, Parser)]
@@ -17,7 +24,7 @@ use crate::trace::TraceOptions;
 Example:
   bulkhead run systems/demo.toml      run a system on QEMU
 
-Exit status: 0 yes, 1 the answer is no, 2 bad input.")]
+Exit status: 0 yes, 1 the answer is no, 2 bad input, 3 the answer is open.")]
 pub struct Arguments {
     /// Print one JSON document instead of text
     #[arg(long, global = true)]
@@ -136,20 +143,129 @@ pub struct RunOptions {
     pub qemu_arg: Vec<String>,
 }
 
-/// Measure on the machine at hand
+/// Measure how well this machine isolates programs from each other
+///
+/// A victim runs alone and beside leeches, which take one resource each: its CPU, the
+/// cache, the memory bus, translations, the disk, interrupts. The isolation coefficient
+/// is I = P / C - 1: P is the median time beside leeches, C the one alone. Runs best as
+/// root: with real-time priority and locked memory.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Example:
-  sudo bulkhead measure colors    can page colours be observed here?")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  sudo bulkhead measure                        all kinds of leeches, in two minutes
+  sudo bulkhead measure --full -o results      the sweeps of the paper, with a report
+  bulkhead measure --victim matrix:512 --leech copy:64KiB..8MiB --count 1..3
+  bulkhead measure --victim 'command:make -s' --leech copy:64MiB
+  bulkhead measure --context native= --context cell='ssh board bulkhead'
+  sudo bulkhead measure colors                 can page colours be observed here?
+
+Workloads: matrix:ROWS, chase:SIZE, read:SIZE, write:SIZE, command:TEXT.
+Leeches: cpu, copy:SIZE, non-temporal:SIZE, tlb:SIZE, bank:SIZE, disk:SIZE, timers, loopback;
+@25ms behind one lets it sleep after each round; ranges sweep: copy:64KiB..8MiB, cpu@25..200ms.
+
+Exit status: 0 isolated, 1 not isolated, 2 bad input, 3 cannot tell."
+)]
 pub struct MeasureOptions {
+    #[command(flatten)]
+    pub isolation: IsolationOptions,
     #[command(subcommand)]
-    pub what: Measurement,
+    pub what: Option<Measurement>,
 }
 
-/// What can be measured.
+/// How isolation is measured.
+#[derive(Args, Debug)]
+pub struct IsolationOptions {
+    /// A short look, in 20 seconds
+    #[arg(long, conflicts_with_all = ["full", "victim"])]
+    pub quick: bool,
+    /// All sweeps with 50 runs each; the estimate tells how long
+    #[arg(long, conflicts_with = "victim")]
+    pub full: bool,
+    /// What the victim does [default: what each test of the standard set needs]
+    #[arg(long, value_name = "WORKLOAD", requires = "leech")]
+    pub victim: Option<Workload>,
+    /// What it is exposed to; may be given several times
+    #[arg(long, value_name = "LEECH", requires = "victim", value_parser = leeches)]
+    pub leech: Vec<Sweep>,
+    /// How many of each leech at a time, one number or a range such as 1..3
+    #[arg(long, value_name = "N", requires = "leech", value_parser = counts)]
+    pub count: Option<RangeInclusive<usize>>,
+    /// Runs for each median
+    #[arg(long, value_name = "N", value_parser = runs)]
+    pub runs: Option<usize>,
+    /// I of a victim that is isolated is at most this, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
+    pub tolerance: f64,
+    /// CPU of the victim [default: the last one]
+    #[arg(long, value_name = "CPU")]
+    pub cpu: Option<usize>,
+    /// CPUs of leeches [default: all others]
+    #[arg(long, value_name = "CPUS", value_delimiter = ',')]
+    pub leech_cpus: Vec<usize>,
+    /// Where the victim runs: a name and the command that is `bulkhead` there, or nothing
+    /// behind `=` for here; several are compared
+    #[arg(long, value_name = "NAME=COMMAND", value_parser = context)]
+    pub context: Vec<Context>,
+    /// A run that takes longer is an error
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
+    pub timeout: Duration,
+    /// Folder for results.json with every run, results.csv and report.html
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// Leeches of one option.
+#[derive(Clone, Debug)]
+pub struct Sweep(pub Vec<Leech>);
+
+/// What else can be measured.
 #[derive(Debug, Subcommand)]
 pub enum Measurement {
     Colors(ColorsOptions),
+    #[command(hide = true)]
+    Worker(WorkerOptions),
+}
+
+/// Be a victim or a leech of a measurement, for the process that started this one
+#[derive(Args, Debug)]
+pub struct WorkerOptions {
+    #[command(subcommand)]
+    pub role: WorkerRole,
+}
+
+/// What to be.
+#[derive(Debug, Subcommand)]
+pub enum WorkerRole {
+    /// Run a workload when told
+    Victim {
+        /// The workload
+        workload: Workload,
+        /// A run repeats it until it takes about so long
+        #[arg(long, value_name = "MS", default_value_t = 0)]
+        at_least_ms: u64,
+        #[command(flatten)]
+        common: WorkerCommon,
+    },
+    /// Take when told
+    Leech {
+        /// What to take
+        leech: Leech,
+        #[command(flatten)]
+        common: WorkerCommon,
+    },
+}
+
+/// What victims and leeches have in common.
+#[derive(Args, Debug)]
+pub struct WorkerCommon {
+    /// The CPU
+    #[arg(long, value_name = "CPU")]
+    pub cpu: Option<usize>,
+    /// End by itself after so many seconds
+    #[arg(long, value_name = "S", default_value_t = 3600)]
+    pub lifetime_s: u64,
 }
 
 /// Find out whether page colours of a cache can be observed here
@@ -225,6 +341,49 @@ fn append(text: &str) -> Result<(String, String), String> {
             Ok((vm.to_owned(), arguments.to_owned()))
         }
         _ => Err("expected the name of a VM, `=` and arguments, such as linux=quiet".into()),
+    }
+}
+
+/// Reads `copy:64KiB..8MiB`.
+fn leeches(text: &str) -> Result<Sweep, String> {
+    isolation::leeches(text).map(Sweep)
+}
+
+/// Reads `2` or `1..3`.
+fn counts(text: &str) -> Result<RangeInclusive<usize>, String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if 1 <= first && first <= last && last <= LEECHES_MAX => {
+            Ok(first..=last)
+        }
+        _ => Err(format!("expected a number from 1 to {LEECHES_MAX}, or a range such as 1..3")),
+    }
+}
+
+/// Reads a number of runs.
+fn runs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(runs) if (5..=100_000).contains(&runs) => Ok(runs),
+        _ => Err("expected a number from 5 to 100000: fewer runs have no interval".into()),
+    }
+}
+
+/// Reads `3` or `0.5%`.
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').trim().parse::<f64>() {
+        Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("expected a number of percent from 0 to 1000, such as 3".into()),
+    }
+}
+
+/// Reads `cell=ssh board bulkhead` or `native=`.
+fn context(text: &str) -> Result<Context, String> {
+    match text.split_once('=') {
+        Some((name, command)) if !name.trim().is_empty() => Ok(Context {
+            name: name.trim().to_owned(),
+            command: Some(command.trim().to_owned()).filter(|command| !command.is_empty()),
+        }),
+        _ => Err("expected a name, `=` and a command, such as cell='ssh board bulkhead'".into()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The `bulkhead` command: checks, plans, simulates, runs and traces systems.
 //!
-//! Exit status: 0 yes, 1 the answer is no, 2 bad input, 128 + n ended by signal n.
+//! Exit status: 0 yes, 1 the answer is no, 2 bad input, 3 the answer is open, 128 + n
+//! ended by signal n.
 
 #![forbid(unsafe_code)]
 

@@ -1,132 +1,22 @@
 //! `bulkhead measure`: what can be seen on the machine at hand.
 
-use std::io::{self, IsTerminal};
+mod alone;
+mod colors;
+mod isolation;
+mod page;
+mod rows;
+mod text;
+mod worker;
 
-use bulkhead_measure::colors::{Options, Report, Verdict, probe};
-use bulkhead_measure::{Interval, Missing};
-use bulkhead_system::units::Bytes;
-use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
-
-use crate::arguments::{ColorsOptions, MeasureOptions, Measurement};
+use crate::arguments::{MeasureOptions, Measurement};
 use crate::failure::Failure;
-use crate::json;
-use crate::output;
-use crate::run::signals::Signals;
 use crate::status::Status;
-use crate::table::table;
-
-/// Seed of the order in which pages are read.
-const SEED: u64 = 1;
-/// Steps of the progress bar.
-const STEPS: f64 = 1000.0;
 
 /// Runs the command.
 pub fn measure(options: &MeasureOptions, as_json: bool) -> Result<Status, Failure> {
     match &options.what {
-        Measurement::Colors(options) => colors(options, as_json),
+        None => isolation::isolation(&options.isolation, as_json),
+        Some(Measurement::Colors(options)) => colors::colors(options, as_json),
+        Some(Measurement::Worker(options)) => Ok(worker::worker(options)),
     }
-}
-
-fn colors(options: &ColorsOptions, as_json: bool) -> Result<Status, Failure> {
-    let signals = Signals::catch()?;
-    let bar = progress();
-    let answer = probe(&Options { level: options.level, time: options.time, seed: SEED }, |part| {
-        bar.set_position((part * STEPS) as u64);
-        signals.caught().is_none()
-    });
-    bar.finish_and_clear();
-    let (report, why) = match answer {
-        Ok(report) => match &report.verdict {
-            Verdict::Observable { .. } => (Some(report), None),
-            Verdict::NotObservable { why } => (Some(report.clone()), Some(why.clone())),
-        },
-        Err(Missing::Ended) => return Ok(signals.caught().map_or(Status::No, Status::Signal)),
-        Err(missing @ Missing::Level { .. }) => return Err(Failure::new("no-level", missing)),
-        Err(missing) => (None, Some(missing.to_string())),
-    };
-    if as_json {
-        let verdict = report.as_ref().map(|report| &report.verdict);
-        let (colors, colors_at_least) = match verdict {
-            Some(Verdict::Observable { colors, at_least }) => (Some(*colors), *at_least),
-            _ => (None, false),
-        };
-        let observable = colors.is_some();
-        let (why, report) = (why.as_deref(), &report);
-        json::print(&Document { observable, why, colors, colors_at_least, report })?;
-    } else {
-        let mut text = match (&why, &report) {
-            (None, Some(Report { verdict: Verdict::Observable { colors, at_least }, .. })) => {
-                let least = if *at_least { "at least " } else { "" };
-                format!("observable: {least}{colors} colours\n")
-            }
-            _ => format!("not observable here: {}\n", why.unwrap_or_default()),
-        };
-        text.extend(report.as_ref().map(evidence));
-        output::print(&text)?;
-    }
-    let observable = matches!(report, Some(Report { verdict: Verdict::Observable { .. }, .. }));
-    Ok(if observable { Status::Yes } else { Status::No })
-}
-
-/// A bar on a terminal, nothing elsewhere.
-fn progress() -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{msg}  {wide_bar} {elapsed}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(STEPS as u64).with_style(style).with_message("reading pages")
-}
-
-/// What was measured, for people.
-fn evidence(report: &Report) -> String {
-    let cache = &report.cache;
-    let row = |after: String, line: Interval, verdict: &str| {
-        let shown = [line.median, line.low, line.high].map(|ns| format!("{ns:.1}"));
-        let [median, low, high] = shown;
-        vec![after, median, format!("{low} .. {high}"), verdict.into()]
-    };
-    let mut rows = vec![
-        row("of its colour".into(), report.same_color_line_ns, ""),
-        row("of any colour (control)".into(), report.control_line_ns, ""),
-    ];
-    rows.extend(report.bits.iter().map(|bit| {
-        let verdict = if bit.separates { "a colour bit" } else { "no colour bit" };
-        row(format!("that differ in address bit {}", bit.address_bit), bit.line_ns, verdict)
-    }));
-    let heading = [&*format!("after {} pages", report.pages), ">ns a line", ">95 %", ""];
-    let moved = match report.moved_pages {
-        0 => String::new(),
-        moved => format!(", {moved} pages moved meanwhile"),
-    };
-    format!(
-        "\nL{} of CPU {}: {}, {} ways, {} sets, {}\n\
-         a page takes {:.2} times as long ({:.2} .. {:.2}) after others of its colour as in the \
-         control\n\n{}\n{} rounds in {:.1} s{moved}\n",
-        cache.level,
-        report.cpu,
-        Bytes(cache.size_bytes),
-        cache.ways,
-        cache.sets,
-        match cache.shared_by {
-            1 => "of this CPU alone".into(),
-            cpus => format!("shared by {cpus} CPUs"),
-        },
-        report.ratio.median,
-        report.ratio.low,
-        report.ratio.high,
-        table(&heading, &rows),
-        report.rounds,
-        report.seconds,
-    )
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    observable: bool,
-    why: Option<&'a str>,
-    colors: Option<u32>,
-    colors_at_least: bool,
-    report: &'a Option<Report>,
 }

@@ -11,6 +11,8 @@ pub enum Status {
     No,
     /// The input cannot be used.
     BadInput,
+    /// The answer is open: neither yes nor no could be shown.
+    Open,
     /// Ended by this signal.
     Signal(i32),
 }
@@ -21,6 +23,7 @@ impl From<Status> for ExitCode {
             Status::Yes => Self::SUCCESS,
             Status::No => Self::from(1),
             Status::BadInput => Self::from(2),
+            Status::Open => Self::from(3),
             Status::Signal(signal) => Self::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
         }
     }

@@ -2,13 +2,16 @@
 //!
 //! [`colors::probe`] answers whether page colours of its last-level cache can be
 //! observed: whether pages that the cache must keep in the same sets push each other
-//! out, and pages of other colours do not.
+//! out, and pages of other colours do not. [`isolation::measure`] answers how much other
+//! programs slow one down.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod arch;
 mod buffer;
 pub mod cache;
 pub mod colors;
+pub mod isolation;
 mod machine;
 mod missing;
 mod statistics;

@@ -1,0 +1,236 @@
+//! `bulkhead measure`: how well does this machine isolate programs from each other?
+
+use std::env;
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use bulkhead_measure::isolation::leech::Place;
+use bulkhead_measure::isolation::{
+    Context, Effort, Error, Limits, Options, Point, Progress, Report, Size, Test, Verdict,
+    allowed_cpus, available_memory, llc_bytes, measure, standard, test,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::alone::Alone;
+use super::worker::Programs;
+use super::{page, rows, text};
+use crate::arguments::IsolationOptions;
+use crate::failure::Failure;
+use crate::json;
+use crate::output;
+use crate::run::signals::Signals;
+use crate::status::Status;
+
+/// Steps of the progress bar.
+const STEPS: f64 = 1000.0;
+/// Seed of the times at which leeches that sleep are hit.
+const SEED: u64 = 1;
+/// Of the memory that is free, one part in so many may be used.
+const MEMORY_PARTS: u64 = 2;
+
+/// Runs the command.
+pub fn isolation(options: &IsolationOptions, as_json: bool) -> Result<Status, Failure> {
+    let signals = Signals::catch()?;
+    let options_of_run = plan(options)?;
+    let _alone = Alone::here()?;
+    let folder = options.output.as_deref().map(Folder::create).transpose()?;
+    let this = env::current_exe()
+        .map_err(|error| Failure::new("program", format!("cannot find this program: {error}")))?;
+    let bar = progress();
+    let mut show = |progress: &Progress| {
+        bar.set_position((progress.part * STEPS) as u64);
+        let left = progress.left.map(|left| format!(", {} s left", left.as_secs()));
+        bar.set_message(format!("{}{}", progress.what, left.unwrap_or_default()));
+        signals.caught().is_none()
+    };
+    let ended = || signals.caught().is_some();
+    let measured = measure(&options_of_run, &Programs { this }, &mut show, &ended);
+    bar.finish_and_clear();
+    let report = match measured {
+        Ok(report) => report,
+        Err(Error::Ended) => return Ok(signals.caught().map_or(Status::No, Status::Signal)),
+        Err(error) => return Err(Failure::new("measurement", help(&error))),
+    };
+    if let Some(folder) = &folder {
+        folder.write(&report)?;
+    }
+    if as_json {
+        json::print(&report)?;
+    } else {
+        let mut shown = text::report(&report);
+        if let Some(folder) = &folder {
+            shown.push_str(&format!("\nreport: {}\n", folder.page().display()));
+        }
+        output::print(&shown)?;
+    }
+    Ok(match (signals.caught(), report.verdict) {
+        (Some(signal), _) => Status::Signal(signal),
+        (None, Verdict::Isolated) => Status::Yes,
+        (None, Verdict::NotIsolated) => Status::No,
+        (None, Verdict::CannotTell) => Status::Open,
+    })
+}
+
+/// What is to be measured, checked against what this machine has.
+fn plan(options: &IsolationOptions) -> Result<Options, Failure> {
+    let allowed = allowed_cpus();
+    let known = |cpu: usize| match allowed.contains(&cpu) {
+        true => Ok(cpu),
+        false => Err(Failure::new(
+            "no-cpu",
+            format!("CPU {cpu} cannot be used: this process may use {}", text::list(&allowed)),
+        )),
+    };
+    let last = allowed.last().copied().unwrap_or(0);
+    let victim_cpu = known(options.cpu.unwrap_or(last))?;
+    let leech_cpus = match options.leech_cpus.as_slice() {
+        [] => allowed.iter().copied().filter(|cpu| *cpu != victim_cpu).collect(),
+        given => given.iter().map(|cpu| known(*cpu)).collect::<Result<Vec<usize>, Failure>>()?,
+    };
+    if leech_cpus.contains(&victim_cpu) {
+        return Err(Failure::new(
+            "same-cpu",
+            format!("CPU {victim_cpu} is the victim's: name other CPUs for leeches"),
+        ));
+    }
+    let memory_bytes = match available_memory() {
+        Ok(bytes) => bytes / MEMORY_PARTS,
+        Err(missing) => return Err(Failure::new("memory", missing)),
+    };
+    let limits =
+        Limits { llc_bytes: llc_bytes(victim_cpu), leech_cpus: leech_cpus.len(), memory_bytes };
+    let effort = match (options.quick, options.full) {
+        (true, _) => Effort::Quick,
+        (_, true) => Effort::Full,
+        _ => Effort::Standard,
+    };
+    let (tests, time) = match &options.victim {
+        None => (standard(effort, &limits), effort.time()),
+        Some(workload) => {
+            let counts = options.count.clone().unwrap_or(1..=1);
+            let leeches = options.leech.iter().flat_map(|sweep| &sweep.0);
+            let points = leeches
+                .flat_map(|leech| counts.clone().map(|count| Point { leech: leech.clone(), count }))
+                .collect();
+            (vec![test("own", workload.clone(), points)], None)
+        }
+    };
+    fit(&tests, &limits)?;
+    let contexts = match options.context.as_slice() {
+        [] => vec![Context { name: "native".into(), command: None }],
+        given => given.to_vec(),
+    };
+    let mut names: Vec<&str> = contexts.iter().map(|context| context.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Failure::new("same-name", format!("two contexts are called `{}`", twice[0])));
+    }
+    Ok(Options {
+        // Each context takes its time.
+        time: time.filter(|_| options.runs.is_none()).map(|time| time * contexts.len() as u32),
+        contexts,
+        tests,
+        runs: options.runs.unwrap_or(effort.runs()),
+        tolerance: options.tolerance,
+        victim_cpu,
+        leech_cpus,
+        timeout: options.timeout,
+        seed: SEED,
+    })
+}
+
+/// Refuses what this machine has no room for.
+fn fit(tests: &[Test], limits: &Limits) -> Result<(), Failure> {
+    for test in tests {
+        for point in &test.points {
+            if point.leech.kind.place() == Place::Other && limits.leech_cpus == 0 {
+                return Err(Failure::new(
+                    "one-cpu",
+                    format!(
+                        "leech {}: needs another CPU than the victim's, and there is none\n\
+                         help: on one CPU `cpu` and `timers` can be measured",
+                        point.leech
+                    ),
+                ));
+            }
+            let needed = point.bytes().saturating_add(test.workload.bytes());
+            if needed > limits.memory_bytes {
+                return Err(Failure::new(
+                    "memory",
+                    format!(
+                        "{} beside {} x {} need {}, and {} may be used (half of what is free)\n\
+                         help: take smaller or fewer buffers",
+                        test.workload,
+                        point.count,
+                        point.leech,
+                        Size(needed),
+                        Size(limits.memory_bytes & !((1 << 20) - 1)),
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn help(error: &Error) -> String {
+    match error {
+        Error::Timeout { .. } => {
+            format!("{error}\nhelp: allow more with --timeout, or take a smaller workload")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// A bar on a terminal, nothing elsewhere.
+fn progress() -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{wide_msg} {bar:20} {elapsed}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(STEPS as u64).with_style(style)
+}
+
+/// The folder of results.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// Made before anything is measured: a name that cannot be is known at once.
+    fn create(path: &Path) -> Result<Self, Failure> {
+        fs::create_dir_all(path).map_err(|error| {
+            Failure::new("output", format!("cannot create {}: {error}", path.display()))
+        })?;
+        Ok(Self(path.to_owned()))
+    }
+
+    fn page(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
+
+    fn write(&self, report: &Report) -> Result<(), Failure> {
+        let mut document =
+            serde_json::to_string_pretty(report).map_err(|error| Failure::new("output", error))?;
+        document.push('\n');
+        self.put("results.json", &document)?;
+        self.put("results.csv", &rows::csv(report)?)?;
+        self.put("report.html", &page::html(report)?)
+    }
+
+    /// The whole file or none.
+    fn put(&self, name: &str, content: &str) -> Result<(), Failure> {
+        let path = self.0.join(name);
+        let write = || {
+            let mut file = tempfile::Builder::new()
+                .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+                .tempfile_in(&self.0)?;
+            file.write_all(content.as_bytes())?;
+            file.persist(&path)?;
+            io::Result::Ok(())
+        };
+        write().map_err(|error| {
+            Failure::new("output", format!("cannot write {}: {error}", path.display()))
+        })
+    }
+}

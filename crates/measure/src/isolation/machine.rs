@@ -1,0 +1,99 @@
+//! What a result needs to say about the machine it was measured on.
+
+use std::fs;
+
+use serde::Serialize;
+
+use crate::cache::{self, CpuCache};
+use crate::machine::{is_virtual, page_bytes};
+
+/// The machine at hand.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// Name of its CPUs.
+    pub cpu: String,
+    /// CPUs that are on.
+    pub cpus: String,
+    /// Caches of the victim's CPU behind the first level.
+    pub caches: Vec<CpuCache>,
+    /// Bytes of a page.
+    pub page_bytes: usize,
+    /// Version of the kernel.
+    pub kernel: String,
+    /// Command line of the kernel.
+    pub kernel_arguments: String,
+    /// How the frequency of the victim's CPU is chosen; absent where it is not told.
+    pub governor: Option<String>,
+    /// Whether pages may be huge.
+    pub huge_pages: Option<String>,
+    /// Of each 1,000,000 us, those that real-time programs may take together.
+    pub real_time_us: Option<String>,
+    /// What the kernel does against leaks of the CPU.
+    pub mitigations: Vec<String>,
+    /// Whether this is a virtual machine: its CPUs may move.
+    pub is_virtual: bool,
+}
+
+impl Machine {
+    /// With the caches and the governor of this CPU.
+    pub fn here(cpu: usize) -> Self {
+        let file = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+        let info = file("/proc/cpuinfo").unwrap_or_default();
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}");
+        Self {
+            cpu: name(&info),
+            cpus: file("/sys/devices/system/cpu/online").unwrap_or_default(),
+            caches: cache::of_cpu(cpu).unwrap_or_default(),
+            page_bytes: page_bytes(),
+            kernel: file("/proc/sys/kernel/osrelease").unwrap_or_default(),
+            kernel_arguments: file("/proc/cmdline").unwrap_or_default(),
+            governor: file(&format!("{folder}/cpufreq/scaling_governor")),
+            huge_pages: file("/sys/kernel/mm/transparent_hugepage/enabled"),
+            real_time_us: file("/proc/sys/kernel/sched_rt_runtime_us"),
+            mitigations: mitigations(),
+            is_virtual: is_virtual(),
+        }
+    }
+}
+
+/// `model name` on PCs; on Arm the kernel tells numbers only.
+fn name(info: &str) -> String {
+    let value = |key: &str| {
+        let line = info.lines().find(|line| line.starts_with(key))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    value("model name").unwrap_or_else(|| match (value("CPU implementer"), value("CPU part")) {
+        (Some(implementer), Some(part)) => format!("implementer {implementer}, part {part}"),
+        _ => "unknown".into(),
+    })
+}
+
+/// Those that are not needed are left out.
+fn mitigations() -> Vec<String> {
+    let Ok(folder) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else {
+        return Vec::new();
+    };
+    let mut all: Vec<String> = folder
+        .flatten()
+        .filter_map(|entry| {
+            let text = fs::read_to_string(entry.path()).ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            (text.trim() != "Not affected").then(|| format!("{name}: {}", text.trim()))
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_have_names() {
+        assert_eq!(name("processor\t: 0\nmodel name\t: Fast CPU\n"), "Fast CPU");
+        let arm = "CPU implementer\t: 0x41\nCPU part\t: 0xd03\n";
+        assert_eq!(name(arm), "implementer 0x41, part 0xd03");
+        assert_eq!(name(""), "unknown");
+    }
+}

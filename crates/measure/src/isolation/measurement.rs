@@ -1,0 +1,329 @@
+//! Measures.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Error;
+use super::campaign::{Point, Test};
+use super::coefficient::{Coefficient, Times, Verdict};
+use super::leech::{Kind, Leech, Place};
+use super::machine::Machine;
+use super::placement::distance_ns;
+use super::process::Process;
+use super::protection;
+use super::result::{ContextResult, Report, Row, Sample, TestResult};
+use super::worker::{Order, Role};
+use crate::statistics::median;
+
+/// Where victims run.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Its name.
+    pub name: String,
+    /// A command of a shell that stands for this program there; without one, victims are
+    /// started here.
+    pub command: Option<String>,
+}
+
+/// How it is measured.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where victims run.
+    pub contexts: Vec<Context>,
+    /// What is measured.
+    pub tests: Vec<Test>,
+    /// Most runs for a median.
+    pub runs: usize,
+    /// The time that the number of runs is fitted to, if it is.
+    pub time: Option<Duration>,
+    /// I of a victim that is isolated is at most this.
+    pub tolerance: f64,
+    /// The victim's CPU.
+    pub victim_cpu: usize,
+    /// CPUs of leeches.
+    pub leech_cpus: Vec<usize>,
+    /// A run that takes longer is an error.
+    pub timeout: Duration,
+    /// Order of what is random.
+    pub seed: u64,
+}
+
+/// How far it is.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Part that is done, from 0 to 1.
+    pub part: f64,
+    /// What is measured now.
+    pub what: String,
+    /// Time that is left, as far as it is known.
+    pub left: Option<Duration>,
+}
+
+/// Fewest runs for a median, however little time there is.
+const RUNS_MIN: usize = 5;
+/// Waiting before a run that a leech has begun.
+const SETTLE: Duration = Duration::from_millis(2);
+/// A run that waited for more than a hundredth of its time was interrupted.
+const WAIT_SHARE: u64 = 100;
+/// More than the longest run: processes end by themselves if nobody ends them.
+const LIFETIME: Duration = Duration::from_secs(24 * 3600);
+
+/// Builds the command of a process with these options; `None` is this program.
+pub trait Launch {
+    /// The command for a process here, or in a context.
+    fn command(&self, context: Option<&str>, role: &Role, cpu: usize, life: Duration) -> Command;
+}
+
+/// Measures all tests in all contexts. `progress` is told how far it is; if it returns
+/// false, the measurement ends with what it has.
+///
+/// # Errors
+///
+/// A process that cannot do what it is for.
+pub fn measure(
+    options: &Options,
+    launch: &dyn Launch,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+    ended: &dyn Fn() -> bool,
+) -> Result<Report, Error> {
+    let start = Instant::now();
+    // Without it, what is measured can keep who measures from running.
+    let mut remarks = BTreeSet::new();
+    remarks.extend(protection::raise(protection::CONTROL).err());
+    let rows = options.tests.iter().map(|test| test.points.len() + 1).sum::<usize>();
+    let mut it = Measurement {
+        options,
+        launch,
+        ended,
+        remarks,
+        random: fastrand::Rng::with_seed(options.seed),
+        start,
+        rows: rows * options.contexts.len(),
+        done: 0,
+        progress,
+    };
+    let (mut contexts, mut complete) = (Vec::new(), true);
+    for context in &options.contexts {
+        let (mut tests, mut open) = (Vec::new(), true);
+        for test in &options.tests {
+            match it.test(context, test) {
+                Ok((result, whole)) => {
+                    tests.push(result);
+                    open = whole;
+                }
+                Err(Error::Ended) => open = false,
+                Err(error) => return Err(error),
+            }
+            if !open {
+                break;
+            }
+        }
+        let rows = tests.iter().flat_map(|test: &TestResult| &test.rows);
+        contexts.push(ContextResult {
+            name: context.name.clone(),
+            command: context.command.clone(),
+            verdict: Verdict::all(rows.filter_map(|row| row.verdict)),
+            tests,
+        });
+        complete &= open;
+        if !open {
+            break;
+        }
+    }
+    let found = Verdict::all(contexts.iter().map(|context| context.verdict));
+    // What is left out could be anything.
+    let open = !complete && found == Verdict::Isolated;
+    Ok(Report {
+        verdict: if open { Verdict::CannotTell } else { found },
+        tolerance: options.tolerance,
+        machine: Machine::here(options.victim_cpu),
+        remarks: it.remarks.into_iter().collect(),
+        complete,
+        seconds: start.elapsed().as_secs_f64(),
+        contexts,
+    })
+}
+
+struct Measurement<'a> {
+    options: &'a Options,
+    launch: &'a dyn Launch,
+    ended: &'a dyn Fn() -> bool,
+    remarks: BTreeSet<String>,
+    random: fastrand::Rng,
+    start: Instant,
+    rows: usize,
+    done: usize,
+    progress: &'a mut dyn FnMut(&Progress) -> bool,
+}
+
+impl Measurement<'_> {
+    /// A test, and whether it is whole.
+    fn test(&mut self, context: &Context, test: &Test) -> Result<(TestResult, bool), Error> {
+        let role = Role::Victim { workload: test.workload.clone(), at_least: test.at_least };
+        let command = self.launch.command(
+            context.command.as_deref(),
+            &role,
+            self.options.victim_cpu,
+            LIFETIME,
+        );
+        let name = match &context.command {
+            Some(command) => format!("context {} (`{command}`)", context.name),
+            None => format!("victim {}", test.workload),
+        };
+        let mut victim = Process::start(name, command, self.options.timeout, self.ended)?;
+        self.remarks.extend(victim.protection.missing.iter().map(|why| format!("victim: {why}")));
+        self.remarks.extend(victim.uncounted.iter().map(|why| format!("unavailable: {why}")));
+        let mut result = TestResult {
+            name: test.name.clone(),
+            workload: test.workload.to_string(),
+            repeats: victim.repeats,
+            victim: victim.protection.clone(),
+            rows: Vec::new(),
+        };
+        // The baseline beside the baseline, in the place of the first leech.
+        let place = test.points.first().map_or(Place::Other, |point| point.leech.kind.place());
+        let null = Point { leech: Leech::tireless(Kind::None), count: 1 };
+        let first = (&null, place);
+        let others = test.points.iter().map(|point| (point, point.leech.kind.place()));
+        let mut noise = 0.0;
+        for (point, place) in std::iter::once(first).chain(others) {
+            let now = Progress {
+                part: self.done as f64 / self.rows.max(1) as f64,
+                what: format!(
+                    "{}: {} beside {} x {}",
+                    context.name, test.name, point.count, point.leech
+                ),
+                left: self.left(),
+            };
+            if !(self.progress)(&now) {
+                return Ok((result, false));
+            }
+            match self.row(&mut victim, point, place) {
+                Ok(mut row) => {
+                    if result.rows.is_empty() {
+                        noise = row.coefficient.low.abs().max(row.coefficient.high.abs());
+                    } else {
+                        let tolerance = self.options.tolerance;
+                        row.verdict = Some(Verdict::of(&row.coefficient, tolerance, noise));
+                    }
+                    result.rows.push(row);
+                }
+                Err(Error::Ended) => return Ok((result, false)),
+                Err(error) => return Err(error),
+            }
+            self.done += 1;
+        }
+        Ok((result, true))
+    }
+
+    /// Time that is left: known when some rows are done.
+    fn left(&self) -> Option<Duration> {
+        let each = self.start.elapsed().checked_div(self.done as u32)?;
+        Some(each * (self.rows - self.done) as u32)
+    }
+
+    fn row(&mut self, victim: &mut Process, point: &Point, place: Place) -> Result<Row, Error> {
+        let options = self.options;
+        let cpus: Vec<usize> = match (point.leech.kind, place) {
+            (Kind::None, Place::Same) => Vec::new(),
+            (_, Place::Same) => vec![options.victim_cpu; point.count],
+            (_, Place::Other) => {
+                options.leech_cpus.iter().copied().cycle().take(point.count).collect()
+            }
+        };
+        let distance = || distance_ns(options.victim_cpu, *options.leech_cpus.first()?);
+        let before = distance();
+        let mut leeches = Vec::new();
+        for cpu in &cpus {
+            let role = Role::Leech(point.leech.clone());
+            let command = self.launch.command(None, &role, *cpu, LIFETIME);
+            let name = format!("leech {}", point.leech);
+            let leech = Process::start(name, command, options.timeout, self.ended)?;
+            self.remarks.extend(leech.protection.missing.iter().map(|why| format!("leech: {why}")));
+            leeches.push(leech);
+        }
+        let samples = self.samples(victim, &mut leeches, point, place)?;
+        drop(leeches);
+        Ok(row(point, cpus, [before, distance()], samples))
+    }
+
+    /// Runs in pairs, of which every second one begins with the loaded run.
+    fn samples(
+        &mut self,
+        victim: &mut Process,
+        leeches: &mut [Process],
+        point: &Point,
+        place: Place,
+    ) -> Result<Vec<Sample>, Error> {
+        // Runs of victims whose CPU is taken are interrupted: that is what is measured.
+        let taken = place == Place::Same && point.leech.kind != Kind::None;
+        // A round of a leech that sleeps is hit at any of its parts.
+        let round = match point.leech.sleep {
+            Duration::ZERO => Duration::ZERO,
+            sleep => sleep + Duration::from_millis(80),
+        };
+        let (begun, mut samples) = (Instant::now(), Vec::new());
+        let limit = self.options.time.map(|time| time / self.rows.max(1) as u32);
+        let (mut good, mut pairs) = (0, 0);
+        while good < self.options.runs && pairs < self.options.runs * 3 / 2 {
+            let late = limit.is_some_and(|limit| begun.elapsed() >= limit);
+            if late && pairs >= RUNS_MIN {
+                break;
+            }
+            let first = pairs % 2 == 1;
+            let mut undisturbed = true;
+            for loaded in [first, !first] {
+                let order = if loaded { Order::Take } else { Order::Rest };
+                for leech in &mut *leeches {
+                    leech.leech(order, self.ended)?;
+                }
+                let part = if loaded { self.random.f64() } else { 0.0 };
+                thread::sleep(SETTLE + round.mul_f64(part));
+                let run = victim.run(self.ended)?;
+                let waited = run.waited_ns > run.time_ns / WAIT_SHARE;
+                let disturbed = !(taken && loaded) && (run.preemptions > 0 || waited);
+                undisturbed &= !disturbed;
+                samples.push(Sample { loaded, disturbed, run });
+            }
+            good += usize::from(undisturbed);
+            pairs += 1;
+        }
+        Ok(samples)
+    }
+}
+
+/// What samples say.
+fn row(point: &Point, cpus: Vec<usize>, distance: [Option<f64>; 2], samples: Vec<Sample>) -> Row {
+    let of = |loaded: bool| -> Vec<&Sample> {
+        let all: Vec<&Sample> = samples.iter().filter(|it| it.loaded == loaded).collect();
+        let good: Vec<&Sample> = all.iter().copied().filter(|it| !it.disturbed).collect();
+        // Where most are disturbed they are what there is.
+        if 2 * good.len() < all.len() { all } else { good }
+    };
+    let times = |samples: &[&Sample]| -> Vec<u64> {
+        samples.iter().map(|sample| sample.run.time_ns).collect()
+    };
+    let misses = |samples: &[&Sample]| {
+        let counts: Option<Vec<f64>> =
+            samples.iter().map(|it| it.run.counts.llc_misses.map(|count| count as f64)).collect();
+        counts.map(median)
+    };
+    let (baseline, loaded) = (of(false), of(true));
+    Row {
+        leech: point.leech.to_string(),
+        leeches: cpus.len(),
+        size_bytes: point.leech.kind.size().map(|size| size.0),
+        sleep_ms: point.leech.sleep.as_millis() as u64,
+        leech_cpus: cpus,
+        distance_ns: distance,
+        baseline: Times::of(&times(&baseline)),
+        loaded: Times::of(&times(&loaded)),
+        coefficient: Coefficient::of(&times(&baseline), &times(&loaded)),
+        verdict: None,
+        llc_misses: [misses(&baseline), misses(&loaded)],
+        disturbed: samples.iter().filter(|sample| sample.disturbed).count(),
+        samples,
+    }
+}
