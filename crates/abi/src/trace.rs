@@ -72,6 +72,26 @@ pub enum Kind {
     /// The VCPU has asked for accesses from the budget of its VM, while the scheduler decided;
     /// argument: how many it got, and [`GRANT_LATER`].
     Grant = 16,
+    /// Tasks of the VCPU are in global critical sections: an input of the scheduler; no argument.
+    StartGcs = 17,
+    /// No task of the VCPU is in one any more: an input of the scheduler; no argument.
+    FinishGcs = 18,
+    /// The VCPU has to wait in a global critical section: budget and overrun are used up; no
+    /// argument. Comes behind the input that led to it.
+    StopInGcs = 19,
+    /// A task of the VCPU gets a resource; argument: [`lock_argument`].
+    Lock = 20,
+    /// A task of the VCPU has to wait for a resource; argument: [`lock_argument`].
+    LockWait = 21,
+    /// A task of the VCPU releases a resource; argument: [`lock_argument`].
+    Unlock = 22,
+}
+
+/// The argument of [`Kind::Lock`], [`Kind::LockWait`] and [`Kind::Unlock`]: number of the task in bits
+/// 0..8, index of the resource in bits 8..16, bit 16 if it is global.
+#[inline]
+pub const fn lock_argument(task: u8, resource: u8, global: bool) -> u64 {
+    task as u64 | (resource as u64) << 8 | (global as u64) << 16
 }
 
 /// In the argument of [`Kind::Grant`]: the grant ends with the period of the budget behind that
@@ -99,6 +119,12 @@ impl Kind {
             14 => Self::Overflow,
             15 => Self::Recharge,
             16 => Self::Grant,
+            17 => Self::StartGcs,
+            18 => Self::FinishGcs,
+            19 => Self::StopInGcs,
+            20 => Self::Lock,
+            21 => Self::LockWait,
+            22 => Self::Unlock,
             _ => return None,
         })
     }
@@ -152,7 +178,7 @@ mod tests {
         let kinds = (0..=u8::MAX).filter_map(|number| Some((number, Kind::from_number(number)?)));
         let kinds: Vec<_> = kinds.collect();
         assert!(kinds.iter().all(|&(number, kind)| kind as u8 == number));
-        assert_eq!(kinds.len(), Kind::Grant as usize);
+        assert_eq!(kinds.len(), Kind::Unlock as usize);
     }
 
     #[test]

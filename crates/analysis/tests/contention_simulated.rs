@@ -121,7 +121,7 @@ fn system(drawn: &Drawn) -> System {
     }
     let contention =
         Some(sim::Contention { latency: drawn.latency, always_longest: drawn.always_longest });
-    System { pcpus, memory: Memory { pools, contention } }
+    System { memory: Memory { pools, contention }, ..System::new(pcpus) }
 }
 
 /// The accesses of each PCPU, with their times.

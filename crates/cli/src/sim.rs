@@ -1,6 +1,7 @@
 //! `bulkhead sim`: what happens in a system, by the code that decides at run time.
 
 mod like;
+mod locks;
 mod memory;
 mod model;
 mod options;

@@ -71,6 +71,14 @@ pub enum Error {
         /// Name of the task.
         task: String,
     },
+    /// Critical sections of a task that is not there, of resources that are not there or not
+    /// global although used on several VCPUs, or longer than the task; or ranks that are missing,
+    /// too large or given twice.
+    #[error("locks: {what}")]
+    Locks {
+        /// What is wrong.
+        what: String,
+    },
     /// Jobs of a task pile up without end.
     #[error("task {task}: {jobs} jobs wait at {at_ns} ns: its VCPU gets too little time")]
     Overload {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::locks::Passage;
 use crate::pcpu::NEVER;
 use crate::random::Random;
 use crate::statistics::TaskStatistics;
@@ -27,6 +28,8 @@ pub struct Jobs {
     pub stall: u64,
     /// Release times, of the first job first.
     released: VecDeque<u64>,
+    /// Its critical sections.
+    pub sections: Passage,
     pub statistics: TaskStatistics,
 }
 
@@ -56,6 +59,7 @@ impl Jobs {
             made: 0,
             stall: 0,
             released: VecDeque::new(),
+            sections: Passage::default(),
             statistics: TaskStatistics::default(),
         })
     }
@@ -110,6 +114,17 @@ impl Jobs {
     fn begin(&mut self) {
         self.execution = self.execution_time();
         (self.remaining, self.made) = (self.execution, 0);
+        self.sections.begin(self.execution);
+    }
+
+    /// How long the first job has to execute until it enters or leaves a critical section; the
+    /// largest number if it does not.
+    #[inline]
+    pub fn to_section(&self) -> u64 {
+        match self.sections.next() {
+            Some(at) => at.saturating_sub(self.execution - self.remaining),
+            None => NEVER,
+        }
     }
 
     /// The first job, which runs, goes on for so long. Returns the accesses that it makes.
@@ -170,6 +185,15 @@ impl Jobs {
     /// How the jobs access memory.
     pub fn accesses(&self) -> Accesses {
         self.task.accesses
+    }
+
+    /// The longest execution time of its jobs.
+    pub fn longest(&self) -> u64 {
+        match &self.task.execution {
+            Execution::Always(time) => *time,
+            Execution::Uniform { max, .. } => *max,
+            Execution::Trace(times) => times.iter().copied().max().unwrap_or(0),
+        }
     }
 
     fn execution_time(&mut self) -> u64 {

@@ -4,7 +4,8 @@
 //! code that the hypervisor runs; which task runs in a VCPU by [`policy::task`].
 //! The simulator adds what happens outside: jobs are released, execute for a
 //! time, and end; they access memory ([`Accesses`]), for which VCPUs have budgets
-//! ([`policy::bandwidth`]) and which delays others ([`Contention`]). Time is whole nanoseconds. A simulation is a function of the
+//! ([`policy::bandwidth`]) and which delays others ([`Contention`]); they hold resources in critical
+//! sections ([`Locks`]), which go to them as [`policy::lock`] says. Time is whole nanoseconds. A simulation is a function of the
 //! system and the seed, and its memory does not grow with simulated time.
 //!
 //! ```
@@ -43,6 +44,7 @@
 
 mod error;
 mod job;
+mod locks;
 mod memory;
 mod observer;
 mod pcpu;
@@ -57,6 +59,6 @@ pub use observer::{Event, Observer, Silent};
 pub use simulation::{Ended, Limits, Simulation};
 pub use statistics::{TaskStatistics, VcpuStatistics};
 pub use system::{
-    Accesses, Compensation, Contention, Execution, Memory, MemoryBudget, Pcpu, Pool, Release,
-    System, Task, Vcpu,
+    Accesses, Compensation, Contention, Execution, Locks, Memory, MemoryBudget, Pcpu, Pool,
+    Release, Section, Sections, System, Task, Vcpu,
 };

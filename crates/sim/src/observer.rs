@@ -63,6 +63,55 @@ pub enum Event {
         /// Accesses.
         accesses: u64,
     },
+    /// The scheduler of the PCPU is told that tasks of a VCPU are in global critical sections.
+    StartGcs {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+    },
+    /// The scheduler of the PCPU is told that no task of a VCPU is in one any more.
+    FinishGcs {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+    },
+    /// A VCPU has to wait in a global critical section, because budget and overrun are used up.
+    StopInGcs {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+    },
+    /// A task has to wait for a resource. Where that is local the one that has it executes instead,
+    /// and the task may ask, and wait, several times.
+    Wait {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+        /// Task, by its index in the VCPU.
+        task: usize,
+        /// Index of the resource.
+        resource: usize,
+        /// Whether the resource is global.
+        global: bool,
+    },
+    /// A task gets a resource.
+    Lock {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+        /// Task, by its index in the VCPU.
+        task: usize,
+        /// Index of the resource.
+        resource: usize,
+        /// Whether the resource is global.
+        global: bool,
+    },
+    /// A task releases a resource.
+    Unlock {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+        /// Task, by its index in the VCPU.
+        task: usize,
+        /// Index of the resource.
+        resource: usize,
+        /// Whether the resource is global.
+        global: bool,
+    },
     /// The PCPU runs another VCPU from now on.
     Run {
         /// VCPU, by its index on the PCPU.

@@ -7,6 +7,7 @@ use policy::bandwidth::Account;
 use policy::cpu::{self, Cpu, Decision, Slot};
 use policy::time::Instant;
 
+use crate::locks::{Grant, LockState};
 use crate::memory::{PcpuGrants, PcpuMemory, Pools};
 use crate::vcpu::VcpuState;
 use crate::{Accesses, Error, Event, MemoryBudget, Observer, Pcpu};
@@ -70,7 +71,7 @@ impl PcpuState {
         if let Some(vcpu) = self.decision.run
             && let Some((_, jobs)) = self.vcpus[vcpu].running()
         {
-            next = next.min(self.now.saturating_add(jobs.remaining));
+            next = next.min(self.now.saturating_add(jobs.remaining.min(jobs.to_section())));
         }
         if MEMORY {
             next = self.next_with_memory(timer.min(release), contention);
@@ -83,7 +84,7 @@ impl PcpuState {
         let Some(vcpu) = self.decision.run else { return next };
         let left = self.cpu.accesses().map(|most| most.saturating_sub(self.memory.since));
         let Some((_, jobs)) = self.vcpus[vcpu].running() else { return next };
-        let mut after = jobs.stall.saturating_add(jobs.remaining);
+        let mut after = jobs.stall.saturating_add(jobs.remaining.min(jobs.to_section()));
         if left == Some(0) {
             after = 0;
         } else if contention && matches!(jobs.accesses(), Accesses::PerJob(_)) {
@@ -176,6 +177,7 @@ impl PcpuState {
         &mut self,
         now: u64,
         pools: &mut Pools,
+        locks: Option<&mut LockState>,
         observer: &mut O,
     ) -> Result<u64, Error> {
         let at = self.index;
@@ -189,15 +191,17 @@ impl PcpuState {
         if let Some(running) = before
             && let Some((task, jobs)) = self.vcpus[running].running()
             && jobs.remaining == 0
+            && jobs.to_section() > 0
             && (!MEMORY || jobs.stall == 0)
         {
             events += 1;
-            let response_ns = jobs.complete(now);
-            let more = jobs.remaining > 0;
-            observer.event(now, at, Event::Complete { vcpu: running, task, response_ns });
-            if !more {
-                self.vcpus[running].ready.remove(task);
-            }
+            self.complete(running, task, now, observer);
+            emptied = self.vcpus[running].ready.is_empty().then_some(running);
+        } else if let Some(running) = before
+            && let Some(locks) = locks
+            && self.vcpus[running].locks
+        {
+            events += self.pass_sections::<O, MEMORY>(running, now, pools, locks, observer);
             emptied = self.vcpus[running].ready.is_empty().then_some(running);
         }
         let mut decided = false;
@@ -209,12 +213,14 @@ impl PcpuState {
             observer.event(now, at, Event::Release { vcpu, task });
             let state = &mut self.vcpus[vcpu];
             let next = state.tasks[task].release(now)?;
-            let was_idle = state.ready.is_empty();
-            state.ready.insert(task);
+            let was_idle = state.ready.is_empty() && !state.tasks[task].sections.waits;
+            if !state.tasks[task].sections.waits {
+                state.ready.insert(task);
+            }
             if let Some(mut first) = self.releases.peek_mut() {
                 first.0.0 = next;
             }
-            if emptied == Some(vcpu) {
+            if emptied == Some(vcpu) && was_idle {
                 emptied = None;
             } else if was_idle {
                 observer.event(now, at, Event::Wake { vcpu });
@@ -238,6 +244,23 @@ impl PcpuState {
             observer.event(now, at, Event::Overflow { vcpu });
             self.decide::<O, MEMORY>(cpu::Event::Overflow(vcpu), now, pools, observer);
         }
+        self.show_decision::<O, MEMORY>(before, now, pools, observer);
+        if MEMORY {
+            self.look_at_task(now, pools);
+        }
+        Ok(events)
+    }
+
+    /// Shows which VCPU runs, if it is another one than before.
+    #[inline]
+    fn show_decision<O: Observer, const MEMORY: bool>(
+        &mut self,
+        before: Option<usize>,
+        now: u64,
+        pools: &mut Pools,
+        observer: &mut O,
+    ) {
+        let at = self.index;
         if self.decision.run != before {
             match self.decision.run {
                 None => observer.event(now, at, Event::Idle),
@@ -252,10 +275,19 @@ impl PcpuState {
                 }
             }
         }
-        if MEMORY {
-            self.look_at_task(now, pools);
+    }
+
+    /// The first job of a task is complete.
+    #[inline]
+    fn complete<O: Observer>(&mut self, vcpu: usize, task: usize, now: u64, observer: &mut O) {
+        let state = &mut self.vcpus[vcpu];
+        let jobs = &mut state.tasks[task];
+        let response_ns = jobs.complete(now);
+        let more = jobs.remaining > 0;
+        observer.event(now, self.index, Event::Complete { vcpu, task, response_ns });
+        if !more {
+            state.ready.remove(task);
         }
-        Ok(events)
     }
 
     #[inline(always)]
@@ -268,7 +300,7 @@ impl PcpuState {
     ) {
         if !MEMORY {
             self.decision = self.cpu.decide(event, Instant(now));
-            return;
+            return self.show_stop(now, observer);
         }
         let since = std::mem::take(&mut self.memory.since);
         if let Some(vcpu) = self.decision.run
@@ -280,6 +312,151 @@ impl PcpuState {
         let (vcpus, pcpu) = (&self.vcpus[..], self.index);
         let mut grants = PcpuGrants { pools, vcpus, pcpu, observer };
         self.decision = self.cpu.decide_with(event, Instant(now), &mut grants);
+        self.show_stop(now, observer);
+    }
+
+    #[inline]
+    fn show_stop<O: Observer>(&self, now: u64, observer: &mut O) {
+        if let Some(vcpu) = self.decision.stopped_in_gcs {
+            observer.event(now, self.index, Event::StopInGcs { vcpu });
+        }
+    }
+
+    /// VCPUs in global critical sections go before all others.
+    pub fn raise_in_gcs(&mut self) {
+        self.cpu = self.cpu.clone().with_ceilings();
+    }
+
+    /// A VCPU is in global critical sections from now on, or not any more: the scheduler is told.
+    fn tell_gcs<O: Observer, const MEMORY: bool>(
+        &mut self,
+        vcpu: usize,
+        inside: bool,
+        now: u64,
+        pools: &mut Pools,
+        observer: &mut O,
+    ) {
+        if self.cpu.slots()[vcpu].is_in_gcs() == inside {
+            return;
+        }
+        let since = std::mem::take(&mut self.memory.since);
+        if MEMORY
+            && let Some(run) = self.decision.run
+            && self.cpu.slots()[run].account().is_some()
+        {
+            observer.event(now, self.index, Event::Account { vcpu: run, accesses: since });
+            self.cpu.account(run, since);
+        }
+        let event = if inside { Event::StartGcs { vcpu } } else { Event::FinishGcs { vcpu } };
+        observer.event(now, self.index, event);
+        let (vcpus, pcpu) = (&self.vcpus[..], self.index);
+        let mut grants = PcpuGrants { pools, vcpus, pcpu, observer };
+        self.decision = self.cpu.change_gcs_with(vcpu, inside, Instant(now), &mut grants);
+        self.show_stop(now, observer);
+    }
+
+    /// The VCPU that runs enters and leaves critical sections, as long as its jobs are at the edge of
+    /// one and it runs. Returns how many edges that were.
+    fn pass_sections<O: Observer, const MEMORY: bool>(
+        &mut self,
+        vcpu: usize,
+        now: u64,
+        pools: &mut Pools,
+        locks: &mut LockState,
+        observer: &mut O,
+    ) -> u64 {
+        let (at, mut events) = (self.index, 0);
+        while self.decision.run == Some(vcpu)
+            && let Some((task, jobs)) = self.vcpus[vcpu].running()
+            && jobs.to_section() == 0
+            && (!MEMORY || jobs.stall == 0)
+            && let Some((resource, inside)) = jobs.sections.current()
+        {
+            events += 1;
+            let global = locks.global[resource];
+            let state = &mut self.vcpus[vcpu];
+            if inside {
+                state.tasks[task].sections.pass();
+                observer.event(now, at, Event::Unlock { vcpu, task, resource, global });
+                if state.tasks[task].remaining == 0 && state.tasks[task].to_section() > 0 {
+                    self.complete(vcpu, task, now, observer);
+                }
+                let state = &mut self.vcpus[vcpu];
+                if global {
+                    locks.unlock(at, vcpu, task, resource);
+                    state.raised.remove(task);
+                } else {
+                    let _ = state.pcp.unlock(task, resource);
+                }
+            } else {
+                let held = match global {
+                    true => locks.lock(at, vcpu, task, resource),
+                    false => state.pcp.lock(task, resource).unwrap_or(false),
+                };
+                if !held {
+                    observer.event(now, at, Event::Wait { vcpu, task, resource, global });
+                    if global {
+                        state.tasks[task].sections.waits = true;
+                        state.ready.remove(task);
+                    }
+                    continue;
+                }
+                observer.event(now, at, Event::Lock { vcpu, task, resource, global });
+                state.tasks[task].sections.pass();
+                if global {
+                    state.raised.insert(task);
+                }
+            }
+            if global && locks.ceilings {
+                let inside = locks.in_gcs(at, vcpu);
+                self.tell_gcs::<O, MEMORY>(vcpu, inside, now, pools, observer);
+            }
+        }
+        events
+    }
+
+    /// The VCPU that runs, if its job asks for a global resource at that time.
+    pub fn asks_at(&self, time: u64, global: &[bool]) -> Option<usize> {
+        let vcpu = self.decision.run?;
+        let state = &self.vcpus[vcpu];
+        let jobs = state.tasks.get(state.running_task()?)?;
+        let (resource, inside) = jobs.sections.current()?;
+        let asks = !inside && global[resource] && jobs.to_section() == time - self.now;
+        asks.then_some(vcpu)
+    }
+
+    /// A task got the resource for which it waited.
+    pub fn granted<O: Observer, const MEMORY: bool>(
+        &mut self,
+        grant: Grant,
+        now: u64,
+        pools: &mut Pools,
+        ceilings: bool,
+        observer: &mut O,
+    ) {
+        let Grant { vcpu, task, .. } = grant;
+        self.advance::<MEMORY>(now);
+        let before = self.decision.run;
+        let state = &mut self.vcpus[vcpu];
+        let was_idle = state.ready.is_empty();
+        let sections = &mut state.tasks[task].sections;
+        let resource = sections.current().map_or(0, |(resource, _)| resource);
+        sections.waits = false;
+        sections.pass();
+        state.ready.insert(task);
+        state.raised.insert(task);
+        observer.event(now, self.index, Event::Lock { vcpu, task, resource, global: true });
+        if was_idle {
+            observer.event(now, self.index, Event::Wake { vcpu });
+            self.decide::<O, MEMORY>(cpu::Event::Wake(vcpu), now, pools, observer);
+        }
+        if ceilings {
+            self.tell_gcs::<O, MEMORY>(vcpu, true, now, pools, observer);
+        }
+        self.show_decision::<O, MEMORY>(before, now, pools, observer);
+        if MEMORY {
+            self.look_at_task(now, pools);
+        }
     }
 
     /// A critical VCPU may go on with another task.

@@ -1,5 +1,6 @@
 //! All physical CPUs together, in the order of time.
 
+use crate::locks::LockState;
 use crate::memory::{Bus, Pools};
 use crate::pcpu::{NEVER, PcpuState};
 use crate::statistics::{TaskStatistics, VcpuStatistics};
@@ -38,6 +39,8 @@ pub struct Simulation {
     bus: Option<Bus>,
     /// Until when accesses were made and delayed.
     settled: Option<u64>,
+    /// What tasks share, if they do.
+    locks: Option<LockState>,
 }
 
 impl Simulation {
@@ -54,7 +57,11 @@ impl Simulation {
         let pools = Pools::new(system)?;
         let next = vec![0; pcpus.len()];
         let (now, events, settled) = (0, 0, None);
-        let mut new = Self { pcpus, next, now, events, memory, pools, bus, settled };
+        let locks = LockState::new(system, &mut pcpus)?;
+        if locks.as_ref().is_some_and(|locks| locks.ceilings) {
+            pcpus.iter_mut().for_each(PcpuState::raise_in_gcs);
+        }
+        let mut new = Self { pcpus, next, now, events, memory, pools, bus, settled, locks };
         for pcpu in 0..new.pcpus.len() {
             match memory {
                 true => new.look_ahead::<true>(pcpu),
@@ -87,7 +94,18 @@ impl Simulation {
                 return Ok(Ended::Events);
             }
             let first = self.next.iter().enumerate().min_by_key(|&(_, &time)| time);
+            let first = match &self.locks {
+                Some(locks) => self.first_of_equals(first.map(|(_, time)| time), locks),
+                None => first,
+            };
             let end = if MEMORY { self.pools.next_end() } else { NEVER };
+            if let Some(locks) = &self.locks
+                && !locks.grants.is_empty()
+                && first.is_none_or(|(_, &time)| time > self.now)
+            {
+                self.grant::<O, MEMORY>(observer);
+                continue;
+            }
             match first {
                 Some((_, &time))
                     if MEMORY
@@ -98,8 +116,12 @@ impl Simulation {
                 }
                 Some((pcpu, &time)) if time < limits.until => {
                     self.now = time;
-                    self.events +=
-                        self.pcpus[pcpu].step::<O, MEMORY>(time, &mut self.pools, observer)?;
+                    self.events += self.pcpus[pcpu].step::<O, MEMORY>(
+                        time,
+                        &mut self.pools,
+                        self.locks.as_mut(),
+                        observer,
+                    )?;
                     self.look_ahead::<MEMORY>(pcpu);
                 }
                 _ => {
@@ -108,6 +130,31 @@ impl Simulation {
                     return Ok(Ended::Time);
                 }
             }
+        }
+    }
+
+    /// The PCPU that is next at a time: of those where tasks ask for global resources just then
+    /// the one with the highest priority, behind all others.
+    fn first_of_equals<'a>(
+        &'a self,
+        time: Option<&u64>,
+        locks: &LockState,
+    ) -> Option<(usize, &'a u64)> {
+        let equal = self.next.iter().enumerate().filter(|&(_, next)| Some(next) == time);
+        equal.min_by_key(|&(pcpu, &time)| {
+            let asks = self.pcpus[pcpu].asks_at(time, &locks.global);
+            asks.map_or(0, |vcpu| 1 + usize::from(locks.rank(pcpu, vcpu)))
+        })
+    }
+
+    /// Tasks go on that got resources for which they waited: behind all else that happens at that
+    /// time, so that who is done then is done.
+    fn grant<O: Observer, const MEMORY: bool>(&mut self, observer: &mut O) {
+        let Some(locks) = &mut self.locks else { return };
+        for grant in std::mem::take(&mut locks.grants) {
+            let pcpu = &mut self.pcpus[grant.pcpu];
+            pcpu.granted::<O, MEMORY>(grant, self.now, &mut self.pools, locks.ceilings, observer);
+            self.next[grant.pcpu] = pcpu.next::<MEMORY>(self.bus.is_some());
         }
     }
 

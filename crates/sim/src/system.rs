@@ -10,13 +10,58 @@ pub struct System {
     pub pcpus: Vec<Pcpu>,
     /// What they share on their way to memory.
     pub memory: Memory,
+    /// What tasks share.
+    pub locks: Locks,
 }
 
 impl System {
-    /// PCPUs on which memory is accessed without limits and without contention.
+    /// PCPUs on which memory is accessed without limits and without contention, and nothing
+    /// is shared.
     pub fn new(pcpus: Vec<Pcpu>) -> Self {
-        Self { pcpus, memory: Memory::default() }
+        Self { pcpus, ..Self::default() }
     }
+}
+
+/// What tasks share in critical sections ([`policy::lock`]).
+#[derive(Clone, Debug, Default)]
+pub struct Locks {
+    /// Whether each resource is global, in the order of their indices; at most
+    /// [`policy::lock::RESOURCES_MAX`].
+    pub global: Vec<bool>,
+    /// VCPUs in global critical sections go before all others of their PCPU, and may overrun
+    /// (vMPCP). Otherwise their schedulers are not told (MPCP).
+    pub ceilings: bool,
+    /// The rank of each VCPU among those that share resources: by PCPU, then by VCPU on it. 0 is the
+    /// highest priority, each rank is given once, and all of them are below
+    /// [`policy::lock::VCPUS_MAX`].
+    pub ranks: Vec<Vec<u8>>,
+    /// The tasks that have critical sections.
+    pub tasks: Vec<Sections>,
+}
+
+/// The critical sections of a task.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Sections {
+    /// Index of the PCPU.
+    pub pcpu: usize,
+    /// Index of the VCPU on the PCPU.
+    pub vcpu: usize,
+    /// Index of the task in the VCPU.
+    pub task: usize,
+    /// The sections in the order in which a job comes through them.
+    pub sections: Vec<Section>,
+}
+
+/// A critical section of a job that takes as long as jobs of the task can. Of a shorter one all
+/// parts are shorter in proportion.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Section {
+    /// Index of the resource.
+    pub resource: usize,
+    /// Execution before it, since the start or the section before, in nanoseconds.
+    pub after: u64,
+    /// Execution in it in nanoseconds; at least 1.
+    pub length: u64,
 }
 
 /// What the VCPUs of several PCPUs share on their way to memory.

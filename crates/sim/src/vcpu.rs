@@ -1,5 +1,6 @@
 //! A VCPU while it is simulated: its tasks, and which of them runs.
 
+use policy::lock::pcp::Pcp;
 use policy::task::{ReadyTasks, TASKS_MAX};
 
 use crate::job::Jobs;
@@ -14,6 +15,10 @@ pub struct VcpuState {
     /// The memory budget that it shares.
     pub pool: Option<usize>,
     pub critical: bool,
+    /// Whether its tasks have critical sections; those in global ones; the local resources.
+    pub locks: bool,
+    pub raised: ReadyTasks,
+    pub pcp: Pcp,
 }
 
 impl VcpuState {
@@ -33,13 +38,31 @@ impl VcpuState {
             MemoryBudget::None | MemoryBudget::Own(_) => None,
         };
         let (ready, statistics) = (ReadyTasks::default(), VcpuStatistics::default());
-        Ok(Self { tasks, ready, statistics, pool, critical: vcpu.critical })
+        Ok(Self {
+            tasks,
+            ready,
+            statistics,
+            pool,
+            critical: vcpu.critical,
+            locks: false,
+            raised: ReadyTasks::default(),
+            pcp: Pcp::default(),
+        })
     }
 
     /// The task that runs when the VCPU does, and how long its job still needs.
     #[inline]
     pub fn running(&mut self) -> Option<(usize, &mut Jobs)> {
-        let task = self.ready.highest()?;
+        let task = self.running_task()?;
         Some((task, self.tasks.get_mut(task)?))
+    }
+
+    /// The task that runs when the VCPU does.
+    #[inline]
+    pub fn running_task(&self) -> Option<usize> {
+        match self.locks {
+            false => self.ready.highest(),
+            true => self.pcp.runs(self.ready, self.raised),
+        }
     }
 }

@@ -37,7 +37,7 @@ fn vcpu(memory: MemoryBudget, tasks: Vec<Task>) -> Vcpu {
 /// Each VCPU has a PCPU for itself.
 fn system(vcpus: Vec<Vcpu>, memory: Memory) -> System {
     let pcpus = vcpus.into_iter().map(|vcpu| Pcpu { vcpus: vec![vcpu] }).collect();
-    System { pcpus, memory }
+    System { memory, ..System::new(pcpus) }
 }
 
 fn contention(latency: u64, always_longest: bool) -> Memory {

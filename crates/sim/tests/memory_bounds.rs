@@ -89,7 +89,8 @@ fn system() -> impl Strategy<Value = System> {
         let contention = Some(Contention { latency, always_longest });
         Memory { pools, contention }
     });
-    (prop::collection::vec(pcpu, 1..4), memory).prop_map(|(pcpus, memory)| System { pcpus, memory })
+    (prop::collection::vec(pcpu, 1..4), memory)
+        .prop_map(|(pcpus, memory)| System { memory, ..System::new(pcpus) })
 }
 
 /// When who made how many accesses: time, PCPU, VCPU, accesses. Those that are not delayed are seen
@@ -186,6 +187,7 @@ proptest! {
         let system = System {
             pcpus: vcpus.map(|vcpu| Pcpu { vcpus: vec![vcpu] }).collect(),
             memory: Memory { pools: Vec::new(), contention: Some(Contention { latency, always_longest }) },
+            ..System::default()
         };
         let mut simulation = Simulation::new(&system, 1).unwrap();
         let mut response = None;

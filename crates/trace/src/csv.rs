@@ -46,6 +46,10 @@ pub fn write(trace: &Trace, out: impl Write) -> Result<(), csv::Error> {
             | Event::Overflow { accesses, .. }
             | Event::Recharge { accesses, .. }
             | Event::Grant { accesses, .. } => Some(accesses),
+            Event::Lock { vcpu, task: number, resource, .. } => {
+                task = trace.header.task_name(vcpu, number);
+                Some(u64::from(resource))
+            }
             _ => None,
         };
         if let Some((id, mark)) = event.job() {

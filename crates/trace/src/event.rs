@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bulkhead_abi::hypercall::{MARK_FINISH, MARK_RELEASE, MARK_START};
-use bulkhead_abi::trace::{GRANT_LATER, Kind, NO_LIMIT, Record};
+use bulkhead_abi::trace::{GRANT_LATER, Kind, NO_LIMIT, Record, lock_argument};
 
 /// A VCPU, by the index of its VM in the plan and its own in the VM.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -75,6 +75,25 @@ pub enum Event {
         /// They end not with this period of the budget, but with the next one.
         later: bool,
     },
+    /// Input of the scheduler: tasks of the VCPU are in global critical sections.
+    StartGcs(VcpuId),
+    /// Input of the scheduler: no task of the VCPU is in one any more.
+    FinishGcs(VcpuId),
+    /// The VCPU has to wait in a global critical section: budget and overrun are used up.
+    StopInGcs(VcpuId),
+    /// A task gets a resource, waits for it, or releases it.
+    Lock {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// What the task does.
+        step: LockStep,
+        /// Number of the task.
+        task: u8,
+        /// Index of the resource.
+        resource: u8,
+        /// Whether the resource is global.
+        global: bool,
+    },
     /// The VCPU came to the hypervisor by an exception.
     Exit {
         /// The VCPU.
@@ -120,6 +139,17 @@ pub enum Event {
         /// Number of records.
         records: u64,
     },
+}
+
+/// What a task does with a resource.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LockStep {
+    /// It gets it.
+    Lock,
+    /// It has to wait for it.
+    Wait,
+    /// It releases it.
+    Unlock,
 }
 
 /// What a mark of a guest says about a job of a task ([`bulkhead_abi::hypercall::mark`]).
@@ -195,6 +225,12 @@ impl Entry {
                 accesses: argument & !GRANT_LATER,
                 later: argument & GRANT_LATER != 0,
             },
+            Kind::StartGcs => Event::StartGcs(vcpu),
+            Kind::FinishGcs => Event::FinishGcs(vcpu),
+            Kind::StopInGcs => Event::StopInGcs(vcpu),
+            Kind::Lock => lock(vcpu, LockStep::Lock, argument),
+            Kind::LockWait => lock(vcpu, LockStep::Wait, argument),
+            Kind::Unlock => lock(vcpu, LockStep::Unlock, argument),
         };
         Some(Self { ticks: record.ticks, event })
     }
@@ -222,10 +258,26 @@ impl Entry {
             Event::Grant { vcpu, accesses, later } => {
                 (Kind::Grant, vcpu, accesses | if later { GRANT_LATER } else { 0 })
             }
+            Event::StartGcs(vcpu) => (Kind::StartGcs, vcpu, 0),
+            Event::FinishGcs(vcpu) => (Kind::FinishGcs, vcpu, 0),
+            Event::StopInGcs(vcpu) => (Kind::StopInGcs, vcpu, 0),
+            Event::Lock { vcpu, step, task, resource, global } => {
+                let kind = match step {
+                    LockStep::Lock => Kind::Lock,
+                    LockStep::Wait => Kind::LockWait,
+                    LockStep::Unlock => Kind::Unlock,
+                };
+                (kind, vcpu, lock_argument(task, resource, global))
+            }
             Event::Lost { .. } => return None,
         };
         Some(Record::new(self.ticks, kind, id.vm, id.vcpu, argument))
     }
+}
+
+fn lock(vcpu: VcpuId, step: LockStep, argument: u64) -> Event {
+    let (task, resource) = (argument as u8, (argument >> 8) as u8);
+    Event::Lock { vcpu, step, task, resource, global: argument >> 16 & 1 != 0 }
 }
 
 impl VcpuId {
@@ -247,7 +299,11 @@ impl Event {
             | Self::Account { vcpu, .. }
             | Self::Overflow { vcpu, .. }
             | Self::Recharge { vcpu, .. }
-            | Self::Grant { vcpu, .. } => Some(vcpu),
+            | Self::Grant { vcpu, .. }
+            | Self::StartGcs(vcpu)
+            | Self::FinishGcs(vcpu)
+            | Self::StopInGcs(vcpu)
+            | Self::Lock { vcpu, .. } => Some(vcpu),
             _ => None,
         }
     }
@@ -280,6 +336,12 @@ impl Event {
             Self::Overflow { .. } => "overflow",
             Self::Recharge { .. } => "recharge",
             Self::Grant { .. } => "grant",
+            Self::StartGcs(_) => "start-gcs",
+            Self::FinishGcs(_) => "finish-gcs",
+            Self::StopInGcs(_) => "stop-in-gcs",
+            Self::Lock { step: LockStep::Lock, .. } => "lock",
+            Self::Lock { step: LockStep::Wait, .. } => "lock-wait",
+            Self::Lock { step: LockStep::Unlock, .. } => "unlock",
         }
     }
 }
@@ -321,6 +383,12 @@ mod tests {
             Event::Recharge { vcpu, accesses: 13_718 },
             Event::Grant { vcpu, accesses: 77, later: true },
             Event::Grant { vcpu, accesses: 0, later: false },
+            Event::StartGcs(vcpu),
+            Event::FinishGcs(vcpu),
+            Event::StopInGcs(vcpu),
+            Event::Lock { vcpu, step: LockStep::Lock, task: 63, resource: 15, global: true },
+            Event::Lock { vcpu, step: LockStep::Wait, task: 0, resource: 3, global: false },
+            Event::Lock { vcpu, step: LockStep::Unlock, task: 9, resource: 0, global: true },
         ] {
             let entry = Entry { ticks: 99, event };
             let record = entry.to_record().expect("has a record");

@@ -15,7 +15,7 @@ pub mod simulation;
 pub mod timeline;
 mod trace;
 
-pub use event::{Entry, Event, JobMark, Step, VcpuId};
+pub use event::{Entry, Event, JobMark, LockStep, Step, VcpuId};
 pub use file::{ReadError, Writer};
 pub use header::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
 pub use replay::{

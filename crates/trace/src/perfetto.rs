@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use prost::Message;
 
 use crate::timeline::{self, State};
-use crate::{Event, Step, Trace, VcpuId};
+use crate::{Event, LockStep, Step, Trace, VcpuId};
 use messages::{TracePacket, TrackDescriptor, TrackEvent, TrackEventType};
 
 /// Writes a trace. `out` should be buffered.
@@ -117,6 +117,17 @@ impl<W: Write> Exporter<'_, W> {
                 }
                 Event::Grant { vcpu, accesses, .. } => {
                     (tracks::vcpu(vcpu), format!("{accesses} accesses of the VM's"))
+                }
+                Event::StartGcs(vcpu) => (tracks::vcpu(vcpu), "in a critical section".into()),
+                Event::FinishGcs(vcpu) => (tracks::vcpu(vcpu), "in none any more".into()),
+                Event::StopInGcs(vcpu) => (tracks::vcpu(vcpu), "overrun used up".into()),
+                Event::Lock { vcpu, step, task, resource, .. } => {
+                    let what = match step {
+                        LockStep::Lock => "gets",
+                        LockStep::Wait => "waits for",
+                        LockStep::Unlock => "releases",
+                    };
+                    (tracks::task(vcpu, task), format!("{what} resource {resource}"))
                 }
                 Event::Epoch { .. } => (track, "servers start".into()),
                 Event::Lost { records } => (track, format!("{records} records lost")),

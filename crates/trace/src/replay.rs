@@ -25,6 +25,8 @@ pub struct Planned {
     pub server: Server,
     /// Its memory budget, if it has one.
     pub memory: Option<Memory>,
+    /// Ticks beyond its budget in each period, in global critical sections.
+    pub overrun: u64,
 }
 
 /// The memory budget of a VCPU.
@@ -38,7 +40,8 @@ pub enum Memory {
 
 impl Planned {
     fn slot(&self, start: u64) -> Result<Slot, Impossible> {
-        let slot = Slot::new(self.server.policy(start)).map_err(Impossible::Server)?;
+        let slot =
+            Slot::new(self.server.policy(start, self.overrun)).map_err(Impossible::Server)?;
         let account = match self.memory {
             None => return Ok(slot),
             Some(Memory::Shared(_)) => Account::shared(),
@@ -79,12 +82,12 @@ pub enum Server {
 }
 
 impl Server {
-    fn policy(self, start: u64) -> Policy {
+    fn policy(self, start: u64, overrun: u64) -> Policy {
         let parameters = |budget, period| Parameters {
             budget: Duration(budget),
             period: Duration(period),
             start: Instant(start),
-            overrun: Duration::ZERO,
+            overrun: Duration(overrun),
         };
         match self {
             Self::Periodic(budget, period) => Policy::Periodic(parameters(budget, period)),
@@ -198,7 +201,12 @@ pub enum Choice {
 
 /// Decides again what the PCPUs of a plan decided: for each its index and its VCPUs, the one
 /// with the highest priority first.
-pub fn replay(trace: &Trace, plan: &[(usize, Vec<Planned>)]) -> Result<Vec<Replay>, ReplayError> {
+/// With `ceilings` VCPUs in global critical sections go first.
+pub fn replay(
+    trace: &Trace,
+    plan: &[(usize, Vec<Planned>)],
+    ceilings: bool,
+) -> Result<Vec<Replay>, ReplayError> {
     let start = trace.epoch().ok_or(ReplayError::NoEpoch)?;
     plan.iter()
         .map(|(pcpu, vcpus)| {
@@ -206,10 +214,11 @@ pub fn replay(trace: &Trace, plan: &[(usize, Vec<Planned>)]) -> Result<Vec<Repla
             let track = trace.tracks.get(pcpu).ok_or(ReplayError::Pcpus { pcpu, pcpus })?;
             let slots = vcpus.iter().map(|vcpu| vcpu.slot(start)).collect::<Result<_, _>>();
             let slots = slots.map_err(|error| ReplayError::Vcpu { pcpu, error })?;
+            let cpu = Cpu::new(slots);
             let mut follower = Follower {
                 start,
                 planned: vcpus,
-                cpu: Cpu::new(slots),
+                cpu: if ceilings { cpu.with_ceilings() } else { cpu },
                 now: 0,
                 decision: Decision::default(),
                 acted: None,
@@ -256,6 +265,12 @@ impl Follower<'_> {
                 self.cpu.account(index, accesses);
                 return Ok(());
             }
+            Event::StartGcs(vcpu) => {
+                return self.change_gcs(self.index(vcpu)?, true, entry.ticks, next);
+            }
+            Event::FinishGcs(vcpu) => {
+                return self.change_gcs(self.index(vcpu)?, false, entry.ticks, next);
+            }
             Event::Recharge { vcpu, accesses } => return self.recharge(vcpu, accesses),
             Event::Run { vcpu, budget } => return self.act(Choice::Run(vcpu), budget),
             Event::Idle => return self.act(Choice::Idle, None),
@@ -271,6 +286,28 @@ impl Follower<'_> {
     }
 
     fn input(&mut self, event: cpu::Event, ticks: u64, next: &[Entry]) -> Result<(), Why> {
+        self.begin(ticks)?;
+        let mut grants = grants::Recorded::new(self.planned, self.start, next);
+        self.decision = self.cpu.decide_with(event, Instant(ticks), &mut grants);
+        grants.all_taken().map_err(Why::Grant)
+    }
+
+    /// The VCPU with this index is in global critical sections, or not any more.
+    fn change_gcs(
+        &mut self,
+        index: usize,
+        inside: bool,
+        ticks: u64,
+        next: &[Entry],
+    ) -> Result<(), Why> {
+        self.begin(ticks)?;
+        let mut grants = grants::Recorded::new(self.planned, self.start, next);
+        self.decision = self.cpu.change_gcs_with(index, inside, Instant(ticks), &mut grants);
+        grants.all_taken().map_err(Why::Grant)
+    }
+
+    /// An input comes.
+    fn begin(&mut self, ticks: u64) -> Result<(), Why> {
         if ticks < self.now {
             return Err(Why::Time);
         }
@@ -282,9 +319,7 @@ impl Follower<'_> {
             self.replay.superseded += 1;
         }
         self.now = ticks;
-        let mut grants = grants::Recorded::new(self.planned, self.start, next);
-        self.decision = self.cpu.decide_with(event, Instant(ticks), &mut grants);
-        grants.all_taken().map_err(Why::Grant)
+        Ok(())
     }
 
     /// The VCPU that runs may make so many accesses.

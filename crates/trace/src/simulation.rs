@@ -6,7 +6,7 @@ use bulkhead_abi::trace::Record;
 use policy::task::ReadyTasks;
 use sim::Observer;
 
-use crate::{Entry, Event, Header, JobMark, Step, VcpuId, Writer};
+use crate::{Entry, Event, Header, JobMark, LockStep, Step, VcpuId, Writer};
 
 /// Records of a PCPU that wait to be written together.
 const CHUNK_RECORDS: usize = 4096;
@@ -41,6 +41,8 @@ struct Pcpu {
 struct Vcpu {
     id: VcpuId,
     ready: ReadyTasks,
+    /// Those of its tasks that hold global resources.
+    raised: ReadyTasks,
     tasks: Vec<Task>,
 }
 
@@ -57,7 +59,12 @@ impl<W: Write> Recorder<W> {
     /// simulated system ([`sim::Pcpu::vcpus`]).
     pub fn new(out: W, header: &Header, vcpus: &[Vec<VcpuId>]) -> io::Result<Self> {
         let pcpus = vcpus.iter().map(|ids| {
-            let vcpu = |&id| Vcpu { id, ready: ReadyTasks::default(), tasks: Vec::new() };
+            let vcpu = |&id| Vcpu {
+                id,
+                ready: ReadyTasks::default(),
+                raised: ReadyTasks::default(),
+                tasks: Vec::new(),
+            };
             let mut pcpu = Pcpu {
                 vcpus: ids.iter().map(vcpu).collect(),
                 running: None,
@@ -136,6 +143,18 @@ impl Pcpu {
                 Event::Grant { vcpu: id(vcpu), accesses, later: false }
             }
             sim::Event::Access { .. } => return,
+            sim::Event::StartGcs { vcpu } => Event::StartGcs(id(vcpu)),
+            sim::Event::FinishGcs { vcpu } => Event::FinishGcs(id(vcpu)),
+            sim::Event::StopInGcs { vcpu } => Event::StopInGcs(id(vcpu)),
+            sim::Event::Lock { vcpu, task, resource, global } => {
+                return self.lock(vcpu, LockStep::Lock, task, resource, global);
+            }
+            sim::Event::Wait { vcpu, task, resource, global } => {
+                return self.lock(vcpu, LockStep::Wait, task, resource, global);
+            }
+            sim::Event::Unlock { vcpu, task, resource, global } => {
+                return self.lock(vcpu, LockStep::Unlock, task, resource, global);
+            }
             sim::Event::Run { vcpu, budget_ns } => Event::Run { vcpu: id(vcpu), budget: budget_ns },
             sim::Event::Idle => Event::Idle,
         };
@@ -144,7 +163,12 @@ impl Pcpu {
                 self.running = self.vcpus.iter().position(|other| other.id == vcpu);
             }
             Event::Idle => self.running = None,
-            Event::Wake(_) | Event::Block(_) | Event::Tick | Event::Overflow { .. } => {
+            Event::Wake(_)
+            | Event::Block(_)
+            | Event::Tick
+            | Event::StartGcs(_)
+            | Event::FinishGcs(_)
+            | Event::Overflow { .. } => {
                 self.write_input();
                 self.input = Some(Entry { ticks: now, event });
                 return;
@@ -166,8 +190,27 @@ impl Pcpu {
         }
     }
 
+    /// A task gets a resource, waits for it, or releases it.
+    fn lock(&mut self, vcpu: usize, step: LockStep, task: usize, resource: usize, global: bool) {
+        // What executed until now started before this.
+        self.show_start();
+        let state = &mut self.vcpus[vcpu];
+        match step {
+            LockStep::Wait => state.ready.remove(task),
+            LockStep::Lock => {
+                state.ready.insert(task);
+                if global {
+                    state.raised.insert(task);
+                }
+            }
+            LockStep::Unlock => state.raised.remove(task),
+        }
+        let (vcpu, task, resource) = (state.id, task as u8, resource as u8);
+        self.write(self.now, Event::Lock { vcpu, step, task, resource, global });
+    }
+
     fn job(&mut self, vcpu: usize, number: usize, step: Step) {
-        let Vcpu { id, ready, tasks } = &mut self.vcpus[vcpu];
+        let Vcpu { id, ready, tasks, .. } = &mut self.vcpus[vcpu];
         if tasks.len() <= number {
             tasks.resize(number + 1, Task::default());
         }
@@ -194,7 +237,7 @@ impl Pcpu {
     /// Records that a job executes from the last time on, if it had not before.
     fn show_start(&mut self) {
         let Some(vcpu) = self.running.and_then(|vcpu| self.vcpus.get_mut(vcpu)) else { return };
-        let Some(number) = vcpu.ready.highest() else { return };
+        let Some(number) = vcpu.ready.highest_raised(vcpu.raised) else { return };
         let Some(task) = vcpu.tasks.get_mut(number).filter(|task| !task.started) else { return };
         task.started = true;
         let mark = JobMark { step: Step::Start, task: number as u8, job: task.completed };

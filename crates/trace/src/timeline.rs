@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::{Entry, Event, Step, Trace, VcpuId};
+use crate::{Entry, Event, LockStep, Step, Trace, VcpuId};
 
 /// What a PCPU does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -162,10 +162,12 @@ pub struct Piece {
 }
 
 /// When tasks execute on a PCPU. While a VCPU runs, that is the job which started last and
-/// is not complete, as tasks with fixed priorities do.
+/// is not complete, as tasks with fixed priorities do, and waits for no resource. One that gets a
+/// resource goes on before all others until it releases it; then those with lower numbers do.
 pub fn pieces(trace: &Trace, pcpu: usize) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut started: BTreeMap<VcpuId, Vec<(u8, u32)>> = BTreeMap::new();
+    let mut waiting: BTreeMap<VcpuId, Vec<(u8, u32)>> = BTreeMap::new();
     let mut running: Option<VcpuId> = None;
     let mut since = trace.first();
     for entry in trace.tracks.get(pcpu).into_iter().flatten() {
@@ -173,7 +175,7 @@ pub fn pieces(trace: &Trace, pcpu: usize) -> Vec<Piece> {
             Event::Run { vcpu, .. } => Some(vcpu),
             Event::Idle | Event::Lost { .. } => None,
             Event::Stop(vcpu) if running == Some(vcpu) => None,
-            Event::Mark { .. } => running,
+            Event::Mark { .. } | Event::Lock { .. } => running,
             _ => continue,
         };
         if let Some(vcpu) = running
@@ -185,6 +187,11 @@ pub fn pieces(trace: &Trace, pcpu: usize) -> Vec<Piece> {
         (since, running) = (entry.ticks, next);
         if let Event::Lost { .. } = entry.event {
             started.clear();
+            waiting.clear();
+        }
+        if let Event::Lock { vcpu, step, task, .. } = entry.event {
+            let waits = waiting.entry(vcpu).or_default();
+            lock(started.entry(vcpu).or_default(), waits, step, task);
         }
         if let Some((vcpu, mark)) = entry.event.job() {
             let stack = started.entry(vcpu).or_default();
@@ -196,6 +203,24 @@ pub fn pieces(trace: &Trace, pcpu: usize) -> Vec<Piece> {
         }
     }
     pieces
+}
+
+/// The jobs of a VCPU after a step of one with a resource: those that go on, the one that executes
+/// last, and those that wait.
+fn lock(stack: &mut Vec<(u8, u32)>, waiting: &mut Vec<(u8, u32)>, step: LockStep, task: u8) {
+    let of_task = |jobs: &mut Vec<(u8, u32)>| {
+        let at = jobs.iter().position(|&(other, _)| other == task)?;
+        Some(jobs.remove(at))
+    };
+    match step {
+        LockStep::Wait => waiting.extend(of_task(stack)),
+        LockStep::Lock => stack.extend(of_task(waiting)),
+        LockStep::Unlock => {
+            let Some(job) = of_task(stack) else { return };
+            let above = stack.iter().position(|&(other, _)| other < task);
+            stack.insert(above.unwrap_or(stack.len()), job);
+        }
+    }
 }
 
 fn extend(pieces: &mut Vec<Piece>, piece: Piece) {

@@ -10,6 +10,7 @@ use policy::cpu::WHOLE_CPU;
 use policy::server::{self, Policy};
 use policy::time::Instant;
 
+use super::locks;
 use super::memory::Accesses;
 use super::options::{Assume, Execution, SimOptions};
 
@@ -104,7 +105,7 @@ impl Model {
                 let endless = endless(load, accesses.as_ref());
                 let mut simulated = sim::Vcpu::new(
                     format!("{}/{index}", vm.name),
-                    planned.server.map_or(WHOLE_CPU, |server| policy(server.class)),
+                    planned.server.map_or(WHOLE_CPU, policy),
                     simulated.chain(endless).collect(),
                 );
                 simulated.critical = vm.critical;
@@ -135,6 +136,7 @@ impl Model {
             model.system.pcpus.push(sim::Pcpu { vcpus: simulated });
             model.pcpus.push(vcpus);
         }
+        model.system.locks = locks::shared(plan, described, &model.pcpus);
         model
     }
 
@@ -189,7 +191,7 @@ impl Task {
 
 /// The tasks of a VCPU with their numbers, the one with the highest priority first; without priorities the one
 /// with the shortest deadline.
-fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &description::Task)> {
+pub(super) fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &description::Task)> {
     let tasks = vm.into_iter().flat_map(|vm| &vm.tasks);
     let mut tasks: Vec<_> = tasks.filter(|task| task.vcpu == vcpu).enumerate().collect();
     tasks.sort_by_key(|(_, task)| {
@@ -237,14 +239,14 @@ fn endless(load: Load, accesses: Option<&Accesses>) -> Option<sim::Task> {
     })
 }
 
-fn policy(class: Class) -> Policy {
+fn policy(planned: Server) -> Policy {
     let parameters = |Budget { budget, period }| server::Parameters {
         budget: policy::time::Duration(budget.0),
         period: policy::time::Duration(period.0),
         start: Instant(0),
-        overrun: policy::time::Duration::ZERO,
+        overrun: policy::time::Duration(planned.overrun.0),
     };
-    match class {
+    match planned.class {
         Class::Periodic(budget) => Policy::Periodic(parameters(budget)),
         Class::Deferrable(budget) => Policy::Deferrable(parameters(budget)),
         Class::Sporadic(budget) => Policy::Sporadic(parameters(budget)),

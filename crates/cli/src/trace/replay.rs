@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use bulkhead_system::plan::{Budget, Class, Plan, Vcpu, Vm};
+use bulkhead_system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
 use bulkhead_system::units;
 use serde::Serialize;
 use trace::{Choice, Clock, Header, Memory, Planned, Replay, Server, Stopped, VcpuId, Why};
@@ -31,7 +31,7 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
         ));
     }
     let failed = |error| Failure::new("no-replay", format!("{}: {error}", options.file.display()));
-    let replays = trace::replay(&trace, &planned).map_err(failed)?;
+    let replays = trace::replay(&trace, &planned, plan.locks == Locks::Vmpcp).map_err(failed)?;
     let clock = trace.clock();
     let ok = replays.iter().all(|replay| replay.stopped.is_none());
     if as_json {
@@ -167,11 +167,17 @@ fn vcpu(vcpu: VcpuId, vm: &Vm, plan: &Vcpu, frequency_hz: u64) -> Result<Planned
         (None, Some(shared)) => Some(Memory::Shared(period(shared.period)?)),
         (None, None) => None,
     };
+    // As the hypervisor has it: together with the budget rounded down.
+    let overrun = plan.server.and_then(|server| {
+        let budget = server.class.budget()?.budget;
+        let both = units::Duration(budget.0.saturating_add(server.overrun.0));
+        Some(ticks(both, frequency_hz) - ticks(budget, frequency_hz))
+    });
     let server = match plan.server {
         Some(server) => self::server(server.class, frequency_hz)?,
         None => Server::Alone,
     };
-    Ok(Planned { vcpu, server, memory })
+    Ok(Planned { vcpu, server, memory, overrun: overrun.unwrap_or(0) })
 }
 
 fn server(class: Class, frequency_hz: u64) -> Result<Server, Failure> {

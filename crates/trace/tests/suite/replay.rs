@@ -4,7 +4,7 @@ use crate::support::{ALL_KINDS, id, plan, read, simulate};
 use trace::{Choice, Entry, Event, Planned, ReplayError, Server, Stopped, Trace, Why, replay};
 
 fn run(trace: &Trace) -> trace::Replay {
-    let mut replays = replay(trace, &plan(ALL_KINDS)).expect("a trace of this plan");
+    let mut replays = replay(trace, &plan(ALL_KINDS), true).expect("a trace of this plan");
     assert_eq!(replays.len(), 1);
     replays.remove(0)
 }
@@ -77,12 +77,17 @@ fn late_ticks_are_measured() {
 #[test]
 fn another_plan_is_refused() {
     let trace = read(&simulate(ALL_KINDS, 1_000_000));
-    let planned = Planned { vcpu: id(0), server: Server::Deferrable(2_000, 10_000), memory: None };
+    let planned = Planned {
+        vcpu: id(0),
+        server: Server::Deferrable(2_000, 10_000),
+        memory: None,
+        overrun: 0,
+    };
     let other = [(3, vec![planned])];
-    assert_eq!(replay(&trace, &other), Err(ReplayError::Pcpus { pcpu: 3, pcpus: 1 }));
-    let stopped = replay(&trace, &[(0, vec![planned])]).expect("possible")[0].stopped;
+    assert_eq!(replay(&trace, &other, true), Err(ReplayError::Pcpus { pcpu: 3, pcpus: 1 }));
+    let stopped = replay(&trace, &[(0, vec![planned])], true).expect("possible")[0].stopped;
     assert!(matches!(stopped, Some(Stopped { why: Why::Vcpu(_), .. })), "{stopped:?}");
     let mut without = trace;
     without.tracks[0].retain(|entry| !matches!(entry.event, Event::Epoch { .. }));
-    assert_eq!(replay(&without, &plan(ALL_KINDS)), Err(ReplayError::NoEpoch));
+    assert_eq!(replay(&without, &plan(ALL_KINDS), true), Err(ReplayError::NoEpoch));
 }

@@ -56,7 +56,12 @@ pub fn header(vcpus: Vcpus<'_>) -> Header {
 
 pub fn plan(vcpus: Vcpus<'_>) -> Vec<(usize, Vec<Planned>)> {
     let servers = vcpus.iter().enumerate();
-    let planned = servers.map(|(vm, &(server, _))| Planned { vcpu: id(vm), server, memory: None });
+    let planned = servers.map(|(vm, &(server, _))| Planned {
+        vcpu: id(vm),
+        server,
+        memory: None,
+        overrun: 0,
+    });
     vec![(0, planned.collect())]
 }
 

@@ -1,0 +1,183 @@
+//! What tasks share while it is simulated.
+
+use policy::lock::table::{Holdings, Locked, Resource, Table};
+use policy::lock::{RESOURCES_MAX, VCPUS_MAX, Who};
+
+use crate::pcpu::PcpuState;
+use crate::{Error, Section, System};
+
+/// Where a job is among its critical sections.
+#[derive(Clone, Debug, Default)]
+pub struct Passage {
+    sections: Vec<Section>,
+    /// Execution of a job that takes as long as jobs can.
+    longest: u64,
+    /// For each section of the first job, at which execution it begins and ends.
+    places: Vec<(u64, u64)>,
+    /// Section, and whether the job is in it.
+    at: (usize, bool),
+    /// The job has asked for the resource of the next section, which is global, and has to wait.
+    pub waits: bool,
+}
+
+impl Passage {
+    fn new(sections: &[Section], longest: u64) -> Self {
+        let sections = sections.to_vec();
+        Self { longest, places: vec![(0, 0); sections.len()], sections, ..Self::default() }
+    }
+
+    /// A job begins that executes for so long.
+    pub fn begin(&mut self, execution: u64) {
+        if self.sections.is_empty() {
+            return;
+        }
+        let longest = u128::from(self.longest.max(1));
+        let place = |at: u64| (u128::from(at) * u128::from(execution) / longest) as u64;
+        let mut end = 0;
+        for (section, places) in self.sections.iter().zip(&mut self.places) {
+            let start = end + section.after;
+            end = start + section.length;
+            *places = (place(start), place(end));
+        }
+        self.at = (0, false);
+    }
+
+    /// After how much execution the job enters or leaves a section the next time.
+    #[inline]
+    pub fn next(&self) -> Option<u64> {
+        let (start, end) = self.places.get(self.at.0)?;
+        Some(if self.at.1 { *end } else { *start })
+    }
+
+    /// The resource, and whether the job is in the section, which it leaves next.
+    pub fn current(&self) -> Option<(usize, bool)> {
+        Some((self.sections.get(self.at.0)?.resource, self.at.1))
+    }
+
+    /// The job enters or leaves the section.
+    pub fn pass(&mut self) {
+        self.at = match self.at {
+            (section, false) => (section, true),
+            (section, true) => (section + 1, false),
+        };
+    }
+}
+
+/// A task got a resource for which it waited.
+#[derive(Clone, Copy, Debug)]
+pub struct Grant {
+    pub pcpu: usize,
+    pub vcpu: usize,
+    pub task: usize,
+}
+
+/// All global resources, and who is to be told of them.
+#[derive(Clone, Debug)]
+pub struct LockState {
+    table: Table<Vec<Resource>, Vec<Holdings>>,
+    pub global: Vec<bool>,
+    pub ceilings: bool,
+    ranks: Vec<Vec<u8>>,
+    pub grants: Vec<Grant>,
+}
+
+impl LockState {
+    /// None if no task has critical sections.
+    pub fn new(system: &System, pcpus: &mut [PcpuState]) -> Result<Option<Self>, Error> {
+        let locks = &system.locks;
+        if locks.tasks.is_empty() {
+            return Ok(None);
+        }
+        let wrong = |what: String| Err(Error::Locks { what });
+        if locks.global.len() > RESOURCES_MAX {
+            return wrong(format!("at most {RESOURCES_MAX} resources are possible"));
+        }
+        ranks(system)?;
+        let mut homes: Vec<Option<(usize, usize)>> = vec![None; locks.global.len()];
+        for it in &locks.tasks {
+            let vcpu = pcpus.get_mut(it.pcpu).and_then(|pcpu| pcpu.vcpus.get_mut(it.vcpu));
+            let Some(vcpu) = vcpu.filter(|vcpu| it.task < vcpu.tasks.len()) else {
+                return wrong(format!("there is no task {}/{}/{}", it.pcpu, it.vcpu, it.task));
+            };
+            let longest = vcpu.tasks[it.task].longest();
+            let mut sum = 0u64;
+            for section in &it.sections {
+                let Some(global) = locks.global.get(section.resource) else {
+                    return wrong(format!("there is no resource {}", section.resource));
+                };
+                let home = *homes[section.resource].get_or_insert((it.pcpu, it.vcpu));
+                if !global && home != (it.pcpu, it.vcpu) {
+                    return wrong(format!("resource {} is not global", section.resource));
+                }
+                if !global {
+                    vcpu.pcp.use_by(it.task, section.resource);
+                }
+                sum = sum.saturating_add(section.after).saturating_add(section.length);
+                if section.length == 0 || sum > longest {
+                    return wrong(format!(
+                        "the sections of task {}/{}/{} are empty or longer than it",
+                        it.pcpu, it.vcpu, it.task
+                    ));
+                }
+            }
+            vcpu.locks = true;
+            vcpu.tasks[it.task].sections = Passage::new(&it.sections, longest);
+        }
+        let resources = vec![Resource::new(1); locks.global.len()];
+        let mut table = Table::new(resources, vec![Holdings::new(0); VCPUS_MAX]);
+        for resource in 0..locks.global.len() {
+            let _ = table.open(0, resource);
+        }
+        let (global, ceilings, ranks) = (locks.global.clone(), locks.ceilings, locks.ranks.clone());
+        Ok(Some(Self { table, global, ceilings, ranks, grants: Vec::new() }))
+    }
+
+    /// The rank of a VCPU.
+    pub fn rank(&self, pcpu: usize, vcpu: usize) -> u8 {
+        self.ranks[pcpu][vcpu]
+    }
+
+    fn who(&self, pcpu: usize, vcpu: usize, task: usize) -> Option<Who> {
+        Who::new(usize::from(*self.ranks.get(pcpu)?.get(vcpu)?), task)
+    }
+
+    /// A task asks for a global resource: whether it gets it.
+    pub fn lock(&mut self, pcpu: usize, vcpu: usize, task: usize, resource: usize) -> bool {
+        let asked = self.who(pcpu, vcpu, task).map(|who| self.table.lock(who, resource));
+        matches!(asked, Some(Ok(Locked::Held { .. })))
+    }
+
+    /// A task releases a global resource.
+    pub fn unlock(&mut self, pcpu: usize, vcpu: usize, task: usize, resource: usize) {
+        let released = self.who(pcpu, vcpu, task).map(|who| self.table.unlock(who, resource));
+        let Some(Ok(Some(next))) = released else { return };
+        let place = self.ranks.iter().enumerate().find_map(|(pcpu, ranks)| {
+            let vcpu = ranks.iter().position(|rank| usize::from(*rank) == next.vcpu())?;
+            Some((pcpu, vcpu))
+        });
+        let _ = self.table.take_grant(next.vcpu());
+        if let Some((pcpu, vcpu)) = place {
+            self.grants.push(Grant { pcpu, vcpu, task: next.task() });
+        }
+    }
+
+    /// Whether tasks of the VCPU hold global resources.
+    pub fn in_gcs(&self, pcpu: usize, vcpu: usize) -> bool {
+        self.who(pcpu, vcpu, 0).is_some_and(|who| self.table.in_gcs(who.vcpu()))
+    }
+}
+
+/// Each VCPU has a rank of its own.
+fn ranks(system: &System) -> Result<(), Error> {
+    let ranks = &system.locks.ranks;
+    let counts = system.pcpus.iter().map(|pcpu| pcpu.vcpus.len());
+    let mut all: Vec<u8> = ranks.iter().flatten().copied().collect();
+    all.sort_unstable();
+    let fit = counts.eq(ranks.iter().map(Vec::len))
+        && all.is_sorted_by(|one, next| one < next)
+        && all.last().is_none_or(|last| usize::from(*last) < VCPUS_MAX);
+    match fit {
+        true => Ok(()),
+        false => Err(Error::Locks { what: "each VCPU needs a rank of its own".into() }),
+    }
+}
