@@ -129,6 +129,12 @@ pub fn name(kind: Option<Kind>) -> &'static str {
         Some(Kind::Overflow) => "overflow, accesses",
         Some(Kind::Recharge) => "may access",
         Some(Kind::Grant) => "grant, accesses",
+        Some(Kind::StartGcs) => "start gcs",
+        Some(Kind::FinishGcs) => "finish gcs",
+        Some(Kind::StopInGcs) => "stop in gcs",
+        Some(Kind::Lock) => "lock, task and resource",
+        Some(Kind::LockWait) => "lock wait, task and resource",
+        Some(Kind::Unlock) => "unlock, task and resource",
         None => "?",
     }
 }
