@@ -12,12 +12,12 @@ use bulkhead_system::description::{self, System};
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::Budget;
 
-use super::problem::Problem;
+use super::problem::{Problem, grain};
 use crate::search::Planner;
 
 /// What the turns of a period are taken to cost where periods are compared: two switches, and
-/// what they do to caches. It is in no bound.
-const TURN: Duration = Duration(10_000);
+/// filling the caches of the CPU again. It is in no bound.
+const TURN: Duration = Duration(50_000);
 /// No shorter one is chosen, unless deadlines are as short.
 const SHORTEST: u64 = 500_000;
 /// The period of VCPUs in VMs without tasks.
@@ -80,7 +80,12 @@ fn candidates(system: &System, vm: usize) -> Vec<Duration> {
     if !is_open(described) {
         return Vec::new();
     }
+    // Whole ticks, and no odd numbers where budgets need none.
     let tick = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);
+    let tick = match grain(system) {
+        (grain, Duration(0)) => grain.0,
+        _ => tick,
+    };
     let longest = Budget::LONGEST_PERIOD.0;
     let whole = |period: u64| (period.min(longest) / tick).max(1) * tick;
     let deadline = described.tasks.iter().map(|task| task.deadline.0).min().unwrap_or(USUAL);
