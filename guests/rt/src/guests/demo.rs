@@ -1,8 +1,9 @@
 //! `rt-demo`: three periodic tasks with short jobs of counted instructions, and two more on a second
 //! processor if it is told to.
 //!
-//! Boot arguments: `rt.seconds` (2), `rt.trace` (1), `rt.cpus` (1; or 2), `rt.kib` (0; KiB that each job
-//! of `slow` reads, line by line, at most 512).
+//! Boot arguments: `rt.seconds` (2), `rt.trace` (1), `rt.cpus` (1; or 2), `rt.second` (sense,plan: the
+//! tasks of the second processor), `rt.kib` (0; KiB that each job of `slow` reads, line by line, at
+//! most 512).
 //!
 //! ```text
 //! rt: start seconds=2 frequency_hz=62500000
@@ -29,18 +30,20 @@ const fn task(name: &'static str, milliseconds: u64, priority: u8, body: fn(u64)
     Task { parameters, body }
 }
 
-const TASKS: [Task; 3] = [
-    task("fast", 5, 3, |_| cpu::burn(100_000)),
-    task("medium", 10, 2, |_| cpu::burn(300_000)),
-    task("slow", 20, 1, |_| {
+/// The highest priority has the shortest period, whatever tasks share a processor.
+const TASKS: [Task; 5] = [
+    task("fast", 5, 5, |_| cpu::burn(100_000)),
+    task("medium", 10, 4, |_| cpu::burn(300_000)),
+    task("slow", 20, 2, |_| {
         read();
         cpu::burn(1_000_000);
     }),
+    task("sense", 10, 3, |_| cpu::burn(500_000)),
+    task("plan", 40, 1, |_| cpu::burn(2_000_000)),
 ];
 
-/// Those of the second processor.
-const MORE: [Task; 2] =
-    [task("sense", 10, 2, |_| cpu::burn(500_000)), task("plan", 40, 1, |_| cpu::burn(2_000_000))];
+/// Those of the second processor if nothing else is said.
+const SECOND_TASKS: &str = "sense,plan";
 
 /// From the start of the tasks to their first release.
 const LEAD: Duration = Duration::from_millis(1);
@@ -65,8 +68,22 @@ type Outcome = Result<TaskSet, TaskError>;
 /// How the tasks of the second processor ended.
 static SECOND: InterruptLock<Option<Outcome>> = InterruptLock::new(None);
 
+/// Runs the tasks of this processor for so many seconds.
+fn run(on_second: bool, seconds: u64, idle: impl FnMut(Duration)) -> Outcome {
+    let names = arguments::text("rt.second").unwrap_or(SECOND_TASKS);
+    let mut own = TASKS;
+    let mut count = 0;
+    for task in TASKS {
+        if names.split(',').any(|name| name == task.parameters.name) == on_second {
+            own[count] = task;
+            count += 1;
+        }
+    }
+    scheduler::run(&own[..count], LEAD, Duration::from_secs(seconds), idle)
+}
+
 fn second(seconds: u64) {
-    let outcome = scheduler::run(&MORE, LEAD, Duration::from_secs(seconds), |_| ());
+    let outcome = run(true, seconds, |_| ());
     SECOND.with(|slot| *slot = Some(outcome));
 }
 
@@ -82,7 +99,7 @@ pub fn main() {
     }
     let mut printed = 0;
     show(
-        scheduler::run(&TASKS, LEAD, Duration::from_secs(seconds), |elapsed| {
+        run(false, seconds, |elapsed| {
             if elapsed.as_secs() > printed {
                 printed = elapsed.as_secs();
                 println!("rt: progress seconds={printed}");
