@@ -58,13 +58,22 @@ fn utilisation_above_one() {
     says(&plan(&two, 1), &["no plan was found for the tasks of `a`", "3 VCPUs in `a`", "% less"]);
 }
 
+/// One mistake, one message: what else is compared with the period is not said to be wrong.
 #[test]
 fn periods_of_zero() {
-    let zero = task("t", "period = \"0ms\"\nwcet = \"1ms\"");
-    says(&plan(&system(&zero), 2), &["the period is zero"]);
+    let only = |text: &str| {
+        let said = plan(text, 2);
+        says(&said, &["error[out-of-range]: the period is zero"]);
+        assert_eq!(said.matches("error[").count(), 1, "{said}");
+    };
+    for more in ["", "deadline = \"1ms\"", "deadline = \"0ms\"", "jitter = \"1ms\"\nbcet = \"1ms\""]
+    {
+        only(&system(&task("t", &format!("period = \"0ms\"\nwcet = \"1ms\"\n{more}"))));
+    }
     let fine = system(&task("t", "period = \"10ms\"\nwcet = \"1ms\""));
     plan(&fine, 0);
-    plan(&fine.replace("period = \"5ms\"", "period = \"0ms\""), 2);
+    only(&fine.replace("period = \"5ms\"", "period = \"0ms\""));
+    only(&fine.replace("period = \"5ms\"", "period = \"0ms\"\nbudget = \"1ms\""));
     says(&plan(&fine.replace("period = \"5ms\"", "budget = \"1ms\""), 2), &["`period`"]);
 }
 

@@ -96,6 +96,11 @@ fn lengths(at: &Fields<'_>, budget: &Located<Duration>, period: &Located<Duratio
     let wrong = |message, place: &Place, help: &str| {
         Diagnostic::new("out-of-range", message).at(place, "here").help(help)
     };
+    if period.value == Duration(0) {
+        let help = "give the time between two budgets";
+        at.add(wrong("the period is zero".into(), &period.place, help));
+        return;
+    }
     if budget.value < Budget::SHORTEST {
         let help = format!("a budget is at least {}", Budget::SHORTEST);
         at.add(wrong(format!("the budget is {}", budget.value), &budget.place, &help));
