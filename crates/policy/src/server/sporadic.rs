@@ -9,9 +9,16 @@
 use super::Parameters;
 use crate::time::{Duration, Instant};
 
-/// Most replenishments that a server keeps. Where there would be more, two are
-/// joined at the time of the later one: the VCPU waits longer, nobody gets less.
+/// Most replenishments with which a VCPU becomes ready. Where there would be more, two
+/// are joined at the time of the later one: the VCPU waits longer, others do not.
+///
+/// Joined at that time: what a VCPU that stays ready counts on must not come later than
+/// one period after it was used, and all of the budget still comes within one period.
 pub const REPLENISHMENTS_MAX: usize = 8;
+
+/// One more while a part of the first is used. A VCPU that stays ready needs no other:
+/// what it uses of the rest is put back beside that part.
+const SLOTS: usize = REPLENISHMENTS_MAX + 1;
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Replenishment {
@@ -24,35 +31,41 @@ impl Replenishment {
     fn end(self) -> Instant {
         self.time + self.amount
     }
+
+    /// One piece with a later one; it ends where that would end.
+    fn join(&mut self, later: Self) {
+        self.amount += later.amount;
+        self.time = self.time.max(later.end() - self.amount);
+    }
 }
 
 #[derive(Clone, Debug)]
 pub struct Sporadic {
     budget: Duration,
     period: Duration,
-    queue: [Replenishment; REPLENISHMENTS_MAX],
+    queue: [Replenishment; SLOTS],
     first: usize,
     len: usize,
 }
 
 impl Sporadic {
     pub fn new(parameters: Parameters) -> Self {
-        let mut queue = [Replenishment::default(); REPLENISHMENTS_MAX];
+        let mut queue = [Replenishment::default(); SLOTS];
         queue[0] = Replenishment { time: parameters.start, amount: parameters.budget };
         Self { budget: parameters.budget, period: parameters.period, queue, first: 0, len: 1 }
     }
 
     fn at(&mut self, number: usize) -> &mut Replenishment {
-        &mut self.queue[(self.first + number) % REPLENISHMENTS_MAX]
+        &mut self.queue[(self.first + number) % SLOTS]
     }
 
     fn head(&self) -> Replenishment {
-        self.queue[self.first % REPLENISHMENTS_MAX]
+        self.queue[self.first % SLOTS]
     }
 
     fn pop(&mut self) -> Replenishment {
         let head = self.head();
-        self.first = (self.first + 1) % REPLENISHMENTS_MAX;
+        self.first = (self.first + 1) % SLOTS;
         self.len -= 1;
         head
     }
@@ -61,13 +74,10 @@ impl Sporadic {
     fn put_back(&mut self, used: Replenishment) {
         let back = Replenishment { time: used.time + self.period, ..used };
         if self.len > 0 {
-            let full = self.len == REPLENISHMENTS_MAX;
+            let full = self.len == SLOTS;
             let tail = self.at(self.len - 1);
             if full || tail.end() >= back.time {
-                // One piece; it ends where the later one would end.
-                tail.amount += back.amount;
-                tail.time = tail.time.max(back.end() - tail.amount);
-                return;
+                return tail.join(back);
             }
         }
         self.len += 1;
@@ -123,6 +133,11 @@ impl Sporadic {
     pub fn activate(&mut self, now: Instant) {
         if self.head().time <= now {
             self.delay(now);
+        }
+        if self.len > REPLENISHMENTS_MAX {
+            let last = *self.at(self.len - 1);
+            self.len -= 1;
+            self.at(self.len - 1).join(last);
         }
     }
 
