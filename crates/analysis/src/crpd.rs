@@ -9,7 +9,8 @@ use crate::Duration;
 /// The delay is a bound if `reload` covers all sets and ways of a colour with write-backs, the
 /// cache replaces like LRU, and no task of another VCPU has one of these colours. What a task
 /// has to load again after it suspended itself or was blocked belongs to its execution time and
-/// its blocking: then tasks of lower priority have run, which Eq. 3 does not see.
+/// its blocking: then tasks of lower priority have run, which Eq. 3 does not see. (What a task that
+/// suspends itself makes others load again is seen to in [`mod@crate::response`].)
 #[derive(Clone, Copy, Debug)]
 pub struct Caches<'a> {
     colors: &'a [ColorSet],
@@ -35,6 +36,11 @@ impl<'a> Caches<'a> {
     /// The same colours, each of which costs something else to load again.
     pub(crate) fn with_reload(self, reload: u64) -> Self {
         Self { reload, ..self }
+    }
+
+    /// Whether task `h` can delay any below it, as far as its own colours say.
+    pub(crate) fn can_delay(&self, h: usize) -> bool {
+        self.reload > 0 && self.colors.get(h).is_some_and(|colors| !colors.is_empty())
     }
 
     /// All `gamma_{h,j}` for one `j`, from `h = j`, where it is 0, downwards; 0 without caches.

@@ -16,6 +16,15 @@
 //! `extra` is the blocking `B_i`, and for a task that suspends itself `(q + 1) (B_i + S_i)`: its
 //! own suspension counts as execution. A task above that suspends itself has the jitter
 //! `R_h - C_h` (Chen, Nelissen and Huang, ECRTS 2016), which contains its own `J_h`.
+//!
+//! A task that suspends itself may leave its VCPU with nothing to do: [`crate::supply`] says what
+//! it gets then.
+//!
+//! If such a task above evicts what the tasks below have in the cache, it does so each time it goes
+//! on, however often that is, and Eq. 3 of vCache knows of once in a job. What is loaded again
+//! before the last time is loaded while the job above is suspended or blocked: a job costs
+//! `gamma_{h,i} + S_h + B_h`. And each job counts that executes in the window at all, also the last
+//! part of one and the first of another: the jitter is `R_h`.
 
 use crate::brute_force;
 use crate::memory::{Contention, Memory, NoContention};
@@ -198,10 +207,19 @@ impl Analyzer {
                 }
                 continue;
             }
-            if let Some(caches) = &workload.caches {
-                self.add_delays(servers, workload.tasks, index, caches);
-            }
             known = (known + task.wcet).min(TOO_LONG);
+            if let Some(caches) = &workload.caches {
+                let least = self.add_delays(servers, workload.tasks, index, caches);
+                known = known.max(least.saturating_add(task.wcet)).min(TOO_LONG);
+            }
+            let asleep;
+            let (workload, gaps) = match task.suspension {
+                0 => (workload, gaps),
+                _ => {
+                    asleep = Workload { supply: workload.supply.with_sleep(), ..*workload };
+                    (&asleep, gaps.with_sleep())
+                }
+            };
             let (own, least) = (task.wcet + task.extra(), known + task.extra());
             let limit = on_time(task, 1).min(self.limits.window.0);
             memory.collect(&mut self.accesses, servers, workload, index);
@@ -233,7 +251,7 @@ impl Analyzer {
             };
             let jitter = match response {
                 _ if task.suspension == 0 => task.jitter,
-                Ok(response) => response.time.0 - task.wcet,
+                Ok(response) => jitter_by_suspension(workload, index, &response),
                 Err(_) => {
                     self.unbounded = Some(index);
                     0
@@ -246,13 +264,23 @@ impl Analyzer {
         }
     }
 
-    /// Sets the costs of the tasks above `index` for the delays that they cause there.
-    fn add_delays(&mut self, servers: usize, tasks: &[Task], index: usize, caches: &Caches<'_>) {
+    /// Sets the costs of the tasks above `index` for the delays that they cause there; returns
+    /// those of a job of each, which are in every window: who looks at none that is too short for
+    /// them multiplies no cost that is too long.
+    fn add_delays(
+        &mut self,
+        servers: usize,
+        tasks: &[Task],
+        index: usize,
+        caches: &Caches<'_>,
+    ) -> u64 {
         let streams = &mut self.streams[servers..];
         let above = streams.iter_mut().zip(&tasks[..index]).rev().zip(caches.delays(index));
-        for ((stream, task), delay) in above {
-            stream.cost = task.wcet.saturating_add(delay);
-        }
+        let cost = |((stream, task), delay): ((&mut Stream, &Task), u64)| {
+            stream.cost = task.wcet.saturating_add(reloads(task, delay));
+            stream.cost
+        };
+        above.map(cost).fold(0, u64::saturating_add)
     }
 
     /// All jobs of a task in its busy period; `least`: demand that is certainly met in the window
@@ -272,6 +300,7 @@ impl Analyzer {
             return Err(Failure::Overload { task: index });
         }
         let longest = self.limits.window.0;
+        let next = task.wcet + task.extra_per_job();
         let (mut own, mut least) = (task.wcet + task.extra(), least);
         let mut worst: Option<Response> = None;
         for jobs in 1.. {
@@ -296,7 +325,6 @@ impl Analyzer {
                 break;
             }
             *passes = passes.checked_sub(1).ok_or(Failure::LimitReached { task: index })?;
-            let next = task.wcet + task.extra_per_job();
             // Not above the longest window before, so that no sum overflows.
             (own, least) = (own + next, found.demand + next);
         }
@@ -338,12 +366,32 @@ fn beyond(index: usize, task: &Task, window: u64, jobs: u64) -> Failure {
     Failure::Unschedulable { task: index, at_least, deadline: task.deadline() }
 }
 
+/// What a job of a task costs those below it in the cache, where each time it goes on costs them
+/// `delay`.
+pub(crate) fn reloads(task: &Task, delay: u64) -> u64 {
+    match (delay, task.suspension) {
+        (0, _) | (_, 0) => delay,
+        (_, suspension) => delay.saturating_add(suspension).saturating_add(task.blocking),
+    }
+}
+
+/// The jitter of a task that suspends itself and has this response time, as those below see it.
+pub(crate) fn jitter_by_suspension(
+    workload: &Workload<'_>,
+    index: usize,
+    response: &Response,
+) -> u64 {
+    let evicts = workload.caches.is_some_and(|it| it.can_delay(index));
+    let response = response.time.0;
+    if evicts { response } else { response - workload.tasks[index].wcet }
+}
+
 /// Whether the tasks down to `index` certainly need more than the supply in the long run.
 fn overloaded(workload: &Workload<'_>, index: usize) -> bool {
     let delays = Caches::delays_from(workload.caches.as_ref(), index);
     let tasks = workload.tasks.iter().take(index + 1).rev().zip(delays);
     let part = |(task, delay): (&Task, u64)| {
-        Share::down(Duration(task.wcet.saturating_add(delay)), task.period())
+        Share::down(Duration(task.wcet.saturating_add(reloads(task, delay))), task.period())
     };
     let above = match workload.supply {
         Supply::Leftover(above) => above,

@@ -19,11 +19,28 @@
 //! - of a sporadic one all budget was used at most one period before it comes back.
 //!
 //! A polling server, which loses its budget when it has nothing to do, would give less.
+//!
+//! # VCPUs that sleep
+//!
+//! While a task suspends itself its VCPU may have nothing to do, and that time counts as if it
+//! were supply. Budgets that come at multiples of the period come then, too. But what a sporadic
+//! server has left when its VCPU sleeps counts from the time at which it wakes, so that it comes
+//! back later by what the VCPU had to wait for others before: `W - C` is lost in each period, not
+//! once ([`ServerSupply::with_sleep`]).
+//!
+//! In any window of `(T - C) + (W - C) + x`, where `x` is at most `C`, such a VCPU executes or
+//! sleeps for `x`. If it has budget all the time, others leave that much. Otherwise let `y` be the
+//! last time at which it has none, and `E` what it used before that in the window. The rest of the
+//! budget was used before the window, and so all of it comes after `y` and before one period of the
+//! window is over: `C - E <= T - y`. After `y` others leave all but `W - C` of the time, which is
+//! `T - C + x - y`, and with `E` that is `x`. (This holds if the VCPU sleeps so seldom that no
+//! replenishments are joined meanwhile: less than `policy::server::REPLENISHMENTS_MAX` times in a
+//! period.)
 
 use crate::divisor::Divisor;
 use crate::utilization::Share;
 use crate::window::{self, Found, Gaps, Stream, TOO_LONG};
-use crate::{Duration, LONGEST, Limits, Server};
+use crate::{Duration, Kind, LONGEST, Limits, Server};
 
 /// Processor time that a VCPU gets.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +62,8 @@ pub struct ServerSupply {
     gap: u64,
     /// `W - C`, at most the gap.
     late: u64,
+    /// Whether budget comes back one period after it was used.
+    sporadic: bool,
 }
 
 impl ServerSupply {
@@ -52,7 +71,8 @@ impl ServerSupply {
     /// periodic resource model.
     pub fn new(server: Server) -> Self {
         let gap = server.gap().0;
-        Self { budget: server.budget_divisor(), gap, late: gap }
+        let sporadic = server.kind() == Kind::Sporadic;
+        Self { budget: server.budget_divisor(), gap, late: gap, sporadic }
     }
 
     /// Of a server that gets its budget within `response` (`W^v`); `None` if that is longer than
@@ -60,6 +80,15 @@ impl ServerSupply {
     pub fn with_response(server: Server, response: Duration) -> Option<Self> {
         let late = response.0.saturating_sub(server.budget().0);
         (late <= server.gap().0).then(|| Self { late, ..Self::new(server) })
+    }
+
+    /// What counts as supply while it may sleep now and then, sleep included. Only a sporadic
+    /// server gives less then.
+    pub fn with_sleep(self) -> Self {
+        match self.sporadic {
+            true => Self { gap: self.gap + self.late, late: 0, ..self },
+            false => self,
+        }
     }
 
     /// The longest time without any: `(T - C) + (W - C)`.
@@ -109,6 +138,14 @@ impl ServerSupply {
 }
 
 impl Supply<'_> {
+    /// What counts as supply for a task that suspends itself.
+    pub(crate) fn with_sleep(self) -> Self {
+        match self {
+            Self::Server(server) => Self::Server(server.with_sleep()),
+            Self::Whole | Self::Leftover(_) => self,
+        }
+    }
+
     /// Time that the VCPU gets at least in a window.
     pub fn in_window(&self, window: Duration) -> Duration {
         match self {
@@ -164,6 +201,10 @@ impl Gaps for WholeGaps {
     fn window(&self, demand: u64) -> u64 {
         demand
     }
+
+    fn with_sleep(self) -> Self {
+        self
+    }
 }
 
 impl Gaps for ServerSupply {
@@ -171,6 +212,10 @@ impl Gaps for ServerSupply {
     fn window(&self, demand: u64) -> u64 {
         let lost = self.budget.ceil(demand).saturating_mul(self.gap).min(TOO_LONG);
         (demand + lost + self.late).min(TOO_LONG)
+    }
+
+    fn with_sleep(self) -> Self {
+        ServerSupply::with_sleep(self)
     }
 }
 

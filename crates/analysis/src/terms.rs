@@ -1,7 +1,7 @@
 //! What a response time consists of.
 
 use crate::memory::Waits;
-use crate::response::{Response, Workload};
+use crate::response::{Response, Workload, jitter_by_suspension, reloads};
 use crate::supply::Supply;
 use crate::{Caches, Duration, Failure};
 
@@ -35,7 +35,8 @@ pub struct Above {
     pub jobs: u64,
     /// Their execution.
     pub execution: Duration,
-    /// Cache-related preemption delay that they cause.
+    /// Cache-related preemption delay that they cause; of a task that suspends itself with
+    /// what they cause each time it goes on.
     pub cache: Duration,
 }
 
@@ -52,10 +53,11 @@ pub fn terms(
     let tasks = workload.tasks.iter().zip(responses).take(index).enumerate();
     let above = tasks.rev().zip(delays).map(|((h, (it, response)), delay)| {
         let jitter = match response {
-            Ok(response) if it.suspension > 0 => response.time.0 - it.wcet,
+            Ok(response) if it.suspension > 0 => jitter_by_suspension(workload, h, response),
             _ => it.jitter,
         };
         let jobs = it.period.ceil(window + jitter + workload.jitter.0);
+        let delay = reloads(it, delay);
         // The window holds all of it, so that no product overflows.
         Above { task: h, jobs, execution: Duration(jobs * it.wcet), cache: Duration(jobs * delay) }
     });

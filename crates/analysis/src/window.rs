@@ -62,6 +62,9 @@ pub(crate) trait Gaps: Copy {
     /// The shortest window in which the demand, from 1 to [`LONGEST`], is met.
     fn window(&self, demand: u64) -> u64;
 
+    /// Of a VCPU that sleeps now and then.
+    fn with_sleep(self) -> Self;
+
     /// The same for any demand; what is above [`LONGEST`] is one number above it.
     #[inline]
     fn window_of(&self, demand: u128) -> u64 {

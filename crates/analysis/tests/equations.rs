@@ -93,10 +93,13 @@ fn eq1(servers: &[Server], i: usize) -> Option<u64> {
     })
 }
 
+/// What a task above costs in each of its jobs, and its jitter.
+type Above = (u64, u64);
+
 /// All jobs in the busy period of task `i`, with supply by a function of the window.
 fn busy_period(
     tasks: &[Task],
-    jitters: &[u64],
+    above: &[Above],
     i: usize,
     supply: impl Fn(u64) -> u64,
 ) -> Option<u64> {
@@ -107,8 +110,8 @@ fn busy_period(
         let waits = if suspends { q + 1 } else { 1 };
         let own = (q + 1) * (task.wcet().0 + task.suspension().0) + waits * task.blocking().0;
         let demand = |w| {
-            let above = tasks[..i].iter().zip(jitters);
-            own + above.map(|(it, &j)| jobs(w, j, it.period()) * it.wcet().0).sum::<u64>()
+            let above = tasks[..i].iter().zip(above);
+            own + above.map(|(it, &(c, j))| jobs(w, j, it.period()) * c).sum::<u64>()
         };
         let window = (1..=LONGEST_TRIED).find(|&w| supply(w) >= demand(w))?;
         worst = worst.max(window + task.jitter().0 - q * period);
@@ -117,6 +120,19 @@ fn busy_period(
         }
     }
     None
+}
+
+/// Task `h` as those below it see it, which has this response time, each time it goes on costs
+/// task `i` this much; `evicts`: those below can have something to load again.
+fn above(task: &Task, response: u64, delay: u64, evicts: bool) -> Above {
+    let [c, s, b] = [task.wcet().0, task.suspension().0, task.blocking().0];
+    match s {
+        0 => (c + delay, task.jitter().0),
+        _ => (
+            if delay > 0 { c + delay + s + b } else { c },
+            if evicts { response } else { response - c },
+        ),
+    }
 }
 
 proptest! {
@@ -164,32 +180,38 @@ proptest! {
         tasks in prop::collection::vec(detailed_task(), 1..5),
         server in prop::option::of(server()),
         late in 0u64..15,
+        (sets, reload) in colors(),
     ) {
         let supply = server.map(|it| {
             let late = late.min(it.gap().0);
             ServerSupply::with_response(it, Duration(it.budget().0 + late)).unwrap()
         });
-        let workload = Workload::new(&tasks);
+        let sets = &sets[..tasks.len()];
+        let workload = Workload::new(&tasks).with_caches(Caches::new(sets, reload));
         let workload = match supply {
             Some(supply) => workload.with_supply(Supply::Server(supply)),
             None => workload,
         };
-        let in_window = |w| supply.map_or(w, |supply| supply.in_window(Duration(w)).0);
         let bounds = response_times(&workload);
-        let mut jitters = Vec::new();
+        let mut responses = Vec::new();
         let mut all = true;
         for (i, task) in tasks.iter().enumerate() {
-            let expected = busy_period(&tasks, &jitters, i, in_window);
+            let others: Vec<Above> = (0..i)
+                .map(|h| {
+                    let delay = |j| eq3(sets, reload, h, j);
+                    above(&tasks[h], responses[h], delay(i), reload.0 > 0)
+                })
+                .collect();
+            let asleep = task.suspension().0 > 0;
+            let supply = supply.map(|it| if asleep { it.with_sleep() } else { it });
+            let in_window = |w| supply.map_or(w, |supply| supply.in_window(Duration(w)).0);
+            let expected = busy_period(&tasks, &others, i, in_window);
             let found = bounds[i].ok().map(|bound| bound.time.0);
             // Where windows are too long to be tried one by one, nothing is known.
             let Some(expected) = expected else { return Ok(()) };
             prop_assert_eq!(found, Some(expected), "task {}", i);
             all &= expected <= task.deadline().0;
-            let jitter = match task.suspension() {
-                Duration(0) => task.jitter().0,
-                _ => expected - task.wcet().0,
-            };
-            jitters.push(jitter);
+            responses.push(expected);
         }
         prop_assert_eq!(schedulable(&workload).is_ok(), all);
     }

@@ -129,3 +129,21 @@ fn ten_thousand_tasks_are_analysed() {
     let found = vcpu::response_times(&vec![server; count as usize]);
     assert_eq!(found[count as usize - 1], Ok(Duration(90 * count)));
 }
+
+#[test]
+fn delays_that_are_too_long_do_not_overflow() {
+    // 32 tasks whose jobs come in crowds, 2^60 of them in any window, and cost 2^63 each: 2^128.
+    let crowd = task(1, 1).with_jitter(LONGEST).unwrap();
+    let mut tasks = vec![crowd; 32];
+    tasks.push(task(1, 1_000));
+    let sets = vec![ColorSet::first(1); tasks.len()];
+    for delay in [(1 << 63) - 1, u64::MAX] {
+        let workload = Workload::new(&tasks).with_caches(Caches::new(&sets, Duration(delay)));
+        assert!(schedulable(&workload).is_err());
+        assert!(response_times(&workload)[32].is_err());
+    }
+    let suspends = task(1, 10).with_suspension(LONGEST).unwrap();
+    let tasks = [suspends.with_blocking(LONGEST).unwrap(), task(1, 1_000)];
+    let workload = Workload::new(&tasks).with_caches(Caches::new(&sets, Duration(u64::MAX)));
+    assert!(response_times(&workload)[1].is_err());
+}
