@@ -66,6 +66,9 @@ pub struct VcpuVerdict {
     /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unlimited_neighbours: Vec<String>,
+    /// Whether others of its PCPU can evict what its tasks have in the cache, though the time to
+    /// load colours again is given: that time counts only what its tasks evict of each other.
+    pub shares_colors: bool,
     /// Its tasks, the highest priority first.
     pub tasks: Vec<TaskVerdict>,
 }

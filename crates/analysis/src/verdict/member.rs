@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use bulkhead_system::description::{self, System};
+use bulkhead_system::description::{self, System, Wcet};
 use bulkhead_system::plan::{self, Class};
 use bulkhead_system::units::Frequency;
 use policy::color::ColorSet;
@@ -11,6 +11,7 @@ use super::memory::{Accesses, OfVcpu};
 use crate::divisor::Divisor;
 use crate::response::Workload;
 use crate::supply::Supply;
+use crate::window::TOO_LONG;
 use crate::{Caches, Duration, Kind, LONGEST, Server, Task};
 
 /// A VCPU with its tasks.
@@ -25,8 +26,13 @@ pub(super) struct Member<'a> {
     pub names: Vec<&'a str>,
     /// The tasks.
     pub tasks: Vec<Task>,
+    /// Whether the execution time of each task is known.
+    pub known: Vec<bool>,
     /// The colours of the tasks.
     pub colors: Vec<ColorSet>,
+    /// Colours of which something is in the cache because of this VCPU: those of its tasks, or if
+    /// none is known those of its VM.
+    uses: ColorSet,
     /// Longest time to load a colour again, if that is known.
     pub reload: Option<Duration>,
     /// What the tasks wait for because of memory.
@@ -51,14 +57,24 @@ impl<'a> Member<'a> {
         let all = all.map_or(ColorSet::EMPTY, |geometry| ColorSet::first(geometry.colors()));
         let colors = described_tasks.iter().map(|task| task_colors(described?.1, task));
         let colors: Vec<_> = colors.collect();
-        let tasks = described_tasks.iter().zip(&colors);
+        let tasks = || described_tasks.iter().zip(&colors);
+        let union = |union, colors: &Option<ColorSet>| union | colors.unwrap_or(all);
+        let uses = match described {
+            Some((_, vm)) if colors.is_empty() => match vm.all_colors() {
+                ColorSet::EMPTY => all,
+                colors => colors,
+            },
+            _ => colors.iter().fold(ColorSet::EMPTY, union),
+        };
         Self {
             vm,
             index,
             vcpu,
             names: described_tasks.iter().map(|task| task.name.value.as_str()).collect(),
-            tasks: tasks.map(|(task, colors)| model(task, *colors)).collect(),
+            tasks: tasks().map(|(task, colors)| model(task, *colors)).collect(),
+            known: tasks().map(|(task, colors)| is_known(task, *colors)).collect(),
             colors: colors.into_iter().map(|colors| colors.unwrap_or(all)).collect(),
+            uses,
             reload: described.and_then(|(system, _)| Some(system.color_reload.as_ref()?.value)),
             memory: accesses
                 .map(|accesses| accesses.of(vm_index, &described_tasks, &vcpu))
@@ -76,6 +92,13 @@ impl<'a> Member<'a> {
     pub fn workload<'s>(&'s self, supply: Supply<'s>) -> Workload<'s> {
         let workload = Workload::new(&self.tasks).with_supply(supply);
         self.caches().map_or(workload, |caches| workload.with_caches(caches))
+    }
+
+    /// Whether another VCPU of its PCPU can evict what its tasks have in the cache, though times to
+    /// load that again are counted apart.
+    pub fn is_evicted_by(&self, other: &Self) -> bool {
+        let own = !self.tasks.is_empty() && self.reload.is_some_and(|reload| reload.0 > 0);
+        own && !(self.uses & other.uses).is_empty()
     }
 
     /// Its server as it disturbs those below: with all of its budget; none in the background, and
@@ -119,15 +142,27 @@ fn task_colors(vm: &description::Vm, task: &description::Task) -> Option<ColorSe
     own.map(|colors| colors.value)
 }
 
-/// A described task as it is analysed. Times that are too long to be counted are cut, which
-/// makes no bound too short: execution, blocking and suspension of that length have none, and
-/// jitter is not longer than the period.
-fn model(task: &description::Task, colors: Option<ColorSet>) -> Task {
+/// Whether the execution time of a task with these colours is described: with fewer than the fewest
+/// it may be any.
+fn is_known(task: &description::Task, colors: Option<ColorSet>) -> bool {
+    let colors = colors.map_or(u64::MAX, |colors| u64::from(colors.len()));
+    match &task.wcet {
+        Wcet::Fixed(_) => true,
+        Wcet::ByColors(times) => times.keys().next().is_some_and(|&fewest| fewest <= colors),
+    }
+}
+
+/// A described task as it is analysed. Periods and deadlines that are too long to be counted are
+/// cut, which makes no bound too short. If another time is too long or is not known, so is the
+/// execution time, and there is no bound.
+fn model(task: &description::Task, set: Option<ColorSet>) -> Task {
     let cut = |time: Duration| time.min(LONGEST).0;
-    let colors = colors.map(|colors| u64::from(colors.len()));
+    let colors = set.map(|colors| u64::from(colors.len()));
     let wcet = colors.map_or(task.wcet.longest(), |colors| task.wcet.with_colors(colors));
+    let longest = [wcet, task.jitter, task.blocking, task.self_suspension].into_iter().max();
+    let too_long = longest.is_some_and(|longest| longest > LONGEST) || !is_known(task, set);
     Task {
-        wcet: cut(wcet).max(1),
+        wcet: if too_long { TOO_LONG } else { wcet.0.max(1) },
         period: Divisor::new(cut(task.period)),
         deadline: cut(task.deadline).max(1),
         jitter: cut(task.jitter),

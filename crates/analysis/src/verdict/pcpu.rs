@@ -18,7 +18,9 @@ pub(super) fn verdict(members: &[Member<'_>]) -> PcpuVerdict {
     let servers = Servers::new(members.iter());
     let vcpus = members.iter().enumerate().map(|(place, member)| {
         let response = servers.responses.get(place).copied();
-        vcpu_verdict(member, response, servers.supply(member, place))
+        let mut others = members.iter().enumerate().filter(|(other, _)| *other != place);
+        let evicted = others.any(|(_, other)| member.is_evicted_by(other));
+        vcpu_verdict(member, evicted, response, servers.supply(member, place))
     });
     PcpuVerdict {
         pcpu: members.first().map_or(0, |member| member.vcpu.pcpu.0),
@@ -57,6 +59,7 @@ impl Servers {
 
 fn vcpu_verdict(
     member: &Member<'_>,
+    shares_colors: bool,
     response: Option<Result<Duration, Failure>>,
     supply: Option<Supply<'_>>,
 ) -> VcpuVerdict {
@@ -78,7 +81,11 @@ fn vcpu_verdict(
     let judged = (0..tasks.len()).map(|index| {
         let parts = workload.as_ref().and_then(|it| terms(it, &responses, index));
         let parts = parts.map_or(Vec::new(), |parts| named(member, index, &parts));
-        task_verdict(member.names[index], &tasks[index], responses[index], parts)
+        let verdict = task_verdict(member.names[index], &tasks[index], responses[index], parts);
+        match member.known[index] {
+            true => verdict,
+            false => TaskVerdict { failure: Some("unknown-wcet"), ..verdict },
+        }
     });
     let server = member.server_in_ticks();
     let failure = response.and_then(Result::err);
@@ -100,6 +107,7 @@ fn vcpu_verdict(
             true => Vec::new(),
             false => member.memory.unlimited.clone(),
         },
+        shares_colors,
         tasks: judged.collect(),
     }
 }

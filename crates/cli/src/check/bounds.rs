@@ -32,10 +32,11 @@ pub fn reasons(verdict: &Verdict) -> String {
     late.map(|(vcpu, task)| format!("\n{}", why(vcpu, task))).collect()
 }
 
-/// What VCPUs without tasks should know: that they may get less than their budget.
+/// What VCPUs without tasks should know: that they may get less than their budget; and those with
+/// tasks, that what others evict is not counted.
 pub fn notes(verdict: &Verdict) -> Vec<String> {
-    let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
-    let short = vcpus.filter(|vcpu| !vcpu.ok && vcpu.tasks.is_empty());
+    let vcpus = || verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
+    let short = vcpus().filter(|vcpu| !vcpu.ok && vcpu.tasks.is_empty());
     let note = |vcpu: &VcpuVerdict| {
         format!(
             "VCPU {} of VM `{}` may not get its budget in each period: those above it can take \
@@ -43,7 +44,15 @@ pub fn notes(verdict: &Verdict) -> Vec<String> {
             vcpu.vcpu, vcpu.vm
         )
     };
-    short.map(note).collect()
+    let evicted = |vcpu: &VcpuVerdict| {
+        format!(
+            "other VCPUs of its PCPU have colours of VCPU {} of VM `{}`: what they evict is not in \
+             `color_reload`, and has to be in `wcet`",
+            vcpu.vcpu, vcpu.vm
+        )
+    };
+    let shared = vcpus().filter(|vcpu| vcpu.shares_colors).map(evicted);
+    short.map(note).chain(shared).collect()
 }
 
 fn all(verdict: &Verdict) -> impl Iterator<Item = (&VcpuVerdict, &TaskVerdict)> {
@@ -128,6 +137,9 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
              this task and those above it, which may not suspend themselves, and a `bandwidth` \
              that counts accesses and that no other VCPU shares"
                 .into()
+        }
+        (None, Some("unknown-wcet")) => {
+            "it has fewer colours than its execution time is described for".into()
         }
         (None, Some("overflow")) => "the bound is longer than can be counted".into(),
         (None, failure) => format!(
