@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope test campaign lint demo bench-exits reproduce reproduce-setup fuzz deny clean distclean
+.PHONY: help setup build cachescope test campaign lint demo bench-exits reproduce reproduce-setup fuzz deny clean distclean campaign-analysis
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -15,13 +15,14 @@ DENY_CACHESCOPE := --manifest-path cachescope/Cargo.toml --config cachescope/den
 FUZZ_SECONDS ?= 60
 PERIODS ?= 1000000
 SEEDS ?= 100
+SYSTEMS ?= 1000000
 # A workspace of its own; `bulkhead run` looks for the plugin in this folder.
 CACHESCOPE := --manifest-path cachescope/Cargo.toml --target-dir cachescope/target --locked
 BULKHEAD := $(or $(CARGO_TARGET_DIR),target)/release/bulkhead
 
 help: ## Show this list
 	@echo 'make <target>:'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: ## Install what is missing, saying what and why
 	@scripts/setup
@@ -44,6 +45,11 @@ test: setup lint cachescope ## Pass every check and test
 campaign: build ## Test what `make test` tests for seconds for longer: PERIODS=1000000 of servers, SEEDS=100 (half an hour)
 	BULKHEAD_PERIODS=$(PERIODS) BULKHEAD_SEEDS=$(SEEDS) cargo test --release --package bulkhead \
 		--test budgets --test races -- --ignored --nocapture
+
+campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 random systems; goes on where it was stopped (quarter of an hour)
+	mkdir -p build
+	BULKHEAD_SYSTEMS=$(SYSTEMS) BULKHEAD_PROGRESS=$(CURDIR)/build/campaign-analysis.toml cargo test --release \
+		--package bulkhead-analysis --test campaign as_many -- --ignored --nocapture
 
 lint: setup ## Check format and lints, for this machine and for bare metal
 	cargo fmt --all --check
