@@ -96,6 +96,20 @@ fn execution_times_that_grow_with_the_colours() {
     assert!(document["notes"][0].as_str().expect("a note").contains("`t`"));
 }
 
+/// How long a task takes with fewer colours than are described is not known.
+#[test]
+fn execution_times_with_fewer_colours_than_described() {
+    let few = task("t", "period = \"10ms\"\nwcet = { 4 = \"1ms\", 6 = \"0.5ms\" }");
+    let sandbox = Sandbox::new();
+    sandbox.write("s.toml", &system(&few));
+    let document = sandbox.bulkhead(&["plan", "s.toml", "--json"]).json();
+    assert_eq!(document["ok"], true, "{document}");
+    let colors = document["report"]["tasks"][0]["colors"].as_array().expect("colours");
+    assert!(colors.len() >= 4, "{colors:?}");
+    let given = system(&few).replace("colors = \"planned\"", "colors = \"0-2\"");
+    says(&plan(&given, 1), &["task `t` of VM `a` needs more time than there is", "with 4 colours"]);
+}
+
 /// 10,000 tasks: too many for the planner, and no matter for the analysis.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "bounds are computed twice here: too slow for so many")]
@@ -113,6 +127,7 @@ fn ten_thousand_tasks() {
     let open = system(&tasks);
     says(&plan(&open, 2), &["`a` has 10000 tasks", "128 can be planned", "judges any number"]);
     let given = open
+        .replace("color_reload = \"100us\"\n", "")
         .replace("colors = \"planned\"", "colors = \"0-3\"")
         .replace("period = \"5ms\"", "budget = \"4.5ms\"\nperiod = \"5ms\"");
     says(&plan(&given, 0), &["t9999", "all VCPUs together have 0.90 PCPUs"]);
@@ -147,8 +162,10 @@ fn times_near_overflow() {
     let most = u64::MAX;
     for (lines, status) in [
         (format!("period = \"{most}ns\"\nwcet = \"1ms\""), 0),
-        (format!("period = \"{most}ns\"\nwcet = \"{most}ns\""), 0),
-        (format!("period = \"{most}ns\"\nwcet = \"{}ns\"", most / 4), 0),
+        (format!("period = \"{most}ns\"\nwcet = \"{}ns\"", most / 32), 0),
+        // What cannot be counted is in time for no budget.
+        (format!("period = \"{most}ns\"\nwcet = \"{}ns\"", most / 4), 1),
+        (format!("period = \"{most}ns\"\nwcet = \"{most}ns\""), 1),
         (format!("period = \"10ms\"\nwcet = \"{most}ns\""), 2),
         (format!("period = \"10ms\"\njitter = \"{most}ns\"\nwcet = \"1ms\""), 2),
         (format!("period = \"{most}0ns\"\nwcet = \"1ms\""), 2),

@@ -225,21 +225,32 @@ fn coloring(vm: &description::Vm, tasks: &[usize], all: usize) -> Coloring {
 }
 
 /// A task as the analysis sees it, by number of colours. One that has all of the cache is
-/// taken to have as few colours as are described.
+/// taken to have as few colours as are described. Where it has fewer, or a time that cannot be
+/// counted, it can take any time: more than there is.
 fn model(vm: &description::Vm, task: &description::Task, all: usize) -> Result<Task, Error> {
-    let cut = |time: Duration| time.min(LONGEST).max(Duration(1));
+    let cut = |time: Duration| time.clamp(Duration(1), Duration(LONGEST.0 - 1));
+    let any = Duration(cut(task.period).0 + 1);
     let has_colors = task.colors.is_some() || vm.colors.is_some() || vm.colors_open.is_some();
-    let wcet: Vec<Duration> = match &task.wcet {
-        Wcet::ByColors(_) if has_colors => {
-            (1..=all.max(1) as u64).map(|k| cut(task.wcet.with_colors(k))).collect()
-        }
-        wcet => vec![cut(wcet.longest())],
+    let waits = [task.jitter, task.blocking, task.self_suspension];
+    let counted = |time: &Duration| *time <= LONGEST;
+    let known = |time: Duration| match counted(&time) && waits.iter().all(counted) {
+        true => time.max(Duration(1)),
+        false => any,
     };
+    let wcet: Vec<Duration> = match &task.wcet {
+        Wcet::ByColors(times) if has_colors => {
+            let fewest = times.keys().next().copied().unwrap_or_default();
+            let with = |k| if k < fewest { any } else { known(task.wcet.with_colors(k)) };
+            (1..=all.max(1) as u64).map(with).collect()
+        }
+        wcet => vec![known(wcet.longest())],
+    };
+    let [jitter, blocking, suspension] = waits.map(|time| time.min(LONGEST));
     let base = analysis::Task::new(wcet[0], cut(task.period))?
         .with_deadline(cut(task.deadline))?
-        .with_jitter(task.jitter.min(LONGEST))?
-        .with_blocking(task.blocking.min(LONGEST))?
-        .with_suspension(task.self_suspension.min(LONGEST))?;
+        .with_jitter(jitter)?
+        .with_blocking(blocking)?
+        .with_suspension(suspension)?;
     Task::new(base, &wcet)
 }
 
