@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope test campaign lint demo bench-exits reproduce reproduce-setup fuzz deny clean distclean campaign-analysis
+.PHONY: help setup build cachescope measure-aarch64 test campaign campaign-analysis lint demo bench-exits reproduce reproduce-setup fuzz deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -22,7 +22,7 @@ BULKHEAD := $(or $(CARGO_TARGET_DIR),target)/release/bulkhead
 
 help: ## Show this list
 	@echo 'make <target>:'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: ## Install what is missing, saying what and why
 	@scripts/setup
@@ -64,7 +64,10 @@ demo: build ## Boot Linux and a real-time guest side by side in QEMU
 bench-exits: setup ## Count the EL2 instructions of every exit path
 	cargo xtask bench-exits
 
-reproduce-setup: build cachescope ## Build everything that `bulkhead reproduce` needs
+measure-aarch64: setup ## Build the bulkhead command for Linux on AArch64 (build/linux/bulkhead), and a Linux guest with it
+	cargo xtask build linux-measure
+
+reproduce-setup: build cachescope measure-aarch64 ## Build everything that `bulkhead reproduce` needs
 
 reproduce: reproduce-setup ## Measure again what papers have published (half an hour and more); ends with an error if a statement is refuted
 	$(BULKHEAD) reproduce $(notdir $(patsubst %/experiment.toml,%,$(wildcard experiments/*/experiment.toml)))

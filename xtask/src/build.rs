@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use crate::cargo;
 use crate::elf;
-use crate::toolchain::Toolchain;
+use crate::toolchain::{self, Toolchain};
 use crate::workspace::{GUESTS, HYPERVISOR, Workspace};
 
 /// What can be built on its own.
@@ -24,11 +24,16 @@ pub enum Part {
     LinuxVictims,
     /// build/linux/cyclictest.cpio, the Linux guest with cyclictest
     LinuxCyclictest,
+    /// build/linux/bulkhead, the command for AArch64, and build/linux/measure.cpio with it.
+    /// Only where it is named: it takes minutes
+    LinuxMeasure,
 }
 
 /// Builds these parts, or all if none is named. Files that would not change are left untouched.
 pub fn run(workspace: &Workspace, parts: &[Part]) -> Result<()> {
-    for part in if parts.is_empty() { Part::value_variants() } else { parts } {
+    let named = |part: &Part| parts.contains(part);
+    let usual = |part: &Part| parts.is_empty() && *part != Part::LinuxMeasure;
+    for part in Part::value_variants().iter().filter(|part| named(part) || usual(part)) {
         match part {
             Part::Hypervisor => {
                 hypervisor(workspace).context("the hypervisor cannot be built")?;
@@ -50,6 +55,8 @@ pub fn run(workspace: &Workspace, parts: &[Part]) -> Result<()> {
                 bulkhead_linux_guest::build_cyclictest(&cache, &out)
                     .context("the Linux guest with cyclictest cannot be built")?;
             }
+            Part::LinuxMeasure => measure(workspace)
+                .context("the bulkhead command for Linux on AArch64 cannot be built")?,
         }
     }
     Ok(())
@@ -67,6 +74,19 @@ fn hypervisor(workspace: &Workspace) -> Result<()> {
         bail!("package {HYPERVISOR} has {} programs, expected one", built.len());
     };
     file::write_if_changed(&workspace.hypervisor_elf(), &file::read(&program.path)?)
+}
+
+/// The whole command, for Linux guests and for boards.
+fn measure(workspace: &Workspace) -> Result<()> {
+    let mut command = toolchain::guest_linux_cargo("build")?;
+    command.current_dir(workspace.root()).args(["--release", "--package", "bulkhead"]);
+    let built = cargo::executables(command, &[])?;
+    let [program] = built.as_slice() else {
+        bail!("package bulkhead has {} programs, expected one", built.len());
+    };
+    let (program, out) = (file::read(&program.path)?, workspace.build("linux"));
+    file::write_if_changed(&out.join("bulkhead"), &program)?;
+    bulkhead_linux_guest::build_measure(program, &workspace.build("cache"), &out)
 }
 
 /// A flat file for each program in the package of the guests.

@@ -13,6 +13,9 @@ use crate::workspace::Workspace;
 /// The bare-metal target.
 pub const TARGET: &str = "aarch64-unknown-none-softfloat";
 
+/// Programs for Linux that need no libraries.
+const LINUX: &str = "aarch64-unknown-linux-musl";
+
 /// A compiler that can build for [`TARGET`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Toolchain {
@@ -55,6 +58,25 @@ pub fn host_cargo(subcommand: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.arg(subcommand);
     command
+}
+
+/// `cargo <subcommand>` for programs of Linux on AArch64 that need no libraries there. The
+/// linker and the C library come with the compiler.
+pub fn guest_linux_cargo(subcommand: &str) -> Result<Command> {
+    let installed = Command::new("rustup").args(["target", "add", LINUX]).status();
+    let installed = installed.context(
+        "cannot start rustup, which has the standard library for AArch64: see https://rustup.rs",
+    )?;
+    ensure!(installed.success(), "failed: rustup target add {LINUX}");
+    let mut command = host_cargo(subcommand);
+    command
+        .args(["--target", LINUX])
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
+        .env(
+            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUSTFLAGS",
+            "-Clink-self-contained=yes -Cstrip=symbols",
+        );
+    Ok(command)
 }
 
 /// The target of this machine, for example `x86_64-unknown-linux-gnu`.

@@ -248,6 +248,19 @@ pub enum WorkerRole {
         #[command(flatten)]
         common: WorkerCommon,
     },
+    /// Run a workload, for who measures from outside
+    Run {
+        /// The workload
+        workload: Workload,
+        /// How often
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        times: u32,
+    },
+    /// Take until killed, for who measures from outside
+    Take {
+        /// What to take
+        leech: Leech,
+    },
     /// Take when told
     Leech {
         /// What to take

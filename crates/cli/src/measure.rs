@@ -17,6 +17,6 @@ pub fn measure(options: &MeasureOptions, as_json: bool) -> Result<Status, Failur
     match &options.what {
         None => isolation::isolation(&options.isolation, as_json),
         Some(Measurement::Colors(options)) => colors::colors(options, as_json),
-        Some(Measurement::Worker(options)) => Ok(worker::worker(options)),
+        Some(Measurement::Worker(options)) => worker::worker(options),
     }
 }

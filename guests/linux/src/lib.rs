@@ -35,6 +35,18 @@ pub fn build_cyclictest(cache: &Path, out: &Path) -> Result<()> {
     build_with(&programs::CYCLICTEST, rootfs::with_programs, &file, cache, out)
 }
 
+/// Writes `measure.cpio` into the folder `out`: the initial RAM disk of [`build`] and a
+/// `bulkhead` command for AArch64, linked statically, as `/bin/bulkhead`. Downloads are kept
+/// in `cache`.
+pub fn build_measure(bulkhead: Vec<u8>, cache: &Path, out: &Path) -> Result<()> {
+    let files = debian::files(cache).context("the Debian packages of the Linux guest")?;
+    let tools = tools::build(out).context("bhctl")?;
+    let programs = vec![("bin/bulkhead".into(), 0o755, bulkhead)];
+    let entries = rootfs::with_programs(file::read(&files.busybox)?, &tools, programs);
+    let initramfs = initramfs::archive(&entries).context("the initial RAM disk with bulkhead")?;
+    file::write_if_changed(&out.join("measure.cpio"), &initramfs)
+}
+
 type Entries = fn(Vec<u8>, &tools::Tools, Vec<programs::File>) -> Vec<initramfs::Entry>;
 
 fn build_with(

@@ -17,11 +17,13 @@ const FILES: &[(&str, u32, &str)] = &[
     ("jobs/cyclictest", 0o755, include_str!("../rootfs/jobs/cyclictest")),
     ("jobs/demo", 0o755, include_str!("../rootfs/jobs/demo")),
     ("jobs/latency", 0o755, include_str!("../rootfs/jobs/latency")),
+    ("jobs/leech", 0o755, include_str!("../rootfs/jobs/leech")),
     ("jobs/reboot", 0o755, include_str!("../rootfs/jobs/reboot")),
     ("jobs/rtc", 0o755, include_str!("../rootfs/jobs/rtc")),
     ("jobs/shell", 0o755, include_str!("../rootfs/jobs/shell")),
     ("jobs/smp", 0o755, include_str!("../rootfs/jobs/smp")),
     ("jobs/victim", 0o755, include_str!("../rootfs/jobs/victim")),
+    ("jobs/workload", 0o755, include_str!("../rootfs/jobs/workload")),
 ];
 
 /// How each program is measured; only where the programs are.

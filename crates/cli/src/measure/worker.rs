@@ -5,14 +5,24 @@ use std::process::Command;
 use std::time::Duration;
 
 use bulkhead_measure::isolation::Launch;
-use bulkhead_measure::isolation::worker::{Options, Role, serve};
+use bulkhead_measure::isolation::worker::{Options, Role, run, serve, take};
 
 use crate::arguments::{WorkerOptions, WorkerRole};
+use crate::failure::Failure;
 use crate::status::Status;
 
 /// Is one, until its input ends.
-pub fn worker(options: &WorkerOptions) -> Status {
+pub fn worker(options: &WorkerOptions) -> Result<Status, Failure> {
+    let failed = |why: String| Failure::new("worker", why);
     let (role, common) = match &options.role {
+        WorkerRole::Run { workload, times } => {
+            run(workload, *times).map_err(failed)?;
+            return Ok(Status::Yes);
+        }
+        WorkerRole::Take { leech } => match take(leech) {
+            Ok(never) => match never {},
+            Err(why) => return Err(failed(why)),
+        },
         WorkerRole::Victim { workload, at_least_ms, common } => {
             let at_least = Duration::from_millis(*at_least_ms);
             (Role::Victim { workload: workload.clone(), at_least }, common)
@@ -20,10 +30,10 @@ pub fn worker(options: &WorkerOptions) -> Status {
         WorkerRole::Leech { leech, common } => (Role::Leech(leech.clone()), common),
     };
     let lifetime = Duration::from_secs(common.lifetime_s);
-    match serve(&Options { role, cpu: common.cpu, lifetime }) {
+    Ok(match serve(&Options { role, cpu: common.cpu, lifetime }) {
         0 => Status::Yes,
         _ => Status::No,
-    }
+    })
 }
 
 /// Starts this program again, or what stands for it in a context.

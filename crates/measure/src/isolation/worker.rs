@@ -7,6 +7,7 @@
 mod leech;
 mod victim;
 
+use std::convert::Infallible;
 use std::io::{self, BufRead, Write};
 use std::process::exit;
 use std::sync::mpsc::{Receiver, channel};
@@ -123,6 +124,29 @@ pub fn serve(options: &Options) -> u8 {
             answer(&Answer::Failed(why));
             1
         }
+    }
+}
+
+/// Runs a workload, as often as told, and says nothing: for who measures from outside.
+///
+/// # Errors
+///
+/// What went wrong, for people.
+pub fn run(workload: &Workload, times: u32) -> Result<(), String> {
+    let mut work = workload.prepare();
+    (0..times).try_for_each(|_| work.run())
+}
+
+/// Takes until it is killed.
+///
+/// # Errors
+///
+/// What it needs and does not get, for people.
+pub fn take(leech: &Leech) -> Result<Infallible, String> {
+    let mut take = leech.prepare()?;
+    loop {
+        while !take.take()? {}
+        thread::sleep(leech.sleep);
     }
 }
 
