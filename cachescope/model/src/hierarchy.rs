@@ -2,10 +2,12 @@
 
 mod fetch;
 mod operate;
+mod prefetch;
 
 use crate::bus::Transfer;
 use crate::tally::Tally;
 use crate::{Bus, Cache, Found, Options, Owner, Owners};
+use prefetch::Prefetcher;
 
 /// The caches of all CPUs, the bus, and what was counted.
 ///
@@ -32,6 +34,10 @@ pub struct Hierarchy {
     l1_hit: u64,
     llc_hit: u64,
     memory: u64,
+    /// Lines of each CPU that may be on their way before it asks for them.
+    prefetch: usize,
+    /// One per CPU.
+    prefetchers: Vec<Prefetcher>,
     /// Accesses to lines that no cache takes.
     uncached: u64,
     /// Lines whose accesses cost nothing.
@@ -95,6 +101,8 @@ impl Hierarchy {
             l1_hit: options.clock.cycles(options.l1_hit),
             llc_hit: options.clock.cycles(options.llc_hit),
             memory: options.clock.cycles(options.memory),
+            prefetch: options.prefetch,
+            prefetchers: vec![Prefetcher::default(); cpus],
             uncached: 0,
             silent: Vec::new(),
         }
@@ -144,7 +152,10 @@ impl Hierarchy {
         }
         let color = self.color(line);
         self.tally.at(who, color).l1_misses += 1;
-        let cost = self.demand(request, false);
+        let mut cost = self.demand(request, false);
+        if self.prefetch > 0 && !request.whole {
+            cost = self.follow(request, cost);
+        }
         if let Some(victim) = self.private[cpu].fill(line, store)
             && victim.dirty
         {

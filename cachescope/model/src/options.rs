@@ -14,6 +14,9 @@ use crate::owners::{Owner, Owners};
 use crate::preset::{self, Preset, Shape};
 use crate::{Clock, Duration, Format, Geometry, GuestTime, Policy, Start, ranges};
 
+/// Most lines that a CPU may have on their way before it asks for them.
+const PREFETCH_MAX: u64 = 16;
+
 /// What to model. The defaults are a Cortex-A53 at 1 GHz with 1 MiB of shared cache.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -33,6 +36,8 @@ pub struct Options {
     pub llc_shared: bool,
     /// Its replacement.
     pub llc_policy: Policy,
+    /// Lines of each CPU that may be on their way before it asks for them; 0: it reads nothing ahead.
+    pub prefetch: usize,
     /// Whether a line that leaves the last-level cache leaves the private caches too.
     pub inclusive: bool,
     /// Start of the generators of [`Policy::Random`].
@@ -106,6 +111,7 @@ impl Options {
             llc: geometry("llc", preset.llc, 64)?,
             llc_shared: preset.llc_shared,
             llc_policy: Policy::Lru,
+            prefetch: 0,
             inclusive: false,
             seed: 1,
             page: 4096,
@@ -183,6 +189,10 @@ impl Options {
             "l1-policy" => self.l1_policy = policy()?,
             "llc-policy" => self.llc_policy = policy()?,
             "inclusive" => self.inclusive = switch()?,
+            "prefetch" => {
+                let lines = ranges::number(value).filter(|lines| *lines <= PREFETCH_MAX);
+                self.prefetch = lines.ok_or_else(|| bad("a number of lines, at most 16"))? as usize;
+            }
             "seed" => self.seed = ranges::number(value).ok_or_else(|| bad("a number"))?,
             "page" => {
                 let page = ranges::size(value).filter(|page| page.is_power_of_two());

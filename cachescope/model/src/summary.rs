@@ -48,6 +48,8 @@ pub struct Model {
     pub llc: CacheSummary,
     /// Whether there is one for all CPUs, or one for each.
     pub llc_shared: bool,
+    /// Lines of each CPU that may be on their way before it asks for them.
+    pub prefetch: usize,
     /// Whether the shared cache holds all that the private ones hold.
     pub inclusive: bool,
     /// Page of which colours are made.
@@ -252,6 +254,7 @@ impl Machine {
             l1i: options.fetch.then(|| cache(options.l1i, options.l1_policy)),
             llc: cache(options.llc, options.llc_policy),
             llc_shared: options.llc_shared,
+            prefetch: options.prefetch,
             inclusive: options.inclusive,
             page_bytes: options.page,
             colors: options.llc.colors(options.page),

@@ -73,6 +73,55 @@ fn cpus_that_share_the_bus_wait_for_it() {
     assert!(both.iter().all(|cpu| cpu.cycles < alone.cycles * 12 / 10), "{both:?}");
 }
 
+/// A miss takes 200 cycles and 10 instructions, and the bus 20 of them.
+const AHEAD: [&str; 6] =
+    ["mhz=2000", "l1-hit=0", "llc-hit=20", "memory=100ns", "bus=10ns", "prefetch=3"];
+
+#[test]
+fn lines_of_a_stream_are_prefetched_to_the_end_of_its_page() {
+    let mut machine = machine(&AHEAD, 1);
+    stream(&mut machine, &[64]);
+    let cpu = machine.cpus()[0].counters();
+    assert_eq!((cpu.l1_misses, cpu.llc_misses), (64, 3), "three misses make a stream");
+    assert_eq!(machine.summary().bus.transfers, 64, "each line comes once");
+    // Then a line comes with each of four requests on their way, of 200 cycles and the wait for the bus.
+    let fast = (cpu.cycles - 3 * 210) / 61;
+    assert!((50..=65).contains(&fast), "{fast} cycles for a line");
+    stream(&mut machine, &[64 + 32]);
+    assert_eq!(machine.summary().bus.transfers, 64 + 35, "three lines too many");
+}
+
+#[test]
+fn what_is_no_stream_is_not_prefetched() {
+    let time = |prefetch| {
+        let mut machine = machine(&[&AHEAD[..5], &[prefetch]].concat(), 1);
+        // Strides of 5 lines and more.
+        for line in 0..1000_u64 {
+            load(&mut machine, 0, 0x4000_0000 + line * line % 4096 * 5 * 64, 10);
+        }
+        (machine.cpus()[0].counters().cycles, machine.summary().bus.transfers)
+    };
+    assert_eq!(time("prefetch=3"), time("prefetch=0"));
+}
+
+#[test]
+fn cpus_that_read_ahead_share_the_bus() {
+    let cycles = |lines: &[u64]| {
+        let mut machine = machine(&[&AHEAD[..4], &["bus=40ns", "prefetch=3"]].concat(), 2);
+        stream(&mut machine, lines);
+        let cycles: Vec<_> = machine.cpus().iter().map(|cpu| cpu.counters().cycles).collect();
+        assert!(machine.summary().bus.transfers >= lines.iter().sum());
+        cycles
+    };
+    // One alone takes all of the bus, 80 cycles for a line, but at the beginning of a page.
+    let alone = cycles(&[6400, 0])[0] / 6400;
+    assert!((80..=95).contains(&alone), "{alone}");
+    // Two get half of it each, as evenly as those that read nothing ahead.
+    let both = cycles(&[6400, 6400]).iter().map(|cycles| cycles / 6400).collect::<Vec<_>>();
+    assert!(*both.iter().max().unwrap() >= 158, "all lines come over the bus: {both:?}");
+    assert!(both.iter().all(|cycles| (138..=175).contains(cycles)), "{both:?}");
+}
+
 #[test]
 fn cpus_that_want_too_much_of_the_bus_get_even_shares_of_it() {
     for (quantum, uneven_percent) in [(100, 1), (500, 14), (1000, 25)] {

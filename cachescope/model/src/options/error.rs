@@ -89,6 +89,6 @@ pub enum OptionError {
     },
 }
 
-const KEYS: &str = "out, format, preset, l1, l1-policy, l1i, fetch, llc, llc-shared, llc-policy, line, inclusive, seed, \
+const KEYS: &str = "out, format, preset, l1, l1-policy, l1i, fetch, llc, llc-shared, llc-policy, line, inclusive, prefetch, seed, \
                     page, mhz, l1-hit, llc-hit, memory, bus, quantum, time, bin, start, vm, cpu, \
                     uncached, ranges";
