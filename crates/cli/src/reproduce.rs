@@ -6,6 +6,7 @@ mod boot;
 mod boots;
 mod claim;
 mod experiment;
+mod figures;
 mod folder;
 mod job;
 mod points;

@@ -169,6 +169,33 @@ fn traffic_over_time_stands_beside_what_a_budget_allows() {
 }
 
 #[test]
+fn there_can_be_several_figures_and_options_of_a_run() {
+    let sandbox = sandbox();
+    let figure = |file: &str, series: &str| {
+        format!(
+            "[[figure]]\nfile = {file:?}\ntitle = \"Of {file}\"\nx = \"x\"\ny = \"y\"\nseries = [{series:?}]\n"
+        )
+    };
+    let more = EXPERIMENT.split_once("[[run]]").expect("a run").1;
+    let more = more.replace("\"rt\"\n", "\"fast\"\ncachescope = { memory = \"9ns\" }\n");
+    let figures = figure("slow", "rt") + &figure("faster", "fast");
+    let text = EXPERIMENT.replacen("[[run]]", &format!("{figures}[[run]]"), 1);
+    sandbox.write("experiments/time/experiment.toml", &format!("{text}[[run]]{more}"));
+    reproduce(&sandbox, &["time"]).assert_status(0);
+    let page = result_file(&sandbox, "table.md");
+    assert!(page.contains("![Of slow](slow.svg)\n\n![Of faster](faster.svg)"), "{page}");
+    assert!(result_file(&sandbox, "slow.svg").contains("Of slow"));
+    assert!(result_file(&sandbox, "faster.svg").contains("fast"));
+    let plugin = fs::read_to_string(sandbox.path("plugin")).expect("arguments");
+    let fast = plugin.lines().filter(|line| line.contains(",memory=9ns")).count();
+    assert_eq!((plugin.lines().count(), fast), (8, 4), "{plugin}");
+
+    let text = text.replace("series = [\"rt\"]", "series = [\"other\"]");
+    sandbox.write("experiments/time/experiment.toml", &text);
+    reproduce(&sandbox, &["time"]).assert_refused(&["no run is of the series `other`"]);
+}
+
+#[test]
 fn a_refuted_statement_is_status_1_and_missing_values_are_no_verdict() {
     let sandbox = sandbox();
     let strict = PUBLISHED.replace("limit = 0.5", "limit = 0.2");

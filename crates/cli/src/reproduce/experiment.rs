@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::allocation;
 use super::claim::Claim;
+use super::figures::Figure;
 use super::points::Points;
 use super::traffic::{Allowed, Traffic};
 use crate::failure::Failure;
@@ -45,6 +46,9 @@ pub struct Plan {
     pub differences: String,
     /// The form of the figure; none: a table only.
     pub plot: Option<Plot>,
+    /// Several figures over numbers; default: one of all series, `plot.svg`.
+    #[serde(default, rename = "figure")]
+    pub figures: Vec<Figure>,
     /// What the values belong to: label of the first column and of the axis.
     pub x: String,
     /// What the values are, with their unit.
@@ -102,6 +106,9 @@ pub struct Runs {
     /// What is appended to the command lines of VMs, after [`super::template::expand`].
     #[serde(default)]
     pub append: BTreeMap<String, String>,
+    /// Options of cachescope in place of those of the experiment.
+    #[serde(default)]
+    pub cachescope: BTreeMap<String, String>,
     /// What is measured.
     pub measure: Measure,
 }
@@ -313,7 +320,12 @@ impl Experiment {
             Some(DivideBy::Series(name)) => Some(name.as_str()),
             _ => None,
         };
-        match named.chain(divisor).find(|name| !series.contains(name)) {
+        let figures = &self.plan.figures;
+        let drawn = figures.iter().flat_map(|figure| figure.series.iter().map(String::as_str));
+        if !figures.is_empty() && !matches!(self.plan.plot, Some(Plot::Lines)) {
+            return fail("figures are lines over numbers: say `plot = \"lines\"`".into());
+        }
+        match named.chain(divisor).chain(drawn).find(|name| !series.contains(name)) {
             Some(name) => fail(format!("no run is of the series `{name}`")),
             None => Ok(()),
         }

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bulkhead_report::{Axis, BarChart, Bars, Line, LineChart, markdown};
+use bulkhead_report::markdown;
 use serde::{Deserialize, Serialize};
 
 use super::claim::{Judged, Verdict};
-use super::experiment::{Experiment, Measure, Plot};
+use super::experiment::{Experiment, Measure};
 use super::job::Spread;
 use super::values::{Value, Values};
 use crate::failure::Failure;
@@ -15,8 +15,6 @@ use crate::table::table;
 
 /// The values as a table for programs.
 const DATA: &str = "data.csv";
-/// The figure.
-const FIGURE: &str = "plot.svg";
 /// The page for people.
 const PAGE: &str = "table.md";
 /// What else there is to say, for [`Results::again`].
@@ -89,8 +87,9 @@ impl<'a> Results<'a> {
         };
         std::fs::create_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
         put(DATA, &self.data().map_err(|error| Failure::new("output", error))?)?;
-        if let Some(figure) = self.figure()? {
-            put(FIGURE, &figure)?;
+        let plan = &self.experiment.plan;
+        for (svg, (_, file)) in plan.draw(&self.values)?.iter().zip(plan.figures(&self.values)) {
+            put(&file, svg)?;
         }
         if let Some(note) = &self.note {
             put(NOTE, &format!("{note}\n"))?;
@@ -107,51 +106,6 @@ impl<'a> Results<'a> {
         }
         let bytes = writer.into_inner().map_err(|error| error.into_error())?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
-    }
-
-    /// `plot.svg`, if there is something to draw.
-    fn figure(&self) -> Result<Option<String>, Failure> {
-        let plan = &self.experiment.plan;
-        let svg = match plan.plot {
-            _ if self.values.0.is_empty() => return Ok(None),
-            None => return Ok(None),
-            Some(Plot::Lines) => self.lines().svg(),
-            Some(Plot::Bars) => self.bars().svg(),
-        };
-        svg.map(Some).map_err(|error| Failure::new("figure", error))
-    }
-
-    fn lines(&self) -> LineChart {
-        let plan = &self.experiment.plan;
-        let line = |series: &str| {
-            let here = self
-                .values
-                .places()
-                .into_iter()
-                .filter_map(|x| Some((x.parse().ok()?, self.values.get(series, x)?.shown)));
-            Line { name: series.into(), points: here.collect() }
-        };
-        LineChart {
-            title: plan.title.clone(),
-            x: Axis::from_zero(&plan.x),
-            y: Axis::from_zero(&plan.y),
-            lines: self.values.series().into_iter().map(line).collect(),
-        }
-    }
-
-    fn bars(&self) -> BarChart {
-        let plan = &self.experiment.plan;
-        let places = self.values.places();
-        let bars = |series: &str| {
-            let shown = |x: &&str| self.values.get(series, x).map(|value| value.shown);
-            Bars { name: series.into(), values: places.iter().map(shown).collect() }
-        };
-        BarChart {
-            title: plan.title.clone(),
-            y: plan.y.clone(),
-            categories: places.iter().map(|&x| x.to_owned()).collect(),
-            series: self.values.series().into_iter().map(bars).collect(),
-        }
     }
 
     /// Heading and rows of all values, with published ones beside them.
@@ -212,6 +166,11 @@ impl<'a> Results<'a> {
                 claim.source.clone(),
             ]
         });
+        let figures = plan
+            .figures(&self.values)
+            .into_iter()
+            .map(|(title, file)| format!("![{title}]({file})"));
+        let figures: Vec<String> = figures.collect();
         let (heading, rows) = self.values_table();
         let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
         let parts = [
@@ -220,7 +179,7 @@ impl<'a> Results<'a> {
             self.lack().map(|it| format!("**{it}**")).unwrap_or_default(),
             plan.about.trim().to_owned(),
             self.note.clone().unwrap_or_default(),
-            plan.plot.map(|_| format!("![{}]({FIGURE})", plan.title)).unwrap_or_default(),
+            figures.join("\n\n"),
             "## Published and measured".into(),
             markdown::table(
                 &["statement", "published", "measured here", "verdict", "source"],

@@ -174,8 +174,14 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
     Some(Boot {
         system: experiment.folder.join(runs.system.as_ref()?),
         append: runs.append.iter().map(text).collect(),
-        options: (!experiment.plan.plain)
-            .then(|| experiment.plan.cachescope.iter().map(text).collect()),
+        options: (!experiment.plan.plain).then(|| {
+            let options = experiment
+                .plan
+                .cachescope
+                .iter()
+                .filter(|(key, _)| !runs.cachescope.contains_key(*key));
+            options.chain(&runs.cachescope).map(text).collect()
+        }),
         until,
         timeout: std::time::Duration::from_secs(experiment.plan.timeout_s),
     })
