@@ -48,6 +48,8 @@ pub enum Check {
     Ratios(Ratios),
     /// The value at the last place is above that at the first.
     Grows(One),
+    /// The values of each series lie closer together than those of another one.
+    Steadier(Steadier),
 }
 
 /// See [`Check::Plateau`].
@@ -100,6 +102,14 @@ pub struct One {
     series: String,
 }
 
+/// See [`Check::Steadier`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Steadier {
+    series: Vec<String>,
+    than: String,
+}
+
 /// Whether a statement holds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -146,6 +156,7 @@ impl Claim {
             Some(Check::Linear(it)) => vec![&it.series],
             Some(Check::Ratios(it)) => it.series.iter().chain([&it.of]).collect(),
             Some(Check::Grows(it)) => vec![&it.series],
+            Some(Check::Steadier(it)) => it.series.iter().chain([&it.than]).collect(),
             Some(Check::Plateau(_)) | None => vec![],
         };
         named.into_iter().map(String::as_str)
@@ -205,6 +216,19 @@ impl Claim {
                     (last > first, format!("{first:.3} at {from}, {last:.3} at {to}"))
                 })
             }
+            Check::Steadier(it) => {
+                let spreads = it
+                    .series
+                    .iter()
+                    .map(|series| Some((self.spread(values, series)?, series.as_str())));
+                let spreads: Option<Vec<Found<'_>>> = spreads.collect();
+                let most = spreads.and_then(|spreads| greatest(spreads.into_iter()));
+                most.zip(self.spread(values, &it.than)).map(|((most, series), than)| {
+                    let text =
+                        format!("at most {most:.2} % apart, {series}, and {than:.2} % there");
+                    (most < than, text)
+                })
+            }
         };
         match result {
             Some((true, measured)) => Judged { verdict: Verdict::Confirmed, measured },
@@ -224,6 +248,13 @@ impl Claim {
     fn of<'a>(&self, values: &'a Values, series: &str) -> impl Iterator<Item = Found<'a>> {
         let here = values.0.iter().filter(move |it| it.series == series && self.is_about(&it.x));
         here.map(|value| (value.shown, value.x.as_str()))
+    }
+
+    /// By how many percent the greatest value of a series is above its least.
+    fn spread(&self, values: &Values, series: &str) -> Option<f64> {
+        let (low, _) = least(self.of(values, series))?;
+        let (high, _) = greatest(self.of(values, series))?;
+        (low > 0.0).then(|| (high / low - 1.0) * 100.0)
     }
 
     /// By how many percent the first series is above the second, and where.
@@ -372,6 +403,16 @@ mod tests {
         assert_verdict(&pair("within", 19.9), series, no, "20.00 %, at 2");
         assert_verdict(&pair("exceeds", 0.9), series, yes, "1.0 % above, at 1");
         assert_verdict(&pair("exceeds", 1.1), series, no, "1.0 % above, at 1");
+    }
+
+    #[test]
+    fn steadiness() {
+        let check = "check.steadier = { series = ['a', 'b'], than = 'c' }";
+        let series: [&[f64]; 3] = [&[100.0, 101.0], &[10.0, 10.2], &[10.0, 11.0]];
+        assert_verdict(check, &series, Verdict::Confirmed, "2.00 % apart, b, and 10.00 %");
+        let [a, b, c] = series;
+        assert_verdict(check, &[a, c, b], Verdict::NotConfirmed, "10.00 % apart, b, and 2.00 %");
+        assert_verdict(check, &[a, b], Verdict::NotCheckable, "not measured");
     }
 
     #[test]
