@@ -99,7 +99,9 @@ impl<'t> Fields<'t> {
     /// A whole number in a range.
     pub fn integer(&self, key: &'static str, low: u64, high: u64) -> Option<Located<u64>> {
         let value = self.value(key)?;
-        let number = self.whole(value, &format!("write `{key} = {low}`"))?;
+        // Where 0 is possible it is seldom what was meant.
+        let example = low.max(1).min(high);
+        let number = self.whole(value, &format!("write `{key} = {example}`"))?;
         if number < low || number > high {
             let message = format!("{number} is out of range");
             let help = match high {
@@ -143,7 +145,10 @@ impl<'t> Fields<'t> {
             Err(_) if integer.as_str().starts_with('-') => {
                 self.refuse(value, "out-of-range", "the number is negative", help)
             }
-            Err(_) => self.refuse(value, "out-of-range", "the number has more than 64 bits", help),
+            Err(_) => {
+                let message = "the number has more than 64 bits";
+                self.refuse(value, "out-of-range", message, "make it smaller")
+            }
         }
     }
 
