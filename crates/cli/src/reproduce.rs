@@ -10,6 +10,7 @@ mod figures;
 mod folder;
 mod job;
 mod points;
+mod promised;
 mod results;
 mod template;
 mod traffic;

@@ -196,6 +196,46 @@ fn there_can_be_several_figures_and_options_of_a_run() {
 }
 
 #[test]
+fn what_a_guest_prints_stands_beside_what_is_promised() {
+    let sandbox = sandbox();
+    sandbox.write("k", "kernel");
+    sandbox.write(
+        "s.toml",
+        "platform = \"qemu-virt\"\n[[vm]]\nname = \"rt\"\nboot = \"raw\"\nmemory = \"1MiB\"\n\
+         kernel = \"k\"\n[[vm.task]]\nname = \"control\"\nperiod = \"4ms\"\ndeadline = \"3ms\"\n\
+         wcet = \"2ms\"\n",
+    );
+    sandbox.write("script", "echo '[rt] task a max_ns=5'; echo '[rt] task b max_ns=7'");
+    let console = "measure.console = { vm = \"rt\", key = \"max_ns\", after = \"task b\" }";
+    let text = EXPERIMENT
+        .replace("divide_by = { x = \"1\" }\n", "")
+        .replace("measure.jobs = { vm = \"rt\", task = \"3\", take = \"max\" }", console);
+    let promised = |task: &str, time: &str| {
+        format!(
+            "[[run]]\nseries = \"{time}\"\nsystem = \"../../s.toml\"\nx = \"1\"\n\
+             measure.promised = {{ vm = \"rt\", task = \"{task}\", time = \"{time}\" }}\n"
+        )
+    };
+    let experiment = [&text, &promised("control", "deadline"), &promised("control", "bound")];
+    let file = "experiments/time/experiment.toml";
+    sandbox.write(file, &experiment.map(String::as_str).concat());
+    reproduce(&sandbox, &["time"]).assert_status(1);
+    let data = result_file(&sandbox, "data.csv");
+    for line in ["rt,4,7.0", "deadline,1,3000000.0", "bound,1,2000000.0"] {
+        assert!(data.contains(line), "{line} is not in {data}");
+    }
+
+    sandbox.write(file, &format!("{text}{}", promised("contrl", "bound")));
+    let result = reproduce(&sandbox, &["time"]);
+    result.assert_status(2);
+    assert!(result.stderr.contains("no bound for a task `contrl` of VM `rt`"), "{}", result.stderr);
+    sandbox.write(file, &text.replace("task b", "task c"));
+    let result = reproduce(&sandbox, &["time"]);
+    result.assert_status(2);
+    assert!(result.stderr.contains("`max_ns=number` after `task c`"), "{}", result.stderr);
+}
+
+#[test]
 fn a_refuted_statement_is_status_1_and_missing_values_are_no_verdict() {
     let sandbox = sandbox();
     let strict = PUBLISHED.replace("limit = 0.5", "limit = 0.2");

@@ -11,6 +11,7 @@ use super::allocation;
 use super::claim::Claim;
 use super::figures::Figure;
 use super::points::Points;
+use super::promised::Promised;
 use super::traffic::{Allowed, Traffic};
 use crate::failure::Failure;
 
@@ -151,6 +152,8 @@ pub enum Measure {
     Traffic(Traffic),
     /// The most accesses that a budget allows.
     Allowed(Allowed),
+    /// What the analysis of the system promises of a task.
+    Promised(Promised),
 }
 
 impl Measure {
@@ -158,7 +161,11 @@ impl Measure {
     fn boots(&self) -> bool {
         !matches!(
             self,
-            Self::Instructions(_) | Self::Utilization(_) | Self::Excess(_) | Self::Allowed(_)
+            Self::Instructions(_)
+                | Self::Utilization(_)
+                | Self::Excess(_)
+                | Self::Allowed(_)
+                | Self::Promised(_)
         )
     }
 }
@@ -167,8 +174,10 @@ impl Measure {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Jobs {
-    /// The VM of the task. The boot ends when this VM has ended.
+    /// The VM of the task.
     pub vm: String,
+    /// The boot ends when this VM has ended; default: that of the task.
+    pub until: Option<String>,
     /// The number of the task in its marks, after [`super::template::expand`].
     pub task: String,
     /// Which of the jobs counts.
@@ -208,6 +217,8 @@ pub struct Console {
     pub vm: String,
     /// The key, after [`super::template::expand`]; its first number counts.
     pub key: String,
+    /// Only what is printed after the first of this text counts.
+    pub after: Option<String>,
 }
 
 /// Evictions from the last-level cache.
@@ -306,9 +317,10 @@ impl Experiment {
                     }
                 });
             }
-            if boots != runs.system.is_some() {
+            let needs_system = boots || matches!(runs.measure, Measure::Promised(_));
+            if needs_system != runs.system.is_some() {
                 let series = &runs.series;
-                return fail(match boots {
+                return fail(match needs_system {
                     true => format!("the run of `{series}` names no `system`"),
                     false => format!("the run of `{series}` boots no `system`: remove it"),
                 });

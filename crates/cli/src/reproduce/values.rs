@@ -79,6 +79,7 @@ impl Values {
 /// The boots that an experiment needs, each once, and for each value its boot.
 #[derive(Debug)]
 pub struct Wanted<'a> {
+    experiment: &'a Experiment,
     /// The boots.
     pub boots: Vec<Boot>,
     /// Values in the order of the experiment.
@@ -100,7 +101,7 @@ impl<'a> Wanted<'a> {
                 values.push((runs, x.as_str(), boot));
             }
         }
-        Self { boots, values }
+        Self { experiment, boots, values }
     }
 
     /// Whether a value needs the tool that counts instructions.
@@ -118,7 +119,7 @@ impl<'a> Wanted<'a> {
         let (mut values, mut failure) = (Vec::new(), None);
         for &(runs, x, boot) in &self.values {
             let seen = boot.and_then(|boot| observed[boot].as_ref().zip(self.boots.get(boot)));
-            match value(runs, x, seen, instructions) {
+            match value(self.experiment, runs, x, seen, instructions) {
                 Ok(value) => values.extend(value),
                 Err(error) => drop(failure.get_or_insert(error)),
             }
@@ -129,6 +130,7 @@ impl<'a> Wanted<'a> {
 
 /// The value at a place; `None` without an observation.
 fn value(
+    experiment: &Experiment,
     runs: &Runs,
     x: &str,
     seen: Option<(&Observed, &Boot)>,
@@ -153,6 +155,10 @@ fn value(
             let why = || Failure::new("experiment", format!("`{}`: no period", runs.series));
             (most.ok_or_else(why)? as f64, None)
         }
+        (Measure::Promised(promised), _) => match &runs.system {
+            Some(system) => (promised.read(&experiment.folder.join(system))?, None),
+            None => return Ok(None),
+        },
         (Measure::Utilization(_) | Measure::Excess(_), _) | (_, None) => return Ok(None),
     };
     let (series, x) = (runs.series.clone(), x.to_owned());
@@ -161,14 +167,15 @@ fn value(
 
 fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
     let until = match &runs.measure {
-        Measure::Jobs(jobs) => jobs.vm.clone(),
+        Measure::Jobs(jobs) => jobs.until.as_ref().unwrap_or(&jobs.vm).clone(),
         Measure::Evictions(evictions) => evictions.until.clone(),
         Measure::Console(console) => console.vm.clone(),
         Measure::Traffic(traffic) => traffic.vm.clone(),
         Measure::Instructions(_)
         | Measure::Utilization(_)
         | Measure::Excess(_)
-        | Measure::Allowed(_) => return None,
+        | Measure::Allowed(_)
+        | Measure::Promised(_) => return None,
     };
     let text = |(key, text): (&String, &String)| (key.clone(), expand(text, x));
     Some(Boot {
@@ -212,10 +219,12 @@ fn spread(
 fn printed(seen: &Observed, wanted: &Console, x: &str, boot: &Boot) -> Result<f64, Failure> {
     let key = expand(&wanted.key, x);
     let number = |word: &str| word.strip_prefix(key.as_str())?.strip_prefix('=')?.parse().ok();
-    seen.console
-        .split_whitespace()
-        .find_map(number)
-        .ok_or_else(|| boot.failure(&format!("nothing is printed as `{key}=number`")))
+    let after = wanted.after.as_deref().unwrap_or_default();
+    let rest = seen.console.split_once(after).map(|(_, rest)| rest);
+    rest.and_then(|rest| rest.split_whitespace().find_map(number)).ok_or_else(|| {
+        let place = wanted.after.iter().map(|it| format!(" after `{it}`")).collect::<String>();
+        boot.failure(&format!("nothing is printed as `{key}=number`{place}"))
+    })
 }
 
 fn accesses(seen: &Observed, wanted: &Traffic, x: &str, boot: &Boot) -> Result<u64, Failure> {

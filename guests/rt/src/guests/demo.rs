@@ -3,7 +3,7 @@
 //!
 //! Boot arguments: `rt.seconds` (2), `rt.trace` (1), `rt.cpus` (1; or 2), `rt.second` (sense,plan: the
 //! tasks of the second processor), `rt.kib` (0; KiB that each job of `slow` reads, line by line, at
-//! most 512).
+//! most 512), `rt.laps` (1; how often it does).
 //!
 //! ```text
 //! rt: start seconds=2 frequency_hz=62500000
@@ -57,9 +57,14 @@ static MEMORY: [AtomicU64; 512 * 1024 / 8] = [const { AtomicU64::new(0) }; 512 *
 /// How many lines of it.
 static LINES: AtomicUsize = AtomicUsize::new(0);
 
+/// How often.
+static LAPS: AtomicU64 = AtomicU64::new(1);
+
 fn read() {
-    for line in MEMORY.chunks_exact(LINE).take(LINES.load(Relaxed)) {
-        black_box(line[0].load(Relaxed));
+    for _ in 0..LAPS.load(Relaxed) {
+        for line in MEMORY.chunks_exact(LINE).take(LINES.load(Relaxed)) {
+            black_box(line[0].load(Relaxed));
+        }
     }
 }
 
@@ -93,6 +98,7 @@ pub fn main() {
     let clock = Clock::of_machine();
     println!("rt: start seconds={seconds} frequency_hz={}", clock.frequency());
     LINES.store((arguments::number("rt.kib", 0) as usize).saturating_mul(1024 / 64), Relaxed);
+    LAPS.store(arguments::number("rt.laps", 1), Relaxed);
     let two = arguments::number("rt.cpus", 1) > 1;
     if two && secondary::start(1, second, seconds) != 0 {
         return println!("rt: there is no second processor");
