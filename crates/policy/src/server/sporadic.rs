@@ -18,7 +18,10 @@ pub const REPLENISHMENTS_MAX: usize = 8;
 
 /// One more while a part of the first is used. A VCPU that stays ready needs no other:
 /// what it uses of the rest is put back beside that part.
-const SLOTS: usize = REPLENISHMENTS_MAX + 1;
+const KEPT_MAX: usize = REPLENISHMENTS_MAX + 1;
+
+/// Room for them: a power of two, so that places in the ring cost no division.
+const SLOTS: usize = KEPT_MAX.next_power_of_two();
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Replenishment {
@@ -33,6 +36,7 @@ impl Replenishment {
     }
 
     /// One piece with a later one; it ends where that would end.
+    #[inline(always)]
     fn join(&mut self, later: Self) {
         self.amount += later.amount;
         self.time = self.time.max(later.end() - self.amount);
@@ -74,7 +78,7 @@ impl Sporadic {
     fn put_back(&mut self, used: Replenishment) {
         let back = Replenishment { time: used.time + self.period, ..used };
         if self.len > 0 {
-            let full = self.len == SLOTS;
+            let full = self.len == KEPT_MAX;
             let tail = self.at(self.len - 1);
             if full || tail.end() >= back.time {
                 return tail.join(back);
