@@ -62,6 +62,17 @@ pub enum Failure {
         /// Which one.
         task: usize,
     },
+    /// There are critical sections, and things beside them with which they are not analysed:
+    /// memory accesses that others delay, caches whose contents others evict, sporadic servers, or
+    /// tasks with sections in the background class.
+    #[error(
+        "task {task}: critical sections are not analysed together with caches, memory accesses, \
+         sporadic servers or the background class"
+    )]
+    Combined {
+        /// Which one.
+        task: usize,
+    },
     /// Nothing is known about the time that its VCPU gets: the server of that VCPU fails, or
     /// another VCPU of the background class is above it.
     #[error("task {task}: its VCPU has no time for sure")]
@@ -83,6 +94,7 @@ impl Failure {
             | Self::Interference { task }
             | Self::Throttled { task }
             | Self::Others { task }
+            | Self::Combined { task }
             | Self::Depends { task, .. } => task,
         }
     }
@@ -99,6 +111,7 @@ impl Failure {
             Self::Interference { .. } => "memory",
             Self::Throttled { .. } => "memory-budget",
             Self::Others { .. } => "others",
+            Self::Combined { .. } => "combined",
         }
     }
 }

@@ -14,6 +14,9 @@ pub struct Terms {
     pub blocking: Duration,
     /// Its own suspensions.
     pub suspension: Duration,
+    /// Waiting for resources that others hold; only where critical sections are analysed
+    /// ([`crate::vmpcp`]).
+    pub remote: Duration,
     /// Each task above it, by its index.
     pub above: Vec<Above>,
     /// VCPUs above one of the background class.
@@ -82,6 +85,7 @@ pub fn terms(
         execution: Duration(response.jobs * task.wcet),
         blocking: Duration(waits * task.blocking),
         suspension: Duration(response.jobs * task.suspension),
+        remote: Duration(0),
         above,
         servers: Duration(servers.sum()),
         memory: Duration(memory.others as u64),

@@ -5,6 +5,7 @@
 //! where the platform says its frequency, a VCPU gets the budget that is left.
 
 mod budgets;
+mod locks;
 mod member;
 mod memory;
 mod pcpu;
@@ -102,7 +103,7 @@ pub struct TaskVerdict {
 /// A part of a bound.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Term {
-    /// `execution`, `jitter`, `blocking`, `suspension`, `preemption`, `cache`, `memory`,
+    /// `execution`, `jitter`, `blocking`, `suspension`, `remote`, `preemption`, `cache`, `memory`,
     /// `memory-budget`, `servers` or `supply`.
     pub term: &'static str,
     /// The task that preempts.
@@ -115,8 +116,8 @@ pub struct Term {
 
 impl PcpuVerdict {
     /// Of VCPUs of a description, each with its VM and its index there, as if these had a PCPU
-    /// for themselves, ran as is said here, and nobody delayed their memory accesses; there is at
-    /// least one.
+    /// for themselves, ran as is said here, and nobody on other PCPUs delayed their memory accesses
+    /// or held resources that they use; there is at least one.
     pub fn of(system: &System, vcpus: &[(usize, usize, plan::Vcpu)]) -> Self {
         let member = |&(vm, index, vcpu): &(usize, usize, plan::Vcpu)| {
             let name = system.vms.get(vm).map_or("", |vm| vm.name.value.as_str());
@@ -124,7 +125,7 @@ impl PcpuVerdict {
         };
         let mut members: Vec<_> = vcpus.iter().map(member).collect();
         members.sort_by_key(|it| Reverse(it.vcpu.server.map(|server| server.priority)));
-        pcpu::verdict(&members)
+        pcpu::verdict(&members, &locks::bounds(system, &members))
     }
 }
 
@@ -158,7 +159,17 @@ impl Verdict {
             (it.vcpu.pcpu.0, Reverse(it.vcpu.server.map(|server| server.priority)))
         });
         let same = |one: &Member<'_>, other: &Member<'_>| one.vcpu.pcpu == other.vcpu.pcpu;
-        let pcpus: Vec<_> = all.chunk_by(same).map(pcpu::verdict).collect();
+        let mut bounds = match described {
+            Some(system) => locks::bounds(system, &all),
+            None => Vec::new(),
+        };
+        bounds.resize_with(all.len(), || None);
+        let mut bounds = bounds.into_iter();
+        let verdict = |members: &[Member<'_>]| {
+            let bounds: Vec<_> = bounds.by_ref().take(members.len()).collect();
+            pcpu::verdict(members, &bounds)
+        };
+        let pcpus: Vec<_> = all.chunk_by(same).map(verdict).collect();
         let mut tasks = pcpus.iter().flat_map(|pcpu| &pcpu.vcpus).flat_map(|vcpu| &vcpu.tasks);
         Self { schedulable: tasks.all(|task| task.ok), pcpus }
     }

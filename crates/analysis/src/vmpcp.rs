@@ -38,7 +38,8 @@
 //! let ms = |time: u64| Duration(time * 1_000_000);
 //! let task = |length| -> Result<Task, analysis::TaskError> {
 //!     let task = analysis::Task::new(ms(5), ms(200))?;
-//!     Ok(Task { task, sections: vec![Section { resource: 0, length: ms(length) }] })
+//!     let section = Section { resource: 0, length: ms(length), inter_vm: false };
+//!     Ok(Task { task, sections: vec![section] })
 //! };
 //! let server = Server::new(Kind::Deferrable, ms(3), ms(10))?;
 //! // Two PCPUs with a VCPU each.
@@ -46,7 +47,7 @@
 //!     vec![Vcpu { priority: 2, tasks: vec![task(1)?] }],
 //!     vec![Vcpu { priority: 1, tasks: vec![task(2)?] }],
 //! ])?;
-//! let hosts = [Host { server, overrun: true }; 2];
+//! let hosts = [Host::new(server, true); 2];
 //! let mut analyzer = Analyzer::new(Variant::Published, Protocol::Vmpcp);
 //! let bounds = analyzer.response_times(&system, &hosts);
 //! // Itself 5 ms, the section of the other 2 ms, and 4 gaps of 7 ms.

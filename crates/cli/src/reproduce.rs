@@ -9,9 +9,11 @@ mod experiment;
 mod figures;
 mod folder;
 mod job;
+mod locks;
 mod points;
 mod promised;
 mod results;
+mod sets;
 mod template;
 mod traffic;
 mod values;
@@ -94,9 +96,13 @@ fn measure<'a>(
     signals: &Signals,
     output: &Path,
 ) -> Result<(Results<'a>, Option<End>), Failure> {
-    if let Some(settings) = &experiment.plan.allocation {
-        let folder = output.join(&experiment.name);
-        let done = allocation::run(experiment, settings, quick, jobs, signals, &folder)?;
+    let folder = output.join(&experiment.name);
+    let drawn = match (&experiment.plan.allocation, &experiment.plan.locks) {
+        (Some(it), _) => Some(allocation::run(experiment, it, quick, jobs, signals, &folder)?),
+        (None, Some(it)) => Some(locks::run(experiment, it, quick, jobs, signals, &folder)?),
+        (None, None) => None,
+    };
+    if let Some(done) = drawn {
         let values = done.values.divided(experiment.plan.divide_by.as_ref());
         let results = Results::new(experiment, values, quick, done.complete).with_note(done.note);
         return Ok((results, done.signal.map(End::Signal)));

@@ -41,6 +41,16 @@ pub enum Error {
         /// The largest possible sum.
         max: f64,
     },
+    /// Tasks that cannot be shared out to mutexes.
+    #[error(
+        "{tasks} tasks cannot be shared out to mutexes with {lockers} lockers each: it must be 2 or more, and divide {tasks}"
+    )]
+    Lockers {
+        /// All tasks.
+        tasks: usize,
+        /// Tasks of a mutex.
+        lockers: usize,
+    },
     /// No trial succeeded.
     #[error(
         "none of {trials} trials stayed within the limits: `randfixedsum` and `capped` need none"

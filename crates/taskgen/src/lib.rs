@@ -10,6 +10,7 @@
 //! | [`automotive`] | periods and execution times as in engine control units |
 //! | [`wcet`] | execution times as functions of the cache size |
 //! | [`vcache`] | whole systems: the experiment of vCache, section 6.2 |
+//! | [`vmpcp`] | whole systems with mutexes: the experiments of vMPCP, section V.A |
 //!
 //! All draws with a given sum are uniform: every point that satisfies the limits
 //! is equally likely. (Dirichlet-Rescale, often used for limits that differ, is not:
@@ -40,6 +41,7 @@ mod random;
 pub mod uunifast;
 pub mod uunifast_discard;
 pub mod vcache;
+pub mod vmpcp;
 pub mod wcet;
 
 pub use error::Error;

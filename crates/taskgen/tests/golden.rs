@@ -8,6 +8,7 @@ use taskgen::automotive::Automotive;
 use taskgen::capped::Capped;
 use taskgen::randfixedsum::RandFixedSum;
 use taskgen::vcache::TABLE_3;
+use taskgen::vmpcp::TABLE_1;
 use taskgen::{Random, log_uniform, uunifast, uunifast_discard};
 
 /// Numbers of 0..1 as billionths of billionths: all of their digits.
@@ -51,6 +52,13 @@ fn drawn() -> String {
                 let numbers = [task.period.0.to_string(), task.working_set.to_string()];
                 line("vcache task", format!("{} {}", numbers.join(" "), wcet.join(" ")));
             }
+        }
+    }
+    for vcpu in TABLE_1.sample(&mut Random::new(2014, 0)).unwrap().iter().flatten().take(4) {
+        line("vmpcp vcpu", vcpu.priority.to_string());
+        for task in &vcpu.tasks {
+            let (period, wcet) = (task.period.0, task.wcet.0);
+            line("vmpcp task", format!("{period} {wcet} {:?}", task.mutexes));
         }
     }
     text

@@ -116,7 +116,10 @@ fn locks(criterion: &mut Criterion<CpuTime>) {
             let wcet = task.wcet().max(length);
             let task = task.with_wcet(wcet).expect("a task");
             let resource = resources.pop().expect("one for each");
-            vmpcp::Task { task, sections: vec![vmpcp::Section { resource, length }] }
+            vmpcp::Task {
+                task,
+                sections: vec![vmpcp::Section { resource, length, inter_vm: false }],
+            }
         };
         let mut vcpu = |(priority, tasks): (usize, &Vec<Task>)| {
             let tasks = tasks.iter().map(&mut task).collect();
@@ -137,7 +140,7 @@ fn locks(criterion: &mut Criterion<CpuTime>) {
         ] {
             let server =
                 Server::new(kind, Duration(budget), Duration(5_000_000)).expect("a server");
-            let hosts = [vmpcp::Host { server, overrun }; 2 * PCPUS];
+            let hosts = [vmpcp::Host::new(server, overrun); 2 * PCPUS];
             let mut analyzer = vmpcp::Analyzer::new(variant, vmpcp::Protocol::Vmpcp);
             let with = if overrun { "with" } else { "without" };
             group.bench_function(format!("{variant:?}, {kind:?} {with} overrun"), |bencher| {

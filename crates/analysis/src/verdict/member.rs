@@ -11,6 +11,7 @@ use super::memory::{Accesses, OfVcpu};
 use crate::divisor::Divisor;
 use crate::response::Workload;
 use crate::supply::Supply;
+use crate::vmpcp::Section;
 use crate::window::TOO_LONG;
 use crate::{Caches, Duration, Kind, LONGEST, Server, Task};
 
@@ -18,6 +19,8 @@ use crate::{Caches, Duration, Kind, LONGEST, Server, Task};
 pub(super) struct Member<'a> {
     /// Name of its VM.
     pub vm: &'a str,
+    /// The index of its VM.
+    pub vm_index: usize,
     /// Its index in the VM.
     pub index: usize,
     /// Where and how it runs.
@@ -28,6 +31,8 @@ pub(super) struct Member<'a> {
     pub tasks: Vec<Task>,
     /// Whether the execution time of each task is known.
     pub known: Vec<bool>,
+    /// The critical sections of the tasks.
+    pub sections: Vec<Vec<Section>>,
     /// The colours of the tasks.
     pub colors: Vec<ColorSet>,
     /// Colours of which something is in the cache because of this VCPU: those of its tasks, or if
@@ -68,11 +73,18 @@ impl<'a> Member<'a> {
         };
         Self {
             vm,
+            vm_index,
             index,
             vcpu,
             names: described_tasks.iter().map(|task| task.name.value.as_str()).collect(),
             tasks: tasks().map(|(task, colors)| model(task, *colors)).collect(),
             known: tasks().map(|(task, colors)| is_known(task, *colors)).collect(),
+            sections: match described {
+                Some((system, _)) => {
+                    described_tasks.iter().map(|it| sections(system, it)).collect()
+                }
+                None => Vec::new(),
+            },
             colors: colors.into_iter().map(|colors| colors.unwrap_or(all)).collect(),
             uses,
             reload: described.and_then(|(system, _)| Some(system.color_reload.as_ref()?.value)),
@@ -169,6 +181,16 @@ fn model(task: &description::Task, set: Option<ColorSet>) -> Task {
         blocking: cut(task.blocking),
         suspension: cut(task.self_suspension),
     }
+}
+
+/// Its critical sections. Lengths are cut as execution times are.
+fn sections(system: &System, task: &description::Task) -> Vec<Section> {
+    let section = |it: &description::Section| Section {
+        resource: it.resource,
+        length: it.length.min(LONGEST),
+        inter_vm: system.resources.get(it.resource).is_some_and(|it| it.inter_vm),
+    };
+    task.sections.iter().map(section).collect()
 }
 
 /// The longest time of whole ticks that is not longer, in nanoseconds rounded down.

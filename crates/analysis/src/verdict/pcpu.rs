@@ -1,11 +1,11 @@
 //! The VCPUs of a PCPU and their tasks, judged.
 
 use super::member::Member;
-use super::{PcpuVerdict, TaskVerdict, Term, VcpuVerdict};
+use super::{PcpuVerdict, TaskVerdict, Term, VcpuVerdict, locks};
 use crate::response::{Analyzer, Response};
 use crate::supply::{ServerSupply, Supply};
-use crate::terms::{Terms, terms};
-use crate::{Duration, Failure, LONGEST, Limits, Server, Task, utilization, vcpu};
+use crate::terms::{Above, Terms, terms};
+use crate::{Duration, Failure, LONGEST, Limits, Server, utilization, vcpu};
 
 /// Enough for all but systems that need all of their time.
 const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
@@ -14,12 +14,16 @@ const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
 const TERMS_MAX: usize = 100;
 
 /// A PCPU by its VCPUs, of which there is at least one, the highest priority first.
-pub(super) fn verdict(members: &[Member<'_>]) -> PcpuVerdict {
+/// `locks`: of VCPUs that locks concern, as many as there are VCPUs.
+pub(super) fn verdict(members: &[Member<'_>], locks: &[Option<locks::Bounds>]) -> PcpuVerdict {
     let servers = Servers::new(members.iter());
-    let vcpus = members.iter().enumerate().map(|(place, member)| {
-        let response = servers.responses.get(place).copied();
+    let vcpus = members.iter().zip(locks).enumerate().map(|(place, (member, locks))| {
         let mut others = members.iter().enumerate().filter(|(other, _)| *other != place);
         let evicted = others.any(|(_, other)| member.is_evicted_by(other));
+        if let Some(bounds) = locks {
+            return locked_verdict(member, evicted, bounds);
+        }
+        let response = servers.responses.get(place).copied();
         vcpu_verdict(member, evicted, response, servers.supply(member, place))
     });
     PcpuVerdict {
@@ -64,7 +68,6 @@ fn vcpu_verdict(
     supply: Option<Supply<'_>>,
 ) -> VcpuVerdict {
     let tasks = &member.tasks;
-    let caches = member.caches();
     let workload = supply.map(|supply| {
         let workload = member.workload(supply);
         let contention = member.memory.contention();
@@ -81,12 +84,37 @@ fn vcpu_verdict(
     let judged = (0..tasks.len()).map(|index| {
         let parts = workload.as_ref().and_then(|it| terms(it, &responses, index));
         let parts = parts.map_or(Vec::new(), |parts| named(member, index, &parts));
-        let verdict = task_verdict(member.names[index], &tasks[index], responses[index], parts);
-        match member.known[index] {
-            true => verdict,
-            false => TaskVerdict { failure: Some("unknown-wcet"), ..verdict },
-        }
+        task_verdict(member, index, responses[index], parts)
     });
+    let blackout = match supply {
+        Some(Supply::Server(supply)) => Some(supply.blackout()),
+        _ => None,
+    };
+    judge(member, shares_colors, (response, blackout), judged.collect())
+}
+
+/// The same for one whose bounds contain what locks cost.
+fn locked_verdict(member: &Member<'_>, shares_colors: bool, bounds: &locks::Bounds) -> VcpuVerdict {
+    let judged = bounds.tasks.iter().enumerate().map(|(index, bound)| {
+        let response = bound.map(|it| Response { time: it.time, window: it.window, jobs: 1 });
+        task_verdict(member, index, response, parts(member, index, bounds))
+    });
+    let supply = bounds
+        .server
+        .and_then(Result::ok)
+        .and_then(|response| ServerSupply::with_response(member.server_in_ticks()?, response));
+    let blackout = supply.map(|supply| supply.blackout());
+    judge(member, shares_colors, (bounds.server, blackout), judged.collect())
+}
+
+/// A VCPU with what its tasks came to; of its server the response time, and the longest time
+/// without supply.
+fn judge(
+    member: &Member<'_>,
+    shares_colors: bool,
+    (response, blackout): (Option<Result<Duration, Failure>>, Option<Duration>),
+    tasks: Vec<TaskVerdict>,
+) -> VcpuVerdict {
     let server = member.server_in_ticks();
     let failure = response.and_then(Result::err);
     VcpuVerdict {
@@ -96,11 +124,8 @@ fn vcpu_verdict(
         budget_ns: server.map(|server| server.budget().0),
         period_ns: server.map(|server| server.period().0),
         wcrt_ns: response.and_then(Result::ok).map(|time| time.0),
-        blackout_ns: match supply {
-            Some(Supply::Server(supply)) => Some(supply.blackout().0),
-            _ => None,
-        },
-        utilization_ppm: utilization::utilization(tasks, caches.as_ref()).ppm(),
+        blackout_ns: blackout.map(|time| time.0),
+        utilization_ppm: utilization::utilization(&member.tasks, member.caches().as_ref()).ppm(),
         ok: failure.is_none(),
         failure: failure.map(|failure| failure.code()),
         unlimited_neighbours: match tasks.is_empty() {
@@ -108,19 +133,47 @@ fn vcpu_verdict(
             false => member.memory.unlimited.clone(),
         },
         shares_colors,
-        tasks: judged.collect(),
+        tasks,
     }
 }
 
+/// The terms of a bound that contains what locks cost.
+fn parts(member: &Member<'_>, index: usize, bounds: &locks::Bounds) -> Vec<Term> {
+    let Ok(bound) = bounds.tasks[index] else { return Vec::new() };
+    let task = &member.tasks[index];
+    let above = member.tasks.iter().zip(&bounds.tasks).take(index).enumerate();
+    let above = above.map(|(above, (it, response))| {
+        let jitter = response.map_or(it.jitter, |response| response.jitter.0);
+        let jobs = it.period.ceil(bound.window.0 + jitter);
+        let (execution, cache) = (Duration(jobs * it.wcet), Duration(0));
+        Above { task: above, jobs, execution, cache }
+    });
+    let above: Vec<Above> = above.collect();
+    let others: u64 = above.iter().map(|it| it.execution.0).sum();
+    let own = task.wcet + bound.local.0 + bound.remote.0 + task.suspension;
+    let terms = Terms {
+        execution: Duration(task.wcet),
+        blocking: bound.local,
+        remote: bound.remote,
+        suspension: Duration(task.suspension),
+        above,
+        supply: Duration(bound.window.0.saturating_sub(own + others)),
+        ..Terms::default()
+    };
+    named(member, index, &terms)
+}
+
 fn task_verdict(
-    name: &str,
-    task: &Task,
+    member: &Member<'_>,
+    index: usize,
     response: Result<Response, Failure>,
     terms: Vec<Term>,
 ) -> TaskVerdict {
+    let (name, task) = (member.names[index], &member.tasks[index]);
     let slack = response.map(|response| task.deadline as i64 - response.time.0 as i64);
     let ok = slack.is_ok_and(|slack| slack >= 0);
     let failure = match response {
+        _ if !member.known[index] => Some("unknown-wcet"),
         Ok(_) if ok => None,
         Ok(_) => Some("unschedulable"),
         Err(failure) => Some(failure.code()),
@@ -148,6 +201,7 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
         plain("jitter", member.tasks[index].jitter()),
         plain("blocking", terms.blocking),
         plain("suspension", terms.suspension),
+        plain("remote", terms.remote),
         plain("memory", terms.memory),
         plain("memory-budget", terms.memory_budget),
         plain("servers", terms.servers),

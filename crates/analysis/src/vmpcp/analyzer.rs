@@ -35,6 +35,9 @@ pub struct Bound {
     pub time: Duration,
     /// The same without jitter: `W_i`.
     pub window: Duration,
+    /// Jitter with which it disturbs tasks below: the time for which it can wait before it
+    /// executes.
+    pub jitter: Duration,
     /// Local blocking `B^l`: sections of tasks below in the same VCPU. Blocking for other reasons
     /// included.
     pub local: Duration,
@@ -164,8 +167,8 @@ impl Analyzer {
             }
             self.servers.push(found);
             self.supplies.push(found.ok().and_then(|response| match variant {
-                Variant::Published => Some(ServerSupply::new(host.server)),
-                Variant::Sound => ServerSupply::with_response(host.server, response),
+                Variant::Published => Some(ServerSupply::new(host.serving())),
+                Variant::Sound => ServerSupply::with_response(host.serving(), response),
             }));
         }
         answer
@@ -195,28 +198,22 @@ impl Analyzer {
     ) {
         let Some(supply) = self.supplies[vcpu] else { return };
         self.above.clear();
-        let gap = hosts[vcpu].server.gap().0;
+        let gap = hosts[vcpu].serving().gap().0;
         let mut executions = 0;
         let mut failed = None;
         for index in system.tasks_of(vcpu) {
             let task = &system.tasks[index];
             let bound = match failed {
                 Some(on) => Err(Failure::Depends { task: index, on }),
-                None => self.task(system, index, &supply, executions, passes),
+                None => self.task(system, index, (&supply, gap), executions, passes),
             };
             match (bound, self.variant) {
-                (Ok(bound), Variant::Published) => {
-                    let jitter = task.jitter + gap + (bound.window.0 - task.wcet);
-                    self.above.push(Stream::new(task.wcet, task.period, jitter));
-                }
-                (Ok(bound), Variant::Sound) if task.suspends() => {
-                    let jitter = bound.time.0 - task.wcet;
-                    self.above.push(Stream::new(task.wcet, task.period, jitter));
+                (Ok(bound), _) => {
+                    self.above.push(Stream::new(task.wcet, task.period, bound.jitter.0));
                 }
                 (Err(_), Variant::Sound) if !task.suspends() => {
                     self.above.push(Stream::new(task.wcet, task.period, task.jitter));
                 }
-                (Ok(_), _) => self.above.push(Stream::new(task.wcet, task.period, task.jitter)),
                 (Err(_), _) => failed = failed.or(Some(index)),
             }
             executions = sum([executions, task.wcet].into_iter());
@@ -231,7 +228,7 @@ impl Analyzer {
         &mut self,
         system: &System,
         index: usize,
-        supply: &ServerSupply,
+        (supply, gap): (&ServerSupply, u64),
         executions: u64,
         passes: &mut u32,
     ) -> Result<Bound, Failure> {
@@ -262,12 +259,22 @@ impl Analyzer {
         let own = sum([task.wcet, task.suspension, local, remote].into_iter());
         let known = sum([own, executions].into_iter());
         let found = window::shortest((&self.above, ()), own, known, *supply, limit, passes);
-        self.above.truncate(streams);
+        if found.is_err() {
+            self.above.truncate(streams);
+        }
         let window = found.map_err(fail)?.window;
+        let below = window::demand(&self.above[streams..], window) as u64;
+        self.above.truncate(streams);
+        let jitter = match variant {
+            Variant::Published => task.jitter + gap + (window - task.wcet),
+            Variant::Sound if task.suspends() => task.jitter + (window - task.wcet),
+            Variant::Sound => task.jitter,
+        };
         Ok(Bound {
             time: Duration(window + task.jitter),
+            jitter: Duration(jitter),
             window: Duration(window),
-            local: Duration(local),
+            local: Duration(local + below),
             remote: Duration(remote),
         })
     }

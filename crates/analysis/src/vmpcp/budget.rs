@@ -34,7 +34,7 @@ pub fn largest(
         let budget = common.period.0.checked_sub(steps.checked_mul(common.step.0)?)?;
         let server = Server::new(common.kind, Duration(budget), common.period).ok()?;
         hosts.clear();
-        hosts.resize(system.vcpus(), Host { server, overrun: common.overrun });
+        hosts.resize(system.vcpus(), Host::new(server, common.overrun));
         analyzer.hosts_fit(system, hosts).ok().map(|()| Duration(budget))
     };
     let most = common.period.0.checked_sub(1)? / common.step.0.max(1);

@@ -126,13 +126,15 @@ pub fn flatten(pcpus: &[Vec<Vcpu>]) -> System {
     users.sort_unstable();
     let mut system = System { vcpus, tasks, sections: Vec::new(), rivals: Vec::new() };
     let all: Vec<&super::Task> = pcpus.iter().flatten().flat_map(|vcpu| &vcpu.tasks).collect();
-    let length = |user: &User| all[user.task as usize].sections[user.place as usize].length.0;
+    let described = |user: &User| all[user.task as usize].sections[user.place as usize];
+    let length = |user: &User| described(user).length.0;
     let mut locals = Vec::new();
     // Sections by resource; those of a task are made neighbours afterwards.
     let mut groups = Vec::new();
     for users in users.chunk_by(|one, other| one.resource == other.resource) {
         let lengths = users.iter().map(|user| (user.task as usize, length(user)));
-        if users.first().map(|it| it.vcpu) == users.last().map(|it| it.vcpu) {
+        let is_one = users.first().map(|it| it.vcpu) == users.last().map(|it| it.vcpu);
+        if is_one && !users.iter().any(|user| described(user).inter_vm) {
             // The first user is the highest one: its priority is the ceiling.
             locals.extend(lengths.map(|(task, length)| (task, users[0].task as usize, length)));
         } else {

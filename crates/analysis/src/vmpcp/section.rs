@@ -90,15 +90,16 @@ pub fn response(
     supply: &ServerSupply,
     protocol: Protocol,
 ) -> u64 {
-    let (load, gap) = (section.load, host.server.gap().0);
-    let suspended = match (protocol, host.overrun, host.server.kind()) {
+    let (load, server) = (section.load, host.serving());
+    let gap = server.gap().0;
+    let suspended = match (protocol, host.overrun, server.kind()) {
         // At worst the VCPU has just used up its budget, and gets the next ones late.
         (Protocol::Mpcp, ..) | (_, _, Kind::Sporadic) => return supply.window(load),
         // Eq. 14 and 15.
         (_, true, Kind::Periodic) => gap,
         (_, true, _) => 0,
         // Eq. 16.
-        (_, false, _) => host.server.budget_divisor().ceil(load).saturating_mul(gap),
+        (_, false, _) => server.budget_divisor().ceil(load).saturating_mul(gap),
     };
     sum([load, section.preemption, suspended.min(TOO_LONG)].into_iter())
 }

@@ -6,7 +6,7 @@ use super::system::System;
 use super::{Protocol, Variant};
 use crate::supply::WholeGaps;
 use crate::window::{self, Found, Stop, Stream};
-use crate::{Kind, Server};
+use crate::{Duration, Kind, Server};
 
 /// How a VCPU gets processor time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -14,9 +14,28 @@ pub struct Host {
     /// Its server: a periodic or a deferrable one. A VCPU that has its PCPU for itself has one
     /// whose budget is its period.
     pub server: Server,
+    /// What its tasks get of the budget, more than 0: less than all of it where the hypervisor
+    /// counts in ticks of a clock.
+    pub served: Duration,
     /// Whether it may go on without budget in a global section, for
     /// [`System::holding_time`] in each period: `O^v`.
     pub overrun: bool,
+}
+
+impl Host {
+    /// One that gives its tasks all of its budget.
+    pub fn new(server: Server, overrun: bool) -> Self {
+        Self { server, served: server.budget(), overrun }
+    }
+
+    /// The server as its tasks see it.
+    pub(super) fn serving(&self) -> Server {
+        match self.served == self.server.budget() {
+            true => self.server,
+            false => Server::new(self.server.kind(), self.served, self.server.period())
+                .unwrap_or(self.server),
+        }
+    }
 }
 
 impl System {

@@ -10,6 +10,9 @@ pub struct Section {
     pub resource: usize,
     /// Its longest execution time: `E_{i,j}`.
     pub length: Duration,
+    /// Whether the hypervisor keeps the mutex: the resource is then global, also if tasks of one
+    /// VCPU use it only.
+    pub inter_vm: bool,
 }
 
 /// A task and its critical sections.

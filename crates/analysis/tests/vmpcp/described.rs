@@ -74,7 +74,11 @@ impl Described {
                     .expect("a task"),
                 sections: it
                     .sections()
-                    .map(|(resource, length)| Section { resource, length: Duration(length) })
+                    .map(|(resource, length)| Section {
+                        resource,
+                        length: Duration(length),
+                        inter_vm: false,
+                    })
                     .collect(),
             });
             let tasks = tasks.collect();
@@ -84,10 +88,9 @@ impl Described {
     }
 
     pub fn hosts(&self) -> Vec<Host> {
-        let host = |vcpu: &OneVcpu| Host {
-            server: Server::new(vcpu.kind, Duration(vcpu.budget), Duration(vcpu.period))
-                .expect("a server"),
-            overrun: vcpu.overrun,
+        let host = |vcpu: &OneVcpu| {
+            let server = Server::new(vcpu.kind, Duration(vcpu.budget), Duration(vcpu.period));
+            Host::new(server.expect("a server"), vcpu.overrun)
         };
         self.vcpus.iter().map(host).collect()
     }

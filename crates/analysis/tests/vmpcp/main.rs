@@ -6,6 +6,7 @@ mod counterexamples;
 mod described;
 mod equations;
 mod model;
+mod policy;
 mod random;
 mod searches;
 mod simulated;

@@ -243,18 +243,17 @@ impl Model<'_> {
             if let Some(job) = &mut self.tasks[task].job {
                 job.rest[0].1 -= 1;
                 if job.rest[0].1 == 0 {
-                    ends.push(task);
+                    ends.push((task, job.rest[0].0));
                 }
             }
         }
-        for &task in &ends {
-            self.end(task, now + 1);
+        for (task, _) in &ends {
+            self.end(*task, now + 1);
         }
-        if self.course.eager {
-            for task in ends {
-                if self.wants(task).is_some_and(|it| self.global[it]) {
-                    self.ask(task);
-                }
+        // Not after a section: who leaves one without budget executes no further.
+        for (task, _) in ends.iter().filter(|it| self.course.eager && it.1.is_none()) {
+            if self.wants(*task).is_some_and(|it| self.global[it]) {
+                self.ask(*task);
             }
         }
         for vcpu in 0..self.vcpus.len() {

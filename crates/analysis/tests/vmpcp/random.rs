@@ -18,8 +18,10 @@ pub struct Shape {
     pub sections: u64,
     /// Longest section.
     pub length: u64,
-    /// Whether resources of one VCPU, and those that tasks of the same VCPU share, are left out.
-    pub apart: bool,
+    /// Whether there are local resources.
+    pub local: bool,
+    /// Whether tasks of one VCPU share global resources.
+    pub siblings: bool,
 }
 
 /// Few enough that much is shared.
@@ -30,11 +32,15 @@ pub const SMALL: Shape = Shape {
     resources: 2,
     sections: 2,
     length: 3,
-    apart: false,
+    local: true,
+    siblings: true,
 };
 
-/// Global resources only, and no two users of a resource in one VCPU.
-pub const GLOBAL: Shape = Shape { resources: 3, apart: true, ..SMALL };
+/// Without local resources.
+pub const GLOBAL: Shape = Shape { local: false, ..SMALL };
+
+/// And no two users of a resource in one VCPU.
+pub const APART: Shape = Shape { resources: 3, siblings: false, ..GLOBAL };
 
 pub const WIDE: Shape = Shape {
     pcpus: 3,
@@ -43,7 +49,8 @@ pub const WIDE: Shape = Shape {
     resources: 3,
     sections: 2,
     length: 3,
-    apart: false,
+    local: true,
+    siblings: true,
 };
 
 pub fn described(random: &mut Random, shape: Shape, protocol: Protocol) -> Described {
@@ -63,12 +70,12 @@ pub fn described(random: &mut Random, shape: Shape, protocol: Protocol) -> Descr
             let (kind, overrun) =
                 common.unwrap_or_else(|| (kind(random), random.between(0, 1) > 0));
             let period = random.between(4, 16);
-            let budget =
-                random.between((period / 4).max(1), (2 * period / (count + 1)).min(period));
+            let most = if count == 1 { period } else { period.div_ceil(2) };
+            let budget = random.between((period / 4).max(1), most);
             let tasks = random.between(1, shape.tasks_per_vcpu);
             let mut tasks: Vec<OneTask> = (0..tasks).map(|_| task(random, shape)).collect();
             tasks.sort_by_key(|task| task.period);
-            if shape.apart {
+            if !shape.siblings {
                 keep_apart(&mut tasks);
             }
             vcpus.push(OneVcpu {
@@ -84,7 +91,7 @@ pub fn described(random: &mut Random, shape: Shape, protocol: Protocol) -> Descr
     }
     vcpus.sort_by_key(|vcpu| (vcpu.pcpu, std::cmp::Reverse(vcpu.priority)));
     let mut described = Described { vcpus, protocol };
-    if shape.apart {
+    if !shape.local {
         let global: Vec<_> =
             (0..shape.resources as usize).map(|it| described.is_global(it)).collect();
         for task in described.vcpus.iter_mut().flat_map(|vcpu| &mut vcpu.tasks) {

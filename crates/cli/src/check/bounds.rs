@@ -141,6 +141,16 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
         (None, Some("unknown-wcet")) => {
             "it has fewer colours than its execution time is described for".into()
         }
+        (None, Some("unschedulable")) => "it is above the deadline".into(),
+        (None, Some("others")) => {
+            "tasks on other VCPUs that share resources, with it or with its PCPU, can be late"
+                .into()
+        }
+        (None, Some("combined")) => {
+            "critical sections are not analysed together with `color_reload`, memory accesses, \
+             sporadic servers, or sections on a VCPU of the background class"
+                .into()
+        }
         (None, Some("overflow")) => "the bound is longer than can be counted".into(),
         (None, failure) => format!(
             "none was found within the limits of the search ({})",
@@ -167,6 +177,7 @@ fn part(term: &Term) -> String {
         "execution" => "its own execution".into(),
         "blocking" => "tasks below that keep the processor".into(),
         "suspension" => "waiting for something else".into(),
+        "remote" => "waiting for resources that others hold".into(),
         other => other.into(),
     }
 }

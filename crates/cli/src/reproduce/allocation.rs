@@ -11,27 +11,18 @@ mod schemes;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
 use super::experiment::{Experiment, Measure, Statistic};
+use super::sets::{self, Drawn};
 use super::values::{Value, Values};
 use crate::failure::Failure;
 use crate::run::signals::Signals;
-use parts::{Part, Parts};
+use parts::Sums;
 use schemes::Problem;
 
 pub use schemes::Scheme;
-
-/// Task sets that are allocated and stored together.
-const PART: u64 = 50;
-/// How often signals are looked for.
-const TICK: Duration = Duration::from_millis(100);
 
 /// The task sets. What is not said is as in vCache, Table 3.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -74,19 +65,6 @@ pub struct Excess {
     pub take: Statistic,
 }
 
-/// What came out.
-#[derive(Debug)]
-pub struct Done {
-    /// The values, as many as there are.
-    pub values: Values,
-    /// How many task sets they come from.
-    pub note: String,
-    /// Whether all task sets were allocated.
-    pub complete: bool,
-    /// The signal that ended it.
-    pub signal: Option<i32>,
-}
-
 /// Allocates the task sets of an experiment, with so many threads. Parts that an interrupted
 /// run has stored in `folder` are not computed again.
 pub fn run(
@@ -96,7 +74,7 @@ pub fn run(
     jobs: NonZeroUsize,
     signals: &Signals,
     folder: &Path,
-) -> Result<Done, Failure> {
+) -> Result<Drawn, Failure> {
     let mut problem = Problem::new(settings)?;
     for runs in &experiment.plan.runs {
         let places: Result<Vec<usize>, _> = runs.places(quick).iter().map(|x| x.parse()).collect();
@@ -113,58 +91,8 @@ pub fn run(
         }
     }
     let sets = if quick { settings.quick_sets } else { settings.sets };
-    let mut parts = Parts::open(folder, &problem, sets)?;
-    let open: Vec<u64> = (0..sets.div_ceil(PART)).filter(|part| !parts.has(*part)).collect();
-    let bar = progress(&experiment.name, sets);
-    bar.set_position((sets.div_ceil(PART) - open.len() as u64) * PART);
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let mut signal = None;
-    let mut failure = None;
-    thread::scope(|scope| {
-        let (results, result) = mpsc::channel();
-        for _ in 0..jobs.get().min(open.len()) {
-            let (results, open, problem) = (results.clone(), &open, &problem);
-            let (next, stop) = (&next, &stop);
-            scope.spawn(move || {
-                while let Some(&part) = open.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    let last = sets.min((part + 1) * PART);
-                    let computed = Part::compute(problem, part, part * PART..last, stop);
-                    let Some(computed) = computed.transpose() else { return };
-                    if results.send(computed).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(results);
-        loop {
-            let stored = match result.recv_timeout(TICK) {
-                Ok(part) => {
-                    bar.inc(PART);
-                    part.and_then(|part| parts.add(part))
-                }
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    bar.tick();
-                    Ok(())
-                }
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-            };
-            if let Err(error) = stored {
-                failure.get_or_insert(error);
-                stop.store(true, Ordering::SeqCst);
-            }
-            if let Some(caught) = signals.caught() {
-                signal = Some(caught);
-                stop.store(true, Ordering::SeqCst);
-            }
-        }
-    });
-    bar.finish_and_clear();
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-    let complete = parts.count() as u64 == sets.div_ceil(PART);
-    let sums = parts.sums(&problem);
+    let done = sets::run(&experiment.name, &problem, sets, jobs, signals, folder)?;
+    let sums = Sums::of(&done.parts, &problem);
     let mut values = Vec::new();
     for runs in &experiment.plan.runs {
         for x in runs.places(quick) {
@@ -179,17 +107,11 @@ pub fn run(
             values.push(Value { series, x, measured: percent, shown: percent, spread: None });
         }
     }
+    let sets::Done { parts, complete, signal } = done;
     if complete {
         parts.remove()?;
     }
-    Ok(Done { values: Values(values), note: sums.note(), complete, signal })
-}
-
-/// On the standard error, if that is a terminal.
-fn progress(name: &str, sets: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg}  {wide_bar} {pos}/{len} task sets, {eta} left")
-        .expect("the template is right");
-    ProgressBar::new(sets).with_style(style).with_message(name.to_owned())
+    Ok(Drawn { values: Values(values), note: sums.note(), complete, signal })
 }
 
 /// Names of schemes, for messages and files.

@@ -1,6 +1,11 @@
 //! What was published, held against what was measured.
 
+mod shares;
+
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
+use shares::{Above, Flat, Widens};
 
 use super::points::Points;
 use super::values::Values;
@@ -50,6 +55,14 @@ pub enum Check {
     Grows(One),
     /// The values of each series lie closer together than those of another one.
     Steadier(Steadier),
+    /// The value at the last place is below that at the first.
+    Falls(One),
+    /// At every place, a series is above each of others, by an amount within limits.
+    Above(Above),
+    /// The values of each series differ by at most so much.
+    Flat(Flat),
+    /// A series is above each of others by more at the last place than at the first.
+    Widens(Widens),
 }
 
 /// See [`Check::Plateau`].
@@ -155,8 +168,11 @@ impl Claim {
             }
             Some(Check::Linear(it)) => vec![&it.series],
             Some(Check::Ratios(it)) => it.series.iter().chain([&it.of]).collect(),
-            Some(Check::Grows(it)) => vec![&it.series],
             Some(Check::Steadier(it)) => it.series.iter().chain([&it.than]).collect(),
+            Some(Check::Grows(it) | Check::Falls(it)) => vec![&it.series],
+            Some(Check::Above(it)) => it.series(),
+            Some(Check::Flat(it)) => it.series(),
+            Some(Check::Widens(it)) => it.series(),
             Some(Check::Plateau(_)) | None => vec![],
         };
         named.into_iter().map(String::as_str)
@@ -209,13 +225,11 @@ impl Claim {
                 })
             }
             Check::Ratios(it) => self.ratios(values, it),
-            Check::Grows(it) => {
-                let mut all = self.of(values, &it.series);
-                let ends = all.next().zip(all.last());
-                ends.map(|((first, from), (last, to))| {
-                    (last > first, format!("{first:.3} at {from}, {last:.3} at {to}"))
-                })
-            }
+            Check::Grows(it) => self.ends(values, it).map(|(up, text)| (up.is_gt(), text)),
+            Check::Falls(it) => self.ends(values, it).map(|(up, text)| (up.is_lt(), text)),
+            Check::Above(it) => it.judge(self, values),
+            Check::Flat(it) => it.judge(self, values),
+            Check::Widens(it) => it.judge(self, values),
             Check::Steadier(it) => {
                 let spreads = it
                     .series
@@ -283,6 +297,13 @@ impl Claim {
         let (first, second) = (running(&pair.series), running(&pair.of));
         let here = places.iter().filter(|x| self.is_about(x)).copied();
         first.iter().zip(second).zip(here).map(|((a, b), x)| ((a - b).abs(), x)).collect()
+    }
+
+    /// How the value at the last place compares with that at the first.
+    fn ends(&self, values: &Values, one: &One) -> Option<(Ordering, String)> {
+        let mut all = self.of(values, &one.series);
+        let ((first, from), (last, to)) = (all.next()?, all.last()?);
+        Some((last.total_cmp(&first), format!("{first:.3} at {from}, {last:.3} at {to}")))
     }
 
     fn ratios(&self, values: &Values, ratios: &Ratios) -> Option<(bool, String)> {
@@ -444,6 +465,28 @@ mod tests {
         assert_verdict("check.grows = { series = 'a' }", series, yes, "2.000 at 1, 3.000 at 2");
         assert_verdict("check.grows = { series = 'a' }", &[&[3.0, 2.0]], no, "3.000 at 1");
         assert_verdict("check.grows = { series = 'a' }", &[&[3.0]], Verdict::NotCheckable, "not");
+    }
+
+    #[test]
+    fn shares() {
+        let series: &[&[f64]] = &[&[99.0, 90.0], &[98.0, 10.0], &[99.0, 89.0]];
+        let above = |limits| format!("check.above = {{ series = 'a', of = ['b', 'c'], {limits} }}");
+        let (yes, no) = (Verdict::Confirmed, Verdict::NotConfirmed);
+        let text = "above by 0.00 (c, at 1) to 80.00 (b, at 2)";
+        assert_verdict(&above("least = 0.0, most = 80.0"), series, yes, text);
+        assert_verdict(&above("least = 0.1"), series, no, text);
+        assert_verdict(&above("most = 79.9"), series, no, text);
+        let at = format!("at = '2'\n{}", above("least = 1.0"));
+        assert_verdict(&at, series, yes, "1.00 (c, at 2)");
+        let flat = |by| format!("check.flat = {{ series = ['a', 'c'], by = {by} }}");
+        assert_verdict(&flat(10.0), series, yes, "10.00, in `c`");
+        assert_verdict(&flat(9.9), series, no, "10.00, in `c`");
+        assert_verdict("check.falls = { series = 'a' }", series, yes, "99.000 at 1, 90.000 at 2");
+        assert_verdict("check.falls = { series = 'a' }", &[&[1.0, 1.0]], no, "1.000 at 2");
+        let widens = |of| format!("check.widens = {{ series = 'a', of = [{of}] }}");
+        assert_verdict(&widens("'b', 'c'"), series, yes, "1.00 more at the last place");
+        assert_verdict(&widens("'a'"), series, no, "0.00 more");
+        assert_verdict(&widens("'b'"), &[&[1.0], &[1.0]], Verdict::NotCheckable, "not measured");
     }
 
     #[test]

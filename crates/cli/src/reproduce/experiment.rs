@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use super::allocation;
 use super::claim::Claim;
 use super::figures::Figure;
+use super::locks;
 use super::points::Points;
 use super::promised::Promised;
 use super::traffic::{Allowed, Traffic};
@@ -67,6 +68,8 @@ pub struct Plan {
     pub timeout_s: u64,
     /// The task sets of an experiment that allocates some.
     pub allocation: Option<allocation::Settings>,
+    /// The task sets of an experiment about locks.
+    pub locks: Option<locks::Settings>,
     /// The measurements.
     #[serde(rename = "run")]
     pub runs: Vec<Runs>,
@@ -148,6 +151,8 @@ pub enum Measure {
     Utilization(allocation::Scheme),
     /// By how many percent one scheme needs more than another.
     Excess(allocation::Excess),
+    /// The share of random task sets that meet their deadlines, in percent.
+    Schedulable(locks::Scheme),
     /// Accesses to memory over time.
     Traffic(Traffic),
     /// The most accesses that a budget allows.
@@ -164,6 +169,7 @@ impl Measure {
             Self::Instructions(_)
                 | Self::Utilization(_)
                 | Self::Excess(_)
+                | Self::Schedulable(_)
                 | Self::Allowed(_)
                 | Self::Promised(_)
         )
@@ -315,6 +321,13 @@ impl Experiment {
                     false => {
                         format!("`{series}` allocates no task sets: `[allocation]` has no use")
                     }
+                });
+            }
+            if matches!(runs.measure, Measure::Schedulable(_)) != self.plan.locks.is_some() {
+                let series = &runs.series;
+                return fail(match self.plan.locks {
+                    None => format!("`{series}` analyses task sets: say which in `[locks]`"),
+                    Some(_) => format!("`{series}` analyses no task sets: `[locks]` has no use"),
                 });
             }
             let needs_system = boots || matches!(runs.measure, Measure::Promised(_));

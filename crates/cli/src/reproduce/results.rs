@@ -141,6 +141,7 @@ impl<'a> Results<'a> {
         match plan.divide_by {
             Some(_) => format!("{:.3}", value.shown),
             None if is_fine => format!("{:.3}", value.shown),
+            None if plan.locks.is_some() => format!("{:.2}", value.shown),
             None => format!("{:.0}", value.shown),
         }
     }

@@ -159,7 +159,9 @@ fn value(
             Some(system) => (promised.read(&experiment.folder.join(system))?, None),
             None => return Ok(None),
         },
-        (Measure::Utilization(_) | Measure::Excess(_), _) | (_, None) => return Ok(None),
+        (Measure::Utilization(_) | Measure::Excess(_) | Measure::Schedulable(_), _) | (_, None) => {
+            return Ok(None);
+        }
     };
     let (series, x) = (runs.series.clone(), x.to_owned());
     Ok(Some(Value { series, x, measured, shown: measured, spread }))
@@ -174,6 +176,7 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
         Measure::Instructions(_)
         | Measure::Utilization(_)
         | Measure::Excess(_)
+        | Measure::Schedulable(_)
         | Measure::Allowed(_)
         | Measure::Promised(_) => return None,
     };

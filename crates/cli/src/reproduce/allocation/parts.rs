@@ -1,22 +1,16 @@
-//! Sums over some task sets, and the file that keeps them while an experiment runs.
+//! Sums over some task sets.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::Write;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::utilization::Share;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::schemes::{Problem, Scheme};
 use super::{Excess, Statistic};
 use crate::failure::Failure;
-
-/// The file, in the folder of the experiment's results.
-const FILE: &str = "parts.jsonl";
+use crate::reproduce::sets::{self, Parts};
 
 /// Sums over some task sets.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -66,24 +60,26 @@ impl Excesses {
     }
 }
 
-impl Part {
-    /// Allocates these task sets; none if it was stopped.
-    pub fn compute(
-        problem: &Problem,
+impl sets::Problem for Problem {
+    type Part = Part;
+
+    /// Allocates these task sets.
+    fn compute(
+        &self,
         number: u64,
         sets: Range<u64>,
         stop: &AtomicBool,
-    ) -> Result<Option<Self>, Failure> {
-        let mut part = Self { number, sets: sets.end - sets.start, ..Self::default() };
+    ) -> Result<Option<Part>, Failure> {
+        let mut part = Part { number, sets: sets.end - sets.start, ..Part::default() };
         let mut sums: BTreeMap<(Scheme, usize), (u64, u128)> = BTreeMap::new();
-        let pairs = || problem.pairs();
+        let pairs = || self.pairs();
         part.excesses =
             pairs().map(|(one, other, k)| (one, other, k, Excesses::default())).collect();
         for set in sets {
             if stop.load(Ordering::SeqCst) {
                 return Ok(None);
             }
-            let totals = problem.solve(set)?;
+            let totals = self.solve(set)?;
             let is_comparable = totals.values().all(Option::is_some);
             part.comparable += u64::from(is_comparable);
             let total = |scheme, k| totals.get(&(scheme, k)).copied().flatten();
@@ -104,84 +100,9 @@ impl Part {
     }
 }
 
-/// The parts that are computed, here and in the file.
-#[derive(Debug)]
-pub struct Parts {
-    path: PathBuf,
-    file: File,
-    done: BTreeMap<u64, Part>,
-}
-
-impl Parts {
-    /// Reads what an interrupted run of the same program has computed for the same problem.
-    pub fn open(folder: &Path, problem: &Problem, sets: u64) -> Result<Self, Failure> {
-        let path = folder.join(FILE);
-        let failed = |error: std::io::Error| {
-            Failure::new("output", format!("cannot write {}: {error}", path.display()))
-        };
-        fs::create_dir_all(folder).map_err(failed)?;
-        let first = serde_json::to_string(&(program(), sets, problem))
-            .map_err(|error| Failure::new("output", error))?;
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let mut lines = text.lines();
-        let mut done = BTreeMap::new();
-        if lines.next() == Some(first.as_str()) {
-            // A line that was cut off is computed again.
-            let parts = lines.filter_map(|line| serde_json::from_str::<Part>(line).ok());
-            done.extend(parts.map(|part| (part.number, part)));
-        }
-        let mut file = File::create(&path).map_err(failed)?;
-        writeln!(file, "{first}").map_err(failed)?;
-        let mut parts = Self { path, file, done: BTreeMap::new() };
-        done.into_values().try_for_each(|part| parts.add(part))?;
-        Ok(parts)
-    }
-
-    /// Whether a part is computed.
-    pub fn has(&self, number: u64) -> bool {
-        self.done.contains_key(&number)
-    }
-
-    /// How many are.
-    pub fn count(&self) -> usize {
-        self.done.len()
-    }
-
-    /// Keeps a part.
-    pub fn add(&mut self, part: Part) -> Result<(), Failure> {
-        let line = serde_json::to_string(&part).map_err(|error| Failure::new("output", error))?;
-        writeln!(self.file, "{line}").map_err(|error| {
-            Failure::new("output", format!("cannot write {}: {error}", self.path.display()))
-        })?;
-        self.done.insert(part.number, part);
-        Ok(())
-    }
-
-    /// Removes the file: all is computed.
-    pub fn remove(self) -> Result<(), Failure> {
-        fs::remove_file(&self.path).map_err(|error| {
-            Failure::new("output", format!("cannot remove {}: {error}", self.path.display()))
-        })
-    }
-
-    /// All parts together.
-    pub fn sums(&self, problem: &Problem) -> Sums {
-        let mut sums = Sums::default();
-        for (scheme, k) in problem.places() {
-            sums.sums.entry((scheme, k)).or_default();
-        }
-        for part in self.done.values() {
-            sums.sets += part.sets;
-            sums.comparable += part.comparable;
-            for &(scheme, k, planned, sum) in &part.sums {
-                let all = sums.sums.entry((scheme, k)).or_default();
-                *all = (all.0 + planned, all.1 + sum);
-            }
-            for (one, other, k, excesses) in &part.excesses {
-                sums.excesses.entry((*one, *other, *k)).or_default().add(excesses);
-            }
-        }
-        sums
+impl sets::Part for Part {
+    fn number(&self) -> u64 {
+        self.number
     }
 }
 
@@ -195,6 +116,26 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// All parts together.
+    pub fn of(parts: &Parts<Part>, problem: &Problem) -> Self {
+        let mut sums = Self::default();
+        for (scheme, k) in problem.places() {
+            sums.sums.entry((scheme, k)).or_default();
+        }
+        for part in parts.all() {
+            sums.sets += part.sets;
+            sums.comparable += part.comparable;
+            for &(scheme, k, planned, sum) in &part.sums {
+                let all = sums.sums.entry((scheme, k)).or_default();
+                *all = (all.0 + planned, all.1 + sum);
+            }
+            for (one, other, k, excesses) in &part.excesses {
+                sums.excesses.entry((*one, *other, *k)).or_default().add(excesses);
+            }
+        }
+        sums
+    }
+
     /// By how many percent a scheme needs more than another.
     pub fn excess_percent(&self, excess: Excess, k: usize) -> Option<f64> {
         let found = self.excesses.get(&(excess.scheme, excess.of, k))?;
@@ -251,10 +192,4 @@ impl Sums {
             .collect();
         format!("{} is compared with {} for {}", pair.0, pair.1, each.join(", "))
     }
-}
-
-/// What tells this program from others: its digest.
-fn program() -> String {
-    let bytes = std::env::current_exe().and_then(fs::read).unwrap_or_default();
-    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

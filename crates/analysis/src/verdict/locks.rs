@@ -1,0 +1,101 @@
+//! Tasks that share resources: all PCPUs together, because who holds a resource on one of them
+//! keeps tasks of others waiting.
+
+use std::cmp::Reverse;
+
+use bulkhead_system::description::System;
+use bulkhead_system::plan::Locks;
+
+use super::member::Member;
+use crate::vmpcp::{self, Analyzer, Bound, Host, Protocol, Variant, Vcpu};
+use crate::{Duration, Failure, Kind, Server};
+
+/// Bounds of a VCPU and its tasks, in their order.
+#[derive(Clone, Debug)]
+pub(super) struct Bounds {
+    /// Of its server, if it has one with a budget.
+    pub server: Option<Result<Duration, Failure>>,
+    /// Of its tasks.
+    pub tasks: Vec<Result<Bound, Failure>>,
+}
+
+/// Bounds for VCPUs, PCPU by PCPU and the highest priority first; none for those of PCPUs on which
+/// no task has critical sections: locks change nothing there.
+pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Bounds>> {
+    let has_sections = |member: &Member<'_>| member.sections.iter().any(|it| !it.is_empty());
+    let is_concerned = |member: &Member<'_>| {
+        members.iter().any(|it| it.vcpu.pcpu == member.vcpu.pcpu && has_sections(it))
+    };
+    let mut bounds: Vec<Option<Bounds>> = members
+        .iter()
+        .map(|member| {
+            let none = |task| Err(Failure::Combined { task });
+            let tasks = (0..member.tasks.len()).map(none).collect();
+            is_concerned(member).then_some(Bounds { server: None, tasks })
+        })
+        .collect();
+    let concerned = |it: &usize| bounds[*it].is_some();
+    let places: Vec<usize> = (0..members.len()).filter(concerned).collect();
+    let cannot = |place: &usize| {
+        let it = &members[*place];
+        let background = host(it).is_none() && has_sections(it);
+        let sporadic = it.server().is_some_and(|server| server.kind() == Kind::Sporadic);
+        background || sporadic || it.caches().is_some() || it.memory.contention().is_some()
+    };
+    if places.iter().any(cannot) {
+        return bounds;
+    }
+    let places: Vec<usize> =
+        places.into_iter().filter(|it| host(&members[*it]).is_some()).collect();
+    let ranks = ranks(members);
+    let vcpu = |place: &usize| {
+        let member = &members[*place];
+        let tasks = member.tasks.iter().zip(&member.sections);
+        let tasks = tasks.map(|(&task, sections)| vmpcp::Task { task, sections: sections.clone() });
+        Vcpu { priority: ranks[*place], tasks: tasks.collect() }
+    };
+    let same = |one: &usize, other: &usize| members[*one].vcpu.pcpu == members[*other].vcpu.pcpu;
+    let pcpus = places.chunk_by(same).map(|pcpu| pcpu.iter().map(vcpu).collect());
+    let Ok(shared) = vmpcp::System::new(&pcpus.collect::<Vec<_>>()) else { return bounds };
+    let hosts: Vec<Host> = places.iter().filter_map(|it| host(&members[*it])).collect();
+    let protocol = match system.locks {
+        Locks::Vmpcp => Protocol::Vmpcp,
+        Locks::Mpcp => Protocol::Mpcp,
+    };
+    let found = Analyzer::new(Variant::Sound, protocol).response_times(&shared, &hosts);
+    for (vcpu, place) in places.into_iter().enumerate() {
+        let server = members[place].vcpu.server.map(|_| found.servers[vcpu]);
+        let tasks = found.tasks[shared.tasks_of(vcpu)].to_vec();
+        bounds[place] = Some(Bounds { server, tasks });
+    }
+    bounds
+}
+
+/// How a VCPU gets processor time; none in the background.
+fn host(member: &Member<'_>) -> Option<Host> {
+    let Some(described) = member.vcpu.server else {
+        // All of the PCPU.
+        let always = Duration(1_000_000);
+        let server = Server::new(Kind::Deferrable, always, always).ok()?;
+        return Some(Host::new(server, false));
+    };
+    let host = Host::new(member.server()?, described.overrun > Duration(0));
+    Some(Host { served: member.server_in_ticks()?.budget(), ..host })
+}
+
+/// Priorities that are all different, a larger one first: in queues, of VCPUs with the same priority
+/// the first one in the plan goes first, and those without server have priority 0.
+fn ranks(members: &[Member<'_>]) -> Vec<u32> {
+    let key = |place: &usize| {
+        let it = &members[*place];
+        let priority = it.vcpu.server.map_or(0, |server| server.priority);
+        (priority, Reverse((it.vm_index, it.index)))
+    };
+    let mut order: Vec<usize> = (0..members.len()).collect();
+    order.sort_by_key(key);
+    let mut ranks = vec![0; members.len()];
+    for (rank, place) in order.into_iter().enumerate() {
+        ranks[place] = rank as u32;
+    }
+    ranks
+}

@@ -1,0 +1,210 @@
+//! Many random task sets: computed in parts by several threads, with progress. What an interrupted
+//! run has computed is kept in a file, and not computed again.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use super::values::Values;
+use crate::failure::Failure;
+use crate::run::signals::Signals;
+
+/// Task sets that are computed and stored together.
+const PART: u64 = 50;
+/// How often signals are looked for.
+const TICK: Duration = Duration::from_millis(100);
+/// The file, in the folder of the experiment's results.
+const FILE: &str = "parts.jsonl";
+
+/// What is to be computed. As a document it tells problems apart.
+pub trait Problem: Serialize + Sync {
+    /// What comes out for some task sets together.
+    type Part: Part;
+
+    /// Computes these task sets; none if it was stopped.
+    fn compute(
+        &self,
+        number: u64,
+        sets: Range<u64>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Self::Part>, Failure>;
+}
+
+/// What came out for some task sets.
+pub trait Part: Serialize + DeserializeOwned + Send {
+    /// Its number.
+    fn number(&self) -> u64;
+}
+
+/// What an experiment with random task sets came to.
+#[derive(Debug)]
+pub struct Drawn {
+    /// The values, as many as there are.
+    pub values: Values,
+    /// What else there is to say.
+    pub note: String,
+    /// Whether all task sets were computed.
+    pub complete: bool,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+}
+
+/// What was computed.
+#[derive(Debug)]
+pub struct Done<P> {
+    /// The parts that are computed.
+    pub parts: Parts<P>,
+    /// Whether all task sets are computed.
+    pub complete: bool,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+}
+
+/// Computes so many task sets with so many threads.
+pub fn run<P: Problem>(
+    name: &str,
+    problem: &P,
+    sets: u64,
+    jobs: NonZeroUsize,
+    signals: &Signals,
+    folder: &Path,
+) -> Result<Done<P::Part>, Failure> {
+    let mut parts = Parts::open(folder, problem, sets)?;
+    let open: Vec<u64> = (0..sets.div_ceil(PART)).filter(|part| !parts.has(*part)).collect();
+    let bar = progress(name, sets);
+    bar.set_position((sets.div_ceil(PART) - open.len() as u64) * PART);
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let mut signal = None;
+    let mut failure = None;
+    thread::scope(|scope| {
+        let (results, result) = mpsc::channel();
+        for _ in 0..jobs.get().min(open.len()) {
+            let (results, open) = (results.clone(), &open);
+            let (next, stop) = (&next, &stop);
+            scope.spawn(move || {
+                while let Some(&part) = open.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let last = sets.min((part + 1) * PART);
+                    let computed = problem.compute(part, part * PART..last, stop);
+                    let Some(computed) = computed.transpose() else { return };
+                    if results.send(computed).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(results);
+        loop {
+            let stored = match result.recv_timeout(TICK) {
+                Ok(part) => {
+                    bar.inc(PART);
+                    part.and_then(|part| parts.add(part))
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    bar.tick();
+                    Ok(())
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            };
+            if let Err(error) = stored {
+                failure.get_or_insert(error);
+                stop.store(true, Ordering::SeqCst);
+            }
+            if let Some(caught) = signals.caught() {
+                signal = Some(caught);
+                stop.store(true, Ordering::SeqCst);
+            }
+        }
+    });
+    bar.finish_and_clear();
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let complete = parts.done.len() as u64 == sets.div_ceil(PART);
+    Ok(Done { parts, complete, signal })
+}
+
+/// On the standard error, if that is a terminal.
+fn progress(name: &str, sets: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg}  {wide_bar} {pos}/{len} task sets, {eta} left")
+        .expect("the template is right");
+    ProgressBar::new(sets).with_style(style).with_message(name.to_owned())
+}
+
+/// The parts that are computed, here and in the file.
+#[derive(Debug)]
+pub struct Parts<P> {
+    path: PathBuf,
+    file: File,
+    done: BTreeMap<u64, P>,
+}
+
+impl<P: Part> Parts<P> {
+    /// Reads what an interrupted run of the same program has computed for the same problem.
+    fn open(folder: &Path, problem: &impl Serialize, sets: u64) -> Result<Self, Failure> {
+        let path = folder.join(FILE);
+        let failed = |error: std::io::Error| {
+            Failure::new("output", format!("cannot write {}: {error}", path.display()))
+        };
+        fs::create_dir_all(folder).map_err(failed)?;
+        let first = serde_json::to_string(&(program(), sets, problem))
+            .map_err(|error| Failure::new("output", error))?;
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let mut lines = text.lines();
+        let mut done = BTreeMap::new();
+        if lines.next() == Some(first.as_str()) {
+            // A line that was cut off is computed again.
+            let parts = lines.filter_map(|line| serde_json::from_str::<P>(line).ok());
+            done.extend(parts.map(|part| (part.number(), part)));
+        }
+        let mut file = File::create(&path).map_err(failed)?;
+        writeln!(file, "{first}").map_err(failed)?;
+        let mut parts = Self { path, file, done: BTreeMap::new() };
+        done.into_values().try_for_each(|part| parts.add(part))?;
+        Ok(parts)
+    }
+
+    /// Whether a part is computed.
+    fn has(&self, number: u64) -> bool {
+        self.done.contains_key(&number)
+    }
+
+    /// Keeps a part.
+    fn add(&mut self, part: P) -> Result<(), Failure> {
+        let line = serde_json::to_string(&part).map_err(|error| Failure::new("output", error))?;
+        writeln!(self.file, "{line}").map_err(|error| {
+            Failure::new("output", format!("cannot write {}: {error}", self.path.display()))
+        })?;
+        self.done.insert(part.number(), part);
+        Ok(())
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &P> {
+        self.done.values()
+    }
+
+    /// Removes the file: all is computed.
+    pub fn remove(self) -> Result<(), Failure> {
+        fs::remove_file(&self.path).map_err(|error| {
+            Failure::new("output", format!("cannot remove {}: {error}", self.path.display()))
+        })
+    }
+}
+
+/// What tells this program from others: its digest.
+fn program() -> String {
+    let bytes = std::env::current_exe().and_then(fs::read).unwrap_or_default();
+    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
