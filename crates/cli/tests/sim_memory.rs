@@ -5,8 +5,11 @@ mod common;
 
 use common::{Result, Sandbox};
 
-/// A job with 2,000 accesses beside a VM on two PCPUs; an access takes 10 ns on this platform.
-const CRITICAL: &str = r#"platform = "qemu-virt"
+/// A job with 2,000 accesses beside a VM on two PCPUs; an access takes 10 ns.
+const CRITICAL: &str = r#"[platform]
+board = "qemu-virt"
+[platform.bandwidth]
+access_latency = "10ns"
 [[vm]]
 name = "critical"
 boot = "raw"
@@ -108,8 +111,7 @@ fn credits_are_given() {
 #[test]
 fn what_is_no_budget_of_accesses_is_not_simulated() {
     let text = [CRITICAL, BUDGET, VCPUS].concat();
-    let text = [&text, "[platform.bandwidth]\ncounter = \"cycles\"\n"].concat();
-    let text = text.replace("platform = \"qemu-virt\"", "[platform]\nboard = \"qemu-virt\"");
+    let text = text.replace("access_latency", "counter = \"cycles\"\naccess_latency");
     let result = sim(&text, &[]);
     result.assert_status(0);
     assert!(result.stdout.contains("memory budgets are not simulated"), "{}", result.stdout);
