@@ -69,7 +69,7 @@ measure-aarch64: setup ## Build the bulkhead command for Linux on AArch64 (build
 
 reproduce-setup: build cachescope measure-aarch64 ## Build everything that `bulkhead reproduce` needs
 
-reproduce: reproduce-setup ## Measure again what papers have published (half an hour and more); ends with an error if a statement is refuted
+reproduce: reproduce-setup ## Measure again what papers have published (hours); ends with an error if a statement is refuted
 	$(BULKHEAD) reproduce $(notdir $(patsubst %/experiment.toml,%,$(wildcard experiments/*/experiment.toml)))
 
 fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60
