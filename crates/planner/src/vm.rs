@@ -12,8 +12,13 @@ pub const TASKS_MAX: usize = 128;
 pub type Mask = u128;
 
 /// The tasks of a set, ascending.
-pub fn indices(mask: Mask) -> Vec<usize> {
-    (0..TASKS_MAX).filter(|index| mask >> index & 1 == 1).collect()
+pub fn indices(mut mask: Mask) -> Vec<usize> {
+    let mut indices = Vec::with_capacity(mask.count_ones() as usize);
+    while mask != 0 {
+        indices.push(mask.trailing_zeros() as usize);
+        mask &= mask - 1;
+    }
+    indices
 }
 
 /// The set of these tasks.

@@ -105,7 +105,15 @@ impl<'a> Blocks<'a> {
                 bound if bound > fixed.unwrap_or(WHOLE) => NEVER,
                 bound => fixed.unwrap_or(bound),
             };
-            let shares: Vec<u64> = (0..=colors).map(|k| bound(self.utilization(mask, k))).collect();
+            let shares: Vec<u64> = match self.vm.coloring() {
+                Coloring::Own => {
+                    let table = self.table(mask);
+                    (0..=colors).map(|k| bound(table.utilization(k))).collect()
+                }
+                Coloring::Shared | Coloring::Fixed(_) => {
+                    (0..=colors).map(|k| bound(self.utilization(mask, k))).collect()
+                }
+            };
             let points = shares.iter().map(|&share| (share == NEVER).then_some(None)).collect();
             (shares, points)
         };
