@@ -74,14 +74,14 @@ fn accesses_wait_for_neighbours_without_limit() {
 fn neighbours_with_a_limit_cost_what_it_lets_through() {
     let sandbox = Sandbox::new();
     let limited = "bandwidth = { accesses = 1_000, period = \"1ms\" }";
-    // 100 us in each of six periods, and 64 accesses that come too many.
+    // 100 us in each of six periods, and 128 accesses that come too many.
     let found = bound(&sandbox, &system("", "", limited));
-    let expected = terms([("execution", 4_000_000), ("memory", 606_400)]);
-    assert_eq!(found, (json!(4_606_400), expected.clone()));
+    let expected = terms([("execution", 4_000_000), ("memory", 612_800)]);
+    assert_eq!(found, (json!(4_612_800), expected.clone()));
     // With credits for two periods another 1000 accesses and one that is on its way.
     let compensated = format!("{limited}\ncompensation = 2");
     let found = bound(&sandbox, &system("", "critical = true", &compensated));
-    assert_eq!(found.0, json!(4_606_400 + 100_100));
+    assert_eq!(found.0, json!(4_612_800 + 100_100));
     // Few accesses of the task are better.
     let found = bound(&sandbox, &system("accesses = 5_000", "", limited));
     assert_eq!(found.0, json!(4_500_100));
