@@ -174,7 +174,7 @@ fn ctrl_c_keeps_what_is_measured_and_leaves_no_process() {
     let arguments = "measure --victim matrix:97 --leech cpu@26ms --leech cpu@27ms --runs 100000";
     let arguments: Vec<&str> = arguments.split(' ').collect();
     let child = sandbox.command(&arguments).spawn().expect("the command starts");
-    eventually("a victim runs", || processes("victim matrix:97") > 0);
+    eventually("a victim runs", || processes("worker victim matrix:97") > 0);
     let second = sandbox.bulkhead(&["measure", "--quick"]);
     second.assert_refused(&["another measurement runs"]);
     signal(&child, "INT");
@@ -190,11 +190,10 @@ fn processes_end_with_the_one_that_started_them_however_it_ends() {
     let arguments = "measure --victim matrix:98 --leech cpu@28ms --runs 100000";
     let arguments: Vec<&str> = arguments.split(' ').collect();
     let mut child = sandbox.command(&arguments).spawn().expect("the command starts");
-    eventually("a victim runs", || processes("victim matrix:98") > 0);
+    eventually("a victim runs", || processes("worker victim matrix:98") > 0);
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::KILL).expect("it runs");
     child.wait().expect("it ends");
-    eventually("all processes are gone", || {
-        processes("worker") == 0 || processes("matrix:98") == 0
-    });
+    let left = || processes("worker victim matrix:98") + processes("worker leech cpu@28ms");
+    eventually("all processes are gone", || left() == 0);
 }
