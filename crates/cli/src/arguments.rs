@@ -5,10 +5,12 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bulkhead_export::Target;
 use bulkhead_measure::isolation::leech::Leech;
 use bulkhead_measure::isolation::workload::Workload;
 use bulkhead_measure::isolation::{self, Context};
 use bulkhead_system::units::{self, QuantityError};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use crate::sim::SimOptions;
@@ -38,6 +40,7 @@ pub struct Arguments {
 pub enum Command {
     Check(CheckOptions),
     Plan(PlanOptions),
+    Export(ExportOptions),
     Sim(SimOptions),
     Run(RunOptions),
     Trace(TraceOptions),
@@ -77,6 +80,30 @@ pub struct PlanOptions {
     pub file: PathBuf,
     /// Where the plan goes; `-` is the standard output [default: FILE with the ending .plan.dts]
     #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Write a plan's colours, CPUs and bandwidth for another system
+///
+/// For Xen, Bao, Xvisor, Jailhouse, or cache ways and bandwidth of a Linux host (resctrl).
+/// None of them can do all that a plan may ask for: what is lost is listed, and stands at
+/// the head of each file.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  bulkhead export systems/colors.toml --to xen             writes systems/colors.xen/
+  bulkhead export demo.plan.dts --to bao -o - | less       shows the files
+
+Exit status: 0 written, 1 the other system cannot run this plan, 2 bad input.")]
+pub struct ExportOptions {
+    /// Description (.toml) or plan (.dts, .dtb)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The other system
+    #[arg(long, value_name = "SYSTEM", value_parser = target())]
+    pub to: Target,
+    /// The folder for the files; `-` is the standard output [default: FILE with the ending .SYSTEM]
+    #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
 
@@ -345,6 +372,13 @@ fn scope_option(text: &str) -> Result<String, String> {
         Some((key, _)) if !key.is_empty() => Ok(text.to_owned()),
         _ => Err("expected an option, `=` and its value, such as preset=exynos-5422".into()),
     }
+}
+
+/// Reads `xen`.
+fn target() -> impl TypedValueParser<Value = Target> {
+    let named = |word: String| Target::ALL.into_iter().find(|target| target.as_str() == word);
+    let words = PossibleValuesParser::new(Target::ALL.map(Target::as_str));
+    words.try_map(move |word| named(word).ok_or("expected another system"))
 }
 
 /// Reads `linux=quiet bulkhead.job=demo`.

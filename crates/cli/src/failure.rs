@@ -16,6 +16,8 @@ pub enum Failure {
     Mistakes(Errors),
     /// No plan was found for what a description leaves open: the answer is no.
     NoPlan(Errors),
+    /// The other system that a plan is exported to cannot run it: the answer is no.
+    Impossible(String),
     /// Something else, with the stable name of its kind.
     Message {
         /// Such as `read`, for `--json`.
@@ -37,7 +39,7 @@ impl Failure {
     pub fn report(self, as_json: bool) -> Status {
         let status = match self {
             Self::Pipe => return Status::Yes,
-            Self::NoPlan(_) => Status::No,
+            Self::NoPlan(_) | Self::Impossible(_) => Status::No,
             Self::Mistakes(_) | Self::Message { .. } => Status::BadInput,
         };
         if as_json {
@@ -51,21 +53,8 @@ impl Failure {
     fn entries(&self) -> Vec<Entry> {
         match self {
             Self::Mistakes(errors) | Self::NoPlan(errors) => errors.entries(),
-            Self::Message { code, text } => {
-                let (message, help) = match text.split_once("\nhelp: ") {
-                    Some((message, help)) => (message, Some(help.to_owned())),
-                    None => (text.as_str(), None),
-                };
-                vec![Entry {
-                    code,
-                    message: message.into(),
-                    file: None,
-                    line: None,
-                    column: None,
-                    node: None,
-                    help,
-                }]
-            }
+            Self::Message { code, text } => vec![entry(code, text)],
+            Self::Impossible(text) => vec![entry("impossible", text)],
             Self::Pipe => Vec::new(),
         }
     }
@@ -77,10 +66,19 @@ impl Failure {
                     if output::errors_are_colored() { Style::Colored } else { Style::Plain };
                 errors.render(style)
             }
-            Self::Message { text, .. } => format!("error: {text}\n"),
+            Self::Message { text, .. } | Self::Impossible(text) => format!("error: {text}\n"),
             Self::Pipe => String::new(),
         }
     }
+}
+
+/// A message without a place; its help stands behind it.
+fn entry(code: &'static str, text: &str) -> Entry {
+    let (message, help) = match text.split_once("\nhelp: ") {
+        Some((message, help)) => (message, Some(help.to_owned())),
+        None => (text, None),
+    };
+    Entry { code, message: message.into(), file: None, line: None, column: None, node: None, help }
 }
 
 #[derive(Serialize)]

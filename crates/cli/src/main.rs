@@ -7,6 +7,7 @@
 
 mod arguments;
 mod check;
+mod export;
 mod failure;
 mod input;
 mod json;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Check(options) => check::check(options, json),
         Command::Plan(options) => plan::plan(options, json),
+        Command::Export(options) => export::export(options, json),
         Command::Sim(options) => sim::sim(options, json),
         Command::Run(options) => run::run(options, json),
         Command::Trace(options) => trace::trace(options, json),
