@@ -23,6 +23,7 @@ fn main() {
         "rt-races",
         "rt-coincide",
         "rt-switch",
+        "rt-locks",
     ];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");

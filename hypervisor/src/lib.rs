@@ -10,6 +10,7 @@
 //! - `exits`: what happens when a guest comes to EL2;
 //! - [`stage1`]: the translation tables of guests, read;
 //! - [`vdev`], [`console`]: virtual devices;
+//! - `locks`: critical sections of guests, and resources that VMs share;
 //! - [`trace`]: what happened last; [`lock`]: locks between CPUs.
 
 #![cfg_attr(target_os = "none", no_std)]
@@ -27,6 +28,8 @@ mod exits;
 #[cfg(target_os = "none")]
 mod firmware;
 pub mod lock;
+#[cfg(target_os = "none")]
+mod locks;
 #[cfg(target_os = "none")]
 mod machine;
 pub mod payload;

@@ -81,9 +81,16 @@ impl Pcpu {
     }
 
     /// Gives the CPU its VCPUs; done once, at boot, before it runs one. The first period of
-    /// servers and memory budgets starts at `epoch`. `counter`: what counts accesses.
+    /// servers and memory budgets starts at `epoch`. `counter`: what counts accesses; `ceilings`:
+    /// VCPUs in global critical sections go first.
     #[inline(never)]
-    pub fn assign(&'static self, vms: &[&'static Vm], epoch: u64, counter: Option<&plan::Counter>) {
+    pub fn assign(
+        &'static self,
+        vms: &[&'static Vm],
+        epoch: u64,
+        counter: Option<&plan::Counter>,
+        ceilings: bool,
+    ) {
         let mut all = Vec::new();
         for &vm in vms {
             let own = |vcpu: &&Vcpu| core::ptr::eq(vcpu.pcpu, self);
@@ -108,7 +115,7 @@ impl Pcpu {
         let is_critical = all.iter().any(|(at, ..)| at.vm.plan.critical);
         let sides = if is_critical { Side::all(vms, epoch) } else { Vec::new() };
         let vcpus = all.iter().map(|(at, _, vcpu)| (server(vcpu), at.vm.plan.account(vcpu, start)));
-        let scheduler = Scheduler::new(vcpus);
+        let scheduler = Scheduler::new(vcpus, ceilings);
         let all = all.into_iter().enumerate();
         let all = all.map(|(slot, (it, ..))| Assignment { slot, ..it }).collect();
         let all: &'static Vec<_> = Box::leak(Box::new(all));

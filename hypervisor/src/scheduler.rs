@@ -51,7 +51,11 @@ const NONE: usize = usize::MAX;
 impl Scheduler {
     /// Nothing has happened yet. VCPUs have servers, and some a memory budget. `None` if a
     /// server cannot be.
-    pub fn new(vcpus: impl Iterator<Item = (server::Policy, Option<Account>)>) -> Option<Self> {
+    /// `ceilings`: VCPUs in global critical sections go first, and it is to be told of them.
+    pub fn new(
+        vcpus: impl Iterator<Item = (server::Policy, Option<Account>)>,
+        ceilings: bool,
+    ) -> Option<Self> {
         let mut slots = Vec::new();
         for (server, account) in vcpus {
             let slot = Slot::new(server).ok()?;
@@ -60,7 +64,19 @@ impl Scheduler {
                 None => slot,
             });
         }
-        Some(Self { cpu: Cpu::new(slots), run: NONE })
+        let cpu = Cpu::new(slots);
+        Some(Self { cpu: if ceilings { cpu.with_ceilings() } else { cpu }, run: NONE })
+    }
+
+    /// [`Cpu::change_gcs_of_running`].
+    #[inline(always)]
+    pub fn change_gcs_of_running(&mut self, vcpu: usize, inside: bool) -> bool {
+        self.cpu.change_gcs_of_running(vcpu, inside)
+    }
+
+    /// [`Cpu::note_gcs`].
+    pub fn note_gcs(&mut self, vcpu: usize, inside: bool, now: u64) -> bool {
+        self.cpu.note_gcs(vcpu, inside, Instant(now))
     }
 
     /// Decides because of an event at `now`: what changes, and when [`Event::Tick`] is due,
@@ -147,7 +163,7 @@ mod tests {
     #[test]
     fn changes_are_told_with_their_budgets() {
         let servers = [deferrable(3, 10), Policy::Background].map(|server| (server, None));
-        let mut scheduler = Scheduler::new(servers.into_iter()).unwrap();
+        let mut scheduler = Scheduler::new(servers.into_iter(), true).unwrap();
         let it = &mut scheduler;
         let change = |run, budget| Some(Change { run, budget });
         assert_eq!(it.decide(Event::Wake(0), 90), (None, 100), "before the epoch");
@@ -169,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_server_that_cannot_be_is_refused() {
-        assert!(Scheduler::new([(deferrable(11, 10), None)].into_iter()).is_none());
+        assert!(Scheduler::new([(deferrable(11, 10), None)].into_iter(), true).is_none());
     }
 
     #[test]
@@ -181,7 +197,7 @@ mod tests {
         };
         let account = Account::own(budget(50, 20)).unwrap();
         let vcpus = [(deferrable(10, 10), Some(account)), (Policy::Background, None)];
-        let mut scheduler = Scheduler::new(vcpus.into_iter()).unwrap();
+        let mut scheduler = Scheduler::new(vcpus.into_iter(), false).unwrap();
         let change = |run, budget| Some(Change { run, budget });
         let mut decide = |accesses, event, now| {
             scheduler.account(0, accesses);

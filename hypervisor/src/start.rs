@@ -19,6 +19,7 @@ use crate::arch::page_table::PageTable;
 use crate::arch::percpu::{self, Anchor, StaticRef};
 use crate::arch::{counter, cpu, gicv3, guest_state, heap, regs, smc};
 use crate::board::{self, uart::Pl011};
+use crate::locks;
 use crate::machine::{self, CONSOLE, log};
 use crate::payload::{self, BlobName, Payload};
 use crate::pcpu::Pcpu;
@@ -113,6 +114,8 @@ pub fn boot(device_tree: usize) -> ! {
     let console = pcpus[serial.pcpu];
     CONSOLE.set_vms(plan.vms.iter().map(|vm| vm.name));
     let critical = plan.critical_cpus();
+    let shared = plan.locks;
+    let ceilings = shared.ceilings;
     let mut vms = Vec::new();
     for (index, vm) in plan.vms.into_iter().enumerate() {
         let window = address_space::window(index, &vm);
@@ -122,6 +125,8 @@ pub fn boot(device_tree: usize) -> ! {
     if plan.platform.own.is_some() {
         mmu::stop_caching(&tables, bytes);
     }
+    let locks = locks::make(&shared, &vms);
+    locks::publish(locks.map(|locks| &*Box::leak(Box::new(locks))));
     machine::publish(vms, console, serial.interrupt);
 
     start_secondaries(&pcpus, index, &tables);
@@ -135,7 +140,7 @@ pub fn boot(device_tree: usize) -> ! {
         vm.begin_budget(Instant(epoch), critical);
     }
     for pcpu in pcpus.iter() {
-        pcpu.assign(machine::vms(), epoch, plan.platform.counter.as_ref());
+        pcpu.assign(machine::vms(), epoch, plan.platform.counter.as_ref(), ceilings);
     }
     heap::seal();
     if let Some(shared) = gicv3::shared() {

@@ -132,9 +132,9 @@ pub fn name(kind: Option<Kind>) -> &'static str {
         Some(Kind::StartGcs) => "start gcs",
         Some(Kind::FinishGcs) => "finish gcs",
         Some(Kind::StopInGcs) => "stop in gcs",
-        Some(Kind::Lock) => "lock, task and resource",
-        Some(Kind::LockWait) => "lock wait, task and resource",
-        Some(Kind::Unlock) => "unlock, task and resource",
+        Some(Kind::Lock) => "lock",
+        Some(Kind::LockWait) => "lock wait",
+        Some(Kind::Unlock) => "unlock",
         None => "?",
     }
 }

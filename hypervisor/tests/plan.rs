@@ -717,3 +717,54 @@ proptest! {
         prop_assert!(Tree::new(&bytes).is_none());
     }
 }
+
+const RESOURCES: &str = "	resources {
+		#address-cells = <1>;
+		#size-cells = <0>;
+		resource@0 { reg = <0>; resource-name = \"bus\"; vms = <0>; };
+		resource@1 { reg = <1>; resource-name = \"log\"; vms = <0>; };
+	};
+
+	vms {";
+
+#[test]
+fn resources_are_read_and_refused() {
+    let good = reference().replacen("	vms {", RESOURCES, 1);
+    let blob = compile(&good);
+    let plan = load(&blob).unwrap();
+    assert!(plan.locks.ceilings);
+    let names: Vec<_> = plan.locks.resources.iter().map(|it| (it.name, it.vms)).collect();
+    assert_eq!(names, [("bus", 1), ("log", 1)]);
+    let blob = compile(&good.replacen("model =", "locks = \"mpcp\";\n	model =", 1));
+    assert!(!load(&blob).unwrap().locks.ceilings);
+    for (from, to, node, part) in [
+        ("\"log\"", "\"bus\"", "/resources/resource@1", "another resource"),
+        ("\"log\"", "\"L\"", "/resources/resource@1", "1 to 15 characters"),
+        ("vms = <0>", "vms = <1>", "/resources/resource@0", "VMs that exist"),
+        ("vms = <0>", "vms = <0 0>", "/resources/resource@0", "ascending"),
+        ("vms = <0>", "vms = <0xffffffff>", "/resources/resource@0", "VMs that exist"),
+        ("resource-name", "resource-nam", "/resources/resource@0", "unknown property"),
+    ] {
+        let blob = compile(&good.replacen(from, to, 1));
+        let error = load(&blob).expect_err(to).to_string();
+        assert!(error.contains(node) && error.contains(part), "{to}: {error}");
+    }
+}
+
+#[test]
+fn overrun_is_in_ticks_and_fits() {
+    let vcpu = |more: &str| {
+        let server = format!(
+            "vcpu@0 {{ reg = <0>; pcpu = <0>; server = \"deferrable\"; priority = <1>;
+             budget-ns = <0x0 3000000>; period-ns = <0x0 10000000>; {more} }};"
+        );
+        compile(&reference().replacen("vcpu@0 { reg = <0>; pcpu = <0>; };", &server, 1))
+    };
+    let blob = vcpu("overrun-ns = <0x0 1000008>;");
+    let server = load(&blob).unwrap().vms[0].vcpus[0].server.unwrap();
+    let Policy::Deferrable(parameters) = server.policy(Instant(0)) else { panic!("{server:?}") };
+    assert_eq!((parameters.budget, parameters.overrun), (Duration(187_500), Duration(62_500)));
+    let blob = vcpu("overrun-ns = <0x0 7000001>;");
+    let error = load(&blob).expect_err("too long").to_string();
+    assert!(error.contains("vcpu@0: overrun-ns: is more than the budget leaves"), "{error}");
+}

@@ -4,6 +4,7 @@
 
 mod coloring;
 mod figures;
+mod locks;
 mod machine;
 mod regulation;
 mod report;
@@ -71,6 +72,7 @@ fn measure(workspace: &Workspace) -> Result<Rows> {
     coloring::measure(workspace, &mut rows)?;
     switching::measure(workspace, &mut rows)?;
     regulation::measure(workspace, &mut rows)?;
+    locks::measure(workspace, &mut rows)?;
     rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
     Ok(rows)
 }

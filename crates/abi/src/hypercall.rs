@@ -20,7 +20,7 @@ pub const UID: [u32; 4] = [0x6b6c_7562, 0x6561_6468, 0x4c45_3200, 0x0000_0001];
 /// Major version of the interface; incremented when a guest must change.
 pub const VERSION_MAJOR: u32 = 1;
 /// Minor version of the interface; incremented when functions are added.
-pub const VERSION_MINOR: u32 = 1;
+pub const VERSION_MINOR: u32 = 2;
 
 /// Features of the running hypervisor: returns a set of `FEATURE_*` bits in `x0`.
 pub const FEATURES: u32 = 0xC600_0000;
@@ -59,6 +59,53 @@ pub const COLOR_REQUEST: u32 = 0xC600_0004;
 /// [`Error::BadAddress`] and in `x1` the first address that is wrong.
 pub const AUDIT: u32 = 0xC600_0005;
 
+/// A task of the calling VCPU is in a critical section of a mutex that the guest keeps itself and that
+/// tasks of other VCPUs use (vMPCP, section III.C, `vmpcp_start_gcs`): the VCPU goes before all others of
+/// its CPU that are in none, and may overrun its budget where the plan allows that. Returns 0.
+pub const GCS_START: u32 = 0xC600_0006;
+
+/// No task of the calling VCPU is in such a section any more (`vmpcp_finish_gcs`). Returns 0.
+pub const GCS_FINISH: u32 = 0xC600_0007;
+
+/// Opens a resource that the plan lets the VM share. `x1`, `x2`: its name in little-endian bytes, with
+/// zeros behind. Returns its number, and in `x1` 1 if no VM had it open, otherwise 0; or
+/// [`Error::Denied`] if there is no such resource or the VM has no right to it.
+pub const LOCK_OPEN: u32 = 0xC600_0008;
+
+/// The VM is done with a resource (`x1`). Returns 0, and in `x1` 1 if no other VM has it open, otherwise
+/// 0; or [`Error::Denied`] if it is not open, [`Error::Busy`] if tasks of the VM hold it or wait.
+pub const LOCK_DESTROY: u32 = 0xC600_0009;
+
+/// A task of the calling VCPU (`x2`: its number there, 0 the highest priority, below 64) asks for a
+/// resource (`x1`). Returns [`LOCK_HELD`], [`LOCK_ORPHANED`], or [`LOCK_WAITS`]: then
+/// [`LOCK_INTERRUPT`] comes when it got the resource, which [`LOCK_GRANTED`] tells. Errors that
+/// change nothing: [`Error::Denied`] (not open), [`Error::Invalid`] (no such task),
+/// [`Error::AlreadyHeld`], [`Error::Nested`], [`Error::AlreadyWaits`].
+pub const LOCK: u32 = 0xC600_000A;
+
+/// As [`LOCK`], but does not wait: [`Error::Busy`] if another task has the resource.
+pub const LOCK_TRY: u32 = 0xC600_000B;
+
+/// A task (`x2`) releases a resource (`x1`), which goes to the task that waits with the highest
+/// priority, of the VCPU with the highest priority. Returns 0, or [`Error::NotOwner`].
+pub const UNLOCK: u32 = 0xC600_000C;
+
+/// Which task of the calling VCPU got the resource for which it waited: its number, and in `x1`
+/// [`LOCK_HELD`] or [`LOCK_ORPHANED`]; each is told once, that of the highest priority first.
+/// [`Error::TryAgain`]: none.
+pub const LOCK_GRANTED: u32 = 0xC600_000D;
+
+/// The private interrupt of a VCPU, tasks of which got resources for which they waited.
+pub const LOCK_INTERRUPT: u32 = 20;
+
+/// The task has the resource.
+pub const LOCK_HELD: u64 = 0;
+/// The task has the resource, whose owner before stopped in its section: what it protects may be
+/// half changed.
+pub const LOCK_ORPHANED: u64 = 1;
+/// The task has to wait.
+pub const LOCK_WAITS: u64 = 2;
+
 /// Immediate of the `HINT` instruction, a `NOP` for CPUs, that the hypervisor executes for
 /// each mark of a guest, with the mark in `x0`: for observers of the machine.
 pub const MARK_HINT: u8 = 0x50;
@@ -85,6 +132,10 @@ pub const FEATURE_VM_INFO: u64 = 1 << 2;
 pub const FEATURE_COLORING: u64 = 1 << 3;
 /// [`FEATURES`] bit: [`AUDIT`] is available.
 pub const FEATURE_AUDIT: u64 = 1 << 4;
+
+/// [`FEATURES`] bit: [`GCS_START`], [`LOCK_OPEN`] and the calls between and behind them up to
+/// [`LOCK_GRANTED`] are available.
+pub const FEATURE_LOCKS: u64 = 1 << 5;
 
 /// What [`VM_INFO`] can be asked for. Selectors of what the VM or the machine does not have
 /// are [`Error::Invalid`].
@@ -161,8 +212,16 @@ pub enum Error {
     TryAgain = -11,
     /// The pool does not have enough free frames (as `ENOMEM`).
     NoMemory = -12,
-    /// Another request of the VM is under way (as `EBUSY`).
+    /// Another request of the VM is under way, or the resource is in use (as `EBUSY`).
     Busy = -16,
+    /// The task holds the resource already (as `EDEADLK`).
+    AlreadyHeld = -35,
+    /// The task does not hold the resource (as `ENOLCK`).
+    NotOwner = -37,
+    /// The task holds another resource: sections are not nested (as `ELOOP`).
+    Nested = -40,
+    /// The task waits for a resource already (as `EALREADY`).
+    AlreadyWaits = -114,
 }
 
 impl Error {
@@ -178,9 +237,19 @@ mod tests {
 
     #[test]
     fn functions_are_fast_calls_of_the_hypervisor_owner() {
-        for function in
-            [CALL_UID, REVISION, FEATURES, CONSOLE_WRITE, TRACE_MARK, VM_INFO, COLOR_REQUEST, AUDIT]
-        {
+        let ours = [
+            CALL_UID,
+            REVISION,
+            FEATURES,
+            CONSOLE_WRITE,
+            TRACE_MARK,
+            VM_INFO,
+            COLOR_REQUEST,
+            AUDIT,
+        ];
+        let locks =
+            [GCS_START, GCS_FINISH, LOCK_OPEN, LOCK_DESTROY, LOCK, LOCK_TRY, UNLOCK, LOCK_GRANTED];
+        for function in ours.into_iter().chain(locks) {
             assert_eq!(function >> 31, 1, "{function:#x} is a fast call");
             assert_eq!(function >> 24 & 0x3f, 6, "{function:#x} has owner 6");
         }
@@ -212,6 +281,10 @@ mod tests {
             Error::TryAgain,
             Error::NoMemory,
             Error::Busy,
+            Error::AlreadyHeld,
+            Error::NotOwner,
+            Error::Nested,
+            Error::AlreadyWaits,
         ] {
             assert!((error.to_x0() as i64) < 0);
         }

@@ -92,6 +92,7 @@ impl Slot {
     }
 
     /// Time has passed: a VCPU that waits for accesses may have got some.
+    #[inline(never)]
     fn recharge(&mut self, now: Instant) {
         let Some(account) = &mut self.account else { return };
         let end = account.recharge();
@@ -112,6 +113,7 @@ impl Slot {
 
     /// The VCPU is to run if it has accesses, and asks for some if it has to. When its account
     /// changes, if that matters: what it has ends, or it gets some, for which it waits.
+    #[inline(never)]
     fn admit(&mut self, vcpu: usize, now: Instant, grants: &mut dyn Grants) -> Option<Instant> {
         if !self.ready {
             return None;
@@ -128,6 +130,12 @@ impl Slot {
         Some(end.unwrap_or(account.until()))
     }
 
+    /// [`Server::supply`], out of line: where it is rare.
+    #[inline(never)]
+    fn supply(&mut self, now: Instant) -> Result<Duration, Instant> {
+        self.server.supply(now)
+    }
+
     /// Out of line, unlike where no VCPU has a memory budget.
     #[inline(never)]
     fn charge(&mut self, now: Instant, since: Instant) {
@@ -137,7 +145,7 @@ impl Slot {
     /// It has something to do and is in a section. Rare: kept out of the way of other events.
     #[cold]
     fn enter_gcs(&mut self, now: Instant) {
-        let _ = self.server.supply(now);
+        let _ = self.supply(now);
         self.server.enter_gcs();
     }
 }
@@ -221,6 +229,8 @@ struct Charge {
     /// Whether VCPUs in global critical sections go before the others, and how many there are then.
     ceilings: bool,
     raised: usize,
+    /// Nothing was decided since the VCPU that runs entered its section, the only one.
+    undisturbed: bool,
 }
 
 impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
@@ -233,6 +243,7 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
             run: None,
             ceilings: false,
             raised: 0,
+            undisturbed: false,
         };
         let regulated = slots.as_ref().iter().any(|slot| slot.account.is_some());
         let alone = match slots.as_ref() {
@@ -332,6 +343,43 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         self.change_gcs_with(vcpu, false, now, &mut NoGrants)
     }
 
+    /// As [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] where VCPUs in sections go first, but decides
+    /// nothing: [`Event::Tick`] has to follow at the same time. `false`: they do not, and nothing has
+    /// changed.
+    pub fn note_gcs(&mut self, vcpu: usize, in_gcs: bool, now: Instant) -> bool {
+        let ceilings = self.charge.ceilings;
+        if ceilings {
+            self.charge.note_gcs(self.slots.as_mut(), vcpu, in_gcs, now);
+        }
+        ceilings
+    }
+
+    /// The short way for the VCPU that runs, before the time of the timer and where no VCPU has a memory
+    /// budget: as [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] if that is no reason to run another one.
+    /// Then the last decision holds on; otherwise, if this returns `false`, nothing has changed.
+    #[inline(always)]
+    pub fn change_gcs_of_running(&mut self, vcpu: usize, in_gcs: bool) -> bool {
+        let charge = &mut self.charge;
+        let Some(slot) = self.slots.as_mut().get_mut(vcpu) else { return false };
+        let runs = charge.slot == Some(vcpu) && slot.ready && !self.regulated && charge.ceilings;
+        if !runs || slot.in_gcs == in_gcs {
+            return false;
+        }
+        if in_gcs {
+            charge.undisturbed = charge.raised == 0;
+            charge.raised += 1;
+            slot.server.enter_gcs();
+        } else if charge.undisturbed && charge.raised == 1 {
+            // The overrun was not used: there would have been a tick at the end of the budget.
+            charge.raised = 0;
+            slot.server.leave_gcs();
+        } else {
+            return false;
+        }
+        slot.in_gcs = in_gcs;
+        true
+    }
+
     /// [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] where VCPUs share a memory budget.
     pub fn change_gcs_with(
         &mut self,
@@ -340,11 +388,7 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         now: Instant,
         grants: &mut dyn Grants,
     ) -> Decision {
-        let slots = self.slots.as_mut();
-        match self.regulated {
-            true => self.charge.change_gcs::<true>(slots, vcpu, in_gcs, now, grants),
-            false => self.charge.change_gcs::<false>(slots, vcpu, in_gcs, now, grants),
-        }
+        self.charge.change_gcs(self.slots.as_mut(), vcpu, in_gcs, now, grants)
     }
 }
 
@@ -403,8 +447,7 @@ impl Charge {
         self.choose::<REGULATED>(slots, now, grants)
     }
 
-    #[inline(never)]
-    fn change_gcs<const REGULATED: bool>(
+    fn change_gcs(
         &mut self,
         slots: &mut [Slot],
         vcpu: usize,
@@ -412,20 +455,26 @@ impl Charge {
         now: Instant,
         grants: &mut dyn Grants,
     ) -> Decision {
-        self.settle::<REGULATED>(slots, now);
-        if let Some(slot) = slots.get_mut(vcpu) {
-            if self.ceilings {
-                self.raised -= usize::from(slot.in_gcs);
-                self.raised += usize::from(in_gcs);
-            }
-            slot.in_gcs = in_gcs;
-            if !in_gcs {
-                slot.server.leave_gcs();
-            } else if slot.ready && !(REGULATED && slot.recharges) {
-                slot.enter_gcs(now);
-            }
+        self.note_gcs(slots, vcpu, in_gcs, now);
+        self.choose_raised(slots, now, grants)
+    }
+
+    /// One for CPUs with and without memory budgets: it is small so.
+    #[inline(never)]
+    fn note_gcs(&mut self, slots: &mut [Slot], vcpu: usize, in_gcs: bool, now: Instant) {
+        self.settle::<true>(slots, now);
+        let Some(slot) = slots.get_mut(vcpu) else { return };
+        if self.ceilings {
+            self.raised -= usize::from(slot.in_gcs);
+            self.raised += usize::from(in_gcs);
         }
-        self.choose::<REGULATED>(slots, now, grants)
+        self.undisturbed = false;
+        slot.in_gcs = in_gcs;
+        if !in_gcs {
+            slot.server.leave_gcs();
+        } else if slot.ready && !slot.recharges {
+            slot.enter_gcs(now);
+        }
     }
 
     /// Takes the time since the last event from the budget that was used.
@@ -456,8 +505,8 @@ impl Charge {
         }
     }
 
-    /// The same while VCPUs are in global critical sections. One without a memory budget is as one with
-    /// any number of accesses.
+    /// The same while VCPUs may be in global critical sections. One without a memory budget is as one
+    /// with any number of accesses.
     #[cold]
     #[inline(never)]
     fn choose_raised(
@@ -466,6 +515,7 @@ impl Charge {
         now: Instant,
         grants: &mut dyn Grants,
     ) -> Decision {
+        self.undisturbed = false;
         self.choose_as::<true, true>(slots, now, grants)
     }
 
@@ -497,9 +547,10 @@ impl Charge {
         self.budget = Duration::ZERO;
         let mut charged = false;
         // Where there are some in sections, they come first, and then the others.
+        let ceilings = self.ceilings;
         'passes: for pass in 0..1 + usize::from(RAISED) {
             for (index, slot) in slots.iter_mut().enumerate() {
-                if RAISED && (slot.in_gcs && slot.ready) != (pass == 0) {
+                if RAISED && (ceilings && slot.in_gcs && slot.ready) != (pass == 0) {
                     continue;
                 }
                 if !slot.ready && !slot.server.idles() {
@@ -511,7 +562,8 @@ impl Charge {
                 if REGULATED {
                     slot.recharge(now);
                 }
-                let mut budget = match slot.server.supply(now) {
+                let supply = if RAISED { slot.supply(now) } else { slot.server.supply(now) };
+                let mut budget = match supply {
                     Ok(budget) => budget,
                     Err(renewal) => {
                         timer = timer.min(renewal);
@@ -531,7 +583,7 @@ impl Charge {
                     if slot.recharges {
                         runs = false;
                         // It overruns no more.
-                        match slot.server.supply(now) {
+                        match slot.supply(now) {
                             Ok(rest) if slot.server.idles() => budget = rest,
                             Ok(_) => continue,
                             Err(renewal) => {

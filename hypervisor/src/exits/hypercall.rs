@@ -2,8 +2,9 @@
 
 use bulkhead_abi::hypercall::{
     AUDIT, CALL_UID, COLOR_REQUEST, CONSOLE_WRITE, CONSOLE_WRITE_MAX, Error, FEATURE_AUDIT,
-    FEATURE_COLORING, FEATURE_CONSOLE_WRITE, FEATURE_TRACE_MARK, FEATURE_VM_INFO, FEATURES,
-    INFO_POOL_FREE_OF, REVISION, TRACE_MARK, UID, VERSION_MAJOR, VERSION_MINOR, VM_INFO, VmInfo,
+    FEATURE_COLORING, FEATURE_CONSOLE_WRITE, FEATURE_LOCKS, FEATURE_TRACE_MARK, FEATURE_VM_INFO,
+    FEATURES, GCS_START, INFO_POOL_FREE_OF, LOCK_GRANTED, REVISION, TRACE_MARK, UID, VERSION_MAJOR,
+    VERSION_MINOR, VM_INFO, VmInfo,
 };
 use bulkhead_abi::trace::Kind;
 use policy::color::Color;
@@ -11,6 +12,7 @@ use policy::color::Color;
 use crate::arch::cpu;
 
 use crate::arch::context::Context;
+use crate::locks;
 use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::plan::Ram;
@@ -83,8 +85,11 @@ fn own(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcp
             u64::from(VERSION_MAJOR)
         }
         FEATURES => {
-            const ALL: u64 =
-                FEATURE_CONSOLE_WRITE | FEATURE_TRACE_MARK | FEATURE_VM_INFO | FEATURE_AUDIT;
+            const ALL: u64 = FEATURE_CONSOLE_WRITE
+                | FEATURE_TRACE_MARK
+                | FEATURE_VM_INFO
+                | FEATURE_AUDIT
+                | FEATURE_LOCKS;
             ALL | if at.vm.plan.coloring.is_some() { FEATURE_COLORING } else { 0 }
         }
         CONSOLE_WRITE => console_write(context.x[1], context.x[2], at).unwrap_or_else(Error::to_x0),
@@ -97,6 +102,7 @@ fn own(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcp
             at.vm.request_colors(Space::current(), context.x[1], Answer::Call, at, pcpu) as u64
         }
         AUDIT => work::audit(Answer::Call, at, pcpu),
+        GCS_START..=LOCK_GRANTED => locks::call(function, context, at, pcpu),
         _ => return None,
     })
 }

@@ -27,7 +27,7 @@ use grants::Pools;
 
 /// What a PCPU has that counts accesses.
 pub(super) struct Regulation {
-    scheduler: SpinMutex<Scheduler>,
+    pub(super) scheduler: SpinMutex<Scheduler>,
     counter: Counter,
     /// INTID of the interrupt of the counter.
     interrupt: u32,

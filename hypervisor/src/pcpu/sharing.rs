@@ -16,6 +16,7 @@ use bulkhead_abi::trace::{Kind, NO_LIMIT};
 use super::{Assignment, Pcpu};
 use crate::arch::gicv3::Lists;
 use crate::arch::{cpu, regs};
+use crate::locks;
 use crate::scheduler::{self, Change, Event};
 use crate::timer::{NEVER, Purpose};
 use crate::vm::{GicEnv, Power, VirtualTimer};
@@ -35,6 +36,7 @@ impl Pcpu {
                 Power::Starting => true,
                 Power::On => {
                     at.vm.gic.kicked(&GicEnv::at(at, self), at.vcpu.index);
+                    locks::tell(at, self);
                     at.vm.is_stopping() || self.has_interrupt(at)
                 }
             };
@@ -122,6 +124,33 @@ impl Pcpu {
         self.deadlines.set(Purpose::Scheduling, timer);
         if let Some(change) = change {
             self.change(change, now);
+        }
+    }
+
+    /// The short way of [`Pcpu::change_gcs`], where it may be gone: whether it was.
+    #[inline(always)]
+    pub fn change_gcs_of_running(&'static self, at: &Assignment, inside: bool) -> bool {
+        let Some(scheduler) = self.scheduler.get() else { return false };
+        let now = cpu::now();
+        let quick = now < self.deadlines.of(Purpose::Scheduling)
+            && scheduler.lock().change_gcs_of_running(at.slot, inside);
+        if quick {
+            self.record_at(now, Some(at), gcs_kind(inside), 0);
+        }
+        quick
+    }
+
+    /// A VCPU is in global critical sections from now on, or not any more. The scheduler is told
+    /// where it cares.
+    #[inline(never)]
+    pub fn change_gcs(&'static self, at: &Assignment, inside: bool) {
+        let now = cpu::now();
+        let scheduler = self.scheduler.get();
+        let scheduler = scheduler.or_else(|| self.regulation.get().map(|it| &it.scheduler));
+        if scheduler.is_some_and(|it| it.lock().note_gcs(at.slot, inside, now)) {
+            self.record_at(now, Some(at), gcs_kind(inside), 0);
+            self.decide(Event::Tick, None, now);
+            self.program_timer(self.first_deadline());
         }
     }
 
@@ -216,4 +245,9 @@ impl Pcpu {
         regs::cntv_ctl_el0::write(0);
         self.loaded.set(None);
     }
+}
+
+/// What the trace calls it that a VCPU is in global critical sections, or not any more.
+fn gcs_kind(inside: bool) -> Kind {
+    if inside { Kind::StartGcs } else { Kind::FinishGcs }
 }

@@ -7,6 +7,7 @@
 mod binding;
 mod check;
 mod error;
+mod locks;
 mod memory;
 mod platform;
 mod server;
@@ -335,6 +336,24 @@ impl Vm<'_> {
     }
 }
 
+/// What VMs share.
+#[derive(Debug)]
+pub struct Locks<'a> {
+    /// Whether VCPUs in global critical sections go before all others.
+    pub ceilings: bool,
+    /// The resources.
+    pub resources: Vec<Resource<'a>>,
+}
+
+/// A resource that VMs share.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Resource<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The VMs that may open it, one bit each.
+    pub vms: u8,
+}
+
 /// The whole plan.
 #[derive(Debug)]
 pub struct Plan<'a> {
@@ -344,6 +363,8 @@ pub struct Plan<'a> {
     pub model: &'a str,
     /// The machine.
     pub platform: Platform<'a>,
+    /// What VMs share.
+    pub locks: Locks<'a>,
     /// The VMs.
     pub vms: Vec<Vm<'a>>,
 }
@@ -373,15 +394,32 @@ pub fn hypervisor_memory(tree: Tree<'_>) -> Result<Range, &'static str> {
 #[inline(never)]
 pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let root = tree.root();
-    root.only(&["compatible", "model", "#address-cells", "#size-cells"], &["platform", "vms"])?;
+    root.only(
+        &["compatible", "model", "#address-cells", "#size-cells", "locks"],
+        &["platform", "resources", "vms"],
+    )?;
     root.expect_text("compatible", &["bulkhead,plan-v1"])?;
-    let platform = platform::read(root.child("platform")?)?;
-    let node = root.child("vms")?;
+    // One walk for all of them: the way over a node is long.
+    let [mut platform, mut resources, mut vms] = [None; 3];
+    for child in root.children() {
+        let (name, place) = match () {
+            () if child.is("platform") => ("platform", &mut platform),
+            () if child.is("resources") => ("resources", &mut resources),
+            () => ("vms", &mut vms),
+        };
+        if place.replace(child).is_some() {
+            return Err(root.node_error(Problem::NodeTwice(name)));
+        }
+    }
+    let missing = |name| root.node_error(Problem::MissingNode(name));
+    let platform = platform::read(platform.ok_or_else(|| missing("platform"))?)?;
+    let node = vms.ok_or_else(|| missing("vms"))?;
     node.only(&["#address-cells", "#size-cells"], &["vm"])?;
     let mut vms = Vec::new();
     let clock = Clock::new(frequency);
     for vm in node.children() {
         vms.push(vm::read(vm, platform.llc, platform.counter.as_ref(), clock)?);
     }
-    Ok(Plan { root, model: root.text("model")?, platform, vms })
+    let locks = locks::read(root, resources, vms.len())?;
+    Ok(Plan { root, model: root.text("model")?, platform, locks, vms })
 }

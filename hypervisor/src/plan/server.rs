@@ -54,20 +54,24 @@ impl Server {
 /// The server of a VCPU, if it has one.
 pub fn read(node: Node<'_>, clock: Clock) -> Result<Option<Server>, Refusal<'_>> {
     if node.value("server").is_none() {
-        refuse(node, &["budget-ns", "period-ns", "priority"], "needs server")?;
+        refuse(node, &["budget-ns", "period-ns", "overrun-ns", "priority"], "needs server")?;
         return Ok(None);
     }
     let class =
         node.expect_text("server", &["periodic", "deferrable", "sporadic", "background"])?;
     let policy = if class == 3 {
-        refuse(node, &["budget-ns", "period-ns"], "has no meaning in the background")?;
+        let budget = ["budget-ns", "period-ns", "overrun-ns"];
+        refuse(node, &budget, "has no meaning in the background")?;
         server::Policy::Background
     } else {
         let parameters = parameters(node, clock)?;
         match class {
             0 => server::Policy::Periodic(parameters),
             1 => server::Policy::Deferrable(parameters),
-            _ => server::Policy::Sporadic(parameters),
+            _ => {
+                refuse(node, &["overrun-ns"], "has no meaning for a sporadic server")?;
+                server::Policy::Sporadic(parameters)
+            }
         }
     };
     Ok(Some(Server { priority: node.number("priority")?, policy }))
@@ -96,6 +100,16 @@ fn parameters(node: Node<'_>, clock: Clock) -> Result<server::Parameters, Refusa
         let text = "must be 1 us to the whole period";
         return Err(node.error("budget-ns", Problem::Text(text)));
     }
+    let overrun = match node.value("overrun-ns") {
+        Some(_) => node.long("overrun-ns")?,
+        None => 0,
+    };
+    if overrun > period - budget {
+        let text = "is more than the budget leaves of the period";
+        return Err(node.error("overrun-ns", Problem::Text(text)));
+    }
+    // Together rounded down: others get no less than in nanoseconds.
+    let both = clock.ticks(budget + overrun);
     let period = clock.whole(node, "period-ns", period)?;
     let budget = clock.ticks(budget);
     if budget == 0 {
@@ -105,6 +119,6 @@ fn parameters(node: Node<'_>, clock: Clock) -> Result<server::Parameters, Refusa
         budget: Duration(budget),
         period: Duration(period),
         start: Instant(0),
-        overrun: Duration::ZERO,
+        overrun: Duration(both - budget),
     })
 }

@@ -97,7 +97,9 @@ pub fn read<'a>(
     })
 }
 
-fn wrong_name(name: &str) -> Option<&'static str> {
+/// What is wrong with the name of a VM or of something that VMs share.
+#[inline(never)]
+pub(super) fn wrong_name(name: &str) -> Option<&'static str> {
     let usable = |c: &u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
     if !(1..=15).contains(&name.len()) || !name.as_bytes().iter().all(usable) {
         return Some("must have 1 to 15 characters of a-z 0-9 - _");
@@ -115,12 +117,13 @@ fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, Refusal<
 }
 
 /// Properties of a VCPU.
-const VCPU: [&str; 8] = [
+const VCPU: [&str; 9] = [
     "reg",
     "pcpu",
     "server",
     "budget-ns",
     "period-ns",
+    "overrun-ns",
     "priority",
     "memory-budget",
     "memory-period-ns",

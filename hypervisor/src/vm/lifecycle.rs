@@ -12,6 +12,7 @@ use bulkhead_abi::trace::Kind;
 use super::work::Work;
 use super::{GicEnv, Power, Vcpu, Vm};
 use crate::arch::registers::Traps;
+use crate::locks;
 use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::plan::Policy;
@@ -198,6 +199,7 @@ impl Vm {
     /// Counts the VCPU out; the last one ends the run.
     fn account_off(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
         pcpu.record(at, Kind::VcpuStop, 0);
+        locks::stop(at, pcpu);
         let mut lifecycle = self.lifecycle.lock();
         at.vcpu.set_power(Power::Off);
         lifecycle.running -= 1;
@@ -216,6 +218,7 @@ impl Vm {
     fn end_run(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
         // Nothing runs that could take an interrupt of an assigned device.
         self.gic.reset(&GicEnv::any(self));
+        locks::close(self);
         let mut lifecycle = self.lifecycle.lock();
         let reason = lifecycle.reason.unwrap_or(StopReason::PowerOff);
         pcpu.record(at, Kind::VmStop, reason.number());

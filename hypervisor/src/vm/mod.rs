@@ -35,6 +35,7 @@ use crate::arch::page_table::PAGE_BYTES;
 use crate::arch::percpu::StaticRef;
 use crate::arch::stage2::Stage2;
 use crate::lock::Mutex;
+use crate::locks::Sections;
 use crate::pcpu::Pcpu;
 use crate::plan;
 use crate::timer::NEVER;
@@ -103,6 +104,8 @@ pub struct Vcpu {
     pub stolen: StolenTime,
     /// What EL2 does for it before its guest goes on.
     pub work: WorkSlot,
+    /// The critical sections that it is in.
+    pub sections: Sections,
     entry: Mutex<(u64, u64)>,
     power: AtomicU8,
     /// Whether the scheduler of its CPU knows that it has something to do.
@@ -122,6 +125,7 @@ impl Vcpu {
             alarm: AtomicU64::new(NEVER),
             stolen: StolenTime::new(),
             work: WorkSlot::new(),
+            sections: Sections::new(),
             entry: Mutex::new((0, 0)),
             power: AtomicU8::new(Power::Off as u8),
             ready: AtomicBool::new(false),

@@ -28,6 +28,8 @@ pub const SWITCHING: &str = "systems/bench-switch.toml";
 pub const WAITING: &str = "systems/bench-wait.toml";
 /// What memory budgets cost.
 pub const REGULATION: &str = "systems/bench-memory.toml";
+/// What critical sections and shared resources cost.
+pub const LOCKS: &str = "systems/bench-locks.toml";
 const CPU: &str = "arm,cortex-a53";
 /// Arguments of QEMU with which it logs each instruction and each exception.
 const LOG: [&str; 4] = ["-accel", "tcg,one-insn-per-tb=on", "-d", "exec,nochain,int"];

@@ -44,14 +44,10 @@ impl Mutex {
         Some(Grant { who, orphaned: core::mem::take(&mut self.orphaned) })
     }
 
-    /// As [`Mutex::try_lock`]; otherwise it waits (rule 5).
+    /// The task waits for its turn (rule 5).
     #[inline]
-    pub fn lock(&mut self, who: Who) -> Option<Grant> {
-        let grant = self.try_lock(who);
-        if grant.is_none() {
-            self.waiting.insert(who);
-        }
-        grant
+    pub fn wait(&mut self, who: Who) {
+        self.waiting.insert(who);
     }
 
     /// The owner releases it: it goes to the head of the queue (rule 6).

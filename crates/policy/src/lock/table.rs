@@ -1,7 +1,6 @@
 //! All global resources of a system, and what the tasks of each VCPU hold.
 //!
-//! The hypervisor has one table behind a lock; each call takes constant time but
-//! [`Table::stop`], which looks at each resource once.
+//! The hypervisor has one table behind a lock; each call takes constant time.
 
 use super::mutex::{Grant, Mutex};
 use super::{LockError, Who};
@@ -172,28 +171,29 @@ where
     }
 
     /// A task asks for a resource, and waits for it if somebody else has it.
-    #[inline]
     pub fn lock(&mut self, who: Who, resource: usize) -> Result<Locked, LockError> {
-        let (mutex, vcpu) = self.ask(who, resource)?;
-        match mutex.lock(who) {
-            Some(Grant { orphaned, .. }) => {
-                vcpu.holds |= who.task_bit();
-                Ok(Locked::Held { orphaned })
-            }
-            None => {
-                vcpu.waits |= who.task_bit();
-                Ok(Locked::Waits)
-            }
-        }
+        self.take(who, resource, true)
     }
 
     /// A task asks for a resource if nobody has it: whether the owner before died in its section.
-    #[inline]
     pub fn try_lock(&mut self, who: Who, resource: usize) -> Result<bool, LockError> {
+        Ok(self.take(who, resource, false)? == Locked::Held { orphaned: true })
+    }
+
+    /// [`Table::lock`], or [`Table::try_lock`] for who does not wait.
+    #[inline]
+    pub fn take(&mut self, who: Who, resource: usize, waits: bool) -> Result<Locked, LockError> {
         let (mutex, vcpu) = self.ask(who, resource)?;
-        let grant = mutex.try_lock(who).ok_or(LockError::Busy)?;
-        vcpu.holds |= who.task_bit();
-        Ok(grant.orphaned)
+        if let Some(Grant { orphaned, .. }) = mutex.try_lock(who) {
+            vcpu.holds |= who.task_bit();
+            return Ok(Locked::Held { orphaned });
+        }
+        if !waits {
+            return Err(LockError::Busy);
+        }
+        mutex.wait(who);
+        vcpu.waits |= who.task_bit();
+        Ok(Locked::Waits)
     }
 
     /// A task releases a resource: who gets it, and has to be told.
@@ -249,16 +249,16 @@ where
         }
     }
 
-    /// A VCPU stops, and its tasks with it: what they hold goes to the next in line, of whom
-    /// `granted` is told.
-    pub fn stop(&mut self, vcpu: usize, mut granted: impl FnMut(Who)) {
-        let count = self.resources.as_ref().len();
-        for index in 0..count {
-            let grant = self.resources.as_mut()[index].mutex.stop(vcpu);
-            if let Some(grant) = grant {
-                granted(self.grant(grant));
-            }
-        }
+    /// A VCPU stops, and its tasks with it: they wait for a resource no more, and if one of them holds
+    /// it, it goes to the next in line, who has to be told. For each resource; then
+    /// [`Table::forget`].
+    pub fn stop(&mut self, vcpu: usize, resource: usize) -> Option<Who> {
+        let grant = self.resources.as_mut().get_mut(resource)?.mutex.stop(vcpu)?;
+        Some(self.grant(grant))
+    }
+
+    /// The tasks of a VCPU that has stopped hold nothing and wait for nothing.
+    pub fn forget(&mut self, vcpu: usize) {
         if let Some(vcpu) = self.vcpus.as_mut().get_mut(vcpu) {
             *vcpu = Holdings::new(vcpu.vm.into());
         }

@@ -35,7 +35,7 @@ static FOUND: [[AtomicU64; 2]; 3] = [const { [const { AtomicU64::new(0) }; 2] };
 /// In the address space of a task.
 fn requests(_: &mut [u64], colors: u64) {
     for (found, colors) in FOUND.iter().zip([colors, colors, 0]) {
-        let (ticks, result) = hvc_with(COLOR_REQUEST, colors);
+        let (ticks, result) = hvc_with(COLOR_REQUEST, [colors, 0]);
         found[0].store(ticks, SeqCst);
         found[1].store(result, SeqCst);
     }

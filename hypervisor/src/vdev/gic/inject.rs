@@ -105,6 +105,22 @@ impl VGic {
         self.finish(env, state, env.current(), concerned);
     }
 
+    /// Private interrupt `intid` of `vcpu`, which no device of the machine has, becomes pending. From
+    /// any PCPU.
+    pub fn raise_private<E: Env>(&self, env: &E, vcpu: usize, intid: u32) {
+        if vcpu >= self.vcpus.len() || intid >= 32 {
+            return;
+        }
+        let mut state = self.lock();
+        let bit = 1 << intid;
+        if state.banks[vcpu].hardware & bit != 0 {
+            return;
+        }
+        state.banks[vcpu].pending |= bit;
+        let concerned = state.concerned(vcpu, bit);
+        self.finish(env, state, env.current(), concerned);
+    }
+
     /// Whether physical shared interrupt `intid` belongs to this VM.
     pub fn owns(&self, intid: u32) -> bool {
         let index = (intid as usize).wrapping_sub(32);

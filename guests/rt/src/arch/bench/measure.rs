@@ -31,13 +31,13 @@ pub fn baseline() -> u64 {
     timed!("nop",)
 }
 
-/// HVC with this function and one argument; also what it returns.
+/// HVC with this function and two arguments; also what it returns.
 #[inline(never)]
-pub fn hvc_with(function: u32, argument: u64) -> (u64, u64) {
+pub fn hvc_with(function: u32, [first, second]: [u64; 2]) -> (u64, u64) {
     let result;
     // As in `hvc`; what the functions move stays the same for this program.
     let ticks = timed!("hvc #0",
-        inout("x0") u64::from(function) => result, inout("x1") argument => _, inout("x2") 0_u64 => _,
+        inout("x0") u64::from(function) => result, inout("x1") first => _, inout("x2") second => _,
         inout("x3") 0_u64 => _, out("x4") _, out("x5") _, out("x6") _, out("x7") _, out("x8") _,
         out("x9") _, out("x10") _, out("x11") _, out("x12") _, out("x13") _, out("x14") _,
         out("x15") _, out("x16") _, out("x17") _,);

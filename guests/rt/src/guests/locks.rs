@@ -1,0 +1,186 @@
+//! `rt-locks`: resources that VMs share, and global critical sections (`bulkhead_abi::hypercall`).
+//!
+//! Boot argument `locks.role`:
+//!
+//! - `bench` (what holds otherwise): what the calls cost, counted in ticks of the virtual counter as
+//!   `rt-bench` does, in the same lines; needs the resource `bus`;
+//! - `holder`: has `bus` for a while, makes mistakes meanwhile, and turns off while it has it again;
+//! - `waiter`: waits for `bus` twice, the second time for one whose owner is off. Both need the resource
+//!   `own`, which `holder` alone may open.
+//!
+//! ```text
+//! locks: lock twice ok
+//! locks: 15 passed, 0 failed
+//! ```
+
+use core::time::Duration;
+
+use bulkhead_abi::hypercall::{
+    Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_INTERRUPT,
+    LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, UNLOCK,
+};
+
+use crate::arch::bench::{baseline, hvc_with};
+use crate::arch::cpu;
+use crate::arch::smccc::hvc;
+use crate::checks::Checks;
+use crate::{arguments, gic, interrupts, println, wait};
+
+/// How often each figure is measured.
+const RUNS: usize = 16;
+/// For how long `holder` has the resource each time.
+const HELD: Duration = Duration::from_millis(30);
+/// Later than `holder` has begun.
+const LATER: Duration = Duration::from_millis(10);
+/// Longest wait for an interrupt.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A name in two registers.
+fn packed(name: &str) -> [u64; 2] {
+    let mut bytes = [0; 16];
+    for (byte, from) in bytes.iter_mut().zip(name.bytes()) {
+        *byte = from;
+    }
+    let number = u128::from_le_bytes(bytes);
+    [number as u64, (number >> 64) as u64]
+}
+
+/// Results in `x0`, as a number, and `x1`.
+fn call(function: u32, [x1, x2]: [u64; 2]) -> (i64, u64) {
+    let [x0, x1, ..] = hvc(function.into(), [x1, x2, 0, 0, 0, 0, 0]);
+    (x0 as i64, x1)
+}
+
+/// The rows in the order of the calls, all of them expected to succeed.
+const ROWS: [&str; 8] = [
+    "lock_open_new",
+    "lock_open",
+    "lock",
+    "unlock",
+    "trylock",
+    "lock_destroy",
+    "gcs_start",
+    "gcs_finish",
+];
+
+fn bench() {
+    cpu::mask_interrupts();
+    let nop = baseline();
+    let bus = packed("bus");
+    let mut faults = 0;
+    let mut found = [(u64::MAX, 0); ROWS.len()];
+    for _ in 0..RUNS {
+        let one = [0, 5];
+        let calls = [
+            (Some(0), LOCK_OPEN, bus),
+            (Some(1), LOCK_OPEN, bus),
+            (Some(2), LOCK, one),
+            (Some(3), UNLOCK, one),
+            (Some(4), LOCK_TRY, one),
+            (None, UNLOCK, one),
+            (Some(5), LOCK_DESTROY, [0, 0]),
+            (Some(6), GCS_START, [0, 0]),
+            (Some(7), GCS_FINISH, [0, 0]),
+        ];
+        for (row, function, arguments) in calls {
+            let (ticks, result) = hvc_with(function, arguments);
+            faults += u64::from(result != 0);
+            if let Some((min, max)) = row.and_then(|row: usize| found.get_mut(row)) {
+                let ticks = ticks - nop;
+                (*min, *max) = ((*min).min(ticks), (*max).max(ticks));
+            }
+        }
+    }
+    for (name, (min, max)) in ROWS.iter().zip(found) {
+        println!("bench: {name} min={min} max={max} runs={RUNS}");
+    }
+    println!("bench: done faults={faults}");
+}
+
+/// Opens a resource for the checks.
+fn open(checks: &mut Checks, name: &str) -> u64 {
+    let (resource, _) = call(LOCK_OPEN, packed(name));
+    checks.check(name, resource >= 0, format_args!("error={resource}"));
+    resource as u64
+}
+
+fn holder() {
+    let mut checks = Checks::new("locks");
+    let (bus, own) = (open(&mut checks, "bus"), open(&mut checks, "own"));
+    let result = |function, x1, x2| call(function, [x1, x2]).0;
+    checks.equal("unknown name", call(LOCK_OPEN, packed("bu")).0, Error::Denied as i64);
+    checks.equal("lock", result(LOCK, bus, 3), LOCK_HELD as i64);
+    checks.equal("lock twice", result(LOCK, bus, 3), Error::AlreadyHeld as i64);
+    checks.equal("nested", result(LOCK, own, 3), Error::Nested as i64);
+    checks.equal("nested trylock", result(LOCK_TRY, own, 3), Error::Nested as i64);
+    checks.equal("unlock by another", result(UNLOCK, bus, 4), Error::NotOwner as i64);
+    checks.equal("trylock by another", result(LOCK_TRY, bus, 4), Error::Busy as i64);
+    checks.equal("destroy while held", result(LOCK_DESTROY, bus, 0), Error::Busy as i64);
+    for number in [2, 16, 63, 64, u64::MAX, 1 << 32] {
+        checks.equal("no such resource", result(LOCK, number, 0), Error::Denied as i64);
+        checks.equal("unlock of none", result(UNLOCK, number, 0), Error::Denied as i64);
+    }
+    for task in [64, 255, u64::MAX, 1 << 32 | 3] {
+        checks.equal("no such task", result(LOCK, own, task), Error::Invalid as i64);
+    }
+    checks.equal("nobody waited", result(LOCK_GRANTED, 0, 0), Error::TryAgain as i64);
+    // As many waiters of one VCPU as there can be, and all of them are served in their order.
+    for task in (0..64).filter(|task| *task != 3) {
+        checks.equal("waits", result(LOCK, bus, task), LOCK_WAITS as i64);
+    }
+    checks.equal("waits twice", result(LOCK, bus, 9), Error::AlreadyWaits as i64);
+    checks.equal("waits elsewhere", result(LOCK, own, 9), Error::AlreadyWaits as i64);
+    wait::pause(HELD);
+    let mut last = 3;
+    for task in (0..64).filter(|task| *task != 3) {
+        checks.equal("unlock", result(UNLOCK, bus, last), 0);
+        checks.equal("in order", result(LOCK_GRANTED, 0, 0), task as i64);
+        last = task;
+    }
+    checks.equal("unlock", result(UNLOCK, bus, last), 0);
+    // The other VM has it now; its turn ends, and this one dies with it.
+    checks.check("again", result(LOCK, bus, 0) >= 0, format_args!(""));
+    let got = wait::until(PATIENCE, || result(LOCK_GRANTED, 0, 0) == 0);
+    checks.check("got again", got, format_args!("after {PATIENCE:?}"));
+    for _ in 0..3 {
+        call(GCS_START, [0, 0]);
+    }
+    wait::pause(HELD);
+    checks.finish();
+}
+
+fn waiter() {
+    let mut checks = Checks::new("locks");
+    interrupts::enable();
+    gic::enable(LOCK_INTERRUPT);
+    interrupts::set_handler(LOCK_INTERRUPT, |_, _| {});
+    cpu::unmask_interrupts();
+    let bus = open(&mut checks, "bus");
+    checks.equal("no right", call(LOCK_OPEN, packed("own")).0, Error::Denied as i64);
+    wait::pause(LATER);
+    for (turn, expected) in [("first", LOCK_HELD), ("second", LOCK_ORPHANED)] {
+        checks.equal("waits", call(LOCK, [bus, 0]).0, LOCK_WAITS as i64);
+        let mut granted = call(LOCK_GRANTED, [0, 0]);
+        let mut waits = 0;
+        while granted.0 < 0 && waits < 1000 {
+            cpu::wait_for_interrupt();
+            granted = call(LOCK_GRANTED, [0, 0]);
+            waits += 1;
+        }
+        checks.equal(turn, granted, (0, expected));
+        wait::pause(LATER);
+        checks.equal("unlock", call(UNLOCK, [bus, 0]).0, 0);
+        wait::pause(LATER);
+    }
+    checks.equal("nobody has it", call(LOCK_TRY, [bus, 0]).0, LOCK_HELD as i64);
+    checks.finish();
+}
+
+/// Does what the boot arguments say.
+pub fn main() {
+    match arguments::text("locks.role") {
+        Some("holder") => holder(),
+        Some("waiter") => waiter(),
+        _ => bench(),
+    }
+}

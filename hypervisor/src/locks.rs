@@ -1,0 +1,281 @@
+//! Global critical sections: what guests call for them, and the resources that VMs share.
+//!
+//! Who holds what is decided by `policy::lock::table`, behind one lock for all CPUs that is held for
+//! a constant number of instructions. The scheduler of a CPU is told when one of its VCPUs is
+//! in a global critical section; only that CPU tells it, which another one makes do so by a kick.
+//!
+//! A task that has to wait is the guest's matter: it is told when its turn has come by an
+//! interrupt of its VCPU, and asks then who got what.
+
+use alloc::vec::Vec;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU8};
+
+use bulkhead_abi::hypercall::{
+    Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_INTERRUPT,
+    LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, UNLOCK,
+};
+use bulkhead_abi::trace::{Kind, lock_argument};
+use policy::lock::table::{Holdings, Locked, Resource, Table};
+use policy::lock::{LockError, VCPUS_MAX, Who, rank};
+use spin::mutex::SpinMutex;
+
+use crate::arch::context::Context;
+use crate::arch::percpu::StaticRef;
+use crate::machine;
+use crate::pcpu::{Assignment, Pcpu};
+use crate::plan;
+use crate::vm::{GicEnv, Vm};
+
+/// The resources that VMs share, and who has them.
+pub struct Locks {
+    table: SpinMutex<Table<Vec<Resource>, Vec<Holdings>>>,
+    /// Names of the resources, as guests pass them.
+    names: Vec<[u64; 2]>,
+    /// The VCPUs by their rank.
+    homes: [Home; VCPUS_MAX],
+}
+
+/// Where a VCPU is: index of its VM, and its own there.
+#[derive(Clone, Copy, Default)]
+struct Home {
+    vm: u8,
+    vcpu: u8,
+}
+
+/// None if the VMs share nothing.
+static LOCKS: StaticRef<Locks> = StaticRef::empty();
+
+/// Makes the resources of the plan; once, at boot.
+#[inline(never)]
+pub fn make(plan: &plan::Locks<'_>, vms: &[&'static Vm]) -> Option<Locks> {
+    if plan.resources.is_empty() {
+        return None;
+    }
+    // Loops: chains of iterators would be much more code.
+    let (mut count, mut all) = (0, [Home::default(); VCPUS_MAX]);
+    let mut priorities = [0; VCPUS_MAX];
+    for vm in vms {
+        for (index, vcpu) in vm.plan.vcpus.iter().enumerate() {
+            if let (Some(home), Some(priority)) = (all.get_mut(count), priorities.get_mut(count)) {
+                *home = Home { vm: vm.index as u8, vcpu: index as u8 };
+                *priority = vcpu.server.map_or(0, |server| server.priority);
+                count += 1;
+            }
+        }
+    }
+    let mut ranks = [0; VCPUS_MAX];
+    rank(priorities.get(..count).unwrap_or_default(), &mut ranks);
+    let mut homes = all;
+    let mut vcpus = Vec::new();
+    vcpus.resize(count, Holdings::default());
+    for (home, rank) in all.into_iter().zip(ranks).take(count) {
+        let Home { vm, vcpu } = home;
+        let place = usize::from(rank);
+        if let Some(vcpu) = vms.get(usize::from(vm)).and_then(|vm| vm.vcpus.get(usize::from(vcpu)))
+            && let (Some(home_of), Some(holdings)) = (homes.get_mut(place), vcpus.get_mut(place))
+        {
+            vcpu.sections.rank.store(rank, Relaxed);
+            (*home_of, *holdings) = (home, Holdings::new(vm.into()));
+        }
+    }
+    let mut resources = Vec::new();
+    let mut names = Vec::new();
+    for resource in &plan.resources {
+        resources.push(Resource::new(resource.vms));
+        names.push(packed(resource.name));
+    }
+    Some(Locks { table: SpinMutex::new(Table::new(resources, vcpus)), names, homes })
+}
+
+/// Makes them known; once, at boot.
+pub fn publish(locks: Option<&'static Locks>) {
+    LOCKS.set(locks);
+}
+
+/// A name in two registers.
+fn packed(name: &str) -> [u64; 2] {
+    let mut bytes = [0; 16];
+    for (byte, from) in bytes.iter_mut().zip(name.bytes()) {
+        *byte = from;
+    }
+    let number = u128::from_le_bytes(bytes);
+    [number as u64, (number >> 64) as u64]
+}
+
+/// What a VCPU has to do with critical sections. Only its own CPU changes it.
+#[derive(Debug)]
+pub struct Sections {
+    rank: AtomicU8,
+    /// Whether the guest says that it is in one of a mutex of its own.
+    inside: AtomicBool,
+    /// What the scheduler was told.
+    told: AtomicBool,
+}
+
+impl Sections {
+    /// In none.
+    pub const fn new() -> Self {
+        Self {
+            rank: AtomicU8::new(0),
+            inside: AtomicBool::new(false),
+            told: AtomicBool::new(false),
+        }
+    }
+
+    fn rank(&self) -> usize {
+        self.rank.load(Relaxed).into()
+    }
+}
+
+/// A call of a guest. Does not return if another VCPU is to run then.
+#[inline(never)]
+pub fn call(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> u64 {
+    match function {
+        GCS_START | GCS_FINISH => {
+            context.x[0] = 0;
+            at.vcpu.sections.inside.store(function == GCS_START, Relaxed);
+            tell(at, pcpu);
+            pcpu.go_on(at);
+            0
+        }
+        _ => shared_call(function, context, at, pcpu),
+    }
+}
+
+#[inline(never)]
+fn shared_call(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> u64 {
+    let [_, x1, x2, ..] = context.x;
+    let result = shared(function, [x1, x2], context, at, pcpu).unwrap_or_else(Error::to_x0);
+    context.x[0] = result;
+    tell(at, pcpu);
+    pcpu.go_on(at);
+    result
+}
+
+/// A call about a resource that VMs share.
+fn shared(
+    function: u32,
+    [x1, x2]: [u64; 2],
+    context: &mut Context,
+    at: &Assignment,
+    pcpu: &'static Pcpu,
+) -> Result<u64, Error> {
+    let locks = LOCKS.get().ok_or(Error::Denied)?;
+    let rank = at.vcpu.sections.rank();
+    let vm = at.vm.index;
+    match function {
+        LOCK_OPEN => {
+            let named = locks.names.iter().position(|name| *name == [x1, x2]);
+            let resource = named.ok_or(Error::Denied)?;
+            context.x[1] = locks.table.lock().open(vm, resource).map_err(error)?.into();
+            Ok(resource as u64)
+        }
+        LOCK_DESTROY => {
+            context.x[1] = locks.table.lock().destroy(vm, x1 as usize).map_err(error)?.into();
+            Ok(0)
+        }
+        LOCK_GRANTED => {
+            let granted = locks.table.lock().take_grant(rank).ok_or(Error::TryAgain)?;
+            context.x[1] = if granted.orphaned { LOCK_ORPHANED } else { LOCK_HELD };
+            Ok(granted.task as u64)
+        }
+        _ => {
+            let task = usize::try_from(x2).unwrap_or(usize::MAX);
+            let who = Who::new(rank, task).ok_or(Error::Invalid)?;
+            let resource = usize::try_from(x1).unwrap_or(usize::MAX);
+            let (kind, result) = act(locks, function, who, resource)?;
+            let argument = lock_argument(task as u8, resource as u8, true);
+            pcpu.record(at, kind, argument);
+            Ok(result)
+        }
+    }
+}
+
+/// A task locks or unlocks; what the trace calls it, and the result.
+#[inline(always)]
+fn act(locks: &Locks, function: u32, who: Who, resource: usize) -> Result<(Kind, u64), Error> {
+    let mut table = locks.table.lock();
+    match function {
+        LOCK | LOCK_TRY => match table.take(who, resource, function == LOCK).map_err(error)? {
+            Locked::Held { orphaned: false } => Ok((Kind::Lock, LOCK_HELD)),
+            Locked::Held { orphaned: true } => Ok((Kind::Lock, LOCK_ORPHANED)),
+            Locked::Waits => Ok((Kind::LockWait, LOCK_WAITS)),
+        },
+        UNLOCK => {
+            let next = table.unlock(who, resource).map_err(error)?;
+            drop(table);
+            if let Some(next) = next {
+                grant(locks, next);
+            }
+            Ok((Kind::Unlock, 0))
+        }
+        _ => Err(Error::NotSupported),
+    }
+}
+
+fn error(error: LockError) -> Error {
+    match error {
+        LockError::NotOpen => Error::Denied,
+        LockError::AlreadyHeld => Error::AlreadyHeld,
+        LockError::Waits => Error::AlreadyWaits,
+        LockError::Nested => Error::Nested,
+        LockError::NotOwner => Error::NotOwner,
+        LockError::Busy => Error::Busy,
+    }
+}
+
+/// A task got a resource for which it waited: its VCPU gets an interrupt, and its CPU looks at it.
+#[inline(never)]
+fn grant(locks: &Locks, who: Who) {
+    let Some(&home) = locks.homes.get(who.vcpu()) else { return };
+    let Some(&vm) = machine::vms().get(usize::from(home.vm)) else { return };
+    let index = home.vcpu.into();
+    let Some(vcpu) = vm.vcpus.get(index) else { return };
+    vm.gic.raise_private(&GicEnv::any(vm), index, LOCK_INTERRUPT);
+    // Also if the guest has masked the interrupt: its VCPU is in a section now.
+    vcpu.pcpu.kick();
+}
+
+/// Tells the scheduler of this CPU if its VCPU is in a section now, or not any more.
+#[inline(never)]
+pub fn tell(at: &Assignment, pcpu: &'static Pcpu) {
+    let sections = &at.vcpu.sections;
+    let inside = sections.inside.load(Relaxed) || holds(sections);
+    if inside != sections.told.load(Relaxed) {
+        sections.told.store(inside, Relaxed);
+        if !pcpu.change_gcs_of_running(at, inside) {
+            pcpu.change_gcs(at, inside);
+        }
+    }
+}
+
+/// Whether tasks of the VCPU hold shared resources.
+#[inline(always)]
+fn holds(sections: &Sections) -> bool {
+    LOCKS.get().is_some_and(|locks| locks.table.lock().in_gcs(sections.rank()))
+}
+
+/// A VCPU of this CPU is off: what its tasks held goes to the next in line.
+#[inline(never)]
+pub fn stop(at: &Assignment, pcpu: &'static Pcpu) {
+    let sections = &at.vcpu.sections;
+    sections.inside.store(false, Relaxed);
+    if let Some(locks) = LOCKS.get() {
+        for resource in 0..locks.names.len() {
+            let next = locks.table.lock().stop(sections.rank(), resource);
+            if let Some(next) = next {
+                grant(locks, next);
+            }
+        }
+        locks.table.lock().forget(sections.rank());
+    }
+    tell(at, pcpu);
+}
+
+/// All VCPUs of a VM are off: it has no resource open.
+pub fn close(vm: &Vm) {
+    if let Some(locks) = LOCKS.get() {
+        locks.table.lock().close_all(vm.index);
+    }
+}

@@ -1,0 +1,56 @@
+//! Reads what VMs share.
+
+use alloc::vec::Vec;
+
+use policy::lock::RESOURCES_MAX;
+
+use super::vm::wrong_name;
+use super::{Locks, MAX_CPUS, Node, Problem, Refusal, Resource};
+
+/// The locks of a plan with so many VMs; `node` is that of the resources, if there is one.
+#[inline(never)]
+pub fn read<'a>(
+    root: Node<'a>,
+    node: Option<Node<'a>>,
+    vms: usize,
+) -> Result<Locks<'a>, Refusal<'a>> {
+    let ceilings = match root.value("locks") {
+        Some(_) => root.expect_text("locks", &["vmpcp", "mpcp"])? == 0,
+        None => true,
+    };
+    let mut resources: Vec<Resource<'_>> = Vec::new();
+    if let Some(node) = node {
+        node.only(&["#address-cells", "#size-cells"], &["resource"])?;
+        for child in node.children() {
+            let resource = resource(child, vms)?;
+            if resources.iter().any(|other| other.name == resource.name) {
+                let problem = Problem::Text("is the name of another resource");
+                return Err(child.error("resource-name", problem));
+            }
+            resources.push(resource);
+        }
+        if resources.len() > RESOURCES_MAX {
+            return Err(node.node_error(Problem::Text("has more than 16 resources")));
+        }
+    }
+    Ok(Locks { ceilings, resources })
+}
+
+fn resource(node: Node<'_>, count: usize) -> Result<Resource<'_>, Refusal<'_>> {
+    node.only(&["reg", "resource-name", "vms"], &[])?;
+    let name = node.text("resource-name")?;
+    if let Some(why) = wrong_name(name) {
+        return Err(node.error("resource-name", Problem::Text(why)));
+    }
+    let mut vms = 0u8;
+    for cell in node.cells("vms", 1)?.chunks_exact(4) {
+        let vm = super::tree::word(cell, 0).unwrap_or(u32::MAX);
+        // Ascending, so that each is named once.
+        if vm as usize >= count.min(MAX_CPUS) || vms >> vm != 0 {
+            let problem = Problem::Text("must be VMs that exist, in ascending order");
+            return Err(node.error("vms", problem));
+        }
+        vms |= 1 << vm;
+    }
+    Ok(Resource { name, vms })
+}

@@ -1,0 +1,28 @@
+//! What calls about critical sections and shared resources cost.
+
+use anyhow::Result;
+
+use super::machine::{LOCKS, Machine};
+use super::rows::Rows;
+use crate::workspace::Workspace;
+
+/// Rows of the guest.
+pub const ROWS: [&str; 8] = [
+    "gcs_start",
+    "gcs_finish",
+    "lock_open_new",
+    "lock_open",
+    "lock_destroy",
+    "lock",
+    "trylock",
+    "unlock",
+];
+
+/// Measures, and adds the rows.
+pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
+    let found = Machine::new(workspace, LOCKS, |_| true)?.run(None)?;
+    for name in ROWS {
+        rows.add(name, found.get(name)?);
+    }
+    Ok(())
+}
