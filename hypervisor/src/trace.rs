@@ -129,12 +129,8 @@ pub fn name(kind: Option<Kind>) -> &'static str {
         Some(Kind::Overflow) => "overflow, accesses",
         Some(Kind::Recharge) => "may access",
         Some(Kind::Grant) => "grant, accesses",
-        Some(Kind::StartGcs) => "start gcs",
-        Some(Kind::FinishGcs) => "finish gcs",
-        Some(Kind::StopInGcs) => "stop in gcs",
-        Some(Kind::Lock) => "lock",
-        Some(Kind::LockWait) => "lock wait",
-        Some(Kind::Unlock) => "unlock",
+        Some(Kind::StartGcs | Kind::FinishGcs | Kind::StopInGcs) => "gcs",
+        Some(Kind::Lock | Kind::LockWait | Kind::Unlock) => "lock",
         None => "?",
     }
 }

@@ -99,7 +99,7 @@ impl Slot {
         account.advance(now);
         if self.recharges && account.recharge().is_none() {
             self.recharges = false;
-            self.server.wake(end.unwrap_or(now));
+            self.wake(end.unwrap_or(now));
             if self.in_gcs {
                 self.enter_gcs(now);
             }
@@ -128,6 +128,12 @@ impl Slot {
             }
         }
         Some(end.unwrap_or(account.until()))
+    }
+
+    /// [`Server::wake`], out of line: where it is rare.
+    #[inline(never)]
+    fn wake(&mut self, now: Instant) {
+        self.server.wake(now);
     }
 
     /// [`Server::supply`], out of line: where it is rare.
@@ -425,7 +431,11 @@ impl Charge {
                     && !slot.ready
                 {
                     slot.ready = true;
-                    slot.server.wake(now);
+                    if REGULATED {
+                        slot.wake(now);
+                    } else {
+                        slot.server.wake(now);
+                    }
                     if slot.in_gcs {
                         slot.enter_gcs(now);
                     }
@@ -499,15 +509,14 @@ impl Charge {
         now: Instant,
         grants: &mut dyn Grants,
     ) -> Decision {
-        match self.raised {
-            0 => self.choose_in_order::<REGULATED>(slots, now, grants),
-            _ => self.choose_raised(slots, now, grants),
+        if REGULATED || self.raised > 0 {
+            return self.choose_raised(slots, now, grants);
         }
+        self.choose_as::<false, false>(slots, now, grants)
     }
 
-    /// The same while VCPUs may be in global critical sections. One without a memory budget is as one
-    /// with any number of accesses.
-    #[cold]
+    /// The same where VCPUs may be in global critical sections or have memory budgets. One without a
+    /// memory budget is as one with any number of accesses.
     #[inline(never)]
     fn choose_raised(
         &mut self,
@@ -517,16 +526,6 @@ impl Charge {
     ) -> Decision {
         self.undisturbed = false;
         self.choose_as::<true, true>(slots, now, grants)
-    }
-
-    #[inline]
-    fn choose_in_order<const REGULATED: bool>(
-        &mut self,
-        slots: &mut [Slot],
-        now: Instant,
-        grants: &mut dyn Grants,
-    ) -> Decision {
-        self.choose_as::<REGULATED, false>(slots, now, grants)
     }
 
     /// `RAISED`: those in global critical sections come before the others.
@@ -562,7 +561,8 @@ impl Charge {
                 if REGULATED {
                     slot.recharge(now);
                 }
-                let supply = if RAISED { slot.supply(now) } else { slot.server.supply(now) };
+                let rare = RAISED || REGULATED;
+                let supply = if rare { slot.supply(now) } else { slot.server.supply(now) };
                 let mut budget = match supply {
                     Ok(budget) => budget,
                     Err(renewal) => {
