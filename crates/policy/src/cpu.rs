@@ -99,7 +99,7 @@ impl Slot {
         account.advance(now);
         if self.recharges && account.recharge().is_none() {
             self.recharges = false;
-            self.wake(end.unwrap_or(now));
+            self.server.wake(end.unwrap_or(now));
             if self.in_gcs {
                 self.enter_gcs(now);
             }
@@ -128,12 +128,6 @@ impl Slot {
             }
         }
         Some(end.unwrap_or(account.until()))
-    }
-
-    /// [`Server::wake`], out of line: where it is rare.
-    #[inline(never)]
-    fn wake(&mut self, now: Instant) {
-        self.server.wake(now);
     }
 
     /// [`Server::supply`], out of line: where it is rare.
@@ -431,11 +425,7 @@ impl Charge {
                     && !slot.ready
                 {
                     slot.ready = true;
-                    if REGULATED {
-                        slot.wake(now);
-                    } else {
-                        slot.server.wake(now);
-                    }
+                    slot.server.wake(now);
                     if slot.in_gcs {
                         slot.enter_gcs(now);
                     }
@@ -561,9 +551,7 @@ impl Charge {
                 if REGULATED {
                     slot.recharge(now);
                 }
-                let rare = RAISED || REGULATED;
-                let supply = if rare { slot.supply(now) } else { slot.server.supply(now) };
-                let mut budget = match supply {
+                let mut budget = match slot.server.supply(now) {
                     Ok(budget) => budget,
                     Err(renewal) => {
                         timer = timer.min(renewal);
