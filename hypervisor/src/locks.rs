@@ -161,7 +161,7 @@ fn shared(
     at: &Assignment,
     pcpu: &'static Pcpu,
 ) -> Result<u64, Error> {
-    let locks = LOCKS.get().ok_or(Error::Denied)?;
+    let locks = LOCKS.own().ok_or(Error::Denied)?;
     let rank = at.vcpu.sections.rank();
     let vm = at.vm.index;
     match function {
@@ -253,7 +253,7 @@ pub fn tell(at: &Assignment, pcpu: &'static Pcpu) {
 /// Whether tasks of the VCPU hold shared resources.
 #[inline(always)]
 fn holds(sections: &Sections) -> bool {
-    LOCKS.get().is_some_and(|locks| locks.table.lock().in_gcs(sections.rank()))
+    LOCKS.own().is_some_and(|locks| locks.table.lock().in_gcs(sections.rank()))
 }
 
 /// A VCPU of this CPU is off: what its tasks held goes to the next in line.
@@ -261,7 +261,7 @@ fn holds(sections: &Sections) -> bool {
 pub fn stop(at: &Assignment, pcpu: &'static Pcpu) {
     let sections = &at.vcpu.sections;
     sections.inside.store(false, Relaxed);
-    if let Some(locks) = LOCKS.get() {
+    if let Some(locks) = LOCKS.own() {
         for resource in 0..locks.names.len() {
             let next = locks.table.lock().stop(sections.rank(), resource);
             if let Some(next) = next {
@@ -275,7 +275,7 @@ pub fn stop(at: &Assignment, pcpu: &'static Pcpu) {
 
 /// All VCPUs of a VM are off: it has no resource open.
 pub fn close(vm: &Vm) {
-    if let Some(locks) = LOCKS.get() {
+    if let Some(locks) = LOCKS.own() {
         locks.table.lock().close_all(vm.index);
     }
 }

@@ -141,13 +141,13 @@ impl Pcpu {
     /// Its VCPUs, the one with the highest priority first.
     #[inline(always)]
     pub fn assignments(&self) -> &'static [Assignment] {
-        self.assignments.get().map_or(&[], Vec::as_slice)
+        self.assignments.own().map_or(&[], Vec::as_slice)
     }
 
     /// The VCPU whose registers are in this CPU. It runs, or waits.
     #[inline(always)]
     pub fn loaded(&self) -> Option<&'static Assignment> {
-        self.loaded.get()
+        self.loaded.own()
     }
 
     /// Whether VCPUs share it, or may leave it unused.
@@ -208,7 +208,7 @@ impl Pcpu {
     /// Runs the VCPU that is to run, serves interrupts, sleeps otherwise.
     pub fn idle(&'static self) -> ! {
         loop {
-            let busy = self.next.get().is_some_and(|at| self.run(at));
+            let busy = self.next.own().is_some_and(|at| self.run(at));
             if !exits::serve_interrupt(self) && !busy {
                 cpu::wait_for_interrupt();
             }

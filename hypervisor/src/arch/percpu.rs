@@ -128,10 +128,27 @@ impl<T: Sync> StaticRef<T> {
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
+    /// What it holds, where this CPU stored that itself, or the boot CPU before it started this one:
+    /// either has seen to it that this CPU finds all of it.
+    #[inline(always)]
+    pub fn own(&self) -> Option<&'static T> {
+        // SAFETY: as in `get`.
+        unsafe { self.0.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// Replaces what only this CPU looks at, with something that it has found.
+    #[inline(always)]
+    pub fn set_own(&self, value: Option<&'static T>) {
+        self.0.store(Self::pointer(value), Ordering::Relaxed);
+    }
+
     /// Replaces what it holds.
     pub fn set(&self, value: Option<&'static T>) {
-        let pointer =
-            value.map_or(core::ptr::null_mut(), |value| core::ptr::from_ref(value).cast_mut());
-        self.0.store(pointer, Ordering::Release);
+        self.0.store(Self::pointer(value), Ordering::Release);
+    }
+
+    #[inline(always)]
+    fn pointer(value: Option<&'static T>) -> *mut T {
+        value.map_or(core::ptr::null_mut(), |value| core::ptr::from_ref(value).cast_mut())
     }
 }

@@ -59,7 +59,7 @@ impl Pcpu {
     /// Whether an interrupt is that of the counter of this CPU.
     #[inline(always)]
     pub fn is_overflow(&self, intid: u32) -> bool {
-        self.regulation.get().is_some_and(|regulation| regulation.interrupt == intid)
+        self.regulation.own().is_some_and(|regulation| regulation.interrupt == intid)
     }
 
     /// The counter of this CPU interrupts, whose guest ran. Ends and deactivates the interrupt, and
@@ -97,7 +97,7 @@ impl Pcpu {
             regulation.counter.set_limit(None);
             regulation.left.store(UNLIMITED, Relaxed);
             at.vcpu.stolen.begin(now);
-            self.next.set(None);
+            self.next.set_own(None);
         }
         stops
     }
@@ -117,7 +117,7 @@ impl Pcpu {
         self.deadlines.set(Purpose::Scheduling, until);
         at.vm.tell_stolen(at.vcpu.index, at.vcpu.stolen.end(now));
         regulation.left.store(limit, Relaxed);
-        self.next.set(Some(at));
+        self.next.set_own(Some(at));
         regulation.counter.set_limit(Some(limit));
         true
     }
@@ -134,7 +134,7 @@ impl Pcpu {
 
     #[inline(always)]
     fn stop_counter(&self) {
-        if let Some(regulation) = self.regulation.get() {
+        if let Some(regulation) = self.regulation.own() {
             regulation.counter.acknowledge();
         }
     }
@@ -142,7 +142,7 @@ impl Pcpu {
     /// The VCPU that is to run, if it has made all accesses that it may make; and how many.
     #[inline(always)]
     fn used_up(&self) -> Option<(&'static Regulation, &'static Assignment, u64)> {
-        let (regulation, at) = (self.regulation.get()?, self.next.get()?);
+        let (regulation, at) = (self.regulation.own()?, self.next.own()?);
         let accesses = regulation.counter.accesses();
         (accesses >= regulation.left.load(Relaxed)).then_some((regulation, at, accesses))
     }
@@ -150,11 +150,11 @@ impl Pcpu {
     /// As [`Pcpu::decide`], where accesses are counted.
     #[inline(never)]
     pub(super) fn decide_regulated(&'static self, event: Event, at: Option<&Assignment>, now: u64) {
-        let Some(regulation) = self.regulation.get() else { return };
+        let Some(regulation) = self.regulation.own() else { return };
         if event == Event::Tick && self.resume_alone(regulation, now) {
             return;
         }
-        let accesses = if self.next.get().is_some() { regulation.counter.accesses() } else { 0 };
+        let accesses = if self.next.own().is_some() { regulation.counter.accesses() } else { 0 };
         self.regulate(regulation, event, at, accesses, now);
     }
 
@@ -169,7 +169,7 @@ impl Pcpu {
         now: u64,
     ) {
         let Regulation { scheduler, counter, left, sides, .. } = regulation;
-        let ran = self.next.get();
+        let ran = self.next.own();
         let before = left.load(Relaxed);
         let mut told = 0;
         let mut scheduler = scheduler.lock();
@@ -203,7 +203,7 @@ impl Pcpu {
             }
         }
         if !goes_on && limit != UNLIMITED {
-            self.record_at(now, self.next.get(), Kind::Recharge, limit);
+            self.record_at(now, self.next.own(), Kind::Recharge, limit);
         }
     }
 }

@@ -116,7 +116,7 @@ impl Pcpu {
     /// goes on until [`Pcpu::go_on`], and the timer stays as it is. `at`: to whom it happens.
     #[inline(never)]
     fn decide(&'static self, event: Event, at: Option<&Assignment>, now: u64) {
-        let Some(scheduler) = self.scheduler.get() else {
+        let Some(scheduler) = self.scheduler.own() else {
             return self.decide_regulated(event, at, now);
         };
         self.record_at(now, at, scheduler::kind(event), 0);
@@ -130,7 +130,7 @@ impl Pcpu {
     /// The short way of [`Pcpu::change_gcs`], where it may be gone: whether it was.
     #[inline(always)]
     pub fn change_gcs_of_running(&'static self, at: &Assignment, inside: bool) -> bool {
-        let Some(scheduler) = self.scheduler.get() else { return false };
+        let Some(scheduler) = self.scheduler.own() else { return false };
         let now = cpu::now();
         let quick = now < self.deadlines.of(Purpose::Scheduling)
             && scheduler.lock().change_gcs_of_running(at.slot, inside);
@@ -145,8 +145,8 @@ impl Pcpu {
     #[inline(never)]
     pub fn change_gcs(&'static self, at: &Assignment, inside: bool) {
         let now = cpu::now();
-        let scheduler = self.scheduler.get();
-        let scheduler = scheduler.or_else(|| self.regulation.get().map(|it| &it.scheduler));
+        let scheduler = self.scheduler.own();
+        let scheduler = scheduler.or_else(|| self.regulation.own().map(|it| &it.scheduler));
         if scheduler.is_some_and(|it| it.lock().note_gcs(at.slot, inside, now)) {
             self.record_at(now, Some(at), gcs_kind(inside), 0);
             self.decide(Event::Tick, None, now);
@@ -157,7 +157,7 @@ impl Pcpu {
     /// Another VCPU is to run than before, or none.
     #[inline(always)]
     pub(super) fn change(&'static self, change: Change, now: u64) {
-        if let Some(at) = self.next.get() {
+        if let Some(at) = self.next.own() {
             at.vcpu.stolen.begin(now);
         }
         let next = change.run.and_then(|slot| self.assignments().get(slot));
@@ -165,13 +165,13 @@ impl Pcpu {
         if let Some(at) = next {
             at.vm.tell_stolen(at.vcpu.index, at.vcpu.stolen.end(now));
         }
-        self.next.set(next);
+        self.next.set_own(next);
     }
 
     /// Returns if the VCPU, which runs, is the one to run; runs another one otherwise.
     #[inline(always)]
     pub fn go_on(&'static self, at: &Assignment) {
-        match self.next.get() {
+        match self.next.own() {
             Some(next) if core::ptr::eq(next, at) => {}
             _ => self.idle(),
         }
@@ -225,7 +225,7 @@ impl Pcpu {
         let vcpu = at.vcpu;
         vcpu.context.load();
         Lists::load(&vcpu.lists);
-        self.loaded.set(Some(at));
+        self.loaded.set_own(Some(at));
         // Without an interrupt in a list register the VCPU before has none in its hands.
         let before = before.filter(|_| interrupts).map(|at| &at.vcpu.timer);
         VirtualTimer::pass(before, &vcpu.timer, self);
@@ -243,7 +243,7 @@ impl Pcpu {
     /// The VCPU that is loaded is off: nothing of it is kept.
     pub fn forget(&'static self) {
         regs::cntv_ctl_el0::write(0);
-        self.loaded.set(None);
+        self.loaded.set_own(None);
     }
 }
 

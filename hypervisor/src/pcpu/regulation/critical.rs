@@ -102,7 +102,7 @@ impl Pcpu {
     /// Another VCPU is to run from now on: if it is critical, others give their credits up.
     #[inline(never)]
     pub(super) fn flush(&self, sides: &[Side], now: u64) {
-        if self.next.get().is_none_or(|at| !at.vm.plan.critical) {
+        if self.next.own().is_none_or(|at| !at.vm.plan.critical) {
             return;
         }
         for side in sides {
