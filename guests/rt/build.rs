@@ -24,6 +24,7 @@ fn main() {
         "rt-coincide",
         "rt-switch",
         "rt-locks",
+        "rt-tasks",
     ];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");

@@ -16,7 +16,7 @@ use bulkhead_abi::hypercall::{
     LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, UNLOCK,
 };
 use bulkhead_abi::trace::{Kind, lock_argument};
-use policy::lock::table::{Holdings, Locked, Resource, Table};
+use policy::lock::table::{Granted, Holdings, Locked, Resource, Table};
 use policy::lock::{LockError, VCPUS_MAX, Who, rank};
 use spin::mutex::SpinMutex;
 
@@ -176,8 +176,10 @@ fn shared(
             Ok(0)
         }
         LOCK_GRANTED => {
-            let granted = locks.table.lock().take_grant(rank).ok_or(Error::TryAgain)?;
+            let (granted, resource) = take_grant(locks, rank).ok_or(Error::TryAgain)?;
             context.x[1] = if granted.orphaned { LOCK_ORPHANED } else { LOCK_HELD };
+            let argument = lock_argument(granted.task as u8, resource as u8, true);
+            pcpu.record(at, Kind::Lock, argument);
             Ok(granted.task as u64)
         }
         _ => {
@@ -190,6 +192,16 @@ fn shared(
             Ok(result)
         }
     }
+}
+
+/// Which task of a VCPU got which resource for which it waited.
+#[inline(never)]
+fn take_grant(locks: &Locks, rank: usize) -> Option<(Granted, usize)> {
+    let mut table = locks.table.lock();
+    let granted = table.take_grant(rank)?;
+    let who = Who::new(rank, granted.task);
+    let resource = table.resources().iter().position(|it| it.mutex().owner() == who);
+    Some((granted, resource.unwrap_or_default()))
 }
 
 /// A task locks or unlocks; what the trace calls it, and the result.

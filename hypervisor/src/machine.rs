@@ -1,6 +1,6 @@
 //! The one machine: its console, its VMs, and what ties virtual devices to them.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,6 +18,7 @@ pub static CONSOLE: Console<Uart> = Console::new();
 static VMS: percpu::StaticRef<Vec<&'static Vm>> = percpu::StaticRef::empty();
 /// VMs that run.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
+static SERVERS_START: AtomicU64 = AtomicU64::new(0);
 static UART_INTERRUPT: AtomicU32 = AtomicU32::new(u32::MAX);
 static CONSOLE_PCPU: percpu::StaticRef<Pcpu> = percpu::StaticRef::empty();
 /// The timer that shows incomplete lines runs, or its CPU was told to start it.
@@ -47,6 +48,16 @@ pub fn publish(vms: Vec<&'static Vm>, console: &'static Pcpu, uart_interrupt: u3
     CONSOLE_PCPU.set(Some(console));
     UART_INTERRUPT.store(uart_interrupt, Ordering::Release);
     VMS.set(Some(Box::leak(Box::new(vms))));
+}
+
+/// All VMs are about to start; the first period of all servers starts at this time.
+pub fn begin(servers_start: u64) {
+    SERVERS_START.store(servers_start, Ordering::Relaxed);
+}
+
+/// When the first period of all servers starts.
+pub fn servers_start() -> u64 {
+    SERVERS_START.load(Ordering::Relaxed)
 }
 
 /// The VMs of the machine.

@@ -136,6 +136,7 @@ pub fn boot(device_tree: usize) -> ! {
     }
     // A little later: all CPUs know their VCPUs by then.
     let epoch = cpu::now() + regs::cntfrq_el0::read() / EPOCH_PER_SECOND;
+    machine::begin(epoch);
     for vm in machine::vms() {
         vm.begin_budget(Instant(epoch), critical);
     }

@@ -168,6 +168,8 @@ pub enum VmInfo {
     PoolFrames = 11,
     /// Frames of the pool that are free.
     PoolFree = 12,
+    /// The virtual counter at the start of the first period of all servers.
+    ServersStart = 13,
 }
 
 /// Selector of [`VM_INFO`] for the free frames of colour 0 in the pool of extra colours;
@@ -191,6 +193,7 @@ impl VmInfo {
             10 => Self::ExtraColors,
             11 => Self::PoolFrames,
             12 => Self::PoolFree,
+            13 => Self::ServersStart,
             _ => return None,
         })
     }
@@ -262,7 +265,7 @@ mod tests {
                 assert_eq!(info as u64, selector);
             }
         }
-        assert_eq!(VmInfo::from_selector(13), None);
+        assert_eq!(VmInfo::from_selector(14), None);
     }
 
     #[test]

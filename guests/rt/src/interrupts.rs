@@ -1,7 +1,7 @@
 //! Interrupts and their handlers.
 
 use crate::arch::lock::InterruptLock;
-use crate::arch::{Frame, gic_cpu};
+use crate::arch::{CPUS_MAX, Frame, cpu, gic_cpu};
 use crate::gic;
 
 /// INTID of the virtual timer.
@@ -14,7 +14,9 @@ pub type Handler = fn(u32, &mut Frame);
 
 const INTIDS: usize = 96;
 
-static HANDLERS: InterruptLock<[Option<Handler>; INTIDS]> = InterruptLock::new([None; INTIDS]);
+/// Those of each processor: none waits for another one, which may not run.
+static HANDLERS: [InterruptLock<[Option<Handler>; INTIDS]>; CPUS_MAX] =
+    [const { InterruptLock::new([None; INTIDS]) }; CPUS_MAX];
 
 /// Turns on the interrupt controller and this processor's part of it.
 pub fn enable() {
@@ -33,7 +35,9 @@ pub fn enable_on_this_cpu() {
 ///
 /// If `intid` is 96 or more.
 pub fn set_handler(intid: u32, handler: Handler) {
-    HANDLERS.with(|handlers| handlers[intid as usize] = Some(handler));
+    for handlers in &HANDLERS {
+        handlers.with(|handlers| handlers[intid as usize] = Some(handler));
+    }
 }
 
 /// Takes one interrupt and calls its handler. An interrupt without handler is ended and disabled.
@@ -42,7 +46,8 @@ pub fn dispatch(frame: &mut Frame) {
     if intid >= 1020 {
         return;
     }
-    match HANDLERS.with(|handlers| handlers.get(intid as usize).copied().flatten()) {
+    let own = &HANDLERS[cpu::index()];
+    match own.with(|handlers| handlers.get(intid as usize).copied().flatten()) {
         Some(handler) => handler(intid, frame),
         None => gic::disable(intid),
     }

@@ -13,6 +13,7 @@ pub mod cache;
 pub mod coincidence;
 pub mod coloring;
 pub mod permutation;
+pub mod program;
 pub mod random;
 pub mod statistics;
 pub mod sweep;
@@ -40,13 +41,19 @@ pub mod hypercall;
 #[cfg(target_os = "none")]
 pub mod interrupts;
 #[cfg(target_os = "none")]
+pub mod mutexes;
+#[cfg(target_os = "none")]
 pub mod psci;
+#[cfg(target_os = "none")]
+pub mod records;
 #[cfg(target_os = "none")]
 pub mod rhythm;
 #[cfg(target_os = "none")]
 pub mod round_robin;
 #[cfg(target_os = "none")]
 pub mod scheduler;
+#[cfg(target_os = "none")]
+pub mod sections;
 #[cfg(target_os = "none")]
 pub mod wait;
 

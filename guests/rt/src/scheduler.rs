@@ -1,10 +1,13 @@
 //! Runs a task set on the processor that calls [`run`]: a virtual timer without periodic tick, and
-//! preemption by exchange of the whole integer state.
+//! preemption by exchange of the whole integer state. Tasks with critical sections use
+//! [`crate::sections`].
 
 use core::time::Duration;
 
+use policy::lock::RESOURCES_MAX;
+
 use crate::arch::lock::InterruptLock;
-use crate::arch::{CPUS_MAX, Frame, counter, cpu};
+use crate::arch::{CPUS_MAX, Frame, counter, cpu, stolen};
 use crate::interrupts::{self, VIRTUAL_TIMER};
 use crate::taskset::{Parameters, TASKS_MAX, TaskError, TaskSet};
 use crate::time::Clock;
@@ -17,6 +20,9 @@ pub struct Task {
     pub parameters: Parameters,
     /// One job; gets the number of the job, from 0.
     pub body: fn(u64),
+    /// The resources of this processor alone that its jobs use ([`crate::sections::Resource::Local`]), one
+    /// bit each.
+    pub local: u16,
 }
 
 /// What a trace mark says about a job. A mark is `event << 40 | task << 32 | job`, where `job`
@@ -32,21 +38,28 @@ pub enum Mark {
     Finish = 3,
 }
 
-struct Scheduler {
-    set: TaskSet,
-    threads: [Frame; TASKS_MAX],
+pub(crate) struct Scheduler {
+    pub(crate) set: TaskSet,
+    pub(crate) threads: [Frame; TASKS_MAX],
     idle: Frame,
-    running: Option<usize>,
+    pub(crate) running: Option<usize>,
     released: [u32; TASKS_MAX],
+    /// Ticks for which each task executed until it lost the processor last.
+    executed: [u64; TASKS_MAX],
+    /// Time of this processor when the running task got it.
+    since: u64,
     trace: bool,
 }
+
+/// Instructions between two looks at the time while a task executes.
+const STRIDE: u64 = 32;
 
 /// That of each processor.
 static SCHEDULERS: [InterruptLock<Option<Scheduler>>; CPUS_MAX] =
     [const { InterruptLock::new(None) }; CPUS_MAX];
 
 /// Calls `f` with the scheduler of this processor.
-fn here<R>(f: impl FnOnce(&mut Option<Scheduler>) -> R) -> R {
+pub(crate) fn here<R>(f: impl FnOnce(&mut Option<Scheduler>) -> R) -> R {
     SCHEDULERS[cpu::index()].with(f)
 }
 
@@ -81,9 +94,14 @@ impl Scheduler {
     }
 
     /// Lets the most urgent job go on in place of the interrupted thread.
-    fn dispatch(&mut self, frame: &mut Frame) {
+    pub(crate) fn dispatch(&mut self, frame: &mut Frame) {
         let next = self.set.ready();
         if next != self.running {
+            let now = stolen::own_time();
+            if let Some(executed) = self.running.and_then(|task| self.executed.get_mut(task)) {
+                *executed += now - self.since;
+            }
+            self.since = now;
             *self.thread(self.running) = *frame;
             *frame = *self.thread(next);
             self.running = next;
@@ -94,6 +112,30 @@ impl Scheduler {
             self.mark(Mark::Start, task);
         }
     }
+}
+
+/// Index of the running task.
+pub fn running() -> Option<usize> {
+    here(|scheduler| scheduler.as_ref()?.running)
+}
+
+/// Executes for so many ticks of the counter in which the task that calls has the processor: what other
+/// tasks, other VCPUs and exhausted budgets take does not count.
+pub fn execute(ticks: u64) {
+    let start = executed();
+    while executed() - start < ticks {
+        cpu::burn(STRIDE);
+    }
+}
+
+/// Ticks for which the running task has executed in all of its jobs.
+fn executed() -> u64 {
+    here(|scheduler| match scheduler {
+        Some(Scheduler { running: Some(task), executed, since, .. }) => {
+            executed[*task] + stolen::own_time() - *since
+        }
+        _ => stolen::own_time(),
+    })
 }
 
 fn timer(_intid: u32, frame: &mut Frame) {
@@ -120,15 +162,15 @@ pub fn job_done(frame: &mut Frame) {
     });
 }
 
-/// Runs `tasks` on this processor; their first releases are `lead` from now plus their offsets, their
-/// last before `lead + length`. Returns when all jobs are complete. `idle` is called with the time
+/// Runs `tasks` on this processor; their first releases are at tick `start` plus their offsets, their
+/// last before `start` plus `length`. Returns when all jobs are complete. `idle` is called with the time
 /// since the start whenever there was an interrupt and no job is left to run; tasks preempt it.
 ///
 /// Jobs leave marks in the trace where the hypervisor offers it, unless the boot arguments say
 /// `rt.trace=0`.
 pub fn run(
     tasks: &[Task],
-    lead: Duration,
+    start: u64,
     length: Duration,
     mut idle: impl FnMut(Duration),
 ) -> Result<TaskSet, TaskError> {
@@ -136,12 +178,14 @@ pub fn run(
     let ticks = |duration: Duration| clock.ticks(duration.as_nanos() as u64);
     let trace = arguments::number("rt.trace", 1) != 0;
 
-    let start = counter::now() + ticks(lead);
     let end = start + ticks(length);
-    let set = TaskSet::new(tasks.iter().map(|task| task.parameters), clock, start, end)?;
+    let mut set = TaskSet::new(tasks.iter().map(|task| task.parameters), clock, start, end)?;
     let mut threads = [Frame::EMPTY; TASKS_MAX];
     for (index, task) in tasks.iter().enumerate() {
         threads[index] = Frame::of_task(index, task.body);
+        for resource in (0..RESOURCES_MAX).filter(|bit| task.local >> bit & 1 == 1) {
+            set.use_local(index, resource);
+        }
     }
     let first = set.next_release();
     here(|scheduler| {
@@ -151,6 +195,8 @@ pub fn run(
             idle: Frame::EMPTY,
             running: None,
             released: [0; TASKS_MAX],
+            executed: [0; TASKS_MAX],
+            since: 0,
             trace,
         });
     });

@@ -4,8 +4,16 @@
 //! Job `k` of a task is released at `start + offset + k * period`, converted to ticks as one sum, so
 //! that periods do not drift whatever the frequency of the counter. A release that finds the job
 //! before it unfinished is an overrun: it is counted and dropped.
+//!
+//! Which job runs is decided by `policy::task`, and where tasks have critical sections by
+//! `policy::lock::pcp` ([`sections`]), as the simulator does.
+
+mod sections;
 
 use core::time::Duration;
+
+use policy::lock::pcp::Pcp;
+use policy::task::ReadyTasks;
 
 use crate::statistics::Summary;
 use crate::time::Clock;
@@ -80,6 +88,13 @@ pub struct TaskSet {
     start: u64,
     end: u64,
     tasks: [Option<Task>; TASKS_MAX],
+    /// The rank of each task, 0 the highest priority: what policies know tasks by.
+    ranks: [usize; TASKS_MAX],
+    /// Ranks of the tasks with a job that waits for no global resource.
+    ready: ReadyTasks,
+    /// Ranks of those that hold a global resource.
+    raised: ReadyTasks,
+    local: Pcp,
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -94,7 +109,16 @@ impl TaskSet {
         start: u64,
         end: u64,
     ) -> Result<Self, TaskError> {
-        let mut set = Self { clock, start, end, tasks: [None; TASKS_MAX] };
+        let mut set = Self {
+            clock,
+            start,
+            end,
+            tasks: [None; TASKS_MAX],
+            ranks: [0; TASKS_MAX],
+            ready: ReadyTasks::default(),
+            raised: ReadyTasks::default(),
+            local: Pcp::default(),
+        };
         for (index, parameters) in tasks.into_iter().enumerate() {
             let slot = set.tasks.get_mut(index).ok_or(TaskError::TooMany)?;
             if parameters.period.is_zero() {
@@ -109,6 +133,13 @@ impl TaskSet {
                 record: Record::default(),
             });
         }
+        let priority = |index: usize| set.tasks[index].map(|task| task.parameters.priority);
+        set.ranks = core::array::from_fn(|own| {
+            let before = |&other: &usize| {
+                priority(other) > priority(own) || priority(other) == priority(own) && other < own
+            };
+            (0..TASKS_MAX).filter(before).count()
+        });
         Ok(set)
     }
 
@@ -123,6 +154,7 @@ impl TaskSet {
         let runs = task.job.is_none();
         if runs {
             task.job = Some(Job { release: task.next_release, started: false });
+            self.ready.insert(self.ranks[index]);
         } else {
             task.record.overruns += 1;
         }
@@ -141,18 +173,20 @@ impl TaskSet {
         releases.filter(|&release| release < self.end).min()
     }
 
-    /// The task that is to run: the one of highest priority that has a job.
+    /// The task that is to run: the one of highest priority that has a job, or that comes before it
+    /// because of a critical section.
     pub fn ready(&self) -> Option<usize> {
-        let mut best: Option<(usize, u8)> = None;
-        for (index, task) in self.tasks.iter().enumerate() {
-            if let Some(task) = task.as_ref().filter(|task| task.job.is_some()) {
-                let priority = task.parameters.priority;
-                if best.is_none_or(|(_, other)| priority > other) {
-                    best = Some((index, priority));
-                }
-            }
-        }
-        best.map(|(index, _)| index)
+        self.with_rank(self.local.runs(self.ready, self.raised)?)
+    }
+
+    /// The rank of a task, by which policies and hypervisor know it: 0 is the highest priority.
+    pub fn rank(&self, index: usize) -> Option<usize> {
+        self.ranks.get(index).copied()
+    }
+
+    /// The task of a rank.
+    pub fn with_rank(&self, rank: usize) -> Option<usize> {
+        self.ranks.iter().position(|it| *it == rank)
     }
 
     fn task(&mut self, index: usize) -> Option<&mut Task> {
@@ -168,6 +202,7 @@ impl TaskSet {
     /// Completes the job of task `index` at `now`; returns its response time in ticks, `None` if it
     /// has no job.
     pub fn complete(&mut self, index: usize, now: u64) -> Option<u64> {
+        self.ready.remove(self.rank(index)?);
         let task = self.task(index)?;
         let response = now.saturating_sub(task.job.take()?.release);
         task.record.response.add(response);
@@ -179,7 +214,7 @@ impl TaskSet {
 
     /// Whether all jobs have been released and completed.
     pub fn is_finished(&self) -> bool {
-        self.next_release().is_none() && self.ready().is_none()
+        self.next_release().is_none() && self.tasks.iter().flatten().all(|task| task.job.is_none())
     }
 
     /// Tasks and their records, in the order given.

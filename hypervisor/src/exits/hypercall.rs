@@ -155,6 +155,7 @@ fn fact(what: VmInfo, at: &Assignment) -> Option<u64> {
         VmInfo::ExtraColors => colors(pool),
         VmInfo::PoolFrames => Some(pool?.pages()),
         VmInfo::PoolFree => at.vm.pool_free(None),
+        VmInfo::ServersStart => Some(machine::servers_start()),
     }
 }
 

@@ -73,11 +73,17 @@ impl Recorded {
     /// Runs and records a system that is given as TOML.
     #[track_caller]
     pub fn new(system: &str) -> Self {
+        Self::with(system, &[])
+    }
+
+    /// The same with arguments for `bulkhead run`.
+    #[track_caller]
+    pub fn with(system: &str, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("system.toml"), system).expect("the folder is writable");
         let mut recorded = Self { folder, out: String::new() };
         let path = recorded.path("system.toml");
-        recorded.out = record(&path, &[], Path::new(&recorded.path("trace")));
+        recorded.out = record(&path, arguments, Path::new(&recorded.path("trace")));
         recorded
     }
 

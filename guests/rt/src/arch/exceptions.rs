@@ -4,7 +4,7 @@ use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::{cpu, stacks, sysreg::read_sysreg, user};
-use crate::{interrupts, println, psci, round_robin, scheduler};
+use crate::{interrupts, println, psci, round_robin, scheduler, sections};
 
 global_asm!(
     include_str!("vectors.s"),
@@ -40,6 +40,10 @@ const END_THREAD: u64 = 1;
 const LEAVE_USER: u64 = 2;
 /// The thread wants to go on at EL0.
 pub(super) const ENTER_USER: u64 = 3;
+/// The running task asks for a resource.
+pub(super) const LOCK: u64 = 4;
+/// The running task releases a resource.
+pub(super) const UNLOCK: u64 = 5;
 
 /// EL1 with SP_EL0, debug exceptions and FIQ masked, interrupts and system errors not.
 const PSTATE_THREAD: u64 = 0x4 | 1 << 9 | 1 << 6;
@@ -173,6 +177,8 @@ extern "C" fn thread_exception(frame: &mut Frame) {
             END_THREAD => round_robin::end(frame),
             LEAVE_USER => user::leave(frame),
             ENTER_USER => user::enter(frame),
+            LOCK => sections::asked(frame),
+            UNLOCK => sections::released(frame),
             _ => report(frame, fault, ""),
         }
     } else if EXPECTED.load(Relaxed) {

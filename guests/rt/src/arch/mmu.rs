@@ -119,6 +119,8 @@ pub(super) enum Window {
     ReadWrite,
     /// Normal memory without caches, readable and executable.
     Execute,
+    /// Normal memory, readable.
+    Read,
 }
 
 const WINDOW: usize = 8;
@@ -126,14 +128,15 @@ const WINDOW: usize = 8;
 /// Maps the GiB around `address` (below 2^40) at a place of its own; returns where `address` is.
 pub(super) fn open_window(address: u64, window: Window) -> u64 {
     let (slot, attributes) = match window {
-        Window::ReadWrite => (WINDOW, NO_EXECUTE),
-        Window::Execute => (WINDOW + 1, READ_ONLY | EL0_NO_EXECUTE),
+        Window::ReadWrite => (WINDOW, UNCACHED | NO_EXECUTE),
+        Window::Execute => (WINDOW + 1, UNCACHED | READ_ONLY | EL0_NO_EXECUTE),
+        Window::Read => (WINDOW + 2, NORMAL | READ_ONLY | NO_EXECUTE),
     };
     let frame = address & 0xff_ffff_ffff & !(GIB as u64 - 1);
     // Break before make: the entry is invalid, and known to be, before it gets its new value.
     ROOT.0[slot].store(0, Relaxed);
     flush();
-    ROOT.0[slot].store(frame | BLOCK | UNCACHED | attributes, Relaxed);
+    ROOT.0[slot].store(frame | BLOCK | attributes, Relaxed);
     flush();
     (slot * GIB) as u64 + address % GIB as u64
 }

@@ -17,17 +17,17 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
 
 use crate::arch::lock::InterruptLock;
-use crate::arch::{cpu, secondary};
+use crate::arch::{counter, cpu, secondary};
 use crate::scheduler::{self, Task};
 use crate::taskset::{Parameters, TaskError, TaskSet};
 use crate::time::Clock;
-use crate::{arguments, println, wait};
+use crate::{arguments, println, records, wait};
 
 const fn task(name: &'static str, milliseconds: u64, priority: u8, body: fn(u64)) -> Task {
     let period = Duration::from_millis(milliseconds);
     let parameters =
         Parameters { name, period, offset: Duration::ZERO, deadline: period, priority };
-    Task { parameters, body }
+    Task { parameters, body, local: 0 }
 }
 
 /// The highest priority has the shortest period, whatever tasks share a processor.
@@ -84,7 +84,8 @@ fn run(on_second: bool, seconds: u64, idle: impl FnMut(Duration)) -> Outcome {
             count += 1;
         }
     }
-    scheduler::run(&own[..count], LEAD, Duration::from_secs(seconds), idle)
+    let start = counter::now() + Clock::of_machine().ticks(LEAD.as_nanos() as u64);
+    scheduler::run(&own[..count], start, Duration::from_secs(seconds), idle)
 }
 
 fn second(seconds: u64) {
@@ -130,19 +131,5 @@ fn show(outcome: Outcome, clock: Clock) {
         Ok(set) => set,
         Err(error) => return println!("rt: {error}"),
     };
-    for (task, record) in set.records() {
-        let response = &record.response;
-        println!(
-            "rt: task {} period_us={} jobs={} misses={} response_min_ns={} response_mean_ns={} \
-             response_max_ns={} overruns={}",
-            task.name,
-            task.period.as_micros(),
-            response.count(),
-            record.misses,
-            clock.nanoseconds(response.min()),
-            clock.nanoseconds(response.mean()),
-            clock.nanoseconds(response.max()),
-            record.overruns,
-        );
-    }
+    records::print("rt", &set, clock);
 }

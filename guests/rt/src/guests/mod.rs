@@ -17,3 +17,4 @@ pub mod races;
 pub mod remap;
 pub mod supply;
 pub mod switch;
+pub mod tasks;

@@ -1,0 +1,130 @@
+//! Tasks as boot arguments describe them: `name/processor/period/offset/steps`, times in microseconds.
+//!
+//! Steps are executed one after the other; `resource:time` is a critical section:
+//!
+//! ```text
+//! tau-1/0/200000/0/2000+shared:1000+2000
+//! ```
+
+use core::fmt;
+use core::time::Duration;
+
+/// A task.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Program<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The processor that it runs on.
+    pub processor: usize,
+    /// Time between releases.
+    pub period: Duration,
+    /// Time from the start to the first release.
+    pub offset: Duration,
+    /// What a job does, checked.
+    steps: &'a str,
+}
+
+/// A part of a job.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Step<'a> {
+    /// The resource that the task holds meanwhile.
+    pub resource: Option<&'a str>,
+    /// Execution time.
+    pub time: Duration,
+}
+
+/// What is wrong with the description of a task.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NoProgram<'a> {
+    text: &'a str,
+}
+
+impl fmt::Display for NoProgram<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "task {}: expected name/processor/period/offset/steps, times in whole microseconds, steps as \
+             2000+bus:1000",
+            self.text
+        )
+    }
+}
+
+impl<'a> Program<'a> {
+    /// Reads a description.
+    pub fn parse(text: &'a str) -> Result<Self, NoProgram<'a>> {
+        Self::read(text).ok_or(NoProgram { text })
+    }
+
+    fn read(text: &'a str) -> Option<Self> {
+        let mut parts = text.split('/');
+        let name = parts.next().filter(|name| !name.is_empty())?;
+        let processor = parts.next()?.parse().ok()?;
+        let period = time(parts.next()?).filter(|period| !period.is_zero())?;
+        let offset = time(parts.next()?)?;
+        let steps = parts.next()?;
+        if steps.split('+').any(|step| Step::read(step).is_none()) {
+            return None;
+        }
+        parts.next().is_none().then_some(Self { name, processor, period, offset, steps })
+    }
+
+    /// What a job does.
+    pub fn steps(&self) -> impl Iterator<Item = Step<'a>> + use<'a> {
+        self.steps.split('+').filter_map(Step::read)
+    }
+}
+
+impl<'a> Step<'a> {
+    fn read(text: &'a str) -> Option<Self> {
+        match text.split_once(':') {
+            Some(("", _)) => None,
+            Some((resource, length)) => {
+                Some(Self { resource: Some(resource), time: time(length)? })
+            }
+            None => Some(Self { resource: None, time: time(text)? }),
+        }
+    }
+}
+
+fn time(microseconds: &str) -> Option<Duration> {
+    microseconds.parse().ok().map(Duration::from_micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_read() {
+        let task = Program::parse("tau-2/3/200000/1000/2000+shared:1100+2000").expect("a task");
+        assert_eq!((task.name, task.processor), ("tau-2", 3));
+        let times = (Duration::from_millis(200), Duration::from_millis(1));
+        assert_eq!((task.period, task.offset), times);
+        let step =
+            |resource, microseconds| Step { resource, time: Duration::from_micros(microseconds) };
+        let steps = [step(None, 2000), step(Some("shared"), 1100), step(None, 2000)];
+        assert!(task.steps().eq(steps));
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        let refused = [
+            "",
+            "/0/1/0/1",
+            "a",
+            "a/0/1/0",
+            "a/0/1/0/",
+            "a/0/1/0/1/1",
+            "a/0/0/0/1",
+            "a/-1/1/0/1",
+            "a/0/1ms/0/1",
+            "a/0/1/0/:1",
+            "a/0/1/0/b:",
+            "a/0/1/0/1+",
+        ];
+        for text in refused {
+            assert_eq!(Program::parse(text), Err(NoProgram { text }));
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What happened to tasks, as lines on the console.
+
+use crate::println;
+use crate::taskset::TaskSet;
+use crate::time::Clock;
+
+/// Prints a line for each task, which begins with `guest`.
+pub fn print(guest: &str, set: &TaskSet, clock: Clock) {
+    for (task, record) in set.records() {
+        let response = &record.response;
+        println!(
+            "{guest}: task {} period_us={} jobs={} misses={} response_min_ns={} response_mean_ns={} \
+             response_max_ns={} overruns={}",
+            task.name,
+            task.period.as_micros(),
+            response.count(),
+            record.misses,
+            clock.nanoseconds(response.min()),
+            clock.nanoseconds(response.mean()),
+            clock.nanoseconds(response.max()),
+            record.overruns,
+        );
+    }
+}
