@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 test campaign campaign-analysis lint demo bench-exits reproduce reproduce-setup fuzz deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 test campaign campaign-analysis lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -10,6 +10,8 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 endif
 
 CARGO_DENY_VERSION := 0.20.2
+MDBOOK_VERSION := 0.4.52
+MDBOOK := $(or $(shell command -v mdbook),build/tools/bin/mdbook)
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
 DENY_CACHESCOPE := --manifest-path cachescope/Cargo.toml --config cachescope/deny.toml
 FUZZ_SECONDS ?= 60
@@ -74,6 +76,13 @@ reproduce: reproduce-setup ## Measure again what papers have published (hours); 
 
 fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60
 	cargo xtask fuzz --seconds $(FUZZ_SECONDS)
+
+book: $(MDBOOK) ## Make the documentation a book of HTML pages: build/book (needs a network the first time)
+	$(MDBOOK) build
+
+build/tools/bin/mdbook:
+	@echo 'book: mdbook is missing: installing $(MDBOOK_VERSION) into build/tools (5 minutes, once)'
+	cargo install --locked --version $(MDBOOK_VERSION) --root build/tools mdbook
 
 deny: $(CARGO_DENY) ## Check licences, sources and advisories of all dependencies (needs a network)
 	$(CARGO_DENY) check bans licenses sources

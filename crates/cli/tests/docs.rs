@@ -1,0 +1,90 @@
+//! The documentation: links lead somewhere, and every page is in the book.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// All pages of the repository.
+fn pages() -> Vec<PathBuf> {
+    let mut folders = vec![PathBuf::from(ROOT)];
+    let mut pages = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder").flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            if path.is_dir() {
+                if !name.starts_with('.') && !["target", "build"].contains(&&*name) {
+                    folders.push(path);
+                }
+            } else if name.ends_with(".md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages
+}
+
+/// The text outside of blocks of code.
+fn prose(page: &Path) -> String {
+    let text = fs::read_to_string(page).expect("a page");
+    let mut inside = false;
+    let lines = text.lines().filter(|line| {
+        let fence = line.trim_start().starts_with("```");
+        inside ^= fence;
+        !inside && !fence
+    });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// Where the links of a page lead.
+fn links(prose: &str) -> Vec<&str> {
+    let ends = prose.split("](").skip(1);
+    ends.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).collect()
+}
+
+/// The anchors of a page's headings.
+fn anchors(page: &Path) -> Vec<String> {
+    let slug = |heading: &str| {
+        let kept = heading.trim().to_lowercase();
+        let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    let prose = prose(page);
+    let headings = prose.lines().filter(|line| line.starts_with('#'));
+    headings.map(|line| slug(line.trim_start_matches('#'))).collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut broken = Vec::new();
+    for page in pages() {
+        for link in links(&prose(&page)) {
+            if link.contains("://") {
+                continue;
+            }
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => page.clone(),
+                file => page.parent().expect("a folder").join(file),
+            };
+            let heading = anchor.is_empty() || anchors(&target).iter().any(|it| it == anchor);
+            if !target.exists() || !heading {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn every_page_is_in_the_book() {
+    let docs = Path::new(ROOT).join("docs");
+    let summary = prose(&docs.join("SUMMARY.md"));
+    let listed = links(&summary);
+    let exempt = |page: &str| page == "SUMMARY.md" || page.starts_with("reproduce/");
+    for page in pages().iter().filter_map(|page| page.strip_prefix(&docs).ok()) {
+        let page = page.to_string_lossy();
+        assert!(exempt(&page) || listed.contains(&&*page), "{page} is not in docs/SUMMARY.md");
+    }
+}
