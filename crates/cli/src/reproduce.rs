@@ -4,6 +4,7 @@ mod allocation;
 mod bench;
 mod boot;
 mod boots;
+mod changes;
 mod claim;
 mod experiment;
 mod figures;
@@ -15,8 +16,10 @@ mod promised;
 mod results;
 mod sets;
 mod template;
+mod timeline;
 mod traffic;
 mod values;
+mod variant;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -121,7 +124,14 @@ fn measure<'a>(
         (None, Some(signal)) => Some(End::Signal(signal)),
         (None, None) => None,
     };
-    Ok((Results::new(experiment, values, quick, all), end))
+    timeline::write(experiment, &folder, |runs| wanted.observed(runs, &done.observed))?;
+    let results = Results::new(experiment, values, quick, all);
+    if experiment.plan.changes.is_empty() {
+        return Ok((results, end));
+    }
+    let tasks = experiment.plan.tasks();
+    let note = changes::table(&experiment.plan.changes, &results.values, &tasks);
+    Ok((results.with_note(note), end))
 }
 
 /// The folder that the folder of experiments is in.

@@ -9,11 +9,14 @@ mod recording;
 mod results;
 mod run;
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::Path;
 
 use bulkhead_system::plan;
 use bulkhead_system::units::Duration;
 use sim::{Limits, Silent, Simulation};
+use trace::Trace;
 
 pub use options::SimOptions;
 
@@ -31,6 +34,30 @@ use run::{Ended, run};
 /// Where a simulation ends if nothing else is said.
 const UNTIL: Duration = Duration(10_000_000_000);
 
+/// What happens in a system, for other commands. `like`: an execution in which there was the same to do;
+/// until its end if nothing else is said. `change` may change what is simulated.
+pub fn simulate(
+    system: &input::System,
+    like: Option<&Trace>,
+    until: Option<Duration>,
+    change: impl FnOnce(&mut sim::System),
+) -> Result<Trace, Failure> {
+    let options = SimOptions::of(&system.file);
+    let mut model = Model::new(&system.plan, system.description.as_deref(), &options);
+    let name = system.file.display().to_string();
+    let traced = like.map(|trace| like::apply(trace, &name, &mut model)).transpose()?;
+    change(&mut model.system);
+    let failed = |error: &dyn std::fmt::Display| Failure::new("simulation", error);
+    let mut simulation =
+        Simulation::new(&model.system, options.seed).map_err(|error| failed(&error))?;
+    let recorder = recording::start(Vec::new(), &system.plan, &model);
+    let mut recorder = recorder.map_err(|error| failed(&error))?;
+    let limits = Limits { until: until.or(traced).unwrap_or(UNTIL).0, events: u64::MAX };
+    simulation.run(limits, &mut recorder).map_err(|error| failed(&error))?;
+    let bytes = recorder.finish().map_err(|error| failed(&error))?;
+    Trace::read(bytes.as_slice()).map_err(|error| failed(&error))
+}
+
 /// Runs the command.
 pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
     let (plan, described) = match input::read(&options.file)? {
@@ -38,7 +65,7 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
         Input::Description(system) => (plan::make(&system)?, Some(system)),
     };
     let mut model = Model::new(&plan, described.as_deref(), options);
-    let traced = options.like.as_ref().map(|trace| like::apply(trace, &mut model)).transpose()?;
+    let traced = options.like.as_ref().map(|trace| like::read(trace, &mut model)).transpose()?;
     let default = Until::Time(traced.unwrap_or(UNTIL));
     let until = match options.until.unwrap_or(default) {
         Until::Time(time) => time,
@@ -57,7 +84,8 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
         None => run(&mut simulation, limits, &mut Silent, &signals),
         Some(path) => {
             let failed = |error| cannot_write(path, error);
-            let mut recorder = recording::start(path, &plan, &model).map_err(failed)?;
+            let file = File::create(path).map(BufWriter::new).map_err(failed)?;
+            let mut recorder = recording::start(file, &plan, &model).map_err(failed)?;
             let ended = run(&mut simulation, limits, &mut recorder, &signals);
             recorder.finish().map_err(failed)?;
             ended

@@ -2,7 +2,7 @@
 //!
 //! A lane for each PCPU shows the VCPUs that it runs, each in its colour. Below are lanes of
 //! these VCPUs, with a line for what is left of the budget while they run, and of their tasks
-//! while they execute, with arrows where jobs are released.
+//! while they execute, with arrows where jobs are released, and a level line while they have a resource.
 
 mod page;
 
@@ -11,9 +11,12 @@ use std::ops::Range;
 use bulkhead_report::{Error, Gantt, Lane, Span};
 
 use crate::timeline::{self, Piece, State};
-use crate::{Clock, Trace, VcpuId};
+use crate::{Clock, Event, LockStep, Trace, VcpuId};
 
 pub use page::html;
+
+/// Where in a task's lane the line lies that says that it has a resource.
+const HOLDS: f64 = 0.8;
 
 /// The chart from a time to another in nanoseconds from the start of the servers, or of
 /// everything.
@@ -71,7 +74,7 @@ fn chart(trace: &Trace, window: &Range<i64>) -> Gantt {
                     name: header.task_name(id, task),
                     bars: bars.collect(),
                     arrows: arrows.collect(),
-                    lines: Vec::new(),
+                    lines: sections(trace, &view, id, task),
                 });
             }
         }
@@ -82,6 +85,27 @@ fn chart(trace: &Trace, window: &Range<i64>) -> Gantt {
         range: millis(window.start)..millis(window.end),
         lanes,
     }
+}
+
+/// Lines in a task's lane while it has a resource.
+fn sections(trace: &Trace, view: &View, id: VcpuId, of: u8) -> Vec<[(f64, f64); 2]> {
+    let (mut lines, mut since) = (Vec::new(), None);
+    for entry in trace.tracks.iter().flatten() {
+        match entry.event {
+            Event::Lock { vcpu, step, task, .. } if (vcpu, task) == (id, of) => match step {
+                LockStep::Lock => since = Some(entry.ticks),
+                LockStep::Unlock => {
+                    let time = since.take().and_then(|start| view.time(start..entry.ticks));
+                    lines.extend(
+                        time.map(|it| [(millis(it.start), HOLDS), (millis(it.end), HOLDS)]),
+                    );
+                }
+                LockStep::Wait => {}
+            },
+            _ => {}
+        }
+    }
+    lines
 }
 
 /// The budget of a VCPU in nanoseconds, if it has one.

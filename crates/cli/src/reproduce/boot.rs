@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ::trace::Trace;
 use bulkhead_qemu::{Exit, Machine, Next, Options, Outcome, Session, Time};
 
 use super::job::{self, Job};
 use super::traffic::{self, Bin};
+use super::variant::Variant;
 use crate::failure::Failure;
 use crate::input;
 use crate::run::cachescope::{Cachescope, Counts};
 use crate::run::tally::{Known, Tally};
 use crate::run::{append, boards, find_vm, hypervisor, workspace};
+use crate::trace::record::Recording;
 
 /// How often a boot looks whether it has to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -28,8 +31,10 @@ pub struct Boot {
     pub append: Vec<(String, String)>,
     /// Options of cachescope; `None`: without it.
     pub options: Option<Vec<(String, String)>>,
-    /// The boot ends when this VM has ended.
-    pub until: String,
+    /// What is different from the description.
+    pub variant: Variant,
+    /// The boot ends when this VM has ended; `None`: when all have, and it is recorded.
+    pub until: Option<String>,
     /// After this time the boot has failed.
     pub timeout: Duration,
 }
@@ -45,13 +50,16 @@ pub struct Observed {
     pub console: String,
     /// Evictions, if cachescope was there.
     pub counts: Option<Counts>,
+    /// What happened, if it was recorded.
+    pub trace: Option<Trace>,
 }
 
 impl Boot {
     /// Boots and waits for the end; `None` if `stop` was set before.
     pub fn run(&self, stop: &AtomicBool) -> Result<Option<Observed>, Failure> {
         let mut system = input::plan(&self.system)?;
-        let until = find_vm(&system, &self.until)?;
+        self.variant.apply(&mut system)?;
+        let until = self.until.as_ref().map(|vm| find_vm(&system, vm)).transpose()?;
         for (vm, arguments) in &self.append {
             let vm = find_vm(&system, vm)?;
             append(system.plan.vms[vm].boot.bootargs.get_or_insert_default(), arguments);
@@ -69,10 +77,14 @@ impl Boot {
         let path = place.image(&image.bytes)?;
         drop(image);
 
+        let traced = folder.path().join("trace");
+        let recording = until.is_none().then(|| Recording::start(&traced, &system, &board));
+        let recording = recording.transpose()?;
         let mut arguments: Vec<String> = scope.iter().flat_map(Cachescope::arguments).collect();
         for (option, value) in self.options.iter().flatten() {
             arguments[1].push_str(&format!(",{option}={value}"));
         }
+        arguments.extend(recording.iter().flat_map(Recording::arguments));
         let options = Options {
             program: None,
             time: Time::Deterministic,
@@ -86,10 +98,13 @@ impl Boot {
         let Some((outcome, known)) = attend(session, Tally::new(names), until, stop) else {
             return Ok(None);
         };
+        let recorded = recording.map(Recording::finish).transpose();
         let seen = self.check(&outcome, &known, until).and_then(|()| {
             let console = outcome.log.clone();
-            let Some(scope) = &scope else {
-                return Ok(Observed { jobs: Vec::new(), bins: Vec::new(), console, counts: None });
+            let trace = recorded?.map(|_| read_trace(&traced)).transpose()?;
+            let (jobs, bins) = (Vec::new(), Vec::new());
+            let Some(scope) = scope.as_ref().filter(|_| trace.is_none()) else {
+                return Ok(Observed { jobs, bins, console, counts: None, trace });
             };
             let file = |name: &str| folder.path().join(name);
             let (jobs, bins) = (file("jobs.csv"), file("timeseries.csv"));
@@ -99,6 +114,7 @@ impl Boot {
                 bins: traffic::read(&bins).map_err(|error| fail(&bins, error))?,
                 console,
                 counts: Some(scope.counts()?),
+                trace,
             })
         });
         seen.map(Some).map_err(|why| {
@@ -109,7 +125,7 @@ impl Boot {
     }
 
     /// Whether the boot went as it should.
-    fn check(&self, outcome: &Outcome, known: &Known, until: usize) -> Result<(), String> {
+    fn check(&self, outcome: &Outcome, known: &Known, until: Option<usize>) -> Result<(), String> {
         match outcome.exit {
             Exit::Code(0) => {}
             Exit::TimedOut => {
@@ -117,10 +133,14 @@ impl Boot {
             }
             exit => return Err(format!("QEMU ended with {exit}")),
         }
-        match known.vms[until].ended.as_ref() {
-            Some((state, _)) if state == "off" => {}
-            Some((state, reason)) => return Err(format!("it is {state} ({reason})")),
-            None => return Err("it did not switch itself off".into()),
+        let awaited =
+            known.vms.iter().enumerate().filter(|(vm, _)| until.is_none_or(|it| it == *vm));
+        for (_, vm) in awaited {
+            match vm.ended.as_ref() {
+                Some((state, _)) if state == "off" => {}
+                Some((state, reason)) => return Err(format!("it is {state} ({reason})")),
+                None => return Err("it did not switch itself off".into()),
+            }
         }
         let stopped = known.vms.iter().find(|vm| match &vm.ended {
             Some((state, _)) => state == "stopped",
@@ -136,11 +156,18 @@ impl Boot {
     pub fn failure(&self, why: &str) -> Failure {
         let arguments: Vec<String> =
             self.append.iter().map(|(vm, text)| format!(" --append '{vm}={text}'")).collect();
+        let vm = self.until.as_deref().unwrap_or("any");
         let command = format!("bulkhead run {}{}", self.system.display(), arguments.concat());
-        Failure::new(
-            "boot",
-            format!("a boot has no result, VM `{}`: {why}\nhelp: `{command}`", self.until),
-        )
+        Failure::new("boot", format!("a boot has no result, VM `{vm}`: {why}\nhelp: `{command}`"))
+    }
+}
+
+fn read_trace(file: &Path) -> Result<Trace, String> {
+    let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
+    let trace = Trace::read(bytes.as_slice()).map_err(|error| error.to_string())?;
+    match trace.lost() {
+        0 => Ok(trace),
+        lost => Err(format!("{lost} records of its trace came faster than they could be read")),
     }
 }
 
@@ -148,10 +175,10 @@ impl Boot {
 fn attend(
     mut session: Session,
     mut tally: Tally,
-    until: usize,
+    until: Option<usize>,
     stop: &AtomicBool,
 ) -> Option<(Outcome, Known)> {
-    let ended = |tally: &Tally| tally.known().vms[until].ended.is_some();
+    let ended = |tally: &Tally| until.is_some_and(|vm| tally.known().vms[vm].ended.is_some());
     while !ended(&tally) {
         if stop.load(Ordering::SeqCst) {
             session.stop();

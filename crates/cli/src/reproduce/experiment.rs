@@ -8,12 +8,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::allocation;
+use super::changes::Change;
 use super::claim::Claim;
 use super::figures::Figure;
 use super::locks;
 use super::points::Points;
 use super::promised::Promised;
+use super::timeline::{MEAN, Moment, Window};
 use super::traffic::{Allowed, Traffic};
+use super::variant::Variant;
 use crate::failure::Failure;
 
 /// What is run and measured.
@@ -70,6 +73,11 @@ pub struct Plan {
     pub allocation: Option<allocation::Settings>,
     /// The task sets of an experiment about locks.
     pub locks: Option<locks::Settings>,
+    /// What time lines show; none: there are none.
+    pub timelines: Option<Window>,
+    /// Means that are compared.
+    #[serde(default, rename = "change")]
+    pub changes: Vec<Change>,
     /// The measurements.
     #[serde(rename = "run")]
     pub runs: Vec<Runs>,
@@ -107,6 +115,9 @@ pub struct Runs {
     pub quick: Option<Points>,
     /// The description of the system; none for measurements without a boot.
     pub system: Option<PathBuf>,
+    /// What is different from the description.
+    #[serde(default)]
+    pub variant: Variant,
     /// What is appended to the command lines of VMs, after [`super::template::expand`].
     #[serde(default)]
     pub append: BTreeMap<String, String>,
@@ -115,6 +126,21 @@ pub struct Runs {
     pub cachescope: BTreeMap<String, String>,
     /// What is measured.
     pub measure: Measure,
+}
+
+impl Plan {
+    /// The places that are names of tasks: of response times, but for their mean.
+    pub fn tasks(&self) -> Vec<String> {
+        let mut tasks = Vec::new();
+        for runs in &self.runs {
+            if matches!(&runs.measure, Measure::Moment(it) if it.task == "{x}") {
+                tasks.extend(runs.x.0.iter().filter(|x| *x != MEAN).cloned());
+            }
+        }
+        tasks.sort();
+        tasks.dedup();
+        tasks
+    }
 }
 
 impl Runs {
@@ -159,20 +185,23 @@ pub enum Measure {
     Allowed(Allowed),
     /// What the analysis of the system promises of a task.
     Promised(Promised),
+    /// A time of a task, simulated or executed.
+    Moment(Moment),
 }
 
 impl Measure {
     /// Whether a system is booted for it.
     fn boots(&self) -> bool {
-        !matches!(
-            self,
+        match self {
+            Self::Moment(moment) => moment.boots(),
             Self::Instructions(_)
-                | Self::Utilization(_)
-                | Self::Excess(_)
-                | Self::Schedulable(_)
-                | Self::Allowed(_)
-                | Self::Promised(_)
-        )
+            | Self::Utilization(_)
+            | Self::Excess(_)
+            | Self::Schedulable(_)
+            | Self::Allowed(_)
+            | Self::Promised(_) => false,
+            Self::Jobs(_) | Self::Evictions(_) | Self::Console(_) | Self::Traffic(_) => true,
+        }
     }
 }
 
@@ -309,7 +338,8 @@ impl Experiment {
                 return fail(format!("the run of `{}` has no place in `x`", runs.series));
             }
             let boots = runs.measure.boots();
-            if self.plan.plain && boots && !matches!(runs.measure, Measure::Console(_)) {
+            let needs_scope = !matches!(runs.measure, Measure::Console(_) | Measure::Moment(_));
+            if self.plan.plain && boots && needs_scope {
                 let series = &runs.series;
                 return fail(format!("the run of `{series}` needs cachescope: remove `plain`"));
             }
@@ -330,7 +360,8 @@ impl Experiment {
                     Some(_) => format!("`{series}` analyses no task sets: `[locks]` has no use"),
                 });
             }
-            let needs_system = boots || matches!(runs.measure, Measure::Promised(_));
+            let needs_system =
+                boots || matches!(runs.measure, Measure::Promised(_) | Measure::Moment(_));
             if needs_system != runs.system.is_some() {
                 let series = &runs.series;
                 return fail(match needs_system {
@@ -350,7 +381,10 @@ impl Experiment {
         if !figures.is_empty() && !matches!(self.plan.plot, Some(Plot::Lines)) {
             return fail("figures are lines over numbers: say `plot = \"lines\"`".into());
         }
-        match named.chain(divisor).chain(drawn).find(|name| !series.contains(name)) {
+        let changes = &self.plan.changes;
+        let compared = changes.iter().flat_map(|it| [it.series.as_str(), it.of.as_str()]);
+        match named.chain(divisor).chain(drawn).chain(compared).find(|name| !series.contains(name))
+        {
             Some(name) => fail(format!("no run is of the series `{name}`")),
             None => Ok(()),
         }

@@ -5,6 +5,8 @@ use std::path::Path;
 use analysis::verdict::Verdict;
 use serde::Deserialize;
 
+use super::template::expand;
+use super::variant::Variant;
 use crate::failure::Failure;
 use crate::input;
 
@@ -12,12 +14,15 @@ use crate::input;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Promised {
-    /// The VM of the task.
-    pub vm: String,
-    /// Its name.
+    /// The VM of the task; default: any.
+    pub vm: Option<String>,
+    /// Its name, after [`expand`].
     pub task: String,
     /// Which time.
     pub time: Time,
+    /// In ms rather than ns.
+    #[serde(default)]
+    pub in_ms: bool,
 }
 
 /// Which time of a task.
@@ -31,22 +36,26 @@ pub enum Time {
 }
 
 impl Promised {
-    /// The time in ns, with what is left open in the system planned as for a boot.
-    pub fn read(&self, system: &Path) -> Result<f64, Failure> {
-        let planned = input::plan(system)?;
+    /// The time in ns or ms, with what is left open in the system planned as for a boot.
+    pub fn read(&self, system: &Path, variant: &Variant, x: &str) -> Result<f64, Failure> {
+        let mut planned = input::plan(system)?;
+        variant.apply(&mut planned)?;
+        let name = expand(&self.task, x);
         let verdict = Verdict::of_plan(&planned.plan, planned.description.as_deref());
         let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
-        let mut tasks = vcpus.filter(|vcpu| vcpu.vm == self.vm).flat_map(|vcpu| &vcpu.tasks);
-        let task = tasks.find(|task| task.task == self.task);
+        let mine = vcpus.filter(|vcpu| self.vm.as_ref().is_none_or(|vm| *vm == vcpu.vm));
+        let mut tasks = mine.flat_map(|vcpu| &vcpu.tasks);
+        let task = tasks.find(|task| task.task == name);
         let time = task.and_then(|task| match self.time {
             Time::Deadline => Some(task.deadline_ns),
             Time::Bound => task.wcrt_ns,
         });
-        time.map(|ns| ns as f64).ok_or_else(|| {
-            let (file, Self { vm, task, .. }) = (system.display(), self);
+        let unit = if self.in_ms { 1e6 } else { 1.0 };
+        time.map(|ns| ns as f64 / unit).ok_or_else(|| {
+            let (file, vm) = (system.display(), self.vm.as_deref().unwrap_or("any"));
             let text = match self.time {
-                Time::Deadline => format!("{file}: VM `{vm}` has no task `{task}`"),
-                Time::Bound => format!("{file}: no bound for a task `{task}` of VM `{vm}`"),
+                Time::Deadline => format!("{file}: VM `{vm}` has no task `{name}`"),
+                Time::Bound => format!("{file}: no bound for a task `{name}` of VM `{vm}`"),
             };
             Failure::new("experiment", text)
         })

@@ -7,8 +7,9 @@ use bulkhead_report::markdown;
 use serde::{Deserialize, Serialize};
 
 use super::claim::{Judged, Verdict};
-use super::experiment::{Experiment, Measure};
+use super::experiment::{Experiment, Measure, Runs};
 use super::job::Spread;
+use super::timeline;
 use super::values::{Value, Values};
 use crate::failure::Failure;
 use crate::table::table;
@@ -137,7 +138,8 @@ impl<'a> Results<'a> {
 
     fn number(&self, value: &Value) -> String {
         let plan = &self.experiment.plan;
-        let is_fine = plan.runs.iter().any(|runs| matches!(runs.measure, Measure::Excess(_)));
+        let is_fine = |runs: &Runs| matches!(runs.measure, Measure::Excess(_) | Measure::Moment(_));
+        let is_fine = plan.runs.iter().any(is_fine);
         match plan.divide_by {
             Some(_) => format!("{:.3}", value.shown),
             None if is_fine => format!("{:.3}", value.shown),
@@ -171,7 +173,11 @@ impl<'a> Results<'a> {
             .figures(&self.values)
             .into_iter()
             .map(|(title, file)| format!("![{title}]({file})"));
-        let figures: Vec<String> = figures.collect();
+        let lines = timeline::drawn(self.experiment).into_iter().map(|(runs, file)| {
+            let series = &runs.series;
+            format!("![{series}]({file}.svg)\n\n[{series}, for Perfetto]({file}.pftrace)")
+        });
+        let figures: Vec<String> = figures.chain(lines).collect();
         let (heading, rows) = self.values_table();
         let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
         let parts = [

@@ -8,7 +8,7 @@ use super::job::{self, Spread};
 use super::template::expand;
 use super::traffic::Traffic;
 use crate::failure::Failure;
-use crate::run::cachescope::Counts;
+use crate::run::cachescope::{Counts, SHORT_TURNS};
 
 /// A measured value.
 #[derive(Clone, Debug)]
@@ -104,6 +104,16 @@ impl<'a> Wanted<'a> {
         Self { experiment, boots, values }
     }
 
+    /// What was observed for a run at its first place.
+    pub fn observed<'o>(
+        &self,
+        runs: &Runs,
+        observed: &'o [Option<Observed>],
+    ) -> Option<&'o Observed> {
+        let (.., boot) = self.values.iter().find(|(other, ..)| std::ptr::eq(*other, runs))?;
+        observed.get((*boot)?)?.as_ref()
+    }
+
     /// Whether a value needs the tool that counts instructions.
     pub fn needs_bench(&self) -> bool {
         self.values.iter().any(|(runs, ..)| matches!(runs.measure, Measure::Instructions(_)))
@@ -156,9 +166,17 @@ fn value(
             (most.ok_or_else(why)? as f64, None)
         }
         (Measure::Promised(promised), _) => match &runs.system {
-            Some(system) => (promised.read(&experiment.folder.join(system))?, None),
+            Some(system) => {
+                (promised.read(&experiment.folder.join(system), &runs.variant, x)?, None)
+            }
             None => return Ok(None),
         },
+        (Measure::Moment(moment), _) => {
+            match moment.at(experiment, runs, x, seen.map(|(seen, _)| seen))? {
+                Some(ms) => (ms, None),
+                None => return Ok(None),
+            }
+        }
         (Measure::Utilization(_) | Measure::Excess(_) | Measure::Schedulable(_), _) | (_, None) => {
             return Ok(None);
         }
@@ -168,21 +186,34 @@ fn value(
 }
 
 fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
+    let text = |(key, text): (&String, &String)| (key.clone(), expand(text, x));
     let until = match &runs.measure {
         Measure::Jobs(jobs) => jobs.until.as_ref().unwrap_or(&jobs.vm).clone(),
         Measure::Evictions(evictions) => evictions.until.clone(),
         Measure::Console(console) => console.vm.clone(),
         Measure::Traffic(traffic) => traffic.vm.clone(),
+        Measure::Moment(moment) if moment.boots() => {
+            let turns = SHORT_TURNS.iter().filter_map(|option| option.split_once('='));
+            return Some(Boot {
+                system: experiment.folder.join(runs.system.as_ref()?),
+                variant: runs.variant.clone(),
+                append: runs.append.iter().map(text).collect(),
+                options: Some(turns.map(|(key, it)| (key.into(), it.into())).collect()),
+                until: None,
+                timeout: std::time::Duration::from_secs(experiment.plan.timeout_s),
+            });
+        }
         Measure::Instructions(_)
         | Measure::Utilization(_)
         | Measure::Excess(_)
         | Measure::Schedulable(_)
         | Measure::Allowed(_)
-        | Measure::Promised(_) => return None,
+        | Measure::Promised(_)
+        | Measure::Moment(_) => return None,
     };
-    let text = |(key, text): (&String, &String)| (key.clone(), expand(text, x));
     Some(Boot {
         system: experiment.folder.join(runs.system.as_ref()?),
+        variant: runs.variant.clone(),
         append: runs.append.iter().map(text).collect(),
         options: (!experiment.plan.plain).then(|| {
             let options = experiment
@@ -192,7 +223,7 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
                 .filter(|(key, _)| !runs.cachescope.contains_key(*key));
             options.chain(&runs.cachescope).map(text).collect()
         }),
-        until,
+        until: Some(until),
         timeout: std::time::Duration::from_secs(experiment.plan.timeout_s),
     })
 }

@@ -17,17 +17,22 @@ use crate::failure::Failure;
 /// Gives each task the first release and the execution times of its jobs in a trace, and
 /// each VCPU with a server what else it did. The marks of a guest count the tasks of a VCPU in
 /// the order of the description. Returns the length of the trace.
-pub fn apply(path: &Path, model: &mut Model) -> Result<Duration, Failure> {
-    let name = path.display();
+pub fn read(path: &Path, model: &mut Model) -> Result<Duration, Failure> {
+    let name = path.display().to_string();
     let cannot_read = |error: &dyn std::fmt::Display| {
         Failure::new("cannot-read", format!("cannot read {name}: {error}"))
     };
     let file = File::open(path).map_err(|error| cannot_read(&error))?;
     let trace = Trace::read(BufReader::new(file)).map_err(|error| cannot_read(&error))?;
+    apply(&trace, &name, model)
+}
+
+/// The same with a trace that was read; `name` for errors.
+pub fn apply(trace: &Trace, name: &str, model: &mut Model) -> Result<Duration, Failure> {
     let clock = trace.clock();
-    let jobs = timeline::jobs(&trace);
+    let jobs = timeline::jobs(trace);
     for (pcpu, vcpus) in model.pcpus.iter_mut().enumerate() {
-        let pieces = timeline::pieces(&trace, pcpu);
+        let pieces = timeline::pieces(trace, pcpu);
         for (vcpu, simulated) in vcpus.iter_mut().zip(&mut model.system.pcpus[pcpu].vcpus) {
             let id = VcpuId { vm: vcpu.vm as u8, vcpu: vcpu.index as u8 };
             for (task, simulated) in vcpu.tasks.iter().zip(&mut simulated.tasks) {
@@ -55,7 +60,7 @@ pub fn apply(path: &Path, model: &mut Model) -> Result<Duration, Failure> {
             if vcpu.server.is_some() {
                 simulated.tasks.truncate(vcpu.tasks.len());
                 let numbers = vcpu.tasks.iter().map(|task| task.number as u8).collect();
-                simulated.tasks.extend(rest::task(&trace, pcpu, id, numbers, &pieces));
+                simulated.tasks.extend(rest::task(trace, pcpu, id, numbers, &pieces));
                 vcpu.load = if vcpu.tasks.is_empty() { Load::Traced } else { Load::Tasks };
             }
         }

@@ -1,6 +1,6 @@
 //! Options of `bulkhead sim`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bulkhead_system::units::{self, Duration};
 use clap::{Args, ValueEnum};
@@ -50,6 +50,23 @@ pub struct SimOptions {
     /// Write all that happens to this file, for `bulkhead trace`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+}
+
+impl SimOptions {
+    /// What holds if nothing is said.
+    pub fn of(file: &Path) -> Self {
+        Self {
+            file: file.to_owned(),
+            until: None,
+            events: None,
+            execution: Execution::Worst,
+            like: None,
+            seed: 1,
+            assume: Assume::Busy,
+            contention: Contention::Stream,
+            trace: None,
+        }
+    }
 }
 
 /// Where a simulation ends.

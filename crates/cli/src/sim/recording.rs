@@ -1,8 +1,6 @@
-//! Writes what happens in a simulation to a file.
+//! Writes what happens in a simulation as a trace.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
-use std::path::Path;
+use std::io::{self, Write};
 
 use bulkhead_system::plan::{Plan, Server};
 use sim::Release;
@@ -13,7 +11,7 @@ use trace::{
 use super::model::Model;
 
 /// Starts the file.
-pub fn start(path: &Path, plan: &Plan, model: &Model) -> io::Result<Recorder<BufWriter<File>>> {
+pub fn start<W: Write>(out: W, plan: &Plan, model: &Model) -> io::Result<Recorder<W>> {
     let vms = plan.vms.iter().enumerate().map(|(index, vm)| {
         let vcpus = vm.vcpus.iter().enumerate().map(|(number, vcpu)| VcpuHeader {
             pcpu: vcpu.pcpu.0 as usize,
@@ -31,7 +29,7 @@ pub fn start(path: &Path, plan: &Plan, model: &Model) -> io::Result<Recorder<Buf
     };
     let id = |vcpu: &super::model::Vcpu| VcpuId { vm: vcpu.vm as u8, vcpu: vcpu.index as u8 };
     let ids: Vec<_> = model.pcpus.iter().map(|vcpus| vcpus.iter().map(id).collect()).collect();
-    Recorder::new(BufWriter::new(File::create(path)?), &header, &ids)
+    Recorder::new(out, &header, &ids)
 }
 
 fn server(server: Server) -> ServerHeader {
