@@ -17,7 +17,7 @@ const FILES: &[(&str, u32, &str)] = &[
     ("jobs/cyclictest", 0o755, include_str!("../rootfs/jobs/cyclictest")),
     ("jobs/demo", 0o755, include_str!("../rootfs/jobs/demo")),
     ("jobs/latency", 0o755, include_str!("../rootfs/jobs/latency")),
-    ("jobs/leech", 0o755, include_str!("../rootfs/jobs/leech")),
+    ("jobs/measure", 0o755, include_str!("../rootfs/jobs/measure")),
     ("jobs/reboot", 0o755, include_str!("../rootfs/jobs/reboot")),
     ("jobs/rtc", 0o755, include_str!("../rootfs/jobs/rtc")),
     ("jobs/shell", 0o755, include_str!("../rootfs/jobs/shell")),
