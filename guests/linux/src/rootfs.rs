@@ -12,6 +12,7 @@ const FILES: &[(&str, u32, &str)] = &[
     ("etc/inittab", 0o644, include_str!("../rootfs/etc/inittab")),
     ("etc/measure.sh", 0o644, include_str!("../rootfs/etc/measure.sh")),
     ("etc/profile", 0o644, include_str!("../rootfs/etc/profile")),
+    ("jobs/bulkhead", 0o755, include_str!("../rootfs/jobs/bulkhead")),
     ("jobs/cache", 0o755, include_str!("../rootfs/jobs/cache")),
     ("jobs/coloring", 0o755, include_str!("../rootfs/jobs/coloring")),
     ("jobs/cyclictest", 0o755, include_str!("../rootfs/jobs/cyclictest")),

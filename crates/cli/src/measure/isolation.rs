@@ -4,11 +4,12 @@ use std::env;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bulkhead_measure::isolation::leech::Place;
 use bulkhead_measure::isolation::{
     Context, Effort, Error, Limits, Options, Point, Progress, Report, Size, Test, Verdict,
-    allowed_cpus, available_memory, llc_bytes, measure, standard, test,
+    allowed_cpus, available_memory, estimate, llc_bytes, measure, standard, test,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -38,10 +39,10 @@ pub fn isolation(options: &IsolationOptions, as_json: bool) -> Result<Status, Fa
     let this = env::current_exe()
         .map_err(|error| Failure::new("program", format!("cannot find this program: {error}")))?;
     let bar = progress();
+    bar.println(announcement(&options_of_run));
     let mut show = |progress: &Progress| {
         bar.set_position((progress.part * STEPS) as u64);
-        let left = progress.left.map(|left| format!(", {} s left", left.as_secs()));
-        bar.set_message(format!("{}{}", progress.what, left.unwrap_or_default()));
+        bar.set_message(format!("{}, {} left", progress.what, about(progress.left)));
         signals.caught().is_none()
     };
     let ended = || signals.caught().is_some();
@@ -183,6 +184,25 @@ fn help(error: &Error) -> String {
     }
 }
 
+/// What is going to be measured, and how long that takes.
+fn announcement(options: &Options) -> String {
+    let rows: usize = options.tests.iter().map(|test| test.points.len() + 1).sum();
+    let rows = rows * options.contexts.len();
+    let time = match estimate(options) {
+        Some(time) => about(time),
+        None => "for as long as the command needs".into(),
+    };
+    format!("measuring {rows} rows, {time}; Ctrl-C ends it with what it has")
+}
+
+/// `about 40 s`, `about 2 min`
+fn about(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ ..=90 => format!("about {seconds} s"),
+        seconds => format!("about {} min", seconds.div_ceil(30) / 2),
+    }
+}
+
 /// A bar on a terminal, nothing elsewhere.
 fn progress() -> ProgressBar {
     if !io::stderr().is_terminal() {
@@ -190,7 +210,24 @@ fn progress() -> ProgressBar {
     }
     let style = ProgressStyle::with_template("{wide_msg} {bar:20} {elapsed}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(STEPS as u64).with_style(style)
+    let bar = ProgressBar::new(STEPS as u64).with_style(style);
+    // Rows take seconds: the time that goes on shows that it is alive.
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_round() {
+        let shown = [0, 89, 91, 105, 119, 600].map(|s| about(Duration::from_secs(s)));
+        assert_eq!(
+            shown,
+            ["about 0 s", "about 89 s", "about 2 min", "about 2 min", "about 2 min", "about 10 min"]
+        );
+    }
 }
 
 /// The folder of results.
