@@ -95,7 +95,9 @@ mod tests {
 
     #[test]
     fn typos_are_refused() {
-        for text in ["", "cp", "copy", "copy:", "copy:0KiB", "copy:8", "copy:9999MiB", "0xcpu", "cpu@9"] {
+        for text in
+            ["", "cp", "copy", "copy:", "copy:0KiB", "copy:8", "copy:9999MiB", "0xcpu", "cpu@9"]
+        {
             assert_eq!(Leeches::parse(text), Err(NoLeeches(text)));
         }
     }

@@ -96,7 +96,8 @@ fn pair(point: &Point, run: Duration) -> Duration {
     if leech.kind.place() == Place::Other || leech.kind != Kind::Cpu {
         return 2 * run + round / 2;
     }
-    let share = leech.sleep.as_secs_f64() / (leech.sleep + ROUND * point.count as u32).as_secs_f64();
+    let share =
+        leech.sleep.as_secs_f64() / (leech.sleep + ROUND * point.count as u32).as_secs_f64();
     run + run.div_f64(share.max(SHARE_MIN)) + round / 2
 }
 
