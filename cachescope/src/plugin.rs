@@ -136,6 +136,9 @@ unsafe extern "C" fn on_block(_: c_uint, data: *mut c_void) {
     let state = unsafe { state() };
     // SAFETY: in the thread of the CPU.
     let cpu = unsafe { state.current_cpu.index() };
+    if state.counters.are_used() {
+        state.machine.set_limit(cpu, state.counters.limit(cpu));
+    }
     if state.machine.enter_block(cpu, payload::to_block(data)) {
         // SAFETY: in the thread of the CPU.
         unsafe { state.current_cpu.end_slice() };
@@ -269,6 +272,15 @@ unsafe extern "C" fn on_counter(_: c_uint, _: *mut c_void) {
         fail(&format!("hint #0x51 of CPU {cpu} asks for a counter of memory traffic: {error}"));
     }
     state.machine.silence(address);
+}
+
+/// The hypervisor is about to let an interrupt come, or to ask for one.
+unsafe extern "C" fn on_look(_: c_uint, _: *mut c_void) {
+    // SAFETY: a callback; see `state`.
+    let state = unsafe { state() };
+    let cpu = state.machine.current();
+    state.machine.set_limit(cpu, state.counters.limit(cpu));
+    state.machine.look_for_interrupts();
 }
 
 /// A CPU is about to write to TTBR0_EL1.

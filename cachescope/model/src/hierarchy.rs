@@ -187,7 +187,7 @@ impl Hierarchy {
 
     /// What an access costs to memory that no cache takes: it misses none.
     fn bypass(&mut self, request: Request) -> Option<Cost> {
-        if self.silent.contains(&request.line) {
+        if self.is_silent(request.line) {
             return Some(Cost::default());
         }
         self.is_uncached(request.line).then(|| self.access_uncached(request))
@@ -287,7 +287,8 @@ impl Hierarchy {
         (line >> self.color_shift & self.color_mask) as usize
     }
 
-    fn is_uncached(&self, line: u64) -> bool {
+    /// Whether no cache takes a line.
+    pub fn is_uncached(&self, line: u64) -> bool {
         self.owners.is_uncached(line << self.line_shift)
     }
 
@@ -324,6 +325,11 @@ impl Hierarchy {
             }
             self.silent.push(line);
         }
+    }
+
+    /// Whether accesses to a line cost nothing.
+    pub fn is_silent(&self, line: u64) -> bool {
+        self.silent.contains(&line)
     }
 
     /// What a CPU waited for the bus longer than its accesses said, in cycles,

@@ -70,6 +70,12 @@ pub const fn may_wait(word: u32) -> bool {
     word == 0xd503_207f || word & 0xffe0_001f == 0xd400_0002 || word & 0xffe0_001f == 0xd400_0003
 }
 
+/// Whether a hypervisor lets an interrupt come with an instruction, or asks for one: ERET, WFI, or a read of
+/// ISR_EL1.
+pub const fn looks_for_interrupts(word: u32) -> bool {
+    word == 0xd69f_03e0 || word == 0xd503_207f || word & !0x1f == 0xd538_c100
+}
+
 /// Bytes of the block of memory of a counter; its address is a multiple of them.
 pub const COUNTER_BYTES: u64 = 64;
 

@@ -34,6 +34,7 @@ mod options;
 mod output;
 mod owners;
 mod pace;
+mod path;
 mod preset;
 mod ranges;
 mod replacement;
@@ -52,14 +53,15 @@ pub use geometry::{Geometry, GeometryError};
 pub use guest_time::GuestTime;
 pub use hierarchy::{Cost, Hierarchy, Request};
 pub use instruction::{
-    COUNTER_BYTES, LineOperation, ZERO_BLOCK, accesses_memory, is_counter, is_mark, may_wait,
-    new_space,
+    COUNTER_BYTES, LineOperation, ZERO_BLOCK, accesses_memory, is_counter, is_mark,
+    looks_for_interrupts, may_wait, new_space,
 };
 pub use jobs::{Event, Job, Jobs, Mark};
 pub use machine::{Access, Block, CPUS_MAX, Machine, Operations, Skipped};
 pub use options::{OptionError, Options};
 pub use output::{Format, write};
 pub use owners::{ADDRESS_END, OWNERS_MAX, Owner, Owners, OwnersError};
+pub use path::{Limit, Longest, Path, PathCounts};
 pub use replacement::{Policy, Replacement};
 pub use series::{Row, Series};
 pub use start::Start;

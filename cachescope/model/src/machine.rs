@@ -4,6 +4,7 @@ use crate::cpu::{Cpu, Position};
 use crate::hierarchy::{Hierarchy, Request};
 use crate::jobs::{Jobs, Mark};
 use crate::pace::Pace;
+use crate::path::{Limit, Longest, Path};
 use crate::series::Series;
 use crate::{COUNTER_BYTES, Duration, GuestTime, LineOperation, Options, Owner, Start, ZERO_BLOCK};
 
@@ -58,6 +59,12 @@ pub struct Machine {
     hierarchy: Hierarchy,
     cpus: Vec<Cpu>,
     pace: Pace,
+    /// The hypervisor's, of each CPU.
+    paths: Vec<Path>,
+    /// Of its counters of memory traffic.
+    limits: Vec<Limit>,
+    /// Whether the block runs at the hypervisor's level.
+    privileged: bool,
     series: Series,
     jobs: Jobs,
     skipped: Skipped,
@@ -88,6 +95,9 @@ impl Machine {
             line_shift: hierarchy.line_shift(),
             cpus: vec![Cpu::default(); cpus],
             pace: Pace::new(quantum),
+            paths: vec![Path::default(); cpus],
+            limits: vec![Limit::default(); cpus],
+            privileged: false,
             series: Series::new(options.clock.cycles(options.bin), options.owners.count()),
             jobs: Jobs::new(cpus),
             skipped: Skipped::default(),
@@ -99,6 +109,12 @@ impl Machine {
             hierarchy,
             options,
         }
+    }
+
+    /// The hypervisor's counter of a CPU is set to this, as of now.
+    #[inline]
+    pub fn set_limit(&mut self, cpu: usize, limit: Limit) {
+        self.limits[cpu] = limit;
     }
 
     /// A CPU begins a block. Returns whether another CPU should run after it.
@@ -113,6 +129,12 @@ impl Machine {
         }
         self.account =
             if block.privileged { Some(Owner::HYPERVISOR) } else { self.options.vm_of(cpu) };
+        self.privileged = block.privileged;
+        let (moved, limit) = (self.hierarchy.bus().moved(cpu), self.limits[cpu]);
+        match block.privileged {
+            true => self.paths[cpu].enter(moved, limit),
+            false => self.paths[cpu].end(moved, limit),
+        }
         let first_access = block.first_access.min(block.instructions);
         self.cpus[cpu].enter(first_access);
         let delay = self.hierarchy.take_delay(cpu);
@@ -136,9 +158,12 @@ impl Machine {
             return;
         }
         let who = self.payer(access.address);
+        let line = access.address >> self.line_shift;
+        if self.privileged {
+            self.note(line, Path::access);
+        }
         let cpu = &mut self.cpus[self.current];
         cpu.reach(position);
-        let line = access.address >> self.line_shift;
         let (store, now) = (access.store, cpu.now());
         let request = Request { cpu: self.current, who, line, store, whole: false, now };
         let cost = self.hierarchy.access(request);
@@ -161,6 +186,9 @@ impl Machine {
             // A longer line keeps what the block does not cover.
             let whole = self.line_mask() < ZERO_BLOCK;
             for line in first..=last {
+                if self.privileged {
+                    self.note(line, Path::access);
+                }
                 let now = self.cpus[self.current].now();
                 let request = Request { cpu: self.current, who, line, store: true, whole, now };
                 let cost = self.hierarchy.access(request);
@@ -168,6 +196,9 @@ impl Machine {
             }
         } else {
             self.count_operation(|operations| &mut operations.maintained);
+            if self.privileged {
+                self.paths[self.current].maintain();
+            }
             let now = self.cpus[self.current].now();
             self.hierarchy.operate(self.current, operation, address >> self.line_shift, now);
         }
@@ -194,12 +225,37 @@ impl Machine {
         let who = self.payer(address);
         let first = address >> self.line_shift;
         for line in first..first + lines {
+            if self.privileged {
+                self.note(line, Path::fetch);
+            }
             let cpu = &mut self.cpus[self.current];
             let now = cpu.now();
             let request = Request { cpu: self.current, who, line, store: false, whole: false, now };
             let cost = self.hierarchy.fetch(request);
             cpu.pay_fetch(cost);
         }
+    }
+
+    /// The hypervisor's path goes over a line, unless accesses to it cost nothing.
+    fn note(&mut self, line: u64, how: fn(&mut Path, u64, bool)) {
+        if !self.hierarchy.is_silent(line) {
+            how(&mut self.paths[self.current], line, self.hierarchy.is_uncached(line));
+        }
+    }
+
+    /// The CPU whose block runs lets an interrupt come at the hypervisor's level, or asks for one.
+    pub fn look_for_interrupts(&mut self) {
+        let cpu = self.current;
+        let (moved, limit) = (self.lines_moved(cpu), self.limits[cpu]);
+        self.paths[cpu].end(moved, limit);
+        if self.privileged && self.started {
+            self.paths[cpu].enter(moved, limit);
+        }
+    }
+
+    /// What the paths of the hypervisor on a CPU did at most.
+    pub fn paths(&self, cpu: usize) -> Longest {
+        self.paths[cpu].longest()
     }
 
     /// On whose account the CPU whose block runs accesses an address.

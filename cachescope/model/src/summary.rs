@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::tally::{Eviction, Totals};
-use crate::{Counters, Geometry, Machine, Owner, Owners, Suffered};
+use crate::{Counters, Geometry, Longest, Machine, Owner, Owners, Suffered};
 
 /// Version of the format; changes when a field changes its meaning or goes.
 const FORMAT: &str = "bulkhead-cachescope-summary-v1";
@@ -116,6 +116,8 @@ pub struct CpuSummary {
     pub time_ns: u64,
     /// Lines moved between the last-level cache and memory on its behalf, to it and back.
     pub memory_lines: u64,
+    /// What the hypervisor did on it at most from where it looks for interrupts to the next such place.
+    pub hypervisor_paths: Longest,
     /// What it did.
     #[serde(flatten)]
     pub counters: Counters,
@@ -205,6 +207,7 @@ impl Machine {
             vm: options.vm_of(index).map(|vm| owners.name(vm).into()),
             time_ns: options.clock.nanoseconds(cpu.counters().cycles),
             memory_lines: self.lines_moved(index),
+            hypervisor_paths: self.paths(index),
             counters: cpu.counters(),
         };
         Summary {

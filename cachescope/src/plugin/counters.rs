@@ -3,6 +3,8 @@
 
 use std::sync::atomic::Ordering;
 
+use bulkhead_cachescope_model::Limit;
+
 use super::guest_memory::{Block, GuestMemory};
 use super::interrupt::{Interrupts, Line};
 
@@ -12,6 +14,9 @@ const MAGIC: u64 = 0x4e55_4f43_4b4c_5542;
 const COUNT: usize = 1;
 /// Word of a block: the interrupt comes when the count is above it. The hypervisor writes it.
 const THRESHOLD: usize = 2;
+
+/// Thresholds from here on are never reached.
+const UNLIMITED: u64 = 1 << 63;
 
 /// The counters of all CPUs.
 #[derive(Default)]
@@ -90,6 +95,14 @@ impl Counters {
         {
             self.check(cpu);
         }
+    }
+
+    /// What the counter of a CPU is set to, if it has one.
+    #[inline]
+    pub fn limit(&self, cpu: usize) -> Limit {
+        let Some(Some(counter)) = self.counters.get(cpu) else { return Limit::default() };
+        let threshold = counter.block[THRESHOLD].load(Ordering::Relaxed);
+        Limit { exists: threshold < UNLIMITED, exceeded: counter.count > threshold }
     }
 
     /// Compares count and threshold, and drives the interrupt.

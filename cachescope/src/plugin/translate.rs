@@ -5,8 +5,8 @@ use std::ffi::{c_uint, c_void};
 use std::ptr;
 
 use bulkhead_cachescope_model::{
-    Block, GuestTime, LineOperation, Position, accesses_memory, is_counter, is_mark, may_wait,
-    new_space,
+    Block, GuestTime, LineOperation, Position, accesses_memory, is_counter, is_mark,
+    looks_for_interrupts, may_wait, new_space,
 };
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags, qemu_plugin_id_t, qemu_plugin_insn, qemu_plugin_insn_data,
@@ -18,8 +18,8 @@ use qemu_plugin_sys::{
 use super::payload::{self, Operation};
 use super::physical::{PAGE_MASK, Physical};
 use super::{
-    fail, on_access, on_block, on_counter, on_fetch, on_mark, on_operation, on_space, on_wait,
-    state,
+    fail, on_access, on_block, on_counter, on_fetch, on_look, on_mark, on_operation, on_space,
+    on_wait, state,
 };
 
 /// Exception level of hypervisors: EL2.
@@ -90,6 +90,9 @@ pub unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plug
             }
             if is_counter(it.word) && level == mark_level {
                 report(it.handle, on_counter, ptr::null_mut());
+            }
+            if level >= HYPERVISOR_LEVEL && looks_for_interrupts(it.word) {
+                report(it.handle, on_look, ptr::null_mut());
             }
             if let Some(register) = new_space(it.word) {
                 report(it.handle, on_space, payload::from_register(at as u32, register));
