@@ -35,7 +35,7 @@ use view::View;
 
 /// How often the loop looks for signals and keys.
 const TICK: Duration = Duration::from_millis(50);
-/// How long QEMU may take to end after its console is closed.
+/// How long QEMU may take to end after its console is closed, or when it is asked to.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs the command.
@@ -155,7 +155,8 @@ fn attend(
     };
     let outcome = match end {
         End::Itself => session.finish(GRACE),
-        End::Left | End::Signal(_) => session.stop(),
+        // What was counted until then is written.
+        End::Left | End::Signal(_) => session.end(GRACE),
     };
     view.end()?;
     Ok(Run { known: tally.end(), end, outcome })

@@ -7,7 +7,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Result, Sandbox};
+use common::{Result, Sandbox, eventually, signal};
 
 /// The console of a run in which all is well.
 const GOOD: &str = "echo '[bulkhead] ready'; echo '[bulkhead] power off'";
@@ -192,4 +192,34 @@ fn the_readme_shows_how_to_see_it() {
     ] {
         assert!(readme.contains(command), "{command}");
     }
+}
+
+/// QEMU that writes its counts when it is asked to end, as the plugin does.
+const UNTIL_ASKED: &str = "trap 'cp summary scope/summary.json; exit 0' TERM; echo '[bulkhead] ready'; \
+                           touch up; while :; do sleep 0.01; done";
+
+#[test]
+fn what_was_counted_until_the_time_is_over_is_shown() {
+    let sandbox = sandbox();
+    let arguments = ["--deterministic", "--cachescope", "scope", "--timeout", "300ms"];
+    let result = run(&sandbox, UNTIL_ASKED, &arguments);
+    result.assert_status(1);
+    assert!(result.stdout.contains("\ncross-VM evictions: 7\n"), "{}", result.stdout);
+    assert!(result.stdout.contains("not well: the time was over"), "{}", result.stdout);
+    assert!(!result.stdout.contains("nothing"), "{}", result.stdout);
+}
+
+#[test]
+fn what_was_counted_until_ctrl_c_is_shown() {
+    let sandbox = sandbox();
+    let mut command =
+        sandbox.run_command(UNTIL_ASKED, &["--deterministic", "--cachescope", "scope"]);
+    command.env("BULKHEAD_CACHESCOPE", sandbox.path("plugin,1.so"));
+    let child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    eventually("QEMU starts", || sandbox.path("up").exists());
+    signal(&child, "INT");
+    let output = child.wait_with_output().expect("it ends");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("\ncross-VM evictions: 7\n"), "{shown}");
 }

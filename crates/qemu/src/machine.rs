@@ -31,7 +31,7 @@ pub struct Options {
     pub program: Option<String>,
     /// What time means.
     pub time: Time,
-    /// QEMU is killed after this time.
+    /// QEMU is asked to end after this time, so that plugins write their results, and killed if it does not.
     pub timeout: Option<Duration>,
     /// File for all output of the console.
     pub log_file: Option<PathBuf>,

@@ -14,7 +14,7 @@ pub enum Exit {
     Code(i32),
     /// By this signal, which did not come from the session.
     Signal(i32),
-    /// It was killed because its time was over.
+    /// It was made to end because its time was over.
     TimedOut,
     /// It was killed because the session was stopped.
     Stopped,

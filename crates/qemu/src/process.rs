@@ -16,6 +16,9 @@ use crate::outcome::Exit;
 /// How often a process that is about to end is looked at.
 const POLL: Duration = Duration::from_millis(5);
 
+/// How long a process may take to end when its time is over: plugins write their results.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// The guard of a running process.
 ///
 /// A thread of its own starts the process and lives as long as the guard:
@@ -37,7 +40,8 @@ pub(crate) struct Pipes {
 }
 
 impl Process {
-    /// Starts `program` with pipes; it is killed after `timeout`, if one is given.
+    /// Starts `program` with pipes; after `timeout`, if one is given, it is asked to end, and killed if it
+    /// does not.
     pub(crate) fn start(
         program: &str,
         arguments: &[String],
@@ -71,7 +75,12 @@ impl Process {
             if let Some(timeout) = timeout
                 && kept.recv_timeout(timeout) == Err(RecvTimeoutError::Timeout)
             {
-                late.store(true, Ordering::SeqCst);
+                late.store(terminate(&child), Ordering::SeqCst);
+                let end = Instant::now() + GRACE;
+                while is_running(&child)
+                    && Instant::now() < end
+                    && kept.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout)
+                {}
                 kill(&child);
             }
             let _ = kept.recv();
@@ -103,11 +112,7 @@ impl Process {
 
     /// Asks the process to end. Where it has gone already, nothing happens.
     pub(crate) fn terminate(&self) {
-        let mut child = lock(&self.child);
-        // Not yet reaped, which needs the lock: the number is that of no other process.
-        if let Ok(None) = child.try_wait() {
-            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
-        }
+        terminate(&self.child);
     }
 
     /// Kills the process if it still runs. Returns how it ended, `killed` if by this.
@@ -120,8 +125,8 @@ impl Process {
 
     fn classify(&self, status: ExitStatus) -> Exit {
         match status.code() {
+            _ if self.timed_out.load(Ordering::SeqCst) => Exit::TimedOut,
             Some(code) => Exit::Code(code),
-            None if self.timed_out.load(Ordering::SeqCst) => Exit::TimedOut,
             None => Exit::Signal(status.signal().unwrap_or_default()),
         }
     }
@@ -135,6 +140,21 @@ impl Drop for Process {
             let _ = keeper.join();
         }
     }
+}
+
+/// Asks the process to end; `false` if it is gone already.
+fn terminate(child: &Mutex<Child>) -> bool {
+    let mut child = lock(child);
+    // Not yet reaped, which needs the lock: the number is that of no other process.
+    let running = matches!(child.try_wait(), Ok(None));
+    if running {
+        let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+    }
+    running
+}
+
+fn is_running(child: &Mutex<Child>) -> bool {
+    matches!(lock(child).try_wait(), Ok(None))
 }
 
 /// Kills and reaps; does nothing if the process is gone.

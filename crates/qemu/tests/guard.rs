@@ -88,6 +88,21 @@ fn timeout_kills_the_process_though_nobody_waits_for_it() {
 }
 
 #[test]
+fn what_a_process_writes_when_its_time_is_over_is_kept() {
+    let polite = "trap 'echo results; exit 0' TERM; echo up; while :; do sleep 0.01; done";
+    for script in [polite, "trap '' TERM; echo up; while :; do sleep 0.01; done"] {
+        let fake = Fake::new(script);
+        let options = Options { timeout: Some(Duration::from_millis(300)), ..fake.options() };
+        let mut session = fake.start(&options);
+        session.wait_for("up", SOON).expect("the script runs");
+        let outcome = session.finish(SOON);
+        assert_eq!(outcome.exit, Exit::TimedOut);
+        assert_eq!(outcome.log.contains("results"), script == polite, "{outcome}");
+        assert!(!fake.process().exists());
+    }
+}
+
+#[test]
 fn session_may_outlive_the_thread_that_started_it() {
     let fake = Fake::new("echo up; read line; echo got $line");
     let options = fake.options();

@@ -112,7 +112,7 @@ impl Counts {
             return Err(format!("its format is `{}`, expected `{FORMAT}`", scope.format));
         }
         if !scope.started {
-            return Err("it has counted nothing, because no VM has started".into());
+            return Err("it has counted nothing: no VM has started, or QEMU was killed".into());
         }
         let names = &scope.evictions.owners;
         let mut evictions = Vec::new();
