@@ -20,7 +20,6 @@ fn main() {
         "rt-color",
         "rt-remap",
         "rt-supply",
-        "rt-leech",
         "rt-races",
         "rt-coincide",
         "rt-switch",

@@ -14,7 +14,7 @@ use regulation::{Regulation, Side};
 use spin::mutex::SpinMutex;
 
 use crate::arch::percpu::StaticRef;
-use crate::arch::{counter, cpu, gicv3, regs};
+use crate::arch::{cpu, gicv3, regs};
 use crate::exits;
 use crate::plan;
 use crate::scheduler::Scheduler;
@@ -129,9 +129,7 @@ impl Pcpu {
         self.shared.store(true, Ordering::Relaxed);
         match counter {
             Some(plan) if is_regulated => {
-                let counter = counter::counter(plan, self.index);
-                let interrupt = plan.interrupt(self.index);
-                let regulation = Regulation::new(scheduler, counter, interrupt, epoch, sides);
+                let regulation = Regulation::new(scheduler, plan, self.index, epoch, sides);
                 self.regulation.set(Some(Box::leak(Box::new(regulation))));
             }
             _ => self.scheduler.set(Some(Box::leak(Box::new(SpinMutex::new(scheduler))))),

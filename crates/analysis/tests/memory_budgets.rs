@@ -17,9 +17,9 @@ fn task(wcet: u64, period: u64) -> Task {
     Task::new(Duration(wcet), Duration(period)).unwrap()
 }
 
-fn share(pcpu: u32, period: u64, weight: u64) -> Share {
+fn share(pcpu: u32, period: u64, weight: u64, overshoot: u64) -> Share {
     let pcpus = BTreeSet::from([pcpu]);
-    Share { pcpus, vcpus: 1, period: Duration(period), weight, compensation: 1 }
+    Share { pcpus, overshoot, period: Duration(period), weight, compensation: 1 }
 }
 
 fn critical<'a>(tasks: &'a [Task], accesses: &'a [Option<u64>]) -> Critical<'a> {
@@ -41,12 +41,12 @@ fn section_5_2_with_more_than_one_core_and_with_accesses() {
     let found = |accesses: &[Option<u64>], shares: &[Share]| {
         largest(&[critical(&tasks, accesses)], shares, &bus)
     };
-    let one = |pcpu| share(pcpu, 10 * MS, 1);
+    let one = |pcpu| share(pcpu, 10 * MS, 1, 0);
     // As published, where nothing is known of the task.
     assert_eq!(found(&[None], &[one(1)]), Some(vec![13_718]));
     // Two cores get half of it each, or as the weights say.
     assert_eq!(found(&[None], &[one(1), one(2)]), Some(vec![6_859; 2]));
-    let weighted = [share(1, 10 * MS, 2), share(2, 10 * MS, 1)];
+    let weighted = [share(1, 10 * MS, 2, 0), share(2, 10 * MS, 1, 0)];
     assert_eq!(found(&[None], &weighted), Some(vec![9_145, 4_572]));
     // On its own PCPU nobody interferes.
     assert_eq!(found(&[None], &[one(0)]), Some(vec![10 * MS / 64]));
@@ -64,7 +64,7 @@ fn section_5_2_with_more_than_one_core_and_with_accesses() {
 #[test]
 fn without_slack_there_is_no_budget() {
     let tasks = [task(10, 10)];
-    let found = largest(&[critical(&tasks, &[None])], &[share(1, 10, 1)], &Bus::ideal(L));
+    let found = largest(&[critical(&tasks, &[None])], &[share(1, 10, 1, 0)], &Bus::ideal(L));
     assert_eq!(found, None);
 }
 
@@ -161,7 +161,7 @@ proptest! {
         let workload = Workload::new(&models).with_supply(supply);
         let critical = [Critical { workload, ..critical(&models, &accesses) }];
         let shares: Vec<_> =
-            shares.iter().map(|&(pcpu, period, weight)| share(pcpu, period, weight)).collect();
+            shares.iter().map(|&(pcpu, period, weight)| share(pcpu, period, weight, overshoot)).collect();
         let found = largest(&critical, &shares, &bus);
         // One share alone: all budgets are tried.
         let alone = &shares[..1];
@@ -206,7 +206,7 @@ proptest! {
         });
         let by_slack = by_slack.collect::<Option<Vec<_>>>().and_then(|it| it.into_iter().min());
         let accesses: Vec<_> = accesses.into_iter().map(Some).collect();
-        let found = largest(&[critical(&models, &accesses)], &[share(1, period, 1)], &bus);
+        let found = largest(&[critical(&models, &accesses)], &[share(1, period, 1, overshoot)], &bus);
         if let Some(by_slack) = by_slack.filter(|it| *it > 0) {
             let first = found.map(|it| it[0]);
             prop_assert!(first >= Some(by_slack), "{:?}, {}", first, by_slack);

@@ -2,10 +2,8 @@
 
 mod alone;
 mod colors;
-mod folder;
 mod isolation;
 mod page;
-mod progress;
 mod rows;
 mod text;
 mod worker;

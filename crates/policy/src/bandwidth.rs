@@ -23,6 +23,7 @@
 mod account;
 mod compensation;
 mod grant;
+pub mod overshoot;
 mod parameters;
 mod pool;
 

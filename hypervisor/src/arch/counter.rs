@@ -93,7 +93,7 @@ enum Place {
 pub struct Counter {
     place: Place,
     width: Width,
-    /// What it showed when its limit was set.
+    /// What it showed when that was told of which the limit follows.
     start: AtomicU64,
 }
 
@@ -107,7 +107,7 @@ impl Counter {
         Self { place, width, start: AtomicU64::new(0) }
     }
 
-    /// Accesses since its limit was set.
+    /// Accesses since those that were told when its limit was set.
     #[inline(always)]
     pub fn accesses(&self) -> u64 {
         let value = match self.place {
@@ -120,24 +120,36 @@ impl Counter {
         self.width.between(self.start.load(Relaxed), value)
     }
 
-    /// Starts to count anew, and interrupts with the last of so many accesses (at least 1). If
+    /// Counts anew behind the `told` accesses that [`Counter::accesses`] has said, and interrupts with the
+    /// last of so many (at least 1); with the next one if there have been as many meanwhile. If
     /// there is no limit, or a very large one, it does not or does so before.
     #[inline(always)]
-    pub fn set_limit(&self, limit: Option<u64>) {
+    pub fn set_limit(&self, limit: Option<u64>, told: u64) {
         let limit = limit.unwrap_or(NEVER);
+        let told = self.start.load(Relaxed).wrapping_add(told);
         let start = match self.place {
             Place::Observer(block) => {
-                let start = block.0[COUNT_WORD].load(Relaxed);
                 // The interrupt comes when the count is above.
-                block.0[THRESHOLD_WORD].store(start.saturating_add(limit - 1), Relaxed);
-                start
+                block.0[THRESHOLD_WORD].store(told.saturating_add(limit - 1), Relaxed);
+                told
             }
             #[cfg(target_os = "none")]
-            Place::Event => Unit::Event.set(self.width.preset(limit)),
+            Place::Event => self.restart(Unit::Event, limit, told),
             #[cfg(target_os = "none")]
-            Place::Cycles => Unit::Cycles.set(self.width.preset(limit)),
+            Place::Cycles => self.restart(Unit::Cycles, limit, told),
         };
         self.start.store(start, Relaxed);
+    }
+
+    /// Of a counter that interrupts when it overflows. Only what happens between the two
+    /// accesses to it is lost.
+    #[cfg(target_os = "none")]
+    #[inline(always)]
+    fn restart(&self, unit: Unit, limit: u64, told: u64) -> u64 {
+        let since = self.width.between(told, unit.value());
+        let (start, value) = self.width.restart(limit, since);
+        unit.set(value);
+        start
     }
 
     /// It interrupts: takes that back.
@@ -209,7 +221,7 @@ mod target {
         if let Err(missing) = result {
             *MISSING.lock() = Some((pcpu, missing));
         }
-        gicv3::enable_private(pcpu, intid, plan.source == Source::Observer);
+        gicv3::prefer_private(pcpu, intid, plan.source == Source::Observer);
     }
 
     /// What a CPU lacks of what shall count, and which.
@@ -232,11 +244,12 @@ mod tests {
         let counter = Counter::observed(&BLOCK);
         count(1000);
         assert_eq!(counter.accesses(), 1000);
-        counter.set_limit(Some(50));
-        assert_eq!((counter.accesses(), threshold()), (0, 1049));
+        count(1003);
+        counter.set_limit(Some(50), 1000);
+        assert_eq!((counter.accesses(), threshold()), (3, 1049), "none is lost");
         count(1050);
         assert_eq!(counter.accesses(), 50);
-        counter.set_limit(None);
+        counter.set_limit(None, 50);
         assert!(counter.accesses() == 0 && threshold() > 1 << 63);
     }
 }

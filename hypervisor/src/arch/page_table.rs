@@ -107,6 +107,11 @@ pub enum Found {
         /// Its own address.
         address: u64,
     },
+    /// The next entries of a table, [`STRETCH`] of them, empty or not.
+    Entries {
+        /// First input address that they translate.
+        input: u64,
+    },
     /// So many bytes at an input address, mapped to an output address, with these attributes.
     Leaf {
         /// First input address.
@@ -119,6 +124,9 @@ pub enum Found {
         attributes: u64,
     },
 }
+
+/// Entries of a table that a walk tells of at once: 16 lines of a cache.
+pub const STRETCH: usize = 128;
 
 /// Bytes that an entry of the level covers: 1 GiB, 2 MiB, 4 KiB for levels 1, 2, 3.
 const fn span(level: u32) -> u64 {
@@ -275,23 +283,32 @@ fn walk_level(
     }
     let skipped = from.saturating_sub(first) / span(level);
     let mut next_input = first + skipped * span(level);
-    for entry in table.get(skipped as usize..).unwrap_or_default() {
+    let mut index = skipped as usize;
+    while index < ENTRIES {
         let input = next_input;
-        next_input += span(level);
-        let entry = entry.load(Relaxed);
-        if entry == 0 {
-            continue;
-        }
-        let go_on = match next_table(entry, level) {
-            Some(next) => walk_level(next, level + 1, input, from, visit),
-            None => {
-                let (output, attributes) = (entry & ADDRESS_MASK, entry & !ADDRESS_MASK);
-                visit(Found::Leaf { input, output, bytes: span(level), attributes })
-            }
-        };
-        if !go_on {
+        if index.is_multiple_of(STRETCH) && input >= from && !visit(Found::Entries { input }) {
             return false;
         }
+        let end = (index / STRETCH + 1) * STRETCH;
+        for entry in table.get(index..end).unwrap_or_default() {
+            let input = next_input;
+            next_input += span(level);
+            let entry = entry.load(Relaxed);
+            if entry == 0 {
+                continue;
+            }
+            let go_on = match next_table(entry, level) {
+                Some(next) => walk_level(next, level + 1, input, from, visit),
+                None => {
+                    let (output, attributes) = (entry & ADDRESS_MASK, entry & !ADDRESS_MASK);
+                    visit(Found::Leaf { input, output, bytes: span(level), attributes })
+                }
+            };
+            if !go_on {
+                return false;
+            }
+        }
+        index = end;
     }
     true
 }
@@ -379,6 +396,7 @@ mod tests {
         table.walk(0, &mut |found| {
             match found {
                 Found::Table { .. } => tables += 1,
+                Found::Entries { .. } => {}
                 Found::Leaf { input, output, bytes, attributes } => {
                     let inside = |m: &&(u64, u64, u64)| m.0 <= input && input + bytes <= m.0 + m.2;
                     let (from, to, _) = mapped.iter().find(inside).unwrap();
@@ -407,7 +425,9 @@ mod tests {
             true
         }));
         let input = |found: Found| match found {
-            Found::Table { input, .. } | Found::Leaf { input, .. } => input,
+            Found::Table { input, .. } | Found::Entries { input } | Found::Leaf { input, .. } => {
+                input
+            }
         };
         for (number, &first) in all.iter().enumerate() {
             let mut rest = Vec::new();

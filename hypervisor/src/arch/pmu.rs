@@ -48,14 +48,13 @@ impl Unit {
         }
     }
 
-    /// Lets it go on from a value, which is returned.
+    /// Lets it go on from a value.
     #[inline(always)]
-    pub fn set(self, value: u64) -> u64 {
+    pub fn set(self, value: u64) {
         match self {
             Self::Event => regs::pmevcntr0_el0::write(value),
             Self::Cycles => regs::pmccntr_el0::write(value),
         }
-        value
     }
 
     /// Takes its request for an interrupt back.

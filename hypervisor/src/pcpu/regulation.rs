@@ -1,9 +1,13 @@
 //! How the VCPUs of a PCPU are held to memory budgets.
 //!
-//! The counter of the PCPU counts for the VCPU that is to run, from the decision to run it until
+//! The counter of the PCPU counts for the VCPU that is to run, from the event that led to that until
 //! the next one, also what EL2 does for it. What it has counted is told to the scheduler before
 //! each event. Then it is set to interrupt after as many accesses as are left. So the account of
 //! a VCPU is kept with the scheduler, and nothing of it in the counter while others run.
+//!
+//! It never stops: what EL2 accesses while it decides is part of what is told next. If nothing
+//! is to run, the VCPU that ran last pays for what it takes to stop it and to start the next one, up to
+//! [`IDLE_MAX`]; EL2 may do more for others then.
 //!
 //! The interrupt may come late, when another event has led to a decision already: then the
 //! counter is below its new limit, and the interrupt is nothing.
@@ -15,11 +19,14 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bulkhead_abi::trace::{Kind, NO_LIMIT};
+use policy::bandwidth::overshoot;
 use spin::mutex::SpinMutex;
 
 use super::{Assignment, Pcpu};
-use crate::arch::counter::Counter;
+use crate::arch::counter::{self, Counter};
+use crate::arch::percpu::StaticRef;
 use crate::arch::{cpu, gicv3};
+use crate::plan;
 use crate::scheduler::{self, Event, Scheduler};
 use crate::timer::Purpose;
 pub(super) use critical::Side;
@@ -33,11 +40,18 @@ pub(super) struct Regulation {
     interrupt: u32,
     /// Accesses that the VCPU to run may make, as of the last decision; all ones: no limit.
     left: AtomicU64,
+    /// Nothing is to run, and this VCPU ran before, which had a limit.
+    last: StaticRef<Assignment>,
+    /// Whether accesses to memory are counted.
+    counts_memory: bool,
     /// When the first period of all budgets starts.
     start: u64,
     /// The VMs that get credits for what critical VCPUs of this PCPU do not access.
     sides: Vec<Side>,
 }
+
+/// Most accesses of EL2 for which a VCPU pays after it ran.
+const IDLE_MAX: u64 = overshoot::ANY.idle;
 
 /// No limit.
 const UNLIMITED: u64 = u64::MAX;
@@ -45,13 +59,22 @@ const UNLIMITED: u64 = u64::MAX;
 impl Regulation {
     pub(super) fn new(
         scheduler: Scheduler,
-        counter: Counter,
-        interrupt: u32,
+        plan: &plan::Counter,
+        pcpu: usize,
         start: u64,
         sides: Vec<Side>,
     ) -> Self {
         let (scheduler, left) = (SpinMutex::new(scheduler), AtomicU64::new(UNLIMITED));
-        Self { scheduler, counter, interrupt, left, start, sides }
+        Self {
+            scheduler,
+            counter: counter::counter(plan, pcpu),
+            interrupt: plan.interrupt(pcpu),
+            left,
+            last: StaticRef::empty(),
+            counts_memory: plan.counts_memory(),
+            start,
+            sides,
+        }
     }
 }
 
@@ -85,7 +108,7 @@ impl Pcpu {
     fn stop_alone(
         &'static self,
         regulation: &Regulation,
-        at: &Assignment,
+        at: &'static Assignment,
         accesses: u64,
         now: u64,
     ) -> bool {
@@ -94,8 +117,9 @@ impl Pcpu {
         if stops {
             self.record_at(now, Some(at), Kind::Overflow, accesses);
             self.record_at(now, None, Kind::Idle, 0);
-            regulation.counter.set_limit(None);
+            regulation.counter.set_limit(None, accesses);
             regulation.left.store(UNLIMITED, Relaxed);
+            regulation.last.set_own(Some(at));
             at.vcpu.stolen.begin(now);
             self.next.set_own(None);
         }
@@ -104,7 +128,7 @@ impl Pcpu {
 
     /// Time has passed for the VCPU, the only one of this CPU: it may have got accesses.
     #[inline(always)]
-    fn resume_alone(&'static self, regulation: &Regulation, now: u64) -> bool {
+    fn resume_alone(&'static self, regulation: &Regulation, counted: u64, now: u64) -> bool {
         let Some(at) = self.assignments().first().filter(|_| regulation.sides.is_empty()) else {
             return false;
         };
@@ -118,7 +142,7 @@ impl Pcpu {
         at.vm.tell_stolen(at.vcpu.index, at.vcpu.stolen.end(now));
         regulation.left.store(limit, Relaxed);
         self.next.set_own(Some(at));
-        regulation.counter.set_limit(Some(limit));
+        regulation.counter.set_limit(Some(limit), counted);
         true
     }
 
@@ -151,14 +175,29 @@ impl Pcpu {
     #[inline(never)]
     pub(super) fn decide_regulated(&'static self, event: Event, at: Option<&Assignment>, now: u64) {
         let Some(regulation) = self.regulation.own() else { return };
-        if event == Event::Tick && self.resume_alone(regulation, now) {
-            return;
+        let counted = regulation.counter.accesses();
+        if self.next.own().is_none() {
+            self.charge_idle(regulation, counted, now);
+            if event == Event::Tick && self.resume_alone(regulation, counted, now) {
+                return;
+            }
         }
-        let accesses = if self.next.own().is_some() { regulation.counter.accesses() } else { 0 };
-        self.regulate(regulation, event, at, accesses, now);
+        self.regulate(regulation, event, at, counted, now);
     }
 
-    /// `accesses`: what the VCPU has made that ran.
+    /// Nothing was to run: who ran last pays for what EL2 has accessed meanwhile.
+    #[inline(always)]
+    fn charge_idle(&self, regulation: &Regulation, counted: u64, now: u64) {
+        let Some(last) = regulation.last.own().filter(|_| regulation.counts_memory) else { return };
+        regulation.last.set_own(None);
+        if counted > 0 {
+            let accesses = counted.min(IDLE_MAX);
+            regulation.scheduler.lock().account(last.slot, accesses);
+            self.record_at(now, Some(last), Kind::Account, accesses);
+        }
+    }
+
+    /// `accesses`: what was counted, by the VCPU that ran, if one did.
     #[inline(never)]
     fn regulate(
         &'static self,
@@ -168,7 +207,7 @@ impl Pcpu {
         accesses: u64,
         now: u64,
     ) {
-        let Regulation { scheduler, counter, left, sides, .. } = regulation;
+        let Regulation { scheduler, counter, left, last, sides, .. } = regulation;
         let ran = self.next.own();
         let before = left.load(Relaxed);
         let mut told = 0;
@@ -191,7 +230,7 @@ impl Pcpu {
         let mut pools = Pools { pcpu: self, start: regulation.start };
         let (change, timer, limit) = scheduler.decide_regulated(event, now, &mut pools);
         drop(scheduler);
-        counter.set_limit(limit);
+        counter.set_limit(limit, accesses);
         let limit = limit.unwrap_or(UNLIMITED);
         left.store(limit, Relaxed);
         self.deadlines.set(Purpose::Scheduling, timer.min(reports));
@@ -201,6 +240,10 @@ impl Pcpu {
             if !sides.is_empty() {
                 self.flush(sides, now);
             }
+        }
+        if let Some(ran) = ran {
+            let idles = before != UNLIMITED && self.next.own().is_none();
+            last.set_own(idles.then_some(ran));
         }
         if !goes_on && limit != UNLIMITED {
             self.record_at(now, self.next.own(), Kind::Recharge, limit);

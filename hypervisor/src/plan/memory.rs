@@ -43,6 +43,11 @@ impl Counter {
         self.interrupts.get(pcpu).or(self.interrupts.first()).copied().unwrap_or_default()
     }
 
+    /// Whether accesses to memory are counted: events 0x08 and 0x11 are instructions and cycles.
+    pub fn counts_memory(&self) -> bool {
+        !matches!(self.source, Source::Cycles | Source::Event(0x08 | 0x11))
+    }
+
     /// Most accesses for which it can wait.
     fn most(&self) -> u64 {
         self.width.most()

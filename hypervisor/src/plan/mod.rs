@@ -304,6 +304,11 @@ impl Vm<'_> {
         ranges.map(Range::end).max().map(|end| end.next_multiple_of(PAGE_BYTES))
     }
 
+    /// Whether its memory accesses, or those of one of its VCPUs, are limited.
+    pub fn is_limited(&self) -> bool {
+        self.memory_budget.is_some() || self.vcpus.iter().any(|vcpu| vcpu.memory.is_some())
+    }
+
     /// Whether the accesses of one of its VCPUs are counted. `compensates`: some VM gets credits
     /// for those of critical ones.
     pub fn counts(&self, vcpu: &Vcpu, compensates: bool) -> bool {

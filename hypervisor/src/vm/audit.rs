@@ -2,16 +2,16 @@
 //! compares each entry with the plan, in chunks. Shares no code with what made them.
 
 use crate::arch::memory::Frame;
-use crate::arch::page_table::{Found, PAGE_BYTES};
+use crate::arch::page_table::{Found, PAGE_BYTES, STRETCH};
 use crate::arch::stage2::Stage2;
 use crate::plan::Vm;
 
-/// Looks at mappings in one chunk.
+/// Lines that one chunk reads: of tables, and for each mapping one of what else is known of it.
 const CHUNK: u32 = 64;
-/// What a look at a table counts for, all entries of which may be empty. At the start of a chunk
+/// What some entries of a table count for, all of which may be empty. At the start of a chunk those of
 /// three tables may come again: there must be looks left then.
-const TABLE: u32 = 16;
-const _: () = assert!(3 * TABLE < CHUNK);
+const ENTRIES: u32 = STRETCH as u32 / 8;
+const _: () = assert!(3 * (1 + ENTRIES) < CHUNK);
 
 /// How far an audit has come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +37,8 @@ pub fn chunk(
     let from = progress.next;
     let done = stage2.table().walk(from, &mut |found| {
         let (input, cost) = match found {
-            Found::Table { input, .. } => (input, TABLE),
+            Found::Table { input, .. } => (input, 1),
+            Found::Entries { input } => (input, ENTRIES),
             Found::Leaf { input, .. } => (input, 1),
         };
         if looks >= CHUNK {
@@ -47,6 +48,7 @@ pub fn chunk(
         looks += cost;
         let (address, right) = match found {
             Found::Table { address, .. } => (address, is_table_frame(vm, address)),
+            Found::Entries { .. } => (0, true),
             Found::Leaf { input, output, bytes, attributes } if Stage2::is_ram(attributes) => {
                 progress.ram_pages += bytes / PAGE_BYTES;
                 (output, is_ram(vm, input, output, bytes) || moved(input, output))

@@ -97,7 +97,7 @@ fn coloring(plan: &plan::Vm<'static>) -> Result<Option<Box<Mutex<Coloring>>>, Re
     let (Some(coloring), Some(ram)) = (&plan.coloring, plan.memory.first()) else {
         return Ok(None);
     };
-    match Coloring::new(coloring, ram) {
+    match Coloring::new(coloring, ram, plan.is_limited()) {
         Some(coloring) => Ok(Some(Box::new(Mutex::new(coloring)))),
         None => Err(plan.node.nth("coloring", 0).error("frames", Problem::Text("are too many"))),
     }

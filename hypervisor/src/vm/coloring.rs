@@ -26,10 +26,19 @@ use crate::plan;
 use crate::stage1::{Space, Step, Walker};
 use tables::{TableFormat, TableReader};
 
-/// Most pages that move in a chunk.
-const MOVES: usize = 8;
-/// Most pages and table entries that a chunk looks at.
-const LOOKS: u32 = 32;
+/// What a chunk does at most.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    /// Pages that move.
+    moves: usize,
+    /// Pages and table entries that it looks at.
+    looks: u32,
+}
+
+/// Of a VM whose accesses to memory are not limited.
+const CHUNK: Chunk = Chunk { moves: 8, looks: 32 };
+/// Of one whose are, which a chunk may exceed by `policy::bandwidth::overshoot::ANY` at most.
+const SMALL_CHUNK: Chunk = Chunk { moves: 1, looks: 8 };
 /// A request may find this many times the pages of the VM's RAM, so that tables which map
 /// the same pages over and over end as well.
 const MAPPINGS: u64 = 4;
@@ -53,7 +62,8 @@ struct Pages {
     frames: GuestMemory,
     ram: plan::Range,
     homes: GuestMemory,
-    /// The pages that move in this chunk. Has room for [`MOVES`] from the start.
+    chunk: Chunk,
+    /// The pages that move in this chunk. Has room for all from the start.
     moves: Vec<Move>,
 }
 
@@ -72,15 +82,18 @@ struct Request {
 }
 
 impl Coloring {
-    /// All pages at home. `None` if the pool is larger than possible.
-    pub fn new(plan: &plan::Coloring, ram: &plan::Ram) -> Option<Self> {
+    /// All pages at home. `None` if the pool is larger than possible. `limited`: accesses of the VM to
+    /// memory are.
+    pub fn new(plan: &plan::Coloring, ram: &plan::Ram, limited: bool) -> Option<Self> {
+        let chunk = if limited { SMALL_CHUNK } else { CHUNK };
         let slots = Vec::leak(vec![Slot::EMPTY; plan.pool.pages() as usize]);
         let pages = Pages {
             pool: Pool::new(plan.pool.stripe, plan.pool.colors?, slots)?,
             frames: board::memory::guest_memory(&plan.pool),
             ram: ram.guest,
             homes: board::memory::guest_memory(ram),
-            moves: Vec::with_capacity(MOVES),
+            chunk,
+            moves: Vec::with_capacity(chunk.moves),
         };
         Some(Self { pages, request: None, result: (u64::MAX, 0) })
     }
@@ -142,9 +155,9 @@ impl Coloring {
 impl Pages {
     /// Looks for pages that have to move.
     fn choose(&mut self, request: &mut Request, vm: &Vm) -> Option<Result<u64, Error>> {
-        let mut looks = LOOKS;
+        let mut looks = self.chunk.looks;
         let mut reader = TableReader::new(vm, request.tables);
-        while looks > 0 && self.moves.len() < MOVES {
+        while looks > 0 && self.moves.len() < self.chunk.moves {
             let (ipa, bytes) = request.found;
             if let Some(error) = request.failure {
                 let Some(back) = self.pool.undo() else { return Some(Err(error)) };

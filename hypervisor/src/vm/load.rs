@@ -5,8 +5,9 @@ use crate::arch::cpu;
 use crate::machine;
 use crate::plan::Range;
 
-/// Bytes that a chunk of a restart resets or copies.
-const CHUNK: usize = 32 * 1024;
+/// Bytes that a chunk of a restart resets or copies: few enough for VMs with a memory budget
+/// (`policy::bandwidth::overshoot`).
+const CHUNK: usize = 4096;
 
 impl Vm {
     /// Loads the images at boot. The memory holds nothing of the VM yet.

@@ -22,6 +22,8 @@ const WFI: u32 = 0xd503_207f;
 const READ_CYCLES: u32 = 0xd53b_9d00;
 /// A write to PMOVSCLR_EL0 from register 0: only an overflow leads to it.
 const CLEAR_OVERFLOW: u32 = 0xd51b_9c60;
+/// A read of ICC_IAR1_EL1 into register 0: an interrupt is served.
+const ACKNOWLEDGE: u32 = 0xd538_cc00;
 const REGISTER: u32 = 0x1f;
 /// Instructions that are the machine's own: it takes the interrupt behind the one that overflows.
 const MACHINE: u64 = 1;
@@ -46,11 +48,13 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
     let (mut state, mut count) = (State::Other, 0);
     let (mut stops, mut resumes, mut overshoots) = (Vec::new(), Vec::new(), Vec::new());
     let mut overshoot = None;
+    // Another one, the console's, may be served on the way: that is no sample.
+    let mut served = 0;
     Machine::new(workspace, REGULATION, |_| true)?.instructions(|line, image| {
         if line.starts_with("Taking exception 5 [IRQ]") {
-            (state, count, overshoot) = (State::Interrupted, 0, None);
+            (state, count, overshoot, served) = (State::Interrupted, 0, None, 0);
         } else if line.starts_with("Exception return") {
-            if state == State::Woken {
+            if state == State::Woken && served == 1 {
                 resumes.push(count);
             }
             state = State::Other;
@@ -63,14 +67,17 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
                 (State::Overflowed, READ_CYCLES) => {
                     overshoot = overshoot.or(Some(count + MACHINE));
                 }
+                (_, ACKNOWLEDGE) => served += 1,
                 _ => {}
             }
             if instruction == WFI {
-                if let Some(overshoot) = overshoot.take() {
+                if let Some(overshoot) = overshoot.take().filter(|_| served == 1) {
                     stops.push(count);
                     overshoots.push(overshoot);
                 }
-                (state, count) = (State::Woken, 0);
+                // After another one the period may be over.
+                state = if served == 1 { State::Woken } else { State::Other };
+                (count, served) = (0, 0);
             }
         }
     })?;

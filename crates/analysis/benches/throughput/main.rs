@@ -192,7 +192,7 @@ fn interference(criterion: &mut Criterion<CpuTime>) {
     let shares: Vec<_> = (1..4)
         .map(|pcpu| {
             let (pcpus, period) = ([pcpu].into(), Duration(MS.0));
-            Share { pcpus, vcpus: 1, period, weight: 1, compensation: 1 }
+            Share { pcpus, overshoot: 64, period, weight: 1, compensation: 1 }
         })
         .collect();
     const BUDGETS: usize = 256;

@@ -99,7 +99,7 @@ pub fn memory_budgets(
         let compensation = system.vms.get(it.vm).and_then(|vm| vm.compensation.as_ref());
         Share {
             pcpus: vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect::<BTreeSet<_>>(),
-            vcpus: vcpus.len() as u64,
+            overshoot: accesses.overshoot(it.vm, vcpus),
             period: it.period,
             weight: it.weight,
             compensation: compensation.map_or(1, |it| it.value.periods),

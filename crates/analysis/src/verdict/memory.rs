@@ -1,19 +1,15 @@
 //! Who makes memory accesses in a described system, and what that costs a VCPU.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bulkhead_system::description::{self, System};
-use bulkhead_system::plan::{self, MemoryBudget};
+use bulkhead_system::plan::{self, CounterSource, MemoryBudget, OnEvent};
+use policy::bandwidth::overshoot;
 
 use crate::Duration;
 use crate::memory::{
     Bus, Contention, Curve, Interferer, Reservation, Source, Throttle, compensation, interferers,
 };
-
-/// Accesses that a VCPU makes at most after its budget is used up: what the hypervisor itself
-/// accesses until the VCPU is stopped, or until the end of an exit in which the budget ends, and what
-/// its CPU has begun. 67 were seen beside a Linux.
-const OVERSHOOT: u64 = 128;
 
 /// For how long the end of a period goes unnoticed at most: the longest path of the hypervisor,
 /// which has less than 30,000 instructions.
@@ -25,6 +21,7 @@ pub(super) struct Accesses<'a> {
     bus: Bus,
     /// All that make accesses, in the order of the VMs.
     sources: Vec<Named<'a>>,
+    crowd: Crowd,
     /// The most accesses that load one colour of the cache again.
     reload: u64,
 }
@@ -71,17 +68,19 @@ impl<'a> Accesses<'a> {
         let served = latency.map_or(0, |latency| latency.0.saturating_mul(pcpus + 1 + tasks));
         let bus = Bus {
             latency: latency.unwrap_or_default(),
-            overshoot: OVERSHOOT,
+            overshoot: overshoot::ANY.most(),
             lateness: Duration(UNNOTICED.0.saturating_add(served)),
             in_flight: 1,
         };
-        let named =
-            |(vm, vcpus): (&'a description::Vm, &&[plan::Vcpu])| sources(system, vm, vcpus, &bus);
+        let crowd = Crowd::new(vcpus);
+        let named = |(vm, vcpus): (&'a description::Vm, &&[plan::Vcpu])| {
+            sources(system, vm, vcpus, &bus, &crowd)
+        };
         let sources = match latency {
             Some(_) => system.vms.iter().zip(vcpus).flat_map(named).collect(),
             None => Vec::new(),
         };
-        Self { system, bus, sources, reload: reload(system) }
+        Self { system, bus, sources, crowd, reload: reload(system) }
     }
 
     /// How accesses delay each other, if the platform says it.
@@ -95,6 +94,12 @@ impl<'a> Accesses<'a> {
         let without: Vec<_> = without.iter().filter_map(|vm| self.system.vms.get(*vm)).collect();
         let is_seen = move |it: &&Named<'_>| !without.iter().any(|vm| std::ptr::eq(*vm, it.vm));
         self.sources.iter().filter(is_seen).map(move |it| it.sources[view].clone())
+    }
+
+    /// What VCPUs of a VM access beyond its budget at most, all together.
+    pub fn overshoot(&self, vm: usize, vcpus: &[plan::Vcpu]) -> u64 {
+        let Some(vm) = self.system.vms.get(vm) else { return 0 };
+        overshoot(self.system, vm, vcpus, &self.crowd)
     }
 
     fn view(&self, vm: usize) -> usize {
@@ -112,8 +117,9 @@ impl<'a> Accesses<'a> {
         let mut unlimited: Vec<String> = unlimited.map(|it| it.vm.name.value.clone()).collect();
         unlimited.dedup();
         let sources = self.sources.iter().map(|it| &it.sources[view]);
+        let overshoot = overshoot(self.system, described, &[*vcpu], &self.crowd);
         OfVcpu {
-            bus: Some(self.bus),
+            bus: Some(Bus { overshoot, ..self.bus }),
             accesses: tasks.iter().map(|task| Some(task.accesses.as_ref()?.value)).collect(),
             reload: self.reload,
             interferers: interferers(sources, own),
@@ -142,11 +148,12 @@ fn sources<'a>(
     vm: &'a description::Vm,
     vcpus: &[plan::Vcpu],
     bus: &Bus,
+    crowd: &Crowd,
 ) -> Vec<Named<'a>> {
     let limited = |budget: Option<MemoryBudget>, vcpus: &[plan::Vcpu]| {
         let pcpus: BTreeSet<u32> = vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect();
-        // Each VCPU can be stopped late, and each PCPU can have accesses on their way.
-        let overshoot = bus.overshoot * vcpus.len() as u64;
+        // Each PCPU can have accesses on their way.
+        let overshoot = overshoot(system, vm, vcpus, crowd);
         let bus = Bus { overshoot, in_flight: bus.in_flight * pcpus.len() as u64, ..*bus };
         let n = vm.compensation.as_ref().map_or(1, |it| it.value.periods);
         let reservation = budget.and_then(|budget| reservation(system, budget));
@@ -164,6 +171,39 @@ fn sources<'a>(
             alone.map(|vcpu| limited(vcpu[0].memory_budget, vcpu)).collect()
         }
     }
+}
+
+/// How many VCPUs each PCPU has.
+#[derive(Debug)]
+struct Crowd(BTreeMap<u32, usize>);
+
+impl Crowd {
+    fn new(vcpus: &[&[plan::Vcpu]]) -> Self {
+        let mut all = BTreeMap::new();
+        for vcpu in vcpus.iter().copied().flatten() {
+            *all.entry(vcpu.pcpu.0).or_default() += 1;
+        }
+        Self(all)
+    }
+
+    fn has_for_itself(&self, vcpu: &plan::Vcpu) -> bool {
+        self.0.get(&vcpu.pcpu.0).is_some_and(|vcpus| *vcpus == 1)
+    }
+}
+
+/// What VCPUs of a VM access beyond their budget at most, all together: each can be stopped late.
+fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd: &Crowd) -> u64 {
+    let is_simple = vm.extra.is_none()
+        && [vm.on_crash, vm.on_reset].iter().all(|event| *event == OnEvent::Stop);
+    let of = |vcpu: &plan::Vcpu| match is_simple && crowd.has_for_itself(vcpu) {
+        true => overshoot::ALONE.most(),
+        false => overshoot::ANY.most(),
+    };
+    let all: u64 = vcpus.iter().map(of).sum();
+    // A line that comes in counts once, and those that go do not count.
+    let counter = system.platform.value.bandwidth.as_ref();
+    let refills = counter.is_some_and(|counter| counter.source == CounterSource::REFILLS);
+    if refills { all / 2 } else { all }
 }
 
 /// The budget that the VCPUs of a VM share, if they do.

@@ -28,6 +28,14 @@ impl Width {
         0_u64.wrapping_sub(if limit < most { limit } else { most }) & self.mask
     }
 
+    /// The value from which on it counts if it overflows with the `limit`-th access, and what it shows then
+    /// after `since` of them. If there have been too many already it overflows with the next one.
+    #[inline(always)]
+    pub const fn restart(self, limit: u64, since: u64) -> (u64, u64) {
+        let start = self.preset(if limit > since { limit } else { since + 1 });
+        (start, start.wrapping_add(since) & self.mask)
+    }
+
     /// What was counted from one value to another, if that is less than its range.
     #[inline(always)]
     pub const fn between(self, start: u64, end: u64) -> u64 {
@@ -51,6 +59,13 @@ mod tests {
                 assert_eq!(width.between(start, end), limit + 7);
             }
             assert_eq!(width.preset(u64::MAX), width.preset(width.most()));
+        }
+        for (limit, since, value) in
+            [(10, 0, 0xffff_fff6), (10, 3, 0xffff_fff9), (10, 10, u32::MAX)]
+        {
+            let (start, found) = Width::BITS_32.restart(limit, since);
+            assert_eq!(found, u64::from(value), "{limit} {since}");
+            assert_eq!(Width::BITS_32.between(start, found), since);
         }
         assert_eq!(Width::BITS_32.preset(10), 0xffff_fff6);
         assert_eq!(Width::BITS_32.between(0xffff_fff6, 4), 14);

@@ -62,10 +62,11 @@ pub fn private(index: usize) -> Option<Redistributor> {
 }
 
 /// Enables a private interrupt of the executing CPU, which has this index in the plan.
-/// `edge`: it is a pulse.
-pub fn enable_private(index: usize, intid: u32, edge: bool) {
+/// It goes before all others. `edge`: it is a pulse.
+pub fn prefer_private(index: usize, intid: u32, edge: bool) {
     if let Some(private) = private(index) {
         private.set_edge(intid, edge);
+        private.prefer(intid);
         private.set_enabled(intid, true);
     }
 }

@@ -18,7 +18,7 @@ mod virtual_interface;
 #[cfg(target_os = "none")]
 pub use cpu_interface::{acknowledge, deactivate, end, send_sgi};
 #[cfg(target_os = "none")]
-pub use machine::{enable_private, init, init_cpu, private, shared};
+pub use machine::{init, init_cpu, prefer_private, private, shared};
 #[cfg(target_os = "none")]
 pub use virtual_interface::{Lists, SavedLists};
 

@@ -104,6 +104,14 @@ impl Redistributor {
         }
     }
 
+    /// A private interrupt goes before all others, which have [`PRIORITY`].
+    pub fn prefer(self, intid: u32) {
+        if intid < 32 {
+            let register = IPRIORITYR + (intid as usize & !3);
+            self.registers.write32(register, PRIORITY & !(0x20 << (intid % 4 * 8)));
+        }
+    }
+
     /// Says whether an interrupt from 16 on, which is disabled, is a pulse or a level.
     pub fn set_edge(self, intid: u32, edge: bool) {
         if let Some(place @ 0..16) = intid.checked_sub(16) {

@@ -33,8 +33,8 @@ pub struct Critical<'a> {
 pub struct Share {
     /// The PCPUs on which it makes accesses.
     pub pcpus: BTreeSet<u32>,
-    /// How many VCPUs it is: each can be stopped late.
-    pub vcpus: u64,
+    /// Accesses that its VCPUs make beyond its budget at most, all together ([`Bus::overshoot`]).
+    pub overshoot: u64,
     /// The period of its budget: more than 0, at most [`LONGEST`].
     pub period: Duration,
     /// Its part of what there is: budgets per period are in proportion to the weights.
@@ -90,13 +90,16 @@ fn in_time(
 ) -> bool {
     let source = |(share, &budget): (&Share, &u64)| {
         let reservation = Reservation::new(budget, share.period).ok()?;
-        let overshoot = bus.overshoot.saturating_mul(share.vcpus);
         let in_flight = bus.in_flight.saturating_mul(share.pcpus.len() as u64);
         let curve = match critical.counts {
             true => compensation::with_compensation,
             false => compensation::for_others,
         };
-        let limit = curve(&reservation, &Bus { overshoot, in_flight, ..*bus }, share.compensation);
+        let limit = curve(
+            &reservation,
+            &Bus { overshoot: share.overshoot, in_flight, ..*bus },
+            share.compensation,
+        );
         Some(Source { pcpus: share.pcpus.clone(), limit: Some(limit) })
     };
     // A period that makes no sense: nothing is known.

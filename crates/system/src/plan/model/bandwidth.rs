@@ -41,6 +41,9 @@ impl CounterSource {
     pub const EVENTS: [(&'static str, u16); 4] =
         [("mem-access", 0x13), ("bus-access", 0x19), ("llc-refill", 0x17), ("instructions", 0x08)];
 
+    /// That of lines that come into the last-level cache.
+    pub const REFILLS: Self = Self::Pmu { event: Self::EVENTS[2].1 };
+
     /// The word in description and plan.
     pub fn as_str(self) -> &'static str {
         let [pmu, cycles, cachescope] = Self::WORDS;
