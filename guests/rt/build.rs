@@ -20,6 +20,7 @@ fn main() {
         "rt-color",
         "rt-remap",
         "rt-supply",
+        "rt-leech",
         "rt-races",
         "rt-coincide",
         "rt-switch",

@@ -2,8 +2,10 @@
 
 mod alone;
 mod colors;
+mod folder;
 mod isolation;
 mod page;
+mod progress;
 mod rows;
 mod text;
 mod worker;

@@ -157,6 +157,52 @@ fn one_cpu_has_no_room_for_leeches_of_its_own() {
     assert_answers(&alone, &alone.json());
 }
 
+/// The command as somebody who may neither raise priorities nor lock memory.
+fn unprivileged(sandbox: &Sandbox, arguments: &str) -> Result {
+    let mut command = std::process::Command::new("prlimit");
+    command.args(["--rtprio=0", "--memlock=65536"]);
+    if rustix::process::geteuid().is_root() {
+        command.args(["setpriv", "--bounding-set=-all", "--inh-caps=-all"]);
+    }
+    command.args([env!("CARGO_BIN_EXE_bulkhead"), "measure"]).args(arguments.split(' '));
+    Result::of(command.current_dir(sandbox.path("")).output().expect("prlimit starts"))
+}
+
+#[test]
+fn without_privileges_it_measures_and_says_what_that_costs() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let result = unprivileged(&sandbox, "--victim matrix:32 --leech cpu@25ms --runs 5");
+    assert!([Some(0), Some(1), Some(3)].contains(&result.status), "{}", result.stderr);
+    for cost in [
+        "victim: no real-time priority: Operation not permitted",
+        "other programs can slow it",
+        "victim: memory is not locked",
+        "leech: memory is not locked",
+    ] {
+        let lines = result.stdout.lines().filter(|line| line.contains(cost)).count();
+        assert!(lines >= 1, "`{cost}` is not in: {}", result.stdout);
+    }
+    let once = result.stdout.matches("note: victim: no real-time priority").count();
+    assert_eq!(once, 1, "{}", result.stdout);
+}
+
+#[test]
+fn buffers_that_this_process_may_not_have_are_refused() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let limited = |arguments: &str| {
+        let mut command = std::process::Command::new("prlimit");
+        command.args(["--as=600000000", env!("CARGO_BIN_EXE_bulkhead"), "measure"]);
+        command.args(arguments.split(' '));
+        Result::of(command.current_dir(sandbox.path("")).output().expect("prlimit starts"))
+    };
+    limited("--victim matrix:64 --leech non-temporal:700m --cpu 0 --leech-cpus 1 --runs 5")
+        .assert_refused(&["leech non-temporal:700MiB", "no memory for 700MiB", "ulimit"]);
+    limited("--victim chase:700m --leech cpu@25ms --runs 5")
+        .assert_refused(&["victim chase:700MiB", "no memory for 700MiB"]);
+}
+
 #[test]
 fn a_command_that_never_ends_is_ended() {
     let _alone = alone();

@@ -12,6 +12,7 @@ pub mod bootargs;
 pub mod cache;
 pub mod coincidence;
 pub mod coloring;
+pub mod leeches;
 pub mod permutation;
 pub mod program;
 pub mod random;
@@ -54,6 +55,8 @@ pub mod round_robin;
 pub mod scheduler;
 #[cfg(target_os = "none")]
 pub mod sections;
+#[cfg(target_os = "none")]
+pub mod sleep;
 #[cfg(target_os = "none")]
 pub mod wait;
 

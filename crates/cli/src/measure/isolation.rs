@@ -1,20 +1,18 @@
 //! `bulkhead measure`: how well does this machine isolate programs from each other?
 
 use std::env;
-use std::fs;
-use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
 
 use bulkhead_measure::isolation::leech::Place;
 use bulkhead_measure::isolation::{
-    Context, Effort, Error, Limits, Options, Point, Progress, Report, Size, Test, Verdict,
-    allowed_cpus, available_memory, llc_bytes, measure, standard, test,
+    Context, Effort, Error, Limits, Options, Point, Progress, Size, Test, Verdict, allowed_cpus,
+    available_memory, llc_bytes, measure, standard, test,
 };
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::alone::Alone;
+use super::folder::Folder;
+use super::progress::Bar;
+use super::text;
 use super::worker::Programs;
-use super::{page, rows, text};
 use crate::arguments::IsolationOptions;
 use crate::failure::Failure;
 use crate::json;
@@ -22,8 +20,6 @@ use crate::output;
 use crate::run::signals::Signals;
 use crate::status::Status;
 
-/// Steps of the progress bar.
-const STEPS: f64 = 1000.0;
 /// Seed of the times at which leeches that sleep are hit.
 const SEED: u64 = 1;
 /// Of the memory that is free, one part in so many may be used.
@@ -37,16 +33,14 @@ pub fn isolation(options: &IsolationOptions, as_json: bool) -> Result<Status, Fa
     let folder = options.output.as_deref().map(Folder::create).transpose()?;
     let this = env::current_exe()
         .map_err(|error| Failure::new("program", format!("cannot find this program: {error}")))?;
-    let bar = progress();
+    let bar = Bar::new(&options_of_run);
     let mut show = |progress: &Progress| {
-        bar.set_position((progress.part * STEPS) as u64);
-        let left = progress.left.map(|left| format!(", {} s left", left.as_secs()));
-        bar.set_message(format!("{}{}", progress.what, left.unwrap_or_default()));
+        bar.show(progress);
         signals.caught().is_none()
     };
     let ended = || signals.caught().is_some();
     let measured = measure(&options_of_run, &Programs { this }, &mut show, &ended);
-    bar.finish_and_clear();
+    drop(bar);
     let report = match measured {
         Ok(report) => report,
         Err(Error::Ended) => return Ok(signals.caught().map_or(Status::No, Status::Signal)),
@@ -180,57 +174,5 @@ fn help(error: &Error) -> String {
             format!("{error}\nhelp: allow more with --timeout, or take a smaller workload")
         }
         _ => error.to_string(),
-    }
-}
-
-/// A bar on a terminal, nothing elsewhere.
-fn progress() -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{wide_msg} {bar:20} {elapsed}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(STEPS as u64).with_style(style)
-}
-
-/// The folder of results.
-struct Folder(PathBuf);
-
-impl Folder {
-    /// Made before anything is measured: a name that cannot be is known at once.
-    fn create(path: &Path) -> Result<Self, Failure> {
-        fs::create_dir_all(path).map_err(|error| {
-            Failure::new("output", format!("cannot create {}: {error}", path.display()))
-        })?;
-        Ok(Self(path.to_owned()))
-    }
-
-    fn page(&self) -> PathBuf {
-        self.0.join("report.html")
-    }
-
-    fn write(&self, report: &Report) -> Result<(), Failure> {
-        let mut document =
-            serde_json::to_string_pretty(report).map_err(|error| Failure::new("output", error))?;
-        document.push('\n');
-        self.put("results.json", &document)?;
-        self.put("results.csv", &rows::csv(report)?)?;
-        self.put("report.html", &page::html(report)?)
-    }
-
-    /// The whole file or none.
-    fn put(&self, name: &str, content: &str) -> Result<(), Failure> {
-        let path = self.0.join(name);
-        let write = || {
-            let mut file = tempfile::Builder::new()
-                .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-                .tempfile_in(&self.0)?;
-            file.write_all(content.as_bytes())?;
-            file.persist(&path)?;
-            io::Result::Ok(())
-        };
-        write().map_err(|error| {
-            Failure::new("output", format!("cannot write {}: {error}", path.display()))
-        })
     }
 }

@@ -58,6 +58,8 @@ pub struct Plan {
     pub x: String,
     /// What the values are, with their unit.
     pub y: String,
+    /// Decimals of the values in the table; default: what suits their kind.
+    pub decimals: Option<usize>,
     /// What values are divided by before they are shown and judged.
     pub divide_by: Option<DivideBy>,
     /// Boots without cachescope: only what guests print can be measured.

@@ -141,6 +141,7 @@ impl<'a> Results<'a> {
         let is_fine = |runs: &Runs| matches!(runs.measure, Measure::Excess(_) | Measure::Moment(_));
         let is_fine = plan.runs.iter().any(is_fine);
         match plan.divide_by {
+            _ if let Some(decimals) = plan.decimals => format!("{:.decimals$}", value.shown),
             Some(_) => format!("{:.3}", value.shown),
             None if is_fine => format!("{:.3}", value.shown),
             None if plan.locks.is_some() => format!("{:.2}", value.shown),

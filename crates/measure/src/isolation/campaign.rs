@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::leech::{Kind, Leech, Place};
+use super::leech::{Kind, Leech, Place, ROUND};
 use super::size::Size;
 use super::workload::Workload;
 
@@ -37,14 +37,15 @@ impl Point {
 
 /// A run takes at least so long, so that the clock is exact.
 const AT_LEAST: Duration = Duration::from_millis(20);
-/// A run whose CPU is taken begins when the leech sleeps: it is longer than that takes, so
-/// that it cannot hide in between.
+/// The same for a run whose CPU is taken.
 const AT_LEAST_TAKEN: Duration = Duration::from_millis(150);
 
 /// A test of this victim, with runs that are long enough for these leeches.
 pub fn test(name: &str, workload: Workload, points: Vec<Point>) -> Test {
-    let taken = points.iter().any(|point| point.leech.kind.place() == Place::Same);
-    let at_least = if taken { AT_LEAST_TAKEN } else { AT_LEAST };
+    let taken = points.iter().map(|point| &point.leech).filter(|it| it.kind.place() == Place::Same);
+    // A run begins while the leech sleeps: it is longer than that and cannot hide there.
+    let rounds = taken.map(|leech| AT_LEAST_TAKEN.max(leech.sleep + ROUND));
+    let at_least = rounds.max().unwrap_or(AT_LEAST);
     Test { name: name.into(), workload, at_least, points }
 }
 
@@ -173,6 +174,16 @@ mod tests {
         assert_eq!(shown("cache")[..2], ["1 copy:64KiB", "1 copy:128KiB"]);
         assert_eq!(shown("cache").last().map(String::as_str), Some("1 copy:4MiB"));
         assert_eq!(shown("bus"), ["1 copy:8MiB", "2 copy:8MiB", "3 copy:8MiB"]);
+    }
+
+    #[test]
+    fn runs_cannot_hide_while_a_leech_sleeps() {
+        let at_least = |leech: &str| {
+            let leech = leech.parse().expect(leech);
+            test("own", Workload::Matrix(64), vec![Point { leech, count: 1 }]).at_least.as_millis()
+        };
+        assert_eq!([at_least("cpu@200ms"), at_least("cpu@25ms")], [280, 150]);
+        assert_eq!([at_least("timers"), at_least("copy:1MiB@200ms")], [150, 20]);
     }
 
     #[test]

@@ -86,3 +86,27 @@ impl Counters for Machine {
         self.unavailable.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As on machines that count instructions alone.
+    #[test]
+    fn what_is_not_counted_is_absent_and_said_once() {
+        let why = vec!["LLC misses: this machine does not count it".into()];
+        let counter = Builder::new(perf_event::events::Software::TASK_CLOCK).build().ok();
+        let is_there = counter.is_some();
+        let mut machine = Machine { counters: [None, counter, None], unavailable: why.clone() };
+        for _ in 0..2 {
+            machine.start();
+            std::hint::black_box((0..100_000).fold(0_u64, |sum, it| sum ^ it));
+            let counts = machine.stop();
+            assert_eq!((counts.llc_misses, counts.tlb_misses), (None, None));
+            assert_eq!(counts.instructions.is_some(), is_there);
+            let shown = serde_json::to_string(&counts).expect("JSON");
+            assert!(!shown.contains("null") && !shown.contains("llc_misses"), "{shown}");
+        }
+        assert_eq!(machine.unavailable(), why);
+    }
+}

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use super::Error;
 use super::campaign::{Point, Test};
 use super::coefficient::{Coefficient, Times, Verdict};
-use super::leech::{Kind, Leech, Place};
+use super::estimate::Estimate;
+use super::leech::{Kind, Leech, Place, ROUND};
 use super::machine::Machine;
 use super::placement::distance_ns;
 use super::process::Process;
@@ -50,6 +51,15 @@ pub struct Options {
     pub seed: u64,
 }
 
+impl Options {
+    /// The time that a row may take, if there is a limit.
+    pub(crate) fn time_of_row(&self) -> Option<Duration> {
+        let rows = self.tests.iter().map(|test| test.points.len() + 1).sum::<usize>();
+        let rows = (rows * self.contexts.len()).max(1);
+        self.time.map(|time| time / rows as u32)
+    }
+}
+
 /// How far it is.
 #[derive(Clone, Debug)]
 pub struct Progress {
@@ -57,12 +67,12 @@ pub struct Progress {
     pub part: f64,
     /// What is measured now.
     pub what: String,
-    /// Time that is left, as far as it is known.
-    pub left: Option<Duration>,
+    /// About the time that is left.
+    pub left: Duration,
 }
 
 /// Fewest runs for a median, however little time there is.
-const RUNS_MIN: usize = 5;
+pub(crate) const RUNS_MIN: usize = 5;
 /// Waiting before a run that a leech has begun.
 const SETTLE: Duration = Duration::from_millis(2);
 /// A run that waited for more than a hundredth of its time was interrupted.
@@ -92,16 +102,13 @@ pub fn measure(
     // Without it, what is measured can keep who measures from running.
     let mut remarks = BTreeSet::new();
     remarks.extend(protection::raise(protection::CONTROL).err());
-    let rows = options.tests.iter().map(|test| test.points.len() + 1).sum::<usize>();
     let mut it = Measurement {
         options,
         launch,
         ended,
         remarks,
         random: fastrand::Rng::with_seed(options.seed),
-        start,
-        rows: rows * options.contexts.len(),
-        done: 0,
+        estimate: Estimate::new(options),
         progress,
     };
     let (mut contexts, mut complete) = (Vec::new(), true);
@@ -152,9 +159,7 @@ struct Measurement<'a> {
     ended: &'a dyn Fn() -> bool,
     remarks: BTreeSet<String>,
     random: fastrand::Rng,
-    start: Instant,
-    rows: usize,
-    done: usize,
+    estimate: Estimate,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 }
 
@@ -175,6 +180,7 @@ impl Measurement<'_> {
         let mut victim = Process::start(name, command, self.options.timeout, self.ended)?;
         self.remarks.extend(victim.protection.missing.iter().map(|why| format!("victim: {why}")));
         self.remarks.extend(victim.uncounted.iter().map(|why| format!("unavailable: {why}")));
+        self.estimate.test(test, victim.run_time, self.options);
         let mut result = TestResult {
             name: test.name.clone(),
             workload: test.workload.to_string(),
@@ -190,16 +196,20 @@ impl Measurement<'_> {
         let mut noise = 0.0;
         for (point, place) in std::iter::once(first).chain(others) {
             let now = Progress {
-                part: self.done as f64 / self.rows.max(1) as f64,
-                what: format!(
-                    "{}: {} beside {} x {}",
-                    context.name, test.name, point.count, point.leech
-                ),
-                left: self.left(),
+                part: self.estimate.part(),
+                what: match (result.rows.len(), point.count) {
+                    (0, _) => format!("{}: {} beside nothing", context.name, test.name),
+                    (_, 1) => format!("{}: {} beside {}", context.name, test.name, point.leech),
+                    (_, count) => {
+                        format!("{}: {} beside {count} x {}", context.name, test.name, point.leech)
+                    }
+                },
+                left: self.estimate.left(),
             };
             if !(self.progress)(&now) {
                 return Ok((result, false));
             }
+            let begun = Instant::now();
             match self.row(&mut victim, point, place) {
                 Ok(mut row) => {
                     if result.rows.is_empty() {
@@ -213,15 +223,9 @@ impl Measurement<'_> {
                 Err(Error::Ended) => return Ok((result, false)),
                 Err(error) => return Err(error),
             }
-            self.done += 1;
+            self.estimate.done(begun.elapsed());
         }
         Ok((result, true))
-    }
-
-    /// Time that is left: known when some rows are done.
-    fn left(&self) -> Option<Duration> {
-        let each = self.start.elapsed().checked_div(self.done as u32)?;
-        Some(each * (self.rows - self.done) as u32)
     }
 
     fn row(&mut self, victim: &mut Process, point: &Point, place: Place) -> Result<Row, Error> {
@@ -262,10 +266,10 @@ impl Measurement<'_> {
         // A round of a leech that sleeps is hit at any of its parts.
         let round = match point.leech.sleep {
             Duration::ZERO => Duration::ZERO,
-            sleep => sleep + Duration::from_millis(80),
+            sleep => sleep + ROUND,
         };
         let (begun, mut samples) = (Instant::now(), Vec::new());
-        let limit = self.options.time.map(|time| time / self.rows.max(1) as u32);
+        let limit = self.options.time_of_row();
         let (mut good, mut pairs) = (0, 0);
         while good < self.options.runs && pairs < self.options.runs * 3 / 2 {
             let late = limit.is_some_and(|limit| begun.elapsed() >= limit);
@@ -325,5 +329,32 @@ fn row(point: &Point, cpus: Vec<usize>, distance: [Option<f64>; 2], samples: Vec
         llc_misses: [misses(&baseline), misses(&loaded)],
         disturbed: samples.iter().filter(|sample| sample.disturbed).count(),
         samples,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::counters::Counts;
+    use super::super::worker::Run;
+    use super::*;
+
+    /// A counter that had to share its time with others in one run has no median.
+    #[test]
+    fn misses_count_where_every_run_has_them() {
+        let sample = |loaded: bool, llc_misses: Option<u64>| {
+            let counts = Counts { llc_misses, ..Counts::default() };
+            let run = Run { time_ns: 100, preemptions: 0, waited_ns: 0, cpu: 0, counts };
+            Sample { loaded, disturbed: false, run }
+        };
+        let samples = vec![
+            sample(false, Some(10)),
+            sample(true, Some(30)),
+            sample(true, None),
+            sample(false, Some(20)),
+        ];
+        let point = Point { leech: Leech::tireless(Kind::None), count: 1 };
+        let row = row(&point, vec![1], [None, None], samples);
+        assert_eq!(row.llc_misses, [Some(15.0), None]);
+        assert_eq!(row.coefficient.value, 0.0);
     }
 }

@@ -1,6 +1,7 @@
 //! Victims and leeches, seen from who started them.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -12,6 +13,10 @@ use super::worker::{Answer, Order, Run};
 
 /// How long a process that was told to end may take for it.
 const GRACE: Duration = Duration::from_millis(500);
+/// The signal of a process that was killed,
+const SIGKILL: i32 = 9;
+/// and what may be behind it.
+const MEMORY: &str = ", which the kernel does where memory is short";
 /// Time between looks at whether it has ended, or whether the user wants to.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -27,6 +32,8 @@ pub(crate) struct Process {
     pub protection: Protection,
     /// How often a run repeats its workload.
     pub repeats: u32,
+    /// About how long a run takes.
+    pub run_time: Duration,
     /// What is not counted, and why.
     pub uncounted: Vec<String>,
 }
@@ -73,10 +80,12 @@ impl Process {
             timeout,
             protection,
             repeats: 1,
+            run_time: Duration::ZERO,
             uncounted: Vec::new(),
         };
         match process.answer(ended)? {
-            Answer::Ready { protection, repeats, uncounted } => {
+            Answer::Ready { protection, repeats, run_ns, uncounted } => {
+                process.run_time = Duration::from_nanos(run_ns);
                 process.protection = protection;
                 process.repeats = repeats;
                 process.uncounted = uncounted;
@@ -121,7 +130,10 @@ impl Process {
                 },
                 Err(RecvTimeoutError::Disconnected) => {
                     let said = self.complaints();
-                    let status = self.child.wait().map(|it| it.to_string()).unwrap_or_default();
+                    let status = self.child.wait().ok();
+                    let killed = status.and_then(|it| it.signal()) == Some(SIGKILL);
+                    let status = status.map(|it| it.to_string()).unwrap_or_default();
+                    let status = if killed { format!("{status}{MEMORY}") } else { status };
                     let said = if said.is_empty() { said } else { format!(": {said}") };
                     return Err(self.failed(format!("ended ({status}){said}")));
                 }

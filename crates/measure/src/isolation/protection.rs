@@ -49,7 +49,9 @@ impl Protection {
     /// could get none where little may be locked.
     pub fn lock(mut self) -> Self {
         let result = mlockall(MlockAllFlags::CURRENT);
-        self.locked = self.has(result.map_err(|error| format!("memory is not locked: {error}")));
+        self.locked = self.has(result.map_err(|error| {
+            format!("memory is not locked: {error}; pages that the kernel takes away cost it time")
+        }));
         self
     }
 
@@ -67,7 +69,8 @@ pub fn pin(cpu: usize) -> Result<(), String> {
         return Err(format!("there is no CPU {cpu}"));
     }
     set.set(cpu);
-    sched_setaffinity(None, &set).map_err(|error| format!("not pinned to CPU {cpu}: {error}"))
+    sched_setaffinity(None, &set)
+        .map_err(|error| format!("not pinned to CPU {cpu}: {error}; the kernel may move it"))
 }
 
 /// Gives this thread a real-time priority (SCHED_FIFO).
@@ -80,7 +83,10 @@ pub fn raise(priority: u8) -> Result<(), String> {
     )
     .map_err(|error| match error {
         thread_priority::Error::OS(number) => {
-            format!("no real-time priority: {}", std::io::Error::from_raw_os_error(number))
+            format!(
+                "no real-time priority: {}; other programs can slow it, and I may be theirs",
+                std::io::Error::from_raw_os_error(number)
+            )
         }
         other => format!("no real-time priority: {other:?}"),
     })

@@ -56,6 +56,9 @@ pub enum Answer {
         protection: Protection,
         /// How often a run repeats the workload.
         repeats: u32,
+        /// About how long a run takes, in nanoseconds.
+        #[serde(default)]
+        run_ns: u64,
         /// What is not counted, and why.
         uncounted: Vec<String>,
     },
@@ -133,7 +136,7 @@ pub fn serve(options: &Options) -> u8 {
 ///
 /// What went wrong, for people.
 pub fn run(workload: &Workload, times: u32) -> Result<(), String> {
-    let mut work = workload.prepare();
+    let mut work = workload.prepare()?;
     (0..times).try_for_each(|_| work.run())
 }
 

@@ -8,6 +8,7 @@ mod stream;
 use std::fmt;
 use std::str::FromStr;
 
+use super::room;
 use super::size::Size;
 use chase::Chase;
 pub(crate) use command::{Command, end_command};
@@ -46,14 +47,19 @@ impl Workload {
     }
 
     /// Ready to run.
-    pub(crate) fn prepare(&self) -> Box<dyn Work> {
-        match self {
+    ///
+    /// # Errors
+    ///
+    /// What it needs and does not get, for people.
+    pub(crate) fn prepare(&self) -> Result<Box<dyn Work>, String> {
+        room::for_bytes(self.bytes())?;
+        Ok(match self {
             Self::Matrix(rows) => Box::new(Matrix::new(*rows as usize)),
             Self::Chase(size) => Box::new(Chase::new(size.0)),
             Self::Read(size) => Box::new(Stream::reading(size.0)),
             Self::Write(size) => Box::new(Stream::writing(size.0)),
             Self::Command(text) => Box::new(Command::new(text)),
-        }
+        })
     }
 }
 
@@ -128,11 +134,11 @@ mod tests {
     #[test]
     fn all_of_them_run() {
         for text in ["matrix:16", "chase:64KiB", "read:1MiB", "write:1MiB", "command:true"] {
-            let mut work = text.parse::<Workload>().expect(text).prepare();
+            let mut work = text.parse::<Workload>().expect(text).prepare().expect(text);
             assert_eq!(work.run(), Ok(()), "{text}");
             assert_eq!(work.run(), Ok(()), "{text}, again");
         }
-        let mut fails = Workload::Command("exit 3".into()).prepare();
+        let mut fails = Workload::Command("exit 3".into()).prepare().expect("a command");
         assert!(fails.run().expect_err("it fails").contains("exit status: 3"));
     }
 }

@@ -50,6 +50,9 @@ const CAP: u32 = 8;
 /// Distance of series at a place, as a part of the distance of places.
 const BESIDE: f64 = 0.12;
 
+/// Height of a line of the legend, as a part of the highest value.
+const LEGEND_LINE: f64 = 0.08;
+
 impl WhiskerChart {
     /// The chart as an SVG document.
     ///
@@ -76,15 +79,20 @@ impl WhiskerChart {
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         area.fill(&PAPER).map_err(&failed)?;
         let text = (FONT, TEXT).into_font().color(&INK);
+        // One series needs no legend; above several there is room for it.
+        let entries = self.series.len() * (1 + usize::from(right.is_some()));
+        let entries = if entries > 1 { entries } else { 0 };
+        let highest = values().fold(0.0, f64::max) * (1.0 + LEGEND_LINE * entries as f64);
+        let most = counts().fold(0.0, f64::max) * (1.0 + LEGEND_LINE * entries as f64);
         let x = -0.5..self.places.len() as f64 - 0.5;
-        let second = right.map_or(0.0..1.0, |axis| axis.range(counts()));
+        let second = right.map_or(0.0..1.0, |axis| axis.range(counts().chain([most])));
         let mut chart = ChartBuilder::on(&area)
             .caption(&self.title, (FONT, TITLE).into_font().color(&INK))
             .margin(14)
             .x_label_area_size(44)
             .y_label_area_size(88)
             .right_y_label_area_size(if right.is_some() { 88 } else { 0 })
-            .build_cartesian_2d(x.clone(), self.y.range(values()))
+            .build_cartesian_2d(x.clone(), self.y.range(values().chain([highest])))
             .map_err(&failed)?
             .set_secondary_coord(x, second);
         let name = |place: &f64| {
@@ -151,14 +159,16 @@ impl WhiskerChart {
                     .legend(move |(x, y)| Circle::new((x + 10, y), 4, color.stroke_width(1)));
             }
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(PAPER)
-            .border_style(GRID)
-            .label_font(text)
-            .draw()
-            .map_err(&failed)?;
+        if entries > 0 {
+            chart
+                .configure_series_labels()
+                .position(SeriesLabelPosition::UpperLeft)
+                .background_style(PAPER)
+                .border_style(GRID)
+                .label_font(text)
+                .draw()
+                .map_err(&failed)?;
+        }
         area.present().map_err(&failed)?;
         drop(chart);
         drop(area);

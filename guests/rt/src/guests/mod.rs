@@ -10,6 +10,7 @@ pub mod color;
 pub mod demo;
 pub mod hostile;
 pub mod irq;
+pub mod leech;
 pub mod locks;
 pub mod periods;
 pub mod psci;

@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::Take;
+use super::{ROUND, Take};
 
-/// Time of a CPU that a round takes: the published one takes 79 to 80 ms.
-const ROUND: Duration = Duration::from_millis(80);
 /// Random numbers of a part.
 const NUMBERS: u32 = 20_000;
 

@@ -12,7 +12,7 @@ pub fn serve(leech: &Leech, cpu: Option<usize>, orders: &Receiver<Order>) -> Res
     let protection = Protection::take(cpu, LEECH);
     let mut take = leech.prepare()?;
     let protection = protection.lock();
-    answer(&Answer::Ready { protection, repeats: 1, uncounted: Vec::new() });
+    answer(&Answer::Ready { protection, repeats: 1, run_ns: 0, uncounted: Vec::new() });
     let mut order = next(leech, orders);
     while let Some(what) = order {
         answer(&Answer::Ok);

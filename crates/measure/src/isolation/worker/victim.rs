@@ -24,12 +24,12 @@ pub fn serve(
     orders: &Receiver<Order>,
 ) -> Result<(), String> {
     let protection = Protection::take(cpu, VICTIM);
-    let mut work = workload.prepare();
+    let mut work = workload.prepare()?;
     let protection = protection.lock();
-    let repeats = repeats(&mut *work, at_least)?;
+    let (repeats, run_ns) = repeats(&mut *work, at_least)?;
     let mut counters = Machine::new();
     let uncounted = counters.unavailable();
-    answer(&Answer::Ready { protection, repeats, uncounted });
+    answer(&Answer::Ready { protection, repeats, run_ns, uncounted });
     // The sender lives as long as the process.
     while let Ok(order) = orders.recv() {
         if order == Order::Run {
@@ -39,8 +39,8 @@ pub fn serve(
     Ok(())
 }
 
-/// How often the workload fits into the time, at least once.
-fn repeats(work: &mut dyn Work, at_least: Duration) -> Result<u32, String> {
+/// How often the workload fits into the time, at least once, and how many nanoseconds that takes.
+fn repeats(work: &mut dyn Work, at_least: Duration) -> Result<(u32, u64), String> {
     let mut shortest = Duration::MAX;
     for trial in 0..TRIALS {
         let start = Instant::now();
@@ -52,7 +52,8 @@ fn repeats(work: &mut dyn Work, at_least: Duration) -> Result<u32, String> {
     }
     let shortest = shortest.as_nanos().max(1);
     let fit = at_least.as_nanos().div_ceil(shortest);
-    Ok(u32::try_from(fit).unwrap_or(REPEATS_MAX).clamp(1, REPEATS_MAX))
+    let fit = u32::try_from(fit).unwrap_or(REPEATS_MAX).clamp(1, REPEATS_MAX);
+    Ok((fit, u64::try_from(shortest * u128::from(fit)).unwrap_or(u64::MAX)))
 }
 
 fn run(work: &mut dyn Work, repeats: u32, counters: &mut dyn Counters) -> Result<Run, String> {
@@ -75,14 +76,15 @@ mod tests {
 
     #[test]
     fn short_workloads_are_repeated() {
-        let mut work = Workload::Matrix(16).prepare();
-        assert!(repeats(&mut *work, Duration::from_millis(5)).expect("repeats") > 10);
-        assert_eq!(repeats(&mut *work, Duration::ZERO), Ok(1));
+        let mut work = Workload::Matrix(16).prepare().expect("memory");
+        let (many, ns) = repeats(&mut *work, Duration::from_millis(5)).expect("repeats");
+        assert!(many > 10 && ns >= 5_000_000, "{many}, {ns}");
+        assert_eq!(repeats(&mut *work, Duration::ZERO).expect("repeats").0, 1);
     }
 
     #[test]
     fn a_run_has_a_time() {
-        let mut work = Workload::Matrix(64).prepare();
+        let mut work = Workload::Matrix(64).prepare().expect("memory");
         let run = run(&mut *work, 3, &mut Machine::new()).expect("a run");
         assert!(run.time_ns > 0);
     }

@@ -1,0 +1,54 @@
+//! The folder of results.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use bulkhead_measure::isolation::Report;
+
+use super::{page, rows};
+use crate::failure::Failure;
+
+/// The folder of results.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Made before anything is measured: a name that cannot be is known at once.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        fs::create_dir_all(path).map_err(|error| {
+            Failure::new("output", format!("cannot create {}: {error}", path.display()))
+        })?;
+        Ok(Self(path.to_owned()))
+    }
+
+    /// The page for people.
+    pub fn page(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
+
+    /// Writes all files.
+    pub fn write(&self, report: &Report) -> Result<(), Failure> {
+        let mut document =
+            serde_json::to_string_pretty(report).map_err(|error| Failure::new("output", error))?;
+        document.push('\n');
+        self.put("results.json", &document)?;
+        self.put("results.csv", &rows::csv(report)?)?;
+        self.put("report.html", &page::html(report)?)
+    }
+
+    /// The whole file or none.
+    fn put(&self, name: &str, content: &str) -> Result<(), Failure> {
+        let path = self.0.join(name);
+        let write = || {
+            let mut file = tempfile::Builder::new()
+                .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+                .tempfile_in(&self.0)?;
+            file.write_all(content.as_bytes())?;
+            file.persist(&path)?;
+            io::Result::Ok(())
+        };
+        write().map_err(|error| {
+            Failure::new("output", format!("cannot write {}: {error}", path.display()))
+        })
+    }
+}
