@@ -190,7 +190,8 @@ Examples:
 
 Workloads: matrix:ROWS, chase:SIZE, read:SIZE, write:SIZE, command:TEXT.
 Leeches: cpu, copy:SIZE, non-temporal:SIZE, tlb:SIZE, bank:SIZE, disk:SIZE, timers, loopback;
-@25ms behind one lets it sleep after each round; ranges sweep: copy:64KiB..8MiB, cpu@25..200ms.
+@25ms behind one lets it sleep after each round.
+Ranges sweep: chase:64KiB..8MiB, copy:64KiB..8MiB, cpu@25..200ms.
 
 Exit status: 0 isolated, 1 not isolated, 2 bad input, 3 cannot tell."
 )]
@@ -210,9 +211,9 @@ pub struct IsolationOptions {
     /// All sweeps with 50 runs each; the estimate tells how long
     #[arg(long, conflicts_with = "victim")]
     pub full: bool,
-    /// What the victim does [default: what each test of the standard set needs]
-    #[arg(long, value_name = "WORKLOAD", requires = "leech")]
-    pub victim: Option<Workload>,
+    /// What the victim does; may be given several times, each is a test [default: what each test of the standard set needs]
+    #[arg(long, value_name = "WORKLOAD", requires = "leech", value_parser = victims)]
+    pub victim: Vec<Victims>,
     /// What it is exposed to; may be given several times
     #[arg(long, value_name = "LEECH", requires = "victim", value_parser = leeches)]
     pub leech: Vec<Sweep>,
@@ -242,6 +243,10 @@ pub struct IsolationOptions {
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
+
+/// Workloads of one option.
+#[derive(Clone, Debug)]
+pub struct Victims(pub Vec<Workload>);
 
 /// Leeches of one option.
 #[derive(Clone, Debug)]
@@ -394,6 +399,11 @@ fn append(text: &str) -> Result<(String, String), String> {
 /// Reads `copy:64KiB..8MiB`.
 fn leeches(text: &str) -> Result<Sweep, String> {
     isolation::leeches(text).map(Sweep)
+}
+
+/// Reads `chase:64KiB..8MiB`.
+fn victims(text: &str) -> Result<Victims, String> {
+    isolation::workloads(text).map(Victims)
 }
 
 /// Reads `2` or `1..3`.

@@ -95,12 +95,16 @@ fn contexts_are_compared() {
     let other = format!("again=env LANG=C '{}'", env!("CARGO_BIN_EXE_bulkhead"));
     let arguments =
         ["measure", "--victim", "matrix:32", "--leech", "cpu@25ms", "--runs", "5", "--context"];
-    let arguments = [&arguments[..], &["native=", "--context", &other]].concat();
+    let more = ["native=", "--context", &other, "--victim", "read:64KiB..128KiB"];
+    let arguments = [&arguments[..], &more].concat();
     let result = sandbox.bulkhead(&arguments);
     assert!([Some(0), Some(1), Some(3)].contains(&result.status), "{}", result.stderr);
     let comparison = result.stdout.split("I in each context:").nth(1).expect("a comparison");
     assert!(comparison.contains("native") && comparison.contains("again"), "{comparison}");
-    assert!(comparison.contains("cpu@25ms"), "{comparison}");
+    for test in ["matrix:32", "read:64KiB", "read:128KiB"] {
+        let row = comparison.lines().find(|line| line.starts_with(test)).expect(test);
+        assert!(row.contains("cpu@25ms"), "{comparison}");
+    }
 }
 
 #[test]
@@ -129,6 +133,7 @@ fn bad_input_is_refused_before_anything_runs() {
     refused("--victim matrix:64 --leech coppy:8m", &["coppy:8m", "expected none, cpu"]);
     refused("--victim matrix:64 --leech copy:8", &["copy", "expected one such as 64KiB"]);
     refused("--victim matrix:64 --leech copy:8m..1m", &["begins with its least value"]);
+    refused("--victim read:8m..1m --leech cpu", &["begins with its least value"]);
     refused("--victim matrix:64", &["--leech"]);
     refused("--leech cpu", &["--victim"]);
     refused("--victim matrix:64 --leech cpu --runs 2", &["no interval"]);

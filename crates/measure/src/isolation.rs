@@ -43,7 +43,7 @@ pub use placement::allowed as allowed_cpus;
 pub use protection::Protection;
 pub use result::{ContextResult, Report, Row, Sample, TestResult};
 pub use size::Size;
-pub use sweep::leeches;
+pub use sweep::{leeches, workloads};
 
 /// Bytes of memory that programs can have here.
 ///

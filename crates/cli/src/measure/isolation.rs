@@ -3,6 +3,7 @@
 use std::env;
 
 use bulkhead_measure::isolation::leech::Place;
+use bulkhead_measure::isolation::workload::Workload;
 use bulkhead_measure::isolation::{
     Context, Effort, Error, Limits, Options, Point, Progress, Size, Test, Verdict, allowed_cpus,
     available_memory, llc_bytes, measure, standard, test,
@@ -99,15 +100,17 @@ fn plan(options: &IsolationOptions) -> Result<Options, Failure> {
         (_, true) => Effort::Full,
         _ => Effort::Standard,
     };
-    let (tests, time) = match &options.victim {
-        None => (standard(effort, &limits), effort.time()),
-        Some(workload) => {
+    let (tests, time) = match options.victim.as_slice() {
+        [] => (standard(effort, &limits), effort.time()),
+        victims => {
             let counts = options.count.clone().unwrap_or(1..=1);
             let leeches = options.leech.iter().flat_map(|sweep| &sweep.0);
-            let points = leeches
+            let points: Vec<Point> = leeches
                 .flat_map(|leech| counts.clone().map(|count| Point { leech: leech.clone(), count }))
                 .collect();
-            (vec![test("own", workload.clone(), points)], None)
+            let workloads = victims.iter().flat_map(|sweep| &sweep.0);
+            let own = |it: &Workload| test(&it.to_string(), it.clone(), points.clone());
+            (workloads.map(own).collect(), None)
         }
     };
     fit(&tests, &limits)?;

@@ -68,7 +68,9 @@ pub fn heading(test: &TestResult) -> String {
         repeats => format!(" x {repeats}"),
     };
     let cpu = test.victim.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
-    format!("{}: {}{repeats}{cpu}", test.name, test.workload)
+    // Tests of the user are named after their workload.
+    let name = if test.name == test.workload { String::new() } else { format!("{}: ", test.name) };
+    format!("{name}{}{repeats}{cpu}", test.workload)
 }
 
 fn rows(report: &Report) -> impl Iterator<Item = (&TestResult, &Row)> {

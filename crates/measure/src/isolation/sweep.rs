@@ -1,8 +1,10 @@
-//! Several leeches in one word.
+//! Several leeches or workloads in one word.
 
 use std::time::Duration;
 
 use super::leech::Leech;
+use super::size::Size;
+use super::workload::Workload;
 
 /// Most leeches of one sweep.
 const LEECHES_MAX: usize = 256;
@@ -54,6 +56,47 @@ pub fn leeches(text: &str) -> Result<Vec<Leech>, String> {
     }
 }
 
+/// Workloads from one word: sizes of `chase:64KiB..8MiB` and rows of `matrix:128..512`
+/// double.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn workloads(text: &str) -> Result<Vec<Workload>, String> {
+    // A command may have dots of its own.
+    let range = text.split_once("..").filter(|_| !text.starts_with("command:"));
+    let Some((first, last)) = range else { return Ok(vec![text.parse()?]) };
+    let kind = first.split_once(':').map_or(first, |(kind, _)| kind);
+    let (first, last) = (first.parse::<Workload>()?, format!("{kind}:{last}").parse()?);
+    let mut all = vec![first];
+    while let Some(next) = all.last().and_then(doubled).filter(|next| size(next) <= size(&last)) {
+        all.push(next);
+    }
+    match size(&all[0]) <= size(&last) {
+        true => Ok(all),
+        false => Err(format!("`{text}`: a range begins with its least value")),
+    }
+}
+
+/// Rows or bytes.
+fn size(workload: &Workload) -> u64 {
+    match workload {
+        Workload::Matrix(rows) => (*rows).into(),
+        _ => workload.bytes(),
+    }
+}
+
+fn doubled(workload: &Workload) -> Option<Workload> {
+    let size = |size: &Size| size.0.checked_mul(2).map(Size);
+    Some(match workload {
+        Workload::Matrix(rows) => Workload::Matrix(rows.checked_mul(2)?),
+        Workload::Chase(bytes) => Workload::Chase(size(bytes)?),
+        Workload::Read(bytes) => Workload::Read(size(bytes)?),
+        Workload::Write(bytes) => Workload::Write(size(bytes)?),
+        Workload::Command(_) => return None,
+    })
+}
+
 /// Both ends of `a..b`, or one value twice. A unit may stand at the second alone.
 fn ends(range: Option<&str>, unit: &str) -> (Option<String>, Option<String>) {
     let Some(range) = range else { return (None, None) };
@@ -81,6 +124,20 @@ mod tests {
         assert_eq!(shown("cpu@25..100ms"), ["cpu@25ms", "cpu@50ms", "cpu@75ms", "cpu@100ms"]);
         assert_eq!(shown("copy:1m..2m@5..10ms").len(), 4);
         assert_eq!(shown("timers"), ["timers"]);
+    }
+
+    #[test]
+    fn workloads_are_swept() {
+        let shown = |text: &str| -> Vec<String> {
+            workloads(text).expect(text).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(shown("matrix:512"), ["matrix:512"]);
+        assert_eq!(shown("matrix:128..511"), ["matrix:128", "matrix:256"]);
+        assert_eq!(shown("read:64KiB..256KiB"), ["read:64KiB", "read:128KiB", "read:256KiB"]);
+        assert_eq!(shown("command:ls .."), ["command:ls .."]);
+        for text in ["chase:8m..1m", "matrix:4..2", "read:1m..", "read:1..2m", "..", "a..b"] {
+            assert!(workloads(text).is_err(), "{text}");
+        }
     }
 
     #[test]
