@@ -61,7 +61,8 @@ pub enum Kind {
     Epoch = 12,
     /// The VCPU, which has a memory budget, has made accesses since it started to run or since
     /// the last such record or [`Kind::Overflow`]; argument: how many. It comes before the
-    /// input with which the scheduler was told, at the same time.
+    /// input with which the scheduler was told, at the same time. While nothing runs: EL2 has made
+    /// them, to stop the VCPU and to wake the PCPU.
     Account = 13,
     /// The VCPU has made all accesses that it may make: an input of the scheduler; argument: as
     /// of [`Kind::Account`], told with it.

@@ -12,7 +12,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use policy::bandwidth::overshoot::{ALONE, ANY, Overshoot};
-use real::{project, record};
+use real::{project, record, succeeds};
 use serde::Deserialize;
 use trace::{Event, Trace};
 
@@ -93,6 +93,8 @@ fn run(vms: &[String]) -> Vec<Seen> {
     fs::write(path("system.toml"), system).expect("the folder is writable");
     let (scope, trace) = (path("scope"), path("trace"));
     record(&path("system.toml"), &["--cachescope", &scope], Path::new(&trace));
+    let replay = succeeds(&["trace", "replay", &trace, "--plan", &path("system.toml")]);
+    assert!(replay.ends_with("\nall decisions came out again\n"), "{replay}");
     let summary = fs::read(Path::new(&scope).join("summary.json")).expect("there is a summary");
     let summary: Summary = serde_json::from_slice(&summary).expect("it is as expected");
     let trace = File::open(trace).expect("the trace was written");
