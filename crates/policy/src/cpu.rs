@@ -12,6 +12,8 @@
 //! [`Cpu::start_gcs`] and [`Cpu::finish_gcs`] tell of global critical sections, in which servers may
 //! overrun. [`Cpu::with_ceilings`]: while a VCPU is in one and has something to do, it goes before
 //! all that are not (vMPCP: its priority is `pi_B^v + pi_j^v`). It still needs budget.
+//! [`Slot::with_hold`]: a VCPU that executes in sections for too long is in none any more, which is told
+//! once ([`Cpu::take_overheld`]).
 //!
 //! # Memory budgets
 //!
@@ -30,6 +32,7 @@
 mod alone;
 
 use crate::bandwidth::{Account, Grant, Grants, NoGrants};
+use crate::lock::hold::Hold;
 use crate::server::{Parameters, ParametersError, Policy, Server};
 use crate::time::{Duration, Instant};
 
@@ -42,13 +45,21 @@ pub struct Slot {
     account: Option<Account>,
     /// It has something to do, but waits for accesses.
     recharges: bool,
+    hold: Hold,
 }
 
 impl Slot {
     /// A VCPU that has nothing to do yet.
     pub fn new(policy: Policy) -> Result<Self, ParametersError> {
         let server = Server::new(policy)?;
-        Ok(Self { server, ready: false, in_gcs: false, account: None, recharges: false })
+        let hold = Hold::UNLIMITED;
+        Ok(Self { server, ready: false, in_gcs: false, account: None, recharges: false, hold })
+    }
+
+    /// The same VCPU, which may be in global critical sections for a limited time.
+    #[must_use]
+    pub fn with_hold(self, hold: Hold) -> Self {
+        Self { hold, ..self }
     }
 
     /// The same VCPU with a memory budget.
@@ -148,6 +159,11 @@ impl Slot {
         let _ = self.supply(now);
         self.server.enter_gcs();
     }
+
+    /// Whether it executes if it is the one to run.
+    fn executes(&self) -> bool {
+        self.ready && !self.recharges
+    }
 }
 
 /// Keeps what the VCPU that ran has of a shared memory budget until it is known who runs next.
@@ -226,11 +242,15 @@ struct Charge {
     budget: Duration,
     /// The VCPU that is to run; only where one has a memory budget.
     run: Option<usize>,
-    /// Whether VCPUs in global critical sections go before the others, and how many there are then.
+    /// Whether VCPUs in global critical sections go before the others.
     ceilings: bool,
-    raised: usize,
-    /// Nothing was decided since the VCPU that runs entered its section, the only one.
+    /// VCPUs that are in one, or were and have not executed outside since.
+    inside: usize,
+    /// Nothing was decided since the VCPU that runs entered its section, the only one; and when that was.
     undisturbed: bool,
+    entered: Instant,
+    /// VCPUs that were in sections for too long, and are in none any more: bit `i` is VCPU `i`.
+    overheld: u64,
 }
 
 impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
@@ -242,12 +262,14 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
             budget: Duration::ZERO,
             run: None,
             ceilings: false,
-            raised: 0,
+            inside: 0,
             undisturbed: false,
+            entered: Instant(0),
+            overheld: 0,
         };
         let regulated = slots.as_ref().iter().any(|slot| slot.account.is_some());
         let alone = match slots.as_ref() {
-            [only] => regulated && only.server.is_background(),
+            [only] => regulated && only.server.is_background() && !only.hold.is_limited(),
             _ => false,
         };
         Self { slots, charge, regulated, alone }
@@ -343,41 +365,54 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         self.change_gcs_with(vcpu, false, now, &mut NoGrants)
     }
 
-    /// As [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] where VCPUs in sections go first, but decides
-    /// nothing: [`Event::Tick`] has to follow at the same time. `false`: they do not, and nothing has
-    /// changed.
-    pub fn note_gcs(&mut self, vcpu: usize, in_gcs: bool, now: Instant) -> bool {
-        let ceilings = self.charge.ceilings;
-        if ceilings {
-            self.charge.note_gcs(self.slots.as_mut(), vcpu, in_gcs, now);
-        }
-        ceilings
+    /// As [`Cpu::start_gcs`] or [`Cpu::finish_gcs`], but decides nothing: [`Event::Tick`] has to follow at
+    /// the same time.
+    pub fn note_gcs(&mut self, vcpu: usize, in_gcs: bool, now: Instant) {
+        self.charge.note_gcs(self.slots.as_mut(), vcpu, in_gcs, now);
     }
 
     /// The short way for the VCPU that runs, before the time of the timer and where no VCPU has a memory
     /// budget: as [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] if that is no reason to run another one.
     /// Then the last decision holds on; otherwise, if this returns `false`, nothing has changed.
+    ///
+    /// The timer of the last decision does not know how long the VCPU may be in sections. As soon as
+    /// that matters to somebody else, there has to be an event: [`Event::Tick`], if nothing else.
     #[inline(always)]
-    pub fn change_gcs_of_running(&mut self, vcpu: usize, in_gcs: bool) -> bool {
+    pub fn change_gcs_of_running(&mut self, vcpu: usize, in_gcs: bool, now: Instant) -> bool {
         let charge = &mut self.charge;
         let Some(slot) = self.slots.as_mut().get_mut(vcpu) else { return false };
-        let runs = charge.slot == Some(vcpu) && slot.ready && !self.regulated && charge.ceilings;
-        if !runs || slot.in_gcs == in_gcs {
+        let runs = charge.slot == Some(vcpu) && slot.ready && !self.regulated;
+        // From nobody in sections to this one, and back.
+        let inside = usize::from(!in_gcs);
+        if !runs || charge.inside != inside || slot.in_gcs == in_gcs {
             return false;
         }
         if in_gcs {
-            charge.undisturbed = charge.raised == 0;
-            charge.raised += 1;
+            charge.entered = now;
             slot.server.enter_gcs();
-        } else if charge.undisturbed && charge.raised == 1 {
+        } else if charge.undisturbed {
             // The overrun was not used: there would have been a tick at the end of the budget.
-            charge.raised = 0;
             slot.server.leave_gcs();
         } else {
             return false;
         }
+        charge.undisturbed = in_gcs;
+        charge.inside = 1 - inside;
         slot.in_gcs = in_gcs;
         true
+    }
+
+    /// A VCPU that was in global critical sections for too long ([`Slot::with_hold`]): it is in none any
+    /// more, whatever its guest says. Each is told once.
+    #[inline(always)]
+    pub fn take_overheld(&mut self) -> Option<usize> {
+        let overheld = &mut self.charge.overheld;
+        if *overheld == 0 {
+            return None;
+        }
+        let vcpu = overheld.trailing_zeros() as usize;
+        *overheld &= *overheld - 1;
+        Some(vcpu)
     }
 
     /// [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] where VCPUs share a memory budget.
@@ -395,8 +430,13 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
 impl Charge {
     #[inline(never)]
     fn decide(&mut self, slots: &mut [Slot], event: Event, now: Instant) -> Decision {
+        if self.inside > 0 {
+            return self.decide_regulated(slots, event, now, &mut NoGrants);
+        }
         self.decide_as::<false>(slots, event, now, &mut NoGrants)
     }
+
+    /// Where VCPUs may have memory budgets or be in global critical sections.
 
     #[inline(never)]
     fn decide_regulated(
@@ -418,7 +458,11 @@ impl Charge {
         now: Instant,
         grants: &mut dyn Grants,
     ) -> Decision {
-        self.settle::<REGULATED>(slots, now);
+        if REGULATED {
+            self.settle_inside(slots, now);
+        } else {
+            self.settle::<false>(slots, now);
+        }
         match event {
             Event::Wake(vcpu) => {
                 if let Some(slot) = slots.get_mut(vcpu)
@@ -462,18 +506,47 @@ impl Charge {
     /// One for CPUs with and without memory budgets: it is small so.
     #[inline(never)]
     fn note_gcs(&mut self, slots: &mut [Slot], vcpu: usize, in_gcs: bool, now: Instant) {
-        self.settle::<true>(slots, now);
-        let Some(slot) = slots.get_mut(vcpu) else { return };
-        if self.ceilings {
-            self.raised -= usize::from(slot.in_gcs);
-            self.raised += usize::from(in_gcs);
-        }
+        self.settle_inside(slots, now);
         self.undisturbed = false;
-        slot.in_gcs = in_gcs;
-        if !in_gcs {
-            slot.server.leave_gcs();
-        } else if slot.ready && !slot.recharges {
-            slot.enter_gcs(now);
+        if let Some(slot) = slots.get_mut(vcpu) {
+            slot.in_gcs = in_gcs;
+            if !in_gcs {
+                slot.server.leave_gcs();
+            } else if slot.hold.is_over() {
+                self.end_gcs(vcpu, slot);
+            } else if slot.executes() {
+                slot.enter_gcs(now);
+            }
+        }
+        self.count(slots);
+    }
+
+    /// The VCPU has been in sections for too long.
+    fn end_gcs(&mut self, vcpu: usize, slot: &mut Slot) {
+        slot.in_gcs = false;
+        slot.server.leave_gcs();
+        self.overheld |= 1 << (vcpu % 64);
+    }
+
+    fn count(&mut self, slots: &[Slot]) {
+        let inside = slots.iter().filter(|slot| slot.in_gcs || slot.hold.is_used());
+        self.inside = inside.count();
+    }
+
+    /// [`Charge::settle`] where VCPUs may have memory budgets or be in global critical sections.
+    #[inline(never)]
+    fn settle_inside(&mut self, slots: &mut [Slot], now: Instant) {
+        let since = self.since.max(self.entered);
+        self.settle::<true>(slots, now);
+        if let Some(vcpu) = self.slot
+            && let Some(slot) = slots.get_mut(vcpu)
+            && slot.in_gcs
+            && slot.executes()
+        {
+            slot.hold.charge(now - since);
+            if slot.hold.is_over() {
+                self.end_gcs(vcpu, slot);
+            }
         }
     }
 
@@ -483,7 +556,7 @@ impl Charge {
         if let Some(slot) = self.slot.and_then(|slot| slots.get_mut(slot)) {
             if slot.ready && !REGULATED {
                 slot.server.charge(now, self.since);
-            } else if slot.ready && !slot.recharges {
+            } else if slot.executes() {
                 slot.charge(now, self.since);
             } else {
                 slot.server.idle(now, self.since);
@@ -499,10 +572,10 @@ impl Charge {
         now: Instant,
         grants: &mut dyn Grants,
     ) -> Decision {
-        if REGULATED || self.raised > 0 {
-            return self.choose_raised(slots, now, grants);
+        match REGULATED {
+            true => self.choose_raised(slots, now, grants),
+            false => self.choose_as::<false, false>(slots, now, grants),
         }
-        self.choose_as::<false, false>(slots, now, grants)
     }
 
     /// The same where VCPUs may be in global critical sections or have memory budgets. One without a
@@ -515,7 +588,16 @@ impl Charge {
         grants: &mut dyn Grants,
     ) -> Decision {
         self.undisturbed = false;
-        self.choose_as::<true, true>(slots, now, grants)
+        let decision = self.choose_as::<true, true>(slots, now, grants);
+        if self.inside > 0 {
+            if let Some(slot) = decision.run.and_then(|run| slots.get_mut(run))
+                && !slot.in_gcs
+            {
+                slot.hold.reset();
+            }
+            self.count(slots);
+        }
+        decision
     }
 
     /// `RAISED`: those in global critical sections come before the others.
@@ -589,6 +671,9 @@ impl Charge {
                 if runs {
                     run = Some(index);
                     self.budget = budget;
+                    if RAISED && slot.in_gcs {
+                        timer = timer.min(now + slot.hold.left());
+                    }
                     break 'passes;
                 }
             }

@@ -7,6 +7,7 @@
 //! - [`mutex`]: one global resource: its owner, and who waits for it;
 //! - [`table`]: all global resources, and what each VCPU holds: who may lock, what becomes of
 //!   resources whose owner dies, and when a VCPU is in a global critical section;
+//! - [`hold`]: how long a VCPU may be in critical sections: what a guest does longer is ended;
 //! - [`pcp`]: the local resources of a VCPU, by the priority ceiling protocol.
 //!
 //! Ceilings are not numbers here but an order. Tasks in global critical sections come before all
@@ -18,6 +19,7 @@
 //! VCPUs are known by their *rank* among all VCPUs of the system and tasks by their number in
 //! their VCPU: 0 is the highest priority of both.
 
+pub mod hold;
 pub mod mutex;
 pub mod pcp;
 pub mod queue;

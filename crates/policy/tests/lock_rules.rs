@@ -96,12 +96,33 @@ fn a_vcpu_is_in_a_section_as_long_as_one_of_its_tasks_is() {
     let mut table = table();
     assert_eq!(table.lock(who(0, 0), 0), Ok(HELD));
     assert_eq!(table.lock(who(0, 1), 1), Ok(HELD));
-    table.set_inside(0, true);
     assert_eq!(table.unlock(who(0, 0), 0), Ok(None));
+    assert!(table.in_gcs(0));
     assert_eq!(table.unlock(who(0, 1), 1), Ok(None));
-    assert!(table.in_gcs(0), "in one of the guest's own");
-    table.set_inside(0, false);
     assert!(!table.in_gcs(0));
+}
+
+#[test]
+fn who_holds_for_too_long_loses_everything_and_waits_on() {
+    let mut table = table();
+    assert_eq!(table.lock(who(0, 0), 0), Ok(HELD));
+    assert_eq!(table.lock(who(0, 1), 1), Ok(HELD));
+    assert_eq!(table.lock(who(2, 3), 0), Ok(Locked::Waits));
+    assert_eq!(table.lock(who(0, 2), 0), Ok(Locked::Waits));
+    assert_eq!((table.revoke(2, 0), table.revoke(0, 7)), (None, None), "it has none");
+    assert_eq!(table.revoke(0, 0), Some(who(0, 2)), "another task of the same VCPU");
+    assert_eq!(table.take_grant(0), Some(Granted { task: 2, orphaned: true }));
+    assert_eq!(table.revoke(0, 1), None, "nobody waits");
+    assert_eq!(table.unlock(who(0, 0), 0), Err(LockError::NotOwner));
+    assert_eq!(table.revoke(0, 0), Some(who(2, 3)));
+    assert_eq!((table.in_gcs(0), table.owner(0)), (false, Some(who(2, 3))));
+    assert_eq!(table.take_grant(2), Some(Granted { task: 3, orphaned: true }));
+    assert_eq!(table.unlock(who(0, 2), 0), Err(LockError::NotOwner));
+    // Both may ask again; who comes next is told that the last owner did not end its section.
+    assert_eq!(table.lock(who(0, 0), 0), Ok(Locked::Waits));
+    assert_eq!(table.lock(who(0, 2), 1), Ok(Locked::Held { orphaned: true }));
+    assert_eq!(table.unlock(who(2, 3), 0), Ok(Some(who(0, 0))));
+    assert_eq!(table.take_grant(0), Some(Granted { task: 0, orphaned: false }));
 }
 
 #[test]

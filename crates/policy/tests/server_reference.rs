@@ -155,7 +155,7 @@ fn compare(
             if change == Change::Gcs
                 && accesses.len().is_multiple_of(2)
                 && decision.timer.is_none_or(|timer| timer.0 > now)
-                && cpu.change_gcs_of_running(vcpu, !inside)
+                && cpu.change_gcs_of_running(vcpu, !inside, at)
             {
                 continue;
             }

@@ -65,6 +65,11 @@ impl Mutex {
         if self.owner.is_none_or(|owner| owner.vcpu() != vcpu) {
             return None;
         }
+        self.orphan()
+    }
+
+    /// The owner goes no further: the resource goes to the next, who is told.
+    pub fn orphan(&mut self) -> Option<Grant> {
         self.orphaned = true;
         self.unlock()
     }

@@ -32,8 +32,6 @@ impl Resource {
 pub struct Holdings {
     /// Its VM.
     vm: u8,
-    /// The guest says that one of its tasks is in a section of a mutex of its own.
-    inside: bool,
     holds: u64,
     waits: u64,
     /// Those that waited, got their resource, and do not know yet.
@@ -51,7 +49,7 @@ impl Holdings {
     /// Whether a task of the VCPU is in a global critical section.
     #[inline]
     pub fn in_gcs(&self) -> bool {
-        self.inside || self.holds != 0
+        self.holds != 0
     }
 
     /// Whether tasks got resources for which they waited, and do not know yet.
@@ -101,6 +99,11 @@ where
     /// Resources that nobody has opened, and VCPUs that hold nothing.
     pub fn new(resources: R, vcpus: V) -> Self {
         Self { resources, vcpus }
+    }
+
+    /// Who has a resource.
+    pub fn owner(&self, resource: usize) -> Option<Who> {
+        self.resources.as_ref().get(resource)?.mutex.owner()
     }
 
     /// The resources.
@@ -203,15 +206,9 @@ where
         if it.mutex.owner() != Some(who) {
             return Err(LockError::NotOwner);
         }
-        if let Some(vcpu) = self.vcpus.as_mut().get_mut(who.vcpu()) {
-            vcpu.holds &= !who.task_bit();
-            vcpu.granted &= !who.task_bit();
-            vcpu.orphans &= !who.task_bit();
-        }
-        match it.mutex.unlock() {
-            Some(grant) => Ok(Some(self.grant(grant))),
-            None => Ok(None),
-        }
+        let next = it.mutex.unlock();
+        self.release(who);
+        Ok(next.map(|next| self.grant(next)))
     }
 
     fn grant(&mut self, Grant { who, orphaned }: Grant) -> Who {
@@ -241,11 +238,23 @@ where
         Some(Granted { task, orphaned })
     }
 
-    /// The guest says whether a task of the VCPU is in a section of one of the guest's own mutexes.
+    /// A VCPU has been in sections for too long: if one of its tasks holds a resource, the resource goes to
+    /// the next in line, who has to be told, as if the owner had died. For each resource.
+    pub fn revoke(&mut self, vcpu: usize, resource: usize) -> Option<Who> {
+        let mutex = &mut self.resources.as_mut().get_mut(resource)?.mutex;
+        let owner = mutex.owner().filter(|owner| owner.vcpu() == vcpu)?;
+        let next = mutex.orphan();
+        self.release(owner);
+        Some(self.grant(next?))
+    }
+
+    /// The task holds nothing any more.
     #[inline]
-    pub fn set_inside(&mut self, vcpu: usize, inside: bool) {
-        if let Some(vcpu) = self.vcpus.as_mut().get_mut(vcpu) {
-            vcpu.inside = inside;
+    fn release(&mut self, who: Who) {
+        if let Some(vcpu) = self.vcpus.as_mut().get_mut(who.vcpu()) {
+            vcpu.holds &= !who.task_bit();
+            vcpu.granted &= !who.task_bit();
+            vcpu.orphans &= !who.task_bit();
         }
     }
 
