@@ -18,14 +18,14 @@ use bulkhead_abi::hypercall::{
 use bulkhead_abi::trace::{Kind, lock_argument};
 use policy::lock::table::{Granted, Holdings, Locked, Resource, Table};
 use policy::lock::{LockError, VCPUS_MAX, Who, rank};
-use spin::mutex::SpinMutex;
+use spin::mutex::{SpinMutex, SpinMutexGuard};
 
 use crate::arch::context::Context;
 use crate::arch::percpu::StaticRef;
 use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::plan;
-use crate::vm::{GicEnv, Vm};
+use crate::vm::{GicEnv, Vcpu, Vm};
 
 /// The resources that VMs share, and who has them.
 pub struct Locks {
@@ -34,6 +34,15 @@ pub struct Locks {
     names: Vec<[u64; 2]>,
     /// The VCPUs by their rank.
     homes: [Home; VCPUS_MAX],
+}
+
+impl Locks {
+    /// The VCPU of a task, and its VM.
+    fn vcpu(&self, who: Who) -> Option<(&'static Vm, &'static Vcpu)> {
+        let home = self.homes.get(who.vcpu())?;
+        let &vm = machine::vms().get(usize::from(home.vm))?;
+        Some((vm, vm.vcpus.get(usize::from(home.vcpu))?))
+    }
 }
 
 /// Where a VCPU is: index of its VM, and its own there.
@@ -103,12 +112,22 @@ fn packed(name: &str) -> [u64; 2] {
     [number as u64, (number >> 64) as u64]
 }
 
-/// What a VCPU has to do with critical sections. Only its own CPU changes it.
+/// Whether a VM may open a resource.
+pub fn are_open_to(vm: &Vm) -> bool {
+    LOCKS.own().is_some_and(|locks| locks.table.lock().has_right(vm.index))
+}
+
+/// What a VCPU has to do with critical sections. Only its own CPU changes it, but for `holds`, which
+/// others change behind the lock of the table.
 #[derive(Debug)]
 pub struct Sections {
     rank: AtomicU8,
+    /// Whether the plan lets it be in any.
+    may: AtomicBool,
     /// Whether the guest says that it is in one of a mutex of its own.
     inside: AtomicBool,
+    /// Whether tasks of it hold resources that VMs share.
+    holds: AtomicBool,
     /// What the scheduler was told.
     told: AtomicBool,
 }
@@ -118,7 +137,9 @@ impl Sections {
     pub const fn new() -> Self {
         Self {
             rank: AtomicU8::new(0),
+            may: AtomicBool::new(false),
             inside: AtomicBool::new(false),
+            holds: AtomicBool::new(false),
             told: AtomicBool::new(false),
         }
     }
@@ -126,31 +147,60 @@ impl Sections {
     fn rank(&self) -> usize {
         self.rank.load(Relaxed).into()
     }
+
+    /// Whether the plan lets it be in any; told at boot.
+    pub fn allow(&self, may: bool) {
+        self.may.store(may, Relaxed);
+    }
+
+    /// What the scheduler is to be told, if that is news: whether the VCPU is in one. It counts as told.
+    #[inline(always)]
+    fn should_tell(&self) -> Option<bool> {
+        let inside = self.inside.load(Relaxed) || self.holds.load(Relaxed);
+        let is_news = inside != self.told.load(Relaxed);
+        if is_news {
+            self.told.store(inside, Relaxed);
+        }
+        is_news.then_some(inside)
+    }
+
+    /// Whether the scheduler knows it to be in one.
+    pub fn is_inside(&self) -> bool {
+        self.told.load(Relaxed)
+    }
 }
 
 /// A call of a guest. Does not return if another VCPU is to run then.
 #[inline(never)]
-pub fn call(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> u64 {
-    match function {
-        GCS_START | GCS_FINISH => {
-            context.x[0] = 0;
-            at.vcpu.sections.inside.store(function == GCS_START, Relaxed);
-            tell(at, pcpu);
-            pcpu.go_on(at);
+pub fn call(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
+    let sections = &at.vcpu.sections;
+    let result = match function {
+        GCS_START if sections.may.load(Relaxed) => {
+            sections.inside.store(true, Relaxed);
             0
         }
+        GCS_START => Error::Denied.to_x0(),
+        GCS_FINISH if sections.inside.load(Relaxed) => {
+            sections.inside.store(false, Relaxed);
+            0
+        }
+        GCS_FINISH => Error::NotOwner.to_x0(),
         _ => shared_call(function, context, at, pcpu),
+    };
+    context.x[0] = result;
+    let inside = sections.should_tell();
+    if let Some(inside) = inside
+        && !pcpu.change_gcs_of_running(at, inside)
+    {
+        pcpu.change_gcs(at, inside);
     }
+    pcpu.go_on(at);
 }
 
 #[inline(never)]
 fn shared_call(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> u64 {
     let [_, x1, x2, ..] = context.x;
-    let result = shared(function, [x1, x2], context, at, pcpu).unwrap_or_else(Error::to_x0);
-    context.x[0] = result;
-    tell(at, pcpu);
-    pcpu.go_on(at);
-    result
+    shared(function, [x1, x2], context, at, pcpu).unwrap_or_else(Error::to_x0)
 }
 
 /// A call about a resource that VMs share.
@@ -186,7 +236,7 @@ fn shared(
             let task = usize::try_from(x2).unwrap_or(usize::MAX);
             let who = Who::new(rank, task).ok_or(Error::Invalid)?;
             let resource = usize::try_from(x1).unwrap_or(usize::MAX);
-            let (kind, result) = act(locks, function, who, resource)?;
+            let (kind, result) = act(locks, function, who, resource, at)?;
             let argument = lock_argument(task as u8, resource as u8, true);
             pcpu.record(at, kind, argument);
             Ok(result)
@@ -206,20 +256,35 @@ fn take_grant(locks: &Locks, rank: usize) -> Option<(Granted, usize)> {
 
 /// A task locks or unlocks; what the trace calls it, and the result.
 #[inline(always)]
-fn act(locks: &Locks, function: u32, who: Who, resource: usize) -> Result<(Kind, u64), Error> {
+fn act(
+    locks: &Locks,
+    function: u32,
+    who: Who,
+    resource: usize,
+    at: &Assignment,
+) -> Result<(Kind, u64), Error> {
+    let sections = &at.vcpu.sections;
+    if !sections.may.load(Relaxed) {
+        return Err(Error::Denied);
+    }
     let mut table = locks.table.lock();
     match function {
         LOCK | LOCK_TRY => match table.take(who, resource, function == LOCK).map_err(error)? {
-            Locked::Held { orphaned: false } => Ok((Kind::Lock, LOCK_HELD)),
-            Locked::Held { orphaned: true } => Ok((Kind::Lock, LOCK_ORPHANED)),
-            Locked::Waits => Ok((Kind::LockWait, LOCK_WAITS)),
+            Locked::Held { orphaned } => {
+                sections.holds.store(true, Relaxed);
+                Ok((Kind::Lock, if orphaned { LOCK_ORPHANED } else { LOCK_HELD }))
+            }
+            Locked::Waits => {
+                let owner = table.owner(resource);
+                drop(table);
+                wait_for(locks, owner);
+                Ok((Kind::LockWait, LOCK_WAITS))
+            }
         },
         UNLOCK => {
             let next = table.unlock(who, resource).map_err(error)?;
-            drop(table);
-            if let Some(next) = next {
-                grant(locks, next);
-            }
+            sections.holds.store(table.in_gcs(who.vcpu()), Relaxed);
+            grant(locks, next, table);
             Ok((Kind::Unlock, 0))
         }
         _ => Err(Error::NotSupported),
@@ -237,52 +302,80 @@ fn error(error: LockError) -> Error {
     }
 }
 
-/// A task got a resource for which it waited: its VCPU gets an interrupt, and its CPU looks at it.
+/// The table, locked.
+type Guard<'a> = SpinMutexGuard<'a, Table<Vec<Resource>, Vec<Holdings>>>;
+
+/// If a task got a resource for which it waited, its VCPU gets an interrupt, and its CPU looks at it.
+#[inline(always)]
+fn grant(locks: &Locks, who: Option<Who>, table: Guard<'_>) {
+    if let Some(who) = who {
+        grant_to(locks, who, table);
+    }
+}
+
+#[cold]
 #[inline(never)]
-fn grant(locks: &Locks, who: Who) {
-    let Some(&home) = locks.homes.get(who.vcpu()) else { return };
-    let Some(&vm) = machine::vms().get(usize::from(home.vm)) else { return };
-    let index = home.vcpu.into();
-    let Some(vcpu) = vm.vcpus.get(index) else { return };
-    vm.gic.raise_private(&GicEnv::any(vm), index, LOCK_INTERRUPT);
+fn grant_to(locks: &Locks, who: Who, table: Guard<'_>) {
+    let Some((vm, vcpu)) = locks.vcpu(who) else { return };
+    vcpu.sections.holds.store(true, Relaxed);
+    drop(table);
+    vm.gic.raise_private(&GicEnv::any(vm), vcpu.index, LOCK_INTERRUPT);
     // Also if the guest has masked the interrupt: its VCPU is in a section now.
     vcpu.pcpu.kick();
 }
 
-/// Tells the scheduler of this CPU if its VCPU is in a section now, or not any more.
+/// A task waits for another one: from now on it matters how long that is in its section.
+#[cold]
 #[inline(never)]
-pub fn tell(at: &Assignment, pcpu: &'static Pcpu) {
-    let sections = &at.vcpu.sections;
-    let inside = sections.inside.load(Relaxed) || holds(sections);
-    if inside != sections.told.load(Relaxed) {
-        sections.told.store(inside, Relaxed);
-        if !pcpu.change_gcs_of_running(at, inside) {
-            pcpu.change_gcs(at, inside);
-        }
+fn wait_for(locks: &Locks, owner: Option<Who>) {
+    if let Some((_, vcpu)) = owner.and_then(|owner| locks.vcpu(owner)) {
+        vcpu.pcpu.kick();
     }
 }
 
-/// Whether tasks of the VCPU hold shared resources.
-#[inline(always)]
-fn holds(sections: &Sections) -> bool {
-    LOCKS.own().is_some_and(|locks| locks.table.lock().in_gcs(sections.rank()))
+/// Somebody kicked this CPU: tasks of its VCPU may have got resources.
+#[inline(never)]
+pub fn look(at: &Assignment, pcpu: &'static Pcpu) {
+    // Not the short way: others may wait for what they have got.
+    if let Some(inside) = at.vcpu.sections.should_tell() {
+        pcpu.change_gcs(at, inside);
+    }
+}
+
+/// A VCPU of this CPU was in sections for too long: the scheduler takes it for one that is in none, and
+/// what its tasks hold goes to the next in line.
+#[inline(never)]
+pub fn revoke(at: &Assignment) {
+    leave(at, false);
 }
 
 /// A VCPU of this CPU is off: what its tasks held goes to the next in line.
 #[inline(never)]
 pub fn stop(at: &Assignment, pcpu: &'static Pcpu) {
+    let told = at.vcpu.sections.told.load(Relaxed);
+    leave(at, true);
+    if told {
+        pcpu.change_gcs(at, false);
+    }
+}
+
+/// `stops`: its tasks wait for nothing any more.
+#[inline(never)]
+fn leave(at: &Assignment, stops: bool) {
     let sections = &at.vcpu.sections;
     sections.inside.store(false, Relaxed);
-    if let Some(locks) = LOCKS.own() {
-        for resource in 0..locks.names.len() {
-            let next = locks.table.lock().stop(sections.rank(), resource);
-            if let Some(next) = next {
-                grant(locks, next);
-            }
-        }
-        locks.table.lock().forget(sections.rank());
+    sections.told.store(false, Relaxed);
+    let Some(locks) = LOCKS.own() else { return };
+    let rank = sections.rank();
+    for resource in 0..locks.names.len() {
+        let mut table = locks.table.lock();
+        let next = table.leave(rank, resource, stops);
+        sections.holds.store(!stops && table.in_gcs(rank), Relaxed);
+        grant(locks, next, table);
     }
-    tell(at, pcpu);
+    if stops {
+        locks.table.lock().forget(rank);
+    }
 }
 
 /// All VCPUs of a VM are off: it has no resource open.

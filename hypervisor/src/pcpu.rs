@@ -8,14 +8,16 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use bulkhead_abi::trace::{Kind, Record};
+use policy::lock::hold::Hold;
 use policy::server;
-use policy::time::Instant;
+use policy::time::{Duration, Instant};
 use regulation::{Regulation, Side};
 use spin::mutex::SpinMutex;
 
 use crate::arch::percpu::StaticRef;
 use crate::arch::{cpu, gicv3, regs};
 use crate::exits;
+use crate::locks;
 use crate::plan;
 use crate::scheduler::Scheduler;
 use crate::timer::{Deadlines, Purpose};
@@ -35,6 +37,13 @@ pub struct Assignment {
     slot: usize,
     /// Indices of the VM and of the VCPU in it, for the trace.
     names: (u8, u8),
+}
+
+impl Assignment {
+    /// Whether it may hold resources that VMs share.
+    fn may_hold(&self, vcpu: &plan::Vcpu) -> bool {
+        vcpu.hold > 0 && locks::are_open_to(self.vm)
+    }
 }
 
 /// State of one physical CPU. All of it may be read by any CPU; only its own CPU changes it.
@@ -110,11 +119,16 @@ impl Pcpu {
             None => server::Policy::Background,
         };
         let compensates = vms.iter().any(|vm| vm.plan.is_compensated());
-        let is_shared = all.iter().any(|(_, _, vcpu)| vcpu.server.is_some());
+        // Also where VCPUs of other VMs wait for resources that one of these has.
+        let is_shared = all.iter().any(|(at, _, vcpu)| vcpu.server.is_some() || at.may_hold(vcpu));
         let is_regulated = all.iter().any(|(at, _, vcpu)| at.vm.plan.counts(vcpu, compensates));
         let is_critical = all.iter().any(|(at, ..)| at.vm.plan.critical);
         let sides = if is_critical { Side::all(vms, epoch) } else { Vec::new() };
-        let vcpus = all.iter().map(|(at, _, vcpu)| (server(vcpu), at.vm.plan.account(vcpu, start)));
+        let vcpus = all.iter().map(|(at, _, vcpu)| {
+            at.vcpu.sections.allow(vcpu.hold > 0);
+            let hold = if vcpu.hold > 0 { Hold::new(Duration(vcpu.hold)) } else { Hold::UNLIMITED };
+            (server(vcpu), at.vm.plan.account(vcpu, start), hold)
+        });
         let scheduler = Scheduler::new(vcpus, ceilings);
         let all = all.into_iter().enumerate();
         let all = all.map(|(slot, (it, ..))| Assignment { slot, ..it }).collect();

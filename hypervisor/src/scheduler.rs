@@ -6,6 +6,7 @@ use bulkhead_abi::trace::Kind;
 use policy::bandwidth::{Account, Grants};
 pub use policy::cpu::Event;
 use policy::cpu::{Cpu, Decision, Slot};
+use policy::lock::hold::Hold;
 use policy::server;
 use policy::time::Instant;
 
@@ -49,16 +50,16 @@ pub struct Scheduler {
 const NONE: usize = usize::MAX;
 
 impl Scheduler {
-    /// Nothing has happened yet. VCPUs have servers, and some a memory budget. `None` if a
-    /// server cannot be.
-    /// `ceilings`: VCPUs in global critical sections go first, and it is to be told of them.
+    /// Nothing has happened yet. VCPUs have servers, some a memory budget, and are in global critical
+    /// sections for a limited time. `None` if a server cannot be.
+    /// `ceilings`: those in sections go first.
     pub fn new(
-        vcpus: impl Iterator<Item = (server::Policy, Option<Account>)>,
+        vcpus: impl Iterator<Item = (server::Policy, Option<Account>, Hold)>,
         ceilings: bool,
     ) -> Option<Self> {
         let mut slots = Vec::new();
-        for (server, account) in vcpus {
-            let slot = Slot::new(server).ok()?;
+        for (server, account, hold) in vcpus {
+            let slot = Slot::new(server).ok()?.with_hold(hold);
             slots.push(match account {
                 Some(account) => slot.with_account(account),
                 None => slot,
@@ -70,13 +71,28 @@ impl Scheduler {
 
     /// [`Cpu::change_gcs_of_running`].
     #[inline(always)]
-    pub fn change_gcs_of_running(&mut self, vcpu: usize, inside: bool) -> bool {
-        self.cpu.change_gcs_of_running(vcpu, inside)
+    pub fn change_gcs_of_running(&mut self, vcpu: usize, inside: bool, now: u64) -> bool {
+        self.cpu.change_gcs_of_running(vcpu, inside, Instant(now))
     }
 
     /// [`Cpu::note_gcs`].
-    pub fn note_gcs(&mut self, vcpu: usize, inside: bool, now: u64) -> bool {
-        self.cpu.note_gcs(vcpu, inside, Instant(now))
+    pub fn note_gcs(&mut self, vcpu: usize, inside: bool, now: u64) {
+        self.cpu.note_gcs(vcpu, inside, Instant(now));
+    }
+
+    /// [`Cpu::has_news`].
+    #[inline(always)]
+    pub fn has_news(&self) -> bool {
+        self.cpu.has_news()
+    }
+
+    /// What the trace calls it that has become of a VCPU in global critical sections
+    /// ([`Cpu::take_stopped`], [`Cpu::take_overheld`]), and which one it is.
+    pub fn take_news(&mut self) -> Option<(Kind, usize)> {
+        if let Some(vcpu) = self.cpu.take_stopped() {
+            return Some((Kind::StopInGcs, vcpu));
+        }
+        Some((Kind::EndGcs, self.cpu.take_overheld()?))
     }
 
     /// Decides because of an event at `now`: what changes, and when [`Event::Tick`] is due,
@@ -151,6 +167,8 @@ mod tests {
 
     use super::*;
 
+    const UNLIMITED: Hold = Hold::UNLIMITED;
+
     fn deferrable(budget: u64, period: u64) -> Policy {
         Policy::Deferrable(Parameters {
             budget: Duration(budget),
@@ -162,7 +180,8 @@ mod tests {
 
     #[test]
     fn changes_are_told_with_their_budgets() {
-        let servers = [deferrable(3, 10), Policy::Background].map(|server| (server, None));
+        let servers =
+            [deferrable(3, 10), Policy::Background].map(|server| (server, None, UNLIMITED));
         let mut scheduler = Scheduler::new(servers.into_iter(), true).unwrap();
         let it = &mut scheduler;
         let change = |run, budget| Some(Change { run, budget });
@@ -184,8 +203,30 @@ mod tests {
     }
 
     #[test]
+    fn sections_that_are_too_long_are_told() {
+        let low = (deferrable(4, 10), None, Hold::new(Duration(3)));
+        let servers = [(deferrable(3, 10), None, UNLIMITED), low];
+        let mut it = Scheduler::new(servers.into_iter(), true).unwrap();
+        it.decide(Event::Wake(1), 100);
+        assert!(it.change_gcs_of_running(1, true, 101));
+        assert_eq!(it.decide(Event::Wake(0), 102), (None, 104));
+        let change = |run, budget| Some(Change { run, budget });
+        assert_eq!(it.decide(Event::Tick, 104), (change(Some(0), 3), 107));
+        assert!(it.has_news());
+        assert_eq!((it.take_news(), it.take_news()), (Some((Kind::EndGcs, 1)), None));
+        // Again, until its budget ends.
+        it.decide(Event::Block(0), 105);
+        it.note_gcs(1, true, 105);
+        assert_eq!(it.decide(Event::Tick, 105), (None, 106));
+        it.decide(Event::Tick, 106);
+        assert!(!it.has_news(), "without overrun that is as it is for all");
+    }
+
+    #[test]
     fn a_server_that_cannot_be_is_refused() {
-        assert!(Scheduler::new([(deferrable(11, 10), None)].into_iter(), true).is_none());
+        assert!(
+            Scheduler::new([(deferrable(11, 10), None, UNLIMITED)].into_iter(), true).is_none()
+        );
     }
 
     #[test]
@@ -196,7 +237,8 @@ mod tests {
             start: Instant(100),
         };
         let account = Account::own(budget(50, 20)).unwrap();
-        let vcpus = [(deferrable(10, 10), Some(account)), (Policy::Background, None)];
+        let vcpus =
+            [(deferrable(10, 10), Some(account), UNLIMITED), (Policy::Background, None, UNLIMITED)];
         let mut scheduler = Scheduler::new(vcpus.into_iter(), false).unwrap();
         let change = |run, budget| Some(Change { run, budget });
         let mut decide = |accesses, event, now| {

@@ -129,7 +129,7 @@ pub fn name(kind: Option<Kind>) -> &'static str {
         Some(Kind::Overflow) => "overflow, accesses",
         Some(Kind::Recharge) => "may access",
         Some(Kind::Grant) => "grant, accesses",
-        Some(Kind::StartGcs | Kind::FinishGcs | Kind::StopInGcs) => "gcs",
+        Some(Kind::StartGcs | Kind::FinishGcs | Kind::StopInGcs | Kind::EndGcs) => "gcs",
         Some(Kind::Lock | Kind::LockWait | Kind::Unlock) => "lock",
         None => "?",
     }

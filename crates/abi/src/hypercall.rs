@@ -61,10 +61,16 @@ pub const AUDIT: u32 = 0xC600_0005;
 
 /// A task of the calling VCPU is in a critical section of a mutex that the guest keeps itself and that
 /// tasks of other VCPUs use (vMPCP, section III.C, `vmpcp_start_gcs`): the VCPU goes before all others of
-/// its CPU that are in none, and may overrun its budget where the plan allows that. Returns 0.
+/// its CPU that are in none, and may overrun its budget where the plan allows that. Returns 0, or
+/// [`Error::Denied`] if the plan knows of no sections of this VCPU.
+///
+/// As soon as others are delayed by it, what the VCPU executes in sections until it executes outside
+/// of them is limited by the plan (`hold-ns`). Then it is in none any more: its sections are over,
+/// and resources that its tasks hold go to others, who are told [`LOCK_ORPHANED`].
 pub const GCS_START: u32 = 0xC600_0006;
 
-/// No task of the calling VCPU is in such a section any more (`vmpcp_finish_gcs`). Returns 0.
+/// No task of the calling VCPU is in such a section any more (`vmpcp_finish_gcs`). Returns 0, or
+/// [`Error::NotOwner`] if it is in none: it never was, or it took too long.
 pub const GCS_FINISH: u32 = 0xC600_0007;
 
 /// Opens a resource that the plan lets the VM share. `x1`, `x2`: its name in little-endian bytes, with
@@ -79,7 +85,7 @@ pub const LOCK_DESTROY: u32 = 0xC600_0009;
 /// A task of the calling VCPU (`x2`: its number there, 0 the highest priority, below 64) asks for a
 /// resource (`x1`). Returns [`LOCK_HELD`], [`LOCK_ORPHANED`], or [`LOCK_WAITS`]: then
 /// [`LOCK_INTERRUPT`] comes when it got the resource, which [`LOCK_GRANTED`] tells. Errors that
-/// change nothing: [`Error::Denied`] (not open), [`Error::Invalid`] (no such task),
+/// change nothing: [`Error::Denied`] (not open, or no section of this VCPU is planned), [`Error::Invalid`] (no such task),
 /// [`Error::AlreadyHeld`], [`Error::Nested`], [`Error::AlreadyWaits`].
 pub const LOCK: u32 = 0xC600_000A;
 
@@ -87,7 +93,8 @@ pub const LOCK: u32 = 0xC600_000A;
 pub const LOCK_TRY: u32 = 0xC600_000B;
 
 /// A task (`x2`) releases a resource (`x1`), which goes to the task that waits with the highest
-/// priority, of the VCPU with the highest priority. Returns 0, or [`Error::NotOwner`].
+/// priority, of the VCPU with the highest priority. Returns 0, or [`Error::NotOwner`], also if the
+/// section took too long ([`GCS_START`]) and the resource went to somebody else.
 pub const UNLOCK: u32 = 0xC600_000C;
 
 /// Which task of the calling VCPU got the resource for which it waited: its number, and in `x1`
@@ -100,8 +107,8 @@ pub const LOCK_INTERRUPT: u32 = 20;
 
 /// The task has the resource.
 pub const LOCK_HELD: u64 = 0;
-/// The task has the resource, whose owner before stopped in its section: what it protects may be
-/// half changed.
+/// The task has the resource, whose owner before stopped in its section or took too long: what it
+/// protects may be half changed, and in the second case the old owner may not know yet.
 pub const LOCK_ORPHANED: u64 = 1;
 /// The task has to wait.
 pub const LOCK_WAITS: u64 = 2;

@@ -86,6 +86,9 @@ pub enum Kind {
     LockWait = 21,
     /// A task of the VCPU releases a resource; argument: [`lock_argument`].
     Unlock = 22,
+    /// The VCPU has executed in global critical sections for longer than planned and is in none any more:
+    /// its resources go to others; no argument. Comes behind the input that led to it.
+    EndGcs = 23,
 }
 
 /// The argument of [`Kind::Lock`], [`Kind::LockWait`] and [`Kind::Unlock`]: number of the task in bits
@@ -126,6 +129,7 @@ impl Kind {
             20 => Self::Lock,
             21 => Self::LockWait,
             22 => Self::Unlock,
+            23 => Self::EndGcs,
             _ => return None,
         })
     }
@@ -179,7 +183,7 @@ mod tests {
         let kinds = (0..=u8::MAX).filter_map(|number| Some((number, Kind::from_number(number)?)));
         let kinds: Vec<_> = kinds.collect();
         assert!(kinds.iter().all(|&(number, kind)| kind as u8 == number));
-        assert_eq!(kinds.len(), Kind::Unlock as usize);
+        assert_eq!(kinds.len(), Kind::EndGcs as usize);
     }
 
     #[test]

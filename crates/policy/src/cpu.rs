@@ -249,7 +249,9 @@ struct Charge {
     /// Nothing was decided since the VCPU that runs entered its section, the only one; and when that was.
     undisturbed: bool,
     entered: Instant,
-    /// VCPUs that were in sections for too long, and are in none any more: bit `i` is VCPU `i`.
+    /// What has not been told yet: VCPUs that have to wait in their sections, and those that were in
+    /// sections for too long and are in none any more. Bit `i` is VCPU `i`.
+    stopped: u64,
     overheld: u64,
 }
 
@@ -265,6 +267,7 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
             inside: 0,
             undisturbed: false,
             entered: Instant(0),
+            stopped: 0,
             overheld: 0,
         };
         let regulated = slots.as_ref().iter().any(|slot| slot.account.is_some());
@@ -381,38 +384,40 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
     pub fn change_gcs_of_running(&mut self, vcpu: usize, in_gcs: bool, now: Instant) -> bool {
         let charge = &mut self.charge;
         let Some(slot) = self.slots.as_mut().get_mut(vcpu) else { return false };
-        let runs = charge.slot == Some(vcpu) && slot.ready && !self.regulated;
         // From nobody in sections to this one, and back.
-        let inside = usize::from(!in_gcs);
-        if !runs || charge.inside != inside || slot.in_gcs == in_gcs {
+        let quick = if in_gcs { slot.ready && charge.inside == 0 } else { charge.undisturbed };
+        if charge.slot != Some(vcpu) || self.regulated || !quick {
             return false;
         }
         if in_gcs {
             charge.entered = now;
             slot.server.enter_gcs();
-        } else if charge.undisturbed {
+        } else {
             // The overrun was not used: there would have been a tick at the end of the budget.
             slot.server.leave_gcs();
-        } else {
-            return false;
         }
         charge.undisturbed = in_gcs;
-        charge.inside = 1 - inside;
+        charge.inside = usize::from(in_gcs);
         slot.in_gcs = in_gcs;
         true
     }
 
+    /// Whether there are [`Cpu::take_stopped`] or [`Cpu::take_overheld`].
+    #[inline(always)]
+    pub fn has_news(&self) -> bool {
+        self.charge.stopped | self.charge.overheld != 0
+    }
+
+    /// A VCPU that has to wait in a global critical section ([`Decision::stopped_in_gcs`]). Each is told
+    /// once.
+    pub fn take_stopped(&mut self) -> Option<usize> {
+        first(&mut self.charge.stopped)
+    }
+
     /// A VCPU that was in global critical sections for too long ([`Slot::with_hold`]): it is in none any
     /// more, whatever its guest says. Each is told once.
-    #[inline(always)]
     pub fn take_overheld(&mut self) -> Option<usize> {
-        let overheld = &mut self.charge.overheld;
-        if *overheld == 0 {
-            return None;
-        }
-        let vcpu = overheld.trailing_zeros() as usize;
-        *overheld &= *overheld - 1;
-        Some(vcpu)
+        first(&mut self.charge.overheld)
     }
 
     /// [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] where VCPUs share a memory budget.
@@ -525,7 +530,7 @@ impl Charge {
     fn end_gcs(&mut self, vcpu: usize, slot: &mut Slot) {
         slot.in_gcs = false;
         slot.server.leave_gcs();
-        self.overheld |= 1 << (vcpu % 64);
+        self.overheld |= bit(vcpu);
     }
 
     fn count(&mut self, slots: &[Slot]) {
@@ -589,6 +594,9 @@ impl Charge {
     ) -> Decision {
         self.undisturbed = false;
         let decision = self.choose_as::<true, true>(slots, now, grants);
+        if let Some(stopped) = decision.stopped_in_gcs {
+            self.stopped |= bit(stopped);
+        }
         if self.inside > 0 {
             if let Some(slot) = decision.run.and_then(|run| slots.get_mut(run))
                 && !slot.in_gcs
@@ -684,6 +692,18 @@ impl Charge {
         }
         Decision { run, timer: (timer < NEVER).then_some(timer), stopped_in_gcs }
     }
+}
+
+/// A set with one VCPU, of which a CPU has less than 64 where anybody looks at such sets.
+fn bit(vcpu: usize) -> u64 {
+    1 << (vcpu % 64)
+}
+
+/// Takes the first one out of a set.
+fn first(set: &mut u64) -> Option<usize> {
+    let vcpu = set.trailing_zeros();
+    *set &= set.wrapping_sub(1);
+    (vcpu < 64).then_some(vcpu as usize)
 }
 
 /// The end of time, which does not come.

@@ -81,6 +81,8 @@ pub enum Event {
     FinishGcs(VcpuId),
     /// The VCPU has to wait in a global critical section: budget and overrun are used up.
     StopInGcs(VcpuId),
+    /// The VCPU has executed in global critical sections for too long, and is in none any more.
+    EndGcs(VcpuId),
     /// A task gets a resource, waits for it, or releases it.
     Lock {
         /// The VCPU.
@@ -228,6 +230,7 @@ impl Entry {
             Kind::StartGcs => Event::StartGcs(vcpu),
             Kind::FinishGcs => Event::FinishGcs(vcpu),
             Kind::StopInGcs => Event::StopInGcs(vcpu),
+            Kind::EndGcs => Event::EndGcs(vcpu),
             Kind::Lock => lock(vcpu, LockStep::Lock, argument),
             Kind::LockWait => lock(vcpu, LockStep::Wait, argument),
             Kind::Unlock => lock(vcpu, LockStep::Unlock, argument),
@@ -261,6 +264,7 @@ impl Entry {
             Event::StartGcs(vcpu) => (Kind::StartGcs, vcpu, 0),
             Event::FinishGcs(vcpu) => (Kind::FinishGcs, vcpu, 0),
             Event::StopInGcs(vcpu) => (Kind::StopInGcs, vcpu, 0),
+            Event::EndGcs(vcpu) => (Kind::EndGcs, vcpu, 0),
             Event::Lock { vcpu, step, task, resource, global } => {
                 let kind = match step {
                     LockStep::Lock => Kind::Lock,
@@ -303,6 +307,7 @@ impl Event {
             | Self::StartGcs(vcpu)
             | Self::FinishGcs(vcpu)
             | Self::StopInGcs(vcpu)
+            | Self::EndGcs(vcpu)
             | Self::Lock { vcpu, .. } => Some(vcpu),
             _ => None,
         }
@@ -339,6 +344,7 @@ impl Event {
             Self::StartGcs(_) => "start-gcs",
             Self::FinishGcs(_) => "finish-gcs",
             Self::StopInGcs(_) => "stop-in-gcs",
+            Self::EndGcs(_) => "end-gcs",
             Self::Lock { step: LockStep::Lock, .. } => "lock",
             Self::Lock { step: LockStep::Wait, .. } => "lock-wait",
             Self::Lock { step: LockStep::Unlock, .. } => "unlock",
@@ -386,6 +392,7 @@ mod tests {
             Event::StartGcs(vcpu),
             Event::FinishGcs(vcpu),
             Event::StopInGcs(vcpu),
+            Event::EndGcs(vcpu),
             Event::Lock { vcpu, step: LockStep::Lock, task: 63, resource: 15, global: true },
             Event::Lock { vcpu, step: LockStep::Wait, task: 0, resource: 3, global: false },
             Event::Lock { vcpu, step: LockStep::Unlock, task: 9, resource: 0, global: true },

@@ -121,6 +121,7 @@ impl<W: Write> Exporter<'_, W> {
                 Event::StartGcs(vcpu) => (tracks::vcpu(vcpu), "in a critical section".into()),
                 Event::FinishGcs(vcpu) => (tracks::vcpu(vcpu), "in none any more".into()),
                 Event::StopInGcs(vcpu) => (tracks::vcpu(vcpu), "overrun used up".into()),
+                Event::EndGcs(vcpu) => (tracks::vcpu(vcpu), "critical section too long".into()),
                 Event::Lock { vcpu, step, task, resource, .. } => {
                     let what = match step {
                         LockStep::Lock => "gets",

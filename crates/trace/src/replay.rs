@@ -11,6 +11,7 @@ mod grants;
 
 use policy::bandwidth::{self, Account};
 use policy::cpu::{self, Cpu, Decision, Slot};
+use policy::lock::hold::Hold;
 use policy::server::{Parameters, ParametersError, Policy};
 use policy::time::{Duration, Instant};
 
@@ -27,6 +28,10 @@ pub struct Planned {
     pub memory: Option<Memory>,
     /// Ticks beyond its budget in each period, in global critical sections.
     pub overrun: u64,
+    /// Ticks in global critical sections until it executes outside; none: it is in none.
+    pub hold: Option<u64>,
+    /// Whether it may hold resources that VMs share: its PCPU decides then, also if it has it for itself.
+    pub may_hold: bool,
 }
 
 /// The memory budget of a VCPU.
@@ -42,6 +47,8 @@ impl Planned {
     fn slot(&self, start: u64) -> Result<Slot, Impossible> {
         let slot =
             Slot::new(self.server.policy(start, self.overrun)).map_err(Impossible::Server)?;
+        let hold = self.hold.map_or(Hold::UNLIMITED, |hold| Hold::new(Duration(hold)));
+        let slot = slot.with_hold(hold);
         let account = match self.memory {
             None => return Ok(slot),
             Some(Memory::Shared(_)) => Account::shared(),
@@ -181,6 +188,9 @@ pub enum Why {
     Grant(VcpuId),
     /// An input is about a VCPU that the plan does not have on this PCPU.
     Vcpu(VcpuId),
+    /// The VCPU had to wait in a global critical section, or was in one for too long, when that was not
+    /// recorded, or the other way round.
+    Section(VcpuId),
     /// The time of an input is before that of the one before.
     Time,
     /// Records were lost.
@@ -271,6 +281,8 @@ impl Follower<'_> {
             Event::FinishGcs(vcpu) => {
                 return self.change_gcs(self.index(vcpu)?, false, entry.ticks, next);
             }
+            Event::StopInGcs(vcpu) => return self.told(vcpu, |cpu| cpu.take_stopped()),
+            Event::EndGcs(vcpu) => return self.told(vcpu, |cpu| cpu.take_overheld()),
             Event::Recharge { vcpu, accesses } => return self.recharge(vcpu, accesses),
             Event::Run { vcpu, budget } => return self.act(Choice::Run(vcpu), budget),
             Event::Idle => return self.act(Choice::Idle, None),
@@ -292,6 +304,19 @@ impl Follower<'_> {
         grants.all_taken().map_err(Why::Grant)
     }
 
+    /// Something is told of the VCPU in global critical sections.
+    fn told(
+        &mut self,
+        vcpu: VcpuId,
+        take: impl FnOnce(&mut Cpu<Vec<Slot>>) -> Option<usize>,
+    ) -> Result<(), Why> {
+        let recorded = self.index(vcpu)?;
+        match take(&mut self.cpu) == Some(recorded) {
+            true => Ok(()),
+            false => Err(Why::Section(vcpu)),
+        }
+    }
+
     /// The VCPU with this index is in global critical sections, or not any more.
     fn change_gcs(
         &mut self,
@@ -301,8 +326,19 @@ impl Follower<'_> {
         next: &[Entry],
     ) -> Result<(), Why> {
         self.begin(ticks)?;
+        let now = Instant(ticks);
+        // The hypervisor decides with the tick that follows, or need not.
+        let decides = next.iter().find(|entry| !matches!(entry.event, Event::Account { .. }));
+        if decides.is_some_and(|it| it.event == Event::Tick && it.ticks == ticks) {
+            self.cpu.note_gcs(index, inside, now);
+            return Ok(());
+        }
+        let is_early = self.decision.timer.is_none_or(|timer| now < timer);
+        if is_early && self.cpu.change_gcs_of_running(index, inside, now) {
+            return Ok(());
+        }
         let mut grants = grants::Recorded::new(self.planned, self.start, next);
-        self.decision = self.cpu.change_gcs_with(index, inside, Instant(ticks), &mut grants);
+        self.decision = self.cpu.change_gcs_with(index, inside, now, &mut grants);
         grants.all_taken().map_err(Why::Grant)
     }
 
@@ -310,6 +346,9 @@ impl Follower<'_> {
     fn begin(&mut self, ticks: u64) -> Result<(), Why> {
         if ticks < self.now {
             return Err(Why::Time);
+        }
+        if let Some(vcpu) = self.cpu.take_overheld().or_else(|| self.cpu.take_stopped()) {
+            return Err(Why::Section(self.planned[vcpu].vcpu));
         }
         self.replay.inputs += 1;
         if let Some(timer) = self.decision.timer {

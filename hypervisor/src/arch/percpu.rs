@@ -128,8 +128,8 @@ impl<T: Sync> StaticRef<T> {
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// What it holds, where this CPU stored that itself, or the boot CPU before it started this one:
-    /// either has seen to it that this CPU finds all of it.
+    /// What it holds, where this CPU stored that itself, or the boot CPU once. Then this CPU finds all of it:
+    /// it reads it at an address that it has to load first, and so not before what the address was stored behind.
     #[inline(always)]
     pub fn own(&self) -> Option<&'static T> {
         // SAFETY: as in `get`.

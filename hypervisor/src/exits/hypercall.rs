@@ -38,9 +38,17 @@ const PV_TIME_FEATURES: u32 = 0xC500_0020;
 const PV_TIME_ST: u32 = 0xC500_0021;
 
 /// Serves the call whose function identifier is in `w0`.
-#[inline(never)]
+#[inline(always)]
 pub fn call(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
-    let function = context.x[0] as u32;
+    // First: they are called around each critical section.
+    match context.x[0] as u32 {
+        function @ GCS_START..=LOCK_GRANTED => locks::call(function, context, at, pcpu),
+        function => call_other(function, context, at, pcpu),
+    }
+}
+
+#[inline(never)]
+fn call_other(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
     let result = match function >> 24 & 0x3f {
         OWNER_STANDARD => vm::psci(context, at, pcpu).map(|result| result as u64),
         OWNER_STANDARD_HYPERVISOR => stolen_time(function, context, at),
@@ -102,7 +110,6 @@ fn own(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcp
             at.vm.request_colors(Space::current(), context.x[1], Answer::Call, at, pcpu) as u64
         }
         AUDIT => work::audit(Answer::Call, at, pcpu),
-        GCS_START..=LOCK_GRANTED => locks::call(function, context, at, pcpu),
         _ => return None,
     })
 }

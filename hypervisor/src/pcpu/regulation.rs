@@ -229,6 +229,7 @@ impl Pcpu {
         self.record_at(now, at, scheduler::kind(event), argument);
         let mut pools = Pools { pcpu: self, start: regulation.start };
         let (change, timer, limit) = scheduler.decide_regulated(event, now, &mut pools);
+        let has_news = scheduler.has_news();
         drop(scheduler);
         counter.set_limit(limit, accesses);
         let limit = limit.unwrap_or(UNLIMITED);
@@ -247,6 +248,9 @@ impl Pcpu {
         }
         if !goes_on && limit != UNLIMITED {
             self.record_at(now, self.next.own(), Kind::Recharge, limit);
+        }
+        if has_news {
+            self.tell_news(&regulation.scheduler, now);
         }
     }
 }

@@ -12,12 +12,13 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use bulkhead_abi::trace::{Kind, NO_LIMIT};
+use spin::mutex::SpinMutex;
 
 use super::{Assignment, Pcpu};
 use crate::arch::gicv3::Lists;
 use crate::arch::{cpu, regs};
 use crate::locks;
-use crate::scheduler::{self, Change, Event};
+use crate::scheduler::{self, Change, Event, Scheduler};
 use crate::timer::{NEVER, Purpose};
 use crate::vm::{GicEnv, Power, VirtualTimer};
 
@@ -36,7 +37,7 @@ impl Pcpu {
                 Power::Starting => true,
                 Power::On => {
                     at.vm.gic.kicked(&GicEnv::at(at, self), at.vcpu.index);
-                    locks::tell(at, self);
+                    locks::look(at, self);
                     at.vm.is_stopping() || self.has_interrupt(at)
                 }
             };
@@ -44,6 +45,7 @@ impl Pcpu {
                 self.wake(at);
             }
         }
+        self.limit_gcs();
         if let Some(loaded) = self.loaded() {
             loaded.vcpu.timer.apply(self);
         }
@@ -120,10 +122,31 @@ impl Pcpu {
             return self.decide_regulated(event, at, now);
         };
         self.record_at(now, at, scheduler::kind(event), 0);
-        let (change, timer) = scheduler.lock().decide(event, now);
+        let mut guard = scheduler.lock();
+        let (change, timer) = guard.decide(event, now);
+        let has_news = guard.has_news();
+        drop(guard);
         self.deadlines.set(Purpose::Scheduling, timer);
         if let Some(change) = change {
             self.change(change, now);
+        }
+        if has_news {
+            self.tell_news(scheduler, now);
+        }
+    }
+
+    /// VCPUs have to wait in global critical sections, or were in some for too long.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell_news(&'static self, scheduler: &SpinMutex<Scheduler>, now: u64) {
+        loop {
+            let news = scheduler.lock().take_news();
+            let Some((kind, slot)) = news else { return };
+            let at = self.assignments().get(slot);
+            self.record_at(now, at, kind, 0);
+            if let Some(at) = at.filter(|_| kind == Kind::EndGcs) {
+                locks::revoke(at);
+            }
         }
     }
 
@@ -133,23 +156,31 @@ impl Pcpu {
         let Some(scheduler) = self.scheduler.own() else { return false };
         let now = cpu::now();
         let quick = now < self.deadlines.of(Purpose::Scheduling)
-            && scheduler.lock().change_gcs_of_running(at.slot, inside);
+            && scheduler.lock().change_gcs_of_running(at.slot, inside, now);
         if quick {
             self.record_at(now, Some(at), gcs_kind(inside), 0);
         }
         quick
     }
 
-    /// A VCPU is in global critical sections from now on, or not any more. The scheduler is told
-    /// where it cares.
+    /// A VCPU is in global critical sections from now on, or not any more.
     #[inline(never)]
     pub fn change_gcs(&'static self, at: &Assignment, inside: bool) {
         let now = cpu::now();
         let scheduler = self.scheduler.own();
         let scheduler = scheduler.or_else(|| self.regulation.own().map(|it| &it.scheduler));
-        if scheduler.is_some_and(|it| it.lock().note_gcs(at.slot, inside, now)) {
-            self.record_at(now, Some(at), gcs_kind(inside), 0);
-            self.decide(Event::Tick, None, now);
+        let Some(scheduler) = scheduler else { return };
+        scheduler.lock().note_gcs(at.slot, inside, now);
+        self.record_at(now, Some(at), gcs_kind(inside), 0);
+        self.decide(Event::Tick, None, now);
+        self.program_timer(self.first_deadline());
+    }
+
+    /// A VCPU of another PCPU waits for what one of this PCPU has: from now on it matters for how long.
+    #[inline(never)]
+    fn limit_gcs(&'static self) {
+        if self.is_shared() && self.assignments().iter().any(|at| at.vcpu.sections.is_inside()) {
+            self.decide(Event::Tick, None, cpu::now());
             self.program_timer(self.first_deadline());
         }
     }

@@ -232,6 +232,9 @@ pub struct Vcpu {
     pub server: Option<Server>,
     /// How many memory accesses it may make; none: as many as it likes, or its VM may.
     pub memory: Option<MemoryBudget>,
+    /// For how many ticks it may execute in global critical sections until it executes outside; 0: it may
+    /// be in none.
+    pub hold: u64,
 }
 
 /// A virtual machine.

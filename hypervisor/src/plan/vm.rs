@@ -117,13 +117,14 @@ fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, Refusal<
 }
 
 /// Properties of a VCPU.
-const VCPU: [&str; 9] = [
+const VCPU: [&str; 10] = [
     "reg",
     "pcpu",
     "server",
     "budget-ns",
     "period-ns",
     "overrun-ns",
+    "hold-ns",
     "priority",
     "memory-budget",
     "memory-period-ns",
@@ -146,7 +147,8 @@ fn vcpus<'a>(
             let text = "the VM has a budget for all of its VCPUs together";
             return Err(vcpu.error("memory-budget", Problem::Text(text)));
         }
-        vcpus.push(Vcpu { pcpu: vcpu.number("pcpu")? as usize, server, memory });
+        let hold = server::hold(vcpu, clock)?;
+        vcpus.push(Vcpu { pcpu: vcpu.number("pcpu")? as usize, server, memory, hold });
     }
     if vcpus.is_empty() || vcpus.len() > MAX_CPUS {
         return Err(node.node_error(Problem::Count(vcpus.len(), "VCPUs")));

@@ -16,6 +16,9 @@ pub struct FlatVcpu {
     pub tasks: Range<usize>,
     /// Eq. 1.
     pub holding: u64,
+    /// How long it is in sections until it executes outside, whatever its guest does: Eq. 1, or what the
+    /// hypervisor ends them after.
+    pub held: u64,
 }
 
 /// A task.
@@ -46,6 +49,8 @@ pub struct FlatTask {
 pub struct FlatSection {
     pub task: usize,
     pub length: u64,
+    /// Whether the hypervisor keeps the mutex.
+    pub inter_vm: bool,
     /// Eq. 12.
     pub load: u64,
     /// Eq. 13.
@@ -120,6 +125,7 @@ pub fn flatten(pcpus: &[Vec<Vcpu>]) -> System {
                 priority: vcpu.priority,
                 tasks: first..tasks.len(),
                 holding: 0,
+                held: 0,
             });
         }
     }
@@ -139,7 +145,9 @@ pub fn flatten(pcpus: &[Vec<Vcpu>]) -> System {
             locals.extend(lengths.map(|(task, length)| (task, users[0].task as usize, length)));
         } else {
             let group = groups.len();
-            groups.extend(lengths.map(|(task, length)| (task, group, users.len(), length)));
+            let inter_vm = users.iter().any(|user| described(user).inter_vm);
+            let of_group = |(task, length)| (task, group, users.len(), length, inter_vm);
+            groups.extend(lengths.map(of_group));
         }
     }
     section::place(&mut system, &groups);

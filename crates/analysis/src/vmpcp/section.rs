@@ -17,8 +17,9 @@ pub fn sum(times: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// Puts sections into the system, those of a task side by side. `groups`: task, start and size of
-/// the group of those with the same resource, and length; by resource.
-pub fn place(system: &mut System, groups: &[(usize, usize, usize, u64)]) {
+/// the group of those with the same resource, length, and whether the hypervisor keeps the mutex; by
+/// resource.
+pub fn place(system: &mut System, groups: &[(usize, usize, usize, u64, bool)]) {
     let mut order: Vec<u32> = (0..groups.len() as u32).collect();
     order.sort_by_key(|it| groups[*it as usize].0);
     let mut number = vec![0; groups.len()];
@@ -26,7 +27,7 @@ pub fn place(system: &mut System, groups: &[(usize, usize, usize, u64)]) {
         number[*it as usize] = place as u32;
     }
     for it in order {
-        let (task, start, size, length) = groups[it as usize];
+        let (task, start, size, length, inter_vm) = groups[it as usize];
         let group = start..start + size;
         let vcpu = system.tasks[task].vcpu;
         let priority = |task: usize| system.vcpus[system.tasks[task].vcpu].priority;
@@ -47,7 +48,7 @@ pub fn place(system: &mut System, groups: &[(usize, usize, usize, u64)]) {
             is_sibling || of(it) > vcpu && priority(it) == own
         });
         let (place, load, preemption) = (system.sections.len(), 0, 0);
-        let it = FlatSection { task, length, load, preemption, below, above, also };
+        let it = FlatSection { task, length, inter_vm, load, preemption, below, above, also };
         system.sections.push(it);
         let task = &mut system.tasks[task];
         if task.longest == 0 {
@@ -67,15 +68,20 @@ pub fn place(system: &mut System, groups: &[(usize, usize, usize, u64)]) {
 pub fn sizes(system: &mut System) {
     for vcpu in &mut system.vcpus {
         vcpu.holding = sum(system.tasks[vcpu.tasks.clone()].iter().map(|task| task.longest));
+        vcpu.held = vcpu.held.max(vcpu.holding);
     }
     for index in 0..system.vcpus.len() {
         let vcpu = &system.vcpus[index];
-        let preemption = sum(system.vcpus[vcpu.pcpu.start..index].iter().map(|it| it.holding));
-        let mut above = 0;
+        let preemption = sum(system.vcpus[vcpu.pcpu.start..index].iter().map(|it| it.held));
+        let (mut above, limited) = (0, vcpu.held > vcpu.holding);
         for task in vcpu.tasks.clone() {
             let task = &system.tasks[task];
             for section in &mut system.sections[task.sections.clone()] {
-                section.load = sum([section.length, above].into_iter());
+                section.load = match limited && section.inter_vm {
+                    // Other VMs wait for it: what its guest can do counts, not what it is to do.
+                    true => vcpu.held,
+                    false => sum([section.length, above].into_iter()),
+                };
                 section.preemption = preemption;
             }
             above = sum([above, task.longest].into_iter());

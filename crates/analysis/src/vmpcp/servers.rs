@@ -67,7 +67,7 @@ impl System {
             (Protocol::Mpcp, _) => {}
             // Eq. 2: it never waits for work, so that those below get to no further section.
             (_, Kind::Periodic) => {
-                own = sum([own].into_iter().chain(self.vcpus[below].iter().map(|it| it.holding)));
+                own = sum([own].into_iter().chain(self.vcpus[below].iter().map(|it| it.held)));
             }
             // Eq. 3 and 4: all sections of all jobs that there can be.
             _ => {

@@ -123,6 +123,10 @@ fn why(stopped: &Stopped, header: &Header) -> String {
             "{} asked for accesses of its VM's budget where the other one did not",
             header.vcpu_name(vcpu)
         ),
+        Why::Section(vcpu) => format!(
+            "{} had to wait in a critical section, or was in one for too long, where the other one was not",
+            header.vcpu_name(vcpu)
+        ),
         Why::Vcpu(vcpu) => {
             format!("{} is not on this PCPU in the plan", header.vcpu_name(vcpu))
         }
@@ -144,13 +148,16 @@ fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>,
                 if vcpu.pcpu.0 as usize == pcpu {
                     let priority = vcpu.server.map(|server| server.priority);
                     let id = VcpuId { vm: number, vcpu: index };
-                    vcpus.push((priority, self::vcpu(id, vm, vcpu, frequency_hz)?));
+                    let shares =
+                        plan.resources.iter().any(|it| it.vms.contains(&u32::from(number)));
+                    let planned = self::vcpu(id, vm, vcpu, shares, frequency_hz)?;
+                    vcpus.push((priority, planned));
                 }
             }
         }
         vcpus.sort_by_key(|&(priority, ..)| Reverse(priority));
         let decides = |&(priority, planned): &(Option<u32>, Planned)| {
-            priority.is_some() || planned.memory.is_some()
+            priority.is_some() || planned.memory.is_some() || planned.may_hold
         };
         if vcpus.iter().any(decides) {
             pcpus.push((pcpu, vcpus.into_iter().map(|(_, planned)| planned).collect()));
@@ -160,7 +167,14 @@ fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>,
 }
 
 /// A VCPU in ticks: budgets of time rounded down, periods exact, as the hypervisor has them.
-fn vcpu(vcpu: VcpuId, vm: &Vm, plan: &Vcpu, frequency_hz: u64) -> Result<Planned, Failure> {
+/// `shares`: the VM may open resources that VMs share.
+fn vcpu(
+    vcpu: VcpuId,
+    vm: &Vm,
+    plan: &Vcpu,
+    shares: bool,
+    frequency_hz: u64,
+) -> Result<Planned, Failure> {
     let period = |period| whole_ticks(period, frequency_hz);
     let memory = match (plan.memory_budget, vm.memory_budget) {
         (Some(own), _) => Some(Memory::Own(own.accesses, period(own.period)?)),
@@ -177,7 +191,10 @@ fn vcpu(vcpu: VcpuId, vm: &Vm, plan: &Vcpu, frequency_hz: u64) -> Result<Planned
         Some(server) => self::server(server.class, frequency_hz)?,
         None => Server::Alone,
     };
-    Ok(Planned { vcpu, server, memory, overrun: overrun.unwrap_or(0) })
+    // As the hypervisor has it: rounded up.
+    let hold = (plan.hold.0 > 0).then(|| ticks(plan.hold, frequency_hz) + 1);
+    let may_hold = hold.is_some() && shares;
+    Ok(Planned { vcpu, server, memory, overrun: overrun.unwrap_or(0), hold, may_hold })
 }
 
 fn server(class: Class, frequency_hz: u64) -> Result<Server, Failure> {

@@ -23,7 +23,12 @@ pub fn plan() -> Plan {
         critical: false,
         vcpus: pcpus
             .iter()
-            .map(|&pcpu| Vcpu { pcpu: Pcpu(pcpu), server: None, memory_budget: None })
+            .map(|&pcpu| Vcpu {
+                pcpu: Pcpu(pcpu),
+                server: None,
+                memory_budget: None,
+                hold: Duration(0),
+            })
             .collect(),
         memory: vec![Memory {
             ipa: Ipa(0x4000_0000),

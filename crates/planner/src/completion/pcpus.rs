@@ -144,7 +144,8 @@ pub(super) fn judge(system: &System, on: &[At]) -> Vec<VcpuVerdict> {
         let class = vcpu(system, (vm, index)).server.as_ref()?.class.value;
         let overrun = system.overrun(vm, index);
         let server = Some(plan::Server { class, priority, overrun });
-        Some((vm, index, plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None }))
+        let hold = system.hold(vm, index);
+        Some((vm, index, plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None, hold }))
     });
     PcpuVerdict::of(system, &vcpus.collect::<Vec<_>>()).vcpus
 }

@@ -58,14 +58,9 @@ impl Mutex {
         self.try_lock(next)
     }
 
-    /// Nothing of a VCPU goes on: its tasks wait no more, and if one has the resource, that goes to
-    /// the next, who is told.
-    pub fn stop(&mut self, vcpu: usize) -> Option<Grant> {
+    /// Nothing of a VCPU goes on: its tasks wait no more.
+    pub fn forget(&mut self, vcpu: usize) {
         self.waiting.remove_vcpu(vcpu);
-        if self.owner.is_none_or(|owner| owner.vcpu() != vcpu) {
-            return None;
-        }
-        self.orphan()
     }
 
     /// The owner goes no further: the resource goes to the next, who is told.

@@ -101,6 +101,12 @@ where
         Self { resources, vcpus }
     }
 
+    /// Whether there is a resource that the VM may open.
+    pub fn has_right(&self, vm: usize) -> bool {
+        let bit = 1u8.checked_shl(vm as u32).unwrap_or(0);
+        self.resources.as_ref().iter().any(|resource| resource.rights & bit != 0)
+    }
+
     /// Who has a resource.
     pub fn owner(&self, resource: usize) -> Option<Who> {
         self.resources.as_ref().get(resource)?.mutex.owner()
@@ -241,11 +247,7 @@ where
     /// A VCPU has been in sections for too long: if one of its tasks holds a resource, the resource goes to
     /// the next in line, who has to be told, as if the owner had died. For each resource.
     pub fn revoke(&mut self, vcpu: usize, resource: usize) -> Option<Who> {
-        let mutex = &mut self.resources.as_mut().get_mut(resource)?.mutex;
-        let owner = mutex.owner().filter(|owner| owner.vcpu() == vcpu)?;
-        let next = mutex.orphan();
-        self.release(owner);
-        Some(self.grant(next?))
+        self.leave(vcpu, resource, false)
     }
 
     /// The task holds nothing any more.
@@ -262,8 +264,19 @@ where
     /// it, it goes to the next in line, who has to be told. For each resource; then
     /// [`Table::forget`].
     pub fn stop(&mut self, vcpu: usize, resource: usize) -> Option<Who> {
-        let grant = self.resources.as_mut().get_mut(resource)?.mutex.stop(vcpu)?;
-        Some(self.grant(grant))
+        self.leave(vcpu, resource, true)
+    }
+
+    /// [`Table::stop`], or [`Table::revoke`].
+    pub fn leave(&mut self, vcpu: usize, resource: usize, stops: bool) -> Option<Who> {
+        let mutex = &mut self.resources.as_mut().get_mut(resource)?.mutex;
+        if stops {
+            mutex.forget(vcpu);
+        }
+        let owner = mutex.owner().filter(|owner| owner.vcpu() == vcpu)?;
+        let next = mutex.orphan();
+        self.release(owner);
+        Some(self.grant(next?))
     }
 
     /// The tasks of a VCPU that has stopped hold nothing and wait for nothing.

@@ -11,7 +11,12 @@ pub(super) use sections::{check_lengths, read as sections};
 
 use super::{Located, System, Task, Vm};
 use crate::diagnostic::Place;
+use crate::plan::Budget;
 use crate::units::Duration;
+
+/// What a critical section may take on a machine beyond its length: the calls themselves, interrupts, and
+/// that VCPUs take turns.
+const SECTION_OVERHEAD: Duration = Duration(50_000);
 
 /// Something that one task at a time may use.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -84,6 +89,19 @@ impl System {
     /// waited for one: `ght` (vMPCP, Eq. 1).
     pub fn holding_time(&self, vm: usize, vcpu: usize) -> Duration {
         holding_time(&self.all_vms(), &self.resources, vm, vcpu)
+    }
+
+    /// How long a VCPU may execute in global critical sections until it executes outside of them:
+    /// [`System::holding_time`], and 50 us more for each task that is in some. Zero: it may be in none.
+    pub fn hold(&self, vm: usize, vcpu: usize) -> Duration {
+        let own = self.vms.get(vm).into_iter().flat_map(|vm| &vm.tasks);
+        let own = own.filter(|task| task.vcpu == vcpu);
+        let is_inside =
+            |task: &&Task| task.sections.iter().any(|section| self.is_global(section.resource));
+        let tasks = own.filter(is_inside).count() as u64;
+        let overhead = SECTION_OVERHEAD.0.saturating_mul(tasks);
+        let hold = self.holding_time(vm, vcpu).0.saturating_add(overhead);
+        Duration(hold.min(Budget::LONGEST_PERIOD.0))
     }
 
     /// How far a VCPU may execute beyond its budget in each period, in global critical sections

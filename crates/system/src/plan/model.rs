@@ -13,7 +13,7 @@ pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
 pub use server::{Budget, Class, Server};
 
-use crate::units::{Bytes, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+use crate::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 /// A plan.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -231,6 +231,9 @@ pub struct Vcpu {
     pub server: Option<Server>,
     /// Memory accesses of its own, if they are limited.
     pub memory_budget: Option<MemoryBudget>,
+    /// How long it may execute in global critical sections until it executes outside of them. Zero: it may
+    /// be in none.
+    pub hold: Duration,
 }
 
 /// A part of the address space of a VM and the memory or registers behind it.

@@ -19,7 +19,7 @@ use super::{
     Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
 use crate::diagnostic::Errors;
-use crate::units::{Address, IntId, Ipa, Mpidr, Pcpu, Region};
+use crate::units::{Address, Duration, IntId, Ipa, Mpidr, Pcpu, Region};
 
 /// The plan in a tree.
 pub(super) fn plan(tree: &Node) -> Result<Plan, Errors> {
@@ -226,8 +226,17 @@ fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
         let pcpu = vcpu.number("pcpu");
         let server = server::read(vcpu);
         let memory_budget = bandwidth::budget(vcpu);
+        let hold = match vcpu.optional("hold-ns") {
+            true => vcpu.long("hold-ns").map(Duration),
+            false => Some(Duration(0)),
+        };
         vcpu.finish();
-        Some(Vcpu { pcpu: Pcpu(pcpu?), server: server?, memory_budget: memory_budget? })
+        Some(Vcpu {
+            pcpu: Pcpu(pcpu?),
+            server: server?,
+            memory_budget: memory_budget?,
+            hold: hold?,
+        })
     });
     at.finish();
     vcpus

@@ -122,6 +122,9 @@ fn vm(index: usize, vm: &Vm, access: Option<Bytes>) -> Node {
         if let Some(it) = vcpu.server {
             server(&mut child, it);
         }
+        if vcpu.hold != Duration(0) {
+            child.longs("hold-ns", &[vcpu.hold.0], 1).comment(format!("{} in sections", vcpu.hold));
+        }
         bandwidth::budget(&mut child, vcpu.memory_budget, access);
         vcpus.children.push(child);
     }

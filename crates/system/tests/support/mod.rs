@@ -354,7 +354,8 @@ impl Machine {
             };
             Server { class, priority: level + self.vcpus, overrun: Duration(overrun) }
         });
-        Vcpu { pcpu: Pcpu(self.pcpus - 1), server, memory_budget: None }
+        let hold = Duration(if self.vcpus.is_multiple_of(2) { 1_000_000 } else { 0 });
+        Vcpu { pcpu: Pcpu(self.pcpus - 1), server, memory_budget: None, hold }
     }
 
     fn contiguous(&mut self, regions: &[(u64, u64)]) -> Vec<Memory> {

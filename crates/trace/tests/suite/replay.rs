@@ -82,6 +82,8 @@ fn another_plan_is_refused() {
         server: Server::Deferrable(2_000, 10_000),
         memory: None,
         overrun: 0,
+        hold: None,
+        may_hold: false,
     };
     let other = [(3, vec![planned])];
     assert_eq!(replay(&trace, &other, true), Err(ReplayError::Pcpus { pcpu: 3, pcpus: 1 }));

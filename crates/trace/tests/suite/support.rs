@@ -61,6 +61,8 @@ pub fn plan(vcpus: Vcpus<'_>) -> Vec<(usize, Vec<Planned>)> {
         server,
         memory: None,
         overrun: 0,
+        hold: None,
+        may_hold: false,
     });
     vec![(0, planned.collect())]
 }

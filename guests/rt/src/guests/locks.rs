@@ -6,7 +6,11 @@
 //!   `rt-bench` does, in the same lines; needs the resource `bus`;
 //! - `holder`: has `bus` for a while, makes mistakes meanwhile, and turns off while it has it again;
 //! - `waiter`: waits for `bus` twice, the second time for one whose owner is off. Both need the resource
-//!   `own`, which `holder` alone may open.
+//!   `own`, which `holder` alone may open;
+//! - `greedy`: is in critical sections for longer than planned, with `bus` and without;
+//! - `patient`: waits for `bus` while `greedy` has it;
+//! - `leaver`: turns off while it waits for `bus`;
+//! - `stranger`: may open `bus`, but the plan knows of no sections.
 //!
 //! ```text
 //! locks: lock twice ok
@@ -32,6 +36,8 @@ const RUNS: usize = 16;
 const HELD: Duration = Duration::from_millis(30);
 /// Later than `holder` has begun.
 const LATER: Duration = Duration::from_millis(10);
+/// For how long `greedy` is in its sections.
+const TOO_LONG: Duration = Duration::from_millis(20);
 /// Longest wait for an interrupt.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -107,7 +113,6 @@ fn open(checks: &mut Checks, name: &str) -> u64 {
 fn holder() {
     let mut checks = Checks::new("locks");
     let (bus, own) = (open(&mut checks, "bus"), open(&mut checks, "own"));
-    let result = |function, x1, x2| call(function, [x1, x2]).0;
     checks.equal("unknown name", call(LOCK_OPEN, packed("bu")).0, Error::Denied as i64);
     checks.equal("lock", result(LOCK, bus, 3), LOCK_HELD as i64);
     checks.equal("lock twice", result(LOCK, bus, 3), Error::AlreadyHeld as i64);
@@ -176,11 +181,87 @@ fn waiter() {
     checks.finish();
 }
 
+/// A call with a resource and a task: its result.
+fn result(function: u32, x1: u64, x2: u64) -> i64 {
+    call(function, [x1, x2]).0
+}
+
+/// Takes a resource, and waits for it if need be: whether it got it.
+fn acquire(resource: u64) -> bool {
+    match result(LOCK, resource, 0) as u64 {
+        LOCK_HELD | LOCK_ORPHANED => true,
+        LOCK_WAITS => wait::until(PATIENCE, || result(LOCK_GRANTED, 0, 0) == 0),
+        _ => false,
+    }
+}
+
+fn greedy() {
+    let mut checks = Checks::new("locks");
+    let bus = open(&mut checks, "bus");
+    checks.equal("in none", result(GCS_FINISH, 0, 0), Error::NotOwner as i64);
+    // With others waiting, and a VCPU above: none of these lasts as long as the guest likes.
+    for _ in 0..2 {
+        checks.check("lock", acquire(bus), format_args!("after {PATIENCE:?}"));
+        checks.equal("start", result(GCS_START, 0, 0), 0);
+        wait::pause(TOO_LONG);
+        checks.equal("lost", result(UNLOCK, bus, 0), Error::NotOwner as i64);
+        checks.equal("over", result(GCS_FINISH, 0, 0), Error::NotOwner as i64);
+        wait::pause(TOO_LONG);
+    }
+    // Short ones are as before.
+    checks.check("lock", acquire(bus), format_args!("after {PATIENCE:?}"));
+    checks.equal("unlock", result(UNLOCK, bus, 0), 0);
+    // Until it is turned off, in a section that never ends.
+    checks.finish();
+    call(GCS_START, [0, 0]);
+    wait::pause(PATIENCE);
+}
+
+fn patient() {
+    let mut checks = Checks::new("locks");
+    let bus = open(&mut checks, "bus");
+    let waits = wait::until(PATIENCE, || {
+        let waits = result(LOCK, bus, 0) == LOCK_WAITS as i64;
+        waits || result(UNLOCK, bus, 0) != 0
+    });
+    checks.check("waits", waits, format_args!("after {PATIENCE:?}"));
+    let got = wait::until(PATIENCE, || {
+        let granted = call(LOCK_GRANTED, [0, 0]);
+        granted.0 >= 0 && granted == (0, LOCK_ORPHANED)
+    });
+    checks.check("from one that had it for too long", got, format_args!("after {PATIENCE:?}"));
+    checks.equal("unlock", result(UNLOCK, bus, 0), 0);
+    checks.finish();
+}
+
+fn leaver() {
+    let mut checks = Checks::new("locks");
+    let bus = open(&mut checks, "bus");
+    wait::pause(LATER);
+    checks.equal("waits", result(LOCK, bus, 0), LOCK_WAITS as i64);
+    checks.finish();
+}
+
+fn stranger() {
+    let mut checks = Checks::new("locks");
+    let bus = open(&mut checks, "bus");
+    for function in [LOCK, LOCK_TRY, UNLOCK, GCS_START] {
+        checks.equal("not planned", result(function, bus, 0), Error::Denied as i64);
+    }
+    checks.equal("destroy", result(LOCK_DESTROY, bus, 0), 0);
+    checks.equal("not open", result(LOCK_DESTROY, bus, 0), Error::Denied as i64);
+    checks.finish();
+}
+
 /// Does what the boot arguments say.
 pub fn main() {
     match arguments::text("locks.role") {
         Some("holder") => holder(),
         Some("waiter") => waiter(),
+        Some("greedy") => greedy(),
+        Some("patient") => patient(),
+        Some("leaver") => leaver(),
+        Some("stranger") => stranger(),
         _ => bench(),
     }
 }

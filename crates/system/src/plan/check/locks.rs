@@ -3,7 +3,7 @@
 use super::vms::{NAME_HELP, is_name};
 use super::{Mistakes, RESOURCES_MAX};
 use crate::plan::path::{resource, vcpu};
-use crate::plan::{Class, Locks, Plan, Server};
+use crate::plan::{Budget, Class, Locks, Plan, Server};
 use crate::units::Duration;
 
 /// Resources can be told apart, somebody may open each, and overrun fits the periods.
@@ -26,9 +26,14 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
         users(&node, &it.vms, plan.vms.len(), mistakes);
     }
     for (vm, it) in plan.vms.iter().enumerate() {
-        for (index, server) in it.vcpus.iter().enumerate() {
-            if let Some(server) = server.server.filter(|server| server.overrun != Duration(0)) {
+        for (index, it) in it.vcpus.iter().enumerate() {
+            if let Some(server) = it.server.filter(|server| server.overrun != Duration(0)) {
                 overrun(&vcpu(vm, index), server, plan.locks, mistakes);
+            }
+            if it.hold > Budget::LONGEST_PERIOD {
+                let message = format!("{} in critical sections is too long", it.hold);
+                let help = format!("at most {} is possible", Budget::LONGEST_PERIOD);
+                mistakes.add(&vcpu(vm, index), "hold-ns", message, &help);
             }
         }
     }

@@ -22,7 +22,7 @@ pub(super) fn vcpus(system: &System, pcpus: &[Vec<Pcpu>]) -> Vec<Vec<Vcpu>> {
     }
     order.sort_unstable();
     let mut index = 0;
-    let mut vcpu = |(vcpu, pcpu, overrun): (&crate::description::Vcpu, &Pcpu, Duration)| {
+    let mut vcpu = |(vcpu, pcpu): (&crate::description::Vcpu, &Pcpu), overrun, hold| {
         let server = vcpu.server.as_ref().map(|server| {
             let behind = order.iter().rev().filter(|(other, ..)| other == pcpu);
             let rank = behind.take_while(|(.., other)| *other != index).count();
@@ -33,11 +33,13 @@ pub(super) fn vcpus(system: &System, pcpus: &[Vec<Pcpu>]) -> Vec<Vec<Vcpu>> {
         index += 1;
         let counter = system.platform.value.bandwidth.as_ref();
         let memory_budget = counter.and_then(|counter| vcpu.bandwidth.as_ref()?.budget(counter));
-        Vcpu { pcpu: *pcpu, server, memory_budget }
+        Vcpu { pcpu: *pcpu, server, memory_budget, hold }
     };
     let vms = described.enumerate().map(|(vm, vcpus)| {
         let vcpus = vcpus.enumerate();
-        vcpus.map(|(index, (it, pcpu))| vcpu((it, pcpu, system.overrun(vm, index)))).collect()
+        vcpus
+            .map(|(index, at)| vcpu(at, system.overrun(vm, index), system.hold(vm, index)))
+            .collect()
     });
     vms.collect()
 }
