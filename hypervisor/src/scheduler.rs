@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn sections_that_are_too_long_are_told() {
-        let low = (deferrable(4, 10), None, Hold::new(Duration(3)));
+        let low = (deferrable(8, 10), None, Hold::new(Duration(3)));
         let servers = [(deferrable(3, 10), None, UNLIMITED), low];
         let mut it = Scheduler::new(servers.into_iter(), true).unwrap();
         it.decide(Event::Wake(1), 100);
@@ -214,12 +214,13 @@ mod tests {
         assert_eq!(it.decide(Event::Tick, 104), (change(Some(0), 3), 107));
         assert!(it.has_news());
         assert_eq!((it.take_news(), it.take_news()), (Some((Kind::EndGcs, 1)), None));
-        // Again, until its budget ends.
+        // Once more, and not for too long.
         it.decide(Event::Block(0), 105);
         it.note_gcs(1, true, 105);
-        assert_eq!(it.decide(Event::Tick, 105), (None, 106));
-        it.decide(Event::Tick, 106);
-        assert!(!it.has_news(), "without overrun that is as it is for all");
+        assert_eq!(it.decide(Event::Tick, 105), (None, 108));
+        it.note_gcs(1, false, 107);
+        it.decide(Event::Tick, 107);
+        assert!(!it.has_news());
     }
 
     #[test]

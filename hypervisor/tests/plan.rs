@@ -69,7 +69,7 @@ fn the_plan_of_the_reference_is_accepted() {
     assert_eq!(plan.platform.cpus, [0, 1, 2, 3]);
     let vm = &plan.vms[0];
     assert_eq!(vm.name, "linux");
-    let alone = |pcpu| Vcpu { pcpu, server: None, memory: None };
+    let alone = |pcpu| Vcpu { pcpu, server: None, memory: None, hold: 0 };
     assert_eq!(vm.vcpus, [alone(0), alone(1)]);
     assert_eq!(vm.memory[0].host.start, 0x4600_0000);
     assert_eq!(vm.devices[0].interrupts, [(34, 34)]);
@@ -767,4 +767,15 @@ fn overrun_is_in_ticks_and_fits() {
     let blob = vcpu("overrun-ns = <0x0 7000001>;");
     let error = load(&blob).expect_err("too long").to_string();
     assert!(error.contains("vcpu@0: overrun-ns: is more than the budget leaves"), "{error}");
+
+    // Sections are ended no earlier than the plan says.
+    let hold = |blob: &[u8]| load(blob).unwrap().vms[0].vcpus[0].hold;
+    assert_eq!(hold(&vcpu("hold-ns = <0x0 1000008>;")), 62_501);
+    assert_eq!(hold(&vcpu("")), 0);
+    for wrong in ["0", "60000000001"] {
+        let blob = vcpu(&format!("hold-ns = /bits/ 64 <{wrong}>;"));
+        let error = load(&blob).expect_err("no length");
+        let text = "vcpu@0: hold-ns: must be 1 ns to one minute";
+        assert!(error.to_string().contains(text), "{error}");
+    }
 }

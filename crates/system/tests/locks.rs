@@ -100,6 +100,9 @@ fn resources_are_local_or_global_and_limit_overrun() {
     assert_eq!(plan.resources, [Resource { name: "bus".into(), vms: vec![0, 1] }]);
     let overrun = |vcpu: usize| plan.vms[0].vcpus[vcpu].server.unwrap().overrun;
     assert_eq!((overrun(0), overrun(1)), (us(2000), us(0)));
+    // Two tasks and one that are in global sections.
+    let hold = |vcpu: usize| plan.vms[0].vcpus[vcpu].hold;
+    assert_eq!((hold(0), hold(1)), (us(2000 + 2 * 50), us(1000 + 50)));
     let text = plan.to_dts();
     assert_eq!(plan::Plan::from_dts("plan.dts", &text).unwrap(), plan);
 }
@@ -194,6 +197,8 @@ fn a_plan_that_breaks_a_rule_of_locks_is_refused() {
     wrong(&|plan| plan.resources[0].vms = vec![], users);
     wrong(&|plan| plan.resources[0].vms = vec![1, 0], users);
     wrong(&|plan| plan.resources[0].vms = vec![0, 2], users);
+    let hold = "/vms/vm@0/vcpus/vcpu@0: hold-ns";
+    wrong(&|plan| plan.vms[0].vcpus[0].hold = us(60_000_001), hold);
     let overrun = "/vms/vm@0/vcpus/vcpu@0: overrun-ns";
     wrong(&|plan| plan.locks = Locks::Mpcp, overrun);
     let server = |plan: &mut plan::Plan, change: &dyn Fn(&mut plan::Server)| {
