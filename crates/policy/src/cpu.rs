@@ -442,7 +442,6 @@ impl Charge {
     }
 
     /// Where VCPUs may have memory budgets or be in global critical sections.
-
     #[inline(never)]
     fn decide_regulated(
         &mut self,
