@@ -231,6 +231,7 @@ pub fn replay(
                 cpu: if ceilings { cpu.with_ceilings() } else { cpu },
                 now: 0,
                 decision: Decision::default(),
+                noted: false,
                 acted: None,
                 replay: Replay { pcpu, ..Replay::default() },
             };
@@ -253,6 +254,8 @@ struct Follower<'a> {
     /// Time of the last input.
     now: u64,
     decision: Decision,
+    /// The last input was noted: the decision comes with the next one.
+    noted: bool,
     /// What the PCPU runs.
     acted: Option<usize>,
     replay: Replay,
@@ -304,6 +307,11 @@ impl Follower<'_> {
         grants.all_taken().map_err(Why::Grant)
     }
 
+    /// A VCPU of which something is to be told.
+    fn news(&mut self) -> Option<usize> {
+        self.cpu.take_overheld().or_else(|| self.cpu.take_stopped())
+    }
+
     /// Something is told of the VCPU in global critical sections.
     fn told(
         &mut self,
@@ -331,6 +339,7 @@ impl Follower<'_> {
         let decides = next.iter().find(|entry| !matches!(entry.event, Event::Account { .. }));
         if decides.is_some_and(|it| it.event == Event::Tick && it.ticks == ticks) {
             self.cpu.note_gcs(index, inside, now);
+            self.noted = true;
             return Ok(());
         }
         let is_early = self.decision.timer.is_none_or(|timer| now < timer);
@@ -347,7 +356,9 @@ impl Follower<'_> {
         if ticks < self.now {
             return Err(Why::Time);
         }
-        if let Some(vcpu) = self.cpu.take_overheld().or_else(|| self.cpu.take_stopped()) {
+        // What is noted only is told behind the tick.
+        let is_told = !std::mem::take(&mut self.noted);
+        if is_told && let Some(vcpu) = self.news() {
             return Err(Why::Section(self.planned[vcpu].vcpu));
         }
         self.replay.inputs += 1;

@@ -1,7 +1,9 @@
 //! Recorded inputs, decided again.
 
 use crate::support::{ALL_KINDS, id, plan, read, simulate};
-use trace::{Choice, Entry, Event, Planned, ReplayError, Server, Stopped, Trace, Why, replay};
+use trace::{
+    Choice, Entry, Event, Memory, Planned, ReplayError, Server, Stopped, Trace, VcpuId, Why, replay,
+};
 
 fn run(trace: &Trace) -> trace::Replay {
     let mut replays = replay(trace, &plan(ALL_KINDS), true).expect("a trace of this plan");
@@ -92,4 +94,51 @@ fn another_plan_is_refused() {
     let mut without = trace;
     without.tracks[0].retain(|entry| !matches!(entry.event, Event::Epoch { .. }));
     assert_eq!(replay(&without, &plan(ALL_KINDS), true), Err(ReplayError::NoEpoch));
+}
+
+/// A VCPU with a part of its VM's memory budget, in periods of 1000, and a limit for its sections.
+const SHARING: Planned = Planned {
+    vcpu: VcpuId { vm: 0, vcpu: 0 },
+    server: Server::Deferrable(4_000, 10_000),
+    memory: Some(Memory::Shared(1_000)),
+    overrun: 0,
+    hold: Some(300),
+    may_hold: true,
+};
+
+/// What the hypervisor writes for such a VCPU: times after the start, and events.
+fn replay_of(events: &[(u64, Event)]) -> Option<Why> {
+    let mut trace = read(&simulate(ALL_KINDS, 1_000_000));
+    let start = trace.epoch().expect("it has one");
+    trace.tracks[0].retain(|entry| matches!(entry.event, Event::Epoch { .. }));
+    let entries = events.iter().map(|&(after, event)| Entry { ticks: start + after, event });
+    trace.tracks[0].extend(entries);
+    let replays = replay(&trace, &[(0, vec![SHARING])], true).expect("possible");
+    replays[0].stopped.map(|stopped| stopped.why)
+}
+
+#[test]
+fn a_section_at_the_end_of_a_grant_asks_once_with_the_tick() {
+    let vcpu = SHARING.vcpu;
+    let mut events = vec![
+        (0, Event::Wake(vcpu)),
+        (0, Event::Grant { vcpu, accesses: 100, later: false }),
+        (0, Event::Run { vcpu, budget: Some(4_000) }),
+        (0, Event::Recharge { vcpu, accesses: 100 }),
+        (1_000, Event::StartGcs(vcpu)),
+        (1_000, Event::Account { vcpu, accesses: 40 }),
+        (1_000, Event::Tick),
+        (1_000, Event::Grant { vcpu, accesses: 70, later: false }),
+        (1_000, Event::Recharge { vcpu, accesses: 70 }),
+        (1_300, Event::Account { vcpu, accesses: 10 }),
+        (1_300, Event::Tick),
+        (1_300, Event::EndGcs(vcpu)),
+        (1_400, Event::Tick),
+    ];
+    assert_eq!(replay_of(&events), None);
+    // It was in the section for too long, or was not.
+    let end = events.remove(11);
+    assert_eq!(replay_of(&events), Some(Why::Section(vcpu)));
+    events.insert(10, end);
+    assert_eq!(replay_of(&events), Some(Why::Section(vcpu)));
 }
