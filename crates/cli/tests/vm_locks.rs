@@ -73,7 +73,7 @@ fn sections_that_never_end_delay_nobody_for_longer_than_planned() {
         "platform = \"qemu-virt\"\n[[resource]]\nname = \"bus\"\n\
          vms = [\"greedy\", \"patient\", \"stranger\"]\n"
             .to_owned(),
-        vm("above", &periods, "periods.releases=60 periods.us=3000", &server(2)),
+        vm("above", &periods, "periods.releases=200 periods.us=1300", &server(2)),
         vm("greedy", &locks, "locks.role=greedy", &server(1)) + &section("2ms"),
         vm("patient", &locks, "locks.role=patient", "pcpu = 1") + &section("2ms"),
         vm("stranger", &locks, "locks.role=stranger", "pcpu = 2"),
