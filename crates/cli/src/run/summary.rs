@@ -38,6 +38,12 @@ pub struct Summary {
     log_file: PathBuf,
 }
 
+/// What QEMU says, but for that it was asked to end.
+fn messages(outcome: &Outcome) -> String {
+    let asked = |line: &&str| line.contains("terminating on signal 15 from pid");
+    outcome.stderr.lines().filter(|line| !asked(line)).collect::<Vec<_>>().join("\n")
+}
+
 impl Summary {
     /// Puts together what is known. `counts` are there if the caches were measured.
     pub fn new(
@@ -54,7 +60,7 @@ impl Summary {
             end,
             exit: outcome.exit,
             elapsed: outcome.elapsed,
-            qemu_messages: outcome.stderr.clone(),
+            qemu_messages: messages(outcome),
             counts,
             trace: None,
             log_file: log_file.to_owned(),
