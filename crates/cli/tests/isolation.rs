@@ -5,10 +5,11 @@
 mod common;
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use common::{Result, Sandbox, eventually, signal};
-use rustix::process::{Pid, Signal, kill_process};
+use common::{Result, Sandbox, eventually};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
 /// Attempts at what noise of the machine can spoil: an interval of 95 % misses one time
@@ -224,11 +225,13 @@ fn ctrl_c_keeps_what_is_measured_and_leaves_no_process() {
     let sandbox = Sandbox::new();
     let arguments = "measure --victim matrix:97 --leech cpu@26ms --leech cpu@27ms --runs 100000";
     let arguments: Vec<&str> = arguments.split(' ').collect();
-    let child = sandbox.command(&arguments).spawn().expect("the command starts");
+    let mut command = sandbox.command(&arguments);
+    let child = command.process_group(0).spawn().expect("the command starts");
     eventually("a victim runs", || processes("worker victim matrix:97") > 0);
     let second = sandbox.bulkhead(&["measure", "--quick"]);
     second.assert_refused(&["another measurement runs"]);
-    signal(&child, "INT");
+    // As a terminal does: to all of them.
+    kill_process_group(Pid::from_child(&child), Signal::INT).expect("it runs");
     let result = Result::of(child.wait_with_output().expect("it ends"));
     result.assert_status(130);
     eventually("all processes are gone", || processes("matrix:97") == 0);

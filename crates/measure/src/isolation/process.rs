@@ -17,6 +17,8 @@ const GRACE: Duration = Duration::from_millis(500);
 const SIGKILL: i32 = 9;
 /// and what may be behind it.
 const MEMORY: &str = ", which the kernel does where memory is short";
+/// How long a signal may need from one process to the other.
+const MOMENT: Duration = Duration::from_millis(100);
 /// Time between looks at whether it has ended, or whether the user wants to.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -128,6 +130,8 @@ impl Process {
                         return Err(self.failed(format!("said {line:?}, which is no answer")));
                     }
                 },
+                // Ctrl-C on a terminal reaches it too, and may end it first.
+                Err(RecvTimeoutError::Disconnected) if soon(ended) => return Err(Error::Ended),
                 Err(RecvTimeoutError::Disconnected) => {
                     let said = self.complaints();
                     let status = self.child.wait().ok();
@@ -153,6 +157,18 @@ impl Process {
     fn complaints(&mut self) -> String {
         self.complaints.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
+}
+
+/// Whether the user wants to end, now or in a moment.
+fn soon(ended: &dyn Fn() -> bool) -> bool {
+    let start = Instant::now();
+    while !ended() {
+        if start.elapsed() > MOMENT {
+            return false;
+        }
+        thread::sleep(LOOK);
+    }
+    true
 }
 
 impl Drop for Process {
