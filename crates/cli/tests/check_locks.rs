@@ -5,6 +5,7 @@ mod common;
 
 use common::Sandbox;
 use serde_json::{Value, json};
+use taskgen::Random;
 
 /// Two VMs on PCPUs of their own, 4 of 10 ms each; `upper` goes first in queues.
 const SYSTEM: &str = r#"
@@ -126,4 +127,96 @@ fn what_is_not_analysed_together_is_said() {
         let [control, _] = check(&sandbox, &system);
         assert_eq!(control["failure"], json!("combined"), "{system}");
     }
+}
+
+#[test]
+fn accesses_of_others_make_sections_longer() {
+    let sandbox = Sandbox::new();
+    let counted =
+        "[platform]\nboard = \"qemu-virt\"\n[platform.bandwidth]\naccess_latency = \"100ns\"";
+    let system = SYSTEM.replace("[platform]\nboard = \"qemu-virt\"", counted);
+    let system = system.replace("wcet = \"2ms\"", "wcet = \"2ms\"\naccesses = 998");
+    // Nobody knows how many accesses `logger` makes in its section.
+    assert_eq!(check(&sandbox, &system)[0]["failure"], json!("combined"));
+    let system = system.replace("wcet = \"4ms\"", "wcet = \"4ms\"\naccesses = 1998");
+    let [control, logger] = check(&sandbox, &system);
+    // 998 accesses, and 2 of somebody else on their way, each behind one of three PCPUs: 0.3 ms, and
+    // 0.6 ms for `logger`. Its section takes 3.65 ms, and a gap of 6 ms.
+    let expected = [
+        ("supply", 18_000_000),
+        ("remote", 9_650_000),
+        ("execution", 2_000_000),
+        ("memory", 300_000),
+    ];
+    assert_eq!(terms(&control), expected);
+    let of = |task: &Value, name: &str| terms(task).iter().find(|it| it.0 == name).unwrap().1;
+    assert_eq!(
+        (of(&logger, "memory"), of(&logger, "remote")),
+        (600_000, 2 * (6_000_000 + 850_000))
+    );
+    // The hypervisor lets them take so long.
+    let plan = sandbox.bulkhead(&["plan", "s.toml", "--output", "-"]).stdout;
+    assert!(plan.contains("hold-ns = <0x0 0x000cf850>"), "850 us are not in {plan}");
+}
+
+/// Systems with sections and accesses, beside a VM that nothing limits: no simulated response time
+/// is longer than its bound.
+#[test]
+fn no_simulation_with_accesses_exceeds_a_bound() {
+    let sandbox = Sandbox::new();
+    let mut compared = 0;
+    for seed in 0..40u64 {
+        let mut random = Random::new(seed, 0);
+        let mut below = |end: u64| random.between(0, end - 1);
+        let mut system = String::from(
+            "[platform]\nboard = \"qemu-virt\"\n[platform.bandwidth]\naccess_latency = \"50ns\"\n\
+             [[resource]]\nname = \"bus\"\nvms = [\"v0\", \"v1\"]\n\
+             [[vm]]\nname = \"noise\"\nboot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"k\"\n\
+             [[vm.vcpu]]\npcpu = 3\n",
+        );
+        for vm in 0..2 {
+            let kind = ["periodic", "deferrable"][below(2) as usize];
+            let overrun = ["", "overrun = true\n"][below(2) as usize];
+            let budget = 2_000 + below(4_000);
+            system += &format!(
+                "[[vm]]\nname = \"v{vm}\"\nboot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"k\"\n\
+                 [[vm.vcpu]]\npcpu = {vm}\nserver = \"{kind}\"\nbudget = \"{budget}us\"\n\
+                 period = \"10ms\"\npriority = {}\n{overrun}",
+                2 - vm,
+            );
+            for task in 0..1 + below(2) {
+                let length = 50 + below(700);
+                let before = below(500);
+                system += &format!(
+                    "[[vm.task]]\nname = \"t{task}\"\npriority = {}\nperiod = \"{}ms\"\noffset = \"{}us\"\n\
+                     wcet = \"{}us\"\naccesses = {}\n\
+                     sections = [{{ resource = \"bus\", after = \"{before}us\", length = \"{length}us\" }}]\n",
+                    9 - task,
+                    [100, 150, 200][below(3) as usize],
+                    below(20_000),
+                    length + before + 1 + below(1_000),
+                    below(3_000),
+                );
+            }
+        }
+        sandbox.write("s.toml", &system);
+        let bounds = sandbox.bulkhead(&["check", "s.toml", "--json"]).json();
+        let seed = seed.to_string();
+        let arguments =
+            ["sim", "s.toml", "--json", "--until", "2s", "--contention", "worst", "--seed", &seed];
+        let simulated = sandbox.bulkhead(&arguments).json();
+        for pcpu in bounds["analysis"]["pcpus"].as_array().expect("PCPUs") {
+            for vcpu in pcpu["vcpus"].as_array().expect("VCPUs") {
+                for bound in vcpu["tasks"].as_array().expect("tasks") {
+                    let Some(wcrt) = bound["wcrt_ns"].as_u64() else { continue };
+                    let is = |it: &&Value| it["vm"] == vcpu["vm"] && it["task"] == bound["task"];
+                    let task = simulated["tasks"].as_array().and_then(|all| all.iter().find(is));
+                    let longest = task.expect("it is simulated")["response_max_ns"].as_f64();
+                    assert!(longest.expect("a job") <= wcrt as f64, "{system}\n{simulated:#}");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 60, "only {compared} bounds");
 }

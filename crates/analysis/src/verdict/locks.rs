@@ -8,7 +8,8 @@ use bulkhead_system::plan::Locks;
 
 use super::member::Member;
 use crate::vmpcp::{self, Analyzer, Bound, Host, Protocol, Variant, Vcpu};
-use crate::{Duration, Failure, Kind, Server};
+use crate::window::TOO_LONG;
+use crate::{Duration, Failure, Kind, Server, Task};
 
 /// Bounds of a VCPU and its tasks, in their order.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
         let it = &members[*place];
         let background = host(it).is_none() && has_sections(it);
         let sporadic = it.server().is_some_and(|server| server.kind() == Kind::Sporadic);
-        background || sporadic || it.caches().is_some() || it.memory.contention().is_some()
+        background || sporadic || it.caches().is_some() || !is_counted(it)
     };
     if places.iter().any(cannot) {
         return bounds;
@@ -50,9 +51,13 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
     let ranks = ranks(members);
     let vcpu = |place: &usize| {
         let member = &members[*place];
-        let tasks = member.tasks.iter().zip(&member.sections);
-        let tasks = tasks.map(|(&task, sections)| vmpcp::Task { task, sections: sections.clone() });
-        Vcpu { priority: ranks[*place], tasks: tasks.collect() }
+        let task = |index: usize| {
+            let task = member.tasks[index];
+            let wcet = (task.wcet + member.memory_delay(index).0).min(TOO_LONG);
+            let sections = member.sections[index].clone();
+            vmpcp::Task { task: Task { wcet, ..task }, sections }
+        };
+        Vcpu { priority: ranks[*place], tasks: (0..member.tasks.len()).map(task).collect() }
     };
     let same = |one: &usize, other: &usize| members[*one].vcpu.pcpu == members[*other].vcpu.pcpu;
     let pcpus = places.chunk_by(same).map(|pcpu| pcpu.iter().map(vcpu).collect());
@@ -71,6 +76,16 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
         bounds[place] = Some(Bounds { server, tasks });
     }
     bounds
+}
+
+/// Whether what memory accesses cost its tasks is in their delays, or in their execution times.
+fn is_counted(member: &Member<'_>) -> bool {
+    let memory = &member.memory;
+    let Some(contention) = memory.contention() else { return true };
+    let known = memory.accesses.iter().all(Option::is_some) && contention.bus.latency.0 > 0;
+    // Tasks below can make accesses while a job waits for something else.
+    let waits = member.tasks.iter().any(|task| task.blocking > 0 || task.suspension > 0);
+    known && !waits && contention.throttle.is_none()
 }
 
 /// How a VCPU gets processor time; none in the background.

@@ -31,8 +31,11 @@ pub(super) struct Member<'a> {
     pub tasks: Vec<Task>,
     /// Whether the execution time of each task is known.
     pub known: Vec<bool>,
-    /// The critical sections of the tasks.
+    /// The critical sections of the tasks, as long as they can be with memory accesses of others.
     pub sections: Vec<Vec<Section>>,
+    /// For how long a job of each task waits for memory accesses of others, however few or many these
+    /// are ([`System::memory_delay`]).
+    delays: Vec<Duration>,
     /// The colours of the tasks.
     pub colors: Vec<ColorSet>,
     /// Colours of which something is in the cache because of this VCPU: those of its tasks, or if
@@ -85,6 +88,12 @@ impl<'a> Member<'a> {
                 }
                 None => Vec::new(),
             },
+            delays: match described {
+                Some((system, _)) => {
+                    described_tasks.iter().map(|task| system.memory_delay(task)).collect()
+                }
+                None => Vec::new(),
+            },
             colors: colors.into_iter().map(|colors| colors.unwrap_or(all)).collect(),
             uses,
             reload: described.and_then(|(system, _)| Some(system.color_reload.as_ref()?.value)),
@@ -93,6 +102,14 @@ impl<'a> Member<'a> {
                 .unwrap_or_default(),
             counter: described.and_then(|(system, _)| system.platform.value.counter),
         }
+    }
+
+    /// What memory accesses of others add to the execution time of a task in critical sections, which all
+    /// can contain all of its accesses: the execution time contains all sections.
+    pub fn memory_delay(&self, index: usize) -> Duration {
+        let delay = self.delays.get(index).map_or(0, |delay| delay.0);
+        let times = self.sections.get(index).map_or(1, |sections| sections.len().max(1)) as u64;
+        Duration(delay.saturating_mul(times).min(TOO_LONG))
     }
 
     /// The colours of its tasks, if what they cost is to be counted.
@@ -187,7 +204,7 @@ fn model(task: &description::Task, set: Option<ColorSet>) -> Task {
 fn sections(system: &System, task: &description::Task) -> Vec<Section> {
     let section = |it: &description::Section| Section {
         resource: it.resource,
-        length: it.length.min(LONGEST),
+        length: it.longest().min(LONGEST),
         inter_vm: system.resources.get(it.resource).is_some_and(|it| it.inter_vm),
     };
     task.sections.iter().map(section).collect()

@@ -150,12 +150,15 @@ fn parts(member: &Member<'_>, index: usize, bounds: &locks::Bounds) -> Vec<Term>
     });
     let above: Vec<Above> = above.collect();
     let others: u64 = above.iter().map(|it| it.execution.0).sum();
-    let own = task.wcet + bound.local.0 + bound.remote.0 + task.suspension;
+    let waits = above.iter().map(|it| it.jobs * member.memory_delay(it.task).0);
+    let memory = member.memory_delay(index).0 + waits.sum::<u64>();
+    let own = task.wcet + memory + bound.local.0 + bound.remote.0 + task.suspension;
     let terms = Terms {
         execution: Duration(task.wcet),
         blocking: bound.local,
         remote: bound.remote,
         suspension: Duration(task.suspension),
+        memory: Duration(memory),
         above,
         supply: Duration(bound.window.0.saturating_sub(own + others)),
         ..Terms::default()

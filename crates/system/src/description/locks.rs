@@ -12,6 +12,7 @@ pub(super) use sections::{check_lengths, read as sections};
 use super::{Located, System, Task, Vm};
 use crate::diagnostic::Place;
 use crate::plan::Budget;
+use crate::platform::Platform;
 use crate::units::Duration;
 
 /// What a critical section may take on a machine beyond its length: the calls themselves, interrupts, and
@@ -39,8 +40,36 @@ pub struct Section {
     pub after: Duration,
     /// Execution in it: `E_{i,j}`; more than zero.
     pub length: Duration,
+    /// How much longer it can take because of memory accesses of other PCPUs
+    /// ([`System::memory_delay`]): all accesses of the job may be in it.
+    pub delay: Duration,
     /// Where it is described.
     pub place: Place,
+}
+
+impl Section {
+    /// How long it can take on a processor that nobody else uses meanwhile.
+    pub fn longest(&self) -> Duration {
+        Duration(self.length.0.saturating_add(self.delay.0))
+    }
+}
+
+/// Says of each section what memory accesses can add to it, where they are known.
+pub(super) fn count_delays<'a>(platform: &Platform, vms: impl Iterator<Item = &'a mut Vm>) {
+    for task in vms.flat_map(|vm| &mut vm.tasks) {
+        let delay = memory_delay(platform, task);
+        task.sections.iter_mut().for_each(|section| section.delay = delay);
+    }
+}
+
+fn memory_delay(platform: &Platform, task: &Task) -> Duration {
+    let latency = platform.bandwidth.as_ref().and_then(|bandwidth| bandwidth.latency);
+    let (Some(latency), Some(accesses)) = (latency, &task.accesses) else { return Duration(0) };
+    let others = (platform.cpus.len() as u64).saturating_sub(1);
+    let each = latency.0.saturating_mul(others);
+    // One access of somebody else can be on its way when the job begins, and when it gets a resource.
+    let foreign = 1 + task.sections.len() as u64;
+    Duration(accesses.value.saturating_add(foreign).saturating_mul(each))
 }
 
 /// Whether a resource is *global*: the hypervisor keeps its mutex, or tasks of several VCPUs use
@@ -69,7 +98,7 @@ pub(super) fn holding_time(
     let longest = |task: &Task| {
         let sections = task.sections.iter();
         let global = sections.filter(|section| is_global(vms, resources, section.resource));
-        global.map(|section| section.length.0).max().unwrap_or(0)
+        global.map(|section| section.longest().0).max().unwrap_or(0)
     };
     Duration(own.map(longest).fold(0, u64::saturating_add))
 }
@@ -83,6 +112,12 @@ impl System {
     /// use it. Otherwise it is *local*: all its users are on one VCPU.
     pub fn is_global(&self, resource: usize) -> bool {
         is_global(&self.all_vms(), &self.resources, resource)
+    }
+
+    /// For how long a job waits for memory accesses of other PCPUs at most: each of its own for one of
+    /// each PCPU. Zero where its accesses, or what one costs, are not known.
+    pub fn memory_delay(&self, task: &Task) -> Duration {
+        memory_delay(&self.platform.value, task)
     }
 
     /// The longest time for which the tasks of a VCPU hold global resources if each of them has

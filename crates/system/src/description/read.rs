@@ -28,7 +28,10 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let protocol = at.choice("locks", &Locks::ALL.map(|it| (it.as_str(), it)));
     let resources = locks::read(at, &tables);
     let read = |(index, table)| vm::read(table, index, &resources);
-    let vms: Vec<_> = tables.iter().enumerate().map(read).collect();
+    let mut vms: Vec<_> = tables.iter().enumerate().map(read).collect();
+    if let Some((platform, _)) = &platform {
+        locks::count_delays(&platform.value, vms.iter_mut().flatten());
+    }
     refuse_twice(at, "VMs", &tables);
     at.finish();
     let read: Vec<_> = vms.iter().flatten().collect();

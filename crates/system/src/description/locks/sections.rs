@@ -42,7 +42,8 @@ fn section(at: &Fields<'_>, vm: usize, known: &Known) -> Option<Section> {
         );
     }
     let after = after.map_or(Duration(0), |after| after.value);
-    Some(Section { resource: resource?, after, length: length.value, place: at.place().clone() })
+    let (length, place) = (length.value, at.place().clone());
+    Some(Section { resource: resource?, after, length, delay: Duration(0), place })
 }
 
 /// The resource of this name, which the VM must have the right to.
