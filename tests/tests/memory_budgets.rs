@@ -5,8 +5,8 @@
 use bulkhead_tests::{Case, Run, Vm};
 
 /// Instructions of EL2 around a period in which a VCPU uses its budget up, at most: those that are counted
-/// for it, and those that make it late.
-const EL2: i64 = 1000;
+/// for it, the switch to it among them, and those that make it late.
+const EL2: i64 = 1200;
 
 fn case(name: &str, bits: u32) -> Case {
     Case::new(name).tick_is_an_instruction().counts_cycles(bits)
