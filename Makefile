@@ -46,7 +46,7 @@ test: setup lint cachescope ## Pass every check and test
 
 campaign: build ## Test what `make test` tests for seconds for longer: PERIODS=1000000 of servers, SEEDS=100 (half an hour)
 	BULKHEAD_PERIODS=$(PERIODS) BULKHEAD_SEEDS=$(SEEDS) cargo test --release --package bulkhead \
-		--test budgets --test races -- --ignored --nocapture
+		--test budgets --test races --test overshoot -- --ignored --nocapture
 
 campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 random systems; goes on where it was stopped (quarter of an hour)
 	mkdir -p build

@@ -77,7 +77,6 @@ fn assert_as_simulated(recorded: &Recorded, vms: &[&str], simulated: &BTreeMap<S
 }
 
 #[test]
-#[ignore = "needs the hypervisor, guests and `make cachescope`"]
 fn the_case_study_executes_as_it_is_simulated() {
     for scheme in ["mpcp", "vmpcp", "overrun"] {
         // With a little more than the 3 ms that several VCPUs use to the last microsecond.
@@ -92,7 +91,6 @@ fn the_case_study_executes_as_it_is_simulated() {
 }
 
 #[test]
-#[ignore = "needs the hypervisor, guests and `make cachescope`"]
 fn sections_exclude_each_other_to_the_last_microsecond_of_budgets() {
     for scheme in ["mpcp", "vmpcp", "overrun"] {
         let recorded = Recorded::with(&case_study(scheme, "3ms"), &["--short-turns"]);
@@ -165,7 +163,6 @@ priority = 1
 "#;
 
 #[test]
-#[ignore = "needs the hypervisor, guests and `make cachescope`"]
 fn the_resources_of_a_vm_are_kept_by_its_guest() {
     let kernel = project().join("build/guests/rt-tasks.bin");
     let system = ONE_VM.replace("KERNEL", kernel.to_str().expect("a path in UTF-8"));

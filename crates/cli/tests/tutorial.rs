@@ -46,7 +46,6 @@ fn words(text: &str) -> String {
 }
 
 #[test]
-#[ignore = "needs build/: `cargo xtask build`, cachescope, QEMU and a minute"]
 fn the_tutorial_works() {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let folder = tempfile::tempdir().expect("a folder");

@@ -15,7 +15,6 @@ fn section(length: &str) -> String {
 }
 
 #[test]
-#[ignore = "needs the hypervisor and guests"]
 fn a_guest_hurts_only_itself_and_the_dead_leave_what_they_held() {
     let kernel = project().join("build/guests/rt-locks.bin");
     let vm = |name: &str, role: &str| {
@@ -53,7 +52,6 @@ fn assert_passed(out: &str, vms: &[(&str, u32)]) {
 }
 
 #[test]
-#[ignore = "needs the hypervisor and guests"]
 fn sections_that_never_end_delay_nobody_for_longer_than_planned() {
     let guest = |name: &str| format!("{:?}", project().join(format!("build/guests/{name}.bin")));
     let (locks, periods) = (guest("rt-locks"), guest("rt-periods"));
