@@ -174,6 +174,7 @@ fn texts_and_names_of_users_stay_what_they_are() {
     let bao = written(&plan, Target::Bao);
     assert_has(text(&bao, "config.c"), &["VM_IMAGE(vm0_a_b, \"a-b.bin\")", "vm1_a_b"]);
     assert_eq!(text::word("it's"), r"'it'\''s'");
+    assert_eq!(text::quoted("\na=1\nb=2"), "\"a=1 b=2\"");
 }
 
 #[test]

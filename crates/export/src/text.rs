@@ -34,9 +34,11 @@ impl Comment {
     }
 }
 
-/// A text in double quotes, as C, device trees and `xl` read it.
+/// A text in double quotes, as C, device trees and `xl` read it: on one line, as command lines
+/// of kernels are.
 pub fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    let line = text.trim().replace(['\r', '\n'], " ");
+    format!("\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// A text as one word of a shell.
