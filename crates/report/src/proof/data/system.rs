@@ -1,0 +1,67 @@
+//! The system: machine, VMs and VCPUs, as planned, and what the analysis says of it.
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Platform {
+    /// Its name, such as `qemu-virt`.
+    pub name: String,
+    /// Number of its PCPUs.
+    pub pcpus: usize,
+    /// Size of the last-level cache in bytes.
+    pub llc_bytes: Option<u64>,
+    /// Number of its ways.
+    pub llc_ways: Option<u32>,
+    /// Number of its page colours, if it has any.
+    pub colors: Option<usize>,
+    /// Colours of the hypervisor with the plan.
+    pub hypervisor_colors: Vec<usize>,
+}
+
+/// A VM, as planned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vm {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a few words: `Linux`, `real-time guest`.
+    pub guest: String,
+    /// Whether it is critical.
+    pub critical: bool,
+    /// Size of its memory in bytes.
+    pub memory_bytes: u64,
+    /// Its colours with the plan; empty if it has all.
+    pub colors: Vec<usize>,
+    /// Memory accesses that all its VCPUs together may make in each period, if that is limited.
+    pub memory_budget_accesses: Option<u64>,
+    /// That period in nanoseconds.
+    pub memory_period_ns: Option<u64>,
+    /// Its VCPUs, in the order of their indices.
+    pub vcpus: Vec<Vcpu>,
+}
+
+/// A VCPU, as planned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vcpu {
+    /// Index of its PCPU.
+    pub pcpu: usize,
+    /// `periodic`, `deferrable`, `sporadic` or `background`; none if the PCPU is its own.
+    pub server: Option<String>,
+    /// Its priority among the VCPUs of its PCPU.
+    pub priority: Option<u32>,
+    /// Budget of its server in nanoseconds.
+    pub budget_ns: Option<u64>,
+    /// Period of its server in nanoseconds.
+    pub period_ns: Option<u64>,
+    /// Memory accesses that it may make in each period, if it has a limit of its own.
+    pub memory_budget_accesses: Option<u64>,
+    /// That period in nanoseconds.
+    pub memory_period_ns: Option<u64>,
+}
+
+/// What the analysis says of the whole system. Bounds are in the tasks ([`super::task::Task`]).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Check {
+    /// Whether every task meets its deadline, for sure; none if that was not analysed.
+    pub schedulable: Option<bool>,
+    /// What the analysis says besides: why not, what is assumed; a sentence each.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,92 @@
+//! What happened from when to when.
+
+use std::ops::Range;
+
+/// A window of a run, in lanes. What lies outside of the window is not shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timeline {
+    /// From when to when, in nanoseconds.
+    pub window_ns: Range<i64>,
+    /// Why this window, in a sentence: `around the first missed deadline`.
+    pub reason: String,
+    /// The lanes from top to bottom: each PCPU, then its VCPUs, each with its tasks.
+    pub lanes: Vec<Lane>,
+}
+
+/// A lane.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// What it is about.
+    pub kind: LaneKind,
+    /// Its name: `PCPU 0`, `rt/0`, `fast`.
+    pub name: String,
+    /// What happens in it for a time, in order of time; spans of a kind do not overlap.
+    pub spans: Vec<Span>,
+    /// What happens in it at a point in time.
+    pub marks: Vec<Mark>,
+}
+
+/// What a lane is about.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LaneKind {
+    /// A PCPU, and the VCPUs that it runs.
+    #[default]
+    Pcpu,
+    /// A VCPU.
+    Vcpu,
+    /// A task.
+    Task,
+}
+
+/// What happens for a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Span {
+    /// From when to when, in nanoseconds.
+    pub time_ns: Range<i64>,
+    /// What happens.
+    pub kind: SpanKind,
+    /// Place of the VM in [`Proof::vms`](crate::proof::Proof::vms) that it happens to: its colour.
+    pub vm: Option<usize>,
+    /// What to say of it: `rt/0, budget left 1.2 ms`, `job 17`, the resource.
+    pub label: String,
+}
+
+/// What happens for a time.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum SpanKind {
+    /// A VCPU runs, or a task executes.
+    #[default]
+    Runs,
+    /// A VCPU has to wait, as its memory budget is used up.
+    Throttled,
+    /// A task waits for a resource.
+    Waits,
+    /// A task has a resource.
+    Holds,
+    /// Records of this time are missing.
+    Unknown,
+}
+
+/// What happens at a point in time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// When, in nanoseconds.
+    pub at_ns: i64,
+    /// What happens.
+    pub kind: MarkKind,
+    /// What to say of it: `job 17`.
+    pub label: String,
+}
+
+/// What happens at a point in time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum MarkKind {
+    /// A job is released.
+    Release,
+    /// A job is complete.
+    Finish,
+    /// The deadline of a job that is complete by then.
+    Deadline,
+    /// The deadline of a job that is not.
+    Miss,
+}
