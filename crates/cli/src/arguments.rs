@@ -345,10 +345,13 @@ Examples:
   bulkhead reproduce --list
   bulkhead reproduce vcache-fig7 --quick
   bulkhead reproduce vcache-fig8 xviso-fig5 --output results
+  bulkhead reproduce all --expect docs/reproduce
 
-Exit status: 0 no statement is refuted, 1 one is, 2 bad input or a boot without result.")]
+Exit status: 0 no statement is refuted (with --expect: no verdict has changed),
+1 one is, 2 bad input or a boot without result.")]
 pub struct ReproduceOptions {
-    /// Name of an experiment, or path of its folder (with a `/`)
+    /// Name of an experiment, or path of its folder (with a `/`); `all`: all of
+    /// the project, and a page of all verdicts, published.md
     #[arg(value_name = "NAME", required_unless_present = "list")]
     pub names: Vec<String>,
     /// List the experiments
@@ -363,6 +366,9 @@ pub struct ReproduceOptions {
     /// Boot nothing: judge the values of an earlier run in the output folder again
     #[arg(long, conflicts_with_all = ["quick", "jobs"])]
     pub judge: bool,
+    /// Earlier results: hold each verdict against the one there
+    #[arg(long, value_name = "DIR")]
+    pub expect: Option<PathBuf>,
     /// How many systems are booted at a time [default: number of CPUs]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,

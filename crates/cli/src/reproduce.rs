@@ -6,13 +6,16 @@ mod boot;
 mod boots;
 mod changes;
 mod claim;
+mod expected;
 mod experiment;
 mod figures;
 mod folder;
 mod job;
 mod locks;
+mod papers;
 mod points;
 mod promised;
+mod published;
 mod results;
 mod sets;
 mod template;
@@ -35,6 +38,7 @@ use crate::run::signals::Signals;
 use crate::status::Status;
 use crate::table::table;
 use experiment::Experiment;
+use papers::Papers;
 use results::{Document, Results};
 use values::Wanted;
 
@@ -47,8 +51,11 @@ pub fn reproduce(options: &ReproduceOptions, as_json: bool) -> Result<Status, Fa
         return list(as_json);
     }
     // All mistakes of the command line come before the first boot.
-    let experiments: Vec<Experiment> =
-        options.names.iter().map(|name| folder::experiment(name)).collect::<Result<_, _>>()?;
+    let experiments = folder::experiments(&options.names)?;
+    let all = folder::is_all(&options.names);
+    let papers = if all { Papers::read(&folder::find()?)? } else { Papers::default() };
+    let expected = options.expect.as_ref().map(|folder| expected::read(&experiments, folder));
+    let expected = expected.transpose()?;
     let signals = Signals::catch()?;
     let output = match &options.output {
         Some(output) => output.clone(),
@@ -57,6 +64,7 @@ pub fn reproduce(options: &ReproduceOptions, as_json: bool) -> Result<Status, Fa
     let jobs = options.jobs.or_else(|| std::thread::available_parallelism().ok());
     let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
     let mut done = Vec::new();
+    let mut failed = Vec::new();
     let mut ended = None;
     for experiment in &experiments {
         let (results, end) = match options.judge {
@@ -69,18 +77,49 @@ pub fn reproduce(options: &ReproduceOptions, as_json: bool) -> Result<Status, Fa
             output::print(&format!("{blank}{}", results.text(&folder)))?;
         }
         done.push((results, folder));
-        if let Some(end) = end {
-            ended = Some(end);
-            break;
+        match end {
+            // Hours of other experiments do not depend on this one.
+            Some(End::Failed(failure)) if all => {
+                output::error(&format!("{}: ", experiment.name));
+                failure.report(false);
+                failed.push(experiment.name.as_str());
+            }
+            Some(end) => {
+                ended = Some(end);
+                break;
+            }
+            None => {}
         }
     }
+    if all && ended.is_none() {
+        let results: Vec<&Results> = done.iter().map(|(results, _)| results).collect();
+        published::write(&papers, &results, &output)?;
+    }
+    let changes = expected.map(|expected| {
+        let both = expected.iter().zip(&done);
+        both.flat_map(|(was, (is, _))| expected::changes(was, is)).collect::<Vec<_>>()
+    });
+    match (&options.expect, &changes) {
+        (Some(folder), Some(changes)) if !as_json => {
+            output::print(&expected::text(changes, folder))?;
+        }
+        _ => {}
+    }
+    let holds = match &changes {
+        Some(changes) => changes.is_empty(),
+        None => done.iter().all(|(results, _)| results.hold()),
+    };
     if as_json {
-        json::print(&Answer::new(&done))?;
+        json::print(&Answer::new(holds, &done))?;
     }
     match ended {
         Some(End::Failed(failure)) => Err(failure),
         Some(End::Signal(signal)) => Ok(Status::Signal(signal)),
-        None if done.iter().all(|(results, _)| results.hold()) => Ok(Status::Yes),
+        None if !failed.is_empty() => {
+            let text = format!("no complete results of {}: see above", failed.join(", "));
+            Err(Failure::new("experiments-failed", text))
+        }
+        None if holds => Ok(Status::Yes),
         None => Ok(Status::No),
     }
 }
@@ -172,9 +211,9 @@ struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn new(done: &'a [(Results<'a>, PathBuf)]) -> Self {
+    fn new(ok: bool, done: &'a [(Results<'a>, PathBuf)]) -> Self {
         Self {
-            ok: done.iter().all(|(results, _)| results.hold()),
+            ok,
             experiments: done.iter().map(|(results, folder)| results.document(folder)).collect(),
         }
     }

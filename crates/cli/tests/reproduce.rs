@@ -6,6 +6,7 @@ mod common;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use common::{Result, Sandbox, eventually, signal};
@@ -274,6 +275,121 @@ fn values_of_an_earlier_run_can_be_judged_again() {
     let more = EXPERIMENT.replace("1-4", "1-5");
     sandbox.write("experiments/time/experiment.toml", &more);
     judge().assert_refused(&["no value of `rt` at 5", "without --judge"]);
+}
+
+/// A second experiment, whose boots are those after the first one's.
+fn second(sandbox: &Sandbox) {
+    fs::create_dir_all(sandbox.path("experiments/time10")).expect("a folder");
+    sandbox.write("experiments/time10/experiment.toml", EXPERIMENT);
+    sandbox.write("experiments/time10/published.toml", PUBLISHED);
+    sandbox.write(
+        "experiments/papers.toml",
+        "[[paper]]\nname = \"a paper\"\ntitle = \"A Paper\"\n\
+         [[paper.absent]]\nwhat = \"Figure 2\"\nwhy = \"no such machine\"\n\
+         [[paper]]\nname = \"a pap\"\ntitle = \"Another\"\n",
+    );
+}
+
+#[test]
+fn all_experiments_are_one_page() {
+    let sandbox = sandbox();
+    second(&sandbox);
+    reproduce(&sandbox, &["all"]).assert_status(1);
+    let page = fs::read_to_string(sandbox.path("build/reproduce/published.md")).expect("the page");
+    for part in [
+        "| a paper | 2 | 1 | 1 | 0 |\n| a pap | 0 |",
+        "| [time](time/table.md) | four colours take at most half of the time | a half | \
+         at most 0.250, at 4 | confirmed |\n| [time10]",
+        "| Figure 2 | no such machine |",
+    ] {
+        assert!(page.contains(part), "{part} is not in\n{page}");
+    }
+}
+
+#[test]
+fn all_experiments_go_on_after_one_that_fails() {
+    let sandbox = sandbox();
+    second(&sandbox);
+    sandbox.write(
+        "script",
+        "[ $n -gt 1 ] || { echo '[bulkhead] rt: stopped (abort)'; while :; do sleep 0.01; done; }",
+    );
+    let result = reproduce(&sandbox, &["all"]);
+    result.assert_status(2);
+    for part in ["time: error: ", "stopped (abort)", "no complete results of time: see above"] {
+        assert!(result.stderr.contains(part), "{part} is not in {}", result.stderr);
+    }
+    let page = fs::read_to_string(sandbox.path("build/reproduce/published.md")).expect("the page");
+    assert!(page.contains("[time10](time10/table.md)"), "{page}");
+}
+
+#[test]
+fn verdicts_are_held_against_earlier_ones() {
+    let sandbox = sandbox();
+    let strict = PUBLISHED.replace("limit = 0.5", "limit = 0.2");
+    sandbox.write("experiments/time/published.toml", &strict);
+    let earlier = sandbox.path("earlier");
+    let earlier = earlier.to_str().expect("a path in UTF-8");
+    let expect = ["time", "--expect", earlier];
+    reproduce(&sandbox, &expect).assert_refused(&["earlier", "data.csv"]);
+    reproduce(&sandbox, &["time", "-o", earlier]).assert_status(1);
+    fs::remove_file(sandbox.path("count")).expect("boots are counted");
+    let same = reproduce(&sandbox, &expect);
+    same.assert_status(0);
+    assert!(same.stdout.ends_with("/earlier\n"), "{}", same.stdout);
+
+    let data = fs::read_to_string(format!("{earlier}/time/data.csv")).expect("values");
+    let low = data.replace(",0.25,", ",0.15,");
+    assert_ne!(low, data);
+    fs::write(format!("{earlier}/time/data.csv"), low).expect("a file");
+    fs::remove_file(sandbox.path("count")).expect("boots are counted");
+    let changed = reproduce(&sandbox, &expect);
+    changed.assert_status(1);
+    let change =
+        "time: four colours take at most half of the time: was confirmed, is not confirmed";
+    assert!(changed.stdout.contains(change), "{}", changed.stdout);
+    fs::remove_file(sandbox.path("count")).expect("boots are counted");
+    reproduce(&sandbox, &["time", "--quick", "--expect", earlier]).assert_status(0);
+}
+
+/// Pages and figures in `docs` are what the values beside them say.
+#[test]
+fn published_pages_are_those_of_their_values() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduce");
+    let folder = tempfile::tempdir().expect("a folder");
+    let experiments: Vec<_> = fs::read_dir(&kept)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.is_dir())
+        .collect();
+    for experiment in &experiments {
+        let copy = folder.path().join(experiment.file_name().expect("a name"));
+        fs::create_dir(&copy).expect("a folder");
+        for file in ["data.csv", "note.txt"].map(|name| experiment.join(name)) {
+            if file.exists() {
+                fs::copy(&file, copy.join(file.file_name().expect("a name"))).expect("a copy");
+            }
+        }
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    command.args(["reproduce", "all", "--judge", "--output"]).arg(folder.path());
+    let output = command.current_dir(&kept).output().expect("it starts");
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    let same = |file: &Path| {
+        let (kept, new) = (kept.join(file), folder.path().join(file));
+        assert!(
+            fs::read(&kept).ok() == fs::read(new).ok(),
+            "{}: write it anew with `bulkhead reproduce all --judge --output docs/reproduce`",
+            kept.display()
+        );
+    };
+    same(Path::new("published.md"));
+    for experiment in &experiments {
+        let name = Path::new(experiment.file_name().expect("a name"));
+        for written in fs::read_dir(folder.path().join(name)).expect("a folder") {
+            same(&name.join(written.expect("an entry").file_name()));
+        }
+    }
 }
 
 #[test]

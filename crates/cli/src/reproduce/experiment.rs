@@ -393,7 +393,8 @@ impl Experiment {
     }
 }
 
-fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Failure> {
+/// Reads a file of an experiment.
+pub fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Failure> {
     let text = fs::read_to_string(file).map_err(|error| {
         Failure::new("cannot-read", format!("cannot read {}: {error}", file.display()))
     })?;

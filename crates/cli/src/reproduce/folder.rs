@@ -25,7 +25,7 @@ pub fn find() -> Result<PathBuf, Failure> {
     )
 }
 
-/// Names and titles of the experiments in a folder, sorted by name.
+/// Names and titles of the experiments in a folder, sorted by name, 7 before 10.
 pub fn list(folder: &Path) -> Result<Vec<(String, String)>, Failure> {
     let cannot =
         |error| Failure::new("cannot-read", format!("cannot read {}: {error}", folder.display()));
@@ -36,12 +36,45 @@ pub fn list(folder: &Path) -> Result<Vec<(String, String)>, Failure> {
             found.push((entry.file_name().to_string_lossy().into_owned(), title));
         }
     }
-    found.sort();
+    found.sort_by_key(|(name, _)| by_number(name));
     Ok(found)
 }
 
+/// A name in parts without and with digits.
+fn by_number(name: &str) -> Vec<(String, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (text, tail) = rest.split_at(digits);
+        let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+        let (number, tail) = tail.split_at(end);
+        parts.push((text.to_owned(), number.parse().unwrap_or(0)));
+        rest = tail;
+    }
+    parts
+}
+
+/// The name that stands for all experiments.
+const ALL: &str = "all";
+
+/// Whether all experiments are named.
+pub fn is_all(names: &[String]) -> bool {
+    names.iter().any(|name| name == ALL)
+}
+
+/// Reads the experiments that are named, all of the project with `all`.
+pub fn experiments(names: &[String]) -> Result<Vec<Experiment>, Failure> {
+    if !is_all(names) {
+        return names.iter().map(|name| experiment(name)).collect();
+    }
+    let folder = find()?;
+    let all = list(&folder)?.into_iter();
+    all.map(|(name, _)| Experiment::read(&folder.join(name))).collect()
+}
+
 /// Reads an experiment by its name, or by the path of its folder.
-pub fn experiment(name: &str) -> Result<Experiment, Failure> {
+fn experiment(name: &str) -> Result<Experiment, Failure> {
     if name.contains('/') {
         return Experiment::read(Path::new(name));
     }
@@ -54,7 +87,7 @@ pub fn experiment(name: &str) -> Result<Experiment, Failure> {
     Err(Failure::new(
         "unknown-experiment",
         format!(
-            "there is no experiment `{name}`\nhelp: there are {}; or name a folder, with a `/` in its path",
+            "there is no experiment `{name}`\nhelp: there are {}; `all` is all of them; or name a folder, with a `/` in its path",
             names.join(", ")
         ),
     ))

@@ -17,7 +17,7 @@ use crate::table::table;
 /// The values as a table for programs.
 const DATA: &str = "data.csv";
 /// The page for people.
-const PAGE: &str = "table.md";
+pub const PAGE: &str = "table.md";
 /// What else there is to say, for [`Results::again`].
 const NOTE: &str = "note.txt";
 
@@ -326,6 +326,7 @@ impl Row {
     }
 }
 
-fn cannot_write(file: &Path, error: &io::Error) -> Failure {
+/// A file of results that cannot be written.
+pub fn cannot_write(file: &Path, error: &io::Error) -> Failure {
     Failure::new("output", format!("cannot write {}: {error}", file.display()))
 }

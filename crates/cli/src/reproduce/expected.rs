@@ -1,0 +1,52 @@
+//! Verdicts held against those of earlier results.
+
+use std::path::Path;
+
+use super::claim::Verdict;
+use super::experiment::Experiment;
+use super::results::Results;
+use crate::failure::Failure;
+
+/// A statement whose verdict is not that of the earlier results.
+#[derive(Debug)]
+pub struct Change {
+    /// Its experiment and text.
+    pub what: String,
+    /// What it was.
+    pub was: Verdict,
+    /// What it is.
+    pub is: Verdict,
+}
+
+/// The earlier results of all experiments.
+pub fn read<'a>(experiments: &'a [Experiment], folder: &Path) -> Result<Vec<Results<'a>>, Failure> {
+    experiments.iter().map(|experiment| Results::again(experiment, folder)).collect()
+}
+
+/// What has changed since. What was not measured now (`--quick`) has not.
+pub fn changes(expected: &Results, now: &Results) -> Vec<Change> {
+    let name = &now.experiment.name;
+    let claims = now.experiment.published.claims.iter();
+    let verdicts = claims.zip(expected.judged.iter().zip(&now.judged));
+    let changed = verdicts.filter(|(_, (was, is))| {
+        let measured = !(now.quick && is.verdict == Verdict::NotCheckable);
+        measured && was.verdict != is.verdict
+    });
+    let change = changed.map(|(claim, (was, is))| Change {
+        what: format!("{name}: {}", claim.text),
+        was: was.verdict,
+        is: is.verdict,
+    });
+    change.collect()
+}
+
+/// The changes for people; without one, a line that says so.
+pub fn text(changes: &[Change], folder: &Path) -> String {
+    let folder = folder.display();
+    if changes.is_empty() {
+        return format!("\nverdicts: those of {folder}\n");
+    }
+    let line = |it: &Change| format!("  {}: was {}, is {}\n", it.what, it.was.text(), it.is.text());
+    let lines: String = changes.iter().map(line).collect();
+    format!("\nverdicts that are not those of {folder}:\n{lines}")
+}
