@@ -1,0 +1,157 @@
+//! The reference of the command line and of the hypervisor's calls, which are written out of
+//! `--help` and the documentation in the code.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use syn::{Attribute, Expr, Item, Lit, Meta};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Set to anything, the pages are written rather than compared.
+const WRITE: &str = "BULKHEAD_WRITE_REFERENCE";
+
+/// The page is what is in the repository; with [`WRITE`] it is from now on.
+fn assert_current(page: &str, text: &str) {
+    let file = Path::new(ROOT).join("docs/reference").join(page);
+    if std::env::var_os(WRITE).is_some() {
+        fs::write(&file, text).expect("the page can be written");
+    }
+    let kept = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        kept == text,
+        "docs/reference/{page} is not current: {WRITE}=1 cargo test -p bulkhead --test reference"
+    );
+}
+
+fn help(command: &[&str]) -> String {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    let output = program.args(command).arg("--help").output().expect("it starts");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// The commands that a help text lists.
+fn commands(help: &str) -> Vec<&str> {
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = list.take_while(|line| !line.is_empty());
+    lines.filter_map(|line| line.split_whitespace().next()).filter(|it| *it != "help").collect()
+}
+
+fn describe(command: &[&str], page: &mut String) {
+    let help = help(command);
+    let name = [&["bulkhead"], command].concat().join(" ");
+    let level = "#".repeat(2 + command.len().saturating_sub(1));
+    page.push_str(&format!("{level} {name}\n\n```text\n{}\n```\n\n", help.trim()));
+    for inner in commands(&help) {
+        describe(&[command, &[inner]].concat(), page);
+    }
+}
+
+#[test]
+fn every_command_is_in_the_reference() {
+    let mut page = "# The command line\n\nWhat `--help` says of each command.\n\n".to_owned();
+    describe(&[], &mut page);
+    for command in ["## bulkhead check\n", "### bulkhead trace compare\n"] {
+        assert!(page.contains(command), "{command}");
+    }
+    assert_current("cli.md", &format!("{}\n", page.trim_end()));
+}
+
+/// What stands above an item, without links.
+fn documentation(attributes: &[Attribute]) -> String {
+    let line = |attribute: &Attribute| match &attribute.meta {
+        Meta::NameValue(it) if it.path.is_ident("doc") => match &it.value {
+            Expr::Lit(it) => match &it.lit {
+                Lit::Str(text) => Some(text.value().trim().to_owned()),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    };
+    let text: Vec<String> = attributes.iter().filter_map(line).collect();
+    let text = text.join("\n");
+    let parts: Vec<&str> = text.split("[`").collect();
+    let unlinked = parts.iter().enumerate().map(|(index, part)| {
+        let Some((code, rest)) = (index > 0).then(|| part.split_once("`]")).flatten() else {
+            return (*part).to_owned();
+        };
+        let rest = match rest.strip_prefix('(') {
+            Some(target) => target.split_once(')').map_or("", |(_, rest)| rest),
+            None => rest,
+        };
+        format!("`{code}`{rest}")
+    });
+    unlinked.collect()
+}
+
+/// The number that a constant or variant is, as it stands in the code.
+fn code(expression: &Expr) -> String {
+    match expression {
+        Expr::Lit(it) => match &it.lit {
+            Lit::Int(number) => number.to_string().replace('_', ""),
+            _ => String::new(),
+        },
+        Expr::Unary(it) => format!("-{}", code(&it.expr)),
+        Expr::Binary(it) => format!("{} << {}", code(&it.left), code(&it.right)),
+        Expr::Array(it) => it.elems.iter().map(code).collect::<Vec<_>>().join(", "),
+        _ => String::new(),
+    }
+}
+
+/// Function identifiers of the SMCCC begin so.
+fn is_call(value: &str) -> bool {
+    value.starts_with("0xC6") || value.starts_with("0x86")
+}
+
+#[test]
+fn every_call_is_in_the_reference() {
+    let file = Path::new(ROOT).join("crates/abi/src/hypercall.rs");
+    let source = fs::read_to_string(file).expect("the source");
+    let source = syn::parse_file(&source).expect("Rust");
+    let mut calls = String::new();
+    let mut values = String::new();
+    let mut lists = String::new();
+    for item in &source.items {
+        match item {
+            Item::Const(it) => {
+                let (name, value) = (it.ident.to_string(), code(&it.expr));
+                let text = documentation(&it.attrs);
+                assert!(!value.is_empty(), "{name} has a value that this test cannot read");
+                match is_call(&value) {
+                    true => calls.push_str(&format!("### {name}: {value}\n\n{text}\n\n")),
+                    false => {
+                        let text = text.replace('\n', " ");
+                        values.push_str(&format!("| `{name}` | {value} | {text} |\n"));
+                    }
+                }
+            }
+            Item::Enum(it) => {
+                let (name, text) = (&it.ident, documentation(&it.attrs));
+                lists.push_str(&format!(
+                    "## {name}\n\n{text}\n\n| name | value | meaning |\n| --- | ---: | --- |\n"
+                ));
+                for variant in &it.variants {
+                    let value = variant.discriminant.as_ref().map(|(_, it)| code(it));
+                    let value = value.expect("a value");
+                    let text = documentation(&variant.attrs).replace('\n', " ");
+                    lists.push_str(&format!("| `{}` | {value} | {text} |\n", variant.ident));
+                }
+                lists.push('\n');
+            }
+            _ => {}
+        }
+    }
+    let about = documentation(&source.attrs);
+    let about = about.split_once('\n').map_or("", |(_, rest)| rest).trim();
+    let page = format!(
+        "# Hypervisor calls\n\nThe HVC interface between a guest and the hypervisor, as the crate `bulkhead-abi` has it.\n\n\
+         {about}\n\n## Functions\n\n{calls}\
+         ## Values\n\n| name | value | meaning |\n| --- | ---: | --- |\n{values}\n{lists}"
+    );
+    assert!(page.contains("### LOCK: 0xC600000A\n") && page.contains("| `Denied` | -13 |"));
+    assert_current("abi.md", &format!("{}\n", page.trim_end()));
+}
