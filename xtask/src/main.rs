@@ -9,11 +9,13 @@ mod cargo;
 mod elf;
 mod frames;
 mod fuzz;
+mod guest;
 mod lint;
 mod size;
 mod toolchain;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -39,6 +41,14 @@ enum Task {
         #[arg(long, default_value_t = 60)]
         seconds: u32,
     },
+    /// Build a bare-metal guest that uses `bulkhead-rt`, a package of your own.
+    Guest {
+        /// The folder of the package, which has one program.
+        folder: PathBuf,
+        /// Where the flat file goes, the `kernel` of a VM [default: NAME.bin in the folder].
+        #[arg(short, long)]
+        output: Option<PathBuf>,
+    },
     /// Run clippy on everything, for this machine and for bare metal; warnings are errors.
     Lint,
     /// Print the size of the hypervisor's code and read-only data; fail above the limit.
@@ -61,6 +71,7 @@ fn run(task: Task) -> Result<()> {
         Task::BenchExits(options) => bench_exits::run(&workspace, &options),
         Task::Build { parts } => build::run(&workspace, &parts),
         Task::Fuzz { seconds } => fuzz::run(&workspace, seconds),
+        Task::Guest { folder, output } => guest::run(&workspace, &folder, output),
         Task::Lint => lint::run(&workspace),
         Task::Size => size::run(&workspace),
     }

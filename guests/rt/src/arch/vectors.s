@@ -47,6 +47,7 @@
 
     .section .text.vectors, "ax"
     .balign 2048
+    .globl  vectors
 vectors:
     entry   {thread_exception}
     entry   {interrupt}

@@ -1,0 +1,77 @@
+//! The page on writing a guest, word by word: its files are written, its commands executed, and
+//! what it shows has to be in what they print.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+const PAGE: &str = include_str!("../../../docs/how-to/write-a-real-time-guest.md");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Writes a file whose path is in the comment of its first line.
+fn write(folder: &Path, text: &str) {
+    let (name, text) = text.split_once('\n').expect("a name and lines");
+    let file = folder.join(name.trim_start_matches(['#', '/', ' ']));
+    fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+    // The page's folder is that of the repository.
+    let library = format!("{ROOT}/guests/rt");
+    fs::write(file, text.replace("../guests/rt", &library)).expect("it can be written");
+}
+
+/// Runs a command of the page; returns all that it prints.
+fn executed(folder: &Path, line: &str) -> String {
+    let mut words = line.split_whitespace();
+    let mut command = match words.next().expect("a command") {
+        "bulkhead" => Command::new(env!("CARGO_BIN_EXE_bulkhead")),
+        // `xtask` is an alias of the repository's folder.
+        "cargo" => {
+            let mut cargo = Command::new(env!("CARGO"));
+            let manifest = format!("{ROOT}/Cargo.toml");
+            let rest = ["run", "--quiet", "--manifest-path", &manifest, "--package", "xtask", "--"];
+            assert_eq!(words.next(), Some("xtask"));
+            cargo.args(rest);
+            cargo
+        }
+        other => panic!("a command `{other}`"),
+    };
+    command.args(words).current_dir(folder);
+
+    let output = command.output().expect("it starts");
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"));
+    let text = text.concat();
+    assert!(output.status.success(), "{line}\n{text}");
+    text
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_guest_of_ones_own_is_built_and_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("build")).expect("a folder");
+    let built = Path::new(ROOT).join("build/hypervisor.elf").canonicalize().expect("it is built");
+    symlink(built, folder.path().join("build/hypervisor.elf")).expect("a link");
+    let mut printed = String::new();
+    for block in PAGE.split("```").skip(1).step_by(2) {
+        let (language, text) = block.split_once('\n').expect("a language and lines");
+        match language {
+            "toml" | "rust" => write(folder.path(), text),
+            "sh" => printed = text.lines().map(|line| executed(folder.path(), line)).collect(),
+            "text" => {
+                let printed = words(&printed);
+                for line in text.lines() {
+                    assert!(printed.contains(&words(line)), "`{line}` is not in:\n{printed}");
+                }
+            }
+            other => panic!("a block of {other}"),
+        }
+        // The same versions of libraries as in the repository.
+        let lock = folder.path().join("blink/Cargo.lock");
+        if !lock.exists() && folder.path().join("blink").exists() {
+            fs::copy(format!("{ROOT}/Cargo.lock"), lock).expect("a copy");
+        }
+    }
+}
