@@ -5,7 +5,7 @@ use bulkhead_report::page::Page;
 use bulkhead_report::{Axis, Whisker, WhiskerChart, Whiskers};
 use bulkhead_system::units::Bytes;
 
-use super::text::{answer, beside, heading, interval, verdict};
+use super::text::{answer, beside, heading, interval, notes, verdict};
 use crate::failure::Failure;
 
 /// The page.
@@ -47,7 +47,7 @@ pub fn html(report: &Report) -> Result<String, Failure> {
     page.table(&["", ""], &machine(&report.machine));
     page.section("Remarks");
     page.text(&format!("Measured in {:.0} s.", report.seconds));
-    page.list(report.remarks.iter().cloned());
+    page.list(notes(report));
     page.list(report.machine.mitigations.iter().cloned());
     Ok(page.html())
 }

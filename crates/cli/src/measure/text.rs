@@ -21,14 +21,24 @@ pub fn report(report: &Report) -> String {
         text.push_str("\nI in each context:\n");
         text.push_str(&comparison(&report.contexts));
     }
-    for remark in &report.remarks {
-        text.push_str(&format!("note: {remark}\n"));
+    text.extend(notes(report).iter().map(|note| format!("note: {note}\n")));
+    text
+}
+
+/// What readers of the figures should know.
+pub fn notes(report: &Report) -> Vec<String> {
+    let mut notes = report.remarks.clone();
+    let disturbed = rows(report).filter(|(_, row)| row.all_count).count();
+    if disturbed > 0 {
+        notes.push(format!(
+            "other programs interrupted most runs of {disturbed} rows: there all runs count"
+        ));
     }
     let moved = rows(report).filter(|(_, row)| has_moved(row)).count();
     if moved > 0 {
-        text.push_str(&format!("note: the distance of CPUs changed during {moved} rows\n"));
+        notes.push(format!("the distance of CPUs changed during {moved} rows"));
     }
-    text
+    notes
 }
 
 /// The verdict with its reason.

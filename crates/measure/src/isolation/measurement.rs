@@ -271,7 +271,9 @@ impl Measurement<'_> {
         let (begun, mut samples) = (Instant::now(), Vec::new());
         let limit = self.options.time_of_row();
         let (mut good, mut pairs) = (0, 0);
-        while good < self.options.runs && pairs < self.options.runs * 3 / 2 {
+        let runs = self.options.runs;
+        // Pairs in place of disturbed ones, where these are the exception.
+        while good < runs && (pairs < runs || pairs < runs * 3 / 2 && 2 * good >= pairs) {
             let late = limit.is_some_and(|limit| begun.elapsed() >= limit);
             if late && pairs >= RUNS_MIN {
                 break;
@@ -304,8 +306,12 @@ fn row(point: &Point, cpus: Vec<usize>, distance: [Option<f64>; 2], samples: Vec
         let all: Vec<&Sample> = samples.iter().filter(|it| it.loaded == loaded).collect();
         let good: Vec<&Sample> = all.iter().copied().filter(|it| !it.disturbed).collect();
         // Where most are disturbed they are what there is.
-        if 2 * good.len() < all.len() { all } else { good }
+        if most_are_disturbed(&all) { all } else { good }
     };
+    let all_count = [false, true].into_iter().any(|loaded| {
+        let of: Vec<&Sample> = samples.iter().filter(|it| it.loaded == loaded).collect();
+        most_are_disturbed(&of)
+    });
     let times = |samples: &[&Sample]| -> Vec<u64> {
         samples.iter().map(|sample| sample.run.time_ns).collect()
     };
@@ -328,8 +334,13 @@ fn row(point: &Point, cpus: Vec<usize>, distance: [Option<f64>; 2], samples: Vec
         verdict: None,
         llc_misses: [misses(&baseline), misses(&loaded)],
         disturbed: samples.iter().filter(|sample| sample.disturbed).count(),
+        all_count,
         samples,
     }
+}
+
+fn most_are_disturbed(samples: &[&Sample]) -> bool {
+    2 * samples.iter().filter(|sample| sample.disturbed).count() > samples.len()
 }
 
 #[cfg(test)]
@@ -338,13 +349,32 @@ mod tests {
     use super::super::worker::Run;
     use super::*;
 
+    fn sample(loaded: bool, time_ns: u64, disturbed: bool, counts: Counts) -> Sample {
+        let run = Run { time_ns, preemptions: 0, waited_ns: 0, cpu: 0, counts };
+        Sample { loaded, disturbed, run }
+    }
+
+    fn row_of(samples: Vec<Sample>) -> Row {
+        let point = Point { leech: Leech::tireless(Kind::None), count: 1 };
+        row(&point, vec![1], [None; 2], samples)
+    }
+
+    #[test]
+    fn disturbed_runs_count_where_most_are_and_the_row_says_so() {
+        let run = |loaded, ns, disturbed| sample(loaded, ns, disturbed, Counts::default());
+        let quiet = |loaded| vec![run(loaded, 100, false), run(loaded, 102, false)];
+        let few = row_of([quiet(false), quiet(true), vec![run(true, 900, true)]].concat());
+        assert_eq!((few.loaded.max_ns, few.disturbed, few.all_count), (102, 1, false));
+        let loud = vec![run(true, 900, true), run(true, 901, true), run(true, 90, false)];
+        let most = row_of([quiet(false), loud].concat());
+        assert_eq!((most.loaded.max_ns, most.disturbed, most.all_count), (901, 2, true));
+    }
+
     /// A counter that had to share its time with others in one run has no median.
     #[test]
     fn misses_count_where_every_run_has_them() {
         let sample = |loaded: bool, llc_misses: Option<u64>| {
-            let counts = Counts { llc_misses, ..Counts::default() };
-            let run = Run { time_ns: 100, preemptions: 0, waited_ns: 0, cpu: 0, counts };
-            Sample { loaded, disturbed: false, run }
+            sample(loaded, 100, false, Counts { llc_misses, ..Counts::default() })
         };
         let samples = vec![
             sample(false, Some(10)),
@@ -352,8 +382,7 @@ mod tests {
             sample(true, None),
             sample(false, Some(20)),
         ];
-        let point = Point { leech: Leech::tireless(Kind::None), count: 1 };
-        let row = row(&point, vec![1], [None, None], samples);
+        let row = row_of(samples);
         assert_eq!(row.llc_misses, [Some(15.0), None]);
         assert_eq!(row.coefficient.value, 0.0);
     }

@@ -82,6 +82,8 @@ pub struct Row {
     pub llc_misses: [Option<f64>; 2],
     /// Runs that other programs interrupted; they are not in the medians, unless most are.
     pub disturbed: usize,
+    /// Whether they are, since most runs without or beside leeches were interrupted.
+    pub all_count: bool,
     /// Every run, in its order.
     pub samples: Vec<Sample>,
 }
