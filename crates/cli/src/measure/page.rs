@@ -5,7 +5,7 @@ use bulkhead_report::page::Page;
 use bulkhead_report::{Axis, Whisker, WhiskerChart, Whiskers};
 use bulkhead_system::units::Bytes;
 
-use super::text::{answer, beside, heading, interval, notes, verdict};
+use super::text::{answer, beside, heading, interval, name, notes, verdict};
 use crate::failure::Failure;
 
 /// The page.
@@ -57,23 +57,25 @@ fn answer_of(row: &Row) -> [String; 3] {
     [value, format!("{low} .. {high}"), row.verdict.map_or("A/A", verdict).into()]
 }
 
-/// Times of a test in all contexts, and misses where they are counted.
+/// Times of a test in all contexts, and misses where they are counted. How often runs repeat the
+/// workload differs between contexts: what is shown is one repetition.
 fn chart(report: &Report, at: usize) -> Result<String, Failure> {
     let tests = || report.contexts.iter().map(|context| (context, context.tests.get(at)));
     let places = tests().filter_map(|(_, test)| test).max_by_key(|test| test.rows.len());
     let (title, places) = match places {
-        Some(test) => (heading(test), test.rows.iter().map(beside).collect()),
+        Some(test) => (name(test), test.rows.iter().map(beside).collect()),
         None => (String::new(), Vec::new()),
     };
     let series = tests()
         .filter_map(|(context, test)| {
-            let rows = &test?.rows;
+            let test = test?;
+            let (rows, repeats) = (&test.rows, f64::from(test.repeats));
             Some(Whiskers {
                 name: context.name.clone(),
                 values: rows
                     .iter()
                     .map(|row| {
-                        let ms = |ns: f64| ns / 1e6;
+                        let ms = |ns: f64| ns / 1e6 / repeats;
                         Some(Whisker {
                             low: ms(row.loaded.min_ns as f64),
                             middle: ms(row.loaded.median_ns),
@@ -81,7 +83,7 @@ fn chart(report: &Report, at: usize) -> Result<String, Failure> {
                         })
                     })
                     .collect(),
-                counts: rows.iter().map(|row| row.llc_misses[1]).collect(),
+                counts: rows.iter().map(|row| Some(row.llc_misses[1]? / repeats)).collect(),
             })
         })
         .collect();
@@ -89,9 +91,9 @@ fn chart(report: &Report, at: usize) -> Result<String, Failure> {
         title,
         places,
         label: "leeches".into(),
-        y: Axis::from_zero("time of a run (ms)"),
+        y: Axis::from_zero("time of one repetition (ms)"),
         series,
-        counts: Some(Axis::from_zero("LLC misses of a run")),
+        counts: Some(Axis::from_zero("LLC misses of one repetition")),
     };
     chart.svg().map_err(|error| Failure::new("figure", error))
 }

@@ -78,9 +78,15 @@ pub fn heading(test: &TestResult) -> String {
         repeats => format!(" x {repeats}"),
     };
     let cpu = test.victim.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
-    // Tests of the user are named after their workload.
-    let name = if test.name == test.workload { String::new() } else { format!("{}: ", test.name) };
-    format!("{name}{}{repeats}{cpu}", test.workload)
+    format!("{}{repeats}{cpu}", name(test))
+}
+
+/// A test and its workload. Tests of the user are named after it.
+pub fn name(test: &TestResult) -> String {
+    match test.name == test.workload {
+        true => test.workload.clone(),
+        false => format!("{}: {}", test.name, test.workload),
+    }
 }
 
 fn rows(report: &Report) -> impl Iterator<Item = (&TestResult, &Row)> {
