@@ -14,6 +14,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use crate::sim::SimOptions;
+use crate::sweep::SweepOptions;
 use crate::trace::TraceOptions;
 
 /// Most leeches at a time.
@@ -46,6 +47,7 @@ pub enum Command {
     Trace(TraceOptions),
     Measure(MeasureOptions),
     Reproduce(ReproduceOptions),
+    Sweep(SweepOptions),
 }
 
 /// Check a description or a plan: is it sound, and is every deadline met?

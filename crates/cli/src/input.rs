@@ -99,7 +99,8 @@ pub fn folder(file: &Path) -> &Path {
     }
 }
 
-fn text(file: &Path) -> Result<String, Failure> {
+/// The text of a file.
+pub fn text(file: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes(file)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::new("not-utf8", format!("{} is not UTF-8: byte {at} is wrong", file.display()))

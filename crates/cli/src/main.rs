@@ -19,6 +19,7 @@ mod reproduce;
 mod run;
 mod sim;
 mod status;
+mod sweep;
 mod table;
 mod trace;
 
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Trace(options) => trace::trace(options, json),
         Command::Measure(options) => measure::measure(options, json),
         Command::Reproduce(options) => reproduce::reproduce(options, json),
+        Command::Sweep(options) => sweep::sweep(options, json),
     };
     match result {
         Ok(status) => status.into(),

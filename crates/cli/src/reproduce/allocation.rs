@@ -22,7 +22,7 @@ use crate::run::signals::Signals;
 use parts::Sums;
 use schemes::Problem;
 
-pub use schemes::Scheme;
+pub use sweep::allocation::Scheme;
 
 /// The task sets. What is not said is as in vCache, Table 3.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -112,11 +112,4 @@ pub fn run(
         parts.remove()?;
     }
     Ok(Drawn { values: Values(values), note: sums.note(), complete, signal })
-}
-
-/// Names of schemes, for messages and files.
-impl std::fmt::Display for Scheme {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.serialize(f)
-    }
 }

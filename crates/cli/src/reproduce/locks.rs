@@ -10,11 +10,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use analysis::vmpcp::budget::{Common, largest};
-use analysis::vmpcp::{self, Analyzer, Host, Protocol, Section, System, Variant};
-use analysis::{Duration, Kind, Server};
+use analysis::Duration;
 use serde::{Deserialize, Serialize};
-use taskgen::Random;
+use sweep::locks::{self, Evaluator};
 use taskgen::vmpcp::{Parameters, TABLE_1};
 
 use super::experiment::{Experiment, Measure};
@@ -22,9 +20,6 @@ use super::sets::{self, Drawn};
 use super::values::{Value, Values};
 use crate::failure::Failure;
 use crate::run::signals::Signals;
-
-/// From one budget that is tried to the next (vMPCP, section V.A).
-const STEP: Duration = Duration(10_000);
 
 /// The task sets. What is not said is as in vMPCP, Table I.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -56,41 +51,7 @@ enum Vary {
     UtilizationPercent,
 }
 
-/// How VCPUs get processor time, and which analysis judges it.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scheme {
-    server: ServerKind,
-    overrun: bool,
-    analysis: Analysis,
-    /// The servers whose budgets these have; default: their own, the largest that Eq. 5 allows.
-    budgets: Option<ServerKind>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum ServerKind {
-    Periodic,
-    Deferrable,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Analysis {
-    /// As published.
-    Published,
-    /// As it holds.
-    Sound,
-}
-
-impl ServerKind {
-    fn kind(self) -> Kind {
-        match self {
-            Self::Periodic => Kind::Periodic,
-            Self::Deferrable => Kind::Deferrable,
-        }
-    }
-}
+pub use sweep::locks::Scheme;
 
 /// Schemes by place.
 #[derive(Debug, Serialize)]
@@ -179,31 +140,19 @@ impl sets::Problem for Problem {
         sets: Range<u64>,
         stop: &AtomicBool,
     ) -> Result<Option<Part>, Failure> {
-        let analyzer = |variant| Analyzer::new(variant, Protocol::Vmpcp);
-        let mut published = analyzer(Variant::Published);
-        let mut sound = analyzer(Variant::Sound);
-        let mut hosts = Vec::new();
+        let mut evaluator = Evaluator::new();
         let mut good: BTreeMap<(u64, Scheme), u64> = BTreeMap::new();
         for set in sets.clone() {
             for (&x, schemes) in &self.places {
                 if stop.load(Ordering::SeqCst) {
                     return Ok(None);
                 }
-                let system = self.system(set, x)?;
+                let failed = |error| Failure::new("experiment", format!("`x` = {x}: {error}"));
+                let system = locks::draw(&self.parameters(x), self.settings.seed, set);
+                let system = system.map_err(failed)?;
                 for &scheme in schemes {
-                    // Eq. 5 as published gives the budgets for both analyses.
-                    let common = self.common(scheme, scheme.budgets.unwrap_or(scheme.server), x);
-                    let budget = largest(&mut published, &system, &common, &mut hosts);
-                    if let (Some(budget), Some(_)) = (budget, scheme.budgets) {
-                        let server = Server::new(scheme.server.kind(), budget, common.period);
-                        let server = server.map_err(|error| Failure::new("experiment", error))?;
-                        hosts.fill(Host::new(server, scheme.overrun));
-                    }
-                    let analyzer = match scheme.analysis {
-                        Analysis::Published => &mut published,
-                        Analysis::Sound => &mut sound,
-                    };
-                    let fits = budget.is_some() && analyzer.schedulable(&system, &hosts).is_ok();
+                    let outcome = evaluator.evaluate(&system, scheme, self.vcpu_period(x));
+                    let fits = outcome.map_err(failed)?.schedulable;
                     *good.entry((x, scheme)).or_default() += u64::from(fits);
                 }
             }
@@ -214,30 +163,6 @@ impl sets::Problem for Problem {
 }
 
 impl Problem {
-    /// A task set.
-    fn system(&self, set: u64, x: u64) -> Result<System, Failure> {
-        let failed = |error: String| Failure::new("experiment", format!("`x` = {x}: {error}"));
-        let parameters = self.parameters(x);
-        let drawn = parameters.sample(&mut Random::new(self.settings.seed, set));
-        let drawn = drawn.map_err(|error| failed(error.to_string()))?;
-        let length = Duration(parameters.section.0);
-        let task = |task: &taskgen::vmpcp::Task| -> Result<vmpcp::Task, Failure> {
-            let (wcet, period) = (Duration(task.wcet.0), Duration(task.period.0));
-            let base = analysis::Task::new(wcet, period);
-            let base = base.map_err(|error| failed(error.to_string()))?;
-            let section = |&resource: &usize| Section { resource, length, inter_vm: false };
-            let sections = task.mutexes.iter().map(section);
-            Ok(vmpcp::Task { task: base, sections: sections.collect() })
-        };
-        let vcpu = |vcpu: &taskgen::vmpcp::Vcpu| -> Result<vmpcp::Vcpu, Failure> {
-            let tasks = vcpu.tasks.iter().map(task).collect::<Result<_, _>>()?;
-            Ok(vmpcp::Vcpu { priority: vcpu.priority, tasks })
-        };
-        let pcpus = drawn.iter().map(|pcpu| pcpu.iter().map(vcpu).collect::<Result<Vec<_>, _>>());
-        let pcpus = pcpus.collect::<Result<Vec<_>, _>>()?;
-        System::new(&pcpus).map_err(|error| failed(error.to_string()))
-    }
-
     fn parameters(&self, x: u64) -> Parameters {
         let us = |time: u64| policy::time::Duration(time.saturating_mul(1_000));
         match self.settings.vary {
@@ -249,13 +174,11 @@ impl Problem {
         }
     }
 
-    fn common(&self, scheme: Scheme, budgets: ServerKind, x: u64) -> Common {
+    fn vcpu_period(&self, x: u64) -> Duration {
         const MS: u64 = 1_000_000;
-        let period = match self.settings.vary {
-            Vary::VcpuPeriodMs => x.saturating_mul(MS),
-            _ => 5 * MS,
-        };
-        let kind = budgets.kind();
-        Common { kind, overrun: scheme.overrun, period: Duration(period), step: STEP }
+        match self.settings.vary {
+            Vary::VcpuPeriodMs => Duration(x.saturating_mul(MS)),
+            _ => Duration(5 * MS),
+        }
     }
 }

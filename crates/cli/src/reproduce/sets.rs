@@ -7,15 +7,13 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
+use sweep::pool;
 
 use super::values::Values;
 use crate::failure::Failure;
@@ -23,8 +21,6 @@ use crate::run::signals::Signals;
 
 /// Task sets that are computed and stored together.
 const PART: u64 = 50;
-/// How often signals are looked for.
-const TICK: Duration = Duration::from_millis(100);
 /// The file, in the folder of the experiment's results.
 const FILE: &str = "parts.jsonl";
 
@@ -85,47 +81,28 @@ pub fn run<P: Problem>(
     let open: Vec<u64> = (0..sets.div_ceil(PART)).filter(|part| !parts.has(*part)).collect();
     let bar = progress(name, sets);
     bar.set_position((sets.div_ceil(PART) - open.len() as u64) * PART);
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let mut signal = None;
     let mut failure = None;
-    thread::scope(|scope| {
-        let (results, result) = mpsc::channel();
-        for _ in 0..jobs.get().min(open.len()) {
-            let (results, open) = (results.clone(), &open);
-            let (next, stop) = (&next, &stop);
-            scope.spawn(move || {
-                while let Some(&part) = open.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    let last = sets.min((part + 1) * PART);
-                    let computed = problem.compute(part, part * PART..last, stop);
-                    let Some(computed) = computed.transpose() else { return };
-                    if results.send(computed).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(results);
-        loop {
-            let stored = match result.recv_timeout(TICK) {
-                Ok(part) => {
-                    bar.inc(PART);
-                    part.and_then(|part| parts.add(part))
-                }
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    bar.tick();
-                    Ok(())
-                }
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-            };
-            if let Err(error) = stored {
-                failure.get_or_insert(error);
-                stop.store(true, Ordering::SeqCst);
+    let compute = |part: &u64, stop: &_| {
+        let last = sets.min((part + 1) * PART);
+        problem.compute(*part, part * PART..last, stop).transpose()
+    };
+    pool::each(&open, jobs, compute, |computed| {
+        let stored = match computed {
+            Some(part) => {
+                bar.inc(PART);
+                part.and_then(|part| parts.add(part))
             }
-            if let Some(caught) = signals.caught() {
-                signal = Some(caught);
-                stop.store(true, Ordering::SeqCst);
+            None => {
+                bar.tick();
+                Ok(())
             }
+        };
+        if let Err(error) = stored {
+            failure.get_or_insert(error);
         }
+        signal = signal.or(signals.caught());
+        failure.is_none() && signal.is_none()
     });
     bar.finish_and_clear();
     if let Some(failure) = failure {

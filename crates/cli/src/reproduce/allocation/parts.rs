@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use analysis::utilization::Share;
 use serde::{Deserialize, Serialize};
 
-use super::schemes::{Problem, Scheme};
-use super::{Excess, Statistic};
+use super::schemes::Problem;
+use super::{Excess, Scheme, Statistic};
 use crate::failure::Failure;
 use crate::reproduce::sets::{self, Parts};
 

@@ -1,0 +1,65 @@
+//! `bulkhead sweep`: experiments over random systems.
+
+mod options;
+mod results;
+
+use std::num::NonZeroUsize;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use sweep::{Experiment, Journal, Summary};
+
+pub use options::SweepOptions;
+
+use crate::failure::Failure;
+use crate::input;
+use crate::json;
+use crate::output;
+use crate::run::signals::Signals;
+use crate::status::Status;
+use results::Results;
+
+/// Runs the command.
+pub fn sweep(options: &SweepOptions, as_json: bool) -> Result<Status, Failure> {
+    let file = options.file.display().to_string();
+    let experiment = Experiment::from_toml(&file, &input::text(&options.file)?)?;
+    let folder = options.folder();
+    let signals = Signals::catch()?;
+    let jobs = options.jobs.or_else(|| std::thread::available_parallelism().ok());
+    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+    let mut journal = Journal::open(&folder, &experiment)?;
+    let bar = progress(&experiment);
+    let done = ::sweep::run(&experiment, &mut journal, jobs, |progress| {
+        bar.set_position(progress.finished);
+        bar.tick();
+        signals.caught().is_none()
+    });
+    bar.finish_and_clear();
+    let complete = done?;
+    let summary = Summary::new(&experiment, &journal);
+    let finished = journal.shards().count() as u64;
+    let table = complete.then(|| journal.finish(&experiment)).transpose()?;
+    let results = Results { file: &file, folder: &folder, table, finished, experiment, summary };
+    match as_json {
+        true => json::print(&results.document())?,
+        false => output::print(&results.text())?,
+    }
+    Ok(match signals.caught().filter(|_| !complete) {
+        _ if !results.summary.holds() => Status::No,
+        Some(signal) => Status::Signal(signal),
+        None => Status::Yes,
+    })
+}
+
+/// On the standard error, if that is a terminal.
+fn progress(experiment: &Experiment) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg}  {wide_bar} {pos}/{len} shards, {eta} left")
+        .expect("the template is right");
+    let bar = ProgressBar::new(experiment.shards()).with_style(style);
+    bar.with_message(experiment.title().to_owned())
+}
+
+impl From<::sweep::Error> for Failure {
+    fn from(error: ::sweep::Error) -> Self {
+        Self::new("sweep", error)
+    }
+}

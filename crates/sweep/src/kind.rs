@@ -1,0 +1,96 @@
+//! What is drawn and evaluated.
+
+use serde::Serialize;
+
+use crate::{Cell, Column, Error, Scalar, allocation, locks, servers};
+
+/// What is drawn and evaluated, with all parameters.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Systems of vCache.
+    Allocation(allocation::Settings),
+    /// Systems of vMPCP.
+    Locks(locks::Settings),
+    /// VCPUs with servers.
+    Servers(servers::Settings),
+}
+
+/// Draws and evaluates systems of one point, one after the other.
+pub trait Worker {
+    /// Draws a system, to see whether that is possible.
+    fn draws(&mut self, seed: u64, stream: u64) -> Result<(), Error>;
+
+    /// The cells of a system: a stream of the seed.
+    fn row(&mut self, seed: u64, stream: u64) -> Result<Vec<Cell>, Error>;
+}
+
+impl Kind {
+    /// The parameters that a grid can have.
+    pub fn parameters(&self) -> &'static [&'static str] {
+        match self {
+            Self::Allocation(_) => allocation::Settings::PARAMETERS,
+            Self::Locks(_) => locks::Settings::PARAMETERS,
+            Self::Servers(_) => servers::Settings::PARAMETERS,
+        }
+    }
+
+    /// Gives a parameter a value; says what was expected if it cannot have it.
+    pub fn set(&mut self, parameter: &str, value: &Scalar) -> Result<(), String> {
+        match self {
+            Self::Allocation(settings) => settings.set(parameter, value),
+            Self::Locks(settings) => settings.set(parameter, value),
+            Self::Servers(settings) => settings.set(parameter, value),
+        }
+    }
+
+    /// The columns of results.
+    pub fn columns(&self) -> Vec<Column> {
+        match self {
+            Self::Allocation(settings) => settings.columns(),
+            Self::Locks(settings) => settings.columns(),
+            Self::Servers(settings) => settings.columns(),
+        }
+    }
+
+    /// Who computes rows with these parameters.
+    pub fn worker(&self) -> Result<Box<dyn Worker>, Error> {
+        Ok(match self {
+            Self::Allocation(settings) => Box::new(settings.worker()?),
+            Self::Locks(settings) => Box::new(settings.worker()?),
+            Self::Servers(settings) => Box::new(settings.worker()?),
+        })
+    }
+}
+
+/// Refuses a number that is not in a range.
+pub fn within(name: &str, value: u64, least: u64, most: u64) -> Result<(), Error> {
+    match (least..=most).contains(&value) {
+        true => Ok(()),
+        false => {
+            Err(Error::Parameters(format!("`{name}` is {value}, and has to be {least} to {most}")))
+        }
+    }
+}
+
+/// Refuses a pair that is no range within another.
+pub fn range(name: &str, [first, last]: [u64; 2], least: u64, most: u64) -> Result<(), Error> {
+    within(name, first, least, most)?;
+    within(name, last, least, most)?;
+    match first <= last {
+        true => Ok(()),
+        false => Err(Error::Parameters(format!(
+            "`{name}` starts at {first}, but ends at {last}: swap the two"
+        ))),
+    }
+}
+
+/// Refuses what is no number of 0 or more.
+pub fn not_negative(name: &str, value: f64) -> Result<(), Error> {
+    match value.is_finite() && value >= 0.0 {
+        true => Ok(()),
+        false => {
+            Err(Error::Parameters(format!("`{name}` is {value}, and has to be a number from 0")))
+        }
+    }
+}

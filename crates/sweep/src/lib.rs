@@ -1,0 +1,78 @@
+//! Experiments over random systems: what share of them is schedulable, what do schemes need, how
+//! close do simulations come to bounds?
+//!
+//! An [`Experiment`] is a grid of points with so many systems each. The work is cut into
+//! [shards](Shard): some systems of one point. System `i` of point `p` is a stream of the seed of its own,
+//! so that what comes out does not depend on how many workers there are, which of them computes what,
+//! and in which order. Finished shards go into a [`Journal`], from which an interrupted sweep goes on;
+//! when all are there they become one table in a Parquet file, the same to the byte each time.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`allocation`] | systems of vCache: what schemes need to allocate them |
+//! | [`locks`] | systems of vMPCP: whether they are schedulable, by server and analysis |
+//! | [`servers`] | VCPUs with servers on a PCPU: planned, analysed, simulated |
+//! | [`pool`] | many independent computations on several threads |
+//!
+//! ```
+//! use std::num::NonZeroUsize;
+//! use sweep::{Experiment, Journal, Summary};
+//!
+//! let text = r#"
+//! title = "Schedulable systems by utilisation"
+//! seed = 1
+//! systems = 20
+//!
+//! [grid]
+//! utilization = { from = 0.2, to = 0.6, step = 0.2 }
+//!
+//! [servers]
+//! vcpus = 2
+//! simulate_ms = 200
+//! "#;
+//! let experiment = Experiment::from_toml("example.toml", text)?;
+//! assert_eq!((experiment.points().len(), experiment.shards()), (3, 3));
+//!
+//! let folder = tempfile::tempdir()?;
+//! let mut journal = Journal::open(folder.path(), &experiment)?;
+//! let complete = sweep::run(&experiment, &mut journal, NonZeroUsize::MIN, |_| true)?;
+//! assert!(complete);
+//! let summary = Summary::new(&experiment, &journal);
+//! assert!(summary.holds() && summary.points[0].systems == 20);
+//! let table = journal.finish(&experiment)?;
+//! assert!(table.ends_with("systems.parquet"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod allocation;
+mod axis;
+mod error;
+mod experiment;
+mod journal;
+mod kind;
+pub mod locks;
+mod parquet_file;
+pub mod pool;
+mod run;
+pub mod servers;
+mod shard;
+mod summary;
+mod table;
+
+pub use axis::Scalar;
+pub use error::Error;
+pub use experiment::{Experiment, Point};
+pub use journal::Journal;
+pub use run::{Progress, run};
+pub use shard::Shard;
+pub use summary::{PointSummary, Summary};
+pub use table::{Cell, Column, Summarize};
+
+/// What tells results of this program from those of others: a digest of the sources that they
+/// depend on.
+pub const SOURCES: &str = env!("BULKHEAD_SOURCES");
+
+/// The file with the table, in the folder of a sweep.
+pub const TABLE: &str = "systems.parquet";

@@ -1,0 +1,139 @@
+//! A random system, and what servers and analyses make of it.
+
+use analysis::vmpcp::budget::{Common, largest};
+use analysis::vmpcp::{self, Analyzer, Host, Protocol, Section, System, Variant};
+use analysis::{Duration, Kind, Server};
+use serde::{Deserialize, Serialize};
+use taskgen::Random;
+use taskgen::vmpcp::Parameters;
+
+use crate::Error;
+
+/// From one budget that is tried to the next (vMPCP, section V.A).
+const STEP: Duration = Duration(10_000);
+
+/// How VCPUs get processor time, and which analysis judges it.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scheme {
+    /// Servers of all VCPUs.
+    pub server: ServerKind,
+    /// Whether VCPUs may overrun their budgets in critical sections.
+    pub overrun: bool,
+    /// The analysis.
+    pub analysis: Analysis,
+    /// The servers whose budgets these have; default: their own, the largest that Eq. 5 allows.
+    pub budgets: Option<ServerKind>,
+}
+
+/// Kinds of servers.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerKind {
+    /// Budget goes by also while the VCPU has nothing to do.
+    Periodic,
+    /// What is not used is kept until the end of the period.
+    Deferrable,
+}
+
+/// Which analysis judges.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Analysis {
+    /// As published.
+    Published,
+    /// As it holds.
+    Sound,
+}
+
+impl ServerKind {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Periodic => Kind::Periodic,
+            Self::Deferrable => Kind::Deferrable,
+        }
+    }
+}
+
+/// What came out for a system.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Outcome {
+    /// The budget of each VCPU; none: there is none that Eq. 5 allows.
+    pub budget: Option<Duration>,
+    /// Whether all tasks meet their deadlines for sure.
+    pub schedulable: bool,
+}
+
+/// A random system: a stream of a seed.
+///
+/// # Errors
+///
+/// There is nothing to draw, tasks cannot be shared out to mutexes, or times are none that can be
+/// analysed.
+pub fn draw(parameters: &Parameters, seed: u64, stream: u64) -> Result<System, Error> {
+    let drawn = parameters.sample(&mut Random::new(seed, stream))?;
+    let length = Duration(parameters.section.0);
+    let task = |task: &taskgen::vmpcp::Task| -> Result<vmpcp::Task, Error> {
+        let base = analysis::Task::new(Duration(task.wcet.0), Duration(task.period.0))?;
+        let section = |&resource: &usize| Section { resource, length, inter_vm: false };
+        let sections = task.mutexes.iter().map(section);
+        Ok(vmpcp::Task { task: base, sections: sections.collect() })
+    };
+    let vcpu = |vcpu: &taskgen::vmpcp::Vcpu| -> Result<vmpcp::Vcpu, Error> {
+        let tasks = vcpu.tasks.iter().map(task).collect::<Result<_, _>>()?;
+        Ok(vmpcp::Vcpu { priority: vcpu.priority, tasks })
+    };
+    let pcpus = drawn.iter().map(|pcpu| pcpu.iter().map(vcpu).collect::<Result<Vec<_>, _>>());
+    let pcpus = pcpus.collect::<Result<Vec<_>, _>>()?;
+    System::new(&pcpus).map_err(|error| Error::Parameters(error.to_string()))
+}
+
+/// Judges systems, without allocating memory for each.
+#[derive(Debug)]
+pub struct Evaluator {
+    published: Analyzer,
+    sound: Analyzer,
+    hosts: Vec<Host>,
+}
+
+impl Default for Evaluator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Evaluator {
+    /// For any systems.
+    pub fn new() -> Self {
+        let analyzer = |variant| Analyzer::new(variant, Protocol::Vmpcp);
+        let (published, sound) = (analyzer(Variant::Published), analyzer(Variant::Sound));
+        Self { published, sound, hosts: Vec::new() }
+    }
+
+    /// Whether a system is schedulable with a scheme and VCPUs of this period.
+    ///
+    /// # Errors
+    ///
+    /// The period is one that cannot be analysed.
+    pub fn evaluate(
+        &mut self,
+        system: &System,
+        scheme: Scheme,
+        vcpu_period: Duration,
+    ) -> Result<Outcome, Error> {
+        // Eq. 5 as published gives the budgets for both analyses.
+        let kind = scheme.budgets.unwrap_or(scheme.server).kind();
+        let common = Common { kind, overrun: scheme.overrun, period: vcpu_period, step: STEP };
+        let budget = largest(&mut self.published, system, &common, &mut self.hosts);
+        if let (Some(budget), Some(_)) = (budget, scheme.budgets) {
+            let server = Server::new(scheme.server.kind(), budget, common.period)?;
+            self.hosts.fill(Host::new(server, scheme.overrun));
+        }
+        let analyzer = match scheme.analysis {
+            Analysis::Published => &mut self.published,
+            Analysis::Sound => &mut self.sound,
+        };
+        let schedulable = budget.is_some() && analyzer.schedulable(system, &self.hosts).is_ok();
+        Ok(Outcome { budget, schedulable })
+    }
+}

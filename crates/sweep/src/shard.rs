@@ -1,0 +1,109 @@
+//! A part of an experiment that is computed at a time.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Cell, Error, Experiment};
+
+/// Bits of a stream that number the systems of a point; those above number the points.
+pub const INDEX_BITS: u32 = 32;
+
+/// The results of some systems of one point.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shard {
+    shard: u64,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// The stream of a system.
+fn stream(point: usize, index: u64) -> u64 {
+    (point as u64) << INDEX_BITS | index
+}
+
+/// Whether a point has systems: draws the first one.
+pub fn first(experiment: &Experiment, point: usize) -> Result<(), Error> {
+    let worker = experiment.points()[point].kind().worker();
+    let mut worker = worker.map_err(|error| experiment.failed(point, 0, error))?;
+    let drawn = worker.draws(experiment.seed(), stream(point, 0));
+    drawn.map_err(|error| experiment.failed(point, 0, error))
+}
+
+impl Shard {
+    /// Computes a shard; none if it was stopped.
+    ///
+    /// # Errors
+    ///
+    /// There is no such shard, or a system fails.
+    pub fn compute(
+        experiment: &Experiment,
+        number: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<Self>, Error> {
+        let (point, indices) = place(experiment, number)?;
+        let mut worker = experiment.points()[point].kind().worker()?;
+        let mut rows = Vec::with_capacity((indices.end - indices.start) as usize);
+        for index in indices {
+            if stop.load(Ordering::SeqCst) {
+                return Ok(None);
+            }
+            let row = worker.row(experiment.seed(), stream(point, index));
+            rows.push(row.map_err(|error| experiment.failed(point, index, error))?);
+        }
+        Ok(Some(Self { shard: number, rows }))
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        self.shard
+    }
+
+    /// A row for each of its systems.
+    pub fn rows(&self) -> &[Vec<Cell>] {
+        &self.rows
+    }
+
+    /// As a line of text.
+    pub fn to_line(&self) -> String {
+        serde_json::to_string(self).expect("numbers and words can be written")
+    }
+
+    /// Out of a line of text that is a shard of this experiment.
+    ///
+    /// # Errors
+    ///
+    /// It is none.
+    pub fn from_line(experiment: &Experiment, line: &str) -> Result<Self, Error> {
+        let wrong = |error: &dyn ToString| Error::Shard(error.to_string());
+        let shard: Self = serde_json::from_str(line).map_err(|error| wrong(&error))?;
+        let (_, indices) = place(experiment, shard.shard)?;
+        let columns = experiment.columns();
+        let fits = |row: &Vec<Cell>| {
+            row.len() == columns.len()
+                && row.iter().zip(&columns).all(|(cell, column)| match cell {
+                    Cell::Missing => true,
+                    Cell::Bool(_) => column.is_bool(),
+                    Cell::Int(_) => !column.is_bool(),
+                })
+        };
+        let count = indices.end - indices.start;
+        match shard.rows.len() as u64 == count && shard.rows.iter().all(fits) {
+            true => Ok(shard),
+            false => Err(wrong(&format!("shard {} has other rows", shard.shard))),
+        }
+    }
+}
+
+/// Point and systems of a shard.
+pub fn place(experiment: &Experiment, number: u64) -> Result<(usize, Range<u64>), Error> {
+    if number >= experiment.shards() {
+        let text = format!("there are {} shards, and no {number}", experiment.shards());
+        return Err(Error::Shard(text));
+    }
+    let (point, part) =
+        (number / experiment.shards_per_point(), number % experiment.shards_per_point());
+    let each = experiment.systems_per_shard();
+    Ok((point as usize, part * each..experiment.systems().min((part + 1) * each)))
+}
