@@ -1,37 +1,45 @@
-//! The page.
+//! The page: one document without anything from elsewhere, complete without its script.
 
-use crate::page::Page;
-use crate::proof::{Proof, Responses};
+mod bounds;
+mod cache;
+mod histogram;
+mod label;
+mod memory;
+mod origin;
+mod plan;
+mod resources;
+mod shell;
+mod story;
+mod svg;
+mod tasks;
+mod ticks;
+mod timeline;
+mod timelines;
+mod units;
+
+use crate::proof::Proof;
+
+/// A part of the page.
+struct Part {
+    /// What links to it name.
+    id: &'static str,
+    /// Its heading.
+    title: &'static str,
+    /// Its content.
+    html: String,
+}
 
 /// The page.
 pub fn html(proof: &Proof) -> String {
-    let mut page = Page::new(&proof.name);
-    page.text(if proof.holds {
-        "Everything holds with the plan."
-    } else {
-        "Not everything holds."
-    });
-    page.list(proof.failures.iter().cloned());
-    let ms = |ns: Option<u64>| ns.map_or("-".into(), |ns| format!("{:.3}", ns as f64 / 1e6));
-    let max = |it: &Option<Responses>| ms(it.as_ref().and_then(|it| it.max_ns));
-    let rows: Vec<Vec<String>> = proof
-        .tasks
-        .iter()
-        .map(|task| {
-            let vm = proof.vms.get(task.vm).map_or("", |vm| &vm.name);
-            vec![
-                format!("{vm}/{} {}", task.vcpu, task.name),
-                ms(task.deadline_ns),
-                ms(task.bound_with_ns),
-                max(&task.simulated),
-                max(&task.with),
-                max(&task.without),
-            ]
-        })
-        .collect();
-    page.section("Tasks (ms)");
-    let heading = ["task", ">deadline", ">bound", ">simulated", ">executed", ">without isolation"];
-    page.table(&heading, &rows);
-    page.list(proof.notes.iter().cloned());
-    page.html()
+    let parts = [
+        plan::part(proof),
+        tasks::part(proof),
+        timelines::part(proof),
+        cache::part(proof),
+        memory::part(proof),
+        resources::part(proof),
+        origin::part(proof),
+    ];
+    let parts: Vec<Part> = parts.into_iter().flatten().collect();
+    shell::document(proof, &story::header(proof, &parts), &parts)
 }

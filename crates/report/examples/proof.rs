@@ -1,0 +1,32 @@
+//! Writes pages of proofs into a folder: of a system that holds, of one that does not, with hostile
+//! names, with too much, with nothing. `make test-report` looks at them with a browser.
+//!
+//! ```sh
+//! cargo run --package bulkhead-report --example proof -- build/report
+//! ```
+
+#[path = "../tests/rover/mod.rs"]
+mod rover;
+
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+use bulkhead_report::proof::Proof;
+
+fn main() -> io::Result<()> {
+    let folder = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "build/report".into()));
+    fs::create_dir_all(&folder)?;
+    let nothing = Proof { name: "nothing".into(), ..Proof::default() };
+    for (name, proof) in [
+        ("rover", rover::rover()),
+        ("broken", rover::broken()),
+        ("hostile", rover::hostile()),
+        ("huge", rover::huge()),
+        ("nothing", nothing),
+    ] {
+        let file = folder.join(name).with_extension("html");
+        fs::write(&file, proof.html())?;
+        println!("{}", file.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! The document around the parts: its head, symbols, navigation and end.
+
+use base64ct::{Base64, Encoding};
+use sha2::{Digest, Sha256};
+
+use super::Part;
+use super::label::escape;
+use super::units::count;
+use crate::proof::Proof;
+
+const STYLE: &str = include_str!("assets/style.css");
+const SCRIPT: &str = include_str!("assets/script.js");
+/// Shapes that drawings use again and again, and patterns.
+const SYMBOLS: &str = include_str!("assets/symbols.svg");
+
+/// The document.
+pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
+    let name = escape(&proof.name);
+    let (style, script) = (STYLE.trim(), SCRIPT.trim());
+    let links: String = parts
+        .iter()
+        .map(|part| format!("<li><a href=\"#{}\">{}</a></li>", part.id, part.title))
+        .collect();
+    let body: String = parts
+        .iter()
+        .map(|part| format!("<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", part.id, part.title, part.html))
+        .collect();
+    // Nothing is loaded, and only this script runs, whatever names contain.
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'",
+        digest(style),
+        digest(script)
+    );
+    let before = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{name}: proof of isolation</title>\n<style>{style}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#main\">To the content</a>\n{}\n\
+         <nav aria-label=\"Parts of this page\"><ul>{links}</ul><button type=\"button\" id=\"theme\" hidden>Dark</button></nav>\n\
+         <main id=\"main\">\n<header>\n<p class=\"kind\">Proof of timing isolation</p>\n<h1>{name}</h1>\n{header}</header>\n{body}</main>\n\
+         <footer><p>Made by Bulkhead. This page is complete in itself, nothing is loaded from elsewhere: ",
+        SYMBOLS.trim()
+    );
+    let after = format!(
+        " bytes.</p></footer>\n<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>{script}</script>\n</body>\n</html>\n"
+    );
+    let size = size(before.len() + after.len());
+    format!("{before}{size}{after}")
+}
+
+/// The size of a document of so many bytes and this size, in digits.
+fn size(rest: usize) -> String {
+    let mut text = String::new();
+    // Each turn can make it longer once at most, by a digit and a space.
+    for _ in 0..4 {
+        text = count((rest + text.len()) as u64);
+    }
+    text
+}
+
+fn digest(text: &str) -> String {
+    format!("sha256-{}", Base64::encode_string(&Sha256::digest(text.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_counts_itself() {
+        for rest in [0, 6, 7, 8, 90, 97, 990, 994, 998, 99_990, 1_000_000, 123_456_789] {
+            let text = size(rest);
+            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            assert_eq!(digits.parse::<usize>(), Ok(rest + text.len()), "{rest}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The verdict, and the story that leads to it.
+
+use super::Part;
+use super::label::{self, escape, prose};
+use super::units::{count, counted, time};
+use crate::proof::{Check, Proof, Responses, Run, Task};
+
+/// How a step of the story ended.
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    Good,
+    Bad,
+    Unknown,
+}
+
+/// What the page begins with.
+pub fn header(proof: &Proof, parts: &[Part]) -> String {
+    let (class, sign) = if proof.holds { ("good", "✓") } else { ("bad", "✗") };
+    let mut html = format!(
+        "<p class=\"verdict {class}\"><span class=\"sign\" aria-hidden=\"true\">{sign}</span><span>{}</span></p>\n",
+        verdict(proof)
+    );
+    html.push_str(&list("failures", &proof.failures));
+    html.push_str(&steps(proof, parts));
+    html.push_str(&reasons(proof));
+    let notes: Vec<String> = [&proof.notes, &proof.check_with.notes]
+        .into_iter()
+        .flatten()
+        .chain(
+            [&proof.simulation, &proof.without, &proof.with]
+                .into_iter()
+                .flatten()
+                .flat_map(|run| &run.notes),
+        )
+        .cloned()
+        .collect();
+    if !notes.is_empty() {
+        html.push_str(&format!(
+            "<details open>\n<summary>What this rests on</summary>\n{}</details>\n",
+            list("notes", &notes)
+        ));
+    }
+    html
+}
+
+/// The answer in a sentence.
+fn verdict(proof: &Proof) -> String {
+    let name = escape(&proof.name);
+    let misses = |of: fn(&Task) -> &Option<Responses>| {
+        let known: Vec<u64> =
+            proof.tasks.iter().filter_map(|task| of(task).as_ref().map(|it| it.missed)).collect();
+        (!known.is_empty()).then(|| known.iter().fold(0_u64, |sum, it| sum.saturating_add(*it)))
+    };
+    let without = match misses(|task| &task.without) {
+        Some(0) => "; without isolation none was missed in the run either",
+        Some(missed) => &format!("; without isolation {} missed", were(missed)),
+        None => "",
+    };
+    if proof.holds {
+        return format!(
+            "With its plan, <strong>{name}</strong> meets every deadline: the analysis bounds each response time, and simulation and \
+             execution stayed within every bound{without}."
+        );
+    }
+    let with = match misses(|task| &task.with) {
+        Some(missed) if missed > 0 => format!(": {} missed with the plan", were(missed)),
+        _ => String::new(),
+    };
+    format!("The plan of <strong>{name}</strong> does not hold{with}.")
+}
+
+fn were(missed: u64) -> String {
+    match missed {
+        1 => "1\u{a0}deadline was".into(),
+        _ => format!("{} were", counted(missed, "deadline")),
+    }
+}
+
+/// The steps, in the order in which they were taken.
+fn steps(proof: &Proof, parts: &[Part]) -> String {
+    let mut html = String::new();
+    let mut step = |title: &str,
+                    link: &str,
+                    (mark, result, details): (Mark, String, Vec<String>)| {
+        let (class, sign, word) = match mark {
+            Mark::Good => ("good", "✓", "holds"),
+            Mark::Bad => ("bad", "✗", "does not hold"),
+            Mark::Unknown => ("open", "–", "not known"),
+        };
+        let details: String = details.iter().map(|it| format!("<li>{it}</li>")).collect();
+        // There is a link if there is more.
+        let title = match parts.iter().any(|part| part.id == link) {
+            true => format!("<a href=\"#{link}\">{title}</a>"),
+            false => title.to_owned(),
+        };
+        html.push_str(&format!(
+            "<li class=\"{class}\"><h2>{title}</h2><p class=\"result\"><span class=\"sign\" role=\"img\" aria-label=\"{word}\">{sign}</span>{result}</p><ul>{details}</ul></li>\n"
+        ));
+    };
+    step(
+        "Analysed without isolation",
+        "tasks",
+        check(proof, &proof.check_without, |task| task.bound_without_ns),
+    );
+    step(
+        "Planned and analysed",
+        "plan",
+        check(proof, &proof.check_with, |task| task.bound_with_ns),
+    );
+    let simulated = run(proof, &proof.simulation, |task| &task.simulated, true);
+    step("Simulated with the plan", "tasks", simulated);
+    step(
+        "Executed without isolation",
+        "time",
+        run(proof, &proof.without, |task| &task.without, false),
+    );
+    step("Executed with the plan", "time", run(proof, &proof.with, |task| &task.with, true));
+    format!("<ol class=\"steps\">\n{html}</ol>\n")
+}
+
+fn check(
+    proof: &Proof,
+    check: &Check,
+    bound: fn(&Task) -> Option<u64>,
+) -> (Mark, String, Vec<String>) {
+    let with_deadline: Vec<&Task> =
+        proof.tasks.iter().filter(|task| task.deadline_ns.is_some()).collect();
+    let in_time = |task: &&&Task| {
+        bound(task).zip(task.deadline_ns).is_some_and(|(bound, deadline)| bound <= deadline)
+    };
+    let bounded = with_deadline.iter().filter(in_time).count();
+    let details = vec![format!(
+        "{} of {} tasks bounded by their deadline",
+        count(bounded as u64),
+        count(with_deadline.len() as u64)
+    )];
+    match check.schedulable {
+        Some(true) => (Mark::Good, "schedulable".into(), details),
+        Some(false) => (Mark::Bad, "not schedulable".into(), details),
+        None => (Mark::Unknown, "not analysed".into(), Vec::new()),
+    }
+}
+
+fn run(
+    proof: &Proof,
+    run: &Option<Run>,
+    of: fn(&Task) -> &Option<Responses>,
+    bounded: bool,
+) -> (Mark, String, Vec<String>) {
+    let Some(run) = run else { return (Mark::Unknown, "not done".into(), Vec::new()) };
+    let responses: Vec<(&Task, &Responses)> =
+        proof.tasks.iter().filter_map(|task| Some((task, of(task).as_ref()?))).collect();
+    let missed = responses.iter().fold(0_u64, |sum, (_, it)| sum.saturating_add(it.missed));
+    let jobs = responses.iter().fold(0_u64, |sum, (_, it)| sum.saturating_add(it.jobs));
+    let mut details = vec![format!("{} in {}", counted(jobs, "job"), time(run.time_ns))];
+    let mut mark = if missed > 0 { Mark::Bad } else { Mark::Good };
+    if bounded {
+        let above = responses
+            .iter()
+            .filter(|(task, it)| {
+                it.max_ns.zip(task.bound_with_ns).is_some_and(|(max, bound)| max > bound)
+            })
+            .count();
+        if above > 0 {
+            mark = Mark::Bad;
+        }
+        details.push(match above {
+            0 => "no response above its bound".into(),
+            _ => format!("{} above their bound", counted(above as u64, "task")),
+        });
+    }
+    if let Some(cache) = &run.cache {
+        let across = cache.cross_vm_evictions();
+        if across > 0 {
+            mark = Mark::Bad;
+        }
+        details.push(format!("{} across VMs", counted(across, "eviction")));
+    }
+    let wait = run.vms.iter().filter_map(|vm| vm.bus_wait_ns).reduce(u64::saturating_add);
+    details.extend(wait.map(|wait| format!("{} of waiting for the bus", time(wait))));
+    let result = match (responses.is_empty(), missed) {
+        (true, _) => "no tasks were seen".into(),
+        (false, 0) => "no deadline missed".into(),
+        (false, missed) => format!("{} missed", counted(missed, "deadline")),
+    };
+    if responses.is_empty() {
+        mark = Mark::Unknown;
+    }
+    (mark, result, details)
+}
+
+/// Why the system is not schedulable without isolation.
+fn reasons(proof: &Proof) -> String {
+    let of_tasks = proof.tasks.iter().enumerate().filter_map(|(place, task)| {
+        let reason = task.reason_without.as_ref()?;
+        Some(format!("<strong>{}</strong>: {}", escape(&label::task(proof, place)), prose(reason)))
+    });
+    let notes = proof.check_without.notes.iter().map(|note| prose(note));
+    let items: String =
+        of_tasks.chain(notes).take(100).map(|item| format!("<li>{item}</li>\n")).collect();
+    if items.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<details open>\n<summary>Why it cannot be guaranteed without isolation</summary>\n<ul>\n{items}</ul>\n</details>\n"
+    )
+}
+
+fn list(class: &str, items: &[String]) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let items: String =
+        items.iter().take(100).map(|it| format!("<li>{}</li>\n", prose(it))).collect();
+    format!("<ul class=\"{class}\">\n{items}</ul>\n")
+}

@@ -1,0 +1,140 @@
+//! The page of a proof: complete in itself, whatever is in it.
+
+mod rover;
+
+use bulkhead_report::proof::Proof;
+
+/// Elements that HTML closes by itself.
+const VOID: [&str; 3] = ["meta", "img", "br"];
+
+/// Whether each element is closed in its parent, and ids are there once and all that is linked is there.
+fn check_structure(html: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut ids: Vec<&str> = Vec::new();
+    let mut links: Vec<&str> = Vec::new();
+    let mut rest = html;
+    while let Some((_, tag)) = rest.split_once('<') {
+        let (inside, after) = tag.split_once('>').expect("tags end");
+        rest = after;
+        let name = inside.split([' ', '/']).find(|it| !it.is_empty()).unwrap_or("");
+        for attribute in inside.split(' ') {
+            let value = |text: &'static str| attribute.strip_prefix(text)?.split('"').next();
+            ids.extend(value("id=\""));
+            links.extend(value("href=\"#"));
+        }
+        if inside.starts_with('!') || inside.ends_with('/') || VOID.contains(&name) {
+            continue;
+        }
+        if inside.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "closed in another order before {:.80}", rest);
+            continue;
+        }
+        open.push(name);
+        if name == "script" || name == "style" {
+            rest = &rest[rest.find("</").expect("it ends")..];
+        }
+    }
+    assert_eq!(open, [""; 0]);
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "an id is there twice");
+    for link in links {
+        assert!(ids.contains(&link), "#{link} is nowhere");
+    }
+}
+
+#[test]
+fn the_story_is_told_in_its_order_with_the_verdict_first() {
+    let html = rover::rover().html();
+    check_structure(&html);
+    let mut from = 0;
+    for part in [
+        "<h1>rover</h1>",
+        "With its plan, <strong>rover</strong> meets every deadline",
+        "Analysed without isolation",
+        "not schedulable",
+        "Planned and analysed",
+        "Simulated with the plan",
+        "Executed without isolation",
+        "deadlines missed",
+        "Executed with the plan",
+        "no deadline missed",
+        "nothing limits the memory accesses of linux and noise",
+        "<caption>Response times in ms</caption>",
+        "How to get this again",
+        "bulkhead prove systems/rover.toml",
+    ] {
+        let at = html[from..].find(part).unwrap_or_else(|| panic!("{part} does not follow"));
+        from += at;
+    }
+}
+
+#[test]
+fn nothing_comes_from_elsewhere() {
+    let html = rover::rover().html();
+    for word in ["http:", "https:", "src=", "@import", "<link", "style=\""] {
+        let script = html.find("<script>").expect("there is a script");
+        assert!(!html[..script].contains(word), "{word} is in the page");
+    }
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let html = rover::hostile().html();
+    check_structure(&html);
+    assert_eq!(html.matches("<script>").count(), 1, "there is one script, the page's own");
+    assert!(!html.contains("<img") && !html.contains('\u{202e}'));
+    assert!(html.contains("&lt;/title&gt;&lt;script&gt;"));
+}
+
+#[test]
+fn what_refutes_a_proof_is_marked() {
+    let html = rover::broken().html();
+    check_structure(&html);
+    assert!(html.contains("The plan of <strong>rover</strong> does not hold: 1\u{a0}deadline was missed with the plan."));
+    assert!(html.contains("6.000<span class=\"beyond\"> above the bound</span>"));
+    assert!(html.contains("1\u{a0}eviction across VMs") && html.contains("✗ above the limit"));
+    let good = rover::rover().html();
+    assert!(!good.contains("above the bound</span>") && !good.contains("✗ above the limit"));
+}
+
+#[test]
+fn a_page_has_a_size_whatever_there_is() {
+    let html = rover::huge().html();
+    check_structure(&html);
+    assert!(html.len() < 8 << 20, "{} bytes", html.len());
+    for part in [
+        "1500 more tasks are not shown",
+        "more lanes are left out",
+        "The middle of the window alone",
+    ] {
+        assert!(html.contains(part), "{part} is missing");
+    }
+}
+
+#[test]
+fn what_is_not_known_is_left_out() {
+    let html = Proof { name: "nothing".into(), ..Proof::default() }.html();
+    check_structure(&html);
+    assert!(
+        !html.contains("<section") && html.contains("not analysed") && html.contains("not done")
+    );
+    assert!(!html.contains("NaN") && !rover::rover().html().contains("NaN"));
+}
+
+#[test]
+fn the_same_proof_gives_the_same_page_and_says_its_size() {
+    let html = rover::rover().html();
+    assert_eq!(html, rover::rover().html());
+    let (before, _) = html.split_once(" bytes.</p></footer>").expect("the size");
+    let digits: String = before
+        .rsplit(' ')
+        .next()
+        .into_iter()
+        .flat_map(str::chars)
+        .filter(char::is_ascii_digit)
+        .collect();
+    assert_eq!(digits.parse(), Ok(html.len()));
+}
