@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 test campaign campaign-analysis lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 test test-report campaign campaign-analysis lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -43,6 +43,9 @@ test: setup lint cachescope ## Pass every check and test
 	cargo test --release --package bulkhead-cachescope-model --features parquet $(CACHESCOPE)
 	cargo test --workspace
 	cargo xtask bench-exits
+
+test-report: setup ## Look at reports of proofs with a real browser, those of `make demo` too (needs a network the first time)
+	scripts/test-report $(wildcard build/demo)
 
 campaign: build ## Test what `make test` tests for seconds for longer: PERIODS=1000000 of servers, SEEDS=100 (half an hour)
 	BULKHEAD_PERIODS=$(PERIODS) BULKHEAD_SEEDS=$(SEEDS) cargo test --release --package bulkhead \
