@@ -90,8 +90,7 @@ pub fn make<'a>(
     maker.pages(rodata as u64, data as u64, Access::Constants);
     maker.pages(data as u64, end as u64, Access::Data);
     maker.range(end as u64, memory.heap, payload);
-    for device in [platform.gic.distributor, platform.gic.redistributors, platform.serial.registers]
-    {
+    for device in platform.gic.frames(true).chain([platform.serial.registers]) {
         maker.range(device.start, device.end(), Access::Device);
     }
     for bank in &platform.memory {

@@ -1,7 +1,7 @@
 //! Compares the plan with what the firmware says about the machine, if it says
 //! anything: a plan for another machine must not start.
 
-use crate::arch::{cache, regs};
+use crate::arch::{cache, gic};
 use crate::board;
 use crate::plan::{Plan, Problem, Refusal, Tree};
 
@@ -9,10 +9,13 @@ use crate::plan::{Plan, Problem, Refusal, Tree};
 /// firmware at this address (0: there is none).
 pub fn check<'a>(plan: &Plan<'a>, device_tree: usize) -> Result<(), Refusal<'a>> {
     let platform = plan.root.nth("platform", 0);
-    if regs::id_aa64pfr0_el1::read() >> 24 & 0xf == 0 {
-        let problem =
-            Problem::Text("is 3, but this machine has no GICv3 (start QEMU with gic-version=3)");
-        return Err(platform.error("gic-version", problem));
+    if gic::is_v2() != (plan.platform.gic.version() == 2) {
+        let other = if gic::is_v2() {
+            "this CPU has no system registers of a GICv3, expected <2> (QEMU: gic-version=3)"
+        } else {
+            "this CPU drives a GICv3, expected <3> (QEMU: gic-version=2)"
+        };
+        return Err(platform.error("gic-version", Problem::Text(other)));
     }
     if let Some(llc) = plan.platform.llc.filter(|llc| llc.in_registers) {
         let real = cache::last_level()

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::arch::{cpu, gicv3, percpu, regs, smc};
+use crate::arch::{cpu, gic, percpu, regs, smc};
 use crate::board::uart::Pl011 as Uart;
 use crate::console::Console;
 use crate::pcpu::{CONSOLE_TIMER, Pcpu};
@@ -135,7 +135,7 @@ fn after_output() {
         && !TIMER_ARMED.swap(true, Ordering::SeqCst)
         && let Some(pcpu) = CONSOLE_PCPU.get()
     {
-        gicv3::send_sgi(pcpu.mpidr, CONSOLE_TIMER);
+        gic::send_sgi(pcpu.mpidr, CONSOLE_TIMER);
     }
 }
 

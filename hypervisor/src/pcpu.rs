@@ -15,7 +15,7 @@ use regulation::{Regulation, Side};
 use spin::mutex::SpinMutex;
 
 use crate::arch::percpu::StaticRef;
-use crate::arch::{cpu, gicv3, regs};
+use crate::arch::{cpu, gic, regs};
 use crate::exits;
 use crate::locks;
 use crate::plan;
@@ -182,7 +182,7 @@ impl Pcpu {
 
     /// Makes the CPU look at its VCPUs: they may have to start, stop or take an interrupt.
     pub fn kick(&self) {
-        gicv3::send_sgi(self.mpidr, KICK);
+        gic::send_sgi(self.mpidr, KICK);
     }
 
     /// Sets the deadline for a purpose of this CPU, the one that runs the code: an absolute

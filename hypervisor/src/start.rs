@@ -17,7 +17,7 @@ use crate::arch::boot::{SecondaryEntry, image_layout};
 use crate::arch::mmu;
 use crate::arch::page_table::PageTable;
 use crate::arch::percpu::{self, Anchor, StaticRef};
-use crate::arch::{counter, cpu, gicv3, guest_state, heap, regs, smc};
+use crate::arch::{counter, cpu, gic, guest_state, heap, regs, smc};
 use crate::board::{self, uart::Pl011};
 use crate::locks;
 use crate::machine::{self, CONSOLE, log};
@@ -98,12 +98,8 @@ pub fn boot(device_tree: usize) -> ! {
     board::memory::switch_tables(&tables, &moves);
     let physical = |address| cpu::physical(address).unwrap_or_default();
     trace::publish(pcpus.iter().map(|pcpu| &pcpu.trace), regs::cntfrq_el0::read(), physical);
-    let gic = &plan.platform.gic;
-    accept(gicv3::init(
-        board::memory::registers(gic.distributor),
-        board::memory::registers(gic.redistributors),
-    ));
-    accept(gicv3::init_cpu(index));
+    accept(interrupt_controller(&plan.platform.gic));
+    accept(gic::init_cpu(index));
     guest_state::init();
     if let Some(counter) = &plan.platform.counter {
         counter::publish(Box::leak(Box::new(counter.clone())), plan.counting_cpus());
@@ -144,7 +140,7 @@ pub fn boot(device_tree: usize) -> ! {
         pcpu.assign(machine::vms(), epoch, plan.platform.counter.as_ref(), ceilings);
     }
     heap::seal();
-    if let Some(shared) = gicv3::shared() {
+    if let Some(shared) = gic::shared() {
         shared.set_target(serial.interrupt, console.mpidr);
         shared.set_enabled(serial.interrupt, true);
         for pcpu in pcpus.iter() {
@@ -164,11 +160,25 @@ pub fn boot(device_tree: usize) -> ! {
     anchor.pcpu().idle()
 }
 
+/// Sets up what all CPUs have of the interrupt controller.
+fn interrupt_controller(planned: &plan::Gic) -> Result<(), gic::GicError> {
+    let registers = board::memory::registers;
+    let (distributor, frames) = match *planned {
+        plan::Gic::V2 { distributor, cpu, control, .. } => {
+            (distributor, gic::Frames::V2 { cpu: registers(cpu), control: registers(control) })
+        }
+        plan::Gic::V3 { distributor, redistributors } => {
+            (distributor, gic::Frames::V3 { redistributors: registers(redistributors) })
+        }
+    };
+    gic::init(registers(distributor), frames)
+}
+
 /// Every other CPU, with final tables and its own stack.
 pub fn secondary(index: usize) -> ! {
     let anchor = anchors()[index];
     anchor.install();
-    if gicv3::init_cpu(index).is_err() {
+    if gic::init_cpu(index).is_err() {
         cpu::halt() // the boot CPU notices that this one does not come up
     }
     guest_state::init();

@@ -9,11 +9,13 @@ use bulkhead_image::{Blob, EarlyConsole, Image, pack};
 use bulkhead_qemu::{Board, Machine, Options, Session, Time};
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, Plan};
+use bulkhead_system::platform::Platform;
+use bulkhead_system::units::Bytes;
 
 use crate::ram::SharedRam;
 use crate::{Run, Vm, hypervisor, project, scratch};
 
-/// A system of a test on QEMU's `virt` with four CPUs.
+/// A system of a test, if nothing else is said on QEMU's `virt` with a GICv3 and four CPUs.
 #[derive(Clone, Debug)]
 pub struct Case {
     name: String,
@@ -33,6 +35,20 @@ impl Case {
             vms: Vec::new(),
             timeout: Duration::from_secs(120),
         }
+    }
+
+    /// Runs on this bundled platform, in the board of QEMU that is its model.
+    pub fn on(mut self, platform: &str) -> Self {
+        let machine = Platform::named(platform).unwrap_or_else(|errors| panic!("{errors}"));
+        let qemu = machine.qemu.expect("QEMU has a model of the platform");
+        self.platform = format!("board = {platform:?}\n");
+        self.board = Board {
+            machine: qemu.machine,
+            cpu: qemu.cpu,
+            cpus: qemu.cpus.map(|cpus| cpus as u32),
+            memory_bytes: qemu.memory.map(Bytes::get),
+        };
+        self
     }
 
     /// One more key of the platform in the description, a string.

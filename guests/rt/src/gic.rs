@@ -1,4 +1,4 @@
-//! The interrupt controller, GICv3 (Arm IHI 0069): distributor and redistributors.
+//! The interrupt controller, GICv3 (Arm IHI 0069) or GICv2 (Arm IHI 0048): distributor and redistributors.
 //!
 //! INTIDs 0..16 are software-generated (SGI), 16..32 private (PPI), 32..1020 shared (SPI).
 
@@ -21,6 +21,10 @@ const ISACTIVER: usize = 0x300;
 const IPRIORITYR: usize = 0x400;
 const ICFGR: usize = 0xc00;
 const IROUTER: usize = 0x6000;
+// GICv2: a byte for each interrupt, a bit for each processor.
+const ITARGETSR: usize = 0x800;
+const CPENDSGIR: usize = 0xf10;
+const SPENDSGIR: usize = 0xf20;
 
 /// How a device signals an interrupt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -31,19 +35,25 @@ pub enum Trigger {
     Edge,
 }
 
-/// Turns the distributor on: affinity routing, group 1.
+/// Turns the distributor on: affinity routing, group 1; of a GICv2 group 0.
 pub fn enable_distributor() {
+    gic_cpu::detect();
+    if gic_cpu::is_v2() {
+        return GICD.write32(GICD_CTLR, 1);
+    }
     GICD.write32(GICD_CTLR, 0x12);
     while GICD.read32(GICD_CTLR) & 1 << 31 != 0 {}
 }
 
-/// Turns on redistributor and CPU interface of this processor; private interrupts get group 1 and
-/// priority 0xa0.
+/// Turns on redistributor and CPU interface of this processor; private interrupts get the
+/// group that is on, and priority 0xa0.
 pub fn enable_cpu() {
-    let (registers, base) = redistributor();
-    registers.write32(base + GICR_WAKER, registers.read32(base + GICR_WAKER) & !2);
-    while registers.read32(base + GICR_WAKER) & 4 != 0 {}
-    registers.write32(base + SGI_BASE + IGROUPR, !0);
+    if !gic_cpu::is_v2() {
+        let (registers, base) = redistributor();
+        registers.write32(base + GICR_WAKER, registers.read32(base + GICR_WAKER) & !2);
+        while registers.read32(base + GICR_WAKER) & 4 != 0 {}
+        registers.write32(base + SGI_BASE + IGROUPR, !0);
+    }
     for intid in 0..32 {
         set_priority(intid, 0xa0);
     }
@@ -73,7 +83,7 @@ fn redistributor() -> (Registers, usize) {
 
 /// Registers for `intid` and offset of their common start.
 fn bank(intid: u32) -> (Registers, usize) {
-    if intid < 32 {
+    if intid < 32 && !gic_cpu::is_v2() {
         let (registers, base) = redistributor();
         (registers, base + SGI_BASE)
     } else {
@@ -92,14 +102,20 @@ fn read_bit(register: usize, intid: u32) -> bool {
     registers.read32(base + register + intid as usize / 32 * 4) >> (intid % 32) & 1 == 1
 }
 
+/// Names a processor in the byte of `intid`, on a GICv2.
+fn write_byte(register: usize, intid: u32, affinity: u64) {
+    GICD.write8(register + intid as usize, 1 << (affinity & 7));
+    cpu::synchronize();
+}
+
 /// Most INTIDs that the distributor knows.
 pub fn intids() -> u32 {
     ((GICD.read32(GICD_TYPER) & 0x1f) + 1) * 32
 }
 
-/// Lets `intid` be delivered; a shared one as group 1 to the processor it is routed to.
+/// Lets `intid` be delivered; a shared one in the group that is on to the processor it is routed to.
 pub fn enable(intid: u32) {
-    if intid >= 32 {
+    if intid >= 32 && !gic_cpu::is_v2() {
         let register = IGROUPR + intid as usize / 32 * 4;
         GICD.write32(register, GICD.read32(register) | 1 << (intid % 32));
     }
@@ -112,13 +128,19 @@ pub fn disable(intid: u32) {
     while GICD.read32(GICD_CTLR) & 1 << 31 != 0 {}
 }
 
-/// Makes `intid` pending.
+/// Makes `intid` pending; of a GICv2 a software-generated one as if this processor had sent it.
 pub fn set_pending(intid: u32) {
+    if intid < 16 && gic_cpu::is_v2() {
+        return write_byte(SPENDSGIR, intid, cpu::affinity());
+    }
     write_bit(ISPENDR, intid);
 }
 
 /// Takes back that `intid` is pending.
 pub fn clear_pending(intid: u32) {
+    if intid < 16 && gic_cpu::is_v2() {
+        return write_byte(CPENDSGIR, intid, cpu::affinity());
+    }
     write_bit(ICPENDR, intid);
 }
 
@@ -149,18 +171,19 @@ pub fn set_trigger(intid: u32, trigger: Trigger) {
 
 /// Routes the shared interrupt `intid` to the processor with this affinity.
 pub fn route(intid: u32, affinity: u64) {
+    if gic_cpu::is_v2() {
+        return write_byte(ITARGETSR, intid, affinity);
+    }
     GICD.write64(IROUTER + intid as usize * 8, affinity);
     cpu::synchronize();
 }
 
 /// Sends the software-generated interrupt `intid` (0..16) to the processor with this affinity.
 pub fn send_sgi(intid: u32, affinity: u64) {
-    let [aff0, aff1, aff2, _, aff3, ..] = affinity.to_le_bytes().map(u64::from);
-    let target = 1 << (aff0 & 0xf) | aff1 << 16 | aff2 << 32 | (aff0 >> 4) << 44 | aff3 << 48;
-    gic_cpu::send_sgi(target | u64::from(intid) << 24);
+    gic_cpu::send_sgi(intid, Some(affinity));
 }
 
 /// Sends the software-generated interrupt `intid` (0..16) to all processors but this one.
 pub fn send_sgi_to_others(intid: u32) {
-    gic_cpu::send_sgi(1 << 40 | u64::from(intid) << 24);
+    gic_cpu::send_sgi(intid, None);
 }

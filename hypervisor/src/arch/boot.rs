@@ -160,6 +160,28 @@ primary_start:
 6:  add     x5, x5, #(63 * 8)
     b       3b
 7:
+    // Where there is no GICv3, code for it becomes branches (`gic::is_v2`).
+    mrs     x2, id_aa64pfr0_el1
+    tst     x2, #(0xf << 24)
+    b.ne    9f
+    adrp    x2, __gicv2_sites_start
+    add     x2, x2, :lo12:__gicv2_sites_start
+    adrp    x3, __gicv2_sites_end
+    add     x3, x3, :lo12:__gicv2_sites_end
+    mov     w6, #0x14000000     // B
+8:  cmp     x2, x3
+    b.hs    9f
+    ldpsw   x4, x5, [x2]        // instruction and target, from these words
+    add     x4, x4, x2
+    add     x5, x5, x2
+    add     x5, x5, #4
+    sub     x5, x5, x4
+    ubfx    x5, x5, #2, #26
+    orr     w5, w5, w6
+    str     w5, [x4]
+    add     x2, x2, #8
+    b       8b
+9:
     // Early table: one gigabyte block each for image, its end, device tree.
     adrp    x7, early_table
     ldr     x8, ={early_block}

@@ -174,7 +174,7 @@ mod target {
 
     use super::*;
     use crate::arch::percpu::StaticRef;
-    use crate::arch::{cpu, gicv3};
+    use crate::arch::{cpu, gic};
     use crate::plan::{self, MAX_CPUS, Source};
 
     static PLAN: StaticRef<plan::Counter> = StaticRef::empty();
@@ -221,7 +221,7 @@ mod target {
         if let Err(missing) = result {
             *MISSING.lock() = Some((pcpu, missing));
         }
-        gicv3::prefer_private(pcpu, intid, plan.source == Source::Observer);
+        gic::prefer_private(pcpu, intid, plan.source == Source::Observer);
     }
 
     /// What a CPU lacks of what shall count, and which.

@@ -14,6 +14,8 @@ pub mod context;
 pub mod counter;
 #[cfg(target_os = "none")]
 pub mod cpu;
+pub mod gic;
+pub mod gicv2;
 pub mod gicv3;
 #[cfg(target_os = "none")]
 pub mod guest_state;

@@ -3,14 +3,13 @@
 use bulkhead_abi::trace::Kind;
 
 use crate::arch::context::Context;
-use crate::arch::{cpu, gicv3};
+use crate::arch::cpu;
+use crate::arch::gic::{self, HYPERVISOR_TIMER, MAINTENANCE};
 use crate::machine;
 use crate::pcpu::{COLOR_SERIAL, CONSOLE_TIMER, KICK, Pcpu};
 use crate::timer::Purpose;
 use crate::vm::{GicEnv, VIRTUAL_TIMER, color_serial};
 
-const MAINTENANCE: u32 = 25;
-const HYPERVISOR_TIMER: u32 = 26;
 /// Of PSTATE: exception level and stack pointer, or the mode in AArch32.
 const MODE: u64 = 0xf;
 /// EL0 in AArch64 and AArch32; EL2.
@@ -22,12 +21,12 @@ const SPECIAL: u32 = 1020;
 /// An interrupt while the guest of this CPU ran.
 #[inline]
 pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
-    let intid = gicv3::acknowledge();
+    let intid = gic::acknowledge();
     let Some(at) = pcpu.loaded() else { cpu::halt() };
     at.vcpu.count_interrupt();
     if intid == VIRTUAL_TIMER {
         pcpu.record(at, Kind::ExitIrq, u64::from(intid));
-        gicv3::end(intid);
+        gic::end(intid);
         at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
         return;
     }
@@ -35,9 +34,9 @@ pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
     // What the first two mean has records of its own.
     if intid == HYPERVISOR_TIMER {
         // Mostly the end of a budget.
-        gicv3::end(intid);
+        gic::end(intid);
         timer(mode, pcpu);
-        gicv3::deactivate(intid);
+        gic::deactivate(intid);
     } else if pcpu.is_overflow(intid) {
         pcpu.overflow(intid)
     } else {
@@ -58,12 +57,12 @@ pub fn serve_interrupt(pcpu: &'static Pcpu) -> bool {
     if !cpu::interrupt_pending() {
         return false;
     }
-    let intid = gicv3::acknowledge();
+    let intid = gic::acknowledge();
     if intid == HYPERVISOR_TIMER {
         // Mostly the time has come for a VCPU that had to wait.
-        gicv3::end(intid);
+        gic::end(intid);
         timer(EL2, pcpu);
-        gicv3::deactivate(intid);
+        gic::deactivate(intid);
     } else {
         other(intid, pcpu);
     }
@@ -76,7 +75,7 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
     if intid >= SPECIAL {
         return;
     }
-    gicv3::end(intid);
+    gic::end(intid);
     let mut keep_active = false;
     match intid {
         KICK => pcpu.look(),
@@ -106,7 +105,7 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
         _ => {}
     }
     if !keep_active {
-        gicv3::deactivate(intid);
+        gic::deactivate(intid);
     }
 }
 

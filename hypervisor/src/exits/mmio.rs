@@ -2,7 +2,7 @@
 
 use super::{class, doorbell};
 use crate::arch::context::Context;
-use crate::arch::regs;
+use crate::arch::{gic, regs};
 use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vdev::access::Access;
@@ -105,8 +105,7 @@ fn without_syndrome(
 fn is_device(at: &Assignment, ipa: u64) -> bool {
     let plan = &at.vm.plan;
     let within = |range: &crate::plan::Range| range.start <= ipa && ipa < range.end();
-    within(&plan.gic.distributor)
-        || within(&plan.gic.redistributors)
+    plan.gic.frames().iter().any(within)
         || plan.serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.color_serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.coloring.as_ref().is_some_and(|coloring| within(&coloring.doorbell))
@@ -133,6 +132,9 @@ fn device_access(
     let plan = &at.vm.plan;
     let offset = ipa.wrapping_sub(plan.gic.distributor.start);
     if offset < plan.gic.distributor.bytes {
+        if gic::is_v2() {
+            return banked_access(at, offset, bytes, write);
+        }
         return gic_access(at, Frame::Distributor, offset, bytes, write);
     }
     let offset = ipa.wrapping_sub(plan.gic.redistributors.start);
@@ -184,6 +186,12 @@ fn coloring_access(
         }
     }
     Outcome::NothingThere
+}
+
+/// An access to the distributor of a GICv2.
+#[inline(never)]
+fn banked_access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> Outcome {
+    gic_access(at, Frame::BankedDistributor, offset, bytes, write)
 }
 
 #[inline(always)]

@@ -25,7 +25,7 @@ use spin::mutex::SpinMutex;
 use super::{Assignment, Pcpu};
 use crate::arch::counter::{self, Counter};
 use crate::arch::percpu::StaticRef;
-use crate::arch::{cpu, gicv3};
+use crate::arch::{cpu, gic};
 use crate::plan;
 use crate::scheduler::{self, Event, Scheduler};
 use crate::timer::Purpose;
@@ -90,8 +90,8 @@ impl Pcpu {
     #[inline(never)]
     pub fn overflow(&'static self, intid: u32) -> ! {
         self.stop_counter();
-        gicv3::end(intid);
-        gicv3::deactivate(intid);
+        gic::end(intid);
+        gic::deactivate(intid);
         if let Some((regulation, at, accesses)) = self.used_up() {
             let now = cpu::now();
             if !self.stop_alone(regulation, at, accesses, now) {

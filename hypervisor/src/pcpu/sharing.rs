@@ -15,7 +15,7 @@ use bulkhead_abi::trace::{Kind, NO_LIMIT};
 use spin::mutex::SpinMutex;
 
 use super::{Assignment, Pcpu};
-use crate::arch::gicv3::Lists;
+use crate::arch::gic::Lists;
 use crate::arch::{cpu, regs};
 use crate::locks;
 use crate::scheduler::{self, Change, Event, Scheduler};

@@ -5,14 +5,16 @@
 //! comes before it.
 
 use super::server::WHOLE;
-use super::{MAX_CPUS, Plan, Problem, Ram, Range, Refusal, Server, Vcpu, Vm};
-use crate::arch::page_table::ADDRESS_END;
+use super::{Gic, MAX_CPUS, Plan, Problem, Ram, Range, Refusal, Server, Vcpu, Vm};
+use crate::arch::page_table::{ADDRESS_END, PAGE_BYTES};
 use crate::payload::BlobName;
 
 /// Bytes of the redistributor frames of one VCPU.
 const REDISTRIBUTOR_BYTES: u64 = 0x2_0000;
-/// Bytes of a distributor.
+/// Bytes of a distributor of a GICv3.
 const DISTRIBUTOR_BYTES: u64 = 0x1_0000;
+/// Bytes of a CPU interface of a GICv2.
+const CPU_INTERFACE_BYTES: u64 = 0x2000;
 
 /// Tells the size of a blob of the image, if there is one of this name.
 type BlobBytes<'f> = &'f dyn Fn(&BlobName<'_>) -> Option<u64>;
@@ -83,12 +85,18 @@ fn platform<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
             return Err(node.nth(name, 0).error("reg", Problem::Beyond(range)));
         }
     }
-    let redistributors = platform.cpus.len() as u64 * REDISTRIBUTOR_BYTES;
-    if platform.gic.redistributors.bytes < redistributors {
-        let problem = Problem::Redistributors(redistributors);
-        return Err(node.nth("interrupt-controller", 0).error("reg", problem));
+    let problem = match platform.gic {
+        Gic::V3 { redistributors, .. } => {
+            let needed = platform.cpus.len() as u64 * REDISTRIBUTOR_BYTES;
+            (redistributors.bytes < needed).then_some(Problem::Redistributors(needed))
+        }
+        Gic::V2 { cpu, guest, .. } => (cpu.bytes.min(guest.bytes) < CPU_INTERFACE_BYTES)
+            .then_some(Problem::CpuInterface(CPU_INTERFACE_BYTES)),
+    };
+    match problem {
+        Some(problem) => Err(node.nth("interrupt-controller", 0).error("reg", problem)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn in_one_bank(plan: &Plan<'_>, range: Range) -> bool {
@@ -96,15 +104,10 @@ fn in_one_bank(plan: &Plan<'_>, range: Range) -> bool {
 }
 
 /// What the hypervisor drives: its registers, what it is, and its node.
-#[inline(never)]
-fn machine_devices(plan: &Plan<'_>) -> [(Range, &'static str, &'static str); 3] {
-    let platform = &plan.platform;
-    let gic = ("the interrupt controller", "interrupt-controller");
-    [
-        (platform.gic.distributor, gic.0, gic.1),
-        (platform.gic.redistributors, gic.0, gic.1),
-        (platform.serial.registers, "the console", "serial"),
-    ]
+fn machine_devices(plan: &Plan<'_>) -> impl Iterator<Item = (Range, &'static str, &'static str)> {
+    let gic = |frame| (frame, "the interrupt controller", "interrupt-controller");
+    let serial = (plan.platform.serial.registers, "the console", "serial");
+    plan.platform.gic.frames(false).map(gic).chain([serial])
 }
 
 fn vcpus<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
@@ -296,8 +299,8 @@ fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, us
         return Some((device.registers.guest, "device", index));
     }
     let rest = [
-        Some((vm.gic.distributor, "interrupt-controller", 0)),
-        Some((vm.gic.redistributors, "interrupt-controller", 0)),
+        Some((vm.gic.frames()[0], "interrupt-controller", 0)),
+        Some((vm.gic.frames()[1], "interrupt-controller", 0)),
         vm.serial.map(|(range, _)| (range, "serial", 0)),
         vm.coloring.map(|coloring| (coloring.doorbell, "coloring", 0)),
         vm.color_serial.map(|(range, _)| (range, "color-serial", 0)),
@@ -320,10 +323,17 @@ fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
         }
         index += 1;
     }
-    let redistributors = vm.vcpus.len() as u64 * REDISTRIBUTOR_BYTES;
-    if vm.gic.distributor.bytes < DISTRIBUTOR_BYTES || vm.gic.redistributors.bytes < redistributors
-    {
-        let problem = Problem::GicFrames(DISTRIBUTOR_BYTES, redistributors);
+    let [distributor, other] = vm.gic.frames().map(|frame| frame.bytes);
+    let (first, second, right) = match vm.gic.cpu {
+        None => {
+            let redistributors = vm.vcpus.len() as u64 * REDISTRIBUTOR_BYTES;
+            (DISTRIBUTOR_BYTES, redistributors, other >= redistributors)
+        }
+        // The machine's lies behind it.
+        Some(_) => (PAGE_BYTES, CPU_INTERFACE_BYTES, other == CPU_INTERFACE_BYTES),
+    };
+    if distributor < first || !right {
+        let problem = Problem::GicFrames(first, second);
         return Err(vm.node.nth("interrupt-controller", 0).error("reg", problem));
     }
     Ok(())

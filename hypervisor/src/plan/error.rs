@@ -76,6 +76,8 @@ pub enum Problem<'a> {
     Beyond(Range),
     /// Redistributors of this size are needed.
     Redistributors(u64),
+    /// CPU interfaces of this size are needed.
+    CpuInterface(u64),
     /// Frames of a virtual interrupt controller that are needed.
     GicFrames(u64, u64),
     /// A range, another that it overlaps, and whose that is.
@@ -173,8 +175,9 @@ impl fmt::Display for Problem<'_> {
             Self::Redistributors(bytes) => {
                 write!(f, "the redistributors of all CPUs need {bytes:#x} bytes")
             }
-            Self::GicFrames(distributor, redistributors) => {
-                write!(f, "needs {distributor:#x} and {redistributors:#x} bytes")
+            Self::CpuInterface(bytes) => write!(f, "GICC and GICV need {bytes:#x} bytes"),
+            Self::GicFrames(distributor, other) => {
+                write!(f, "needs {distributor:#x} and {other:#x} bytes")
             }
             Self::Overlap(range, other, owner) => {
                 write!(f, "{range} overlaps {other}, which belongs to {owner}")

@@ -70,11 +70,66 @@ impl fmt::Display for Range {
 
 /// Addresses of the machine's interrupt controller.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct GicV3 {
+pub enum Gic {
+    /// GICv2.
+    V2 {
+        /// GICD: distributor.
+        distributor: Range,
+        /// GICC: CPU interface.
+        cpu: Range,
+        /// GICH: control of the virtual CPU interface.
+        control: Range,
+        /// GICV: virtual CPU interface, for guests.
+        guest: Range,
+    },
+    /// GICv3.
+    V3 {
+        /// Distributor.
+        distributor: Range,
+        /// Redistributors of all CPUs.
+        redistributors: Range,
+    },
+}
+
+impl Gic {
+    /// Version of the architecture.
+    pub fn version(&self) -> u32 {
+        match self {
+            Self::V2 { .. } => 2,
+            Self::V3 { .. } => 3,
+        }
+    }
+
+    /// All its registers. `own`: only those that the hypervisor itself uses.
+    pub fn frames(&self, own: bool) -> impl Iterator<Item = Range> {
+        let frames = match *self {
+            Self::V2 { distributor, cpu, control, guest } => {
+                [Some(distributor), Some(cpu), Some(control), Some(guest).filter(|_| !own)]
+            }
+            Self::V3 { distributor, redistributors } => {
+                [Some(distributor), Some(redistributors), None, None]
+            }
+        };
+        frames.into_iter().flatten()
+    }
+}
+
+/// Addresses of a VM's interrupt controller (IPA), which has the version of the machine's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct GuestGic {
     /// Distributor.
     pub distributor: Range,
-    /// Redistributors of all CPUs.
+    /// Redistributors of a GICv3; of a GICv2 an empty range at 0.
     pub redistributors: Range,
+    /// CPU interface of a GICv2, where the guest finds the machine's virtual one.
+    pub cpu: Option<Mapping>,
+}
+
+impl GuestGic {
+    /// Its registers: the distributor, then the redistributors or the CPU interface.
+    pub fn frames(&self) -> [Range; 2] {
+        [self.distributor, self.cpu.map_or(self.redistributors, |cpu| cpu.guest)]
+    }
 }
 
 /// The UART of the machine.
@@ -102,7 +157,7 @@ pub struct Platform<'a> {
     /// MPIDR affinity of each PCPU.
     pub cpus: Vec<u64>,
     /// Interrupt controller.
-    pub gic: GicV3,
+    pub gic: Gic,
     /// Console.
     pub serial: Serial,
     /// Last-level cache, if VMs have colours.
@@ -266,8 +321,8 @@ pub struct Vm<'a> {
     pub vcpus: Vec<Vcpu>,
     /// RAM.
     pub memory: Vec<Ram>,
-    /// Virtual distributor and redistributors (IPA).
-    pub gic: GicV3,
+    /// Virtual interrupt controller.
+    pub gic: GuestGic,
     /// Virtual PL011: registers (IPA) and INTID.
     pub serial: Option<(Range, u32)>,
     /// Virtual PL011 on which closed guests ask for colours: registers (IPA) and INTID.
@@ -302,7 +357,7 @@ impl Vm<'_> {
         let serial = self.serial.iter().chain(&self.color_serial).map(|(range, _)| *range);
         let ranges = self.memory.iter().map(|ram| ram.guest);
         let ranges = ranges.chain(self.devices.iter().map(|device| device.registers.guest));
-        let ranges = ranges.chain([self.gic.distributor, self.gic.redistributors]).chain(serial);
+        let ranges = ranges.chain(self.gic.frames()).chain(serial);
         let ranges = ranges.chain(self.coloring.iter().map(|coloring| coloring.doorbell));
         ranges.map(Range::end).max().map(|end| end.next_multiple_of(PAGE_BYTES))
     }
@@ -426,7 +481,7 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let mut vms = Vec::new();
     let clock = Clock::new(frequency);
     for vm in node.children() {
-        vms.push(vm::read(vm, platform.llc, platform.counter.as_ref(), clock)?);
+        vms.push(vm::read(vm, &platform, clock)?);
     }
     let locks = locks::read(root, resources, vms.len())?;
     Ok(Plan { root, model: root.text("model")?, platform, locks, vms })

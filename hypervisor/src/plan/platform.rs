@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 use policy::color::{ColorSet, Stripe};
 
 use super::vm::ram;
-use super::{GicV3, Llc, MAX_CPUS, Node, Platform, Problem, Refusal, Serial, memory};
+use super::{
+    Gic, GuestGic, Llc, MAX_CPUS, Mapping, Node, Platform, Problem, Range, Refusal, Serial, memory,
+};
 use crate::arch::page_table::PAGE_BYTES;
 
 #[inline(never)]
@@ -30,11 +32,11 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
         }
     }
     let cpus = cpus(node.child("cpus")?)?;
-    if node.number("gic-version")? != 3 {
-        let problem = Problem::Text("this build drives GICv3 only, expected <3>");
+    let gic = gic(node.child("interrupt-controller")?)?;
+    if node.number("gic-version")? != gic.version() {
+        let problem = Problem::Text("is not that of the interrupt-controller");
         return Err(node.error("gic-version", problem));
     }
-    let gic = gic(node.child("interrupt-controller")?)?;
     let serial = serial(node.child("serial")?, cpus.len())?;
     let llc = match node.optional_child("llc")? {
         Some(node) => Some(llc(node)?),
@@ -99,14 +101,38 @@ fn cpus(node: Node<'_>) -> Result<Vec<u64>, Refusal<'_>> {
     Ok(cpus)
 }
 
-/// Reads a GICv3 node, of the machine or of a VM.
-pub fn gic(node: Node<'_>) -> Result<GicV3, Refusal<'_>> {
+/// What a GICv2 and a GICv3 are called.
+const GICS: [&str; 2] = ["arm,gic-400", "arm,gic-v3"];
+
+/// Reads the machine's interrupt controller.
+fn gic(node: Node<'_>) -> Result<Gic, Refusal<'_>> {
     node.only(&["compatible", "reg"], &[])?;
-    node.expect_text("compatible", &["arm,gic-v3"])?;
-    Ok(GicV3 {
-        distributor: node.range_of("reg", 0, 2)?,
-        redistributors: node.range_of("reg", 1, 2)?,
+    let version = node.expect_text("compatible", &GICS)?;
+    let frame = |index| node.range_of("reg", index, if version == 0 { 4 } else { 2 });
+    Ok(match version {
+        0 => {
+            Gic::V2 { distributor: frame(0)?, cpu: frame(1)?, control: frame(2)?, guest: frame(3)? }
+        }
+        _ => Gic::V3 { distributor: frame(0)?, redistributors: frame(1)? },
     })
+}
+
+/// Reads the interrupt controller of a VM on a machine with this one.
+pub fn guest_gic<'a>(node: Node<'a>, host: &Gic) -> Result<GuestGic, Refusal<'a>> {
+    node.only(&["compatible", "reg"], &[])?;
+    let version = node.expect_text("compatible", &GICS)?;
+    let (distributor, other) = (node.range_of("reg", 0, 2)?, node.range_of("reg", 1, 2)?);
+    match *host {
+        Gic::V2 { guest, .. } if version == 0 => Ok(GuestGic {
+            distributor,
+            redistributors: Range { start: 0, bytes: 0 },
+            cpu: Some(Mapping { guest: other, host: guest.start }),
+        }),
+        Gic::V3 { .. } if version == 1 => {
+            Ok(GuestGic { distributor, redistributors: other, cpu: None })
+        }
+        _ => Err(node.error("compatible", Problem::Text("must be that of the machine"))),
+    }
 }
 
 fn serial(node: Node<'_>, cpus: usize) -> Result<Serial, Refusal<'_>> {

@@ -5,23 +5,22 @@ use alloc::vec::Vec;
 use bulkhead_abi::doorbell;
 use policy::color::{ColorSet, Stripe, StripeError};
 
-use super::platform::{gic, shared_interrupt};
+use super::platform::{guest_gic, shared_interrupt};
 use super::{
-    Boot, Clock, Coloring, Counter, Device, Llc, Load, MAX_CPUS, Mapping, Node, Policy, Problem,
-    Ram, Range, Refusal, Vcpu, Vm, memory, server, tree,
+    Boot, Clock, Coloring, Counter, Device, Load, MAX_CPUS, Mapping, Node, Platform, Policy,
+    Problem, Ram, Range, Refusal, Vcpu, Vm, memory, server, tree,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
 
-/// `llc`: the last-level cache of the machine, if VMs have colours; `counter`: what counts memory
-/// accesses, if some are.
+/// Reads a VM of this machine.
 #[inline(never)]
 pub fn read<'a>(
     node: Node<'a>,
-    llc: Option<Llc>,
-    counter: Option<&Counter>,
+    platform: &Platform<'a>,
     clock: Clock,
 ) -> Result<Vm<'a>, Refusal<'a>> {
+    let (llc, counter) = (platform.llc, platform.counter.as_ref());
     node.only(
         &[
             "reg",
@@ -89,7 +88,7 @@ pub fn read<'a>(
         critical: memory::critical(node, counter)?,
         vcpus,
         memory,
-        gic: gic(node.child("interrupt-controller")?)?,
+        gic: guest_gic(node.child("interrupt-controller")?, &platform.gic)?,
         serial,
         color_serial,
         devices,

@@ -113,8 +113,8 @@ fn is_ram(vm: &Vm<'_>, input: u64, output: u64, bytes: u64) -> bool {
 }
 
 fn is_device(vm: &Vm<'_>, input: u64, output: u64, bytes: u64) -> bool {
-    vm.devices.iter().any(|device| {
-        let registers = device.registers;
+    let devices = vm.devices.iter().map(|device| device.registers);
+    devices.chain(vm.gic.cpu).any(|registers| {
         input.checked_sub(registers.guest.start).is_some_and(|offset| {
             offset + bytes <= registers.guest.bytes && output == registers.host + offset
         })

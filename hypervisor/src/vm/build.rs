@@ -16,7 +16,7 @@ use crate::board;
 use crate::lock::Mutex;
 use crate::payload::BlobName;
 use crate::pcpu::Pcpu;
-use crate::plan::{self, Problem, Ram, Range, Refusal};
+use crate::plan::{self, Mapping, Problem, Ram, Range, Refusal};
 use crate::vdev::color_serial::ColorSerial;
 use crate::vdev::gic::{GicConfig, VGic};
 use crate::vdev::pl011::Pl011;
@@ -49,6 +49,7 @@ pub fn build(
         spis,
         private: &[VIRTUAL_TIMER],
         shared: &gic,
+        v2: plan.gic.cpu.is_some(),
     })
     .map_err(|error| plan.node.nth("interrupt-controller", 0).node_error(Problem::Gic(error)))?;
     let coloring = coloring(&plan)?;
@@ -135,6 +136,13 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
             let node = plan.node.nth("device", number);
             return Err(node.node_error(Problem::Map(device.registers.guest, error)));
         }
+    }
+    // The guest's CPU interface is the machine's virtual one.
+    if let Some(Mapping { guest, host }) = plan.gic.cpu
+        && let Err(error) = stage2.map_device(guest.start, host, guest.bytes)
+    {
+        let node = plan.node.nth("interrupt-controller", 0);
+        return Err(node.node_error(Problem::Map(guest, error)));
     }
     Ok(stage2)
 }

@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut};
 
 use super::work::Work;
 use super::{GicEnv, Power, Vm};
-use crate::arch::{cpu, gicv3, regs};
+use crate::arch::{cpu, gic, regs};
 use crate::lock::MutexGuard;
 use crate::pcpu::{Assignment, COLOR_SERIAL, Pcpu};
 use crate::stage1::Space;
@@ -20,7 +20,7 @@ pub fn access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> O
     let time = (cpu::now(), regs::cntfrq_el0::read());
     if port.write(offset, bytes as usize, value, at.vcpu.index, time) == Outcome::Sample {
         for vcpu in &at.vm.vcpus {
-            gicv3::send_sgi(vcpu.pcpu.mpidr, COLOR_SERIAL);
+            gic::send_sgi(vcpu.pcpu.mpidr, COLOR_SERIAL);
         }
     }
     Some(0)
@@ -69,7 +69,7 @@ pub fn sample(at: &Assignment, pcpu: &'static Pcpu, at_el0: bool) {
         Outcome::Again(next) => pcpu.advance_deadline(Purpose::Sampling, next),
         Outcome::Found(vcpu) => {
             if let Some(vcpu) = at.vm.vcpus.get(vcpu) {
-                gicv3::send_sgi(vcpu.pcpu.mpidr, COLOR_SERIAL);
+                gic::send_sgi(vcpu.pcpu.mpidr, COLOR_SERIAL);
             }
         }
         _ => {}

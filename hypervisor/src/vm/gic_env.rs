@@ -2,7 +2,7 @@
 
 use super::Vm;
 use super::virtual_timer::{self, ACTIVE, ENABLED, VIRTUAL_TIMER};
-use crate::arch::gicv3::{self, Lists};
+use crate::arch::gic::{self, Lists};
 use crate::arch::percpu;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vdev::gic::{Env, Physical};
@@ -43,17 +43,17 @@ impl GicEnv {
         self.vm.vcpus.get(vcpu).map(|vcpu| vcpu.pcpu)
     }
 
-    /// The redistributor in which the interrupt of a virtual timer is that of `vcpu` now.
+    /// The registers in which the interrupt of a virtual timer is that of `vcpu` now.
     ///
     /// On a CPU with several VCPUs only that CPU can tell: another one might hit the timer of
-    /// another VM.
-    fn private(&self, vcpu: usize) -> Option<gicv3::Redistributor> {
+    /// another VM. With a GICv2 each CPU has only its own.
+    fn private(&self, vcpu: usize) -> Option<gic::Private> {
         let pcpu = self.pcpu(vcpu)?;
         let here = percpu::this()
             .filter(|this| core::ptr::eq(*this, pcpu))
             .and_then(Pcpu::loaded)
             .is_some_and(|at| core::ptr::eq(at.vm, self.vm) && at.vcpu.index == vcpu);
-        if here || !pcpu.is_shared() { gicv3::private(pcpu.index) } else { None }
+        if here || !pcpu.is_shared() && !gic::is_v2() { gic::private(pcpu.index) } else { None }
     }
 
     /// Changes the state of the interrupt of a virtual timer.
@@ -95,7 +95,7 @@ impl Env for GicEnv {
         match interrupt {
             Physical::Private { vcpu, .. } => self.set_private(vcpu, ENABLED, enabled),
             Physical::Shared { intid } => {
-                if let Some(shared) = gicv3::shared() {
+                if let Some(shared) = gic::shared() {
                     shared.set_enabled(intid, enabled);
                 }
             }
@@ -112,7 +112,7 @@ impl Env for GicEnv {
                 }
             }
             Physical::Shared { intid } => {
-                if let Some(shared) = gicv3::shared() {
+                if let Some(shared) = gic::shared() {
                     shared.set_pending(intid, pending);
                 }
             }
@@ -125,7 +125,7 @@ impl Env for GicEnv {
                 self.private(vcpu).is_some_and(|private| private.is_pending(intid))
             }
             Physical::Shared { intid } => {
-                gicv3::shared().is_some_and(|shared| shared.is_pending(intid))
+                gic::shared().is_some_and(|shared| shared.is_pending(intid))
             }
         }
     }
@@ -134,7 +134,7 @@ impl Env for GicEnv {
         match interrupt {
             Physical::Private { vcpu, .. } => self.set_private(vcpu, ACTIVE, active),
             Physical::Shared { intid } => {
-                if let Some(shared) = gicv3::shared() {
+                if let Some(shared) = gic::shared() {
                     shared.set_active(intid, active);
                 }
             }
@@ -142,13 +142,13 @@ impl Env for GicEnv {
     }
 
     fn set_edge_triggered(&self, intid: u32, edge: bool) {
-        if let Some(shared) = gicv3::shared() {
+        if let Some(shared) = gic::shared() {
             shared.set_edge_triggered(intid, edge);
         }
     }
 
     fn set_target(&self, intid: u32, vcpu: usize) {
-        if let (Some(shared), Some(pcpu)) = (gicv3::shared(), self.pcpu(vcpu)) {
+        if let (Some(shared), Some(pcpu)) = (gic::shared(), self.pcpu(vcpu)) {
             shared.set_target(intid, pcpu.mpidr);
         }
     }

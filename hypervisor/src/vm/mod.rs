@@ -29,7 +29,7 @@ use policy::bandwidth::Pool;
 use policy::time::Instant;
 
 use crate::arch::context::ContextSlot;
-use crate::arch::gicv3::SavedLists;
+use crate::arch::gic::SavedLists;
 use crate::arch::memory::{Frame, GuestMemory};
 use crate::arch::page_table::PAGE_BYTES;
 use crate::arch::percpu::StaticRef;

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use crate::arch::gicv3;
+use crate::arch::gic;
 use crate::pcpu::Pcpu;
 
 /// INTID of the virtual timer.
@@ -51,7 +51,7 @@ impl VirtualTimer {
     /// What is active in the PCPU is not kept in the state.
     #[inline(never)]
     fn pass_physical(before: Option<&Self>, to: &Self, state: u8, changes: bool, pcpu: usize) {
-        let Some(private) = gicv3::private(pcpu) else { return };
+        let Some(private) = gic::private(pcpu) else { return };
         if changes {
             private.set_enabled(VIRTUAL_TIMER, state & ENABLED != 0);
         }
@@ -80,7 +80,7 @@ impl VirtualTimer {
 #[inline(never)]
 pub fn enable(pcpu: &Pcpu, enabled: bool) {
     pcpu.timer_enabled.store(enabled, Relaxed);
-    if let Some(private) = gicv3::private(pcpu.index) {
+    if let Some(private) = gic::private(pcpu.index) {
         private.set_enabled(VIRTUAL_TIMER, enabled);
     }
 }

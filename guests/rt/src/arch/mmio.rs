@@ -14,6 +14,8 @@ pub struct Registers {
 
 /// The distributor of the interrupt controller.
 pub const GICD: Registers = Registers { base: 0x0800_0000, bytes: 0x1_0000 };
+/// The CPU interface of a GICv2.
+pub const GICC: Registers = Registers { base: 0x0801_0000, bytes: 0x2000 };
 /// The redistributors of the interrupt controller, [`GICR_BYTES`] for each processor.
 pub const GICR: Registers = Registers { base: 0x080a_0000, bytes: CPUS_MAX * GICR_BYTES };
 /// Bytes of the registers of one redistributor: two pages of 64 KiB.

@@ -1,6 +1,8 @@
 //! Physical CPU interface of the executing CPU.
 
-use super::GicError;
+use super::redistributors;
+use crate::arch::gic::{GicError, Private};
+use crate::arch::mmio::Mmio;
 
 /// ICC_SRE: system registers, FIQ and IRQ bypass off.
 const SRE: u64 = 0b111;
@@ -42,8 +44,13 @@ fn isb() {
     unsafe { core::arch::asm!("isb", options(nostack, preserves_flags)) }
 }
 
-/// Lets group 1 interrupts of every priority reach this CPU.
-pub(super) fn init() -> Result<(), GicError> {
+/// Sets up redistributor and CPU interface of the executing CPU, which has this affinity: group 1
+/// interrupts of every priority reach it, if they are enabled. `region`: all redistributors.
+pub fn init_cpu(region: Mmio, affinity: u64) -> Result<Private, GicError> {
+    let own = redistributors(region)
+        .find(|redistributor| redistributor.affinity() == affinity)
+        .ok_or(GicError::NoRedistributor(affinity))?;
+    let private = own.init()?;
     write_register!("icc_sre_el2", SRE | SRE_ENABLE);
     isb();
     if read_register!("icc_sre_el2") & 1 == 0 {
@@ -57,8 +64,10 @@ pub(super) fn init() -> Result<(), GicError> {
     write_register!("icc_bpr1_el1", 0);
     write_register!("icc_ctlr_el1", EOI_MODE);
     write_register!("icc_igrpen1_el1", 1);
+    // Guests of this CPU use the registers too.
+    write_register!("icc_sre_el1", SRE);
     isb();
-    Ok(())
+    Ok(private)
 }
 
 /// Acknowledges the most urgent interrupt; returns its INTID, from 1020 if there is none.
@@ -68,20 +77,6 @@ pub fn acknowledge() -> u32 {
     // SAFETY: a barrier: what follows happens after the acknowledgement (IHI 0069, 4.1.1).
     unsafe { core::arch::asm!("dsb sy", options(nostack, preserves_flags)) }
     intid as u32 & 0xff_ffff
-}
-
-/// Drops the priority of an acknowledged interrupt: others can fire again.
-#[inline(always)]
-pub fn end(intid: u32) {
-    write_register!("icc_eoir1_el1", intid as u64);
-    isb();
-}
-
-/// Deactivates an ended interrupt: it can fire again.
-#[inline(always)]
-pub fn deactivate(intid: u32) {
-    write_register!("icc_dir_el1", intid as u64);
-    isb();
 }
 
 /// Sends software-generated interrupt `id` (0 to 15) to the CPU with this affinity.
@@ -101,9 +96,4 @@ pub fn send_sgi(affinity: u64, id: u32) {
     unsafe { core::arch::asm!("dsb ishst", options(nostack, preserves_flags)) }
     write_register!("icc_sgi1r_el1", value);
     isb();
-}
-
-/// Affinity of the executing CPU.
-pub(super) fn affinity() -> u64 {
-    read_register!("mpidr_el1") & super::AFFINITY
 }

@@ -4,6 +4,7 @@ use super::VGic;
 use super::bank::bits;
 use super::env::{Env, Physical};
 use super::mmio::Banked;
+use super::senders::SGIS;
 use super::state::State;
 use crate::lock::MutexGuard;
 
@@ -44,8 +45,8 @@ impl VGic {
                 self.refresh_private(state, at);
                 state.withdraw(at, changed, vcpu) | state.takers(at, changed)
             }
-            Banked::SetPending => state.set_pending(env, at, set),
-            Banked::ClearPending => state.clear_pending(env, at, set, vcpu),
+            Banked::SetPending => state.set_pending(env, at, state.pendable(at, set)),
+            Banked::ClearPending => state.clear_pending(env, at, state.pendable(at, set), vcpu),
             Banked::SetActive => return self.set_active(env, guard, vcpu, at, set),
             Banked::ClearActive => state.clear_active(env, at, set, vcpu),
             Banked::Priority(first) => {
@@ -98,6 +99,12 @@ impl State {
         // A physical interrupt in our hands is given back by whoever looks.
         let stuck = set & self.banks[at].pending & self.banks[at].hardware != 0;
         holders | if stuck { 1 << vcpu } else { 0 }
+    }
+
+    /// Those of the interrupts of a bank that ISPENDR and ICPENDR change: not the SGIs of a GICv2, of
+    /// which they do not name the sender.
+    fn pendable(&self, at: usize, set: u32) -> u32 {
+        if at < self.senders.len() { set >> SGIS << SGIS } else { set }
     }
 
     /// ISPENDR.

@@ -9,6 +9,8 @@ use super::VCPUS_MAX;
 /// Shape of the virtual interrupt controller of one VM.
 #[derive(Clone, Copy, Debug)]
 pub struct GicConfig<'a> {
+    /// Whether it is a GICv2, otherwise a GICv3.
+    pub v2: bool,
     /// Number of VCPUs, 1 to [`VCPUS_MAX`].
     pub vcpus: usize,
     /// Number of shared interrupts, up to 988; rounded up to a multiple of 32.

@@ -73,7 +73,11 @@ impl VGic {
 
     fn write_control<E: Env>(&self, env: &E, vcpu: usize, value: u32) {
         let mask = |bit| if value & bit != 0 { u32::MAX } else { 0 };
-        let groups = Groups { zero: mask(ENABLE_GROUP0), one: mask(ENABLE_GROUP1) };
+        self.forward(env, vcpu, Groups { zero: mask(ENABLE_GROUP0), one: mask(ENABLE_GROUP1) });
+    }
+
+    /// Forwards interrupts of these groups from now on.
+    pub(super) fn forward<E: Env>(&self, env: &E, vcpu: usize, groups: Groups) {
         let mut state = self.lock();
         if state.groups == groups {
             return;

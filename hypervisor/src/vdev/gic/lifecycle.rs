@@ -73,6 +73,7 @@ impl State {
     /// state, and the physical interrupts behind it.
     fn reset_bank<E: Env>(&mut self, env: &E, at: usize) {
         let private = at < self.vcpus;
+        self.forget_senders(at);
         let bank = &mut self.banks[at];
         let (hardware, acknowledged) = (bank.hardware, bank.pending | bank.active);
         let new = if private {

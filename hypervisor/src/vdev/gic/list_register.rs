@@ -21,6 +21,8 @@ impl ListRegister {
     const GROUP1: u64 = 1 << 60;
     const EOI: u64 = 1 << 41;
     const PHYSICAL: u64 = 0x1fff << 32;
+    /// In place of the physical interrupt.
+    const SENDER: u64 = 7 << 32;
 
     /// Interrupt `intid`, neither pending nor active.
     #[inline]
@@ -65,6 +67,19 @@ impl ListRegister {
     #[inline]
     pub const fn watched(self) -> Self {
         Self(self.0 & !(Self::HARDWARE | Self::PHYSICAL) | Self::EOI)
+    }
+
+    /// The same, an SGI from CPU interface `sender` (0 to 7). Only GICv2 tells; not bound to a physical
+    /// interrupt.
+    #[inline]
+    pub const fn sent_by(self, sender: u8) -> Self {
+        Self(self.0 & !Self::SENDER | (sender as u64) << Self::SENDER.trailing_zeros())
+    }
+
+    /// The CPU interface that sent an SGI, on a GICv2.
+    #[inline]
+    pub const fn sender(self) -> u8 {
+        ((self.0 & Self::SENDER) >> Self::SENDER.trailing_zeros()) as u8
     }
 
     /// INTID that the guest sees.

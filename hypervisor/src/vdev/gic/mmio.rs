@@ -6,8 +6,10 @@ use super::{DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES, VGic};
 /// Whose registers are accessed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Frame {
-    /// GICD.
+    /// GICD of a GICv3.
     Distributor,
+    /// GICD of a GICv2.
+    BankedDistributor,
     /// GICR of the VCPU with this number: both its frames, one after the other.
     Redistributor(usize),
 }
@@ -30,11 +32,13 @@ pub(super) enum Banked {
 
 /// Where an access of legal size and alignment goes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Register {
+pub(super) enum Register {
     /// Of a bank.
     Banked(usize, Banked),
-    /// Of the distributor, at this offset.
+    /// Of the distributor of a GICv3, at this offset.
     Distributor(usize),
+    /// Of the distributor of a GICv2, at this offset.
+    BankedDistributor(usize),
     /// Of the first frame of a redistributor, at this offset.
     Redistributor(usize, usize),
     /// Reads as zero, ignores writes.
@@ -70,11 +74,12 @@ impl VGic {
         offset: u64,
         bytes: usize,
     ) -> Option<u64> {
-        let register = self.decode(frame, offset, bytes)?;
+        let register = self.decode(vcpu, frame, offset, bytes)?;
         Some(match register {
             Register::Banked(at, register) => self.read_bank(env, vcpu, at, register, bytes),
             Register::Distributor(offset) => self.read_distributor(offset, bytes),
             Register::Redistributor(of, offset) => self.read_redistributor(of, offset, bytes),
+            Register::BankedDistributor(offset) => self.read_banked(env, vcpu, offset, bytes),
             Register::Reserved => 0,
         })
     }
@@ -93,7 +98,7 @@ impl VGic {
         bytes: usize,
         value: u64,
     ) -> Option<()> {
-        let register = self.decode(frame, offset, bytes)?;
+        let register = self.decode(vcpu, frame, offset, bytes)?;
         match register {
             Register::Banked(at, register) => {
                 self.write_bank(env, vcpu, at, register, bytes, value as u32);
@@ -102,13 +107,19 @@ impl VGic {
                 self.write_distributor(env, vcpu, offset, bytes, value);
             }
             Register::Redistributor(of, offset) => self.write_redistributor(of, offset, value),
+            Register::BankedDistributor(offset) => {
+                self.write_banked(env, vcpu, offset, bytes, value as u32);
+            }
             Register::Reserved => {}
         }
         Some(())
     }
 
     #[inline]
-    fn decode(&self, frame: Frame, offset: u64, bytes: usize) -> Option<Register> {
+    fn decode(&self, vcpu: usize, frame: Frame, offset: u64, bytes: usize) -> Option<Register> {
+        if frame == Frame::BankedDistributor {
+            return self.decode_banked(vcpu, offset, bytes);
+        }
         let shared = frame == Frame::Distributor;
         let end = if shared { DISTRIBUTOR_BYTES } else { REDISTRIBUTOR_BYTES };
         let aligned = bytes.is_power_of_two() && offset & (bytes as u64 - 1) == 0;
@@ -138,19 +149,10 @@ impl VGic {
         if !legal {
             return None;
         }
-        let word = at % 0x80 / 4;
-        let (bank, register) = match at / 0x80 {
-            1 => (word, Banked::Group),
-            2 => (word, Banked::SetEnable),
-            3 => (word, Banked::ClearEnable),
-            4 => (word, Banked::SetPending),
-            5 => (word, Banked::ClearPending),
-            6 => (word, Banked::SetActive),
-            7 => (word, Banked::ClearActive),
-            8..16 => ((at - 0x400) / 32, Banked::Priority(at % 32)),
-            24..26 => ((at - 0xc00) / 8, Banked::Trigger(at % 8 * 4)),
-            _ if shared => return Some(Register::Distributor(at)),
-            _ => return Some(Register::Reserved),
+        let (bank, register) = match banked(at) {
+            Some(found) => found,
+            None if shared => return Some(Register::Distributor(at)),
+            None => return Some(Register::Reserved),
         };
         // With affinity routing the first bank of the distributor is reserved,
         // and an SGI frame has no other.
@@ -163,4 +165,23 @@ impl VGic {
         };
         Some(Register::Banked(bank, register))
     }
+}
+
+/// Number of the bank and register at an offset in a distributor or an SGI frame; `None` where there
+/// are others.
+#[inline]
+pub(super) fn banked(at: usize) -> Option<(usize, Banked)> {
+    let word = at % 0x80 / 4;
+    Some(match at / 0x80 {
+        1 => (word, Banked::Group),
+        2 => (word, Banked::SetEnable),
+        3 => (word, Banked::ClearEnable),
+        4 => (word, Banked::SetPending),
+        5 => (word, Banked::ClearPending),
+        6 => (word, Banked::SetActive),
+        7 => (word, Banked::ClearActive),
+        8..16 => ((at - 0x400) / 32, Banked::Priority(at % 32)),
+        24..26 => ((at - 0xc00) / 8, Banked::Trigger(at % 8 * 4)),
+        _ => return None,
+    })
 }

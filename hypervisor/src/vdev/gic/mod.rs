@@ -1,6 +1,7 @@
-//! Virtual GICv3 (Arm IHI 0069) with one security state and affinity routing.
+//! Virtual GICv3 (Arm IHI 0069) with one security state and affinity routing, or virtual GICv2 (Arm IHI
+//! 0048) with one security state: what the machine has.
 //!
-//! The guest uses the CPU interface of the hardware (`ICV_*`); what traps is its
+//! The guest uses the CPU interface of the hardware (`ICV_*`, GICV); what traps is its
 //! access to distributor, redistributors and the registers that generate SGIs.
 //! One lock per VM guards the state (`state.rs`); list registers are touched only by
 //! the PCPU on which their VCPU is loaded. A change is made in the state first;
@@ -40,11 +41,14 @@
 //! - An edge or SGI that arrives while the same one is pending in a list register
 //!   of another PCPU counts as arriving after its acknowledgement if the guest
 //!   acknowledges it before that PCPU has taken the kick.
+//! - GICv2: a shared interrupt with several targets goes to one of them. The second sender of an SGI
+//!   waits until the guest is done with that of the first, not only has acknowledged it.
 //! - A sleeping redistributor (GICR_WAKER) still forwards interrupts.
 
 mod bank;
 mod bank_read;
 mod bank_write;
+mod banked;
 mod candidates;
 mod config;
 mod distributor;
@@ -54,6 +58,7 @@ mod lifecycle;
 mod list_register;
 mod mmio;
 mod redistributor;
+mod senders;
 mod sgi;
 mod state;
 mod sync;

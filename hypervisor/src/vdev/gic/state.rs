@@ -7,6 +7,7 @@ use super::VCPUS_MAX;
 use super::bank::{Bank, bits};
 use super::config::{ConfigError, GicConfig};
 use super::env::{Env, Physical};
+use super::senders::Senders;
 use super::table::Table;
 
 /// Which groups the distributor forwards: all bits set if it does.
@@ -44,6 +45,8 @@ pub(super) struct State {
     pub banks: Table<Bank>,
     /// Shared interrupts from INTID 32.
     pub shared: Table<Shared>,
+    /// Senders of SGIs, for each VCPU; none on a GICv3.
+    pub senders: Table<Senders>,
 }
 
 impl State {
@@ -79,6 +82,7 @@ impl State {
             vcpus: config.vcpus,
             banks: banks.into(),
             shared: shared.into(),
+            senders: vec![Senders::default(); if config.v2 { config.vcpus } else { 0 }].into(),
         };
         for &(intid, physical) in config.shared {
             let (bank, n) = state.locate(0, intid).ok_or(ConfigError::Intid(intid))?;

@@ -48,6 +48,7 @@ impl State {
             let entry = lists.read(slot);
             let relisted = self.list_active(vcpu, entry.intid(), crowded);
             let relisted = if crowded && free == 0 { relisted.watched() } else { relisted };
+            let relisted = self.keep_sender(vcpu, relisted);
             if relisted != entry {
                 lists.write(slot, relisted);
             }
@@ -122,6 +123,7 @@ impl State {
         bank.unlist(bit, vcpu);
         if pending && latched {
             bank.pending |= bit;
+            self.return_sender(at, n, entry);
         }
         if hardware && !pending && !active {
             env.set_active(physical, false);
@@ -148,13 +150,15 @@ impl State {
         let groups = self.groups;
         let entry = self.compose(at, n, intid).active();
         let bit = 1 << n;
+        let senders = self.senders_of(at, n).is_some();
         let bank = &mut self.banks[at];
         if bank.hardware & bit != 0 {
             return entry;
         }
         let again = bank.pending & bank.deliverable(groups) & bank.targets[vcpu] & bit != 0;
-        // Somebody has to act when the guest is done with it.
-        let again = again && !crowded;
+        // Somebody has to act when the guest is done with it. So too for an SGI of a GICv2, which
+        // may have another sender.
+        let again = again && !crowded && !senders;
         let waits = bank.pending & bit != 0 && !again;
         let entry = if waits || bank.asserted() & bit != 0 { entry.watched() } else { entry };
         if again {
@@ -171,7 +175,9 @@ impl State {
         let bank = &mut self.banks[at];
         bank.list_pending(1 << n, vcpu);
         // A level that stays asserted must be delivered again.
-        if bank.asserted() & !bank.hardware & 1 << n != 0 { entry.watched() } else { entry }
+        let again = bank.asserted() & !bank.hardware & 1 << n != 0;
+        let entry = if again { entry.watched() } else { entry };
+        self.list_sender(at, n, entry)
     }
 
     /// List register for an interrupt, neither pending nor active.

@@ -86,7 +86,7 @@ fn a_withdrawal_does_not_wait_for_a_stopped_vcpu() {
 #[test]
 fn bad_configurations_are_refused() {
     let new = |vcpus, spis, private: &[u32], shared: &[(u32, u32)]| {
-        VGic::new(&GicConfig { vcpus, spis, private, shared }).err()
+        VGic::new(&GicConfig { v2: false, vcpus, spis, private, shared }).err()
     };
     assert_eq!(new(0, 32, &[], &[]), Some(ConfigError::Vcpus(0)));
     assert_eq!(new(9, 32, &[], &[]), Some(ConfigError::Vcpus(9)));

@@ -1,5 +1,6 @@
 //! The virtual interrupt controller on a model of the machine.
 
+mod banked;
 mod delivery;
 mod lifecycle;
 mod machine;

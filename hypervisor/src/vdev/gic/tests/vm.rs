@@ -36,7 +36,16 @@ pub struct Vm {
 impl Vm {
     /// A VM whose VCPUs are started, nothing configured.
     pub fn new(vcpus: usize) -> Self {
-        let config = GicConfig { vcpus, spis: 64, private: &[TIMER], shared: &[DEVICE] };
+        Self::of_version(false, vcpus)
+    }
+
+    /// The same with a GICv2.
+    pub fn v2(vcpus: usize) -> Self {
+        Self::of_version(true, vcpus)
+    }
+
+    fn of_version(v2: bool, vcpus: usize) -> Self {
+        let config = GicConfig { v2, vcpus, spis: 64, private: &[TIMER], shared: &[DEVICE] };
         let vm = Self { gic: VGic::new(&config).unwrap(), machine: Machine::new(vcpus) };
         for vcpu in 0..vcpus {
             vm.on(vcpu, || vm.gic.start_vcpu(&vm.machine, vcpu));
@@ -56,6 +65,25 @@ impl Vm {
         vm.enable_bank(0, Frame::Distributor, 0, 2);
         vm.settle();
         vm
+    }
+
+    /// The same with a GICv2, in group 0.
+    pub fn configured_v2(vcpus: usize) -> Self {
+        let vm = Self::v2(vcpus);
+        vm.write(0, Frame::BankedDistributor, 0, 4, 1);
+        for vcpu in 0..vcpus {
+            vm.enable_v2(vcpu);
+        }
+        vm.settle();
+        vm
+    }
+
+    /// Enables what a VCPU finds in the distributor of a GICv2.
+    pub fn enable_v2(&self, vcpu: usize) {
+        for bank in 0..3 {
+            let at = offset::ISENABLER + 4 * bank;
+            self.write(vcpu, Frame::BankedDistributor, at, 4, 0xffff_ffff);
+        }
     }
 
     fn enable_bank(&self, vcpu: usize, frame: Frame, base: u64, bank: u64) {
@@ -184,6 +212,11 @@ impl Vm {
 
     pub fn acknowledge(&self, vcpu: usize) -> Option<u32> {
         self.machine.acknowledge(vcpu)
+    }
+
+    pub fn acknowledge_when_settled(&self, vcpu: usize) -> Option<u32> {
+        self.settle();
+        self.acknowledge(vcpu)
     }
 
     pub fn end(&self, vcpu: usize) -> Option<u32> {

@@ -1,4 +1,4 @@
-//! Distributor: shared interrupts.
+//! Distributor: shared interrupts. Most of its registers are the same in GICv2 and GICv3.
 
 use super::{AFFINITY, GicError, PRIORITY, poll};
 use crate::arch::mmio::Mmio;
@@ -14,20 +14,59 @@ const ICPENDR: usize = 0x0280;
 const ISACTIVER: usize = 0x0300;
 const ICACTIVER: usize = 0x0380;
 const IPRIORITYR: usize = 0x0400;
+/// GICv2 only: a byte for each interrupt, a bit for each CPU.
+const ITARGETSR: usize = 0x0800;
 const ICFGR: usize = 0x0c00;
+/// GICv3 only.
 const IROUTER: usize = 0x6000;
-const PIDR2: usize = 0xffe8;
-/// Bytes of the frame.
-const BYTES: usize = 0x1_0000;
 
 const ENABLE_GROUP1: u32 = 1 << 1;
+/// GICv2: the group of all interrupts. With two security states that is group 1, which has the first
+/// bit where the second state sees it; without, group 0.
+const ENABLE: u32 = 1 << 0;
 const AFFINITY_ROUTING: u32 = 1 << 4;
 const WRITE_PENDING: u32 = 1 << 31;
+
+/// Version of an interrupt controller.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Version {
+    /// GICv2 (Arm IHI 0048), driven through memory.
+    V2,
+    /// GICv3 or GICv4 (Arm IHI 0069), driven through system registers.
+    V3,
+}
+
+impl Version {
+    /// The number.
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::V2 => 2,
+            Self::V3 => 3,
+        }
+    }
+
+    /// Bytes of the distributor's frame.
+    const fn bytes(self) -> usize {
+        match self {
+            Self::V2 => 0x1000,
+            Self::V3 => 0x1_0000,
+        }
+    }
+
+    /// Offset of GICD_PIDR2 (ICPIDR2), and the architecture revisions that it may show.
+    const fn identification(self) -> (usize, core::ops::RangeInclusive<u32>) {
+        match self {
+            Self::V2 => (0x0fe8, 2..=2),
+            Self::V3 => (0xffe8, 3..=4),
+        }
+    }
+}
 
 /// The distributor. Shared interrupts have INTIDs from 32 to 1019; others are ignored.
 #[derive(Debug)]
 pub struct Distributor {
     registers: Mmio,
+    version: Version,
     /// Number of INTIDs, private ones included.
     intids: u32,
     /// Held while a register with fields of several interrupts changes.
@@ -36,31 +75,36 @@ pub struct Distributor {
 
 impl Distributor {
     /// The distributor at these registers.
-    pub fn new(registers: Mmio) -> Result<Self, GicError> {
-        if registers.bytes() < BYTES {
-            return Err(GicError::NotGicV3(0));
+    pub fn new(registers: Mmio, version: Version) -> Result<Self, GicError> {
+        let (pidr2, revisions) = version.identification();
+        if registers.bytes() < version.bytes() {
+            return Err(GicError::Version(version, 0));
         }
-        let revision = registers.read32(PIDR2) >> 4 & 0xf;
-        if !matches!(revision, 3 | 4) {
-            return Err(GicError::NotGicV3(revision));
+        let revision = registers.read32(pidr2) >> 4 & 0xf;
+        if !revisions.contains(&revision) {
+            return Err(GicError::Version(version, revision));
         }
         let lines = registers.read32(TYPER) & 0x1f;
         let intids = (32 * (lines + 1)).min(1020);
-        Ok(Self { registers, intids, fields: Mutex::new(()) })
+        Ok(Self { registers, version, intids, fields: Mutex::new(()) })
     }
 
-    /// Disables all shared interrupts, makes them group 1 levels, neither pending
-    /// nor active, sends them to the CPU with `affinity`, and forwards group 1.
+    /// Disables all shared interrupts, makes them levels of the one group that is in use, neither
+    /// pending nor active, sends them to the CPU with `affinity`, and forwards that group.
     pub fn init(&self, affinity: u64) -> Result<(), GicError> {
         let registers = self.registers;
+        let (group, control, enabled) = match self.version {
+            Version::V2 => (0, 0, ENABLE),
+            Version::V3 => (u32::MAX, AFFINITY_ROUTING, AFFINITY_ROUTING | ENABLE_GROUP1),
+        };
         registers.write32(CTLR, 0);
         self.wait()?;
         // Changing the routing with a group enabled would be unpredictable.
-        registers.write32(CTLR, AFFINITY_ROUTING);
+        registers.write32(CTLR, control);
         self.wait()?;
         for word in 1..self.intids.div_ceil(32) as usize {
             registers.write32(ICENABLER + 4 * word, u32::MAX);
-            registers.write32(IGROUPR + 4 * word, u32::MAX);
+            registers.write32(IGROUPR + 4 * word, group);
         }
         self.wait()?;
         for word in 1..self.intids.div_ceil(32) as usize {
@@ -72,14 +116,15 @@ impl Distributor {
         for intid in (32..self.intids as usize).step_by(4) {
             registers.write32(IPRIORITYR + intid, PRIORITY);
         }
-        for intid in 32..self.intids as usize {
-            registers.write64(IROUTER + 8 * intid, affinity & AFFINITY);
+        for intid in 32..self.intids {
+            self.set_target(intid, affinity);
         }
-        registers.write32(CTLR, AFFINITY_ROUTING | ENABLE_GROUP1);
+        registers.write32(CTLR, enabled);
         self.wait()
     }
 
-    /// Waits until changes of enables and of GICD_CTLR are effective.
+    /// Waits until changes of enables and of GICD_CTLR are effective. A GICv2 does not tell: the
+    /// bit is reserved there, and reading the register waits for what was written.
     fn wait(&self) -> Result<(), GicError> {
         if poll(|| self.registers.read32(CTLR) & WRITE_PENDING == 0) {
             Ok(())
@@ -136,10 +181,21 @@ impl Distributor {
 
     /// Sends an interrupt to the CPU with this affinity.
     pub fn set_target(&self, intid: u32, affinity: u64) {
-        if (32..self.intids).contains(&intid) {
-            self.registers.write64(IROUTER + 8 * intid as usize, affinity & AFFINITY);
+        if !(32..self.intids).contains(&intid) {
+            return;
+        }
+        let at = intid as usize;
+        match self.version {
+            Version::V2 => self.registers.write8(ITARGETSR + at, interface(affinity)),
+            Version::V3 => self.registers.write64(IROUTER + 8 * at, affinity & AFFINITY),
         }
     }
+}
+
+/// The CPU interface of a GICv2 of the CPU with this affinity, as a set: the one with that number,
+/// which `gicv2::init_cpu` compares with what the CPU says.
+pub(in crate::arch) fn interface(affinity: u64) -> u8 {
+    1_u8.checked_shl((affinity & AFFINITY) as u32).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -147,26 +203,34 @@ mod tests {
     use super::*;
 
     /// Plain memory in place of registers.
-    fn on_memory(pidr2: u32, test: impl FnOnce(Mmio)) {
-        let mut memory = vec![0u64; BYTES / 8];
+    fn on_memory(version: Version, pidr2: u32, test: impl FnOnce(Mmio)) {
+        let bytes = version.bytes();
+        let mut memory = vec![0u64; bytes / 8];
         // SAFETY: the memory outlives the block and is reached only through it.
-        let registers = unsafe { Mmio::new(memory.as_mut_ptr().expose_provenance(), BYTES) };
-        registers.write32(PIDR2, pidr2);
+        let registers = unsafe { Mmio::new(memory.as_mut_ptr().expose_provenance(), bytes) };
+        registers.write32(version.identification().0, pidr2);
         registers.write32(TYPER, 2);
         test(registers);
     }
 
     #[test]
     fn other_versions_are_refused() {
-        on_memory(0x2b, |registers| {
-            assert_eq!(Distributor::new(registers).err(), Some(GicError::NotGicV3(2)));
+        for (version, pidr2, found) in [(Version::V3, 0x2b, 2), (Version::V2, 0x3b, 3)] {
+            on_memory(version, pidr2, |registers| {
+                let error = Distributor::new(registers, version).err();
+                assert_eq!(error, Some(GicError::Version(version, found)));
+            });
+        }
+        on_memory(Version::V2, 0x2b, |registers| {
+            let error = Distributor::new(registers, Version::V3).err();
+            assert_eq!(error, Some(GicError::Version(Version::V3, 0)), "the frame is too small");
         });
     }
 
     #[test]
     fn set_up_leaves_private_registers_alone() {
-        on_memory(0x3b, |registers| {
-            let distributor = Distributor::new(registers).unwrap();
+        on_memory(Version::V3, 0x3b, |registers| {
+            let distributor = Distributor::new(registers, Version::V3).unwrap();
             distributor.init(0x1_0000_0203).unwrap();
             assert_eq!(registers.read32(CTLR), AFFINITY_ROUTING | ENABLE_GROUP1);
             assert_eq!(registers.read32(IGROUPR), 0);
@@ -178,9 +242,24 @@ mod tests {
     }
 
     #[test]
+    fn a_gicv2_sends_interrupts_to_interfaces() {
+        on_memory(Version::V2, 0x2b, |registers| {
+            let distributor = Distributor::new(registers, Version::V2).unwrap();
+            distributor.init(0x8000_0001).unwrap();
+            assert_eq!(registers.read32(CTLR), ENABLE);
+            assert_eq!(registers.read32(IGROUPR + 4), 0);
+            assert_eq!(registers.read32(ITARGETSR + 28), 0, "private ones have no target");
+            assert_eq!(registers.read32(ITARGETSR + 92), 0x0202_0202);
+            assert_eq!(registers.read32(ITARGETSR + 96), 0, "only 96 INTIDs");
+            distributor.set_target(77, 3);
+            assert_eq!(registers.read32(ITARGETSR + 76), 0x0202_0802);
+        });
+    }
+
+    #[test]
     fn each_interrupt_has_its_bit() {
-        on_memory(0x3b, |registers| {
-            let distributor = Distributor::new(registers).unwrap();
+        on_memory(Version::V3, 0x3b, |registers| {
+            let distributor = Distributor::new(registers, Version::V3).unwrap();
             distributor.set_enabled(77, true);
             assert_eq!(registers.read32(ISENABLER + 8), 1 << 13);
             distributor.set_active(77, false);
@@ -202,8 +281,8 @@ mod tests {
 
     #[test]
     fn stuck_hardware_is_reported() {
-        on_memory(0x3b, |registers| {
-            let distributor = Distributor::new(registers).unwrap();
+        on_memory(Version::V3, 0x3b, |registers| {
+            let distributor = Distributor::new(registers, Version::V3).unwrap();
             registers.write32(CTLR, WRITE_PENDING);
             assert_eq!(distributor.wait(), Err(GicError::Stuck("GICD_CTLR.RWP")));
         });

@@ -1,0 +1,144 @@
+//! The machine's interrupt controller, a GICv2 or a GICv3: what the rest of the hypervisor uses.
+//!
+//! Priority drop and deactivation are separate (EOImode 1): an interrupt for the
+//! hypervisor is acknowledged, ended and deactivated here; one for a guest is
+//! acknowledged and ended here and deactivated by the guest through its list
+//! register.
+//!
+//! Which one the CPU has is decided once, before the first line of Rust runs
+//! ([`is_v2`]): code for a GICv3 has at most one idle instruction for that.
+
+mod distributor;
+#[cfg(target_os = "none")]
+mod lists;
+#[cfg(target_os = "none")]
+mod machine;
+mod private;
+#[cfg(target_os = "none")]
+mod version;
+
+#[cfg(target_os = "none")]
+pub use lists::{Lists, SavedLists};
+#[cfg(target_os = "none")]
+pub use machine::{Frames, init, init_cpu, prefer_private, private, shared};
+#[cfg(target_os = "none")]
+pub use version::is_v2;
+#[cfg(target_os = "none")]
+pub(super) use version::{site, write_on_v3};
+
+#[cfg(target_os = "none")]
+pub(super) use distributor::interface;
+pub use distributor::{Distributor, Version};
+pub use private::Private;
+
+use core::fmt;
+
+/// Maintenance interrupt of the virtual CPU interface.
+pub const MAINTENANCE: u32 = 25;
+/// Interrupt of the hypervisor's physical timer.
+pub const HYPERVISOR_TIMER: u32 = 26;
+
+/// Affinity fields of an MPIDR value, which are also those of GICD_IROUTER.
+pub(super) const AFFINITY: u64 = 0xff_00ff_ffff;
+
+/// Priority of all physical interrupts. Guests' priorities act in list registers.
+const PRIORITY: u32 = 0xa0a0_a0a0;
+
+/// How often a register is read until hardware counts as stuck.
+const POLLS_MAX: u32 = 1_000_000;
+
+/// Acknowledges the most urgent interrupt; returns its INTID, from 1020 if there is none.
+#[cfg(target_os = "none")]
+#[inline(always)]
+pub fn acknowledge() -> u32 {
+    if is_v2() { super::gicv2::acknowledge() } else { super::gicv3::acknowledge() }
+}
+
+/// Drops the priority of an acknowledged interrupt: others can fire again.
+#[cfg(target_os = "none")]
+#[inline(always)]
+pub fn end(intid: u32) {
+    write_on_v3!("icc_eoir1_el1", u64::from(intid), { return super::gicv2::end(intid) });
+    super::cpu::isb();
+}
+
+/// Deactivates an ended interrupt: it can fire again.
+#[cfg(target_os = "none")]
+#[inline(always)]
+pub fn deactivate(intid: u32) {
+    write_on_v3!("icc_dir_el1", u64::from(intid), { return super::gicv2::deactivate(intid) });
+    super::cpu::isb();
+}
+
+/// Sends software-generated interrupt `id` (0 to 15) to the CPU with this affinity.
+///
+/// What was written to memory before is visible to the CPU that takes it.
+#[cfg(target_os = "none")]
+#[inline]
+pub fn send_sgi(affinity: u64, id: u32) {
+    if is_v2() {
+        super::gicv2::send_sgi(affinity, id);
+    } else {
+        super::gicv3::send_sgi(affinity, id);
+    }
+}
+
+/// Why the interrupt controller cannot be used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum GicError {
+    /// The registers at the distributor's address are too few, or not those of the planned
+    /// version: that, and the architecture revision in GICD_PIDR2.
+    Version(Version, u32),
+    /// No redistributor in the planned range serves the CPU with this affinity.
+    NoRedistributor(u64),
+    /// The CPU with this affinity has these interfaces of a GICv2, one bit each, and not the
+    /// one with the number in its affinity.
+    Interface(u64, u32),
+    /// The planned frames of a GICv2 are too small.
+    Frames,
+    /// This register never showed that a change is complete.
+    Stuck(&'static str),
+    /// The CPU does not let EL2 use system registers: ICC_SRE_EL2.
+    NoSystemRegisters,
+    /// The controller was not set up before the first CPU.
+    NotInitialised,
+}
+
+impl fmt::Display for GicError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const CHECK: &str = "check reg of /platform/interrupt-controller";
+        f.write_str("interrupt controller: ")?;
+        match self {
+            Self::Version(version, revision) => write!(
+                f,
+                "no GICv{} at the planned address (architecture revision {revision}): {CHECK}",
+                version.number()
+            ),
+            Self::NoRedistributor(affinity) => write!(
+                f,
+                "no redistributor for the CPU with affinity {affinity:#x} in the planned range: \
+                 {CHECK}"
+            ),
+            Self::Interface(affinity, mask) => write!(
+                f,
+                "the CPU with affinity {affinity:#x} has the interfaces {mask:#x}: only GICv2 \
+                 machines whose interfaces are numbered as their CPUs can be driven"
+            ),
+            Self::Frames => write!(f, "the planned frames are too small: {CHECK}"),
+            Self::Stuck(register) => write!(f, "{register} does not settle: hardware fault"),
+            Self::NoSystemRegisters => f.write_str("firmware keeps EL2 from ICC_SRE_EL2"),
+            Self::NotInitialised => f.write_str("not initialised"),
+        }
+    }
+}
+
+/// Reads until `done`; `false` if that never happens.
+pub(super) fn poll(mut done: impl FnMut() -> bool) -> bool {
+    (0..POLLS_MAX).any(|_| {
+        let done = done();
+        if !done {
+            core::hint::spin_loop();
+        }
+        done
+    })
+}

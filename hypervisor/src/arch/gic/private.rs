@@ -1,0 +1,168 @@
+//! Private interrupts of a CPU. Their registers are the same in both versions: the second frame
+//! of a GICv3's redistributor, and the start of a GICv2's distributor, of which each CPU sees its own.
+
+use super::{GicError, PRIORITY, poll};
+use crate::arch::mmio::Block;
+
+const IGROUPR0: usize = 0x0080;
+const ISENABLER0: usize = 0x0100;
+const ICENABLER0: usize = 0x0180;
+const ISPENDR0: usize = 0x0200;
+const ICPENDR0: usize = 0x0280;
+const ISACTIVER0: usize = 0x0300;
+const ICACTIVER0: usize = 0x0380;
+const IPRIORITYR: usize = 0x0400;
+const ICFGR1: usize = 0x0c04;
+/// Bytes of the registers in use.
+pub(in crate::arch) const BYTES: usize = ICFGR1 + 4;
+
+/// GICR_CTLR: a change is not complete. GICD_CTLR of a GICv2: reserved, zero.
+const WRITE_PENDING: u32 = 1 << 3;
+
+/// The private interrupts of one CPU, with INTIDs below 32; others are ignored. Of a GICv2 only this
+/// CPU may use it.
+#[derive(Clone, Copy, Debug)]
+pub struct Private {
+    registers: Block<BYTES>,
+    /// The register with [`WRITE_PENDING`].
+    control: Block<4>,
+}
+
+impl Private {
+    /// The interrupts with these registers. `control`: GICR_CTLR, or GICD_CTLR of a GICv2.
+    pub(in crate::arch) const fn new(registers: Block<BYTES>, control: Block<4>) -> Self {
+        Self { registers, control }
+    }
+
+    /// Disables all private interrupts, makes them group 1 (one bit for each in `group`), neither
+    /// pending nor active.
+    pub(in crate::arch) fn init(self, group: u32) -> Result<(), GicError> {
+        let registers = self.registers;
+        registers.write32(ICENABLER0, u32::MAX);
+        self.wait()?;
+        registers.write32(IGROUPR0, group);
+        registers.write32(ICPENDR0, u32::MAX);
+        registers.write32(ICACTIVER0, u32::MAX);
+        for intid in (0..32).step_by(4) {
+            registers.write32(IPRIORITYR + intid, PRIORITY);
+        }
+        self.wait()
+    }
+
+    /// Waits until disabled interrupts do not fire any more.
+    #[inline(never)]
+    fn wait(self) -> Result<(), GicError> {
+        if poll(|| self.control.read32(0) & WRITE_PENDING == 0) {
+            Ok(())
+        } else {
+            Err(GicError::Stuck("GICR_CTLR.RWP"))
+        }
+    }
+
+    #[inline(always)]
+    fn set(self, register: usize, intid: u32) {
+        if intid < 32 {
+            self.registers.write32(register, 1 << intid);
+        }
+    }
+
+    /// Enables or disables an interrupt; a disabled one does not fire any more
+    /// when this returns.
+    #[inline(always)]
+    pub fn set_enabled(self, intid: u32, enabled: bool) {
+        self.set(if enabled { ISENABLER0 } else { ICENABLER0 }, intid);
+        if !enabled && self.control.read32(0) & WRITE_PENDING != 0 {
+            // If it never settles there is nothing better than to go on.
+            let _ = self.wait();
+        }
+    }
+
+    /// A private interrupt goes before all others, which have [`PRIORITY`].
+    pub fn prefer(self, intid: u32) {
+        if intid < 32 {
+            let register = IPRIORITYR + (intid as usize & !3);
+            self.registers.write32(register, PRIORITY & !(0x20 << (intid % 4 * 8)));
+        }
+    }
+
+    /// Says whether an interrupt from 16 on, which is disabled, is a pulse or a level.
+    pub fn set_edge(self, intid: u32, edge: bool) {
+        if let Some(place @ 0..16) = intid.checked_sub(16) {
+            let bit = 2 << (2 * place);
+            let levels = self.registers.read32(ICFGR1) & !bit;
+            self.registers.write32(ICFGR1, levels | if edge { bit } else { 0 });
+        }
+    }
+
+    /// Sets or clears the pending state.
+    pub fn set_pending(self, intid: u32, pending: bool) {
+        self.set(if pending { ISPENDR0 } else { ICPENDR0 }, intid);
+    }
+
+    /// Whether an interrupt is pending.
+    pub fn is_pending(self, intid: u32) -> bool {
+        intid < 32 && self.registers.read32(ISPENDR0) >> intid & 1 != 0
+    }
+
+    /// Sets or clears the active state. An active one does not fire any more when this returns.
+    pub fn set_active(self, intid: u32, active: bool) {
+        self.set(if active { ISACTIVER0 } else { ICACTIVER0 }, intid);
+        if active {
+            // Reading the register waits for the write.
+            self.registers.read32(ISACTIVER0);
+        }
+    }
+
+    /// Sets or clears the active state; whether the interrupt was active, if it `may_be`. An
+    /// active one does not fire any more when this returns.
+    #[inline(always)]
+    pub fn exchange_active(self, intid: u32, may_be: bool, active: bool) -> bool {
+        let registers = self.registers;
+        let bit = 1_u32.checked_shl(intid).unwrap_or(0);
+        let was = may_be && registers.read32(ISACTIVER0) & bit != 0;
+        if was != active {
+            registers.write32(if active { ISACTIVER0 } else { ICACTIVER0 }, bit);
+            if active {
+                // Reading the register waits for the write.
+                registers.read32(ISACTIVER0);
+            }
+        }
+        was
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::mmio::Mmio;
+
+    #[test]
+    fn set_up_disables_and_each_interrupt_has_its_bit() {
+        let mut memory = [0u64; 0x1000 / 8];
+        // SAFETY: the memory outlives the block and is reached only through it.
+        let block = unsafe { Mmio::new((&raw mut memory).expose_provenance(), 0x1000) };
+        let private = Private::new(block.block(0).unwrap(), block.block(0).unwrap());
+        private.init(u32::MAX).unwrap();
+        assert_eq!(block.read32(IGROUPR0), u32::MAX);
+        assert_eq!(block.read32(ICENABLER0), u32::MAX);
+        private.set_enabled(27, true);
+        assert_eq!(block.read32(ISENABLER0), 1 << 27);
+        private.set_enabled(32, true);
+        assert_eq!(block.read32(ISENABLER0), 1 << 27);
+        private.set_edge(22, true);
+        private.set_edge(23, true);
+        private.set_edge(23, false);
+        private.set_edge(32, true);
+        assert_eq!(block.read32(ICFGR1), 2 << 12);
+    }
+
+    #[test]
+    fn stuck_hardware_is_reported() {
+        let mut memory = [0u64; 0x1000 / 8];
+        // SAFETY: as above.
+        let block = unsafe { Mmio::new((&raw mut memory).expose_provenance(), 0x1000) };
+        let private = Private::new(block.block(0).unwrap(), block.block(0xd00).unwrap());
+        block.write32(0xd00, WRITE_PENDING);
+        assert_eq!(private.init(0), Err(GicError::Stuck("GICR_CTLR.RWP")));
+    }
+}
