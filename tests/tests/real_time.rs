@@ -12,7 +12,8 @@ fn periods_are_exact() {
     // One tick is 16 instructions here: the timer's latency is the same every time.
     assert_eq!(value("drift_ticks"), 0, "{}", run.log());
     assert_eq!(value("jitter_ticks"), 0, "{}", run.log());
-    assert!(value("late_max_ticks") <= 12, "{}", run.log());
+    // 7 of these instructions, here and in the guest, tell a GICv3 from a GICv2.
+    assert!(value("late_max_ticks") <= 13, "{}", run.log());
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub fn detect() {
 }
 
 /// Whether the interrupt controller is a GICv2.
+#[inline(always)]
 pub fn is_v2() -> bool {
     V2.load(Relaxed)
 }
@@ -58,19 +59,26 @@ pub fn set_priority_mask(mask: u8) {
 
 /// Takes the pending interrupt of highest priority; returns its INTID, or 1023 when there is none
 /// (`ICC_IAR1_EL1`, `GICC_IAR`).
+#[inline(always)]
 pub fn acknowledge() -> u32 {
     if is_v2() {
-        let what = GICC.read32(GICC_IAR);
-        cpu::synchronize();
-        let (intid, sender) = (what & 0x3ff, (what >> 10 & 7) as u8);
-        if let Some(place) = SENDERS[cpu::index()].get(intid as usize) {
-            place.store(sender, Relaxed);
-        }
-        return intid;
+        return acknowledge_in_memory();
     }
     let intid = read_sysreg!("S3_0_C12_C12_0");
     cpu::synchronize();
     intid as u32 & 0xff_ffff
+}
+
+#[cold]
+#[inline(never)]
+fn acknowledge_in_memory() -> u32 {
+    let what = GICC.read32(GICC_IAR);
+    cpu::synchronize();
+    let (intid, sender) = (what & 0x3ff, (what >> 10 & 7) as u8);
+    if let Some(place) = SENDERS[cpu::index()].get(intid as usize) {
+        place.store(sender, Relaxed);
+    }
+    intid
 }
 
 /// Ends the handling of `intid` (`ICC_EOIR1_EL1`, `GICC_EOIR`).
