@@ -3,7 +3,9 @@
 //!
 //! Boot arguments: `rt.seconds` (2), `rt.trace` (1), `rt.cpus` (1; or 2), `rt.second` (sense,plan: the
 //! tasks of the second processor), `rt.kib` (0; KiB that each job of `slow` reads, line by line, at
-//! most 512), `rt.laps` (1; how often it does).
+//! most 512), `rt.laps` (1; how often it does), `rt.warm` (0; 1: they are read once before the first
+//! release, so that no job is the first to), `rt.names` (the names of the five tasks in reports, in their
+//! order here).
 //!
 //! ```text
 //! rt: start seconds=2 frequency_hz=62500000
@@ -76,10 +78,15 @@ static SECOND: InterruptLock<Option<Outcome>> = InterruptLock::new(None);
 /// Runs the tasks of this processor for so many seconds.
 fn run(on_second: bool, seconds: u64, idle: impl FnMut(Duration)) -> Outcome {
     let names = arguments::text("rt.second").unwrap_or(SECOND_TASKS);
+    let mut shown = arguments::text("rt.names").unwrap_or_default().split(',');
     let mut own = TASKS;
     let mut count = 0;
-    for task in TASKS {
-        if names.split(',').any(|name| name == task.parameters.name) == on_second {
+    for mut task in TASKS {
+        let is_second = names.split(',').any(|name| name == task.parameters.name);
+        if let Some(name) = shown.next().filter(|name| !name.is_empty()) {
+            task.parameters.name = name;
+        }
+        if is_second == on_second {
             own[count] = task;
             count += 1;
         }
@@ -100,6 +107,9 @@ pub fn main() {
     println!("rt: start seconds={seconds} frequency_hz={}", clock.frequency());
     LINES.store((arguments::number("rt.kib", 0) as usize).saturating_mul(1024 / 64), Relaxed);
     LAPS.store(arguments::number("rt.laps", 1), Relaxed);
+    if arguments::number("rt.warm", 0) != 0 {
+        read();
+    }
     let two = arguments::number("rt.cpus", 1) > 1;
     if two && secondary::start(1, second, seconds) != 0 {
         return println!("rt: there is no second processor");
