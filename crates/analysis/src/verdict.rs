@@ -20,6 +20,18 @@ pub use budgets::{NoBudgets, Open, memory_budgets};
 use member::Member;
 use memory::Accesses;
 
+/// Accesses to memory beyond a budget at most that bounds count with: of a VCPU of a plan, or of all VCPUs of the VM
+/// together.
+pub fn memory_overshoot(plan: &Plan, described: &System, vm: usize, vcpu: Option<usize>) -> u64 {
+    let vcpus: Vec<_> = plan.vms.iter().map(|vm| &*vm.vcpus).collect();
+    let of_vm = vcpus.get(vm).copied().unwrap_or_default();
+    let own = match vcpu {
+        Some(index) => of_vm.get(index..=index).unwrap_or_default(),
+        None => of_vm,
+    };
+    Accesses::known(described, &vcpus).overshoot(vm, own)
+}
+
 /// The answer. Field names carry their units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Verdict {

@@ -13,6 +13,7 @@ use bulkhead_system::units::{self, QuantityError};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+use crate::prove::ProveOptions;
 use crate::sim::SimOptions;
 use crate::sweep::SweepOptions;
 use crate::trace::TraceOptions;
@@ -44,6 +45,7 @@ pub enum Command {
     Export(ExportOptions),
     Sim(SimOptions),
     Run(RunOptions),
+    Prove(ProveOptions),
     Trace(TraceOptions),
     Measure(MeasureOptions),
     Reproduce(ReproduceOptions),
@@ -377,7 +379,7 @@ pub struct ReproduceOptions {
 }
 
 /// Reads `preset=exynos-5422`; the plugin knows the options.
-fn scope_option(text: &str) -> Result<String, String> {
+pub fn scope_option(text: &str) -> Result<String, String> {
     match text.split_once('=') {
         Some(("out" | "ranges", _)) => {
             Err("expected an option that `--cachescope DIR` does not set itself".into())
@@ -395,7 +397,7 @@ fn target() -> impl TypedValueParser<Value = Target> {
 }
 
 /// Reads `linux=quiet bulkhead.job=demo`.
-fn append(text: &str) -> Result<(String, String), String> {
+pub fn append(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((vm, arguments)) if !vm.is_empty() && !arguments.is_empty() => {
             Ok((vm.to_owned(), arguments.to_owned()))
@@ -453,7 +455,7 @@ fn context(text: &str) -> Result<Context, String> {
 }
 
 /// Reads `60s` or `500ms`.
-fn time(text: &str) -> Result<Duration, String> {
+pub fn time(text: &str) -> Result<Duration, String> {
     let expected = "expected a number with a unit, such as 500ms or 60s";
     match units::parse::<units::Duration>(text) {
         Ok(units::Duration(0)) => Err("the time must be more than 0".into()),

@@ -15,6 +15,7 @@ mod measure;
 mod output;
 mod overview;
 mod plan;
+mod prove;
 mod reproduce;
 mod run;
 mod sim;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Export(options) => export::export(options, json),
         Command::Sim(options) => sim::sim(options, json),
         Command::Run(options) => run::run(options, json),
+        Command::Prove(options) => prove::prove(options, json),
         Command::Trace(options) => trace::trace(options, json),
         Command::Measure(options) => measure::measure(options, json),
         Command::Reproduce(options) => reproduce::reproduce(options, json),

@@ -20,7 +20,7 @@ mod results;
 mod sets;
 mod template;
 mod timeline;
-mod traffic;
+pub mod traffic;
 mod values;
 mod variant;
 

@@ -42,8 +42,24 @@ pub fn simulate(
     until: Option<Duration>,
     change: impl FnOnce(&mut sim::System),
 ) -> Result<Trace, Failure> {
-    let options = SimOptions::of(&system.file);
-    let mut model = Model::new(&system.plan, system.description.as_deref(), &options);
+    trace_of(system, &SimOptions::of(&system.file), like, until, change)
+}
+
+/// The same where accesses to memory meet as badly as they can, for so long.
+pub fn simulate_worst(system: &input::System, until: Duration) -> Result<Trace, Failure> {
+    let options =
+        SimOptions { contention: options::Contention::Worst, ..SimOptions::of(&system.file) };
+    trace_of(system, &options, None, Some(until), |_| ())
+}
+
+fn trace_of(
+    system: &input::System,
+    options: &SimOptions,
+    like: Option<&Trace>,
+    until: Option<Duration>,
+    change: impl FnOnce(&mut sim::System),
+) -> Result<Trace, Failure> {
+    let mut model = Model::new(&system.plan, system.description.as_deref(), options);
     let name = system.file.display().to_string();
     let traced = like.map(|trace| like::apply(trace, &name, &mut model)).transpose()?;
     change(&mut model.system);

@@ -5,7 +5,7 @@ mod export;
 pub mod header;
 mod options;
 pub mod record;
-mod replay;
+pub mod replay;
 
 use std::fs::File;
 use std::io::BufReader;
@@ -30,7 +30,7 @@ pub fn trace(options: &TraceOptions, as_json: bool) -> Result<Status, Failure> {
 }
 
 /// Reads a trace; says so if there are gaps in it.
-fn read(path: &Path) -> Result<Trace, Failure> {
+pub fn read_trace(path: &Path) -> Result<Trace, Failure> {
     let name = path.display();
     let file = File::open(path)
         .map_err(|error| Failure::new("cannot-read", format!("cannot read {name}: {error}")))?;

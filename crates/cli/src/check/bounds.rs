@@ -55,7 +55,8 @@ pub fn notes(verdict: &Verdict) -> Vec<String> {
     short.map(note).chain(shared).collect()
 }
 
-fn all(verdict: &Verdict) -> impl Iterator<Item = (&VcpuVerdict, &TaskVerdict)> {
+/// All tasks, with their VCPUs.
+pub fn all(verdict: &Verdict) -> impl Iterator<Item = (&VcpuVerdict, &TaskVerdict)> {
     let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
     vcpus.flat_map(|vcpu| vcpu.tasks.iter().map(move |task| (vcpu, task)))
 }
@@ -98,6 +99,11 @@ fn vcpus(verdict: &Verdict) -> Vec<Vec<String>> {
         }
     }
     rows
+}
+
+/// Why a task can be late, in a sentence; `None`: it is in time.
+pub fn reason(vcpu: &VcpuVerdict, task: &TaskVerdict) -> Option<String> {
+    (!task.ok).then(|| why(vcpu, task).lines().next().unwrap_or_default().to_owned())
 }
 
 /// Why a task can be late.
@@ -161,7 +167,7 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
 }
 
 /// What a term is.
-fn part(term: &Term) -> String {
+pub fn part(term: &Term) -> String {
     let jobs = |count: u64| if count == 1 { "1 job".into() } else { format!("{count} jobs") };
     let other = match (&term.task, term.jobs) {
         (Some(task), Some(count)) => format!("{} of `{task}`", jobs(count)),

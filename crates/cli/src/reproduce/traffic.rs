@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::job::Job;
 
 /// Bytes that an access moves: the line of all caches of QEMU's CPUs.
-const ACCESS_BYTES: u64 = 64;
+pub const ACCESS_BYTES: u64 = 64;
 
 /// Accesses to memory while a task's jobs run, from the start of the first to the end of the last: lines that
 /// come and lines that go, as cachescope counts them, whatever holds the VM to a budget.

@@ -22,7 +22,7 @@ pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure>
             "`--from` and `--until` are for charts\nhelp: leave them out, or write svg or html",
         ));
     }
-    let trace = super::read(&options.file)?;
+    let trace = super::read_trace(&options.file)?;
     let target = match &options.output {
         Some(path) if path == Path::new("-") => {
             let out = BufWriter::new(io::stdout().lock());

@@ -16,10 +16,27 @@ use crate::output;
 use crate::status::Status;
 use crate::table::table;
 
+/// The first decision of each PCPU that does not follow from what it was told, a sentence each. `None`:
+/// nothing is decided with this plan.
+pub fn wrong_decisions(plan: &Plan, trace: &trace::Trace) -> Result<Option<Vec<String>>, Failure> {
+    let planned = planned(plan, trace.header.frequency_hz)?;
+    if planned.is_empty() {
+        return Ok(None);
+    }
+    let replays = trace::replay(trace, &planned, plan.locks == Locks::Vmpcp)
+        .map_err(|error| Failure::new("no-replay", error))?;
+    let sentence = |replay: &Replay| {
+        let stopped = replay.stopped.as_ref()?;
+        let (pcpu, at) = (replay.pcpu, micros(trace.clock().ns(stopped.ticks)));
+        Some(format!("PCPU {pcpu} at {at}: {}", why(stopped, &trace.header)))
+    };
+    Ok(Some(replays.iter().filter_map(sentence).collect()))
+}
+
 /// Runs the command.
 pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure> {
     let plan = input::plan(&options.plan)?.plan;
-    let trace = super::read(&options.file)?;
+    let trace = super::read_trace(&options.file)?;
     let planned = planned(&plan, trace.header.frequency_hz)?;
     if planned.is_empty() {
         return Err(Failure::new(

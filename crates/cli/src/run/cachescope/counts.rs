@@ -34,8 +34,9 @@ struct Llc {
 
 /// What one owner of memory did.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-struct Owner {
-    name: String,
+pub struct Owner {
+    /// Its name.
+    pub name: String,
     accesses: u64,
     l1_misses: u64,
     llc_misses: u64,
@@ -79,10 +80,13 @@ impl Suffered {
 
 /// Evictions of lines of one owner by lines of one owner.
 #[derive(Clone, Debug, Serialize)]
-struct Eviction {
-    came: String,
-    went: String,
-    evictions: u64,
+pub struct Eviction {
+    /// Whose line came.
+    pub came: String,
+    /// Whose line went.
+    pub went: String,
+    /// How often.
+    pub evictions: u64,
 }
 
 /// The counts of a run. As `--json` shows them: evictions are from the
@@ -90,16 +94,20 @@ struct Eviction {
 #[derive(Clone, Debug, Serialize)]
 pub struct Counts {
     folder: String,
-    llc_bytes: u64,
-    llc_ways: u32,
+    /// Size of the last-level cache.
+    pub llc_bytes: u64,
+    /// Its ways.
+    pub llc_ways: u32,
     /// Lines of a VM by lines of another VM.
     pub cross_vm_evictions: u64,
     /// Lines of VMs by lines of the hypervisor.
     pub vm_evictions_by_hypervisor: u64,
     /// Lines of the hypervisor by lines of VMs.
     pub hypervisor_evictions_by_vms: u64,
-    owners: Vec<Owner>,
-    evictions: Vec<Eviction>,
+    /// The VMs, the hypervisor, and who else has memory.
+    pub owners: Vec<Owner>,
+    /// Each pair of owners.
+    pub evictions: Vec<Eviction>,
     /// Of whose lines, and why.
     suffered: Vec<Suffered>,
 }

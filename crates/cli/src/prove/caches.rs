@@ -1,0 +1,140 @@
+//! What happened in the last-level cache and on the bus.
+
+use std::fs::File;
+use std::path::Path;
+
+use bulkhead_report::proof::{Cache, Owner};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::execute::Executed;
+use crate::failure::Failure;
+use crate::run::cachescope::Counts;
+
+/// A row of `colors.csv`, as far as it is used.
+#[derive(Deserialize)]
+struct Color {
+    owner: String,
+    color: usize,
+    l1_misses: u64,
+    l1i_misses: u64,
+}
+
+/// A row of `evictions.csv`.
+#[derive(Deserialize)]
+struct Evicted {
+    color: usize,
+    incoming_owner: String,
+    evicted_owner: String,
+    evictions: u64,
+}
+
+/// `summary.json`, as far as it is used.
+#[derive(Deserialize)]
+struct Summary {
+    cpus: Vec<Cpu>,
+    owners: Vec<Moved>,
+}
+
+#[derive(Deserialize)]
+struct Cpu {
+    vm: Option<String>,
+    time_ns: u64,
+    time_cycles: u64,
+    bus_wait_cycles: u64,
+}
+
+#[derive(Deserialize)]
+struct Moved {
+    name: String,
+    memory_read_bytes: u64,
+    memory_written_bytes: u64,
+}
+
+/// What a VM did beyond the caches.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Beyond {
+    /// For how long its PCPUs waited for the bus; none if they are not its own.
+    pub bus_wait_ns: Option<u64>,
+    /// Lines that were moved to and from memory.
+    pub memory_lines: Option<u64>,
+}
+
+/// The cache in a run; `vms` are the names of the VMs.
+pub fn cache(run: &Executed, vms: &[String]) -> Result<Cache, Failure> {
+    let colors: Vec<Color> = rows(&run.folder.join("colors.csv"))?;
+    let evicted: Vec<Evicted> = rows(&run.folder.join("evictions.csv"))?;
+    let place = |name: &String| vms.iter().position(|vm| vm == name);
+    let owner = |name: &String| {
+        let vm = place(name);
+        let of_owner = colors.iter().filter(|it| it.owner == *name);
+        let lost = evicted
+            .iter()
+            .filter(|it| vm.is_some() && it.evicted_owner == *name && it.incoming_owner != *name);
+        let lost = lost.filter(|it| place(&it.incoming_owner).is_some());
+        Owner {
+            name: name.clone(),
+            vm,
+            accesses_by_color: by_color(
+                of_owner.map(|it| (it.color, it.l1_misses + it.l1i_misses)),
+            ),
+            lost_by_color: by_color(lost.map(|it| (it.color, it.evictions))),
+        }
+    };
+    let names: Vec<String> = run.counts.owners.iter().map(|it| it.name.clone()).collect();
+    let row = |came: &String| names.iter().map(|went| count(&run.counts, came, went)).collect();
+    Ok(Cache {
+        owners: names.iter().map(owner).collect(),
+        evictions: names.iter().map(row).collect(),
+    })
+}
+
+/// What each VM did beyond the caches, in the order of their names.
+pub fn beyond(run: &Executed, vms: &[String]) -> Result<Vec<Beyond>, Failure> {
+    let path = run.folder.join("summary.json");
+    let file = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
+    let summary: Summary =
+        serde_json::from_reader(file).map_err(|error| cannot_read(&path, &error))?;
+    let line = super::traffic::LINE_BYTES;
+    Ok(vms
+        .iter()
+        .map(|vm| {
+            let own = || summary.cpus.iter().filter(|cpu| cpu.vm.as_ref() == Some(vm));
+            let wait = |cpu: &Cpu| {
+                let ns = u128::from(cpu.bus_wait_cycles) * u128::from(cpu.time_ns);
+                (ns / u128::from(cpu.time_cycles.max(1))) as u64
+            };
+            let moved = summary.owners.iter().find(|it| it.name == *vm);
+            Beyond {
+                bus_wait_ns: own().next().map(|_| own().map(wait).sum()),
+                memory_lines: moved
+                    .map(|it| (it.memory_read_bytes + it.memory_written_bytes) / line),
+            }
+        })
+        .collect())
+}
+
+fn count(counts: &Counts, came: &str, went: &str) -> u64 {
+    let pair = counts.evictions.iter().find(|it| it.came == came && it.went == went);
+    pair.map_or(0, |it| it.evictions)
+}
+
+fn by_color(counts: impl Iterator<Item = (usize, u64)>) -> Vec<u64> {
+    let mut all = Vec::new();
+    for (color, count) in counts {
+        all.resize(all.len().max(color + 1), 0);
+        all[color] += count;
+    }
+    all
+}
+
+fn rows<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, Failure> {
+    let read = || -> Result<Vec<T>, csv::Error> {
+        csv::Reader::from_path(file)?.deserialize().collect()
+    };
+    read().map_err(|error| cannot_read(file, &error))
+}
+
+fn cannot_read(file: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::new("cannot-read", format!("cannot read {}: {error}", file.display()))
+}

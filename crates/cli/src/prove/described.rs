@@ -1,0 +1,59 @@
+//! The machine and the VMs of a plan.
+
+use bulkhead_report::proof::{Platform, Vcpu, Vm};
+use bulkhead_system::description::Protocol;
+use policy::color::{Color, ColorSet};
+
+use crate::input::System;
+use crate::run::cachescope::Counts;
+
+/// The machine; `counts` know its last-level cache.
+pub fn platform(system: &System, counts: &Counts) -> Platform {
+    let plan = &system.plan.platform;
+    let area = plan.hypervisor_area.map(|area| indices(area.colors));
+    Platform {
+        name: plan.board.clone(),
+        pcpus: plan.cpus.len(),
+        llc_bytes: Some(counts.llc_bytes),
+        llc_ways: Some(counts.llc_ways),
+        colors: plan.llc.map(|llc| llc.geometry.all().iter().count()),
+        hypervisor_colors: area.unwrap_or_default(),
+    }
+}
+
+/// The VMs, as planned.
+pub fn vms(system: &System) -> Vec<Vm> {
+    let described = system.description.iter().flat_map(|it| &it.vms);
+    let protocols = described.map(|vm| vm.boot.protocol);
+    let vms = system.plan.vms.iter().zip(protocols).map(|(vm, protocol)| Vm {
+        name: vm.name.clone(),
+        guest: match protocol {
+            Protocol::Linux => "Linux".into(),
+            Protocol::Raw => "bare-metal guest".into(),
+        },
+        critical: vm.critical,
+        memory_bytes: vm.memory_size().get(),
+        colors: vm.colors().map(indices).unwrap_or_default(),
+        memory_budget_accesses: vm.memory_budget.map(|it| it.accesses),
+        memory_period_ns: vm.memory_budget.map(|it| it.period.0),
+        vcpus: vm.vcpus.iter().map(vcpu).collect(),
+    });
+    vms.collect()
+}
+
+fn vcpu(vcpu: &bulkhead_system::plan::Vcpu) -> Vcpu {
+    let budget = vcpu.server.and_then(|server| server.class.budget());
+    Vcpu {
+        pcpu: vcpu.pcpu.0 as usize,
+        server: vcpu.server.map(|server| server.class.as_str().into()),
+        priority: vcpu.server.map(|server| server.priority),
+        budget_ns: budget.map(|it| it.budget.0),
+        period_ns: budget.map(|it| it.period.0),
+        memory_budget_accesses: vcpu.memory_budget.map(|it| it.accesses),
+        memory_period_ns: vcpu.memory_budget.map(|it| it.period.0),
+    }
+}
+
+fn indices(colors: ColorSet) -> Vec<usize> {
+    colors.iter().map(Color::index).collect()
+}

@@ -1,0 +1,198 @@
+//! A proof for programs. Names are stable and carry their units.
+
+use bulkhead_report::proof::{Proof, Responses, Run};
+use serde::Serialize;
+
+/// `results.json`.
+#[derive(Serialize)]
+pub struct Document<'a> {
+    format: &'static str,
+    /// Whether everything holds with the plan.
+    ok: bool,
+    name: &'a str,
+    /// Where the page is.
+    report: String,
+    schedulable_without: Option<bool>,
+    schedulable_with: Option<bool>,
+    failures: &'a [String],
+    notes: &'a [String],
+    tasks: Vec<TaskDocument<'a>>,
+    without: Option<RunDocument<'a>>,
+    with: Option<RunDocument<'a>>,
+    budgets: Vec<BudgetDocument<'a>>,
+    files: Vec<FileDocument<'a>>,
+    errors: [(); 0],
+}
+
+#[derive(Serialize)]
+struct TaskDocument<'a> {
+    vm: &'a str,
+    vcpu: usize,
+    task: &'a str,
+    period_ns: Option<u64>,
+    deadline_ns: Option<u64>,
+    wcet_ns: Option<u64>,
+    accesses: Option<u64>,
+    bound_without_ns: Option<u64>,
+    bound_with_ns: Option<u64>,
+    simulated: Option<ResponsesDocument>,
+    without: Option<ResponsesDocument>,
+    with: Option<ResponsesDocument>,
+}
+
+#[derive(Serialize)]
+struct ResponsesDocument {
+    jobs: u64,
+    missed_deadlines: u64,
+    response_max_ns: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct RunDocument<'a> {
+    time_ns: u64,
+    cross_vm_evictions: Option<u64>,
+    evictions: Vec<EvictionDocument<'a>>,
+    vms: Vec<VmDocument<'a>>,
+    sections: Vec<SectionDocument<'a>>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct EvictionDocument<'a> {
+    came: &'a str,
+    went: &'a str,
+    evictions: u64,
+}
+
+#[derive(Serialize)]
+struct VmDocument<'a> {
+    vm: &'a str,
+    state: &'a str,
+    bus_wait_ns: Option<u64>,
+    memory_lines: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct SectionDocument<'a> {
+    resource: &'a str,
+    task: &'a str,
+    times: u64,
+    waits: u64,
+    wait_max_ns: u64,
+    hold_max_ns: u64,
+}
+
+#[derive(Serialize)]
+struct BudgetDocument<'a> {
+    vm: &'a str,
+    /// None: of all VCPUs together.
+    vcpu: Option<usize>,
+    period_ns: u64,
+    budget_accesses: Option<u64>,
+    /// Accesses beyond the budget that the analysis counts with.
+    overshoot_accesses: u64,
+    /// Most accesses in a period.
+    without_accesses_max: Option<u64>,
+    with_accesses_max: Option<u64>,
+    periods: usize,
+    /// Periods in which the budget was used up.
+    throttled_periods: usize,
+}
+
+#[derive(Serialize)]
+struct FileDocument<'a> {
+    purpose: &'a str,
+    name: &'a str,
+    sha256: &'a str,
+}
+
+impl<'a> Document<'a> {
+    /// All of a proof; `report`: where its page is.
+    pub fn new(proof: &'a Proof, report: String) -> Self {
+        let vm = |index: usize| proof.vms.get(index).map_or("", |vm| vm.name.as_str());
+        let tasks = proof.tasks.iter().map(|task| TaskDocument {
+            vm: vm(task.vm),
+            vcpu: task.vcpu,
+            task: &task.name,
+            period_ns: task.period_ns,
+            deadline_ns: task.deadline_ns,
+            wcet_ns: task.wcet_ns,
+            accesses: task.accesses,
+            bound_without_ns: task.bound_without_ns,
+            bound_with_ns: task.bound_with_ns,
+            simulated: task.simulated.as_ref().map(responses),
+            without: task.without.as_ref().map(responses),
+            with: task.with.as_ref().map(responses),
+        });
+        let budgets = proof.traffic.iter().map(|it| BudgetDocument {
+            vm: vm(it.vm),
+            vcpu: it.vcpu,
+            period_ns: it.window_ns,
+            budget_accesses: it.budget_accesses,
+            overshoot_accesses: it.overshoot_accesses,
+            without_accesses_max: it.without_accesses.iter().max().copied(),
+            with_accesses_max: it.with_accesses.iter().max().copied(),
+            periods: it.with_accesses.len(),
+            throttled_periods: it.throttled_windows.len(),
+        });
+        let files = proof.origin.files.iter().map(|file| FileDocument {
+            purpose: &file.purpose,
+            name: &file.name,
+            sha256: &file.sha256,
+        });
+        Self {
+            format: "bulkhead-proof-v1",
+            ok: proof.holds,
+            name: &proof.name,
+            report,
+            schedulable_without: proof.check_without.schedulable,
+            schedulable_with: proof.check_with.schedulable,
+            failures: &proof.failures,
+            notes: &proof.notes,
+            tasks: tasks.collect(),
+            without: proof.without.as_ref().map(|run| run_document(proof, run)),
+            with: proof.with.as_ref().map(|run| run_document(proof, run)),
+            budgets: budgets.collect(),
+            files: files.collect(),
+            errors: [],
+        }
+    }
+}
+
+fn responses(it: &Responses) -> ResponsesDocument {
+    ResponsesDocument { jobs: it.jobs, missed_deadlines: it.missed, response_max_ns: it.max_ns }
+}
+
+fn run_document<'a>(proof: &'a Proof, run: &'a Run) -> RunDocument<'a> {
+    let mut evictions = Vec::new();
+    for cache in &run.cache {
+        for (came, row) in cache.owners.iter().zip(&cache.evictions) {
+            for (went, &count) in cache.owners.iter().zip(row) {
+                let (came, went) = (came.name.as_str(), went.name.as_str());
+                evictions.push(EvictionDocument { came, went, evictions: count });
+            }
+        }
+    }
+    let vms = proof.vms.iter().zip(&run.vms).map(|(vm, it)| VmDocument {
+        vm: &vm.name,
+        state: &it.state,
+        bus_wait_ns: it.bus_wait_ns,
+        memory_lines: it.memory_lines,
+    });
+    let sections = run.sections.iter().map(|it| SectionDocument {
+        resource: &it.resource,
+        task: proof.tasks.get(it.task).map_or("", |task| &task.name),
+        times: it.times,
+        waits: it.waits,
+        wait_max_ns: it.wait_max_ns,
+        hold_max_ns: it.hold_max_ns,
+    });
+    RunDocument {
+        time_ns: run.time_ns,
+        cross_vm_evictions: run.cache.as_ref().map(|cache| cache.cross_vm_evictions()),
+        evictions,
+        vms: vms.collect(),
+        sections: sections.collect(),
+        notes: &run.notes,
+    }
+}

@@ -1,0 +1,113 @@
+//! The folder of a proof: whole results, or those of an earlier proof.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::failure::Failure;
+
+/// The page for people.
+pub const PAGE: &str = "report.html";
+/// The results for programs.
+pub const RESULTS: &str = "results.json";
+
+/// A folder in which results are gathered beside those that are there.
+pub struct Folder {
+    path: PathBuf,
+    /// Removed with this value, with all that did not get out of it.
+    gathered: TempDir,
+}
+
+impl Folder {
+    /// Made before anything is run: a name that cannot be is known at once.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        let gather = || {
+            fs::create_dir_all(path)?;
+            tempfile::Builder::new().prefix(".proof-").tempdir_in(path)
+        };
+        let gathered = gather().map_err(|error| cannot_write(path, &error))?;
+        Ok(Self { path: path.to_owned(), gathered })
+    }
+
+    /// A folder for a run.
+    pub fn of_run(&self, name: &str) -> Result<PathBuf, Failure> {
+        let path = self.gathered.path().join(name);
+        fs::create_dir(&path).map_err(|error| cannot_write(&path, &error))?;
+        Ok(path)
+    }
+
+    /// A file, to be written.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.gathered.path().join(name)
+    }
+
+    /// Where a file will be.
+    pub fn place(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes a file.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
+        let path = self.file(name);
+        fs::write(&path, content).map_err(|error| cannot_write(&path, &error))
+    }
+
+    /// All that was gathered takes the place of what is there: the page last.
+    pub fn finish(self) -> Result<(), Failure> {
+        let replace = || {
+            let entries = fs::read_dir(self.gathered.path())?;
+            let mut names =
+                entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+            names.sort_by_key(|name| name == PAGE);
+            for name in names {
+                let place = self.path.join(&name);
+                if place.is_dir() {
+                    fs::remove_dir_all(&place)?;
+                }
+                fs::rename(self.gathered.path().join(&name), place)?;
+            }
+            io::Result::Ok(())
+        };
+        replace().map_err(|error| cannot_write(&self.path, &error))
+    }
+}
+
+fn cannot_write(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::new("output", format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_all_at_once_and_replace_earlier_ones() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = parent.path().join("proof");
+        let names = || -> Vec<String> {
+            let entries = fs::read_dir(&path).expect("the folder");
+            let mut names: Vec<String> = entries
+                .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+                .collect();
+            names.sort();
+            names
+        };
+        for text in ["one", "two"] {
+            let folder = Folder::create(&path).expect("a folder");
+            fs::write(folder.of_run("with").expect("a run").join("trace"), text).expect("a trace");
+            folder.write(PAGE, text.as_bytes()).expect("a page");
+            folder.finish().expect("it is there");
+            assert_eq!(names(), [PAGE, "with"]);
+            for file in [PAGE, "with/trace"] {
+                assert_eq!(fs::read_to_string(path.join(file)).expect("a file"), text);
+            }
+        }
+        let folder = Folder::create(&path).expect("a folder");
+        folder.write(PAGE, b"three").expect("a page");
+        drop(folder);
+        assert_eq!(fs::read_to_string(path.join(PAGE)).expect("a page"), "two");
+        assert_eq!(names(), [PAGE, "with"]);
+    }
+}

@@ -1,0 +1,54 @@
+//! The same system without isolation.
+
+use bulkhead_system::description::System;
+
+/// The system without what isolates its memory: colours of VMs, tasks and hypervisor, and limits of memory
+/// accesses. All else stays as it is, budgets and PCPUs that were planned too. `None`: there is none of this.
+pub fn without(system: &System) -> Option<System> {
+    let mut plain = system.clone();
+    plain.hypervisor_colors = None;
+    for vm in &mut plain.vms {
+        // An area of colours is larger than the memory in it: its place means nothing without.
+        if vm.colors.is_some() {
+            vm.memory_at = None;
+        }
+        vm.colors = None;
+        vm.colors_open = None;
+        vm.share_colors = false;
+        vm.vllc = false;
+        vm.extra = None;
+        vm.bandwidth = None;
+        vm.compensation = None;
+        for vcpu in &mut vm.vcpus {
+            vcpu.bandwidth = None;
+        }
+        for task in &mut vm.tasks {
+            task.colors = None;
+        }
+    }
+    (plain != *system).then_some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const PLAIN: &str = "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\n\
+        memory = \"1MiB\"\nkernel = \"k\"\n";
+
+    fn read(text: &str) -> System {
+        System::from_toml("s.toml", text, Path::new(".")).expect("a description")
+    }
+
+    #[test]
+    fn colors_and_limits_go_and_all_else_stays() {
+        assert_eq!(without(&read(PLAIN)), None);
+        for isolated in ["colors = \"0-3\"\n", "bandwidth = \"80MB/s\"\n"] {
+            let system = read(&format!("{PLAIN}warm_up = true\n{isolated}"));
+            let plain = without(&system).expect("something goes");
+            assert_eq!(plain, read(&format!("{PLAIN}warm_up = true\n")));
+        }
+    }
+}

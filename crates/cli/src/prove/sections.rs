@@ -1,0 +1,46 @@
+//! What tasks did with resources.
+
+use std::collections::BTreeMap;
+
+use bulkhead_report::proof::Section;
+use bulkhead_system::description::System;
+use trace::{Event, LockStep, Trace};
+
+use super::responses::Key;
+
+/// Waiting for and having each global resource, by resource and task; `places` are those of tasks.
+pub fn sections(trace: &Trace, system: &System, places: &BTreeMap<Key, usize>) -> Vec<Section> {
+    let clock = trace.clock();
+    let mut found: BTreeMap<(u8, usize), Section> = BTreeMap::new();
+    let mut asked: BTreeMap<(u8, usize), u64> = BTreeMap::new();
+    let mut got: BTreeMap<(u8, usize), u64> = BTreeMap::new();
+    for (_, entry) in trace.merged() {
+        let Event::Lock { vcpu, step, task, resource, global: true } = entry.event else {
+            continue;
+        };
+        let Some(&place) = places.get(&(vcpu, task)) else { continue };
+        let key = (resource, place);
+        let name = system.resources.get(usize::from(resource)).map(|it| it.name.value.clone());
+        let it = found.entry(key).or_insert_with(|| Section {
+            resource: name.unwrap_or_else(|| format!("resource {resource}")),
+            task: place,
+            ..Section::default()
+        });
+        let since = |start: Option<u64>| {
+            start.map_or(0, |start| clock.length_ns(entry.ticks.saturating_sub(start)))
+        };
+        match step {
+            LockStep::Wait => {
+                it.waits += 1;
+                asked.insert(key, entry.ticks);
+            }
+            LockStep::Lock => {
+                it.times += 1;
+                it.wait_max_ns = it.wait_max_ns.max(since(asked.remove(&key)));
+                got.insert(key, entry.ticks);
+            }
+            LockStep::Unlock => it.hold_max_ns = it.hold_max_ns.max(since(got.remove(&key))),
+        }
+    }
+    found.into_values().collect()
+}

@@ -1,0 +1,144 @@
+//! A proof for people, as text.
+
+use bulkhead_report::proof::{Proof, Responses, Run, Task, Traffic};
+
+use crate::check::bounds::time;
+use crate::table::table;
+
+/// Verdicts, one table of the tasks, evictions, budgets, and what does not hold.
+pub fn show(proof: &Proof) -> String {
+    let compared = proof.without.is_some();
+    let mut text = String::new();
+    if let Some(schedulable) = proof.check_without.schedulable {
+        text.push_str(&format!("without isolation: {}\n", verdict(schedulable)));
+        for task in &proof.tasks {
+            text.extend(task.reason_without.iter().map(|why| format!("  {why}\n")));
+        }
+    }
+    if let Some(schedulable) = proof.check_with.schedulable {
+        text.push_str(&format!("with the plan: {}\n", verdict(schedulable)));
+    }
+    text.push_str(&format!("\n{}", tasks(proof, compared)));
+    let vms = vms(proof);
+    if !vms.is_empty() {
+        let heading = [
+            "VM",
+            ">lines lost to other VMs: without",
+            ">with",
+            ">lines from and to memory: without",
+            ">with",
+            ">waits for the bus: without",
+            ">with",
+        ];
+        text.push_str(&format!("\n{}", table(&heading, &vms)));
+    }
+    let budgets: Vec<_> = proof.traffic.iter().filter_map(|it| budget(proof, it)).collect();
+    if !budgets.is_empty() {
+        let heading = [
+            "VM",
+            ">accesses may be",
+            ">beyond at most",
+            ">in each",
+            ">most made: without",
+            ">with",
+            ">periods",
+            ">stopped in",
+        ];
+        text.push_str(&format!("\n{}", table(&heading, &budgets)));
+    }
+    for note in &proof.notes {
+        text.push_str(&format!("\nnote: {note}"));
+    }
+    text.push_str(if proof.notes.is_empty() { "\n" } else { "\n\n" });
+    for failure in &proof.failures {
+        text.push_str(&format!("does not hold: {failure}\n"));
+    }
+    if proof.holds {
+        text.push_str("everything holds with the plan\n");
+    }
+    text
+}
+
+fn verdict(schedulable: bool) -> &'static str {
+    if schedulable { "schedulable" } else { "not schedulable" }
+}
+
+fn tasks(proof: &Proof, compared: bool) -> String {
+    let longest =
+        |it: &Option<Responses>| it.as_ref().and_then(|it| it.max_ns).map_or("-".into(), time);
+    let missed = |it: &Option<Responses>| {
+        it.as_ref().map_or("-".into(), |it| format!("{} of {}", it.missed, it.jobs))
+    };
+    let row = |task: &Task| {
+        let mut row = vec![
+            proof.vms.get(task.vm).map_or_else(String::new, |vm| vm.name.clone()),
+            task.name.clone(),
+            task.deadline_ns.map_or("-".into(), time),
+            task.bound_with_ns.map_or("-".into(), time),
+            longest(&task.simulated),
+            longest(&task.with),
+            missed(&task.with),
+        ];
+        if compared {
+            row.extend([
+                task.bound_without_ns.map_or("-".into(), time),
+                longest(&task.without),
+                missed(&task.without),
+            ]);
+        }
+        row
+    };
+    let rows: Vec<_> = proof.tasks.iter().map(row).collect();
+    let mut heading =
+        vec!["VM", "task", ">deadline", ">bound", ">simulated", ">executed", ">missed"];
+    if compared {
+        heading.extend([">bound without", ">executed", ">missed"]);
+    }
+    table(&heading, &rows)
+}
+
+/// What caches and bus did to each VM.
+fn vms(proof: &Proof) -> Vec<Vec<String>> {
+    let lost = |run: &Option<Run>, vm: usize| {
+        let cache = run.as_ref().and_then(|run| run.cache.as_ref());
+        let owner = cache.and_then(|cache| cache.owners.iter().find(|it| it.vm == Some(vm)));
+        owner.map_or("-".into(), |owner| owner.lost_by_color.iter().sum::<u64>().to_string())
+    };
+    let of = |run: &Option<Run>, vm: usize| run.as_ref().and_then(|run| run.vms.get(vm).cloned());
+    let lines = |run: &Option<Run>, vm: usize| {
+        let lines = of(run, vm).and_then(|it| it.memory_lines);
+        lines.map_or("-".into(), |lines| lines.to_string())
+    };
+    let wait = |run: &Option<Run>, vm: usize| {
+        let wait = of(run, vm).and_then(|it| it.bus_wait_ns);
+        wait.map_or("-".into(), |ns| time(ns / 1000 * 1000))
+    };
+    let row = |(vm, it): (usize, &bulkhead_report::proof::Vm)| {
+        let (without, with) = (&proof.without, &proof.with);
+        vec![
+            it.name.clone(),
+            lost(without, vm),
+            lost(with, vm),
+            lines(without, vm),
+            lines(with, vm),
+            wait(without, vm),
+            wait(with, vm),
+        ]
+    };
+    proof.vms.iter().enumerate().map(row).collect()
+}
+
+fn budget(proof: &Proof, it: &Traffic) -> Option<Vec<String>> {
+    let most = |series: &[u64]| series.iter().max().map_or("-".into(), u64::to_string);
+    let name = &proof.vms.get(it.vm)?.name;
+    Some(vec![
+        it.vcpu.map_or_else(|| name.clone(), |vcpu| format!("{name}/{vcpu}")),
+        it.budget_accesses?.to_string(),
+        it.overshoot_accesses.to_string(),
+        time(it.window_ns),
+        most(&it.without_accesses),
+        most(&it.with_accesses),
+        it.with_accesses.len().to_string(),
+        it.throttled_windows.len().to_string(),
+    ])
+}
