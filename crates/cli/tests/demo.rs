@@ -66,5 +66,6 @@ fn the_readme_names_these_commands() {
     }
     let makefile =
         std::fs::read_to_string(project().join("Makefile")).expect("there is a Makefile");
-    assert!(makefile.contains("--append linux=bulkhead.job=demo --until-off --deterministic"));
+    assert!(makefile.contains("prove systems/rover.toml --output build/demo"));
+    assert!(readme.contains("bulkhead prove systems/rover.toml"));
 }

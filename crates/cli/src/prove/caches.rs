@@ -129,9 +129,8 @@ fn by_color(counts: impl Iterator<Item = (usize, u64)>) -> Vec<u64> {
 }
 
 fn rows<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, Failure> {
-    let read = || -> Result<Vec<T>, csv::Error> {
-        csv::Reader::from_path(file)?.deserialize().collect()
-    };
+    let read =
+        || -> Result<Vec<T>, csv::Error> { csv::Reader::from_path(file)?.deserialize().collect() };
     read().map_err(|error| cannot_read(file, &error))
 }
 

@@ -165,7 +165,7 @@ fn responses(it: &Responses) -> ResponsesDocument {
 
 fn run_document<'a>(proof: &'a Proof, run: &'a Run) -> RunDocument<'a> {
     let mut evictions = Vec::new();
-    for cache in &run.cache {
+    if let Some(cache) = &run.cache {
         for (came, row) in cache.owners.iter().zip(&cache.evictions) {
             for (went, &count) in cache.owners.iter().zip(row) {
                 let (came, went) = (came.name.as_str(), went.name.as_str());

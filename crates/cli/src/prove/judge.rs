@@ -1,8 +1,9 @@
 //! Whether everything holds with the plan.
 
-use bulkhead_report::proof::{Proof, Responses, Task};
+use bulkhead_report::proof::{Cache, Proof, Responses, Task};
 
 use crate::check::bounds::time;
+use crate::run::cachescope::HYPERVISOR;
 
 /// What does not hold, a sentence each. Evictions across VMs are none where VMs have colours.
 pub fn failures(proof: &Proof) -> Vec<String> {
@@ -16,6 +17,10 @@ pub fn failures(proof: &Proof) -> Vec<String> {
         let evictions = cache.cross_vm_evictions();
         if evictions > 0 {
             failures.push(format!("VMs evicted {evictions} lines of each other"));
+        }
+        let between = hypervisor_evictions(cache);
+        if between > 0 && !proof.platform.hypervisor_colors.is_empty() {
+            failures.push(format!("hypervisor and VMs evicted {between} lines of each other"));
         }
     }
     for traffic in &proof.traffic {
@@ -32,6 +37,19 @@ pub fn failures(proof: &Proof) -> Vec<String> {
         }
     }
     failures
+}
+
+/// Lines of the hypervisor that VMs evicted, and the reverse.
+fn hypervisor_evictions(cache: &Cache) -> u64 {
+    let is_hypervisor = |place: usize| cache.owners[place].name == HYPERVISOR;
+    let is_vm = |place: usize| cache.owners[place].vm.is_some();
+    let cells = cache.evictions.iter().enumerate().flat_map(|(came, row)| {
+        row.iter().enumerate().map(move |(went, count)| (came, went, count))
+    });
+    let between = cells.filter(|&(came, went, _)| {
+        is_hypervisor(came) && is_vm(went) || is_vm(came) && is_hypervisor(went)
+    });
+    between.map(|(.., count)| count).sum()
 }
 
 fn of_task(proof: &Proof, task: &Task, failures: &mut Vec<String>) {
@@ -70,7 +88,7 @@ fn of_task(proof: &Proof, task: &Task, failures: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use bulkhead_report::proof::{Cache, Owner, Run, Traffic, Vm};
+    use bulkhead_report::proof::{Owner, Run, Traffic, Vm};
 
     use super::*;
 

@@ -15,6 +15,7 @@ use super::hypervisor;
 use crate::failure::Failure;
 use crate::input::System;
 pub use counts::Counts;
+pub use ranges::HYPERVISOR;
 
 /// Environment variable that names another plugin than the one that was built.
 const PLUGIN_VARIABLE: &str = "BULKHEAD_CACHESCOPE";

@@ -1,0 +1,128 @@
+//! `bulkhead prove`: what it refuses, with nothing written; and the whole of it in QEMU.
+
+#[allow(dead_code)]
+mod common;
+mod real;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::Sandbox;
+use real::project;
+use serde_json::Value;
+
+const SYSTEM: &str = "platform = \"qemu-virt\"\n[[vm]]\nname = \"rt\"\nboot = \"raw\"\n\
+    memory = \"1MiB\"\nkernel = \"k\"\n";
+const TASK: &str = "[[vm.task]]\nname = \"t\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n";
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
+}
+
+#[test]
+fn what_cannot_be_proven_is_refused_with_nothing_written() {
+    let sandbox = Sandbox::new();
+    sandbox.write("none.toml", SYSTEM);
+    sandbox.write("s.toml", &format!("{SYSTEM}{TASK}"));
+    sandbox.write("k", "guest");
+    sandbox.write("file", "no folder");
+    let refused = |arguments: &[&str], parts: &[&str]| {
+        let command = [&["prove", "--hypervisor", "hypervisor.elf"], arguments].concat();
+        sandbox.bulkhead(&command).assert_refused(parts);
+        assert!(is_empty(&sandbox.path("out")), "{arguments:?}");
+    };
+    refused(&["missing.toml", "-o", "out"], &["cannot read missing.toml"]);
+    refused(&["test.dts", "-o", "out"], &["test.dts is a plan", "help: name the description"]);
+    refused(&["none.toml", "-o", "out"], &["no tasks in none.toml", "[[vm.task]]"]);
+    refused(&["s.toml", "-o", "out", "--append", "x=y"], &["no VM `x`"]);
+    refused(&["s.toml", "-o", "file"], &["cannot write file"]);
+    refused(&["s.toml", "-o", "out"], &["plugin cachescope is missing", "make cachescope"]);
+    refused(&["s.toml", "-o", "out", "--timeout", "5"], &["the unit is missing"]);
+}
+
+/// Two VMs that share the cache: with colours nobody evicts anything of the other.
+fn pair(folder: &Path, wcet: &str) -> std::path::PathBuf {
+    let vm = |name: &str, colors: &str, kernel: &str, more: &str| {
+        let kernel = project().join("build/guests").join(kernel);
+        format!(
+            "[[vm]]\nname = {name:?}\nboot = \"raw\"\nmemory = \"16MiB\"\ncolors = {colors:?}\n\
+             kernel = {kernel:?}\non_reset = \"stop\"\n{more}"
+        )
+    };
+    let task = |name: &str, ms: u64, wcet: &str| {
+        format!(
+            "[[vm.task]]\nname = {name:?}\nperiod = \"{ms}ms\"\nwcet = {wcet:?}\naccesses = 4000\n"
+        )
+    };
+    let tasks = task("fast", 5, "0.15ms") + &task("medium", 10, "0.4ms") + &task("slow", 20, wcet);
+    let rt = vm(
+        "rt",
+        "0-6",
+        "rt-demo.bin",
+        &format!("critical = true\nbootargs = \"rt.seconds=1 rt.kib=128 rt.warm=1\"\n{tasks}"),
+    );
+    let noise = "bootargs = \"leech.take=copy:2MiB\"\nbandwidth = \"64MB/s\"\n";
+    let noise = vm("noise", "7-14", "rt-leech.bin", noise);
+    let file = folder.join("pair.toml");
+    let head = "[platform]\nboard = \"qemu-virt\"\nhypervisor_colors = \"15\"\n";
+    fs::write(&file, format!("{head}{rt}{noise}")).expect("a description");
+    file
+}
+
+fn prove(file: &Path, out: &Path, more: &[&str]) -> (Option<i32>, Value) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    command.current_dir(project()).arg("prove").arg(file).arg("-o").arg(out).arg("--json");
+    let output = command.args(more).output().expect("bulkhead starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let document = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}{errors}"));
+    (output.status.code(), document)
+}
+
+#[test]
+#[ignore = "runs QEMU"]
+fn a_system_that_is_isolated_is_proven() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let file = pair(folder.path(), "1.4ms");
+    let (status, document) = prove(&file, &out, &["--simulate", "1s"]);
+    assert_eq!((status, &document["ok"]), (Some(0), &Value::Bool(true)), "{document:#}");
+    assert_eq!(document["with"]["cross_vm_evictions"], 0);
+    let across = document["without"]["cross_vm_evictions"].as_u64().expect("a number");
+    assert!(across > 1000, "{across} evictions without isolation");
+    for task in document["tasks"].as_array().expect("tasks") {
+        let number = |of: &Value| of.as_u64().expect("a number");
+        let bound = number(&task["bound_with_ns"]);
+        for how in ["simulated", "with"] {
+            assert!(number(&task[how]["response_max_ns"]) <= bound, "{task:#}");
+            assert_eq!(task[how]["missed_deadlines"], 0, "{task:#}");
+            assert!(number(&task[how]["jobs"]) >= 50, "{task:#}");
+        }
+    }
+    let budget = &document["budgets"][0];
+    assert_eq!((&budget["vm"], &budget["budget_accesses"]), (&"noise".into(), &1000.into()));
+    assert!(budget["without_accesses_max"].as_u64() > budget["with_accesses_max"].as_u64());
+    let page = fs::read_to_string(out.join("report.html")).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("slow"));
+    let kept: Value = serde_json::from_slice(&fs::read(out.join("results.json")).expect("results"))
+        .expect("JSON");
+    assert_eq!(kept, document);
+    for name in ["with.plan.dts", "without.plan.dts", "with/run.trace", "without/run.trace"] {
+        assert!(out.join(name).is_file(), "{name}");
+    }
+    // Nothing else is left.
+    assert_eq!(fs::read_dir(&out).expect("the folder").count(), 6);
+}
+
+/// An execution time that is told too short is found out.
+#[test]
+#[ignore = "runs QEMU"]
+fn a_wrong_execution_time_is_a_counterexample() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = pair(folder.path(), "0.3ms");
+    let (status, document) = prove(&file, &folder.path().join("out"), &["--simulate", "1s"]);
+    assert_eq!(status, Some(1));
+    let failures = document["failures"].to_string();
+    assert!(failures.contains("COUNTEREXAMPLE: task `slow` of VM `rt` took"), "{failures}");
+}
