@@ -16,6 +16,7 @@ mod ticks;
 mod timeline;
 mod timelines;
 mod units;
+mod vms;
 
 use crate::proof::Proof;
 
@@ -37,6 +38,7 @@ pub fn html(proof: &Proof) -> String {
         timelines::part(proof),
         cache::part(proof),
         memory::part(proof),
+        vms::part(proof),
         resources::part(proof),
         origin::part(proof),
     ];

@@ -1,12 +1,12 @@
-//! Memory: accesses against budgets, and waiting for the bus.
+//! Memory accesses against budgets.
 
 use std::collections::BTreeSet;
 
 use super::Part;
 use super::label::{self, escape};
 use super::svg::{Anchor, Svg};
-use super::units::{count, counted, exact, ms, percent};
-use crate::proof::{Proof, Run, Traffic, VmRun};
+use super::units::{count, counted, exact, ms};
+use crate::proof::{Proof, Traffic};
 
 /// Most charts.
 const CHARTS_MAX: usize = 16;
@@ -20,25 +20,24 @@ const RIGHT: f64 = 12.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 28.0;
 
-/// The part, if accesses or waiting were counted.
+/// The part, if accesses were counted.
 pub fn part(proof: &Proof) -> Option<Part> {
     let known = |it: &&Traffic| !it.with_accesses.is_empty() || !it.without_accesses.is_empty();
-    let charts: Vec<String> =
-        proof.traffic.iter().filter(known).take(CHARTS_MAX).map(|it| figure(proof, it)).collect();
-    let waiting = waiting(proof);
-    if charts.is_empty() && waiting.is_none() {
+    let all: Vec<&Traffic> = proof.traffic.iter().filter(known).collect();
+    if all.is_empty() {
         return None;
     }
-    let mut html = String::new();
-    if !charts.is_empty() {
-        html.push_str(&format!(
-            "<h3>Accesses against budgets</h3>\n<p>Memory accesses in each window of time. A VCPU that has used its budget up waits for the next window; what is \
-             under way when that is noticed may still go beyond it, by no more than the analysis counts with.</p>\n{LEGEND}<div class=\"charts wide\">\n{}</div>\n",
-            charts.concat()
-        ));
-    }
-    html.push_str(&waiting.unwrap_or_default());
-    Some(Part { id: "memory", title: "The way to memory", html })
+    let charts: String = all.iter().take(CHARTS_MAX).map(|it| figure(proof, it)).collect();
+    let more = match all.len().saturating_sub(CHARTS_MAX) {
+        0 => String::new(),
+        more => format!("<p>{} not shown.</p>\n", counted(more as u64, "more chart")),
+    };
+    let html = format!(
+        "<p>Memory accesses in each window of time. A VCPU that has used its budget up waits for the next window; what is \
+         under way when that is noticed may still go beyond it, by no more than the analysis counts with.</p>\n\
+         {LEGEND}<div class=\"charts wide\">\n{charts}</div>\n{more}"
+    );
+    Some(Part { id: "memory", title: "Memory accesses against budgets", html })
 }
 
 const LEGEND: &str = "<ul class=\"legend\">\
@@ -172,58 +171,6 @@ fn window(traffic: &Traffic, column: usize, together: usize) -> String {
         1 => format!("window at {} ms", ms(start)),
         _ => format!("most of {together} windows at {} ms", ms(start)),
     }
-}
-
-/// Waiting for the bus, by VM.
-fn waiting(proof: &Proof) -> Option<String> {
-    let of = |run: &Option<Run>, vm: usize| -> Option<(VmRun, u64)> {
-        let run = run.as_ref()?;
-        Some((run.vms.get(vm)?.clone(), run.time_ns))
-    };
-    let rows: Vec<String> = proof
-        .vms
-        .iter()
-        .enumerate()
-        .filter_map(|(place, vm)| {
-            let runs = [of(&proof.without, place), of(&proof.with, place)];
-            let known = runs
-                .iter()
-                .flatten()
-                .any(|(run, _)| run.bus_wait_ns.is_some() || run.memory_lines.is_some());
-            let cells: String = runs.iter().map(|run| cells(run.as_ref())).collect();
-            known.then(|| {
-                format!(
-                    "<tr><th scope=\"row\"><span class=\"swatch {}\"></span>{}</th>{cells}</tr>\n",
-                    label::class(Some(place)),
-                    escape(&vm.name)
-                )
-            })
-        })
-        .collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let columns = "<th scope=\"col\" class=\"n first\">waited, ms</th><th scope=\"col\" class=\"n\">of the run</th><th scope=\"col\" class=\"n\">lines moved</th>";
-    Some(format!(
-        "<h3>Waiting for the bus</h3>\n<p>For how long the CPUs of a VM waited for the memory bus, as others used it, and lines that were moved to and from memory. \
-         The runs need not be of the same length: compare parts.</p>\n\
-         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Waiting for the bus\">\n<table>\n<caption>Memory bus</caption>\n\
-         <thead><tr><td></td><th scope=\"colgroup\" colspan=\"3\" class=\"group\">without isolation</th><th scope=\"colgroup\" colspan=\"3\" class=\"group\">with the plan</th></tr>\n\
-         <tr><th scope=\"col\">VM</th>{columns}{columns}</tr></thead>\n<tbody>\n{}</tbody>\n</table>\n</div>\n",
-        rows.concat()
-    ))
-}
-
-fn cells(run: Option<&(VmRun, u64)>) -> String {
-    let unknown = || String::from("–");
-    let wait = run.and_then(|(run, time)| Some((run.bus_wait_ns?, *time)));
-    let of_run = wait.and_then(|(wait, time)| percent(wait, time)).map(|it| format!("{it} %"));
-    format!(
-        "<td class=\"n first\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
-        wait.map_or_else(unknown, |(wait, _)| ms(wait)),
-        of_run.unwrap_or_else(unknown),
-        run.and_then(|(run, _)| run.memory_lines).map_or_else(unknown, count)
-    )
 }
 
 #[cfg(test)]

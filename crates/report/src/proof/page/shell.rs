@@ -13,6 +13,8 @@ const SCRIPT: &str = include_str!("assets/script.js");
 /// Shapes that drawings use again and again, and patterns.
 const SYMBOLS: &str = include_str!("assets/symbols.svg");
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The document.
 pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
     let name = escape(&proof.name);
@@ -39,7 +41,7 @@ pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
          <a class=\"skip\" href=\"#main\">To the content</a>\n{}\n\
          <nav aria-label=\"Parts of this page\"><ul>{links}</ul><button type=\"button\" id=\"theme\" hidden>Dark</button></nav>\n\
          <main id=\"main\">\n<header>\n<p class=\"kind\">Proof of timing isolation</p>\n<h1>{name}</h1>\n{header}</header>\n{body}</main>\n\
-         <footer><p>Made by Bulkhead. This page is complete in itself, nothing is loaded from elsewhere: ",
+         <footer><p>Made by Bulkhead {VERSION}. This page is complete in itself, nothing is loaded from elsewhere: ",
         SYMBOLS.trim()
     );
     let after = format!(
