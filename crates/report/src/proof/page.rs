@@ -24,6 +24,8 @@ use crate::proof::Proof;
 struct Part {
     /// What links to it name.
     id: &'static str,
+    /// Its name in the navigation.
+    nav: &'static str,
     /// Its heading.
     title: &'static str,
     /// Its content.

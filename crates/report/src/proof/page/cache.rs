@@ -33,7 +33,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
          <h3>Who evicts whom</h3>\n<p>A row is whose line came, a column whose line went. What stands outside of the diagonal is what they do to \
          each other.</p>\n<div class=\"charts wide\">\n{tables}</div>\n"
     );
-    Some(Part { id: "cache", title: "The last-level cache", html })
+    Some(Part { id: "cache", nav: "Cache", title: "The last-level cache", html })
 }
 
 const LEGEND: &str = "<ul class=\"legend\">\

@@ -37,7 +37,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
          under way when that is noticed may still go beyond it, by no more than the analysis counts with.</p>\n\
          {LEGEND}<div class=\"charts wide\">\n{charts}</div>\n{more}"
     );
-    Some(Part { id: "memory", title: "Memory accesses against budgets", html })
+    Some(Part { id: "memory", nav: "Memory", title: "Memory accesses against budgets", html })
 }
 
 const LEGEND: &str = "<ul class=\"legend\">\

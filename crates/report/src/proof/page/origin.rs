@@ -31,7 +31,12 @@ pub fn part(proof: &Proof) -> Option<Part> {
         .map(|it| [it.purpose.clone(), it.name.clone(), it.sha256.clone()])
         .collect();
     html.push_str(&table("Files", ["what", "file", "SHA-256"], &files));
-    (!html.is_empty()).then_some(Part { id: "again", title: "How to get this again", html })
+    (!html.is_empty()).then_some(Part {
+        id: "again",
+        nav: "Again",
+        title: "How to get this again",
+        html,
+    })
 }
 
 fn table(caption: &str, heading: [&str; 3], rows: &[[String; 3]]) -> String {

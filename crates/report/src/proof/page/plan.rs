@@ -17,7 +17,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
         return None;
     }
     let html = format!("<p>{}</p>\n{}{}", machine(proof), pcpus(proof), vms(proof));
-    Some(Part { id: "plan", title: "The system and its plan", html })
+    Some(Part { id: "plan", nav: "Plan", title: "The system and its plan", html })
 }
 
 fn machine(proof: &Proof) -> String {

@@ -25,7 +25,12 @@ pub fn part(proof: &Proof) -> Option<Part> {
         "<p>Who has a resource makes others wait, on other PCPUs too. Bounds contain the longest of these times that the analysis \
          allows.</p>\n<div class=\"charts wide\">\n{tables}</div>\n"
     );
-    (!tables.is_empty()).then_some(Part { id: "resources", title: "Shared resources", html })
+    (!tables.is_empty()).then_some(Part {
+        id: "resources",
+        nav: "Resources",
+        title: "Shared resources",
+        html,
+    })
 }
 
 fn table(proof: &Proof, name: &str, sections: &[Section]) -> String {

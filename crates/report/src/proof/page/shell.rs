@@ -21,7 +21,7 @@ pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
     let (style, script) = (STYLE.trim(), SCRIPT.trim());
     let links: String = parts
         .iter()
-        .map(|part| format!("<li><a href=\"#{}\">{}</a></li>", part.id, part.title))
+        .map(|part| format!("<li><a href=\"#{}\">{}</a></li>", part.id, part.nav))
         .collect();
     let body: String = parts
         .iter()

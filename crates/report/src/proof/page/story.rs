@@ -166,7 +166,7 @@ fn run(
         }
         details.push(match above {
             0 => "no response above its bound".into(),
-            _ => format!("{} above their bound", counted(above as u64, "task")),
+            _ => format!("{} with a response above the bound", counted(above as u64, "task")),
         });
     }
     if let Some(cache) = &run.cache {

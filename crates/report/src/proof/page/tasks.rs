@@ -30,7 +30,12 @@ pub fn part(proof: &Proof) -> Option<Part> {
     }
     html.push_str(&terms(proof));
     html.push_str(&histograms(proof));
-    Some(Part { id: "tasks", title: "Every task: analysed, simulated, executed", html })
+    Some(Part {
+        id: "tasks",
+        nav: "Tasks",
+        title: "Every task: analysed, simulated, executed",
+        html,
+    })
 }
 
 fn table(proof: &Proof) -> String {

@@ -29,7 +29,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
          one of its simulation do not show the same jobs: compare shapes, not instants.</p>\n{}{figures}",
         legend(proof)
     );
-    Some(Part { id: "time", title: "What happened when", html })
+    Some(Part { id: "time", nav: "Time lines", title: "What happened when", html })
 }
 
 fn figure(name: &str, line: &Timeline) -> String {

@@ -39,7 +39,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
          <th scope=\"colgroup\" colspan=\"5\" class=\"group\">with the plan</th></tr>\n\
          <tr><th scope=\"col\">VM</th>{columns}{columns}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
     );
-    Some(Part { id: "vms", title: "The VMs in both runs", html })
+    Some(Part { id: "vms", nav: "VMs", title: "The VMs in both runs", html })
 }
 
 /// What is known of a VM in a run.
