@@ -6,14 +6,14 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::arch::{cpu, gic, percpu, regs, smc};
-use crate::board::uart::Pl011 as Uart;
+use crate::board::uart::AnyUart;
 use crate::console::Console;
 use crate::pcpu::{CONSOLE_TIMER, Pcpu};
 use crate::timer::Purpose;
 use crate::vm::{GicEnv, Vcpu, Vm};
 
 /// The console of the machine.
-pub static CONSOLE: Console<Uart> = Console::new();
+pub static CONSOLE: Console<AnyUart> = Console::new();
 
 static VMS: percpu::StaticRef<Vec<&'static Vm>> = percpu::StaticRef::empty();
 /// VMs that run.

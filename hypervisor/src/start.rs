@@ -18,7 +18,7 @@ use crate::arch::mmu;
 use crate::arch::page_table::PageTable;
 use crate::arch::percpu::{self, Anchor, StaticRef};
 use crate::arch::{counter, cpu, gic, guest_state, heap, regs, smc};
-use crate::board::{self, uart::Pl011};
+use crate::board::{self, uart::AnyUart};
 use crate::locks;
 use crate::machine::{self, CONSOLE, log};
 use crate::payload::{self, BlobName, Payload};
@@ -26,7 +26,7 @@ use crate::pcpu::Pcpu;
 use crate::plan::{self, Plan, Problem, Range, Tree};
 use crate::{firmware, trace, vm};
 
-/// Bytes of a PL011's registers, for the early console.
+/// Bytes of the page with a UART's registers, for the early console.
 const UART_BYTES: u64 = 4096;
 /// Affinity fields of MPIDR.
 const AFFINITY: u64 = 0xff_00ff_ffff;
@@ -195,15 +195,12 @@ fn anchors() -> &'static [&'static Anchor] {
 fn early_console(header: Option<PayloadHeader>) {
     let Some(header) = header else { return };
     let address = header.console_address;
-    if ConsoleKind::from_number(header.console_kind) != Some(ConsoleKind::Pl011)
-        || address % UART_BYTES != 0
-        || !mmu::map_early_device(address)
-    {
+    let kind = ConsoleKind::from_number(header.console_kind).unwrap_or(ConsoleKind::None);
+    if kind == ConsoleKind::None || address % UART_BYTES != 0 || !mmu::map_early_device(address) {
         return;
     }
     let registers = board::memory::registers(Range { start: address, bytes: UART_BYTES });
-    if let Some(uart) = Pl011::new(registers) {
-        uart.init();
+    if let Some(uart) = AnyUart::start(kind, registers) {
         CONSOLE.attach(uart);
     }
 }

@@ -1,6 +1,9 @@
 //! Boards with a GICv2, in QEMU's models of them: Linux beside real-time guests, interrupts
-//! between VCPUs, VCPUs that share a PCPU.
+//! between VCPUs, VCPUs that share a PCPU, keys.
 
+use std::time::Duration;
+
+use bulkhead_qemu::Time;
 use bulkhead_tests::{Case, Run, Vm};
 
 /// A server that gives a VCPU so many microseconds of each period.
@@ -59,4 +62,29 @@ fn virt_with_a_gicv2_runs_linux_beside_a_real_time_guest() {
 #[test]
 fn virt_with_a_gicv2_interrupts_vcpus() {
     vcpus_interrupt_each_other("qemu-virt-gicv2");
+}
+
+#[test]
+fn the_zcu102_runs_linux_beside_a_real_time_guest() {
+    linux_beside_real_time("zcu102");
+}
+
+#[test]
+fn the_zcu102_interrupts_vcpus() {
+    vcpus_interrupt_each_other("zcu102");
+}
+
+#[test]
+fn the_uart_of_the_zcu102_takes_keys() {
+    let beacon = |name: &str| Vm::rt("rt-beacon").named(name).bootargs("beacon.lines=100000");
+    let case = Case::new("zcu102-keys").on("zcu102").vm(beacon("one")).vm(beacon("two"));
+    let mut session = case.start(&case.image().bytes, Time::Deterministic);
+    for (keys, answer) in
+        [("", "[two  ] beacon: 10 "), ("\x1d0", "console: one"), ("\x1da", "console: all VMs")]
+    {
+        session.send(keys.as_bytes());
+        let answer = session.wait_for(answer, Duration::from_secs(60));
+        answer.unwrap_or_else(|error| panic!("{error}"));
+    }
+    session.stop();
 }

@@ -118,6 +118,8 @@ impl Machine {
             ["-nodefaults", "-nographic", "-monitor", "none", "-serial", "stdio", "-no-reboot"]
                 .map(String::from),
         );
+        // Without this, boards with sound do not start.
+        arguments.extend(["-audio".into(), "none".into()]);
         arguments.extend(["-kernel".into(), image.to_string_lossy().into_owned()]);
         arguments.extend(options.arguments.iter().cloned());
         arguments

@@ -135,9 +135,12 @@ pub fn guest_gic<'a>(node: Node<'a>, host: &Gic) -> Result<GuestGic, Refusal<'a>
     }
 }
 
+/// UARTs that there are drivers for. Which of them it is, is in the header of the image too.
+const UARTS: [&str; 2] = ["arm,pl011", "xlnx,zynqmp-uart"];
+
 fn serial(node: Node<'_>, cpus: usize) -> Result<Serial, Refusal<'_>> {
     node.only(&["compatible", "reg", "interrupts", "pcpu"], &[])?;
-    node.expect_text("compatible", &["arm,pl011"])?;
+    node.expect_text("compatible", &UARTS)?;
     let interrupt = shared_interrupt(node, "interrupts", node.number("interrupts")?)?;
     let pcpu = node.number("pcpu")? as usize;
     if pcpu >= cpus {
