@@ -80,7 +80,7 @@ fn the_uart_of_the_zcu102_takes_keys() {
     let case = Case::new("zcu102-keys").on("zcu102").vm(beacon("one")).vm(beacon("two"));
     let mut session = case.start(&case.image().bytes, Time::Deterministic);
     for (keys, answer) in
-        [("", "[two  ] beacon: 10 "), ("\x1d0", "console: one"), ("\x1da", "console: all VMs")]
+        [("", "[two] beacon: 10 "), ("\x1d0", "console: one"), ("\x1da", "console: all VMs")]
     {
         session.send(keys.as_bytes());
         let answer = session.wait_for(answer, Duration::from_secs(60));
