@@ -61,9 +61,9 @@ const look = async (file) => {
 };
 
 // The elements that stand out, to be told.
-const widest = (page) => page.evaluate(() => [...document.body.querySelectorAll('*')]
-  .filter((node) => node.getBoundingClientRect().right > innerWidth + 1 && !node.closest('.scroll, nav ul, pre'))
-  .slice(0, 5).map((node) => node.outerHTML.slice(0, 120)).join('\n'));
+const widest = (page, scrolled = '.scroll, nav ul, pre') => page.evaluate((within) => [...document.body.querySelectorAll('*')]
+  .filter((node) => node.getBoundingClientRect().right > innerWidth + 1 && !node.closest(within))
+  .slice(0, 5).map((node) => node.outerHTML.slice(0, 120)).join('\n'), scrolled);
 
 // Without scripts all is there, and nothing that would need them.
 const withoutScripts = async (file) => {
@@ -153,6 +153,11 @@ const printed = async (file) => {
   const { context, page, wrong } = await open(file, { viewport: { width: 1200, height: 900 } });
   const pdf = await page.pdf({ path: file.replace(/html$/, 'pdf'), format: 'A4', margin: { top: '12mm', bottom: '12mm', left: '12mm', right: '12mm' } });
   assert.ok(pdf.length > 10_000);
+  // What is between the margins of A4.
+  await page.setViewportSize({ width: 703, height: 1000 });
+  await page.emulateMedia({ media: 'print' });
+  await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+  assert.ok(await fits(page), `paper is too narrow for: ${await widest(page, 'nothing')}`);
   assert.deepEqual(wrong, []);
   await context.close();
 };
