@@ -17,7 +17,8 @@ pub struct Owner {
     pub name: String,
     /// Place of its VM in [`Proof::vms`](crate::proof::Proof::vms), if it is one.
     pub vm: Option<usize>,
-    /// Accesses to the LLC by colour: what misses the private caches.
+    /// Its accesses to the LLC by colour, whoever the memory belongs to: what misses the private
+    /// caches.
     pub accesses_by_color: Vec<u64>,
     /// Its lines that lines of another VM evicted, by colour.
     pub lost_by_color: Vec<u64>,

@@ -27,11 +27,12 @@ pub fn part(proof: &Proof) -> Option<Part> {
     let maps: String = caches.iter().map(|(name, cache)| map(proof, name, cache)).collect();
     let tables: String = caches.iter().map(|(name, cache)| evictions(name, cache)).collect();
     let html = format!(
-        "<p>The cache model sees every access of the guests and of the hypervisor by its physical address. Isolation is: no VM has \
-         lines in a colour that is another one's, and no line of one VM evicts a line of another.</p>\n\
+        "<p>The cache model sees every access of the guests and of the hypervisor by its physical address. Isolation is: no VM \
+         uses a colour that is another one's, and no line of one VM evicts a line of another. The hypervisor uses the colours of VMs too: what it \
+         keeps for a VM lies in that VM's.</p>\n\
          <h3>Who uses which colours</h3>\n{LEGEND}<div class=\"charts wide\">\n{maps}</div>\n\
          <h3>Who evicts whom</h3>\n<p>A row is whose line came, a column whose line went. What stands outside of the diagonal is what they do to \
-         each other.</p>\n<div class=\"charts wide\">\n{tables}</div>\n"
+         each other.</p>\n<div class=\"tables\">\n{tables}</div>\n"
     );
     Some(Part { id: "cache", nav: "Cache", title: "The last-level cache", html })
 }

@@ -3,7 +3,7 @@
 
 use super::svg::{Anchor, Svg};
 use super::ticks::ticks;
-use super::units::{counted, time};
+use super::units::{counted, exact, exact_ms, time};
 use crate::proof::{Responses, Task};
 
 const WIDTH: f64 = 380.0;
@@ -14,6 +14,8 @@ const TOP: f64 = 22.0;
 const BOTTOM: f64 = 26.0;
 /// Bars for each run; the last one is for all that is later, too.
 const BINS: usize = 48;
+/// Least width of a bar.
+const BAR: f64 = 3.0;
 
 /// The histogram; none if responses of single jobs are not known.
 pub fn chart(name: &str, task: &Task) -> Option<String> {
@@ -24,9 +26,8 @@ pub fn chart(name: &str, task: &Task) -> Option<String> {
     }
     let end = end(task, &with, &without);
     let (with, without) = (bins(&with, end), bins(&without, end));
-    let most = with.iter().chain(&without).copied().max().unwrap_or(1);
-    let plot = WIDTH - LEFT - RIGHT;
-    let x = |ns: u64| LEFT + ns.min(end) as f64 / end as f64 * plot;
+    let most = with.iter().chain(&without).map(|bin| bin.jobs).max().unwrap_or(1);
+    let x = |ns: u64| LEFT + ns.min(end) as f64 / end as f64 * (WIDTH - LEFT - RIGHT);
     let middle = TOP + (HEIGHT - TOP - BOTTOM) / 2.0;
     let half = middle - TOP - 2.0;
     let mut svg = Svg::new(WIDTH, HEIGHT);
@@ -38,69 +39,86 @@ pub fn chart(name: &str, task: &Task) -> Option<String> {
             _ if at > WIDTH - 30.0 => Anchor::End,
             _ => Anchor::Middle,
         };
-        let text = format!("{}", place as f64 / 1e6);
-        svg.text("tick", [at, HEIGHT - 9.0], anchor, &text);
+        svg.text("tick", [at, HEIGHT - 9.0], anchor, &exact_ms(place));
     }
-    let width = plot / BINS as f64;
-    for (class, counts, up) in [("hist-with", &with, true), ("hist-without", &without, false)] {
-        for (bin, &jobs) in counts.iter().enumerate().filter(|(_, jobs)| **jobs > 0) {
-            let length = half * (1.0 + jobs as f64).ln() / (1.0 + most as f64).ln();
+    for (class, bins, up) in [("hist-with", &with, true), ("hist-without", &without, false)] {
+        for bin in bins.iter().filter(|bin| bin.jobs > 0) {
+            let length = half * (1.0 + bin.jobs as f64).ln() / (1.0 + most as f64).ln();
             let y = if up { middle - length } else { middle };
-            let from = (bin as u128 * u128::from(end) / BINS as u128) as u64;
-            let until = ((bin as u128 + 1) * u128::from(end) / BINS as u128) as u64;
-            let range = match bin + 1 {
-                BINS => format!("{} and more", time(from)),
-                _ => format!("{} to {}", time(from), time(until)),
-            };
             let run = if up { "with the plan" } else { "without isolation" };
-            let tip = format!("{} {run} · {range}", counted(jobs, "job"));
-            svg.rect(class, [LEFT + bin as f64 * width + 0.5, y, width - 1.0, length], &tip);
+            let range = match bin.least == bin.longest {
+                true => time(bin.least),
+                false => format!("{} to {}", time(bin.least), time(bin.longest)),
+            };
+            let tip = format!("{} {run} · {range}", counted(bin.jobs, "job"));
+            // From the shortest to the longest: no bar lies behind a line that no job has passed.
+            let width = (x(bin.longest) - x(bin.least)).max(BAR);
+            let left = (x(bin.longest) - width).max(LEFT);
+            svg.rect(class, [left, y, width, length], &tip);
         }
     }
     svg.line("axis-line", [LEFT, middle], [WIDTH - RIGHT, middle], "");
-    if let Some(bound) = task.bound_with_ns.filter(|&it| it <= end) {
-        svg.line(
-            "bound-end",
-            [x(bound), TOP - 4.0],
-            [x(bound), HEIGHT - BOTTOM],
-            &format!("bound {}", time(bound)),
-        );
-        svg.text("bound-name", [x(bound) - 4.0, TOP - 8.0], Anchor::End, "bound");
-    }
-    if let Some(deadline) = task.deadline_ns.filter(|&it| it <= end) {
-        svg.line(
-            "limit",
-            [x(deadline), TOP - 4.0],
-            [x(deadline), HEIGHT - BOTTOM],
-            &format!("deadline {}", time(deadline)),
-        );
-        let (at, anchor) = if x(deadline) > WIDTH - 70.0 {
-            (x(deadline) - 4.0, Anchor::End)
-        } else {
-            (x(deadline) + 4.0, Anchor::Start)
-        };
-        let y = if matches!(anchor, Anchor::End) { HEIGHT - BOTTOM - 4.0 } else { TOP - 8.0 };
-        svg.text("limit-name", [at, y], anchor, "deadline");
-    }
+    limits(&mut svg, task, end, &x);
     Some(svg.html(&format!("Response times of the jobs of {name}"), ""))
 }
 
-/// Where the axis ends: a little behind the deadline and all that happened, or at twice the deadline
-/// if something took longer.
+/// Lines of bound and deadline, with their names.
+fn limits(svg: &mut Svg, task: &Task, end: u64, x: &dyn Fn(u64) -> f64) {
+    let mut line = |class: &str, ns: u64, name: &str| {
+        svg.line(class, [x(ns), TOP - 4.0], [x(ns), HEIGHT - BOTTOM], name);
+    };
+    let bound = task.bound_with_ns.filter(|&it| it <= end);
+    if let Some(bound) = bound {
+        line("bound-end", bound, &format!("bound {}", time(bound)));
+    }
+    let deadline = task.deadline_ns.filter(|&it| it <= end);
+    if let Some(deadline) = deadline {
+        line("limit", deadline, &format!("deadline {}", exact(deadline)));
+    }
+    if let Some(bound) = bound {
+        let (at, anchor) = match x(bound) {
+            ..56.0 => (x(bound) + 4.0, Anchor::Start),
+            at => (at - 4.0, Anchor::End),
+        };
+        svg.text("bound-name", [at, TOP - 8.0], anchor, "bound");
+    }
+    let (at, anchor, text) = match (deadline, task.deadline_ns) {
+        (Some(deadline), _) => (x(deadline) + 4.0, Anchor::Start, "deadline".to_owned()),
+        (None, Some(later)) => (WIDTH - RIGHT, Anchor::End, format!("deadline {} ▸", exact(later))),
+        (None, None) => return,
+    };
+    svg.text("limit-name", [at, TOP - 8.0], anchor, &text);
+}
+
+/// Where the axis ends: behind the deadline and all that happened, with place for names. If something
+/// took much longer it ends at twice the deadline; if nothing comes near the deadline, before that.
 fn end(task: &Task, with: &[u64], without: &[u64]) -> u64 {
     let longest = with.iter().chain(without).chain(&task.bound_with_ns).copied().max().unwrap_or(0);
     let longest = match task.deadline_ns {
-        Some(deadline) => longest.min(deadline.saturating_mul(2)).max(deadline),
-        None => longest,
+        Some(deadline) if longest >= deadline / 3 => {
+            longest.min(deadline.saturating_mul(2)).max(deadline)
+        }
+        _ => longest,
     };
-    longest.saturating_add(longest / 16).max(1_000)
+    longest.saturating_add(longest / 5).max(1_000)
 }
 
-fn bins(times_ns: &[u64], end: u64) -> [u64; BINS] {
-    let mut bins = [0; BINS];
+/// The jobs of a bar.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bin {
+    jobs: u64,
+    least: u64,
+    longest: u64,
+}
+
+fn bins(times_ns: &[u64], end: u64) -> [Bin; BINS] {
+    let mut bins = [Bin::default(); BINS];
     for &time in times_ns {
-        let bin = u128::from(time) * BINS as u128 / u128::from(end.max(1));
-        bins[usize::try_from(bin).unwrap_or(BINS).min(BINS - 1)] += 1;
+        let place = u128::from(time) * BINS as u128 / u128::from(end.max(1));
+        let bin = &mut bins[usize::try_from(place).unwrap_or(BINS).min(BINS - 1)];
+        bin.least = if bin.jobs == 0 { time } else { bin.least.min(time) };
+        bin.longest = bin.longest.max(time);
+        bin.jobs += 1;
     }
     bins
 }
@@ -112,24 +130,37 @@ mod tests {
     #[test]
     fn each_job_is_in_a_bar_however_late() {
         let counts = bins(&[0, 999, 1_000, u64::MAX], 1_000);
-        assert_eq!(counts[0], 1);
-        assert_eq!(counts[BINS - 1], 3);
+        assert_eq!((counts[0].jobs, counts[BINS - 1].jobs), (1, 3));
+        assert_eq!((counts[BINS - 1].least, counts[BINS - 1].longest), (999, u64::MAX));
     }
 
     #[test]
     fn the_axis_ends_behind_the_deadline_and_not_far_from_it() {
-        let task = Task { deadline_ns: Some(8_000_000), ..Task::default() };
-        assert_eq!(end(&task, &[1_000_000], &[]), 8_500_000);
-        assert_eq!(end(&task, &[], &[u64::MAX]), 17_000_000);
+        let task = Task { deadline_ns: Some(10_000_000), ..Task::default() };
+        assert_eq!(end(&task, &[5_000_000], &[]), 12_000_000);
+        assert_eq!(end(&task, &[], &[u64::MAX]), 24_000_000);
+        assert_eq!(end(&task, &[1_000_000], &[]), 1_200_000, "nothing comes near the deadline");
         assert_eq!(end(&Task::default(), &[], &[u64::MAX]), u64::MAX);
     }
 
     #[test]
-    fn what_is_not_known_has_no_chart() {
+    fn bars_end_where_the_longest_job_does() {
+        let task = |times_ns: Vec<u64>| Task {
+            bound_with_ns: Some(2_100_000),
+            deadline_ns: Some(50_000_000),
+            with: Some(Responses { times_ns, ..Responses::default() }),
+            ..Task::default()
+        };
+        let svg = chart("t", &task(vec![2_000_000, 2_099_000])).expect("a chart");
+        assert!(svg.contains("1\u{a0}job with the plan · 2.099 ms<"), "{svg}");
+        assert!(svg.contains("deadline 50 ms ▸"), "{svg}");
+        let number =
+            |text: &str| -> f64 { text.split('"').next().unwrap_or("").parse().expect("a number") };
+        let after = |svg: &str, word: &str| svg.rsplit(word).next().unwrap_or("").to_owned();
+        let bar = after(&svg, "class=\"hist-with\" x=\"");
+        let right = number(&bar) + number(&after(&bar[..60], "width=\""));
+        let bound = number(&after(&svg, "class=\"bound-end\" x1=\""));
+        assert!(right < bound, "{right} {bound}");
         assert_eq!(chart("t", &Task::default()), None);
-        let times_ns = vec![2_000_000, 2_100_000];
-        let with = Some(Responses { jobs: 2, missed: 0, max_ns: Some(2_100_000), times_ns });
-        let svg = chart("t", &Task { with, ..Task::default() }).expect("a chart");
-        assert_eq!(svg.matches("1\u{a0}job with the plan").count(), 2, "{svg}");
     }
 }

@@ -1,7 +1,7 @@
 //! How to get all this again.
 
 use super::Part;
-use super::label::escape;
+use super::label::{escape, prose};
 use crate::proof::Proof;
 
 /// Most files and commands.
@@ -57,7 +57,7 @@ fn table(caption: &str, heading: [&str; 3], rows: &[[String; 3]]) -> String {
                 .iter()
                 .map(|it| format!("<td><code>{}</code></td>", escape(it)))
                 .collect();
-            format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(&row[0]))
+            format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", prose(&row[0]))
         })
         .collect();
     format!(

@@ -23,7 +23,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
         .collect();
     let html = format!(
         "<p>Who has a resource makes others wait, on other PCPUs too. Bounds contain the longest of these times that the analysis \
-         allows.</p>\n<div class=\"charts wide\">\n{tables}</div>\n"
+         allows.</p>\n<div class=\"tables\">\n{tables}</div>\n"
     );
     (!tables.is_empty()).then_some(Part {
         id: "resources",

@@ -2,7 +2,7 @@
 //! the plan.
 
 use super::Part;
-use super::label::{class, escape};
+use super::label::{class, escape, prose};
 use super::timeline::{LANES_MAX, PIECES_MAX, draw};
 use super::units::instant;
 use crate::proof::{Proof, Run, Timeline};
@@ -25,8 +25,8 @@ pub fn part(proof: &Proof) -> Option<Part> {
         return None;
     }
     let html = format!(
-        "<p>Each lane shows what a PCPU, one of its VCPUs or a task did. Times are those of the guests. A line of a run and \
-         one of its simulation do not show the same jobs: compare shapes, not instants.</p>\n{}{figures}",
+        "<p>Each lane shows what a PCPU, one of its VCPUs or a task did. Times are those of the guests. A VCPU that has a PCPU for itself runs all the time: \
+         when it sleeps nobody is told. A run and its simulation do not show the same jobs: compare shapes, not instants.</p>\n{}{figures}",
         legend(proof)
     );
     Some(Part { id: "time", nav: "Time lines", title: "What happened when", html })
@@ -36,7 +36,7 @@ fn figure(name: &str, line: &Timeline) -> String {
     let (svg, shown) = draw(line, &summary(name, line));
     let mut caption = format!("<strong>{}</strong>", escape(name));
     if !line.reason.is_empty() {
-        caption.push_str(&format!(" – {}", escape(&line.reason)));
+        caption.push_str(&format!(" – {}", prose(&line.reason)));
     }
     caption.push_str(&format!(", {} to {}.", instant(shown.start), instant(shown.end)));
     if shown.start > line.window_ns.start {
