@@ -9,18 +9,21 @@
 
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicBool, AtomicU8};
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU8};
 
 use bulkhead_abi::hypercall::{
     Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_INTERRUPT,
     LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, UNLOCK,
 };
 use bulkhead_abi::trace::{Kind, lock_argument};
+use policy::lock::rate::Rate;
 use policy::lock::table::{Granted, Holdings, Locked, Resource, Table};
 use policy::lock::{LockError, VCPUS_MAX, Who, rank};
+use policy::time::Instant;
 use spin::mutex::{SpinMutex, SpinMutexGuard};
 
 use crate::arch::context::Context;
+use crate::arch::cpu;
 use crate::arch::percpu::StaticRef;
 use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
@@ -122,8 +125,9 @@ pub fn are_open_to(vm: &Vm) -> bool {
 #[derive(Debug)]
 pub struct Sections {
     rank: AtomicU8,
-    /// Whether the plan lets it be in any.
-    may: AtomicBool,
+    /// From which time on it may enter the next one, and how often it may ([`Rate::parts`]).
+    from: AtomicI64,
+    rate: [AtomicI64; 2],
     /// Whether the guest says that it is in one of a mutex of its own.
     inside: AtomicBool,
     /// Whether tasks of it hold resources that VMs share.
@@ -137,7 +141,8 @@ impl Sections {
     pub const fn new() -> Self {
         Self {
             rank: AtomicU8::new(0),
-            may: AtomicBool::new(false),
+            from: AtomicI64::new(Rate::NEVER),
+            rate: [const { AtomicI64::new(0) }; 2],
             inside: AtomicBool::new(false),
             holds: AtomicBool::new(false),
             told: AtomicBool::new(false),
@@ -148,9 +153,40 @@ impl Sections {
         self.rank.load(Relaxed).into()
     }
 
-    /// Whether the plan lets it be in any; told at boot.
-    pub fn allow(&self, may: bool) {
-        self.may.store(may, Relaxed);
+    /// How often the plan lets it enter one, if at all; told at boot.
+    pub fn allow(&self, rate: Option<Rate>) {
+        let Some(rate) = rate else { return };
+        self.from.store(Rate::START, Relaxed);
+        for (part, value) in self.rate.iter().zip(rate.parts()) {
+            part.store(value, Relaxed);
+        }
+    }
+
+    /// Whether it may enter one now; for whom [`Sections::refusal`] says why not.
+    #[inline(always)]
+    fn may_enter(&self, now: Instant) -> bool {
+        Rate::may_enter(self.from.load(Relaxed), now)
+    }
+
+    /// It enters one.
+    #[inline(always)]
+    fn enter(&self, now: Instant) {
+        let [interval, rest] = &self.rate;
+        let rate = Rate::from_parts([interval.load(Relaxed), rest.load(Relaxed)]);
+        self.from.store(rate.enter(self.from.load(Relaxed), now), Relaxed);
+    }
+
+    /// Why a VCPU may enter none.
+    #[cold]
+    #[inline(never)]
+    fn refusal(&self, at: &Assignment, pcpu: &Pcpu, now: u64) -> Error {
+        match self.from.load(Relaxed) {
+            Rate::NEVER => Error::Denied,
+            from => {
+                pcpu.record_at(now, Some(at), Kind::TooOften, from as u64 - now);
+                Error::TooOften
+            }
+        }
     }
 
     /// What the scheduler is to be told, if that is news: whether the VCPU is in one. It counts as told.
@@ -174,23 +210,25 @@ impl Sections {
 #[inline(never)]
 pub fn call(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
     let sections = &at.vcpu.sections;
+    let now = cpu::now();
     let result = match function {
-        GCS_START if sections.may.load(Relaxed) => {
+        GCS_START if sections.may_enter(Instant(now)) => {
+            sections.enter(Instant(now));
             sections.inside.store(true, Relaxed);
             0
         }
-        GCS_START => Error::Denied.to_x0(),
+        GCS_START => sections.refusal(at, pcpu, now).to_x0(),
         GCS_FINISH if sections.inside.load(Relaxed) => {
             sections.inside.store(false, Relaxed);
             0
         }
         GCS_FINISH => Error::NotOwner.to_x0(),
-        _ => shared_call(function, context, at, pcpu),
+        _ => shared_call(function, context, at, pcpu, now),
     };
     context.x[0] = result;
     let inside = sections.should_tell();
     if let Some(inside) = inside
-        && !pcpu.change_gcs_of_running(at, inside)
+        && !pcpu.change_gcs_of_running(at, inside, now)
     {
         pcpu.change_gcs(at, inside);
     }
@@ -198,9 +236,15 @@ pub fn call(function: u32, context: &mut Context, at: &Assignment, pcpu: &'stati
 }
 
 #[inline(never)]
-fn shared_call(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> u64 {
+fn shared_call(
+    function: u32,
+    context: &mut Context,
+    at: &Assignment,
+    pcpu: &'static Pcpu,
+    now: u64,
+) -> u64 {
     let [_, x1, x2, ..] = context.x;
-    shared(function, [x1, x2], context, at, pcpu).unwrap_or_else(Error::to_x0)
+    shared(function, [x1, x2], context, (at, pcpu), now).unwrap_or_else(Error::to_x0)
 }
 
 /// A call about a resource that VMs share.
@@ -208,8 +252,8 @@ fn shared(
     function: u32,
     [x1, x2]: [u64; 2],
     context: &mut Context,
-    at: &Assignment,
-    pcpu: &'static Pcpu,
+    (at, pcpu): (&Assignment, &'static Pcpu),
+    now: u64,
 ) -> Result<u64, Error> {
     let locks = LOCKS.own().ok_or(Error::Denied)?;
     let rank = at.vcpu.sections.rank();
@@ -236,9 +280,9 @@ fn shared(
             let task = usize::try_from(x2).unwrap_or(usize::MAX);
             let who = Who::new(rank, task).ok_or(Error::Invalid)?;
             let resource = usize::try_from(x1).unwrap_or(usize::MAX);
-            let (kind, result) = act(locks, function, who, resource, at)?;
+            let (kind, result) = act(locks, function, who, resource, (at, pcpu), now)?;
             let argument = lock_argument(task as u8, resource as u8, true);
-            pcpu.record(at, kind, argument);
+            pcpu.record_at(now, Some(at), kind, argument);
             Ok(result)
         }
     }
@@ -261,27 +305,33 @@ fn act(
     function: u32,
     who: Who,
     resource: usize,
-    at: &Assignment,
+    (at, pcpu): (&Assignment, &Pcpu),
+    now: u64,
 ) -> Result<(Kind, u64), Error> {
     let sections = &at.vcpu.sections;
-    if !sections.may.load(Relaxed) {
-        return Err(Error::Denied);
-    }
-    let mut table = locks.table.lock();
     match function {
-        LOCK | LOCK_TRY => match table.take(who, resource, function == LOCK).map_err(error)? {
-            Locked::Held { orphaned } => {
-                sections.holds.store(true, Relaxed);
-                Ok((Kind::Lock, if orphaned { LOCK_ORPHANED } else { LOCK_HELD }))
+        LOCK | LOCK_TRY => {
+            if !sections.may_enter(Instant(now)) {
+                return Err(sections.refusal(at, pcpu, now));
             }
-            Locked::Waits => {
-                let owner = table.owner(resource);
-                drop(table);
-                wait_for(locks, owner);
-                Ok((Kind::LockWait, LOCK_WAITS))
+            let mut table = locks.table.lock();
+            let locked = table.take(who, resource, function == LOCK).map_err(error)?;
+            sections.enter(Instant(now));
+            match locked {
+                Locked::Held { orphaned } => {
+                    sections.holds.store(true, Relaxed);
+                    Ok((Kind::Lock, if orphaned { LOCK_ORPHANED } else { LOCK_HELD }))
+                }
+                Locked::Waits => {
+                    let owner = table.owner(resource);
+                    drop(table);
+                    wait_for(locks, owner);
+                    Ok((Kind::LockWait, LOCK_WAITS))
+                }
             }
-        },
+        }
         UNLOCK => {
+            let mut table = locks.table.lock();
             let next = table.unlock(who, resource).map_err(error)?;
             sections.holds.store(table.in_gcs(who.vcpu()), Relaxed);
             grant(locks, next, table);

@@ -125,7 +125,7 @@ impl Pcpu {
         let is_critical = all.iter().any(|(at, ..)| at.vm.plan.critical);
         let sides = if is_critical { Side::all(vms, epoch) } else { Vec::new() };
         let vcpus = all.iter().map(|(at, _, vcpu)| {
-            at.vcpu.sections.allow(vcpu.hold > 0);
+            at.vcpu.sections.allow(vcpu.rate);
             let hold = if vcpu.hold > 0 { Hold::new(Duration(vcpu.hold)) } else { Hold::UNLIMITED };
             (server(vcpu), at.vm.plan.account(vcpu, start), hold)
         });
@@ -175,7 +175,7 @@ impl Pcpu {
     }
 
     #[inline(always)]
-    fn record_at(&self, time: u64, at: Option<&Assignment>, kind: Kind, argument: u64) {
+    pub fn record_at(&self, time: u64, at: Option<&Assignment>, kind: Kind, argument: u64) {
         let (vm, vcpu) = at.map_or((0, 0), |at| at.names);
         self.trace.write(Record::new(time, kind, vm, vcpu, argument));
     }

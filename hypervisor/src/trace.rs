@@ -130,6 +130,7 @@ pub fn name(kind: Option<Kind>) -> &'static str {
         Some(Kind::Recharge) => "may access",
         Some(Kind::Grant) => "grant, accesses",
         Some(Kind::StartGcs | Kind::FinishGcs | Kind::StopInGcs | Kind::EndGcs) => "gcs",
+        Some(Kind::TooOften) => "gcs, too often",
         Some(Kind::Lock | Kind::LockWait | Kind::Unlock) => "lock",
         None => "?",
     }

@@ -8,6 +8,7 @@ use hypervisor::payload::BlobName;
 use hypervisor::plan::{
     self, Compensation, MemoryBudget, Plan, Refusal, Source, Tree, Vcpu, VmBudget,
 };
+use policy::lock::rate::Rate;
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
@@ -69,7 +70,7 @@ fn the_plan_of_the_reference_is_accepted() {
     assert_eq!(plan.platform.cpus, [0, 1, 2, 3]);
     let vm = &plan.vms[0];
     assert_eq!(vm.name, "linux");
-    let alone = |pcpu| Vcpu { pcpu, server: None, memory: None, hold: 0 };
+    let alone = |pcpu| Vcpu { pcpu, server: None, memory: None, hold: 0, rate: None };
     assert_eq!(vm.vcpus, [alone(0), alone(1)]);
     assert_eq!(vm.memory[0].host.start, 0x4600_0000);
     assert_eq!(vm.devices[0].interrupts, [(34, 34)]);
@@ -824,13 +825,37 @@ fn overrun_is_in_ticks_and_fits() {
     assert!(error.contains("vcpu@0: overrun-ns: is more than the budget leaves"), "{error}");
 
     // Sections are ended no earlier than the plan says.
-    let hold = |blob: &[u8]| load(blob).unwrap().vms[0].vcpus[0].hold;
-    assert_eq!(hold(&vcpu("hold-ns = <0x0 1000008>;")), 62_501);
-    assert_eq!(hold(&vcpu("")), 0);
-    for wrong in ["0", "60000000001"] {
-        let blob = vcpu(&format!("hold-ns = /bits/ 64 <{wrong}>;"));
-        let error = load(&blob).expect_err("no length");
-        let text = "vcpu@0: hold-ns: must be 1 ns to one minute";
-        assert!(error.to_string().contains(text), "{error}");
+    let found = |text: &str| {
+        let blob = vcpu(text);
+        let vcpu = load(&blob).unwrap().vms[0].vcpus[0];
+        (vcpu.hold, vcpu.rate)
+    };
+    let limits = |hold: &str, interval: &str, early: &str| {
+        let properties =
+            [("hold", hold), ("sections-interval", interval), ("sections-early", early)];
+        let text = |(name, value)| format!("{name}-ns = /bits/ 64 <{value}>; ");
+        properties.into_iter().filter(|it| !it.1.is_empty()).map(text).collect::<String>()
+    };
+    // And may rather be entered too often.
+    let rate = Some(Rate::new(Duration(62_500), Duration(125)));
+    assert_eq!(found(&limits("1000008", "1000015", "1999")), (62_501, rate));
+    assert_eq!(found(""), (0, None));
+    let long = "must be 1 ns to one minute";
+    let (often, early) = ("must be 1 us to one hour", "must be at most 2^56 ns");
+    for (values, name, why) in [
+        (["0", "1000", "0"], "hold", long),
+        (["60000000001", "1000", "0"], "hold", long),
+        (["1", "999", "0"], "sections-interval", often),
+        (["1", "3600000000001", "0"], "sections-interval", often),
+        (["1", "1000", "72057594037927937"], "sections-early", early),
+        (["1", "", "0"], "sections-interval", "is missing"),
+        (["1", "1000", ""], "sections-early", "is missing"),
+        (["", "1000", ""], "sections-interval", "needs hold-ns"),
+        (["", "", "0"], "sections-early", "needs hold-ns"),
+    ] {
+        let blob = vcpu(&limits(values[0], values[1], values[2]));
+        let error = load(&blob).expect_err("no limits");
+        let text = format!("vcpu@0: {name}-ns: {why}");
+        assert!(error.to_string().contains(&text), "{text}: {error}");
     }
 }

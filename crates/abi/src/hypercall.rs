@@ -62,7 +62,11 @@ pub const AUDIT: u32 = 0xC600_0005;
 /// A task of the calling VCPU is in a critical section of a mutex that the guest keeps itself and that
 /// tasks of other VCPUs use (vMPCP, section III.C, `vmpcp_start_gcs`): the VCPU goes before all others of
 /// its CPU that are in none, and may overrun its budget where the plan allows that. Returns 0, or
-/// [`Error::Denied`] if the plan knows of no sections of this VCPU.
+/// [`Error::Denied`] if the plan knows of no sections of this VCPU, or [`Error::TooOften`].
+///
+/// How often is limited by the plan (`sections-interval-ns`, `sections-early-ns`), so that tasks of the VCPU that
+/// are as described and in time are never refused: each call of this that returns 0 counts, and each of
+/// [`LOCK`] and [`LOCK_TRY`] that returns no error.
 ///
 /// As soon as others are delayed by it, what the VCPU executes in sections until it executes outside
 /// of them is limited by the plan (`hold-ns`). Then it is in none any more: its sections are over,
@@ -86,7 +90,7 @@ pub const LOCK_DESTROY: u32 = 0xC600_0009;
 /// resource (`x1`). Returns [`LOCK_HELD`], [`LOCK_ORPHANED`], or [`LOCK_WAITS`]: then
 /// [`LOCK_INTERRUPT`] comes when it got the resource, which [`LOCK_GRANTED`] tells. Errors that
 /// change nothing: [`Error::Denied`] (not open, or no section of this VCPU is planned), [`Error::Invalid`] (no such task),
-/// [`Error::AlreadyHeld`], [`Error::Nested`], [`Error::AlreadyWaits`].
+/// [`Error::TooOften`] ([`GCS_START`]), [`Error::AlreadyHeld`], [`Error::Nested`], [`Error::AlreadyWaits`].
 pub const LOCK: u32 = 0xC600_000A;
 
 /// As [`LOCK`], but does not wait: [`Error::Busy`] if another task has the resource.
@@ -232,6 +236,9 @@ pub enum Error {
     Nested = -40,
     /// The task waits for a resource already (as `EALREADY`).
     AlreadyWaits = -114,
+    /// The VCPU enters critical sections more often than its tasks are described to (as `EDQUOT`): it may again
+    /// somewhat later, without anybody doing anything.
+    TooOften = -122,
 }
 
 impl Error {

@@ -89,6 +89,9 @@ pub enum Kind {
     /// The VCPU has executed in global critical sections for longer than planned and is in none any more:
     /// its resources go to others; no argument. Comes behind the input that led to it.
     EndGcs = 23,
+    /// The VCPU was refused to enter a global critical section, because it enters them more often than planned;
+    /// argument: ticks until it may.
+    TooOften = 24,
 }
 
 /// The argument of [`Kind::Lock`], [`Kind::LockWait`] and [`Kind::Unlock`]: number of the task in bits
@@ -130,6 +133,7 @@ impl Kind {
             21 => Self::LockWait,
             22 => Self::Unlock,
             23 => Self::EndGcs,
+            24 => Self::TooOften,
             _ => return None,
         })
     }
@@ -183,7 +187,7 @@ mod tests {
         let kinds = (0..=u8::MAX).filter_map(|number| Some((number, Kind::from_number(number)?)));
         let kinds: Vec<_> = kinds.collect();
         assert!(kinds.iter().all(|&(number, kind)| kind as u8 == number));
-        assert_eq!(kinds.len(), Kind::EndGcs as usize);
+        assert_eq!(kinds.len(), Kind::TooOften as usize);
     }
 
     #[test]

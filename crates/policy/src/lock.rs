@@ -8,6 +8,7 @@
 //! - [`table`]: all global resources, and what each VCPU holds: who may lock, what becomes of
 //!   resources whose owner dies, and when a VCPU is in a global critical section;
 //! - [`hold`]: how long a VCPU may be in critical sections: what a guest does longer is ended;
+//! - [`rate`]: how often a VCPU may enter one: a guest that wants to more often is refused;
 //! - [`pcp`]: the local resources of a VCPU, by the priority ceiling protocol.
 //!
 //! Ceilings are not numbers here but an order. Tasks in global critical sections come before all
@@ -23,6 +24,7 @@ pub mod hold;
 pub mod mutex;
 pub mod pcp;
 pub mod queue;
+pub mod rate;
 pub mod table;
 
 use core::{error, fmt};

@@ -23,8 +23,9 @@ pub use files::{FileReport, check_files};
 pub use make::{assign, make};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget, OnEvent, Plan,
-    Platform, Pool, Resource, Serial, SerialKind, Server, Vcpu, VirtualGic, VirtualSerial, Vm,
+    DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget,
+    OnEvent, Plan, Platform, Pool, Resource, Serial, SerialKind, Server, Vcpu, VirtualGic,
+    VirtualSerial, Vm,
 };
 
 use crate::diagnostic::{Errors, Source};

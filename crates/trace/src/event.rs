@@ -83,6 +83,13 @@ pub enum Event {
     StopInGcs(VcpuId),
     /// The VCPU has executed in global critical sections for too long, and is in none any more.
     EndGcs(VcpuId),
+    /// The VCPU was refused to enter a global critical section: it does so more often than planned.
+    TooOften {
+        /// The VCPU.
+        vcpu: VcpuId,
+        /// Ticks until it may.
+        ticks: u64,
+    },
     /// A task gets a resource, waits for it, or releases it.
     Lock {
         /// The VCPU.
@@ -231,6 +238,7 @@ impl Entry {
             Kind::FinishGcs => Event::FinishGcs(vcpu),
             Kind::StopInGcs => Event::StopInGcs(vcpu),
             Kind::EndGcs => Event::EndGcs(vcpu),
+            Kind::TooOften => Event::TooOften { vcpu, ticks: argument },
             Kind::Lock => lock(vcpu, LockStep::Lock, argument),
             Kind::LockWait => lock(vcpu, LockStep::Wait, argument),
             Kind::Unlock => lock(vcpu, LockStep::Unlock, argument),
@@ -265,6 +273,7 @@ impl Entry {
             Event::FinishGcs(vcpu) => (Kind::FinishGcs, vcpu, 0),
             Event::StopInGcs(vcpu) => (Kind::StopInGcs, vcpu, 0),
             Event::EndGcs(vcpu) => (Kind::EndGcs, vcpu, 0),
+            Event::TooOften { vcpu, ticks } => (Kind::TooOften, vcpu, ticks),
             Event::Lock { vcpu, step, task, resource, global } => {
                 let kind = match step {
                     LockStep::Lock => Kind::Lock,
@@ -308,6 +317,7 @@ impl Event {
             | Self::FinishGcs(vcpu)
             | Self::StopInGcs(vcpu)
             | Self::EndGcs(vcpu)
+            | Self::TooOften { vcpu, .. }
             | Self::Lock { vcpu, .. } => Some(vcpu),
             _ => None,
         }
@@ -345,6 +355,7 @@ impl Event {
             Self::FinishGcs(_) => "finish-gcs",
             Self::StopInGcs(_) => "stop-in-gcs",
             Self::EndGcs(_) => "end-gcs",
+            Self::TooOften { .. } => "too-often",
             Self::Lock { step: LockStep::Lock, .. } => "lock",
             Self::Lock { step: LockStep::Wait, .. } => "lock-wait",
             Self::Lock { step: LockStep::Unlock, .. } => "unlock",
@@ -393,6 +404,7 @@ mod tests {
             Event::FinishGcs(vcpu),
             Event::StopInGcs(vcpu),
             Event::EndGcs(vcpu),
+            Event::TooOften { vcpu, ticks: 77 },
             Event::Lock { vcpu, step: LockStep::Lock, task: 63, resource: 15, global: true },
             Event::Lock { vcpu, step: LockStep::Wait, task: 0, resource: 3, global: false },
             Event::Lock { vcpu, step: LockStep::Unlock, task: 9, resource: 0, global: true },

@@ -122,6 +122,10 @@ impl<W: Write> Exporter<'_, W> {
                 Event::FinishGcs(vcpu) => (tracks::vcpu(vcpu), "in none any more".into()),
                 Event::StopInGcs(vcpu) => (tracks::vcpu(vcpu), "overrun used up".into()),
                 Event::EndGcs(vcpu) => (tracks::vcpu(vcpu), "critical section too long".into()),
+                Event::TooOften { vcpu, ticks } => {
+                    let what = format!("critical section refused, in {ticks} ticks");
+                    (tracks::vcpu(vcpu), what)
+                }
                 Event::Lock { vcpu, step, task, resource, .. } => {
                     let what = match step {
                         LockStep::Lock => "gets",

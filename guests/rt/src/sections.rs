@@ -27,6 +27,8 @@ use crate::{gic, interrupts, mutexes};
 /// The interrupt by which one processor tells another that a task of it got a resource of the guest.
 const GRANT: u32 = 1;
 
+const TOO_OFTEN: i64 = Error::TooOften as i64;
+
 /// A resource that tasks use one at a time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Resource {
@@ -160,7 +162,14 @@ pub(crate) fn asked(frame: &mut Frame) {
                 }
                 Err(refused) => error(refused),
             },
-            Resource::Shared(number) => call(LOCK, number.into(), rank as u64)[0],
+            Resource::Shared(number) => match call(LOCK, number.into(), rank as u64)[0] {
+                TOO_OFTEN => {
+                    // It is late: until it may it tries again and again, outside of sections.
+                    frame.repeat_service();
+                    return resource.to_word() as i64;
+                }
+                result => result,
+            },
         };
         if result == LOCK_WAITS as i64 {
             set.suspend(task);

@@ -150,11 +150,10 @@ impl Pcpu {
         }
     }
 
-    /// The short way of [`Pcpu::change_gcs`], where it may be gone: whether it was.
+    /// The short way of [`Pcpu::change_gcs`], where it may be gone: whether it was. `now`: a time just before.
     #[inline(always)]
-    pub fn change_gcs_of_running(&'static self, at: &Assignment, inside: bool) -> bool {
+    pub fn change_gcs_of_running(&'static self, at: &Assignment, inside: bool, now: u64) -> bool {
         let Some(scheduler) = self.scheduler.own() else { return false };
-        let now = cpu::now();
         let quick = now < self.deadlines.of(Purpose::Scheduling)
             && scheduler.lock().change_gcs_of_running(at.slot, inside, now);
         if quick {

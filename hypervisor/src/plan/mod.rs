@@ -28,6 +28,7 @@ use ticks::Clock;
 
 use policy::bandwidth::Account;
 use policy::color::{Area, ColorSet, Stripe};
+use policy::lock::rate::Rate;
 use policy::time::Instant;
 
 use crate::arch::page_table::PAGE_BYTES;
@@ -290,6 +291,8 @@ pub struct Vcpu {
     /// For how many ticks it may execute in global critical sections until it executes outside; 0: it may
     /// be in none.
     pub hold: u64,
+    /// How often it may enter them, in ticks; none: never.
+    pub rate: Option<Rate>,
 }
 
 /// A virtual machine.

@@ -1,5 +1,6 @@
 //! Reads how VCPUs share a PCPU.
 
+use policy::lock::rate::Rate;
 use policy::server;
 use policy::time::{Duration, Instant};
 
@@ -9,6 +10,11 @@ use super::{Clock, Node, Problem, Refusal};
 /// times within 64 bits.
 const BUDGET_MIN: u64 = 1_000;
 pub const PERIOD_MAX: u64 = 60_000_000_000;
+
+/// Nanoseconds from one entry into a global critical section to the next, and by which some may come early.
+const INTERVAL_MIN: u64 = 1_000;
+const INTERVAL_MAX: u64 = 3_600_000_000_000;
+const EARLY_MAX: u64 = 1 << 56;
 
 /// A budget that fills its period, as a part of the PCPU.
 pub const WHOLE: u64 = 1 << 24;
@@ -87,6 +93,25 @@ pub fn hold(node: Node<'_>, clock: Clock) -> Result<u64, Refusal<'_>> {
         return Err(node.error("hold-ns", Problem::Text("must be 1 ns to one minute")));
     }
     Ok(clock.ticks(hold) + 1)
+}
+
+/// How often it may enter global critical sections, in ticks, rounded so that it may rather more often; none: it may be
+/// in none.
+pub fn rate(node: Node<'_>, clock: Clock) -> Result<Option<Rate>, Refusal<'_>> {
+    let [interval, early] = ["sections-interval-ns", "sections-early-ns"];
+    if node.value("hold-ns").is_none() {
+        refuse(node, &[interval, early], "needs hold-ns")?;
+        return Ok(None);
+    }
+    let [between, before] = [node.long(interval)?, node.long(early)?];
+    if !(INTERVAL_MIN..=INTERVAL_MAX).contains(&between) {
+        return Err(node.error(interval, Problem::Text("must be 1 us to one hour")));
+    }
+    if before > EARLY_MAX {
+        return Err(node.error(early, Problem::Text("must be at most 2^56 ns")));
+    }
+    let ticks = Duration(clock.ticks(between).max(1));
+    Ok(Some(Rate::new(ticks, Duration(clock.ticks(before) + 1))))
 }
 
 /// Refuses properties that are there.

@@ -21,7 +21,7 @@ impl Clock {
         Self { frequency, ticks, nanoseconds }
     }
 
-    /// Ticks of a length of time, at most a minute; rounded down.
+    /// Ticks of a length of time, at most 2^56 ns; rounded down.
     pub fn ticks(self, time: u64) -> u64 {
         time / self.nanoseconds * self.ticks
             + time % self.nanoseconds * self.ticks / self.nanoseconds

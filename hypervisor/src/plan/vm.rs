@@ -116,7 +116,7 @@ fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, Refusal<
 }
 
 /// Properties of a VCPU.
-const VCPU: [&str; 10] = [
+const VCPU: [&str; 12] = [
     "reg",
     "pcpu",
     "server",
@@ -124,6 +124,8 @@ const VCPU: [&str; 10] = [
     "period-ns",
     "overrun-ns",
     "hold-ns",
+    "sections-interval-ns",
+    "sections-early-ns",
     "priority",
     "memory-budget",
     "memory-period-ns",
@@ -146,8 +148,8 @@ fn vcpus<'a>(
             let text = "the VM has a budget for all of its VCPUs together";
             return Err(vcpu.error("memory-budget", Problem::Text(text)));
         }
-        let hold = server::hold(vcpu, clock)?;
-        vcpus.push(Vcpu { pcpu: vcpu.number("pcpu")? as usize, server, memory, hold });
+        let (hold, rate) = (server::hold(vcpu, clock)?, server::rate(vcpu, clock)?);
+        vcpus.push(Vcpu { pcpu: vcpu.number("pcpu")? as usize, server, memory, hold, rate });
     }
     if vcpus.is_empty() || vcpus.len() > MAX_CPUS {
         return Err(node.node_error(Problem::Count(vcpus.len(), "VCPUs")));

@@ -28,6 +28,7 @@ pub fn plan() -> Plan {
                 server: None,
                 memory_budget: None,
                 hold: Duration(0),
+                entries: Entries::default(),
             })
             .collect(),
         memory: vec![Memory {

@@ -144,8 +144,9 @@ pub(super) fn judge(system: &System, on: &[At]) -> Vec<VcpuVerdict> {
         let class = vcpu(system, (vm, index)).server.as_ref()?.class.value;
         let overrun = system.overrun(vm, index);
         let server = Some(plan::Server { class, priority, overrun });
-        let hold = system.hold(vm, index);
-        Some((vm, index, plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None, hold }))
+        let (hold, entries) = (system.hold(vm, index), system.entries(vm, index));
+        let vcpu = plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None, hold, entries };
+        Some((vm, index, vcpu))
     });
     PcpuVerdict::of(system, &vcpus.collect::<Vec<_>>()).vcpus
 }

@@ -2,6 +2,7 @@
 //! section II.B).
 
 mod check;
+mod entries;
 mod read;
 mod sections;
 

@@ -8,7 +8,7 @@ mod server;
 use std::fmt;
 
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
-pub use locks::{Locks, Resource};
+pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
 pub use server::{Budget, Class, Server};
@@ -234,6 +234,8 @@ pub struct Vcpu {
     /// How long it may execute in global critical sections until it executes outside of them. Zero: it may
     /// be in none.
     pub hold: Duration,
+    /// How often it may enter them, if it may.
+    pub entries: Entries,
 }
 
 /// A part of the address space of a VM and the memory or registers behind it.

@@ -15,8 +15,8 @@ use policy::color::ColorSet;
 
 use super::tree::Node;
 use super::{
-    Boot, Coloring, Device, DeviceInterrupts, File, Gic, Mapping, Memory, OnEvent, Plan, Platform,
-    Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
+    Boot, Coloring, Device, DeviceInterrupts, Entries, File, Gic, Mapping, Memory, OnEvent, Plan,
+    Platform, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
 use crate::diagnostic::Errors;
 use crate::units::{Address, Duration, IntId, Ipa, Mpidr, Pcpu, Region};
@@ -230,12 +230,17 @@ fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
             true => vcpu.long("hold-ns").map(Duration),
             false => Some(Duration(0)),
         };
+        let entries = match vcpu.optional("hold-ns") {
+            true => locks::entries(vcpu),
+            false => Some(Entries::default()),
+        };
         vcpu.finish();
         Some(Vcpu {
             pcpu: Pcpu(pcpu?),
             server: server?,
             memory_budget: memory_budget?,
             hold: hold?,
+            entries: entries?,
         })
     });
     at.finish();

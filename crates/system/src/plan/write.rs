@@ -124,6 +124,7 @@ fn vm(index: usize, vm: &Vm, access: Option<Bytes>) -> Node {
         }
         if vcpu.hold != Duration(0) {
             child.longs("hold-ns", &[vcpu.hold.0], 1).comment(format!("{} in sections", vcpu.hold));
+            locks::entries(&mut child, vcpu.entries);
         }
         bandwidth::budget(&mut child, vcpu.memory_budget, access);
         vcpus.children.push(child);

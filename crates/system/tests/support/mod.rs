@@ -3,9 +3,9 @@
 
 use bulkhead_system::plan::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget, OnEvent, Plan,
-    Platform, Pool, Resource, Serial, SerialKind, Server, Vcpu, VirtualGic, VirtualSerial, Vm,
-    frames_needed,
+    DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget,
+    OnEvent, Plan, Platform, Pool, Resource, Serial, SerialKind, Server, Vcpu, VirtualGic,
+    VirtualSerial, Vm, frames_needed,
 };
 use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
@@ -355,7 +355,11 @@ impl Machine {
             Server { class, priority: level + self.vcpus, overrun: Duration(overrun) }
         });
         let hold = Duration(if self.vcpus.is_multiple_of(2) { 1_000_000 } else { 0 });
-        Vcpu { pcpu: Pcpu(self.pcpus - 1), server, memory_budget: None, hold }
+        let entries = match hold.0 {
+            0 => Entries::default(),
+            _ => Entries { interval: Duration(2_000_000), early: Duration(1_000_000) },
+        };
+        Vcpu { pcpu: Pcpu(self.pcpus - 1), server, memory_budget: None, hold, entries }
     }
 
     fn contiguous(&mut self, regions: &[(u64, u64)]) -> Vec<Memory> {

@@ -3,7 +3,7 @@
 use super::vms::{NAME_HELP, is_name};
 use super::{Mistakes, RESOURCES_MAX};
 use crate::plan::path::{resource, vcpu};
-use crate::plan::{Budget, Class, Locks, Plan, Server};
+use crate::plan::{Budget, Class, Entries, Locks, Plan, Server};
 use crate::units::Duration;
 
 /// Resources can be told apart, somebody may open each, and overrun fits the periods.
@@ -35,6 +35,9 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
                 let help = format!("at most {} is possible", Budget::LONGEST_PERIOD);
                 mistakes.add(&vcpu(vm, index), "hold-ns", message, &help);
             }
+            if it.hold != Duration(0) {
+                entries(&vcpu(vm, index), it.entries, mistakes);
+            }
         }
     }
 }
@@ -50,6 +53,21 @@ fn users(node: &str, vms: &[u32], count: usize, mistakes: &mut Mistakes) {
     if let Some(vm) = vms.iter().find(|vm| **vm as usize >= count) {
         let help = format!("VMs are 0 to {}", count.saturating_sub(1));
         mistakes.add(node, "vms", format!("VM {vm} does not exist"), &help);
+    }
+}
+
+fn entries(node: &str, entries: Entries, mistakes: &mut Mistakes) {
+    let Entries { interval, early } = entries;
+    let [shortest, longest] = Entries::INTERVALS;
+    if interval < shortest || interval > longest {
+        let message = format!("one critical section each {interval} is not possible");
+        let help = format!("{shortest} to {longest} is");
+        mistakes.add(node, "sections-interval-ns", message, &help);
+    }
+    if early > Entries::EARLIEST {
+        let message = format!("{early} is too early");
+        let help = format!("at most {} is possible", Entries::EARLIEST);
+        mistakes.add(node, "sections-early-ns", message, &help);
     }
 }
 

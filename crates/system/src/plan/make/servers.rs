@@ -22,7 +22,7 @@ pub(super) fn vcpus(system: &System, pcpus: &[Vec<Pcpu>]) -> Vec<Vec<Vcpu>> {
     }
     order.sort_unstable();
     let mut index = 0;
-    let mut vcpu = |(vcpu, pcpu): (&crate::description::Vcpu, &Pcpu), overrun, hold| {
+    let mut vcpu = |(vcpu, pcpu): (&crate::description::Vcpu, &Pcpu), overrun, hold, entries| {
         let server = vcpu.server.as_ref().map(|server| {
             let behind = order.iter().rev().filter(|(other, ..)| other == pcpu);
             let rank = behind.take_while(|(.., other)| *other != index).count();
@@ -33,12 +33,15 @@ pub(super) fn vcpus(system: &System, pcpus: &[Vec<Pcpu>]) -> Vec<Vec<Vcpu>> {
         index += 1;
         let counter = system.platform.value.bandwidth.as_ref();
         let memory_budget = counter.and_then(|counter| vcpu.bandwidth.as_ref()?.budget(counter));
-        Vcpu { pcpu: *pcpu, server, memory_budget, hold }
+        Vcpu { pcpu: *pcpu, server, memory_budget, hold, entries }
     };
     let vms = described.enumerate().map(|(vm, vcpus)| {
         let vcpus = vcpus.enumerate();
         vcpus
-            .map(|(index, at)| vcpu(at, system.overrun(vm, index), system.hold(vm, index)))
+            .map(|(index, at)| {
+                let (overrun, hold) = (system.overrun(vm, index), system.hold(vm, index));
+                vcpu(at, overrun, hold, system.entries(vm, index))
+            })
             .collect()
     });
     vms.collect()

@@ -1,5 +1,7 @@
 //! Locks across VCPUs and VMs.
 
+use crate::units::Duration;
+
 /// What the hypervisor does for VCPUs in global critical sections.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Locks {
@@ -21,6 +23,23 @@ impl Locks {
             Self::Mpcp => "mpcp",
         }
     }
+}
+
+/// How often a VCPU may enter global critical sections: in any time `t` at most
+/// `1 + floor((t + early) / interval)` times.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Entries {
+    /// From one to the next.
+    pub interval: Duration,
+    /// How much earlier than that some may come, together.
+    pub early: Duration,
+}
+
+impl Entries {
+    /// Shortest and longest interval.
+    pub const INTERVALS: [Duration; 2] = [Duration(1_000), Duration(3_600_000_000_000)];
+    /// Most that entries may come early.
+    pub const EARLIEST: Duration = Duration(1 << 56);
 }
 
 /// A resource whose mutex the hypervisor keeps.

@@ -1,7 +1,8 @@
 //! Locks across VCPUs and VMs.
 
 use super::{Cursor, numbered};
-use crate::plan::{Locks, Resource};
+use crate::plan::{Entries, Locks, Resource};
+use crate::units::Duration;
 
 /// What is done for VCPUs in global critical sections.
 pub(super) fn protocol(root: &Cursor<'_>) -> Option<Locks> {
@@ -24,4 +25,11 @@ pub(super) fn resources(root: &Cursor<'_>) -> Option<Vec<Resource>> {
     });
     at.finish();
     resources
+}
+
+/// How often a VCPU may enter global critical sections.
+pub(super) fn entries(vcpu: &Cursor<'_>) -> Option<Entries> {
+    let interval = vcpu.long("sections-interval-ns").map(Duration);
+    let early = vcpu.long("sections-early-ns").map(Duration);
+    Some(Entries { interval: interval?, early: early? })
 }

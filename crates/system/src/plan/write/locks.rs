@@ -2,7 +2,7 @@
 
 use super::{cell_counts, unit};
 use crate::plan::tree::Node;
-use crate::plan::{Locks, Resource};
+use crate::plan::{Entries, Locks, Resource};
 
 /// `locks`, unless it is what holds without it.
 pub(super) fn protocol(root: &mut Node, locks: Locks) {
@@ -27,4 +27,11 @@ pub(super) fn resources(resources: &[Resource]) -> Option<Node> {
         node.children.push(child);
     }
     Some(node)
+}
+
+/// How often a VCPU may enter global critical sections.
+pub(super) fn entries(vcpu: &mut Node, entries: Entries) {
+    let Entries { interval, early } = entries;
+    vcpu.longs("sections-interval-ns", &[interval.0], 1).comment(format!("{interval} between two"));
+    vcpu.longs("sections-early-ns", &[early.0], 1).comment(format!("{early} early"));
 }
