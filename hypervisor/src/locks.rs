@@ -128,6 +128,8 @@ pub struct Sections {
     /// From which time on it may enter the next one, and how often it may ([`Rate::parts`]).
     from: AtomicI64,
     rate: [AtomicI64; 2],
+    /// The last such time for which it was told that it may not.
+    refused: AtomicI64,
     /// Whether the guest says that it is in one of a mutex of its own.
     inside: AtomicBool,
     /// Whether tasks of it hold resources that VMs share.
@@ -143,6 +145,7 @@ impl Sections {
             rank: AtomicU8::new(0),
             from: AtomicI64::new(Rate::NEVER),
             rate: [const { AtomicI64::new(0) }; 2],
+            refused: AtomicI64::new(Rate::START),
             inside: AtomicBool::new(false),
             holds: AtomicBool::new(false),
             told: AtomicBool::new(false),
@@ -183,7 +186,10 @@ impl Sections {
         match self.from.load(Relaxed) {
             Rate::NEVER => Error::Denied,
             from => {
-                pcpu.record_at(now, Some(at), Kind::TooOften, from as u64 - now);
+                // Once, however often it asks until then.
+                if self.refused.swap(from, Relaxed) != from {
+                    pcpu.record_at(now, Some(at), Kind::TooOften, (from as u64).wrapping_sub(now));
+                }
                 Error::TooOften
             }
         }

@@ -90,7 +90,7 @@ pub enum Kind {
     /// its resources go to others; no argument. Comes behind the input that led to it.
     EndGcs = 23,
     /// The VCPU was refused to enter a global critical section, because it enters them more often than planned;
-    /// argument: ticks until it may.
+    /// argument: ticks until it may. Once until then, however often it asks.
     TooOften = 24,
 }
 

@@ -29,7 +29,8 @@
 //! - While a periodic server is the one to run and has nothing to do, no VCPU below it runs: so
 //!   does `policy::cpu`. Eq. 2 rests on it.
 //! - A bound rests on all tasks being in time that use global resources: who is late can make
-//!   more requests in a window than were counted.
+//!   more requests in a window than were counted. Of other VMs only what the hypervisor enforces counts, if that is
+//!   told ([`System::enforced`]).
 //!
 //! ```
 //! use analysis::vmpcp::{Analyzer, Host, Protocol, Section, System, Task, Variant, Vcpu};
@@ -58,6 +59,7 @@
 mod analyzer;
 pub mod budget;
 mod flat;
+mod guests;
 mod local;
 mod remote;
 mod section;
@@ -65,6 +67,7 @@ mod servers;
 mod system;
 
 pub use analyzer::{Analyzer, Bound, Bounds};
+pub use guests::Enforced;
 pub use servers::Host;
 pub use system::{Section, System, SystemError, Task, Vcpu};
 

@@ -85,7 +85,7 @@ fn tasks_wait_for_who_holds_a_resource() {
     let overrun = SYSTEM.replace("priority =", "overrun = true\npriority =");
     let [control, logger] = check(&sandbox, &overrun);
     assert_eq!(terms(&control)[1], ("remote", 3_050_000));
-    assert_eq!(control["wcrt_ns"], json!(2_000_000 + 3_050_000 + 2 * 6_000_000 + 500_000));
+    assert_eq!(control["wcrt_ns"], json!(2_000_000 + 3_050_000 + 2 * 6_000_000 + 550_000));
     assert_eq!(terms(&logger)[2], ("remote", 1_100_000));
     // Under MPCP a section is execution like any other.
     let unaware = SYSTEM.replace("[platform]", "locks = \"mpcp\"\n[platform]");

@@ -99,3 +99,60 @@ fn sections_that_never_end_delay_nobody_for_longer_than_planned() {
     let ended = trace.merged().filter(|(_, entry)| matches!(entry.event, Event::EndGcs(_))).count();
     assert!(ended >= 2, "{ended}");
 }
+
+/// Two VCPUs of one VM that take a resource in turns, as fast as they are let, and one of another VM that
+/// comes after both. Whatever they do, it is in time.
+#[test]
+fn who_takes_turns_all_the_time_keeps_nobody_waiting_for_longer_than_analysed() {
+    let guest = |name: &str| format!("{:?}", project().join(format!("build/guests/{name}.bin")));
+    let vm = |name: &str, kernel: &str, arguments: &str| {
+        format!(
+            "[[vm]]\nname = {name:?}\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = {}\n\
+             bootargs = {arguments:?}\n",
+            guest(kernel)
+        )
+    };
+    // The CPUs of the emulator take turns, so that a task takes three times as long as it executes.
+    let task = |vcpu: u32, wcet: &str, after: &str, length: &str| {
+        format!(
+            "[[vm.task]]\nname = \"task-{vcpu}\"\nvcpu = {vcpu}\nperiod = \"20ms\"\nwcet = {wcet:?}\n\
+             sections = [{{ resource = \"bus\", after = {after:?}, length = {length:?} }}]\n"
+        )
+    };
+    let system = [
+        "platform = \"qemu-virt\"\n[[resource]]\nname = \"bus\"\nvms = [\"hostile\", \"victim\"]\n"
+            .to_owned(),
+        vm("hostile", "rt-locks", "locks.role=turns locks.ms=150 locks.us=120") + "vcpus = 2\n",
+        task(0, "1ms", "0us", "100us"),
+        task(1, "1ms", "0us", "100us"),
+        vm(
+            "victim",
+            "rt-tasks",
+            "tasks.start_ms=20 tasks.ms=100 task0=victim/0/20000/0/200+bus:100+200",
+        ),
+        task(0, "2ms", "800us", "400us"),
+    ];
+    let system = system.concat();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("system.toml");
+    std::fs::write(&path, &system).expect("the folder is writable");
+    let checked = succeeds(&["--json", "check", path.to_str().expect("a path in UTF-8")]);
+    let checked: serde_json::Value = serde_json::from_str(&checked).expect("JSON");
+    let bound = checked.pointer("/analysis/pcpus/2/vcpus/0/tasks/0/wcrt_ns");
+    let bound = bound.and_then(|it| it.as_i64()).unwrap_or_else(|| panic!("{checked}"));
+    assert!(bound < 5_000_000, "{checked}");
+
+    let recorded = Recorded::new(&system);
+    recorded.replay();
+    let hostile = |key| recorded.value("hostile", "locks: ", key);
+    let (entries, refusals) = (hostile("entries"), hostile("refusals"));
+    // Each of the two: one in each period, and one more.
+    assert!((10..=20).contains(&entries) && refusals > 100, "{}", recorded.out);
+    let victim = |key| recorded.value("victim", "tasks: task victim ", key);
+    assert!(victim("jobs") == 5 && victim("misses") == 0, "{}", recorded.out);
+    let response = victim("response_max_ns");
+    assert!(response <= bound, "{response} ns, analysed {bound}\n{}", recorded.out);
+    let trace = recorded.trace();
+    let refused = trace.merged().filter(|it| matches!(it.1.event, Event::TooOften { .. })).count();
+    assert!((5..=entries as usize).contains(&refused), "{refused}\n{}", recorded.out);
+}

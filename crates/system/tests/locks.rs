@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{self, Locks, Resource};
+use bulkhead_system::plan::{self, Entries, Locks, Resource};
 use bulkhead_system::units::Duration;
 
 /// `bus` between two VMs, `shared` between the VCPUs of one, `own` inside a VCPU.
@@ -93,16 +93,20 @@ fn resources_are_local_or_global_and_limit_overrun() {
     // Eq. 1: of each task the longest one that is global.
     assert_eq!(system.holding_time(0, 0), us(1500 + 500));
     assert_eq!(system.holding_time(0, 1), us(1000));
-    assert_eq!((system.overrun(0, 0), system.overrun(0, 1)), (us(2000), us(0)));
+    assert_eq!((system.overrun(0, 0), system.overrun(0, 1)), (us(2100), us(0)));
 
     let plan = plan::make(&system).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(plan.locks, Locks::Vmpcp);
     assert_eq!(plan.resources, [Resource { name: "bus".into(), vms: vec![0, 1] }]);
     let overrun = |vcpu: usize| plan.vms[0].vcpus[vcpu].server.unwrap().overrun;
-    assert_eq!((overrun(0), overrun(1)), (us(2000), us(0)));
+    assert_eq!((overrun(0), overrun(1)), (us(2100), us(0)));
     // Two tasks and one that are in global sections.
     let hold = |vcpu: usize| plan.vms[0].vcpus[vcpu].hold;
     assert_eq!((hold(0), hold(1)), (us(2000 + 2 * 50), us(1000 + 50)));
+    let entries = |vcpu: usize| plan.vms[0].vcpus[vcpu].entries;
+    assert_eq!(entries(1), Entries { interval: us(20_000), early: us(20_000) });
+    assert!(entries(0).interval < us(20_000) && entries(0).interval > us(1_000));
+    assert_eq!(plan.vms[1].vcpus[0].entries, Entries::default());
     let text = plan.to_dts();
     assert_eq!(plan::Plan::from_dts("plan.dts", &text).unwrap(), plan);
 }
@@ -151,7 +155,7 @@ const MISTAKES: &[Mistake] = &[
     ("\"vmpcp\"", "\"mpcp\"", "useless-key", "overrun", "does not know of critical sections"),
     ("\"deferrable\"", "\"sporadic\"", "useless-key", "overrun", "that is sporadic"),
     ("budget = \"3ms\"\n", "", "missing-key", "overrun", "to be planned"),
-    ("budget = \"3ms\"\n", "budget = \"8.1ms\"\n", "out-of-range", "overrun", "overrun of 2 ms"),
+    ("budget = \"3ms\"\n", "budget = \"8.1ms\"\n", "out-of-range", "overrun", "overrun of 2100 us"),
 ];
 
 #[test]
@@ -199,6 +203,13 @@ fn a_plan_that_breaks_a_rule_of_locks_is_refused() {
     wrong(&|plan| plan.resources[0].vms = vec![0, 2], users);
     let hold = "/vms/vm@0/vcpus/vcpu@0: hold-ns";
     wrong(&|plan| plan.vms[0].vcpus[0].hold = us(60_000_001), hold);
+    let entries = |change: fn(&mut Entries), name: &str| {
+        let node = format!("/vms/vm@0/vcpus/vcpu@0: sections-{name}-ns");
+        wrong(&|plan| change(&mut plan.vms[0].vcpus[0].entries), &node);
+    };
+    entries(|it| it.interval = Duration(999), "interval");
+    entries(|it| it.interval = Duration(3_600_000_000_001), "interval");
+    entries(|it| it.early = Duration((1 << 56) + 1), "early");
     let overrun = "/vms/vm@0/vcpus/vcpu@0: overrun-ns";
     wrong(&|plan| plan.locks = Locks::Mpcp, overrun);
     let server = |plan: &mut plan::Plan, change: &dyn Fn(&mut plan::Server)| {

@@ -83,7 +83,7 @@ pub fn read(node: Node<'_>, clock: Clock) -> Result<Option<Server>, Refusal<'_>>
     Ok(Some(Server { priority: node.number("priority")?, policy }))
 }
 
-/// How many ticks it may execute in global critical sections at a stretch, rounded up; 0: it may be in none.
+/// How many ticks it may execute in global critical sections at a stretch, rounded down as overrun is; 0: it may be in none.
 pub fn hold(node: Node<'_>, clock: Clock) -> Result<u64, Refusal<'_>> {
     if node.value("hold-ns").is_none() {
         return Ok(0);
@@ -92,7 +92,7 @@ pub fn hold(node: Node<'_>, clock: Clock) -> Result<u64, Refusal<'_>> {
     if hold == 0 || hold > PERIOD_MAX {
         return Err(node.error("hold-ns", Problem::Text("must be 1 ns to one minute")));
     }
-    Ok(clock.ticks(hold) + 1)
+    Ok(clock.ticks(hold).max(1))
 }
 
 /// How often it may enter global critical sections, in ticks, rounded so that it may rather more often; none: it may be

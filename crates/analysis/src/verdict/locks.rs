@@ -62,8 +62,8 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
     let same = |one: &usize, other: &usize| members[*one].vcpu.pcpu == members[*other].vcpu.pcpu;
     let pcpus = places.chunk_by(same).map(|pcpu| pcpu.iter().map(vcpu).collect());
     let Ok(shared) = vmpcp::System::new(&pcpus.collect::<Vec<_>>()) else { return bounds };
-    let hold = |place: &usize| Duration(members[*place].vcpu.hold.0);
-    let shared = shared.held(&places.iter().map(hold).collect::<Vec<_>>());
+    let enforced = places.iter().map(|place| members[*place].enforced(&system.resources));
+    let shared = shared.enforced(&enforced.collect::<Vec<_>>());
     let hosts: Vec<Host> = places.iter().filter_map(|it| host(&members[*it])).collect();
     let protocol = match system.locks {
         Locks::Vmpcp => Protocol::Vmpcp,

@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use bulkhead_system::description::{self, System, Wcet};
-use bulkhead_system::plan::{self, Class};
+use bulkhead_system::description::{self, Resource, System, Wcet};
+use bulkhead_system::plan::{self, Class, Entries};
 use bulkhead_system::units::Frequency;
 use policy::color::ColorSet;
 
@@ -11,7 +11,7 @@ use super::memory::{Accesses, OfVcpu};
 use crate::divisor::Divisor;
 use crate::response::Workload;
 use crate::supply::Supply;
-use crate::vmpcp::Section;
+use crate::vmpcp::{Enforced, Section};
 use crate::window::TOO_LONG;
 use crate::{Caches, Duration, Kind, LONGEST, Server, Task};
 
@@ -140,6 +140,25 @@ impl<'a> Member<'a> {
     pub fn server_in_ticks(&self) -> Option<Server> {
         let counter = self.counter;
         self.server_with(|budget| counter.map_or(budget, |counter| whole_ticks(budget, counter)))
+    }
+
+    /// What the hypervisor holds it to in critical sections, which it counts in ticks: entries come more often
+    /// than planned, by less than a tick in each interval and two once.
+    pub fn enforced(&self, resources: &[Resource]) -> Enforced {
+        let Entries { interval, early } = self.vcpu.entries;
+        let (interval, early) = (Duration(interval.0), Duration(early.0));
+        let (interval, early) = match self.counter {
+            None => (interval, early),
+            Some(counter) => {
+                let tick = 1_000_000_000u64.div_ceil(counter.0.max(1));
+                let late = early.0.saturating_add(2 * tick);
+                (whole_ticks(interval, counter), Duration(late))
+            }
+        };
+        let vm = self.vm_index;
+        let may_open = |it: &(usize, &Resource)| it.1.inter_vm && it.1.vms.contains(&vm);
+        let resources = resources.iter().enumerate().filter(may_open).map(|it| it.0).collect();
+        Enforced { vm, hold: Duration(self.vcpu.hold.0), interval, early, resources }
     }
 
     fn server_with(&self, budget: impl Fn(Duration) -> Duration) -> Option<Server> {

@@ -1,6 +1,7 @@
 //! Tasks in their VCPUs (Eq. 6), and with them a whole system.
 
 use super::flat::FlatTask;
+use super::guests::Turns;
 use super::remote::pending;
 use super::section::{self, sum};
 use super::servers::Host;
@@ -26,6 +27,8 @@ pub struct Analyzer {
     /// Of the tasks above the one that is looked at, in its VCPU.
     above: Vec<Stream>,
     rivals: Vec<Stream>,
+    /// What guests can do that are not trusted.
+    turns: Turns,
 }
 
 /// A bound for the response time of a task, and parts of it.
@@ -66,6 +69,7 @@ impl Analyzer {
             sections: Vec::new(),
             above: Vec::new(),
             rivals: Vec::new(),
+            turns: Turns::default(),
         }
     }
 
@@ -146,10 +150,14 @@ impl Analyzer {
         self.servers.clear();
         self.supplies.clear();
         let mut answer = Ok(());
+        if self.protocol == Protocol::Vmpcp {
+            self.turns.find(system, (hosts, &[]), self.protocol, &mut self.rivals, passes);
+        }
         for (vcpu, host) in hosts.iter().enumerate() {
             let (variant, protocol) = (self.variant, self.protocol);
-            let streams = &mut self.rivals;
-            let found = system.server_response(vcpu, hosts, protocol, variant, streams, passes);
+            let (streams, turns) = (&mut self.rivals, &self.turns);
+            let found =
+                system.server_response(vcpu, hosts, turns, (protocol, variant), streams, passes);
             let deadline = host.server.period();
             let found = found.map(Found::duration).map_err(|stop| match stop {
                 Stop::Beyond(at_least) => Failure::Unschedulable {
@@ -171,6 +179,10 @@ impl Analyzer {
                 Variant::Sound => ServerSupply::with_response(host.serving(), response),
             }));
         }
+        if self.protocol == Protocol::Mpcp {
+            let supplies = (hosts, &self.supplies[..]);
+            self.turns.find(system, supplies, self.protocol, &mut self.rivals, passes);
+        }
         answer
     }
 
@@ -181,9 +193,10 @@ impl Analyzer {
         self.sections.extend(system.sections.iter().map(|section| {
             let vcpu = system.tasks[section.task].vcpu;
             let host = &hosts[vcpu];
+            let load = (section.load, section.preemption);
             supplies[vcpu]
                 .as_ref()
-                .map_or(TOO_LONG, |supply| section::response(section, host, supply, protocol))
+                .map_or(TOO_LONG, |supply| section::response(load, host, Some(supply), protocol))
         }));
     }
 
@@ -240,7 +253,7 @@ impl Analyzer {
         };
         let mut remote = 0;
         for section in &system.sections[task.sections.clone()] {
-            let (responses, streams) = (&self.sections, &mut self.rivals);
+            let (responses, streams) = ((&self.sections[..], &self.turns), &mut self.rivals);
             let wait = system.wait(section, responses, variant, limit, streams, passes);
             remote = sum([remote, wait.map_err(fail)?].into_iter());
         }

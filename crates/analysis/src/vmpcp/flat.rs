@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::section;
+use super::guests::Guest;
+use super::section::{self, Group};
 use super::system::{System, Vcpu};
 use super::{Variant, local};
 use crate::divisor::Divisor;
@@ -19,6 +20,8 @@ pub struct FlatVcpu {
     /// How long it is in sections until it executes outside, whatever its guest does: Eq. 1, or what the
     /// hypervisor ends them after.
     pub held: u64,
+    /// What else the hypervisor holds its guest to, if it is not trusted.
+    pub guest: Option<Guest>,
 }
 
 /// A task.
@@ -48,6 +51,7 @@ pub struct FlatTask {
 #[derive(Clone, Debug)]
 pub struct FlatSection {
     pub task: usize,
+    pub resource: usize,
     pub length: u64,
     /// Whether the hypervisor keeps the mutex.
     pub inter_vm: bool,
@@ -126,6 +130,7 @@ pub fn flatten(pcpus: &[Vec<Vcpu>]) -> System {
                 tasks: first..tasks.len(),
                 holding: 0,
                 held: 0,
+                guest: None,
             });
         }
     }
@@ -146,7 +151,15 @@ pub fn flatten(pcpus: &[Vec<Vcpu>]) -> System {
         } else {
             let group = groups.len();
             let inter_vm = users.iter().any(|user| described(user).inter_vm);
-            let of_group = |(task, length)| (task, group, users.len(), length, inter_vm);
+            let resource = users.first().map_or(0, |user| user.resource);
+            let of_group = |(task, length)| Group {
+                task,
+                resource,
+                start: group,
+                size: users.len(),
+                length,
+                inter_vm,
+            };
             groups.extend(lengths.map(of_group));
         }
     }

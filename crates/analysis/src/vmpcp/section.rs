@@ -16,24 +16,35 @@ pub fn sum(times: impl Iterator<Item = u64>) -> u64 {
     times.fold(0, |sum, time| (sum + time).min(TOO_LONG))
 }
 
-/// Puts sections into the system, those of a task side by side. `groups`: task, start and size of
-/// the group of those with the same resource, length, and whether the hypervisor keeps the mutex; by
-/// resource.
-pub fn place(system: &mut System, groups: &[(usize, usize, usize, u64, bool)]) {
+/// A section in the group of those with the same resource.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    pub task: usize,
+    pub resource: usize,
+    /// The first one of the group, and how many it has.
+    pub start: usize,
+    pub size: usize,
+    pub length: u64,
+    /// Whether the hypervisor keeps the mutex.
+    pub inter_vm: bool,
+}
+
+/// Puts sections into the system, those of a task side by side. `groups`: by resource.
+pub fn place(system: &mut System, groups: &[Group]) {
     let mut order: Vec<u32> = (0..groups.len() as u32).collect();
-    order.sort_by_key(|it| groups[*it as usize].0);
+    order.sort_by_key(|it| groups[*it as usize].task);
     let mut number = vec![0; groups.len()];
     for (place, it) in order.iter().enumerate() {
         number[*it as usize] = place as u32;
     }
     for it in order {
-        let (task, start, size, length, inter_vm) = groups[it as usize];
+        let Group { task, resource, start, size, length, inter_vm } = groups[it as usize];
         let group = start..start + size;
         let vcpu = system.tasks[task].vcpu;
         let priority = |task: usize| system.vcpus[system.tasks[task].vcpu].priority;
         let mut select = |which: &dyn Fn(usize) -> bool| {
             let first = system.rivals.len();
-            let others = group.clone().filter(|it| which(groups[*it].0));
+            let others = group.clone().filter(|it| which(groups[*it].task));
             system.rivals.extend(others.map(|it| number[it]));
             first..system.rivals.len()
         };
@@ -48,7 +59,8 @@ pub fn place(system: &mut System, groups: &[(usize, usize, usize, u64, bool)]) {
             is_sibling || of(it) > vcpu && priority(it) == own
         });
         let (place, load, preemption) = (system.sections.len(), 0, 0);
-        let it = FlatSection { task, length, inter_vm, load, preemption, below, above, also };
+        let it =
+            FlatSection { task, resource, length, inter_vm, load, preemption, below, above, also };
         system.sections.push(it);
         let task = &mut system.tasks[task];
         if task.longest == 0 {
@@ -71,8 +83,7 @@ pub fn sizes(system: &mut System) {
         vcpu.held = vcpu.held.max(vcpu.holding);
     }
     for index in 0..system.vcpus.len() {
-        let vcpu = &system.vcpus[index];
-        let preemption = sum(system.vcpus[vcpu.pcpu.start..index].iter().map(|it| it.held));
+        let (vcpu, preemption) = (&system.vcpus[index], system.held_above(index));
         let (mut above, limited) = (0, vcpu.held > vcpu.holding);
         for task in vcpu.tasks.clone() {
             let task = &system.tasks[task];
@@ -89,28 +100,41 @@ pub fn sizes(system: &mut System) {
     }
 }
 
-/// `W^gcs`: from the time at which the resource is granted to the end of the section.
+/// `W^gcs`: from the time at which the resource is granted to the end of the section, with this load and preemption.
+/// Without `supply`: where that matters, it is too long.
 pub fn response(
-    section: &FlatSection,
+    (load, preemption): (u64, u64),
     host: &Host,
-    supply: &ServerSupply,
+    supply: Option<&ServerSupply>,
     protocol: Protocol,
 ) -> u64 {
-    let (load, server) = (section.load, host.serving());
+    let server = host.serving();
     let gap = server.gap().0;
     let suspended = match (protocol, host.overrun, server.kind()) {
         // At worst the VCPU has just used up its budget, and gets the next ones late.
-        (Protocol::Mpcp, ..) | (_, _, Kind::Sporadic) => return supply.window(load),
+        (Protocol::Mpcp, ..) | (_, _, Kind::Sporadic) => {
+            return supply.map_or(TOO_LONG, |supply| supply.window(load));
+        }
         // Eq. 14 and 15.
         (_, true, Kind::Periodic) => gap,
         (_, true, _) => 0,
         // Eq. 16.
         (_, false, _) => server.budget_divisor().ceil(load).saturating_mul(gap),
     };
-    sum([load, section.preemption, suspended.min(TOO_LONG)].into_iter())
+    sum([load, preemption, suspended.min(TOO_LONG)].into_iter())
 }
 
 impl System {
+    /// What VCPUs above on the same PCPU can be in sections (Eq. 13).
+    pub(super) fn held_above(&self, vcpu: usize) -> u64 {
+        sum(self.vcpus[self.vcpus[vcpu].pcpu.start..vcpu].iter().map(|it| it.held))
+    }
+
+    /// Where a VCPU is in queues, a larger one first: of equal ones the first.
+    pub(super) fn rank(&self, vcpu: usize) -> (u32, Reverse<usize>) {
+        (self.vcpus[vcpu].priority, Reverse(vcpu))
+    }
+
     /// Sections that can be ahead of this one in the queue, again and again.
     pub(super) fn ahead(
         &self,

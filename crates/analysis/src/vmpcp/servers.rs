@@ -1,5 +1,6 @@
 //! VCPUs on their PCPUs: whether each gets its budget in each period (Eq. 2 to 5).
 
+use super::guests::Turns;
 use super::remote::pending;
 use super::section::sum;
 use super::system::System;
@@ -17,8 +18,8 @@ pub struct Host {
     /// What its tasks get of the budget, more than 0: less than all of it where the hypervisor
     /// counts in ticks of a clock.
     pub served: Duration,
-    /// Whether it may go on without budget in a global section, for
-    /// [`System::holding_time`] in each period: `O^v`.
+    /// Whether it may go on without budget in a global section, in each period for
+    /// [`System::holding_time`], or as long as it may be in sections ([`super::Enforced::hold`]): `O^v`.
     pub overrun: bool,
 }
 
@@ -41,7 +42,7 @@ impl Host {
 impl System {
     /// `C^v + O^v`.
     fn cost(&self, vcpu: usize, host: &Host) -> u64 {
-        let overrun = if host.overrun { self.vcpus[vcpu].holding } else { 0 };
+        let overrun = if host.overrun { self.vcpus[vcpu].held } else { 0 };
         sum([host.server.budget().0, overrun].into_iter())
     }
 
@@ -50,8 +51,8 @@ impl System {
         &self,
         vcpu: usize,
         hosts: &[Host],
-        protocol: Protocol,
-        variant: Variant,
+        turns: &Turns,
+        (protocol, variant): (Protocol, Variant),
         streams: &mut Vec<Stream>,
         passes: &mut u32,
     ) -> Result<Found, Stop> {
@@ -69,9 +70,15 @@ impl System {
             (_, Kind::Periodic) => {
                 own = sum([own].into_iter().chain(self.vcpus[below].iter().map(|it| it.held)));
             }
-            // Eq. 3 and 4: all sections of all jobs that there can be.
+            // Eq. 3 and 4: all sections of all jobs that there can be; of other VMs as many as they can make.
             _ => {
-                let tasks = self.vcpus[below].iter().flat_map(|it| &self.tasks[it.tasks.clone()]);
+                let is_trusted =
+                    |other: &usize| !(variant == Variant::Sound && self.is_stranger(vcpu, *other));
+                for other in below.clone().filter(|other| !is_trusted(other)) {
+                    streams.extend(turns.stretches(self, other)?);
+                }
+                let trusted = below.filter(is_trusted).map(|it| self.vcpus[it].tasks.clone());
+                let tasks = trusted.flat_map(|tasks| &self.tasks[tasks]);
                 streams.extend(
                     tasks
                         .filter(|task| task.global > 0)

@@ -1,9 +1,7 @@
 //! Who shares what.
 
 use super::flat::{self, FlatSection, FlatTask, FlatVcpu};
-use super::section;
 use crate::Duration;
-use crate::window::TOO_LONG;
 
 /// A critical section.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -87,17 +85,6 @@ impl System {
     pub fn new(pcpus: &[Vec<Vcpu>]) -> Result<Self, SystemError> {
         check(pcpus)?;
         Ok(flat::flatten(pcpus))
-    }
-
-    /// The same where the hypervisor ends the sections of a VCPU after so long, for each VCPU; 0: it does not.
-    /// What it lets pass counts for others in place of [`System::holding_time`].
-    #[must_use]
-    pub fn held(mut self, holds: &[Duration]) -> Self {
-        for (vcpu, hold) in self.vcpus.iter_mut().zip(holds) {
-            vcpu.held = hold.0.min(TOO_LONG);
-        }
-        section::sizes(&mut self);
-        self
     }
 
     /// Number of VCPUs.

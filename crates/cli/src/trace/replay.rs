@@ -208,8 +208,8 @@ fn vcpu(
         Some(server) => self::server(server.class, frequency_hz)?,
         None => Server::Alone,
     };
-    // As the hypervisor has it: rounded up.
-    let hold = (plan.hold.0 > 0).then(|| ticks(plan.hold, frequency_hz) + 1);
+    // As the hypervisor has it.
+    let hold = (plan.hold.0 > 0).then(|| ticks(plan.hold, frequency_hz).max(1));
     let may_hold = hold.is_some() && shares;
     Ok(Planned { vcpu, server, memory, overrun: overrun.unwrap_or(0), hold, may_hold })
 }

@@ -104,6 +104,18 @@ pub(super) fn holding_time(
     Duration(own.map(longest).fold(0, u64::saturating_add))
 }
 
+/// The same, and 50 us more for each task that is in some.
+pub(super) fn hold(vms: &[&Vm], resources: &[Resource], vm: usize, vcpu: usize) -> Duration {
+    let own = vms.get(vm).into_iter().flat_map(|vm| &vm.tasks).filter(|task| task.vcpu == vcpu);
+    let is_inside = |task: &&Task| {
+        task.sections.iter().any(|section| is_global(vms, resources, section.resource))
+    };
+    let tasks = own.filter(is_inside).count() as u64;
+    let overhead = SECTION_OVERHEAD.0.saturating_mul(tasks);
+    let hold = holding_time(vms, resources, vm, vcpu).0.saturating_add(overhead);
+    Duration(hold.min(Budget::LONGEST_PERIOD.0))
+}
+
 impl System {
     fn all_vms(&self) -> Vec<&Vm> {
         self.vms.iter().collect()
@@ -130,22 +142,15 @@ impl System {
     /// How long a VCPU may execute in global critical sections until it executes outside of them:
     /// [`System::holding_time`], and 50 us more for each task that is in some. Zero: it may be in none.
     pub fn hold(&self, vm: usize, vcpu: usize) -> Duration {
-        let own = self.vms.get(vm).into_iter().flat_map(|vm| &vm.tasks);
-        let own = own.filter(|task| task.vcpu == vcpu);
-        let is_inside =
-            |task: &&Task| task.sections.iter().any(|section| self.is_global(section.resource));
-        let tasks = own.filter(is_inside).count() as u64;
-        let overhead = SECTION_OVERHEAD.0.saturating_mul(tasks);
-        let hold = self.holding_time(vm, vcpu).0.saturating_add(overhead);
-        Duration(hold.min(Budget::LONGEST_PERIOD.0))
+        hold(&self.all_vms(), &self.resources, vm, vcpu)
     }
 
     /// How far a VCPU may execute beyond its budget in each period, in global critical sections
-    /// only: `O` (vMPCP, section IV.A). Zero without overrun.
+    /// only: `O` (vMPCP, section IV.A), as long as it may be in some. Zero without overrun.
     pub fn overrun(&self, vm: usize, vcpu: usize) -> Duration {
         let server = self.vms.get(vm).and_then(|vm| vm.vcpus.get(vcpu)?.server.as_ref());
         match server.is_some_and(|server| server.overrun.is_some()) {
-            true => self.holding_time(vm, vcpu),
+            true => self.hold(vm, vcpu),
             false => Duration(0),
         }
     }

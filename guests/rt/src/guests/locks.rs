@@ -9,6 +9,8 @@
 //!   `own`, which `holder` alone may open;
 //! - `greedy`: is in critical sections for longer than planned, with `bus` and without;
 //! - `patient`: waits for `bus` while `greedy` has it;
+//! - `turns`: two VCPUs take turns with `bus` for `locks.ms` (100), as fast as they are let, and have it for
+//!   `locks.us` (100) each time;
 //! - `leaver`: turns off while it waits for `bus`;
 //! - `stranger`: may open `bus`, but the plan knows of no sections.
 //!
@@ -17,6 +19,7 @@
 //! locks: 15 passed, 0 failed
 //! ```
 
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
 use bulkhead_abi::hypercall::{
@@ -25,8 +28,8 @@ use bulkhead_abi::hypercall::{
 };
 
 use crate::arch::bench::{baseline, hvc_with};
-use crate::arch::cpu;
 use crate::arch::smccc::hvc;
+use crate::arch::{cpu, secondary};
 use crate::checks::Checks;
 use crate::{arguments, gic, interrupts, println, wait};
 
@@ -38,6 +41,8 @@ const HELD: Duration = Duration::from_millis(30);
 const LATER: Duration = Duration::from_millis(10);
 /// For how long `greedy` is in its sections.
 const TOO_LONG: Duration = Duration::from_millis(20);
+/// From one time at which `patient` asks to the next.
+const SHORTLY: Duration = Duration::from_micros(20);
 /// Longest wait for an interrupt.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -222,7 +227,10 @@ fn patient() {
     let bus = open(&mut checks, "bus");
     let waits = wait::until(PATIENCE, || {
         let waits = result(LOCK, bus, 0) == LOCK_WAITS as i64;
-        waits || result(UNLOCK, bus, 0) != 0
+        let ends = waits || result(UNLOCK, bus, 0) != 0;
+        // Not more often than planned.
+        wait::pause(SHORTLY);
+        ends
     });
     checks.check("waits", waits, format_args!("after {PATIENCE:?}"));
     let got = wait::until(PATIENCE, || {
@@ -232,6 +240,36 @@ fn patient() {
     checks.check("from one that had it for too long", got, format_args!("after {PATIENCE:?}"));
     checks.equal("unlock", result(UNLOCK, bus, 0), 0);
     checks.finish();
+}
+
+/// Entries of the VCPUs that take turns, refusals, and how many of the VCPUs are done.
+static ENTRIES: AtomicU64 = AtomicU64::new(0);
+static REFUSALS: AtomicU64 = AtomicU64::new(0);
+static DONE: AtomicU64 = AtomicU64::new(0);
+
+/// Takes the resource again and again.
+fn take_turns(resource: u64) {
+    let held = Duration::from_micros(arguments::number("locks.us", 100));
+    let _ = wait::until(Duration::from_millis(arguments::number("locks.ms", 100)), || {
+        if acquire(resource) {
+            ENTRIES.fetch_add(1, Relaxed);
+            wait::pause(held);
+            call(UNLOCK, [resource, 0]);
+        } else {
+            REFUSALS.fetch_add(1, Relaxed);
+        }
+        false
+    });
+    DONE.fetch_add(1, Relaxed);
+}
+
+fn turns() {
+    let (bus, _) = call(LOCK_OPEN, packed("bus"));
+    let started = secondary::start(1, take_turns, bus as u64);
+    take_turns(bus as u64);
+    let done = wait::until(PATIENCE, || DONE.load(Relaxed) == 2);
+    let (entries, refusals) = (ENTRIES.load(Relaxed), REFUSALS.load(Relaxed));
+    println!("locks: started={started} done={done} entries={entries} refusals={refusals}");
 }
 
 fn leaver() {
@@ -261,6 +299,7 @@ pub fn main() {
         Some("waiter") => waiter(),
         Some("greedy") => greedy(),
         Some("patient") => patient(),
+        Some("turns") => turns(),
         Some("leaver") => leaver(),
         Some("stranger") => stranger(),
         _ => bench(),

@@ -1,6 +1,6 @@
 //! Whether overrun fits the servers and the protocol.
 
-use super::{Resource, holding_time};
+use super::{Resource, hold};
 use crate::description::{Located, Server, Vm};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::plan::{Class, Locks};
@@ -17,7 +17,7 @@ pub(in crate::description) fn check(
         for (vcpu, it) in vm.vcpus.iter().enumerate() {
             let Some(server) = &it.server else { continue };
             let Some(place) = &server.overrun else { continue };
-            let limit = holding_time(vms, resources, index, vcpu);
+            let limit = hold(vms, resources, index, vcpu);
             mistakes.extend(protocol(locks, place).or_else(|| fits(server, place, limit)));
         }
     }
@@ -58,7 +58,8 @@ fn fits(server: &Server, place: &Place, limit: Duration) -> Option<Diagnostic> {
             "the budget of {} and an overrun of {limit} do not fit into the period of {}",
             budget.budget, budget.period
         );
-        let help = "the overrun is the sum of the longest global critical sections of its tasks";
+        let help = "the overrun is the sum of the longest global critical sections of its tasks, \
+                    and 50 us for each";
         return wrong("out-of-range", message, help);
     }
     None

@@ -1,0 +1,225 @@
+//! What guests can do with resources that VMs share, whatever is described of their tasks.
+//!
+//! The hypervisor limits how long a VCPU is in sections until it executes outside ([`Enforced::hold`]), and
+//! how often it asks for a resource ([`Enforced::interval`]). A VCPU of another VM counts for what that lets
+//! pass: each request is a section as long as it lets the VCPU be in some, with the response time of such
+//! a section, and the requests of a window of length `t` that are made, wait, or have the resource are at most
+//! `1 + floor((t + w + early) / interval)`. Here `w` is a *turn*, the longest time from a request to the end
+//! of its section: who is still waiting in the window was not asking longer ago.
+
+use super::Protocol;
+use super::section::{self, sum};
+use super::servers::Host;
+use super::system::System;
+use crate::Duration;
+use crate::divisor::Divisor;
+use crate::supply::{ServerSupply, WholeGaps};
+use crate::window::{self, Beside, Stop, Stream, TOO_LONG};
+
+/// What the hypervisor holds a VCPU to.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Enforced {
+    /// Its VM, by a number of its own.
+    pub vm: usize,
+    /// How long it may be in global sections until it executes outside. 0: it may be in none.
+    pub hold: Duration,
+    /// In each time `t` it enters at most `1 + floor((t + early) / interval)` of them.
+    pub interval: Duration,
+    /// See there.
+    pub early: Duration,
+    /// The resources that it may ask the hypervisor for.
+    pub resources: Vec<usize>,
+}
+
+/// The same, of a VCPU that may be in sections.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    pub vm: usize,
+    interval: Divisor,
+    early: u64,
+    resources: Vec<usize>,
+}
+
+impl Guest {
+    /// If that says that the VCPU may be in sections.
+    pub fn new(enforced: &Enforced) -> Self {
+        let early = enforced.early.0.min(TOO_LONG);
+        let interval = Divisor::new(enforced.interval.0.min(TOO_LONG));
+        Self { vm: enforced.vm, interval, early, resources: enforced.resources.clone() }
+    }
+}
+
+/// For each VCPU, what its guest can do at worst.
+#[derive(Clone, Debug, Default)]
+pub struct Turns {
+    /// `W^gcs` of as much as a VCPU may be in sections at a stretch.
+    costs: Vec<u64>,
+    /// Turns with each resource that it may ask for.
+    turns: Vec<Vec<u64>>,
+}
+
+/// Requests of the VCPU itself that come before one of them: made at most a turn before, or while it
+/// waits, and a turn is the wait and its section.
+#[derive(Clone, Copy)]
+struct Own {
+    cost: u64,
+    interval: u64,
+    early: u64,
+}
+
+impl Beside for Own {
+    fn demand(&self, _: &[Stream], window: u64) -> u128 {
+        let [window, cost, early] = [window, self.cost, self.early].map(u128::from);
+        (2 * window + cost + early) / u128::from(self.interval) * cost
+    }
+}
+
+impl Turns {
+    /// Finds them. Under vMPCP nothing depends on what budgets VCPUs get when, and `supplies` may be empty.
+    pub fn find(
+        &mut self,
+        system: &System,
+        (hosts, supplies): (&[Host], &[Option<ServerSupply>]),
+        protocol: Protocol,
+        streams: &mut Vec<Stream>,
+        passes: &mut u32,
+    ) {
+        self.costs.clear();
+        self.turns.clear();
+        if !system.is_enforced() {
+            return;
+        }
+        self.costs.extend((0..system.vcpus()).map(|vcpu| {
+            let preemption = system.held_above(vcpu);
+            let supply = supplies.get(vcpu).and_then(Option::as_ref);
+            section::response((system.vcpus[vcpu].held, preemption), &hosts[vcpu], supply, protocol)
+        }));
+        self.turns.extend(system.vcpus.iter().map(|vcpu| match &vcpu.guest {
+            Some(guest) => vec![TOO_LONG; guest.resources.len()],
+            None => Vec::new(),
+        }));
+        let limit = system.tasks.iter().map(|task| task.deadline.max(task.period.get())).max();
+        let limit = limit.unwrap_or(0).min(TOO_LONG - 1);
+        let mut order: Vec<usize> = (0..system.vcpus()).collect();
+        order.sort_by_key(|vcpu| system.rank(*vcpu));
+        // Those that go first in queues before the others.
+        for vcpu in order.into_iter().rev() {
+            let Some(guest) = &system.vcpus[vcpu].guest else { continue };
+            for (place, resource) in guest.resources.iter().enumerate() {
+                let wait = self.wait(system, (vcpu, guest), *resource, limit, streams, passes);
+                let wait = wait.unwrap_or(TOO_LONG);
+                self.turns[vcpu][place] = sum([wait, self.costs[vcpu]].into_iter());
+            }
+        }
+    }
+
+    /// How long a request of a VCPU waits at most for a resource.
+    fn wait(
+        &self,
+        system: &System,
+        (vcpu, guest): (usize, &Guest),
+        resource: usize,
+        limit: u64,
+        streams: &mut Vec<Stream>,
+        passes: &mut u32,
+    ) -> Result<u64, Stop> {
+        let others = (0..system.vcpus()).filter(|it| *it != vcpu && system.may(*it, resource));
+        let (mut longest, mut known) = (0, 0);
+        streams.clear();
+        for other in others {
+            if system.rank(other) < system.rank(vcpu) {
+                longest = longest.max(self.costs[other]);
+            } else {
+                streams.push(self.requests(system, other, resource)?);
+                known = known.max(self.costs[other]);
+            }
+        }
+        let cost = self.costs[vcpu];
+        let own = Own { cost, interval: guest.interval.get(), early: guest.early };
+        let known = known.max(longest).max(cost);
+        if known > limit {
+            return Err(Stop::Beyond(known));
+        }
+        window::shortest((streams, own), longest, known, WholeGaps, limit, passes)
+            .map(|found| found.window)
+    }
+
+    /// What a VCPU, which may ask for the resource, takes from those that wait behind it.
+    fn requests(&self, system: &System, vcpu: usize, resource: usize) -> Result<Stream, Stop> {
+        let guest = system.vcpus[vcpu].guest.as_ref().ok_or(Stop::Passes)?;
+        let place = guest.resources.iter().position(|it| *it == resource);
+        let turn = place.and_then(|place| self.turns[vcpu].get(place)).ok_or(Stop::Passes)?;
+        stream(guest, self.costs[vcpu], *turn)
+    }
+
+    /// What other VMs take from a section that waits for a resource: the longest section of a VCPU
+    /// below, and those that can be ahead, again and again.
+    pub fn of_strangers(
+        &self,
+        system: &System,
+        (vcpu, resource): (usize, usize),
+        streams: &mut Vec<Stream>,
+    ) -> Result<u64, Stop> {
+        let mut longest = 0;
+        for other in 0..system.vcpus() {
+            if !system.is_stranger(vcpu, other) || !system.may(other, resource) {
+                continue;
+            }
+            if system.rank(other) < system.rank(vcpu) {
+                longest = longest.max(self.costs[other]);
+            } else {
+                streams.push(self.requests(system, other, resource)?);
+            }
+        }
+        Ok(longest)
+    }
+
+    /// What sections of a VCPU take from its PCPU: each time that it enters some, all that it may be in.
+    pub fn stretches(&self, system: &System, vcpu: usize) -> Result<Option<Stream>, Stop> {
+        let it = &system.vcpus[vcpu];
+        let Some(guest) = it.guest.as_ref().filter(|_| it.held > 0) else { return Ok(None) };
+        let turns = self.turns.get(vcpu).into_iter().flatten().copied();
+        let turn = turns.chain(self.costs.get(vcpu).copied()).max().unwrap_or(TOO_LONG);
+        stream(guest, it.held, turn).map(Some)
+    }
+}
+
+/// Requests that are at most so old.
+fn stream(guest: &Guest, cost: u64, turn: u64) -> Result<Stream, Stop> {
+    if turn >= TOO_LONG || guest.early >= TOO_LONG {
+        return Err(Stop::Passes);
+    }
+    // `ceil((t + w + early + 1) / interval)`.
+    Ok(Stream::new(cost, guest.interval, turn + guest.early + 1))
+}
+
+impl System {
+    /// The same where the hypervisor enforces something, for each VCPU. What it lets pass counts for tasks of
+    /// other VMs, in place of what is described; and for all, how long it lets VCPUs be in sections at a stretch.
+    /// Priorities of all VCPUs are different.
+    #[must_use]
+    pub fn enforced(mut self, enforced: &[Enforced]) -> Self {
+        for (vcpu, it) in self.vcpus.iter_mut().zip(enforced) {
+            vcpu.held = it.hold.0.min(TOO_LONG);
+            vcpu.guest = Some(Guest::new(it));
+        }
+        section::sizes(&mut self);
+        self
+    }
+
+    fn is_enforced(&self) -> bool {
+        self.vcpus.iter().any(|vcpu| vcpu.guest.is_some())
+    }
+
+    /// Whether a VCPU is of another VM, the guest of which is not trusted.
+    pub(super) fn is_stranger(&self, vcpu: usize, other: usize) -> bool {
+        let vm = |vcpu: usize| self.vcpus[vcpu].guest.as_ref().map(|guest| guest.vm);
+        vm(vcpu).zip(vm(other)).is_some_and(|(own, other)| own != other)
+    }
+
+    /// Whether a VCPU may ask the hypervisor for a resource.
+    fn may(&self, vcpu: usize, resource: usize) -> bool {
+        let it = &self.vcpus[vcpu];
+        it.held > 0 && it.guest.as_ref().is_some_and(|guest| guest.resources.contains(&resource))
+    }
+}
