@@ -82,12 +82,9 @@ fn limits(svg: &mut Svg, task: &Task, end: u64, x: &dyn Fn(u64) -> f64) {
         };
         svg.text("bound-name", [at, TOP - 8.0], anchor, "bound");
     }
-    let (at, anchor, text) = match (deadline, task.deadline_ns) {
-        (Some(deadline), _) => (x(deadline) + 4.0, Anchor::Start, "deadline".to_owned()),
-        (None, Some(later)) => (WIDTH - RIGHT, Anchor::End, format!("deadline {} ▸", exact(later))),
-        (None, None) => return,
-    };
-    svg.text("limit-name", [at, TOP - 8.0], anchor, &text);
+    if let Some(deadline) = deadline {
+        svg.text("limit-name", [x(deadline) + 4.0, TOP - 8.0], Anchor::Start, "deadline");
+    }
 }
 
 /// Where the axis ends: behind the deadline and all that happened, with place for names. If something
@@ -153,7 +150,7 @@ mod tests {
         };
         let svg = chart("t", &task(vec![2_000_000, 2_099_000])).expect("a chart");
         assert!(svg.contains("1\u{a0}job with the plan · 2.099 ms<"), "{svg}");
-        assert!(svg.contains("deadline 50 ms ▸"), "{svg}");
+        assert!(!svg.contains("deadline"), "it is far behind the end: {svg}");
         let number =
             |text: &str| -> f64 { text.split('"').next().unwrap_or("").parse().expect("a number") };
         let after = |svg: &str, word: &str| svg.rsplit(word).next().unwrap_or("").to_owned();

@@ -13,6 +13,17 @@ const SCRIPT: &str = include_str!("assets/script.js");
 /// Shapes that drawings use again and again, and patterns.
 const SYMBOLS: &str = include_str!("assets/symbols.svg");
 
+/// Words of the page, for those who read it without anything else.
+const WORDS: &str = "<details>\n<summary>Words on this page</summary>\n<dl class=\"words\">\n\
+<dt>VM, VCPU, PCPU</dt><dd>A virtual machine, a processor that it sees, and a processor of the chip on which that runs.</dd>\n\
+<dt>Response time, deadline</dt><dd>From the release of a job of a task to its end, and how long that may take.</dd>\n\
+<dt>Bound</dt><dd>What no response time exceeds while the assumptions of the analysis hold, whatever the other VMs do.</dd>\n\
+<dt>Colour</dt><dd>Pages of memory of different colours have no place of the last-level cache in common.</dd>\n\
+<dt>Server</dt><dd>How a VCPU shares a PCPU: it runs for its budget in each period at most.</dd>\n\
+<dt>Memory budget</dt><dd>How many lines a VCPU or a VM may move between cache and memory in each period; who has used it up waits for the next one.</dd>\n\
+<dt>Without isolation</dt><dd>The same VMs and tasks without colours and memory budgets. PCPUs and servers are the same.</dd>\n\
+</dl>\n</details>\n";
+
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The document.
@@ -36,11 +47,11 @@ pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
     let before = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"Bulkhead {VERSION}\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{name}: proof of isolation</title>\n<style>{style}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#main\">To the content</a>\n{}\n\
          <nav aria-label=\"Parts of this page\"><ul>{links}</ul><button type=\"button\" id=\"theme\" hidden>Dark</button></nav>\n\
-         <main id=\"main\">\n<header>\n<p class=\"kind\">Proof of timing isolation</p>\n<h1>{name}</h1>\n{header}</header>\n{body}</main>\n\
+         <main id=\"main\">\n<header>\n<p class=\"kind\">Proof of timing isolation</p>\n<h1>{name}</h1>\n{header}</header>\n{body}{WORDS}</main>\n\
          <footer><p>Made by Bulkhead {VERSION}. This page is complete in itself, nothing is loaded from elsewhere: ",
         SYMBOLS.trim()
     );

@@ -2,7 +2,7 @@
 
 use super::Part;
 use super::label::{self, escape};
-use super::units::{count, ms, percent};
+use super::units::{count, exact, ms, percent};
 use super::{bounds, histogram};
 use crate::proof::{Proof, Responses, Task};
 
@@ -104,7 +104,11 @@ fn row(vcpu: &str, class: &str, task: &Task) -> String {
         cell("", &optional(task.period_ns)),
         cell("", &optional(task.deadline_ns)),
         bound(task.bound_without_ns, &task.reason_without, "first"),
-        time(&task.without, task.deadline_ns, ""),
+        if above(longest(&task.without), task.bound_without_ns) {
+            time(&task.without, task.bound_without_ns, beyond)
+        } else {
+            time(&task.without, task.deadline_ns, "")
+        },
         missed(&task.without),
         bound(task.bound_with_ns, &task.reason_with, "first"),
         time(&task.simulated, task.bound_with_ns, beyond),
@@ -154,9 +158,11 @@ fn histograms(proof: &Proof) -> String {
     for (place, task) in proof.tasks.iter().enumerate() {
         let name = label::task(proof, place);
         let Some(chart) = histogram::chart(&name, task) else { continue };
+        let deadline = task.deadline_ns.map(|ns| format!(" · deadline {}", exact(ns)));
         charts.push(format!(
-            "<figure>\n<figcaption>{}</figcaption>\n{chart}\n</figure>\n",
-            escape(&name)
+            "<figure>\n<figcaption>{}{}</figcaption>\n{chart}\n</figure>\n",
+            escape(&name),
+            deadline.unwrap_or_default()
         ));
     }
     if charts.is_empty() {
@@ -170,7 +176,8 @@ fn histograms(proof: &Proof) -> String {
     format!(
         "<h3>How often it took how long</h3>\n<p>Response times in ms. <span class=\"swatch hist-with\"></span>Upwards: jobs of the run with the \
          plan; <span class=\"swatch hist-without\"></span>downwards: without isolation. Lengths are logarithmic, so that a \
-         single late job can be seen; the last bar has all that took longer.</p>\n<div class=\"charts\">\n{}</div>\n{more}",
+         single late job can be seen; the last bar has all that took longer. \
+         Where nothing comes near the deadline, the axis ends before it.</p>\n<div class=\"charts\">\n{}</div>\n{more}",
         charts.concat()
     )
 }
