@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 test test-report campaign campaign-analysis lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 test test-report test-python campaign campaign-analysis lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -20,6 +20,8 @@ SEEDS ?= 100
 SYSTEMS ?= 1000000
 # A workspace of its own; `bulkhead run` looks for the plugin in this folder.
 CACHESCOPE := --manifest-path cachescope/Cargo.toml --target-dir cachescope/target --locked
+PYTHON := --manifest-path python/Cargo.toml
+VENV := build/python
 BULKHEAD := $(or $(CARGO_TARGET_DIR),target)/release/bulkhead
 
 help: ## Show this list
@@ -47,6 +49,19 @@ test: setup lint cachescope ## Pass every check and test
 test-report: setup ## Look at reports of proofs with a real browser, those of `make demo` too (needs a network the first time)
 	scripts/test-report $(wildcard build/demo)
 
+test-python: setup $(VENV)/bin/python ## Test the package for Python: types, tutorial, a Dask cluster (needs a network the first time)
+	cargo clippy --release --locked $(PYTHON) -- -D warnings
+	cargo build --package bulkhead
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall ./python
+	cd python && ../$(VENV)/bin/python -m mypy package/bulkhead tests
+	cd python && BULKHEAD_COMMAND=$(CURDIR)/target/debug/bulkhead ../$(VENV)/bin/python -m pytest --quiet --doctest-modules tests package
+
+$(VENV)/bin/python: python/pyproject.toml
+	@echo 'test-python: making an environment with what the tests need: $(VENV) (once)'
+	python3 -m venv --clear $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements.txt
+	touch $@
+
 campaign: build ## Test what `make test` tests for seconds for longer: PERIODS=1000000 of servers, SEEDS=100 (half an hour)
 	BULKHEAD_PERIODS=$(PERIODS) BULKHEAD_SEEDS=$(SEEDS) cargo test --release --package bulkhead \
 		--test budgets --test races --test overshoot -- --ignored --nocapture
@@ -59,6 +74,7 @@ campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 
 lint: setup ## Check format and lints, for this machine and for bare metal
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path cachescope/Cargo.toml
+	cargo fmt --all --check $(PYTHON)
 	cargo xtask lint
 
 demo: build cachescope ## Prove that a rover's deadlines hold with isolation and not without, with a report (3 minutes)
@@ -88,8 +104,10 @@ build/tools/bin/mdbook:
 deny: $(CARGO_DENY) ## Check licences, sources and advisories of all dependencies (needs a network)
 	$(CARGO_DENY) check bans licenses sources
 	$(CARGO_DENY) $(DENY_CACHESCOPE) check bans licenses sources
+	$(CARGO_DENY) $(PYTHON) --config deny.toml check bans licenses sources
 	$(CARGO_DENY) check advisories
 	$(CARGO_DENY) $(DENY_CACHESCOPE) check advisories
+	$(CARGO_DENY) $(PYTHON) --config deny.toml check advisories
 
 build/tools/bin/cargo-deny:
 	@echo 'deny: cargo-deny is missing: installing $(CARGO_DENY_VERSION) into build/tools (5 minutes, once)'
@@ -97,7 +115,7 @@ build/tools/bin/cargo-deny:
 
 clean: ## Remove what was built; downloads and tools stay
 	cargo clean
-	rm -rf cachescope/target
+	rm -rf cachescope/target python/target
 	mkdir -p build
 	find build -mindepth 1 -maxdepth 1 ! -name cache ! -name tools -exec rm -rf {} +
 

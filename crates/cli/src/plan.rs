@@ -1,11 +1,11 @@
 //! `bulkhead plan`: makes a plan out of a description.
 
-mod report;
 mod show;
 
 use std::path::{Path, PathBuf};
 
 use analysis::verdict::Verdict;
+use planner::report::Report;
 use serde::Serialize;
 
 use crate::arguments::PlanOptions;
@@ -16,7 +16,6 @@ use crate::json;
 use crate::output;
 use crate::overview;
 use crate::status::Status;
-use report::Report;
 
 /// Runs the command.
 pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {

@@ -1,9 +1,6 @@
 //! `bulkhead sim`: what happens in a system, by the code that decides at run time.
 
 mod like;
-mod locks;
-mod memory;
-mod model;
 mod options;
 mod recording;
 mod results;
@@ -15,6 +12,7 @@ use std::path::Path;
 
 use bulkhead_system::plan;
 use bulkhead_system::units::Duration;
+use model::Model;
 use sim::{Limits, Silent, Simulation};
 use trace::Trace;
 
@@ -26,7 +24,6 @@ use crate::json;
 use crate::output;
 use crate::run::signals::Signals;
 use crate::status::Status;
-use model::Model;
 use options::Until;
 use results::Results;
 use run::{Ended, run};
@@ -59,7 +56,7 @@ fn trace_of(
     until: Option<Duration>,
     change: impl FnOnce(&mut sim::System),
 ) -> Result<Trace, Failure> {
-    let mut model = Model::new(&system.plan, system.description.as_deref(), options);
+    let mut model = Model::new(&system.plan, system.description.as_deref(), &options.assumptions());
     let name = system.file.display().to_string();
     let traced = like.map(|trace| like::apply(trace, &name, &mut model)).transpose()?;
     change(&mut model.system);
@@ -80,7 +77,7 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
         Input::Plan(plan) => (*plan, None),
         Input::Description(system) => (plan::make(&system)?, Some(system)),
     };
-    let mut model = Model::new(&plan, described.as_deref(), options);
+    let mut model = Model::new(&plan, described.as_deref(), &options.assumptions());
     let traced = options.like.as_ref().map(|trace| like::read(trace, &mut model)).transpose()?;
     let default = Until::Time(traced.unwrap_or(UNTIL));
     let until = match options.until.unwrap_or(default) {

@@ -1,5 +1,6 @@
 //! `bulkhead sweep`: experiments over random systems.
 
+mod dask;
 mod options;
 mod results;
 
@@ -24,17 +25,16 @@ pub fn sweep(options: &SweepOptions, as_json: bool) -> Result<Status, Failure> {
     let experiment = Experiment::from_toml(&file, &input::text(&options.file)?)?;
     let folder = options.folder();
     let signals = Signals::catch()?;
-    let jobs = options.jobs.or_else(|| std::thread::available_parallelism().ok());
-    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+    if let Some(address) = &options.dask {
+        // A folder that cannot be used is told before a cluster is asked.
+        drop(Journal::open(&folder, &experiment)?);
+        dask::run(&options.file, &folder, address, &signals)?;
+    }
     let mut journal = Journal::open(&folder, &experiment)?;
-    let bar = progress(&experiment);
-    let done = ::sweep::run(&experiment, &mut journal, jobs, |progress| {
-        bar.set_position(progress.finished);
-        bar.tick();
-        signals.caught().is_none()
-    });
-    bar.finish_and_clear();
-    let complete = done?;
+    if options.dask.is_none() {
+        here(options, &experiment, &mut journal, &signals)?;
+    }
+    let complete = journal.open_shards(&experiment).is_empty();
     let summary = Summary::new(&experiment, &journal);
     let finished = journal.shards().count() as u64;
     let table = complete.then(|| journal.finish(&experiment)).transpose()?;
@@ -48,6 +48,26 @@ pub fn sweep(options: &SweepOptions, as_json: bool) -> Result<Status, Failure> {
         Some(signal) => Status::Signal(signal),
         None => Status::Yes,
     })
+}
+
+/// Computes what is not finished on this machine.
+fn here(
+    options: &SweepOptions,
+    experiment: &Experiment,
+    journal: &mut Journal,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let jobs = options.jobs.or_else(|| std::thread::available_parallelism().ok());
+    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+    let bar = progress(experiment);
+    let done = ::sweep::run(experiment, journal, jobs, |progress| {
+        bar.set_position(progress.finished);
+        bar.tick();
+        signals.caught().is_none()
+    });
+    bar.finish_and_clear();
+    done?;
+    Ok(())
 }
 
 /// On the standard error, if that is a terminal.

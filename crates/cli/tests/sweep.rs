@@ -4,6 +4,7 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use common::{Result, Sandbox, eventually, signal};
@@ -104,4 +105,24 @@ fn bad_experiments_are_refused_before_anything_is_written() {
     let result = sandbox.bulkhead(&["sweep", "nothing.toml", "--json"]);
     result.assert_status(2);
     assert!(result.stdout.contains("cannot read nothing.toml"), "{}", result.stdout);
+}
+
+#[test]
+fn a_cluster_needs_a_package_of_this_version() {
+    let sandbox = sandbox(EXPERIMENT);
+    let with = |python: &str| {
+        let mut command = command(&sandbox, "out");
+        command.args(["--dask", "tcp://127.0.0.1:9"]).env("BULKHEAD_PYTHON", sandbox.path(python));
+        Result::of(command.output().expect("the command starts"))
+    };
+    with("nothing").assert_refused(&["cannot start", "help: name the interpreter"]);
+    // Interpreters without the package, and with another one.
+    for (name, script, part) in [
+        ("without", "echo 'Traceback\nNo module named bulkhead' >&2; exit 1", "No module named"),
+        ("other", "echo 0123", "in another version"),
+    ] {
+        sandbox.write(name, &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(sandbox.path(name), PermissionsExt::from_mode(0o755)).expect("a file");
+        with(name).assert_refused(&[part, "pip install './python[dask]'"]);
+    }
 }

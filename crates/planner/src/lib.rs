@@ -6,7 +6,8 @@
 //! - [`least_utilization`]: the cache-to-task allocation with the least utilisation, exactly;
 //! - [`search`]: the planner of this project;
 //! - [`vcpus_to_pcpus`]: which VCPU runs on which PCPU;
-//! - [`completion`]: decides what a description leaves open.
+//! - [`completion`]: decides what a description leaves open;
+//! - [`report`]: what a plan promises, and where the time of the PCPUs goes.
 //!
 //! Whether tasks meet their deadlines is always the answer of the `analysis` crate
 //! ([`Evaluator`]). Budgets are whole multiples of a grain, colours of a VCPU are numbered
@@ -46,6 +47,7 @@ mod evaluator;
 pub mod exact;
 pub mod least_utilization;
 pub mod published;
+pub mod report;
 pub mod search;
 mod setting;
 mod task;

@@ -1,8 +1,8 @@
 //! The report of a plan for people.
 
+use planner::report::{Pcpu, Report, Task, Vcpu};
 use policy::color::{Color, ColorSet};
 
-use super::report::{Pcpu, Report, Task, Vcpu};
 use crate::check::bounds::{percent, signed, time};
 use crate::table::table;
 

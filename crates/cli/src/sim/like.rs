@@ -8,10 +8,10 @@ use std::io::BufReader;
 use std::path::Path;
 
 use bulkhead_system::units::Duration;
+use model::{Load, Model};
 use trace::timeline::{self, Job, Piece};
 use trace::{Clock, Trace, VcpuId};
 
-use super::model::{Load, Model};
 use crate::failure::Failure;
 
 /// Gives each task the first release and the execution times of its jobs in a trace, and

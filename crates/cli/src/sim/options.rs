@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use bulkhead_system::units::{self, Duration};
-use clap::{Args, ValueEnum};
-use serde::Serialize;
+use clap::Args;
+use model::{Assume, Assumptions, Contention, Execution};
 
 /// Simulate the tasks and VCPUs of a system
 ///
@@ -67,6 +67,12 @@ impl SimOptions {
             trace: None,
         }
     }
+
+    /// What is assumed.
+    pub fn assumptions(&self) -> Assumptions {
+        let Self { execution, assume, contention, .. } = *self;
+        Assumptions { execution, assume, contention }
+    }
 }
 
 /// Where a simulation ends.
@@ -76,41 +82,6 @@ pub enum Until {
     Time(Duration),
     /// When all that repeats has repeated.
     Hyperperiod,
-}
-
-/// Models of execution.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Execution {
-    /// Each job for its longest time; sporadic tasks as often as they may
-    Worst,
-    /// Uniformly between the shortest and the longest time; sporadic tasks one to two periods apart
-    Uniform,
-    /// As in a trace
-    #[value(skip)]
-    Traced,
-}
-
-/// What is assumed about VCPUs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Assume {
-    /// They always have something to do
-    Busy,
-    /// They never have anything to do
-    Idle,
-}
-
-/// What is assumed about memory accesses.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Contention {
-    /// Busy VCPUs access memory one time after the other; who comes meanwhile waits
-    Stream,
-    /// Busy VCPUs access memory just when tasks of other PCPUs do, as often as they may
-    Worst,
-    /// As `stream`, but nobody waits
-    None,
 }
 
 fn until(text: &str) -> Result<Until, String> {

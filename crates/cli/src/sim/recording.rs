@@ -8,10 +8,8 @@ use trace::{
     Header, Origin, Recorder, ServerHeader, TaskHeader, VcpuHeader, VcpuId, VmHeader, simulation,
 };
 
-use super::model::Model;
-
 /// Starts the file.
-pub fn start<W: Write>(out: W, plan: &Plan, model: &Model) -> io::Result<Recorder<W>> {
+pub fn start<W: Write>(out: W, plan: &Plan, model: &model::Model) -> io::Result<Recorder<W>> {
     let vms = plan.vms.iter().enumerate().map(|(index, vm)| {
         let vcpus = vm.vcpus.iter().enumerate().map(|(number, vcpu)| VcpuHeader {
             pcpu: vcpu.pcpu.0 as usize,
@@ -27,7 +25,7 @@ pub fn start<W: Write>(out: W, plan: &Plan, model: &Model) -> io::Result<Recorde
         pcpus: model.pcpus.len(),
         vms: vms.collect(),
     };
-    let id = |vcpu: &super::model::Vcpu| VcpuId { vm: vcpu.vm as u8, vcpu: vcpu.index as u8 };
+    let id = |vcpu: &model::Vcpu| VcpuId { vm: vcpu.vm as u8, vcpu: vcpu.index as u8 };
     let ids: Vec<_> = model.pcpus.iter().map(|vcpus| vcpus.iter().map(id).collect()).collect();
     Recorder::new(out, &header, &ids)
 }
@@ -42,8 +40,8 @@ fn server(server: Server) -> ServerHeader {
 }
 
 /// The simulated tasks of a VCPU. What has no end has no period.
-fn tasks(model: &Model, vm: usize, index: usize) -> Vec<TaskHeader> {
-    let is_it = |vcpu: &super::model::Vcpu| vcpu.vm == vm && vcpu.index == index;
+fn tasks(model: &model::Model, vm: usize, index: usize) -> Vec<TaskHeader> {
+    let is_it = |vcpu: &model::Vcpu| vcpu.vm == vm && vcpu.index == index;
     let Some((pcpu, at, _)) = model.vcpus().find(|(.., vcpu)| is_it(vcpu)) else {
         return Vec::new();
     };

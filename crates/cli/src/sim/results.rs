@@ -4,12 +4,11 @@ mod memory;
 
 use bulkhead_system::diagnostic::Entry;
 use bulkhead_system::units::Duration;
+use model::{Accesses, Assume, Contention, Execution, Model, Vcpu};
 use serde::Serialize;
 use sim::Simulation;
 
-use super::memory::Accesses;
-use super::model::{Model, Vcpu};
-use super::options::{Assume, Contention, Execution, SimOptions};
+use super::options::SimOptions;
 use super::run::Ended;
 use crate::table::table;
 use memory::MemoryResult;
@@ -247,7 +246,7 @@ impl Results {
             text.push_str("\n(`--assume busy` or `--assume idle`)\n");
         }
         if let Some(accesses) = &self.accesses {
-            text.push_str(accesses.assumptions());
+            text.push_str(assumptions(accesses));
         }
         text
     }
@@ -316,4 +315,28 @@ fn micros(ns: Option<u64>) -> String {
 fn seconds(ns: u64) -> String {
     let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
     text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
+/// What is assumed of memory accesses.
+fn assumptions(accesses: &Accesses) -> &'static str {
+    match (accesses.budgets, accesses.latency, accesses.contention) {
+        (false, ..) => {
+            "\nmemory budgets are not simulated: what is counted there are no memory accesses\n"
+        }
+        (_, None, _) => {
+            "\nassumed: no access delays another one, and VCPUs access nothing besides their \
+             tasks: no access_latency is known\n"
+        }
+        (.., Contention::Stream) => {
+            "\nassumed: VCPUs that always have something to do access memory one time after the \
+             other\n(`--contention stream`, `worst` or `none`)\n"
+        }
+        (.., Contention::Worst) => {
+            "\nassumed: VCPUs that always have something to do access memory whenever a task of \
+             another\nPCPU does (`--contention stream`, `worst` or `none`)\n"
+        }
+        (.., Contention::None) => {
+            "\nassumed: no access delays another one (`--contention stream`, `worst` or `none`)\n"
+        }
+    }
 }

@@ -15,6 +15,7 @@ use clap::Args;
 Examples:
   bulkhead sweep experiments/sweeps/servers.toml -o build/servers    writes build/servers/systems.parquet
   bulkhead sweep servers.toml --jobs 2 --json                        writes servers.sweep/systems.parquet
+  bulkhead sweep servers.toml --dask tcp://host:8786                 the same table, computed by a cluster
 
 Exit status: 0 done, 1 a simulation refutes an analysis, 2 bad input.")]
 pub struct SweepOptions {
@@ -27,6 +28,9 @@ pub struct SweepOptions {
     /// How many systems are evaluated at a time [default: one for each CPU]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    /// Compute on the Dask cluster with this scheduler, as tcp://host:8786; needs the package `bulkhead` for Python there and here
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "jobs")]
+    pub dask: Option<String>,
 }
 
 impl SweepOptions {

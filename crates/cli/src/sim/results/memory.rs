@@ -1,10 +1,10 @@
 //! What a simulation found about memory accesses.
 
 use bulkhead_system::units::Duration;
+use model::Model;
 use serde::Serialize;
 
 use super::{VcpuResult, micros, percent, ppm};
-use crate::sim::model::Model;
 use crate::table::table;
 
 /// The memory accesses of a VCPU.

@@ -10,9 +10,9 @@ use policy::cpu::WHOLE_CPU;
 use policy::server::{self, Policy};
 use policy::time::Instant;
 
-use super::locks;
-use super::memory::Accesses;
-use super::options::{Assume, Execution, SimOptions};
+use crate::assumptions::{Assume, Assumptions, Execution};
+use crate::locks;
+use crate::memory::Accesses;
 
 /// A system to simulate, and what its parts are called.
 #[derive(Debug)]
@@ -85,23 +85,27 @@ impl Load {
 
 impl Model {
     /// The model of a plan; `described`: what it was made from, if that is known.
-    pub fn new(plan: &Plan, described: Option<&description::System>, options: &SimOptions) -> Self {
+    pub fn new(
+        plan: &Plan,
+        described: Option<&description::System>,
+        assumptions: &Assumptions,
+    ) -> Self {
         let mut pcpus: Vec<Vec<(Vcpu, sim::Vcpu)>> = Vec::new();
         pcpus.resize_with(plan.platform.cpus.len(), Vec::new);
-        let accesses = Accesses::new(plan, described, options);
+        let accesses = Accesses::new(plan, described, assumptions);
         for (vm_index, vm) in plan.vms.iter().enumerate() {
             let described = described.and_then(|system| system.vms.get(vm_index));
             let colors = vm.colors().map(|colors| u64::from(colors.len()));
             for (index, planned) in vm.vcpus.iter().enumerate() {
                 let tasks = tasks(described, index);
                 let is_linux = described.is_some_and(|vm| vm.boot.protocol == Protocol::Linux);
-                let load = match (tasks.is_empty(), options.assume) {
+                let load = match (tasks.is_empty(), assumptions.assume) {
                     (true, Assume::Busy) => Load::Busy,
                     (true, Assume::Idle) => Load::Idle,
                     (false, Assume::Busy) if is_linux => Load::TasksAndMore,
                     (false, _) => Load::Tasks,
                 };
-                let simulated = tasks.iter().map(|(_, task)| simulated(task, colors, options));
+                let simulated = tasks.iter().map(|(_, task)| simulated(task, colors, assumptions));
                 let endless = endless(load, accesses.as_ref());
                 let mut simulated = sim::Vcpu::new(
                     format!("{}/{index}", vm.name),
@@ -191,7 +195,7 @@ impl Task {
 
 /// The tasks of a VCPU with their numbers, the one with the highest priority first; without priorities the one
 /// with the shortest deadline.
-pub(super) fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &description::Task)> {
+pub(crate) fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &description::Task)> {
     let tasks = vm.into_iter().flat_map(|vm| &vm.tasks);
     let mut tasks: Vec<_> = tasks.filter(|task| task.vcpu == vcpu).enumerate().collect();
     tasks.sort_by_key(|(_, task)| {
@@ -202,13 +206,17 @@ pub(super) fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &d
 
 /// A task as the simulator has it. With its colours, or those of its VM, it takes a certain time;
 /// where the VM shares all of the cache, the longest that there is.
-fn simulated(task: &description::Task, colors: Option<u64>, options: &SimOptions) -> sim::Task {
+fn simulated(
+    task: &description::Task,
+    colors: Option<u64>,
+    assumptions: &Assumptions,
+) -> sim::Task {
     let own = task.colors.as_ref().map(|own| u64::from(own.value.len()));
     let wcet = match own.or(colors) {
         Some(colors) => task.wcet.with_colors(colors).0,
         None => task.wcet.longest().0,
     };
-    let random = options.execution == Execution::Uniform;
+    let random = assumptions.execution == Execution::Uniform;
     sim::Task {
         name: task.name.value.clone(),
         offset: task.offset.0,

@@ -6,7 +6,7 @@ use bulkhead_system::units::Duration;
 use policy::bandwidth::Parameters;
 use policy::time::Instant;
 
-use super::options::{Contention, SimOptions};
+use crate::assumptions::{Assumptions, Contention};
 
 /// The accesses of a system.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ impl Accesses {
     pub fn new(
         plan: &Plan,
         described: Option<&description::System>,
-        options: &SimOptions,
+        assumptions: &Assumptions,
     ) -> Option<Self> {
         let described_accesses = |system: &description::System| {
             system.vms.iter().flat_map(|vm| &vm.tasks).any(|task| task.accesses.is_some())
@@ -38,7 +38,7 @@ impl Accesses {
         let counter = plan.platform.bandwidth_counter.as_ref();
         let platform = described.and_then(|system| system.platform.value.bandwidth.as_ref());
         Some(Self {
-            contention: options.contention,
+            contention: assumptions.contention,
             latency: platform.and_then(|bandwidth| bandwidth.latency),
             budgets: counter.is_none_or(|counter| counter.source.counts_memory()),
         })
@@ -79,30 +79,6 @@ impl Accesses {
             (None, _) => sim::Accesses::None,
             (Some(_), Contention::Worst) => sim::Accesses::WithOthers,
             (Some(latency), _) => sim::Accesses::Every(latency.0.max(1)),
-        }
-    }
-
-    /// What is assumed of them.
-    pub fn assumptions(&self) -> &'static str {
-        match (self.budgets, self.latency, self.contention) {
-            (false, ..) => {
-                "\nmemory budgets are not simulated: what is counted there are no memory accesses\n"
-            }
-            (_, None, _) => {
-                "\nassumed: no access delays another one, and VCPUs access nothing besides their \
-                 tasks: no access_latency is known\n"
-            }
-            (.., Contention::Stream) => {
-                "\nassumed: VCPUs that always have something to do access memory one time after the \
-                 other\n(`--contention stream`, `worst` or `none`)\n"
-            }
-            (.., Contention::Worst) => {
-                "\nassumed: VCPUs that always have something to do access memory whenever a task of \
-                 another\nPCPU does (`--contention stream`, `worst` or `none`)\n"
-            }
-            (.., Contention::None) => {
-                "\nassumed: no access delays another one (`--contention stream`, `worst` or `none`)\n"
-            }
         }
     }
 

@@ -14,25 +14,34 @@ const WHOLE: u64 = 1_000_000;
 pub struct Report {
     /// What all VCPUs have together.
     pub total_ppm: u64,
+    /// All tasks.
     pub tasks: Vec<Task>,
+    /// All VCPUs.
     pub vcpus: Vec<Vcpu>,
+    /// The PCPUs on which something runs.
     pub pcpus: Vec<Pcpu>,
 }
 
 /// A task.
 #[derive(Debug, Serialize)]
 pub struct Task {
+    /// Name of its VM.
     pub vm: String,
+    /// Index of its VCPU in the VM.
     pub vcpu: usize,
+    /// Its name.
     pub task: String,
     /// `C`, with its colours.
     pub wcet_ns: u64,
+    /// `T`.
     pub period_ns: u64,
     /// `D`.
     pub deadline_ns: u64,
     /// `R`, if there is a bound.
     pub wcrt_ns: Option<u64>,
+    /// `D - R`: negative if it can be late.
     pub slack_ns: Option<i64>,
+    /// Whether it meets its deadline for sure.
     pub ok: bool,
     /// Colours of the machine: its own or those of its VM; none if that has all of the cache.
     pub colors: Option<Vec<usize>>,
@@ -43,12 +52,17 @@ pub struct Task {
 /// A VCPU.
 #[derive(Debug, Serialize)]
 pub struct Vcpu {
+    /// Index of its PCPU.
     pub pcpu: u32,
+    /// Name of its VM.
     pub vm: String,
+    /// Its index in the VM.
     pub vcpu: usize,
     /// None: the PCPU is its own.
     pub server: Option<&'static str>,
+    /// `C`.
     pub budget_ns: Option<u64>,
+    /// `T`.
     pub period_ns: Option<u64>,
     /// `C / T`; none in the background, which gets what is left.
     pub supply_ppm: Option<u64>,
@@ -63,6 +77,7 @@ pub struct Vcpu {
 /// Where the time of a PCPU goes.
 #[derive(Debug, Serialize)]
 pub struct Pcpu {
+    /// Its index.
     pub pcpu: u32,
     /// What VCPUs have of it.
     pub load_ppm: u64,

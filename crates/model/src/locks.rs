@@ -4,11 +4,11 @@ use bulkhead_system::description::System;
 use bulkhead_system::plan::{Locks, Plan};
 use policy::lock;
 
-use super::model::{Vcpu, tasks};
+use crate::model::{Vcpu, tasks};
 
 /// What the tasks of a plan share; `described`: what it was made from, if that is known, without
 /// which nothing is known of critical sections. `pcpus` are the VCPUs in the order of the simulator.
-pub(super) fn shared(plan: &Plan, described: Option<&System>, pcpus: &[Vec<Vcpu>]) -> sim::Locks {
+pub(crate) fn shared(plan: &Plan, described: Option<&System>, pcpus: &[Vec<Vcpu>]) -> sim::Locks {
     let Some(system) = described else { return sim::Locks::default() };
     let global = (0..system.resources.len()).map(|resource| system.is_global(resource));
     let mut sections = Vec::new();

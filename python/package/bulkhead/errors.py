@@ -1,0 +1,60 @@
+"""What can go wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake in an input."""
+
+    code: str
+    """Stable name of the kind of mistake, such as ``unknown-key``."""
+    message: str
+    """What is wrong, in one sentence."""
+    file: str | None = None
+    """Name of the file."""
+    line: int | None = None
+    """Line in the file, from 1."""
+    column: int | None = None
+    """Column in the line in characters, from 1."""
+    node: str | None = None
+    """Node and property of a plan."""
+    help: str | None = None
+    """What to do."""
+
+
+class BulkheadError(Exception):
+    """Something was not done; the text says why, and what to do."""
+
+    mistakes: tuple[Mistake, ...]
+    """All mistakes of the input, in the order of their places."""
+
+    def __init__(self, text: str, mistakes: str = "[]") -> None:
+        super().__init__(text)
+        self.mistakes = tuple(Mistake(**mistake) for mistake in json.loads(mistakes))
+
+    @property
+    def file(self) -> str | None:
+        """File of the first mistake."""
+        return self.mistakes[0].file if self.mistakes else None
+
+    @property
+    def line(self) -> int | None:
+        """Line of the first mistake, from 1."""
+        return self.mistakes[0].line if self.mistakes else None
+
+    @property
+    def column(self) -> int | None:
+        """Column of the first mistake, from 1."""
+        return self.mistakes[0].column if self.mistakes else None
+
+
+class DescriptionError(BulkheadError, ValueError):
+    """A description, plan or experiment has mistakes."""
+
+
+class NoPlanError(BulkheadError):
+    """No plan was found for what a description leaves open."""

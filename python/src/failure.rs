@@ -1,0 +1,60 @@
+//! Why something was not done, as an exception.
+
+use bulkhead_system::diagnostic::Errors;
+use planner::completion::Refusal;
+use pyo3::prelude::*;
+
+/// Why something was not done. Made where there is no interpreter lock.
+pub enum Failure {
+    /// Mistakes in a description, plan or experiment: `DescriptionError`.
+    Mistakes(Errors),
+    /// There is no plan: `NoPlanError`.
+    NoPlan(Errors),
+    /// Something else: `BulkheadError`.
+    Text(String),
+}
+
+impl Failure {
+    /// Out of any error.
+    pub fn new(error: impl ToString) -> Self {
+        Self::Text(error.to_string())
+    }
+
+    /// The exception.
+    pub fn raise(self, py: Python<'_>) -> PyErr {
+        let (class, text, errors) = match self {
+            Self::Mistakes(errors) => ("DescriptionError", errors.to_string(), Some(errors)),
+            Self::NoPlan(errors) => ("NoPlanError", errors.to_string(), Some(errors)),
+            Self::Text(text) => ("BulkheadError", text, None),
+        };
+        let entries = errors.map(|errors| json(&errors.entries())).unwrap_or_else(|| "[]".into());
+        let exception = || py.import("bulkhead.errors")?.getattr(class)?.call1((text, entries));
+        exception().map_or_else(|error| error, PyErr::from_value)
+    }
+}
+
+impl From<Errors> for Failure {
+    fn from(errors: Errors) -> Self {
+        Self::Mistakes(errors)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Input(errors) => Self::Mistakes(errors),
+            Refusal::NoPlan(errors) => Self::NoPlan(errors),
+        }
+    }
+}
+
+impl From<sweep::Error> for Failure {
+    fn from(error: sweep::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+/// A document. All that goes over can be written as JSON.
+pub fn json(document: &impl serde::Serialize) -> String {
+    serde_json::to_string(document).unwrap_or_else(|error| format!("\"{error}\""))
+}

@@ -1,0 +1,165 @@
+"""Bounds, plans and simulations of described systems."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import bulkhead
+import pytest
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+
+DESCRIPTION = """platform = "qemu-virt"
+
+[[vm]]
+name = "rt"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+
+[[vm.task]]
+name = "control"
+period = "5ms"
+wcet = "1ms"
+
+[[vm.task]]
+name = "logging"
+period = "20ms"
+wcet = "4ms"
+"""
+
+
+@pytest.fixture
+def description(tmp_path: Path) -> Path:
+    file = tmp_path / "system.toml"
+    file.write_text(DESCRIPTION)
+    return file
+
+
+def test_bounds_are_those_of_the_tasks(description: Path) -> None:
+    check = bulkhead.check(description)
+    assert check.ok
+    assert check.tasks["task"] == ["control", "logging"]
+    assert check.tasks["wcrt_ns"] == [1_000_000, 5_000_000]
+    assert check.vcpus.row(0)["vm"] == "rt"
+    # The same bounds without a description.
+    ms = 1_000_000
+    tasks = [bulkhead.Task(1 * ms, 5 * ms), bulkhead.Task(4 * ms, 20 * ms)]
+    assert bulkhead.response_times(tasks)["wcrt_ns"] == check.tasks["wcrt_ns"]
+
+
+def test_overload_has_a_reason() -> None:
+    bounds = bulkhead.response_times([bulkhead.Task(3, 4), bulkhead.Task(3, 4)])
+    assert bounds["ok"] == [True, False]
+    assert bounds["failure"] == [None, "overload"]
+    with pytest.raises(bulkhead.BulkheadError, match="task 0: the execution time is 0"):
+        bulkhead.response_times([bulkhead.Task(0, 4)])
+
+
+def test_plans_say_what_was_chosen() -> None:
+    plan = bulkhead.plan(SYSTEMS / "planned.toml")
+    assert plan.ok and plan.dts.startswith("/dts-v1/;")
+    budgets = plan.vcpus["budget_ns"]
+    assert any(budget is not None and budget > 0 for budget in budgets)
+    assert plan.total_ppm == sum(plan.pcpus["load_ppm"])
+
+
+def test_plans_are_read_back(tmp_path: Path) -> None:
+    plan = bulkhead.plan(SYSTEMS / "servers.toml")
+    file = tmp_path / "servers.dts"
+    file.write_text(plan.dts)
+    assert bulkhead.plan(file).dts == plan.dts
+
+
+def test_simulations_stay_below_bounds() -> None:
+    file = SYSTEMS / "servers.toml"
+    bounds = {(row["vm"], row["vcpu"], row["task"]): row for row in bulkhead.check(file).tasks}
+    simulation = bulkhead.simulate(file, 1_000_000_000, jobs=True)
+    assert simulation.simulated_ns == 1_000_000_000 and simulation.missed_deadlines == 0
+    jobs = simulation.jobs
+    assert jobs is not None and len(jobs) == sum(simulation.tasks["jobs"])
+    for row in simulation.tasks:
+        of_task = [
+            job["response_ns"]
+            for job in jobs
+            if (job["vm"], job["vcpu"], job["task"]) == (row["vm"], row["vcpu"], row["task"])
+        ]
+        assert max(of_task) == row["response_max_ns"]
+        assert row["response_max_ns"] <= bounds[row["vm"], row["vcpu"], row["task"]]["wcrt_ns"]
+    assert bulkhead.simulate(file, 1_000_000_000).jobs is None
+
+
+def test_mistakes_have_their_place(description: Path) -> None:
+    description.write_text(DESCRIPTION.replace("5ms", "5").replace("memory", "memry"))
+    with pytest.raises(bulkhead.DescriptionError) as raised:
+        bulkhead.check(description)
+    error = raised.value
+    assert (error.file, error.line, error.column) == (str(description), 6, 1)
+    assert len(error.mistakes) > 1
+    assert error.mistakes[0].help is not None and "memory" in error.mistakes[0].help
+    assert "system.toml:6:1" in str(error)
+    assert isinstance(error, ValueError)
+
+
+def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    with pytest.raises(bulkhead.BulkheadError, match="cannot read"):
+        bulkhead.check(tmp_path / "nothing.toml")
+    file = tmp_path / "system.yaml"
+    file.write_text("")
+    with pytest.raises(bulkhead.BulkheadError, match="neither a description"):
+        bulkhead.plan(file)
+
+
+def test_what_has_no_plan_is_told(description: Path) -> None:
+    short = DESCRIPTION.replace('wcet = "4ms"', 'wcet = "19ms"')
+    vcpu = '[[vm.vcpu]]\nserver = "deferrable"\nperiod = "5ms"\nbudget = "planned"\n\n'
+    short = short.replace("[[vm.task]]", vcpu + "[[vm.task]]", 1)
+    description.write_text(short)
+    with pytest.raises(bulkhead.NoPlanError):
+        bulkhead.plan(description)
+
+
+def test_other_threads_go_on(description: Path) -> None:
+    """What is computed leaves the interpreter lock."""
+    counted = 0
+    done = threading.Event()
+
+    def simulate() -> None:
+        bulkhead.simulate(description, 2_000_000_000_000)
+        done.set()
+
+    thread = threading.Thread(target=simulate)
+    thread.start()
+    while not done.is_set():
+        counted += 1
+    thread.join()
+    assert counted > 10_000
+
+
+def test_ctrl_c_ends_a_simulation(description: Path) -> None:
+    text = (
+        "import bulkhead, sys\n"
+        "print('begin', flush=True)\n"
+        "try:\n"
+        f"    bulkhead.simulate({str(description)!r}, 10**18)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('ended')\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begin\n"
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=120)
+    assert (out, process.returncode) == ("ended\n", 0)
+
+
+def test_documents_are_those_of_the_command() -> None:
+    """Names and units are documented once, for both."""
+    document = bulkhead.check(SYSTEMS / "servers.toml").document
+    assert set(document) == {"schedulable", "pcpus"}
+    json.dumps(document)
