@@ -52,11 +52,13 @@ test-report: setup ## Look at reports of proofs with a real browser, those of `m
 test-python: setup $(VENV)/bin/python ## Test the package for Python: types, tutorial, a Dask cluster (needs a network the first time)
 	cargo clippy --release --locked $(PYTHON) -- -D warnings
 	cargo build --package bulkhead
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall ./python
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--no-deps --no-build-isolation --force-reinstall ./python
 	cd python && ../$(VENV)/bin/python -m mypy package/bulkhead tests
-	cd python && BULKHEAD_COMMAND=$(CURDIR)/target/debug/bulkhead ../$(VENV)/bin/python -m pytest --quiet --doctest-modules tests package
+	cd python && BULKHEAD_COMMAND=$(CURDIR)/target/debug/bulkhead ../$(VENV)/bin/python -m pytest --quiet --doctest-modules \
+		tests --pyargs bulkhead
 
-$(VENV)/bin/python: python/pyproject.toml
+$(VENV)/bin/python: python/requirements.txt
 	@echo 'test-python: making an environment with what the tests need: $(VENV) (once)'
 	python3 -m venv --clear $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements.txt

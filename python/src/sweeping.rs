@@ -138,6 +138,7 @@ impl Journal {
                 _ => Ok(()),
             }
         };
+        tell(py)?;
         let complete = detached(py, After::Wait, work, &mut tell)?;
         tell(py)?;
         Ok(complete)

@@ -117,7 +117,7 @@ def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
 
 def test_what_has_no_plan_is_told(description: Path) -> None:
     short = DESCRIPTION.replace('wcet = "4ms"', 'wcet = "19ms"')
-    vcpu = '[[vm.vcpu]]\nserver = "deferrable"\nperiod = "5ms"\nbudget = "planned"\n\n'
+    vcpu = '[[vm.vcpu]]\nserver = "deferrable"\n\n'
     short = short.replace("[[vm.task]]", vcpu + "[[vm.task]]", 1)
     description.write_text(short)
     with pytest.raises(bulkhead.NoPlanError):

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use bulkhead_system::plan;
 use bulkhead_system::units::Duration;
-use model::Model;
+use model::{Contention, Model};
 use sim::{Limits, Silent, Simulation};
 use trace::Trace;
 
@@ -44,8 +44,7 @@ pub fn simulate(
 
 /// The same where accesses to memory meet as badly as they can, for so long.
 pub fn simulate_worst(system: &input::System, until: Duration) -> Result<Trace, Failure> {
-    let options =
-        SimOptions { contention: options::Contention::Worst, ..SimOptions::of(&system.file) };
+    let options = SimOptions { contention: Contention::Worst, ..SimOptions::of(&system.file) };
     trace_of(system, &options, None, Some(until), |_| ())
 }
 

@@ -64,7 +64,7 @@ def _run(
     losses: dict[int, int] = {}
     shards: dict[str, int] = {}
 
-    def submit() -> Future:
+    def submit() -> Future[tuple[str, str]]:
         shard = waiting.pop()
         # Never taken for a result of an earlier run, nor shared with another client.
         key = f"bulkhead-shard-{shard}-{uuid.uuid4()}"
@@ -80,7 +80,8 @@ def _run(
     told()
     # Enough to keep all busy, and not so many that the scheduler suffers.
     ahead = max(16, 4 * sum(client.nthreads().values()))
-    running = as_completed([submit() for _ in range(min(ahead, len(waiting)))])
+    first = [submit() for _ in range(min(ahead, len(waiting)))]
+    running = as_completed(first, loop=client.loop)
     for future in running:
         shard = shards.pop(future.key)
         if future.status == "finished":

@@ -177,7 +177,7 @@ def _jobs(tasks: list[dict[str, Any]], completed: _bulkhead.Jobs) -> Table:
         place = (task["pcpu"], task["place"])
         index = count.get(place, 0)
         count[place] = index + 1
-        names[(*place, index)] = (task["vm"], task["vcpu"], task["task"])
+        names[place[0], place[1], index] = (task["vm"], task["vcpu"], task["task"])
     pcpus, places, indices, completions, responses = completed
     of_job = [names[key] for key in zip(pcpus, places, indices)]
     return Table.of_columns(

@@ -69,7 +69,7 @@ class Table:
         """As a data frame (``pip install bulkhead[pandas]``); numbers that can be missing are ``Int64``."""
         import pandas
 
-        frame = pandas.DataFrame(self._columns)
+        frame: pandas.DataFrame = pandas.DataFrame(self._columns)
         for name, column in self._columns.items():
             present = [value for value in column if value is not None]
             if present and len(present) < len(column):
