@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 test test-report test-python campaign campaign-analysis lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 test test-report test-python campaign campaign-analysis torture lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -18,6 +18,8 @@ FUZZ_SECONDS ?= 60
 PERIODS ?= 1000000
 SEEDS ?= 100
 SYSTEMS ?= 1000000
+SECONDS ?= 600
+SEED ?= 1
 # A workspace of its own; `bulkhead run` looks for the plugin in this folder.
 CACHESCOPE := --manifest-path cachescope/Cargo.toml --target-dir cachescope/target --locked
 PYTHON := --manifest-path python/Cargo.toml
@@ -72,6 +74,10 @@ campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 
 	mkdir -p build
 	BULKHEAD_SYSTEMS=$(SYSTEMS) BULKHEAD_PROGRESS=$(CURDIR)/build/campaign-analysis.toml cargo test --release \
 		--package bulkhead-analysis --test campaign as_many -- --ignored --nocapture
+
+torture: build cachescope ## Let a guest execute anything beside a critical VM for SECONDS=600, from SEED=1
+	BULKHEAD_SECONDS=$(SECONDS) BULKHEAD_SEED=$(SEED) cargo test --release --package bulkhead \
+		--test torture campaign -- --ignored --nocapture
 
 lint: setup ## Check format and lints, for this machine and for bare metal
 	cargo fmt --all --check

@@ -26,6 +26,7 @@ fn main() {
         "rt-switch",
         "rt-locks",
         "rt-tasks",
+        "rt-torture",
     ];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");

@@ -20,6 +20,7 @@ pub mod statistics;
 pub mod sweep;
 pub mod taskset;
 pub mod time;
+pub mod wild;
 
 #[cfg(target_os = "none")]
 pub mod alarm;

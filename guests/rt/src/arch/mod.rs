@@ -23,6 +23,7 @@ mod sysreg;
 pub mod tables;
 pub mod task;
 pub mod user;
+pub mod wild;
 
 pub use exceptions::{Fault, Frame};
 pub use mmu::{RAM_BASE, physical_address, take_free_ram};

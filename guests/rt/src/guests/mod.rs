@@ -19,3 +19,4 @@ pub mod remap;
 pub mod supply;
 pub mod switch;
 pub mod tasks;
+pub mod torture;
