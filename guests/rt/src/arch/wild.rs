@@ -172,7 +172,8 @@ impl Arena {
         }
     }
 
-    /// Maps what is to be mapped, and leaves other entries as they are; `arenas` are those of all processors, `devices` addresses of devices.
+    /// Maps what is to be mapped, and leaves other entries as they are; `arenas` are those of all processors,
+    /// `devices` addresses of devices.
     pub fn map(&self, arenas: &[u64], devices: &[u64]) {
         let table = |at: u64| (self.address() + at) | TABLE;
         self.set_entry(ROOT, 0, table(DEVICE_TABLE));
@@ -181,9 +182,9 @@ impl Arena {
         self.set_entry(WINDOW_TABLE, 0, table(WINDOW_TABLE + PAGE));
         self.set_entry(ROOT, USER / GIB + 1, table(USER_TABLE));
         self.set_entry(ROOT, USER_DEVICES / GIB, table(USER_DEVICE_TABLE));
-        self.set_entry(ROOT, NOWHERE / GIB + 1, 2 * GIB | BLOCK | NORMAL);
+        self.set_entry(ROOT, NOWHERE / GIB + 1, (2 * GIB) | BLOCK | NORMAL);
         for device in devices {
-            let (entry, block) = (device % GIB / BLOCK_BYTES, device & !(BLOCK_BYTES - 1));
+            let (entry, block) = (device % GIB / BLOCK_BYTES, device / BLOCK_BYTES * BLOCK_BYTES);
             self.set_entry(DEVICE_TABLE, entry, block | BLOCK | DEVICE | NO_EXECUTE);
             let user = block | BLOCK | DEVICE | NO_EXECUTE | FROM_EL0;
             self.set_entry(USER_DEVICE_TABLE, entry, user);
@@ -195,7 +196,7 @@ impl Arena {
             self.set_entry(USER_TABLE, entry, arena | BLOCK | NORMAL | FROM_EL0);
         }
         let map = |from: u64, to: u64, attributes: u64| {
-            for page in ((from & !(PAGE - 1))..to).step_by(PAGE as usize) {
+            for page in (from / PAGE * PAGE..to).step_by(PAGE as usize) {
                 let entry = (page - RAM_BASE as u64) / PAGE;
                 self.set_entry(PROGRAM_TABLE, entry, page | attributes | TABLE);
             }
