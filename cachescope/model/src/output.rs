@@ -49,10 +49,6 @@ impl Format {
 /// If the folder or a file cannot be written.
 pub fn write(machine: &Machine, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let mut out = BufWriter::new(File::create(folder.join("summary.json"))?);
-    serde_json::to_writer_pretty(&mut out, &machine.summary())?;
-    writeln!(out)?;
-    out.flush()?;
     let format = machine.options().format;
     for table in tables::of(machine) {
         one_or_none(folder, &table, "csv", format != Format::Parquet, csv::write)?;
@@ -61,7 +57,20 @@ pub fn write(machine: &Machine, folder: &Path) -> io::Result<()> {
         #[cfg(not(feature = "parquet"))]
         one_or_none(folder, &table, "parquet", false, csv::write)?;
     }
-    Ok(())
+    // Last: who finds it finds all.
+    whole(&folder.join("summary.json"), |file| {
+        let mut out = BufWriter::new(file);
+        serde_json::to_writer_pretty(&mut out, &machine.summary())?;
+        writeln!(out)?;
+        out.flush()
+    })
+}
+
+/// Writes a file under another name until it is complete: whatever ends the process, there is no part of one.
+fn whole(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
+    let part = path.with_added_extension("part");
+    write(File::create(&part)?)?;
+    fs::rename(part, path)
 }
 
 /// Writes a table to its file with this ending, or removes the file.
@@ -74,7 +83,7 @@ fn one_or_none(
 ) -> io::Result<()> {
     let path = folder.join(format!("{}.{ending}", table.name));
     if wanted {
-        return write(table, File::create(path)?);
+        return whole(&path, |file| write(table, file));
     }
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

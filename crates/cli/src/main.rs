@@ -23,6 +23,7 @@ mod status;
 mod sweep;
 mod table;
 mod trace;
+mod whole_file;
 
 use std::process::ExitCode;
 

@@ -6,7 +6,6 @@ mod recording;
 mod results;
 mod run;
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
@@ -24,6 +23,7 @@ use crate::json;
 use crate::output;
 use crate::run::signals::Signals;
 use crate::status::Status;
+use crate::whole_file::WholeFile;
 use options::Until;
 use results::Results;
 use run::{Ended, run};
@@ -96,10 +96,12 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
         None => run(&mut simulation, limits, &mut Silent, &signals),
         Some(path) => {
             let failed = |error| cannot_write(path, error);
-            let file = File::create(path).map(BufWriter::new).map_err(failed)?;
+            let file = WholeFile::create(path).map(BufWriter::new).map_err(failed)?;
             let mut recorder = recording::start(file, &plan, &model).map_err(failed)?;
             let ended = run(&mut simulation, limits, &mut recorder, &signals);
-            recorder.finish().map_err(failed)?;
+            let file = recorder.finish().map_err(failed)?;
+            let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+            file.finish().map_err(failed)?;
             ended
         }
     };

@@ -8,6 +8,7 @@ use super::claim::Verdict;
 use super::papers::{Paper, Papers};
 use super::results::{self, Results};
 use crate::failure::Failure;
+use crate::whole_file::WholeFile;
 
 /// The page's file.
 const PAGE: &str = "published.md";
@@ -18,7 +19,8 @@ const OWN: &str = "This project's own";
 /// Writes the page into the folder of results.
 pub fn write(papers: &Papers, all: &[&Results], output: &Path) -> Result<(), Failure> {
     let file = output.join(PAGE);
-    std::fs::write(&file, page(papers, all)).map_err(|error| results::cannot_write(&file, &error))
+    WholeFile::write(&file, page(papers, all).as_bytes())
+        .map_err(|error| results::cannot_write(&file, &error))
 }
 
 fn page(papers: &Papers, all: &[&Results]) -> String {

@@ -13,6 +13,7 @@ use super::timeline;
 use super::values::{Value, Values};
 use crate::failure::Failure;
 use crate::table::table;
+use crate::whole_file::WholeFile;
 
 /// The values as a table for programs.
 const DATA: &str = "data.csv";
@@ -84,7 +85,7 @@ impl<'a> Results<'a> {
         let folder = output.join(&self.experiment.name);
         let put = |name: &str, text: &str| -> Result<(), Failure> {
             let file = folder.join(name);
-            std::fs::write(&file, text).map_err(|error| cannot_write(&file, &error))
+            WholeFile::write(&file, text.as_bytes()).map_err(|error| cannot_write(&file, &error))
         };
         std::fs::create_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
         put(DATA, &self.data().map_err(|error| Failure::new("output", error))?)?;

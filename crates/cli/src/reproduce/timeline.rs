@@ -14,6 +14,7 @@ use super::template::expand;
 use crate::failure::Failure;
 use crate::input::{self, System};
 use crate::sim;
+use crate::whole_file::WholeFile;
 
 /// The place of the mean of all tasks.
 pub const MEAN: &str = "mean";
@@ -247,8 +248,8 @@ pub fn write<'a>(
         let failed = |error| Failure::new("output", format!("{}: {error}", folder.display()));
         perfetto::write(&trace, &mut perfetto).map_err(failed)?;
         std::fs::create_dir_all(folder).map_err(failed)?;
-        std::fs::write(folder.join(format!("{file}.svg")), svg).map_err(failed)?;
-        std::fs::write(folder.join(format!("{file}.pftrace")), perfetto).map_err(failed)?;
+        WholeFile::write(&folder.join(format!("{file}.svg")), svg.as_bytes()).map_err(failed)?;
+        WholeFile::write(&folder.join(format!("{file}.pftrace")), &perfetto).map_err(failed)?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use bulkhead_system::plan::CounterSource;
 use super::hypervisor;
 use crate::failure::Failure;
 use crate::input::System;
+use crate::whole_file::WholeFile;
 pub use counts::Counts;
 pub use ranges::HYPERVISOR;
 
@@ -65,7 +66,7 @@ impl Cachescope {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            fs::write(file(RANGES), &ranges)?;
+            WholeFile::write(&file(RANGES), ranges.as_bytes())?;
             folder.canonicalize()
         };
         let out = prepare().map_err(|error| {

@@ -1,6 +1,5 @@
 //! `bulkhead trace export`.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output;
 use crate::status::Status;
+use crate::whole_file::WholeFile;
 
 /// Runs the command.
 pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure> {
@@ -33,8 +33,9 @@ pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure>
         None => options.file.with_extension(options.to.ending()),
     };
     let failed = |error: Error| error.into_failure(Some(&target));
-    let out = File::create(&target).map_err(|error| failed(error.into()))?;
-    write(&trace, options, BufWriter::new(out)).map_err(failed)?;
+    let mut out = WholeFile::create(&target).map_err(|error| failed(error.into()))?;
+    write(&trace, options, BufWriter::new(&mut out)).map_err(failed)?;
+    out.finish().map_err(|error| failed(error.into()))?;
     let entries = trace.tracks.iter().map(Vec::len).sum();
     if as_json {
         json::print(&Document { ok: true, file: &target, entries, lost: trace.lost() })?;

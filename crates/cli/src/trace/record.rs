@@ -5,7 +5,6 @@
 
 mod ram;
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +22,7 @@ use trace::{Header, Writer};
 use super::header::header;
 use crate::failure::Failure;
 use crate::input::System;
+use crate::whole_file::WholeFile;
 use ram::SharedRam;
 
 /// How often the rings are read.
@@ -65,7 +65,7 @@ impl Recording {
         let ram = SharedRam::new(bank.start.0, bytes).map_err(|error| {
             Failure::new("no-trace", format!("the RAM of the machine cannot be shared: {error}"))
         })?;
-        let out = File::create(path).map_err(|error| {
+        let out = WholeFile::create(path).map_err(|error| {
             Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
         })?;
         let (ram, stop) = (Arc::new(ram), Arc::new(AtomicBool::new(false)));
@@ -138,7 +138,7 @@ struct Recorder {
 
 impl Recorder {
     /// Returns how many records were read, and how many lost.
-    fn run(self, out: File) -> Result<(u64, u64), String> {
+    fn run(self, out: WholeFile) -> Result<(u64, u64), String> {
         let Some(mut rings) = self.find()? else {
             return Err("the hypervisor did not say where its rings are".into());
         };
@@ -163,7 +163,8 @@ impl Recorder {
                 thread::sleep(POLL);
             }
         }
-        writer.finish().map_err(text)?;
+        let out = writer.finish().map_err(text)?.into_inner().map_err(text)?;
+        out.finish().map_err(text)?;
         Ok((read, lost))
     }
 
