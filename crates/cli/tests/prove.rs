@@ -5,20 +5,16 @@ mod common;
 mod real;
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use common::Sandbox;
+use common::{Sandbox, signal};
 use real::project;
 use serde_json::Value;
 
 const SYSTEM: &str = "platform = \"qemu-virt\"\n[[vm]]\nname = \"rt\"\nboot = \"raw\"\n\
     memory = \"1MiB\"\nkernel = \"k\"\n";
 const TASK: &str = "[[vm.task]]\nname = \"t\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n";
-
-fn is_empty(folder: &Path) -> bool {
-    fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
-}
 
 #[test]
 fn what_cannot_be_proven_is_refused_with_nothing_written() {
@@ -30,7 +26,7 @@ fn what_cannot_be_proven_is_refused_with_nothing_written() {
     let refused = |arguments: &[&str], parts: &[&str]| {
         let command = [&["prove", "--hypervisor", "hypervisor.elf"], arguments].concat();
         sandbox.bulkhead(&command).assert_refused(parts);
-        assert!(is_empty(&sandbox.path("out")), "{arguments:?}");
+        assert!(!sandbox.path("out").exists(), "{arguments:?}");
     };
     refused(&["missing.toml", "-o", "out"], &["cannot read missing.toml"]);
     refused(&["test.dts", "-o", "out"], &["test.dts is a plan", "help: name the description"]);
@@ -42,7 +38,7 @@ fn what_cannot_be_proven_is_refused_with_nothing_written() {
 }
 
 /// Two VMs that share the cache: with colours nobody evicts anything of the other.
-fn pair(folder: &Path, wcet: &str) -> std::path::PathBuf {
+fn pair(folder: &Path, wcet: &str) -> PathBuf {
     let vm = |name: &str, colors: &str, kernel: &str, more: &str| {
         let kernel = project().join("build/guests").join(kernel);
         format!(
@@ -113,6 +109,34 @@ fn a_system_that_is_isolated_is_proven() {
     }
     // Nothing else is left.
     assert_eq!(fs::read_dir(&out).expect("the folder").count(), 6);
+}
+
+/// Results of an earlier proof stay as they are when the next one is interrupted.
+#[test]
+#[ignore = "runs QEMU"]
+fn an_interrupted_proof_leaves_what_was_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    fs::create_dir(&out).expect("a folder");
+    fs::write(out.join("report.html"), "earlier").expect("a page");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    command.current_dir(project()).arg("prove").arg(pair(folder.path(), "1.4ms"));
+    command.arg("-o").arg(&out).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("bulkhead starts");
+    let names = || -> Vec<PathBuf> {
+        fs::read_dir(&out).expect("the folder").map(|it| it.expect("an entry").path()).collect()
+    };
+    // The first run is under way when its trace is there.
+    while !names().iter().any(|path| path.join("without/run.trace").exists()) {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before its first run");
+        std::thread::yield_now();
+    }
+    signal(&child, "INT");
+    let output = child.wait_with_output().expect("it ends");
+    let (text, errors) = (output.stdout, String::from_utf8_lossy(&output.stderr));
+    assert_eq!((output.status.code(), text.as_slice()), (Some(130), &b""[..]), "{errors}");
+    assert_eq!(names(), [out.join("report.html")]);
+    assert_eq!(fs::read_to_string(out.join("report.html")).expect("a page"), "earlier");
 }
 
 /// An execution time that is told too short is found out.

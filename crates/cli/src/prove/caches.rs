@@ -32,8 +32,18 @@ struct Evicted {
 /// `summary.json`, as far as it is used.
 #[derive(Deserialize)]
 struct Summary {
+    model: Model,
     cpus: Vec<Cpu>,
     owners: Vec<Moved>,
+}
+
+/// What things take in the model.
+#[derive(Deserialize)]
+struct Model {
+    llc_hit_cycles: u64,
+    memory_cycles: u64,
+    bus_cycles: u64,
+    clock_mhz: u64,
 }
 
 #[derive(Deserialize)]
@@ -89,12 +99,24 @@ pub fn cache(run: &Executed, vms: &[String]) -> Result<Cache, Failure> {
     })
 }
 
-/// What each VM did beyond the caches, in the order of their names.
-pub fn beyond(run: &Executed, vms: &[String]) -> Result<Vec<Beyond>, Failure> {
+fn summary(run: &Executed) -> Result<Summary, Failure> {
     let path = run.folder.join("summary.json");
     let file = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
-    let summary: Summary =
-        serde_json::from_reader(file).map_err(|error| cannot_read(&path, &error))?;
+    serde_json::from_reader(file).map_err(|error| cannot_read(&path, &error))
+}
+
+/// What things take in the model, in words.
+pub fn model(run: &Executed) -> Result<String, Failure> {
+    let Model { llc_hit_cycles, memory_cycles, bus_cycles, clock_mhz } = summary(run)?.model;
+    Ok(format!(
+        "{clock_mhz} MHz, a cycle for each instruction; a hit in the last-level cache takes {llc_hit_cycles} \
+         cycles, memory {memory_cycles}, a line keeps the bus busy for {bus_cycles}"
+    ))
+}
+
+/// What each VM did beyond the caches, in the order of their names.
+pub fn beyond(run: &Executed, vms: &[String]) -> Result<Vec<Beyond>, Failure> {
+    let summary = summary(run)?;
     let line = super::traffic::LINE_BYTES;
     Ok(vms
         .iter()

@@ -38,6 +38,9 @@ pub struct Prepared<'a> {
     folder: PathBuf,
 }
 
+/// How often a run is recorded until no record is missing: all of them are the same.
+const ATTEMPTS: u32 = 3;
+
 /// What was seen of a run.
 pub struct Executed {
     /// What happened.
@@ -73,9 +76,24 @@ impl<'a> Prepared<'a> {
         Ok(Self { system, board, image, scope, folder: folder.to_owned() })
     }
 
-    /// Runs it. `None`: a signal came.
+    /// Runs it, again if records of its trace came faster than they could be read. `None`: a signal came.
     pub fn run(
-        self,
+        &self,
+        timeout: Duration,
+        signals: &Signals,
+        steps: &Steps,
+    ) -> Result<Option<Executed>, Failure> {
+        for _ in 1..ATTEMPTS {
+            match self.once(timeout, signals, steps)? {
+                Some(run) if run.trace.lost() > 0 => {}
+                found => return Ok(found),
+            }
+        }
+        self.once(timeout, signals, steps)
+    }
+
+    fn once(
+        &self,
         timeout: Duration,
         signals: &Signals,
         steps: &Steps,
@@ -126,7 +144,7 @@ impl<'a> Prepared<'a> {
             }
         }
         let counts = self.scope.counts().map_err(failed)?;
-        Ok(Some(Executed { trace, known, counts, folder: self.folder, problems }))
+        Ok(Some(Executed { trace, known, counts, folder: self.folder.clone(), problems }))
     }
 }
 

@@ -13,11 +13,16 @@ pub const PAGE: &str = "report.html";
 /// The results for programs.
 pub const RESULTS: &str = "results.json";
 
+/// The plan.
+pub const PLAN: &str = "with.plan.dts";
+/// The plan without isolation.
+pub const PLAN_WITHOUT: &str = "without.plan.dts";
+
 /// A folder in which results are gathered beside those that are there.
 pub struct Folder {
     path: PathBuf,
     /// Removed with this value, with all that did not get out of it.
-    gathered: TempDir,
+    gathered: Option<TempDir>,
 }
 
 impl Folder {
@@ -28,19 +33,23 @@ impl Folder {
             tempfile::Builder::new().prefix(".proof-").tempdir_in(path)
         };
         let gathered = gather().map_err(|error| cannot_write(path, &error))?;
-        Ok(Self { path: path.to_owned(), gathered })
+        Ok(Self { path: path.to_owned(), gathered: Some(gathered) })
+    }
+
+    fn gathered(&self) -> &Path {
+        self.gathered.as_ref().map_or(&self.path, |it| it.path())
     }
 
     /// A folder for a run.
     pub fn of_run(&self, name: &str) -> Result<PathBuf, Failure> {
-        let path = self.gathered.path().join(name);
+        let path = self.gathered().join(name);
         fs::create_dir(&path).map_err(|error| cannot_write(&path, &error))?;
         Ok(path)
     }
 
     /// A file, to be written.
     pub fn file(&self, name: &str) -> PathBuf {
-        self.gathered.path().join(name)
+        self.gathered().join(name)
     }
 
     /// Where a file will be.
@@ -55,9 +64,9 @@ impl Folder {
     }
 
     /// All that was gathered takes the place of what is there: the page last.
-    pub fn finish(self) -> Result<(), Failure> {
+    pub fn finish(&mut self) -> Result<(), Failure> {
         let replace = || {
-            let entries = fs::read_dir(self.gathered.path())?;
+            let entries = fs::read_dir(self.gathered())?;
             let mut names =
                 entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
             names.sort_by_key(|name| name == PAGE);
@@ -66,11 +75,19 @@ impl Folder {
                 if place.is_dir() {
                     fs::remove_dir_all(&place)?;
                 }
-                fs::rename(self.gathered.path().join(&name), place)?;
+                fs::rename(self.gathered().join(&name), place)?;
             }
             io::Result::Ok(())
         };
         replace().map_err(|error| cannot_write(&self.path, &error))
+    }
+}
+
+/// A folder in which nothing is was made for nothing.
+impl Drop for Folder {
+    fn drop(&mut self) {
+        self.gathered = None;
+        let _ = fs::remove_dir(&self.path);
     }
 }
 
@@ -95,7 +112,7 @@ mod tests {
             names
         };
         for text in ["one", "two"] {
-            let folder = Folder::create(&path).expect("a folder");
+            let mut folder = Folder::create(&path).expect("a folder");
             fs::write(folder.of_run("with").expect("a run").join("trace"), text).expect("a trace");
             folder.write(PAGE, text.as_bytes()).expect("a page");
             folder.finish().expect("it is there");
@@ -109,5 +126,8 @@ mod tests {
         drop(folder);
         assert_eq!(fs::read_to_string(path.join(PAGE)).expect("a page"), "two");
         assert_eq!(names(), [PAGE, "with"]);
+        let empty = parent.path().join("empty");
+        drop(Folder::create(&empty).expect("a folder"));
+        assert!(!empty.exists());
     }
 }

@@ -39,6 +39,33 @@ pub fn failures(proof: &Proof) -> Vec<String> {
     failures
 }
 
+/// What a reader has to know: lines that VMs without colours lost, and bounds without isolation that do not hold.
+pub fn notes(proof: &Proof) -> Vec<String> {
+    let mut notes = Vec::new();
+    let cache = proof.with.as_ref().and_then(|run| run.cache.as_ref());
+    let evictions = cache.map_or(0, Cache::cross_vm_evictions);
+    if evictions > 0 && proof.vms.iter().all(|vm| vm.colors.is_empty()) {
+        notes.push(format!(
+            "no VM has colours, and VMs evicted {evictions} lines of each other: what this costs has to be in `wcet`"
+        ));
+    }
+    for task in &proof.tasks {
+        let found = task.without.as_ref().and_then(|it| it.max_ns);
+        if let Some((max, bound)) = found.zip(task.bound_without_ns)
+            && max > bound
+        {
+            notes.push(format!(
+                "task `{}` took {} without isolation, longer than its bound of {} there: its `wcet` with the \
+                 fewest colours is too short",
+                task.name,
+                time(max),
+                time(bound)
+            ));
+        }
+    }
+    notes
+}
+
 /// Lines of the hypervisor that VMs evicted, and the reverse.
 fn hypervisor_evictions(cache: &Cache) -> u64 {
     let is_hypervisor = |place: usize| cache.owners[place].name == HYPERVISOR;

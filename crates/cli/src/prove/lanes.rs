@@ -58,8 +58,8 @@ impl Window {
     }
 }
 
-/// What happened in a window.
-pub fn timeline(trace: &Trace, window: &Window) -> Timeline {
+/// What happened in a window; `resources` are the names of what tasks share.
+pub fn timeline(trace: &Trace, resources: &[&str], window: &Window) -> Timeline {
     let clock = trace.clock();
     let jobs = timeline::jobs(trace);
     let mut lanes = Vec::new();
@@ -75,7 +75,7 @@ pub fn timeline(trace: &Trace, window: &Window) -> Timeline {
                     Some(span(time, SpanKind::Runs, Some(id), String::new()))
                 });
                 let mut spans: Vec<Span> = runs.collect();
-                spans.extend(section_spans(trace, (id, number), window));
+                spans.extend(section_spans(trace, (id, number), resources, window));
                 spans.sort_by_key(|span| span.time_ns.start);
                 lanes.push(Lane {
                     kind: LaneKind::Task,
@@ -152,7 +152,7 @@ fn throttled(trace: &Trace, pcpu: usize, id: VcpuId) -> Vec<(u64, u64)> {
 }
 
 /// When a task waits for resources and has them.
-fn section_spans(trace: &Trace, key: Key, window: &Window) -> Vec<Span> {
+fn section_spans(trace: &Trace, key: Key, resources: &[&str], window: &Window) -> Vec<Span> {
     let clock = trace.clock();
     let mut open: BTreeMap<u8, (SpanKind, i64)> = BTreeMap::new();
     let mut spans = Vec::new();
@@ -165,7 +165,8 @@ fn section_spans(trace: &Trace, key: Key, window: &Window) -> Vec<Span> {
         if let Some((kind, since)) = open.remove(&resource)
             && let Some(time) = window.clip(since..now)
         {
-            spans.push(span(time, kind, Some(vcpu), format!("resource {resource}")));
+            let name = resources.get(usize::from(resource)).copied().unwrap_or("resource");
+            spans.push(span(time, kind, Some(vcpu), name.into()));
         }
         match step {
             LockStep::Wait => drop(open.insert(resource, (SpanKind::Waits, now))),

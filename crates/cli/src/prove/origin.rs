@@ -1,83 +1,92 @@
 //! How to get a proof again, and from what it was made.
 
+use std::env;
 use std::fs;
 use std::path::Path;
 
 use bulkhead_report::proof::{Command, Fact, File, Origin};
 use sha2::{Digest, Sha256};
 
+use super::caches;
+use super::evidence::Evidence;
+use super::folder::{Folder, PLAN, PLAN_WITHOUT};
 use super::options::ProveOptions;
 use crate::failure::Failure;
-use crate::input::System;
 
 /// Commands, digests of what was read, and settings.
 pub fn origin(
     options: &ProveOptions,
-    system: &System,
+    evidence: &Evidence,
     hypervisor: &Path,
+    folder: &Folder,
 ) -> Result<Origin, Failure> {
-    let file = options.file.display();
-    let word =
-        |text: &str| match text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:".contains(c))
-        {
-            true => text.to_owned(),
-            false => format!("'{}'", text.replace('\'', "'\\''")),
-        };
-    let more: String = options
-        .append
-        .iter()
-        .map(|(vm, text)| format!(" --append {}", word(&format!("{vm}={text}"))))
-        .chain(
-            options.cachescope_option.iter().map(|it| format!(" --cachescope-option {}", word(it))),
-        )
-        .collect();
-    let command = |purpose: &str, line: String| Command { purpose: purpose.into(), line };
-    let commands = vec![
-        command("all of it", format!("bulkhead prove {file}{more}")),
-        command("the analysis", format!("bulkhead check {file}")),
-        command("the plan", format!("bulkhead plan {file}")),
-        command("the simulation", format!("bulkhead sim {file} --contention worst")),
-        command(
-            "the run with the plan",
-            format!(
-                "bulkhead run {file}{} --deterministic --cachescope scope --cachescope-option time=model --trace run.trace",
-                options
-                    .append
-                    .iter()
-                    .map(|(vm, text)| format!(" --append {}", word(&format!("{vm}={text}"))))
-                    .collect::<String>()
-            ),
-        ),
-    ];
+    let system = evidence.system;
     let mut files = vec![digest("description", &options.file)?, digest("hypervisor", hypervisor)?];
     for vm in &system.plan.vms {
         let loaded =
             [("kernel", Some(&vm.boot.kernel)), ("initial RAM disk", vm.boot.initrd.as_ref())];
         for (what, file) in loaded {
             let Some(file) = file else { continue };
-            let mut found =
-                digest(&format!("{what} of `{}`", vm.name), &system.folder.join(&file.file))?;
+            let purpose = format!("{what} of `{}`", vm.name);
+            let mut found = digest(&purpose, &system.folder.join(&file.file))?;
             found.name.clone_from(&file.file);
             files.push(found);
         }
     }
     let fact = |name: &str, value: String| Fact { name: name.into(), value };
-    let facts = vec![
+    let simulated = format!(
+        "{}, longest executions, accesses that meet as badly as they can",
+        options.simulate
+    );
+    let mut facts = vec![
         fact("Bulkhead", env!("CARGO_PKG_VERSION").into()),
-        fact(
-            "time",
-            "that of the cache model; one instruction is a cycle, and runs repeat to the byte"
-                .into(),
-        ),
-        fact(
-            "simulation",
-            format!(
-                "{}, longest executions, accesses that meet as badly as they can",
-                options.simulate
-            ),
-        ),
+        fact("cache model", caches::model(&evidence.with)?),
+        fact("simulation", simulated),
+        fact("runs", "deterministic: they repeat to the byte".into()),
     ];
-    Ok(Origin { commands, files, facts })
+    facts.extend(qemu().map(|version| fact("QEMU", version)));
+    Ok(Origin { commands: commands(options, evidence, folder), files, facts })
+}
+
+fn qemu() -> Option<String> {
+    let program = env::var(bulkhead_qemu::PROGRAM_VARIABLE);
+    let program = program.unwrap_or_else(|_| "qemu-system-aarch64".into());
+    bulkhead_qemu::Version::of(&program).ok().map(|version| version.to_string())
+}
+
+fn commands(options: &ProveOptions, evidence: &Evidence, folder: &Folder) -> Vec<Command> {
+    let file = quoted(&options.file.display().to_string());
+    let appended = options.append.iter().map(|(vm, text)| quoted(&format!("{vm}={text}")));
+    let appended: String = appended.map(|it| format!(" --append {it}")).collect();
+    let scope = options.cachescope_option.iter().map(|it| quoted(it));
+    let scope: String = scope.map(|it| format!(" --cachescope-option {it}")).collect();
+    let command = |purpose: &str, line: String| Command { purpose: purpose.into(), line };
+    let run = |plan: &str| {
+        let plan = quoted(&folder.place(plan).display().to_string());
+        format!(
+            "bulkhead run {plan} --deterministic --cachescope scope --cachescope-option time=model{scope} \
+             --trace run.trace"
+        )
+    };
+    let mut commands = vec![
+        command("All of it", format!("bulkhead prove {file}{appended}{scope}")),
+        command("Analysis", format!("bulkhead check {file}")),
+        command("Plan", format!("bulkhead plan {file}")),
+        command("Simulation", format!("bulkhead sim {file} --contention worst")),
+    ];
+    if evidence.plain.is_some() {
+        commands.push(command("Run without isolation", run(PLAN_WITHOUT)));
+    }
+    commands.push(command("Run with the plan", run(PLAN)));
+    commands
+}
+
+/// As a shell takes it for one word.
+fn quoted(text: &str) -> String {
+    match text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:+".contains(c)) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 fn digest(purpose: &str, path: &Path) -> Result<File, Failure> {

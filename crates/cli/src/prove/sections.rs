@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use bulkhead_report::proof::Section;
-use bulkhead_system::description::System;
 use trace::{Event, LockStep, Trace};
 
 use super::responses::Key;
 
-/// Waiting for and having each global resource, by resource and task; `places` are those of tasks.
-pub fn sections(trace: &Trace, system: &System, places: &BTreeMap<Key, usize>) -> Vec<Section> {
+/// Waiting for and having each global resource, by resource and task; `names` are those of resources, `places`
+/// those of tasks.
+pub fn sections(trace: &Trace, names: &[&str], places: &BTreeMap<Key, usize>) -> Vec<Section> {
     let clock = trace.clock();
     let mut found: BTreeMap<(u8, usize), Section> = BTreeMap::new();
     let mut asked: BTreeMap<(u8, usize), u64> = BTreeMap::new();
@@ -20,9 +20,8 @@ pub fn sections(trace: &Trace, system: &System, places: &BTreeMap<Key, usize>) -
         };
         let Some(&place) = places.get(&(vcpu, task)) else { continue };
         let key = (resource, place);
-        let name = system.resources.get(usize::from(resource)).map(|it| it.name.value.clone());
         let it = found.entry(key).or_insert_with(|| Section {
-            resource: name.unwrap_or_else(|| format!("resource {resource}")),
+            resource: names.get(usize::from(resource)).copied().unwrap_or("resource").into(),
             task: place,
             ..Section::default()
         });

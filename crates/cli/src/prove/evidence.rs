@@ -1,0 +1,138 @@
+//! What was found out about a system, put together.
+
+use std::collections::BTreeMap;
+
+use ::trace::Trace;
+use analysis::verdict::Verdict;
+use bulkhead_report::proof::{Check, Proof, Run, VmRun};
+
+use super::execute::Executed;
+use super::lanes::{self, Window};
+use super::responses::{Key, responses};
+use super::{caches, described, judge, sections, tasks, traffic};
+use crate::check::bounds;
+use crate::failure::Failure;
+use crate::input::System;
+use crate::trace::header::header;
+use crate::trace::replay;
+
+/// Where executed times come from.
+const MODEL: &str = "executed times are those of a model of caches and bus in QEMU, not of a chip";
+/// What is to be said where nobody shares a PCPU or has a budget.
+const NO_DECISIONS: &str = "nothing is decided at run time: each VCPU has a PCPU for itself";
+
+/// All of it.
+pub struct Evidence<'a> {
+    /// The system with its plan.
+    pub system: &'a System,
+    /// The system without isolation, if it has some.
+    pub plain: Option<&'a System>,
+    /// The simulation of the plan.
+    pub simulated: Trace,
+    /// The run with the plan.
+    pub with: Executed,
+    /// The run without isolation.
+    pub without: Option<Executed>,
+}
+
+impl Evidence<'_> {
+    /// What follows from it; `notes` are known before.
+    pub fn proof(&self, notes: Vec<String>) -> Result<Proof, Failure> {
+        let Self { system, with, without, .. } = self;
+        let verdict = verdict(system);
+        let verdict_without = self.plain.map(self::verdict);
+        let header = header(&system.plan, system.description.as_deref(), 0);
+        let (tasks, places) = tasks::tasks(system, &header, &verdict, verdict_without.as_ref());
+        let series = without.as_ref().map(|run| run.folder.as_path());
+        let mut proof = Proof {
+            name: system.plan.name.clone(),
+            notes,
+            platform: described::platform(system, &with.counts),
+            vms: described::vms(system),
+            tasks,
+            check_without: verdict_without.as_ref().map(check).unwrap_or_default(),
+            check_with: check(&verdict),
+            traffic: traffic::traffic(system, &with.trace, series)?,
+            ..Proof::default()
+        };
+        let tasks = &mut proof.tasks;
+        let found = responses(&self.simulated, None);
+        tasks::add(tasks, &places, found, |task| &mut task.simulated);
+        let found = responses(&with.trace, Some(&with.known));
+        tasks::add(tasks, &places, found, |task| &mut task.with);
+
+        let mut window = Window::of(&with.trace);
+        if let Some(without) = without {
+            let found = responses(&without.trace, Some(&without.known));
+            tasks::add(tasks, &places, found, |task| &mut task.without);
+            window = Window::of(&without.trace);
+            proof.without = Some(self.run(without, &window, &places)?);
+            window.reason = "the same time as in the run without isolation".into();
+        }
+        proof.with = Some(self.run(with, &window, &places)?);
+        let window = Window::of(&self.simulated);
+        proof.simulation = Some(Run {
+            time_ns: length(&self.simulated),
+            timeline: Some(lanes::timeline(&self.simulated, &self.resources(), &window)),
+            ..Run::default()
+        });
+
+        proof.failures.clone_from(&with.problems);
+        proof.failures.extend(judge::failures(&proof));
+        match replay::wrong_decisions(&system.plan, &with.trace)? {
+            Some(wrong) => proof.failures.extend(wrong),
+            None => proof.notes.push(NO_DECISIONS.into()),
+        }
+        proof.notes.extend(judge::notes(&proof));
+        proof.notes.push(MODEL.into());
+        proof.holds = proof.failures.is_empty();
+        Ok(proof)
+    }
+
+    fn run(
+        &self,
+        run: &Executed,
+        window: &Window,
+        places: &BTreeMap<Key, usize>,
+    ) -> Result<Run, Failure> {
+        let names: Vec<String> = self.system.plan.vms.iter().map(|vm| vm.name.clone()).collect();
+        let beyond = caches::beyond(run, &names)?;
+        let vms = run.known.vms.iter().zip(beyond).map(|(vm, beyond)| VmRun {
+            state: match &vm.ended {
+                Some((state, reason)) => format!("{state} ({reason})"),
+                None => "running".into(),
+            },
+            restarts: vm.report.as_ref().map_or(0, |report| report.restarts),
+            exits: vm.report.as_ref().map(|report| report.exits),
+            bus_wait_ns: beyond.bus_wait_ns,
+            memory_lines: beyond.memory_lines,
+        });
+        let resources = self.resources();
+        Ok(Run {
+            time_ns: length(&run.trace),
+            timeline: Some(lanes::timeline(&run.trace, &resources, window)),
+            cache: Some(caches::cache(run, &names)?),
+            vms: vms.collect(),
+            sections: sections::sections(&run.trace, &resources, places),
+            notes: run.problems.clone(),
+        })
+    }
+
+    /// The names of what tasks share.
+    fn resources(&self) -> Vec<&str> {
+        let resources = self.system.description.iter().flat_map(|it| &it.resources);
+        resources.map(|it| it.name.value.as_str()).collect()
+    }
+}
+
+fn verdict(system: &System) -> Verdict {
+    Verdict::of_plan(&system.plan, system.description.as_deref())
+}
+
+fn check(verdict: &Verdict) -> Check {
+    Check { schedulable: Some(verdict.schedulable), notes: bounds::notes(verdict) }
+}
+
+fn length(trace: &Trace) -> u64 {
+    trace.clock().length_ns(trace.last().saturating_sub(trace.zero()))
+}
