@@ -79,7 +79,9 @@ impl Folder {
             }
             io::Result::Ok(())
         };
-        replace().map_err(|error| cannot_write(&self.path, &error))
+        replace().map_err(|error| cannot_write(&self.path, &error))?;
+        self.gathered = None;
+        Ok(())
     }
 }
 
