@@ -52,7 +52,7 @@ test-report: setup ## Look at reports of proofs with a real browser, those of `m
 	scripts/test-report $(wildcard build/demo)
 
 test-python: setup $(VENV)/bin/python ## Test the package for Python: types, tutorial, a Dask cluster (needs a network the first time)
-	cargo clippy --release --locked $(PYTHON) -- -D warnings
+	cargo clippy --locked $(PYTHON) -- -D warnings
 	cargo build --package bulkhead
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
 		--no-deps --no-build-isolation --force-reinstall ./python

@@ -83,8 +83,14 @@ def _run(
     first = [submit() for _ in range(min(ahead, len(waiting)))]
     running = as_completed(first, loop=client.loop)
     for future in running:
+        # Once: it changes whenever workers come and go.
+        status = future.status
+        if status in ("lost", "pending"):
+            # Its worker was lost before the result was fetched: another one computes it.
+            running.add(future)
+            continue
         shard = shards.pop(future.key)
-        if future.status == "finished":
+        if status == "finished":
             sources, line = future.result()
             if sources != _bulkhead.SOURCES:
                 raise BulkheadError(
@@ -95,7 +101,7 @@ def _run(
             finished += 1
             told()
         else:
-            error = future.exception() if future.status == "error" else None
+            error = future.exception() if status == "error" else None
             losses[shard] = losses.get(shard, 0) + 1
             if not isinstance(error, KilledWorker) or losses[shard] > LOSSES:
                 why = error if error is not None else "the connection to the scheduler was lost"
