@@ -90,8 +90,17 @@ pub fn make<'a>(
     maker.pages(rodata as u64, data as u64, Access::Constants);
     maker.pages(data as u64, end as u64, Access::Data);
     maker.range(end as u64, memory.heap, payload);
-    for device in platform.gic.frames(true).chain([platform.serial.registers]) {
+    let others = platform.power_off.into_iter().chain([platform.serial.registers]);
+    for device in platform.gic.frames(true).chain(others) {
         maker.range(device.start, device.end(), Access::Device);
+    }
+    // Not cached: CPUs that wait look at it with the MMU off.
+    let mut last = None;
+    for word in &platform.spin_table {
+        let page = word & !(PAGE_BYTES - 1);
+        if last.replace(page) != Some(page) {
+            maker.range(page, page + PAGE_BYTES, Access::Device);
+        }
     }
     for bank in &platform.memory {
         let loaded = platform.hypervisor;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::arch::{cpu, gic, percpu, regs, smc};
+use crate::arch::{cpu, gic, percpu, power, regs};
 use crate::board::uart::AnyUart;
 use crate::console::Console;
 use crate::pcpu::{CONSOLE_TIMER, Pcpu};
@@ -91,7 +91,7 @@ fn power_off() -> ! {
     }
     log!("power off");
     CONSOLE.flush_all_blocking();
-    smc::system_off()
+    power::off()
 }
 
 /// An access of a guest to its UART; `None` if the UART does not take it.

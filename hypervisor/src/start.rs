@@ -17,7 +17,8 @@ use crate::arch::boot::{SecondaryEntry, image_layout};
 use crate::arch::mmu;
 use crate::arch::page_table::PageTable;
 use crate::arch::percpu::{self, Anchor, StaticRef};
-use crate::arch::{counter, cpu, gic, guest_state, heap, regs, smc};
+use crate::arch::spin_table::Released;
+use crate::arch::{counter, cpu, gic, guest_state, heap, power, regs, smc};
 use crate::board::{self, uart::AnyUart};
 use crate::locks;
 use crate::machine::{self, CONSOLE, log};
@@ -49,7 +50,7 @@ pub fn refuse(why: &dyn fmt::Display) -> ! {
     }
     log!("no VM was started");
     CONSOLE.flush_all_blocking();
-    smc::system_off()
+    power::off()
 }
 
 /// What was asked for; refuses to start without it.
@@ -88,6 +89,9 @@ pub fn boot(device_tree: usize) -> ! {
     let plan = accept(plan::read(tree, regs::cntfrq_el0::read() as u32));
     accept(plan::check(&plan, &|name| payload.blob_bytes(name)));
     accept(firmware::check(&plan, device_tree));
+    if !plan.platform.spin_table.is_empty() {
+        power::without_firmware(None);
+    }
     let index = boot_cpu(&plan);
     let pcpus = make_cpus(&plan);
     let anchor = anchors()[index];
@@ -96,6 +100,9 @@ pub fn boot(device_tree: usize) -> ! {
     let guards = anchors().iter().flat_map(|anchor| anchor.guards());
     let AddressSpace { tables, moves } = accept(address_space::make(&plan, &memory, guards));
     board::memory::switch_tables(&tables, &moves);
+    if let Some(device) = plan.platform.power_off {
+        power::without_firmware(Some(board::memory::registers(device)));
+    }
     let physical = |address| cpu::physical(address).unwrap_or_default();
     trace::publish(pcpus.iter().map(|pcpu| &pcpu.trace), regs::cntfrq_el0::read(), physical);
     accept(interrupt_controller(&plan.platform.gic));
@@ -125,7 +132,7 @@ pub fn boot(device_tree: usize) -> ! {
     locks::publish(locks.map(|locks| &*Box::leak(Box::new(locks))));
     machine::publish(vms, console, serial.interrupt);
 
-    start_secondaries(&pcpus, index, &tables);
+    start_secondaries(&pcpus, index, &tables, &plan.platform.spin_table);
     if let Some((pcpu, missing)) = counter::missing() {
         let node = plan.root.nth("platform", 0).nth("bandwidth-counter", 0);
         refuse(&node.error(missing.property(), Problem::Counter(pcpu, missing)));
@@ -230,23 +237,28 @@ fn make_cpus(plan: &Plan<'_>) -> Vec<&'static Pcpu> {
 }
 
 /// Starts all CPUs but this one and waits until they are there.
-fn start_secondaries(pcpus: &[&'static Pcpu], own: usize, tables: &PageTable) {
-    let version = smc::version();
-    if pcpus.len() > 1 && version < 1 << 16 {
-        refuse(&format_args!(
-            "firmware: PSCI 1.0 by SMC is needed to start CPUs, found {version:#x}"
-        ));
+fn start_secondaries(pcpus: &[&'static Pcpu], own: usize, tables: &PageTable, spin_table: &[u64]) {
+    if spin_table.is_empty() && pcpus.len() > 1 {
+        let version = smc::version();
+        if version < 1 << 16 {
+            refuse(&format_args!(
+                "firmware: PSCI 1.0 by SMC is needed to start CPUs, found {version:#x}"
+            ));
+        }
     }
     let mut expected = 0;
     for pcpu in pcpus.iter().filter(|pcpu| pcpu.index != own) {
-        let entry = Box::leak(Box::new(SecondaryEntry {
+        let entry = SecondaryEntry {
             ttbr: tables.root_address(),
             tcr: mmu::tcr(),
             sctlr: mmu::FINAL_SCTLR,
             stack_top: anchors()[pcpu.index].stack_top() as u64,
             pcpu: pcpu.index as u64,
-        }));
-        if let Err(error) = smc::cpu_on(pcpu.mpidr, entry) {
+        };
+        if let Some(&start) = spin_table.get(pcpu.index) {
+            let word = board::memory::registers(Range { start, bytes: 8 });
+            Box::leak(Box::new(Released::new(entry))).release(word);
+        } else if let Err(error) = smc::cpu_on(pcpu.mpidr, Box::leak(Box::new(entry))) {
             refuse(&format_args!(
                 "plan: /platform/cpus/cpu@{:x}: the firmware does not start it (PSCI error -{error})",
                 pcpu.mpidr

@@ -88,3 +88,13 @@ fn the_uart_of_the_zcu102_takes_keys() {
     }
     session.stop();
 }
+
+#[test]
+fn the_raspberry_pi_4_runs_linux_beside_a_real_time_guest() {
+    linux_beside_real_time("raspberry-pi-4");
+}
+
+#[test]
+fn the_raspberry_pi_4_interrupts_vcpus() {
+    vcpus_interrupt_each_other("raspberry-pi-4");
+}

@@ -46,3 +46,15 @@ fn the_cache_of_the_exynos_5422_divides_into_32_colors() {
 fn the_cache_of_the_raspberry_pi_2_divides_into_8_colors() {
     boots("qemu-raspberry-pi-2", ["0-3", "4-6", "7"]);
 }
+
+/// A board with a GICv2 and firmware with PSCI.
+#[test]
+fn the_cache_of_the_zcu102_divides_into_16_colors() {
+    boots("zcu102", ["0-7", "8-14", "15"]);
+}
+
+/// CPUs in a spin table start the hypervisor where it is in its colours.
+#[test]
+fn the_cache_of_the_raspberry_pi_4_divides_into_16_colors() {
+    boots("raspberry-pi-4", ["0-7", "8-14", "15"]);
+}

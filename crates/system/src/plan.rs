@@ -24,8 +24,8 @@ pub use make::{assign, make};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
     DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget,
-    OnEvent, Plan, Platform, Pool, Resource, Serial, SerialKind, Server, Vcpu, VirtualGic,
-    VirtualSerial, Vm,
+    OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu,
+    VirtualGic, VirtualSerial, Vm,
 };
 
 use crate::diagnostic::{Errors, Source};

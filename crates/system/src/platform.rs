@@ -20,7 +20,7 @@ pub(crate) use read::{bandwidth as read_bandwidth, read};
 
 use crate::diagnostic::{Errors, Source};
 use crate::document::Document;
-use crate::plan::{Gic, SerialKind};
+use crate::plan::{Gic, PowerOff, SerialKind};
 use crate::units::{Bytes, Frequency, IntId, Mpidr, PhysicalAddress, Region};
 
 /// A machine.
@@ -55,6 +55,8 @@ pub struct BootSupport {
     pub gic: Gic,
     /// UART of the console.
     pub console: Console,
+    /// What turns the machine off, if not PSCI does.
+    pub power_off: Option<PowerOff>,
     /// Where the image is loaded: the start of the RAM of the hypervisor.
     pub image_base: PhysicalAddress,
 }
@@ -81,6 +83,8 @@ pub struct Cpu {
     pub model: String,
     /// Affinity as `MPIDR_EL1` shows it; the index on other architectures.
     pub mpidr: Mpidr,
+    /// Where it waits for the address at which it is to start, if not PSCI starts it.
+    pub release: Option<PhysicalAddress>,
 }
 
 /// Instruction sets.

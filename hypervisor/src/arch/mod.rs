@@ -32,6 +32,8 @@ pub mod percpu;
 #[cfg(target_os = "none")]
 mod pmu;
 #[cfg(target_os = "none")]
+pub mod power;
+#[cfg(target_os = "none")]
 pub mod registers;
 #[cfg(target_os = "none")]
 pub mod regs;
@@ -39,6 +41,8 @@ pub mod regs;
 pub mod sha256;
 #[cfg(target_os = "none")]
 pub mod smc;
+#[cfg(target_os = "none")]
+pub mod spin_table;
 #[cfg(target_os = "none")]
 pub mod stage2;
 #[cfg(target_os = "none")]

@@ -5,7 +5,7 @@ use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::arch::context::Context;
-use crate::arch::{backtrace, boot, heap, percpu, regs, smc};
+use crate::arch::{backtrace, boot, heap, percpu, power, regs};
 use crate::{machine, start};
 
 const FRAMES: usize = 16;
@@ -41,7 +41,7 @@ pub fn panic_report(info: &PanicInfo<'_>) -> ! {
 fn begin() {
     static BEGUN: AtomicBool = AtomicBool::new(false);
     if BEGUN.swap(true, Ordering::AcqRel) {
-        smc::system_off()
+        power::off()
     }
 }
 
@@ -50,7 +50,7 @@ fn end(frame: u64) -> ! {
     backtrace::walk(frame, FRAMES, |address| {
         machine::emergency!("  {}", ImageAddress(address));
     });
-    smc::system_off()
+    power::off()
 }
 
 struct Cpu;

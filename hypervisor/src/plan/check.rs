@@ -85,6 +85,15 @@ fn platform<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
             return Err(node.nth(name, 0).error("reg", Problem::Beyond(range)));
         }
     }
+    for (index, &start) in platform.spin_table.iter().enumerate() {
+        let page = Range { start: start & !(PAGE_BYTES - 1), bytes: PAGE_BYTES };
+        let own = platform.hypervisor.contains(page);
+        if page.start >= ADDRESS_END || !own && platform.memory.iter().any(|it| it.overlaps(page)) {
+            let problem = Problem::Text("must lie in the memory of the hypervisor, or in no bank");
+            let cpu = node.nth("cpus", 0).nth("cpu", index);
+            return Err(cpu.error("cpu-release-addr", problem));
+        }
+    }
     let problem = match platform.gic {
         Gic::V3 { redistributors, .. } => {
             let needed = platform.cpus.len() as u64 * REDISTRIBUTOR_BYTES;
@@ -107,7 +116,9 @@ fn in_one_bank(plan: &Plan<'_>, range: Range) -> bool {
 fn machine_devices(plan: &Plan<'_>) -> impl Iterator<Item = (Range, &'static str, &'static str)> {
     let gic = |frame| (frame, "the interrupt controller", "interrupt-controller");
     let serial = (plan.platform.serial.registers, "the console", "serial");
-    plan.platform.gic.frames(false).map(gic).chain([serial])
+    let power = |device| (device, "the power management", "power-off");
+    let others = plan.platform.power_off.map(power).into_iter().chain([serial]);
+    plan.platform.gic.frames(false).map(gic).chain(others)
 }
 
 fn vcpus<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'a>> {

@@ -157,6 +157,10 @@ pub struct Platform<'a> {
     pub own: Option<Ram>,
     /// MPIDR affinity of each PCPU.
     pub cpus: Vec<u64>,
+    /// Where each PCPU waits for the address at which it is to start; empty if PSCI starts them.
+    pub spin_table: Vec<u64>,
+    /// Power management of the BCM2835 family, if it turns the machine off in place of PSCI.
+    pub power_off: Option<Range>,
     /// Interrupt controller.
     pub gic: Gic,
     /// Console.

@@ -19,6 +19,7 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
             "hypervisor",
             "cpus",
             "interrupt-controller",
+            "power-off",
             "serial",
             "llc",
             "bandwidth-counter",
@@ -31,7 +32,7 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
             memory.push(bank.range("reg")?);
         }
     }
-    let cpus = cpus(node.child("cpus")?)?;
+    let (cpus, spin_table) = cpus(node.child("cpus")?)?;
     let gic = gic(node.child("interrupt-controller")?)?;
     if node.number("gic-version")? != gic.version() {
         let problem = Problem::Text("is not that of the interrupt-controller");
@@ -61,6 +62,11 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
         memory,
         hypervisor: hypervisor.range("reg")?,
         cpus,
+        spin_table,
+        power_off: match node.optional_child("power-off")? {
+            Some(node) => Some(power_off(node)?),
+            None => None,
+        },
         gic,
         serial,
     })
@@ -84,11 +90,21 @@ fn llc(node: Node<'_>) -> Result<Llc, Refusal<'_>> {
     Ok(Llc { shape, color_mask, in_registers })
 }
 
-fn cpus(node: Node<'_>) -> Result<Vec<u64>, Refusal<'_>> {
+/// Affinities, and the spin table.
+fn cpus(node: Node<'_>) -> Result<(Vec<u64>, Vec<u64>), Refusal<'_>> {
     node.only(&["#address-cells", "#size-cells"], &["cpu"])?;
-    let mut cpus = Vec::new();
+    let (mut cpus, mut spin_table) = (Vec::new(), Vec::new());
     for cpu in node.children() {
-        cpu.only(&["reg"], &[])?;
+        cpu.only(&["reg", "enable-method", "cpu-release-addr"], &[])?;
+        if cpu.value("enable-method").is_some() {
+            cpu.expect_text("enable-method", &["spin-table"])?;
+            let release = cpu.long("cpu-release-addr")?;
+            if !release.is_multiple_of(8) {
+                let problem = Problem::Text("must be a multiple of 8");
+                return Err(cpu.error("cpu-release-addr", problem));
+            }
+            spin_table.push(release);
+        }
         let mpidr = cpu.long("reg")?;
         if cpus.contains(&mpidr) {
             return Err(node.node_error(Problem::SameAffinity(mpidr)));
@@ -98,7 +114,17 @@ fn cpus(node: Node<'_>) -> Result<Vec<u64>, Refusal<'_>> {
     if cpus.is_empty() || cpus.len() > MAX_CPUS {
         return Err(node.node_error(Problem::Count(cpus.len(), "CPUs")));
     }
-    Ok(cpus)
+    if !spin_table.is_empty() && spin_table.len() != cpus.len() {
+        return Err(node.node_error(Problem::Text("all CPUs must be started in the same way")));
+    }
+    Ok((cpus, spin_table))
+}
+
+/// Reads what turns the machine off.
+fn power_off(node: Node<'_>) -> Result<Range, Refusal<'_>> {
+    node.only(&["compatible", "reg"], &[])?;
+    node.expect_text("compatible", &["brcm,bcm2835-pm"])?;
+    node.range("reg")
 }
 
 /// What a GICv2 and a GICv3 are called.

@@ -89,6 +89,8 @@ pub fn plan() -> Plan {
                 pcpu: Pcpu(3),
             },
             llc: None,
+            spin_table: Vec::new(),
+            power_off: None,
             bandwidth_counter: None,
         },
         vms: vec![linux, vm("rt", &[2], 0x4e00_0000)],

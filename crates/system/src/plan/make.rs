@@ -82,6 +82,8 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
         hypervisor,
         hypervisor_area: placed.hypervisor,
         cpus: machine.cpus.iter().map(|cpu| cpu.mpidr).collect(),
+        spin_table: machine.cpus.iter().filter_map(|cpu| cpu.release).collect(),
+        power_off: support.power_off,
         gic: support.gic,
         serial: Serial {
             kind: support.console.kind,

@@ -43,6 +43,10 @@ pub struct Platform {
     pub hypervisor_area: Option<Area>,
     /// The PCPUs, in the order of their indices.
     pub cpus: Vec<Mpidr>,
+    /// Where each PCPU waits for the address at which it is to start; empty if PSCI starts them.
+    pub spin_table: Vec<PhysicalAddress>,
+    /// What turns the machine off, if not PSCI does.
+    pub power_off: Option<PowerOff>,
     /// The interrupt controller.
     pub gic: Gic,
     /// The UART of the console.
@@ -51,6 +55,19 @@ pub struct Platform {
     pub llc: Option<Llc>,
     /// What counts memory accesses, if some VM or VCPU has a budget of them or is critical.
     pub bandwidth_counter: Option<BandwidthCounter>,
+}
+
+/// A device that turns the machine off: the power management of the BCM2835 family
+/// (`brcm,bcm2835-pm`).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct PowerOff {
+    /// Its registers.
+    pub registers: Region<PhysicalAddress>,
+}
+
+impl PowerOff {
+    /// The `compatible` strings.
+    pub const KINDS: [&'static str; 1] = ["brcm,bcm2835-pm"];
 }
 
 /// The interrupt controller of the machine and its register frames.

@@ -16,10 +16,10 @@ use policy::color::ColorSet;
 use super::tree::Node;
 use super::{
     Boot, Coloring, Device, DeviceInterrupts, Entries, File, Gic, Mapping, Memory, OnEvent, Plan,
-    Platform, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
+    Platform, PowerOff, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
 use crate::diagnostic::Errors;
-use crate::units::{Address, Duration, IntId, Ipa, Mpidr, Pcpu, Region};
+use crate::units::{Address, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 /// The plan in a tree.
 pub(super) fn plan(tree: &Node) -> Result<Plan, Errors> {
@@ -76,6 +76,15 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
     let cpus = at.child("cpus").and_then(|node| cpus(&node));
     let gic = at.unit("interrupt-controller").and_then(|node| gic(&node));
     let serial = at.unit("serial").and_then(|node| serial(&node));
+    let power_off = at.units("power-off");
+    let power_off = match power_off.as_slice() {
+        [] => None,
+        [node] => Some(self::power_off(node)),
+        _ => {
+            at.wrong_node("a machine is turned off by one device", "remove the others");
+            None
+        }
+    };
     let llc = at.optional_child("llc").map(|node| llc::read(&node));
     let counter = at.optional_child("bandwidth-counter").map(|node| bandwidth::counter(&node));
     if let (Some(version), Some(gic)) = (version, gic)
@@ -92,7 +101,12 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
         memory: memory?,
         hypervisor,
         hypervisor_area,
-        cpus: cpus?,
+        cpus: cpus.iter().flatten().map(|(mpidr, _)| *mpidr).collect(),
+        spin_table: spin_table(at, &cpus?)?,
+        power_off: match power_off {
+            Some(device) => Some(device?),
+            None => None,
+        },
         gic: gic?,
         serial: serial?,
         llc: llc.map_or(Some(None), |llc| llc.map(Some))?,
@@ -108,16 +122,43 @@ fn bank<A: Address>(at: &Cursor<'_>) -> Option<Region<A>> {
     region
 }
 
-fn cpus(at: &Cursor<'_>) -> Option<Vec<Mpidr>> {
+/// PCPUs, and where they wait if not PSCI starts them.
+fn cpus(at: &Cursor<'_>) -> Option<Vec<(Mpidr, Option<u64>)>> {
     at.cell_counts(2, 0);
     let cpus = all(&at.units("cpu"), |cpu| {
         let mpidr = cpu.long("reg");
         cpu.named(mpidr);
+        let release = cpu.optional("enable-method").then(|| {
+            cpu.word("enable-method", &["spin-table"])?;
+            cpu.long("cpu-release-addr")
+        });
         cpu.finish();
-        mpidr.map(Mpidr)
+        let release = match release {
+            Some(release) => Some(release?),
+            None => None,
+        };
+        mpidr.map(|mpidr| (Mpidr(mpidr), release))
     });
     at.finish();
     cpus
+}
+
+fn spin_table(at: &Cursor<'_>, cpus: &[(Mpidr, Option<u64>)]) -> Option<Vec<PhysicalAddress>> {
+    let table: Vec<_> = cpus.iter().filter_map(|cpu| cpu.1).map(PhysicalAddress).collect();
+    if !table.is_empty() && table.len() != cpus.len() {
+        at.wrong_node("some PCPUs wait in a spin table, others do not", "say it of all or none");
+        return None;
+    }
+    Some(table)
+}
+
+fn power_off(at: &Cursor<'_>) -> Option<PowerOff> {
+    let known = at.word("compatible", &PowerOff::KINDS);
+    let registers = at.region("reg");
+    at.named_after(registers);
+    at.finish();
+    known?;
+    Some(PowerOff { registers: registers? })
 }
 
 fn gic(at: &Cursor<'_>) -> Option<Gic> {

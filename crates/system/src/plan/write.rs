@@ -6,7 +6,8 @@ mod locks;
 use super::path::unit;
 use super::tree::{Form, Node};
 use super::{
-    Area, Boot, Budget, Device, File, Llc, Memory, Plan, Platform, Pool, Server, VirtualSerial, Vm,
+    Area, Boot, Budget, Device, File, Llc, Memory, Plan, Platform, Pool, PowerOff, Server,
+    VirtualSerial, Vm,
 };
 use crate::units::{Address, Bytes, Duration, Ipa, PhysicalAddress, Region};
 
@@ -56,9 +57,13 @@ fn platform(platform: &Platform) -> Node {
     let mut cpus = Node::new("cpus");
     cpus.comment = "PCPU i is the i-th node".into();
     cell_counts(&mut cpus, 2, 0);
-    for mpidr in &platform.cpus {
+    for (index, mpidr) in platform.cpus.iter().enumerate() {
         let mut cpu = Node::new(unit("cpu", mpidr.0));
         cpu.longs("reg", &[mpidr.0], 1).comment("MPIDR affinity");
+        if let Some(release) = platform.spin_table.get(index) {
+            cpu.strings("enable-method", &["spin-table"]);
+            cpu.longs("cpu-release-addr", &[release.0], 1);
+        }
         cpus.children.push(cpu);
     }
     node.children.push(cpus);
@@ -68,6 +73,13 @@ fn platform(platform: &Platform) -> Node {
     gic.strings("compatible", &[platform.gic.compatible()]);
     regions(&mut gic, &frames);
     node.children.push(gic);
+
+    if let Some(device) = platform.power_off {
+        let mut node_of = Node::new(unit("power-off", device.registers.start.0));
+        node_of.strings("compatible", &PowerOff::KINDS);
+        region(&mut node_of, "reg", device.registers, "");
+        node.children.push(node_of);
+    }
 
     let mut serial = Node::new(unit("serial", platform.serial.registers.start.0));
     serial.comment = "console".into();

@@ -8,7 +8,7 @@ pub(crate) use bandwidth::read as bandwidth;
 use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qemu};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
-use crate::plan::{Gic, SerialKind};
+use crate::plan::{Gic, PowerOff, SerialKind};
 use crate::units::{Address, Bytes, Frequency, IntId, Mpidr, PhysicalAddress, Region};
 
 /// The machine that the keys describe.
@@ -105,12 +105,37 @@ fn cpus(at: &Fields<'_>) -> Option<Vec<Cpu>> {
     let model = at.required("model", at.string("model"), "\"Cortex-A53\"");
     let count = at.required("count", at.integer("count", 1, 64), "4");
     let first = at.integer("mpidr", 0, 0xff_00ff_ffff);
+    let releases = spin_table(at, count.as_ref().map_or(0, |count| count.value));
     at.finish();
     let (model, count) = (model?.value, count?.value);
     let first = first.map_or(0, |first| first.value);
     Some(
-        (0..count).map(|index| Cpu { model: model.clone(), mpidr: Mpidr(first + index) }).collect(),
+        (0..count)
+            .map(|index| Cpu {
+                model: model.clone(),
+                mpidr: Mpidr(first + index),
+                release: releases.get(index as usize).copied().map(PhysicalAddress),
+            })
+            .collect(),
     )
+}
+
+/// Where each CPU of a group waits, if not PSCI starts it: a word of eight bytes.
+fn spin_table(at: &Fields<'_>, count: u64) -> Vec<u64> {
+    let Some(Located { value, place }) = at.integers("spin_table", 0, u64::MAX >> 16) else {
+        return Vec::new();
+    };
+    let wrong = if value.len() as u64 != count {
+        Some(format!("{} addresses for {count} CPUs", value.len()))
+    } else {
+        let odd = value.iter().find(|address| !address.is_multiple_of(8));
+        odd.map(|address| format!("{address:#x} is no multiple of 8"))
+    };
+    if let Some(message) = wrong {
+        let help = "give the `cpu-release-addr` of each CPU in the machine's device tree";
+        at.add(Diagnostic::new("wrong-value", message).at(&place, "here").help(help));
+    }
+    value
 }
 
 /// GIC and console, or the reason why the machine has none that we drive.
@@ -120,7 +145,7 @@ fn boot(
     memory: Option<&[Region<PhysicalAddress>]>,
 ) -> Option<Result<BootSupport, AnalysisOnly>> {
     if let Some(reason) = at.string("analysis_only") {
-        for key in ["gic", "console", "image_base"] {
+        for key in ["gic", "console", "power_off", "image_base"] {
             at.forbid(key, "the platform is for analysis only", "remove it, or `analysis_only`");
         }
         return Some(Err(AnalysisOnly(reason.value)));
@@ -143,9 +168,23 @@ fn boot(
     if console.is_none() {
         missing(at, "[console]");
     }
+    let power_off = at.table("power_off").map(|device| self::power_off(&device));
     let base = at.address::<PhysicalAddress>("image_base").map(|base| base.value);
     let base = base.or(memory.and_then(|banks| Some(banks.first()?.start)));
-    Some(Ok(BootSupport { gic: gic??, console: console??, image_base: base? }))
+    let power_off = match power_off {
+        Some(device) => Some(device?),
+        None => None,
+    };
+    Some(Ok(BootSupport { gic: gic??, console: console??, power_off, image_base: base? }))
+}
+
+fn power_off(at: &Fields<'_>) -> Option<PowerOff> {
+    let kinds = PowerOff::KINDS.map(|kind| (kind, kind));
+    let kind = at.required("kind", at.choice("kind", &kinds), "\"brcm,bcm2835-pm\"");
+    let registers = region(at);
+    at.finish();
+    kind?;
+    Some(PowerOff { registers: registers? })
 }
 
 fn gic(at: &Fields<'_>) -> Option<Gic> {

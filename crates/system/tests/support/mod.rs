@@ -4,8 +4,8 @@
 use bulkhead_system::plan::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
     DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget,
-    OnEvent, Plan, Platform, Pool, Resource, Serial, SerialKind, Server, Vcpu, VirtualGic,
-    VirtualSerial, Vm, frames_needed,
+    OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu,
+    VirtualGic, VirtualSerial, Vm, frames_needed,
 };
 use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
@@ -229,6 +229,10 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                     pcpu: Pcpu(cpus - 1),
                 },
                 llc: machine.llc,
+                spin_table: (0..if v3 { 0 } else { cpus })
+                    .map(|index| PhysicalAddress(0x4000_00d8 + 8 * u64::from(index)))
+                    .collect(),
+                power_off: (!v3).then(|| PowerOff { registers: Region::new(0x0900_1000u64, PAGE) }),
                 bandwidth_counter: counter,
             };
             let last = vms.len() as u32;

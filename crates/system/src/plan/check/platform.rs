@@ -4,7 +4,7 @@ use super::Mistakes;
 use super::vms::GICR_PER_CPU;
 use crate::plan::path::unit;
 use crate::plan::{Gic, Plan};
-use crate::units::Bytes;
+use crate::units::{Bytes, Region};
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     let platform = &plan.platform;
@@ -15,6 +15,17 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
             let node = format!("/platform/cpus/{}", unit("cpu", mpidr.0));
             let message = format!("affinity {mpidr} is given twice");
             mistakes.add(&node, "reg", message, "give each PCPU its own affinity");
+        }
+    }
+    let own = platform.hypervisor;
+    for (mpidr, release) in platform.cpus.iter().zip(&platform.spin_table) {
+        let word = Region { start: *release, size: Bytes(8) };
+        let is_ram = platform.memory.iter().any(|bank| bank.overlaps(&word));
+        if is_ram && !own.contains(&word) {
+            let node = format!("/platform/cpus/{}", unit("cpu", mpidr.0));
+            let message = format!("{word} is RAM that the hypervisor does not have");
+            let help = format!("it may lie outside of RAM, or in {own}: see `image_base`");
+            mistakes.add(&node, "cpu-release-addr", message, &help);
         }
     }
     let serial = &platform.serial;

@@ -79,6 +79,10 @@ fn own_registers(plan: &Plan) -> Vec<Named<PhysicalAddress>> {
     let mut registers: Vec<_> =
         frames.into_iter().map(|(_, region)| Named::new(gic.clone(), "reg", region)).collect();
     registers.push(Named::new(console, "reg", serial));
+    if let Some(device) = plan.platform.power_off {
+        let node = format!("/platform/{}", unit("power-off", device.registers.start.0));
+        registers.push(Named::new(node, "reg", device.registers));
+    }
     registers
 }
 

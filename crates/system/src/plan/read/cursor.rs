@@ -46,7 +46,8 @@ impl<'t> Cursor<'t> {
         self.note("plan-property", format!("{}: {property}", self.path), message, help, place);
     }
 
-    fn wrong_node(&self, message: impl Into<String>, help: &str) {
+    /// Reports what is wrong with the whole node.
+    pub fn wrong_node(&self, message: impl Into<String>, help: &str) {
         self.note("plan-node", self.path.clone(), message, help, self.node.place.as_ref());
     }
 
