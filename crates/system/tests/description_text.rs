@@ -7,6 +7,7 @@ use std::path::Path;
 use bulkhead_system::description::{Protocol, System, Wcet};
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::{self, Budget, Class, OnEvent, Server};
+use bulkhead_system::platform::Platform;
 use bulkhead_system::units::{Bytes, Duration, Ipa, PhysicalAddress};
 use proptest::prelude::*;
 
@@ -314,6 +315,38 @@ fn a_platform_may_be_a_file_or_stand_in_the_description() {
         .replace("[qemu]", "[platform.qemu]");
     let system = read(&format!("[platform]\n{inline}\n{vm}")).unwrap();
     assert_eq!(plan::make(&system).unwrap().platform.board, "qemu-virt");
+}
+
+#[test]
+fn a_spin_table_has_a_word_for_each_cpu() {
+    let board = include_str!("../../../systems/platforms/raspberry-pi-4.toml");
+    let platform = Platform::from_toml("pi.toml", board).unwrap();
+    let words: Vec<_> = platform.cpus.iter().filter_map(|cpu| cpu.release).collect();
+    assert_eq!(words, [0xd8, 0xe0, 0xe8, 0xf0].map(PhysicalAddress));
+    for (to, message) in [
+        ("[0xd8, 0xe0]", "2 addresses for 4 CPUs"),
+        ("[0xd8, 0xe0, 0xe8, 0xf1]", "0xf1 is no multiple of 8"),
+    ] {
+        let text = board.replace("[0xd8, 0xe0, 0xe8, 0xf0]", to);
+        let shown = Platform::from_toml("pi.toml", &text).unwrap_err().to_string();
+        assert!(shown.contains(message) && shown.contains("pi.toml:"), "{shown}");
+    }
+    let vm = "[[vm]]\nname = \"a\"\nkernel = \"k\"\nmemory = \"64MiB\"\n";
+    let place = |word| {
+        let table = format!("[{word}, 0xe0, 0xe8, 0xf0]");
+        let inline = board
+            .replace("[[", "[[platform.")
+            .replace("\n[gic]", "\n[platform.gic]")
+            .replace("\n[bandwidth]", "\n[platform.bandwidth]")
+            .replace("\n[console]", "\n[platform.console]")
+            .replace("\n[power_off]", "\n[platform.power_off]")
+            .replace("\n[qemu]", "\n[platform.qemu]")
+            .replace("[0xd8, 0xe0, 0xe8, 0xf0]", &table);
+        read(&format!("[platform]\n{inline}\n{vm}")).map(|system| plan::make(&system))
+    };
+    assert_eq!(place("0xd8").unwrap().unwrap().platform.spin_table, words);
+    let errors = place("0x10000000").unwrap().unwrap_err().to_string();
+    assert!(errors.contains("is RAM that the hypervisor does not have"), "{errors}");
 }
 
 #[test]
