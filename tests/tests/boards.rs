@@ -18,6 +18,7 @@ fn server(vm: Vm, pcpu: u32, (budget, period): (u32, u32)) -> Vm {
 fn linux_beside_real_time(platform: &str) {
     let run = Case::new(&format!("{platform}-linux"))
         .on(platform)
+        .timeout(300)
         .vm(Vm::linux("smp"))
         .vm(Vm::rt("rt-demo").named("rt").bootargs("rt.seconds=1"))
         .run()
@@ -40,6 +41,7 @@ fn vcpus_interrupt_each_other(platform: &str) {
     let shared = server(server(psci("shared"), 2, (1200, 2000)), 2, (400, 1000));
     let run: Run = Case::new(&format!("{platform}-psci"))
         .on(platform)
+        .timeout(300)
         .vm(psci("apart").number("vcpus", 2))
         .vm(shared)
         .vm(Vm::rt("rt-irq"))
