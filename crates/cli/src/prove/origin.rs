@@ -42,7 +42,7 @@ pub fn origin(
         fact("Bulkhead", env!("CARGO_PKG_VERSION").into()),
         fact("cache model", caches::model(&evidence.with)?),
         fact("simulation", simulated),
-        fact("runs", "deterministic: they repeat to the byte".into()),
+        fact("runs", "deterministic: jobs repeat to the nanosecond, ends of runs do not".into()),
     ];
     facts.extend(qemu().map(|version| fact("QEMU", version)));
     Ok(Origin { commands: commands(options, evidence, folder), files, facts })
