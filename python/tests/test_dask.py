@@ -135,3 +135,12 @@ def test_clusters_that_are_not_there_are_told(
     monkeypatch.setattr("bulkhead.cluster.TIMEOUT_S", 1)
     with pytest.raises(bulkhead.BulkheadError, match="there is no Dask scheduler at"):
         bulkhead.sweep(bulkhead.Experiment(EXPERIMENT), tmp_path, dask="tcp://127.0.0.1:9")
+
+
+def test_dask_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "bulkhead.cluster", raising=False)
+    monkeypatch.delattr("bulkhead.cluster", raising=False)
+    with pytest.raises(bulkhead.BulkheadError, match="python\\[dask\\]"):
+        bulkhead.sweep(bulkhead.Experiment(EXPERIMENT), tmp_path / "out", dask="tcp://127.0.0.1:9")
+    assert not (tmp_path / "out").exists()

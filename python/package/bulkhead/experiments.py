@@ -140,16 +140,22 @@ def sweep(
 
     Raises:
         DescriptionError: the experiment has mistakes.
-        BulkheadError: a system fails, or the folder belongs to another experiment or process.
+        BulkheadError: a system fails, the folder belongs to another experiment or process, or there is no such
+            cluster.
     """
     given = experiment if isinstance(experiment, Experiment) else Experiment.read(experiment)
+    if dask is not None:
+        try:
+            from . import cluster
+        except ImportError as error:
+            raise BulkheadError(
+                f"{error}: install the package with `pip install './python[dask]'`"
+            ) from error
     journal = _bulkhead.Journal(os.fspath(folder), given._inner)
     try:
         if dask is None:
             journal.run(jobs, progress)
         else:
-            from . import cluster
-
             cluster.run(given, journal, dask, progress)
         summary = json.loads(journal.summary())
         return Sweep(ok=summary["ok"], points=Table(summary["points"]), table=journal.finish())
