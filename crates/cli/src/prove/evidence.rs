@@ -18,6 +18,9 @@ use crate::trace::replay;
 
 /// Where executed times come from.
 const MODEL: &str = "executed times are those of a model of caches and bus in QEMU, not of a chip";
+/// What bounds rest on.
+const DESCRIBED: &str = "bounds hold as long as the execution times, memory accesses and critical sections of \
+                         the description do";
 /// What is to be said where nobody shares a PCPU or has a budget.
 const NO_DECISIONS: &str = "nothing is decided at run time: each VCPU has a PCPU for itself";
 
@@ -84,7 +87,7 @@ impl Evidence<'_> {
             None => proof.notes.push(NO_DECISIONS.into()),
         }
         proof.notes.extend(judge::notes(&proof));
-        proof.notes.push(MODEL.into());
+        proof.notes.extend([DESCRIBED.into(), MODEL.into()]);
         proof.holds = proof.failures.is_empty();
         Ok(proof)
     }

@@ -24,7 +24,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// Around the first missed deadline of a run, or after all first releases.
+    /// Around the first missed deadline of a run after all tasks have released jobs, or before; or where all
+    /// of them have.
     pub fn of(trace: &Trace) -> Self {
         let clock = trace.clock();
         let jobs = timeline::jobs(trace);
@@ -32,20 +33,24 @@ impl Window {
         let periods = jobs.keys().filter_map(|key| task(*key)?.period_ns);
         let length = periods.max().unwrap_or(WINDOW_MAX_NS).saturating_mul(PERIODS);
         let length = length.min(WINDOW_MAX_NS);
-        let missed = jobs.iter().filter_map(|(key, jobs)| {
-            let deadline = task(*key)?.deadline_ns?;
-            let late = |job: &&Job| job.response().is_some_and(|it| clock.length_ns(it) > deadline);
-            Some((jobs.iter().find(late)?.release?, *key))
-        });
-        let (start, reason) = match missed.min() {
+        let firsts = jobs.values().filter_map(|jobs| jobs.first()?.release);
+        let all = firsts.max().unwrap_or(trace.zero());
+        let missed = |from: u64| {
+            let first = jobs.iter().filter_map(|(key, jobs)| {
+                let deadline = task(*key)?.deadline_ns?;
+                let is_late =
+                    |job: &Job| job.response().is_some_and(|it| clock.length_ns(it) > deadline);
+                let mut late = jobs.iter().filter(|job| is_late(job)).filter_map(|job| job.release);
+                Some((late.find(|release| *release >= from)?, *key))
+            });
+            first.min()
+        };
+        let (start, reason) = match missed(all).or_else(|| missed(0)) {
             Some((release, (id, number))) => {
                 let (vcpu, task) = (trace.header.vcpu_name(id), trace.header.task_name(id, number));
-                (release, format!("the first missed deadline, of `{task}` on {vcpu}"))
+                (release, format!("a missed deadline of `{task}` on {vcpu}"))
             }
-            None => {
-                let firsts = jobs.values().filter_map(|jobs| jobs.first()?.release);
-                (firsts.max().unwrap_or(trace.zero()), "all tasks have released jobs".into())
-            }
+            None => (all, "all tasks have released jobs".into()),
         };
         let from = clock.ns(start) - (length / 20) as i64;
         Self { ns: from..from + length as i64, reason }
