@@ -25,11 +25,13 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
             "bandwidth-counter",
         ],
     )?;
-    let mut memory = Vec::new();
-    for bank in node.children() {
-        if bank.is("memory") {
-            bank.only(&["device_type", "reg"], &[])?;
-            memory.push(bank.range("reg")?);
+    let (mut memory, mut power_off) = (Vec::new(), None);
+    for child in node.children() {
+        if child.is("memory") {
+            child.only(&["device_type", "reg"], &[])?;
+            memory.push(child.range("reg")?);
+        } else if child.is("power-off") && power_off.replace(self::power_off(child)?).is_some() {
+            return Err(node.node_error(Problem::NodeTwice("power-off")));
         }
     }
     let (cpus, spin_table) = cpus(node.child("cpus")?)?;
@@ -63,10 +65,7 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
         hypervisor: hypervisor.range("reg")?,
         cpus,
         spin_table,
-        power_off: match node.optional_child("power-off")? {
-            Some(node) => Some(power_off(node)?),
-            None => None,
-        },
+        power_off,
         gic,
         serial,
     })

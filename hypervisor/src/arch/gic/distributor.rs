@@ -116,8 +116,15 @@ impl Distributor {
         for intid in (32..self.intids as usize).step_by(4) {
             registers.write32(IPRIORITYR + intid, PRIORITY);
         }
-        for intid in 32..self.intids {
-            self.set_target(intid, affinity);
+        let shared = 32..self.intids as usize;
+        match self.version {
+            Version::V2 => {
+                let targets = u32::from_le_bytes([interface(affinity); 4]);
+                shared.step_by(4).for_each(|at| registers.write32(ITARGETSR + at, targets));
+            }
+            Version::V3 => {
+                shared.for_each(|at| registers.write64(IROUTER + 8 * at, affinity & AFFINITY));
+            }
         }
         registers.write32(CTLR, enabled);
         self.wait()
