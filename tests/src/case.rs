@@ -125,26 +125,31 @@ impl Case {
 
     /// Boots these bytes and waits until the machine is off.
     pub fn boot(&self, image: &[u8]) -> Run {
-        Run::new(self.start(image, Time::Deterministic).finish(self.timeout))
+        Run::of(self.start(image, Time::Deterministic).finish(self.timeout))
     }
 
     /// Boots the system with its plan changed in the text, all other blobs as they
     /// are, and waits until the machine is off. The tools do not check the plan.
     pub fn boot_with_plan(&self, change: impl FnOnce(String) -> String) -> Run {
-        let image = self.image();
-        let contents = bulkhead_image::verify(&image.bytes).expect("the image is intact");
         let source = change(self.plan().to_dts());
         let tree = plan::compile("plan.dts", &source).unwrap_or_else(|errors| panic!("{errors}"));
+        self.boot(&self.image_with_plan(&tree)).ended()
+    }
+
+    /// The image of the system with another plan, compiled.
+    pub fn image_with_plan(&self, tree: &[u8]) -> Vec<u8> {
+        let image = self.image();
+        let contents = bulkhead_image::verify(&image.bytes).expect("the image is intact");
         let blob = |(name, _): &(String, u64)| {
             let data = contents.blob(&image.bytes, name).expect("the blob is in the image");
-            let data = if name == PLAN_BLOB { tree.clone() } else { data.to_vec() };
+            let data = if name == PLAN_BLOB { tree } else { data }.to_vec();
             Blob { name: name.clone(), data }
         };
         let blobs: Vec<Blob> = image.blobs.iter().map(blob).collect();
         let console = EarlyConsole { kind: ConsoleKind::Pl011, address: 0x0900_0000 };
         let mut bytes = image.bytes[..image.hypervisor_bytes as usize].to_vec();
         bytes.extend(pack(console, &blobs).expect("the blobs fit"));
-        self.boot(&bytes).ended()
+        bytes
     }
 
     /// Boots these bytes.

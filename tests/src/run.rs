@@ -9,7 +9,8 @@ pub struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(outcome: Outcome) -> Self {
+    /// What a session ended with.
+    pub fn of(outcome: Outcome) -> Self {
         Self { outcome }
     }
 
