@@ -19,6 +19,8 @@ PERIODS ?= 1000000
 SEEDS ?= 100
 SYSTEMS ?= 1000000
 SECONDS ?= 600
+PLANS ?= 100
+KILLS ?= 20
 SEED ?= 1
 # A workspace of its own; `bulkhead run` looks for the plugin in this folder.
 CACHESCOPE := --manifest-path cachescope/Cargo.toml --target-dir cachescope/target --locked
@@ -75,9 +77,13 @@ campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 
 	BULKHEAD_SYSTEMS=$(SYSTEMS) BULKHEAD_PROGRESS=$(CURDIR)/build/campaign-analysis.toml cargo test --release \
 		--package bulkhead-analysis --test campaign as_many -- --ignored --nocapture
 
-torture: build cachescope ## Let a guest execute anything beside a critical VM for SECONDS=600, from SEED=1
+torture: build cachescope ## Torture hypervisor and tools: a guest that executes anything for SECONDS=600, PLANS=100 by chance, KILLS=20 of each command; from SEED=1
 	BULKHEAD_SECONDS=$(SECONDS) BULKHEAD_SEED=$(SEED) cargo test --release --package bulkhead \
 		--test torture campaign -- --ignored --nocapture
+	BULKHEAD_PLANS=$(PLANS) BULKHEAD_SEED=$(SEED) cargo test --release --package bulkhead-tests \
+		--test random_plans -- --nocapture
+	BULKHEAD_KILLS=$(KILLS) BULKHEAD_SEED=$(SEED) cargo test --release --package bulkhead \
+		--test killed -- --include-ignored --nocapture
 
 lint: setup ## Check format and lints, for this machine and for bare metal
 	cargo fmt --all --check
