@@ -68,7 +68,8 @@ pub fn write(machine: &Machine, folder: &Path) -> io::Result<()> {
 
 /// Writes a file under another name until it is complete: whatever ends the process, there is no part of one.
 fn whole(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
-    let part = path.with_added_extension("part");
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
     write(File::create(&part)?)?;
     fs::rename(part, path)
 }
