@@ -8,7 +8,7 @@
 //! interrupt of its VCPU, and asks then who got what.
 
 use alloc::vec::Vec;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU8};
 
 use bulkhead_abi::hypercall::{
@@ -373,9 +373,10 @@ fn grant(locks: &Locks, who: Option<Who>, table: Guard<'_>) {
 #[inline(never)]
 fn grant_to(locks: &Locks, who: Who, table: Guard<'_>) {
     let Some((vm, vcpu)) = locks.vcpu(who) else { return };
-    vcpu.sections.holds.store(true, Relaxed);
-    drop(table);
+    // First: whoever sees that the VCPU is in a section sees that it has something to do.
     vm.gic.raise_private(&GicEnv::any(vm), vcpu.index, LOCK_INTERRUPT);
+    vcpu.sections.holds.store(true, Release);
+    drop(table);
     // Also if the guest has masked the interrupt: its VCPU is in a section now.
     vcpu.pcpu.kick();
 }
@@ -395,6 +396,16 @@ pub fn look(at: &Assignment, pcpu: &'static Pcpu) {
     // Not the short way: others may wait for what they have got.
     if let Some(inside) = at.vcpu.sections.should_tell() {
         pcpu.change_gcs(at, inside);
+    }
+}
+
+/// A VCPU of this CPU, which waits and has no interrupt, may be in sections: its guest does not take the interrupt that
+/// says so. It loses what it holds.
+#[inline(never)]
+pub fn end_of_waiting(at: &Assignment, pcpu: &'static Pcpu) {
+    if at.vcpu.sections.is_inside() {
+        leave(at, false);
+        pcpu.change_gcs(at, false);
     }
 }
 

@@ -70,7 +70,8 @@ pub const AUDIT: u32 = 0xC600_0005;
 ///
 /// As soon as others are delayed by it, what the VCPU executes in sections until it executes outside
 /// of them is limited by the plan (`hold-ns`). Then it is in none any more: its sections are over,
-/// and resources that its tasks hold go to others, who are told [`LOCK_ORPHANED`].
+/// and resources that its tasks hold go to others, who are told [`LOCK_ORPHANED`]. So it is at once when the VCPU waits
+/// for an interrupt in a section, or does not wake when one of its tasks is granted a resource.
 pub const GCS_START: u32 = 0xC600_0006;
 
 /// No task of the calling VCPU is in such a section any more (`vmpcp_finish_gcs`). Returns 0, or

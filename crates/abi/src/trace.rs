@@ -86,8 +86,8 @@ pub enum Kind {
     LockWait = 21,
     /// A task of the VCPU releases a resource; argument: [`lock_argument`].
     Unlock = 22,
-    /// The VCPU has executed in global critical sections for longer than planned and is in none any more:
-    /// its resources go to others; no argument. Comes behind the input that led to it.
+    /// The VCPU has executed in global critical sections for longer than planned, or waited in one, and is in none any
+    /// more: its resources go to others; no argument. Comes behind the input that led to it.
     EndGcs = 23,
     /// The VCPU was refused to enter a global critical section, because it enters them more often than planned;
     /// argument: ticks until it may. Once until then, however often it asks.

@@ -12,8 +12,8 @@
 //! [`Cpu::start_gcs`] and [`Cpu::finish_gcs`] tell of global critical sections, in which servers may
 //! overrun. [`Cpu::with_ceilings`]: while a VCPU is in one and has something to do, it goes before
 //! all that are not (vMPCP: its priority is `pi_B^v + pi_j^v`). It still needs budget.
-//! [`Slot::with_hold`]: a VCPU that executes in sections for too long is in none any more, which is told
-//! once ([`Cpu::take_overheld`]).
+//! [`Slot::with_hold`]: a VCPU that executes in sections for too long, or waits for something else in one,
+//! is in none any more, which is told once ([`Cpu::take_overheld`]).
 //!
 //! # Memory budgets
 //!
@@ -414,8 +414,8 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         first(&mut self.charge.stopped)
     }
 
-    /// A VCPU that was in global critical sections for too long ([`Slot::with_hold`]): it is in none any
-    /// more, whatever its guest says. Each is told once.
+    /// A VCPU that was in global critical sections for too long ([`Slot::with_hold`]), or had nothing to do in
+    /// one: it is in none any more, whatever its guest says. Each is told once.
     pub fn take_overheld(&mut self) -> Option<usize> {
         first(&mut self.charge.overheld)
     }
@@ -482,7 +482,10 @@ impl Charge {
             Event::Block(vcpu) => {
                 if let Some(slot) = slots.get_mut(vcpu) {
                     slot.ready = false;
-                    if slot.in_gcs {
+                    if slot.in_gcs && slot.hold.is_limited() {
+                        // Others would wait for as long as it likes.
+                        self.end_gcs(vcpu, slot);
+                    } else if slot.in_gcs {
                         slot.server.leave_gcs();
                     }
                     if REGULATED {

@@ -109,6 +109,34 @@ fn who_has_used_its_time_overruns_no_more() {
     assert_eq!(cpu.take_overheld(), Some(LOW));
 }
 
+#[test]
+fn who_waits_in_a_section_is_in_none() {
+    for short in [false, true] {
+        let mut cpu = deferrable();
+        cpu.wake(LOW, Instant(0));
+        if !short || !cpu.change_gcs_of_running(LOW, true, Instant(10)) {
+            cpu.start_gcs(LOW, Instant(10));
+        }
+        assert_eq!(cpu.block(LOW, Instant(12)).run, None);
+        assert!(!cpu.slots()[LOW].is_in_gcs());
+        assert_eq!((cpu.take_overheld(), cpu.take_overheld()), (Some(LOW), None), "told once");
+        cpu.wake(HIGH, Instant(13));
+        assert_eq!(cpu.wake(LOW, Instant(14)).run, Some(HIGH), "it goes before nobody");
+    }
+    // Who was granted a resource while it waited goes on as soon as it wakes.
+    let mut cpu = deferrable();
+    cpu.wake(HIGH, Instant(0));
+    assert_eq!(cpu.start_gcs(LOW, Instant(1)).run, Some(HIGH));
+    assert_eq!(cpu.wake(LOW, Instant(2)), decision(LOW, 7));
+    // Without a limit nobody is told.
+    let server = || Slot::new(Policy::Deferrable(parameters(40, 100, 0))).unwrap();
+    let mut cpu = Cpu::new(vec![server(), server()]).with_ceilings();
+    cpu.wake(LOW, Instant(0));
+    cpu.start_gcs(LOW, Instant(1));
+    cpu.block(LOW, Instant(2));
+    assert!(cpu.slots()[LOW].is_in_gcs() && cpu.take_overheld().is_none());
+}
+
 /// What happens at a time.
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -182,7 +210,11 @@ proptest! {
                 Step::HighWakes => decision = cpu.wake(HIGH, at),
                 Step::HighBlocks => decision = cpu.block(HIGH, at),
                 Step::LowWakes => decision = cpu.wake(LOW, at),
-                Step::LowBlocks => decision = cpu.block(LOW, at),
+                Step::LowBlocks => {
+                    let ends = cpu.slots()[LOW].is_in_gcs();
+                    decision = cpu.block(LOW, at);
+                    prop_assert_eq!(cpu.take_overheld().is_some(), ends, "at {}", now);
+                }
                 Step::Enters { short: true } if runs && cpu.change_gcs_of_running(LOW, true, at) => {}
                 Step::Leaves { short: true } if runs && cpu.change_gcs_of_running(LOW, false, at) => {
                     inside = 0;

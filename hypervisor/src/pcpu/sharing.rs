@@ -43,6 +43,8 @@ impl Pcpu {
             };
             if wake {
                 self.wake(at);
+            } else if !at.vcpu.is_ready() {
+                locks::end_of_waiting(at, self);
             }
         }
         self.limit_gcs();

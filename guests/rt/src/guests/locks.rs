@@ -29,8 +29,10 @@ use bulkhead_abi::hypercall::{
 
 use crate::arch::bench::{baseline, hvc_with};
 use crate::arch::smccc::hvc;
-use crate::arch::{cpu, secondary};
+use crate::arch::{counter, cpu, secondary};
 use crate::checks::Checks;
+use crate::sleep::sleep_until;
+use crate::time::Clock;
 use crate::{arguments, gic, interrupts, println, wait};
 
 /// How often each figure is measured.
@@ -200,6 +202,12 @@ fn acquire(resource: u64) -> bool {
     }
 }
 
+/// Waits with WFI, and hears of nothing but its timer.
+fn sleep_for(time: Duration) {
+    interrupts::enable();
+    sleep_until(counter::now() + Clock::of_machine().ticks(time.as_nanos() as u64));
+}
+
 fn greedy() {
     let mut checks = Checks::new("locks");
     let bus = open(&mut checks, "bus");
@@ -216,29 +224,44 @@ fn greedy() {
     // Short ones are as before.
     checks.check("lock", acquire(bus), format_args!("after {PATIENCE:?}"));
     checks.equal("unlock", result(UNLOCK, bus, 0), 0);
+    // Nor does one in which it waits.
+    checks.check("lock", acquire(bus), format_args!("after {PATIENCE:?}"));
+    sleep_for(TOO_LONG);
+    checks.equal("lost asleep", result(UNLOCK, bus, 0), Error::NotOwner as i64);
     checks.finish();
     // Off in a section that it never leaves.
     call(GCS_START, [0, 0]);
     wait::pause(TOO_LONG);
 }
 
-fn patient() {
-    let mut checks = Checks::new("locks");
-    let bus = open(&mut checks, "bus");
-    let waits = wait::until(PATIENCE, || {
-        let waits = result(LOCK, bus, 0) == LOCK_WAITS as i64;
+/// Asks until somebody else has it: whether it waits then.
+fn line_up(bus: u64) -> bool {
+    let mut waits = false;
+    wait::until(PATIENCE, || {
+        waits = result(LOCK, bus, 0) == LOCK_WAITS as i64;
         let ends = waits || result(UNLOCK, bus, 0) != 0;
         // Not more often than planned.
         wait::pause(SHORTLY);
         ends
     });
-    checks.check("waits", waits, format_args!("after {PATIENCE:?}"));
+    waits
+}
+
+fn patient() {
+    let mut checks = Checks::new("locks");
+    let bus = open(&mut checks, "bus");
+    checks.check("waits", line_up(bus), format_args!("after {PATIENCE:?}"));
     let got = wait::until(PATIENCE, || {
         let granted = call(LOCK_GRANTED, [0, 0]);
         granted.0 >= 0 && granted == (0, LOCK_ORPHANED)
     });
     checks.check("from one that had it for too long", got, format_args!("after {PATIENCE:?}"));
     checks.equal("unlock", result(UNLOCK, bus, 0), 0);
+    // It gets it while it is asleep, and does not wake.
+    checks.check("waits again", line_up(bus), format_args!("after {PATIENCE:?}"));
+    sleep_for(2 * TOO_LONG);
+    checks.equal("lost asleep", result(LOCK_GRANTED, 0, 0), Error::TryAgain as i64);
+    checks.equal("unlock", result(UNLOCK, bus, 0), Error::NotOwner as i64);
     checks.finish();
 }
 
