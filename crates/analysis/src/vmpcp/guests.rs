@@ -52,7 +52,7 @@ impl Guest {
 /// For each VCPU, what its guest can do at worst.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
-    /// `W^gcs` of as much as a VCPU may be in sections at a stretch.
+    /// `W^gcs` of as much as a VCPU may be in sections at a stretch; 0: in none.
     costs: Vec<u64>,
     /// Turns with each resource that it may ask for.
     turns: Vec<Vec<u64>>,
@@ -90,9 +90,12 @@ impl Turns {
             return;
         }
         self.costs.extend((0..system.vcpus()).map(|vcpu| {
-            let preemption = system.held_above(vcpu);
+            let (held, preemption) = (system.vcpus[vcpu].held, system.held_above(vcpu));
+            if held == 0 {
+                return 0;
+            }
             let supply = supplies.get(vcpu).and_then(Option::as_ref);
-            section::response((system.vcpus[vcpu].held, preemption), &hosts[vcpu], supply, protocol)
+            section::response((held, preemption), &hosts[vcpu], supply, protocol)
         }));
         self.turns.extend(system.vcpus.iter().map(|vcpu| match &vcpu.guest {
             Some(guest) => vec![TOO_LONG; guest.resources.len()],

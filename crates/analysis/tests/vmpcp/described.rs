@@ -66,6 +66,15 @@ impl Described {
     }
 
     pub fn system(&self) -> System {
+        self.system_with(|_| false)
+    }
+
+    /// The same where the hypervisor keeps the mutexes of all resources that are global.
+    pub fn system_of_vms(&self) -> System {
+        self.system_with(|resource| self.is_global(resource))
+    }
+
+    fn system_with(&self, inter_vm: impl Fn(usize) -> bool) -> System {
         let mut pcpus: Vec<Vec<Vcpu>> = Vec::new();
         for vcpu in &self.vcpus {
             pcpus.resize_with(pcpus.len().max(vcpu.pcpu + 1), Vec::new);
@@ -77,7 +86,7 @@ impl Described {
                     .map(|(resource, length)| Section {
                         resource,
                         length: Duration(length),
-                        inter_vm: false,
+                        inter_vm: inter_vm(resource),
                     })
                     .collect(),
             });

@@ -5,6 +5,7 @@ mod case_study;
 mod counterexamples;
 mod described;
 mod equations;
+mod hostile;
 mod model;
 mod policy;
 mod random;

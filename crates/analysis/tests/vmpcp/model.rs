@@ -5,6 +5,7 @@ use analysis::Kind;
 use analysis::vmpcp::Protocol;
 
 use super::described::Described;
+use super::hostile::{Attack, Entries};
 
 /// What the rules leave open.
 #[derive(Clone, Debug)]
@@ -47,6 +48,8 @@ struct Job {
     /// In the first of these: holds its resource, or waits for it in a queue.
     holds: bool,
     waits: bool,
+    /// It was refused until then.
+    refused: u64,
 }
 
 struct Task {
@@ -56,6 +59,8 @@ struct Task {
     job: Option<Job>,
     count: u64,
     longest: u64,
+    /// When the next job begins of a task of a hostile guest.
+    next: u64,
 }
 
 struct Vcpu {
@@ -64,6 +69,9 @@ struct Vcpu {
     /// Of a periodic server: the budget ended, and so did the section that was open then.
     stopped: bool,
     tasks: std::ops::Range<usize>,
+    /// What is enforced.
+    inside: u64,
+    entries: Option<Entries>,
 }
 
 struct Model<'a> {
@@ -74,30 +82,53 @@ struct Model<'a> {
     tasks: Vec<Task>,
     /// Longest global sections of all tasks of a VCPU: so long it may overrun.
     holding: Vec<u64>,
+    attack: Option<&'a Attack>,
+    now: u64,
 }
 
 /// The longest response time of each task until `end`; none if a job is not over when the next one
 /// is released.
 pub fn run(described: &Described, course: &Course, end: u64) -> Option<Vec<u64>> {
+    run_with(described, course, end, None)
+}
+
+/// The same where guests do as they like, and the hypervisor enforces what it does.
+pub fn run_with(
+    described: &Described,
+    course: &Course,
+    end: u64,
+    attack: Option<&Attack>,
+) -> Option<Vec<u64>> {
     let resources = described.vcpus.iter().flat_map(|vcpu| &vcpu.tasks);
     let resources = resources.flat_map(|task| task.sections()).map(|it| it.0 + 1).max();
-    let global: Vec<bool> = (0..resources.unwrap_or(0)).map(|it| described.is_global(it)).collect();
+    let mut global: Vec<bool> =
+        (0..resources.unwrap_or(0)).map(|it| described.is_global(it)).collect();
+    if let Some(attack) = attack {
+        global.clone_from(&attack.global);
+    }
     let (mut vcpus, mut tasks, mut holding) = (Vec::new(), Vec::new(), Vec::new());
     for (index, vcpu) in described.vcpus.iter().enumerate() {
         let first = tasks.len();
         for (place, _) in vcpu.tasks.iter().enumerate() {
             let priority = vcpu.tasks.len() - place;
-            tasks.push(Task { vcpu: index, priority, job: None, count: 0, longest: 0 });
+            let next = attack.map_or(0, |attack| attack.begin);
+            tasks.push(Task { vcpu: index, priority, job: None, count: 0, longest: 0, next });
         }
-        vcpus.push(Vcpu { budget: 0, overrun: 0, stopped: false, tasks: first..tasks.len() });
+        let entries = attack.and_then(|attack| attack.guards[index].as_ref()).map(Entries::new);
+        let tasks = first..tasks.len();
+        vcpus.push(Vcpu { budget: 0, overrun: 0, stopped: false, tasks, inside: 0, entries });
         let longest = |task: &super::described::OneTask| {
             task.sections().filter(|it| global[it.0]).map(|it| it.1).max().unwrap_or(0)
         };
-        holding.push(vcpu.tasks.iter().map(longest).sum());
+        let guard = attack.and_then(|attack| attack.guards[index].as_ref());
+        let described = vcpu.tasks.iter().map(longest).sum();
+        holding.push(guard.map_or(described, |guard| guard.hold));
     }
-    let mut model = Model { described, course, global, vcpus, tasks, holding };
+    let now = 0;
+    let mut model = Model { described, course, global, vcpus, tasks, holding, attack, now };
     let begun = described.vcpus.iter().map(|vcpu| vcpu.period).max().unwrap_or(0);
     for now in 0..begun + end {
+        model.now = now;
         model.begin(now, begun)?;
         model.request();
         model.execute(now);
@@ -117,6 +148,15 @@ impl Model<'_> {
         for (index, task) in self.tasks.iter_mut().enumerate() {
             let vcpu = &self.vcpus[task.vcpu];
             let it = &self.described.vcpus[task.vcpu].tasks[index - vcpu.tasks.start];
+            if self.attack.is_some_and(|attack| attack.is_hostile[task.vcpu]) {
+                // One job after the other.
+                if task.job.is_none() && now >= task.next {
+                    let rest = it.segments.iter().filter(|it| it.1 > 0).copied().collect();
+                    task.job =
+                        Some(Job { release: now, rest, holds: false, waits: false, refused: 0 });
+                }
+                continue;
+            }
             let offset = begun + self.course.task_offsets[index];
             if now >= offset && (now - offset).is_multiple_of(it.period) {
                 if task.job.is_some() {
@@ -131,7 +171,8 @@ impl Model<'_> {
                 let rest: Vec<_> = rest.into_iter().filter(|it| it.1 > 0).collect();
                 task.count += 1;
                 if !rest.is_empty() {
-                    task.job = Some(Job { release: now, rest, holds: false, waits: false });
+                    task.job =
+                        Some(Job { release: now, rest, holds: false, waits: false, refused: 0 });
                 }
             }
         }
@@ -157,16 +198,37 @@ impl Model<'_> {
     /// The resource that a task needs and does not have.
     fn wants(&self, task: usize) -> Option<usize> {
         let job = self.tasks[task].job.as_ref()?;
-        job.rest[0].0.filter(|_| !job.holds && !job.waits)
+        job.rest[0].0.filter(|_| !job.holds && !job.waits && job.refused <= self.now)
     }
 
     fn ask(&mut self, task: usize) {
         let Some(resource) = self.wants(task) else { return };
         // A local one is asked for only if it will be granted: see `of_vcpu`.
+        if self.global[resource] && !self.enter(task) {
+            return;
+        }
         let is_free = !self.global[resource] || !self.tasks.iter().any(|it| holds(it, resource));
         if let Some(job) = &mut self.tasks[task].job {
             (job.holds, job.waits) = (is_free, !is_free);
         }
+    }
+
+    /// A task asks for a global resource: whether the hypervisor lets it.
+    fn enter(&mut self, task: usize) -> bool {
+        let index = self.tasks[task].vcpu;
+        let is_outside = !self.vcpu_in_gcs(index);
+        let vcpu = &mut self.vcpus[index];
+        let Some(entries) = &mut vcpu.entries else { return true };
+        if is_outside {
+            vcpu.inside = 0;
+        }
+        let until = entries.enter(self.now);
+        if let (Some(until), Some(job)) = (until, &mut self.tasks[task].job) {
+            let hostile = self.attack.is_some_and(|attack| attack.is_hostile[index]);
+            assert!(hostile, "a task that is as described was refused");
+            job.refused = until;
+        }
+        until.is_none()
     }
 
     fn in_gcs(&self, task: usize) -> bool {
@@ -185,7 +247,10 @@ impl Model<'_> {
         if let Some(holder) = all().find(|task| self.in_gcs(*task)) {
             return Some(holder);
         }
-        let is_ready = |task: &usize| self.tasks[*task].job.as_ref().is_some_and(|job| !job.waits);
+        let is_ready = |task: &usize| {
+            let job = self.tasks[*task].job.as_ref();
+            job.is_some_and(|job| !job.waits && job.refused <= self.now)
+        };
         let first = all().find(is_ready)?;
         let Some(_) = self.wants(first).filter(|resource| !self.global[*resource]) else {
             return Some(first);
@@ -230,6 +295,8 @@ impl Model<'_> {
     /// A tick.
     fn execute(&mut self, now: u64) {
         let runs: Vec<_> = self.pcpus().into_iter().filter_map(|pcpu| self.runs(pcpu)).collect();
+        let insides: Vec<bool> =
+            runs.iter().map(|(_, task)| task.is_some_and(|task| self.in_gcs(task))).collect();
         let mut ends = Vec::new();
         for &(vcpu, task) in &runs {
             let state = &mut self.vcpus[vcpu];
@@ -250,6 +317,8 @@ impl Model<'_> {
         for (task, _) in &ends {
             self.end(*task, now + 1);
         }
+        self.now = now + 1;
+        self.enforce(&runs, &insides);
         // Not after a section: who leaves one without budget executes no further.
         for (task, _) in ends.iter().filter(|it| self.course.eager && it.1.is_none()) {
             if self.wants(*task).is_some_and(|it| self.global[it]) {
@@ -266,6 +335,25 @@ impl Model<'_> {
         }
     }
 
+    /// VCPUs have executed: those that were in sections for too long are in none any more.
+    fn enforce(&mut self, runs: &[(usize, Option<usize>)], insides: &[bool]) {
+        for (&(index, task), inside) in runs.iter().zip(insides) {
+            let vcpu = &mut self.vcpus[index];
+            if vcpu.entries.is_none() || task.is_none() {
+                continue;
+            }
+            vcpu.inside = if *inside { vcpu.inside + 1 } else { 0 };
+            if vcpu.inside < self.holding[index] || !inside {
+                continue;
+            }
+            while let Some(task) = vcpu_tasks(&self.vcpus[index]).find(|task| self.in_gcs(*task)) {
+                let hostile = self.attack.is_some_and(|attack| attack.is_hostile[index]);
+                assert!(hostile, "a section that is as described was ended");
+                self.end(task, self.now);
+            }
+        }
+    }
+
     /// A segment is over.
     fn end(&mut self, task: usize, now: u64) {
         let Some(job) = &mut self.tasks[task].job else { return };
@@ -274,6 +362,7 @@ impl Model<'_> {
         if job.rest.is_empty() {
             let response = now - job.release;
             self.tasks[task].job = None;
+            self.tasks[task].next = now + self.attack.map_or(0, |attack| attack.nap(task));
             self.tasks[task].longest = self.tasks[task].longest.max(response);
         }
         let Some(resource) = resource.filter(|it| self.global[*it]) else { return };
@@ -294,4 +383,8 @@ impl Model<'_> {
 
 fn holds(task: &Task, resource: usize) -> bool {
     task.job.as_ref().is_some_and(|job| job.holds && job.rest[0].0 == Some(resource))
+}
+
+fn vcpu_tasks(vcpu: &Vcpu) -> std::ops::Range<usize> {
+    vcpu.tasks.clone()
 }

@@ -44,7 +44,7 @@ const LATER: Duration = Duration::from_millis(10);
 /// For how long `greedy` is in its sections.
 const TOO_LONG: Duration = Duration::from_millis(20);
 /// From one time at which `patient` asks to the next.
-const SHORTLY: Duration = Duration::from_micros(20);
+const SHORTLY: Duration = Duration::from_micros(100);
 /// Longest wait for an interrupt.
 const PATIENCE: Duration = Duration::from_secs(2);
 
