@@ -482,11 +482,8 @@ impl Charge {
             Event::Block(vcpu) => {
                 if let Some(slot) = slots.get_mut(vcpu) {
                     slot.ready = false;
-                    if slot.in_gcs && slot.hold.is_limited() {
-                        // Others would wait for as long as it likes.
-                        self.end_gcs(vcpu, slot);
-                    } else if slot.in_gcs {
-                        slot.server.leave_gcs();
+                    if slot.in_gcs {
+                        self.wait_in_gcs(vcpu, slot);
                     }
                     if REGULATED {
                         slot.recharges = false;
@@ -526,6 +523,17 @@ impl Charge {
             }
         }
         self.count(slots);
+    }
+
+    /// The VCPU, which is in a section, has nothing to do. If it may not be in sections for as long as it likes,
+    /// others may not have to wait for it either.
+    #[cold]
+    #[inline(never)]
+    fn wait_in_gcs(&mut self, vcpu: usize, slot: &mut Slot) {
+        match slot.hold.is_limited() {
+            true => self.end_gcs(vcpu, slot),
+            false => slot.server.leave_gcs(),
+        }
     }
 
     /// The VCPU has been in sections for too long.
