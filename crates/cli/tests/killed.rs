@@ -147,29 +147,4 @@ fn a_killed_run_leaves_no_half_written_trace() {
     // What is recorded is the same each time unless some of it was lost.
     let ends = |_: &str, found: &[u8], expected: &[u8]| found.len() * 10 >= expected.len() * 9;
     killed(&run, times, ends);
-    let scope = [
-        "run",
-        system,
-        "--append",
-        "linux=bulkhead.job=demo",
-        "--deterministic",
-        "--until-off",
-        "--cachescope",
-        "OUT",
-    ];
-    killed(&scope, times, equal);
-    let measure = ["measure", "--quick", "-o", "OUT"];
-    killed(&measure, times, |name, found, _| {
-        let text = String::from_utf8_lossy(found);
-        match name.rsplit_once('.').map(|(_, ending)| ending) {
-            Some("json") => serde_json::from_slice::<serde_json::Value>(found).is_ok(),
-            Some("html") => text.trim_end().ends_with("</html>"),
-            _ => text.ends_with('\n'),
-        }
-    });
-    let reproduce = ["reproduce", "planner-optimum", "--output", "OUT"];
-    // Figures have nothing by chance, pages have times.
-    killed(&reproduce, times, |_, found, expected| {
-        found.last() == expected.last() && found.len() * 10 >= expected.len() * 9
-    });
 }
