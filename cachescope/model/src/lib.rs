@@ -59,7 +59,7 @@ pub use instruction::{
 pub use jobs::{Event, Job, Jobs, Mark};
 pub use machine::{Access, Block, CPUS_MAX, Machine, Operations, Skipped};
 pub use options::{OptionError, Options};
-pub use output::{Format, write};
+pub use output::{Format, prepare, write};
 pub use owners::{ADDRESS_END, OWNERS_MAX, Owner, Owners, OwnersError};
 pub use path::{Limit, Longest, Path, PathCounts};
 pub use replacement::{Policy, Replacement};

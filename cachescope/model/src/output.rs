@@ -41,6 +41,27 @@ impl Format {
     }
 }
 
+/// What is written last.
+const SUMMARY: &str = "summary.json";
+
+/// Makes the folder if need be, finds out whether results can be written there, and removes those of an earlier
+/// run: what is found there later is of a run that came to its end.
+///
+/// # Errors
+/// If the folder or a file cannot be written or removed.
+pub fn prepare(machine: &Machine, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let summary = folder.join(SUMMARY);
+    whole(&summary, |_| Ok(()))?;
+    fs::remove_file(summary)?;
+    for table in tables::of(machine) {
+        for ending in ["csv", "parquet"] {
+            one_or_none(folder, &table, ending, false, csv::write)?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes `summary.json` and the tables `timeseries`, `evictions`, `colors` and
 /// `jobs` into a folder, which is made if need be. A table that an earlier run
 /// left in another format is removed: it is not of this run.
@@ -58,7 +79,7 @@ pub fn write(machine: &Machine, folder: &Path) -> io::Result<()> {
         one_or_none(folder, &table, "parquet", false, csv::write)?;
     }
     // Last: who finds it finds all.
-    whole(&folder.join("summary.json"), |file| {
+    whole(&folder.join(SUMMARY), |file| {
         let mut out = BufWriter::new(file);
         serde_json::to_writer_pretty(&mut out, &machine.summary())?;
         writeln!(out)?;

@@ -1,6 +1,8 @@
 //! Clocks, bus, time series and jobs of a whole machine.
 
-use bulkhead_cachescope_model::{Access, Block, LineOperation, Machine, Options, Position, write};
+use bulkhead_cachescope_model::{
+    Access, Block, LineOperation, Machine, Options, Position, prepare, write,
+};
 
 fn machine(arguments: &[&str], cpus: usize) -> Machine {
     let all = ["out=x"].iter().chain(arguments).copied();
@@ -216,6 +218,25 @@ fn nothing_counts_before_the_first_instruction_of_a_guest() {
         assert_eq!(summary.jobs.unmatched_marks == 0, start == "start=guest");
         assert_eq!(machine.cpus()[0].counters().instructions, 5);
     }
+}
+
+/// Whoever kills QEMU finds no results, not those of nothing or of an earlier run.
+#[test]
+fn there_are_no_results_before_the_end() {
+    let mut machine = machine(&["vm=a:0x40000000+16MiB"], 1);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    prepare(&machine, &out).unwrap();
+    let files = || std::fs::read_dir(&out).unwrap().count();
+    assert_eq!(files(), 0);
+    machine.finish();
+    write(&machine, &out).unwrap();
+    assert_eq!(files(), 5);
+    std::fs::write(out.join("ranges.txt"), "of the command").unwrap();
+    prepare(&machine, &out).unwrap();
+    assert_eq!(files(), 1);
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    assert!(prepare(&machine, &folder.path().join("file")).is_err());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fs;
 use std::sync::atomic::Ordering;
 
-use bulkhead_cachescope_model::{CPUS_MAX, GuestTime, Machine, Options, write};
+use bulkhead_cachescope_model::{CPUS_MAX, GuestTime, Machine, Options, prepare as prepare_folder};
 use qemu_plugin_sys::{
     QEMU_PLUGIN_VERSION, qemu_info_t, qemu_plugin_id_t, qemu_plugin_register_atexit_cb,
     qemu_plugin_register_vcpu_init_cb, qemu_plugin_register_vcpu_tb_trans_cb,
@@ -82,7 +82,7 @@ unsafe fn prepare(info: &qemu_info_t, arguments: &[String]) -> Result<State, Str
     let out = options.out.clone();
     let machine = Machine::new(options, cpus);
     // A folder that cannot be written must not be found after an hour.
-    write(&machine, &out).map_err(|error| format!("out={}: {error}", out.display()))?;
+    prepare_folder(&machine, &out).map_err(|error| format!("out={}: {error}", out.display()))?;
     Ok(State {
         machine,
         current_cpu,
