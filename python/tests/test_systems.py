@@ -144,8 +144,8 @@ def test_other_threads_go_on(description: Path) -> None:
 def test_ctrl_c_ends_a_simulation(description: Path) -> None:
     text = (
         "import bulkhead, sys\n"
-        "print('begin', flush=True)\n"
         "try:\n"
+        "    print('begin', flush=True)\n"
         f"    bulkhead.simulate({str(description)!r}, 10**18)\n"
         "except KeyboardInterrupt:\n"
         "    print('ended')\n"
