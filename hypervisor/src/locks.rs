@@ -390,13 +390,15 @@ fn wait_for(locks: &Locks, owner: Option<Who>) {
     }
 }
 
-/// Somebody kicked this CPU: tasks of its VCPU may have got resources.
+/// Somebody kicked this CPU: tasks of its VCPU may have got resources. Returns true if the scheduler was told.
 #[inline(never)]
-pub fn look(at: &Assignment, pcpu: &'static Pcpu) {
+pub fn look(at: &Assignment, pcpu: &'static Pcpu) -> bool {
     // Not the short way: others may wait for what they have got.
-    if let Some(inside) = at.vcpu.sections.should_tell() {
+    let news = at.vcpu.sections.should_tell();
+    if let Some(inside) = news {
         pcpu.change_gcs(at, inside);
     }
+    news.is_some()
 }
 
 /// A VCPU of this CPU, which waits and has no interrupt, may be in sections: its guest does not take the interrupt that

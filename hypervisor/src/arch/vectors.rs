@@ -29,15 +29,15 @@ unsafe extern "C" fn rust_guest_sync(context: *mut Context, anchor: *const Ancho
     exits::synchronous(context, anchor.pcpu());
 }
 
-/// Called by the vectors after an interrupt while a guest ran.
+/// Called by the vectors after an interrupt while a guest ran, which came at `now`.
 ///
 /// # Safety
 /// As [`rust_guest_sync`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn rust_guest_irq(context: *mut Context, anchor: *const Anchor) {
+unsafe extern "C" fn rust_guest_irq(context: *mut Context, anchor: *const Anchor, now: u64) {
     // SAFETY: as in `rust_guest_sync`.
     let (context, anchor) = unsafe { (&mut *context, &*anchor) };
-    exits::interrupt(context, anchor.pcpu());
+    exits::interrupt(context, anchor.pcpu(), now);
 }
 
 /// Called by the vectors after an SError that a guest caused.
@@ -80,10 +80,14 @@ global_asm!(
     stp     x26, x27, [sp, #208]
 .endm
 
-.macro guest_exit handler
+// `now`: the handler is told when that was, in ticks of the system counter.
+.macro guest_exit handler, now=0
     .balign 128
     stp     x0, x1, [sp, #0]
     save_x2_to_x27
+    .if \now
+    mrs     x4, cntpct_el0
+    .endif
     mrs     x1, tpidr_el2
     mrs     x2, elr_el2
     mrs     x3, spsr_el2
@@ -94,6 +98,9 @@ global_asm!(
     ldr     x2, [x1]
     mov     x19, x0
     mov     sp, x2
+    .if \now
+    mov     x2, x4
+    .endif
     mov     x29, xzr
     adr     x30, guest_resume
     b       \handler
@@ -117,12 +124,12 @@ vectors:
     hypervisor_exception
     hypervisor_exception
     guest_exit rust_guest_sync  // guest in AArch64
-    guest_exit rust_guest_irq
-    guest_exit rust_guest_irq
+    guest_exit rust_guest_irq, 1
+    guest_exit rust_guest_irq, 1
     guest_exit rust_guest_serror
     guest_exit rust_guest_sync  // guest's EL0 in AArch32
-    guest_exit rust_guest_irq
-    guest_exit rust_guest_irq
+    guest_exit rust_guest_irq, 1
+    guest_exit rust_guest_irq, 1
     guest_exit rust_guest_serror
     .balign 128
 

@@ -18,14 +18,14 @@ const EL2: u64 = 9;
 /// INTIDs from here on say that there is no interrupt.
 const SPECIAL: u32 = 1020;
 
-/// An interrupt while the guest of this CPU ran.
+/// An interrupt while the guest of this CPU ran, which came at `now`.
 #[inline]
-pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
+pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu, now: u64) {
     let intid = gic::acknowledge();
     let Some(at) = pcpu.loaded() else { cpu::halt() };
     at.vcpu.count_interrupt();
     if intid == VIRTUAL_TIMER {
-        pcpu.record(at, Kind::ExitIrq, u64::from(intid));
+        pcpu.record_at(now, Some(at), Kind::ExitIrq, u64::from(intid));
         gic::end(intid);
         at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
         return;
@@ -35,13 +35,13 @@ pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu) {
     if intid == HYPERVISOR_TIMER {
         // Mostly the end of a budget.
         gic::end(intid);
-        timer(mode, pcpu);
+        timer(mode, pcpu, now);
         gic::deactivate(intid);
     } else if pcpu.is_overflow(intid) {
         pcpu.overflow(intid)
     } else {
-        pcpu.record(at, Kind::ExitIrq, u64::from(intid));
-        other(intid, pcpu);
+        pcpu.record_at(now, Some(at), Kind::ExitIrq, u64::from(intid));
+        other(intid, pcpu, now);
         if at.vcpu.work.is_busy() {
             pcpu.idle() // which does the work, or something more urgent
         }
@@ -57,40 +57,47 @@ pub fn serve_interrupt(pcpu: &'static Pcpu) -> bool {
     if !cpu::interrupt_pending() {
         return false;
     }
+    let now = cpu::now();
     let intid = gic::acknowledge();
     if intid == HYPERVISOR_TIMER {
         // Mostly the time has come for a VCPU that had to wait.
         gic::end(intid);
-        timer(EL2, pcpu);
+        timer(EL2, pcpu, now);
         gic::deactivate(intid);
-    } else {
-        other(intid, pcpu);
+        return true;
+    }
+    other(intid, pcpu, now);
+    let now = cpu::now();
+    if pcpu.first_deadline() <= now {
+        timer(EL2, pcpu, now);
     }
     true
 }
 
-/// Any but the hypervisor's timer.
+/// Any but the hypervisor's timer, which came at `now`.
 #[inline(never)]
-fn other(intid: u32, pcpu: &'static Pcpu) {
+fn other(intid: u32, pcpu: &'static Pcpu, now: u64) {
     if intid >= SPECIAL {
         return;
     }
     gic::end(intid);
     let mut keep_active = false;
     match intid {
-        KICK => pcpu.look(),
+        KICK => pcpu.look(now),
         VIRTUAL_TIMER => {
             // Of a guest that waits, or waits for EL2. Without one the timer is off.
             if let Some(at) = pcpu.loaded() {
                 keep_active = true;
+                // It may have been disabled while the VCPU waits: then it must not fire again.
+                at.vcpu.timer.apply(pcpu);
                 at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
-                pcpu.notice(at);
+                pcpu.notice(at, now);
             }
         }
         MAINTENANCE => {
             if let Some(at) = pcpu.loaded() {
                 at.vm.gic.maintenance(&GicEnv::of(at), at.vcpu.index);
-                pcpu.notice(at);
+                pcpu.notice(at, now);
             }
         }
         CONSOLE_TIMER => machine::start_console_timer(pcpu),
@@ -101,7 +108,7 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
         }
         _ if pcpu.is_overflow(intid) => pcpu.overflow_in_el2(),
         _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
-        32.. => keep_active = device(intid, pcpu),
+        32.. => keep_active = device(intid, pcpu, now),
         _ => {}
     }
     if !keep_active {
@@ -109,9 +116,8 @@ fn other(intid: u32, pcpu: &'static Pcpu) {
     }
 }
 
-/// The hypervisor's timer: every deadline that has passed.
-fn timer(mode: u64, pcpu: &'static Pcpu) {
-    let now = cpu::now();
+/// The hypervisor's timer: every deadline that has passed at `now`.
+fn timer(mode: u64, pcpu: &'static Pcpu, now: u64) {
     pcpu.tick(now);
     let first = pcpu.first_deadline();
     if first <= now {
@@ -132,7 +138,7 @@ fn rare_deadlines(mode: u64, pcpu: &'static Pcpu, now: u64) {
         }
     }
     if pcpu.take_deadline(Purpose::Alarm, now) {
-        pcpu.alarm();
+        pcpu.alarm(now);
     }
     pcpu.program_timer(pcpu.first_deadline());
 }
@@ -142,10 +148,13 @@ fn rare_deadlines(mode: u64, pcpu: &'static Pcpu, now: u64) {
 ///
 /// If its VCPU is off, the interrupt waits in the guest's controller and stays active:
 /// a level would otherwise fire again at once, without end.
-fn device(intid: u32, pcpu: &'static Pcpu) -> bool {
+fn device(intid: u32, pcpu: &'static Pcpu, now: u64) -> bool {
     let owner = pcpu.assignments().iter().find(|at| at.vm.gic.owns(intid));
     let Some(at) = owner else { return false };
     at.vm.gic.hardware_interrupt(&GicEnv::at(at, pcpu), at.vcpu.index, intid);
-    pcpu.notice(at);
+    pcpu.notice(at, now);
+    if !pcpu.is_next(at) {
+        at.vm.gic.mask(&GicEnv::any(at.vm), intid);
+    }
     true
 }

@@ -121,6 +121,7 @@ impl Pcpu {
             regulation.left.store(UNLIMITED, Relaxed);
             regulation.last.set_own(Some(at));
             at.vcpu.stolen.begin(now);
+            at.vcpu.attention.leave();
             self.next.set_own(None);
         }
         stops

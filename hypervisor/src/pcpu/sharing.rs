@@ -16,10 +16,11 @@ use spin::mutex::SpinMutex;
 
 use super::{Assignment, Pcpu};
 use crate::arch::gic::Lists;
-use crate::arch::{cpu, regs};
+use crate::arch::{cpu, registers, regs};
 use crate::locks;
 use crate::scheduler::{self, Change, Event, Scheduler};
 use crate::timer::{NEVER, Purpose};
+use crate::vdev::gic::Place;
 use crate::vm::{GicEnv, Power, VirtualTimer};
 
 impl Pcpu {
@@ -29,35 +30,63 @@ impl Pcpu {
         self.loaded().is_some_and(|loaded| core::ptr::eq(loaded, at))
     }
 
-    /// Somebody kicked this CPU: looks for VCPUs that have to start, stop or take an interrupt.
-    pub fn look(&'static self) {
+    /// Somebody kicked this CPU: looks for VCPUs that have to start, stop or take an interrupt. `now`: the
+    /// time of the kick.
+    pub fn look(&'static self, mut now: u64) {
         for at in self.assignments() {
             let wake = match at.vcpu.power() {
                 Power::Off => false,
                 Power::Starting => true,
                 Power::On => {
-                    at.vm.gic.kicked(&GicEnv::at(at, self), at.vcpu.index);
-                    locks::look(at, self);
-                    at.vm.is_stopping() || self.has_interrupt(at)
+                    if locks::look(at, self) {
+                        // Something was decided.
+                        now = cpu::now();
+                    }
+                    self.look_at(at) || at.vm.is_stopping()
                 }
             };
             if wake {
-                self.wake(at);
+                self.wake(at, now);
             } else if !at.vcpu.is_ready() {
                 locks::end_of_waiting(at, self);
             }
         }
         self.limit_gcs();
-        if let Some(loaded) = self.loaded() {
-            loaded.vcpu.timer.apply(self);
+    }
+
+    /// Looks at what was noted for a VCPU that executes or waits; one that does neither does so itself when it
+    /// is entered. Returns true if it waits and has an interrupt to take.
+    #[inline(never)]
+    fn look_at(&'static self, at: &Assignment) -> bool {
+        let attention = &at.vcpu.attention;
+        if !attention.is_noted() || attention.place() == Place::Out {
+            return false;
+        }
+        self.attend(at);
+        if attention.place() == Place::Running {
+            return false;
+        }
+        let has_interrupt = self.has_interrupt(at);
+        if !has_interrupt {
+            attention.settle();
+        }
+        has_interrupt
+    }
+
+    /// Does what was noted for a VCPU that is loaded, or waits.
+    #[inline(never)]
+    fn attend(&'static self, at: &Assignment) {
+        at.vm.gic.attend(&GicEnv::at(at, self), at.vcpu.index);
+        if self.has_loaded(at) {
+            at.vcpu.timer.apply(self);
         }
     }
 
-    /// A VCPU may have got an interrupt: wakes it if it has.
+    /// A VCPU may have got an interrupt: wakes it if it has. `now`: the time of the interrupt.
     #[inline]
-    pub fn notice(&'static self, at: &Assignment) {
+    pub fn notice(&'static self, at: &Assignment, now: u64) {
         if self.is_shared() && self.has_interrupt(at) {
-            self.wake(at);
+            self.wake(at, now);
         }
     }
 
@@ -68,8 +97,17 @@ impl Pcpu {
     /// The VCPU that runs waits for an interrupt. Does not return if it has to.
     #[inline(never)]
     pub fn wait(&'static self, at: &Assignment) {
+        if at.vcpu.attention.is_noted() {
+            self.attend(at);
+        }
         if !at.vm.gic.has_pending(&GicEnv::of(at), at.vcpu.index) {
             self.block(at);
+            if !self.timer_enabled.load(Relaxed) {
+                self.set_alarm(at, registers::loaded_timer());
+            }
+            if at.vcpu.attention.wait() && self.look_at(at) {
+                self.wake(at, cpu::now());
+            }
             self.go_on(at);
         }
     }
@@ -83,13 +121,12 @@ impl Pcpu {
     }
 
     /// The time has come when a virtual timer fires whose VCPU is not loaded.
-    pub fn alarm(&'static self) {
-        let now = cpu::now();
+    pub fn alarm(&'static self, now: u64) {
         let mut next = NEVER;
         for at in self.assignments() {
             let alarm = at.vcpu.alarm.load(Relaxed);
             if alarm <= now {
-                self.wake(at);
+                self.wake(at, now);
             } else {
                 next = next.min(alarm);
             }
@@ -97,11 +134,12 @@ impl Pcpu {
         self.set_deadline(Purpose::Alarm, next);
     }
 
-    /// A VCPU has something to do.
-    pub fn wake(&'static self, at: &Assignment) {
+    /// A VCPU has something to do. `now`: the time of what told so. From then on time is its own if it is the
+    /// one to run.
+    pub fn wake(&'static self, at: &Assignment, now: u64) {
         if !at.vcpu.is_ready() {
-            let now = cpu::now();
             at.vcpu.set_ready(true);
+            at.vcpu.attention.leave();
             at.vcpu.alarm.store(NEVER, Relaxed);
             at.vcpu.stolen.begin(now);
             self.decide(Event::Wake(at.slot), Some(at), now);
@@ -109,7 +147,7 @@ impl Pcpu {
         }
     }
 
-    /// The VCPU has nothing to do any more.
+    /// The VCPU, which runs, has nothing to do any more.
     pub fn block(&'static self, at: &Assignment) {
         at.vcpu.set_ready(false);
         self.decide(Event::Block(at.slot), Some(at), cpu::now());
@@ -190,6 +228,7 @@ impl Pcpu {
     #[inline(always)]
     pub(super) fn change(&'static self, change: Change, now: u64) {
         if let Some(at) = self.next.own() {
+            at.vcpu.attention.leave();
             at.vcpu.stolen.begin(now);
         }
         let next = change.run.and_then(|slot| self.assignments().get(slot));
@@ -234,6 +273,9 @@ impl Pcpu {
                 self.record(at, Kind::VcpuRun, NO_LIMIT);
             }
         }
+        if at.vcpu.attention.run() {
+            self.attend(at);
+        }
         at.vm.enter(at, self)
     }
 
@@ -241,6 +283,12 @@ impl Pcpu {
     #[inline(never)]
     fn start(&'static self, at: &'static Assignment) -> bool {
         at.vm.start_vcpu(at, self)
+    }
+
+    /// Returns true if the VCPU is the one to run.
+    #[inline]
+    pub fn is_next(&self, at: &Assignment) -> bool {
+        self.next.own().is_some_and(|next| core::ptr::eq(next, at))
     }
 
     /// Puts a VCPU's registers into this CPU; those of the one before are kept with it.
@@ -251,7 +299,7 @@ impl Pcpu {
             before.vcpu.context.save();
             interrupts = Lists::save(&before.vcpu.lists);
             if !before.vcpu.is_ready() {
-                self.set_alarm(before);
+                self.set_alarm(before, before.vcpu.context.timer());
             }
         }
         let vcpu = at.vcpu;
@@ -263,10 +311,11 @@ impl Pcpu {
         VirtualTimer::pass(before, &vcpu.timer, self);
     }
 
-    /// The VCPU, which waits and is not loaded any more, wakes when its timer fires.
+    /// The VCPU, which waits, wakes when its timer fires, though that does not interrupt this CPU: another VCPU
+    /// is loaded, or the interrupt is disabled. It may be enabled while the VCPU waits.
     #[inline(never)]
-    fn set_alarm(&'static self, at: &Assignment) {
-        if let Some(timer) = at.vcpu.context.timer() {
+    fn set_alarm(&'static self, at: &Assignment, timer: Option<u64>) {
+        if let Some(timer) = timer {
             at.vcpu.alarm.store(timer, Relaxed);
             self.advance_deadline(Purpose::Alarm, timer);
         }
@@ -274,6 +323,9 @@ impl Pcpu {
 
     /// The VCPU that is loaded is off: nothing of it is kept.
     pub fn forget(&'static self) {
+        if let Some(at) = self.loaded() {
+            at.vcpu.attention.leave();
+        }
         regs::cntv_ctl_el0::write(0);
         self.loaded.set_own(None);
     }

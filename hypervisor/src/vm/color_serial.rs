@@ -43,7 +43,7 @@ pub fn called(at: &Assignment, pcpu: &'static Pcpu) {
     }
     drop(port);
     at.vcpu.work.set(Some(Work::Port(found)));
-    pcpu.wake(at);
+    pcpu.wake(at, cpu::now());
 }
 
 /// What a task on the port asks of a VCPU.

@@ -5,7 +5,7 @@ use super::virtual_timer::{self, ACTIVE, ENABLED, VIRTUAL_TIMER};
 use crate::arch::gic::{self, Lists};
 use crate::arch::percpu;
 use crate::pcpu::{Assignment, Pcpu};
-use crate::vdev::gic::{Env, Physical};
+use crate::vdev::gic::{Attention, Env, Physical, Place};
 
 /// What a VM's interrupt controller needs of the machine, seen from this CPU.
 #[derive(Clone, Copy)]
@@ -16,11 +16,12 @@ pub struct GicEnv {
 }
 
 impl GicEnv {
-    /// For a VM that this CPU may or may not run.
+    /// For a VM that this CPU may or may not run. A VCPU of it that is loaded here but does not execute is
+    /// told by a note, as those of other CPUs.
     pub fn any(vm: &'static Vm) -> Self {
         let current = percpu::this()
             .and_then(Pcpu::loaded)
-            .filter(|at| core::ptr::eq(at.vm, vm))
+            .filter(|at| core::ptr::eq(at.vm, vm) && at.vcpu.attention.place() == Place::Running)
             .map(|at| at.vcpu.index);
         Self { vm, current, lists: Lists::LOADED }
     }
@@ -56,7 +57,8 @@ impl GicEnv {
         if here || !pcpu.is_shared() && !gic::is_v2() { gic::private(pcpu.index) } else { None }
     }
 
-    /// Changes the state of the interrupt of a virtual timer.
+    /// Changes the state of the interrupt of a virtual timer. Where that has to be left to another CPU, the
+    /// VCPU finds it when it executes again; one that waits has an alarm in any case.
     #[inline(never)]
     fn set_private(&self, vcpu: usize, part: u8, on: bool) {
         let Some(target) = self.vm.vcpus.get(vcpu) else { return };
@@ -67,7 +69,8 @@ impl GicEnv {
         match private {
             Some(_) if part == ENABLED => virtual_timer::enable(target.pcpu, on),
             Some(private) => private.set_active(VIRTUAL_TIMER, on),
-            None => target.pcpu.kick(),
+            None if part == ENABLED && target.attention.call(|_| false).0 => target.pcpu.kick(),
+            None => {}
         }
     }
 }
@@ -83,6 +86,11 @@ impl Env for GicEnv {
     #[inline(always)]
     fn current(&self) -> Option<usize> {
         self.current
+    }
+
+    #[inline]
+    fn attention(&self, vcpu: usize) -> Option<&Attention> {
+        self.vm.vcpus.get(vcpu).map(|vcpu| &vcpu.attention)
     }
 
     fn kick(&self, vcpu: usize) {

@@ -40,7 +40,7 @@ use crate::pcpu::Pcpu;
 use crate::plan;
 use crate::timer::NEVER;
 use crate::vdev::color_serial::ColorSerial;
-use crate::vdev::gic::VGic;
+use crate::vdev::gic::{Attention, VGic};
 use crate::vdev::pl011::Pl011;
 use coloring::Coloring;
 use lifecycle::Lifecycle;
@@ -96,6 +96,8 @@ pub struct Vcpu {
     pub context: ContextSlot,
     /// Its list registers while it is not loaded.
     pub lists: SavedLists,
+    /// Where it is, and what other PCPUs have noted for it.
+    pub attention: Attention,
     /// The interrupt of its virtual timer.
     pub timer: VirtualTimer,
     /// When its virtual timer fires while it waits and is not loaded, in ticks.
@@ -121,6 +123,7 @@ impl Vcpu {
             pcpu,
             context: ContextSlot::new(),
             lists: SavedLists::new(),
+            attention: Attention::new(),
             timer: VirtualTimer::new(),
             alarm: AtomicU64::new(NEVER),
             stolen: StolenTime::new(),

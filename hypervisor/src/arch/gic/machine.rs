@@ -71,6 +71,8 @@ pub fn init_cpu(index: usize) -> Result<(), GicError> {
     for intid in (0..16).chain([MAINTENANCE, HYPERVISOR_TIMER]) {
         own.set_enabled(intid, true);
     }
+    // Whatever comes: budgets end and periods begin in time.
+    own.prefer(HYPERVISOR_TIMER);
     if let Some(slot) = PRIVATE.get(index) {
         slot.set(Some(Box::leak(Box::new(own))));
     }

@@ -41,8 +41,11 @@ pub const HYPERVISOR_TIMER: u32 = 26;
 /// Affinity fields of an MPIDR value, which are also those of GICD_IROUTER.
 pub(super) const AFFINITY: u64 = 0xff_00ff_ffff;
 
-/// Priority of all physical interrupts. Guests' priorities act in list registers.
+/// Priority of physical interrupts. Guests' priorities act in list registers. Some go before all
+/// others ([`Private::prefer`]).
 const PRIORITY: u32 = 0xa0a0_a0a0;
+/// Priority of software-generated interrupts, the last: other CPUs cause them.
+const PRIORITY_OF_SGIS: u32 = 0xc0c0_c0c0;
 
 /// How often a register is read until hardware counts as stuck.
 const POLLS_MAX: u32 = 1_000_000;

@@ -1,7 +1,7 @@
 //! Private interrupts of a CPU. Their registers are the same in both versions: the second frame
 //! of a GICv3's redistributor, and the start of a GICv2's distributor, of which each CPU sees its own.
 
-use super::{GicError, PRIORITY, poll};
+use super::{GicError, PRIORITY, PRIORITY_OF_SGIS, poll};
 use crate::arch::mmio::Block;
 
 const IGROUPR0: usize = 0x0080;
@@ -47,7 +47,8 @@ impl Private {
         registers.write32(ICPENDR0, u32::MAX);
         registers.write32(ICACTIVER0, u32::MAX);
         for intid in (0..32).step_by(4) {
-            registers.write32(IPRIORITYR + intid, PRIORITY);
+            let priority = if intid < 16 { PRIORITY_OF_SGIS } else { PRIORITY };
+            registers.write32(IPRIORITYR + intid, priority);
         }
         self.wait()
     }

@@ -38,6 +38,9 @@ pub(super) struct Bank {
     pub released: u32,
     /// Of `hardware`: enabled in the physical controller.
     pub physical: u32,
+    /// Of `hardware`, for each VCPU: masked in the physical controller while they are routed to it, until
+    /// it executes again.
+    pub masked: [u32; VCPUS_MAX],
     /// GICD_IPRIORITYR.
     pub priority: [u8; 32],
     /// For each VCPU the interrupts that are routed to it.
@@ -76,6 +79,7 @@ impl Bank {
             cancelled: 0,
             released: 0,
             physical: 0,
+            masked: [0; VCPUS_MAX],
             priority: [0; 32],
             targets,
             held: [0; VCPUS_MAX],
@@ -94,13 +98,26 @@ impl Bank {
         self.enabled & (self.group1 & groups.one | !self.group1 & groups.zero)
     }
 
+    /// Masked where they are routed now.
+    #[inline]
+    pub fn held_back(&self) -> u32 {
+        let masked = self.masked.iter().zip(&self.targets);
+        masked.fold(0, |set, (masked, targets)| set | masked & targets)
+    }
+
     /// Could be put into a list register of `vcpu`.
     #[inline]
     pub fn ready(&self, groups: super::state::Groups, vcpu: usize) -> u32 {
+        self.ready_if_done(groups, vcpu) & !self.listed
+    }
+
+    /// The same if the guest is done with all that is in list registers.
+    #[inline]
+    pub fn ready_if_done(&self, groups: super::state::Groups, vcpu: usize) -> u32 {
         (self.pending | self.asserted())
             & self.deliverable(groups)
             & self.targets[vcpu]
-            & !(self.active | self.listed)
+            & !self.active
     }
 
     /// Notes that the interrupt in bit `bit`, which is not listed, goes into a

@@ -167,6 +167,7 @@ impl State {
             && let Physical::Shared { intid } = self.physical(at, n)
         {
             env.set_target(intid, first);
+            self.update_physical(env, at);
         }
         self.withdraw(at, bit, vcpu) | self.takers(at, bit)
     }

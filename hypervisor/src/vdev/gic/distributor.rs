@@ -130,6 +130,7 @@ impl State {
             && let Physical::Shared { intid } = self.physical(at, index % 32)
         {
             env.set_target(intid, target);
+            self.update_physical(env, at);
         }
         self.withdraw(at, bit, vcpu) | self.takers(at, bit)
     }

@@ -1,5 +1,6 @@
 //! What the virtual interrupt controller needs from the machine.
 
+use super::attention::Attention;
 use super::list_register::ListRegisters;
 
 /// A physical interrupt that stands behind an interrupt of the guest.
@@ -41,7 +42,10 @@ pub trait Env {
     /// The VCPU of this VM that is loaded on the executing PCPU, if there is one.
     fn current(&self) -> Option<usize>;
 
-    /// Makes the PCPU of another, started VCPU call `VGic::kicked` soon.
+    /// Where a VCPU is, and what was noted for it. `None` if there is no such VCPU.
+    fn attention(&self, vcpu: usize) -> Option<&Attention>;
+
+    /// Makes the PCPU of another, started VCPU call [`VGic::attend`](super::VGic::attend) soon.
     fn kick(&self, vcpu: usize);
 
     /// Enables or disables; returns when a disabled interrupt cannot be

@@ -3,6 +3,7 @@
 use core::sync::atomic::Ordering;
 
 use super::VGic;
+use super::attention::Attention;
 use super::bank::bits;
 use super::env::{Env, Physical};
 use super::list_register::{ListRegister, ListRegisters};
@@ -127,13 +128,30 @@ impl VGic {
         self.guest_intids.get(index).is_some_and(|&guest| guest != 0)
     }
 
-    /// This PCPU was kicked, perhaps because of `vcpu`, which runs here.
-    pub fn kicked<E: Env>(&self, env: &E, vcpu: usize) {
-        let Some(own) = self.vcpus.get(vcpu) else { return };
-        // Before the state is looked at: a change made later kicks again.
-        if own.kicked.swap(false, Ordering::AcqRel) {
-            self.maintenance(env, vcpu);
+    /// Looks at what was noted for `vcpu` of this PCPU, if anything was: brings its list registers up to date,
+    /// and lets the interrupts of its devices come that were masked.
+    pub fn attend<E: Env>(&self, env: &E, vcpu: usize) {
+        // Before the state is looked at: a change made later is noted again.
+        if vcpu < self.vcpus.len() && env.attention(vcpu).is_some_and(Attention::take) {
+            let mut state = self.lock();
+            state.unmask(env, vcpu);
+            self.finish(env, state, Some(vcpu), 1 << vcpu);
         }
+    }
+
+    /// Physical shared interrupt `physical` of this VM came while the VCPU to which it is routed, of this
+    /// PCPU, does not execute: it comes no more until that one does. So devices interrupt other VCPUs
+    /// once for each time that their own gets the PCPU, whatever their guest does to them.
+    pub fn mask<E: Env>(&self, env: &E, physical: u32) {
+        let intid = self.guest_intids.get((physical as usize).wrapping_sub(32));
+        let intid = intid.map_or(0, |&intid| u32::from(intid));
+        let mut state = self.lock();
+        let Some((at, n)) = state.locate(0, intid).filter(|_| intid >= 32) else { return };
+        let Some(vcpu) = state.first_target(at, n) else { return };
+        let Some(attention) = env.attention(vcpu) else { return };
+        state.banks[at].masked[vcpu] |= 1 << n;
+        state.update_physical(env, at);
+        attention.note();
     }
 
     /// The maintenance interrupt of `vcpu`, loaded on this PCPU, fired.
@@ -144,13 +162,11 @@ impl VGic {
         }
     }
 
-    /// Whether `vcpu`, loaded on this PCPU, has an interrupt to take. Looks first if there is a
-    /// reason for that: a kick that is under way, or a maintenance interrupt, which would not come
-    /// any more when another VCPU is loaded.
+    /// Whether `vcpu`, loaded on this PCPU, has an interrupt to take. Looks first if a maintenance interrupt
+    /// is due, which would not come any more when another VCPU is loaded.
     #[inline]
     pub fn has_pending<E: Env>(&self, env: &E, vcpu: usize) -> bool {
-        let kicked = self.vcpus.get(vcpu).is_some_and(|own| own.kicked.load(Ordering::Relaxed));
-        if kicked || env.lists().want_maintenance() {
+        if env.lists().want_maintenance() {
             self.maintenance(env, vcpu);
         }
         self.is_due(env, vcpu)

@@ -14,9 +14,9 @@ impl VGic {
     /// Its virtual CPU interface is in its reset state afterwards, and lists
     /// what is already pending for it.
     pub fn start_vcpu<E: Env>(&self, env: &E, vcpu: usize) {
-        let Some(own) = self.vcpus.get(vcpu) else { return };
+        let Some(attention) = env.attention(vcpu) else { return };
         env.lists().start();
-        own.kicked.store(false, Ordering::Relaxed);
+        attention.take();
         let mut state = self.lock();
         state.online |= 1 << vcpu;
         state.update_physical(env, vcpu);

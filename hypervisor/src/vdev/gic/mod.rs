@@ -6,7 +6,8 @@
 //! One lock per VM guards the state (`state.rs`); list registers are touched only by
 //! the PCPU on which their VCPU is loaded. A change is made in the state first;
 //! then every VCPU that it *concerns* brings its list registers up to date
-//! (`sync.rs`): the own one at once, another one after a kick. One path takes no
+//! (`sync.rs`): the own one at once, another one before it executes again, or at once
+//! after a kick if it executes, or if it waits and has something to do now (`attention.rs`). One path takes no
 //! lock: a private physical interrupt while a list register is free and nothing
 //! waits for one.
 //!
@@ -22,8 +23,8 @@
 //! - While interrupts wait for a list register, those in list registers were more
 //!   urgent, and a maintenance interrupt is due when the guest has taken the last
 //!   pending one of them or, if none was pending, has ended an active one.
-//! - Who withdraws an interrupt kicks after the state has changed, so that an
-//!   injection that raced with it is found. Until then GICD_CTLR.RWP reads 1.
+//! - Who withdraws an interrupt notes that after the state has changed, so that an
+//!   injection that raced with it is found. Until a VCPU that executes has looked, GICD_CTLR.RWP reads 1.
 //!
 //! # CAVEATS
 //!
@@ -35,7 +36,7 @@
 //!   and is ended through ICACTIVER only.
 //! - The trigger of PPIs is fixed to level; ICFGR1 ignores writes.
 //! - Reading the pending or active state of an interrupt that another VCPU
-//!   holds shows what was last known and makes that VCPU refresh it.
+//!   holds shows what was last known and makes that VCPU refresh it, if it executes.
 //! - A physical level that falls after it was acknowledged is delivered once all
 //!   the same: the list register keeps it.
 //! - An edge or SGI that arrives while the same one is pending in a list register
@@ -45,6 +46,7 @@
 //!   waits until the guest is done with that of the first, not only has acknowledged it.
 //! - A sleeping redistributor (GICR_WAKER) still forwards interrupts.
 
+mod attention;
 mod bank;
 mod bank_read;
 mod bank_write;
@@ -70,6 +72,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::lock::{Mutex, MutexGuard};
+pub use attention::{Attention, Place};
 pub use config::{ConfigError, GicConfig};
 pub use env::{Env, Physical};
 pub use list_register::{LISTS_MAX, ListRegister, ListRegisters};
@@ -106,8 +109,6 @@ struct Vcpu {
     /// The VCPU is started and no interrupt waits for a list register. Written
     /// on its own PCPU.
     direct: AtomicBool,
-    /// A kick is under way.
-    kicked: AtomicBool,
     /// What to list for its private interrupts from INTID 16; empty for those
     /// without a physical interrupt.
     templates: [AtomicU64; 16],
@@ -123,7 +124,6 @@ impl VGic {
         let vcpus = (0..config.vcpus)
             .map(|_| Vcpu {
                 direct: AtomicBool::new(false),
-                kicked: AtomicBool::new(false),
                 templates: [const { AtomicU64::new(0) }; 16],
             })
             .collect::<Vec<_>>()
@@ -163,7 +163,8 @@ impl VGic {
     }
 
     /// Brings the list registers of all VCPUs in `concerned` up to date: those
-    /// of `me`, loaded on this PCPU, at once, the others by a kick.
+    /// of `me`, loaded on this PCPU, at once, the others by a note, and a kick where that
+    /// changes something now.
     fn finish<E: Env>(
         &self,
         env: &E,
@@ -181,11 +182,10 @@ impl VGic {
             others |= self.sync(env, &mut state, me) & state.online;
             others &= !(1 << me);
         }
+        let kicked = state.call(env, others);
         drop(state);
-        for vcpu in bits(others) {
-            if !self.vcpus[vcpu].kicked.swap(true, Ordering::AcqRel) {
-                env.kick(vcpu);
-            }
+        for vcpu in bits(kicked) {
+            env.kick(vcpu);
         }
     }
 

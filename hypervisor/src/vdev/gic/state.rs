@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::VCPUS_MAX;
+use super::attention::Place;
 use super::bank::{Bank, bits};
 use super::config::{ConfigError, GicConfig};
 use super::env::{Env, Physical};
@@ -132,11 +133,27 @@ impl State {
     /// Enables in the physical controller what the guest can now receive, and
     /// disables the rest.
     pub fn update_physical<E: Env>(&mut self, env: &E, bank: usize) {
-        let wanted = self.banks[bank].hardware & self.banks[bank].deliverable(self.groups);
+        let own = &self.banks[bank];
+        let wanted = own.hardware & own.deliverable(self.groups) & !own.held_back();
         let changed = wanted ^ self.banks[bank].physical;
         self.banks[bank].physical = wanted;
         for n in bits(changed) {
             env.set_enabled(self.physical(bank, n), wanted >> n & 1 != 0);
+        }
+    }
+
+    /// The VCPU to which the physical interrupt behind a shared one is sent, if to any.
+    pub fn first_target(&self, bank: usize, n: usize) -> Option<usize> {
+        self.banks[bank].targets.iter().take(self.vcpus).position(|set| set >> n & 1 != 0)
+    }
+
+    /// A VCPU executes: interrupts of devices that were masked because it did not may come again.
+    pub fn unmask<E: Env>(&mut self, env: &E, vcpu: usize) {
+        for bank in self.vcpus..self.banks.len() {
+            let masked = self.banks[bank].masked.get_mut(vcpu).map(core::mem::take);
+            if masked.is_some_and(|masked| masked != 0) {
+                self.update_physical(env, bank);
+            }
         }
     }
 
@@ -168,6 +185,35 @@ impl State {
         let listed = self.banks[bank].listed & set;
         let holders = if listed != 0 { self.holders(bank, listed) } else { 0 };
         holders | self.takers(bank, set)
+    }
+
+    /// Notes with these VCPUs of other PCPUs that they are concerned; returns those whose PCPUs are to be
+    /// kicked. Who does not execute has withdrawn all interrupts before it does.
+    #[inline(never)]
+    pub fn call<E: Env>(&mut self, env: &E, others: u32) -> u32 {
+        let mut kicked = 0;
+        for vcpu in bits(others) {
+            let Some(attention) = env.attention(vcpu) else { continue };
+            let (kicks, place) = attention.call(|place| self.can_take(vcpu, place));
+            if kicks {
+                kicked |= 1 << vcpu;
+            }
+            if place != Place::Running {
+                self.settling &= !(1 << vcpu);
+            }
+        }
+        kicked
+    }
+
+    /// Returns true if a VCPU that waits can have an interrupt to take. Of what is listed it may be done with
+    /// all, unless it was looked at since.
+    fn can_take(&self, vcpu: usize, place: Place) -> bool {
+        let shared = self.banks.get(self.vcpus..).unwrap_or_default();
+        let ready = |bank: &Bank| match place {
+            Place::Settled => bank.ready(self.groups, vcpu),
+            _ => bank.ready_if_done(self.groups, vcpu),
+        };
+        ready(&self.banks[vcpu]) != 0 || shared.iter().any(|bank| ready(bank) != 0)
     }
 
     /// Undoes the acknowledgement of a physical interrupt that will not be

@@ -176,7 +176,12 @@ fn another_vcpu_sees_that_an_interrupt_has_ended() {
 #[test]
 fn a_sleeping_vcpu_wakes_for_what_it_can_take() {
     let vm = Vm::configured(1);
-    let has_pending = || vm.on(0, || vm.gic.has_pending(&vm.machine, 0));
+    let has_pending = || {
+        vm.on(0, || {
+            vm.gic.attend(&vm.machine, 0);
+            vm.gic.has_pending(&vm.machine, 0)
+        })
+    };
     assert!(!has_pending());
     vm.raise(UART);
     assert!(has_pending());

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use crate::vdev::gic::{Env, ListRegister, ListRegisters, Physical};
+use crate::vdev::gic::{Attention, Env, ListRegister, ListRegisters, Physical};
 
 /// List registers of each CPU.
 pub const LISTS: usize = 4;
@@ -34,6 +34,8 @@ pub struct Cpu {
     pub notify: Cell<bool>,
     pub started: Cell<bool>,
     pub kicked: Cell<bool>,
+    /// Of the VCPU, which executes unless a test says something else.
+    pub attention: Attention,
     /// INTID and priority of what the guest has acknowledged, innermost last.
     pub running: RefCell<Vec<(u32, u8)>>,
 }
@@ -55,6 +57,7 @@ impl Machine {
             notify: Cell::new(false),
             started: Cell::new(false),
             kicked: Cell::new(false),
+            attention: Attention::new(),
             running: RefCell::new(Vec::new()),
         };
         Self {
@@ -192,6 +195,7 @@ impl ListRegisters for Machine {
     fn start(&self) {
         self.stop();
         self.cpu().started.set(true);
+        self.cpu().attention.run();
     }
 
     fn stop(&self) {
@@ -200,6 +204,7 @@ impl ListRegisters for Machine {
         cpu.running.borrow_mut().clear();
         cpu.notify.set(false);
         cpu.started.set(false);
+        cpu.attention.leave();
     }
 }
 
@@ -212,6 +217,10 @@ impl Env for Machine {
 
     fn current(&self) -> Option<usize> {
         self.current.get()
+    }
+
+    fn attention(&self, vcpu: usize) -> Option<&Attention> {
+        Some(&self.cpus.get(vcpu)?.attention)
     }
 
     fn kick(&self, vcpu: usize) {

@@ -193,7 +193,7 @@ impl Vm {
                 return true;
             }
             if cpu.kicked.replace(false) && cpu.started.get() {
-                self.on(vcpu, || self.gic.kicked(&self.machine, vcpu));
+                self.on(vcpu, || self.gic.attend(&self.machine, vcpu));
                 return true;
             }
         }

@@ -1,0 +1,129 @@
+//! Whether the PCPU of a VCPU is interrupted because another one has changed something.
+//!
+//! A change is made in the state first. Then it is *noted* with each VCPU that it concerns, and the
+//! PCPU of that VCPU is interrupted (a *kick*) only if that changes something now: the VCPU
+//! executes, or it waits and becomes ready. A VCPU that is off, or ready while others execute in
+//! its place, finds the note when it is entered.
+//!
+//! # Invariants
+//!
+//! - A VCPU executes its guest only after it has found no note behind [`Attention::run`]; it waits
+//!   only after it has found none behind [`Attention::wait`].
+//! - Notes are made before the place is looked at, and places are taken before notes are looked at, both in
+//!   one order for all PCPUs. So one of the two sees the other, and no note is lost.
+//! - From one time that a VCPU executes to the next, it causes one kick at most for each of these reasons:
+//!   it executed when something was noted; it waits, and has perhaps something to do. So what kicks cost
+//!   others on its PCPU is limited by how often it gets the PCPU, whatever its siblings do.
+
+use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
+
+/// Where a VCPU is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u8)]
+pub enum Place {
+    /// It is off, or ready and not the one to run.
+    Out = 0,
+    /// It executes, or is about to.
+    Running = 1,
+    /// It has nothing to do. What was in its list registers when it last executed may be done.
+    Waiting = 2,
+    /// The same, and its list registers were looked at since.
+    Settled = 3,
+}
+
+/// Something changed.
+const LOOK: u8 = 1 << 0;
+/// It may have something to do.
+const WAKE: u8 = 1 << 1;
+
+/// Place and notes of a VCPU.
+#[derive(Debug)]
+pub struct Attention {
+    /// Written on its own PCPU only.
+    place: AtomicU8,
+    notes: AtomicU8,
+}
+
+impl Attention {
+    /// That of a VCPU that is off.
+    pub const fn new() -> Self {
+        Self { place: AtomicU8::new(Place::Out as u8), notes: AtomicU8::new(0) }
+    }
+
+    /// Where it is.
+    #[inline]
+    pub fn place(&self) -> Place {
+        match self.place.load(SeqCst) {
+            0 => Place::Out,
+            1 => Place::Running,
+            2 => Place::Waiting,
+            _ => Place::Settled,
+        }
+    }
+
+    /// It is about to execute. Returns true if there are notes, which have to be looked at first. Only
+    /// its own PCPU may call this and the following.
+    #[inline(always)]
+    pub fn run(&self) -> bool {
+        self.place.store(Place::Running as u8, SeqCst);
+        self.is_noted()
+    }
+
+    /// It does not execute any more, and is ready or off.
+    #[inline(always)]
+    pub fn leave(&self) {
+        self.place.store(Place::Out as u8, SeqCst);
+    }
+
+    /// It has nothing to do. Returns true if there are notes, which have to be looked at now.
+    #[inline(always)]
+    pub fn wait(&self) -> bool {
+        self.place.store(Place::Waiting as u8, SeqCst);
+        self.is_noted()
+    }
+
+    /// It was found to have nothing to do, after its list registers were brought up to date.
+    #[inline]
+    pub fn settle(&self) {
+        self.place.store(Place::Settled as u8, SeqCst);
+    }
+
+    /// Something is to be looked at when it executes again.
+    pub fn note(&self) {
+        self.notes.fetch_or(LOOK, SeqCst);
+    }
+
+    /// Takes the notes. Returns true if there were any. What they are about is to be looked at afterwards.
+    #[inline]
+    pub fn take(&self) -> bool {
+        self.notes.swap(0, SeqCst) != 0
+    }
+
+    /// Returns true if there are notes.
+    #[inline(always)]
+    pub fn is_noted(&self) -> bool {
+        self.notes.load(SeqCst) != 0
+    }
+
+    /// From any PCPU: notes that something has changed. Returns true if the VCPU's PCPU is to be kicked.
+    /// `can_take` is asked of a VCPU that waits: whether it can have an interrupt to take, exactly so if it is
+    /// [`Place::Settled`]. Says also where the VCPU was.
+    pub fn call(&self, can_take: impl FnOnce(Place) -> bool) -> (bool, Place) {
+        let before = self.notes.fetch_or(LOOK, SeqCst);
+        let place = self.place();
+        let kicks = match place {
+            Place::Out => false,
+            Place::Running => before & LOOK == 0,
+            Place::Waiting | Place::Settled => {
+                can_take(place) && self.notes.fetch_or(WAKE, SeqCst) & WAKE == 0
+            }
+        };
+        (kicks, place)
+    }
+}
+
+impl Default for Attention {
+    fn default() -> Self {
+        Self::new()
+    }
+}
