@@ -4,6 +4,9 @@ use spin::relax::RelaxStrategy;
 
 pub use spin::MutexGuard;
 
+/// A lock around what only one CPU uses: nobody ever waits for it.
+pub type Own<T> = spin::mutex::SpinMutex<T>;
+
 /// A lock that CPUs get in the order in which they came.
 pub type Mutex<T> = spin::mutex::Mutex<T, Relax>;
 

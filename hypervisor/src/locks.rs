@@ -1,15 +1,18 @@
 //! Global critical sections: what guests call for them, and the resources that VMs share.
 //!
-//! Who holds what is decided by `policy::lock::table`, behind one lock for all CPUs that is held for
-//! a constant number of instructions. The scheduler of a CPU is told when one of its VCPUs is
+//! Who holds what is decided by `policy::lock::table`, behind one lock for all CPUs that CPUs get in turn and hold for
+//! a constant number of instructions, in which they take no other lock. A call gets there only if it can change
+//! something: what a VM has no right to, has not opened, does not hold or was not granted is refused from
+//! constant data or from what is kept with its VCPU; how often it may ask for resources or give up the right to one
+//! is limited, whatever the answer is. The scheduler of a CPU is told when one of its VCPUs is
 //! in a global critical section; only that CPU tells it, which another one makes do so by a kick.
 //!
 //! A task that has to wait is the guest's matter: it is told when its turn has come by an
-//! interrupt of its VCPU, and asks then who got what.
+//! interrupt of its VCPU, which the VCPU's own CPU makes pending, and asks then who got what.
 
 use alloc::vec::Vec;
-use core::sync::atomic::Ordering::{Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU8};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU16};
 
 use bulkhead_abi::hypercall::{
     Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_INTERRUPT,
@@ -18,13 +21,13 @@ use bulkhead_abi::hypercall::{
 use bulkhead_abi::trace::{Kind, lock_argument};
 use policy::lock::rate::Rate;
 use policy::lock::table::{Granted, Holdings, Locked, Resource, Table};
-use policy::lock::{LockError, VCPUS_MAX, Who, rank};
+use policy::lock::{LockError, RESOURCES_MAX, VCPUS_MAX, Who, rank};
 use policy::time::Instant;
-use spin::mutex::{SpinMutex, SpinMutexGuard};
 
 use crate::arch::context::Context;
 use crate::arch::cpu;
 use crate::arch::percpu::StaticRef;
+use crate::lock::Mutex;
 use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::plan;
@@ -32,14 +35,52 @@ use crate::vm::{GicEnv, Vcpu, Vm};
 
 /// The resources that VMs share, and who has them.
 pub struct Locks {
-    table: SpinMutex<Table<Vec<Resource>, Vec<Holdings>>>,
-    /// Names of the resources, as guests pass them.
-    names: Vec<[u64; 2]>,
+    table: Mutex<Table<Vec<Resource>, Vec<Holdings>>>,
+    /// Names of the resources, as guests pass them, and the VMs that may open them, one bit each.
+    names: Vec<([u64; 2], u8)>,
+    /// The resources that each VM has open, one bit each; they change only behind the lock of the table.
+    open: [AtomicU16; VMS],
     /// The VCPUs by their rank.
     homes: [Home; VCPUS_MAX],
 }
 
+/// Most VMs: as many as bits in the rights of a resource.
+const VMS: usize = u8::BITS as usize;
+const _: () = assert!(RESOURCES_MAX <= u16::BITS as usize);
+
 impl Locks {
+    /// Does something with the table. `act` must take no lock and tell no CPU: what it finds is
+    /// acted on afterwards.
+    #[inline(always)]
+    fn with<T>(&self, act: impl FnOnce(&mut Table<Vec<Resource>, Vec<Holdings>>) -> T) -> T {
+        act(&mut self.table.lock())
+    }
+
+    /// Whether a VM may open a resource.
+    fn may_open(&self, vm: usize, resource: usize) -> bool {
+        self.names.get(resource).is_some_and(|(_, vms)| vms >> (vm % VMS) & 1 != 0)
+    }
+
+    /// Whether a VM has a resource open.
+    #[inline(always)]
+    fn has_open(&self, vm: usize, resource: usize) -> bool {
+        resource < RESOURCES_MAX && self.open[vm % VMS].load(Relaxed) >> resource & 1 != 0
+    }
+
+    /// Behind the lock of the table: the VCPU of a task that got a resource for which it waited, marked. The interrupt that
+    /// tells the guest is left to the VCPU's own CPU, so that this one waits for no lock of another VM.
+    #[cold]
+    #[inline(never)]
+    fn grant(&self, who: Who) -> Option<&'static Vcpu> {
+        let (_, vcpu) = self.vcpu(who)?;
+        let sections = &vcpu.sections;
+        sections.granted.store(true, Release);
+        sections.untold.store(true, Release);
+        // Last: whoever sees that the VCPU is in a section sees that it has something to do.
+        sections.holds.store(true, Release);
+        Some(vcpu)
+    }
+
     /// The VCPU of a task, and its VM.
     fn vcpu(&self, who: Who) -> Option<(&'static Vm, &'static Vcpu)> {
         let home = self.homes.get(who.vcpu())?;
@@ -95,9 +136,10 @@ pub fn make(plan: &plan::Locks<'_>, vms: &[&'static Vm]) -> Option<Locks> {
     let mut names = Vec::new();
     for resource in &plan.resources {
         resources.push(Resource::new(resource.vms));
-        names.push(packed(resource.name));
+        names.push((packed(resource.name), resource.vms));
     }
-    Some(Locks { table: SpinMutex::new(Table::new(resources, vcpus)), names, homes })
+    let open = [const { AtomicU16::new(0) }; VMS];
+    Some(Locks { table: Mutex::new(Table::new(resources, vcpus)), names, open, homes })
 }
 
 /// Makes them known; once, at boot.
@@ -117,7 +159,7 @@ fn packed(name: &str) -> [u64; 2] {
 
 /// Whether a VM may open a resource.
 pub fn are_open_to(vm: &Vm) -> bool {
-    LOCKS.own().is_some_and(|locks| locks.table.lock().has_right(vm.index))
+    LOCKS.own().is_some_and(|locks| (0..locks.names.len()).any(|it| locks.may_open(vm.index, it)))
 }
 
 /// What a VCPU has to do with critical sections. Only its own CPU changes it, but for `holds`, which
@@ -134,6 +176,10 @@ pub struct Sections {
     inside: AtomicBool,
     /// Whether tasks of it hold resources that VMs share.
     holds: AtomicBool,
+    /// Tasks of it got resources for which they waited: perhaps the guest has not asked for all of them yet; and the
+    /// interrupt that tells so is not pending yet.
+    granted: AtomicBool,
+    untold: AtomicBool,
     /// What the scheduler was told.
     told: AtomicBool,
 }
@@ -148,6 +194,8 @@ impl Sections {
             refused: AtomicI64::new(Rate::START),
             inside: AtomicBool::new(false),
             holds: AtomicBool::new(false),
+            granted: AtomicBool::new(false),
+            untold: AtomicBool::new(false),
             told: AtomicBool::new(false),
         }
     }
@@ -169,6 +217,16 @@ impl Sections {
     #[inline(always)]
     fn may_enter(&self, now: Instant) -> bool {
         Rate::may_enter(self.from.load(Relaxed), now)
+    }
+
+    /// A task of it asks for something behind the lock of the table, which counts as an entry whatever the answer is.
+    #[inline(always)]
+    fn ask(&self, at: &Assignment, pcpu: &Pcpu, now: u64) -> Result<(), Error> {
+        if !self.may_enter(Instant(now)) {
+            return Err(self.refusal(at, pcpu, now));
+        }
+        self.enter(Instant(now));
+        Ok(())
     }
 
     /// It enters one.
@@ -198,7 +256,8 @@ impl Sections {
     /// What the scheduler is to be told, if that is news: whether the VCPU is in one. It counts as told.
     #[inline(always)]
     fn should_tell(&self) -> Option<bool> {
-        let inside = self.inside.load(Relaxed) || self.holds.load(Relaxed);
+        // Who sees a grant sees that there is something to tell of it.
+        let inside = self.inside.load(Relaxed) || self.holds.load(Acquire);
         let is_news = inside != self.told.load(Relaxed);
         if is_news {
             self.told.store(inside, Relaxed);
@@ -266,17 +325,42 @@ fn shared(
     let vm = at.vm.index;
     match function {
         LOCK_OPEN => {
-            let named = locks.names.iter().position(|name| *name == [x1, x2]);
-            let resource = named.ok_or(Error::Denied)?;
-            context.x[1] = locks.table.lock().open(vm, resource).map_err(error)?.into();
+            let named = locks.names.iter().position(|(name, _)| *name == [x1, x2]);
+            let resource = named.filter(|it| locks.may_open(vm, *it)).ok_or(Error::Denied)?;
+            context.x[1] = match locks.has_open(vm, resource) {
+                true => 0,
+                false => locks
+                    .with(|table| {
+                        let first = table.open(vm, resource);
+                        if first.is_ok() {
+                            locks.open[vm % VMS].fetch_or(1 << resource, Relaxed);
+                        }
+                        first
+                    })
+                    .map_err(error)?
+                    .into(),
+            };
             Ok(resource as u64)
         }
         LOCK_DESTROY => {
-            context.x[1] = locks.table.lock().destroy(vm, x1 as usize).map_err(error)?.into();
+            let resource = usize::try_from(x1).unwrap_or(usize::MAX);
+            if !locks.has_open(vm, resource) {
+                return Err(Error::Denied);
+            }
+            at.vcpu.sections.ask(at, pcpu, now)?;
+            let last = locks.with(|table| {
+                let last = table.destroy(vm, resource);
+                if last.is_ok() {
+                    locks.open[vm % VMS].fetch_and(!(1 << resource), Relaxed);
+                }
+                last
+            });
+            context.x[1] = last.map_err(error)?.into();
             Ok(0)
         }
         LOCK_GRANTED => {
-            let (granted, resource) = take_grant(locks, rank).ok_or(Error::TryAgain)?;
+            let (granted, resource) =
+                take_grant(locks, &at.vcpu.sections).ok_or(Error::TryAgain)?;
             context.x[1] = if granted.orphaned { LOCK_ORPHANED } else { LOCK_HELD };
             let argument = lock_argument(granted.task as u8, resource as u8, true);
             pcpu.record(at, Kind::Lock, argument);
@@ -296,12 +380,20 @@ fn shared(
 
 /// Which task of a VCPU got which resource for which it waited.
 #[inline(never)]
-fn take_grant(locks: &Locks, rank: usize) -> Option<(Granted, usize)> {
-    let mut table = locks.table.lock();
-    let granted = table.take_grant(rank)?;
-    let who = Who::new(rank, granted.task);
-    let resource = table.resources().iter().position(|it| it.mutex().owner() == who);
-    Some((granted, resource.unwrap_or_default()))
+fn take_grant(locks: &Locks, sections: &Sections) -> Option<(Granted, usize)> {
+    if !sections.granted.load(Acquire) {
+        return None;
+    }
+    let rank = sections.rank();
+    locks.with(|table| {
+        let Some(granted) = table.take_grant(rank) else {
+            sections.granted.store(false, Relaxed);
+            return None;
+        };
+        let who = Who::new(rank, granted.task);
+        let resource = table.resources().iter().position(|it| it.mutex().owner() == who);
+        Some((granted, resource.unwrap_or_default()))
+    })
 }
 
 /// A task locks or unlocks; what the trace calls it, and the result.
@@ -317,30 +409,40 @@ fn act(
     let sections = &at.vcpu.sections;
     match function {
         LOCK | LOCK_TRY => {
-            if !sections.may_enter(Instant(now)) {
-                return Err(sections.refusal(at, pcpu, now));
+            if !locks.has_open(at.vm.index, resource) {
+                return Err(Error::Denied);
             }
-            let mut table = locks.table.lock();
-            let locked = table.take(who, resource, function == LOCK).map_err(error)?;
-            sections.enter(Instant(now));
-            match locked {
-                Locked::Held { orphaned } => {
+            sections.ask(at, pcpu, now)?;
+            let (locked, owner) = locks.with(|table| {
+                let locked = table.take(who, resource, function == LOCK);
+                if let Ok(Locked::Held { .. }) = locked {
                     sections.holds.store(true, Relaxed);
+                }
+                (locked, table.owner(resource))
+            });
+            match locked.map_err(error)? {
+                Locked::Held { orphaned } => {
                     Ok((Kind::Lock, if orphaned { LOCK_ORPHANED } else { LOCK_HELD }))
                 }
                 Locked::Waits => {
-                    let owner = table.owner(resource);
-                    drop(table);
                     wait_for(locks, owner);
                     Ok((Kind::LockWait, LOCK_WAITS))
                 }
             }
         }
         UNLOCK => {
-            let mut table = locks.table.lock();
-            let next = table.unlock(who, resource).map_err(error)?;
-            sections.holds.store(table.in_gcs(who.vcpu()), Relaxed);
-            grant(locks, next, table);
+            if resource >= locks.names.len() {
+                return Err(Error::Denied);
+            }
+            if !sections.holds.load(Relaxed) {
+                return Err(Error::NotOwner);
+            }
+            let next = locks.with(|table| {
+                let next = table.unlock(who, resource);
+                sections.holds.store(table.in_gcs(who.vcpu()), Relaxed);
+                next.map(|next| next.and_then(|next| locks.grant(next)))
+            });
+            tell(next.map_err(error)?);
             Ok((Kind::Unlock, 0))
         }
         _ => Err(Error::NotSupported),
@@ -358,27 +460,13 @@ fn error(error: LockError) -> Error {
     }
 }
 
-/// The table, locked.
-type Guard<'a> = SpinMutexGuard<'a, Table<Vec<Resource>, Vec<Holdings>>>;
-
-/// If a task got a resource for which it waited, its VCPU gets an interrupt, and its CPU looks at it.
+/// A task of this VCPU got a resource for which it waited: its CPU looks at that. Also if the guest has masked the
+/// interrupt, because the VCPU is in a section now.
 #[inline(always)]
-fn grant(locks: &Locks, who: Option<Who>, table: Guard<'_>) {
-    if let Some(who) = who {
-        grant_to(locks, who, table);
+fn tell(granted: Option<&Vcpu>) {
+    if let Some(vcpu) = granted {
+        vcpu.pcpu.kick();
     }
-}
-
-#[cold]
-#[inline(never)]
-fn grant_to(locks: &Locks, who: Who, table: Guard<'_>) {
-    let Some((vm, vcpu)) = locks.vcpu(who) else { return };
-    // First: whoever sees that the VCPU is in a section sees that it has something to do.
-    vm.gic.raise_private(&GicEnv::any(vm), vcpu.index, LOCK_INTERRUPT);
-    vcpu.sections.holds.store(true, Release);
-    drop(table);
-    // Also if the guest has masked the interrupt: its VCPU is in a section now.
-    vcpu.pcpu.kick();
 }
 
 /// A task waits for another one: from now on it matters how long that is in its section.
@@ -390,15 +478,30 @@ fn wait_for(locks: &Locks, owner: Option<Who>) {
     }
 }
 
-/// Somebody kicked this CPU: tasks of its VCPU may have got resources. Returns true if the scheduler was told.
+/// What has become of a VCPU in sections.
+pub struct News {
+    /// The scheduler was told.
+    pub decided: bool,
+    /// The interrupt that tells of grants is pending now.
+    pub raised: bool,
+}
+
+/// Somebody kicked this CPU: tasks of its VCPU may have got resources.
 #[inline(never)]
-pub fn look(at: &Assignment, pcpu: &'static Pcpu) -> bool {
+pub fn look(at: &Assignment, pcpu: &'static Pcpu) -> News {
+    let sections = &at.vcpu.sections;
+    let news = sections.should_tell();
+    let raised = sections.untold.load(Acquire);
+    if raised {
+        // Before: another one may come meanwhile.
+        sections.untold.swap(false, Acquire);
+        at.vm.gic.raise_private(&GicEnv::at(at, pcpu), at.vcpu.index, LOCK_INTERRUPT);
+    }
     // Not the short way: others may wait for what they have got.
-    let news = at.vcpu.sections.should_tell();
     if let Some(inside) = news {
         pcpu.change_gcs(at, inside);
     }
-    news.is_some()
+    News { decided: news.is_some(), raised }
 }
 
 /// A VCPU of this CPU, which waits and has no interrupt, may be in sections: its guest does not take the interrupt that
@@ -437,19 +540,29 @@ fn leave(at: &Assignment, stops: bool) {
     let Some(locks) = LOCKS.own() else { return };
     let rank = sections.rank();
     for resource in 0..locks.names.len() {
-        let mut table = locks.table.lock();
-        let next = table.leave(rank, resource, stops);
-        sections.holds.store(!stops && table.in_gcs(rank), Relaxed);
-        grant(locks, next, table);
+        let next = locks.with(|table| {
+            let next = table.leave(rank, resource, stops);
+            sections.holds.store(!stops && table.in_gcs(rank), Relaxed);
+            next.and_then(|next| locks.grant(next))
+        });
+        tell(next);
     }
     if stops {
-        locks.table.lock().forget(rank);
+        locks.with(|table| {
+            table.forget(rank);
+            sections.granted.store(false, Relaxed);
+            sections.untold.store(false, Relaxed);
+            sections.holds.store(false, Relaxed);
+        });
     }
 }
 
 /// All VCPUs of a VM are off: it has no resource open.
 pub fn close(vm: &Vm) {
     if let Some(locks) = LOCKS.own() {
-        locks.table.lock().close_all(vm.index);
+        locks.with(|table| {
+            table.close_all(vm.index);
+            locks.open[vm.index % VMS].store(0, Relaxed);
+        });
     }
 }

@@ -10,7 +10,8 @@ use crate::board::uart::AnyUart;
 use crate::console::Console;
 use crate::pcpu::{CONSOLE_TIMER, Pcpu};
 use crate::timer::Purpose;
-use crate::vm::{GicEnv, Vcpu, Vm};
+use crate::vdev::gic::Place;
+use crate::vm::{GicEnv, Power, Vcpu, Vm};
 
 /// The console of the machine.
 pub static CONSOLE: Console<AnyUart> = Console::new();
@@ -139,16 +140,47 @@ fn after_output() {
     }
 }
 
-/// Lets the UARTs of VMs go on that had to wait for the console.
+/// Lets the UARTs of VMs go on that had to wait for the console. That is left to a VCPU of each such VM: nobody
+/// else takes locks of the VM for it.
 fn relieve() {
     let mut relieved = CONSOLE.take_relieved();
     while relieved != 0 {
         let index = relieved.trailing_zeros() as usize;
         relieved &= relieved - 1;
-        let Some(vm) = vms().get(index) else { continue };
-        let Some(uart) = &vm.uart else { continue };
+        if let Some(vm) = vms().get(index) {
+            vm.relieved.store(true, Ordering::Release);
+            call_one(vm);
+        }
+    }
+}
+
+/// Notes with a VCPU of a VM that there is something to do for the VM: with one that executes, if there is one.
+fn call_one(vm: &Vm) {
+    let mut found: Option<&Vcpu> = None;
+    for vcpu in vm.vcpus.iter().filter(|vcpu| vcpu.power() == Power::On) {
+        let runs = vcpu.attention.place() == Place::Running;
+        if runs || found.is_none() {
+            found = Some(vcpu);
+        }
+        if runs {
+            break;
+        }
+    }
+    if let Some(vcpu) = found
+        && vcpu.attention.call(|_| true).0
+    {
+        vcpu.pcpu.kick();
+    }
+}
+
+/// A VCPU of a VM, which executes or waits on this CPU, does what was left to it.
+pub fn attend(vm: &'static Vm) {
+    if vm.relieved.load(Ordering::Relaxed)
+        && vm.relieved.swap(false, Ordering::Acquire)
+        && let Some(uart) = &vm.uart
+    {
         let mut uart = uart.lock();
-        uart.line_ready(&mut CONSOLE.line(index));
+        uart.line_ready(&mut CONSOLE.line(vm.index));
         set_uart_line(vm, uart.interrupt());
     }
 }

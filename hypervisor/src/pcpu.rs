@@ -12,11 +12,11 @@ use policy::lock::hold::Hold;
 use policy::server;
 use policy::time::{Duration, Instant};
 use regulation::{Regulation, Side};
-use spin::mutex::SpinMutex;
 
 use crate::arch::percpu::StaticRef;
 use crate::arch::{cpu, gic, regs};
 use crate::exits;
+use crate::lock::Own;
 use crate::locks;
 use crate::plan;
 use crate::scheduler::Scheduler;
@@ -57,7 +57,7 @@ pub struct Pcpu {
     /// Whether VCPUs share it, or may leave it unused.
     shared: AtomicBool,
     /// Decides which of them runs, if they share it and no accesses are counted.
-    scheduler: StaticRef<SpinMutex<Scheduler>>,
+    scheduler: StaticRef<Own<Scheduler>>,
     /// The same, and counts, if they have memory budgets.
     regulation: StaticRef<Regulation>,
     /// The VCPU whose registers are in the CPU.
@@ -90,14 +90,13 @@ impl Pcpu {
     }
 
     /// Gives the CPU its VCPUs; done once, at boot, before it runs one. The first period of
-    /// servers and memory budgets starts at `epoch`. `counter`: what counts accesses; `ceilings`:
-    /// VCPUs in global critical sections go first.
+    /// servers and memory budgets starts at `epoch`. `ceilings`: VCPUs in global critical sections go first.
     #[inline(never)]
     pub fn assign(
         &'static self,
         vms: &[&'static Vm],
         epoch: u64,
-        counter: Option<&plan::Counter>,
+        platform: &plan::Platform<'_>,
         ceilings: bool,
     ) {
         let mut all = Vec::new();
@@ -129,7 +128,7 @@ impl Pcpu {
             let hold = if vcpu.hold > 0 { Hold::new(Duration(vcpu.hold)) } else { Hold::UNLIMITED };
             (server(vcpu), at.vm.plan.account(vcpu, start), hold)
         });
-        let scheduler = Scheduler::new(vcpus, ceilings);
+        let scheduler = Scheduler::new(vcpus, ceilings, Duration(platform.switch));
         let all = all.into_iter().enumerate();
         let all = all.map(|(slot, (it, ..))| Assignment { slot, ..it }).collect();
         let all: &'static Vec<_> = Box::leak(Box::new(all));
@@ -141,12 +140,12 @@ impl Pcpu {
         let frequency = regs::cntfrq_el0::read();
         self.trace.write(Record::new(epoch, Kind::Epoch, 0, 0, frequency));
         self.shared.store(true, Ordering::Relaxed);
-        match counter {
+        match &platform.counter {
             Some(plan) if is_regulated => {
                 let regulation = Regulation::new(scheduler, plan, self.index, epoch, sides);
                 self.regulation.set(Some(Box::leak(Box::new(regulation))));
             }
-            _ => self.scheduler.set(Some(Box::leak(Box::new(SpinMutex::new(scheduler))))),
+            _ => self.scheduler.set(Some(Box::leak(Box::new(Own::new(scheduler))))),
         }
     }
 
@@ -233,6 +232,3 @@ pub const KICK: u32 = 0;
 
 /// The software-generated interrupt that means "start the timer of the console".
 pub const CONSOLE_TIMER: u32 = 1;
-
-/// The software-generated interrupt that means "the colour serial port of your VM needs you".
-pub const COLOR_SERIAL: u32 = 2;

@@ -8,7 +8,7 @@ pub use policy::cpu::Event;
 use policy::cpu::{Cpu, Decision, Slot};
 use policy::lock::hold::Hold;
 use policy::server;
-use policy::time::Instant;
+use policy::time::{Duration, Instant};
 
 use crate::timer::NEVER;
 
@@ -52,10 +52,11 @@ const NONE: usize = usize::MAX;
 impl Scheduler {
     /// Nothing has happened yet. VCPUs have servers, some a memory budget, and are in global critical
     /// sections for a limited time. `None` if a server cannot be.
-    /// `ceilings`: those in sections go first.
+    /// `ceilings`: those in sections go first. `switch`: for how much longer a VCPU pays that blocks.
     pub fn new(
         vcpus: impl Iterator<Item = (server::Policy, Option<Account>, Hold)>,
         ceilings: bool,
+        switch: Duration,
     ) -> Option<Self> {
         let mut slots = Vec::new();
         for (server, account, hold) in vcpus {
@@ -65,7 +66,7 @@ impl Scheduler {
                 None => slot,
             });
         }
-        let cpu = Cpu::new(slots);
+        let cpu = Cpu::new(slots).with_switch(switch);
         Some(Self { cpu: if ceilings { cpu.with_ceilings() } else { cpu }, run: NONE })
     }
 
@@ -163,7 +164,6 @@ mod tests {
     use bulkhead_abi::trace::{NO_LIMIT, Record};
     use policy::bandwidth::{self, NoGrants};
     use policy::server::{Parameters, Policy};
-    use policy::time::Duration;
 
     use super::*;
 
@@ -182,7 +182,7 @@ mod tests {
     fn changes_are_told_with_their_budgets() {
         let servers =
             [deferrable(3, 10), Policy::Background].map(|server| (server, None, UNLIMITED));
-        let mut scheduler = Scheduler::new(servers.into_iter(), true).unwrap();
+        let mut scheduler = Scheduler::new(servers.into_iter(), true, Duration::ZERO).unwrap();
         let it = &mut scheduler;
         let change = |run, budget| Some(Change { run, budget });
         assert_eq!(it.decide(Event::Wake(0), 90), (None, 100), "before the epoch");
@@ -206,7 +206,7 @@ mod tests {
     fn sections_that_are_too_long_are_told() {
         let low = (deferrable(8, 10), None, Hold::new(Duration(3)));
         let servers = [(deferrable(3, 10), None, UNLIMITED), low];
-        let mut it = Scheduler::new(servers.into_iter(), true).unwrap();
+        let mut it = Scheduler::new(servers.into_iter(), true, Duration::ZERO).unwrap();
         it.decide(Event::Wake(1), 100);
         assert!(it.change_gcs_of_running(1, true, 101));
         assert_eq!(it.decide(Event::Wake(0), 102), (None, 104));
@@ -226,7 +226,12 @@ mod tests {
     #[test]
     fn a_server_that_cannot_be_is_refused() {
         assert!(
-            Scheduler::new([(deferrable(11, 10), None, UNLIMITED)].into_iter(), true).is_none()
+            Scheduler::new(
+                [(deferrable(11, 10), None, UNLIMITED)].into_iter(),
+                true,
+                Duration::ZERO
+            )
+            .is_none()
         );
     }
 
@@ -240,7 +245,7 @@ mod tests {
         let account = Account::own(budget(50, 20)).unwrap();
         let vcpus =
             [(deferrable(10, 10), Some(account), UNLIMITED), (Policy::Background, None, UNLIMITED)];
-        let mut scheduler = Scheduler::new(vcpus.into_iter(), false).unwrap();
+        let mut scheduler = Scheduler::new(vcpus.into_iter(), false, Duration::ZERO).unwrap();
         let change = |run, budget| Some(Change { run, budget });
         let mut decide = |accesses, event, now| {
             scheduler.account(0, accesses);

@@ -144,7 +144,7 @@ pub fn boot(device_tree: usize) -> ! {
         vm.begin_budget(Instant(epoch), critical);
     }
     for pcpu in pcpus.iter() {
-        pcpu.assign(machine::vms(), epoch, plan.platform.counter.as_ref(), ceilings);
+        pcpu.assign(machine::vms(), epoch, &plan.platform, ceilings);
     }
     heap::seal();
     if let Some(shared) = gic::shared() {

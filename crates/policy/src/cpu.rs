@@ -15,6 +15,14 @@
 //! [`Slot::with_hold`]: a VCPU that executes in sections for too long, or waits for something else in one,
 //! is in none any more, which is told once ([`Cpu::take_overheld`]).
 //!
+//! # What taking turns costs
+//!
+//! [`Cpu::with_switch`]: who runs the VCPUs needs time to stop one and to go on with the next. A VCPU that has
+//! nothing to do any more pays for that: it is charged for so much longer, and the next one
+//! only from then on. So a VCPU that wakes and blocks all the time takes from others what its own budget
+//! allows, not more. One that wakes and preempts another pays from the event on, which is to be told with the time at
+//! which it came: time that was charged already is not charged again.
+//!
 //! # Memory budgets
 //!
 //! A VCPU may have a memory budget besides ([`crate::bandwidth`]). It runs only with processor
@@ -237,7 +245,10 @@ pub struct Cpu<S> {
 #[derive(Clone, Debug)]
 struct Charge {
     slot: Option<usize>,
+    /// Nobody is charged for what was before.
     since: Instant,
+    /// For how much longer a VCPU is charged that blocks.
+    switch: Duration,
     /// What the VCPU had that was to run since then.
     budget: Duration,
     /// The VCPU that is to run; only where one has a memory budget.
@@ -261,6 +272,7 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         let charge = Charge {
             slot: None,
             since: Instant(0),
+            switch: Duration::ZERO,
             budget: Duration::ZERO,
             run: None,
             ceilings: false,
@@ -282,6 +294,13 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
     #[must_use]
     pub fn with_ceilings(mut self) -> Self {
         self.charge.ceilings = true;
+        self
+    }
+
+    /// A VCPU that blocks is charged for `switch` longer, which is what it takes to go on with the next one.
+    #[must_use]
+    pub fn with_switch(mut self, switch: Duration) -> Self {
+        self.charge.switch = switch;
         self
     }
 
@@ -462,6 +481,12 @@ impl Charge {
         now: Instant,
         grants: &mut dyn Grants,
     ) -> Decision {
+        let mut now = now.max(self.since);
+        if let Event::Block(vcpu) = event
+            && self.slot == Some(vcpu)
+        {
+            now += self.switch;
+        }
         if REGULATED {
             self.settle_inside(slots, now);
         } else {
@@ -503,6 +528,7 @@ impl Charge {
         now: Instant,
         grants: &mut dyn Grants,
     ) -> Decision {
+        let now = now.max(self.since);
         self.note_gcs(slots, vcpu, in_gcs, now);
         self.choose_raised(slots, now, grants)
     }
@@ -510,6 +536,7 @@ impl Charge {
     /// One for CPUs with and without memory budgets: it is small so.
     #[inline(never)]
     fn note_gcs(&mut self, slots: &mut [Slot], vcpu: usize, in_gcs: bool, now: Instant) {
+        let now = now.max(self.since);
         self.settle_inside(slots, now);
         self.undisturbed = false;
         if let Some(slot) = slots.get_mut(vcpu) {

@@ -125,7 +125,8 @@ impl Mux {
             }
         }
         let source = self.turn;
-        let mut ring = sources.lock(source);
+        // Its VM is writing: who does so sends afterwards, or the UART's interrupt.
+        let Some(mut ring) = sources.try_lock(source) else { return 0 };
         if begins {
             self.left = ring.len();
         }
@@ -160,11 +161,13 @@ impl Mux {
             return ready;
         }
         if !self.message_waits {
+            for vm in (0..MAX_VMS).filter(|vm| ready & 1 << vm != 0) {
+                // If its VM is writing, the message waits until somebody looks again.
+                let Some(ring) = sources.try_lock(vm) else { return ready & !MESSAGE };
+                self.earlier_until[vm] = ring.pushed();
+            }
             self.message_waits = true;
             self.earlier = ready & !MESSAGE;
-            for vm in (0..MAX_VMS).filter(|vm| ready & 1 << vm != 0) {
-                self.earlier_until[vm] = sources.lock(vm).pushed();
-            }
         }
         // A VM that is not ready has shown all its lines.
         self.earlier &= ready;

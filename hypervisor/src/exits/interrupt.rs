@@ -6,7 +6,7 @@ use crate::arch::context::Context;
 use crate::arch::cpu;
 use crate::arch::gic::{self, HYPERVISOR_TIMER, MAINTENANCE};
 use crate::machine;
-use crate::pcpu::{COLOR_SERIAL, CONSOLE_TIMER, KICK, Pcpu};
+use crate::pcpu::{CONSOLE_TIMER, KICK, Pcpu};
 use crate::timer::Purpose;
 use crate::vm::{GicEnv, VIRTUAL_TIMER, color_serial};
 
@@ -101,11 +101,6 @@ fn other(intid: u32, pcpu: &'static Pcpu, now: u64) {
             }
         }
         CONSOLE_TIMER => machine::start_console_timer(pcpu),
-        COLOR_SERIAL => {
-            for at in pcpu.assignments() {
-                color_serial::called(at, pcpu);
-            }
-        }
         _ if pcpu.is_overflow(intid) => pcpu.overflow_in_el2(),
         _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
         32.. => keep_active = device(intid, pcpu, now),

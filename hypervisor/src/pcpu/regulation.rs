@@ -20,12 +20,12 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bulkhead_abi::trace::{Kind, NO_LIMIT};
 use policy::bandwidth::overshoot;
-use spin::mutex::SpinMutex;
 
 use super::{Assignment, Pcpu};
 use crate::arch::counter::{self, Counter};
 use crate::arch::percpu::StaticRef;
 use crate::arch::{cpu, gic};
+use crate::lock::Own;
 use crate::plan;
 use crate::scheduler::{self, Event, Scheduler};
 use crate::timer::Purpose;
@@ -34,7 +34,7 @@ use grants::Pools;
 
 /// What a PCPU has that counts accesses.
 pub(super) struct Regulation {
-    pub(super) scheduler: SpinMutex<Scheduler>,
+    pub(super) scheduler: Own<Scheduler>,
     counter: Counter,
     /// INTID of the interrupt of the counter.
     interrupt: u32,
@@ -64,7 +64,7 @@ impl Regulation {
         start: u64,
         sides: Vec<Side>,
     ) -> Self {
-        let (scheduler, left) = (SpinMutex::new(scheduler), AtomicU64::new(UNLIMITED));
+        let (scheduler, left) = (Own::new(scheduler), AtomicU64::new(UNLIMITED));
         Self {
             scheduler,
             counter: counter::counter(plan, pcpu),

@@ -12,16 +12,17 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use bulkhead_abi::trace::{Kind, NO_LIMIT};
-use spin::mutex::SpinMutex;
 
 use super::{Assignment, Pcpu};
 use crate::arch::gic::Lists;
 use crate::arch::{cpu, registers, regs};
+use crate::lock::Own;
 use crate::locks;
+use crate::machine;
 use crate::scheduler::{self, Change, Event, Scheduler};
 use crate::timer::{NEVER, Purpose};
 use crate::vdev::gic::Place;
-use crate::vm::{GicEnv, Power, VirtualTimer};
+use crate::vm::{GicEnv, Power, VirtualTimer, color_serial};
 
 impl Pcpu {
     /// Whether the VCPU is loaded.
@@ -38,11 +39,11 @@ impl Pcpu {
                 Power::Off => false,
                 Power::Starting => true,
                 Power::On => {
-                    if locks::look(at, self) {
-                        // Something was decided.
+                    let news = locks::look(at, self);
+                    if news.decided {
                         now = cpu::now();
                     }
-                    self.look_at(at) || at.vm.is_stopping()
+                    self.look_at(at, news.raised) || at.vm.is_stopping()
                 }
             };
             if wake {
@@ -55,22 +56,25 @@ impl Pcpu {
     }
 
     /// Looks at what was noted for a VCPU that executes or waits; one that does neither does so itself when it
-    /// is entered. Returns true if it waits and has an interrupt to take.
+    /// is entered. Returns true if it waits and has something to do. `raised`: it may have got one without a note.
     #[inline(never)]
-    fn look_at(&'static self, at: &Assignment) -> bool {
+    fn look_at(&'static self, at: &Assignment, raised: bool) -> bool {
         let attention = &at.vcpu.attention;
-        if !attention.is_noted() || attention.place() == Place::Out {
+        let noted = attention.is_noted();
+        if !(noted || raised) || attention.place() == Place::Out {
             return false;
         }
-        self.attend(at);
+        if noted {
+            self.attend(at);
+        }
         if attention.place() == Place::Running {
             return false;
         }
-        let has_interrupt = self.has_interrupt(at);
-        if !has_interrupt {
+        let wakes = at.vcpu.work.is_busy() || self.has_interrupt(at);
+        if !wakes {
             attention.settle();
         }
-        has_interrupt
+        wakes
     }
 
     /// Does what was noted for a VCPU that is loaded, or waits.
@@ -80,6 +84,8 @@ impl Pcpu {
         if self.has_loaded(at) {
             at.vcpu.timer.apply(self);
         }
+        machine::attend(at.vm);
+        color_serial::attend(at, self);
     }
 
     /// A VCPU may have got an interrupt: wakes it if it has. `now`: the time of the interrupt.
@@ -99,13 +105,16 @@ impl Pcpu {
     pub fn wait(&'static self, at: &Assignment) {
         if at.vcpu.attention.is_noted() {
             self.attend(at);
+            if at.vcpu.work.is_busy() {
+                self.idle() // which does the work
+            }
         }
         if !at.vm.gic.has_pending(&GicEnv::of(at), at.vcpu.index) {
             self.block(at);
             if !self.timer_enabled.load(Relaxed) {
                 self.set_alarm(at, registers::loaded_timer());
             }
-            if at.vcpu.attention.wait() && self.look_at(at) {
+            if at.vcpu.attention.wait() && self.look_at(at, false) {
                 self.wake(at, cpu::now());
             }
             self.go_on(at);
@@ -178,7 +187,7 @@ impl Pcpu {
     /// VCPUs have to wait in global critical sections, or were in some for too long.
     #[cold]
     #[inline(never)]
-    pub(super) fn tell_news(&'static self, scheduler: &SpinMutex<Scheduler>, now: u64) {
+    pub(super) fn tell_news(&'static self, scheduler: &Own<Scheduler>, now: u64) {
         loop {
             let news = scheduler.lock().take_news();
             let Some((kind, slot)) = news else { return };

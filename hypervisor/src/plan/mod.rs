@@ -169,6 +169,8 @@ pub struct Platform<'a> {
     pub llc: Option<Llc>,
     /// What counts memory accesses, if some are to be counted.
     pub counter: Option<Counter>,
+    /// For how many ticks longer a VCPU pays that blocks where VCPUs share a PCPU.
+    pub switch: u64,
 }
 
 /// Where something of a guest lies in the machine.
@@ -482,11 +484,11 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
         }
     }
     let missing = |name| root.node_error(Problem::MissingNode(name));
-    let platform = platform::read(platform.ok_or_else(|| missing("platform"))?)?;
+    let clock = Clock::new(frequency);
+    let platform = platform::read(platform.ok_or_else(|| missing("platform"))?, clock)?;
     let node = vms.ok_or_else(|| missing("vms"))?;
     node.only(&["#address-cells", "#size-cells"], &["vm"])?;
     let mut vms = Vec::new();
-    let clock = Clock::new(frequency);
     for vm in node.children() {
         vms.push(vm::read(vm, &platform, clock)?);
     }

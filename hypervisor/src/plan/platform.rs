@@ -6,14 +6,18 @@ use policy::color::{ColorSet, Stripe};
 
 use super::vm::ram;
 use super::{
-    Gic, GuestGic, Llc, MAX_CPUS, Mapping, Node, Platform, Problem, Range, Refusal, Serial, memory,
+    Clock, Gic, GuestGic, Llc, MAX_CPUS, Mapping, Node, Platform, Problem, Range, Refusal, Serial,
+    memory,
 };
 use crate::arch::page_table::PAGE_BYTES;
 
+/// Longest time that taking turns may cost, in nanoseconds.
+const SWITCH_MAX: u64 = 10_000_000;
+
 #[inline(never)]
-pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
+pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a>> {
     node.only(
-        &["board", "gic-version", "#address-cells", "#size-cells"],
+        &["board", "gic-version", "switch-ns", "#address-cells", "#size-cells"],
         &[
             "memory",
             "hypervisor",
@@ -60,6 +64,7 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
         llc,
         counter,
         own,
+        switch: switch(node, clock)?,
         board: node.text("board")?,
         memory,
         hypervisor: hypervisor.range("reg")?,
@@ -69,6 +74,18 @@ pub fn read(node: Node<'_>) -> Result<Platform<'_>, Refusal<'_>> {
         gic,
         serial,
     })
+}
+
+/// For how many ticks longer a VCPU pays that blocks, rounded up; 0 if the plan does not say.
+fn switch<'a>(node: Node<'a>, clock: Clock) -> Result<u64, Refusal<'a>> {
+    const PROPERTY: &str = "switch-ns";
+    if node.value(PROPERTY).is_none() {
+        return Ok(0);
+    }
+    match node.long(PROPERTY)? {
+        time @ 1..=SWITCH_MAX => Ok(clock.ticks(time) + 1),
+        _ => Err(node.error(PROPERTY, Problem::Text("must be 1 ns to 10 ms"))),
+    }
 }
 
 fn llc(node: Node<'_>) -> Result<Llc, Refusal<'_>> {

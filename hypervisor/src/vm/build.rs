@@ -74,6 +74,7 @@ pub fn build(
         coloring,
         pool: StaticRef::empty(),
         lifecycle: Mutex::new(Lifecycle::new()),
+        relieved: AtomicBool::new(false),
         stopping: AtomicBool::new(false),
         plan,
     }));

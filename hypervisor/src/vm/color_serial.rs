@@ -1,13 +1,13 @@
 //! Drives the serial port on which closed guests ask for colours: with the counter, the
-//! timers of the VM's CPUs, and an interrupt between them.
+//! timers of the VM's CPUs, and notes between them. A VCPU is sampled only while it is the one to run.
 
 use core::ops::{Deref, DerefMut};
 
 use super::work::Work;
 use super::{GicEnv, Power, Vm};
-use crate::arch::{cpu, gic, regs};
+use crate::arch::{cpu, regs};
 use crate::lock::MutexGuard;
-use crate::pcpu::{Assignment, COLOR_SERIAL, Pcpu};
+use crate::pcpu::{Assignment, Pcpu};
 use crate::stage1::Space;
 use crate::timer::Purpose;
 use crate::vdev::color_serial::{ColorSerial, Outcome};
@@ -20,16 +20,18 @@ pub fn access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> O
     let time = (cpu::now(), regs::cntfrq_el0::read());
     if port.write(offset, bytes as usize, value, at.vcpu.index, time) == Outcome::Sample {
         for vcpu in &at.vm.vcpus {
-            gic::send_sgi(vcpu.pcpu.mpidr, COLOR_SERIAL);
+            if vcpu.attention.call(|_| false).0 {
+                vcpu.pcpu.kick();
+            }
         }
     }
     Some(0)
 }
 
-/// Another CPU calls this one, or it calls itself: a VCPU of it is to be sampled, or its guest
+/// A VCPU of this CPU, which executes or waits, may have to be sampled; or its guest
 /// has the task whose pages are to be moved, which is work of this VCPU.
 #[inline(never)]
-pub fn called(at: &Assignment, pcpu: &'static Pcpu) {
+pub fn attend(at: &Assignment, pcpu: &'static Pcpu) {
     let Some(mut port) = Port::of(at.vm) else { return };
     if let Some(next) = port.first_sample(cpu::now()) {
         pcpu.advance_deadline(Purpose::Sampling, next);
@@ -38,12 +40,16 @@ pub fn called(at: &Assignment, pcpu: &'static Pcpu) {
         return; // and takes this afterwards
     }
     let Some(found) = port.take(at.vcpu.index) else { return };
-    if at.vcpu.power() != Power::On {
-        return port.finish(None);
-    }
     drop(port);
     at.vcpu.work.set(Some(Work::Port(found)));
-    pcpu.wake(at, cpu::now());
+}
+
+/// A VCPU goes off: a task of it that was found has to ask again.
+#[inline(never)]
+pub(super) fn leave(at: &Assignment) {
+    if take(at).is_some() {
+        finish(at.vm, None);
+    }
 }
 
 /// What a task on the port asks of a VCPU.
@@ -64,12 +70,22 @@ pub(super) fn finish(vm: &'static Vm, result: Option<i64>) {
 #[inline(never)]
 pub fn sample(at: &Assignment, pcpu: &'static Pcpu, at_el0: bool) {
     let Some(mut port) = Port::of(at.vm) else { return };
+    if !pcpu.is_next(at) {
+        // It goes on when it runs again.
+        return at.vcpu.attention.note();
+    }
     let table = at_el0.then(|| Space::current().table());
     match port.sample(at.vcpu.index, cpu::now(), table) {
         Outcome::Again(next) => pcpu.advance_deadline(Purpose::Sampling, next),
         Outcome::Found(vcpu) => {
-            if let Some(vcpu) = at.vm.vcpus.get(vcpu) {
-                gic::send_sgi(vcpu.pcpu.mpidr, COLOR_SERIAL);
+            let found = at.vm.vcpus.get(vcpu).filter(|vcpu| vcpu.power() == Power::On);
+            match found {
+                Some(vcpu) if vcpu.attention.call(|_| true).0 => vcpu.pcpu.kick(),
+                Some(_) => {}
+                None => {
+                    port.take(vcpu);
+                    port.finish(None);
+                }
             }
         }
         _ => {}

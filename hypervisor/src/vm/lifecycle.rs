@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering;
 use bulkhead_abi::trace::Kind;
 
 use super::work::Work;
-use super::{GicEnv, Power, Vcpu, Vm};
+use super::{GicEnv, Power, Vcpu, Vm, color_serial};
 use crate::arch::registers::Traps;
 use crate::locks;
 use crate::machine;
@@ -190,6 +190,7 @@ impl Vm {
     #[inline(never)]
     fn take_out(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
         at.vcpu.work.set(None);
+        color_serial::leave(at);
         self.gic.stop_vcpu(&GicEnv::of(at), at.vcpu.index);
         at.vcpu.context.release();
         pcpu.forget();

@@ -70,6 +70,8 @@ pub struct Vm {
     /// The accesses that its VCPUs may make together, if they are limited.
     pub pool: StaticRef<Mutex<Pool>>,
     lifecycle: Mutex<Lifecycle>,
+    /// Its UART had to wait for the console and may go on.
+    pub relieved: AtomicBool,
     /// Set while the VM must not run guest code: every CPU parks its VCPU.
     stopping: AtomicBool,
 }
