@@ -7,6 +7,7 @@ mod bandwidth;
 mod bundled;
 mod cache;
 mod colors;
+mod overheads;
 mod read;
 
 use std::fmt;
@@ -16,7 +17,8 @@ pub use bundled::NAMES;
 pub use cache::{Cache, CacheKind};
 pub use colors::NoColors;
 pub(crate) use colors::division;
-pub(crate) use read::{bandwidth as read_bandwidth, read};
+pub use overheads::Overheads;
+pub(crate) use read::{bandwidth as read_bandwidth, overheads as read_overheads, read};
 
 use crate::diagnostic::{Errors, Source};
 use crate::document::Document;
@@ -42,6 +44,8 @@ pub struct Platform {
     pub counter: Option<Frequency>,
     /// What counts memory accesses, if something does.
     pub bandwidth: Option<Bandwidth>,
+    /// What the hypervisor takes of the time, if it was measured here.
+    pub overheads: Option<Overheads>,
     /// What the hypervisor needs, or why it cannot run here.
     pub boot: Result<BootSupport, AnalysisOnly>,
     /// How QEMU is told to be this machine, if it can be.

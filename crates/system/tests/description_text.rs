@@ -311,6 +311,7 @@ fn a_platform_may_be_a_file_or_stand_in_the_description() {
         .replace("[[", "[[platform.")
         .replace("[gic]", "[platform.gic]")
         .replace("[bandwidth]", "[platform.bandwidth]")
+        .replace("[overheads]", "[platform.overheads]")
         .replace("[console]", "[platform.console]")
         .replace("[qemu]", "[platform.qemu]");
     let system = read(&format!("[platform]\n{inline}\n{vm}")).unwrap();

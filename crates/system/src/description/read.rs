@@ -88,7 +88,7 @@ fn platform(at: &Fields<'_>, folder: &Path) -> Option<(Located<Platform>, Hyperv
     let platform = match table.has("board") {
         true => {
             let named = table.string("board").and_then(|name| board(at, name, folder));
-            counter(&table, named)
+            overheads(&table, counter(&table, named))
         }
         false => platform::read(&table).map(|read| Located::new(read, table.place())),
     };
@@ -103,6 +103,14 @@ fn counter(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<Lo
     let base = platform.bandwidth.as_ref();
     let bandwidth = platform::read_bandwidth(&own, base, platform.cpus.len(), &platform.caches)?;
     platform.bandwidth = Some(bandwidth);
+    Some(Located { value: platform, place })
+}
+
+/// The platform, with what `[platform.overheads]` says instead of it.
+fn overheads(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<Located<Platform>> {
+    let Some(own) = table.table("overheads") else { return platform };
+    let Located { value: mut platform, place } = platform?;
+    platform.overheads = Some(platform::read_overheads(&own, platform.overheads.as_ref())?);
     Some(Located { value: platform, place })
 }
 

@@ -76,7 +76,9 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     let used = |pcpu: &u32| pcpus.iter().flatten().any(|other| other.0 == *pcpu);
     let count = machine.cpus.len() as u32;
     let serves_console = (0..count).rev().find(|pcpu| !used(pcpu)).unwrap_or(count - 1);
+    let vcpus = servers::vcpus(system, &pcpus);
     let platform = Platform {
+        switch: machine.overheads.map(|it| it.switch).filter(|_| share(&vcpus)),
         board: machine.name.clone(),
         memory: machine.memory.clone(),
         hypervisor,
@@ -97,7 +99,6 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
         }),
         bandwidth_counter: machine.bandwidth_counter().filter(|_| system.counts_accesses()),
     };
-    let vcpus = servers::vcpus(system, &pcpus);
     let vms = system.vms.iter().zip(vcpus).zip(placed.vms);
     let vms = vms.map(|((described, vcpus), (memory, pool))| Vm {
         name: described.name.value.clone(),
@@ -147,6 +148,12 @@ pub fn assign(system: &System) -> Result<Vec<Vec<Vcpu>>, Errors> {
     let mut mistakes = Vec::new();
     let pcpus = pcpus::assign(system, &mut mistakes);
     Errors::unless_none(mistakes, servers::vcpus(system, &pcpus))
+}
+
+/// Whether VCPUs share a PCPU.
+fn share(vcpus: &[Vec<Vcpu>]) -> bool {
+    let all: Vec<_> = vcpus.iter().flatten().map(|vcpu| vcpu.pcpu).collect();
+    all.iter().enumerate().any(|(index, pcpu)| all[..index].contains(pcpu))
 }
 
 /// Nothing is left to the planner, which needs the analysis.

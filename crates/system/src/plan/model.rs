@@ -41,6 +41,9 @@ pub struct Platform {
     pub hypervisor: Region<PhysicalAddress>,
     /// Where its own code and data lie while VMs run, if they have colours.
     pub hypervisor_area: Option<Area>,
+    /// How long going over from one VCPU of a PCPU to another one takes, if VCPUs share one and it is known:
+    /// a VCPU that stops is charged for so long.
+    pub switch: Option<Duration>,
     /// The PCPUs, in the order of their indices.
     pub cpus: Vec<Mpidr>,
     /// Where each PCPU waits for the address at which it is to start; empty if PSCI starts them.

@@ -70,6 +70,10 @@ fn root(at: &Cursor<'_>) -> Option<Plan> {
 fn platform(at: &Cursor<'_>) -> Option<Platform> {
     let board = at.string("board");
     let version = at.number("gic-version");
+    let switch = match at.optional("switch-ns") {
+        true => at.long("switch-ns").map(|switch| Some(Duration(switch))),
+        false => Some(None),
+    };
     at.cell_counts(2, 2);
     let memory = all(&at.units("memory"), bank);
     let hypervisor = at.unit("hypervisor").and_then(|node| coloring::hypervisor(&node));
@@ -101,6 +105,7 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
         memory: memory?,
         hypervisor,
         hypervisor_area,
+        switch: switch?,
         cpus: cpus.iter().flatten().map(|(mpidr, _)| *mpidr).collect(),
         spin_table: spin_table(at, &cpus?)?,
         power_off: match power_off {

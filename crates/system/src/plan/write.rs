@@ -37,6 +37,9 @@ fn platform(platform: &Platform) -> Node {
     let mut node = Node::new("platform");
     node.strings("board", &[&platform.board]);
     node.numbers("gic-version", &[platform.gic.version()]);
+    if let Some(switch) = platform.switch {
+        node.longs("switch-ns", &[switch.0], 1).comment(format!("{switch}, of who stops"));
+    }
     cell_counts(&mut node, 2, 2);
     for bank in &platform.memory {
         let mut memory = Node::new(unit("memory", bank.start.0));

@@ -2,8 +2,10 @@
 
 mod bandwidth;
 mod caches;
+mod overheads;
 
 pub(crate) use bandwidth::read as bandwidth;
+pub(crate) use overheads::read as overheads;
 
 use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qemu};
 use crate::diagnostic::Diagnostic;
@@ -37,6 +39,7 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
         .table("bandwidth")
         .zip(machine)
         .map(|(table, (cpus, caches))| bandwidth::read(&table, None, cpus.len(), caches));
+    let overheads = at.table("overheads").map(|table| overheads::read(&table, None));
     let boot = boot(at, architecture.as_ref(), memory.as_deref());
     let qemu = at.table("qemu").map(|qemu| self::qemu(&qemu));
     Some(Platform {
@@ -49,6 +52,10 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
         counter,
         bandwidth: match bandwidth {
             Some(bandwidth) => Some(bandwidth?),
+            None => None,
+        },
+        overheads: match overheads {
+            Some(overheads) => Some(overheads?),
             None => None,
         },
         boot: boot?,

@@ -4,7 +4,8 @@ use super::Mistakes;
 use super::vms::GICR_PER_CPU;
 use crate::plan::path::unit;
 use crate::plan::{Gic, Plan};
-use crate::units::{Bytes, Region};
+use crate::platform::Overheads;
+use crate::units::{Bytes, Duration, Region};
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     let platform = &plan.platform;
@@ -16,6 +17,12 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
             let message = format!("affinity {mpidr} is given twice");
             mistakes.add(&node, "reg", message, "give each PCPU its own affinity");
         }
+    }
+    if let Some(switch) = platform.switch
+        && !(Duration(1)..=Overheads::LONGEST).contains(&switch)
+    {
+        let help = format!("write 1 ns to {}", Overheads::LONGEST);
+        mistakes.add("/platform", "switch-ns", format!("a switch takes {switch}"), &help);
     }
     let own = platform.hypervisor;
     for (mpidr, release) in platform.cpus.iter().zip(&platform.spin_table) {

@@ -1,0 +1,38 @@
+//! What the hypervisor takes of a PCPU's time.
+
+use crate::units::Duration;
+
+/// How long a PCPU is in the hypervisor for each of the things that it does there, at most.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Overheads {
+    /// From what makes a VCPU stop or wake to the first instruction of the one that runs then: `S`.
+    pub switch: Duration,
+    /// A timer of the scheduler after which the same VCPU goes on.
+    pub tick: Duration,
+    /// Another PCPU, or the timer of a VCPU that waits, interrupts a VCPU that goes on: `K`.
+    pub kick: Duration,
+    /// An interrupt for the VCPU that runs: `I`.
+    pub interrupt: Duration,
+    /// A call of a guest, or an access to a virtual device: `X`.
+    pub exit: Duration,
+    /// The longest time for which interrupts of a PCPU are not served: a part of long work: `B`.
+    pub chunk: Duration,
+}
+
+impl Overheads {
+    /// The names in platform files, in the order of the fields.
+    pub const KEYS: [&'static str; 6] = ["switch", "tick", "kick", "interrupt", "exit", "chunk"];
+    /// Longest time of each.
+    pub const LONGEST: Duration = Duration(10_000_000);
+
+    /// The times in the order of [`Overheads::KEYS`].
+    pub fn times(&self) -> [Duration; 6] {
+        [self.switch, self.tick, self.kick, self.interrupt, self.exit, self.chunk]
+    }
+
+    /// The inverse of [`Overheads::times`].
+    pub(crate) fn from_times(times: [Duration; 6]) -> Self {
+        let [switch, tick, kick, interrupt, exit, chunk] = times;
+        Self { switch, tick, kick, interrupt, exit, chunk }
+    }
+}

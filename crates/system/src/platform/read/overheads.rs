@@ -1,0 +1,32 @@
+//! Reads `[overheads]`.
+
+use crate::diagnostic::Diagnostic;
+use crate::document::Fields;
+use crate::platform::Overheads;
+use crate::units::Duration;
+
+/// The overheads of a machine. What is not given is as in `base`, if there is one.
+pub(crate) fn read(at: &Fields<'_>, base: Option<&Overheads>) -> Option<Overheads> {
+    let before = base.map(Overheads::times);
+    let mut times = [None; Overheads::KEYS.len()];
+    for (index, key) in Overheads::KEYS.into_iter().enumerate() {
+        let given = at.quantity::<Duration>(key);
+        if let Some(given) = &given
+            && !(Duration(1)..=Overheads::LONGEST).contains(&given.value)
+        {
+            let message = format!("the hypervisor takes {} for this", given.value);
+            let help = format!("measured times are 1 ns to {}", Overheads::LONGEST);
+            at.add(Diagnostic::new("out-of-range", message).at(&given.place, "here").help(help));
+        }
+        times[index] = match before {
+            Some(before) if !at.has(key) => Some(before[index]),
+            _ => at.required(key, given, "\"2us\"").map(|given| given.value),
+        };
+    }
+    at.finish();
+    let [Some(switch), Some(tick), Some(kick), Some(interrupt), Some(exit), Some(chunk)] = times
+    else {
+        return None;
+    };
+    Some(Overheads::from_times([switch, tick, kick, interrupt, exit, chunk]))
+}

@@ -1,0 +1,80 @@
+//! What the hypervisor takes of the time: read, and given to it in the plan.
+
+use std::path::Path;
+
+use bulkhead_system::description::System;
+use bulkhead_system::diagnostic::Errors;
+use bulkhead_system::plan::{self, Plan};
+use bulkhead_system::platform::{NAMES, Overheads, Platform};
+use bulkhead_system::units::Duration;
+
+const TIMES: [u64; 6] = [1_500, 1_000, 1_000, 500, 700, 30_000];
+
+fn read(platform: &str, vcpus: &str) -> Result<System, Errors> {
+    let text = format!(
+        "{platform}\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"k\"\n{vcpus}"
+    );
+    System::from_toml("s.toml", &text, Path::new(""))
+}
+
+fn shared() -> String {
+    let vcpu = "[[vm.vcpu]]\npcpu = 0\nserver = \"periodic\"\nbudget = \"1ms\"\nperiod = \"4ms\"\n";
+    vcpu.repeat(2)
+}
+
+fn overheads(platform: &str) -> [u64; 6] {
+    let system = read(platform, "").unwrap_or_else(|errors| panic!("{errors}"));
+    system.platform.value.overheads.unwrap().times().map(|time| time.0)
+}
+
+#[test]
+fn machines_of_qemu_have_overheads_and_boards_have_none() {
+    for name in NAMES {
+        let platform = Platform::named(name).unwrap();
+        let times = platform.overheads.map(|it| it.times().map(|time| time.0));
+        let is_qemu = name.starts_with("qemu");
+        assert_eq!(times, is_qemu.then_some(TIMES), "{name}");
+    }
+}
+
+#[test]
+fn a_description_gives_some_of_them_or_all() {
+    let keys = |keys: &str, board: &str| {
+        format!("[platform]\nboard = \"{board}\"\n[platform.overheads]\n{keys}")
+    };
+    let [.., chunk] = overheads(&keys("chunk = \"80us\"", "qemu-virt"));
+    assert_eq!(chunk, 80_000);
+    assert_eq!(overheads(&keys("chunk = \"80us\"", "qemu-virt"))[..5], TIMES[..5]);
+    let all: String = Overheads::KEYS
+        .iter()
+        .zip(1..)
+        .map(|(key, time)| format!("{key} = \"{time}us\"\n"))
+        .collect();
+    assert_eq!(overheads(&keys(&all, "zcu102")), [1, 2, 3, 4, 5, 6].map(|time| time * 1_000));
+    let errors = read(&keys("chunk = \"80us\"", "zcu102"), "").unwrap_err();
+    let missing: Vec<_> = errors.entries().iter().map(|it| it.code).collect();
+    assert_eq!(missing, ["missing-key"; 5]);
+    for wrong in ["0ns", "11ms"] {
+        let errors = read(&keys(&format!("kick = \"{wrong}\""), "qemu-virt"), "").unwrap_err();
+        assert_eq!(errors.entries()[0].code, "out-of-range", "{wrong}");
+    }
+}
+
+#[test]
+fn the_plan_has_the_switch_where_vcpus_share_a_pcpu() {
+    let plan = plan::make(&read("platform = \"qemu-virt\"", &shared()).unwrap()).unwrap();
+    assert_eq!(plan.platform.switch, Some(Duration(1_500)));
+    let text = plan.to_dts();
+    assert!(text.contains("switch-ns = <0x0 0x000005dc>;"), "{text}");
+    assert_eq!(Plan::from_dts("plan.dts", &text).unwrap(), plan);
+    assert_eq!(Plan::from_dtb(&plan.to_dtb()).unwrap(), plan);
+    for (platform, vcpus) in [("qemu-virt", String::new()), ("zcu102", shared())] {
+        let system = read(&format!("platform = \"{platform}\""), &vcpus).unwrap();
+        assert_eq!(plan::make(&system).unwrap().platform.switch, None);
+    }
+    for wrong in ["<0x0 0x0>", "<0x0 0x00989681>", "<0x1 0x0>"] {
+        let text = text.replacen("<0x0 0x000005dc>", wrong, 1);
+        let errors = Plan::from_dts("plan.dts", &text).unwrap_err();
+        assert_eq!(errors.entries()[0].node.as_deref(), Some("/platform: switch-ns"), "{wrong}");
+    }
+}
