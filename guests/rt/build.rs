@@ -27,6 +27,7 @@ fn main() {
         "rt-locks",
         "rt-tasks",
         "rt-torture",
+        "rt-storm",
     ];
     for guest in guests {
         println!("cargo:rustc-link-arg-bin={guest}=-T{folder}/guest.ld");

@@ -18,6 +18,7 @@ const ICENABLER: usize = 0x180;
 const ISPENDR: usize = 0x200;
 const ICPENDR: usize = 0x280;
 const ISACTIVER: usize = 0x300;
+const ICACTIVER: usize = 0x380;
 const IPRIORITYR: usize = 0x400;
 const ICFGR: usize = 0xc00;
 const IROUTER: usize = 0x6000;
@@ -33,6 +34,26 @@ pub enum Trigger {
     Level,
     /// By a pulse.
     Edge,
+}
+
+/// Registers with a bit for each of 32 interrupts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(usize)]
+pub enum Bits {
+    /// They are of group 1.
+    Group = IGROUPR,
+    /// Ones enable.
+    Enable = ISENABLER,
+    /// Ones disable.
+    Disable = ICENABLER,
+    /// Ones make pending.
+    SetPending = ISPENDR,
+    /// Ones are pending no longer.
+    ClearPending = ICPENDR,
+    /// Ones make active.
+    SetActive = ISACTIVER,
+    /// Ones are active no longer.
+    ClearActive = ICACTIVER,
 }
 
 /// Turns the distributor on: affinity routing, group 1; of a GICv2 group 0.
@@ -106,6 +127,42 @@ fn read_bit(register: usize, intid: u32) -> bool {
 fn write_byte(register: usize, intid: u32, affinity: u64) {
     GICD.write8(register + intid as usize, 1 << (affinity & 7));
     cpu::synchronize();
+}
+
+/// A register of INTIDs 0 to 31 of the processor with this index. Of a GICv2 each processor sees its own only.
+fn private(processor: usize, what: Bits) -> (Registers, usize) {
+    match gic_cpu::is_v2() {
+        true => (GICD, what as usize),
+        false => (GICR, processor * GICR_BYTES + SGI_BASE + what as usize),
+    }
+}
+
+/// Writes a register of INTIDs 0 to 31 of the processor with this index, on a GICv3 also of another one.
+pub fn write_private(processor: usize, what: Bits, bits: u32) {
+    let (registers, at) = private(processor, what);
+    registers.write32(at, bits);
+}
+
+/// Reads a register of INTIDs 0 to 31 of the processor with this index, on a GICv3 also of another one.
+pub fn read_private(processor: usize, what: Bits) -> u32 {
+    let (registers, at) = private(processor, what);
+    registers.read32(at)
+}
+
+/// Writes a register of INTIDs 32 to 63.
+pub fn write_shared(what: Bits, bits: u32) {
+    GICD.write32(what as usize + 4, bits);
+}
+
+/// Reads a register of INTIDs 32 to 63.
+pub fn read_shared(what: Bits) -> u32 {
+    GICD.read32(what as usize + 4)
+}
+
+/// Lets the distributor forward interrupts, or not.
+pub fn forward(forwards: bool) {
+    let on = if gic_cpu::is_v2() { 1 } else { 0x12 };
+    GICD.write32(GICD_CTLR, if forwards { on } else { on & 0x10 });
 }
 
 /// Most INTIDs that the distributor knows.

@@ -16,6 +16,7 @@ pub mod periods;
 pub mod psci;
 pub mod races;
 pub mod remap;
+pub mod storm;
 pub mod supply;
 pub mod switch;
 pub mod tasks;

@@ -1,0 +1,117 @@
+//! Calls to the hypervisor, and its page of registers.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use bulkhead_abi::hypercall::{
+    COLOR_REQUEST, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_OPEN, LOCK_TRY, UNLOCK, VmInfo,
+};
+
+use spin::Once;
+
+use super::SIBLING;
+use crate::arch::mmio::UART;
+use crate::arch::ram::{self, Arena};
+use crate::arch::tables::{Granule, Tables, Use};
+use crate::arch::{RAM_BASE, USER_BASE, cpu, secondary, smccc::hvc};
+use crate::doorbell::Doorbell;
+use crate::sections::{self, Resource};
+use crate::{arguments, hypercall, println};
+
+/// Pages of the address space that asks for colours, and their bytes.
+const PAGES: u64 = 64;
+const PAGE: u64 = 4096;
+/// A line of the console.
+const LINE: &[u8; 64] = b"###############################################################\n";
+
+/// Turns the sibling on, which turns off.
+pub fn cpu_on(_: u64) -> bool {
+    secondary::start(SIBLING, |_| (), 0) == 0
+}
+
+fn call(function: u32, x1: u64, x2: u64) -> i64 {
+    hvc(function.into(), [x1, x2, 0, 0, 0, 0, 0])[0] as i64
+}
+
+/// Asks for resources to which this VM has no right.
+pub fn lock_refused(number: u64) -> bool {
+    let functions = [UNLOCK, LOCK, LOCK_TRY, LOCK_GRANTED, LOCK_DESTROY, LOCK_OPEN];
+    call(functions[(number % functions.len() as u64) as usize], number % 2, 0) < 0
+}
+
+/// The resource that this VM may use.
+static OWN: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Opens it.
+pub fn open_lock() {
+    match sections::open("own") {
+        Some(Resource::Shared(number)) => OWN.store(number.into(), Relaxed),
+        _ => println!("storm: there is no resource `own`"),
+    }
+}
+
+/// Takes it, and gives it back. Counted is how often that was granted.
+pub fn lock_granted(_: u64) -> bool {
+    let (own, task) = (OWN.load(Relaxed), cpu::index() as u64);
+    let granted = call(LOCK_TRY, own, task) >= 0;
+    call(UNLOCK, own, task);
+    granted
+}
+
+/// An address space for requests.
+static SPACE: Once<Option<Tables>> = Once::new();
+
+/// Makes it.
+pub fn color_space() {
+    let make = || {
+        let mut arena = Arena::take(arguments::ram_bytes_of_tree()?)?;
+        let tables = Tables::new(&mut arena, Granule::Kib4)?;
+        let memory = arena.allocate(PAGES * PAGE, PAGE)?;
+        for page in 0..PAGES {
+            let (at, frame) = (USER_BASE as u64 + page * PAGE, ram::address(memory) + page * PAGE);
+            tables.map(&mut arena, at, frame, 3, Use::User)?;
+        }
+        Some(tables)
+    };
+    if SPACE.call_once(make).is_none() {
+        println!("storm: too little RAM for an address space");
+    }
+}
+
+/// Asks for all extra colours, or gives them back. Counted are requests that were not refused because there is another
+/// one under way.
+pub fn colors(number: u64) -> bool {
+    let extra = hypercall::vm_info(VmInfo::ExtraColors).unwrap_or(0);
+    let colors = if number.is_multiple_of(2) { extra } else { 0 };
+    let space = SPACE.get().and_then(Option::as_ref);
+    space.is_some_and(|tables| tables.call(COLOR_REQUEST, colors) >= 0)
+}
+
+/// The page of registers.
+static DOORBELL: Once<Option<Doorbell>> = Once::new();
+
+/// Finds it.
+pub fn find_doorbell() {
+    if DOORBELL.call_once(Doorbell::find).is_none() {
+        println!("storm: this VM has no doorbell");
+    }
+}
+
+/// Uses its registers.
+pub fn doorbell(number: u64) -> bool {
+    let Some(doorbell) = DOORBELL.get().copied().flatten() else { return false };
+    match number % 2 {
+        0 => doorbell.info(VmInfo::VcpuCount as u64) > 0,
+        _ => doorbell.color_of(RAM_BASE as u64) >= 0,
+    }
+}
+
+/// Prints by hypercall.
+pub fn console(_: u64) -> bool {
+    hypercall::console_write(LINE).is_some_and(|taken| taken > 0)
+}
+
+/// Prints by the UART.
+pub fn uart(number: u64) -> bool {
+    UART.write32(0, LINE[(number % LINE.len() as u64) as usize].into());
+    true
+}

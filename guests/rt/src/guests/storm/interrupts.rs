@@ -1,0 +1,145 @@
+//! What one VCPU can do to the interrupts of another one.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::{SIBLING, SIBLING_TIMES};
+use crate::alarm::{self, Alarm};
+use crate::arch::gic_cpu::is_v2;
+use crate::gic::{self, Bits, Trigger};
+use crate::interrupts::{UART, VIRTUAL_TIMER, set_handler};
+use crate::println;
+
+/// The interrupt that is sent, and changed: no mode but `Takes` enables it.
+const SGI: u32 = 3;
+
+fn bit(intid: u32) -> u32 {
+    1 << (intid % 32)
+}
+
+/// Where [`gic::route`] finds a VCPU.
+const fn affinity(vcpu: usize) -> u64 {
+    vcpu as u64
+}
+
+/// The sibling counts what it takes.
+pub fn set_handlers() {
+    for intid in [SGI, alarm::INTID] {
+        set_handler(intid, |_, _| {
+            SIBLING_TIMES.fetch_add(1, Relaxed);
+        });
+    }
+}
+
+/// The sibling, which runs this, can take what is sent to it.
+pub fn enable_at_sibling() {
+    gic::enable(SGI);
+}
+
+/// Sends the sibling an interrupt.
+pub fn sgi(_: u64) -> bool {
+    gic::send_sgi(SGI, affinity(SIBLING));
+    true
+}
+
+/// Puts the interrupts of a sibling that never ran into the group that is on.
+pub fn group_of_sibling() {
+    if !is_v2() {
+        gic::write_private(SIBLING, Bits::Group, !0);
+    }
+}
+
+/// Toggles the distributor.
+pub fn control(number: u64) -> bool {
+    gic::forward(number % 2 == 1);
+    true
+}
+
+fn of_sibling(number: u64, set: Bits, clear: Bits, intid: u32) -> bool {
+    gic::write_private(SIBLING, if number.is_multiple_of(2) { set } else { clear }, bit(intid));
+    true
+}
+
+/// Toggles whether the sibling's timer is enabled.
+pub fn enable(number: u64) -> bool {
+    of_sibling(number, Bits::Enable, Bits::Disable, VIRTUAL_TIMER)
+}
+
+/// Toggles whether an interrupt of the sibling is pending.
+pub fn pend(number: u64) -> bool {
+    of_sibling(number, Bits::SetPending, Bits::ClearPending, SGI)
+}
+
+/// Toggles whether an interrupt of the sibling is active.
+pub fn active(number: u64) -> bool {
+    of_sibling(number, Bits::SetActive, Bits::ClearActive, SGI)
+}
+
+/// Reads which interrupts of the sibling are pending or active.
+pub fn reads(number: u64) -> bool {
+    let what = if number.is_multiple_of(2) { Bits::SetPending } else { Bits::SetActive };
+    gic::read_private(SIBLING, what);
+    true
+}
+
+/// Routes a shared interrupt to the sibling.
+pub fn spi_of_sibling() {
+    gic::disable(UART);
+    gic::set_trigger(UART, Trigger::Edge);
+    gic::route(UART, affinity(SIBLING));
+}
+
+/// The same, pending.
+pub fn spi_pending() {
+    spi_of_sibling();
+    gic::enable(UART);
+    gic::set_pending(UART);
+}
+
+fn of_spi(number: u64, set: Bits, clear: Bits) -> bool {
+    gic::write_shared(if number.is_multiple_of(2) { set } else { clear }, bit(UART));
+    true
+}
+
+/// Toggles whether it is enabled.
+pub fn enable_spi(number: u64) -> bool {
+    of_spi(number, Bits::Enable, Bits::Disable)
+}
+
+/// Toggles whether it is pending.
+pub fn pend_spi(number: u64) -> bool {
+    of_spi(number, Bits::SetPending, Bits::ClearPending)
+}
+
+/// Toggles whether it is active.
+pub fn active_spi(number: u64) -> bool {
+    of_spi(number, Bits::SetActive, Bits::ClearActive)
+}
+
+/// Reads which shared interrupts are pending or active.
+pub fn reads_spi(number: u64) -> bool {
+    gic::read_shared(if number.is_multiple_of(2) { Bits::SetPending } else { Bits::SetActive });
+    true
+}
+
+/// Routes it to nobody who runs, and back to the sibling.
+pub fn router(number: u64) -> bool {
+    gic::route(UART, affinity(if number.is_multiple_of(2) { SIBLING + 2 } else { SIBLING }));
+    true
+}
+
+/// Routes the interrupt of the VM's device to the sibling.
+pub fn device_of_sibling() {
+    if Alarm::new().is_none() {
+        return println!("storm: this VM has no PL031");
+    }
+    gic::set_trigger(alarm::INTID, Trigger::Edge);
+    gic::route(alarm::INTID, affinity(SIBLING));
+    gic::enable(alarm::INTID);
+}
+
+/// Makes it pending, and nothing of it afterwards: the controller of the machine shall signal it once more.
+pub fn device(number: u64) -> bool {
+    let what = [Bits::SetPending, Bits::ClearActive, Bits::ClearPending][(number % 3) as usize];
+    gic::write_shared(what, bit(alarm::INTID));
+    true
+}

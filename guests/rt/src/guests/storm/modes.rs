@@ -1,0 +1,79 @@
+//! The storms: what is done, and what the sibling does meanwhile.
+
+use super::sibling::Sibling::{self, Attacks, Busy, Naps, Off, Takes, Unstarted, Waits};
+use super::{calls, interrupts, memory};
+use crate::arch::cpu;
+
+/// A storm.
+pub struct Mode {
+    /// Its name in boot arguments.
+    pub name: &'static str,
+    /// What the sibling does.
+    pub sibling: Sibling,
+    /// Done once, before the sibling starts.
+    pub prepare: fn(),
+    /// Done again and again, with a number that counts from 0; returns whether it took place.
+    pub attack: fn(u64) -> bool,
+}
+
+const fn mode(
+    name: &'static str,
+    sibling: Sibling,
+    prepare: fn(),
+    attack: fn(u64) -> bool,
+) -> Mode {
+    Mode { name, sibling, prepare, attack }
+}
+
+/// Nothing to prepare.
+fn nothing() {}
+
+/// Work that concerns nobody.
+fn burn(_: u64) -> bool {
+    cpu::burn(1000);
+    true
+}
+
+/// All of them.
+pub const MODES: [Mode; 31] = [
+    // Quiet, to compare with.
+    mode("none", Waits, nothing, burn),
+    // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
+    mode("sgi-waiting", Waits, nothing, interrupts::sgi),
+    mode("sgi-taking", Takes, nothing, interrupts::sgi),
+    mode("sgi-busy", Busy, nothing, interrupts::sgi),
+    mode("sgi-off", Off, nothing, interrupts::sgi),
+    mode("sgi-unstarted", Unstarted, interrupts::group_of_sibling, interrupts::sgi),
+    // The distributor goes off and on.
+    mode("ctlr", Waits, nothing, interrupts::control),
+    mode("ctlr-unstarted", Unstarted, nothing, interrupts::control),
+    // Registers of the sibling's private interrupts (GICv3), and of a shared one that goes to it.
+    mode("enable", Waits, nothing, interrupts::enable),
+    mode("enable-unstarted", Unstarted, interrupts::group_of_sibling, interrupts::enable),
+    mode("pend", Waits, nothing, interrupts::pend),
+    mode("active", Waits, nothing, interrupts::active),
+    mode("reads", Waits, nothing, interrupts::reads),
+    mode("enable-spi", Waits, interrupts::spi_of_sibling, interrupts::enable_spi),
+    mode("pend-spi", Waits, interrupts::spi_of_sibling, interrupts::pend_spi),
+    mode("active-spi", Waits, interrupts::spi_of_sibling, interrupts::active_spi),
+    mode("reads-spi", Waits, interrupts::spi_of_sibling, interrupts::reads_spi),
+    mode("router", Waits, interrupts::spi_pending, interrupts::router),
+    // The interrupt of a device that the VM has, which goes to the sibling.
+    mode("device", Waits, interrupts::device_of_sibling, interrupts::device),
+    mode("device-taking", Takes, interrupts::device_of_sibling, interrupts::device),
+    mode("device-off", Off, interrupts::device_of_sibling, interrupts::device),
+    // The sibling sleeps for a microsecond, again and again.
+    mode("timer", Naps, nothing, burn),
+    // It is turned on, and turns off.
+    mode("cpu-on-off", Off, nothing, calls::cpu_on),
+    // Calls.
+    mode("lock-refused", Attacks, nothing, calls::lock_refused),
+    mode("lock-granted", Attacks, calls::open_lock, calls::lock_granted),
+    mode("colors", Attacks, calls::color_space, calls::colors),
+    mode("doorbell", Attacks, calls::find_doorbell, calls::doorbell),
+    mode("console-call", Attacks, nothing, calls::console),
+    mode("console-uart", Attacks, nothing, calls::uart),
+    // Stage-2 faults.
+    mode("touch", Attacks, memory::take, memory::touch),
+    mode("mmio", Attacks, nothing, memory::mmio),
+];
