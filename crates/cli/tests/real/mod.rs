@@ -110,6 +110,19 @@ impl Recorded {
         out
     }
 
+    /// By how many nanoseconds the latest input of a scheduler came after the time for which it had set its timer, if all
+    /// decisions come out again.
+    #[track_caller]
+    pub fn latest_timer_ns(&self) -> u64 {
+        let (trace, plan) = (self.path("trace"), self.path("system.toml"));
+        let out = succeeds(&["--json", "trace", "replay", &trace, "--plan", &plan]);
+        let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        assert_eq!(document["ok"], true, "{document}");
+        let pcpus = document["pcpus"].as_array().expect("PCPUs");
+        let late = |pcpu: &serde_json::Value| pcpu["late_max_ns"].as_u64().expect("a number");
+        pcpus.iter().map(late).max().expect("somebody decides")
+    }
+
     /// Value of `key=` in the first line of a VM that starts with `start` and has it.
     #[track_caller]
     pub fn value(&self, vm: &str, start: &str, key: &str) -> i64 {

@@ -1,10 +1,10 @@
-//! `rt-storm`: makes the hypervisor work as often as it can, for others to pay; and a victim that counts how much
-//! it gets done meanwhile.
+//! `rt-storm`: makes the hypervisor work as often as it can, for others to pay; and victims that show what they
+//! get done meanwhile.
 //!
 //! VCPU 1, the *sibling*, shares its processor with the victim; VCPU 0 and those from 2 on attack from processors of
 //! their own.
 //!
-//! Boot arguments: `storm.mode` (none): one of those in [`modes`], or `victim`; `storm.attackers` (1): VCPUs that
+//! Boot arguments: `storm.mode` (none): one of those in [`modes`], or `victim`, or `tasks`; `storm.attackers` (1): VCPUs that
 //! attack, without the sibling; `storm.pause` (0): instructions between two attacks; `storm.ms` (100): when the storm ends, after
 //! the start of the first period of all servers.
 //!
@@ -15,13 +15,15 @@
 //! `times`: how often it was done, by all attackers together; `sibling`: how often the sibling did its part (took an interrupt,
 //! slept, attacked as well); `begin` and `end` are since that start.
 //!
-//! The victim ([`victim`]) executes chunks of 1,000 instructions and counts them in windows of time.
+//! A victim executes chunks of 1,000 instructions and counts them in windows of time ([`victim`]), or has tasks
+//! and tells their responses ([`tasks`]).
 
 mod calls;
 mod interrupts;
 mod memory;
 mod modes;
 mod sibling;
+mod tasks;
 mod victim;
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -88,11 +90,13 @@ fn attack_too(mode: u64) {
 
 /// Does what the boot arguments say.
 pub fn main() {
-    if arguments::text("storm.mode") == Some("victim") {
-        return victim::main();
+    match arguments::text("storm.mode") {
+        Some("victim") => return victim::main(),
+        Some("tasks") => return tasks::main(),
+        _ => {}
     }
     let Some((number, mode)) = mode() else {
-        print!("storm: no such mode; modes: victim");
+        print!("storm: no such mode; modes: victim tasks");
         MODES.iter().for_each(|mode| print!(" {}", mode.name));
         return println!("");
     };

@@ -55,7 +55,10 @@ fn run(what: u64) {
         interrupts::enable_at_sibling();
     }
     if is(Sibling::Naps) {
-        set_handler(VIRTUAL_TIMER, |_, _| counter::stop());
+        set_handler(VIRTUAL_TIMER, |_, _| {
+            counter::stop();
+            SIBLING_TIMES.fetch_add(1, SeqCst);
+        });
         gic::enable(VIRTUAL_TIMER);
     }
     RUNS.store(true, SeqCst);
@@ -77,12 +80,10 @@ fn run(what: u64) {
         }
         if is(Sibling::Naps) {
             counter::set_deadline(counter::now() + nap);
-            SIBLING_TIMES.fetch_add(1, SeqCst);
         }
         cpu::wait_for_interrupt();
-        if is(Sibling::Naps) {
-            counter::stop();
-        } else if is(Sibling::Takes) {
+        if !is(Sibling::Waits) {
+            // Takes what woke it.
             cpu::unmask_interrupts();
             cpu::synchronize();
             cpu::mask_interrupts();

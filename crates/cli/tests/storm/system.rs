@@ -1,0 +1,234 @@
+//! A victim with a guaranteed server, and a VM whose VCPUs make the hypervisor work on PCPUs of their own; one of them
+//! shares the victim's PCPU.
+
+use crate::real::project;
+
+/// The PCPU of the victim and of one VCPU of the attacker.
+const SHARED: usize = 3;
+/// The others.
+const OTHERS: [usize; 3] = [0, 1, 2];
+/// Of all servers.
+pub const PERIOD_MS: u64 = 10;
+/// After this time the storm is under way: each VCPU has started.
+const START_MS: u64 = 3 * PERIOD_MS;
+
+/// A mode of `rt-storm`, and what its VM needs for that.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Storm {
+    pub mode: &'static str,
+    pub needs: Needs,
+}
+
+/// What makes systems with some storms differ from others.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Needs {
+    Nothing,
+    /// The registers of a GICv3: a GICv2 shows nobody the private interrupts of others.
+    GicV3,
+    /// Resources that VMs share: the victim has one, and the attacker a right to none.
+    NoRight,
+    /// The attacker has the right to another one.
+    Right,
+    /// Colours, extra ones among them.
+    Colors,
+    /// A device.
+    Device,
+    /// RAM that is mapped when it is touched.
+    Ram,
+}
+
+const fn storm(mode: &'static str, needs: Needs) -> Storm {
+    Storm { mode, needs }
+}
+
+/// All storms.
+pub const STORMS: [Storm; 30] = [
+    storm("sgi-waiting", Needs::Nothing),
+    storm("sgi-taking", Needs::Nothing),
+    storm("sgi-busy", Needs::Nothing),
+    storm("sgi-off", Needs::Nothing),
+    storm("sgi-unstarted", Needs::Nothing),
+    storm("ctlr", Needs::Nothing),
+    storm("ctlr-unstarted", Needs::Nothing),
+    storm("enable", Needs::GicV3),
+    storm("enable-unstarted", Needs::GicV3),
+    storm("pend", Needs::GicV3),
+    storm("active", Needs::GicV3),
+    storm("reads", Needs::GicV3),
+    storm("enable-spi", Needs::Nothing),
+    storm("pend-spi", Needs::Nothing),
+    storm("active-spi", Needs::Nothing),
+    storm("reads-spi", Needs::Nothing),
+    storm("router", Needs::Nothing),
+    storm("device", Needs::Device),
+    storm("device-taking", Needs::Device),
+    storm("device-off", Needs::Device),
+    storm("timer", Needs::Nothing),
+    storm("cpu-on-off", Needs::Nothing),
+    storm("lock-refused", Needs::NoRight),
+    storm("lock-granted", Needs::Right),
+    storm("colors", Needs::Colors),
+    storm("doorbell", Needs::Colors),
+    storm("console-call", Needs::Nothing),
+    storm("console-uart", Needs::Nothing),
+    storm("touch", Needs::Ram),
+    storm("mmio", Needs::Nothing),
+];
+
+/// The storm with this name.
+pub fn named(mode: &str) -> Storm {
+    let found = STORMS.into_iter().find(|storm| storm.mode == mode);
+    found.unwrap_or_else(|| panic!("there is no storm {mode}"))
+}
+
+/// What the victim does.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Victim {
+    /// It counts its work in so many windows of 50 ms.
+    Works(u64),
+    /// It has tasks, for 100 ms.
+    HasTasks,
+}
+
+impl Victim {
+    fn length_ms(self) -> u64 {
+        match self {
+            Self::Works(windows) => 50 * windows,
+            Self::HasTasks => 100,
+        }
+    }
+
+    fn arguments(self) -> String {
+        match self {
+            Self::Works(windows) => format!("storm.mode=victim storm.windows={windows}"),
+            Self::HasTasks => "storm.mode=tasks".into(),
+        }
+    }
+}
+
+/// Where a storm takes place.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Place {
+    /// Version of the interrupt controller: 2 or 3.
+    pub gic: u32,
+    /// PCPUs from which it comes, 1 to 3.
+    pub attackers: usize,
+    /// Whether the victim goes before the VCPU of the attacker.
+    pub victim_first: bool,
+    pub victim: Victim,
+}
+
+impl Place {
+    /// Whether the storm can take place there.
+    pub fn allows(self, storm: Storm) -> bool {
+        self.gic == 3 || storm.needs != Needs::GicV3
+    }
+
+    /// From when until when, in microseconds after the start of the servers, the storm has to last.
+    pub fn window_us(self) -> (i64, i64) {
+        let end = START_MS + self.victim.length_ms();
+        (START_MS as i64 * 1000, end as i64 * 1000)
+    }
+
+    /// The description of the system: with the storm, or, if it is quiet, without, and everything else as it is.
+    pub fn system(self, storm: Storm, is_quiet: bool) -> String {
+        let platform = if self.gic == 3 { "qemu-virt" } else { "qemu-virt-gicv2" };
+        let kernel = project().join("build/guests/rt-storm.bin");
+        let vm = |name: &str, memory: &str, arguments: &str| {
+            format!(
+                "[[vm]]\nname = {name:?}\nboot = \"raw\"\nmemory = {memory:?}\nkernel = {kernel:?}\n\
+                 bootargs = \"storm.start_ms={START_MS} {arguments}\"\n"
+            )
+        };
+        let needs = storm.needs;
+        let colors = |lines| if needs == Needs::Colors { lines } else { "" };
+        let (first, second) = if self.victim_first { (2, 1) } else { (1, 2) };
+        let with_locks = [Needs::NoRight, Needs::Right].contains(&needs);
+
+        let mut text = format!("name = \"storm\"\nplatform = {platform:?}\n");
+        if with_locks {
+            text += &resource("bus", "victim");
+            text += &resource("own", if needs == Needs::Right { "attacker" } else { "victim" });
+        }
+        let arguments = self.victim.arguments() + if with_locks { " storm.resource=bus" } else { "" };
+        text += &vm("victim", "4MiB", &arguments);
+        text += colors("colors = \"8-11\"\n");
+        text += &vcpu(SHARED, "periodic", 8, first);
+        text += &self.tasks(with_locks);
+
+        let memory = match needs {
+            Needs::Ram => "384MiB",
+            Needs::Colors => "24MiB",
+            _ => "4MiB",
+        };
+        let mode = if is_quiet { "none" } else { storm.mode };
+        let end = START_MS + self.victim.length_ms() + PERIOD_MS / 2;
+        let arguments = format!("storm.mode={mode} storm.attackers={} storm.ms={end}", self.attackers);
+        text += &vm("attacker", memory, &arguments);
+        text += colors("colors = \"0-3\"\nextra_colors = \"4-7\"\nextra_memory = \"8MiB\"\n");
+        text += if needs == Needs::Ram { "warm_up = false\n" } else { "" };
+        for (number, pcpu) in self.pcpus().into_iter().enumerate() {
+            text += &match pcpu {
+                SHARED => vcpu(SHARED, "deferrable", 1, second),
+                alone => format!("[[vm.vcpu]]\npcpu = {alone}\n"),
+            };
+            if needs == Needs::Right {
+                let name = format!("locks-{number}");
+                text += &task(&name, number, PERIOD_MS, "0.2ms", "own");
+            }
+        }
+        text + if needs == Needs::Device { DEVICE } else { "" }
+    }
+
+    /// Those of the attacker's VCPUs: the second one is the one on the shared PCPU.
+    fn pcpus(self) -> Vec<usize> {
+        let mut pcpus = OTHERS[..self.attackers].to_vec();
+        pcpus.insert(1, SHARED);
+        pcpus
+    }
+
+    /// The tasks of the victim: those of `rt-storm`, with what the hypervisor executes for them; or that it uses a
+    /// resource.
+    fn tasks(self, with_locks: bool) -> String {
+        match (self.victim, with_locks) {
+            (Victim::HasTasks, _) => {
+                [("short", 10, "1.05ms"), ("middle", 20, "3.05ms"), ("long", 50, "8.1ms")]
+                    .map(|(name, period, wcet)| task(name, 0, period, wcet, ""))
+                    .concat()
+            }
+            (Victim::Works(_), true) => task("locks", 0, 1, "0.5ms", "bus"),
+            (Victim::Works(_), false) => String::new(),
+        }
+    }
+}
+
+fn resource(name: &str, vm: &str) -> String {
+    format!("[[resource]]\nname = {name:?}\nvms = [{vm:?}]\n")
+}
+
+fn vcpu(pcpu: usize, server: &str, budget_ms: u64, priority: u32) -> String {
+    format!(
+        "[[vm.vcpu]]\npcpu = {pcpu}\nserver = {server:?}\nbudget = \"{budget_ms}ms\"\nperiod = \"{PERIOD_MS}ms\"\n\
+         priority = {priority}\n"
+    )
+}
+
+/// A task that has a section, unless the resource is none.
+fn task(name: &str, vcpu: usize, period_ms: u64, wcet: &str, resource: &str) -> String {
+    let sections = match resource {
+        "" => String::new(),
+        _ => format!(
+            "sections = [{{ resource = {resource:?}, after = \"10us\", length = \"50us\" }}]\n"
+        ),
+    };
+    format!(
+        "[[vm.task]]\nname = {name:?}\nvcpu = {vcpu}\nperiod = \"{period_ms}ms\"\nwcet = {wcet:?}\n{sections}"
+    )
+}
+
+const DEVICE: &str = r#"[[vm.device]]
+compatible = ["arm,pl031", "arm,primecell"]
+address = 0x0901_0000
+size = "4KiB"
+interrupt = 34
+"#;
