@@ -19,7 +19,7 @@ pub use event::{Entry, Event, JobMark, LockStep, Step, VcpuId};
 pub use file::{ReadError, Writer};
 pub use header::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
 pub use replay::{
-    Choice, Impossible, Memory, Planned, Replay, ReplayError, Server, Stopped, Why, replay,
+    Choice, Impossible, Memory, Planned, Replay, ReplayError, Rules, Server, Stopped, Why, replay,
 };
 pub use simulation::Recorder;
 pub use trace::{Clock, Trace};

@@ -209,13 +209,21 @@ pub enum Choice {
     Idle,
 }
 
+/// What holds for all VCPUs of a plan.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Rules {
+    /// VCPUs in global critical sections go first.
+    pub ceilings: bool,
+    /// For how many ticks longer a VCPU pays that blocks.
+    pub switch: u64,
+}
+
 /// Decides again what the PCPUs of a plan decided: for each its index and its VCPUs, the one
 /// with the highest priority first.
-/// With `ceilings` VCPUs in global critical sections go first.
 pub fn replay(
     trace: &Trace,
     plan: &[(usize, Vec<Planned>)],
-    ceilings: bool,
+    rules: Rules,
 ) -> Result<Vec<Replay>, ReplayError> {
     let start = trace.epoch().ok_or(ReplayError::NoEpoch)?;
     plan.iter()
@@ -224,11 +232,11 @@ pub fn replay(
             let track = trace.tracks.get(pcpu).ok_or(ReplayError::Pcpus { pcpu, pcpus })?;
             let slots = vcpus.iter().map(|vcpu| vcpu.slot(start)).collect::<Result<_, _>>();
             let slots = slots.map_err(|error| ReplayError::Vcpu { pcpu, error })?;
-            let cpu = Cpu::new(slots);
+            let cpu = Cpu::new(slots).with_switch(Duration(rules.switch));
             let mut follower = Follower {
                 start,
                 planned: vcpus,
-                cpu: if ceilings { cpu.with_ceilings() } else { cpu },
+                cpu: if rules.ceilings { cpu.with_ceilings() } else { cpu },
                 now: 0,
                 decision: Decision::default(),
                 noted: false,

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use bulkhead_system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
 use bulkhead_system::units;
 use serde::Serialize;
-use trace::{Choice, Clock, Header, Memory, Planned, Replay, Server, Stopped, VcpuId, Why};
+use trace::{Choice, Clock, Header, Memory, Planned, Replay, Rules, Server, Stopped, VcpuId, Why};
 
 use super::options::ReplayOptions;
 use super::{length, micros};
@@ -23,7 +23,7 @@ pub fn wrong_decisions(plan: &Plan, trace: &trace::Trace) -> Result<Option<Vec<S
     if planned.is_empty() {
         return Ok(None);
     }
-    let replays = trace::replay(trace, &planned, plan.locks == Locks::Vmpcp)
+    let replays = trace::replay(trace, &planned, rules(plan, trace.header.frequency_hz))
         .map_err(|error| Failure::new("no-replay", error))?;
     let sentence = |replay: &Replay| {
         let stopped = replay.stopped.as_ref()?;
@@ -48,7 +48,8 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
         ));
     }
     let failed = |error| Failure::new("no-replay", format!("{}: {error}", options.file.display()));
-    let replays = trace::replay(&trace, &planned, plan.locks == Locks::Vmpcp).map_err(failed)?;
+    let rules = rules(&plan, trace.header.frequency_hz);
+    let replays = trace::replay(&trace, &planned, rules).map_err(failed)?;
     let clock = trace.clock();
     let ok = replays.iter().all(|replay| replay.stopped.is_none());
     if as_json {
@@ -152,6 +153,12 @@ fn why(stopped: &Stopped, header: &Header) -> String {
             format!("{records} records were lost; what was decided later is not known")
         }
     }
+}
+
+/// What holds for all VCPUs, as the hypervisor has it: of what a switch takes, no part of a tick is lost.
+fn rules(plan: &Plan, frequency_hz: u64) -> Rules {
+    let switch = plan.platform.switch.map_or(0, |switch| ticks(switch, frequency_hz) + 1);
+    Rules { ceilings: plan.locks == Locks::Vmpcp, switch }
 }
 
 /// The PCPUs of a plan on which somebody decides: their VCPUs, the one with the highest priority

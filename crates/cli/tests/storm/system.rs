@@ -150,7 +150,8 @@ impl Place {
             text += &resource("bus", "victim");
             text += &resource("own", if needs == Needs::Right { "attacker" } else { "victim" });
         }
-        let arguments = self.victim.arguments() + if with_locks { " storm.resource=bus" } else { "" };
+        let arguments =
+            self.victim.arguments() + if with_locks { " storm.resource=bus" } else { "" };
         text += &vm("victim", "4MiB", &arguments);
         text += colors("colors = \"8-11\"\n");
         text += &vcpu(SHARED, "periodic", 8, first);
@@ -163,7 +164,8 @@ impl Place {
         };
         let mode = if is_quiet { "none" } else { storm.mode };
         let end = START_MS + self.victim.length_ms() + PERIOD_MS / 2;
-        let arguments = format!("storm.mode={mode} storm.attackers={} storm.ms={end}", self.attackers);
+        let arguments =
+            format!("storm.mode={mode} storm.attackers={} storm.ms={end}", self.attackers);
         text += &vm("attacker", memory, &arguments);
         text += colors("colors = \"0-3\"\nextra_colors = \"4-7\"\nextra_memory = \"8MiB\"\n");
         text += if needs == Needs::Ram { "warm_up = false\n" } else { "" };

@@ -2,11 +2,14 @@
 
 use crate::support::{ALL_KINDS, id, plan, read, simulate};
 use trace::{
-    Choice, Entry, Event, Memory, Planned, ReplayError, Server, Stopped, Trace, VcpuId, Why, replay,
+    Choice, Entry, Event, Memory, Planned, ReplayError, Rules, Server, Stopped, Trace, VcpuId, Why,
+    replay,
 };
 
+const RULES: Rules = Rules { ceilings: true, switch: 0 };
+
 fn run(trace: &Trace) -> trace::Replay {
-    let mut replays = replay(trace, &plan(ALL_KINDS), true).expect("a trace of this plan");
+    let mut replays = replay(trace, &plan(ALL_KINDS), RULES).expect("a trace of this plan");
     assert_eq!(replays.len(), 1);
     replays.remove(0)
 }
@@ -88,12 +91,12 @@ fn another_plan_is_refused() {
         may_hold: false,
     };
     let other = [(3, vec![planned])];
-    assert_eq!(replay(&trace, &other, true), Err(ReplayError::Pcpus { pcpu: 3, pcpus: 1 }));
-    let stopped = replay(&trace, &[(0, vec![planned])], true).expect("possible")[0].stopped;
+    assert_eq!(replay(&trace, &other, RULES), Err(ReplayError::Pcpus { pcpu: 3, pcpus: 1 }));
+    let stopped = replay(&trace, &[(0, vec![planned])], RULES).expect("possible")[0].stopped;
     assert!(matches!(stopped, Some(Stopped { why: Why::Vcpu(_), .. })), "{stopped:?}");
     let mut without = trace;
     without.tracks[0].retain(|entry| !matches!(entry.event, Event::Epoch { .. }));
-    assert_eq!(replay(&without, &plan(ALL_KINDS), true), Err(ReplayError::NoEpoch));
+    assert_eq!(replay(&without, &plan(ALL_KINDS), RULES), Err(ReplayError::NoEpoch));
 }
 
 /// A VCPU with a part of its VM's memory budget, in periods of 1000, and a limit for its sections.
@@ -113,7 +116,7 @@ fn replay_of(events: &[(u64, Event)]) -> Option<Why> {
     trace.tracks[0].retain(|entry| matches!(entry.event, Event::Epoch { .. }));
     let entries = events.iter().map(|&(after, event)| Entry { ticks: start + after, event });
     trace.tracks[0].extend(entries);
-    let replays = replay(&trace, &[(0, vec![SHARING])], true).expect("possible");
+    let replays = replay(&trace, &[(0, vec![SHARING])], RULES).expect("possible");
     replays[0].stopped.map(|stopped| stopped.why)
 }
 

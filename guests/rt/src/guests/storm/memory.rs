@@ -1,6 +1,5 @@
 //! Accesses that the hypervisor has to serve.
 
-
 use crate::arch::lock::InterruptLock;
 use crate::arch::ram::Arena;
 use crate::arch::{cpu, mmio::GICD};
