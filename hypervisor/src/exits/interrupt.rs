@@ -91,7 +91,10 @@ fn other(intid: u32, pcpu: &'static Pcpu, now: u64) {
                 // It may have been disabled while the VCPU waits: then it must not fire again.
                 at.vcpu.timer.apply(pcpu);
                 at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
-                pcpu.notice(at, now);
+                // Also if it was disabled: it may be enabled again before the VCPU is entered.
+                if pcpu.is_shared() {
+                    pcpu.wake(at, now);
+                }
             }
         }
         MAINTENANCE => {

@@ -60,32 +60,35 @@ impl Pcpu {
     #[inline(never)]
     fn look_at(&'static self, at: &Assignment, raised: bool) -> bool {
         let attention = &at.vcpu.attention;
-        let noted = attention.is_noted();
-        if !(noted || raised) || attention.place() == Place::Out {
+        let place = attention.place();
+        if !(attention.is_noted() || raised) || place == Place::Out {
             return false;
         }
-        if noted {
-            self.attend(at);
-        }
-        if attention.place() == Place::Running {
+        let had_something = self.attend(at);
+        if place == Place::Running {
             return false;
         }
-        let wakes = at.vcpu.work.is_busy() || self.has_interrupt(at);
+        // What a VCPU that is settled had to take may have been withdrawn. It wakes all the same: so nobody can
+        // have it looked at again and again.
+        let wakes = had_something && place == Place::Settled
+            || at.vcpu.work.is_busy()
+            || self.has_interrupt(at);
         if !wakes {
             attention.settle();
         }
         wakes
     }
 
-    /// Does what was noted for a VCPU that is loaded, or waits.
+    /// Does what was noted for a VCPU that is loaded, or waits. Returns true if it had something to do when that was noted.
     #[inline(never)]
-    fn attend(&'static self, at: &Assignment) {
-        at.vm.gic.attend(&GicEnv::at(at, self), at.vcpu.index);
+    fn attend(&'static self, at: &Assignment) -> bool {
+        let had_something = at.vm.gic.attend(&GicEnv::at(at, self), at.vcpu.index);
         if self.has_loaded(at) {
             at.vcpu.timer.apply(self);
         }
         machine::attend(at.vm);
         color_serial::attend(at, self);
+        had_something
     }
 
     /// A VCPU may have got an interrupt: wakes it if it has. `now`: the time of the interrupt.
@@ -248,12 +251,11 @@ impl Pcpu {
         self.next.set_own(next);
     }
 
-    /// Returns if the VCPU, which runs, is the one to run; runs another one otherwise.
+    /// Returns if the VCPU, which runs, is the one to run, and was so all the time; otherwise runs the one to run.
     #[inline(always)]
     pub fn go_on(&'static self, at: &Assignment) {
-        match self.next.own() {
-            Some(next) if core::ptr::eq(next, at) => {}
-            _ => self.idle(),
+        if !self.is_next(at) || at.vcpu.attention.place() != Place::Running {
+            self.idle();
         }
     }
 

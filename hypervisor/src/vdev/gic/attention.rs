@@ -11,8 +11,9 @@
 //!   only after it has found none behind [`Attention::wait`].
 //! - Notes are made before the place is looked at, and places are taken before notes are looked at, both in
 //!   one order for all PCPUs. So one of the two sees the other, and no note is lost.
-//! - From one time that a VCPU executes to the next, it causes one kick at most for each of these reasons:
-//!   it executed when something was noted; it waits, and has perhaps something to do. So what kicks cost
+//! - From one time that a VCPU executes to the next, it causes three kicks at most: it executed when
+//!   something was noted; it waits, and has perhaps something to do; it is settled, and has something
+//!   to do, with which it becomes ready, even if that was withdrawn meanwhile. So what kicks cost
 //!   others on its PCPU is limited by how often it gets the PCPU, whatever its siblings do.
 
 use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
@@ -88,15 +89,11 @@ impl Attention {
         self.place.store(Place::Settled as u8, SeqCst);
     }
 
-    /// Something is to be looked at when it executes again.
-    pub fn note(&self) {
-        self.notes.fetch_or(LOOK, SeqCst);
-    }
-
-    /// Takes the notes. Returns true if there were any. What they are about is to be looked at afterwards.
+    /// Takes the notes. What they are about is to be looked at afterwards. Returns true if one says that the VCPU,
+    /// which waited, had something to do.
     #[inline]
     pub fn take(&self) -> bool {
-        self.notes.swap(0, SeqCst) != 0
+        self.notes.swap(0, SeqCst) & WAKE != 0
     }
 
     /// Returns true if there are notes.
@@ -107,18 +104,14 @@ impl Attention {
 
     /// From any PCPU: notes that something has changed. Returns true if the VCPU's PCPU is to be kicked.
     /// `can_take` is asked of a VCPU that waits: whether it can have an interrupt to take, exactly so if it is
-    /// [`Place::Settled`]. Says also where the VCPU was.
-    pub fn call(&self, can_take: impl FnOnce(Place) -> bool) -> (bool, Place) {
+    /// [`Place::Settled`].
+    pub fn call(&self, can_take: impl FnOnce(Place) -> bool) -> bool {
         let before = self.notes.fetch_or(LOOK, SeqCst);
-        let place = self.place();
-        let kicks = match place {
+        match self.place() {
             Place::Out => false,
             Place::Running => before & LOOK == 0,
-            Place::Waiting | Place::Settled => {
-                can_take(place) && self.notes.fetch_or(WAKE, SeqCst) & WAKE == 0
-            }
-        };
-        (kicks, place)
+            place => can_take(place) && self.notes.fetch_or(WAKE, SeqCst) & WAKE == 0,
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use core::sync::atomic::Ordering;
 
 use super::VGic;
-use super::attention::Attention;
 use super::bank::bits;
 use super::env::{Env, Physical};
 use super::list_register::{ListRegister, ListRegisters};
@@ -129,14 +128,20 @@ impl VGic {
     }
 
     /// Looks at what was noted for `vcpu` of this PCPU, if anything was: brings its list registers up to date,
-    /// and lets the interrupts of its devices come that were masked.
-    pub fn attend<E: Env>(&self, env: &E, vcpu: usize) {
+    /// and lets the interrupts of its devices come that were masked. Returns true if it waited and had something to
+    /// take when that was noted.
+    pub fn attend<E: Env>(&self, env: &E, vcpu: usize) -> bool {
+        let Some(attention) = env.attention(vcpu).filter(|attention| attention.is_noted()) else {
+            return false;
+        };
         // Before the state is looked at: a change made later is noted again.
-        if vcpu < self.vcpus.len() && env.attention(vcpu).is_some_and(Attention::take) {
+        let had_something = attention.take();
+        if vcpu < self.vcpus.len() {
             let mut state = self.lock();
             state.unmask(env, vcpu);
             self.finish(env, state, Some(vcpu), 1 << vcpu);
         }
+        had_something
     }
 
     /// Physical shared interrupt `physical` of this VM came while the VCPU to which it is routed, of this
@@ -151,7 +156,12 @@ impl VGic {
         let Some(attention) = env.attention(vcpu) else { return };
         state.banks[at].masked[vcpu] |= 1 << n;
         state.update_physical(env, at);
-        attention.note();
+        // If it executes by now, on another PCPU, or waits with nothing to take, it is not masked for long.
+        let kicks = attention.call(|_| true);
+        drop(state);
+        if kicks {
+            env.kick(vcpu);
+        }
     }
 
     /// The maintenance interrupt of `vcpu`, loaded on this PCPU, fired.

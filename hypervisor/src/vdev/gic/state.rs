@@ -188,21 +188,25 @@ impl State {
     }
 
     /// Notes with these VCPUs of other PCPUs that they are concerned; returns those whose PCPUs are to be
-    /// kicked. Who does not execute has withdrawn all interrupts before it does.
+    /// kicked.
     #[inline(never)]
-    pub fn call<E: Env>(&mut self, env: &E, others: u32) -> u32 {
+    pub fn call<E: Env>(&self, env: &E, others: u32) -> u32 {
         let mut kicked = 0;
         for vcpu in bits(others) {
             let Some(attention) = env.attention(vcpu) else { continue };
-            let (kicks, place) = attention.call(|place| self.can_take(vcpu, place));
-            if kicks {
+            if attention.call(|place| self.can_take(vcpu, place)) {
                 kicked |= 1 << vcpu;
-            }
-            if place != Place::Running {
-                self.settling &= !(1 << vcpu);
             }
         }
         kicked
+    }
+
+    /// Those of the VCPUs that have yet to withdraw an interrupt which execute. Others do before they execute again.
+    pub fn settles<E: Env>(&self, env: &E) -> u32 {
+        let runs = |vcpu: &usize| {
+            env.attention(*vcpu).is_some_and(|attention| attention.place() == Place::Running)
+        };
+        bits(self.settling).filter(runs).fold(0, |set, vcpu| set | 1 << vcpu)
     }
 
     /// Returns true if a VCPU that waits can have an interrupt to take. Of what is listed it may be done with
@@ -211,7 +215,8 @@ impl State {
         let shared = self.banks.get(self.vcpus..).unwrap_or_default();
         let ready = |bank: &Bank| match place {
             Place::Settled => bank.ready(self.groups, vcpu),
-            _ => bank.ready_if_done(self.groups, vcpu),
+            // What it may be done with can be for another one.
+            _ => bank.ready_if_done(self.groups, vcpu) | bank.again(self.groups, vcpu),
         };
         ready(&self.banks[vcpu]) != 0 || shared.iter().any(|bank| ready(bank) != 0)
     }
