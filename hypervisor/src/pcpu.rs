@@ -67,6 +67,8 @@ pub struct Pcpu {
     /// Trace ring.
     pub trace: Ring,
     deadlines: Deadlines,
+    /// A VCPU has blocked, and pays until the next one is entered.
+    blocked: AtomicBool,
     /// Whether the interrupt of the virtual timer is enabled here.
     pub timer_enabled: AtomicBool,
 }
@@ -85,6 +87,7 @@ impl Pcpu {
             next: StaticRef::empty(),
             trace: Ring::new(),
             deadlines: Deadlines::none(),
+            blocked: AtomicBool::new(false),
             timer_enabled: AtomicBool::new(false),
         }
     }

@@ -76,6 +76,11 @@ impl Scheduler {
         self.cpu.change_gcs_of_running(vcpu, inside, Instant(now))
     }
 
+    /// [`Cpu::enter`].
+    pub fn enter(&mut self, now: u64) {
+        self.cpu.enter(Instant(now));
+    }
+
     /// [`Cpu::note_gcs`].
     pub fn note_gcs(&mut self, vcpu: usize, inside: bool, now: u64) {
         self.cpu.note_gcs(vcpu, inside, Instant(now));

@@ -120,7 +120,7 @@ pub fn name(kind: Option<Kind>) -> &'static str {
         Some(Kind::GuestMark) => "guest mark",
         Some(Kind::VmStop) => "vm stop",
         Some(Kind::VmStart) => "vm start",
-        Some(Kind::Wake) => "wake",
+        Some(Kind::Wake | Kind::Enter) => "wake",
         Some(Kind::Block) => "block",
         Some(Kind::Tick) => "tick",
         Some(Kind::Idle) => "idle",

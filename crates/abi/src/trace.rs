@@ -92,6 +92,8 @@ pub enum Kind {
     /// The VCPU was refused to enter a global critical section, because it enters them more often than planned;
     /// argument: ticks until it may. Once until then, however often it asks.
     TooOften = 24,
+    /// The VCPU, which gets the PCPU of one that blocked, executes from now on: an input of the scheduler; no argument.
+    Enter = 25,
 }
 
 /// The argument of [`Kind::Lock`], [`Kind::LockWait`] and [`Kind::Unlock`]: number of the task in bits
@@ -134,6 +136,7 @@ impl Kind {
             22 => Self::Unlock,
             23 => Self::EndGcs,
             24 => Self::TooOften,
+            25 => Self::Enter,
             _ => return None,
         })
     }
@@ -187,7 +190,7 @@ mod tests {
         let kinds = (0..=u8::MAX).filter_map(|number| Some((number, Kind::from_number(number)?)));
         let kinds: Vec<_> = kinds.collect();
         assert!(kinds.iter().all(|&(number, kind)| kind as u8 == number));
-        assert_eq!(kinds.len(), Kind::TooOften as usize);
+        assert_eq!(kinds.len(), Kind::Enter as usize);
     }
 
     #[test]

@@ -19,7 +19,7 @@
 //!
 //! [`Cpu::with_switch`]: who runs the VCPUs needs time to stop one and to go on with the next. A VCPU that has
 //! nothing to do any more pays for that: it is charged for so much longer, and the next one
-//! only from then on. So a VCPU that wakes and blocks all the time takes from others what its own budget
+//! only from then on, or from when it executes ([`Cpu::enter`]). So a VCPU that wakes and blocks all the time takes from others what its own budget
 //! allows, not more. One that wakes and preempts another pays from the event on, which is to be told with the time at
 //! which it came: time that was charged already is not charged again.
 //!
@@ -302,6 +302,13 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
     pub fn with_switch(mut self, switch: Duration) -> Self {
         self.charge.switch = switch;
         self
+    }
+
+    /// The VCPU that is to run executes from `now` on, though [`Cpu::with_switch`] expects that it takes longer: it
+    /// is charged from now on. The timer stays as it is: its budget may end so much earlier than that.
+    #[inline(always)]
+    pub fn enter(&mut self, now: Instant) {
+        self.charge.since = self.charge.since.min(now);
     }
 
     /// Its VCPUs.

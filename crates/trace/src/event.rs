@@ -75,6 +75,8 @@ pub enum Event {
         /// They end not with this period of the budget, but with the next one.
         later: bool,
     },
+    /// Input of the scheduler: the VCPU, which gets the PCPU of one that blocked, executes from now on.
+    Enter(VcpuId),
     /// Input of the scheduler: tasks of the VCPU are in global critical sections.
     StartGcs(VcpuId),
     /// Input of the scheduler: no task of the VCPU is in one any more.
@@ -239,6 +241,7 @@ impl Entry {
             Kind::StopInGcs => Event::StopInGcs(vcpu),
             Kind::EndGcs => Event::EndGcs(vcpu),
             Kind::TooOften => Event::TooOften { vcpu, ticks: argument },
+            Kind::Enter => Event::Enter(vcpu),
             Kind::Lock => lock(vcpu, LockStep::Lock, argument),
             Kind::LockWait => lock(vcpu, LockStep::Wait, argument),
             Kind::Unlock => lock(vcpu, LockStep::Unlock, argument),
@@ -274,6 +277,7 @@ impl Entry {
             Event::StopInGcs(vcpu) => (Kind::StopInGcs, vcpu, 0),
             Event::EndGcs(vcpu) => (Kind::EndGcs, vcpu, 0),
             Event::TooOften { vcpu, ticks } => (Kind::TooOften, vcpu, ticks),
+            Event::Enter(vcpu) => (Kind::Enter, vcpu, 0),
             Event::Lock { vcpu, step, task, resource, global } => {
                 let kind = match step {
                     LockStep::Lock => Kind::Lock,
@@ -318,6 +322,7 @@ impl Event {
             | Self::StopInGcs(vcpu)
             | Self::EndGcs(vcpu)
             | Self::TooOften { vcpu, .. }
+            | Self::Enter(vcpu)
             | Self::Lock { vcpu, .. } => Some(vcpu),
             _ => None,
         }
@@ -356,6 +361,7 @@ impl Event {
             Self::StopInGcs(_) => "stop-in-gcs",
             Self::EndGcs(_) => "end-gcs",
             Self::TooOften { .. } => "too-often",
+            Self::Enter(_) => "enter",
             Self::Lock { step: LockStep::Lock, .. } => "lock",
             Self::Lock { step: LockStep::Wait, .. } => "lock-wait",
             Self::Lock { step: LockStep::Unlock, .. } => "unlock",
@@ -405,6 +411,7 @@ mod tests {
             Event::StopInGcs(vcpu),
             Event::EndGcs(vcpu),
             Event::TooOften { vcpu, ticks: 77 },
+            Event::Enter(vcpu),
             Event::Lock { vcpu, step: LockStep::Lock, task: 63, resource: 15, global: true },
             Event::Lock { vcpu, step: LockStep::Wait, task: 0, resource: 3, global: false },
             Event::Lock { vcpu, step: LockStep::Unlock, task: 9, resource: 0, global: true },

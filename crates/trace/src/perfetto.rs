@@ -120,6 +120,7 @@ impl<W: Write> Exporter<'_, W> {
                 }
                 Event::StartGcs(vcpu) => (tracks::vcpu(vcpu), "in a critical section".into()),
                 Event::FinishGcs(vcpu) => (tracks::vcpu(vcpu), "in none any more".into()),
+                Event::Enter(vcpu) => (tracks::vcpu(vcpu), "enters".into()),
                 Event::StopInGcs(vcpu) => (tracks::vcpu(vcpu), "overrun used up".into()),
                 Event::EndGcs(vcpu) => (tracks::vcpu(vcpu), "critical section too long".into()),
                 Event::TooOften { vcpu, ticks } => {

@@ -292,6 +292,10 @@ impl Follower<'_> {
             Event::FinishGcs(vcpu) => {
                 return self.change_gcs(self.index(vcpu)?, false, entry.ticks, next);
             }
+            Event::Enter(_) => {
+                self.cpu.enter(Instant(entry.ticks));
+                return Ok(());
+            }
             Event::StopInGcs(vcpu) => return self.told(vcpu, |cpu| cpu.take_stopped()),
             Event::EndGcs(vcpu) => return self.told(vcpu, |cpu| cpu.take_overheld()),
             Event::Recharge { vcpu, accesses } => return self.recharge(vcpu, accesses),

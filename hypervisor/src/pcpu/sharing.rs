@@ -162,6 +162,7 @@ impl Pcpu {
     /// The VCPU, which runs, has nothing to do any more.
     pub fn block(&'static self, at: &Assignment) {
         at.vcpu.set_ready(false);
+        self.blocked.store(true, Relaxed);
         self.decide(Event::Block(at.slot), Some(at), cpu::now());
         self.program_timer(self.first_deadline());
     }
@@ -218,9 +219,7 @@ impl Pcpu {
     #[inline(never)]
     pub fn change_gcs(&'static self, at: &Assignment, inside: bool) {
         let now = cpu::now();
-        let scheduler = self.scheduler.own();
-        let scheduler = scheduler.or_else(|| self.regulation.own().map(|it| &it.scheduler));
-        let Some(scheduler) = scheduler else { return };
+        let Some(scheduler) = self.any_scheduler() else { return };
         scheduler.lock().note_gcs(at.slot, inside, now);
         self.record_at(now, Some(at), gcs_kind(inside), 0);
         self.decide(Event::Tick, None, now);
@@ -282,12 +281,30 @@ impl Pcpu {
             }
             if !self.is_shared() {
                 self.record(at, Kind::VcpuRun, NO_LIMIT);
+            } else if self.blocked.load(Relaxed) {
+                self.enters(at);
             }
         }
         if at.vcpu.attention.run() {
             self.attend(at);
         }
         at.vm.enter(at, self)
+    }
+
+    /// The VCPU is about to execute, in the place of one that blocked.
+    #[inline(never)]
+    fn enters(&'static self, at: &Assignment) {
+        self.blocked.store(false, Relaxed);
+        if let Some(scheduler) = self.any_scheduler() {
+            let now = cpu::now();
+            scheduler.lock().enter(now);
+            self.record_at(now, Some(at), Kind::Enter, 0);
+        }
+    }
+
+    /// The scheduler of this CPU, if it has one.
+    fn any_scheduler(&self) -> Option<&'static Own<Scheduler>> {
+        self.scheduler.own().or_else(|| self.regulation.own().map(|it| &it.scheduler))
     }
 
     /// Out of line: it is rare.
