@@ -97,6 +97,13 @@ impl<const BYTES: usize> Block<BYTES> {
         ptr::with_exposed_provenance_mut(self.0 + offset)
     }
 
+    /// Writes a `u8` at byte `offset`. Panics outside the block.
+    #[inline(always)]
+    pub fn write8(self, offset: usize, value: u8) {
+        // SAFETY: as in `read32`.
+        unsafe { ptr::write_volatile(self.register(offset), value) }
+    }
+
     /// Reads a `u32` at byte `offset`. Panics outside the block or if not aligned.
     #[inline(always)]
     pub fn read32(self, offset: usize) -> u32 {

@@ -16,6 +16,9 @@ const ICFGR1: usize = 0x0c04;
 /// Bytes of the registers in use.
 pub(in crate::arch) const BYTES: usize = ICFGR1 + 4;
 
+/// More urgent than [`PRIORITY`], by one of the few steps that every controller has.
+const PREFERRED: u8 = 0x80;
+
 /// GICR_CTLR: a change is not complete. GICD_CTLR of a GICv2: reserved, zero.
 const WRITE_PENDING: u32 = 1 << 3;
 
@@ -80,8 +83,8 @@ impl Private {
     /// A private interrupt goes before all others, which have [`PRIORITY`].
     pub fn prefer(self, intid: u32) {
         if intid < 32 {
-            let register = IPRIORITYR + (intid as usize & !3);
-            self.registers.write32(register, PRIORITY & !(0x20 << (intid % 4 * 8)));
+            // A byte for each interrupt: those beside it keep theirs.
+            self.registers.write8(IPRIORITYR + intid as usize, PREFERRED);
         }
     }
 
@@ -154,6 +157,21 @@ mod tests {
         private.set_edge(23, false);
         private.set_edge(32, true);
         assert_eq!(block.read32(ICFGR1), 2 << 12);
+    }
+
+    #[test]
+    fn who_is_preferred_leaves_the_priorities_of_neighbours() {
+        let mut memory = [0u64; 0x1000 / 8];
+        // SAFETY: as above.
+        let block = unsafe { Mmio::new((&raw mut memory).expose_provenance(), 0x1000) };
+        let private = Private::new(block.block(0).unwrap(), block.block(0).unwrap());
+        private.init(u32::MAX).unwrap();
+        for intid in [26, 27, 22, 32] {
+            private.prefer(intid);
+        }
+        assert_eq!(block.read32(IPRIORITYR + 24), 0x8080_a0a0);
+        assert_eq!(block.read32(IPRIORITYR + 20), 0xa080_a0a0);
+        assert_eq!(block.read32(IPRIORITYR + 32), 0, "not a private one");
     }
 
     #[test]
