@@ -60,7 +60,8 @@ pub fn boot_stack_guard() -> u64 {
 }
 
 /// What a secondary CPU needs before it can run Rust code. Read with the MMU
-/// off, so it is cleaned to the point of coherency before the CPU starts.
+/// off, so it is cleaned to the point of coherency before the CPU starts, and
+/// never crosses the end of a page.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug)]
 pub struct SecondaryEntry {
@@ -75,6 +76,8 @@ pub struct SecondaryEntry {
     /// Index of the CPU in the plan.
     pub pcpu: u64,
 }
+
+const _: () = assert!(align_of::<SecondaryEntry>() >= size_of::<SecondaryEntry>());
 
 unsafe extern "C" {
     /// Entry point for PSCI `CPU_ON`; `x0` holds the address of a [`SecondaryEntry`].

@@ -9,7 +9,9 @@ use super::mmio::Mmio;
 
 /// What such a CPU executes first, with the MMU off: it gets no argument, so that the code says itself
 /// where to find one.
-#[repr(C, align(64))]
+///
+/// It never crosses the end of a page: with colours, the next page of the heap lies somewhere else.
+#[repr(C, align(128))]
 #[derive(Debug)]
 pub struct Released {
     code: [u32; 4],
@@ -23,6 +25,7 @@ pub struct Released {
 const CODE: [u32; 4] = [0x1000_0200, 0x5800_0061, 0xd61f_0020, 0];
 const _: () = assert!(core::mem::offset_of!(Released, entry) == 64);
 const _: () = assert!(core::mem::offset_of!(Released, target) == 16);
+const _: () = assert!(align_of::<Released>() >= size_of::<Released>());
 
 impl Released {
     /// Starts a CPU at [`secondary_start`].
