@@ -107,6 +107,17 @@ impl Case {
         self.boot(&self.image().bytes)
     }
 
+    /// Boots the system where the hypervisor's RAM is full of ones, and waits until the machine is off.
+    pub fn run_in_used_ram(&self) -> Run {
+        let plan = self.plan();
+        let ram = SharedRam::new(&self.file("ram"), &self.board, &plan);
+        ram.fill_hypervisor(&plan);
+        let image = self.image();
+        let arguments = ram.arguments().into();
+        let session = self.start_with(&self.board, &image.bytes, Time::Deterministic, arguments);
+        Run::of(session.finish(self.timeout))
+    }
+
     /// Boots the system, waits until a line of the console contains the text, and then ends
     /// it. Returns the last records of each PCPU's trace, the oldest first.
     #[track_caller]

@@ -63,7 +63,7 @@ pub struct Vm {
     color_serial: Option<Box<Mutex<ColorSerial>>>,
     stage2: Stage2,
     /// Where its VCPUs read how much time was stolen from them, if they share PCPUs.
-    time: Option<&'static TimePage>,
+    time: Option<TimePage>,
     memory: Vec<(plan::Range, GuestMemory)>,
     images: Vec<(u64, &'static [u8])>,
     coloring: Option<Box<Mutex<Coloring>>>,

@@ -31,12 +31,13 @@ use crate::{arguments, hypercall, print, println, wait};
 /// A case: its name and what it does.
 type Case = (&'static str, fn(&str));
 
-const CASES: [Case; 26] = [
+const CASES: [Case; 27] = [
     ("foreign-read", memory::foreign_read),
     ("foreign-write", memory::foreign_write),
     ("foreign-fetch", memory::foreign_fetch),
     ("page-table-garbage", memory::page_table_garbage),
     ("dcache-setway", memory::dcache_setway),
+    ("stolen-page", memory::stolen_page),
     ("undefined", instructions::undefined),
     ("trapped-sysreg", instructions::trapped_sysreg),
     ("smc", instructions::smc),
