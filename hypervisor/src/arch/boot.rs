@@ -60,9 +60,9 @@ pub fn boot_stack_guard() -> u64 {
 }
 
 /// What a secondary CPU needs before it can run Rust code. Read with the MMU
-/// off, so it is cleaned to the point of coherency before the CPU starts, and
-/// never crosses the end of a page.
-#[repr(C, align(64))]
+/// off, so it is cleaned to the point of coherency before the CPU starts. It is part of
+/// a [`Released`](super::spin_table::Released), and so in one page.
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SecondaryEntry {
     /// TTBR0_EL2.
@@ -76,8 +76,6 @@ pub struct SecondaryEntry {
     /// Index of the CPU in the plan.
     pub pcpu: u64,
 }
-
-const _: () = assert!(align_of::<SecondaryEntry>() >= size_of::<SecondaryEntry>());
 
 unsafe extern "C" {
     /// Entry point for PSCI `CPU_ON`; `x0` holds the address of a [`SecondaryEntry`].
