@@ -1,6 +1,6 @@
 //! Distributor: shared interrupts. Most of its registers are the same in GICv2 and GICv3.
 
-use super::{AFFINITY, GicError, PRIORITY, poll};
+use super::{AFFINITY, BOOT_READS, GicError, PRIORITY, SETTLE_READS, poll};
 use crate::arch::mmio::Mmio;
 use crate::lock::Mutex;
 
@@ -130,10 +130,10 @@ impl Distributor {
         self.wait()
     }
 
-    /// Waits until changes of enables and of GICD_CTLR are effective. A GICv2 does not tell: the
+    /// At boot: waits until changes of enables and of GICD_CTLR are effective. A GICv2 does not tell: the
     /// bit is reserved there, and reading the register waits for what was written.
     fn wait(&self) -> Result<(), GicError> {
-        if poll(|| self.registers.read32(CTLR) & WRITE_PENDING == 0) {
+        if poll(BOOT_READS, || self.is_settled()) {
             Ok(())
         } else {
             Err(GicError::Stuck("GICD_CTLR.RWP"))
@@ -147,15 +147,21 @@ impl Distributor {
         }
     }
 
-    /// Enables or disables an interrupt; a disabled one does not fire any more
-    /// when this returns.
+    /// Enables or disables an interrupt; a disabled one may still fire until [`Distributor::settle`].
     #[inline(never)]
     pub fn set_enabled(&self, intid: u32, enabled: bool) {
         self.set(if enabled { ISENABLER } else { ICENABLER }, intid);
-        if !enabled {
-            // If it never settles there is nothing better than to go on.
-            let _ = self.wait();
-        }
+    }
+
+    /// Waits until interrupts that were disabled do not fire any more, for [`SETTLE_READS`] reads at most:
+    /// the bit that tells is one for all writers, so that other VMs can keep it set.
+    #[inline(never)]
+    pub fn settle(&self) {
+        poll(SETTLE_READS, || self.is_settled());
+    }
+
+    fn is_settled(&self) -> bool {
+        self.registers.read32(CTLR) & WRITE_PENDING == 0
     }
 
     /// Sets or clears the pending state.
@@ -292,6 +298,9 @@ mod tests {
             let distributor = Distributor::new(registers, Version::V3).unwrap();
             registers.write32(CTLR, WRITE_PENDING);
             assert_eq!(distributor.wait(), Err(GicError::Stuck("GICD_CTLR.RWP")));
+            // Guests go on.
+            distributor.set_enabled(77, false);
+            distributor.settle();
         });
     }
 }

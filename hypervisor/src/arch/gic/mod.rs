@@ -44,8 +44,11 @@ pub(super) const AFFINITY: u64 = 0xff_00ff_ffff;
 /// Priority of all physical interrupts. Guests' priorities act in list registers.
 const PRIORITY: u32 = 0xa0a0_a0a0;
 
-/// How often a register is read until hardware counts as stuck.
-const POLLS_MAX: u32 = 1_000_000;
+/// How often a register is read at boot until hardware counts as stuck.
+pub(super) const BOOT_READS: u32 = 1_000_000;
+/// The same while guests run: a few microseconds, because a read of a device takes a CPU tens of nanoseconds.
+/// What is waited for takes a controller less than that.
+const SETTLE_READS: u32 = 64;
 
 /// Acknowledges the most urgent interrupt; returns its INTID, from 1020 if there is none.
 #[cfg(target_os = "none")]
@@ -132,13 +135,36 @@ impl fmt::Display for GicError {
     }
 }
 
-/// Reads until `done`; `false` if that never happens.
-pub(super) fn poll(mut done: impl FnMut() -> bool) -> bool {
-    (0..POLLS_MAX).any(|_| {
+/// Reads until `done`; `false` if that never happens in so many reads.
+pub(super) fn poll(reads: u32, mut done: impl FnMut() -> bool) -> bool {
+    (0..reads).any(|_| {
         let done = done();
         if !done {
             core::hint::spin_loop();
         }
         done
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hardware that settles after so many reads: how often it is read, and whether it has settled.
+    fn reads_of(settles_after: u32) -> (u32, bool) {
+        let mut reads = 0;
+        let settled = poll(SETTLE_READS, || {
+            reads += 1;
+            reads >= settles_after
+        });
+        (reads, settled)
+    }
+
+    #[test]
+    fn guests_wait_for_few_reads_of_the_controller() {
+        assert_eq!(reads_of(1), (1, true));
+        assert_eq!(reads_of(64), (64, true));
+        assert_eq!(reads_of(65), (64, false));
+        assert_eq!(reads_of(u32::MAX), (64, false));
+    }
 }

@@ -1,7 +1,7 @@
 //! Private interrupts of a CPU. Their registers are the same in both versions: the second frame
 //! of a GICv3's redistributor, and the start of a GICv2's distributor, of which each CPU sees its own.
 
-use super::{GicError, PRIORITY, poll};
+use super::{BOOT_READS, GicError, PRIORITY, SETTLE_READS, poll};
 use crate::arch::mmio::Block;
 
 const IGROUPR0: usize = 0x0080;
@@ -52,14 +52,14 @@ impl Private {
         self.wait()
     }
 
-    /// Waits until disabled interrupts do not fire any more.
-    #[inline(never)]
+    /// At boot: waits until disabled interrupts do not fire any more.
     fn wait(self) -> Result<(), GicError> {
-        if poll(|| self.control.read32(0) & WRITE_PENDING == 0) {
-            Ok(())
-        } else {
-            Err(GicError::Stuck("GICR_CTLR.RWP"))
-        }
+        if self.settles_within(BOOT_READS) { Ok(()) } else { Err(GicError::Stuck("GICR_CTLR.RWP")) }
+    }
+
+    #[inline(never)]
+    fn settles_within(self, reads: u32) -> bool {
+        poll(reads, || self.control.read32(0) & WRITE_PENDING == 0)
     }
 
     #[inline(always)]
@@ -76,7 +76,7 @@ impl Private {
         self.set(if enabled { ISENABLER0 } else { ICENABLER0 }, intid);
         if !enabled && self.control.read32(0) & WRITE_PENDING != 0 {
             // If it never settles there is nothing better than to go on.
-            let _ = self.wait();
+            self.settles_within(SETTLE_READS);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Redistributors: private interrupts of each CPU.
 
-use crate::arch::gic::{AFFINITY, GicError, Private, poll};
+use crate::arch::gic::{AFFINITY, BOOT_READS, GicError, Private, poll};
 use crate::arch::mmio::{Block, Mmio};
 
 const TYPER: usize = 0x0008;
@@ -54,7 +54,7 @@ impl Redistributor {
     pub fn init(self) -> Result<Private, GicError> {
         let control = self.control;
         control.write32(WAKER, control.read32(WAKER) & !PROCESSOR_SLEEP);
-        if !poll(|| control.read32(WAKER) & CHILDREN_ASLEEP == 0) {
+        if !poll(BOOT_READS, || control.read32(WAKER) & CHILDREN_ASLEEP == 0) {
             return Err(GicError::Stuck("GICR_WAKER.ChildrenAsleep"));
         }
         self.private.init(u32::MAX)?;
