@@ -185,9 +185,7 @@ fn interrupt_controller(planned: &plan::Gic) -> Result<(), gic::GicError> {
 pub fn secondary(index: usize) -> ! {
     let anchor = anchors()[index];
     anchor.install();
-    if gic::init_cpu(index).is_err() {
-        cpu::halt() // the boot CPU notices that this one does not come up
-    }
+    accept(gic::init_cpu(index));
     guest_state::init();
     counter::init_cpu(index);
     ONLINE.fetch_add(1, Ordering::Release);

@@ -17,8 +17,13 @@ const IPRIORITYR: usize = 0x0400;
 /// GICv2 only: a byte for each interrupt, a bit for each CPU.
 const ITARGETSR: usize = 0x0800;
 const ICFGR: usize = 0x0c00;
-/// GICv3 only.
+/// GICv3 only; the first from GICv3.1 on.
+const ICENABLER_EXTENDED: usize = 0x1400;
 const IROUTER: usize = 0x6000;
+
+/// GICD_TYPER of a GICv3.1: there are shared interrupts from INTID 4096 on, and 32 times how many, less one.
+const EXTENDED: u32 = 1 << 8;
+const EXTENDED_RANGE: u32 = 27;
 
 const ENABLE_GROUP1: u32 = 1 << 1;
 /// GICv2: the group of all interrupts. With two security states that is group 1, which has the first
@@ -93,6 +98,7 @@ impl Distributor {
     /// pending nor active, sends them to the CPU with `affinity`, and forwards that group.
     pub fn init(&self, affinity: u64) -> Result<(), GicError> {
         let registers = self.registers;
+        self.disable_extended();
         let (group, control, enabled) = match self.version {
             Version::V2 => (0, 0, ENABLE),
             Version::V3 => (u32::MAX, AFFINITY_ROUTING, AFFINITY_ROUTING | ENABLE_GROUP1),
@@ -128,6 +134,16 @@ impl Distributor {
         }
         registers.write32(CTLR, enabled);
         self.wait()
+    }
+
+    /// Nobody here has extended interrupts, which firmware may have left enabled.
+    fn disable_extended(&self) {
+        let typer = self.registers.read32(TYPER);
+        if self.version == Version::V3 && typer & EXTENDED != 0 {
+            for word in 0..=(typer >> EXTENDED_RANGE) as usize {
+                self.registers.write32(ICENABLER_EXTENDED + 4 * word, u32::MAX);
+            }
+        }
     }
 
     /// At boot: waits until changes of enables and of GICD_CTLR are effective. A GICv2 does not tell: the
@@ -252,6 +268,26 @@ mod tests {
             assert_eq!(registers.read64(IROUTER + 8 * 95), 0x1_0000_0203);
             assert_eq!(registers.read64(IROUTER + 8 * 31), 0);
         });
+    }
+
+    #[test]
+    fn extended_interrupts_are_disabled_where_they_exist() {
+        for (version, pidr2, typer, words) in [
+            (Version::V3, 0x3b, 2 | EXTENDED | 1 << EXTENDED_RANGE, 2),
+            (Version::V3, 0x3b, 2 | EXTENDED | 31 << EXTENDED_RANGE, 32),
+            (Version::V3, 0x3b, 2 | 31 << EXTENDED_RANGE, 0),
+            (Version::V2, 0x2b, 2 | EXTENDED, 0),
+        ] {
+            on_memory(version, pidr2, |registers| {
+                registers.write32(TYPER, typer);
+                Distributor::new(registers, version).unwrap().init(0).unwrap();
+                let end = registers.bytes().min(IROUTER);
+                let disabled = (ICENABLER_EXTENDED..end)
+                    .step_by(4)
+                    .take_while(|&register| registers.read32(register) == u32::MAX);
+                assert_eq!(disabled.count(), words, "{version:?} {typer:#x}");
+            });
+        }
     }
 
     #[test]

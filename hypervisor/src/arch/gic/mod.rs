@@ -50,6 +50,15 @@ pub(super) const BOOT_READS: u32 = 1_000_000;
 /// What is waited for takes a controller less than that.
 const SETTLE_READS: u32 = 64;
 
+/// Whether this INTID of an acknowledgement says that there is no interrupt to end (IHI 0069, 2.2.1). All
+/// others are ended, also those from 1056 on, or the CPU would never get one of that priority again.
+pub const fn is_special(intid: u32) -> bool {
+    matches!(intid, 1020..=1023)
+}
+
+/// First INTID of LPIs: they are never active.
+pub const LPIS: u32 = 8192;
+
 /// Acknowledges the most urgent interrupt; returns its INTID, from 1020 if there is none.
 #[cfg(target_os = "none")]
 #[inline(always)]
@@ -101,6 +110,9 @@ pub enum GicError {
     Frames,
     /// This register never showed that a change is complete.
     Stuck(&'static str),
+    /// Firmware left message-based interrupts of the CPU with this affinity enabled, which cannot be
+    /// disabled any more.
+    Lpis(u64),
     /// The CPU does not let EL2 use system registers: ICC_SRE_EL2.
     NoSystemRegisters,
     /// The controller was not set up before the first CPU.
@@ -129,6 +141,11 @@ impl fmt::Display for GicError {
             ),
             Self::Frames => write!(f, "the planned frames are too small: {CHECK}"),
             Self::Stuck(register) => write!(f, "{register} does not settle: hardware fault"),
+            Self::Lpis(affinity) => write!(
+                f,
+                "the firmware left LPIs of the CPU with affinity {affinity:#x} enabled for good \
+                 (GICR_CTLR.EnableLPIs): turn its use of PCIe or of the ITS off"
+            ),
             Self::NoSystemRegisters => f.write_str("firmware keeps EL2 from ICC_SRE_EL2"),
             Self::NotInitialised => f.write_str("not initialised"),
         }
@@ -158,6 +175,13 @@ mod tests {
             reads >= settles_after
         });
         (reads, settled)
+    }
+
+    #[test]
+    fn only_four_numbers_are_no_interrupts() {
+        let special: Vec<_> =
+            (0..=u32::from(u16::MAX)).filter(|&intid| is_special(intid)).collect();
+        assert_eq!(special, [1020, 1021, 1022, 1023]);
     }
 
     #[test]
