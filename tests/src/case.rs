@@ -51,6 +51,12 @@ impl Case {
         self
     }
 
+    /// Runs on another model of CPU.
+    pub fn cpu(mut self, model: &str) -> Self {
+        self.board.cpu = Some(model.into());
+        self
+    }
+
     /// One more key of the platform in the description, a string.
     pub fn platform(mut self, key: &str, value: &str) -> Self {
         self.platform.push_str(&format!("{key} = {value:?}\n"));
@@ -70,9 +76,8 @@ impl Case {
     }
 
     /// Lets the counter tick once in an instruction.
-    pub fn tick_is_an_instruction(mut self) -> Self {
-        self.board.cpu = Some("cortex-a53,cntfrq=1000000000".into());
-        self
+    pub fn tick_is_an_instruction(self) -> Self {
+        self.cpu("cortex-a53,cntfrq=1000000000")
     }
 
     /// One more VM.

@@ -16,6 +16,7 @@ use bulkhead_abi::trace::Kind;
 use crate::arch::context::Context;
 use crate::arch::{cpu, regs};
 use crate::pcpu::Pcpu;
+use crate::trapped::Wait;
 use crate::vm::{self, Crash};
 
 /// Exception classes (ESR_EL2.EC).
@@ -26,9 +27,6 @@ mod class {
     pub const SYSTEM_REGISTER: u64 = 0x18;
     pub const INSTRUCTION_ABORT: u64 = 0x20;
     pub const DATA_ABORT: u64 = 0x24;
-    /// CP15, CP14 and VFP accesses, HVC and SMC of AArch32, SVE: nothing that
-    /// a guest of ours may use from the state in which it traps.
-    pub const UNDEFINED: [u64; 10] = [0x00, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x0c, 0x12, 0x19];
 }
 
 /// Fault status of an abort at stage 2 (the syndrome's low bits): a page is absent.
@@ -59,12 +57,17 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
         }
         class::WFX => {
             // Traps only where others may have the CPU meanwhile.
-            context.pc += 4;
-            pcpu.wait(at);
+            context.skip(syndrome);
+            match Wait::of(syndrome) {
+                Wait::Interrupt => pcpu.wait(at),
+                Wait::Until(register) => pcpu.wait_until(context.get(register), at),
+                Wait::Nothing => {}
+            }
         }
         class::INSTRUCTION_ABORT => mmio::instruction_abort(syndrome, at, pcpu),
-        other if class::UNDEFINED.contains(&other) => vm::undefined(context),
-        _ => at.vm.crash(Crash::UnknownException, at, pcpu),
+        // Instructions of the guest that trap, those of later architecture versions among them: it may use none of
+        // them here. What else there is goes to EL1 by itself.
+        _ => vm::undefined(context),
     }
 }
 

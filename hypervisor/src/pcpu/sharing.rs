@@ -74,6 +74,28 @@ impl Pcpu {
         }
     }
 
+    /// The same, until a time of the counter at the latest.
+    #[cold]
+    #[inline(never)]
+    pub fn wait_until(&'static self, time: u64, at: &Assignment) {
+        if cpu::now() < time && !at.vm.gic.has_pending(&GicEnv::of(at), at.vcpu.index) {
+            self.set_alarm(at, time);
+            self.block(at);
+            self.go_on(at);
+        }
+    }
+
+    /// The VCPU that runs asks for less power until an interrupt comes for it. Returns if there is one, or
+    /// where the CPU has nothing else to do.
+    #[inline(never)]
+    pub fn stand_by(&'static self, at: &Assignment) {
+        if self.is_shared() {
+            self.wait(at);
+        } else if !at.vm.gic.has_pending(&GicEnv::of(at), at.vcpu.index) {
+            cpu::wait_for_interrupt();
+        }
+    }
+
     /// Decides if it is time for that. The caller sets the timer.
     #[inline(always)]
     pub fn tick(&'static self, now: u64) {
@@ -250,8 +272,10 @@ impl Pcpu {
         if let Some(before) = before {
             before.vcpu.context.save();
             interrupts = Lists::save(&before.vcpu.lists);
-            if !before.vcpu.is_ready() {
-                self.set_alarm(before);
+            if !before.vcpu.is_ready()
+                && let Some(timer) = before.vcpu.context.timer()
+            {
+                self.set_alarm(before, timer);
             }
         }
         let vcpu = at.vcpu;
@@ -263,13 +287,11 @@ impl Pcpu {
         VirtualTimer::pass(before, &vcpu.timer, self);
     }
 
-    /// The VCPU, which waits and is not loaded any more, wakes when its timer fires.
+    /// The VCPU, which waits, wakes at this time: its timer fires while it is not loaded, or it waits for no longer.
     #[inline(never)]
-    fn set_alarm(&'static self, at: &Assignment) {
-        if let Some(timer) = at.vcpu.context.timer() {
-            at.vcpu.alarm.store(timer, Relaxed);
-            self.advance_deadline(Purpose::Alarm, timer);
-        }
+    fn set_alarm(&'static self, at: &Assignment, time: u64) {
+        at.vcpu.alarm.store(time.min(at.vcpu.alarm.load(Relaxed)), Relaxed);
+        self.advance_deadline(Purpose::Alarm, time);
     }
 
     /// The VCPU that is loaded is off: nothing of it is kept.

@@ -98,7 +98,7 @@ pub struct Vcpu {
     pub lists: SavedLists,
     /// The interrupt of its virtual timer.
     pub timer: VirtualTimer,
-    /// When its virtual timer fires while it waits and is not loaded, in ticks.
+    /// When it has waited long enough, or its virtual timer fires while it is not loaded, in ticks.
     pub alarm: AtomicU64,
     /// How long others ran in its place.
     pub stolen: StolenTime,
