@@ -15,6 +15,7 @@ use bulkhead_abi::trace::Kind;
 
 use crate::arch::context::Context;
 use crate::arch::{cpu, regs};
+use crate::machine::log;
 use crate::pcpu::Pcpu;
 use crate::trapped::Wait;
 use crate::vm::{self, Crash};
@@ -71,8 +72,23 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
     }
 }
 
-/// An SError while a guest ran: an access of the guest failed late.
+/// An SError while a guest ran: an access of the guest failed late. None of another guest, or of EL2, can be left
+/// by then: see [`late_error`].
 pub fn system_error(pcpu: &'static Pcpu) {
     let Some(at) = pcpu.loaded() else { cpu::halt() };
     at.vm.crash(Crash::SystemError, at, pcpu)
+}
+
+/// An SError is pending in EL2. It belongs to the VCPU whose registers are in this CPU: whoever had it before was
+/// looked at when it lost it. Returns if nobody has to be stopped because of it.
+#[cold]
+#[inline(never)]
+pub fn late_error(pcpu: &'static Pcpu) {
+    let syndrome = cpu::take_error();
+    match pcpu.loaded() {
+        // What devices still answer to a VM that stops is the end of what is reported already.
+        Some(at) if at.vm.is_stopping() => {}
+        Some(at) => at.vm.crash(Crash::SystemError, at, pcpu),
+        None => log!("PCPU {}: SError of nobody's, esr {syndrome:#x}", pcpu.index),
+    }
 }

@@ -17,6 +17,7 @@ use spin::mutex::SpinMutex;
 use super::{Assignment, Pcpu};
 use crate::arch::gic::Lists;
 use crate::arch::{cpu, regs};
+use crate::exits;
 use crate::locks;
 use crate::scheduler::{self, Change, Event, Scheduler};
 use crate::timer::{NEVER, Purpose};
@@ -270,6 +271,10 @@ impl Pcpu {
     fn load(&'static self, at: &'static Assignment, before: Option<&'static Assignment>) {
         let mut interrupts = false;
         if let Some(before) = before {
+            // Before it can be the next one's.
+            if cpu::error_pending_after_accesses() {
+                exits::late_error(self);
+            }
             before.vcpu.context.save();
             interrupts = Lists::save(&before.vcpu.lists);
             if !before.vcpu.is_ready()
@@ -296,6 +301,10 @@ impl Pcpu {
 
     /// The VCPU that is loaded is off: nothing of it is kept.
     pub fn forget(&'static self) {
+        if cpu::error_pending_after_accesses() {
+            // It stops anyway.
+            cpu::take_error();
+        }
         regs::cntv_ctl_el0::write(0);
         self.loaded.set_own(None);
     }
