@@ -169,6 +169,8 @@ impl Machine {
 }
 
 impl ListRegisters for Machine {
+    fn synchronise(&self) {}
+
     fn count(&self) -> usize {
         LISTS
     }
