@@ -70,6 +70,12 @@ fn decode(address: u64, word: u32) -> Step {
     }
 }
 
+/// `mrs` of ISR_EL1, and a branch by its bit 8.
+fn looks_for_errors(words: &[[u8; 4]]) -> bool {
+    let [first, second] = [0, 1].map(|n| words.get(n).map_or(0, |word| u32::from_le_bytes(*word)));
+    first & 0xffff_ffe0 == 0xd538_c100 && second & 0xfef8_0000 == 0x3640_0000
+}
+
 /// The code.
 #[derive(Debug, Default)]
 struct Program {
@@ -101,6 +107,31 @@ impl Program {
         Ok(program)
     }
 
+    /// The same code for another question: whether all ways to where the registers of a VCPU are saved have a look at
+    /// ISR_EL1.A, so that no SError of this VCPU is taken by the next one. That is the read; what comes in
+    /// is unlooked at.
+    fn switches(&self, file: &[u8]) -> Result<Self> {
+        let parsed = object::File::parse(file)?;
+        let save =
+            parsed.symbol_by_name("save_registers").context("the code has no save_registers")?;
+        let mut steps = self.steps.clone();
+        for step in steps.values_mut() {
+            if matches!(step, Step::Write | Step::Read | Step::Synchronise) {
+                *step = Step::Other;
+            }
+        }
+        for section in parsed.sections().filter(|section| section.kind() == SectionKind::Text) {
+            let (words, _) = section.data()?.as_chunks::<4>();
+            for (at, pair) in (section.address()..).step_by(4).zip(words.windows(2)) {
+                if looks_for_errors(pair) {
+                    steps.insert(at, Step::Synchronise);
+                }
+            }
+        }
+        steps.insert(save.address(), Step::Read);
+        Ok(Self { steps, symbols: self.symbols.clone() })
+    }
+
     fn function(&self, address: u64) -> &str {
         self.symbols.range(..=address).next_back().map_or("?", |(_, name)| name)
     }
@@ -120,10 +151,10 @@ impl Program {
     }
 
     /// Follows all ways from these entry points; returns how many reads were found, and those that come too early.
-    fn check(&self, entries: impl IntoIterator<Item = u64>) -> (usize, BTreeSet<u64>) {
+    fn check(&self, entries: impl IntoIterator<Item = State>) -> (usize, BTreeSet<u64>) {
         // For each function and state at its start: the states in which it returns. Grows until nothing changes.
         let mut ends: BTreeMap<State, BTreeSet<bool>> = BTreeMap::new();
-        ends.extend(entries.into_iter().map(|entry| ((entry, false), BTreeSet::new())));
+        ends.extend(entries.into_iter().map(|entry| (entry, BTreeSet::new())));
         loop {
             let before = ends.clone();
             let (mut reads, mut early) = (BTreeSet::new(), BTreeSet::new());
@@ -183,7 +214,13 @@ pub fn check(file: &[u8]) -> Result<usize> {
         let start = start.with_context(|| format!("the code has no {name}"))?;
         entries.extend((0..count).map(|n| start + n * distance));
     }
-    let (reads, early) = program.check(entries);
+    let (saves, blind) = program.switches(file)?.check(entries.iter().map(|&entry| (entry, true)));
+    ensure!(saves > 0, "nothing saves registers: the check is out of date");
+    ensure!(
+        blind.is_empty(),
+        "a VCPU is switched without a look at ISR_EL1 for an SError that it caused"
+    );
+    let (reads, early) = program.check(entries.iter().map(|&entry| (entry, false)));
     let places: Vec<String> =
         early.iter().map(|&at| format!("{at:#x} in {}", program.function(at))).collect();
     ensure!(
@@ -221,7 +258,7 @@ mod tests {
             program.steps.insert(at, decode(at, word));
         }
         program.symbols.insert(0, "code".to_owned());
-        program.check([0]).1.into_iter().map(|at| at / 4).collect()
+        program.check([(0, false)]).1.into_iter().map(|at| at / 4).collect()
     }
 
     #[test]
