@@ -7,7 +7,8 @@
 //! - [`plan`], [`payload`], `digest`: what is to run, read and verified;
 //! - `start`: from the entry code to running VMs; `address_space`: what EL2 maps;
 //! - `vm`, `pcpu`, [`scheduler`], [`timer`]: virtual machines, and the CPUs that run them;
-//! - `exits`: what happens when a guest comes to EL2;
+//! - `exits`: what happens when a guest comes to EL2; [`trapped`]: the instruction
+//!   that brought it there; [`features`]: what it sees of its CPU;
 //! - [`stage1`]: the translation tables of guests, read;
 //! - [`vdev`], [`console`]: virtual devices;
 //! - `locks`: critical sections of guests, and resources that VMs share;
@@ -25,6 +26,7 @@ pub mod console;
 mod digest;
 #[cfg(target_os = "none")]
 mod exits;
+pub mod features;
 #[cfg(target_os = "none")]
 mod firmware;
 pub mod lock;
@@ -42,6 +44,7 @@ pub mod stage1;
 mod start;
 pub mod timer;
 pub mod trace;
+pub mod trapped;
 pub mod vdev;
 #[cfg(target_os = "none")]
 mod vm;

@@ -225,6 +225,10 @@ impl Pcpu {
             let busy = self.next.own().is_some_and(|at| self.run(at));
             if !exits::serve_interrupt(self) && !busy {
                 cpu::wait_for_interrupt();
+                // It ends the wait too, and would end all others.
+                if cpu::error_pending() {
+                    exits::late_error(self);
+                }
             }
         }
     }

@@ -185,9 +185,7 @@ fn interrupt_controller(planned: &plan::Gic) -> Result<(), gic::GicError> {
 pub fn secondary(index: usize) -> ! {
     let anchor = anchors()[index];
     anchor.install();
-    if gic::init_cpu(index).is_err() {
-        cpu::halt() // the boot CPU notices that this one does not come up
-    }
+    accept(gic::init_cpu(index));
     guest_state::init();
     counter::init_cpu(index);
     ONLINE.fetch_add(1, Ordering::Release);
@@ -255,10 +253,11 @@ fn start_secondaries(pcpus: &[&'static Pcpu], own: usize, tables: &PageTable, sp
             stack_top: anchors()[pcpu.index].stack_top() as u64,
             pcpu: pcpu.index as u64,
         };
+        let released: &Released = Box::leak(Box::new(Released::new(entry)));
         if let Some(&start) = spin_table.get(pcpu.index) {
             let word = board::memory::registers(Range { start, bytes: 8 });
-            Box::leak(Box::new(Released::new(entry))).release(word);
-        } else if let Err(error) = smc::cpu_on(pcpu.mpidr, Box::leak(Box::new(entry))) {
+            released.release(word);
+        } else if let Err(error) = smc::cpu_on(pcpu.mpidr, &released.entry) {
             refuse(&format_args!(
                 "plan: /platform/cpus/cpu@{:x}: the firmware does not start it (PSCI error -{error})",
                 pcpu.mpidr

@@ -51,6 +51,12 @@ impl Case {
         self
     }
 
+    /// Runs on another model of CPU.
+    pub fn cpu(mut self, model: &str) -> Self {
+        self.board.cpu = Some(model.into());
+        self
+    }
+
     /// One more key of the platform in the description, a string.
     pub fn platform(mut self, key: &str, value: &str) -> Self {
         self.platform.push_str(&format!("{key} = {value:?}\n"));
@@ -70,9 +76,8 @@ impl Case {
     }
 
     /// Lets the counter tick once in an instruction.
-    pub fn tick_is_an_instruction(mut self) -> Self {
-        self.board.cpu = Some("cortex-a53,cntfrq=1000000000".into());
-        self
+    pub fn tick_is_an_instruction(self) -> Self {
+        self.cpu("cortex-a53,cntfrq=1000000000")
     }
 
     /// One more VM.
@@ -105,6 +110,17 @@ impl Case {
     /// Boots the system and waits until the machine is off.
     pub fn run(&self) -> Run {
         self.boot(&self.image().bytes)
+    }
+
+    /// Boots the system where the hypervisor's RAM is full of ones, and waits until the machine is off.
+    pub fn run_in_used_ram(&self) -> Run {
+        let plan = self.plan();
+        let ram = SharedRam::new(&self.file("ram"), &self.board, &plan);
+        ram.fill_hypervisor(&plan);
+        let image = self.image();
+        let arguments = ram.arguments().into();
+        let session = self.start_with(&self.board, &image.bytes, Time::Deterministic, arguments);
+        Run::of(session.finish(self.timeout))
     }
 
     /// Boots the system, waits until a line of the console contains the text, and then ends

@@ -37,6 +37,13 @@ impl SharedRam {
         Self { file, path: path.to_owned(), start, bytes, pages }
     }
 
+    /// Fills what the hypervisor will have with ones, as firmware or an earlier system may leave it.
+    pub fn fill_hypervisor(&self, plan: &Plan) {
+        let own = &plan.platform.hypervisor;
+        let ones = vec![0xff; usize::try_from(own.size.0).expect("it is small")];
+        self.file.write_all_at(&ones, own.start.0 - self.start).expect("the RAM can be written");
+    }
+
     /// The arguments for QEMU.
     pub fn arguments(&self) -> [String; 4] {
         let (bytes, path) = (self.bytes, self.path.display());

@@ -14,6 +14,14 @@ fn both_cpus_run_and_one_can_be_unplugged() {
     run.summary("linux", "off", "power-off", 0);
 }
 
+/// With all features that the emulator knows, of which Linux finds those that are listed.
+#[test]
+fn a_cpu_with_everything_runs_linux() {
+    let run = Case::new("linux-max").cpu("max").vm(Vm::linux("smp")).run().ended();
+    run.expect("linux", "linux: smp ok");
+    run.summary("linux", "off", "power-off", 0);
+}
+
 #[test]
 fn two_guests_run_side_by_side() {
     let run = Case::new("linux-and-rt")

@@ -52,6 +52,21 @@ fn every_kind_of_server_gives_its_budget() {
     }
 }
 
+/// What was in the hypervisor's memory before does not show beside the times.
+#[test]
+fn the_page_of_stolen_times_has_nothing_else() {
+    let page = |name| {
+        let vm = Vm::rt("rt-hostile").named(name).bootargs("case=stolen-page");
+        server(vm, "periodic", 60, 200)
+    };
+    let run =
+        Case::new("sharing-page").vm(page("first")).vm(page("second")).run_in_used_ram().ended();
+    for vm in ["first", "second"] {
+        let value = |key| run.value(vm, "hostile: stolen-page survived", key);
+        assert_eq!((value("words"), value("used")), (512, 0), "{vm}");
+    }
+}
+
 /// Timers of both VMs, the start of both servers' periods and the end of a budget fall on the same
 /// instants, over and over.
 #[test]

@@ -12,6 +12,7 @@ mod fuzz;
 mod guest;
 mod lint;
 mod size;
+mod synchronised;
 mod toolchain;
 mod workspace;
 
@@ -51,7 +52,8 @@ enum Task {
     },
     /// Run clippy on everything, for this machine and for bare metal; warnings are errors.
     Lint,
-    /// Print the size of the hypervisor's code and read-only data; fail above the limit.
+    /// Print the size of the hypervisor's code and read-only data, and look at its stack frames and barriers; fail above the
+    /// limit.
     Size,
 }
 

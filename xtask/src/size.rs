@@ -5,6 +5,7 @@ use bulkhead_linux_guest::file;
 
 use crate::elf::{self, ReadOnly};
 use crate::frames;
+use crate::synchronised;
 use crate::workspace::Workspace;
 
 /// Most bytes of code and read-only data that the hypervisor may have.
@@ -24,6 +25,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let frame = frames::largest(&read(workspace)?)?;
     println!("largest frame: {} bytes, limit {FRAME_LIMIT}, {}", frame.bytes, frame.function);
     ensure!(frame.bytes <= FRAME_LIMIT, "{} takes too much of the stack", frame.function);
+    let reads = synchronised::check(&read(workspace)?)?;
+    println!("list registers: {reads} reads of what depends on them, all of them synchronised");
     Ok(())
 }
 

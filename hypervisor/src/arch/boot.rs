@@ -60,8 +60,9 @@ pub fn boot_stack_guard() -> u64 {
 }
 
 /// What a secondary CPU needs before it can run Rust code. Read with the MMU
-/// off, so it is cleaned to the point of coherency before the CPU starts.
-#[repr(C, align(64))]
+/// off, so it is cleaned to the point of coherency before the CPU starts. It is part of
+/// a [`Released`](super::spin_table::Released), and so in one page.
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SecondaryEntry {
     /// TTBR0_EL2.

@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::registers::{self, Registers, Traps};
 use super::stage2::Stage2;
+use crate::trapped;
 
 /// Integer state of a guest: saved at every exit, restored at every entry.
 ///
@@ -53,6 +54,12 @@ impl Context {
     /// Whether the guest was at EL0.
     pub fn is_el0(&self) -> bool {
         self.pstate & 0xf == 0
+    }
+
+    /// Goes on behind the instruction that trapped with this syndrome.
+    #[inline(always)]
+    pub fn skip(&mut self, syndrome: u64) {
+        trapped::skip(&mut self.pc, &mut self.pstate, syndrome);
     }
 
     /// Value of register `n` as an instruction reads it: 31 is the zero register.

@@ -36,6 +36,34 @@ pub fn interrupt_pending() -> bool {
     super::regs::isr_el1::read() & (1 << 7 | 1 << 6) != 0
 }
 
+/// Whether an SError is pending that was noticed until now: EL2 masks them.
+#[inline(always)]
+pub fn error_pending() -> bool {
+    super::regs::isr_el1::read() & 1 << 8 != 0
+}
+
+/// The same, when all accesses until now have been completed, as far as the buses tell. Synchronises the context too.
+#[inline(always)]
+pub fn error_pending_after_accesses() -> bool {
+    // SAFETY: barriers only.
+    unsafe { asm!("dsb sy", "isb", options(nostack, preserves_flags)) }
+    error_pending()
+}
+
+/// Takes the SError that is pending; returns its syndrome, or 0 if there is none.
+#[cold]
+pub fn take_error() -> u64 {
+    let syndrome;
+    // SAFETY: EL2 unmasks SErrors only here, and the vector for them (`vectors`) expects that: it changes
+    // x0 and masks them again. What it overwrites of EL2 nobody needs: the guest's program counter and PSTATE
+    // were saved at the exit.
+    unsafe {
+        asm!("mov x0, #0", "msr daifclr, #4", "isb", "msr daifset, #4",
+            out("x0") syndrome, options(nostack));
+    }
+    syndrome
+}
+
 /// Current time in ticks of the system counter.
 #[inline(always)]
 pub fn now() -> u64 {

@@ -40,8 +40,22 @@ impl fmt::Display for MapError {
     }
 }
 
+/// Words of a page.
+pub const PAGE_WORDS: usize = ENTRIES;
+
+/// A page of memory.
+pub type Page = [AtomicU64; PAGE_WORDS];
+
+/// A page of the hypervisor's heap, all of it zero; `None` if the heap has no more.
+#[inline(never)]
+pub fn zeroed_page() -> Option<&'static Page> {
+    let layout = Layout::new::<Page>().align_to(PAGE_BYTES as usize).ok()?;
+    // SAFETY: the layout is not empty; the memory is zeroed, which is a valid array, and never given back.
+    unsafe { alloc_zeroed(layout).cast::<Page>().as_ref() }
+}
+
 /// One table. While a VM runs, the entries of its pages change under the hands of others.
-type Table = [AtomicU64; ENTRIES];
+type Table = Page;
 
 /// A tree of tables; lives for ever.
 #[derive(Debug)]
@@ -78,12 +92,7 @@ impl Frames {
     #[inline(never)]
     fn table(&mut self) -> Option<&'static Table> {
         match &mut self.0 {
-            Source::Heap => {
-                let layout = Layout::new::<Table>().align_to(PAGE_BYTES as usize).ok()?;
-                // SAFETY: the layout is not empty; the memory is zeroed, which is a
-                // valid array, and never given back.
-                unsafe { alloc_zeroed(layout).cast::<Table>().as_ref() }
-            }
+            Source::Heap => zeroed_page(),
             Source::Stripe(stripe, numbers) => {
                 let frame = stripe.frame(numbers.next()?) as *mut Table;
                 // SAFETY: `of_stripe` vouches for the frame, and each number is

@@ -9,6 +9,8 @@ use super::mmio::Mmio;
 
 /// What such a CPU executes first, with the MMU off: it gets no argument, so that the code says itself
 /// where to find one.
+///
+/// It never crosses the end of a page: with colours, the next page of the heap lies somewhere else.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Released {
@@ -16,13 +18,14 @@ pub struct Released {
     /// Where the code jumps to.
     target: u64,
     /// What it puts into x0.
-    entry: SecondaryEntry,
+    pub entry: SecondaryEntry,
 }
 
 /// `adr x0, entry`; `ldr x1, target`; `br x1`.
-const CODE: [u32; 4] = [0x1000_0200, 0x5800_0061, 0xd61f_0020, 0];
-const _: () = assert!(core::mem::offset_of!(Released, entry) == 64);
+const CODE: [u32; 4] = [0x1000_00c0, 0x5800_0061, 0xd61f_0020, 0];
+const _: () = assert!(core::mem::offset_of!(Released, entry) == 24);
 const _: () = assert!(core::mem::offset_of!(Released, target) == 16);
+const _: () = assert!(align_of::<Released>() >= size_of::<Released>());
 
 impl Released {
     /// Starts a CPU at [`secondary_start`].

@@ -15,8 +15,6 @@ const MODE: u64 = 0xf;
 /// EL0 in AArch64 and AArch32; EL2.
 const EL0: u64 = 0;
 const EL2: u64 = 9;
-/// INTIDs from here on say that there is no interrupt.
-const SPECIAL: u32 = 1020;
 
 /// An interrupt while the guest of this CPU ran, which came at `now`.
 #[inline]
@@ -77,7 +75,7 @@ pub fn serve_interrupt(pcpu: &'static Pcpu) -> bool {
 /// Any but the hypervisor's timer, which came at `now`.
 #[inline(never)]
 fn other(intid: u32, pcpu: &'static Pcpu, now: u64) {
-    if intid >= SPECIAL {
+    if gic::is_special(intid) {
         return;
     }
     gic::end(intid);
@@ -106,6 +104,7 @@ fn other(intid: u32, pcpu: &'static Pcpu, now: u64) {
         CONSOLE_TIMER => machine::start_console_timer(pcpu),
         _ if pcpu.is_overflow(intid) => pcpu.overflow_in_el2(),
         _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
+        gic::LPIS.. => keep_active = true, // which it is not
         32.. => keep_active = device(intid, pcpu, now),
         _ => {}
     }

@@ -12,8 +12,6 @@ use crate::vm::{self, Crash, GicEnv, color_serial};
 /// ESR: the fault hit a table walk of the guest's own translation.
 const ON_TABLE_WALK: u64 = 1 << 7;
 const SYNDROME_VALID: u64 = 1 << 24;
-/// The instruction has four bytes; two only in AArch32.
-const LONG_INSTRUCTION: u64 = 1 << 25;
 const WRITE: u64 = 1 << 6;
 /// Fault status of a translation fault, at any level.
 const TRANSLATION: u64 = 0x04;
@@ -55,8 +53,8 @@ pub fn instruction_abort(syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
 pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
     let far = regs::far_el2::read();
     let ipa = fault_page() | far & 0xfff;
-    const PLAIN: u64 = SYNDROME_VALID | LONG_INSTRUCTION;
-    let plain = syndrome & (PLAIN | ON_TABLE_WALK | CACHE_MAINTENANCE) == PLAIN;
+    const KIND: u64 = SYNDROME_VALID | ON_TABLE_WALK | CACHE_MAINTENANCE;
+    let plain = syndrome & KIND == SYNDROME_VALID;
     if !plain || syndrome & TRANSLATION_MASK != TRANSLATION {
         return without_syndrome(context, syndrome, ipa, far, at, pcpu);
     }
@@ -67,7 +65,7 @@ pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &
             if write.is_none() {
                 context.set(access.register, access.extend(value));
             }
-            context.pc += 4;
+            context.skip(syndrome);
         }
         Outcome::Refused => vm::data_abort(context, far),
         Outcome::NothingThere => at.vm.crash(Crash::NothingThere, at, pcpu),
@@ -96,7 +94,7 @@ fn without_syndrome(
     }
     if syndrome & CACHE_MAINTENANCE != 0 {
         // Devices have nothing in the caches.
-        context.pc += 4;
+        context.skip(syndrome);
         return;
     }
     vm::data_abort(context, far);

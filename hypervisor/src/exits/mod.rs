@@ -15,7 +15,9 @@ use bulkhead_abi::trace::Kind;
 
 use crate::arch::context::Context;
 use crate::arch::{cpu, regs};
+use crate::machine::log;
 use crate::pcpu::Pcpu;
+use crate::trapped::Wait;
 use crate::vm::{self, Crash};
 
 /// Exception classes (ESR_EL2.EC).
@@ -26,9 +28,6 @@ mod class {
     pub const SYSTEM_REGISTER: u64 = 0x18;
     pub const INSTRUCTION_ABORT: u64 = 0x20;
     pub const DATA_ABORT: u64 = 0x24;
-    /// CP15, CP14 and VFP accesses, HVC and SMC of AArch32, SVE: nothing that
-    /// a guest of ours may use from the state in which it traps.
-    pub const UNDEFINED: [u64; 10] = [0x00, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x0c, 0x12, 0x19];
 }
 
 /// Fault status of an abort at stage 2 (the syndrome's low bits): a page is absent.
@@ -59,17 +58,37 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
         }
         class::WFX => {
             // Traps only where others may have the CPU meanwhile.
-            context.pc += 4;
-            pcpu.wait(at);
+            context.skip(syndrome);
+            match Wait::of(syndrome) {
+                Wait::Interrupt => pcpu.wait(at),
+                Wait::Until(register) => pcpu.wait_until(context.get(register), at),
+                Wait::Nothing => {}
+            }
         }
         class::INSTRUCTION_ABORT => mmio::instruction_abort(syndrome, at, pcpu),
-        other if class::UNDEFINED.contains(&other) => vm::undefined(context),
-        _ => at.vm.crash(Crash::UnknownException, at, pcpu),
+        // Instructions of the guest that trap, those of later architecture versions among them: it may use none of
+        // them here. What else there is goes to EL1 by itself.
+        _ => vm::undefined(context),
     }
 }
 
-/// An SError while a guest ran: an access of the guest failed late.
+/// An SError while a guest ran: an access of the guest failed late. None of another guest, or of EL2, can be left
+/// by then: see [`late_error`].
 pub fn system_error(pcpu: &'static Pcpu) {
     let Some(at) = pcpu.loaded() else { cpu::halt() };
     at.vm.crash(Crash::SystemError, at, pcpu)
+}
+
+/// An SError is pending in EL2. It belongs to the VCPU whose registers are in this CPU: whoever had it before was
+/// looked at when it lost it. Returns if nobody has to be stopped because of it.
+#[cold]
+#[inline(never)]
+pub fn late_error(pcpu: &'static Pcpu) {
+    let syndrome = cpu::take_error();
+    match pcpu.loaded() {
+        // What devices still answer to a VM that stops is the end of what is reported already.
+        Some(at) if at.vm.is_stopping() => {}
+        Some(at) => at.vm.crash(Crash::SystemError, at, pcpu),
+        None => log!("PCPU {}: SError of nobody's, esr {syndrome:#x}", pcpu.index),
+    }
 }

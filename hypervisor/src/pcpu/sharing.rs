@@ -16,6 +16,7 @@ use bulkhead_abi::trace::{Kind, NO_LIMIT};
 use super::{Assignment, Pcpu};
 use crate::arch::gic::Lists;
 use crate::arch::{cpu, registers, regs};
+use crate::exits;
 use crate::lock::Own;
 use crate::locks;
 use crate::machine;
@@ -104,8 +105,13 @@ impl Pcpu {
     }
 
     /// The VCPU that runs waits for an interrupt. Does not return if it has to.
-    #[inline(never)]
     pub fn wait(&'static self, at: &Assignment) {
+        self.wait_until(NEVER, at);
+    }
+
+    /// The same, until a time of the counter at the latest.
+    #[inline(never)]
+    pub fn wait_until(&'static self, time: u64, at: &Assignment) {
         if at.vcpu.attention.is_noted() {
             self.attend(at);
             if at.vcpu.work.is_busy() {
@@ -114,13 +120,27 @@ impl Pcpu {
         }
         if !at.vm.gic.has_pending(&GicEnv::of(at), at.vcpu.index) {
             self.block(at);
-            if !self.timer_enabled.load(Relaxed) {
-                self.set_alarm(at, registers::loaded_timer());
+            // Nothing else tells when it is over.
+            let timer = registers::loaded_timer().filter(|_| !self.timer_enabled.load(Relaxed));
+            let end = time.min(timer.unwrap_or(NEVER));
+            if end != NEVER {
+                self.set_alarm(at, end);
             }
             if at.vcpu.attention.wait() && self.look_at(at, false) {
                 self.wake(at, cpu::now());
             }
             self.go_on(at);
+        }
+    }
+
+    /// The VCPU that runs asks for less power until an interrupt comes for it. Returns if there is one, or
+    /// where the CPU has nothing else to do.
+    #[inline(never)]
+    pub fn stand_by(&'static self, at: &Assignment) {
+        if self.is_shared() {
+            self.wait(at);
+        } else if !at.vm.gic.has_pending(&GicEnv::of(at), at.vcpu.index) {
+            cpu::wait_for_interrupt();
         }
     }
 
@@ -324,10 +344,16 @@ impl Pcpu {
     fn load(&'static self, at: &'static Assignment, before: Option<&'static Assignment>) {
         let mut interrupts = false;
         if let Some(before) = before {
+            // Before it can be the next one's.
+            if cpu::error_pending_after_accesses() {
+                exits::late_error(self);
+            }
             before.vcpu.context.save();
             interrupts = Lists::save(&before.vcpu.lists);
-            if !before.vcpu.is_ready() {
-                self.set_alarm(before, before.vcpu.context.timer());
+            if !before.vcpu.is_ready()
+                && let Some(timer) = before.vcpu.context.timer()
+            {
+                self.set_alarm(before, timer);
             }
         }
         let vcpu = at.vcpu;
@@ -339,20 +365,23 @@ impl Pcpu {
         VirtualTimer::pass(before, &vcpu.timer, self);
     }
 
-    /// The VCPU, which waits, wakes when its timer fires, though that does not interrupt this CPU: another VCPU
-    /// is loaded, or the interrupt is disabled. It may be enabled while the VCPU waits.
+    /// The VCPU, which waits, wakes at this time: its timer fires though that does not interrupt this CPU, because another
+    /// VCPU is loaded or the interrupt is disabled, which it may not be for as long as the VCPU waits; or it waits for no
+    /// longer.
     #[inline(never)]
-    fn set_alarm(&'static self, at: &Assignment, timer: Option<u64>) {
-        if let Some(timer) = timer {
-            at.vcpu.alarm.store(timer, Relaxed);
-            self.advance_deadline(Purpose::Alarm, timer);
-        }
+    fn set_alarm(&'static self, at: &Assignment, time: u64) {
+        at.vcpu.alarm.store(time.min(at.vcpu.alarm.load(Relaxed)), Relaxed);
+        self.advance_deadline(Purpose::Alarm, time);
     }
 
     /// The VCPU that is loaded is off: nothing of it is kept.
     pub fn forget(&'static self) {
         if let Some(at) = self.loaded() {
             at.vcpu.attention.leave();
+        }
+        if cpu::error_pending_after_accesses() {
+            // It stops anyway.
+            cpu::take_error();
         }
         regs::cntv_ctl_el0::write(0);
         self.loaded.set_own(None);

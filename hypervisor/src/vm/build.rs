@@ -151,10 +151,10 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
 /// The page on which the VCPUs of a VM read how much time was stolen from them, if they share
 /// PCPUs. A VM that has no address left for it does without.
 #[inline(never)]
-fn map_time(stage2: &mut Stage2, plan: &plan::Vm<'static>) -> Option<&'static TimePage> {
+fn map_time(stage2: &mut Stage2, plan: &plan::Vm<'static>) -> Option<TimePage> {
     let address = plan.time_page()?;
-    let page: &TimePage = Box::leak(Box::new(TimePage::new()));
-    let frame = cpu::physical(core::ptr::from_ref(page) as usize)?;
+    let page = TimePage::new()?;
+    let frame = cpu::physical(page.address())?;
     stage2.map_constant(address, frame, PAGE_BYTES).ok()?;
     Some(page)
 }

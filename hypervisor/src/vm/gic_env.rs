@@ -110,6 +110,12 @@ impl Env for GicEnv {
         }
     }
 
+    fn settle(&self) {
+        if let Some(shared) = gic::shared() {
+            shared.settle();
+        }
+    }
+
     fn set_pending(&self, interrupt: Physical, pending: bool) {
         match interrupt {
             Physical::Private { vcpu, intid } => {

@@ -28,8 +28,6 @@ pub enum Crash {
     Fetch,
     /// The machine reported an error that its access caused.
     SystemError,
-    /// It caused an exception that the hypervisor does not know.
-    UnknownException,
 }
 
 impl Crash {
@@ -40,7 +38,6 @@ impl Crash {
             Self::TableWalk => "bad-page-table",
             Self::Fetch => "bad-fetch",
             Self::SystemError => "system-error",
-            Self::UnknownException => "unknown-exception",
         }
     }
 }

@@ -63,7 +63,7 @@ pub struct Vm {
     color_serial: Option<Box<Mutex<ColorSerial>>>,
     stage2: Stage2,
     /// Where its VCPUs read how much time was stolen from them, if they share PCPUs.
-    time: Option<&'static TimePage>,
+    time: Option<TimePage>,
     memory: Vec<(plan::Range, GuestMemory)>,
     images: Vec<(u64, &'static [u8])>,
     coloring: Option<Box<Mutex<Coloring>>>,
@@ -102,7 +102,7 @@ pub struct Vcpu {
     pub attention: Attention,
     /// The interrupt of its virtual timer.
     pub timer: VirtualTimer,
-    /// When its virtual timer fires while it waits and is not loaded, in ticks.
+    /// When it has waited long enough, or its virtual timer fires while it is not loaded, in ticks.
     pub alarm: AtomicU64,
     /// How long others ran in its place.
     pub stolen: StolenTime,

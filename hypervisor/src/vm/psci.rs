@@ -47,8 +47,12 @@ pub fn call(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> Opti
     let argument = |n: usize| if wide { context.x[n] } else { context.x[n] & 0xffff_ffff };
     Some(match id & !function::BIT_64 {
         function::VERSION if !wide => VERSION,
-        // A standby state may wake up at once.
-        function::CPU_SUSPEND => 0,
+        // Of all states: standby, which is WFI. The result first: the wait may end in the guest.
+        function::CPU_SUSPEND => {
+            context.x[0] = 0;
+            pcpu.stand_by(at);
+            0
+        }
         function::CPU_OFF if !wide => at.vm.park(at, pcpu),
         function::CPU_ON => cpu_on(at, argument(1), argument(2), argument(3)),
         function::AFFINITY_INFO => affinity_info(at, argument(1), argument(2)),

@@ -6,41 +6,43 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::arch::page_table::{self, PAGE_WORDS, Page};
 use crate::arch::regs;
 use crate::plan::MAX_CPUS;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The page, as the guest sees it.
-#[repr(C, align(4096))]
-#[derive(Debug)]
-pub struct TimePage([Record; MAX_CPUS]);
+/// Words of a VCPU's record, and the one of them that has nanoseconds. The others are revision, attributes
+/// (both 0) and reserved.
+const RECORD_WORDS: usize = 8;
+const STOLEN: usize = 1;
+const _: () = assert!(MAX_CPUS * RECORD_WORDS <= PAGE_WORDS);
 
-/// What stands in the page for a VCPU.
-#[repr(C, align(64))]
-#[derive(Debug)]
-struct Record {
-    /// Revision and attributes: both 0.
-    version: u64,
-    /// Nanoseconds.
-    stolen: AtomicU64,
-}
+/// The page, as the guest sees it: all of it is made zero, so that what was in memory before never shows.
+#[derive(Clone, Copy, Debug)]
+pub struct TimePage(&'static Page);
 
 impl TimePage {
     /// Bytes of the record of a VCPU.
-    pub const RECORD_BYTES: u64 = size_of::<Record>() as u64;
+    pub const RECORD_BYTES: u64 = 8 * RECORD_WORDS as u64;
 
-    /// Nothing was stolen.
-    pub const fn new() -> Self {
-        Self([const { Record { version: 0, stolen: AtomicU64::new(0) } }; MAX_CPUS])
+    /// Nothing was stolen. `None` if there is no memory left.
+    pub fn new() -> Option<Self> {
+        page_table::zeroed_page().map(Self)
+    }
+
+    /// Address of the page in EL2.
+    pub fn address(self) -> usize {
+        self.0.as_ptr() as usize
     }
 
     /// So many ticks were stolen from a VCPU since the start.
     #[inline(always)]
-    pub fn set(&self, vcpu: usize, ticks: u64) {
+    pub fn set(self, vcpu: usize, ticks: u64) {
         let frequency = regs::cntfrq_el0::read();
         let rest = ticks % frequency * SECOND / frequency;
-        self.0[vcpu % MAX_CPUS].stolen.store(ticks / frequency * SECOND + rest, Relaxed);
+        self.0[vcpu % MAX_CPUS * RECORD_WORDS + STOLEN]
+            .store(ticks / frequency * SECOND + rest, Relaxed);
     }
 }
 

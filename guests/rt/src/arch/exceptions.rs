@@ -109,7 +109,7 @@ impl Fault {
         match self.class() {
             0x00 => "undefined instruction",
             0x0e => "illegal execution state",
-            0x15 => "SVC",
+            0x11 | 0x15 => "SVC",
             0x16 => "HVC",
             0x17 => "SMC",
             0x18 => "trapped system register",
@@ -171,7 +171,7 @@ fn caught(frame: &mut Frame, fault: Fault) {
 
 extern "C" fn thread_exception(frame: &mut Frame) {
     let fault = Fault::read(frame.pc);
-    if fault.class() == 0x15 {
+    if matches!(fault.class(), 0x11 | 0x15) {
         match fault.syndrome & 0xffff {
             JOB_DONE => scheduler::job_done(frame),
             END_THREAD => round_robin::end(frame),

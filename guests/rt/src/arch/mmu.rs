@@ -55,8 +55,8 @@ pub(super) const NO_EXECUTE: u64 = EL1_NO_EXECUTE | EL0_NO_EXECUTE;
 pub(super) const MAIR: u64 = 0x44_ff00;
 /// 39-bit addresses, 4 KiB pages, walks inner shareable and write-back, 40-bit output, no TTBR1.
 pub(super) const TCR: u64 = 25 | 1 << 8 | 1 << 10 | 3 << 12 | 1 << 23 | 2 << 32;
-/// MMU, caches, stack alignment check, and writable memory never executable; reserved bits as one.
-pub(super) const SCTLR: u64 = 0x30d0_0800 | 1 | 1 << 2 | 1 << 3 | 1 << 12 | 1 << 19;
+/// MMU, caches, stack alignment check, WFI at EL0, and writable memory never executable; reserved bits as one.
+pub(super) const SCTLR: u64 = 0x30d0_0800 | 1 | 1 << 2 | 1 << 3 | 1 << 12 | 1 << 16 | 1 << 19;
 
 /// Fills the tables; `device_tree` is its address or 0. Called once, with the MMU off.
 pub(super) extern "C" fn build_tables(device_tree: usize) {

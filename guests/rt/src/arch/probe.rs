@@ -171,7 +171,7 @@ pub const UNDEFINED: [Named<Instruction>; 6] = [
 pub type Register = fn() -> Result<u64, Fault>;
 
 macro_rules! read {
-    ($name:literal, $register:literal) => {
+    ($name:expr, $register:expr) => {
         (concat!("read-", $name), || {
             let mut value = 0_u64;
             // SAFETY: reading this register has no effect on memory; a skipped read leaves 0.
@@ -247,6 +247,31 @@ pub const REGISTERS: [Named<Register>; 48] = [
     read!("cnthctl-el2", "S3_4_C14_C1_0"),
     read!("scr-el3", "S3_6_C1_C1_0"),
 ];
+
+macro_rules! identification {
+    ($($crm:literal)*) => {
+        [$(identification!(@row $crm, 0 1 2 3 4 5 6 7)),*]
+    };
+    (@row $crm:literal, $($op2:literal)*) => {
+        [$(read!(concat!("C", $crm, "_", $op2), concat!("S3_0_C0_C", $crm, "_", $op2))),*]
+    };
+}
+
+/// The identification registers `S3_0_C0_C<m>_<n>`, for each m from 1 on those with n from 0 on.
+pub const IDENTIFICATION: [[Named<Register>; 8]; 7] = identification!(1 2 3 4 5 6 7);
+
+/// Enters streaming mode, which needs an instruction of FEAT_SME to be there.
+pub fn start_streaming() -> Result<(), Fault> {
+    const SMEN: u64 = 3 << 24;
+    let before = super::sysreg::read_sysreg!("cpacr_el1");
+    super::sysreg::write_sysreg!("cpacr_el1", before | SMEN);
+    super::cpu::synchronize();
+    // SAFETY: `SMSTART`: undefined, or it changes vector registers, which nobody uses here.
+    let fault = unsafe { catch(|| asm!(".inst 0xd503477f", options(nostack))) };
+    super::sysreg::write_sysreg!("cpacr_el1", before);
+    super::cpu::synchronize();
+    fault.map_or(Ok(()), Err)
+}
 
 /// Tries to stop the performance monitors of the CPU, to change what they have counted, and to take their
 /// interrupts back.

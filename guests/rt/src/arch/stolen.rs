@@ -37,6 +37,24 @@ pub fn find() {
     PLACES[cpu::index()].store(place, Relaxed);
 }
 
+/// Words of the page with the records of all processors, and how many are not zero although they are no
+/// nanoseconds; `None` if there is no such page.
+pub fn used_words() -> Option<(usize, usize)> {
+    const WORDS: usize = 4096 / 8;
+    const RECORD_WORDS: usize = 8;
+    let page = match WINDOW[1].load(Relaxed) & !0xfff {
+        0 => return None,
+        page => page as *const u64,
+    };
+    let used = (0..WORDS).filter(|&word| {
+        // SAFETY: `find` has mapped the page, which only the hypervisor writes to.
+        let value = unsafe { page.add(word).read_volatile() };
+        let is_time = word < CPUS_MAX * RECORD_WORDS && word % RECORD_WORDS == STOLEN as usize / 8;
+        value != 0 && !is_time
+    });
+    Some((WORDS, used.count()))
+}
+
 /// Nanoseconds in which this processor had something to do and did not run.
 fn nanoseconds() -> u64 {
     match PLACES[cpu::index()].load(Relaxed) {

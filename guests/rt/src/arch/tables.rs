@@ -140,9 +140,9 @@ impl Tables {
     ///
     /// # Panics
     ///
-    /// If the address lies below [`USER_BASE`].
+    /// If the program is mapped there.
     pub fn entry(&self, arena: &mut Arena, address: u64, level: u32) -> Option<Entry> {
-        assert!(address >= USER_BASE as u64, "{address:#x} belongs to the program");
+        assert!(address >> 30 >= PROGRAM_ENTRIES as u64, "{address:#x} belongs to the program");
         self.walk(arena, address, level)
     }
 

@@ -19,6 +19,9 @@ unsafe extern "C" {
 /// EL0, debug exceptions and FIQ masked.
 const PSTATE_USER: u64 = 1 << 9 | 1 << 6;
 
+/// EL0 in AArch32, Thumb; all interrupts masked.
+const PSTATE_THUMB: u64 = 0x1f0;
+
 /// What the code can do; the value is the offset of its first instruction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u64)]
@@ -30,6 +33,8 @@ pub enum Routine {
     /// Loads 32 bits from argument 0 until no bit of argument 1 is set in them, at most argument 2
     /// times, which is not 0; results in the times that are left.
     WaitForZero = 32,
+    /// In Thumb: waits for an interrupt twice and loads 32 bits from argument 1; results in 3 more than these.
+    ThumbWaits = 64,
 }
 
 /// The thread that waits for code at EL0.
@@ -70,7 +75,7 @@ pub fn run(
     let mut frame = Frame::EMPTY;
     frame.x[..4].copy_from_slice(&arguments);
     frame.pc = code + routine as u64;
-    frame.pstate = PSTATE_USER;
+    frame.pstate = if routine == Routine::ThumbWaits { PSTATE_THUMB } else { PSTATE_USER };
     let mut result = 0;
     let before = space::current();
     // SAFETY: the tables map the program as before. The handler keeps all registers but `x0`. The

@@ -61,7 +61,7 @@ vectors:
     entry   {interrupt}
     unexpected 10
     unexpected 11
-    unexpected 12
+    entry   {thread_exception}          // from EL0 in AArch32
     unexpected 13
     unexpected 14
     unexpected 15

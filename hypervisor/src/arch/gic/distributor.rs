@@ -1,6 +1,6 @@
 //! Distributor: shared interrupts. Most of its registers are the same in GICv2 and GICv3.
 
-use super::{AFFINITY, GicError, PRIORITY, poll};
+use super::{AFFINITY, BOOT_READS, GicError, PRIORITY, SETTLE_READS, poll};
 use crate::arch::mmio::Mmio;
 use crate::lock::Mutex;
 
@@ -17,8 +17,13 @@ const IPRIORITYR: usize = 0x0400;
 /// GICv2 only: a byte for each interrupt, a bit for each CPU.
 const ITARGETSR: usize = 0x0800;
 const ICFGR: usize = 0x0c00;
-/// GICv3 only.
+/// GICv3 only; the first from GICv3.1 on.
+const ICENABLER_EXTENDED: usize = 0x1400;
 const IROUTER: usize = 0x6000;
+
+/// GICD_TYPER of a GICv3.1: there are shared interrupts from INTID 4096 on, and 32 times how many, less one.
+const EXTENDED: u32 = 1 << 8;
+const EXTENDED_RANGE: u32 = 27;
 
 const ENABLE_GROUP1: u32 = 1 << 1;
 /// GICv2: the group of all interrupts. With two security states that is group 1, which has the first
@@ -93,6 +98,7 @@ impl Distributor {
     /// pending nor active, sends them to the CPU with `affinity`, and forwards that group.
     pub fn init(&self, affinity: u64) -> Result<(), GicError> {
         let registers = self.registers;
+        self.disable_extended();
         let (group, control, enabled) = match self.version {
             Version::V2 => (0, 0, ENABLE),
             Version::V3 => (u32::MAX, AFFINITY_ROUTING, AFFINITY_ROUTING | ENABLE_GROUP1),
@@ -130,10 +136,20 @@ impl Distributor {
         self.wait()
     }
 
-    /// Waits until changes of enables and of GICD_CTLR are effective. A GICv2 does not tell: the
+    /// Nobody here has extended interrupts, which firmware may have left enabled.
+    fn disable_extended(&self) {
+        let typer = self.registers.read32(TYPER);
+        if self.version == Version::V3 && typer & EXTENDED != 0 {
+            for word in 0..=(typer >> EXTENDED_RANGE) as usize {
+                self.registers.write32(ICENABLER_EXTENDED + 4 * word, u32::MAX);
+            }
+        }
+    }
+
+    /// At boot: waits until changes of enables and of GICD_CTLR are effective. A GICv2 does not tell: the
     /// bit is reserved there, and reading the register waits for what was written.
     fn wait(&self) -> Result<(), GicError> {
-        if poll(|| self.registers.read32(CTLR) & WRITE_PENDING == 0) {
+        if poll(BOOT_READS, || self.is_settled()) {
             Ok(())
         } else {
             Err(GicError::Stuck("GICD_CTLR.RWP"))
@@ -147,15 +163,21 @@ impl Distributor {
         }
     }
 
-    /// Enables or disables an interrupt; a disabled one does not fire any more
-    /// when this returns.
+    /// Enables or disables an interrupt; a disabled one may still fire until [`Distributor::settle`].
     #[inline(never)]
     pub fn set_enabled(&self, intid: u32, enabled: bool) {
         self.set(if enabled { ISENABLER } else { ICENABLER }, intid);
-        if !enabled {
-            // If it never settles there is nothing better than to go on.
-            let _ = self.wait();
-        }
+    }
+
+    /// Waits until interrupts that were disabled do not fire any more, for [`SETTLE_READS`] reads at most:
+    /// the bit that tells is one for all writers, so that other VMs can keep it set.
+    #[inline(never)]
+    pub fn settle(&self) {
+        poll(SETTLE_READS, || self.is_settled());
+    }
+
+    fn is_settled(&self) -> bool {
+        self.registers.read32(CTLR) & WRITE_PENDING == 0
     }
 
     /// Sets or clears the pending state.
@@ -249,6 +271,26 @@ mod tests {
     }
 
     #[test]
+    fn extended_interrupts_are_disabled_where_they_exist() {
+        for (version, pidr2, typer, words) in [
+            (Version::V3, 0x3b, 2 | EXTENDED | 1 << EXTENDED_RANGE, 2),
+            (Version::V3, 0x3b, 2 | EXTENDED | 31 << EXTENDED_RANGE, 32),
+            (Version::V3, 0x3b, 2 | 31 << EXTENDED_RANGE, 0),
+            (Version::V2, 0x2b, 2 | EXTENDED, 0),
+        ] {
+            on_memory(version, pidr2, |registers| {
+                registers.write32(TYPER, typer);
+                Distributor::new(registers, version).unwrap().init(0).unwrap();
+                let end = registers.bytes().min(IROUTER);
+                let disabled = (ICENABLER_EXTENDED..end)
+                    .step_by(4)
+                    .take_while(|&register| registers.read32(register) == u32::MAX);
+                assert_eq!(disabled.count(), words, "{version:?} {typer:#x}");
+            });
+        }
+    }
+
+    #[test]
     fn a_gicv2_sends_interrupts_to_interfaces() {
         on_memory(Version::V2, 0x2b, |registers| {
             let distributor = Distributor::new(registers, Version::V2).unwrap();
@@ -292,6 +334,9 @@ mod tests {
             let distributor = Distributor::new(registers, Version::V3).unwrap();
             registers.write32(CTLR, WRITE_PENDING);
             assert_eq!(distributor.wait(), Err(GicError::Stuck("GICD_CTLR.RWP")));
+            // Guests go on.
+            distributor.set_enabled(77, false);
+            distributor.settle();
         });
     }
 }

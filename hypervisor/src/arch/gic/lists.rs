@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{is_v2, write_on_v3};
 use crate::arch::gicv3::Copying;
-use crate::arch::{gicv2, gicv3};
+use crate::arch::{cpu, gicv2, gicv3};
 use crate::vdev::gic::{LISTS_MAX, ListRegister, ListRegisters};
 
 /// Of the control register, the same in both versions: the virtual CPU interface is on.
@@ -15,7 +15,8 @@ const NONE_PENDING: u64 = 1 << 3;
 /// The list registers of a VCPU of the executing CPU.
 ///
 /// What is [`empty`](ListRegisters::empty) is known as of the last context
-/// synchronisation: an exception, or [`super::end`] before an injection.
+/// synchronisation: an exception, [`super::end`] before an injection, or
+/// [`synchronise`](ListRegisters::synchronise). `cargo xtask size` looks at all ways through the code for that.
 #[derive(Clone, Copy, Debug)]
 pub struct Lists(Option<&'static SavedLists>);
 
@@ -87,14 +88,15 @@ impl Lists {
     }
 
     /// Takes the virtual CPU interface of this CPU from its VCPU; whether a list register is
-    /// in use, or may be.
+    /// in use, or may be. The context is synchronised.
     #[inline(always)]
     pub fn save(to: &SavedLists) -> bool {
         if is_v2() {
             return gicv2::save(to);
         }
+        let used = gicv3::empty() != to.all.load(Relaxed);
         gicv3::copy(to, Copying::Save);
-        gicv3::empty() != to.all.load(Relaxed)
+        used
     }
 
     /// Gives it to a VCPU.
@@ -119,6 +121,11 @@ impl ListRegisters for Lists {
     #[inline]
     fn count(&self) -> usize {
         if is_v2() { gicv2::count() } else { gicv3::count() }
+    }
+
+    #[inline(always)]
+    fn synchronise(&self) {
+        cpu::isb();
     }
 
     #[inline(always)]

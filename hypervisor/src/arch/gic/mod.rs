@@ -47,8 +47,20 @@ const PRIORITY: u32 = 0xa0a0_a0a0;
 /// Priority of software-generated interrupts, the last: other CPUs cause them.
 const PRIORITY_OF_SGIS: u32 = 0xc0c0_c0c0;
 
-/// How often a register is read until hardware counts as stuck.
-const POLLS_MAX: u32 = 1_000_000;
+/// How often a register is read at boot until hardware counts as stuck.
+pub(super) const BOOT_READS: u32 = 1_000_000;
+/// The same while guests run: a few microseconds, because a read of a device takes a CPU tens of nanoseconds.
+/// What is waited for takes a controller less than that.
+const SETTLE_READS: u32 = 64;
+
+/// Whether this INTID of an acknowledgement says that there is no interrupt to end (IHI 0069, 2.2.1). All
+/// others are ended, also those from 1056 on, or the CPU would never get one of that priority again.
+pub const fn is_special(intid: u32) -> bool {
+    matches!(intid, 1020..=1023)
+}
+
+/// First INTID of LPIs: they are never active.
+pub const LPIS: u32 = 8192;
 
 /// Acknowledges the most urgent interrupt; returns its INTID, from 1020 if there is none.
 #[cfg(target_os = "none")]
@@ -101,6 +113,9 @@ pub enum GicError {
     Frames,
     /// This register never showed that a change is complete.
     Stuck(&'static str),
+    /// Firmware left message-based interrupts of the CPU with this affinity enabled, which cannot be
+    /// disabled any more.
+    Lpis(u64),
     /// The CPU does not let EL2 use system registers: ICC_SRE_EL2.
     NoSystemRegisters,
     /// The controller was not set up before the first CPU.
@@ -129,19 +144,54 @@ impl fmt::Display for GicError {
             ),
             Self::Frames => write!(f, "the planned frames are too small: {CHECK}"),
             Self::Stuck(register) => write!(f, "{register} does not settle: hardware fault"),
+            Self::Lpis(affinity) => write!(
+                f,
+                "the firmware left LPIs of the CPU with affinity {affinity:#x} enabled for good \
+                 (GICR_CTLR.EnableLPIs): turn its use of PCIe or of the ITS off"
+            ),
             Self::NoSystemRegisters => f.write_str("firmware keeps EL2 from ICC_SRE_EL2"),
             Self::NotInitialised => f.write_str("not initialised"),
         }
     }
 }
 
-/// Reads until `done`; `false` if that never happens.
-pub(super) fn poll(mut done: impl FnMut() -> bool) -> bool {
-    (0..POLLS_MAX).any(|_| {
+/// Reads until `done`; `false` if that never happens in so many reads.
+pub(super) fn poll(reads: u32, mut done: impl FnMut() -> bool) -> bool {
+    (0..reads).any(|_| {
         let done = done();
         if !done {
             core::hint::spin_loop();
         }
         done
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hardware that settles after so many reads: how often it is read, and whether it has settled.
+    fn reads_of(settles_after: u32) -> (u32, bool) {
+        let mut reads = 0;
+        let settled = poll(SETTLE_READS, || {
+            reads += 1;
+            reads >= settles_after
+        });
+        (reads, settled)
+    }
+
+    #[test]
+    fn only_four_numbers_are_no_interrupts() {
+        let special: Vec<_> =
+            (0..=u32::from(u16::MAX)).filter(|&intid| is_special(intid)).collect();
+        assert_eq!(special, [1020, 1021, 1022, 1023]);
+    }
+
+    #[test]
+    fn guests_wait_for_few_reads_of_the_controller() {
+        assert_eq!(reads_of(1), (1, true));
+        assert_eq!(reads_of(64), (64, true));
+        assert_eq!(reads_of(65), (64, false));
+        assert_eq!(reads_of(u32::MAX), (64, false));
+    }
 }

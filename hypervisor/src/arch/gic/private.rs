@@ -1,7 +1,7 @@
 //! Private interrupts of a CPU. Their registers are the same in both versions: the second frame
 //! of a GICv3's redistributor, and the start of a GICv2's distributor, of which each CPU sees its own.
 
-use super::{GicError, PRIORITY, PRIORITY_OF_SGIS, poll};
+use super::{BOOT_READS, GicError, PRIORITY, PRIORITY_OF_SGIS, SETTLE_READS, poll};
 use crate::arch::mmio::Block;
 
 const IGROUPR0: usize = 0x0080;
@@ -13,6 +13,8 @@ const ISACTIVER0: usize = 0x0300;
 const ICACTIVER0: usize = 0x0380;
 const IPRIORITYR: usize = 0x0400;
 const ICFGR1: usize = 0x0c04;
+/// Most words of extended private interrupts.
+const EXTENDED_MAX: usize = 2;
 /// Bytes of the registers in use.
 pub(in crate::arch) const BYTES: usize = ICFGR1 + 4;
 
@@ -38,10 +40,13 @@ impl Private {
     }
 
     /// Disables all private interrupts, makes them group 1 (one bit for each in `group`), neither
-    /// pending nor active.
-    pub(in crate::arch) fn init(self, group: u32) -> Result<(), GicError> {
+    /// pending nor active. `extended`: how many times 32 interrupts a GICv3.1 has from INTID 1056 on, which
+    /// are disabled too.
+    pub(in crate::arch) fn init(self, group: u32, extended: usize) -> Result<(), GicError> {
         let registers = self.registers;
-        registers.write32(ICENABLER0, u32::MAX);
+        for word in 0..=extended.min(EXTENDED_MAX) {
+            registers.write32(ICENABLER0 + 4 * word, u32::MAX);
+        }
         self.wait()?;
         registers.write32(IGROUPR0, group);
         registers.write32(ICPENDR0, u32::MAX);
@@ -53,14 +58,14 @@ impl Private {
         self.wait()
     }
 
-    /// Waits until disabled interrupts do not fire any more.
-    #[inline(never)]
+    /// At boot: waits until disabled interrupts do not fire any more.
     fn wait(self) -> Result<(), GicError> {
-        if poll(|| self.control.read32(0) & WRITE_PENDING == 0) {
-            Ok(())
-        } else {
-            Err(GicError::Stuck("GICR_CTLR.RWP"))
-        }
+        if self.settles_within(BOOT_READS) { Ok(()) } else { Err(GicError::Stuck("GICR_CTLR.RWP")) }
+    }
+
+    #[inline(never)]
+    fn settles_within(self, reads: u32) -> bool {
+        poll(reads, || self.control.read32(0) & WRITE_PENDING == 0)
     }
 
     #[inline(always)]
@@ -77,7 +82,7 @@ impl Private {
         self.set(if enabled { ISENABLER0 } else { ICENABLER0 }, intid);
         if !enabled && self.control.read32(0) & WRITE_PENDING != 0 {
             // If it never settles there is nothing better than to go on.
-            let _ = self.wait();
+            self.settles_within(SETTLE_READS);
         }
     }
 
@@ -146,7 +151,7 @@ mod tests {
         // SAFETY: the memory outlives the block and is reached only through it.
         let block = unsafe { Mmio::new((&raw mut memory).expose_provenance(), 0x1000) };
         let private = Private::new(block.block(0).unwrap(), block.block(0).unwrap());
-        private.init(u32::MAX).unwrap();
+        private.init(u32::MAX, 0).unwrap();
         assert_eq!(block.read32(IGROUPR0), u32::MAX);
         assert_eq!(block.read32(ICENABLER0), u32::MAX);
         private.set_enabled(27, true);
@@ -166,7 +171,7 @@ mod tests {
         // SAFETY: as above.
         let block = unsafe { Mmio::new((&raw mut memory).expose_provenance(), 0x1000) };
         let private = Private::new(block.block(0).unwrap(), block.block(0).unwrap());
-        private.init(u32::MAX).unwrap();
+        private.init(u32::MAX, 0).unwrap();
         for intid in [26, 27, 22, 32] {
             private.prefer(intid);
         }
@@ -182,6 +187,6 @@ mod tests {
         let block = unsafe { Mmio::new((&raw mut memory).expose_provenance(), 0x1000) };
         let private = Private::new(block.block(0).unwrap(), block.block(0xd00).unwrap());
         block.write32(0xd00, WRITE_PENDING);
-        assert_eq!(private.init(0), Err(GicError::Stuck("GICR_CTLR.RWP")));
+        assert_eq!(private.init(0, 0), Err(GicError::Stuck("GICR_CTLR.RWP")));
     }
 }

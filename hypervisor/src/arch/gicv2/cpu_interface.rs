@@ -19,6 +19,8 @@ const IAR: usize = 0x000c;
 const EOIR: usize = 0x0010;
 const APR: usize = 0x00d0;
 const NSAPR: usize = 0x00e0;
+/// Active priorities registers; those that are not there ignore writes.
+const ACTIVE_WORDS: usize = 4;
 const DIR: usize = 0x1000;
 const BYTES: usize = DIR + 4;
 
@@ -66,11 +68,13 @@ pub fn init_cpu(
     {
         return Err(GicError::Interface(affinity, mask));
     }
-    private.init(0)?;
+    private.init(0, 0)?;
     own.cpu.write32(CTLR, 0);
     // A priority that firmware left active would hold back all that are not higher.
-    own.cpu.write32(APR, 0);
-    own.cpu.write32(NSAPR, 0);
+    for word in 0..ACTIVE_WORDS {
+        own.cpu.write32(APR + 4 * word, 0);
+        own.cpu.write32(NSAPR + 4 * word, 0);
+    }
     own.cpu.write32(PMR, 0xff);
     own.cpu.write32(BPR, 0);
     own.cpu.write32(CTLR, ENABLE | EOI_MODE);

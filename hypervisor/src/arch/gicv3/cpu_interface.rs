@@ -56,9 +56,7 @@ pub fn init_cpu(region: Mmio, affinity: u64) -> Result<Private, GicError> {
     if read_register!("icc_sre_el2") & 1 == 0 {
         return Err(GicError::NoSystemRegisters);
     }
-    // A priority that firmware left active would hold back all that are not higher.
-    write_register!("icc_ap0r0_el1", 0);
-    write_register!("icc_ap1r0_el1", 0);
+    clear_active_priorities();
     write_register!("ich_hcr_el2", 0);
     write_register!("icc_pmr_el1", 0xff);
     write_register!("icc_bpr1_el1", 0);
@@ -68,6 +66,41 @@ pub fn init_cpu(region: Mmio, affinity: u64) -> Result<Private, GicError> {
     write_register!("icc_sre_el1", SRE);
     isb();
     Ok(private)
+}
+
+/// A priority that firmware left active would hold back all that are not higher.
+#[inline(never)]
+fn clear_active_priorities() {
+    // How many registers there are for each group.
+    let bits = (read_register!("icc_ctlr_el1") >> 8 & 7) + 1;
+    if bits >= 7 {
+        write_register!("icc_ap1r3_el1", 0);
+        write_register!("icc_ap1r2_el1", 0);
+    }
+    if bits >= 6 {
+        write_register!("icc_ap1r1_el1", 0);
+    }
+    write_register!("icc_ap1r0_el1", 0);
+    if !has_group_0(bits) {
+        return;
+    }
+    if bits >= 7 {
+        write_register!("icc_ap0r3_el1", 0);
+        write_register!("icc_ap0r2_el1", 0);
+    }
+    if bits >= 6 {
+        write_register!("icc_ap0r1_el1", 0);
+    }
+    write_register!("icc_ap0r0_el1", 0);
+}
+
+/// Whether registers of group 0 can be used. If firmware has that group for itself (SCR_EL3.FIQ) they trap to
+/// it; then EL2 sees the upper half of the priorities only, shifted, and the lowest of its `bits` is none.
+fn has_group_0(bits: u64) -> bool {
+    let lowest = 1 << (8 - bits.min(8));
+    write_register!("icc_pmr_el1", lowest);
+    isb();
+    read_register!("icc_pmr_el1") == lowest
 }
 
 /// Acknowledges the most urgent interrupt; returns its INTID, from 1020 if there is none.

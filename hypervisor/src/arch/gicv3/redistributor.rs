@@ -1,8 +1,9 @@
 //! Redistributors: private interrupts of each CPU.
 
-use crate::arch::gic::{AFFINITY, GicError, Private, poll};
+use crate::arch::gic::{AFFINITY, BOOT_READS, GicError, Private, poll};
 use crate::arch::mmio::{Block, Mmio};
 
+const CTLR: usize = 0x0000;
 const TYPER: usize = 0x0008;
 const WAKER: usize = 0x0014;
 /// Bytes of the registers in use of the first frame.
@@ -12,6 +13,11 @@ const SGI: usize = 0x1_0000;
 
 const PROCESSOR_SLEEP: u32 = 1 << 1;
 const CHILDREN_ASLEEP: u32 = 1 << 2;
+/// GICR_CTLR: LPIs are forwarded to the CPU.
+const LPIS: u32 = 1 << 0;
+/// GICR_TYPER: how many times 32 private interrupts there are from INTID 1056 on.
+const EXTENDED: u32 = 27;
+const EXTENDED_MASK: u64 = 0x1f;
 /// GICR_TYPER: has two more frames, for virtual LPIs.
 const VIRTUAL_LPIS: u64 = 1 << 1;
 /// GICR_TYPER: the last one of its region.
@@ -50,14 +56,23 @@ impl Redistributor {
         (typer >> 56 << 32 | typer >> 32 & 0xff_ffff) & AFFINITY
     }
 
-    /// Wakes the redistributor, and disables all private interrupts.
+    /// Wakes the redistributor, and disables all private interrupts and LPIs.
     pub fn init(self) -> Result<Private, GicError> {
         let control = self.control;
+        let of_lpis = control.read32(CTLR);
+        if of_lpis & LPIS != 0 {
+            // Some controllers take no step back.
+            control.write32(CTLR, of_lpis & !LPIS);
+            if control.read32(CTLR) & LPIS != 0 {
+                return Err(GicError::Lpis(self.affinity()));
+            }
+        }
         control.write32(WAKER, control.read32(WAKER) & !PROCESSOR_SLEEP);
-        if !poll(|| control.read32(WAKER) & CHILDREN_ASLEEP == 0) {
+        if !poll(BOOT_READS, || control.read32(WAKER) & CHILDREN_ASLEEP == 0) {
             return Err(GicError::Stuck("GICR_WAKER.ChildrenAsleep"));
         }
-        self.private.init(u32::MAX)?;
+        let extended = control.read64(TYPER) >> EXTENDED & EXTENDED_MASK;
+        self.private.init(u32::MAX, extended as usize)?;
         Ok(self.private)
     }
 }
@@ -119,6 +134,29 @@ mod tests {
             redistributor.init().unwrap().set_enabled(27, true);
             assert_eq!(region.read32(SGI + 0x80), u32::MAX, "GICR_IGROUPR0");
             assert_eq!(region.read32(SGI + 0x100), 1 << 27, "GICR_ISENABLER0");
+        });
+    }
+
+    #[test]
+    fn extended_interrupts_are_disabled_where_they_exist() {
+        for extended in 0..=2 {
+            on_memory(1, |region| {
+                describe(region, 0, 0, LAST | extended << EXTENDED);
+                redistributors(region).next().unwrap().init().unwrap();
+                let words = [0x180, 0x184, 0x188].map(|at| region.read32(SGI + at) == u32::MAX);
+                let expected = [0, 1, 2].map(|word| word <= extended);
+                assert_eq!(words, expected);
+            });
+        }
+    }
+
+    #[test]
+    fn lpis_of_the_firmware_are_disabled() {
+        on_memory(1, |region| {
+            describe(region, 0, 0, LAST);
+            region.write32(CTLR, LPIS | 1 << 24);
+            redistributors(region).next().unwrap().init().unwrap();
+            assert_eq!(region.read32(CTLR), 1 << 24);
         });
     }
 }

@@ -167,7 +167,11 @@ impl State {
         let edge = odd_bits(value) << first;
         let changed = (bank.edge ^ edge) & 0xffff << first & bank.implemented;
         bank.edge ^= changed;
-        for n in bits(changed & self.banks[at].hardware) {
+        let physical = changed & bank.hardware;
+        if physical != 0 {
+            env.settle();
+        }
+        for n in bits(physical) {
             if let Physical::Shared { intid } = self.physical(at, n) {
                 env.set_edge_triggered(intid, edge >> n & 1 != 0);
             }

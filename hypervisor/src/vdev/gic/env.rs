@@ -48,9 +48,14 @@ pub trait Env {
     /// Makes the PCPU of another, started VCPU call [`VGic::attend`](super::VGic::attend) soon.
     fn kick(&self, vcpu: usize);
 
-    /// Enables or disables; returns when a disabled interrupt cannot be
-    /// acknowledged any more.
+    /// Enables or disables. A private interrupt that was disabled cannot be acknowledged any more on
+    /// return; a shared one may be until [`Env::settle`], which the state does not mind: it
+    /// is as if it had been acknowledged just before, and is given back.
     fn set_enabled(&self, interrupt: Physical, enabled: bool);
+
+    /// Waits until shared interrupts that were disabled cannot be acknowledged any more. Before changes
+    /// of their trigger only: it takes the time of several device accesses.
+    fn settle(&self);
 
     /// Sets or clears the pending state.
     fn set_pending(&self, interrupt: Physical, pending: bool);

@@ -178,13 +178,20 @@ impl VGic {
     pub fn has_pending<E: Env>(&self, env: &E, vcpu: usize) -> bool {
         if env.lists().want_maintenance() {
             self.maintenance(env, vcpu);
+            env.lists().synchronise();
         }
-        self.is_due(env, vcpu)
+        self.lists_pending(env, vcpu)
     }
 
     /// Whether `vcpu`, which runs on this PCPU, has an interrupt to take, as far as its list
     /// registers are up to date.
     pub fn is_due<E: Env>(&self, env: &E, vcpu: usize) -> bool {
+        env.lists().synchronise();
+        self.lists_pending(env, vcpu)
+    }
+
+    #[inline(never)]
+    fn lists_pending<E: Env>(&self, env: &E, vcpu: usize) -> bool {
         let lists = env.lists();
         let crowded = self.vcpus.get(vcpu).is_some_and(|own| !own.direct.load(Ordering::Relaxed));
         let used = !lists.empty() & ((1 << lists.count()) - 1);

@@ -83,6 +83,9 @@ impl State {
         };
         *bank = Bank { line: bank.line, physical: bank.physical, ..new };
         self.update_physical(env, at);
+        if !private && hardware != 0 {
+            env.settle();
+        }
         for n in bits(hardware) {
             let physical = self.physical(at, n);
             env.set_pending(physical, false);

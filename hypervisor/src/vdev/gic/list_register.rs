@@ -136,6 +136,9 @@ pub trait ListRegisters {
     /// Number of list registers, 1 to [`LISTS_MAX`].
     fn count(&self) -> usize;
 
+    /// Lets [`Self::empty`] and [`Self::want_maintenance`] know what was written since the last exception.
+    fn synchronise(&self);
+
     /// Set of registers (bit n: number n) that hold neither an interrupt nor a
     /// deactivation that has yet to be looked at.
     fn empty(&self) -> u32;

@@ -34,3 +34,20 @@ pub fn smc(case: &str) {
     }
     println!("hostile: {case} survived");
 }
+
+/// An instruction of an extension that nobody has here.
+pub fn streaming(case: &str) {
+    let outcome = probe::start_streaming().map(|()| 0);
+    println!("hostile: {case} survived {}", Outcome(outcome));
+}
+
+/// Prints what the identification registers say.
+pub fn identification(case: &str) {
+    for (name, register) in probe::IDENTIFICATION.as_flattened() {
+        match register() {
+            Ok(value) => println!("hostile: {case} {name} {value:#018x}"),
+            Err(fault) => println!("hostile: {case} {name} {fault}"),
+        }
+    }
+    println!("hostile: {case} survived");
+}

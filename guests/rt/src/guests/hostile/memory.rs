@@ -2,7 +2,17 @@
 
 use super::{Outcome, address};
 use crate::arch::probe::{self, Through};
+use crate::arch::stolen;
 use crate::{arguments, println};
+
+/// Looks for what others left in the page that the hypervisor shows.
+pub fn stolen_page(case: &str) {
+    stolen::find();
+    let Some((words, used)) = stolen::used_words() else {
+        return println!("hostile: {case}: no such page");
+    };
+    println!("hostile: {case} survived words={words} used={used}");
+}
 
 /// Reads 8 bytes.
 pub fn foreign_read(case: &str) {

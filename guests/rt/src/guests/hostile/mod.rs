@@ -18,6 +18,7 @@ mod endings;
 mod floods;
 mod instructions;
 mod memory;
+mod waits;
 
 use core::fmt::{self, Display};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -31,14 +32,19 @@ use crate::{arguments, hypercall, print, println, wait};
 /// A case: its name and what it does.
 type Case = (&'static str, fn(&str));
 
-const CASES: [Case; 26] = [
+const CASES: [Case; 31] = [
     ("foreign-read", memory::foreign_read),
     ("foreign-write", memory::foreign_write),
     ("foreign-fetch", memory::foreign_fetch),
     ("page-table-garbage", memory::page_table_garbage),
     ("dcache-setway", memory::dcache_setway),
+    ("stolen-page", memory::stolen_page),
     ("undefined", instructions::undefined),
     ("trapped-sysreg", instructions::trapped_sysreg),
+    ("streaming", instructions::streaming),
+    ("identification", instructions::identification),
+    ("standby", waits::standby),
+    ("thumb", waits::thumb),
     ("smc", instructions::smc),
     ("hvc-nonsense", calls::hvc_nonsense),
     ("hvc-bad-address", calls::hvc_bad_address),

@@ -18,12 +18,14 @@ pub struct Source {
     pub active: bool,
     pub edge: bool,
     pub target: usize,
+    /// Disabled, but the change has not reached the CPUs: it can still be acknowledged, once.
+    pub lingers: bool,
 }
 
 impl Source {
     /// Signalled to the CPU.
     pub fn fires(&self) -> bool {
-        self.enabled && !self.active && (self.pending || self.line && !self.edge)
+        (self.enabled || self.lingers) && !self.active && (self.pending || self.line && !self.edge)
     }
 }
 
@@ -48,6 +50,8 @@ pub struct Machine {
     pub sources: RefCell<BTreeMap<(usize, u32), Source>>,
     /// Calls into the machine.
     pub work: Cell<usize>,
+    /// Calls that wait for the distributor.
+    pub waits: Cell<usize>,
 }
 
 impl Machine {
@@ -64,6 +68,7 @@ impl Machine {
             cpus: (0..cpus).map(cpu).collect(),
             current: Cell::new(None),
             sources: RefCell::default(),
+            waits: Cell::new(0),
             work: Cell::new(0),
         }
     }
@@ -95,6 +100,7 @@ impl Machine {
             }
             source.active = true;
             source.pending = false;
+            source.lingers = false;
             Some((cpu, intid))
         })
     }
@@ -166,6 +172,8 @@ impl Machine {
 }
 
 impl ListRegisters for Machine {
+    fn synchronise(&self) {}
+
     fn count(&self) -> usize {
         LISTS
     }
@@ -231,7 +239,16 @@ impl Env for Machine {
 
     fn set_enabled(&self, interrupt: Physical, enabled: bool) {
         self.work.set(self.work.get() + 1);
-        self.source(interrupt, |source| source.enabled = enabled);
+        let shared = matches!(interrupt, Physical::Shared { .. });
+        self.source(interrupt, |source| {
+            source.lingers = shared && source.enabled && !enabled;
+            source.enabled = enabled;
+        });
+    }
+
+    fn settle(&self) {
+        self.waits.set(self.waits.get() + 1);
+        self.sources.borrow_mut().values_mut().for_each(|source| source.lingers = false);
     }
 
     fn set_pending(&self, interrupt: Physical, pending: bool) {
@@ -250,7 +267,10 @@ impl Env for Machine {
     }
 
     fn set_edge_triggered(&self, intid: u32, edge: bool) {
-        self.source(Physical::Shared { intid }, |source| source.edge = edge);
+        self.source(Physical::Shared { intid }, |source| {
+            assert!(!source.lingers, "the trigger of {intid} changes while it may be enabled");
+            source.edge = edge;
+        });
     }
 
     fn set_target(&self, intid: u32, vcpu: usize) {

@@ -175,3 +175,34 @@ fn hammering_interrupt_state_is_bounded_work() {
     }
     vm.settle();
 }
+
+/// Waiting for the distributor costs a device's time, with the VM's interrupt state locked.
+#[test]
+fn only_a_change_of_triggers_waits_for_the_distributor_and_once() {
+    let assigned: Vec<(u32, u32)> = (0..32).map(|n| (64 + n, 128 + n)).collect();
+    let vm = Vm::with_devices(2, &assigned);
+    let waits = |offset, value| {
+        let before = vm.machine.waits.get();
+        vm.write(0, GICD, offset, 4, value);
+        vm.machine.waits.get() - before
+    };
+    let all = u64::from(u32::MAX);
+    for (offset, value) in [
+        (0x0, 0b10),
+        (offset::ISENABLER + 8, all),
+        (offset::IGROUPR + 8, all),
+        (offset::ICENABLER + 8, all),
+        (offset::ISENABLER + 8, all),
+        (offset::IGROUPR + 8, 0),
+        (0x0, 0),
+        (offset::ICPENDR + 8, all),
+        (offset::ICACTIVER + 8, all),
+    ] {
+        assert_eq!(waits(offset, value), 0, "{offset:#x}");
+    }
+    assert_eq!(waits(offset::ICFGR + 16, 0xaaaa_aaaa), 1);
+    assert_eq!(waits(offset::ICFGR + 16, 0xaaaa_aaaa), 0, "nothing changes");
+    let before = vm.machine.waits.get();
+    vm.gic.reset(&vm.machine);
+    assert_eq!(vm.machine.waits.get() - before, 1, "one of its banks has devices");
+}

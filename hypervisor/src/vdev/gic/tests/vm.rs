@@ -45,8 +45,17 @@ impl Vm {
     }
 
     fn of_version(v2: bool, vcpus: usize) -> Self {
-        let config = GicConfig { v2, vcpus, spis: 64, private: &[TIMER], shared: &[DEVICE] };
-        let vm = Self { gic: VGic::new(&config).unwrap(), machine: Machine::new(vcpus) };
+        Self::of(&GicConfig { v2, vcpus, spis: 64, private: &[TIMER], shared: &[DEVICE] })
+    }
+
+    /// A VM with a GICv3 and these interrupts of assigned devices, in the guest and of the machine.
+    pub fn with_devices(vcpus: usize, shared: &[(u32, u32)]) -> Self {
+        Self::of(&GicConfig { v2: false, vcpus, spis: 96, private: &[TIMER], shared })
+    }
+
+    fn of(config: &GicConfig<'_>) -> Self {
+        let vcpus = config.vcpus;
+        let vm = Self { gic: VGic::new(config).unwrap(), machine: Machine::new(vcpus) };
         for vcpu in 0..vcpus {
             vm.on(vcpu, || vm.gic.start_vcpu(&vm.machine, vcpu));
         }
