@@ -167,7 +167,7 @@ fn call_one(vm: &Vm) {
         }
     }
     if let Some(vcpu) = found
-        && vcpu.attention.call(|_| true).0
+        && vcpu.attention.call(|_| true)
     {
         vcpu.pcpu.kick();
     }

@@ -21,7 +21,6 @@ use crate::locks;
 use crate::machine;
 use crate::scheduler::{self, Change, Event, Scheduler};
 use crate::timer::{NEVER, Purpose};
-use crate::vdev::gic::Place;
 use crate::vm::{GicEnv, Power, VirtualTimer, color_serial};
 
 impl Pcpu {
@@ -55,37 +54,23 @@ impl Pcpu {
         self.limit_gcs();
     }
 
-    /// Looks at what was noted for a VCPU that executes or waits; one that does neither does so itself when it
-    /// is entered. Returns true if it waits and has something to do. `raised`: it may have got one without a note.
+    /// [`Attention::look`](crate::vdev::gic::Attention::look).
     #[inline(never)]
     fn look_at(&'static self, at: &Assignment, raised: bool) -> bool {
-        let attention = &at.vcpu.attention;
-        let noted = attention.is_noted();
-        if !(noted || raised) || attention.place() == Place::Out {
-            return false;
-        }
-        if noted {
-            self.attend(at);
-        }
-        if attention.place() == Place::Running {
-            return false;
-        }
-        let wakes = at.vcpu.work.is_busy() || self.has_interrupt(at);
-        if !wakes {
-            attention.settle();
-        }
-        wakes
+        let is_due = || at.vcpu.work.is_busy() || self.has_interrupt(at);
+        at.vcpu.attention.look(raised, || self.attend(at), is_due)
     }
 
     /// Does what was noted for a VCPU that is loaded, or waits.
     #[inline(never)]
-    fn attend(&'static self, at: &Assignment) {
-        at.vm.gic.attend(&GicEnv::at(at, self), at.vcpu.index);
+    fn attend(&'static self, at: &Assignment) -> Option<bool> {
+        let notes = at.vm.gic.attend(&GicEnv::at(at, self), at.vcpu.index);
         if self.has_loaded(at) {
             at.vcpu.timer.apply(self);
         }
         machine::attend(at.vm);
         color_serial::attend(at, self);
+        notes
     }
 
     /// A VCPU may have got an interrupt: wakes it if it has. `now`: the time of the interrupt.
@@ -252,7 +237,8 @@ impl Pcpu {
     #[inline(always)]
     pub fn go_on(&'static self, at: &Assignment) {
         match self.next.own() {
-            Some(next) if core::ptr::eq(next, at) => {}
+            // It may have been another one's turn meanwhile.
+            Some(next) if core::ptr::eq(next, at) && at.vcpu.attention.is_running() => {}
             _ => self.idle(),
         }
     }

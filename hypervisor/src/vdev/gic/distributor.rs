@@ -35,11 +35,11 @@ pub(super) fn identification(offset: usize) -> u32 {
 impl VGic {
     /// Reads a distributor register.
     #[inline(never)]
-    pub(super) fn read_distributor(&self, offset: usize, bytes: usize) -> u64 {
+    pub(super) fn read_distributor<E: Env>(&self, env: &E, offset: usize, bytes: usize) -> u64 {
         let value = match offset {
             TYPER => TYPER_FIXED | self.shared_banks as u32,
             IIDR => IIDR_VALUE,
-            CTLR => self.read_control(),
+            CTLR => self.read_control(env),
             IROUTER.. if offset < 0x8000 => return self.read_router(offset - IROUTER, bytes),
             _ => identification(offset),
         };
@@ -65,9 +65,9 @@ impl VGic {
     }
 
     #[inline(never)]
-    fn read_control(&self) -> u32 {
+    fn read_control<E: Env>(&self, env: &E) -> u32 {
         let state = self.lock();
-        let rwp = if state.settling != 0 { RWP } else { 0 };
+        let rwp = if state.unsettled(env) != 0 { RWP } else { 0 };
         state.groups.zero & ENABLE_GROUP0 | state.groups.one & ENABLE_GROUP1 | rwp | ARE_AND_DS
     }
 

@@ -3,7 +3,6 @@
 use core::sync::atomic::Ordering;
 
 use super::VGic;
-use super::attention::Attention;
 use super::bank::bits;
 use super::env::{Env, Physical};
 use super::list_register::{ListRegister, ListRegisters};
@@ -129,19 +128,21 @@ impl VGic {
     }
 
     /// Looks at what was noted for `vcpu` of this PCPU, if anything was: brings its list registers up to date,
-    /// and lets the interrupts of its devices come that were masked.
-    pub fn attend<E: Env>(&self, env: &E, vcpu: usize) {
+    /// and lets the interrupts of its devices come that were masked. Returns what
+    /// [`Attention::take`](super::Attention::take) says.
+    pub fn attend<E: Env>(&self, env: &E, vcpu: usize) -> Option<bool> {
         // Before the state is looked at: a change made later is noted again.
-        if vcpu < self.vcpus.len() && env.attention(vcpu).is_some_and(Attention::take) {
-            let mut state = self.lock();
-            state.unmask(env, vcpu);
-            self.finish(env, state, Some(vcpu), 1 << vcpu);
-        }
+        let notes = env.attention(vcpu).filter(|_| vcpu < self.vcpus.len())?.take()?;
+        let mut state = self.lock();
+        state.unmask(env, vcpu);
+        self.finish(env, state, Some(vcpu), 1 << vcpu);
+        Some(notes)
     }
 
     /// Physical shared interrupt `physical` of this VM came while the VCPU to which it is routed, of this
     /// PCPU, does not execute: it comes no more until that one does. So devices interrupt other VCPUs
-    /// once for each time that their own gets the PCPU, whatever their guest does to them.
+    /// once for each time that their own gets the PCPU, whatever their guest does to them. One that waits
+    /// is woken for that: the interrupt may be what it waits for.
     pub fn mask<E: Env>(&self, env: &E, physical: u32) {
         let intid = self.guest_intids.get((physical as usize).wrapping_sub(32));
         let intid = intid.map_or(0, |&intid| u32::from(intid));
@@ -151,7 +152,12 @@ impl VGic {
         let Some(attention) = env.attention(vcpu) else { return };
         state.banks[at].masked[vcpu] |= 1 << n;
         state.update_physical(env, at);
-        attention.note();
+        // It may have been sent to another PCPU meanwhile, where its VCPU executes.
+        let kicks = attention.call(|_| true);
+        drop(state);
+        if kicks {
+            env.kick(vcpu);
+        }
     }
 
     /// The maintenance interrupt of `vcpu`, loaded on this PCPU, fired.

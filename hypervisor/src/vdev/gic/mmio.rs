@@ -60,7 +60,7 @@ impl VGic {
     ) -> Option<u64> {
         // The distributor's control block needs no decoding.
         if frame == Frame::Distributor && offset < 0x80 && bytes == 4 && offset & 3 == 0 {
-            return Some(self.read_distributor(offset as usize, bytes));
+            return Some(self.read_distributor(env, offset as usize, bytes));
         }
         self.read_decoded(env, vcpu, frame, offset, bytes)
     }
@@ -77,8 +77,8 @@ impl VGic {
         let register = self.decode(vcpu, frame, offset, bytes)?;
         Some(match register {
             Register::Banked(at, register) => self.read_bank(env, vcpu, at, register, bytes),
-            Register::Distributor(offset) => self.read_distributor(offset, bytes),
-            Register::Redistributor(of, offset) => self.read_redistributor(of, offset, bytes),
+            Register::Distributor(offset) => self.read_distributor(env, offset, bytes),
+            Register::Redistributor(of, offset) => self.read_redistributor(env, of, offset, bytes),
             Register::BankedDistributor(offset) => self.read_banked(env, vcpu, offset, bytes),
             Register::Reserved => 0,
         })

@@ -1,5 +1,6 @@
 //! Registers that only a redistributor has: those of its first frame.
 
+use super::Env;
 use super::VGic;
 use super::distributor::{IIDR_VALUE, identification};
 
@@ -19,9 +20,15 @@ const CHILDREN_ASLEEP: u32 = 1 << 2;
 
 impl VGic {
     /// Reads a register of redistributor `of`, which exists.
-    pub(super) fn read_redistributor(&self, of: usize, offset: usize, bytes: usize) -> u64 {
+    pub(super) fn read_redistributor<E: Env>(
+        &self,
+        env: &E,
+        of: usize,
+        offset: usize,
+        bytes: usize,
+    ) -> u64 {
         let word = |offset| match offset {
-            CTLR if self.lock().settling >> of & 1 != 0 => RWP,
+            CTLR if self.lock().unsettled(env) >> of & 1 != 0 => RWP,
             IIDR => IIDR_VALUE,
             TYPER_LOW => {
                 let last = if of + 1 == self.vcpus.len() { LAST } else { 0 };

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::VCPUS_MAX;
-use super::attention::Place;
+use super::attention::{Attention, Place};
 use super::bank::{Bank, bits};
 use super::config::{ConfigError, GicConfig};
 use super::env::{Env, Physical};
@@ -188,30 +188,33 @@ impl State {
     }
 
     /// Notes with these VCPUs of other PCPUs that they are concerned; returns those whose PCPUs are to be
-    /// kicked. Who does not execute has withdrawn all interrupts before it does.
+    /// kicked.
     #[inline(never)]
-    pub fn call<E: Env>(&mut self, env: &E, others: u32) -> u32 {
+    pub fn call<E: Env>(&self, env: &E, others: u32) -> u32 {
         let mut kicked = 0;
         for vcpu in bits(others) {
             let Some(attention) = env.attention(vcpu) else { continue };
-            let (kicks, place) = attention.call(|place| self.can_take(vcpu, place));
-            if kicks {
+            if attention.call(|place| self.can_take(vcpu, place)) {
                 kicked |= 1 << vcpu;
-            }
-            if place != Place::Running {
-                self.settling &= !(1 << vcpu);
             }
         }
         kicked
     }
 
+    /// Started VCPUs that execute and have yet to withdraw an interrupt. One that does not execute has done so
+    /// before it does.
+    pub fn unsettled<E: Env>(&self, env: &E) -> u32 {
+        let runs = |&vcpu: &usize| env.attention(vcpu).is_some_and(Attention::is_running);
+        bits(self.settling).filter(runs).fold(0, |set, vcpu| set | 1 << vcpu)
+    }
+
     /// Returns true if a VCPU that waits can have an interrupt to take. Of what is listed it may be done with
-    /// all, unless it was looked at since.
+    /// all, unless it was looked at since; then another VCPU may get what it seems to hold.
     fn can_take(&self, vcpu: usize, place: Place) -> bool {
         let shared = self.banks.get(self.vcpus..).unwrap_or_default();
         let ready = |bank: &Bank| match place {
             Place::Settled => bank.ready(self.groups, vcpu),
-            _ => bank.ready_if_done(self.groups, vcpu),
+            _ => bank.takable(self.groups) & (bank.targets[vcpu] | bank.held[vcpu]),
         };
         ready(&self.banks[vcpu]) != 0 || shared.iter().any(|bank| ready(bank) != 0)
     }
