@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 /// A text of a source that occurs there once, and what the mutant has in its place.
@@ -71,6 +72,30 @@ const ATTENTION: [Mutant; 8] = [
     },
 ];
 
+/// Those of the lock that CPUs get in turn, in `mutex/ticket.rs` of the crate `spin`.
+const TICKET: [Mutant; 4] = [
+    Mutant { name: "real", replaced: &[] },
+    Mutant {
+        name: "relaxed_lock",
+        replaced: &[(
+            "while self.next_serving.load(Ordering::Acquire)",
+            "while self.next_serving.load(Ordering::Relaxed)",
+        )],
+    },
+    Mutant {
+        name: "relaxed_unlock",
+        replaced: &[("(new_ticket, Ordering::Release)", "(new_ticket, Ordering::Relaxed)")],
+    },
+    Mutant {
+        name: "one_ticket_for_two",
+        replaced: &[(
+            "let ticket = self.next_ticket.fetch_add(1, Ordering::Relaxed);",
+            "let ticket = self.next_ticket.load(Ordering::Relaxed);
+            self.next_ticket.store(ticket + 1, Ordering::Relaxed);",
+        )],
+    },
+];
+
 fn mutate(source: &str, mutant: &Mutant) -> String {
     let mut source = source.to_owned();
     for (from, to) in mutant.replaced {
@@ -87,6 +112,56 @@ fn main() {
     let hypervisor = own.join("../../hypervisor/src");
     println!("cargo::rerun-if-changed=build.rs");
     attention(&own, &hypervisor, &out);
+    ticket(&own, &out);
+}
+
+/// The lock of `spin`, for loom.
+fn ticket(own: &Path, out: &Path) {
+    let path = spin(own).join("src/mutex/ticket.rs");
+    println!("cargo::rerun-if-changed={}", path.display());
+    let source = fs::read_to_string(path).expect("the source of spin");
+    let own_tests = source.find("#[cfg(test)]").expect("tests at the end");
+    let source = &source[..own_tests];
+    const IMPORTS: &str = "use crate::{
+    atomic::{AtomicUsize, Ordering},
+    RelaxStrategy, Spin,
+};";
+    let adapt = Mutant {
+        name: "for loom",
+        replaced: &[
+            (IMPORTS, "use crate::with_loom::spin::{AtomicUsize, Ordering, RelaxStrategy, Spin};"),
+            ("pub const fn new(data: T)", "pub fn new(data: T)"),
+            ("    ticket: usize,", "    pub ticket: usize,"),
+        ],
+    };
+    let model = own.join("src/turns.rs");
+    let mut modules = String::new();
+    for mutant in &TICKET {
+        let name = mutant.name;
+        let path = out.join(format!("ticket_{name}.rs"));
+        fs::write(&path, mutate(&mutate(source, mutant), &adapt)).expect("written");
+        let sources = format!(
+            "#[allow(warnings, clippy::all, clippy::undocumented_unsafe_blocks)] \
+             #[path = {path:?}] mod ticket; #[path = {model:?}] mod turns;"
+        );
+        writeln!(modules, "pub mod {name} {{ {sources} pub use turns::*; }}").expect("a string");
+    }
+    fs::write(out.join("ticket.rs"), modules).expect("written");
+}
+
+/// The folder of the crate `spin` that the hypervisor is built with.
+fn spin(own: &Path) -> PathBuf {
+    let mut cargo = Command::new(env::var_os("CARGO").expect("set by cargo"));
+    let target = env::var("TARGET").expect("set by cargo");
+    cargo.args(["metadata", "--format-version", "1", "--offline", "--filter-platform", &target]);
+    cargo.current_dir(own);
+    let output = cargo.output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata = String::from_utf8(output.stdout).expect("JSON");
+    let manifests = metadata.split("\"manifest_path\":\"").skip(1);
+    let mut manifests = manifests.filter_map(|rest| rest.split('"').next());
+    let manifest = manifests.find(|path| path.contains("/spin-0.10")).expect("spin 0.10");
+    Path::new(manifest).parent().expect("a folder").to_owned()
 }
 
 /// The protocol of kicks, for both model checkers.

@@ -11,6 +11,11 @@ pub mod fenced;
 pub mod with_loom;
 pub mod with_shuttle;
 
+/// The lock that CPUs get in turn, and its mutants.
+pub mod ticket {
+    include!(concat!(env!("OUT_DIR"), "/ticket.rs"));
+}
+
 /// The protocol of kicks and its mutants.
 pub mod attention {
     include!(concat!(env!("OUT_DIR"), "/attention.rs"));
