@@ -89,7 +89,7 @@ fn other(intid: u32, pcpu: &'static Pcpu, now: u64) {
                 // It may have been disabled while the VCPU waits: then it must not fire again.
                 at.vcpu.timer.apply(pcpu);
                 at.vm.gic.hardware_interrupt(&GicEnv::of(at), at.vcpu.index, intid);
-                // Also if it was disabled: it may be enabled again before the VCPU is entered.
+                // As at an alarm: if it is disabled, nobody enables it before the VCPU runs.
                 if pcpu.is_shared() {
                     pcpu.wake(at, now);
                 }

@@ -22,7 +22,6 @@ use crate::locks;
 use crate::machine;
 use crate::scheduler::{self, Change, Event, Scheduler};
 use crate::timer::{NEVER, Purpose};
-use crate::vdev::gic::Place;
 use crate::vm::{GicEnv, Power, VirtualTimer, color_serial};
 
 impl Pcpu {
@@ -56,40 +55,23 @@ impl Pcpu {
         self.limit_gcs();
     }
 
-    /// Looks at what was noted for a VCPU that executes or waits; one that does neither does so itself when it
-    /// is entered. Returns true if it waits and has something to do. `raised`: it may have got one without a note.
+    /// [`Attention::look`](crate::vdev::gic::Attention::look).
     #[inline(never)]
     fn look_at(&'static self, at: &Assignment, raised: bool) -> bool {
-        let attention = &at.vcpu.attention;
-        let place = attention.place();
-        if !(attention.is_noted() || raised) || place == Place::Out {
-            return false;
-        }
-        let had_something = self.attend(at);
-        if place == Place::Running {
-            return false;
-        }
-        // What a VCPU that is settled had to take may have been withdrawn. It wakes all the same: so nobody can
-        // have it looked at again and again.
-        let wakes = had_something && place == Place::Settled
-            || at.vcpu.work.is_busy()
-            || self.has_interrupt(at);
-        if !wakes {
-            attention.settle();
-        }
-        wakes
+        let is_due = || at.vcpu.work.is_busy() || self.has_interrupt(at);
+        at.vcpu.attention.look(raised, || self.attend(at), is_due)
     }
 
     /// Does what was noted for a VCPU that is loaded, or waits. Returns true if it had something to do when that was noted.
     #[inline(never)]
-    fn attend(&'static self, at: &Assignment) -> bool {
-        let had_something = at.vm.gic.attend(&GicEnv::at(at, self), at.vcpu.index);
+    fn attend(&'static self, at: &Assignment) -> Option<bool> {
+        let notes = at.vm.gic.attend(&GicEnv::at(at, self), at.vcpu.index);
         if self.has_loaded(at) {
             at.vcpu.timer.apply(self);
         }
         machine::attend(at.vm);
         color_serial::attend(at, self);
-        had_something
+        notes
     }
 
     /// A VCPU may have got an interrupt: wakes it if it has. `now`: the time of the interrupt.
@@ -273,8 +255,10 @@ impl Pcpu {
     /// Returns if the VCPU, which runs, is the one to run, and was so all the time; otherwise runs the one to run.
     #[inline(always)]
     pub fn go_on(&'static self, at: &Assignment) {
-        if !self.is_next(at) || at.vcpu.attention.place() != Place::Running {
-            self.idle();
+        match self.next.own() {
+            // It may have been another one's turn meanwhile.
+            Some(next) if core::ptr::eq(next, at) && at.vcpu.attention.is_running() => {}
+            _ => self.idle(),
         }
     }
 

@@ -11,9 +11,9 @@
 //!   only after it has found none behind [`Attention::wait`].
 //! - Notes are made before the place is looked at, and places are taken before notes are looked at, both in
 //!   one order for all PCPUs. So one of the two sees the other, and no note is lost.
-//! - From one time that a VCPU executes to the next, it causes three kicks at most: it executed when
-//!   something was noted; it waits, and has perhaps something to do; it is settled, and has something
-//!   to do, with which it becomes ready, even if that was withdrawn meanwhile. So what kicks cost
+//! - From one time that a VCPU executes to the next, it causes at most [`KICKS_MAX`] kicks: one because it
+//!   executed when something was noted, and two because it waits, of which the first finds that it
+//!   has nothing to do, and the second wakes it in any case. So what kicks cost
 //!   others on its PCPU is limited by how often it gets the PCPU, whatever its siblings do.
 
 use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
@@ -36,6 +36,9 @@ pub enum Place {
 const LOOK: u8 = 1 << 0;
 /// It may have something to do.
 const WAKE: u8 = 1 << 1;
+
+/// Most kicks that a VCPU causes from one time that it executes to the next.
+pub const KICKS_MAX: u32 = 3;
 
 /// Place and notes of a VCPU.
 #[derive(Debug)]
@@ -62,6 +65,12 @@ impl Attention {
         }
     }
 
+    /// Whether it executes.
+    #[inline(always)]
+    pub fn is_running(&self) -> bool {
+        self.place.load(SeqCst) == Place::Running as u8
+    }
+
     /// It is about to execute. Returns true if there are notes, which have to be looked at first. Only
     /// its own PCPU may call this and the following.
     #[inline(always)]
@@ -85,21 +94,55 @@ impl Attention {
 
     /// It was found to have nothing to do, after its list registers were brought up to date.
     #[inline]
-    pub fn settle(&self) {
+    fn settle(&self) {
         self.place.store(Place::Settled as u8, SeqCst);
     }
 
-    /// Takes the notes. What they are about is to be looked at afterwards. Returns true if one says that the VCPU,
-    /// which waited, had something to do.
+    /// Something is to be looked at when it executes again.
+    pub fn note(&self) {
+        self.notes.fetch_or(LOOK, SeqCst);
+    }
+
+    /// Takes the notes, if there are any. Returns true if one was that it may have something to do. What they
+    /// are about is to be looked at afterwards.
     #[inline]
-    pub fn take(&self) -> bool {
-        self.notes.swap(0, SeqCst) & WAKE != 0
+    pub fn take(&self) -> Option<bool> {
+        let notes = self.notes.swap(0, SeqCst);
+        (notes != 0).then_some(notes & WAKE != 0)
     }
 
     /// Returns true if there are notes.
     #[inline(always)]
     pub fn is_noted(&self) -> bool {
         self.notes.load(SeqCst) != 0
+    }
+
+    /// Its PCPU was kicked, or it waits and was noted: looks at what there is for one that executes or waits; one
+    /// that does neither does so itself when it is entered. Returns true if it waits and is to be woken.
+    /// `raised`: it may have got something without a note. `attend` takes the notes, and does what they are
+    /// about; `is_due` says whether it has something to do then.
+    #[inline(always)]
+    pub fn look(
+        &self,
+        raised: bool,
+        attend: impl FnOnce() -> Option<bool>,
+        is_due: impl FnOnce() -> bool,
+    ) -> bool {
+        let (noted, place) = (self.is_noted(), self.place());
+        if !(noted || raised) || place == Place::Out {
+            return false;
+        }
+        let called = if noted { attend() } else { None };
+        if place == Place::Running {
+            return false;
+        }
+        // One that was found to have nothing to do before, and had something, wakes also if that was taken back
+        // meanwhile: otherwise its siblings could have it kicked again and again.
+        let wakes = is_due() || place == Place::Settled && called == Some(true);
+        if !wakes {
+            self.settle();
+        }
+        wakes
     }
 
     /// From any PCPU: notes that something has changed. Returns true if the VCPU's PCPU is to be kicked.

@@ -108,16 +108,13 @@ impl Bank {
     /// Could be put into a list register of `vcpu`.
     #[inline]
     pub fn ready(&self, groups: super::state::Groups, vcpu: usize) -> u32 {
-        self.ready_if_done(groups, vcpu) & !self.listed
+        self.takable(groups) & self.targets[vcpu] & !self.listed
     }
 
-    /// The same if the guest is done with all that is in list registers.
+    /// The same for any VCPU, if the guest is done with all that is in list registers.
     #[inline]
-    pub fn ready_if_done(&self, groups: super::state::Groups, vcpu: usize) -> u32 {
-        (self.pending | self.asserted())
-            & self.deliverable(groups)
-            & self.targets[vcpu]
-            & !self.active
+    pub fn takable(&self, groups: super::state::Groups) -> u32 {
+        (self.pending | self.asserted()) & self.deliverable(groups) & !self.active
     }
 
     /// Deliverable again, though a list register of `vcpu` had them last, and may have them still.

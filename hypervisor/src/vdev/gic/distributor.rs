@@ -67,7 +67,7 @@ impl VGic {
     #[inline(never)]
     fn read_control<E: Env>(&self, env: &E) -> u32 {
         let state = self.lock();
-        let rwp = if state.settles(env) != 0 { RWP } else { 0 };
+        let rwp = if state.unsettled(env) != 0 { RWP } else { 0 };
         state.groups.zero & ENABLE_GROUP0 | state.groups.one & ENABLE_GROUP1 | rwp | ARE_AND_DS
     }
 

@@ -128,25 +128,21 @@ impl VGic {
     }
 
     /// Looks at what was noted for `vcpu` of this PCPU, if anything was: brings its list registers up to date,
-    /// and lets the interrupts of its devices come that were masked. Returns true if it waited and had something to
-    /// take when that was noted.
-    pub fn attend<E: Env>(&self, env: &E, vcpu: usize) -> bool {
-        let Some(attention) = env.attention(vcpu).filter(|attention| attention.is_noted()) else {
-            return false;
-        };
+    /// and lets the interrupts of its devices come that were masked. Returns what
+    /// [`Attention::take`](super::Attention::take) says.
+    pub fn attend<E: Env>(&self, env: &E, vcpu: usize) -> Option<bool> {
         // Before the state is looked at: a change made later is noted again.
-        let had_something = attention.take();
-        if vcpu < self.vcpus.len() {
-            let mut state = self.lock();
-            state.unmask(env, vcpu);
-            self.finish(env, state, Some(vcpu), 1 << vcpu);
-        }
-        had_something
+        let notes = env.attention(vcpu).filter(|_| vcpu < self.vcpus.len())?.take()?;
+        let mut state = self.lock();
+        state.unmask(env, vcpu);
+        self.finish(env, state, Some(vcpu), 1 << vcpu);
+        Some(notes)
     }
 
     /// Physical shared interrupt `physical` of this VM came while the VCPU to which it is routed, of this
     /// PCPU, does not execute: it comes no more until that one does. So devices interrupt other VCPUs
-    /// once for each time that their own gets the PCPU, whatever their guest does to them.
+    /// once for each time that their own gets the PCPU, whatever their guest does to them. One that waits
+    /// is woken for that: the interrupt may be what it waits for.
     pub fn mask<E: Env>(&self, env: &E, physical: u32) {
         let intid = self.guest_intids.get((physical as usize).wrapping_sub(32));
         let intid = intid.map_or(0, |&intid| u32::from(intid));
@@ -156,7 +152,7 @@ impl VGic {
         let Some(attention) = env.attention(vcpu) else { return };
         state.banks[at].masked[vcpu] |= 1 << n;
         state.update_physical(env, at);
-        // If it executes by now, on another PCPU, or waits with nothing to take, it is not masked for long.
+        // It may have been sent to another PCPU meanwhile, where its VCPU executes.
         let kicks = attention.call(|_| true);
         drop(state);
         if kicks {

@@ -42,6 +42,8 @@
 //! - An edge or SGI that arrives while the same one is pending in a list register
 //!   of another PCPU counts as arriving after its acknowledgement if the guest
 //!   acknowledges it before that PCPU has taken the kick.
+//! - A shared interrupt in a list register of a VCPU that is ready while others execute in its place, and which
+//!   is sent to another VCPU, comes there only when the first one executes.
 //! - GICv2: a shared interrupt with several targets goes to one of them. The second sender of an SGI
 //!   waits until the guest is done with that of the first, not only has acknowledged it.
 //! - A sleeping redistributor (GICR_WAKER) still forwards interrupts.
@@ -72,7 +74,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::lock::{Mutex, MutexGuard};
-pub use attention::{Attention, Place};
+pub use attention::{Attention, KICKS_MAX, Place};
 pub use config::{ConfigError, GicConfig};
 pub use env::{Env, Physical};
 pub use list_register::{LISTS_MAX, ListRegister, ListRegisters};

@@ -1,5 +1,6 @@
 //! Registers that only a redistributor has: those of its first frame.
 
+use super::Env;
 use super::VGic;
 use super::distributor::{IIDR_VALUE, identification};
 use super::env::Env;
@@ -28,7 +29,7 @@ impl VGic {
         bytes: usize,
     ) -> u64 {
         let word = |offset| match offset {
-            CTLR if self.lock().settles(env) >> of & 1 != 0 => RWP,
+            CTLR if self.lock().unsettled(env) >> of & 1 != 0 => RWP,
             IIDR => IIDR_VALUE,
             TYPER_LOW => {
                 let last = if of + 1 == self.vcpus.len() { LAST } else { 0 };

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::VCPUS_MAX;
-use super::attention::Place;
+use super::attention::{Attention, Place};
 use super::bank::{Bank, bits};
 use super::config::{ConfigError, GicConfig};
 use super::env::{Env, Physical};
@@ -201,22 +201,20 @@ impl State {
         kicked
     }
 
-    /// Those of the VCPUs that have yet to withdraw an interrupt which execute. Others do before they execute again.
-    pub fn settles<E: Env>(&self, env: &E) -> u32 {
-        let runs = |vcpu: &usize| {
-            env.attention(*vcpu).is_some_and(|attention| attention.place() == Place::Running)
-        };
+    /// Started VCPUs that execute and have yet to withdraw an interrupt. One that does not execute has done so
+    /// before it does.
+    pub fn unsettled<E: Env>(&self, env: &E) -> u32 {
+        let runs = |&vcpu: &usize| env.attention(vcpu).is_some_and(Attention::is_running);
         bits(self.settling).filter(runs).fold(0, |set, vcpu| set | 1 << vcpu)
     }
 
     /// Returns true if a VCPU that waits can have an interrupt to take. Of what is listed it may be done with
-    /// all, unless it was looked at since.
+    /// all, unless it was looked at since; then another VCPU may get what it seems to hold.
     fn can_take(&self, vcpu: usize, place: Place) -> bool {
         let shared = self.banks.get(self.vcpus..).unwrap_or_default();
         let ready = |bank: &Bank| match place {
             Place::Settled => bank.ready(self.groups, vcpu),
-            // What it may be done with can be for another one.
-            _ => bank.ready_if_done(self.groups, vcpu) | bank.again(self.groups, vcpu),
+            _ => bank.takable(self.groups) & (bank.targets[vcpu] | bank.held[vcpu]),
         };
         ready(&self.banks[vcpu]) != 0 || shared.iter().any(|bank| ready(bank) != 0)
     }

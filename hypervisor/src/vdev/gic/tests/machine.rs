@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use crate::vdev::gic::{Attention, Env, ListRegister, ListRegisters, Physical};
+use crate::vdev::gic::{Attention, Env, KICKS_MAX, ListRegister, ListRegisters, Physical, Place};
 
 /// List registers of each CPU.
 pub const LISTS: usize = 4;
@@ -36,6 +36,8 @@ pub struct Cpu {
     pub notify: Cell<bool>,
     pub started: Cell<bool>,
     pub kicked: Cell<bool>,
+    /// How often the VCPU caused one since it executed; while it does, since it last looked.
+    pub kicks: Cell<u32>,
     /// Of the VCPU, which executes unless a test says something else.
     pub attention: Attention,
     /// INTID and priority of what the guest has acknowledged, innermost last.
@@ -61,6 +63,7 @@ impl Machine {
             notify: Cell::new(false),
             started: Cell::new(false),
             kicked: Cell::new(false),
+            kicks: Cell::new(0),
             attention: Attention::new(),
             running: RefCell::new(Vec::new()),
         };
@@ -95,7 +98,9 @@ impl Machine {
     pub fn firing(&self) -> Option<(usize, u32)> {
         self.sources.borrow_mut().iter_mut().find_map(|(&(cpu, intid), source)| {
             let cpu = if intid < 32 { cpu } else { source.target };
-            if !source.fires() || !self.cpus[cpu].started.get() {
+            // The timer of a VCPU that is ready fires when it runs: another one is loaded.
+            let fires = intid >= 32 || self.cpus[cpu].attention.place() != Place::Out;
+            if !source.fires() || !self.cpus[cpu].started.get() || !fires {
                 return None;
             }
             source.active = true;
@@ -233,7 +238,11 @@ impl Env for Machine {
 
     fn kick(&self, vcpu: usize) {
         assert_ne!(self.current.get(), Some(vcpu), "a VCPU kicks itself");
-        assert!(!self.cpus[vcpu].kicked.replace(true), "kicked twice");
+        let cpu = &self.cpus[vcpu];
+        cpu.kicked.set(true);
+        cpu.kicks.set(cpu.kicks.get() + 1);
+        let most = if cpu.attention.is_running() { 1 } else { KICKS_MAX };
+        assert!(cpu.kicks.get() <= most, "kicked {} times", cpu.kicks.get());
         self.work.set(self.work.get() + 1);
     }
 

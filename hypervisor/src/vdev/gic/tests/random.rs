@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::machine::LISTS;
 use super::reference::{INTIDS, Reference};
 use super::vm::{DEVICE, TIMER, Vm, offset};
-use crate::vdev::gic::Frame;
+use crate::vdev::gic::{Frame, ListRegister, Place};
 
 /// Something that happens. VCPUs and interrupts are taken modulo their number.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,12 @@ enum Event {
     /// The guest acknowledges, or ends what it handles.
     Acknowledge(usize),
     End(usize),
+    /// A VCPU is preempted, waits, or is entered.
+    Preempt(usize),
+    Wait(usize),
+    Run(usize),
+    /// The guest handles what it is offered, then waits.
+    Serve(usize),
     /// One outstanding interrupt of the hypervisor is taken, or all.
     Step,
     Settle,
@@ -52,6 +58,10 @@ fn event() -> impl Strategy<Value = Event> {
         4 => (vcpu(), any::<u8>(), any::<bool>()).prop_map(|(a, b, c)| Event::Sgi(a, b, c)),
         8 => vcpu().prop_map(Event::Acknowledge),
         6 => vcpu().prop_map(Event::End),
+        2 => vcpu().prop_map(Event::Preempt),
+        3 => vcpu().prop_map(Event::Wait),
+        4 => vcpu().prop_map(Event::Run),
+        4 => vcpu().prop_map(Event::Serve),
         4 => Just(Event::Step),
         2 => Just(Event::Settle),
     ]
@@ -76,21 +86,21 @@ impl Run {
         let vcpus = self.vcpus;
         match event {
             Event::Enable(vcpu, owner, interrupt, enabled) => {
-                let (vcpu, owner, intid) = (vcpu % vcpus, owner % vcpus, INTIDS[interrupt]);
+                let (vcpu, owner, intid) = (self.runs(vcpu), owner % vcpus, INTIDS[interrupt]);
                 let register = if enabled { offset::ISENABLER } else { offset::ICENABLER };
                 self.vm.write_bit(vcpu, owner, register, intid);
                 self.model.get(owner, intid).enabled = enabled;
             }
             Event::Pend(vcpu, owner, interrupt, pending) => {
-                self.pend(vcpu % vcpus, owner % vcpus, INTIDS[interrupt], pending);
+                self.pend(self.runs(vcpu), owner % vcpus, INTIDS[interrupt], pending);
             }
             Event::Deactivate(vcpu, owner, interrupt) => {
-                let (vcpu, owner, intid) = (vcpu % vcpus, owner % vcpus, INTIDS[interrupt]);
+                let (vcpu, owner, intid) = (self.runs(vcpu), owner % vcpus, INTIDS[interrupt]);
                 self.vm.write_bit(vcpu, owner, offset::ICACTIVER, intid);
                 self.model.get(owner, intid).active = None;
             }
             Event::Priority(vcpu, owner, interrupt, priority) => {
-                let (vcpu, owner, intid) = (vcpu % vcpus, owner % vcpus, INTIDS[interrupt]);
+                let (vcpu, owner, intid) = (self.runs(vcpu), owner % vcpus, INTIDS[interrupt]);
                 // What is pending may keep its old priority: change it only when quiet.
                 self.settle();
                 if !self.model.get(owner, intid).is_pending() {
@@ -99,14 +109,14 @@ impl Run {
                 }
             }
             Event::Route(vcpu, interrupt, target) => {
-                let (vcpu, intid, target) = (vcpu % vcpus, INTIDS[interrupt], target % vcpus);
+                let (vcpu, intid, target) = (self.runs(vcpu), INTIDS[interrupt], target % vcpus);
                 if intid >= 32 {
                     self.vm.route(vcpu, intid, target as u64);
                     self.model.get(0, intid).target = target;
                 }
             }
             Event::Group(vcpu, enabled) => {
-                self.vm.write(vcpu % vcpus, Frame::Distributor, 0, 4, u64::from(enabled) << 1);
+                self.vm.write(self.runs(vcpu), Frame::Distributor, 0, 4, u64::from(enabled) << 1);
                 self.model.group1 = enabled;
             }
             Event::Line(interrupt, asserted) => self.line(INTIDS[interrupt], asserted),
@@ -115,7 +125,7 @@ impl Run {
                 self.fire(vcpu % vcpus, intid, physical);
             }
             Event::Sgi(vcpu, targets, id) => {
-                let (vcpu, intid) = (vcpu % vcpus, if id { 7 } else { 0 });
+                let (vcpu, intid) = (self.runs(vcpu), if id { 7 } else { 0 });
                 let targets = usize::from(targets) & ((1 << vcpus) - 1);
                 let again =
                     (0..vcpus).any(|v| targets >> v & 1 != 0 && self.model.get(v, intid).latch);
@@ -127,6 +137,18 @@ impl Run {
             }
             Event::Acknowledge(vcpu) => self.acknowledge(vcpu % vcpus),
             Event::End(vcpu) => self.end(vcpu % vcpus),
+            Event::Preempt(vcpu) => self.vm.preempt(vcpu % vcpus),
+            Event::Wait(vcpu) => self.vm.wait(vcpu % vcpus),
+            Event::Run(vcpu) => self.vm.run(vcpu % vcpus),
+            Event::Serve(vcpu) => {
+                self.vm.run(vcpu % vcpus);
+                for _ in 0..3 {
+                    self.acknowledge(vcpu % vcpus);
+                    self.end(vcpu % vcpus);
+                    self.model.note();
+                }
+                self.vm.wait(vcpu % vcpus);
+            }
             Event::Step => {
                 self.vm.step();
             }
@@ -134,9 +156,22 @@ impl Run {
         }
         self.model.note();
         // As a guest does: wait until a withdrawal is effective.
-        if self.vm.read(0, Frame::Distributor, 0, 4) >> 31 != 0 {
+        let reader = self.runs(0);
+        if self.vm.withdraws(reader) {
             self.settle();
+            assert!(!self.vm.withdraws(reader), "waits for a VCPU that does not execute");
         }
+    }
+
+    /// A VCPU that executes: this one, if it does.
+    fn runs(&self, vcpu: usize) -> usize {
+        let vcpu = vcpu % self.vcpus;
+        let others = (0..self.vcpus).map(|other| (vcpu + other) % self.vcpus);
+        let mut running = others.filter(|&vcpu| self.vm.place_of(vcpu) == Place::Running);
+        running.next().unwrap_or_else(|| {
+            self.vm.run(vcpu);
+            vcpu
+        })
     }
 
     /// Two edges are one while the first is pending. Whether it still is, is
@@ -185,6 +220,9 @@ impl Run {
     }
 
     fn acknowledge(&mut self, vcpu: usize) {
+        if self.vm.place_of(vcpu) != Place::Running {
+            return;
+        }
         let Some(intid) = self.vm.acknowledge(vcpu) else { return };
         self.model.acknowledge(vcpu, intid);
         // The handler quiets a physical level: its source does not fall by itself.
@@ -196,21 +234,34 @@ impl Run {
     }
 
     fn end(&mut self, vcpu: usize) {
-        if let Some(intid) = self.vm.end(vcpu) {
+        if self.vm.place_of(vcpu) == Place::Running
+            && let Some(intid) = self.vm.end(vcpu)
+        {
             self.model.end(vcpu, intid);
         }
     }
 
-    /// Takes all outstanding interrupts; then each VCPU must be offered exactly
-    /// the most urgent interrupt that it can take.
+    /// Takes all outstanding interrupts; then each VCPU that executes must be offered exactly
+    /// the most urgent interrupt that it can take, and one that waits can take none.
     fn settle(&mut self) {
         self.vm.settle();
         self.model.settled();
+        // What is in list registers of a VCPU that does not get its PCPU comes to another one when it does.
+        let late = |intid: u32| intid >= 32 && self.is_listed_outside(intid);
         for vcpu in 0..self.vcpus {
+            let best = self.model.best(vcpu, &late);
+            match self.vm.place_of(vcpu) {
+                Place::Running => {}
+                Place::Out => continue,
+                Place::Waiting | Place::Settled => {
+                    assert_eq!(best, None, "VCPU {vcpu} waits: {:?}", self.model.interrupts);
+                    continue;
+                }
+            }
             let lists = *self.vm.machine.cpus[vcpu].lists.borrow();
             let nested = lists.iter().filter(|entry| entry.is_active()).count();
             let running = self.vm.machine.running_priority(vcpu);
-            let expected = self.model.best(vcpu).filter(|&priority| priority < running);
+            let expected = best.filter(|&priority| priority < running);
             let offered = self.vm.machine.best(vcpu).map(|(_, entry)| entry.priority());
             if nested < LISTS {
                 assert_eq!(offered, expected, "VCPU {vcpu}: {:?}", self.model.interrupts);
@@ -220,12 +271,24 @@ impl Run {
         }
     }
 
+    /// Whether a VCPU that neither executes nor waits has the interrupt in a list register.
+    fn is_listed_outside(&self, intid: u32) -> bool {
+        (0..self.vcpus).filter(|&vcpu| self.vm.place_of(vcpu) == Place::Out).any(|vcpu| {
+            let lists = self.vm.machine.cpus[vcpu].lists.borrow();
+            lists.iter().any(|entry| *entry != ListRegister::EMPTY && entry.intid() == intid)
+        })
+    }
+
     /// Lets all devices be quiet and all VCPUs handle what there is.
     fn finish(&mut self) {
         for intid in INTIDS {
             if !self.model.get(0, intid).is_edge() {
                 self.line(intid, false);
             }
+        }
+        self.settle();
+        for vcpu in 0..self.vcpus {
+            self.vm.run(vcpu);
         }
         self.settle();
         for vcpu in 0..self.vcpus {
@@ -246,8 +309,14 @@ impl Run {
     }
 }
 
+/// At least so many cases; more with PROPTEST_CASES.
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: default.cases.max(500), ..default }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn guests_get_what_an_interrupt_controller_gives(
@@ -260,7 +329,7 @@ proptest! {
         }
         run.finish();
         for vcpu in 0..vcpus {
-            prop_assert_eq!(run.model.best(vcpu), None, "lost: {:?}", run.model.interrupts);
+            prop_assert_eq!(run.model.best(vcpu, |_| false), None, "lost: {:?}", run.model.interrupts);
         }
     }
 }

@@ -74,10 +74,10 @@ impl Reference {
         self.group1 && interrupt.enabled && interrupt.active.is_none() && interrupt.is_pending()
     }
 
-    /// Most urgent priority that a VCPU must be offered.
-    pub fn best(&self, vcpu: usize) -> Option<u8> {
-        let all = self.interrupts.iter();
-        all.filter(|i| i.target == vcpu && self.deliverable(i)).map(|i| i.priority).min()
+    /// Most urgent priority that a VCPU must be offered, of interrupts that are not `late`.
+    pub fn best(&self, vcpu: usize, late: impl Fn(u32) -> bool) -> Option<u8> {
+        let own = self.interrupts.iter().filter(|i| i.target == vcpu && self.deliverable(i));
+        own.filter(|i| !late(i.intid)).map(|i| i.priority).min()
     }
 
     /// Remembers what could be delivered; must be called after every change.

@@ -193,16 +193,16 @@ impl Vm {
     /// Takes one outstanding interrupt of the hypervisor; `false` if there is none.
     pub fn step(&self) -> bool {
         if let Some((vcpu, intid)) = self.machine.firing() {
-            self.on(vcpu, || self.gic.hardware_interrupt(&self.machine, vcpu, intid));
+            self.take_physical(vcpu, intid);
             return true;
         }
         for (vcpu, cpu) in self.machine.cpus.iter().enumerate() {
-            if self.machine.maintenance(vcpu) {
+            if self.machine.maintenance(vcpu) && cpu.attention.is_running() {
                 self.on(vcpu, || self.gic.maintenance(&self.machine, vcpu));
                 return true;
             }
             if cpu.kicked.replace(false) && cpu.started.get() {
-                self.on(vcpu, || self.gic.attend(&self.machine, vcpu));
+                self.take_kick(vcpu);
                 return true;
             }
         }

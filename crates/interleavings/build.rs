@@ -1,0 +1,198 @@
+//! Copies what CPUs of the hypervisor do at the same time, with the atomics and locks of model checkers in place of
+//! the real ones, and once more with each mutation: a mistake that a test has to find.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// A text of a source that occurs there once, and what the mutant has in its place.
+struct Mutant {
+    name: &'static str,
+    replaced: &'static [(&'static str, &'static str)],
+}
+
+/// Those of the protocol of kicks, in `attention.rs`.
+const ATTENTION: [Mutant; 8] = [
+    Mutant { name: "real", replaced: &[] },
+    Mutant {
+        name: "place_before_note",
+        replaced: &[(
+            "let before = self.notes.fetch_or(LOOK, SeqCst);\n        match self.place() {",
+            "let place = self.place();\n        let before = self.notes.fetch_or(LOOK, SeqCst);\n        match place {",
+        )],
+    },
+    Mutant {
+        name: "relaxed_run",
+        replaced: &[
+            ("self.notes.load(SeqCst) != 0", "self.notes.load(crate::fenced::RELAXED) != 0"),
+            (
+                "self.place.store(Place::Running as u8, SeqCst)",
+                "self.place.store(Place::Running as u8, crate::fenced::RELAXED)",
+            ),
+        ],
+    },
+    Mutant {
+        name: "relaxed_look",
+        replaced: &[
+            ("match self.place.load(SeqCst) {", "match self.place.load(crate::fenced::RELAXED) {"),
+            (
+                "let before = self.notes.fetch_or(LOOK, SeqCst);",
+                "let before = self.notes.fetch_or(LOOK, crate::fenced::RELAXED);",
+            ),
+        ],
+    },
+    Mutant {
+        name: "wait_without_look",
+        replaced: &[(
+            "self.place.store(Place::Waiting as u8, SeqCst);\n        self.is_noted()",
+            "self.place.store(Place::Waiting as u8, SeqCst);\n        false",
+        )],
+    },
+    Mutant {
+        name: "notes_taken_late",
+        replaced: &[(
+            "let called = if noted { attend() } else { None };",
+            "let called = if noted { attend() } else { None };\n        self.notes.store(0, SeqCst);",
+        )],
+    },
+    Mutant {
+        name: "quiet_call",
+        replaced: &[(
+            "place => can_take(place) && self.notes",
+            "place => can_take(place) && before & LOOK == 0 && self.notes",
+        )],
+    },
+    Mutant {
+        name: "settled_sleeps_on",
+        replaced: &[(
+            "place == Place::Settled && called == Some(true)",
+            "place == Place::Settled && called == None && noted",
+        )],
+    },
+];
+
+/// Those of the lock that CPUs get in turn, in `mutex/ticket.rs` of the crate `spin`.
+const TICKET: [Mutant; 4] = [
+    Mutant { name: "real", replaced: &[] },
+    Mutant {
+        name: "relaxed_lock",
+        replaced: &[(
+            "while self.next_serving.load(Ordering::Acquire)",
+            "while self.next_serving.load(Ordering::Relaxed)",
+        )],
+    },
+    Mutant {
+        name: "relaxed_unlock",
+        replaced: &[("(new_ticket, Ordering::Release)", "(new_ticket, Ordering::Relaxed)")],
+    },
+    Mutant {
+        name: "one_ticket_for_two",
+        replaced: &[(
+            "let ticket = self.next_ticket.fetch_add(1, Ordering::Relaxed);",
+            "let ticket = self.next_ticket.load(Ordering::Relaxed);
+            self.next_ticket.store(ticket + 1, Ordering::Relaxed);",
+        )],
+    },
+];
+
+fn mutate(source: &str, mutant: &Mutant) -> String {
+    let mut source = source.to_owned();
+    for (from, to) in mutant.replaced {
+        let count = source.matches(from).count();
+        assert_eq!(count, 1, "mutant {}: the source has {count} times: {from}", mutant.name);
+        source = source.replace(from, to);
+    }
+    source
+}
+
+fn main() {
+    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
+    let hypervisor = own.join("../../hypervisor/src");
+    println!("cargo::rerun-if-changed=build.rs");
+    attention(&own, &hypervisor, &out);
+    ticket(&own, &out);
+}
+
+/// The lock of `spin`, for loom.
+fn ticket(own: &Path, out: &Path) {
+    let path = spin(own).join("src/mutex/ticket.rs");
+    println!("cargo::rerun-if-changed={}", path.display());
+    let source = fs::read_to_string(path).expect("the source of spin");
+    let own_tests = source.find("#[cfg(test)]").expect("tests at the end");
+    let source = &source[..own_tests];
+    const IMPORTS: &str = "use crate::{
+    atomic::{AtomicUsize, Ordering},
+    RelaxStrategy, Spin,
+};";
+    let adapt = Mutant {
+        name: "for loom",
+        replaced: &[
+            (IMPORTS, "use crate::with_loom::spin::{AtomicUsize, Ordering, RelaxStrategy, Spin};"),
+            ("pub const fn new(data: T)", "pub fn new(data: T)"),
+            ("    ticket: usize,", "    pub ticket: usize,"),
+        ],
+    };
+    let model = own.join("src/turns.rs");
+    let mut modules = String::new();
+    for mutant in &TICKET {
+        let name = mutant.name;
+        let path = out.join(format!("ticket_{name}.rs"));
+        fs::write(&path, mutate(&mutate(source, mutant), &adapt)).expect("written");
+        let sources = format!(
+            "#[allow(warnings, clippy::all, clippy::undocumented_unsafe_blocks)] \
+             #[path = {path:?}] mod ticket; #[path = {model:?}] mod turns;"
+        );
+        writeln!(modules, "pub mod {name} {{ {sources} pub use turns::*; }}").expect("a string");
+    }
+    fs::write(out.join("ticket.rs"), modules).expect("written");
+}
+
+/// The folder of the crate `spin` that the hypervisor is built with.
+fn spin(own: &Path) -> PathBuf {
+    let mut cargo = Command::new(env::var_os("CARGO").expect("set by cargo"));
+    let target = env::var("TARGET").expect("set by cargo");
+    cargo.args(["metadata", "--format-version", "1", "--offline", "--filter-platform", &target]);
+    cargo.current_dir(own);
+    let output = cargo.output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata = String::from_utf8(output.stdout).expect("JSON");
+    let manifests = metadata.split("\"manifest_path\":\"").skip(1);
+    let mut manifests = manifests.filter_map(|rest| rest.split('"').next());
+    let manifest = manifests.find(|path| path.contains("/spin-0.10")).expect("spin 0.10");
+    Path::new(manifest).parent().expect("a folder").to_owned()
+}
+
+/// The protocol of kicks, for both model checkers.
+fn attention(own: &Path, hypervisor: &Path, out: &Path) {
+    let path = hypervisor.join("vdev/gic/attention.rs");
+    println!("cargo::rerun-if-changed={}", path.display());
+    let source = fs::read_to_string(path).expect("the hypervisor's source");
+    let model = own.join("src/protocol.rs");
+    let mut modules = String::new();
+    for tool in ["with_loom", "with_shuttle"] {
+        writeln!(modules, "pub mod {tool} {{").expect("a string");
+        for mutant in &ATTENTION {
+            let mutated = mutate(&source, mutant)
+                .replace(
+                    "core::sync::atomic::{AtomicU8, Ordering::SeqCst}",
+                    &format!("crate::{tool}::{{AtomicU8, SeqCst}}"),
+                )
+                .replace("pub const fn new()", "pub fn new()")
+                .replace("super::KICKS", "KICKS");
+            let name = mutant.name;
+            let path = out.join(format!("{tool}_{name}.rs"));
+            fs::write(&path, mutated).expect("written");
+            let sources =
+                format!("#[path = {path:?}] mod attention; #[path = {model:?}] mod protocol;");
+            writeln!(
+                modules,
+                "pub mod {name} {{ use crate::{tool} as tool; {sources} pub use protocol::*; }}"
+            )
+            .expect("a string");
+        }
+        modules.push_str("}\n");
+    }
+    fs::write(out.join("attention.rs"), modules).expect("written");
+}
