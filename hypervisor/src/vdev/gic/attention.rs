@@ -98,11 +98,6 @@ impl Attention {
         self.place.store(Place::Settled as u8, SeqCst);
     }
 
-    /// Something is to be looked at when it executes again.
-    pub fn note(&self) {
-        self.notes.fetch_or(LOOK, SeqCst);
-    }
-
     /// Takes the notes, if there are any. Returns true if one was that it may have something to do. What they
     /// are about is to be looked at afterwards.
     #[inline]

@@ -117,12 +117,6 @@ impl Bank {
         (self.pending | self.asserted()) & self.deliverable(groups) & !self.active
     }
 
-    /// Deliverable again, though a list register of `vcpu` had them last, and may have them still.
-    #[inline]
-    pub fn again(&self, groups: super::state::Groups, vcpu: usize) -> u32 {
-        self.held[vcpu] & (self.pending | self.asserted()) & self.deliverable(groups)
-    }
-
     /// Notes that the interrupt in bit `bit`, which is not listed, goes into a
     /// list register of `vcpu` as pending; its latch moves there.
     #[inline]

@@ -1,6 +1,5 @@
 //! Registers that only a redistributor has: those of its first frame.
 
-use super::Env;
 use super::VGic;
 use super::distributor::{IIDR_VALUE, identification};
 use super::env::Env;
