@@ -55,19 +55,27 @@ pub enum Failure {
         /// Which one.
         task: usize,
     },
-    /// Tasks of other VCPUs are not in time with which it shares resources, directly or not: they
-    /// can disturb it more often than was counted.
-    #[error("task {task}: tasks of other VCPUs that use shared resources can be late")]
+    /// Nothing limits for how long it waits for a resource: those that are ahead in the queue have no
+    /// bound, ask too often, or hold it for ever. Of a VCPU: nothing limits how often VCPUs below, which go first in
+    /// sections, are in some.
+    #[error("task {task}: nothing limits for how long others keep it from a resource")]
     Others {
         /// Which one.
         task: usize,
     },
+    /// Tasks of its VCPU, this one or others, are so late that the hypervisor can refuse to let them into
+    /// sections.
+    #[error("task {task}: late tasks of its VCPU use up the entries into sections that it has")]
+    Refused {
+        /// Which one.
+        task: usize,
+    },
     /// There are critical sections, and things beside them with which they are not analysed:
-    /// memory accesses that others delay, caches whose contents others evict, sporadic servers, or
-    /// tasks with sections in the background class.
+    /// memory accesses that others delay, caches whose contents others evict, tasks of the same priority, sporadic
+    /// servers, or tasks with sections in the background class.
     #[error(
         "task {task}: critical sections are not analysed together with caches, memory accesses, \
-         sporadic servers or the background class"
+         tasks of the same priority, sporadic servers or the background class"
     )]
     Combined {
         /// Which one.
@@ -94,6 +102,7 @@ impl Failure {
             | Self::Interference { task }
             | Self::Throttled { task }
             | Self::Others { task }
+            | Self::Refused { task }
             | Self::Combined { task }
             | Self::Depends { task, .. } => task,
         }
@@ -111,6 +120,7 @@ impl Failure {
             Self::Interference { .. } => "memory",
             Self::Throttled { .. } => "memory-budget",
             Self::Others { .. } => "others",
+            Self::Refused { .. } => "refused",
             Self::Combined { .. } => "combined",
         }
     }

@@ -116,7 +116,7 @@ pub struct Analyzer {
 
 /// Whether the analysis of a task set goes on after a task without bound below its deadline.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Goal {
+pub(crate) enum Goal {
     /// It ends.
     YesOrNo,
     /// Bounds above deadlines are wanted too.
@@ -243,7 +243,7 @@ impl Analyzer {
                     Err(beyond(index, task, window, 1))
                 }
                 Err(Stop::Passes) => {
-                    Err(unbounded.unwrap_or(Failure::LimitReached { task: index }))
+                    Err(unbounded.unwrap_or_else(|| limit_reached(workload, index, goal)))
                 }
                 Ok(_) | Err(Stop::Beyond(_)) => {
                     self.busy_period(workload, index, goal, least, (gaps, memory), &mut passes)
@@ -314,7 +314,7 @@ impl Analyzer {
             let found = found.map_err(|stop| match stop {
                 Stop::Beyond(window) if goal == Goal::YesOrNo => beyond(index, task, window, jobs),
                 Stop::Beyond(_) if longest == LONGEST.0 => Failure::Overflow { task: index },
-                _ => Failure::LimitReached { task: index },
+                _ => limit_reached(workload, index, goal),
             })?;
             brute_force::confirm(workload, demand, own, found.window);
             let response = Response::new(task, found.window, jobs);
@@ -386,13 +386,25 @@ pub(crate) fn jitter_by_suspension(
     if evicts { response } else { response - workload.tasks[index].wcet }
 }
 
-/// Whether the tasks down to `index` certainly need more than the supply in the long run.
+/// The search took too many steps: because there is no bound, or it is too far away.
+#[cold]
+fn limit_reached(workload: &Workload<'_>, index: usize, goal: Goal) -> Failure {
+    match goal == Goal::AllBounds && overloaded(workload, index) {
+        true => Failure::Overload { task: index },
+        false => Failure::LimitReached { task: index },
+    }
+}
+
+/// Whether the tasks down to `index` certainly need more than the supply in the long run. The suspensions of that
+/// task itself count as its execution.
 fn overloaded(workload: &Workload<'_>, index: usize) -> bool {
     let delays = Caches::delays_from(workload.caches.as_ref(), index);
     let tasks = workload.tasks.iter().take(index + 1).rev().zip(delays);
     let part = |(task, delay): (&Task, u64)| {
         Share::down(Duration(task.wcet.saturating_add(reloads(task, delay))), task.period())
     };
+    let task = &workload.tasks[index];
+    let waits = Share::down(Duration(task.extra_per_job()), task.period());
     let above = match workload.supply {
         Supply::Leftover(above) => above,
         _ => &[],
@@ -403,5 +415,5 @@ fn overloaded(workload: &Workload<'_>, index: usize) -> bool {
         _ => Share::WHOLE,
     };
     let waiting = workload.contention.map(|contention| contention.rate(workload, index));
-    tasks.map(part).chain(servers).chain(waiting).sum::<Share>() > rate
+    tasks.map(part).chain([waits]).chain(servers).chain(waiting).sum::<Share>() > rate
 }

@@ -9,6 +9,7 @@ mod locks;
 mod member;
 mod memory;
 mod pcpu;
+mod ties;
 
 use std::cmp::Reverse;
 
@@ -75,6 +76,9 @@ pub struct VcpuVerdict {
     pub ok: bool,
     /// Why not: the code of a [`Failure`].
     pub failure: Option<&'static str>,
+    /// If not: so long it may have to wait until it has its budget, or longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_least_ns: Option<u64>,
     /// The VMs on other PCPUs whose memory accesses nothing limits, if tasks have to wait for
     /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]

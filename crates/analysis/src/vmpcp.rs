@@ -12,7 +12,7 @@
 //! |---|---|---|
 //! | local sections that block (Eq. 7) | ceiling above the priority of the task | above or equal: the task itself may want that resource |
 //! | requests ahead in a queue (Eq. 11) | of VCPUs of higher priority | and of tasks above in the same VCPU; VCPUs of the same priority on other PCPUs may be ahead |
-//! | jobs that make them | `ceil(B / T_h) + 1` | `ceil((B + D_h) / T_h)`, which is no more |
+//! | jobs that make them | `ceil(B / T_h) + 1` | `ceil((B + D_h) / T_h)`, which is no more, if they are in time; else `ceil((B + R_h) / T_h)` |
 //! | jitter of tasks above (Eq. 6) | `T^v - C^v + W_h - C_h` | `W_h - C_h` of those that wait for others, else none: gaps of the supply delay all tasks of the VCPU alike |
 //! | supply (Eq. 6) | budgets come as late as the period ends | as late as Eq. 5 says |
 //! | servers that a VCPU is below (Eq. 5) | | the same |
@@ -28,9 +28,9 @@
 //!   normal priorities.
 //! - While a periodic server is the one to run and has nothing to do, no VCPU below it runs: so
 //!   does `policy::cpu`. Eq. 2 rests on it.
-//! - A bound rests on all tasks being in time that use global resources: who is late can make
-//!   more requests in a window than were counted. Of other VMs only what the hypervisor enforces counts, if that is
-//!   told ([`System::enforced`]).
+//! - Published bounds rest on all tasks being in time that use global resources: who is late can make more requests in
+//!   a window than were counted. Sound ones count these (`pending`). Of other VMs only what the hypervisor enforces
+//!   counts, if that is told ([`System::enforced`]).
 //!
 //! ```
 //! use analysis::vmpcp::{Analyzer, Host, Protocol, Section, System, Task, Variant, Vcpu};
@@ -61,6 +61,7 @@ pub mod budget;
 mod flat;
 mod guests;
 mod local;
+mod pending;
 mod remote;
 mod section;
 mod servers;

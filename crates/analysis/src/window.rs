@@ -11,6 +11,7 @@
 //! [`Divisor`]s, so that a step takes two multiplications for each `h`.
 
 use crate::divisor::Divisor;
+use crate::utilization::Share;
 use crate::{Duration, LONGEST, Server};
 
 /// Jobs that are released again and again.
@@ -42,11 +43,21 @@ impl Stream {
         self.period.quotient_of_half((window << 1).wrapping_add(self.offset)) + 1
     }
 
-    /// The same by division, for comparison.
+    /// What it needs of all time in the long run, rounded down.
+    pub fn share(&self) -> Share {
+        Share::down(Duration(self.cost), Duration(self.period.get()))
+    }
+
+    /// The demand in a window by division, for comparison.
     pub fn demand_by_division(&self, window: u64) -> u128 {
         let jitter = self.offset.wrapping_add(2) >> 1;
         u128::from((window + jitter).div_ceil(self.period.get())) * u128::from(self.cost)
     }
+}
+
+/// Whether they certainly need all time, or more, in the long run.
+pub(crate) fn leave_nothing(streams: &[Stream]) -> bool {
+    streams.iter().map(Stream::share).sum::<Share>() >= Share::WHOLE
 }
 
 /// Demand of all streams in a window that is more than 0 and at most [`LONGEST`].

@@ -8,6 +8,7 @@ use analysis::{
     Caches, Duration, Failure, Kind, LONGEST, Limits, Server, ServerError, Task, TaskError, vcpu,
 };
 use policy::color::ColorSet;
+use taskgen::Random;
 
 fn task(wcet: u64, period: u64) -> Task {
     Task::new(Duration(wcet), Duration(period)).unwrap()
@@ -74,8 +75,90 @@ fn searches_end() {
     // One that suspends itself and has no bound leaves none for those below.
     let tasks = [task(2, 2).with_suspension(Duration(1)).unwrap(), task(1, 100)];
     let found = response_times(&Workload::new(&tasks));
-    assert_eq!(found[0].map_err(|failure| failure.code()), Err("limit-reached"));
+    assert_eq!(found[0], Err(Failure::Overload { task: 0 }));
     assert_eq!(found[1], Err(Failure::Depends { task: 1, on: 0 }));
+}
+
+/// Random tasks of all kinds on supplies of all kinds: who has no bound needs more time than there is, and who needs
+/// less has one.
+#[test]
+fn overload_is_called_overload() {
+    let mut counts = [0; 4];
+    for set in 0..4_000 {
+        let mut random = Random::new(17, set);
+        let server = |random: &mut Random| {
+            let kinds = [Kind::Periodic, Kind::Deferrable, Kind::Sporadic];
+            let kind = kinds[random.between(0, 2) as usize];
+            let period = random.between(2, 20);
+            Server::new(kind, Duration(random.between(1, period)), Duration(period)).unwrap()
+        };
+        let one = server(&mut random);
+        let late = random.between(one.budget().0, one.period().0);
+        let above = [one];
+        let rate = one.budget().0 as f64 / one.period().0 as f64;
+        let (supply, mut has) = match random.between(0, 2) {
+            0 => (Supply::Whole, 1.0),
+            1 => (Supply::Server(ServerSupply::with_response(one, Duration(late)).unwrap()), rate),
+            _ => (Supply::Leftover(&above), 1.0 - rate),
+        };
+        let is_server = matches!(supply, Supply::Server(_));
+        let count = random.between(1, 4) as usize;
+        let maybe = |random: &mut Random, most: u64| random.between(0, 1) * random.between(0, most);
+        let tasks: Vec<Task> = (0..count)
+            .map(|_| {
+                // Primes, so that no demand is exactly the supply.
+                let period = [31, 53, 101, 211][random.between(0, 3) as usize];
+                let task = task(random.between(1, period / 4), period);
+                let task = task.with_suspension(Duration(maybe(&mut random, period))).unwrap();
+                let task = task.with_blocking(Duration(maybe(&mut random, 9))).unwrap();
+                task.with_jitter(Duration(maybe(&mut random, 2 * period))).unwrap()
+            })
+            .collect();
+        let sets: Vec<_> =
+            (0..count).map(|_| ColorSet::first(random.between(0, 2) as u32)).collect();
+        let reload = random.between(0, 1) * random.between(0, 3);
+        let caches = Caches::new(&sets, Duration(reload));
+        let workload = Workload::new(&tasks).with_supply(supply).with_caches(caches);
+        let mut failed = false;
+        for (index, found) in response_times(&workload).into_iter().enumerate() {
+            let task = &tasks[index];
+            let suspends = task.suspension().0 > 0;
+            if suspends && is_server && one.kind() == Kind::Sporadic {
+                // Each period it waits for `W - C` more.
+                has = one.budget().0 as f64 / (one.period().0 + late - one.budget().0) as f64;
+            } else if is_server {
+                has = rate;
+            }
+            let part = |h: usize| {
+                let evicts: u64 = (h + 1..=index)
+                    .map(|below| u64::from((sets[h] & sets[below]).len()))
+                    .max()
+                    .unwrap_or(0);
+                let again = tasks[h].suspension().0 + tasks[h].blocking().0;
+                let again =
+                    if tasks[h].suspension().0 > 0 && evicts * reload > 0 { again } else { 0 };
+                (tasks[h].wcet().0 + evicts * reload + again) as f64 / tasks[h].period().0 as f64
+            };
+            let waits = if suspends { task.suspension().0 + task.blocking().0 } else { 0 };
+            let own = (task.wcet().0 + waits) as f64 / task.period().0 as f64;
+            let needs = own + (0..index).map(part).sum::<f64>();
+            match found {
+                Ok(_) => assert!(needs <= has + 1e-9, "{index}: {workload:?}"),
+                Err(Failure::Overload { .. }) => assert!(needs > has, "{index}: {workload:?}"),
+                Err(Failure::Depends { .. }) => assert!(failed, "{index}: {workload:?}"),
+                Err(failure) => assert!((needs - has).abs() < 1e-9, "{failure}: {workload:?}"),
+            }
+            failed |= found.is_err() && suspends;
+            counts[match found {
+                Ok(_) => 0,
+                Err(Failure::Overload { .. }) => 1,
+                Err(Failure::Depends { .. }) => 2,
+                Err(_) => 3,
+            }] += 1;
+        }
+    }
+    println!("bounds, overload, depends, others: {counts:?}");
+    assert!(counts[..3].iter().all(|count| *count > 1_000) && counts[3] < 100, "{counts:?}");
 }
 
 #[test]

@@ -227,7 +227,7 @@ wcet = { 1 = "1ms", 4 = "2ms", x = "1us" }
 name = "fast"
 vcpu = 1
 period = "5ms"
-deadline = "20ms"
+deadline = "0ms"
 wcet = "30s"
 "#;
     assert_eq!(
@@ -248,7 +248,6 @@ wcet = "30s"
             "23:8 duplicate-name",
             "24:8 unknown-name",
             "26:12 out-of-range",
-            "27:8 out-of-range",
         ]
     );
 }

@@ -98,6 +98,10 @@ fn priorities_that_are_given_are_kept() {
     let plan = make(&prioritized("priority = 0", "priority = 7", "priority = 6")).unwrap();
     assert_eq!(order(&plan), [(0, 1), (1, 0), (0, 0)]);
     assert_eq!(plan.vms[0].vcpus[1].server.unwrap().priority, 7);
+    // The same twice: the order of the file, and numbers that say so. The background is last.
+    let plan = make(&prioritized("priority = 6", "priority = 6", "priority = 6")).unwrap();
+    assert_eq!(order(&plan), [(0, 1), (1, 0), (0, 0)]);
+    assert_eq!(plan.vms[0].vcpus[1].server.unwrap().priority, 3);
 }
 
 /// Line and code of each mistake.
@@ -127,10 +131,6 @@ fn servers_that_cannot_be_are_reported_where_they_are_described() {
         (with("\"10ms\"", "\"61s\""), "period = \"61s\": out-of-range"),
         (with("\"2ms\"", "\"2001us\""), "budget = \"4ms\": out-of-range"),
         (prioritized("priority = 1", "", "priority = 2"), "budget = \"2ms\": missing-key"),
-        (
-            prioritized("priority = 1", "priority = 2", "priority = 2"),
-            "priority = 2: duplicate-name",
-        ),
         (prioritized("priority = 2", "priority = 3", "priority = 1"), "priority = 2: wrong-value"),
     ] {
         let found = mistakes(&text);

@@ -126,14 +126,14 @@ impl Contention<'_> {
     /// What tasks down to `index` lose of a processor in the long run at least, if others and
     /// they make as many accesses as they may.
     pub(crate) fn rate(&self, workload: &Workload<'_>, index: usize) -> Share {
-        let tasks = workload.tasks.iter().take(index + 1).enumerate();
         let known = self.beside(workload, index, 1).is_some();
+        // Each access, also those that load again what was evicted, takes so long.
         let accesses = |latency: Duration| -> Share {
-            let one = |(h, task): (usize, &crate::Task)| {
-                let time = self.of(h).unwrap_or(0).saturating_mul(latency.0);
-                Share::down(Duration(time), task.period())
+            let jobs = [self.of(index).unwrap_or(0)].into_iter().chain(self.above(workload, index));
+            let one = |(accesses, task): (u64, &crate::Task)| {
+                Share::down(Duration(accesses.saturating_mul(latency.0)), task.period())
             };
-            tasks.clone().map(one).sum()
+            jobs.zip(workload.tasks[..=index].iter().rev()).map(one).sum()
         };
         let each = |it: &Interferer| {
             let own =
@@ -145,7 +145,14 @@ impl Contention<'_> {
             let limit = it.limit.as_ref().map(steps);
             [own, limit].into_iter().flatten().min().unwrap_or_default()
         };
-        self.interferers.iter().map(each).sum()
+        let budget = match self.throttle {
+            Some(Throttle::Own(own)) if known => {
+                let period = own.period().0.saturating_add(self.bus.lateness.0);
+                Share(accesses(Duration(period)).0 / u128::from(own.accesses().max(1)))
+            }
+            _ => Share::default(),
+        };
+        self.interferers.iter().map(each).chain([budget]).sum()
     }
 
     fn of(&self, task: usize) -> Option<u64> {

@@ -1,12 +1,17 @@
 //! Tasks that share resources: all PCPUs together, because who holds a resource on one of them
 //! keeps tasks of others waiting.
 
+mod connected;
+
 use std::cmp::Reverse;
 
 use bulkhead_system::description::System;
 use bulkhead_system::plan::Locks;
 
+use self::connected::{Reach, connected};
 use super::member::Member;
+use super::pcpu::LIMITS;
+use super::ties;
 use crate::vmpcp::{self, Analyzer, Bound, Host, Protocol, Variant, Vcpu};
 use crate::window::TOO_LONG;
 use crate::{Duration, Failure, Kind, Server, Task};
@@ -21,7 +26,8 @@ pub(super) struct Bounds {
 }
 
 /// Bounds for VCPUs, PCPU by PCPU and the highest priority first; none for those of PCPUs on which
-/// no task has critical sections: locks change nothing there.
+/// no task has critical sections: locks change nothing there. What is not analysed of one VCPU takes the bounds of
+/// those away that have to do with it.
 pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Bounds>> {
     let has_sections = |member: &Member<'_>| member.sections.iter().any(|it| !it.is_empty());
     let is_concerned = |member: &Member<'_>| {
@@ -37,17 +43,21 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
         .collect();
     let concerned = |it: &usize| bounds[*it].is_some();
     let places: Vec<usize> = (0..members.len()).filter(concerned).collect();
-    let cannot = |place: &usize| {
+    let has_no_server = |place: &usize| {
         let it = &members[*place];
         let background = host(it).is_none() && has_sections(it);
-        let sporadic = it.server().is_some_and(|server| server.kind() == Kind::Sporadic);
-        background || sporadic || it.caches().is_some() || !is_counted(it)
+        background || it.server().is_some_and(|server| server.kind() == Kind::Sporadic)
     };
-    if places.iter().any(cannot) {
-        return bounds;
-    }
-    let places: Vec<usize> =
-        places.into_iter().filter(|it| host(&members[*it]).is_some()).collect();
+    let has_no_tasks = |place: &usize| {
+        let it = &members[*place];
+        it.caches().is_some() || !is_counted(it) || !ties::of(it).is_empty()
+    };
+    // When it executes in sections depends on its server, how much on its tasks: of those the hypervisor tells
+    // other VMs enough.
+    let lost = connected(system, members, &places, Reach::All, has_no_server);
+    let unknown = connected(system, members, &places, Reach::Vm, has_no_tasks);
+    let is_analysed = |it: &usize| !lost.contains(it) && host(&members[*it]).is_some();
+    let places: Vec<usize> = places.into_iter().filter(is_analysed).collect();
     let ranks = ranks(members);
     let vcpu = |place: &usize| {
         let member = &members[*place];
@@ -69,9 +79,14 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
         Locks::Vmpcp => Protocol::Vmpcp,
         Locks::Mpcp => Protocol::Mpcp,
     };
-    let found = Analyzer::new(Variant::Sound, protocol).response_times(&shared, &hosts);
+    let mut analyzer = Analyzer::new(Variant::Sound, protocol).with_passes(LIMITS.passes);
+    let found = analyzer.response_times(&shared, &hosts);
     for (vcpu, place) in places.into_iter().enumerate() {
         let server = members[place].vcpu.server.map(|_| found.servers[vcpu]);
+        if unknown.contains(&place) {
+            bounds[place].iter_mut().for_each(|it| it.server = server);
+            continue;
+        }
         let tasks = found.tasks[shared.tasks_of(vcpu)].to_vec();
         bounds[place] = Some(Bounds { server, tasks });
     }

@@ -16,6 +16,7 @@ use crate::window::TOO_LONG;
 use crate::{Caches, Duration, Kind, LONGEST, Server, Task};
 
 /// A VCPU with its tasks.
+#[derive(Clone)]
 pub(super) struct Member<'a> {
     /// Name of its VM.
     pub vm: &'a str,
@@ -31,11 +32,13 @@ pub(super) struct Member<'a> {
     pub tasks: Vec<Task>,
     /// Whether the execution time of each task is known.
     pub known: Vec<bool>,
+    /// Priorities of the tasks, if they are given.
+    pub priorities: Vec<Option<u64>>,
     /// The critical sections of the tasks, as long as they can be with memory accesses of others.
     pub sections: Vec<Vec<Section>>,
     /// For how long a job of each task waits for memory accesses of others, however few or many these
     /// are ([`System::memory_delay`]).
-    delays: Vec<Duration>,
+    pub(super) delays: Vec<Duration>,
     /// The colours of the tasks.
     pub colors: Vec<ColorSet>,
     /// Colours of which something is in the cache because of this VCPU: those of its tasks, or if
@@ -82,6 +85,10 @@ impl<'a> Member<'a> {
             names: described_tasks.iter().map(|task| task.name.value.as_str()).collect(),
             tasks: tasks().map(|(task, colors)| model(task, *colors)).collect(),
             known: tasks().map(|(task, colors)| is_known(task, *colors)).collect(),
+            priorities: described_tasks
+                .iter()
+                .map(|task| task.priority.as_ref().map(|priority| priority.value))
+                .collect(),
             sections: match described {
                 Some((system, _)) => {
                     described_tasks.iter().map(|it| sections(system, it)).collect()

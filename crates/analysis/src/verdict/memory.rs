@@ -34,7 +34,7 @@ struct Named<'a> {
 }
 
 /// What holds for the tasks of a VCPU.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct OfVcpu {
     bus: Option<Bus>,
     /// Of each task, in their order, the most accesses of a job.

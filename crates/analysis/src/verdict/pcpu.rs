@@ -1,14 +1,14 @@
 //! The VCPUs of a PCPU and their tasks, judged.
 
 use super::member::Member;
-use super::{PcpuVerdict, TaskVerdict, Term, VcpuVerdict, locks};
+use super::{PcpuVerdict, TaskVerdict, Term, VcpuVerdict, locks, ties};
 use crate::response::{Analyzer, Response};
 use crate::supply::{ServerSupply, Supply};
 use crate::terms::{Above, Terms, terms};
 use crate::{Duration, Failure, LONGEST, Limits, Server, utilization, vcpu};
 
 /// Enough for all but systems that need all of their time.
-const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
+pub(super) const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
 
 /// Most terms of a bound that are kept.
 const TERMS_MAX: usize = 100;
@@ -67,6 +67,18 @@ fn vcpu_verdict(
     response: Option<Result<Duration, Failure>>,
     supply: Option<Supply<'_>>,
 ) -> VcpuVerdict {
+    let judged = ties::judge(member, |member, sleeps| {
+        task_verdicts(member, if sleeps { supply.map(Supply::with_sleep) } else { supply })
+    });
+    let blackout = match supply {
+        Some(Supply::Server(supply)) => Some(supply.blackout()),
+        _ => None,
+    };
+    judge(member, shares_colors, (response, blackout), judged)
+}
+
+/// The tasks of a VCPU that gets this, if anything is sure.
+fn task_verdicts(member: &Member<'_>, supply: Option<Supply<'_>>) -> Vec<TaskVerdict> {
     let tasks = &member.tasks;
     let workload = supply.map(|supply| {
         let workload = member.workload(supply);
@@ -86,17 +98,13 @@ fn vcpu_verdict(
         let parts = parts.map_or(Vec::new(), |parts| named(member, index, &parts));
         task_verdict(member, index, responses[index], parts)
     });
-    let blackout = match supply {
-        Some(Supply::Server(supply)) => Some(supply.blackout()),
-        _ => None,
-    };
-    judge(member, shares_colors, (response, blackout), judged.collect())
+    judged.collect()
 }
 
 /// The same for one whose bounds contain what locks cost.
 fn locked_verdict(member: &Member<'_>, shares_colors: bool, bounds: &locks::Bounds) -> VcpuVerdict {
     let judged = bounds.tasks.iter().enumerate().map(|(index, bound)| {
-        let response = bound.map(|it| Response { time: it.time, window: it.window, jobs: 1 });
+        let response = bound.map(|it| Response { time: it.time, window: it.window, jobs: it.jobs });
         task_verdict(member, index, response, parts(member, index, bounds))
     });
     let supply = bounds
@@ -128,6 +136,10 @@ fn judge(
         utilization_ppm: utilization::utilization(&member.tasks, member.caches().as_ref()).ppm(),
         ok: failure.is_none(),
         failure: failure.map(|failure| failure.code()),
+        at_least_ns: match failure {
+            Some(Failure::Unschedulable { at_least, .. }) => Some(at_least.0),
+            _ => None,
+        },
         unlimited_neighbours: match tasks.is_empty() {
             true => Vec::new(),
             false => member.memory.unlimited.clone(),
@@ -151,13 +163,14 @@ fn parts(member: &Member<'_>, index: usize, bounds: &locks::Bounds) -> Vec<Term>
     let above: Vec<Above> = above.collect();
     let others: u64 = above.iter().map(|it| it.execution.0).sum();
     let waits = above.iter().map(|it| it.jobs * member.memory_delay(it.task).0);
-    let memory = member.memory_delay(index).0 + waits.sum::<u64>();
-    let own = task.wcet + memory + bound.local.0 + bound.remote.0 + task.suspension;
+    let memory = bound.jobs * member.memory_delay(index).0 + waits.sum::<u64>();
+    let [execution, suspension] = [task.wcet, task.suspension].map(|time| bound.jobs * time);
+    let own = execution + memory + bound.local.0 + bound.remote.0 + suspension;
     let terms = Terms {
-        execution: Duration(task.wcet),
+        execution: Duration(execution),
         blocking: bound.local,
         remote: bound.remote,
-        suspension: Duration(task.suspension),
+        suspension: Duration(suspension),
         memory: Duration(memory),
         above,
         supply: Duration(bound.window.0.saturating_sub(own + others)),

@@ -2,14 +2,17 @@
 
 use super::flat::FlatTask;
 use super::guests::Turns;
-use super::remote::pending;
+use super::pending::Pending;
+use super::remote::Endless;
 use super::section::{self, sum};
 use super::servers::Host;
 use super::system::System;
 use super::{Protocol, Variant};
 use crate::hierarchy::Unmet;
+use crate::response::Goal;
 use crate::supply::ServerSupply;
-use crate::window::{self, Found, Stop, Stream, TOO_LONG};
+use crate::utilization::Share;
+use crate::window::{self, Found, Stop, Stream};
 use crate::{Duration, Failure, LONGEST, Limits};
 
 /// Analyses systems, without allocating memory for each.
@@ -29,6 +32,8 @@ pub struct Analyzer {
     rivals: Vec<Stream>,
     /// What guests can do that are not trusted.
     turns: Turns,
+    /// For how long jobs can be pending.
+    pending: Pending,
 }
 
 /// A bound for the response time of a task, and parts of it.
@@ -36,15 +41,17 @@ pub struct Analyzer {
 pub struct Bound {
     /// The bound: from arrival to completion, jitter included.
     pub time: Duration,
-    /// The same without jitter: `W_i`.
+    /// The window at the end of which the job is complete that takes longest: `W_i`.
     pub window: Duration,
+    /// Jobs of the task in that window, this one counted.
+    pub jobs: u64,
     /// Jitter with which it disturbs tasks below: the time for which it can wait before it
     /// executes.
     pub jitter: Duration,
     /// Local blocking `B^l`: sections of tasks below in the same VCPU. Blocking for other reasons
-    /// included.
+    /// included; of all of these jobs.
     pub local: Duration,
-    /// Remote blocking `B^r`: waiting for resources.
+    /// Remote blocking `B^r`: waiting for resources; of all of these jobs.
     pub remote: Duration,
 }
 
@@ -58,7 +65,7 @@ pub struct Bounds {
 }
 
 impl Analyzer {
-    /// An analyzer that takes a million steps for a system at most.
+    /// An analyzer that takes a million steps for a VCPU or a task at most, each time that it looks at it.
     pub fn new(variant: Variant, protocol: Protocol) -> Self {
         Self {
             variant,
@@ -70,32 +77,33 @@ impl Analyzer {
             above: Vec::new(),
             rivals: Vec::new(),
             turns: Turns::default(),
+            pending: Pending::default(),
         }
     }
 
-    /// The same with another limit for the steps of all fixed-point iterations together.
+    /// The same with another limit for the steps of the fixed-point iterations for one of them.
     pub fn with_passes(self, passes: u32) -> Self {
         Self { passes, ..self }
     }
 
-    /// Whether all VCPUs get their budgets (Eq. 5).
+    /// Whether all VCPUs get their budgets (Eq. 5), if tasks are in time.
     ///
     /// # Panics
     ///
     /// `hosts` are not as many as the VCPUs of the system; all functions here.
     pub fn hosts_fit(&mut self, system: &System, hosts: &[Host]) -> Result<(), Unmet> {
-        self.hosts(system, hosts, &mut self.passes.clone(), true)
+        self.pending.start(system, self.variant);
+        self.hosts(system, hosts, Goal::YesOrNo)
     }
 
     /// Whether all VCPUs get their budgets (Eq. 5), and all tasks meet their deadlines (Eq. 6);
     /// the first failure if not.
     pub fn schedulable(&mut self, system: &System, hosts: &[Host]) -> Result<(), Unmet> {
-        let mut passes = self.passes;
-        self.hosts(system, hosts, &mut passes, true)?;
+        self.hosts_fit(system, hosts)?;
         self.respond(system, hosts);
         for vcpu in 0..system.vcpus() {
             let mut answer = Ok(());
-            self.tasks(system, hosts, vcpu, &mut passes, |bound| {
+            self.tasks(system, hosts, (vcpu, Goal::YesOrNo), |bound| {
                 answer = bound.map(|_| ()).map_err(|failure| Unmet::Task { vcpu, failure });
                 answer.is_ok()
             });
@@ -104,17 +112,32 @@ impl Analyzer {
         Ok(())
     }
 
-    /// Bounds for all VCPUs and tasks. Where one of them fails that others rest on, these have none
-    /// either: [`Failure::Others`].
+    /// Bounds for all VCPUs and tasks, also of those that are late. Who has none takes the bounds of those away that
+    /// rest on it, and of nobody else. (In the published variant, who is late takes those of all others away that
+    /// locks concern: [`Failure::Others`].)
     pub fn response_times(&mut self, system: &System, hosts: &[Host]) -> Bounds {
-        let mut passes = self.passes;
+        self.pending.start(system, self.variant);
+        let mut tasks = self.round(system, hosts);
+        match self.variant {
+            Variant::Published => without_late(system, &mut tasks),
+            Variant::Sound => {
+                while self.pending.grow(system, &tasks) || self.pending.refuse(system, &tasks) {
+                    tasks = self.round(system, hosts);
+                }
+            }
+        }
+        Bounds { servers: self.servers.clone(), tasks }
+    }
+
+    /// Bounds that rest on what jobs are taken to be pending for.
+    fn round(&mut self, system: &System, hosts: &[Host]) -> Vec<Result<Bound, Failure>> {
         // Failures are in the results.
-        let _ = self.hosts(system, hosts, &mut passes, false);
+        let _ = self.hosts(system, hosts, Goal::AllBounds);
         self.respond(system, hosts);
         let mut tasks = Vec::with_capacity(system.tasks.len());
         for vcpu in 0..system.vcpus() {
             match self.supplies[vcpu] {
-                Some(_) => self.tasks(system, hosts, vcpu, &mut passes, |bound| {
+                Some(_) => self.tasks(system, hosts, (vcpu, Goal::AllBounds), |bound| {
                     tasks.push(bound);
                     true
                 }),
@@ -123,52 +146,42 @@ impl Analyzer {
                 }
             }
         }
-        let is_late = |vcpu: usize| {
-            let mut tasks = system.tasks_of(vcpu).map(|it| (&system.tasks[it], &tasks[it]));
-            tasks.any(|(task, bound)| task.longest > 0 && bound.is_err())
-        };
-        if (0..system.vcpus()).any(is_late) {
-            for (task, bound) in tasks.iter_mut().enumerate() {
-                let pcpu = system.vcpus[system.tasks[task].vcpu].pcpu.clone();
-                if bound.is_ok() && system.vcpus[pcpu].iter().any(|vcpu| vcpu.holding > 0) {
-                    *bound = Err(Failure::Others { task });
-                }
-            }
-        }
-        Bounds { servers: self.servers.clone(), tasks }
+        tasks
     }
 
     /// Sets what VCPUs get; ends at the first failure if only that is wanted.
-    fn hosts(
-        &mut self,
-        system: &System,
-        hosts: &[Host],
-        passes: &mut u32,
-        first: bool,
-    ) -> Result<(), Unmet> {
+    fn hosts(&mut self, system: &System, hosts: &[Host], goal: Goal) -> Result<(), Unmet> {
         assert_eq!(hosts.len(), system.vcpus(), "one host for each VCPU");
         self.servers.clear();
         self.supplies.clear();
         let mut answer = Ok(());
         if self.protocol == Protocol::Vmpcp {
-            self.turns.find(system, (hosts, &[]), self.protocol, &mut self.rivals, passes);
+            self.turns.find(system, (hosts, &[]), self.protocol, &mut self.rivals, self.passes);
         }
         for (vcpu, host) in hosts.iter().enumerate() {
+            let mut passes = self.passes;
             let (variant, protocol) = (self.variant, self.protocol);
-            let (streams, turns) = (&mut self.rivals, &self.turns);
-            let found =
-                system.server_response(vcpu, hosts, turns, (protocol, variant), streams, passes);
+            let (streams, others) = (&mut self.rivals, (&self.turns, &self.pending));
+            let found = system.server_response(
+                vcpu,
+                hosts,
+                others,
+                (protocol, variant),
+                streams,
+                &mut passes,
+            );
             let deadline = host.server.period();
-            let found = found.map(Found::duration).map_err(|stop| match stop {
-                Stop::Beyond(at_least) => Failure::Unschedulable {
+            let found = found.map(Found::duration).map_err(|why| match why {
+                Endless::Stopped(Stop::Beyond(at_least)) => Failure::Unschedulable {
                     task: vcpu,
                     at_least: Duration(at_least.min(LONGEST.0)),
                     deadline,
                 },
-                Stop::Passes => Failure::LimitReached { task: vcpu },
+                Endless::Stopped(Stop::Passes) => Failure::LimitReached { task: vcpu },
+                Endless::Others => Failure::Others { task: vcpu },
             });
             if let Err(failure) = found {
-                if first {
+                if goal == Goal::YesOrNo {
                     return Err(Unmet::Vcpu(failure));
                 }
                 answer = answer.and(Err(Unmet::Vcpu(failure)));
@@ -181,22 +194,20 @@ impl Analyzer {
         }
         if self.protocol == Protocol::Mpcp {
             let supplies = (hosts, &self.supplies[..]);
-            self.turns.find(system, supplies, self.protocol, &mut self.rivals, passes);
+            self.turns.find(system, supplies, self.protocol, &mut self.rivals, self.passes);
         }
         answer
     }
 
-    /// Sets how long sections take.
+    /// Sets how long sections take: under vMPCP also those of VCPUs that may not get their budgets, because a
+    /// VCPU in a section is above those that keep it from them.
     fn respond(&mut self, system: &System, hosts: &[Host]) {
         let (supplies, protocol) = (&self.supplies, self.protocol);
         self.sections.clear();
         self.sections.extend(system.sections.iter().map(|section| {
             let vcpu = system.tasks[section.task].vcpu;
-            let host = &hosts[vcpu];
             let load = (section.load, section.preemption);
-            supplies[vcpu]
-                .as_ref()
-                .map_or(TOO_LONG, |supply| section::response(load, host, Some(supply), protocol))
+            section::response(load, &hosts[vcpu], supplies[vcpu].as_ref(), protocol)
         }));
     }
 
@@ -205,8 +216,7 @@ impl Analyzer {
         &mut self,
         system: &System,
         hosts: &[Host],
-        vcpu: usize,
-        passes: &mut u32,
+        (vcpu, goal): (usize, Goal),
         mut visit: impl FnMut(Result<Bound, Failure>) -> bool,
     ) {
         let Some(supply) = self.supplies[vcpu] else { return };
@@ -216,9 +226,10 @@ impl Analyzer {
         let mut failed = None;
         for index in system.tasks_of(vcpu) {
             let task = &system.tasks[index];
-            let bound = match failed {
-                Some(on) => Err(Failure::Depends { task: index, on }),
-                None => self.task(system, index, (&supply, gap), executions, passes),
+            let bound = match (self.pending.failure(index), failed) {
+                (Some(failure), _) => Err(failure),
+                (_, Some(on)) => Err(Failure::Depends { task: index, on }),
+                _ => self.task(system, index, (&supply, gap, goal), executions),
             };
             match (bound, self.variant) {
                 (Ok(bound), _) => {
@@ -241,21 +252,27 @@ impl Analyzer {
         &mut self,
         system: &System,
         index: usize,
-        (supply, gap): (&ServerSupply, u64),
+        (supply, gap, goal): (&ServerSupply, u64, Goal),
         executions: u64,
-        passes: &mut u32,
     ) -> Result<Bound, Failure> {
         let (task, variant) = (&system.tasks[index], self.variant);
-        let limit = task.limit();
-        let fail = |stop| match stop {
-            Stop::Passes => Failure::LimitReached { task: index },
-            Stop::Beyond(window) => beyond(index, task, window),
+        let mut passes = self.passes;
+        let limit = |jobs: u64| match (variant, goal) {
+            // No window of several jobs is looked at.
+            (Variant::Published, _) => task.on_time(1).min(task.free(1)),
+            (Variant::Sound, Goal::YesOrNo) => task.on_time(jobs).min(LONGEST.0),
+            (Variant::Sound, Goal::AllBounds) => LONGEST.0,
         };
         let mut remote = 0;
         for section in &system.sections[task.sections.clone()] {
-            let (responses, streams) = ((&self.sections[..], &self.turns), &mut self.rivals);
-            let wait = system.wait(section, responses, variant, limit, streams, passes);
-            remote = sum([remote, wait.map_err(fail)?].into_iter());
+            let (responses, streams) =
+                ((&self.sections[..], &self.turns, &self.pending), &mut self.rivals);
+            let wait = system.wait(section, responses, variant, limit(1), streams, &mut passes);
+            let wait = wait.map_err(|why| match why {
+                Endless::Others => Failure::Others { task: index },
+                Endless::Stopped(stop) => self.why(system, index, stop, (limit(1), 1)),
+            })?;
+            remote = sum([remote, wait].into_iter());
         }
         // Who waits for something else, too, can be blocked each time that it goes on: all
         // sections of all jobs below count.
@@ -263,45 +280,125 @@ impl Analyzer {
         let mut local = task.blocking(variant);
         if task.suspension > 0 {
             local = 0;
-            let below = &system.tasks[index + 1..system.vcpus[task.vcpu].tasks.end];
-            self.above.extend(below.iter().filter(|it| it.global + it.local > 0).map(|it| {
-                Stream::new(it.global + it.local, it.period, pending(it, Variant::Sound))
-            }));
+            for below in index + 1..system.vcpus[task.vcpu].tasks.end {
+                let it = &system.tasks[below];
+                if it.global + it.local == 0 {
+                    continue;
+                }
+                let Some(pending) = self.pending.of(below) else {
+                    self.above.truncate(streams);
+                    return Err(Failure::Others { task: index });
+                };
+                self.above.push(Stream::new(it.global + it.local, it.period, pending));
+            }
         }
         local = sum([local, task.other_blocking].into_iter());
-        let own = sum([task.wcet, task.suspension, local, remote].into_iter());
-        let known = sum([own, executions].into_iter());
-        let found = window::shortest((&self.above, ()), own, known, *supply, limit, passes);
-        if found.is_err() {
-            self.above.truncate(streams);
-        }
-        let window = found.map_err(fail)?.window;
-        let below = window::demand(&self.above[streams..], window) as u64;
+        let first = sum([task.wcet, task.suspension, local, remote].into_iter());
+        // Who never waits is not kept from the processor again before it has none to do.
+        let next = if task.suspends() { first } else { task.wcet };
+        let found =
+            self.windows(system, index, supply, (first, next, executions), &limit, &mut passes);
+        let below = found.map(|(window, _)| window::demand(&self.above[streams..], window) as u64);
         self.above.truncate(streams);
+        let (window, jobs) = found?;
+        let arrival = (jobs - 1).saturating_mul(task.period.get());
+        let time = (window + task.jitter).saturating_sub(arrival);
         let jitter = match variant {
-            Variant::Published => task.jitter + gap + (window - task.wcet),
-            Variant::Sound if task.suspends() => task.jitter + (window - task.wcet),
+            Variant::Published => time + gap - task.wcet,
+            Variant::Sound if task.suspends() => time - task.wcet,
             Variant::Sound => task.jitter,
         };
+        let waits = if task.suspends() { jobs } else { 1 };
         Ok(Bound {
-            time: Duration(window + task.jitter),
+            time: Duration(time),
             jitter: Duration(jitter),
             window: Duration(window),
-            local: Duration(local + below),
-            remote: Duration(remote),
+            jobs,
+            local: Duration(waits * local + below?),
+            remote: Duration(jobs * remote),
         })
+    }
+
+    /// The window at the end of which the job of a task is complete that takes longest, and its jobs in it. The first
+    /// job of a window takes so long with all that it waits for, and each that comes next.
+    fn windows(
+        &self,
+        system: &System,
+        index: usize,
+        supply: &ServerSupply,
+        (first, next, executions): (u64, u64, u64),
+        limit: &impl Fn(u64) -> u64,
+        passes: &mut u32,
+    ) -> Result<(u64, u64), Failure> {
+        let task = &system.tasks[index];
+        let (mut own, mut known) = (first, sum([first, executions].into_iter()));
+        let mut worst: Option<(u64, u64)> = None;
+        let mut jobs = 1;
+        loop {
+            let found =
+                window::shortest((&self.above, ()), own, known, *supply, limit(jobs), passes);
+            let found =
+                found.map_err(|stop| match self.overloads(system, index, next, supply) {
+                    true if limit(jobs) == LONGEST.0 => Failure::Overload { task: index },
+                    _ => self.why(system, index, stop, (limit(jobs), jobs)),
+                })?;
+            let arrival = |jobs: u64| (jobs - 1).saturating_mul(task.period.get());
+            let is_worse = |(window, before): (u64, u64)| {
+                found.window.saturating_sub(arrival(jobs)) > window.saturating_sub(arrival(before))
+            };
+            if worst.is_none_or(is_worse) {
+                worst = Some((found.window, jobs));
+            }
+            if found.window <= task.free(jobs) {
+                return worst.ok_or(Failure::LimitReached { task: index });
+            }
+            if self.overloads(system, index, next, supply) {
+                return Err(Failure::Overload { task: index });
+            }
+            *passes = passes.checked_sub(1).ok_or(Failure::LimitReached { task: index })?;
+            jobs += 1;
+            own = sum([own, next].into_iter());
+            known = sum([found.demand, next].into_iter());
+        }
+    }
+
+    /// Whether jobs of a task that take so long each, and those that go first, certainly need more than the supply in
+    /// the long run.
+    fn overloads(&self, system: &System, index: usize, own: u64, supply: &ServerSupply) -> bool {
+        let own = Share::down(Duration(own), Duration(system.tasks[index].period.get()));
+        self.above.iter().map(Stream::share).chain([own]).sum::<Share>() > supply.rate()
+    }
+
+    /// Why there is no window of so many jobs within the limit.
+    #[cold]
+    fn why(&self, system: &System, index: usize, stop: Stop, (limit, jobs): (u64, u64)) -> Failure {
+        let task = &system.tasks[index];
+        let Stop::Beyond(window) = stop else { return Failure::LimitReached { task: index } };
+        if limit == LONGEST.0 {
+            return Failure::Overflow { task: index };
+        }
+        let arrival = (jobs - 1).saturating_mul(task.period.get());
+        let at_least = (window.min(LONGEST.0) + task.jitter).saturating_sub(arrival);
+        let (at_least, deadline) = (Duration(at_least), Duration(task.deadline));
+        if at_least <= deadline {
+            // It is in time, but not done when the next one arrives, which is not looked at.
+            return Failure::LimitReached { task: index };
+        }
+        Failure::Unschedulable { task: index, at_least, deadline }
     }
 }
 
-/// The window of a job is above the limit.
-#[cold]
-fn beyond(index: usize, task: &FlatTask, window: u64) -> Failure {
-    let at_least = Duration(window.min(LONGEST.0) + task.jitter);
-    let deadline = Duration(task.deadline);
-    if at_least <= deadline {
-        // It is in time, but not done when the next one arrives: windows of several jobs are not
-        // looked at.
-        return Failure::LimitReached { task: index };
+/// As published: bounds rest on all tasks being in time that use global resources.
+fn without_late(system: &System, tasks: &mut [Result<Bound, Failure>]) {
+    let uses =
+        |(task, bound): (&FlatTask, &Result<Bound, Failure>)| task.longest > 0 && bound.is_err();
+    if !system.tasks.iter().zip(&*tasks).any(uses) {
+        return;
     }
-    Failure::Unschedulable { task: index, at_least, deadline }
+    for (task, bound) in tasks.iter_mut().enumerate() {
+        let pcpu = system.vcpus[system.tasks[task].vcpu].pcpu.clone();
+        if bound.is_ok() && system.vcpus[pcpu].iter().any(|vcpu| vcpu.holding > 0) {
+            *bound = Err(Failure::Others { task });
+        }
+    }
 }

@@ -69,9 +69,15 @@ pub struct FlatSection {
 }
 
 impl FlatTask {
-    /// The longest window of one job that is not late, and ends before the next one arrives.
-    pub fn limit(&self) -> u64 {
-        self.deadline.min(self.period.get()).saturating_sub(self.jitter)
+    /// The longest window at the end of which the last of so many jobs is not late.
+    pub fn on_time(&self, jobs: u64) -> u64 {
+        let deadline = (jobs - 1).saturating_mul(self.period.get()).saturating_add(self.deadline);
+        deadline.saturating_sub(self.jitter)
+    }
+
+    /// The longest window that has no more than so many jobs.
+    pub fn free(&self, jobs: u64) -> u64 {
+        jobs.saturating_mul(self.period.get()).saturating_sub(self.jitter)
     }
 
     /// Whether it waits for anything but processors.

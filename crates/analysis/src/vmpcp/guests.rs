@@ -8,13 +8,15 @@
 //! of its section: who is still waiting in the window was not asking longer ago.
 
 use super::Protocol;
+use super::remote::Endless;
 use super::section::{self, sum};
 use super::servers::Host;
 use super::system::System;
-use crate::Duration;
 use crate::divisor::Divisor;
 use crate::supply::{ServerSupply, WholeGaps};
-use crate::window::{self, Beside, Stop, Stream, TOO_LONG};
+use crate::utilization::Share;
+use crate::window::{self, Beside, Stream, TOO_LONG};
+use crate::{Duration, LONGEST};
 
 /// What the hypervisor holds a VCPU to.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -47,6 +49,19 @@ impl Guest {
         let interval = Divisor::new(enforced.interval.0.min(TOO_LONG));
         Self { vm: enforced.vm, interval, early, resources: enforced.resources.clone() }
     }
+
+    /// Whether it never refuses tasks that enter so many sections in each job, have these periods and response
+    /// times: in a window of length `t` they enter `sum of k (floor((t + R) / T) + 1)` at most, which is not
+    /// above `t / interval + E` with `E = sum of k (1 + R / T)`; and `1 + floor((t + early) / interval)` are let in, no
+    /// less than that if `interval (E - 1) <= early`.
+    pub fn lets_in(&self, mut entries: impl Iterator<Item = (u64, u64, u64)>) -> bool {
+        let interval = u128::from(self.interval.get());
+        let all = entries.try_fold(0u128, |sum, (sections, period, response)| {
+            let jobs = u128::from(sections) * (u128::from(period) + u128::from(response));
+            sum.checked_add(jobs.checked_mul(interval)?.div_ceil(period.into()))
+        });
+        all.is_some_and(|all| all <= interval + u128::from(self.early))
+    }
 }
 
 /// For each VCPU, what its guest can do at worst.
@@ -67,6 +82,12 @@ struct Own {
     early: u64,
 }
 
+impl Own {
+    fn share(&self) -> Share {
+        Share::down(Duration(self.cost), Duration(self.interval))
+    }
+}
+
 impl Beside for Own {
     fn demand(&self, _: &[Stream], window: u64) -> u128 {
         let [window, cost, early] = [window, self.cost, self.early].map(u128::from);
@@ -75,14 +96,15 @@ impl Beside for Own {
 }
 
 impl Turns {
-    /// Finds them. Under vMPCP nothing depends on what budgets VCPUs get when, and `supplies` may be empty.
+    /// Finds them, each in so many steps. Under vMPCP nothing depends on what budgets VCPUs get when, and
+    /// `supplies` may be empty.
     pub fn find(
         &mut self,
         system: &System,
         (hosts, supplies): (&[Host], &[Option<ServerSupply>]),
         protocol: Protocol,
         streams: &mut Vec<Stream>,
-        passes: &mut u32,
+        passes: u32,
     ) {
         self.costs.clear();
         self.turns.clear();
@@ -101,15 +123,13 @@ impl Turns {
             Some(guest) => vec![TOO_LONG; guest.resources.len()],
             None => Vec::new(),
         }));
-        let limit = system.tasks.iter().map(|task| task.deadline.max(task.period.get())).max();
-        let limit = limit.unwrap_or(0).min(TOO_LONG - 1);
         let mut order: Vec<usize> = (0..system.vcpus()).collect();
         order.sort_by_key(|vcpu| system.rank(*vcpu));
         // Those that go first in queues before the others.
         for vcpu in order.into_iter().rev() {
             let Some(guest) = &system.vcpus[vcpu].guest else { continue };
             for (place, resource) in guest.resources.iter().enumerate() {
-                let wait = self.wait(system, (vcpu, guest), *resource, limit, streams, passes);
+                let wait = self.wait(system, (vcpu, guest), *resource, streams, passes);
                 let wait = wait.unwrap_or(TOO_LONG);
                 self.turns[vcpu][place] = sum([wait, self.costs[vcpu]].into_iter());
             }
@@ -122,10 +142,9 @@ impl Turns {
         system: &System,
         (vcpu, guest): (usize, &Guest),
         resource: usize,
-        limit: u64,
         streams: &mut Vec<Stream>,
-        passes: &mut u32,
-    ) -> Result<u64, Stop> {
+        mut passes: u32,
+    ) -> Result<u64, Endless> {
         let others = (0..system.vcpus()).filter(|it| *it != vcpu && system.may(*it, resource));
         let (mut longest, mut known) = (0, 0);
         streams.clear();
@@ -140,18 +159,25 @@ impl Turns {
         let cost = self.costs[vcpu];
         let own = Own { cost, interval: guest.interval.get(), early: guest.early };
         let known = known.max(longest).max(cost);
-        if known > limit {
-            return Err(Stop::Beyond(known));
+        // Requests of its own count twice: see `Own`.
+        let twice = [own.share(), own.share()].into_iter();
+        let shares = streams.iter().map(Stream::share).chain(twice);
+        if shares.sum::<Share>() >= Share::WHOLE {
+            return Err(Endless::Others);
         }
-        window::shortest((streams, own), longest, known, WholeGaps, limit, passes)
-            .map(|found| found.window)
+        if known == 0 {
+            return Ok(0);
+        }
+        let found =
+            window::shortest((streams, own), longest, known, WholeGaps, LONGEST.0, &mut passes)?;
+        Ok(found.window)
     }
 
     /// What a VCPU, which may ask for the resource, takes from those that wait behind it.
-    fn requests(&self, system: &System, vcpu: usize, resource: usize) -> Result<Stream, Stop> {
-        let guest = system.vcpus[vcpu].guest.as_ref().ok_or(Stop::Passes)?;
+    fn requests(&self, system: &System, vcpu: usize, resource: usize) -> Result<Stream, Endless> {
+        let guest = system.vcpus[vcpu].guest.as_ref().ok_or(Endless::Others)?;
         let place = guest.resources.iter().position(|it| *it == resource);
-        let turn = place.and_then(|place| self.turns[vcpu].get(place)).ok_or(Stop::Passes)?;
+        let turn = place.and_then(|place| self.turns[vcpu].get(place)).ok_or(Endless::Others)?;
         stream(guest, self.costs[vcpu], *turn)
     }
 
@@ -162,7 +188,7 @@ impl Turns {
         system: &System,
         (vcpu, resource): (usize, usize),
         streams: &mut Vec<Stream>,
-    ) -> Result<u64, Stop> {
+    ) -> Result<u64, Endless> {
         let mut longest = 0;
         for other in 0..system.vcpus() {
             if !system.is_stranger(vcpu, other) || !system.may(other, resource) {
@@ -178,7 +204,7 @@ impl Turns {
     }
 
     /// What sections of a VCPU take from its PCPU: each time that it enters some, all that it may be in.
-    pub fn stretches(&self, system: &System, vcpu: usize) -> Result<Option<Stream>, Stop> {
+    pub fn stretches(&self, system: &System, vcpu: usize) -> Result<Option<Stream>, Endless> {
         let it = &system.vcpus[vcpu];
         let Some(guest) = it.guest.as_ref().filter(|_| it.held > 0) else { return Ok(None) };
         let turns = self.turns.get(vcpu).into_iter().flatten().copied();
@@ -188,9 +214,9 @@ impl Turns {
 }
 
 /// Requests that are at most so old.
-fn stream(guest: &Guest, cost: u64, turn: u64) -> Result<Stream, Stop> {
+fn stream(guest: &Guest, cost: u64, turn: u64) -> Result<Stream, Endless> {
     if turn >= TOO_LONG || guest.early >= TOO_LONG {
-        return Err(Stop::Passes);
+        return Err(Endless::Others);
     }
     // `ceil((t + w + early + 1) / interval)`.
     Ok(Stream::new(cost, guest.interval, turn + guest.early + 1))

@@ -1,24 +1,45 @@
 //! Remote blocking: how long a task waits until a resource is granted (Eq. 10 and 11).
 
 use super::Variant;
-use super::flat::{FlatSection, FlatTask};
+use super::flat::FlatSection;
 use super::guests::Turns;
+use super::pending::Pending;
 use super::system::System;
+use crate::LONGEST;
 use crate::supply::WholeGaps;
-use crate::window::{self, Stop, Stream};
+use crate::window::{self, Stop, Stream, TOO_LONG};
+
+/// Why nothing limits a wait.
+#[derive(Clone, Copy, Debug)]
+pub enum Endless {
+    /// The search says so.
+    Stopped(Stop),
+    /// Those that are waited for have no bound, or leave no time.
+    Others,
+}
+
+impl From<Stop> for Endless {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            // What it waits for cannot be counted.
+            Stop::Beyond(TOO_LONG) => Self::Others,
+            stop => Self::Stopped(stop),
+        }
+    }
+}
 
 impl System {
     /// `B^r` for one section, if it is not above `limit`. `responses`: `W^gcs` of all sections; `turns`: what guests
-    /// that are not trusted can do, whose sections do not count.
+    /// that are not trusted can do, whose sections do not count; `pending`: for how long jobs of the others can be.
     pub(super) fn wait(
         &self,
         section: &FlatSection,
-        (responses, turns): (&[u64], &Turns),
+        (responses, turns, pending): (&[u64], &Turns, &Pending),
         variant: Variant,
         limit: u64,
         streams: &mut Vec<Stream>,
         passes: &mut u32,
-    ) -> Result<u64, Stop> {
+    ) -> Result<u64, Endless> {
         let vcpu = self.tasks[section.task].vcpu;
         let is_trusted = |it: &u32| {
             let other = self.tasks[self.sections[*it as usize].task].vcpu;
@@ -33,25 +54,19 @@ impl System {
         }
         let mut known = streams.iter().map(|stream| stream.cost).fold(longest, u64::max);
         for it in self.ahead(section, variant).filter(is_trusted) {
-            let (task, cost) =
-                (&self.tasks[self.sections[it as usize].task], responses[it as usize]);
-            streams.push(Stream::new(cost, task.period, pending(task, variant)));
+            let (index, cost) = (self.sections[it as usize].task, responses[it as usize]);
+            let pending = pending.of(index).ok_or(Endless::Others)?;
+            streams.push(Stream::new(cost, self.tasks[index].period, pending));
             known = known.max(cost);
         }
-        if streams.is_empty() {
-            return if longest > limit { Err(Stop::Beyond(longest)) } else { Ok(longest) };
+        // Where a bound is wanted, however long it is.
+        if known >= TOO_LONG || limit == LONGEST.0 && window::leave_nothing(streams) {
+            return Err(Endless::Others);
         }
-        window::shortest((streams, ()), longest, known, WholeGaps, limit, passes)
-            .map(|found| found.window)
-    }
-}
-
-/// How long before a window begins a job can be released that makes requests in it.
-pub fn pending(task: &FlatTask, variant: Variant) -> u64 {
-    match variant {
-        // `ceil(t / T) + 1`.
-        Variant::Published => task.period.get(),
-        // It is in time.
-        Variant::Sound => task.deadline.min(task.period.get()),
+        if streams.is_empty() {
+            return if longest > limit { Err(Stop::Beyond(longest).into()) } else { Ok(longest) };
+        }
+        let found = window::shortest((streams, ()), longest, known, WholeGaps, limit, passes)?;
+        Ok(found.window)
     }
 }

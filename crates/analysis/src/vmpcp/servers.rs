@@ -1,12 +1,13 @@
 //! VCPUs on their PCPUs: whether each gets its budget in each period (Eq. 2 to 5).
 
 use super::guests::Turns;
-use super::remote::pending;
+use super::pending::Pending;
+use super::remote::Endless;
 use super::section::sum;
 use super::system::System;
 use super::{Protocol, Variant};
 use crate::supply::WholeGaps;
-use crate::window::{self, Found, Stop, Stream};
+use crate::window::{self, Found, Stream};
 use crate::{Duration, Kind, Server};
 
 /// How a VCPU gets processor time.
@@ -51,11 +52,11 @@ impl System {
         &self,
         vcpu: usize,
         hosts: &[Host],
-        turns: &Turns,
+        (turns, pending): (&Turns, &Pending),
         (protocol, variant): (Protocol, Variant),
         streams: &mut Vec<Stream>,
         passes: &mut u32,
-    ) -> Result<Found, Stop> {
+    ) -> Result<Found, Endless> {
         let (host, pcpu) = (&hosts[vcpu], &self.vcpus[vcpu].pcpu);
         streams.clear();
         for (above, host) in (pcpu.start..vcpu).zip(&hosts[pcpu.clone()]) {
@@ -70,23 +71,33 @@ impl System {
             (_, Kind::Periodic) => {
                 own = sum([own].into_iter().chain(self.vcpus[below].iter().map(|it| it.held)));
             }
-            // Eq. 3 and 4: all sections of all jobs that there can be; of other VMs as many as they can make.
+            // Eq. 3 and 4: all sections of all jobs that there can be; of other VMs, and where tasks are late, as
+            // many as the hypervisor lets them make.
             _ => {
-                let is_trusted =
-                    |other: &usize| !(variant == Variant::Sound && self.is_stranger(vcpu, *other));
-                for other in below.clone().filter(|other| !is_trusted(other)) {
-                    streams.extend(turns.stretches(self, other)?);
+                for other in below {
+                    let tasks = self.vcpus[other].tasks.clone();
+                    let tasks = tasks.filter(|task| self.tasks[*task].global > 0);
+                    let is_late = |task: usize| {
+                        pending.of(task).is_none_or(|it| it > self.tasks[task].deadline)
+                    };
+                    let is_enforced = variant == Variant::Sound
+                        && (self.is_stranger(vcpu, other)
+                            || self.vcpus[other].guest.is_some() && tasks.clone().any(is_late));
+                    if is_enforced {
+                        streams.extend(turns.stretches(self, other)?);
+                        continue;
+                    }
+                    let stream = |task: usize| {
+                        let it = &self.tasks[task];
+                        Some(Stream::new(it.global, it.period, pending.of(task)?))
+                    };
+                    for task in tasks {
+                        streams.push(stream(task).ok_or(Endless::Others)?);
+                    }
                 }
-                let trusted = below.filter(is_trusted).map(|it| self.vcpus[it].tasks.clone());
-                let tasks = trusted.flat_map(|tasks| &self.tasks[tasks]);
-                streams.extend(
-                    tasks
-                        .filter(|task| task.global > 0)
-                        .map(|task| Stream::new(task.global, task.period, pending(task, variant))),
-                );
             }
         }
         let limit = host.server.period().0;
-        window::shortest((streams, ()), own, own, WholeGaps, limit, passes)
+        Ok(window::shortest((streams, ()), own, own, WholeGaps, limit, passes)?)
     }
 }

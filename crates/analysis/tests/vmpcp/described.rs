@@ -6,11 +6,12 @@ use analysis::{Duration, Kind, Server};
 /// A resource or none, and a length.
 pub type Segment = (Option<usize>, u64);
 
-/// A task: segments in their order, and a period.
+/// A task: segments in their order, a period, and a deadline, which need not be met.
 #[derive(Clone, Debug)]
 pub struct OneTask {
     pub segments: Vec<Segment>,
     pub period: u64,
+    pub deadline: u64,
 }
 
 /// A VCPU: with its server, and its tasks, the highest first.
@@ -41,8 +42,9 @@ pub fn section(resource: usize, length: u64) -> Segment {
     (Some(resource), length)
 }
 
+/// Its deadline is its period.
 pub fn task(segments: &[Segment], period: u64) -> OneTask {
-    OneTask { segments: segments.to_vec(), period }
+    OneTask { segments: segments.to_vec(), period, deadline: period }
 }
 
 impl OneTask {
@@ -80,6 +82,7 @@ impl Described {
             pcpus.resize_with(pcpus.len().max(vcpu.pcpu + 1), Vec::new);
             let tasks = vcpu.tasks.iter().map(|it| Task {
                 task: analysis::Task::new(Duration(it.wcet()), Duration(it.period))
+                    .and_then(|task| task.with_deadline(Duration(it.deadline)))
                     .expect("a task"),
                 sections: it
                     .sections()
@@ -112,7 +115,11 @@ impl Described {
     pub fn all_bounds(&self, variant: Variant) -> Option<Vec<u64>> {
         let bounds = self.bounds(variant);
         let servers = bounds.servers.iter().all(Result::is_ok);
-        let tasks = bounds.tasks.iter().map(|bound| bound.map(|bound| bound.time.0).ok());
-        tasks.collect::<Option<Vec<u64>>>().filter(|_| servers)
+        times(&bounds).into_iter().collect::<Option<Vec<u64>>>().filter(|_| servers)
     }
+}
+
+/// Of tasks that have a bound.
+pub fn times(bounds: &Bounds) -> Vec<Option<u64>> {
+    bounds.tasks.iter().map(|bound| bound.map(|bound| bound.time.0).ok()).collect()
 }

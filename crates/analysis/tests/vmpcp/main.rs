@@ -3,6 +3,7 @@
 
 mod case_study;
 mod counterexamples;
+mod counts;
 mod described;
 mod equations;
 mod hostile;

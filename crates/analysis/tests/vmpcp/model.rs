@@ -1,6 +1,8 @@
 //! vMPCP tick by tick, written from the protocol's rules (vMPCP, sections III.A and III.B) and
 //! from nothing else of this project. Slow and simple.
 
+use std::collections::VecDeque;
+
 use analysis::Kind;
 use analysis::vmpcp::Protocol;
 
@@ -61,6 +63,9 @@ struct Task {
     longest: u64,
     /// When the next job begins of a task of a hostile guest.
     next: u64,
+    /// Jobs that are released, behind the one that is not over.
+    behind: VecDeque<Job>,
+    refused: bool,
 }
 
 struct Vcpu {
@@ -86,19 +91,20 @@ struct Model<'a> {
     now: u64,
 }
 
-/// The longest response time of each task until `end`; none if a job is not over when the next one
-/// is released.
-pub fn run(described: &Described, course: &Course, end: u64) -> Option<Vec<u64>> {
-    run_with(described, course, end, None)
+/// The longest response time of each task until `end`, also of jobs that are not over then. Jobs that are
+/// late keep those behind them waiting.
+pub fn run(described: &Described, course: &Course, end: u64) -> Vec<u64> {
+    run_with(described, course, end, None).into_iter().map(|it| it.0).collect()
 }
 
-/// The same where guests do as they like, and the hypervisor enforces what it does.
+/// The same where guests do as they like, and the hypervisor enforces what it does; and whether it has refused to let
+/// a task into a section.
 pub fn run_with(
     described: &Described,
     course: &Course,
     end: u64,
     attack: Option<&Attack>,
-) -> Option<Vec<u64>> {
+) -> Vec<(u64, bool)> {
     let resources = described.vcpus.iter().flat_map(|vcpu| &vcpu.tasks);
     let resources = resources.flat_map(|task| task.sections()).map(|it| it.0 + 1).max();
     let mut global: Vec<bool> =
@@ -112,7 +118,9 @@ pub fn run_with(
         for (place, _) in vcpu.tasks.iter().enumerate() {
             let priority = vcpu.tasks.len() - place;
             let next = attack.map_or(0, |attack| attack.begin);
-            tasks.push(Task { vcpu: index, priority, job: None, count: 0, longest: 0, next });
+            let (job, behind, refused) = (None, VecDeque::new(), false);
+            let (count, longest) = (0, 0);
+            tasks.push(Task { vcpu: index, priority, job, count, longest, next, behind, refused });
         }
         let entries = attack.and_then(|attack| attack.guards[index].as_ref()).map(Entries::new);
         let tasks = first..tasks.len();
@@ -129,16 +137,21 @@ pub fn run_with(
     let begun = described.vcpus.iter().map(|vcpu| vcpu.period).max().unwrap_or(0);
     for now in 0..begun + end {
         model.now = now;
-        model.begin(now, begun)?;
+        model.begin(now, begun);
         model.request();
+        model.expire_all();
         model.execute(now);
     }
-    Some(model.tasks.iter().map(|task| task.longest).collect())
+    let longest = |task: &Task| {
+        let waits = task.job.as_ref().map_or(0, |job| begun + end - job.release);
+        (task.longest.max(waits), task.refused)
+    };
+    model.tasks.iter().map(longest).collect()
 }
 
 impl Model<'_> {
     /// Renewals and releases.
-    fn begin(&mut self, now: u64, begun: u64) -> Option<()> {
+    fn begin(&mut self, now: u64, begun: u64) {
         for (index, vcpu) in self.vcpus.iter_mut().enumerate() {
             let (it, offset) = (&self.described.vcpus[index], self.course.vcpu_offsets[index]);
             if now >= offset && (now - offset).is_multiple_of(it.period) {
@@ -159,9 +172,6 @@ impl Model<'_> {
             }
             let offset = begun + self.course.task_offsets[index];
             if now >= offset && (now - offset).is_multiple_of(it.period) {
-                if task.job.is_some() {
-                    return None;
-                }
                 let length = |(segment, (resource, longest)): (usize, &(Option<usize>, u64))| {
                     let length = self.course.lengths;
                     let length = length(self.course.seed, index, task.count, segment, *longest);
@@ -171,12 +181,14 @@ impl Model<'_> {
                 let rest: Vec<_> = rest.into_iter().filter(|it| it.1 > 0).collect();
                 task.count += 1;
                 if !rest.is_empty() {
-                    task.job =
-                        Some(Job { release: now, rest, holds: false, waits: false, refused: 0 });
+                    let job = Job { release: now, rest, holds: false, waits: false, refused: 0 };
+                    match task.job {
+                        None => task.job = Some(job),
+                        Some(_) => task.behind.push_back(job),
+                    }
                 }
             }
         }
-        Some(())
     }
 
     fn pcpus(&self) -> Vec<usize> {
@@ -224,9 +236,8 @@ impl Model<'_> {
         }
         let until = entries.enter(self.now);
         if let (Some(until), Some(job)) = (until, &mut self.tasks[task].job) {
-            let hostile = self.attack.is_some_and(|attack| attack.is_hostile[index]);
-            assert!(hostile, "a task that is as described was refused");
             job.refused = until;
+            self.tasks[task].refused = true;
         }
         until.is_none()
     }
@@ -343,14 +354,30 @@ impl Model<'_> {
                 continue;
             }
             vcpu.inside = if *inside { vcpu.inside + 1 } else { 0 };
-            if vcpu.inside < self.holding[index] || !inside {
-                continue;
+            if *inside {
+                self.expire(index);
             }
-            while let Some(task) = vcpu_tasks(&self.vcpus[index]).find(|task| self.in_gcs(*task)) {
-                let hostile = self.attack.is_some_and(|attack| attack.is_hostile[index]);
-                assert!(hostile, "a section that is as described was ended");
-                self.end(task, self.now);
-            }
+        }
+    }
+
+    fn expire_all(&mut self) {
+        // What one leaves another one of the same VCPU can be granted.
+        for _ in 0..self.vcpus.len() {
+            (0..self.vcpus.len()).for_each(|vcpu| self.expire(vcpu));
+        }
+        self.request();
+    }
+
+    /// Who was in sections for as long as it may is in none, also if it is granted a resource only then.
+    fn expire(&mut self, index: usize) {
+        let vcpu = &self.vcpus[index];
+        if vcpu.entries.is_none() || vcpu.inside < self.holding[index] {
+            return;
+        }
+        while let Some(task) = vcpu_tasks(&self.vcpus[index]).find(|task| self.in_gcs(*task)) {
+            let hostile = self.attack.is_some_and(|attack| attack.is_hostile[index]);
+            assert!(hostile, "a section that is as described was ended");
+            self.end(task, self.now);
         }
     }
 
@@ -361,7 +388,7 @@ impl Model<'_> {
         job.holds = false;
         if job.rest.is_empty() {
             let response = now - job.release;
-            self.tasks[task].job = None;
+            self.tasks[task].job = self.tasks[task].behind.pop_front();
             self.tasks[task].next = now + self.attack.map_or(0, |attack| attack.nap(task));
             self.tasks[task].longest = self.tasks[task].longest.max(response);
         }

@@ -118,7 +118,17 @@ fn task(random: &mut Random, shape: Shape) -> OneTask {
         segments.push((Some(resource), random.between(1, shape.length)));
     }
     segments.push((None, random.between(1, 4)));
-    OneTask { segments, period: [30, 60, 80, 120, 160, 240, 480][random.between(0, 6) as usize] }
+    super::described::task(
+        &segments,
+        [30, 60, 80, 120, 160, 240, 480][random.between(0, 6) as usize],
+    )
+}
+
+/// Gives tasks deadlines that are not their periods: many will be late, and some may be.
+pub fn other_deadlines(random: &mut Random, described: &mut Described) {
+    for task in described.vcpus.iter_mut().flat_map(|vcpu| &mut vcpu.tasks) {
+        task.deadline = (task.period * [1, 2, 4, 8][random.between(0, 3) as usize] / 4).max(1);
+    }
 }
 
 pub fn course(random: &mut Random, described: &Described) -> Course {

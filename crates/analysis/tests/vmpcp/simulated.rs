@@ -11,10 +11,12 @@ fn none_is_above(seed: u64, size: (u64, u64)) {
             let found = search(seed, size, (shape, protocol), Variant::Sound);
             assert!(found.above.is_none(), "{:?}", found.above);
             println!(
-                "{protocol:?}: {} systems, {} tasks with global sections, {} bounds reached",
-                found.systems, found.tasks, found.reached
+                "{protocol:?}: {} systems, {} bounds of late tasks, {} of tasks with global sections, \
+                 {} reached",
+                found.systems, found.late, found.tasks, found.reached
             );
-            assert!(found.systems > size.0 / 100 && found.tasks > 0, "{found:?}");
+            assert!(found.systems > size.0 / 3 && found.late > size.0 / 20, "{found:?}");
+            assert!(found.tasks > size.0 / 10, "{found:?}");
         }
     }
 }

@@ -122,9 +122,17 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
             return text;
         }
         (None, Some("overload")) => "it and the tasks above need more time than there is".into(),
-        (None, Some("no-supply")) if vcpu.budget_ns.is_some() => {
-            "VCPUs above can keep its VCPU from its budget for longer than a period".into()
+        (None, Some("no-supply")) if vcpu.failure == Some("others") => {
+            "nothing limits how often VCPUs below, which go first in sections, keep its VCPU from its budget".into()
         }
+        (None, Some("no-supply")) if vcpu.budget_ns.is_some() => match vcpu.at_least_ns {
+            Some(needed) => format!(
+                "its VCPU may have to wait for {} or longer until it has had its budget, and has a period of {}",
+                time(needed),
+                time(vcpu.period_ns.unwrap_or_default()),
+            ),
+            None => "others can keep its VCPU from its budget for longer than a period".into(),
+        },
         (None, Some("no-supply")) => {
             "another VCPU of the background class is above its VCPU".into()
         }
@@ -149,12 +157,16 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
         }
         (None, Some("unschedulable")) => "it is above the deadline".into(),
         (None, Some("others")) => {
-            "tasks on other VCPUs that share resources, with it or with its PCPU, can be late"
+            "nothing limits how long it waits for a resource: who goes first has no bound, or asks too often"
+                .into()
+        }
+        (None, Some("refused")) => {
+            "tasks of its VCPU are so late that the hypervisor can refuse to let them into sections"
                 .into()
         }
         (None, Some("combined")) => {
-            "critical sections are not analysed together with `color_reload`, memory accesses, \
-             sporadic servers, or sections on a VCPU of the background class"
+            "critical sections are not analysed together with `color_reload`, memory accesses, tasks \
+             of the same priority, sporadic servers, or sections on a VCPU of the background class"
                 .into()
         }
         (None, Some("overflow")) => "the bound is longer than can be counted".into(),

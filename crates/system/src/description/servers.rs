@@ -24,7 +24,7 @@ pub(super) fn check(vms: &[&Vm]) -> Vec<Diagnostic> {
     }
     for (pcpu, servers) in pcpus {
         for (index, server) in servers.iter().enumerate() {
-            mistakes.extend(priority(pcpu, server, &servers[..index], &servers));
+            mistakes.extend(priority(pcpu, server, &servers));
             mistakes.extend(budget(pcpu, server, &servers[..index]));
         }
     }
@@ -60,9 +60,8 @@ pub(super) fn ticks(platform: &Platform, period: Duration, place: &Place) -> Opt
     Some(mistake.at(place, "no whole number of its ticks").help(help))
 }
 
-/// On one PCPU every priority is given once, and to all VCPUs or none; those of the
-/// background come last.
-fn priority(pcpu: u64, server: &Server, before: &[&Server], all: &[&Server]) -> Option<Diagnostic> {
+/// On one PCPU priorities are given to all VCPUs or none; those of the background come last.
+fn priority(pcpu: u64, server: &Server, all: &[&Server]) -> Option<Diagnostic> {
     let Some(own) = &server.priority else {
         let given = all.iter().find_map(|other| other.priority.as_ref())?;
         let message = format!("a VCPU of PCPU {pcpu} has no priority");
@@ -72,15 +71,6 @@ fn priority(pcpu: u64, server: &Server, before: &[&Server], all: &[&Server]) -> 
             .help("give all VCPUs of a PCPU a priority, or none");
         return Some(mistake);
     };
-    let given = |other: &&Server| other.priority.as_ref().map(|it| it.value) == Some(own.value);
-    if let Some(first) = before.iter().copied().find(given).and_then(|it| it.priority.as_ref()) {
-        let message = format!("two VCPUs of PCPU {pcpu} have priority {}", own.value);
-        let mistake = Diagnostic::new("duplicate-name", message)
-            .at(&own.place, "again here")
-            .also(&first.place, "first here")
-            .help("give each VCPU its own priority; a larger number goes first");
-        return Some(mistake);
-    }
     let below = |other: &Located<u64>| other.value < own.value;
     let with_budget = |other: &&Server| other.class.value != Class::Background;
     let others = all.iter().copied().filter(with_budget).filter_map(|it| it.priority.as_ref());

@@ -52,13 +52,11 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>, vm: usize, resources: &Known) -> 
         // Whatever it is compared with would be too long as well.
         return None;
     }
-    if let Some(deadline) = deadline.as_ref().filter(|deadline| deadline.value > period.value) {
-        let message = format!("the deadline is {}, the period {}", deadline.value, period.value);
+    if let Some(deadline) = deadline.as_ref().filter(|deadline| deadline.value == Duration(0)) {
         at.add(
-            Diagnostic::new("out-of-range", message)
-                .at(&deadline.place, "longer than the period")
-                .also(&period.place, "the period")
-                .help("a job has to end before the next one is released"),
+            Diagnostic::new("out-of-range", "the deadline is zero")
+                .at(&deadline.place, "here")
+                .help("give the time from arrival to deadline"),
         );
     }
     let deadline = deadline.unwrap_or(period.clone());
@@ -80,23 +78,9 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>, vm: usize, resources: &Known) -> 
             );
         }
     }
-    if wcet.value.shortest() > deadline.value {
-        let message = format!(
-            "the task takes {}, but its deadline is {}",
-            wcet.value.shortest(),
-            deadline.value
-        );
-        at.add(
-            Diagnostic::new("out-of-range", message)
-                .at(&wcet.place, "longer than the deadline")
-                .also(&deadline.place, "the deadline")
-                .help("no plan can meet this deadline: correct one of the two"),
-        );
-    }
-    let waits = [("jitter", jitter), ("blocking", blocking), ("self_suspension", self_suspension)];
-    too_much_waiting(at, &waits, wcet.value.shortest(), &deadline);
+    let waits = [jitter, blocking, self_suspension];
     let [jitter, blocking, self_suspension] =
-        waits.map(|(_, time)| time.map_or(Duration(0), |time| time.value));
+        waits.map(|time| time.map_or(Duration(0), |time| time.value));
     let sections = sections?;
     locks::check_lengths(at, &sections, &wcet);
     let (vcpu, vcpu_open) = vcpu?;
@@ -119,34 +103,6 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>, vm: usize, resources: &Known) -> 
         bcet: bcet.map(|bcet| bcet.value),
         priority,
     })
-}
-
-/// What a job waits for cannot be longer than what its deadline leaves.
-fn too_much_waiting(
-    at: &Fields<'_>,
-    waits: &[(&str, Option<Located<Duration>>)],
-    wcet: Duration,
-    deadline: &Located<Duration>,
-) {
-    let given = waits.iter().filter_map(|(key, time)| Some((key, time.as_ref()?)));
-    let sum = |sum: u64, (_, time): (_, &Located<Duration>)| sum.saturating_add(time.value.0);
-    let all = given.clone().fold(wcet.0, sum);
-    // That the execution alone is too long is another mistake.
-    if all <= deadline.value.0 || wcet > deadline.value {
-        return;
-    }
-    let Some((key, longest)) = given.max_by_key(|(_, time)| time.value) else { return };
-    let message = format!(
-        "a job waits and executes for {}, but its deadline is {}",
-        Duration(all),
-        deadline.value
-    );
-    at.add(
-        Diagnostic::new("out-of-range", message)
-            .at(&longest.place, format!("`{key}` counts"))
-            .also(&deadline.place, "the deadline")
-            .help("no plan can meet this deadline: correct one of them"),
-    );
 }
 
 /// The VCPU, and whether it is to be planned: it may be left out.
@@ -232,33 +188,21 @@ fn positive(at: &Fields<'_>, time: &Located<Duration>) {
     }
 }
 
-/// On one VCPU every priority is given once, and to all tasks or none. Tasks whose VCPU is
-/// planned can be on any.
+/// On one VCPU priorities are given to all tasks or none. Tasks whose VCPU is planned can be on any.
 fn priorities(vm: &Fields<'_>, tasks: &[Task]) {
-    for (index, task) in tasks.iter().enumerate() {
+    for task in tasks {
         let may_meet = |other: &&Task| task.vcpu_open || other.vcpu_open || other.vcpu == task.vcpu;
-        let siblings = || tasks.iter().filter(may_meet);
-        let Some(priority) = &task.priority else {
-            if let Some(given) = siblings().find_map(|other| other.priority.as_ref()) {
-                let message = format!("task `{}` has no priority", task.name.value);
-                vm.add(
-                    Diagnostic::new("missing-key", message)
-                        .at(&task.name.place, "this task")
-                        .also(&given.place, "but this one has")
-                        .help("give all tasks of a VCPU a priority, or none"),
-                );
-            }
+        let mut siblings = tasks.iter().filter(may_meet);
+        if task.priority.is_some() {
             continue;
-        };
-        let before = tasks[..index].iter().filter(may_meet);
-        let same = |other: &&Located<u64>| other.value == priority.value;
-        if let Some(first) = before.filter_map(|other| other.priority.as_ref()).find(same) {
-            let message = format!("two tasks of one VCPU have priority {}", priority.value);
+        }
+        if let Some(given) = siblings.find_map(|other| other.priority.as_ref()) {
+            let message = format!("task `{}` has no priority", task.name.value);
             vm.add(
-                Diagnostic::new("duplicate-name", message)
-                    .at(&priority.place, "again here")
-                    .also(&first.place, "first here")
-                    .help("give each task its own priority; a larger number goes first"),
+                Diagnostic::new("missing-key", message)
+                    .at(&task.name.place, "this task")
+                    .also(&given.place, "but this one has")
+                    .help("give all tasks of a VCPU a priority, or none"),
             );
         }
     }

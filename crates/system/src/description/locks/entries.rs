@@ -1,8 +1,8 @@
 //! How often a VCPU has to be let into global critical sections, so that tasks that are as described are
 //! never refused.
 //!
-//! A task whose jobs enter `k` sections, are released each period `T` and are done within the deadline `D`
-//! enters at most `k (floor((t + D) / T) + 1)` of them in a window from one time to another one `t` later. For
+//! A task whose jobs enter `k` sections, are released each period `T` and are done within `D`, its deadline or
+//! if that is longer its period (so that one that is late is not refused at once), enters at most `k (floor((t + D) / T) + 1)` of them in a window from one time to another one `t` later. For
 //! all tasks that is at most `U t + E`, with `U` the sum of `k / T` and `E` that of `k (1 + D / T)`. What is
 //! let in, `1 + floor((t + early) / interval)`, is not below it with an interval of `1 / U` and entries
 //! that come `interval (E - 1)` early: it is the next whole number above `(t + early) / interval`, if that is
@@ -12,7 +12,7 @@ use crate::description::System;
 use crate::plan::Entries;
 use crate::units::Duration;
 
-/// A task with `k`, `T` and `D`.
+/// A task with `k`, `T` and `D`: for how long its jobs may be pending.
 #[derive(Clone, Copy)]
 struct Demand {
     sections: u64,
@@ -58,14 +58,15 @@ fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
 
 impl System {
     /// How often a VCPU may enter global critical sections: as often as its tasks do that are as
-    /// described and in time. Nothing, if they do not.
+    /// described, and done within their deadline or their period. Nothing, if they do not.
     pub fn entries(&self, vm: usize, vcpu: usize) -> Entries {
         let own = self.vms.get(vm).into_iter().flat_map(|vm| &vm.tasks);
         let own = own.filter(|task| task.vcpu == vcpu);
         let demand = own.map(|task| {
             let global = task.sections.iter().filter(|section| self.is_global(section.resource));
             let sections = global.count() as u64;
-            Demand { sections, period: task.period.0, deadline: task.deadline.0 }
+            let deadline = task.deadline.max(task.period).0;
+            Demand { sections, period: task.period.0, deadline }
         });
         let demands: Vec<Demand> = demand.filter(|demand| demand.sections > 0).collect();
         match demands.is_empty() {

@@ -2,35 +2,25 @@
 
 use std::cmp::Reverse;
 
-use crate::description::System;
-use crate::plan::{Server, Vcpu};
+use crate::description::{self, System};
+use crate::plan::{Class, Server, Vcpu};
 use crate::units::{Duration, Pcpu};
 
 /// The VCPUs of every VM: on the PCPUs that were assigned, with a priority if they have
 /// a server. Where none is given, the shorter period goes first, then the order of the
-/// description; those of the background are last.
+/// description; those of the background are last. Where two of one PCPU have the same, the first of the
+/// description goes first.
 pub(super) fn vcpus(system: &System, pcpus: &[Vec<Pcpu>]) -> Vec<Vec<Vcpu>> {
     let described = system.vms.iter().zip(pcpus);
     let described = described.map(|(vm, pcpus)| vm.vcpus.iter().zip(pcpus));
-    // Before: the VCPUs of the PCPU that go first.
-    let mut order: Vec<(Pcpu, Reverse<u64>, Duration, usize)> = Vec::new();
-    for (index, (vcpu, pcpu)) in described.clone().flatten().enumerate() {
-        let Some(server) = &vcpu.server else { continue };
-        let given = server.priority.as_ref().map_or(0, |priority| priority.value);
-        let period = server.class.value.budget().map_or(Duration(u64::MAX), |it| it.period);
-        order.push((*pcpu, Reverse(given), period, index));
-    }
-    order.sort_unstable();
-    let mut index = 0;
-    let mut vcpu = |(vcpu, pcpu): (&crate::description::Vcpu, &Pcpu), overrun, hold, entries| {
-        let server = vcpu.server.as_ref().map(|server| {
-            let behind = order.iter().rev().filter(|(other, ..)| other == pcpu);
-            let rank = behind.take_while(|(.., other)| *other != index).count();
-            let planned = rank as u32 + 1;
-            let given = server.priority.as_ref().map(|priority| priority.value as u32);
-            Server { class: server.class.value, priority: given.unwrap_or(planned), overrun }
-        });
-        index += 1;
+    let all: Vec<(&description::Vcpu, Pcpu)> =
+        described.clone().flatten().map(|(vcpu, pcpu)| (vcpu, *pcpu)).collect();
+    let mut priorities = all_different(&all).into_iter();
+    let mut vcpu = |(vcpu, pcpu): (&description::Vcpu, &Pcpu), overrun, hold, entries| {
+        let priority = priorities.next().flatten();
+        let server = vcpu.server.as_ref().zip(priority);
+        let server =
+            server.map(|(it, priority)| Server { class: it.class.value, priority, overrun });
         let counter = system.platform.value.bandwidth.as_ref();
         let memory_budget = counter.and_then(|counter| vcpu.bandwidth.as_ref()?.budget(counter));
         Vcpu { pcpu: *pcpu, server, memory_budget, hold, entries }
@@ -45,4 +35,44 @@ pub(super) fn vcpus(system: &System, pcpus: &[Vec<Pcpu>]) -> Vec<Vec<Vcpu>> {
             .collect()
     });
     vms.collect()
+}
+
+/// The priorities of VCPUs with a server, in the order of the description: those that are given or follow from the
+/// order on each PCPU, or if two of a PCPU have the same, others in the same order. The hypervisor runs
+/// no plan that leaves it open who goes first.
+fn all_different(vcpus: &[(&description::Vcpu, Pcpu)]) -> Vec<Option<u32>> {
+    let servers = vcpus.iter().enumerate();
+    let servers = servers.filter_map(|(at, (vcpu, pcpu))| Some((at, vcpu.server.as_ref()?, *pcpu)));
+    // Before: the VCPUs of the PCPU that go first.
+    let mut order: Vec<(Pcpu, Reverse<u64>, Duration, usize)> = Vec::new();
+    for (at, server, pcpu) in servers.clone() {
+        let given = server.priority.as_ref().map_or(0, |priority| priority.value);
+        let period = server.class.value.budget().map_or(Duration(u64::MAX), |it| it.period);
+        order.push((pcpu, Reverse(given), period, at));
+    }
+    order.sort_unstable();
+    let mut priorities = vec![None; vcpus.len()];
+    for (at, server, pcpu) in servers.clone() {
+        let behind = order.iter().rev().filter(|(other, ..)| *other == pcpu);
+        let rank = behind.take_while(|(.., other)| *other != at).count();
+        let given = server.priority.as_ref().map(|priority| priority.value as u32);
+        priorities[at] = Some(given.unwrap_or(rank as u32 + 1));
+    }
+    let mut ranked: Vec<_> = servers
+        .map(|(at, server, pcpu)| {
+            let is_background = server.class.value == Class::Background;
+            (priorities[at], Reverse(is_background), Reverse(at), pcpu)
+        })
+        .collect();
+    let is_same = |(index, one): (usize, &(Option<u32>, _, _, Pcpu))| {
+        ranked[index + 1..].iter().any(|it| it.0 == one.0 && it.3 == one.3)
+    };
+    if ranked.iter().enumerate().any(is_same) {
+        // Across PCPUs too, as in queues for resources.
+        ranked.sort_unstable();
+        for (rank, (.., Reverse(at), _)) in ranked.into_iter().enumerate() {
+            priorities[at] = Some(rank as u32 + 1);
+        }
+    }
+    priorities
 }

@@ -1,0 +1,79 @@
+//! Tasks of one VCPU with the same priority: guests may run them in any order, or in turns.
+//!
+//! Each counts as below all others with its priority: until its job is done only they and those above execute. One
+//! of them that suspends itself counts as if it executed meanwhile, because the bound of its response time, from which
+//! its jitter would follow, rests on that of the others.
+
+use std::ops::Range;
+
+use super::TaskVerdict;
+use super::member::Member;
+use crate::window::TOO_LONG;
+
+/// The tasks that have the same priority as others.
+pub fn of(member: &Member<'_>) -> Vec<Range<usize>> {
+    let mut ties = Vec::new();
+    let mut start = 0;
+    for equals in member.priorities.chunk_by(|one, next| one.is_some() && one == next) {
+        let tie = start..start + equals.len();
+        start = tie.end;
+        if tie.len() > 1 {
+            ties.push(tie);
+        }
+    }
+    ties
+}
+
+/// What the tasks come to, by `judged`, which takes them in their order, and whether their VCPU can sleep while jobs
+/// are pending that count as if they executed.
+pub fn judge(
+    member: &Member<'_>,
+    judged: impl Fn(&Member<'_>, bool) -> Vec<TaskVerdict>,
+) -> Vec<TaskVerdict> {
+    let ties = of(member);
+    if ties.is_empty() {
+        return judged(member, false);
+    }
+    let sleeps = ties.iter().cloned().flatten().any(|task| member.tasks[task].suspension > 0);
+    let mut all = member.clone();
+    ties.iter().cloned().flatten().for_each(|task| awake(&mut all, task));
+    // Those in no tie: all of a tie are above them, or below.
+    let mut tasks = judged(&all, sleeps);
+    for tie in ties {
+        for task in tie.clone() {
+            let mut last = all.clone();
+            last.tasks[task] = member.tasks[task];
+            to_the_end(&mut last, task..tie.end);
+            tasks[task] = judged(&last, sleeps).swap_remove(tie.end - 1);
+        }
+    }
+    tasks
+}
+
+/// A task that waits counts as one that executes.
+fn awake(member: &mut Member<'_>, task: usize) {
+    let it = &mut member.tasks[task];
+    if it.suspension > 0 {
+        it.wcet = (it.wcet + it.suspension + it.blocking).min(TOO_LONG);
+        (it.suspension, it.blocking) = (0, 0);
+    }
+}
+
+/// The first of these tasks comes after the others.
+fn to_the_end(member: &mut Member<'_>, tasks: Range<usize>) {
+    fn rotate<T>(all: &mut [T], tasks: &Range<usize>) {
+        if let Some(part) = all.get_mut(tasks.clone()) {
+            part.rotate_left(1);
+        }
+    }
+    let Member { names, tasks: own, known, priorities, sections, delays, colors, memory, .. } =
+        member;
+    rotate(names, &tasks);
+    rotate(own, &tasks);
+    rotate(known, &tasks);
+    rotate(priorities, &tasks);
+    rotate(sections, &tasks);
+    rotate(delays, &tasks);
+    rotate(colors, &tasks);
+    rotate(&mut memory.accesses, &tasks);
+}
