@@ -17,6 +17,9 @@ const START_MS: u64 = 3 * PERIOD_MS;
 pub struct Storm {
     pub mode: &'static str,
     pub needs: Needs,
+    /// Instructions between two attacks. Interrupts without a pause keep the sibling from waiting for the next one:
+    /// with one, each wakes it.
+    pub pause: u64,
 }
 
 /// What makes systems with some storms differ from others.
@@ -38,13 +41,19 @@ pub enum Needs {
 }
 
 const fn storm(mode: &'static str, needs: Needs) -> Storm {
-    Storm { mode, needs }
+    Storm { mode, needs, pause: 0 }
+}
+
+const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
+    Storm { mode, needs, pause }
 }
 
 /// All storms.
-pub const STORMS: [Storm; 30] = [
+pub const STORMS: [Storm; 33] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
+    with_pause("sgi-taking", Needs::Nothing, 2_000),
+    with_pause("sgi-taking", Needs::Nothing, 10_000),
     storm("sgi-busy", Needs::Nothing),
     storm("sgi-off", Needs::Nothing),
     storm("sgi-unstarted", Needs::Nothing),
@@ -62,6 +71,7 @@ pub const STORMS: [Storm; 30] = [
     storm("router", Needs::Nothing),
     storm("device", Needs::Device),
     storm("device-taking", Needs::Device),
+    with_pause("device-taking", Needs::Device, 3_000),
     storm("device-off", Needs::Device),
     storm("timer", Needs::Nothing),
     storm("cpu-on-off", Needs::Nothing),
@@ -75,10 +85,10 @@ pub const STORMS: [Storm; 30] = [
     storm("mmio", Needs::Nothing),
 ];
 
-/// The storm with this name.
-pub fn named(mode: &str) -> Storm {
-    let found = STORMS.into_iter().find(|storm| storm.mode == mode);
-    found.unwrap_or_else(|| panic!("there is no storm {mode}"))
+/// The storm with this name and pause.
+pub fn named(mode: &str, pause: u64) -> Storm {
+    let found = STORMS.into_iter().find(|storm| (storm.mode, storm.pause) == (mode, pause));
+    found.unwrap_or_else(|| panic!("there is no storm {mode} with a pause of {pause}"))
 }
 
 /// What the victim does.
@@ -164,8 +174,10 @@ impl Place {
         };
         let mode = if is_quiet { "none" } else { storm.mode };
         let end = START_MS + self.victim.length_ms() + PERIOD_MS / 2;
-        let arguments =
-            format!("storm.mode={mode} storm.attackers={} storm.ms={end}", self.attackers);
+        let arguments = format!(
+            "storm.mode={mode} storm.attackers={} storm.pause={} storm.ms={end}",
+            self.attackers, storm.pause
+        );
         text += &vm("attacker", memory, &arguments);
         text += colors("colors = \"0-3\"\nextra_colors = \"4-7\"\nextra_memory = \"8MiB\"\n");
         text += if needs == Needs::Ram { "warm_up = false\n" } else { "" };
