@@ -9,6 +9,7 @@ mod real;
 mod system;
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use real::{Recorded, succeeds};
 use serde_json::Value;
@@ -168,7 +169,9 @@ fn hold(cases: impl IntoIterator<Item = (Place, Storm)>) {
     let (mut all, mut broken) = (0, Vec::new());
     for (place, storm) in cases {
         all += 1;
-        let wrong = wrong(place, storm, &mut quiet);
+        // A run that fails is told with the others, not in place of them.
+        let run = AssertUnwindSafe(|| wrong(place, storm, &mut quiet));
+        let wrong = catch_unwind(run).unwrap_or_else(|_| vec!["the run failed, see above".into()]);
         if !wrong.is_empty() {
             let Storm { mode, pause, .. } = storm;
             broken.push(format!("{mode} pause={pause} {place:?}: {}", wrong.join("; ")));

@@ -32,7 +32,7 @@ pub enum Needs {
     NoRight,
     /// The attacker has the right to another one.
     Right,
-    /// Colours, extra ones among them.
+    /// Colours, extra ones among them, and the serial port on which tasks ask for them.
     Colors,
     /// A device.
     Device,
@@ -49,7 +49,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 33] = [
+pub const STORMS: [Storm; 37] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -64,6 +64,7 @@ pub const STORMS: [Storm; 33] = [
     storm("pend", Needs::GicV3),
     storm("active", Needs::GicV3),
     storm("reads", Needs::GicV3),
+    storm("group", Needs::GicV3),
     storm("enable-spi", Needs::Nothing),
     storm("pend-spi", Needs::Nothing),
     storm("active-spi", Needs::Nothing),
@@ -73,12 +74,15 @@ pub const STORMS: [Storm; 33] = [
     storm("device-taking", Needs::Device),
     with_pause("device-taking", Needs::Device, 3_000),
     storm("device-off", Needs::Device),
+    storm("device-router", Needs::Device),
     storm("timer", Needs::Nothing),
     storm("cpu-on-off", Needs::Nothing),
     storm("lock-refused", Needs::NoRight),
     storm("lock-granted", Needs::Right),
     storm("colors", Needs::Colors),
     storm("doorbell", Needs::Colors),
+    storm("audit", Needs::Colors),
+    storm("color-serial", Needs::Colors),
     storm("console-call", Needs::Nothing),
     storm("console-uart", Needs::Nothing),
     storm("touch", Needs::Ram),
@@ -175,11 +179,15 @@ impl Place {
         let mode = if is_quiet { "none" } else { storm.mode };
         let end = START_MS + self.victim.length_ms() + PERIOD_MS / 2;
         let arguments = format!(
-            "storm.mode={mode} storm.attackers={} storm.pause={} storm.ms={end}",
-            self.attackers, storm.pause
+            "storm.mode={mode} storm.attackers={} storm.pause={} storm.ms={end}{}",
+            self.attackers,
+            storm.pause,
+            colors(COLOR_PORT)
         );
         text += &vm("attacker", memory, &arguments);
-        text += colors("colors = \"0-3\"\nextra_colors = \"4-7\"\nextra_memory = \"8MiB\"\n");
+        text += colors(
+            "colors = \"0-3\"\nextra_colors = \"4-7\"\nextra_memory = \"8MiB\"\ncolor_serial = true\n",
+        );
         text += if needs == Needs::Ram { "warm_up = false\n" } else { "" };
         for (number, pcpu) in self.pcpus().into_iter().enumerate() {
             text += &match pcpu {
@@ -239,6 +247,9 @@ fn task(name: &str, vcpu: usize, period_ms: u64, wcet: &str, resource: &str) -> 
         "[[vm.task]]\nname = {name:?}\nvcpu = {vcpu}\nperiod = \"{period_ms}ms\"\nwcet = {wcet:?}\n{sections}"
     )
 }
+
+/// Where a guest with a serial port for colours sees it.
+const COLOR_PORT: &str = " storm.port=0x0a010000";
 
 const DEVICE: &str = r#"[[vm.device]]
 compatible = ["arm,pl031", "arm,primecell"]
