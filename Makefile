@@ -77,9 +77,10 @@ campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 
 	BULKHEAD_SYSTEMS=$(SYSTEMS) BULKHEAD_PROGRESS=$(CURDIR)/build/campaign-analysis.toml cargo test --release \
 		--package bulkhead-analysis --test campaign as_many -- --ignored --nocapture
 
-torture: build cachescope ## Torture hypervisor and tools: a guest that executes anything for SECONDS=600, PLANS=100 by chance, KILLS=20 of each command; from SEED=1
+torture: build cachescope ## Torture hypervisor and tools: a guest that executes anything for SECONDS=600, all storms against a neighbour (an hour), PLANS=100 by chance, KILLS=20 of each command; from SEED=1
 	BULKHEAD_SECONDS=$(SECONDS) BULKHEAD_SEED=$(SEED) cargo test --release --package bulkhead \
 		--test torture campaign -- --ignored --nocapture
+	cargo test --release --package bulkhead --test storm campaign -- --ignored --nocapture
 	BULKHEAD_PLANS=$(PLANS) BULKHEAD_SEED=$(SEED) cargo test --release --package bulkhead-tests \
 		--test random_plans -- --nocapture
 	BULKHEAD_KILLS=$(KILLS) BULKHEAD_SEED=$(SEED) cargo test --release --package bulkhead \

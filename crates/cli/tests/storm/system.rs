@@ -17,6 +17,9 @@ const START_MS: u64 = 3 * PERIOD_MS;
 pub struct Storm {
     pub mode: &'static str,
     pub needs: Needs,
+    /// Instructions between two attacks. Interrupts without a pause keep the sibling from waiting for the next one:
+    /// with one, each wakes it.
+    pub pause: u64,
 }
 
 /// What makes systems with some storms differ from others.
@@ -29,7 +32,7 @@ pub enum Needs {
     NoRight,
     /// The attacker has the right to another one.
     Right,
-    /// Colours, extra ones among them.
+    /// Colours, extra ones among them, and the serial port on which tasks ask for them.
     Colors,
     /// A device.
     Device,
@@ -38,13 +41,19 @@ pub enum Needs {
 }
 
 const fn storm(mode: &'static str, needs: Needs) -> Storm {
-    Storm { mode, needs }
+    Storm { mode, needs, pause: 0 }
+}
+
+const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
+    Storm { mode, needs, pause }
 }
 
 /// All storms.
-pub const STORMS: [Storm; 30] = [
+pub const STORMS: [Storm; 37] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
+    with_pause("sgi-taking", Needs::Nothing, 2_000),
+    with_pause("sgi-taking", Needs::Nothing, 10_000),
     storm("sgi-busy", Needs::Nothing),
     storm("sgi-off", Needs::Nothing),
     storm("sgi-unstarted", Needs::Nothing),
@@ -55,6 +64,7 @@ pub const STORMS: [Storm; 30] = [
     storm("pend", Needs::GicV3),
     storm("active", Needs::GicV3),
     storm("reads", Needs::GicV3),
+    storm("group", Needs::GicV3),
     storm("enable-spi", Needs::Nothing),
     storm("pend-spi", Needs::Nothing),
     storm("active-spi", Needs::Nothing),
@@ -62,23 +72,27 @@ pub const STORMS: [Storm; 30] = [
     storm("router", Needs::Nothing),
     storm("device", Needs::Device),
     storm("device-taking", Needs::Device),
+    with_pause("device-taking", Needs::Device, 3_000),
     storm("device-off", Needs::Device),
+    storm("device-router", Needs::Device),
     storm("timer", Needs::Nothing),
     storm("cpu-on-off", Needs::Nothing),
     storm("lock-refused", Needs::NoRight),
     storm("lock-granted", Needs::Right),
     storm("colors", Needs::Colors),
     storm("doorbell", Needs::Colors),
+    storm("audit", Needs::Colors),
+    storm("color-serial", Needs::Colors),
     storm("console-call", Needs::Nothing),
     storm("console-uart", Needs::Nothing),
     storm("touch", Needs::Ram),
     storm("mmio", Needs::Nothing),
 ];
 
-/// The storm with this name.
-pub fn named(mode: &str) -> Storm {
-    let found = STORMS.into_iter().find(|storm| storm.mode == mode);
-    found.unwrap_or_else(|| panic!("there is no storm {mode}"))
+/// The storm with this name and pause.
+pub fn named(mode: &str, pause: u64) -> Storm {
+    let found = STORMS.into_iter().find(|storm| (storm.mode, storm.pause) == (mode, pause));
+    found.unwrap_or_else(|| panic!("there is no storm {mode} with a pause of {pause}"))
 }
 
 /// What the victim does.
@@ -164,10 +178,16 @@ impl Place {
         };
         let mode = if is_quiet { "none" } else { storm.mode };
         let end = START_MS + self.victim.length_ms() + PERIOD_MS / 2;
-        let arguments =
-            format!("storm.mode={mode} storm.attackers={} storm.ms={end}", self.attackers);
+        let arguments = format!(
+            "storm.mode={mode} storm.attackers={} storm.pause={} storm.ms={end}{}",
+            self.attackers,
+            storm.pause,
+            colors(COLOR_PORT)
+        );
         text += &vm("attacker", memory, &arguments);
-        text += colors("colors = \"0-3\"\nextra_colors = \"4-7\"\nextra_memory = \"8MiB\"\n");
+        text += colors(
+            "colors = \"0-3\"\nextra_colors = \"4-7\"\nextra_memory = \"8MiB\"\ncolor_serial = true\n",
+        );
         text += if needs == Needs::Ram { "warm_up = false\n" } else { "" };
         for (number, pcpu) in self.pcpus().into_iter().enumerate() {
             text += &match pcpu {
@@ -227,6 +247,9 @@ fn task(name: &str, vcpu: usize, period_ms: u64, wcet: &str, resource: &str) -> 
         "[[vm.task]]\nname = {name:?}\nvcpu = {vcpu}\nperiod = \"{period_ms}ms\"\nwcet = {wcet:?}\n{sections}"
     )
 }
+
+/// Where a guest with a serial port for colours sees it.
+const COLOR_PORT: &str = " storm.port=0x0a010000";
 
 const DEVICE: &str = r#"[[vm.device]]
 compatible = ["arm,pl031", "arm,primecell"]

@@ -9,7 +9,7 @@ use bulkhead_abi::hypercall::{
 use spin::Once;
 
 use super::SIBLING;
-use crate::arch::mmio::UART;
+use crate::arch::mmio::{Registers, UART};
 use crate::arch::ram::{self, Arena};
 use crate::arch::tables::{Granule, Tables, Use};
 use crate::arch::{RAM_BASE, USER_BASE, cpu, secondary, smccc::hvc};
@@ -103,6 +103,33 @@ pub fn doorbell(number: u64) -> bool {
         0 => doorbell.info(VmInfo::VcpuCount as u64) > 0,
         _ => doorbell.color_of(RAM_BASE as u64) >= 0,
     }
+}
+
+/// Lets the hypervisor check its tables.
+pub fn audit(_: u64) -> bool {
+    hypercall::audit() == 0
+}
+
+/// The serial port for colours.
+static PORT: Once<Option<Registers>> = Once::new();
+
+/// Finds what the boot arguments name: `storm.port`.
+pub fn find_port() {
+    let find = || match arguments::number("storm.port", 0) {
+        0 => None,
+        address => Registers::page(address),
+    };
+    if PORT.call_once(find).is_none() {
+        println!("storm: storm.port names no port");
+    }
+}
+
+/// Asks on it for colours, a byte each time.
+pub fn color_serial(number: u64) -> bool {
+    const ASKS: &[u8; 12] = b"colors none\n";
+    let Some(port) = PORT.get().copied().flatten() else { return false };
+    port.write8(0, ASKS[(number % ASKS.len() as u64) as usize]);
+    true
 }
 
 /// Prints by hypercall.

@@ -54,6 +54,19 @@ pub fn control(number: u64) -> bool {
     true
 }
 
+/// Makes an interrupt of the sibling pending.
+pub fn pend_sgi() {
+    if !is_v2() {
+        gic::write_private(SIBLING, Bits::SetPending, bit(SGI));
+    }
+}
+
+/// Takes the interrupts of the sibling out of the group that is on, and puts them back.
+pub fn group(number: u64) -> bool {
+    gic::write_private(SIBLING, Bits::Group, if number.is_multiple_of(2) { 0 } else { !0 });
+    true
+}
+
 fn of_sibling(number: u64, set: Bits, clear: Bits, intid: u32) -> bool {
     gic::write_private(SIBLING, if number.is_multiple_of(2) { set } else { clear }, bit(intid));
     true
@@ -141,5 +154,15 @@ pub fn device_of_sibling() {
 pub fn device(number: u64) -> bool {
     let what = [Bits::SetPending, Bits::ClearActive, Bits::ClearPending][(number % 3) as usize];
     gic::write_shared(what, bit(alarm::INTID));
+    true
+}
+
+/// Makes it pending, and routes it to this VCPU, which does not take it, and to the sibling.
+pub fn device_router(number: u64) -> bool {
+    match number % 3 {
+        0 => gic::write_shared(Bits::SetPending, bit(alarm::INTID)),
+        1 => gic::route(alarm::INTID, affinity(0)),
+        _ => gic::route(alarm::INTID, affinity(SIBLING)),
+    }
     true
 }

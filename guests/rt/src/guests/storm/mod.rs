@@ -32,7 +32,7 @@ use bulkhead_abi::hypercall::VmInfo;
 
 use crate::arch::{CPUS_MAX, counter, cpu, secondary};
 use crate::time::Clock;
-use crate::{arguments, hypercall, print, println, sleep};
+use crate::{arguments, gic, hypercall, print, println, sleep};
 use modes::{MODES, Mode};
 
 /// The VCPU on the victim's processor.
@@ -116,6 +116,7 @@ pub fn main() {
         cpu::burn(1000);
     }
     let end = counter::now();
+    gic::forward(true);
     // Nobody is held up by what is printed.
     sleep::sleep_until(after_start(arguments::number("storm.ms", 100) + 10));
     let since = |tick: u64| Clock::of_machine().nanoseconds(tick.saturating_sub(start())) / 1000;

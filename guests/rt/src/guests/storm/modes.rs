@@ -35,7 +35,7 @@ fn burn(_: u64) -> bool {
 }
 
 /// All of them.
-pub const MODES: [Mode; 31] = [
+pub const MODES: [Mode; 35] = [
     // Quiet, to compare with.
     mode("none", Waits, nothing, burn),
     // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
@@ -53,6 +53,7 @@ pub const MODES: [Mode; 31] = [
     mode("pend", Waits, nothing, interrupts::pend),
     mode("active", Waits, nothing, interrupts::active),
     mode("reads", Waits, nothing, interrupts::reads),
+    mode("group", Waits, interrupts::pend_sgi, interrupts::group),
     mode("enable-spi", Waits, interrupts::spi_of_sibling, interrupts::enable_spi),
     mode("pend-spi", Waits, interrupts::spi_of_sibling, interrupts::pend_spi),
     mode("active-spi", Waits, interrupts::spi_of_sibling, interrupts::active_spi),
@@ -62,6 +63,7 @@ pub const MODES: [Mode; 31] = [
     mode("device", Waits, interrupts::device_of_sibling, interrupts::device),
     mode("device-taking", Takes, interrupts::device_of_sibling, interrupts::device),
     mode("device-off", Off, interrupts::device_of_sibling, interrupts::device),
+    mode("device-router", Takes, interrupts::device_of_sibling, interrupts::device_router),
     // The sibling sleeps for a microsecond, again and again.
     mode("timer", Naps, nothing, burn),
     // It is turned on, and turns off.
@@ -71,6 +73,8 @@ pub const MODES: [Mode; 31] = [
     mode("lock-granted", Attacks, calls::open_lock, calls::lock_granted),
     mode("colors", Attacks, calls::color_space, calls::colors),
     mode("doorbell", Attacks, calls::find_doorbell, calls::doorbell),
+    mode("audit", Attacks, nothing, calls::audit),
+    mode("color-serial", Busy, calls::find_port, calls::color_serial),
     mode("console-call", Attacks, nothing, calls::console),
     mode("console-uart", Attacks, nothing, calls::uart),
     // Stage-2 faults.
