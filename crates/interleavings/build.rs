@@ -96,6 +96,68 @@ const TICKET: [Mutant; 4] = [
     },
 ];
 
+/// Those of what CPUs do, in these files of the hypervisor.
+const CPUS: [(&str, Mutant); 7] = [
+    ("", Mutant { name: "real", replaced: &[] }),
+    (
+        "pcpu/sharing.rs",
+        Mutant {
+            name: "goes_on_unseen",
+            replaced: &[(
+                "core::ptr::eq(next, at) && at.vcpu.attention.is_running()",
+                "core::ptr::eq(next, at)",
+            )],
+        },
+    ),
+    (
+        "pcpu/sharing.rs",
+        Mutant {
+            name: "enters_without_a_look",
+            replaced: &[("if at.vcpu.attention.run() {", "if at.vcpu.attention.run() && false {")],
+        },
+    ),
+    (
+        "pcpu/sharing.rs",
+        Mutant {
+            name: "sleeps_without_a_look",
+            replaced: &[(
+                "if at.vcpu.attention.wait() && self",
+                "if at.vcpu.attention.wait() && false && self",
+            )],
+        },
+    ),
+    (
+        "vdev/gic/inject.rs",
+        Mutant {
+            name: "masks_without_a_kick",
+            replaced: &[(
+                "let kicks = attention.call(|_| true);",
+                "attention.note();\n        let kicks = false;",
+            )],
+        },
+    ),
+    (
+        "vdev/gic/state.rs",
+        Mutant {
+            name: "waits_for_those_who_sleep",
+            replaced: &[(
+                "env.attention(vcpu).is_some_and(Attention::is_running);",
+                "env.attention(vcpu).is_some_and(|it| it.place() != super::attention::Place::Settled);",
+            )],
+        },
+    ),
+    (
+        "vdev/gic/state.rs",
+        Mutant {
+            name: "trusts_what_seems_listed",
+            replaced: &[(
+                "(bank.targets[vcpu] | bank.held[vcpu])",
+                "bank.targets[vcpu] & !bank.listed",
+            )],
+        },
+    ),
+];
+
 fn mutate(source: &str, mutant: &Mutant) -> String {
     let mut source = source.to_owned();
     for (from, to) in mutant.replaced {
@@ -113,6 +175,55 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     attention(&own, &hypervisor, &out);
     ticket(&own, &out);
+    cpus(&own, &hypervisor, &out);
+}
+
+/// Several CPUs, for shuttle.
+fn cpus(own: &Path, hypervisor: &Path, out: &Path) {
+    let gic = fs::read_dir(hypervisor.join("vdev/gic")).expect("the hypervisor's sources");
+    let gic = gic.map(|entry| entry.expect("a file").file_name().into_string().expect("ASCII"));
+    let mut copied: Vec<_> =
+        gic.filter(|name| name.ends_with(".rs")).map(|name| format!("vdev/gic/{name}")).collect();
+    for name in ["pcpu/sharing.rs", "exits/interrupt.rs", "vm/gic_env.rs", "vm/virtual_timer.rs"] {
+        copied.push(name.to_owned());
+    }
+    let model = own.join("src/cpus");
+    let stubs = fs::read_dir(&model).expect("the models");
+    let stubs: Vec<_> = stubs.map(|entry| entry.expect("a file").path()).collect();
+    println!("cargo::rerun-if-changed={}", model.display());
+    println!("cargo::rerun-if-changed={}", hypervisor.join("vdev/gic").display());
+    let mut modules = String::new();
+    for (mutated, mutant) in &CPUS {
+        let name = mutant.name;
+        let folder = out.join(format!("cpus_{name}"));
+        let prefix = format!("crate::cpus::{name}::");
+        let place = |source: &str| {
+            let source = source.replace("crate::", &prefix);
+            let source = source.replace("core::sync::atomic", "shuttle::sync::atomic");
+            source
+                .replace(&format!("{prefix}with_shuttle"), "crate::with_shuttle")
+                .replace(&format!("{prefix}Act"), "crate::Act")
+        };
+        for file in &copied {
+            let path = hypervisor.join(file);
+            println!("cargo::rerun-if-changed={}", path.display());
+            let mut source = fs::read_to_string(path).expect("the hypervisor's source");
+            if file == mutated {
+                source = mutate(&source, mutant);
+            }
+            let to = folder.join(file);
+            fs::create_dir_all(to.parent().expect("a folder")).expect("made");
+            fs::write(to, place(&source)).expect("written");
+        }
+        for stub in &stubs {
+            let source = fs::read_to_string(stub).expect("a model");
+            let file = stub.file_name().expect("a name");
+            fs::write(folder.join(file), place(&source)).expect("written");
+        }
+        let root = folder.join("mod.rs");
+        writeln!(modules, "#[path = {root:?}] pub mod {name};").expect("a string");
+    }
+    fs::write(out.join("cpus.rs"), modules).expect("written");
 }
 
 /// The lock of `spin`, for loom.

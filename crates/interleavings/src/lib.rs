@@ -5,11 +5,34 @@
 //! The code under test is that of the hypervisor. `build.rs` copies it with the atomics and locks of the model
 //! checker in it, and makes mutants, which the tests have to find.
 
-#![allow(missing_docs, dead_code)] // of what is copied, and has other users in the hypervisor
+// Of what is copied, and has other users in the hypervisor.
+#![allow(missing_docs, dead_code, unused_imports)]
+
+extern crate alloc;
 
 pub mod fenced;
 pub mod with_loom;
 pub mod with_shuttle;
+
+/// What a guest does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Act {
+    /// It handles an interrupt; waits for one before, if it has none.
+    Handle,
+    /// It sends an SGI to a VCPU.
+    Send(usize, u32),
+    /// It enables or disables an interrupt; a private one of VCPU 1.
+    Enable(u32),
+    Disable(u32),
+    /// It waits until that is effective.
+    Withdrawn(u32),
+    /// It routes a shared interrupt to a VCPU.
+    Route(u32, u64),
+    /// A virtual device signals an edge.
+    Raise(u32),
+    /// The assigned device signals one.
+    Fire,
+}
 
 /// The lock that CPUs get in turn, and its mutants.
 pub mod ticket {
@@ -19,4 +42,9 @@ pub mod ticket {
 /// The protocol of kicks and its mutants.
 pub mod attention {
     include!(concat!(env!("OUT_DIR"), "/attention.rs"));
+}
+
+/// CPUs on which VCPUs take turns, and mutants.
+pub mod cpus {
+    include!(concat!(env!("OUT_DIR"), "/cpus.rs"));
 }

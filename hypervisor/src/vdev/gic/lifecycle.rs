@@ -20,6 +20,8 @@ impl VGic {
         let mut state = self.lock();
         state.online |= 1 << vcpu;
         state.update_physical(env, vcpu);
+        // The note of that was taken, too.
+        state.unmask(env, vcpu);
         self.finish(env, state, Some(vcpu), 1 << vcpu);
     }
 

@@ -124,3 +124,15 @@ fn a_device_interrupts_once_while_its_vcpu_does_not_execute() {
     vm.quiet(0, DEVICE.1);
     assert_eq!(vm.drain(0), [DEVICE.0]);
 }
+
+#[test]
+fn a_device_that_came_before_its_vcpu_started_comes_again() {
+    let vm = Vm::configured(2);
+    vm.on(0, || vm.gic.stop_vcpu(&vm.machine, 0));
+    vm.gic.mask(&vm.machine, DEVICE.1);
+    vm.on(0, || vm.gic.start_vcpu(&vm.machine, 0));
+    vm.fire(0, DEVICE.1);
+    vm.settle();
+    vm.quiet(0, DEVICE.1);
+    assert_eq!(vm.drain(0), [DEVICE.0]);
+}

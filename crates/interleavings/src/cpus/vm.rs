@@ -1,0 +1,225 @@
+mod gic_env;
+mod virtual_timer;
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+
+pub use gic_env::GicEnv;
+pub use virtual_timer::{VIRTUAL_TIMER, VirtualTimer};
+
+use crate::arch::context::Context;
+use crate::arch::cpu;
+use crate::arch::gic::{Lists, SavedLists};
+use crate::exits::interrupt;
+use crate::locks::Sections;
+use crate::machine::DEVICE;
+use crate::pcpu::{Assignment, Pcpu};
+use crate::timer::NEVER;
+use crate::vdev::gic::{Attention, Frame, Place, VGic};
+use crate::Act;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Power {
+    Off,
+    Starting,
+    On,
+}
+
+/// Registers: there are none.
+pub struct ContextSlot;
+
+impl ContextSlot {
+    pub fn save(&self) {}
+    pub fn load(&self) {}
+    pub fn timer(&self) -> Option<u64> {
+        None
+    }
+}
+
+pub struct StolenTime;
+
+impl StolenTime {
+    pub fn begin(&self, _: u64) {}
+    pub fn end(&self, _: u64) -> u64 {
+        0
+    }
+}
+
+pub struct WorkSlot;
+
+impl WorkSlot {
+    pub fn is_busy(&self) -> bool {
+        false
+    }
+}
+
+pub mod color_serial {
+    use crate::pcpu::{Assignment, Pcpu};
+
+    pub fn attend(_: &Assignment, _: &'static Pcpu) {}
+
+    pub fn sample(_: &Assignment, _: &'static Pcpu, _: bool) {}
+}
+
+pub struct Vcpu {
+    pub index: usize,
+    pub pcpu: &'static Pcpu,
+    pub context: ContextSlot,
+    pub lists: SavedLists,
+    pub attention: Attention,
+    pub timer: VirtualTimer,
+    pub alarm: AtomicU64,
+    pub stolen: StolenTime,
+    pub work: WorkSlot,
+    pub sections: Sections,
+    started: AtomicBool,
+    ready: AtomicBool,
+    /// What its guest does.
+    acts: &'static [Act],
+    done: AtomicUsize,
+    /// How many interrupts it has handled that it has not waited for.
+    handled: AtomicUsize,
+}
+
+impl Vcpu {
+    pub fn new(index: usize, pcpu: &'static Pcpu, acts: &'static [Act]) -> Self {
+        Self {
+            index,
+            pcpu,
+            context: ContextSlot,
+            lists: SavedLists::default(),
+            attention: Attention::new(),
+            timer: VirtualTimer::new(),
+            alarm: AtomicU64::new(NEVER),
+            stolen: StolenTime,
+            work: WorkSlot,
+            sections: Sections,
+            started: AtomicBool::new(false),
+            ready: AtomicBool::new(false),
+            acts,
+            done: AtomicUsize::new(0),
+            handled: AtomicUsize::new(0),
+        }
+    }
+
+    pub fn count_interrupt(&self) {}
+
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Relaxed)
+    }
+
+    pub fn set_ready(&self, ready: bool) {
+        self.ready.store(ready, Relaxed);
+    }
+
+    pub fn power(&self) -> Power {
+        if self.started.load(Relaxed) { Power::On } else { Power::Starting }
+    }
+
+    /// Its guest has done all that it does, and nothing is left.
+    pub fn assert_done(&self) {
+        let left = &self.acts[self.done.load(Relaxed)..];
+        assert!(left.is_empty(), "VCPU {} waits for ever: {left:?}", self.index);
+        let more = self.handled.load(Relaxed);
+        assert_eq!(more, 0, "VCPU {} got interrupts that nobody sent", self.index);
+        assert_ne!(self.attention.place(), Place::Running, "it waits");
+    }
+}
+
+pub struct Vm {
+    pub vcpus: Vec<Vcpu>,
+    pub gic: VGic,
+    /// Interrupts that are withdrawn, effectively.
+    pub withdrawn: AtomicU64,
+}
+
+impl Vm {
+    pub fn is_stopping(&self) -> bool {
+        false
+    }
+
+    pub fn tell_stolen(&self, _: usize, _: u64) {}
+
+    pub fn park(&'static self, _: &Assignment, _: &'static Pcpu) {}
+
+    pub fn work(&'static self, _: &Assignment, _: &'static Pcpu) -> bool {
+        false
+    }
+
+    pub fn start_vcpu(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
+        self.gic.start_vcpu(&GicEnv::at(at, pcpu), at.vcpu.index);
+        at.vcpu.started.store(true, Relaxed);
+        true
+    }
+
+    /// The guest executes until it leaves the CPU.
+    pub fn enter(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
+        let vcpu = at.vcpu;
+        loop {
+            if cpu::interrupt_pending() {
+                interrupt::interrupt(&mut Context::default(), pcpu, cpu::now());
+                continue;
+            }
+            assert!(vcpu.attention.is_running(), "a VCPU executes, and nobody knows");
+            let withdrawn = self.withdrawn.load(Relaxed);
+            if let Some(intid) = Lists::LOADED.handle() {
+                assert_eq!(withdrawn >> intid & 1, 0, "{intid} comes though it is disabled");
+                vcpu.handled.fetch_add(1, Relaxed);
+                continue;
+            }
+            match vcpu.acts.get(vcpu.done.load(Relaxed)) {
+                Some(Act::Handle) if vcpu.handled.load(Relaxed) > 0 => {
+                    vcpu.handled.fetch_sub(1, Relaxed);
+                }
+                None | Some(Act::Handle) => {
+                    pcpu.wait(at);
+                    continue;
+                }
+                Some(&act) => {
+                    if !self.act(act, at, pcpu) {
+                        continue;
+                    }
+                }
+            }
+            vcpu.done.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn act(&'static self, act: Act, at: &Assignment, pcpu: &'static Pcpu) -> bool {
+        let (env, me) = (GicEnv::of(at), at.vcpu.index);
+        let write = |register: u64, intid: u32| {
+            let (frame, base) = match intid {
+                0..32 => (Frame::Redistributor(1), 0x1_0000),
+                _ => (Frame::Distributor, 0),
+            };
+            let at = base + register + u64::from(intid / 32 * 4);
+            self.gic.mmio_write(&env, me, frame, at, 4, 1 << (intid % 32)).expect("legal");
+        };
+        match act {
+            Act::Handle => {}
+            Act::Send(target, intid) => {
+                self.gic.write_sgi1r(&env, me, u64::from(intid) << 24 | 1 << target);
+            }
+            Act::Enable(intid) => {
+                self.withdrawn.fetch_and(!(1 << intid), Relaxed);
+                write(0x100, intid);
+            }
+            Act::Disable(intid) => write(0x180, intid),
+            Act::Withdrawn(intid) => {
+                let control = self.gic.mmio_read(&env, me, Frame::Distributor, 0, 4);
+                if control.expect("legal") >> 31 != 0 {
+                    shuttle::thread::yield_now();
+                    return false;
+                }
+                self.withdrawn.fetch_or(1 << intid, Relaxed);
+            }
+            Act::Route(intid, target) => {
+                let at = 0x6000 + 8 * u64::from(intid);
+                self.gic.mmio_write(&env, me, Frame::Distributor, at, 8, target).expect("legal");
+            }
+            Act::Raise(intid) => self.gic.raise(&env, intid),
+            Act::Fire => pcpu.machine.set_pending(DEVICE.1, true),
+        }
+        true
+    }
+}

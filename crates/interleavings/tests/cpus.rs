@@ -1,0 +1,106 @@
+//! VCPUs that take turns on CPUs and send each other interrupts: none is lost, none comes twice or after it was
+//! withdrawn; and each mutant is found.
+
+use std::panic::catch_unwind;
+
+use bulkhead_interleavings::Act::{self, *};
+use bulkhead_interleavings::cpus;
+
+/// VMs, for each of its VCPUs the CPU and what its guest does. Those of the first VM go first.
+type Vms = &'static [&'static [(usize, &'static [Act])]];
+
+/// The edge-triggered interrupt of a virtual device, and that of the assigned one: VCPU 0 gets them at first.
+const EDGE: u32 = 36;
+const DEVICE: u32 = 40;
+
+/// VCPUs on CPUs of their own, which sleep in between.
+const APART: Vms = &[&[
+    (0, &[Send(1, 1), Handle, Send(1, 2), Handle]),
+    (1, &[Handle, Send(0, 3), Handle, Send(0, 4)]),
+]];
+
+/// Others go first, which wait and wake too.
+const PREEMPTED: Vms = &[
+    &[(1, &[Handle, Send(1, 5), Handle]), (0, &[Send(0, 6), Handle, Send(0, 7)])],
+    &[(0, &[Handle, Handle]), (1, &[Send(0, 1), Send(0, 2)])],
+];
+
+/// An interrupt is disabled while it comes, and enabled again.
+const WITHDRAWN: Vms = &[
+    &[(1, &[Handle, Send(1, 5)]), (0, &[Send(0, 6), Handle])],
+    &[(0, &[Send(1, 1), Disable(1), Withdrawn(1), Enable(1), Send(1, 2)]), (1, &[Handle, Handle])],
+];
+
+/// An interrupt goes to another VCPU while the one that had it before waits.
+const ROUTED: Vms = &[&[
+    (0, &[Handle, Send(1, 1)]),
+    (1, &[Raise(EDGE), Handle, Route(EDGE, 1), Raise(EDGE), Handle]),
+]];
+
+/// A device, whose interrupt is disabled and enabled while it comes, and whose VCPU others may preempt.
+const ASSIGNED: Vms = &[
+    &[(0, &[Handle, Send(1, 5)]), (1, &[Send(0, 6), Handle])],
+    &[
+        (0, &[Handle, Send(1, 1), Handle, Send(1, 2)]),
+        (1, &[Fire, Disable(DEVICE), Enable(DEVICE), Handle, Fire, Handle]),
+    ],
+];
+
+/// Interleavings to draw; more with BULKHEAD_INTERLEAVINGS.
+fn iterations() -> usize {
+    std::env::var("BULKHEAD_INTERLEAVINGS").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
+}
+
+fn some(run: fn(Vms), vms: Vms) {
+    shuttle::check_random(move || run(vms), iterations());
+    shuttle::check_pct(move || run(vms), iterations(), 3);
+}
+
+#[test]
+fn what_is_sent_comes() {
+    some(cpus::real::run, APART);
+}
+
+#[test]
+fn what_is_sent_comes_though_others_run() {
+    some(cpus::real::run, PREEMPTED);
+}
+
+#[test]
+fn what_is_disabled_comes_when_it_is_enabled() {
+    some(cpus::real::run, WITHDRAWN);
+}
+
+#[test]
+fn what_is_routed_elsewhere_comes_there() {
+    some(cpus::real::run, ROUTED);
+}
+
+#[test]
+fn what_a_device_signals_comes() {
+    some(cpus::real::run, ASSIGNED);
+}
+
+/// Random interleavings, more than the real one needs to pass, show the mistake.
+macro_rules! found {
+    ($($mutant:ident in $vms:ident)*) => {$(
+        #[test]
+        fn $mutant() {
+            let mutant = || shuttle::check_random(|| cpus::$mutant::run($vms), 20_000);
+            assert!(catch_unwind(mutant).is_err(), "nothing is found");
+        }
+    )*};
+}
+
+mod mutants {
+    use super::*;
+
+    found! {
+        goes_on_unseen in APART
+        enters_without_a_look in WITHDRAWN
+        sleeps_without_a_look in APART
+        masks_without_a_kick in ASSIGNED
+        waits_for_those_who_sleep in WITHDRAWN
+        trusts_what_seems_listed in ROUTED
+    }
+}
