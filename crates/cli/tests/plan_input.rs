@@ -11,7 +11,7 @@ use common::Sandbox;
 /// A raw VM with an open VCPU on QEMU's board, and these tasks.
 fn system(tasks: &str) -> String {
     format!(
-        "[platform]\nboard = \"qemu-virt\"\ncolor_reload = \"100us\"\n\n[[vm]]\nname = \"a\"\n\
+        "[platform]\nboard = \"zcu102\"\ncolor_reload = \"100us\"\n\n[[vm]]\nname = \"a\"\n\
          boot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"rt.bin\"\ncolors = \"planned\"\n\n\
          [[vm.vcpu]]\nserver = \"sporadic\"\nperiod = \"5ms\"\n\n{tasks}"
     )
