@@ -62,11 +62,16 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
     let only: Vec<Server> = servers.iter().map(|(_, server)| *server).collect();
     let members: Vec<At> = servers.iter().map(|(at, _)| *at).collect();
     // What is late on a PCPU of its own is late everywhere.
-    let is_delicate =
-        |at: &At| !planned.contains(&at.0) && judge(system, &[*at]).iter().all(in_time);
-    let delicate: Vec<bool> = members.iter().map(is_delicate).collect();
+    let alone_in_time = |at: &At| judge(system, &[*at]).iter().all(in_time);
+    let is_late: Vec<bool> = members.iter().map(|at| !alone_in_time(at)).collect();
+    // Those of the VMs that are planned have room enough wherever they get their budgets, unless the hypervisor takes
+    // time for each neighbour: then that is looked at first.
+    let delicate = |all: bool| -> Vec<bool> {
+        let pairs = members.iter().zip(&is_late);
+        pairs.map(|(at, late)| !late && (all || !planned.contains(&at.0))).collect()
+    };
     let late = late(system);
-    let fit = |on: &[usize]| {
+    let fit = |on: &[usize], delicate: &[bool]| {
         let at: Vec<At> = on.iter().map(|&index| members[index]).collect();
         priorities_fit(system, &at)
             && vcpus_to_pcpus::budgets_fit(&only, on, late)
@@ -76,7 +81,15 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
                     .zip(on)
                     .all(|(it, &index)| in_time(it) || !delicate[index]))
     };
-    let placed = match vcpus_to_pcpus::place(&only, &pinned, shared.len(), STEPS, fit) {
+    let place = |delicate: &[bool]| {
+        vcpus_to_pcpus::place(&only, &pinned, shared.len(), STEPS, |on| fit(on, delicate))
+    };
+    let first = match system.platform.value.overheads {
+        Some(_) => place(&delicate(true)),
+        None => Ok(None),
+    };
+    let found_first = matches!(first, Ok(Some(_)));
+    let placed = match if found_first { first } else { place(&delicate(false)) } {
         Ok(Some(placed)) => placed,
         // What is given does not fit: that is said when the plan is made, and by `check`.
         _ if pinned.iter().all(Option::is_some) => return Ok(()),
