@@ -296,8 +296,8 @@ pub fn call(function: u32, context: &mut Context, at: &Assignment, pcpu: &'stati
         && !pcpu.change_gcs_of_running(at, inside, now)
     {
         pcpu.change_gcs(at, inside);
+        pcpu.go_on(at);
     }
-    pcpu.go_on(at);
 }
 
 #[inline(never)]
@@ -409,33 +409,27 @@ fn act(
     let sections = &at.vcpu.sections;
     match function {
         LOCK | LOCK_TRY => {
-            if !locks.has_open(at.vm.index, resource) {
-                return Err(Error::Denied);
-            }
             sections.ask(at, pcpu, now)?;
-            let (locked, owner) = locks.with(|table| {
-                let locked = table.take(who, resource, function == LOCK);
-                if let Ok(Locked::Held { .. }) = locked {
+            let locked = locks.with(|table| match table.take(who, resource, function == LOCK) {
+                Ok(Locked::Held { orphaned }) => {
                     sections.holds.store(true, Relaxed);
+                    Ok(Ok(orphaned))
                 }
-                (locked, table.owner(resource))
+                Ok(Locked::Waits) => Ok(Err(table.owner(resource))),
+                Err(error) => Err(error),
             });
             match locked.map_err(error)? {
-                Locked::Held { orphaned } => {
-                    Ok((Kind::Lock, if orphaned { LOCK_ORPHANED } else { LOCK_HELD }))
-                }
-                Locked::Waits => {
+                Ok(orphaned) => Ok((Kind::Lock, if orphaned { LOCK_ORPHANED } else { LOCK_HELD })),
+                Err(owner) => {
                     wait_for(locks, owner);
                     Ok((Kind::LockWait, LOCK_WAITS))
                 }
             }
         }
         UNLOCK => {
-            if resource >= locks.names.len() {
-                return Err(Error::Denied);
-            }
             if !sections.holds.load(Relaxed) {
-                return Err(Error::NotOwner);
+                let exists = resource < locks.names.len();
+                return Err(if exists { Error::NotOwner } else { Error::Denied });
             }
             let next = locks.with(|table| {
                 let next = table.unlock(who, resource);

@@ -147,7 +147,7 @@ fn vcpus_whose_budget_does_not_come_in_time_fail_their_tasks_only() {
     let (shown, document) = check(&late);
     shown.assert_status(1);
     let expected =
-        "task `gyro` on VCPU 0 of VM `pilot` has no bound: VCPUs above can keep its VCPU";
+        "task `gyro` on VCPU 0 of VM `pilot` has no bound: its VCPU may have to wait for ";
     assert!(shown.stdout.contains(expected), "{}", shown.stdout);
     assert_eq!(pilot(&document)["failure"], "unschedulable");
     assert_eq!(pilot(&document)["tasks"][0]["failure"], "no-supply");
