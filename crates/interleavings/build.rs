@@ -132,7 +132,7 @@ const CPUS: [(&str, Mutant); 7] = [
             name: "masks_without_a_kick",
             replaced: &[(
                 "let kicks = attention.call(|_| true);",
-                "attention.note();\n        let kicks = false;",
+                "attention.call(|_| false);\n        let kicks = false;",
             )],
         },
     ),
