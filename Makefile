@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 test test-report test-python campaign campaign-analysis torture lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 test test-report test-python campaign campaign-analysis miri torture lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -15,6 +15,7 @@ MDBOOK := $(or $(shell command -v mdbook),build/tools/bin/mdbook)
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
 DENY_CACHESCOPE := --manifest-path cachescope/Cargo.toml --config cachescope/deny.toml
 FUZZ_SECONDS ?= 60
+INTERLEAVINGS ?= 20000
 PERIODS ?= 1000000
 SEEDS ?= 100
 SYSTEMS ?= 1000000
@@ -68,14 +69,23 @@ $(VENV)/bin/python: python/requirements.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements.txt
 	touch $@
 
-campaign: build ## Test what `make test` tests for seconds for longer: PERIODS=1000000 of servers, SEEDS=100 (half an hour)
+campaign: build ## Test what `make test` tests for seconds for longer: PERIODS=1000000 of servers, SEEDS=100, INTERLEAVINGS=20000 of CPUs (an hour)
 	BULKHEAD_PERIODS=$(PERIODS) BULKHEAD_SEEDS=$(SEEDS) cargo test --release --package bulkhead \
 		--test budgets --test races --test overshoot -- --ignored --nocapture
+	BULKHEAD_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --release --package bulkhead-interleavings
+	PROPTEST_CASES=$(INTERLEAVINGS) cargo test --release --package bulkhead-hypervisor --lib vdev::gic
 
 campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 random systems; goes on where it was stopped (quarter of an hour)
 	mkdir -p build
 	BULKHEAD_SYSTEMS=$(SYSTEMS) BULKHEAD_PROGRESS=$(CURDIR)/build/campaign-analysis.toml cargo test --release \
 		--package bulkhead-analysis --test campaign as_many -- --ignored --nocapture
+
+miri: setup ## Run the policies and the interrupt controller under Miri: no undefined behaviour (needs a nightly with miri and rust-src)
+	PROPTEST_CASES=4 PROPTEST_FAILURE_PERSISTENCE=off MIRIFLAGS=-Zmiri-disable-isolation \
+		cargo +nightly miri test --target-dir target/miri --package bulkhead-policy --lib
+	PROPTEST_CASES=4 PROPTEST_FAILURE_PERSISTENCE=off MIRIFLAGS=-Zmiri-disable-isolation \
+		cargo +nightly miri test --target-dir target/miri --package bulkhead-hypervisor --lib -- \
+		vdev:: lock:: scheduler:: timer:: trace:: --skip random::
 
 torture: build cachescope ## Torture hypervisor and tools: a guest that executes anything for SECONDS=600, all storms against a neighbour (an hour), PLANS=100 by chance, KILLS=20 of each command; from SEED=1
 	BULKHEAD_SECONDS=$(SECONDS) BULKHEAD_SEED=$(SEED) cargo test --release --package bulkhead \

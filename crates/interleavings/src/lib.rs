@@ -6,7 +6,7 @@
 //! checker in it, and makes mutants, which the tests have to find.
 
 // Of what is copied, and has other users in the hypervisor.
-#![allow(missing_docs, dead_code, unused_imports)]
+#![allow(missing_docs, dead_code, unused_imports, clippy::duplicate_mod)]
 
 extern crate alloc;
 
@@ -35,16 +35,19 @@ pub enum Act {
 }
 
 /// The lock that CPUs get in turn, and its mutants.
+#[allow(clippy::all)]
 pub mod ticket {
     include!(concat!(env!("OUT_DIR"), "/ticket.rs"));
 }
 
 /// The protocol of kicks and its mutants.
+#[allow(clippy::all)]
 pub mod attention {
     include!(concat!(env!("OUT_DIR"), "/attention.rs"));
 }
 
 /// CPUs on which VCPUs take turns, and mutants.
+#[allow(clippy::all)]
 pub mod cpus {
     include!(concat!(env!("OUT_DIR"), "/cpus.rs"));
 }

@@ -51,6 +51,18 @@ pub mod cpu {
 
     pub fn invalidate_own_translations() {}
 
+    pub fn wait_for_interrupt() {}
+
+    pub fn error_pending() -> bool {
+        false
+    }
+
+    pub fn error_pending_after_accesses() -> bool {
+        false
+    }
+
+    pub fn take_error() {}
+
     pub fn halt() -> ! {
         panic!("halted")
     }
@@ -81,7 +93,12 @@ pub mod gic {
 
     pub const HYPERVISOR_TIMER: u32 = 26;
     pub const MAINTENANCE: u32 = 25;
+    pub const LPIS: u32 = 8192;
     const LISTS: usize = 2;
+
+    pub fn is_special(intid: u32) -> bool {
+        (1020..1024).contains(&intid)
+    }
 
     pub fn is_v2() -> bool {
         false
@@ -196,6 +213,8 @@ pub mod gic {
             notify && !all.iter().any(|it| it.is_pending() && !it.is_active())
                 || all.iter().any(|it| it.is_watched() && !it.is_pending() && !it.is_active())
         }
+
+        fn synchronise(&self) {}
 
         fn notify_when_none_pending(&self, on: bool) {
             self.with(|lists| lists.1 = on);

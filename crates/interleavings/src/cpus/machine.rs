@@ -29,6 +29,8 @@ struct Interrupts {
     over: bool,
     /// Of the device.
     enabled: bool,
+    /// It is disabled, but this has not reached the CPUs: it may come once more.
+    lingers: bool,
     pending: bool,
     active: bool,
     target: usize,
@@ -36,7 +38,7 @@ struct Interrupts {
 
 impl Interrupts {
     fn fires(&self, pcpu: usize) -> bool {
-        self.enabled && self.pending && !self.active && self.target == pcpu
+        (self.enabled || self.lingers) && self.pending && !self.active && self.target == pcpu
     }
 
     fn any(&self, pcpu: usize) -> bool {
@@ -78,7 +80,7 @@ impl Machine {
         }
         self.with(|it| {
             if it.fires(pcpu.index) {
-                (it.active, it.pending) = (true, false);
+                (it.active, it.pending, it.lingers) = (true, false, false);
                 return DEVICE.1;
             }
             if std::mem::take(&mut it.kicked[pcpu.index]) { KICK } else { 1023 }
@@ -102,7 +104,14 @@ impl Machine {
     }
 
     pub fn set_enabled(&self, _: u32, enabled: bool) {
-        self.with(|it| it.enabled = enabled);
+        self.with(|it| {
+            it.lingers = it.enabled && !enabled;
+            it.enabled = enabled;
+        });
+    }
+
+    pub fn settle(&self) {
+        self.with(|it| it.lingers = false);
     }
 
     pub fn set_pending(&self, _: u32, pending: bool) {

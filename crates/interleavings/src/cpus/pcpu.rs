@@ -41,6 +41,7 @@ pub struct Pcpu {
     loaded: StaticRef<Assignment>,
     next: StaticRef<Assignment>,
     deadlines: Deadlines,
+    blocked: AtomicBool,
     pub timer_enabled: AtomicBool,
 }
 
@@ -60,6 +61,7 @@ impl Pcpu {
             loaded: StaticRef::empty(),
             next: StaticRef::empty(),
             deadlines: Deadlines::none(),
+            blocked: AtomicBool::new(false),
             timer_enabled: AtomicBool::new(false),
         }
     }

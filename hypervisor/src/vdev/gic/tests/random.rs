@@ -249,7 +249,7 @@ impl Run {
         // What is in list registers of a VCPU that does not get its PCPU comes to another one when it does.
         let late = |intid: u32| intid >= 32 && self.is_listed_outside(intid);
         for vcpu in 0..self.vcpus {
-            let best = self.model.best(vcpu, &late);
+            let best = self.model.best(vcpu, late);
             match self.vm.place_of(vcpu) {
                 Place::Running => {}
                 Place::Out => continue,
