@@ -97,7 +97,7 @@ const TICKET: [Mutant; 4] = [
 ];
 
 /// Those of what CPUs do, in these files of the hypervisor.
-const CPUS: [(&str, Mutant); 7] = [
+const CPUS: [(&str, Mutant); 10] = [
     ("", Mutant { name: "real", replaced: &[] }),
     (
         "pcpu/sharing.rs",
@@ -123,6 +123,39 @@ const CPUS: [(&str, Mutant); 7] = [
             replaced: &[(
                 "if at.vcpu.attention.wait() && self",
                 "if at.vcpu.attention.wait() && false && self",
+            )],
+        },
+    ),
+    (
+        "locks.rs",
+        Mutant {
+            name: "grants_without_a_kick",
+            replaced: &[(
+                "        vcpu.pcpu.kick();\n    }\n}\n\n/// A task waits",
+                "        let _ = vcpu;\n    }\n}\n\n/// A task waits",
+            )],
+        },
+    ),
+    (
+        "locks.rs",
+        Mutant {
+            name: "kicks_before_the_grant",
+            replaced: &[
+                ("        sections.untold.store(true, Release);\n", ""),
+                (
+                    "        vcpu.pcpu.kick();\n    }\n}\n\n/// A task waits",
+                    "        vcpu.pcpu.kick();\n        vcpu.sections.untold.store(true, Release);\n    }\n}\n\n/// A task waits",
+                ),
+            ],
+        },
+    ),
+    (
+        "locks.rs",
+        Mutant {
+            name: "two_owners",
+            replaced: &[(
+                "let next = table.unlock(who, resource);",
+                "let next = table.unlock(who, resource);\n                let _ = table.leave(who.vcpu() ^ 1, resource, false);",
             )],
         },
     ),
@@ -184,7 +217,13 @@ fn cpus(own: &Path, hypervisor: &Path, out: &Path) {
     let gic = gic.map(|entry| entry.expect("a file").file_name().into_string().expect("ASCII"));
     let mut copied: Vec<_> =
         gic.filter(|name| name.ends_with(".rs")).map(|name| format!("vdev/gic/{name}")).collect();
-    for name in ["pcpu/sharing.rs", "exits/interrupt.rs", "vm/gic_env.rs", "vm/virtual_timer.rs"] {
+    for name in [
+        "locks.rs",
+        "pcpu/sharing.rs",
+        "exits/interrupt.rs",
+        "vm/gic_env.rs",
+        "vm/virtual_timer.rs",
+    ] {
         copied.push(name.to_owned());
     }
     let model = own.join("src/cpus");

@@ -19,6 +19,8 @@ pub mod with_shuttle;
 pub enum Act {
     /// It handles an interrupt; waits for one before, if it has none.
     Handle,
+    /// It executes for a while in which it takes no interrupt.
+    Busy,
     /// It sends an SGI to a VCPU.
     Send(usize, u32),
     /// It enables or disables an interrupt; a private one of VCPU 1.
@@ -30,6 +32,10 @@ pub enum Act {
     Route(u32, u64),
     /// A virtual device signals an edge.
     Raise(u32),
+    /// It opens the resource, asks for it and waits until it has it, gives it back.
+    Open,
+    Lock(usize),
+    Unlock(usize),
     /// The assigned device signals one.
     Fire,
 }

@@ -31,6 +31,15 @@ const WITHDRAWN: Vms = &[
     &[(0, &[Send(1, 1), Disable(1), Withdrawn(1), Enable(1), Send(1, 2)]), (1, &[Handle, Handle])],
 ];
 
+/// The same while another VM has the CPU of the VCPU that would get it.
+const WITHDRAWN_OUTSIDE: Vms = &[
+    &[(1, &[Handle, Busy, Busy]), (2, &[Busy, Busy, Send(0, 5)])],
+    &[
+        (0, &[Send(1, 1), Busy, Busy, Disable(1), Withdrawn(1), Busy, Busy, Busy, Busy, Enable(1)]),
+        (1, &[Busy, Busy, Busy, Busy, Handle]),
+    ],
+];
+
 /// An interrupt goes to another VCPU while the one that had it before waits.
 const ROUTED: Vms = &[&[
     (0, &[Handle, Send(1, 1)]),
@@ -44,6 +53,13 @@ const ASSIGNED: Vms = &[
         (0, &[Handle, Send(1, 1), Handle, Send(1, 2)]),
         (1, &[Fire, Disable(DEVICE), Enable(DEVICE), Handle, Fire, Handle]),
     ],
+];
+
+/// VCPUs of two VMs that need the same resource.
+const SHARING: Vms = &[
+    &[(0, &[Open, Lock(0), Unlock(0), Lock(0), Unlock(0)])],
+    &[(1, &[Open, Lock(0), Unlock(0), Lock(0), Unlock(0)])],
+    &[(1, &[Handle, Send(1, 5), Handle]), (0, &[Send(0, 6), Handle, Send(0, 7)])],
 ];
 
 /// Interleavings to draw; more with BULKHEAD_INTERLEAVINGS.
@@ -69,6 +85,7 @@ fn what_is_sent_comes_though_others_run() {
 #[test]
 fn what_is_disabled_comes_when_it_is_enabled() {
     some(cpus::real::run, WITHDRAWN);
+    some(cpus::real::run, WITHDRAWN_OUTSIDE);
 }
 
 #[test]
@@ -79,6 +96,11 @@ fn what_is_routed_elsewhere_comes_there() {
 #[test]
 fn what_a_device_signals_comes() {
     some(cpus::real::run, ASSIGNED);
+}
+
+#[test]
+fn one_has_a_resource_and_the_next_gets_it() {
+    some(cpus::real::run, SHARING);
 }
 
 /// Random interleavings, more than the real one needs to pass, show the mistake.
@@ -97,8 +119,11 @@ mod mutants {
 
     found! {
         goes_on_unseen in APART
-        enters_without_a_look in WITHDRAWN
+        enters_without_a_look in WITHDRAWN_OUTSIDE
         sleeps_without_a_look in APART
+        grants_without_a_kick in SHARING
+        kicks_before_the_grant in SHARING
+        two_owners in SHARING
         masks_without_a_kick in ASSIGNED
         waits_for_those_who_sleep in WITHDRAWN
         trusts_what_seems_listed in ROUTED

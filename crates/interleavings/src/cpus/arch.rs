@@ -4,6 +4,7 @@ pub mod context {
     #[derive(Default)]
     pub struct Context {
         pub pstate: u64,
+        pub x: [u64; 18],
     }
 }
 
@@ -25,13 +26,17 @@ pub mod percpu {
     pub struct StaticRef<T: 'static>(AtomicPtr<T>);
 
     impl<T> StaticRef<T> {
-        pub fn empty() -> Self {
+        pub const fn empty() -> Self {
             Self(AtomicPtr::new(std::ptr::null_mut()))
         }
 
         pub fn own(&self) -> Option<&'static T> {
             // SAFETY: only `set_own` stores here, and only references that live for ever.
             unsafe { self.0.load(Relaxed).as_ref() }
+        }
+
+        pub fn set(&self, value: Option<&'static T>) {
+            self.set_own(value);
         }
 
         pub fn set_own(&self, value: Option<&'static T>) {
@@ -41,10 +46,18 @@ pub mod percpu {
 }
 
 pub mod cpu {
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
     use super::percpu::this;
 
+    /// Later each time.
     pub fn now() -> u64 {
-        0
+        static NOW: AtomicU64 = AtomicU64::new(1);
+        NOW.fetch_add(100, Relaxed)
+    }
+
+    pub fn now_unordered() -> u64 {
+        now()
     }
 
     pub fn invalidate_guest_translations() {}

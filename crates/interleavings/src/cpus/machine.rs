@@ -1,7 +1,7 @@
 //! The interrupts of the machine, and what all CPUs do from boot to where all of them sleep.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use hypervisor::lock::Own;
 use policy::lock::hold::Hold;
@@ -11,7 +11,9 @@ use shuttle::sync::{Condvar, Mutex};
 
 use crate::Act;
 use crate::arch::gic::{Lists, MAINTENANCE};
-use crate::arch::percpu::THIS;
+use crate::arch::percpu::{StaticRef, THIS};
+use crate::locks;
+use crate::plan;
 use crate::pcpu::{Assignment, Idle, KICK, Pcpu};
 use crate::scheduler::Scheduler;
 use crate::vdev::gic::{Frame, GicConfig, ListRegisters, VGic};
@@ -50,6 +52,8 @@ pub struct Machine {
     pcpus: usize,
     interrupts: Mutex<Interrupts>,
     bell: Condvar,
+    /// Who believes to hold each resource.
+    pub holders: [AtomicU32; 1],
 }
 
 /// All CPUs sleep.
@@ -133,6 +137,12 @@ impl Machine {
     }
 }
 
+static VMS: StaticRef<Vec<&'static Vm>> = StaticRef::empty();
+
+pub fn vms() -> &'static [&'static Vm] {
+    VMS.own().map_or(&[], Vec::as_slice)
+}
+
 pub fn attend(_: &'static Vm) {}
 
 pub fn start_console_timer(_: &Pcpu) {}
@@ -152,11 +162,12 @@ fn keep<T>(value: T) -> &'static T {
 /// VMs, for each of its VCPUs the PCPU and what its guest does. VCPUs of the first VM have
 /// higher priorities than those of the second, and so on; the last one has the device.
 pub fn run(vms: &'static [&'static [(usize, &'static [Act])]]) {
+    let mut acts = vms.iter().flat_map(|vcpus| vcpus.iter()).flat_map(|(_, acts)| acts.iter());
     let all = vms.iter().flat_map(|vcpus| vcpus.iter());
     let pcpus = all.map(|(pcpu, _)| pcpu + 1).max().unwrap_or(0);
     let last = vms.len() - 1;
     let machine =
-        keep(Machine { pcpus, interrupts: Mutex::default(), bell: Condvar::new() });
+        keep(Machine { pcpus, interrupts: Mutex::default(), bell: Condvar::new(), holders: Default::default() });
     let pcpus: Vec<_> = (0..pcpus).map(|index| keep(Pcpu::new(index, machine))).collect();
     let vms: Vec<&'static Vm> = vms
         .iter()
@@ -167,7 +178,9 @@ pub fn run(vms: &'static [&'static [(usize, &'static [Act])]]) {
             let vcpus = vcpus.iter().enumerate();
             let vcpus = vcpus.map(|(index, (pcpu, acts))| Vcpu::new(index, pcpus[*pcpu], acts));
             let gic = VGic::new(&config).unwrap();
-            keep(Vm { vcpus: vcpus.collect(), gic, withdrawn: AtomicU64::new(0) })
+            let vcpus: Vec<_> = vcpus.collect();
+            let plan = plan::Vm { vcpus: vcpus.iter().map(|_| plan::Vcpu { server: None }).collect() };
+            keep(Vm { index, plan, vcpus, gic, withdrawn: AtomicU64::new(0) })
         })
         .collect();
     for &pcpu in &pcpus {
@@ -180,7 +193,7 @@ pub fn run(vms: &'static [&'static [(usize, &'static [Act])]]) {
         }
         let scheduler = Scheduler::new(
             all.iter().map(|_| (Policy::Background, None, Hold::UNLIMITED)),
-            false,
+            true,
             Duration::ZERO,
         );
         pcpu.scheduler.set_own(Some(keep(Own::new(scheduler.expect("no servers")))));
@@ -190,6 +203,12 @@ pub fn run(vms: &'static [&'static [(usize, &'static [Act])]]) {
     THIS.with(|this| this.set(Some(boot)));
     for &vm in &vms {
         configure(vm);
+    }
+    if acts.any(|act| matches!(act, Act::Open)) {
+        let resources = vec![plan::Resource { name: "r", vms: u8::MAX }];
+        let locks = locks::make(&plan::Locks { resources }, &vms);
+        locks::publish(locks.map(|locks| keep(locks) as &_));
+        VMS.set(Some(keep(vms.clone())));
     }
     let threads = pcpus.iter().map(|&pcpu| shuttle::thread::spawn(move || serve(pcpu)));
     let threads: Vec<_> = threads.collect();

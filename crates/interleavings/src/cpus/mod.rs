@@ -1,5 +1,5 @@
 //! The hypervisor's CPUs, as far as VCPUs take turns on them and send each other interrupts. Copied are `vdev/gic`,
-//! `pcpu/sharing.rs`, `exits/interrupt.rs`, `vm/gic_env.rs` and `vm/virtual_timer.rs`; the rest is a model.
+//! `locks.rs`, `pcpu/sharing.rs`, `exits/interrupt.rs`, `vm/gic_env.rs` and `vm/virtual_timer.rs`; the rest is a model.
 
 pub mod arch;
 pub mod exits;
@@ -7,6 +7,7 @@ pub mod lock;
 pub mod locks;
 pub mod machine;
 pub mod pcpu;
+pub mod plan;
 pub mod vdev;
 pub mod vm;
 

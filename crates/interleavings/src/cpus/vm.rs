@@ -1,19 +1,24 @@
 mod gic_env;
 mod virtual_timer;
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
+use bulkhead_abi::hypercall::{LOCK, LOCK_GRANTED, LOCK_INTERRUPT, LOCK_OPEN, LOCK_WAITS, UNLOCK};
 pub use gic_env::GicEnv;
+use policy::lock::rate::Rate;
+use policy::time::Duration;
 pub use virtual_timer::{VIRTUAL_TIMER, VirtualTimer};
 
 use crate::arch::context::Context;
 use crate::arch::cpu;
 use crate::arch::gic::{Lists, SavedLists};
 use crate::exits::interrupt;
-use crate::locks::Sections;
+use crate::locks::{self, Sections};
 use crate::machine::DEVICE;
-use crate::pcpu::{Assignment, Pcpu};
+use crate::pcpu::{Assignment, Idle, Pcpu};
+use crate::plan;
 use crate::timer::NEVER;
 use crate::vdev::gic::{Attention, Frame, Place, VGic};
 use crate::Act;
@@ -72,6 +77,10 @@ pub struct Vcpu {
     pub stolen: StolenTime,
     pub work: WorkSlot,
     pub sections: Sections,
+    /// Another one is to run after what its guest has called.
+    left: AtomicBool,
+    /// Its guest has asked for a resource, and waits.
+    asked: AtomicBool,
     started: AtomicBool,
     ready: AtomicBool,
     /// What its guest does.
@@ -83,6 +92,8 @@ pub struct Vcpu {
 
 impl Vcpu {
     pub fn new(index: usize, pcpu: &'static Pcpu, acts: &'static [Act]) -> Self {
+        let sections = Sections::new();
+        sections.allow(Some(Rate::new(Duration(1), Duration(0))));
         Self {
             index,
             pcpu,
@@ -93,7 +104,9 @@ impl Vcpu {
             alarm: AtomicU64::new(NEVER),
             stolen: StolenTime,
             work: WorkSlot,
-            sections: Sections,
+            sections,
+            left: AtomicBool::new(false),
+            asked: AtomicBool::new(false),
             started: AtomicBool::new(false),
             ready: AtomicBool::new(false),
             acts,
@@ -127,6 +140,8 @@ impl Vcpu {
 }
 
 pub struct Vm {
+    pub index: usize,
+    pub plan: plan::Vm,
     pub vcpus: Vec<Vcpu>,
     pub gic: VGic,
     /// Interrupts that are withdrawn, effectively.
@@ -161,10 +176,17 @@ impl Vm {
                 continue;
             }
             assert!(vcpu.attention.is_running(), "a VCPU executes, and nobody knows");
+            if vcpu.acts.get(vcpu.done.load(Relaxed)) == Some(&Act::Busy) {
+                shuttle::thread::yield_now();
+                vcpu.done.fetch_add(1, Relaxed);
+                continue;
+            }
             let withdrawn = self.withdrawn.load(Relaxed);
             if let Some(intid) = Lists::LOADED.handle() {
                 assert_eq!(withdrawn >> intid & 1, 0, "{intid} comes though it is disabled");
-                vcpu.handled.fetch_add(1, Relaxed);
+                if intid != LOCK_INTERRUPT {
+                    vcpu.handled.fetch_add(1, Relaxed);
+                }
                 continue;
             }
             match vcpu.acts.get(vcpu.done.load(Relaxed)) {
@@ -177,12 +199,51 @@ impl Vm {
                 }
                 Some(&act) => {
                     if !self.act(act, at, pcpu) {
+                        if vcpu.left.swap(false, Relaxed) {
+                            pcpu.idle();
+                        }
                         continue;
                     }
                 }
             }
             vcpu.done.fetch_add(1, Relaxed);
+            if vcpu.left.swap(false, Relaxed) {
+                pcpu.idle();
+            }
         }
+    }
+
+    fn call(function: u32, [x1, x2]: [u64; 2], at: &Assignment, pcpu: &'static Pcpu) -> [u64; 2] {
+        let mut context = Context::default();
+        (context.x[1], context.x[2]) = (x1, x2);
+        // Where another VCPU is to run then, the rest of the act comes later.
+        match catch_unwind(AssertUnwindSafe(|| locks::call(function, &mut context, at, pcpu))) {
+            Err(panic) if panic.is::<Idle>() => at.vcpu.left.store(true, Relaxed),
+            Err(panic) => resume_unwind(panic),
+            Ok(()) => {}
+        }
+        [context.x[0], context.x[1]]
+    }
+
+    /// The guest asks for a resource, and waits until it has it.
+    fn lock(resource: usize, at: &Assignment, pcpu: &'static Pcpu) -> bool {
+        let held = if at.vcpu.asked.load(Relaxed) {
+            let [task, _] = Self::call(LOCK_GRANTED, [0, 0], at, pcpu);
+            task == 0
+        } else {
+            let [result, _] = Self::call(LOCK, [resource as u64, 0], at, pcpu);
+            assert!(result <= LOCK_WAITS, "refused: {result:x}");
+            at.vcpu.asked.store(result == LOCK_WAITS, Relaxed);
+            result != LOCK_WAITS
+        };
+        if held {
+            at.vcpu.asked.store(false, Relaxed);
+            let others = pcpu.machine.holders[resource].swap(1, Relaxed);
+            assert_eq!(others, 0, "two have the resource");
+        } else if !at.vcpu.left.load(Relaxed) {
+            pcpu.wait(at);
+        }
+        held
     }
 
     fn act(&'static self, act: Act, at: &Assignment, pcpu: &'static Pcpu) -> bool {
@@ -196,7 +257,7 @@ impl Vm {
             self.gic.mmio_write(&env, me, frame, at, 4, 1 << (intid % 32)).expect("legal");
         };
         match act {
-            Act::Handle => {}
+            Act::Handle | Act::Busy => {}
             Act::Send(target, intid) => {
                 self.gic.write_sgi1r(&env, me, u64::from(intid) << 24 | 1 << target);
             }
@@ -218,6 +279,14 @@ impl Vm {
                 self.gic.mmio_write(&env, me, Frame::Distributor, at, 8, target).expect("legal");
             }
             Act::Raise(intid) => self.gic.raise(&env, intid),
+            Act::Open => {
+                assert_eq!(Self::call(LOCK_OPEN, [b'r'.into(), 0], at, pcpu)[0], 0, "the first");
+            }
+            Act::Lock(resource) => return Self::lock(resource, at, pcpu),
+            Act::Unlock(resource) => {
+                pcpu.machine.holders[resource].store(0, Relaxed);
+                assert_eq!(Self::call(UNLOCK, [resource as u64, 0], at, pcpu)[0], 0);
+            }
             Act::Fire => pcpu.machine.set_pending(DEVICE.1, true),
         }
         true
