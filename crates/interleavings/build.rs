@@ -154,8 +154,11 @@ const CPUS: [(&str, Mutant); 10] = [
         Mutant {
             name: "two_owners",
             replaced: &[(
-                "let next = table.unlock(who, resource);",
-                "let next = table.unlock(who, resource);\n                let _ = table.leave(who.vcpu() ^ 1, resource, false);",
+                "let locked = locks.with(|table| match table.take(who, resource, function == LOCK) {",
+                "let locked = locks.with(|table| match {
+                let _ = table.leave(who.vcpu() ^ 1, resource, false);
+                table.take(who, resource, function == LOCK)
+            } {",
             )],
         },
     ),

@@ -285,7 +285,8 @@ impl Vm {
             Act::Lock(resource) => return Self::lock(resource, at, pcpu),
             Act::Unlock(resource) => {
                 pcpu.machine.holders[resource].store(0, Relaxed);
-                assert_eq!(Self::call(UNLOCK, [resource as u64, 0], at, pcpu)[0], 0);
+                let [result, _] = Self::call(UNLOCK, [resource as u64, 0], at, pcpu);
+                assert_eq!(result, 0, "another one has the resource");
             }
             Act::Fire => pcpu.machine.set_pending(DEVICE.1, true),
         }
