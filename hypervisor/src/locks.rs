@@ -3,8 +3,8 @@
 //! Who holds what is decided by `policy::lock::table`, behind one lock for all CPUs that CPUs get in turn and hold for
 //! a constant number of instructions, in which they take no other lock. A call gets there only if it can change
 //! something: what a VM has no right to, has not opened, does not hold or was not granted is refused from
-//! constant data or from what is kept with its VCPU; how often it may ask for resources or give up the right to one
-//! is limited, whatever the answer is. The scheduler of a CPU is told when one of its VCPUs is
+//! constant data or from what is kept with its VCPU; how often it may ask for resources
+//! is limited, whatever the answer is. Opening and giving up are not, and wait for their turn as all others do. The scheduler of a CPU is told when one of its VCPUs is
 //! in a global critical section; only that CPU tells it, which another one makes do so by a kick.
 //!
 //! A task that has to wait is the guest's matter: it is told when its turn has come by an
@@ -347,7 +347,6 @@ fn shared(
             if !locks.has_open(vm, resource) {
                 return Err(Error::Denied);
             }
-            at.vcpu.sections.ask(at, pcpu, now)?;
             let last = locks.with(|table| {
                 let last = table.destroy(vm, resource);
                 if last.is_ok() {
