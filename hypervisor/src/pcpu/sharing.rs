@@ -96,6 +96,8 @@ impl Pcpu {
     pub fn wait_until(&'static self, time: u64, at: &Assignment) {
         if at.vcpu.attention.is_noted() {
             self.attend(at);
+            // What list registers say is read next.
+            cpu::isb();
             if at.vcpu.work.is_busy() {
                 self.idle() // which does the work
             }

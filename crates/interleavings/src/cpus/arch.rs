@@ -66,6 +66,8 @@ pub mod cpu {
 
     pub fn wait_for_interrupt() {}
 
+    pub fn isb() {}
+
     pub fn error_pending() -> bool {
         false
     }
