@@ -82,7 +82,7 @@ fn simulated(tasks: &[Drawn], order: &[usize], budget: Option<u64>) -> Option<Ve
     };
     let server = policy::server::Policy::Deferrable(server);
     let vcpu = sim::Vcpu::new("vcpu", server, order.iter().map(task).collect());
-    let system = sim::System::new(vec![sim::Pcpu { vcpus: vec![vcpu], ..Default::default() }]);
+    let system = sim::System::new(vec![sim::Pcpu { vcpus: vec![vcpu] }]);
     let mut simulation = Simulation::new(&system, 1).expect("a simulation");
     let limits = sim::Limits { until: 3_000, events: u64::MAX };
     simulation.run(limits, &mut Silent).ok()?;
@@ -108,7 +108,7 @@ fn no_task_of_equal_priority_is_later_than_its_bound() {
             // A stable sort: those of equal priority are in any order.
             order.sort_by_key(|task| std::cmp::Reverse(tasks[*task].priority));
             let mut moved = tasks.clone();
-            moved.iter_mut().for_each(|task| task.offset = random.between(0, 1) * task.offset);
+            moved.iter_mut().for_each(|task| task.offset *= random.between(0, 1));
             let Some(responses) = simulated(&moved, &order, budget) else { continue };
             for (task, (response, bound)) in responses.iter().zip(&bounds).enumerate() {
                 assert!(
