@@ -91,7 +91,8 @@ pub const LOCK_DESTROY: u32 = 0xC600_0009;
 /// resource (`x1`). Returns [`LOCK_HELD`], [`LOCK_ORPHANED`], or [`LOCK_WAITS`]: then
 /// [`LOCK_INTERRUPT`] comes when it got the resource, which [`LOCK_GRANTED`] tells. Errors that
 /// change nothing: [`Error::Denied`] (not open, or no section of this VCPU is planned), [`Error::Invalid`] (no such task),
-/// [`Error::TooOften`] ([`GCS_START`]), [`Error::AlreadyHeld`], [`Error::Nested`], [`Error::AlreadyWaits`].
+/// [`Error::TooOften`] ([`GCS_START`]), [`Error::AlreadyHeld`], [`Error::Nested`], [`Error::AlreadyWaits`]. Each call
+/// that does not return [`Error::TooOften`] or [`Error::Invalid`] counts as an entry, whatever it returns.
 pub const LOCK: u32 = 0xC600_000A;
 
 /// As [`LOCK`], but does not wait: [`Error::Busy`] if another task has the resource.
