@@ -26,6 +26,9 @@ static CONSOLE_PCPU: percpu::StaticRef<Pcpu> = percpu::StaticRef::empty();
 static TIMER_ARMED: AtomicBool = AtomicBool::new(false);
 /// An incomplete line is shown when it has not grown for this part of a second.
 const IDLE_PER_SECOND: u64 = 20;
+/// How often the UART may interrupt VCPUs that share a CPU, in a second: more often than a line of 115,200 baud fills a FIFO
+/// of 16 bytes.
+const PACE_PER_SECOND: u64 = 1000;
 
 /// Prints a line of the hypervisor.
 macro_rules! log {
@@ -185,8 +188,16 @@ pub fn attend(vm: &'static Vm) {
     }
 }
 
-/// The UART of the machine interrupts: input for a VM, or room for output.
-pub fn console_interrupt() {
+/// The UART of the machine interrupts: input for a VM, or room for output. Where VCPUs share the CPU that serves it,
+/// it does so [`PACE_PER_SECOND`] times a second at most, whatever VMs write.
+pub fn console_interrupt(pcpu: &Pcpu) {
+    if pcpu.is_shared() {
+        enable_uart_interrupt(false);
+        pcpu.advance_deadline(
+            Purpose::Console,
+            cpu::now() + regs::cntfrq_el0::read() / PACE_PER_SECOND,
+        );
+    }
     CONSOLE.on_uart_interrupt(|index, input| {
         let Some(vm) = vms().get(index) else { return };
         let Some(uart) = &vm.uart else { return };
@@ -197,6 +208,12 @@ pub fn console_interrupt() {
     after_output();
 }
 
+fn enable_uart_interrupt(on: bool) {
+    if let Some(shared) = gic::shared() {
+        shared.set_enabled(uart_interrupt(), on);
+    }
+}
+
 /// A VM on another CPU left a line incomplete while the console's timer was off. It
 /// runs for a whole period at least, so that output costs this CPU a few interrupts
 /// a second, whatever VMs write.
@@ -205,11 +222,14 @@ pub fn start_console_timer(pcpu: &Pcpu) {
     let now = cpu::now();
     let due = CONSOLE.flush_idle(now, idle);
     relieve();
-    pcpu.set_deadline(Purpose::Console, due.unwrap_or(now + idle));
+    pcpu.advance_deadline(Purpose::Console, due.unwrap_or(now + idle));
 }
 
-/// The timer of the console's CPU fires: shows lines that stay incomplete.
+/// The timer of the console's CPU fires: lets the UART interrupt again, and shows lines that stay incomplete.
 pub fn console_timer(pcpu: &Pcpu) {
+    if pcpu.is_shared() {
+        enable_uart_interrupt(true);
+    }
     let idle = idle_ticks();
     let now = cpu::now();
     let due = CONSOLE.flush_idle(now, idle);

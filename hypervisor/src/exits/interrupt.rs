@@ -103,7 +103,7 @@ fn other(intid: u32, pcpu: &'static Pcpu, now: u64) {
         }
         CONSOLE_TIMER => machine::start_console_timer(pcpu),
         _ if pcpu.is_overflow(intid) => pcpu.overflow_in_el2(),
-        _ if intid == machine::uart_interrupt() => machine::console_interrupt(),
+        _ if intid == machine::uart_interrupt() => machine::console_interrupt(pcpu),
         gic::LPIS.. => keep_active = true, // which it is not
         32.. => keep_active = device(intid, pcpu, now),
         _ => {}

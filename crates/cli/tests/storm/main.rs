@@ -190,12 +190,13 @@ fn a_storm_takes_nothing_from_a_neighbour() {
     let works = Victim::Works(1);
     hold([
         (place(3, 1, false, works), named("sgi-waiting", 0)),
-        (place(2, 3, false, works), named("sgi-taking", 0)),
+        (place(3, 1, false, works), named("sgi-taking", 10_000)),
         (place(3, 1, true, works), named("ctlr", 0)),
         (place(3, 1, false, works), named("enable-unstarted", 0)),
-        (place(2, 3, false, works), named("active-spi", 0)),
+        (place(3, 3, false, works), named("console-call", 0)),
+        (place(3, 3, false, works), named("console-uart", 0)),
         (place(3, 1, false, works), named("device", 0)),
-        (place(3, 1, true, works), named("timer", 0)),
+        (place(2, 3, false, works), named("timer", 0)),
         (place(2, 1, false, works), named("cpu-on-off", 0)),
     ]);
 }

@@ -121,7 +121,8 @@ pub fn main() {
     sleep::sleep_until(after_start(arguments::number("storm.ms", 100) + 10));
     let since = |tick: u64| Clock::of_machine().nanoseconds(tick.saturating_sub(start())) / 1000;
     println!(
-        "storm: mode={} attackers={} times={} sibling={} begin_us={} end_us={}",
+        // A storm of output can end within a line.
+        "\nstorm: mode={} attackers={} times={} sibling={} begin_us={} end_us={}",
         mode.name,
         others + 1,
         TIMES.load(Relaxed),
