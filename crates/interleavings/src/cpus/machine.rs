@@ -149,7 +149,7 @@ pub fn start_console_timer(_: &Pcpu) {}
 
 pub fn console_timer(_: &Pcpu) {}
 
-pub fn console_interrupt() {}
+pub fn console_interrupt(_: &crate::pcpu::Pcpu) {}
 
 pub fn uart_interrupt() -> u32 {
     1019
