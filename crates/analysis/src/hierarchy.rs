@@ -79,7 +79,7 @@ impl PcpuAnalyzer {
         let Self { tasks, streams, servers } = self;
         let mut answer = Ok(());
         let mut place = 0;
-        vcpu::each(streams, servers, |response| {
+        vcpu::each(streams, servers, Duration(0), |response| {
             let vcpu = place;
             place += 1;
             answer = response.map_err(Unmet::Vcpu).and_then(|response| {

@@ -10,6 +10,7 @@
 //! - [`vcache`]: the same as published in the vCache paper (Eq. 1 to 4);
 //! - [`memory`]: what other PCPUs cost by their memory accesses, and budgets against that
 //!   (XenThrottle, Eq. 3.1 to 3.8, as published and as they hold);
+//! - [`overheads`]: what the hypervisor takes;
 //! - [`vmpcp`]: tasks that share resources across VCPUs (vMPCP, Eq. 1 to 16, as published and as
 //!   they hold);
 //! - [`crpd`]: what tasks cost each other in the cache; [`utilization`]: shares of a processor.
@@ -17,8 +18,6 @@
 //! All times are whole nanoseconds, and no floating point is used. Each search ends, with a
 //! bound or with a typed [`Failure`]. Debug builds compare short windows with a brute-force
 //! search.
-//!
-//! What takes time in the hypervisor itself is not in the bounds: put it into execution times.
 //!
 //! ```
 //! use analysis::response::{Workload, response_times};
@@ -50,6 +49,7 @@ mod failure;
 pub mod hierarchy;
 mod limits;
 pub mod memory;
+pub mod overheads;
 pub mod response;
 mod server;
 pub mod supply;

@@ -28,6 +28,7 @@
 
 use crate::brute_force;
 use crate::memory::{Contention, Memory, NoContention};
+use crate::overheads::Overheads;
 use crate::supply::{Supply, WholeGaps};
 use crate::utilization::Share;
 use crate::window::{self, Gaps, Stop, Stream, TOO_LONG};
@@ -44,6 +45,8 @@ pub struct Workload<'a> {
     pub caches: Option<Caches<'a>>,
     /// What others cost the tasks when they access memory, if that is not in execution times.
     pub contention: Option<Contention<'a>>,
+    /// What the hypervisor takes, if that is not in execution times.
+    pub overheads: Option<&'a Overheads>,
     /// More jitter for each task above another: 0, or that of vCache, Eq. 2.
     pub(crate) jitter: Duration,
 }
@@ -51,7 +54,14 @@ pub struct Workload<'a> {
 impl<'a> Workload<'a> {
     /// Tasks that have a PCPU for themselves.
     pub fn new(tasks: &'a [Task]) -> Self {
-        Self { tasks, supply: Supply::Whole, caches: None, contention: None, jitter: Duration(0) }
+        Self {
+            tasks,
+            supply: Supply::Whole,
+            caches: None,
+            contention: None,
+            overheads: None,
+            jitter: Duration(0),
+        }
     }
 
     /// The same tasks on a VCPU that gets this.
@@ -70,6 +80,16 @@ impl<'a> Workload<'a> {
     /// The same tasks with these colours.
     pub fn with_caches(self, caches: Caches<'a>) -> Self {
         Self { caches: Some(caches), ..self }
+    }
+
+    /// The same tasks under a hypervisor that takes time.
+    pub fn with_overheads(self, overheads: &'a Overheads) -> Self {
+        Self { overheads: Some(overheads), ..self }
+    }
+
+    /// What the hypervisor takes once in a busy period.
+    fn overhead(&self) -> u64 {
+        self.overheads.map_or(0, Overheads::constant)
     }
 
     /// The same tasks beside others that access memory.
@@ -196,10 +216,14 @@ impl Analyzer {
         mut visit: impl FnMut(Result<Response, Failure>) -> bool,
     ) {
         let mut passes = self.limits.passes;
-        // Servers of which the VCPU has what is left.
+        if let Some(overheads) = workload.overheads {
+            self.streams.extend(overheads.streams());
+        }
+        // Servers of which the VCPU has what is left, and the hypervisor.
         let servers = self.streams.len();
+        let overhead = workload.overhead();
         // Demand that is certainly met in the window of the next task.
-        let mut known = 0;
+        let mut known = overhead;
         for (index, task) in workload.tasks.iter().enumerate() {
             if let Some(on) = self.unbounded {
                 if !visit(Err(Failure::Depends { task: index, on })) {
@@ -220,7 +244,8 @@ impl Analyzer {
                     (&asleep, gaps.with_sleep())
                 }
             };
-            let (own, least) = (task.wcet + task.extra(), known + task.extra());
+            let own = task.wcet + task.extra() + overhead;
+            let least = known + task.extra();
             let limit = on_time(task, 1).min(self.limits.window.0);
             memory.collect(&mut self.accesses, servers, workload, index);
             let waiting = memory.waiting(&self.accesses, workload, index, 1);
@@ -301,7 +326,7 @@ impl Analyzer {
         }
         let longest = self.limits.window.0;
         let next = task.wcet + task.extra_per_job();
-        let (mut own, mut least) = (task.wcet + task.extra(), least);
+        let (mut own, mut least) = (task.wcet + task.extra() + workload.overhead(), least);
         let mut worst: Option<Response> = None;
         for jobs in 1.. {
             let limit = match goal {
@@ -415,5 +440,7 @@ fn overloaded(workload: &Workload<'_>, index: usize) -> bool {
         _ => Share::WHOLE,
     };
     let waiting = workload.contention.map(|contention| contention.rate(workload, index));
-    tasks.map(part).chain([waits]).chain(servers).chain(waiting).sum::<Share>() > rate
+    let overheads = workload.overheads.map(Overheads::rate);
+    let others = [waits].into_iter().chain(servers).chain(waiting).chain(overheads);
+    tasks.map(part).chain(others).sum::<Share>() > rate
 }

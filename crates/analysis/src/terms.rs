@@ -1,6 +1,7 @@
 //! What a response time consists of.
 
 use crate::memory::Waits;
+use crate::overheads::Source;
 use crate::response::{Response, Workload, jitter_by_suspension, reloads};
 use crate::supply::Supply;
 use crate::{Caches, Duration, Failure};
@@ -25,6 +26,8 @@ pub struct Terms {
     pub memory: Duration,
     /// Waiting for the VCPU's own budget of accesses.
     pub memory_budget: Duration,
+    /// What the hypervisor takes, source by source.
+    pub overheads: Vec<(Source, Duration)>,
     /// Time without supply: the budget is used up, or VCPUs above have the PCPU.
     pub supply: Duration,
 }
@@ -90,11 +93,13 @@ pub fn terms(
         servers: Duration(servers.sum()),
         memory: Duration(memory.others as u64),
         memory_budget: Duration(memory.budget as u64),
+        overheads: workload.overheads.map_or(Vec::new(), |it| it.of_window(response.window)),
         supply: Duration(0),
     };
     let others = terms.above.iter().map(|it| it.execution.0 + it.cache.0).sum::<u64>();
     let own = terms.execution.0 + terms.blocking.0 + terms.suspension.0;
     let memory = terms.memory.0 + terms.memory_budget.0;
-    terms.supply = Duration(window - own - others - terms.servers.0 - memory);
+    let taken = terms.overheads.iter().map(|(_, time)| time.0).sum::<u64>();
+    terms.supply = Duration(window - own - others - terms.servers.0 - memory - taken);
     Some(terms)
 }

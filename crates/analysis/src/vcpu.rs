@@ -11,6 +11,10 @@
 //! begin at least `T` apart, and what it could have used before the busy period began counts from
 //! the time at which it wakes.
 //!
+//! Where the hypervisor takes time, a VCPU waits for it once when it wakes or gets budget, for `B` at most, and each VCPU
+//! above can have been stopped `B` after the end of a budget, which it pays back later: so there is `(h + 1) B` more for the
+//! VCPU with `h` others above ([`crate::overheads`]). Only the first one, if its budget is its period, never waits.
+//!
 //! A VCPU is charged from the time at which it waits for others, not only from the start of a
 //! period: within every `W_i` of waiting, those above leave at least `C_i`. [`crate::supply`]
 //! rests on that.
@@ -21,8 +25,13 @@ use crate::{Duration, Failure, Limits, Server};
 
 /// The response times of the servers of a PCPU, in their order, the highest priority first.
 pub fn response_times(servers: &[Server]) -> Vec<Result<Duration, Failure>> {
+    late_response_times(servers, Duration(0))
+}
+
+/// The same under a hypervisor that serves nothing for `late` now and then: `B`.
+pub fn late_response_times(servers: &[Server], late: Duration) -> Vec<Result<Duration, Failure>> {
     let mut responses = Vec::with_capacity(servers.len());
-    each(&mut Vec::with_capacity(servers.len()), servers, |response| {
+    each(&mut Vec::with_capacity(servers.len()), servers, late, |response| {
         responses.push(response);
         true
     });
@@ -34,6 +43,7 @@ pub fn response_times(servers: &[Server]) -> Vec<Result<Duration, Failure>> {
 pub(crate) fn each(
     streams: &mut Vec<Stream>,
     servers: &[Server],
+    late: Duration,
     mut visit: impl FnMut(Result<Duration, Failure>) -> bool,
 ) {
     streams.clear();
@@ -41,9 +51,20 @@ pub(crate) fn each(
     let mut known = 0;
     for (task, server) in servers.iter().enumerate() {
         let (budget, deadline) = (server.budget().0, server.period());
-        known = (known + budget).min(TOO_LONG);
-        let found =
-            window::shortest((streams, ()), budget, known, WholeGaps, deadline.0, &mut passes);
+        let late = match task {
+            // It never waits for others, and never has no budget.
+            0 if budget == deadline.0 => 0,
+            above => late.0.saturating_mul(above as u64 + 1).min(TOO_LONG),
+        };
+        known = (known + budget + if task == 0 { late } else { 0 }).min(TOO_LONG);
+        let found = window::shortest(
+            (streams, ()),
+            budget + late,
+            known,
+            WholeGaps,
+            deadline.0,
+            &mut passes,
+        );
         let response = match found {
             Ok(found) => {
                 known = found.demand;

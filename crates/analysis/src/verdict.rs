@@ -8,7 +8,9 @@ mod budgets;
 mod locks;
 mod member;
 mod memory;
+mod overheads;
 mod pcpu;
+mod sensitivity;
 mod ties;
 
 use std::cmp::Reverse;
@@ -20,6 +22,8 @@ use serde::Serialize;
 pub use budgets::{NoBudgets, Open, memory_budgets};
 use member::Member;
 use memory::Accesses;
+pub use overheads::costs;
+pub use sensitivity::{Sensitivity, TaskSensitivity, scale};
 
 /// Accesses to memory beyond a budget at most that bounds count with: of a VCPU of a plan, or of all VCPUs of the VM
 /// together.
@@ -38,6 +42,8 @@ pub fn memory_overshoot(plan: &Plan, described: &System, vm: usize, vcpu: Option
 pub struct Verdict {
     /// Whether every task meets its deadline, for sure.
     pub schedulable: bool,
+    /// Whether tasks run under the hypervisor, but the platform does not say what that takes: nothing of it is counted.
+    pub overheads_unknown: bool,
     /// The PCPUs on which something runs.
     pub pcpus: Vec<PcpuVerdict>,
 }
@@ -120,7 +126,8 @@ pub struct TaskVerdict {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Term {
     /// `execution`, `jitter`, `blocking`, `suspension`, `remote`, `preemption`, `cache`, `memory`,
-    /// `memory-budget`, `servers` or `supply`.
+    /// `memory-budget`, `servers` or `supply`; `overhead-job` for what jobs themselves cost the hypervisor, and those of
+    /// [`crate::overheads::Source::term`].
     pub term: &'static str,
     /// The task that preempts.
     pub task: Option<String>,
@@ -133,14 +140,15 @@ pub struct Term {
 impl PcpuVerdict {
     /// Of VCPUs of a description, each with its VM and its index there, as if these had a PCPU
     /// for themselves, ran as is said here, and nobody on other PCPUs delayed their memory accesses
-    /// or held resources that they use; there is at least one.
-    pub fn of(system: &System, vcpus: &[(usize, usize, plan::Vcpu)]) -> Self {
+    /// or held resources that they use; there is at least one. `console`: the PCPU serves the console.
+    pub fn of(system: &System, vcpus: &[(usize, usize, plan::Vcpu)], console: bool) -> Self {
         let member = |&(vm, index, vcpu): &(usize, usize, plan::Vcpu)| {
             let name = system.vms.get(vm).map_or("", |vm| vm.name.value.as_str());
             Member::new(name, Some(system), None, (vm, index), vcpu)
         };
         let mut members: Vec<_> = vcpus.iter().map(member).collect();
         members.sort_by_key(|it| Reverse(it.vcpu.server.map(|server| server.priority)));
+        overheads::attach(&mut members, Some(system), console.then_some(0));
         pcpu::verdict(&members, &locks::bounds(system, &members))
     }
 }
@@ -149,7 +157,7 @@ impl Verdict {
     /// Of a plan, and of the tasks in the description from which it was made, if that is known.
     pub fn of_plan(plan: &Plan, described: Option<&System>) -> Self {
         let vms: Vec<_> = plan.vms.iter().map(|vm| (vm.name.as_str(), &*vm.vcpus)).collect();
-        Self::new(&vms, described)
+        Self::new(&vms, described, Some(plan.platform.serial.pcpu.0))
     }
 
     /// Of a description, with its VCPUs where they were assigned to ([`plan::assign`]): for
@@ -157,10 +165,16 @@ impl Verdict {
     pub fn of_description(system: &System, vcpus: &[Vec<plan::Vcpu>]) -> Self {
         let names = system.vms.iter().map(|vm| vm.name.value.as_str());
         let vms: Vec<_> = names.zip(vcpus.iter().map(Vec::as_slice)).collect();
-        Self::new(&vms, Some(system))
+        let used = |pcpu| vcpus.iter().flatten().any(|vcpu| vcpu.pcpu.0 == pcpu);
+        let console = plan::console(system.platform.value.cpus.len(), used);
+        Self::new(&vms, Some(system), Some(console))
     }
 
-    fn new(vms: &[(&str, &[plan::Vcpu])], described: Option<&System>) -> Self {
+    fn new(
+        vms: &[(&str, &[plan::Vcpu])],
+        described: Option<&System>,
+        console: Option<u32>,
+    ) -> Self {
         let vcpus: Vec<_> = vms.iter().map(|(_, vcpus)| *vcpus).collect();
         let accesses = described.and_then(|system| Accesses::new(system, &vcpus));
         let mut all: Vec<Member<'_>> = Vec::new();
@@ -174,6 +188,7 @@ impl Verdict {
         all.sort_by_key(|it| {
             (it.vcpu.pcpu.0, Reverse(it.vcpu.server.map(|server| server.priority)))
         });
+        overheads::attach(&mut all, described, console);
         let same = |one: &Member<'_>, other: &Member<'_>| one.vcpu.pcpu == other.vcpu.pcpu;
         let mut bounds = match described {
             Some(system) => locks::bounds(system, &all),
@@ -187,6 +202,12 @@ impl Verdict {
         };
         let pcpus: Vec<_> = all.chunk_by(same).map(verdict).collect();
         let mut tasks = pcpus.iter().flat_map(|pcpu| &pcpu.vcpus).flat_map(|vcpu| &vcpu.tasks);
-        Self { schedulable: tasks.all(|task| task.ok), pcpus }
+        let schedulable = tasks.all(|task| task.ok);
+        let overheads_unknown = described.is_some_and(|system| {
+            let platform = &system.platform.value;
+            let has_tasks = system.vms.iter().any(|vm| !vm.tasks.is_empty());
+            has_tasks && platform.boot.is_ok() && platform.overheads.is_none()
+        });
+        Self { schedulable, overheads_unknown, pcpus }
     }
 }

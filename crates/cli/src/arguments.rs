@@ -61,12 +61,16 @@ pub enum Command {
 #[command(after_help = "\
 Example:
   bulkhead check systems/demo.toml
+  bulkhead check systems/servers.toml --sensitivity
 
 Exit status: 0 ok, 1 a task can miss its deadline, 2 the file has mistakes.")]
 pub struct CheckOptions {
     /// Description (.toml) or plan (.dts, .dtb)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Say also by how much each execution time, and all together, can grow until a task can be late
+    #[arg(long)]
+    pub sensitivity: bool,
 }
 
 /// Make a plan out of a description

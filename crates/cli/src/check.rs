@@ -2,10 +2,11 @@
 
 pub mod bounds;
 pub mod deadlines;
+mod sensitivity;
 
 use std::path::Path;
 
-use analysis::verdict::Verdict;
+use analysis::verdict::{Sensitivity, Verdict};
 use bulkhead_system::diagnostic::Entry;
 use bulkhead_system::plan::{self, Plan, check_files};
 use bulkhead_system::report::Report;
@@ -21,10 +22,13 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
-    let (plan, report, verdict, raised, advice) = match input::read(&options.file)? {
+    let (plan, report, verdict, raised, advice, grows) = match input::read(&options.file)? {
         Input::Plan(plan) => {
             let verdict = Verdict::of_plan(&plan, None);
-            (Some(*plan), None, verdict, Vec::new(), Vec::new())
+            if options.sensitivity {
+                return Err(no_tasks(&options.file));
+            }
+            (Some(*plan), None, verdict, Vec::new(), Vec::new(), None)
         }
         Input::Description(system) => {
             // Machines that are only analysed have no plan, and need none.
@@ -36,7 +40,8 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
                 None => Verdict::of_description(&system, &plan::assign(&system)?),
             };
             let advice = deadlines::advice(&system, &verdict);
-            (plan, Some(report), verdict, deadlines::raised(&system), advice)
+            let grows = options.sensitivity.then(|| Sensitivity::new(&system, plan.as_ref()));
+            (plan, Some(report), verdict, deadlines::raised(&system), advice, grows)
         }
     };
     let missing = match &plan {
@@ -56,6 +61,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
             report: report.as_ref(),
             analysis: &verdict,
             advice: &advice,
+            sensitivity: grows.as_ref(),
             errors: Vec::new(),
         })?;
     } else {
@@ -67,6 +73,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
             text.push_str(&overview::report(report));
         }
         text.push_str(&bounds::show(&verdict));
+        text.extend(grows.as_ref().map(sensitivity::show));
         text.extend(advice.iter().map(|advice| format!("\nhelp: {advice}\n")));
         let missing = missing.iter().map(|path| {
             format!("{path} does not exist yet; `make build` makes the files below build/")
@@ -85,6 +92,14 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
     Ok(if ok { Status::Yes } else { Status::No })
 }
 
+/// A plan says nothing of execution times.
+fn no_tasks(file: &Path) -> Failure {
+    Failure::new(
+        "no-tasks",
+        format!("{} is a plan, which has no tasks\nhelp: name the description", file.display()),
+    )
+}
+
 fn missing_files(plan: &Plan, folder: &Path) -> Result<Vec<String>, Failure> {
     let report = check_files(plan, folder)?;
     Ok(report.missing.iter().map(|path| path.display().to_string()).collect())
@@ -100,5 +115,7 @@ struct Document<'a> {
     report: Option<&'a Report>,
     analysis: &'a Verdict,
     advice: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sensitivity: Option<&'a Sensitivity>,
     errors: Vec<Entry>,
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Two VMs that share PCPU 1; `extra` are more lines of the first task.
 fn description(extra: &str) -> String {
     format!(
-        r#"platform = "qemu-virt"
+        r#"platform = "zcu102"
 
 [[vm]]
 name = "pilot"
@@ -125,8 +125,8 @@ fn what_jobs_wait_for_counts() {
     assert_eq!(pilot(&document)["tasks"][0]["wcrt_ns"], 15_500_000);
     // Colours that both tasks have cost a load for each job of the upper one.
     let colored = description("").replace(
-        "platform = \"qemu-virt\"",
-        "[platform]\nboard = \"qemu-virt\"\ncolor_reload = \"0.25ms\"",
+        "platform = \"zcu102\"",
+        "[platform]\nboard = \"zcu102\"\ncolor_reload = \"0.25ms\"",
     );
     let colored = colored.replacen("kernel", "colors = \"0-3\"\nkernel", 1);
     let (_, document) = check(&colored);
@@ -211,7 +211,7 @@ fn overload_and_times_beyond_all_bounds_are_told() {
 
 #[test]
 fn machines_without_a_plan_are_analysed_too() {
-    let (shown, document) = check(&description("").replace("qemu-virt", "i7-2600"));
+    let (shown, document) = check(&description("").replace("zcu102", "i7-2600"));
     shown.assert_status(0);
     assert!(shown.stdout.contains("no plan"), "{}", shown.stdout);
     assert_eq!(pilot(&document)["tasks"][1]["wcrt_ns"], 26_000_000);

@@ -10,7 +10,7 @@ use taskgen::Random;
 /// Two VMs on PCPUs of their own, 4 of 10 ms each; `upper` goes first in queues.
 const SYSTEM: &str = r#"
 [platform]
-board = "qemu-virt"
+board = "zcu102"
 
 [[resource]]
 name = "bus"
@@ -178,8 +178,8 @@ fn what_is_not_analysed_together_is_said() {
     ] {
         assert!(SYSTEM.contains(from));
         let counted =
-            "[platform]\nboard = \"qemu-virt\"\n[platform.bandwidth]\naccess_latency = \"100ns\"";
-        let system = SYSTEM.replace(from, to).replace("[platform]\nboard = \"qemu-virt\"", counted);
+            "[platform]\nboard = \"zcu102\"\n[platform.bandwidth]\naccess_latency = \"100ns\"";
+        let system = SYSTEM.replace(from, to).replace("[platform]\nboard = \"zcu102\"", counted);
         let [control, _] = check(&sandbox, &system);
         assert_eq!(control["failure"], json!("combined"), "{system}");
     }
@@ -189,8 +189,8 @@ fn what_is_not_analysed_together_is_said() {
 fn accesses_of_others_make_sections_longer() {
     let sandbox = Sandbox::new();
     let counted =
-        "[platform]\nboard = \"qemu-virt\"\n[platform.bandwidth]\naccess_latency = \"100ns\"";
-    let system = SYSTEM.replace("[platform]\nboard = \"qemu-virt\"", counted);
+        "[platform]\nboard = \"zcu102\"\n[platform.bandwidth]\naccess_latency = \"100ns\"";
+    let system = SYSTEM.replace("[platform]\nboard = \"zcu102\"", counted);
     let system = system.replace("wcet = \"2ms\"", "wcet = \"2ms\"\naccesses = 998");
     // Nobody knows how many accesses `logger` makes in its section: the hypervisor ends it all the same.
     let [control, logger] = check(&sandbox, &system);
@@ -226,7 +226,7 @@ fn no_simulation_with_accesses_exceeds_a_bound() {
         let mut random = Random::new(seed, 0);
         let mut below = |end: u64| random.between(0, end - 1);
         let mut system = String::from(
-            "[platform]\nboard = \"qemu-virt\"\n[platform.bandwidth]\naccess_latency = \"50ns\"\n\
+            "[platform]\nboard = \"zcu102\"\n[platform.bandwidth]\naccess_latency = \"50ns\"\n\
              [[resource]]\nname = \"bus\"\nvms = [\"v0\", \"v1\"]\n\
              [[vm]]\nname = \"noise\"\nboot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"k\"\n\
              [[vm.vcpu]]\npcpu = 3\n",

@@ -95,7 +95,7 @@ fn no_plan_is_an_answer_with_advice() {
 #[test]
 fn a_plan_in_which_tasks_are_late_is_written_all_the_same() {
     let sandbox = Sandbox::new();
-    let given = "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+    let given = "platform = \"zcu102\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
                  kernel = \"rt.bin\"\n[[vm.vcpu]]\nserver = \"sporadic\"\nbudget = \"1ms\"\n\
                  period = \"5ms\"\n[[vm.task]]\nname = \"t\"\nperiod = \"20ms\"\nwcet = \"6ms\"\n";
     sandbox.write("s.toml", given);

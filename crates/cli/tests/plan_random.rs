@@ -42,7 +42,7 @@ impl Random {
 }
 
 fn system(random: &mut Random) -> String {
-    let mut text = "[platform]\nboard = \"qemu-virt\"\n".to_owned();
+    let mut text = "[platform]\nboard = \"zcu102\"\n".to_owned();
     if random.one_in(2) {
         let _ = writeln!(text, "color_reload = \"{}us\"", random.number(1, 100));
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::{Result, Sandbox, signal};
 
 /// A VM with a task that needs 1.5 of 10 ms, and a budget of 1 of 5 ms.
-const TASK: &str = r#"platform = "qemu-virt"
+const TASK: &str = r#"platform = "zcu102"
 [[vm]]
 name = "rt"
 boot = "raw"

@@ -9,7 +9,7 @@ use common::{Result, Sandbox};
 
 /// `low` has the resource when its budget ends; `high`, on another PCPU, waits for it.
 const SYSTEM: &str = r#"
-platform = "qemu-virt"
+platform = "zcu102"
 locks = "vmpcp"
 
 [[resource]]

@@ -93,6 +93,7 @@ impl Model {
         let mut pcpus: Vec<Vec<(Vcpu, sim::Vcpu)>> = Vec::new();
         pcpus.resize_with(plan.platform.cpus.len(), Vec::new);
         let accesses = Accesses::new(plan, described, assumptions);
+        let overheads = overheads(described, assumptions);
         for (vm_index, vm) in plan.vms.iter().enumerate() {
             let described = described.and_then(|system| system.vms.get(vm_index));
             let colors = vm.colors().map(|colors| u64::from(colors.len()));
@@ -105,7 +106,9 @@ impl Model {
                     (false, Assume::Busy) if is_linux => Load::TasksAndMore,
                     (false, _) => Load::Tasks,
                 };
-                let simulated = tasks.iter().map(|(_, task)| simulated(task, colors, assumptions));
+                let simulated = tasks
+                    .iter()
+                    .map(|(_, task)| simulated(task, colors, assumptions, overheads.exit));
                 let endless = endless(load, accesses.as_ref());
                 let mut simulated = sim::Vcpu::new(
                     format!("{}/{index}", vm.name),
@@ -133,6 +136,7 @@ impl Model {
             }
         }
         let mut model = Self { system: sim::System::default(), pcpus: Vec::new(), accesses };
+        model.system.overheads = overheads;
         model.system.memory = accesses.map(|it| it.shared(plan)).unwrap_or_default();
         for mut pcpu in pcpus {
             pcpu.sort_by_key(|(vcpu, _)| Reverse(vcpu.server.map(|server| server.priority)));
@@ -206,11 +210,28 @@ pub(crate) fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &d
 
 /// A task as the simulator has it. With its colours, or those of its VM, it takes a certain time;
 /// where the VM shares all of the cache, the longest that there is.
+/// What the hypervisor takes, where the platform says it; execution times of a trace contain it.
+fn overheads(described: Option<&description::System>, assumptions: &Assumptions) -> sim::Overheads {
+    let platform = described.map(|system| &system.platform.value);
+    let known = platform.and_then(|platform| platform.overheads);
+    let known = known.filter(|_| assumptions.execution != Execution::Traced);
+    known.map_or_else(sim::Overheads::default, |it| sim::Overheads {
+        switch: it.switch.0,
+        tick: it.tick.0,
+        kick: it.kick.0,
+        interrupt: it.interrupt.0,
+        exit: it.exit.0,
+    })
+}
+
 fn simulated(
     task: &description::Task,
     colors: Option<u64>,
     assumptions: &Assumptions,
+    exit: u64,
 ) -> sim::Task {
+    // What its jobs ask the hypervisor for.
+    let calls = task.exits.saturating_mul(exit);
     let own = task.colors.as_ref().map(|own| u64::from(own.value.len()));
     let wcet = match own.or(colors) {
         Some(colors) => task.wcet.with_colors(colors).0,
@@ -227,8 +248,10 @@ fn simulated(
             false => sim::Release::Periodic,
         },
         execution: match task.bcet {
-            Some(bcet) if random => sim::Execution::Uniform { min: bcet.0, max: wcet },
-            _ => sim::Execution::Always(wcet),
+            Some(bcet) if random => {
+                sim::Execution::Uniform { min: bcet.0, max: wcet.saturating_add(calls) }
+            }
+            _ => sim::Execution::Always(wcet.saturating_add(calls)),
         },
         accesses: Accesses::of(task),
     }

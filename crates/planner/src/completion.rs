@@ -13,6 +13,8 @@
 //! - VCPUs with a server, but no `pcpu`, go to PCPUs where all get their budgets, and all tasks
 //!   that can be are in time.
 //!
+//! With a margin all of this is decided for longer execution times and more accesses.
+//!
 //! What is given is kept. VMs of which nothing is open are not looked at before that: whether
 //! their tasks meet their deadlines says the analysis, as for all others in the end.
 
@@ -22,6 +24,7 @@ mod change;
 mod colors;
 mod explain;
 mod least;
+mod margin;
 mod memory;
 mod part;
 mod pcpus;
@@ -68,12 +71,14 @@ pub fn complete(system: &mut System) -> Result<(), Refusal> {
     if !system.is_open() {
         return Ok(());
     }
-    *system = attempt(system).map_err(|obstacle| match obstacle {
+    let grown = margin::with_margin(system);
+    let planned = attempt(&grown).map_err(|obstacle| match obstacle {
         Obstacle::Input(errors) => Refusal::Input(errors),
-        Obstacle::Tasks => Refusal::NoPlan(explain::tasks(system)),
-        Obstacle::Memory(least) => Refusal::NoPlan(memory::explain(system, &least)),
-        Obstacle::Pcpus(crowd) => Refusal::NoPlan(explain::pcpus(system, &crowd).into()),
+        Obstacle::Tasks => Refusal::NoPlan(explain::tasks(&grown)),
+        Obstacle::Memory(least) => Refusal::NoPlan(memory::explain(&grown, &least)),
+        Obstacle::Pcpus(crowd) => Refusal::NoPlan(explain::pcpus(&grown, &crowd).into()),
     })?;
+    *system = margin::without_margin(planned, system);
     Ok(())
 }
 
@@ -131,6 +136,10 @@ fn settle(system: &System) -> Result<System, Obstacle> {
     if memory::matters(&system) {
         memory::limit(&mut system, &open_budgets)?;
     } else {
+        if system.platform.value.overheads.is_some() {
+            // Who shares a PCPU costs the others switches, which nobody knew of before.
+            memory::stretch(&mut system, &open_budgets);
+        }
         budgets::shrink(&mut system, &open_budgets);
     }
     Ok(system)

@@ -1,9 +1,10 @@
 //! Asks the analysis whether tasks fit into a VCPU, and how much budget they need.
 
+use analysis::overheads::Overheads;
 use analysis::response::{Analyzer, Workload};
 use analysis::supply::{ServerSupply, Supply};
 use analysis::utilization::{Share, utilization};
-use analysis::{Caches, Duration, Server, vcache};
+use analysis::{Caches, Duration, Kind, Server, vcache};
 use policy::color::ColorSet;
 
 use crate::{Setting, Task, Test};
@@ -96,15 +97,27 @@ impl Evaluator {
         self.tasks.extend(with_sets.map(|(task, set)| *task.with_colors(set.len() as usize)));
     }
 
+    /// What the hypervisor takes of the time of a VCPU, beside nobody: who is there is decided later, and then
+    /// counted. Who has all of a PCPU leaves it to nobody.
+    fn overheads(&self, server: Server) -> Option<Overheads> {
+        let shares = server.budget() < server.period();
+        let alike = Server::new(Kind::Periodic, server.budget(), server.period()).ok();
+        let server = alike.filter(|_| shares);
+        Some(Overheads::new(self.setting.costs?, 0).of_vcpu(server, &self.tasks, shares))
+    }
+
     fn schedulable(&mut self, sets: &[ColorSet], budget: Duration, period: Duration) -> bool {
         let Ok(server) = Server::new(self.setting.kind, budget, period) else { return false };
         let caches = Caches::new(sets, self.setting.reload);
+        let overheads = self.overheads(server);
         let workload = match self.setting.test {
             Test::Published => vcache::workload(&self.tasks, server, Some(caches)),
             Test::Supply => Workload::new(&self.tasks)
                 .with_supply(Supply::Server(ServerSupply::new(server)))
                 .with_caches(caches),
         };
+        let workload =
+            overheads.iter().fold(workload, |it, overheads| it.with_overheads(overheads));
         self.analyzer.schedulable(&workload).is_ok()
     }
 }

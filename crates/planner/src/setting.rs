@@ -1,5 +1,6 @@
 //! What holds for all VCPUs of a system.
 
+use analysis::overheads::Costs;
 use analysis::{Duration, Kind};
 use policy::color::COLORS_MAX;
 
@@ -27,6 +28,8 @@ pub struct Setting {
     pub kind: Kind,
     /// The test.
     pub test: Test,
+    /// What the hypervisor costs a VCPU by itself, if that is to be counted.
+    pub costs: Option<Costs>,
 }
 
 impl Setting {
@@ -40,7 +43,7 @@ impl Setting {
             return Err(Error::Colors { colors, most: COLORS_MAX });
         }
         let (kind, test) = (Kind::Sporadic, Test::Published);
-        Ok(Self { colors, grain: Duration(1_000), reload, kind, test })
+        Ok(Self { colors, grain: Duration(1_000), reload, kind, test, costs: None })
     }
 
     /// The same with budgets that are multiples of this.

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use analysis::Server;
 use analysis::utilization::{Share, utilization_of_servers};
-use analysis::vcpu::response_times;
+use analysis::vcpu::late_response_times;
+use analysis::{Duration, Server};
 
 use crate::exact::Limit;
 
@@ -23,7 +23,7 @@ pub fn vcpus_to_pcpus(
     pcpus: usize,
     steps: u64,
 ) -> Result<Option<Vec<usize>>, Limit> {
-    place(servers, pinned, pcpus, steps, |on| budgets_fit(servers, on))
+    place(servers, pinned, pcpus, steps, |on| budgets_fit(servers, on, Duration(0)))
 }
 
 /// The same with another test: whether VCPUs, in the order of their priorities, fit onto a PCPU.
@@ -92,15 +92,16 @@ fn search(
     Ok(false)
 }
 
-/// Whether these servers get their budgets on one PCPU.
-pub(crate) fn budgets_fit(servers: &[Server], on: &[usize]) -> bool {
+/// Whether these servers get their budgets on one PCPU, whose hypervisor serves nothing for `late` now and then.
+pub(crate) fn budgets_fit(servers: &[Server], on: &[usize], late: Duration) -> bool {
     let servers: Vec<Server> = on.iter().map(|&index| servers[index]).collect();
-    response_times(&servers).iter().all(Result::is_ok)
+    late_response_times(&servers, late).iter().all(Result::is_ok)
 }
 
 #[cfg(test)]
 mod tests {
     use analysis::Kind;
+    use analysis::vcpu::response_times;
     use proptest::prelude::*;
 
     use super::*;

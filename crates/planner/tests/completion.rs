@@ -187,7 +187,7 @@ fn the_planner_says_what_would_help() {
     let errors = refused(&format!("platform = \"qemu-virt\"\n{}", vm("a", &(two + &much))));
     assert!(errors.contains("no plan was found for the tasks of `a`"), "{errors}");
     assert!(
-        errors.contains("it fits with 3 VCPUs in `a`, or if the tasks take 45 % less"),
+        errors.contains("it fits with 3 VCPUs in `a`, or if the tasks take 46 % less"),
         "{errors}"
     );
 }

@@ -59,6 +59,6 @@ pub use observer::{Event, Observer, Silent};
 pub use simulation::{Ended, Limits, Simulation};
 pub use statistics::{TaskStatistics, VcpuStatistics};
 pub use system::{
-    Accesses, Compensation, Contention, Execution, Locks, Memory, MemoryBudget, Pcpu, Pool,
-    Release, Section, Sections, System, Task, Vcpu,
+    Accesses, Compensation, Contention, Execution, Locks, Memory, MemoryBudget, Overheads, Pcpu,
+    Pool, Release, Section, Sections, System, Task, Vcpu,
 };

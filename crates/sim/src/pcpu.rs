@@ -5,12 +5,12 @@ use std::collections::BinaryHeap;
 
 use policy::bandwidth::Account;
 use policy::cpu::{self, Cpu, Decision, Slot};
-use policy::time::Instant;
+use policy::time::{Duration, Instant};
 
 use crate::locks::{Grant, LockState};
 use crate::memory::{PcpuGrants, PcpuMemory, Pools};
 use crate::vcpu::VcpuState;
-use crate::{Accesses, Error, Event, MemoryBudget, Observer, Pcpu};
+use crate::{Accesses, Error, Event, MemoryBudget, Observer, Overheads, Pcpu};
 
 /// A time that never comes.
 pub const NEVER: u64 = u64::MAX;
@@ -25,11 +25,19 @@ pub struct PcpuState {
     decision: Decision,
     /// Until when execution has been accounted.
     now: u64,
+    /// Until when it goes over from a VCPU that blocked: no other one executes before.
+    busy_until: u64,
+    overheads: Overheads,
     pub memory: PcpuMemory,
 }
 
 impl PcpuState {
-    pub fn new(index: usize, pcpu: &Pcpu, seed: u64, stream: &mut u64) -> Result<Self, Error> {
+    pub fn new(
+        index: usize,
+        pcpu: &Pcpu,
+        overheads: Overheads,
+        (seed, stream): (u64, &mut u64),
+    ) -> Result<Self, Error> {
         let mut slots: Vec<Slot> = Vec::new();
         let (mut vcpus, mut releases) = (Vec::new(), BinaryHeap::new());
         let mut background = false;
@@ -56,9 +64,17 @@ impl PcpuState {
             }
             vcpus.push(state);
         }
-        let mut cpu = Cpu::new(slots);
+        let overheads = match &*pcpu.vcpus {
+            // Nobody takes turns: it does not leave its PCPU.
+            [only] if only.server == cpu::WHOLE_CPU => {
+                Overheads { switch: 0, tick: 0, kick: 0, ..overheads }
+            }
+            _ => overheads,
+        };
+        let mut cpu = Cpu::new(slots).with_switch(Duration(overheads.switch));
         let decision = cpu.tick(Instant(0));
-        Ok(Self { index, cpu, vcpus, releases, decision, now: 0, memory })
+        let (now, busy_until) = (0, 0);
+        Ok(Self { index, cpu, vcpus, releases, decision, now, busy_until, overheads, memory })
     }
 
     /// Time of the next event. `MEMORY`: memory is accessed; `CONTENTION`: accesses that can be
@@ -68,10 +84,11 @@ impl PcpuState {
         let timer = self.decision.timer.map_or(NEVER, |timer| timer.0);
         let release = self.releases.peek().map_or(NEVER, |Reverse((time, ..))| *time);
         let mut next = timer.min(release);
+        let begin = self.begin();
         if let Some(vcpu) = self.decision.run
             && let Some((_, jobs)) = self.vcpus[vcpu].running()
         {
-            next = next.min(self.now.saturating_add(jobs.remaining.min(jobs.to_section())));
+            next = next.min(begin.saturating_add(jobs.remaining.min(jobs.to_section())));
         }
         if MEMORY {
             next = self.next_with_memory(timer.min(release), contention);
@@ -81,25 +98,51 @@ impl PcpuState {
 
     /// The same where memory is accessed; `next`: the next event without what the job does.
     fn next_with_memory(&mut self, next: u64, contention: bool) -> u64 {
+        let begin = self.begin();
         let Some(vcpu) = self.decision.run else { return next };
         let left = self.cpu.accesses().map(|most| most.saturating_sub(self.memory.since));
         let Some((_, jobs)) = self.vcpus[vcpu].running() else { return next };
         let mut after = jobs.stall.saturating_add(jobs.remaining.min(jobs.to_section()));
         if left == Some(0) {
-            after = 0;
+            return next.min(self.now);
         } else if contention && matches!(jobs.accesses(), Accesses::PerJob(_)) {
             after = after.min(jobs.time_to(jobs.made + 1).unwrap_or(NEVER));
         } else if let Some(left) = left {
             let overflow = jobs.time_to(jobs.made.saturating_add(left));
             after = after.min(overflow.unwrap_or(NEVER));
         }
-        next.min(self.now.saturating_add(after))
+        next.min(begin.saturating_add(after))
+    }
+
+    /// When the job that runs goes on, if nothing else happens: after what the hypervisor takes.
+    #[inline]
+    fn begin(&self) -> u64 {
+        let owed = self.decision.run.map_or(0, |run| self.vcpus[run].owed);
+        self.now.max(self.busy_until).saturating_add(owed)
+    }
+
+    /// The hypervisor takes this much before the tasks of the VCPU that runs go on.
+    fn charge(&mut self, cost: u64) {
+        if let Some(run) = self.decision.run {
+            self.vcpus[run].owed += cost;
+        }
+    }
+
+    /// A VCPU has woken, or time has passed: what that costs the one that runs, where `before` ran before.
+    fn charge_decision(&mut self, before: Option<usize>, woken: Option<usize>) {
+        let Overheads { switch, tick, kick, .. } = self.overheads;
+        self.charge(match woken {
+            _ if self.decision.run != before => switch,
+            Some(vcpu) if self.decision.run == Some(vcpu) => 0,
+            Some(_) => kick,
+            None => tick,
+        });
     }
 
     /// Execution goes on until `now`, which is not after the next event.
     #[inline]
     pub fn advance<const MEMORY: bool>(&mut self, now: u64) {
-        let elapsed = now - self.now;
+        let (elapsed, leaves) = (now - self.now, self.busy_until.clamp(self.now, now) - self.now);
         self.now = now;
         if MEMORY && elapsed > 0 {
             for &vcpu in &self.memory.regulated {
@@ -110,14 +153,17 @@ impl PcpuState {
         }
         if let Some(vcpu) = self.decision.run {
             let vcpu = &mut self.vcpus[vcpu];
-            vcpu.statistics.supply_ns += elapsed;
+            vcpu.statistics.supply_ns += elapsed - leaves;
             let critical = vcpu.critical;
+            let owed = vcpu.owed.min(elapsed - leaves);
+            vcpu.owed -= owed;
+            let executes = elapsed - leaves - owed;
             let Some((_, jobs)) = vcpu.running() else { return };
             if !MEMORY {
-                jobs.remaining -= elapsed;
+                jobs.remaining -= executes;
                 return;
             }
-            let made = jobs.go_on(elapsed);
+            let made = jobs.go_on(executes);
             if made > 0 {
                 self.memory.add(made, now - jobs.since_access(), critical);
                 if matches!(jobs.accesses(), Accesses::PerJob(_)) {
@@ -188,9 +234,11 @@ impl PcpuState {
         }
         let mut events = 0;
         let mut emptied = None;
+        let owed = before.map_or(0, |running| self.vcpus[running].owed);
         if let Some(running) = before
             && let Some((task, jobs)) = self.vcpus[running].running()
             && jobs.remaining == 0
+            && owed == 0
             && jobs.to_section() > 0
             && (!MEMORY || jobs.stall == 0)
         {
@@ -213,6 +261,7 @@ impl PcpuState {
             observer.event(now, at, Event::Release { vcpu, task });
             let state = &mut self.vcpus[vcpu];
             let next = state.tasks[task].release(now)?;
+            state.owed += self.overheads.interrupt;
             let was_idle = state.ready.is_empty() && !state.tasks[task].sections.waits;
             if !state.tasks[task].sections.waits {
                 state.ready.insert(task);
@@ -224,17 +273,24 @@ impl PcpuState {
                 emptied = None;
             } else if was_idle {
                 observer.event(now, at, Event::Wake { vcpu });
+                let before = self.decision.run;
                 self.decide::<O, MEMORY>(cpu::Event::Wake(vcpu), now, pools, observer);
+                self.charge_decision(before, Some(vcpu));
                 decided = true;
             }
         }
         if let Some(vcpu) = emptied {
             observer.event(now, at, Event::Block { vcpu });
+            let pays = self.decision.run == Some(vcpu);
             self.decide::<O, MEMORY>(cpu::Event::Block(vcpu), now, pools, observer);
+            if pays {
+                self.busy_until = now.max(self.busy_until).saturating_add(self.overheads.switch);
+            }
         } else if !decided && self.decision.timer.is_some_and(|timer| timer.0 <= now) {
             events += 1;
             observer.event(now, at, Event::Tick);
             self.decide::<O, MEMORY>(cpu::Event::Tick, now, pools, observer);
+            self.charge_decision(before, None);
         } else if MEMORY
             && !decided
             && let Some(vcpu) = self.decision.run
@@ -243,6 +299,7 @@ impl PcpuState {
             events += 1;
             observer.event(now, at, Event::Overflow { vcpu });
             self.decide::<O, MEMORY>(cpu::Event::Overflow(vcpu), now, pools, observer);
+            self.charge_decision(before, None);
         }
         self.show_decision::<O, MEMORY>(before, now, pools, observer);
         if MEMORY {
@@ -266,7 +323,8 @@ impl PcpuState {
                 None => observer.event(now, at, Event::Idle),
                 Some(vcpu) => {
                     self.vcpus[vcpu].statistics.dispatches += 1;
-                    let budget = self.cpu.slots()[vcpu].budget(Instant(now)).0;
+                    let since = Instant(now.max(self.busy_until));
+                    let budget = self.cpu.slots()[vcpu].budget(since).0;
                     let budget_ns = (budget < NEVER).then_some(budget);
                     observer.event(now, at, Event::Run { vcpu, budget_ns });
                     if MEMORY && self.vcpus[vcpu].critical {
@@ -367,6 +425,7 @@ impl PcpuState {
     ) -> u64 {
         let (at, mut events) = (self.index, 0);
         while self.decision.run == Some(vcpu)
+            && self.begin() <= now
             && let Some((task, jobs)) = self.vcpus[vcpu].running()
             && jobs.to_section() == 0
             && (!MEMORY || jobs.stall == 0)
@@ -375,6 +434,9 @@ impl PcpuState {
             events += 1;
             let global = locks.global[resource];
             let state = &mut self.vcpus[vcpu];
+            if global {
+                state.owed += self.overheads.exit;
+            }
             if inside {
                 state.tasks[task].sections.pass();
                 observer.event(now, at, Event::Unlock { vcpu, task, resource, global });
@@ -421,7 +483,8 @@ impl PcpuState {
         let state = &self.vcpus[vcpu];
         let jobs = state.tasks.get(state.running_task()?)?;
         let (resource, inside) = jobs.sections.current()?;
-        let asks = !inside && global[resource] && jobs.to_section() == time - self.now;
+        let left = time.checked_sub(self.begin())?;
+        let asks = !inside && global[resource] && jobs.to_section() == left;
         asks.then_some(vcpu)
     }
 
@@ -445,10 +508,12 @@ impl PcpuState {
         sections.pass();
         state.ready.insert(task);
         state.raised.insert(task);
+        state.owed += self.overheads.interrupt;
         observer.event(now, self.index, Event::Lock { vcpu, task, resource, global: true });
         if was_idle {
             observer.event(now, self.index, Event::Wake { vcpu });
             self.decide::<O, MEMORY>(cpu::Event::Wake(vcpu), now, pools, observer);
+            self.charge_decision(before, Some(vcpu));
         }
         if ceilings {
             self.tell_gcs::<O, MEMORY>(vcpu, true, now, pools, observer);

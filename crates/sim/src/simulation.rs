@@ -49,7 +49,7 @@ impl Simulation {
         let mut pcpus = Vec::new();
         let mut stream = 0;
         for pcpu in &system.pcpus {
-            pcpus.push(PcpuState::new(pcpus.len(), pcpu, seed, &mut stream)?);
+            pcpus.push(PcpuState::new(pcpus.len(), pcpu, system.overheads, (seed, &mut stream))?);
         }
         let memory = accesses_memory(system)?;
         let bus = system.memory.contention.map(|contention| Bus::new(contention, pcpus.len()));

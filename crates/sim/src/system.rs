@@ -12,6 +12,8 @@ pub struct System {
     pub memory: Memory,
     /// What tasks share.
     pub locks: Locks,
+    /// What the hypervisor takes.
+    pub overheads: Overheads,
 }
 
 impl System {
@@ -111,6 +113,23 @@ pub struct Pcpu {
     /// Its VCPUs, the one with the highest priority first; those of the background
     /// class last.
     pub vcpus: Vec<Vcpu>,
+}
+
+/// How long a physical CPU is in the hypervisor for what that does, in nanoseconds. The time belongs to the VCPU
+/// because of which it is there: its tasks wait, and its budget goes by.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Overheads {
+    /// A VCPU begins to run, because it wakes or gets budget, or those above leave the PCPU. One that blocks pays as much for
+    /// leaving ([`policy::cpu::Cpu::with_switch`]).
+    pub switch: u64,
+    /// Time has passed, and the same VCPU goes on.
+    pub tick: u64,
+    /// Another VCPU wakes, and has to wait.
+    pub kick: u64,
+    /// A job is released, or gets a resource.
+    pub interrupt: u64,
+    /// A job asks for a global resource, or leaves it.
+    pub exit: u64,
 }
 
 /// A virtual CPU.

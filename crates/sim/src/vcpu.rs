@@ -15,6 +15,8 @@ pub struct VcpuState {
     /// The memory budget that it shares.
     pub pool: Option<usize>,
     pub critical: bool,
+    /// What the hypervisor takes before its tasks go on.
+    pub owed: u64,
     /// Whether its tasks have critical sections; those in global ones; the local resources.
     pub locks: bool,
     pub raised: ReadyTasks,
@@ -44,6 +46,7 @@ impl VcpuState {
             statistics,
             pool,
             critical: vcpu.critical,
+            owed: 0,
             locks: false,
             raised: ReadyTasks::default(),
             pcp: Pcp::default(),

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use bandwidth::{Amount, Bandwidth, Credits};
-pub use locks::{Resource, Section};
+pub use locks::{Resource, SECTION_OVERHEAD, Section};
 use policy::color::ColorSet;
 
 use crate::diagnostic::{Diagnostic, Errors, Place};
@@ -40,6 +40,8 @@ pub struct System {
     /// Longest time in which a task loads what it had in one colour of the cache, if that is to
     /// be counted for each preemption (vCache, section 5.1: delta).
     pub color_reload: Option<Located<Duration>>,
+    /// By which part all execution times and accesses may grow, in millionths, where budgets and limits are planned.
+    pub margin_ppm: u64,
     /// How critical sections of VCPUs are ordered.
     pub locks: Locks,
     /// What tasks share, in its order.
@@ -220,6 +222,8 @@ pub struct Task {
     pub self_suspension: Duration,
     /// Its critical sections, in the order of execution: a part of the execution time.
     pub sections: Vec<Section>,
+    /// How often a job comes to the hypervisor by itself: calls, and accesses to virtual devices.
+    pub exits: u64,
     /// The most memory accesses of one job, if they are known.
     pub accesses: Option<Located<u64>>,
     /// The colours that its memory has, if they are not all that its VM has.

@@ -20,7 +20,7 @@ pub(crate) use check::{PAGE, VM_NAME_HELP, is_vm_name};
 pub use coloring::frames_needed;
 pub(crate) use coloring::virtual_cache;
 pub use files::{FileReport, check_files};
-pub use make::{assign, make};
+pub use make::{assign, console, make};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
     DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget,

@@ -8,6 +8,7 @@ use bulkhead_system::plan;
 
 use super::member::Member;
 use super::memory::Accesses;
+use super::overheads;
 use super::pcpu::Servers;
 use crate::Duration;
 use crate::memory::budget::{Critical, Share, largest};
@@ -60,24 +61,25 @@ pub fn memory_budgets(
     let places = by_vm.iter().enumerate().flat_map(|(vm, vcpus)| {
         vcpus.iter().enumerate().map(move |(index, vcpu)| (vm, index, *vcpu))
     });
-    let mut members: Vec<(usize, Member<'_>)> = places
-        .map(|(vm, index, vcpu)| {
-            (vm, Member::new("", Some(system), Some(&accesses), (vm, index), vcpu))
-        })
+    let mut members: Vec<Member<'_>> = places
+        .map(|(vm, index, vcpu)| Member::new("", Some(system), Some(&accesses), (vm, index), vcpu))
         .collect();
-    members.sort_by_key(|(_, it)| {
-        (it.vcpu.pcpu.0, Reverse(it.vcpu.server.map(|server| server.priority)))
-    });
+    members
+        .sort_by_key(|it| (it.vcpu.pcpu.0, Reverse(it.vcpu.server.map(|server| server.priority))));
+    let used = |pcpu| members.iter().any(|it| it.vcpu.pcpu.0 == pcpu);
+    let console = plan::console(system.platform.value.cpus.len(), used);
+    overheads::attach(&mut members, Some(system), Some(console));
     let pcpus: Vec<_> = members
-        .chunk_by(|(_, one), (_, other)| one.vcpu.pcpu == other.vcpu.pcpu)
-        .map(|members| (Servers::new(members.iter().map(|it| &it.1)), members))
+        .chunk_by(|one, other| one.vcpu.pcpu == other.vcpu.pcpu)
+        .map(|members| (Servers::new(members.iter()), members))
         .collect();
     let opened: Vec<usize> = open.iter().map(|it| it.vm).collect();
     let others: Vec<_> =
         (0..by_vm.len()).map(|vm| accesses.seen_by(vm, &opened).collect::<Vec<_>>()).collect();
     let mut critical = Vec::new();
     for (servers, members) in &pcpus {
-        for (place, (vm, member)) in members.iter().enumerate() {
+        for (place, member) in members.iter().enumerate() {
+            let vm = member.vm_index;
             if member.tasks.is_empty() {
                 continue;
             }
@@ -88,9 +90,9 @@ pub fn memory_budgets(
                 workload: member.workload(supply),
                 accesses: &member.memory.accesses,
                 reload: member.memory.reload,
-                throttle: member.memory.throttle.filter(|_| !opened.contains(vm)),
-                others: &others[*vm],
-                counts: system.vms[*vm].critical.is_some(),
+                throttle: member.memory.throttle.filter(|_| !opened.contains(&vm)),
+                others: &others[vm],
+                counts: system.vms[vm].critical.is_some(),
             });
         }
     }

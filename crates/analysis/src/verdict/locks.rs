@@ -12,6 +12,7 @@ use self::connected::{Reach, connected};
 use super::member::Member;
 use super::pcpu::LIMITS;
 use super::ties;
+use crate::overheads::Overheads;
 use crate::vmpcp::{self, Analyzer, Bound, Host, Protocol, Variant, Vcpu};
 use crate::window::TOO_LONG;
 use crate::{Duration, Failure, Kind, Server, Task};
@@ -50,7 +51,8 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
     };
     let has_no_tasks = |place: &usize| {
         let it = &members[*place];
-        it.caches().is_some() || !is_counted(it) || !ties::of(it).is_empty()
+        let has_ties = !ties::of(it).is_empty();
+        it.caches().is_some() || !is_counted(it) || has_ties || it.in_section.is_none()
     };
     // When it executes in sections depends on its server, how much on its tasks: of those the hypervisor tells
     // other VMs enough.
@@ -64,10 +66,16 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
         let task = |index: usize| {
             let task = member.tasks[index];
             let wcet = (task.wcet + member.memory_delay(index).0).min(TOO_LONG);
-            let sections = member.sections[index].clone();
-            vmpcp::Task { task: Task { wcet, ..task }, sections }
+            let blocking = (task.blocking + member.overhead()).min(TOO_LONG);
+            let sections = member.sections_with_overheads(system, index);
+            vmpcp::Task { task: Task { wcet, blocking, ..task }, sections }
         };
-        Vcpu { priority: ranks[*place], tasks: (0..member.tasks.len()).map(task).collect() }
+        let above = member.overheads.iter().flat_map(Overheads::as_tasks);
+        let above = above.map(|task| vmpcp::Task { task, sections: Vec::new() });
+        Vcpu {
+            priority: ranks[*place],
+            tasks: above.chain((0..member.tasks.len()).map(task)).collect(),
+        }
     };
     let same = |one: &usize, other: &usize| members[*one].vcpu.pcpu == members[*other].vcpu.pcpu;
     let pcpus = places.chunk_by(same).map(|pcpu| pcpu.iter().map(vcpu).collect());
@@ -87,7 +95,10 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
             bounds[place].iter_mut().for_each(|it| it.server = server);
             continue;
         }
-        let tasks = found.tasks[shared.tasks_of(vcpu)].to_vec();
+        // Without those that stand for the hypervisor.
+        let tasks =
+            found.tasks[shared.tasks_of(vcpu)].iter().rev().take(members[place].tasks.len());
+        let tasks = tasks.rev().copied().collect();
         bounds[place] = Some(Bounds { server, tasks });
     }
     bounds
@@ -112,7 +123,8 @@ fn host(member: &Member<'_>) -> Option<Host> {
         return Some(Host::new(server, false));
     };
     let host = Host::new(member.server()?, described.overrun > Duration(0));
-    Some(Host { served: member.server_in_ticks()?.budget(), ..host })
+    let late = member.costs.map_or(Duration(0), |costs| costs.late);
+    Some(Host { served: member.server_in_ticks()?.budget(), late, ..host })
 }
 
 /// Priorities that are all different, a larger one first: in queues, of VCPUs with the same priority

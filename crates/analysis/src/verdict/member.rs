@@ -8,7 +8,9 @@ use bulkhead_system::units::Frequency;
 use policy::color::ColorSet;
 
 use super::memory::{Accesses, OfVcpu};
+use super::overheads::{self, Calls};
 use crate::divisor::Divisor;
+use crate::overheads::{Costs, Overheads};
 use crate::response::Workload;
 use crate::supply::Supply;
 use crate::vmpcp::{Enforced, Section};
@@ -34,6 +36,16 @@ pub(super) struct Member<'a> {
     pub known: Vec<bool>,
     /// Priorities of the tasks, if they are given.
     pub priorities: Vec<Option<u64>>,
+    /// What the hypervisor costs, if that is known.
+    pub costs: Option<Costs>,
+    /// How often jobs of each task need the hypervisor.
+    pub calls: Vec<Calls>,
+    /// What that costs a job of each task, which is in its execution time.
+    pub job_overheads: Vec<u64>,
+    /// What it makes a global critical section longer; none: more than is allowed for it.
+    pub in_section: Option<u64>,
+    /// What the hypervisor takes besides.
+    pub overheads: Option<Overheads>,
     /// The critical sections of the tasks, as long as they can be with memory accesses of others.
     pub sections: Vec<Vec<Section>>,
     /// For how long a job of each task waits for memory accesses of others, however few or many these
@@ -89,6 +101,14 @@ impl<'a> Member<'a> {
                 .iter()
                 .map(|task| task.priority.as_ref().map(|priority| priority.value))
                 .collect(),
+            costs: described.and_then(|(system, _)| overheads::costs(&system.platform.value)),
+            calls: match described {
+                Some((system, _)) => described_tasks.iter().map(|it| calls(system, it)).collect(),
+                None => Vec::new(),
+            },
+            job_overheads: Vec::new(),
+            in_section: Some(0),
+            overheads: None,
             sections: match described {
                 Some((system, _)) => {
                     described_tasks.iter().map(|it| sections(system, it)).collect()
@@ -119,6 +139,24 @@ impl<'a> Member<'a> {
         Duration(delay.saturating_mul(times).min(TOO_LONG))
     }
 
+    /// What the hypervisor takes once in a busy period.
+    pub fn overhead(&self) -> u64 {
+        self.overheads.as_ref().map_or(0, Overheads::constant)
+    }
+
+    /// The critical sections of a task, global ones with what the hypervisor takes in them.
+    pub fn sections_with_overheads(&self, system: &System, index: usize) -> Vec<Section> {
+        let more = |section: &Section| match system.is_global(section.resource) {
+            true => self.in_section.unwrap_or(TOO_LONG),
+            false => 0,
+        };
+        let longer = |it: &Section| {
+            let length = Duration(it.length.0.saturating_add(more(it)).min(TOO_LONG));
+            Section { length, ..*it }
+        };
+        self.sections[index].iter().map(longer).collect()
+    }
+
     /// The colours of its tasks, if what they cost is to be counted.
     pub fn caches(&self) -> Option<Caches<'_>> {
         self.reload.map(|reload| Caches::new(&self.colors, reload))
@@ -127,6 +165,10 @@ impl<'a> Member<'a> {
     /// Its tasks with what it gets, beside nobody.
     pub fn workload<'s>(&'s self, supply: Supply<'s>) -> Workload<'s> {
         let workload = Workload::new(&self.tasks).with_supply(supply);
+        let workload = match &self.overheads {
+            Some(overheads) => workload.with_overheads(overheads),
+            None => workload,
+        };
         self.caches().map_or(workload, |caches| workload.with_caches(caches))
     }
 
@@ -165,7 +207,13 @@ impl<'a> Member<'a> {
         let vm = self.vm_index;
         let may_open = |it: &(usize, &Resource)| it.1.inter_vm && it.1.vms.contains(&vm);
         let resources = resources.iter().enumerate().filter(may_open).map(|it| it.0).collect();
-        Enforced { vm, hold: Duration(self.vcpu.hold.0), interval, early, resources }
+        // It counts what the VCPU executes. Once it is noticed late, and a debt is paid.
+        let late = self.costs.map_or(0, |costs| 2 * costs.late.0);
+        let hold = match self.vcpu.hold {
+            Duration(0) => Duration(0),
+            Duration(hold) => Duration(hold.saturating_add(late)),
+        };
+        Enforced { vm, hold, interval, early, resources }
     }
 
     fn server_with(&self, budget: impl Fn(Duration) -> Duration) -> Option<Server> {
@@ -224,6 +272,12 @@ fn model(task: &description::Task, set: Option<ColorSet>) -> Task {
         blocking: cut(task.blocking),
         suspension: cut(task.self_suspension),
     }
+}
+
+/// How often its jobs need the hypervisor.
+fn calls(system: &System, task: &description::Task) -> Calls {
+    let global = task.sections.iter().filter(|section| system.is_global(section.resource));
+    Calls { exits: task.exits, sections: global.count() as u64 }
 }
 
 /// Its critical sections. Lengths are cut as execution times are.

@@ -42,8 +42,13 @@ pub(super) struct Servers {
 impl Servers {
     /// Of the VCPUs of a PCPU, the highest priority first.
     pub fn new<'m, 'a: 'm>(members: impl Iterator<Item = &'m Member<'a>>) -> Self {
-        let servers: Vec<Server> = members.map_while(Member::server).collect();
-        let responses = vcpu::response_times(&servers);
+        let mut late = Duration(0);
+        let servers = members.map_while(|member| {
+            late = member.costs.map_or(late, |costs| costs.late);
+            member.server()
+        });
+        let servers: Vec<Server> = servers.collect();
+        let responses = vcpu::late_response_times(&servers, late);
         Self { servers, responses }
     }
 
@@ -164,15 +169,19 @@ fn parts(member: &Member<'_>, index: usize, bounds: &locks::Bounds) -> Vec<Term>
     let others: u64 = above.iter().map(|it| it.execution.0).sum();
     let waits = above.iter().map(|it| it.jobs * member.memory_delay(it.task).0);
     let memory = bound.jobs * member.memory_delay(index).0 + waits.sum::<u64>();
+    let once = member.overhead();
+    let taken = member.overheads.as_ref().map_or(Vec::new(), |it| it.of_window(bound.window));
+    let again: u64 = taken.iter().map(|(_, time)| time.0).sum::<u64>().saturating_sub(once);
     let [execution, suspension] = [task.wcet, task.suspension].map(|time| bound.jobs * time);
-    let own = execution + memory + bound.local.0 + bound.remote.0 + suspension;
+    let own = execution + memory + again + bound.local.0 + bound.remote.0 + suspension;
     let terms = Terms {
         execution: Duration(execution),
-        blocking: bound.local,
+        blocking: Duration(bound.local.0.saturating_sub(once)),
         remote: bound.remote,
         suspension: Duration(suspension),
         memory: Duration(memory),
         above,
+        overheads: taken,
         supply: Duration(bound.window.0.saturating_sub(own + others)),
         ..Terms::default()
     };
@@ -196,7 +205,7 @@ fn task_verdict(
     };
     TaskVerdict {
         task: name.into(),
-        wcet_ns: task.wcet,
+        wcet_ns: task.wcet.saturating_sub(member.job_overheads.get(index).copied().unwrap_or(0)),
         period_ns: task.period().0,
         deadline_ns: task.deadline,
         wcrt_ns: response.ok().map(|response| response.time.0),
@@ -212,8 +221,16 @@ fn task_verdict(
 fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
     let name = |task: usize| member.names.get(task).map(|&name| name.into());
     let plain = |term, time: Duration| Term { term, task: None, jobs: None, time_ns: time.0 };
+    let job = |task: usize| member.job_overheads.get(task).copied().unwrap_or(0);
+    let wcet = |task: usize| member.tasks.get(task).map_or(0, |it| it.wcet);
+    // Jobs of the task itself, and what all of them cost the hypervisor.
+    let jobs = terms.execution.0.checked_div(wcet(index)).unwrap_or(0);
+    let of_above = terms.above.iter().map(|above| above.jobs * job(above.task)).sum::<u64>();
+    let called = |jobs: u64, task: usize| Duration(jobs * job(task));
+    let less = |time: Duration, part: Duration| Duration(time.0.saturating_sub(part.0));
     let mut all = vec![
-        plain("execution", terms.execution),
+        plain("execution", less(terms.execution, called(jobs, index))),
+        plain("overhead-job", Duration(jobs * job(index) + of_above)),
         plain("jitter", member.tasks[index].jitter()),
         plain("blocking", terms.blocking),
         plain("suspension", terms.suspension),
@@ -223,11 +240,15 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
         plain("servers", terms.servers),
         plain("supply", terms.supply),
     ];
+    all.extend(terms.overheads.iter().map(|(source, time)| plain(source.term(), *time)));
     // Of many only the longest can count: no need to name the others.
     let mut longest: Vec<_> = terms.above.iter().collect();
     longest.sort_by_key(|above| std::cmp::Reverse(above.execution.max(above.cache)));
     for above in longest.into_iter().take(TERMS_MAX) {
-        for (term, time) in [("preemption", above.execution), ("cache", above.cache)] {
+        for (term, time) in [
+            ("preemption", less(above.execution, called(above.jobs, above.task))),
+            ("cache", above.cache),
+        ] {
             let (task, jobs) = (name(above.task), Some(above.jobs));
             all.push(Term { term, task, jobs, time_ns: time.0 });
         }

@@ -7,7 +7,7 @@ use super::section::sum;
 use super::system::System;
 use super::{Protocol, Variant};
 use crate::supply::WholeGaps;
-use crate::window::{self, Found, Stream};
+use crate::window::{self, Found, Stream, TOO_LONG};
 use crate::{Duration, Kind, Server};
 
 /// How a VCPU gets processor time.
@@ -22,12 +22,14 @@ pub struct Host {
     /// Whether it may go on without budget in a global section, in each period for
     /// [`System::holding_time`], or as long as it may be in sections ([`super::Enforced::hold`]): `O^v`.
     pub overrun: bool,
+    /// For how long the hypervisor serves nothing now and then: `B` ([`crate::overheads`]).
+    pub late: Duration,
 }
 
 impl Host {
     /// One that gives its tasks all of its budget.
     pub fn new(server: Server, overrun: bool) -> Self {
-        Self { server, served: server.budget(), overrun }
+        Self { server, served: server.budget(), overrun, late: Duration(0) }
     }
 
     /// The server as its tasks see it.
@@ -63,7 +65,9 @@ impl System {
             let (server, cost) = (&host.server, self.cost(above, host));
             streams.push(Stream::new(cost, server.divisor(), server.jitter().0));
         }
-        let mut own = self.cost(vcpu, host);
+        // As in `crate::vcpu`.
+        let late = host.late.0.saturating_mul((vcpu - pcpu.start) as u64 + 1);
+        let mut own = sum([self.cost(vcpu, host), late.min(TOO_LONG)].into_iter());
         let below = vcpu + 1..pcpu.end;
         match (protocol, host.server.kind()) {
             (Protocol::Mpcp, _) => {}

@@ -32,8 +32,8 @@ pub fn reasons(verdict: &Verdict) -> String {
     late.map(|(vcpu, task)| format!("\n{}", why(vcpu, task))).collect()
 }
 
-/// What VCPUs without tasks should know: that they may get less than their budget; and those with
-/// tasks, that what others evict is not counted.
+/// What VCPUs without tasks should know: that they may get less than their budget; those with
+/// tasks, that what others evict is not counted; and that the hypervisor's time is not.
 pub fn notes(verdict: &Verdict) -> Vec<String> {
     let vcpus = || verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
     let short = vcpus().filter(|vcpu| !vcpu.ok && vcpu.tasks.is_empty());
@@ -52,7 +52,9 @@ pub fn notes(verdict: &Verdict) -> Vec<String> {
         )
     };
     let shared = vcpus().filter(|vcpu| vcpu.shares_colors).map(evicted);
-    short.map(note).chain(shared).collect()
+    let unknown = "the platform does not say what the hypervisor takes: none of that is counted (`[overheads]`)";
+    let unknown = verdict.overheads_unknown.then(|| unknown.to_owned());
+    short.map(note).chain(shared).chain(unknown).collect()
 }
 
 /// All tasks, with their VCPUs.
@@ -196,6 +198,15 @@ pub fn part(term: &Term) -> String {
         "blocking" => "tasks below that keep the processor".into(),
         "suspension" => "waiting for something else".into(),
         "remote" => "waiting for resources that others hold".into(),
+        "overhead-job" => "the hypervisor: calls and waits of these jobs".into(),
+        "overhead-release" => "the hypervisor: interrupts that release jobs".into(),
+        "overhead-switch" => "the hypervisor: its VCPU wakes and gets budget".into(),
+        "overhead-preemption" => "the hypervisor: VCPUs above leave the PCPU".into(),
+        "overhead-kick" => "the hypervisor: other VCPUs wake and have to wait".into(),
+        "overhead-request" => "the hypervisor: others ask for resources".into(),
+        "overhead-console" => "the hypervisor: the console".into(),
+        "overhead-memory" => "the hypervisor: limits of memory accesses".into(),
+        "overhead-late" => "the hypervisor: nothing is served for a while".into(),
         other => other.into(),
     }
 }

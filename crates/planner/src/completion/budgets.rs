@@ -29,7 +29,10 @@ pub(super) fn shrink(system: &mut System, open: &[At]) {
             judge(system, &members).iter().map(|it| it.ok && in_time(it)).collect::<Vec<_>>()
         };
         let before = enough(system);
-        for &at in members.iter().filter(|at| open.contains(at)) {
+        // One that is late needs all that it has.
+        let enough_for =
+            |at: &At| members.iter().zip(&before).any(|(it, enough)| it == at && *enough);
+        for &at in members.iter().filter(|at| open.contains(at) && enough_for(at)) {
             let Some(given) = budget(system, at) else { continue };
             let step = grain(system).0.0;
             // Counted from the least budget upwards.

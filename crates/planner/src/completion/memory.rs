@@ -237,9 +237,12 @@ fn most(system: &System, (vm, vcpu): Owner, period: Duration) -> u64 {
     served.min(BandwidthCounter::largest_budget(counter.bits) / factor).max(1)
 }
 
+/// Amounts that are tried where no other is enough for all.
+const PARTS: u64 = 32;
+
 /// Makes these budgets larger, those of a PCPU alike, as far as all on it still get theirs and no
 /// more of its tasks are late.
-fn stretch(system: &mut System, open: &[At]) {
+pub(super) fn stretch(system: &mut System, open: &[At]) {
     for members in by_pcpu(system, open) {
         let first: Vec<Option<Budget>> = members.iter().map(|&at| budget(system, at)).collect();
         let with = |steps: u64| {
@@ -255,8 +258,9 @@ fn stretch(system: &mut System, open: &[At]) {
             }
             changed
         };
+        // Each gets its budget, and its tasks are in time.
         let enough = |system: &System| {
-            judge(system, &members).iter().map(|it| it.ok && in_time(it)).collect::<Vec<_>>()
+            judge(system, &members).iter().flat_map(|it| [it.ok, in_time(it)]).collect::<Vec<_>>()
         };
         let before = enough(system);
         let fits = |steps: u64| {
@@ -266,7 +270,13 @@ fn stretch(system: &mut System, open: &[At]) {
                 && enough(&changed).iter().zip(&before).all(|(after, before)| *after || !before)
         };
         let steps = largest_between(0, STRETCH + 1, |steps| steps <= STRETCH && fits(steps));
-        *system = with(steps);
+        // A little more for those above can be too much for one below, and much more for all enough.
+        let holds = |steps: &u64| fits(*steps) && enough(&with(*steps)).iter().all(|it| *it);
+        let all = match holds(&steps) {
+            true => None,
+            false => (1..=PARTS).rev().map(|part| STRETCH * part / PARTS).find(holds),
+        };
+        *system = with(all.unwrap_or(steps));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use analysis::verdict::{PcpuVerdict, VcpuVerdict};
+use analysis::verdict::{self, PcpuVerdict, VcpuVerdict};
 use analysis::{Duration, Kind, Server};
 use bulkhead_system::description::{Located, System, Vcpu};
 use bulkhead_system::plan::{self, Budget, Class};
@@ -62,20 +62,34 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
     let only: Vec<Server> = servers.iter().map(|(_, server)| *server).collect();
     let members: Vec<At> = servers.iter().map(|(at, _)| *at).collect();
     // What is late on a PCPU of its own is late everywhere.
-    let is_delicate =
-        |at: &At| !planned.contains(&at.0) && judge(system, &[*at]).iter().all(in_time);
-    let delicate: Vec<bool> = members.iter().map(is_delicate).collect();
-    let fit = |on: &[usize]| {
+    let alone_in_time = |at: &At| judge(system, &[*at]).iter().all(in_time);
+    let is_late: Vec<bool> = members.iter().map(|at| !alone_in_time(at)).collect();
+    // Those of the VMs that are planned have room enough wherever they get their budgets, unless the hypervisor takes
+    // time for each neighbour: then that is looked at first.
+    let delicate = |all: bool| -> Vec<bool> {
+        let pairs = members.iter().zip(&is_late);
+        pairs.map(|(at, late)| !late && (all || !planned.contains(&at.0))).collect()
+    };
+    let late = late(system);
+    let fit = |on: &[usize], delicate: &[bool]| {
         let at: Vec<At> = on.iter().map(|&index| members[index]).collect();
         priorities_fit(system, &at)
-            && vcpus_to_pcpus::budgets_fit(&only, on)
+            && vcpus_to_pcpus::budgets_fit(&only, on, late)
             && (!on.iter().any(|&index| delicate[index])
                 || judge(system, &at)
                     .iter()
                     .zip(on)
                     .all(|(it, &index)| in_time(it) || !delicate[index]))
     };
-    let placed = match vcpus_to_pcpus::place(&only, &pinned, shared.len(), STEPS, fit) {
+    let place = |delicate: &[bool]| {
+        vcpus_to_pcpus::place(&only, &pinned, shared.len(), STEPS, |on| fit(on, delicate))
+    };
+    let first = match system.platform.value.overheads {
+        Some(_) => place(&delicate(true)),
+        None => Ok(None),
+    };
+    let found_first = matches!(first, Ok(Some(_)));
+    let placed = match if found_first { first } else { place(&delicate(false)) } {
         Ok(Some(placed)) => placed,
         // What is given does not fit: that is said when the plan is made, and by `check`.
         _ if pinned.iter().all(Option::is_some) => return Ok(()),
@@ -109,6 +123,11 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
     Ok(())
 }
 
+/// For how long the hypervisor serves nothing at most, where that is known.
+fn late(system: &System) -> Duration {
+    verdict::costs(&system.platform.value).map_or(Duration(0), |costs| costs.late)
+}
+
 fn vcpu(system: &System, (vm, vcpu): At) -> &Vcpu {
     &system.vms[vm].vcpus[vcpu]
 }
@@ -137,10 +156,26 @@ fn priorities_fit(system: &System, on: &[At]) -> bool {
 }
 
 /// What the analysis says of these VCPUs on one PCPU, in their order, which is that of their
-/// priorities.
+/// priorities; below them are those of the background that are there.
 pub(super) fn judge(system: &System, on: &[At]) -> Vec<VcpuVerdict> {
-    let ranks = (1..=on.len() as u32).rev();
-    let vcpus = on.iter().zip(ranks).filter_map(|(&(vm, index), priority)| {
+    let pcpus = || system.vms.iter().flat_map(|vm| &vm.vcpus).map(|vcpu| vcpu.pcpu.as_ref());
+    let used = |pcpu: u32| pcpus().flatten().any(|it| it.value == u64::from(pcpu));
+    // Until VCPUs have PCPUs, it may be any.
+    let pcpu = on.first().and_then(|at| vcpu(system, *at).pcpu.as_ref());
+    let console = u64::from(plan::console(system.platform.value.cpus.len(), used));
+    let console = pcpu.is_some_and(|pcpu| pcpu.value == console);
+    let background = |at: &At| {
+        let it = vcpu(system, *at);
+        let class = it.server.as_ref().map(|server| server.class.value);
+        let same =
+            pcpu.is_some_and(|pcpu| it.pcpu.as_ref().is_some_and(|own| own.value == pcpu.value));
+        same && class == Some(Class::Background) && !on.contains(at)
+    };
+    let all = (0..system.vms.len())
+        .flat_map(|vm| (0..system.vms[vm].vcpus.len()).map(move |vcpu| (vm, vcpu)));
+    let members: Vec<At> = on.iter().copied().chain(all.filter(background)).collect();
+    let ranks = (1..=members.len() as u32).rev();
+    let vcpus = members.iter().zip(ranks).filter_map(|(&(vm, index), priority)| {
         let class = vcpu(system, (vm, index)).server.as_ref()?.class.value;
         let overrun = system.overrun(vm, index);
         let server = Some(plan::Server { class, priority, overrun });
@@ -148,7 +183,9 @@ pub(super) fn judge(system: &System, on: &[At]) -> Vec<VcpuVerdict> {
         let vcpu = plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None, hold, entries };
         Some((vm, index, vcpu))
     });
-    PcpuVerdict::of(system, &vcpus.collect::<Vec<_>>()).vcpus
+    let mut verdict = PcpuVerdict::of(system, &vcpus.collect::<Vec<_>>(), console).vcpus;
+    verdict.truncate(on.len());
+    verdict
 }
 
 pub(super) fn in_time(vcpu: &VcpuVerdict) -> bool {

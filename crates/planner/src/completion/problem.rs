@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
+use analysis::overheads::Costs;
 use analysis::utilization::Share;
+use analysis::verdict;
 use analysis::{Duration, LONGEST};
 use bulkhead_system::description::{self, System, Wcet};
 use bulkhead_system::diagnostic::{Diagnostic, Errors};
@@ -89,6 +91,7 @@ fn setting(system: &System, free: usize) -> Result<Setting, Errors> {
     let mut setting = Setting::new(free.max(1), reload).map_err(fail)?;
     setting = setting.with_grain(grain).map_err(fail)?;
     setting.test = Test::Supply;
+    setting.costs = verdict::costs(&system.platform.value);
     Ok(setting)
 }
 
@@ -169,8 +172,9 @@ fn subject(
         }
     };
     let mut slots_planned: Vec<Slot> = slots.iter().map(slot).collect();
+    let costs = verdict::costs(&system.platform.value).unwrap_or_default();
     let models: Result<Vec<Task>, Error> =
-        tasks.iter().map(|&task| model(vm, &vm.tasks[task], all)).collect();
+        tasks.iter().map(|&task| model(vm, &vm.tasks[task], all, costs)).collect();
     let mut planned = models
         .and_then(|models| {
             if (OPEN_MAX + 1..=TASKS_MAX).contains(&models.len()) {
@@ -227,14 +231,25 @@ fn coloring(vm: &description::Vm, tasks: &[usize], all: usize) -> Coloring {
 /// A task as the analysis sees it, by number of colours. One that has all of the cache is
 /// taken to have as few colours as are described. Where it has fewer, or a time that cannot be
 /// counted, it can take any time: more than there is.
-fn model(vm: &description::Vm, task: &description::Task, all: usize) -> Result<Task, Error> {
+fn model(
+    vm: &description::Vm,
+    task: &description::Task,
+    all: usize,
+    costs: Costs,
+) -> Result<Task, Error> {
     let cut = |time: Duration| time.clamp(Duration(1), Duration(LONGEST.0 - 1));
     let any = Duration(cut(task.period).0 + 1);
     let has_colors = task.colors.is_some() || vm.colors.is_some() || vm.colors_open.is_some();
     let waits = [task.jitter, task.blocking, task.self_suspension];
+    // What its jobs cost the hypervisor by themselves.
+    let calls = task.exits.saturating_mul(costs.exit.0);
+    let calls = match task.self_suspension {
+        Duration(0) => calls,
+        _ => calls.saturating_add(costs.wait()),
+    };
     let counted = |time: &Duration| *time <= LONGEST;
     let known = |time: Duration| match counted(&time) && waits.iter().all(counted) {
-        true => time.max(Duration(1)),
+        true => Duration(time.0.max(1).saturating_add(calls)),
         false => any,
     };
     let wcet: Vec<Duration> = match &task.wcet {

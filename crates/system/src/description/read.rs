@@ -25,6 +25,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     if tables.is_empty() && !at.has("vm") {
         at.required::<()>("vm", None, "[...]");
     }
+    let margin = margin(at);
     let protocol = at.choice("locks", &Locks::ALL.map(|it| (it.as_str(), it)));
     let resources = locks::read(at, &tables);
     let read = |(index, table)| vm::read(table, index, &resources);
@@ -60,10 +61,37 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         hypervisor_memory: hypervisor.memory,
         hypervisor_colors: hypervisor.colors,
         color_reload: hypervisor.color_reload,
+        margin_ppm: margin,
         locks: protocol.map_or(Locks::Vmpcp, |protocol| protocol.value),
         resources: resources.all()?,
         vms,
     })
+}
+
+/// `margin = "10%"`, in millionths; none is 0.
+fn margin(at: &Fields<'_>) -> u64 {
+    let Some(text) = at.string("margin") else { return 0 };
+    let ppm = text.value.strip_suffix('%').and_then(|number| percent_ppm(number.trim_end()));
+    if let Some(ppm) = ppm.filter(|ppm| *ppm <= 1_000_000) {
+        return ppm;
+    }
+    let message = format!("`{}` is no margin", text.value.escape_debug());
+    let help =
+        "write a percentage from 0 to 100, with at most four decimals, as in `margin = \"10%\"`";
+    at.add(Diagnostic::new("wrong-value", message).at(&text.place, "here").help(help));
+    0
+}
+
+/// A percentage in millionths, if it is a number with at most four decimals.
+fn percent_ppm(number: &str) -> Option<u64> {
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(decimals) || whole.len() > 3 || decimals.len() > 4 {
+        return None;
+    }
+    let whole: u64 = whole.parse().ok()?;
+    let decimals: u64 = format!("{decimals:0<4}").parse().ok()?;
+    Some(whole * 10_000 + decimals)
 }
 
 /// What the hypervisor shall have, and what it costs to load a colour, where it was given.

@@ -37,6 +37,7 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>, vm: usize, resources: &Known) -> 
     let blocking = at.quantity::<Duration>("blocking");
     let self_suspension = at.quantity::<Duration>("self_suspension");
     let sections = locks::sections(at, vm, resources);
+    let exits = at.integer("exits", 0, 1_000_000_000);
     let accesses = at.integer("accesses", 0, u64::MAX);
     let colors = at.colors("colors");
     let priority = at.integer("priority", 0, u64::from(u32::MAX));
@@ -98,6 +99,7 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>, vm: usize, resources: &Known) -> 
         blocking,
         self_suspension,
         sections,
+        exits: exits.map_or(0, |exits| exits.value),
         accesses,
         colors,
         bcet: bcet.map(|bcet| bcet.value),

@@ -73,9 +73,8 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     let placed = ram::place(system, hypervisor, llc, &mut mistakes);
     Errors::unless_none(mistakes, ())?;
 
-    let used = |pcpu: &u32| pcpus.iter().flatten().any(|other| other.0 == *pcpu);
-    let count = machine.cpus.len() as u32;
-    let serves_console = (0..count).rev().find(|pcpu| !used(pcpu)).unwrap_or(count - 1);
+    let used = |pcpu: u32| pcpus.iter().flatten().any(|other| other.0 == pcpu);
+    let serves_console = console(machine.cpus.len(), used);
     let vcpus = servers::vcpus(system, &pcpus);
     let platform = Platform {
         switch: machine.overheads.map(|it| it.switch).filter(|_| share(&vcpus)),
@@ -148,6 +147,12 @@ pub fn assign(system: &System) -> Result<Vec<Vec<Vcpu>>, Errors> {
     let mut mistakes = Vec::new();
     let pcpus = pcpus::assign(system, &mut mistakes);
     Errors::unless_none(mistakes, servers::vcpus(system, &pcpus))
+}
+
+/// The PCPU of so many that serves the console: the last one on which no VCPU runs, or the last one.
+pub fn console(pcpus: usize, used: impl Fn(u32) -> bool) -> u32 {
+    let count = pcpus as u32;
+    (0..count).rev().find(|pcpu| !used(*pcpu)).unwrap_or(count.saturating_sub(1))
 }
 
 /// Whether VCPUs share a PCPU.

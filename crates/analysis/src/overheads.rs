@@ -1,0 +1,310 @@
+//! What the hypervisor takes of the time of tasks (Brandenburg, "Scheduling and Locking in Multiprocessor Real-Time
+//! Operating Systems", 2011, chapter 3, for what Bulkhead does).
+//!
+//! The time that a PCPU is in the hypervisor belongs to the VCPU because of which it is there, whose budget it uses up: so
+//! it is demand that the supply of the VCPU has to meet beside the execution of jobs. Each [`Source`] of it has some
+//! that counts once in a busy period, and events that come again and again, each of which takes its cost:
+//!
+//! ```text
+//! supply(w) >= jobs(w) + sum over sources of  once + ceil((w + jitter) / period) cost
+//! ```
+//!
+//! With `S`, `K`, `I`, `B` of [`Costs`], for a VCPU with period `T` and `n` turns in each period: 1 for a periodic or
+//! deferrable server, as many as there can be replenishments ([`REPLENISHMENTS_MAX`]) for a sporadic one.
+//!
+//! - *Release*: an interrupt `I` for each job that any task of the VCPU releases, whatever its priority.
+//! - *Switch*: `S` once, because the VCPU waited for work, and `n S` in each period, when it goes on with new budget:
+//!   `1 + floor((w + B) / T)` times, because periods begin at multiples of `T` and are noticed up to `B` later.
+//! - *Preemption*: a VCPU above leaves the PCPU at the end of its budget, at most `n` times in each of its periods. Its
+//!   next one pays for the way back. A window lies in `ceil((w + T) / T)` of these periods, with `B` as above.
+//!   Whoever blocks pays himself, whoever wakes also.
+//! - *Kick*: another VCPU wakes, but has to wait: `K`. It cannot wake again before it ran and blocked. One below runs only
+//!   while this VCPU waits for work, or for budget; of the background also while a periodic server above idles. One above that
+//!   has budget does not have to wait.
+//! - *Request*: somebody asks for a resource that a VCPU of the PCPU may have: `K`, and `S` if that raises
+//!   a VCPU of the same PCPU, which leaves it to this one again. How often is enforced.
+//! - *Late*: nothing is served for `B` when the window begins; and the VCPU may have taken `B` more than its last budget,
+//!   which it pays back in the window.
+//!
+//! What VCPUs above take beyond their budgets is in the response time of the server ([`crate::vcpu`]).
+
+use policy::server::REPLENISHMENTS_MAX;
+
+use crate::divisor::Divisor;
+use crate::utilization::Share;
+use crate::window::{Stream, TOO_LONG};
+use crate::{Duration, Kind, LONGEST, Server, Task};
+
+/// How long the hypervisor takes for what it does, at most.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Costs {
+    /// Going over from one VCPU to another, on account of one that waits, wakes or gets budget: `S`.
+    pub switch: Duration,
+    /// An interrupt for another VCPU, after which the same one goes on: `K`.
+    pub kick: Duration,
+    /// An interrupt for the VCPU that runs: `I`.
+    pub interrupt: Duration,
+    /// A call of a job, or an access to a virtual device: `X`.
+    pub exit: Duration,
+    /// The longest time in which nothing is served: `B`, at least `S`.
+    pub late: Duration,
+}
+
+impl Costs {
+    /// What a job costs each time that it waits for something else, beside nobody: its VCPU leaves the PCPU and comes back.
+    pub fn wait(&self) -> u64 {
+        let turn = times(self.switch, 2).0.saturating_add(self.interrupt.0);
+        turn.saturating_add(self.late.0).min(TOO_LONG)
+    }
+}
+
+/// What takes the time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Source {
+    /// Interrupts by which jobs are released.
+    Release,
+    /// The VCPU wakes, or gets budget.
+    Switch,
+    /// VCPUs above leave the PCPU to it.
+    Preemption,
+    /// Other VCPUs wake, and have to wait.
+    Kick,
+    /// Requests for resources.
+    Request,
+    /// The console.
+    Console,
+    /// Limits of memory accesses: VCPUs stop and go on.
+    Memory,
+    /// Nothing is served for a while, and debts are paid.
+    Late,
+}
+
+impl Source {
+    /// All, in the order in which they are declared.
+    pub const ALL: [Self; 8] = [
+        Self::Release,
+        Self::Switch,
+        Self::Preemption,
+        Self::Kick,
+        Self::Request,
+        Self::Console,
+        Self::Memory,
+        Self::Late,
+    ];
+
+    /// The name of the term in verdicts.
+    pub fn term(self) -> &'static str {
+        match self {
+            Self::Release => "overhead-release",
+            Self::Switch => "overhead-switch",
+            Self::Preemption => "overhead-preemption",
+            Self::Kick => "overhead-kick",
+            Self::Request => "overhead-request",
+            Self::Console => "overhead-console",
+            Self::Memory => "overhead-memory",
+            Self::Late => "overhead-late",
+        }
+    }
+}
+
+/// What the hypervisor takes of the time of a VCPU.
+#[derive(Clone, Debug, Default)]
+pub struct Overheads {
+    costs: Costs,
+    others: u64,
+    once: [u64; Source::ALL.len()],
+    sources: Vec<Source>,
+    streams: Vec<Stream>,
+    /// The period and jitter of each stream, and its cost again.
+    events: Vec<(Duration, u64, u64)>,
+}
+
+/// Somebody on the same PCPU.
+#[derive(Clone, Copy, Debug)]
+pub enum Neighbour {
+    /// A VCPU with this server and a higher priority.
+    Above(Server),
+    /// A VCPU with a lower priority, or of the background.
+    Below,
+}
+
+impl Overheads {
+    /// None yet, of a VCPU with so many others on its PCPU.
+    pub fn new(costs: Costs, others: u64) -> Self {
+        Self { costs, others, ..Self::default() }
+    }
+
+    /// What the VCPU costs itself: `server` is its own, if it has one. A VCPU that has its PCPU for itself does not leave
+    /// it when it waits, unless something is decided there (`shares`).
+    #[must_use]
+    pub fn of_vcpu(mut self, server: Option<Server>, tasks: &[Task], shares: bool) -> Self {
+        let Costs { switch, interrupt, late, .. } = self.costs;
+        for task in tasks {
+            self.add(Source::Release, interrupt, task.period(), task.jitter);
+        }
+        self.once(Source::Late, late);
+        if shares {
+            self.once(Source::Switch, switch);
+            self.once(Source::Late, late);
+        }
+        if let Some(server) = server {
+            self.add(Source::Switch, times(switch, turns(&server)), server.period(), 1 + late.0);
+        }
+        self
+    }
+
+    /// With another VCPU on the PCPU; `server` is the one of the VCPU itself.
+    #[must_use]
+    pub fn beside(mut self, neighbour: Neighbour, server: Option<Server>) -> Self {
+        let Costs { switch, kick, late, .. } = self.costs;
+        match neighbour {
+            Neighbour::Above(above) => {
+                let (turns, period) = (turns(&above), above.period());
+                let jitter = period.0.saturating_add(late.0);
+                self.add(Source::Preemption, times(switch, turns), period, jitter);
+                // While the budget of one that idles goes by, those of the background run.
+                let kicks = match above.kind() {
+                    Kind::Periodic => self.others,
+                    Kind::Deferrable | Kind::Sporadic => turns,
+                };
+                self.add(Source::Kick, times(kick, kicks), period, jitter);
+                self.once(Source::Kick, kick);
+            }
+            Neighbour::Below => {
+                self.once(Source::Kick, kick);
+                if let Some(own) = server {
+                    self.add(Source::Kick, times(kick, turns(&own)), own.period(), 1 + late.0);
+                }
+            }
+        }
+        self
+    }
+
+    /// With requests for resources of another VCPU: at most `1 + floor((w + early) / interval)` in a window, each of which is
+    /// noticed up to `B` later. `here`: it is on the same PCPU, and so many of its tasks can have been `waiting` before.
+    #[must_use]
+    pub fn with_requests(
+        mut self,
+        [interval, early]: [Duration; 2],
+        waiting: u64,
+        here: bool,
+    ) -> Self {
+        let Costs { switch, kick, late, .. } = self.costs;
+        // It goes first in its section, and leaves the PCPU then.
+        let cost = if here { Duration(switch.0.saturating_add(kick.0)) } else { kick };
+        let jitter = early.0.saturating_add(late.0).saturating_add(1);
+        self.add(Source::Request, cost, interval, jitter);
+        if here {
+            self.once(Source::Request, times(cost, waiting));
+        }
+        self
+    }
+
+    /// With a limit of memory accesses that is renewed in each period, of the VCPU itself or of one above: in each period it
+    /// ends once, so that the VCPU stops and goes on, while others may wake; before, the VCPU gets `parts` of it.
+    #[must_use]
+    pub fn with_memory(mut self, period: Duration, parts: u64) -> Self {
+        let Costs { switch, kick, interrupt, late, .. } = self.costs;
+        let ends = times(switch, 2).0.saturating_add(times(kick, self.others).0);
+        let cost = Duration(ends.saturating_add(times(interrupt, parts).0));
+        let jitter = period.0.saturating_add(late.0);
+        self.add(Source::Memory, cost, period, jitter);
+        self
+    }
+
+    /// On the PCPU that serves the console, to and from which a byte goes in each `byte`.
+    #[must_use]
+    pub fn with_console(mut self, byte: Duration) -> Self {
+        let interrupt = self.costs.interrupt;
+        self.add(Source::Console, times(interrupt, 2), byte, byte.0);
+        self
+    }
+
+    /// With servers above that can take more than their budgets, where that is not in a response time.
+    #[must_use]
+    pub fn with_debts(mut self, servers: usize) -> Self {
+        self.once(Source::Late, times(self.costs.late, servers as u64));
+        self
+    }
+
+    /// What counts once in a busy period.
+    pub(crate) fn constant(&self) -> u64 {
+        self.once.iter().fold(0u64, |sum, time| sum.saturating_add(*time)).min(TOO_LONG)
+    }
+
+    /// What comes again and again.
+    pub(crate) fn streams(&self) -> &[Stream] {
+        &self.streams
+    }
+
+    /// What it is in the long run, rounded down.
+    pub(crate) fn rate(&self) -> Share {
+        self.events.iter().map(|(period, _, cost)| Share::down(Duration(*cost), *period)).sum()
+    }
+
+    /// What a source takes of a window at most.
+    pub fn in_window(&self, source: Source, window: Duration) -> Duration {
+        let once = self.once[source as usize];
+        let streams = self.sources.iter().zip(&self.streams).filter(|(it, _)| **it == source);
+        let again = streams.map(|(_, stream)| match window.0 {
+            0 => 0,
+            window => u128::from(stream.jobs(window)) * u128::from(stream.cost),
+        });
+        let sum = again.sum::<u128>() + u128::from(once);
+        Duration(u64::try_from(sum).unwrap_or(TOO_LONG))
+    }
+
+    /// What each source takes of a window.
+    pub(crate) fn of_window(&self, window: Duration) -> Vec<(Source, Duration)> {
+        Source::ALL.map(|source| (source, self.in_window(source, window))).to_vec()
+    }
+
+    /// What all sources take of a window again and again.
+    pub(crate) fn again_in_window(&self, window: Duration) -> Duration {
+        let all = match window.0 {
+            0 => 0,
+            window => crate::window::demand(&self.streams, window),
+        };
+        Duration(u64::try_from(all).unwrap_or(TOO_LONG).min(TOO_LONG))
+    }
+
+    /// The same as tasks above all others of the VCPU, for analyses that know of nothing else: as demanding in each
+    /// window, but for what counts once.
+    pub(crate) fn as_tasks(&self) -> impl Iterator<Item = Task> {
+        self.events.iter().map(|&(period, jitter, cost)| Task {
+            wcet: cost,
+            period: Divisor::new(period.0),
+            deadline: period.0,
+            jitter,
+            blocking: 0,
+            suspension: 0,
+        })
+    }
+
+    fn once(&mut self, source: Source, cost: Duration) {
+        let once = &mut self.once[source as usize];
+        *once = once.saturating_add(cost.0).min(TOO_LONG);
+    }
+
+    fn add(&mut self, source: Source, cost: Duration, period: Duration, jitter: u64) {
+        let (cost, jitter) = (cost.0.min(TOO_LONG), jitter.min(2 * LONGEST.0));
+        if cost > 0 {
+            self.sources.push(source);
+            self.streams.push(Stream::new(cost, Divisor::new(period.0.max(1)), jitter));
+            self.events.push((period, jitter, cost));
+        }
+    }
+}
+
+fn times(cost: Duration, times: u64) -> Duration {
+    Duration(cost.0.saturating_mul(times).min(TOO_LONG))
+}
+
+/// How often a server begins or ends a part of its budget in each period.
+fn turns(server: &Server) -> u64 {
+    match server.kind() {
+        Kind::Periodic | Kind::Deferrable => 1,
+        // One more while it is used.
+        Kind::Sporadic => REPLENISHMENTS_MAX as u64 + 1,
+    }
+}

@@ -1,0 +1,215 @@
+//! What the hypervisor takes of the time of the VCPUs of a described system.
+
+use bulkhead_system::description::{SECTION_OVERHEAD, System};
+use bulkhead_system::plan::{Locks, MemoryBudget};
+use bulkhead_system::platform;
+use bulkhead_system::units::Frequency;
+
+use super::member::Member;
+use crate::overheads::{Costs, Neighbour, Overheads, Source};
+use crate::window::TOO_LONG;
+use crate::{Duration, Kind, Server};
+
+/// A byte on a console of 115,200 baud takes so long at least.
+const BYTE: Duration = Duration(86_805);
+
+/// What jobs of a task cost the hypervisor by themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Calls {
+    /// How often a job calls, or accesses a virtual device.
+    pub exits: u64,
+    /// Its global critical sections.
+    pub sections: u64,
+}
+
+/// The costs on a platform, in whole ticks of its counter; none if they are not known.
+pub fn costs(platform: &platform::Platform) -> Option<Costs> {
+    let given = platform.overheads?;
+    let ticks = |time: Duration| match platform.counter {
+        Some(Frequency(counter)) if counter > 0 => {
+            let ticks = (u128::from(time.0) * u128::from(counter)).div_ceil(1_000_000_000);
+            Duration((ticks * 1_000_000_000).div_ceil(counter.into()) as u64)
+        }
+        _ => time,
+    };
+    // At the end of a budget somebody else may go on, or the same one.
+    let switch = ticks(given.switch.max(given.tick));
+    let kick = ticks(given.kick.max(given.tick));
+    let [interrupt, exit] = [given.interrupt, given.exit].map(ticks);
+    let late = ticks(given.chunk).max(switch).max(kick).max(interrupt).max(exit);
+    Some(Costs { switch, kick, interrupt, exit, late })
+}
+
+/// Adds them to VCPUs, PCPU by PCPU and the highest priority first; `console`: the PCPU that serves it.
+pub(super) fn attach(members: &mut [Member<'_>], described: Option<&System>, console: Option<u32>) {
+    let context: Vec<_> = members.iter().map(|it| Facts::new(it, described)).collect();
+    for place in 0..members.len() {
+        let Some(costs) = members[place].costs else { continue };
+        let pcpu = context[place].pcpu;
+        let first = context.iter().position(|it| it.pcpu == pcpu).unwrap_or(place);
+        let here: Vec<(usize, &Facts)> =
+            context.iter().enumerate().filter(|(_, it)| it.pcpu == pcpu).collect();
+        let own = &context[place];
+        let shares = here.len() > 1 || own.shares;
+        let tasks = &members[place].tasks;
+        let others = here.len() as u64 - 1;
+        let mut overheads = Overheads::new(costs, others).of_vcpu(own.server, tasks, shares);
+        for (other, facts) in here.iter().filter(|(other, _)| *other != place) {
+            let neighbour = match facts.server {
+                Some(server) if *other < place => Neighbour::Above(server),
+                _ => Neighbour::Below,
+            };
+            overheads = overheads.beside(neighbour, own.server);
+        }
+        let limited = here.iter().filter(|(other, _)| *other <= place);
+        for (period, grants) in limited.filter_map(|(_, facts)| facts.memory) {
+            overheads = overheads.with_memory(period, grants);
+        }
+        for other in context.iter().enumerate().filter(|(other, _)| *other != place).map(|it| it.1)
+        {
+            let meets = here.iter().any(|(_, facts)| facts.meets(other));
+            if let (Some(requests), true) = (other.requests, meets || other.pcpu == pcpu) {
+                overheads = overheads.with_requests(requests, other.waiting, other.pcpu == pcpu);
+            }
+        }
+        if console == Some(pcpu) {
+            overheads = overheads.with_console(BYTE);
+        }
+        if own.server.is_none() && shares {
+            overheads = overheads.with_debts(place - first);
+        }
+        let above =
+            here.iter().take_while(|(other, _)| *other <= place).map(|(_, facts)| facts.hold);
+        let vcpus_above = (place - first) as u64;
+        let locks = described.map_or(Locks::default(), |system| system.locks);
+        let in_section = in_section((costs, &overheads), own, (above.sum(), vcpus_above), locks);
+        let mut jobs = jobs(&members[place], costs, others);
+        let member = &mut members[place];
+        for (job, calls) in jobs.iter_mut().zip(&member.calls) {
+            let inside = calls.sections.saturating_mul(in_section.unwrap_or(TOO_LONG));
+            *job = job.saturating_add(inside).min(TOO_LONG);
+        }
+        member.in_section = in_section;
+        for (task, cost) in member.tasks.iter_mut().zip(&jobs) {
+            task.wcet = task.wcet.saturating_add(*cost).min(TOO_LONG);
+        }
+        (member.job_overheads, member.overheads) = (jobs, Some(overheads));
+    }
+}
+
+/// What the hypervisor takes while a VCPU is in a section, and what makes it late; none if it is more than `hold-ns`
+/// allows for. `above`: for how long the VCPU and those above can be in sections.
+fn in_section(
+    (costs, overheads): (Costs, &Overheads),
+    own: &Facts,
+    (above, vcpus_above): (u64, u64),
+    locks: Locks,
+) -> Option<u64> {
+    if own.hold == 0 {
+        return Some(0);
+    }
+    // As `vmpcp::section::response`, or longer.
+    let gaps = own.server.map_or(0, |server| {
+        let gaps = match (locks, own.overruns, server.kind()) {
+            (Locks::Mpcp, ..) => server.budget_divisor().ceil(own.hold) + 1,
+            (_, true, Kind::Periodic) => 1,
+            (_, true, _) => 0,
+            _ => server.budget_divisor().ceil(own.hold),
+        };
+        gaps.saturating_mul(server.gap().0)
+    });
+    let window = above.saturating_add(gaps).min(TOO_LONG - 1);
+    // The console is the matter of whoever executes: of this one for as long as it may be in sections, in one piece more
+    // for each VCPU above.
+    let console = |window: u64| overheads.in_window(Source::Console, Duration(window)).0;
+    let pieces = console(1).saturating_mul(vcpus_above);
+    let again = overheads.again_in_window(Duration(window)).0;
+    let again =
+        again - console(window) + console(own.hold).saturating_add(pieces).min(console(window));
+    let executed = again.saturating_add(costs.switch.0 + 2 * costs.exit.0);
+    (executed <= SECTION_OVERHEAD.0).then(|| executed + 2 * costs.late.0)
+}
+
+/// What each job of the tasks costs by itself: its calls, and what each of its waits takes, while others wake.
+fn jobs(member: &Member<'_>, costs: Costs, others: u64) -> Vec<u64> {
+    let waits = |task: &crate::Task, calls: &Calls| {
+        u64::from(task.suspension > 0).saturating_add(calls.sections)
+    };
+    let pairs = || member.tasks.iter().zip(&member.calls);
+    // Each other one that waits can go on meanwhile.
+    let waiting = pairs().filter(|(task, calls)| waits(task, calls) > 0).count() as u64;
+    let interrupts = waiting.saturating_sub(1).saturating_mul(costs.interrupt.0);
+    let wait = costs.wait().saturating_add(interrupts).saturating_add(others * costs.kick.0);
+    let cost = |(task, calls): (&crate::Task, &Calls)| {
+        let exits = calls.exits.saturating_add(calls.sections.saturating_mul(2));
+        let called = exits.saturating_mul(costs.exit.0);
+        waits(task, calls).saturating_mul(wait).saturating_add(called).min(TOO_LONG)
+    };
+    pairs().map(cost).collect()
+}
+
+/// What matters of a VCPU to those beside it.
+struct Facts {
+    pcpu: u32,
+    server: Option<Server>,
+    /// For how long it may be in sections.
+    hold: u64,
+    /// Whether it may go on without budget in them.
+    overruns: bool,
+    /// Whether something is decided on its PCPU even if it is the only one.
+    shares: bool,
+    /// Interval and how early, if it may be in sections.
+    requests: Option<[Duration; 2]>,
+    /// Its tasks with sections.
+    waiting: u64,
+    vm: usize,
+    /// Resources of several VMs that it may open.
+    resources: Vec<usize>,
+    /// Period of its limit of accesses, and how often it gets a part of it in each.
+    memory: Option<(Duration, u64)>,
+}
+
+impl Facts {
+    fn new(member: &Member<'_>, described: Option<&System>) -> Self {
+        let may_be_inside = member.vcpu.hold > Duration(0);
+        let resources = described.map(|system| &*system.resources).unwrap_or_default();
+        let enforced = member.enforced(resources);
+        let memory = memory(member, described);
+        Self {
+            pcpu: member.vcpu.pcpu.0,
+            server: member.server(),
+            hold: member.vcpu.hold.0,
+            overruns: member.vcpu.server.is_some_and(|server| server.overrun > Duration(0)),
+            shares: member.vcpu.server.is_some() || may_be_inside || memory.is_some(),
+            requests: may_be_inside.then_some([enforced.interval, enforced.early]),
+            waiting: member.calls.iter().filter(|calls| calls.sections > 0).count() as u64,
+            vm: member.vm_index,
+            resources: enforced.resources,
+            memory,
+        }
+    }
+
+    /// Whether one can have a resource for which the other one waits.
+    fn meets(&self, other: &Self) -> bool {
+        let both = self.requests.is_some() && other.requests.is_some();
+        both && (self.vm == other.vm
+            || self.resources.iter().any(|it| other.resources.contains(it)))
+    }
+}
+
+/// The period of a VCPU's limit of memory accesses, and how often it gets a part of what is its VM's in each period.
+fn memory(member: &Member<'_>, described: Option<&System>) -> Option<(Duration, u64)> {
+    if let Some(MemoryBudget { period, .. }) = member.vcpu.memory_budget {
+        return Some((period, 1));
+    }
+    let system = described?;
+    let vm = system.vms.get(member.vm_index)?;
+    let budget = vm.bandwidth.as_ref()?.budget(system.platform.value.bandwidth.as_ref()?)?;
+    let credits = vm.compensation.as_ref().map_or(1, |it| u64::from(it.value.periods));
+    // `policy::bandwidth::Pool`: a quarter of the share of each CPU at a time.
+    let parts = match vm.vcpus.len() as u64 {
+        1 => 1,
+        cpus => 4 * cpus + 2,
+    };
+    Some((budget.period, parts.saturating_mul(credits)))
+}
