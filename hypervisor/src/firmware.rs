@@ -21,7 +21,7 @@ pub fn check<'a>(plan: &Plan<'a>, device_tree: usize) -> Result<(), Refusal<'a>>
         let real = cache::last_level()
             .map_or([0; 3], |real| [real.bytes() as u32, real.ways(), real.line_bytes()]);
         if llc.shape[..3] != real {
-            return Err(platform.nth("llc", 0).node_error(Problem::Llc(real)));
+            return Err(platform.nth("llc", 0).node_error(Problem::Llc(real.map(u64::from))));
         }
     }
     let tree = board::memory::firmware_tree(device_tree).and_then(Tree::new);

@@ -88,6 +88,7 @@ fn power_off() -> ! {
         let counts = vm.vcpus.iter().map(Vcpu::counts);
         let (exits, irqs) = counts.fold((0, 0), |sum, counts| (sum.0 + counts.0, sum.1 + counts.1));
         let (name, reason) = (vm.name(), reason.map_or("-", |reason| reason.name()));
+        let restarts = u64::from(restarts);
         log!(
             "summary vm={name} state={state} reason={reason} restarts={restarts} exits={exits} irqs={irqs}"
         );

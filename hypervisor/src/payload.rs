@@ -33,20 +33,23 @@ impl<'a> BlobName<'a> {
     }
 
     /// Whether the blob table means this blob by `name`.
-    fn is(&self, name: &str) -> bool {
-        let part = match self.vm {
-            "" => Some(name),
-            vm => name.strip_prefix(vm).and_then(|rest| rest.strip_prefix("/")),
-        };
-        part == Some(self.part)
+    fn is(&self, name: &[u8]) -> bool {
+        let mut rest = Some(name);
+        for part in self.parts() {
+            rest = rest.and_then(|rest| rest.strip_prefix(part.as_bytes()));
+        }
+        rest.is_some_and(<[u8]>::is_empty)
+    }
+
+    /// What the name is put together from.
+    fn parts(&self) -> [&'a str; 3] {
+        [self.vm, if self.vm.is_empty() { "" } else { "/" }, self.part]
     }
 }
 
 impl fmt::Display for BlobName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.vm)?;
-        f.write_str(if self.vm.is_empty() { "" } else { "/" })?;
-        f.write_str(self.part)
+        self.parts().iter().try_for_each(|part| f.write_str(part))
     }
 }
 
@@ -167,7 +170,7 @@ mod tests {
         let mut table = Vec::new();
         for (name, blob) in blobs {
             let entry = BlobEntry {
-                name,
+                name: name.as_bytes(),
                 offset: bytes.len() as u64,
                 bytes: blob.len() as u64,
                 digest: Sha256::digest(blob).into(),

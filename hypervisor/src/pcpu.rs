@@ -109,10 +109,16 @@ impl Pcpu {
             for vcpu in vm.vcpus.iter().filter(own) {
                 let Some(plan) = vm.plan.vcpus.get(vcpu.index) else { continue };
                 let priority = plan.server.map(|server| server.priority);
-                let lower = all.iter().position(|(_, other, _)| *other < priority);
                 let names = (vm.index as u8, vcpu.index as u8);
                 let assignment = Assignment { vm, vcpu, has_sibling, slot: 0, names };
-                all.insert(lower.unwrap_or(all.len()), (assignment, priority, plan));
+                all.push((assignment, priority, plan));
+                // Behind those that go before it. `Vec::insert` would need a routine that nothing else does.
+                for at in (1..all.len()).rev() {
+                    if all[at - 1].1 >= priority {
+                        break;
+                    }
+                    all.swap(at - 1, at);
+                }
             }
         }
         let start = Instant(epoch);

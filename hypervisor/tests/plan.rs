@@ -63,10 +63,20 @@ fn load(blob: &[u8]) -> Result<Plan<'_>, Refusal<'_>> {
 }
 
 #[test]
+fn names_that_nothing_depends_on_need_not_be_ascii() {
+    let named = reference().replacen("model = \"demo\"", "model = \"k\u{fc}che\"", 1);
+    assert_eq!(load(&compile(&named)).unwrap().model, "k\u{fc}che".as_bytes());
+    let named = reference().replacen("vm-name = \"linux\"", "vm-name = \"k\u{fc}che\"", 1);
+    let blob = compile(&named);
+    let error = load(&blob).unwrap_err().to_string();
+    assert!(error.contains("vm-name: must be ASCII"), "{error}");
+}
+
+#[test]
 fn the_plan_of_the_reference_is_accepted() {
     let blob = compile(&reference());
     let plan = load(&blob).unwrap();
-    assert_eq!(plan.model, "demo");
+    assert_eq!(plan.model, b"demo");
     assert_eq!(plan.platform.cpus, [0, 1, 2, 3]);
     let vm = &plan.vms[0];
     assert_eq!(vm.name, "linux");

@@ -159,8 +159,8 @@ impl PayloadHeader {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BlobEntry<'a> {
     /// What the plan calls the blob: `plan`, or `<vm>/kernel`, `<vm>/initrd`,
-    /// `<vm>/device-tree`.
-    pub name: &'a str,
+    /// `<vm>/device-tree`, in UTF-8.
+    pub name: &'a [u8],
     /// Where the blob starts, from the start of the payload.
     pub offset: u64,
     /// Bytes of the blob.
@@ -182,7 +182,6 @@ impl<'a> BlobEntry<'a> {
             .split(|&byte| byte == 0)
             .next()
             .filter(|name| name.len() < NAME_BYTES && !name.is_empty())
-            .and_then(|name| core::str::from_utf8(name).ok())
             .ok_or(PayloadError::BlobName(index))?;
         let offset = u64_at(entry, 40).ok_or(PayloadError::Truncated)?;
         let bytes = u64_at(entry, 48).ok_or(PayloadError::Truncated)?;
@@ -205,7 +204,7 @@ impl<'a> BlobEntry<'a> {
             return None;
         }
         let mut bytes = [0; ENTRY_BYTES];
-        bytes[..self.name.len()].copy_from_slice(self.name.as_bytes());
+        bytes[..self.name.len()].copy_from_slice(self.name);
         bytes[40..48].copy_from_slice(&self.offset.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.bytes.to_le_bytes());
         bytes[64..96].copy_from_slice(&self.digest);
@@ -249,7 +248,7 @@ mod tests {
 
     #[test]
     fn entry_round_trips_and_bad_ranges_are_refused() {
-        let entry = BlobEntry { name: "linux/kernel", offset: 4096, bytes: 5000, digest: [3; 32] };
+        let entry = BlobEntry { name: b"linux/kernel", offset: 4096, bytes: 5000, digest: [3; 32] };
         let mut payload = header().to_bytes().to_vec();
         payload.extend(entry.to_bytes().unwrap());
         assert_eq!(BlobEntry::read(&payload, &header(), 0), Ok(entry));
@@ -268,7 +267,7 @@ mod tests {
     #[test]
     fn names_that_do_not_fit_are_refused() {
         let name = "x".repeat(NAME_BYTES);
-        let entry = BlobEntry { name: &name, offset: 0, bytes: 0, digest: [0; 32] };
+        let entry = BlobEntry { name: name.as_bytes(), offset: 0, bytes: 0, digest: [0; 32] };
         assert_eq!(entry.to_bytes(), None);
     }
 }

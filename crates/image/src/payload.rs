@@ -43,7 +43,7 @@ pub fn pack(console: EarlyConsole, blobs: &[Blob]) -> Result<Vec<u8>, Error> {
     let mut offset = table_end.next_multiple_of(ALIGNMENT);
     for blob in blobs {
         let entry = BlobEntry {
-            name: &blob.name,
+            name: blob.name.as_bytes(),
             offset: offset as u64,
             bytes: blob.data.len() as u64,
             digest: Sha256::digest(&blob.data).into(),

@@ -99,18 +99,20 @@ pub fn verify(image: &[u8]) -> Result<Contents, VerifyError> {
     let mut covered = header.table_end();
     for index in 0..header.blob_count as usize {
         let entry = BlobEntry::read(payload, &header, index).map_err(VerifyError::Payload)?;
+        let name = str::from_utf8(entry.name)
+            .map_err(|_| VerifyError::Payload(PayloadError::BlobName(index)))?;
         let range = entry.offset as usize..(entry.offset + entry.bytes) as usize;
-        if blobs.iter().any(|other| other.name == entry.name) {
-            return Err(VerifyError::Duplicate(entry.name.into()));
+        if blobs.iter().any(|other| other.name == name) {
+            return Err(VerifyError::Duplicate(name.into()));
         }
         check_padding(payload, covered, range.start, start)?;
         covered = range.end;
         let digest: [u8; 32] = Sha256::digest(&payload[range]).into();
         if digest != entry.digest {
-            return Err(VerifyError::Blob(entry.name.into()));
+            return Err(VerifyError::Blob(name.into()));
         }
         blobs.push(Entry {
-            name: entry.name.into(),
+            name: name.into(),
             offset: start as u64 + entry.offset,
             bytes: entry.bytes,
         });

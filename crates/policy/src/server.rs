@@ -180,6 +180,7 @@ impl Server {
 
     /// The VCPU has something to do and a task in a global critical section: it may overrun.
     /// Nothing changes if that was so before. Call [`Server::supply`] first.
+    #[inline(always)]
     pub fn enter_gcs(&mut self) {
         if let Kind::Replenished(server) = &mut self.0 {
             server.enter_gcs();
@@ -187,6 +188,7 @@ impl Server {
     }
 
     /// The VCPU has nothing to do, or no task in a global critical section.
+    #[inline(always)]
     pub fn leave_gcs(&mut self) {
         if let Kind::Replenished(server) = &mut self.0 {
             server.leave_gcs();

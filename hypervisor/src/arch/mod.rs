@@ -8,6 +8,8 @@ pub mod backtrace;
 #[cfg(target_os = "none")]
 pub mod boot;
 #[cfg(target_os = "none")]
+mod bytes;
+#[cfg(target_os = "none")]
 pub mod cache;
 #[cfg(target_os = "none")]
 pub mod context;
@@ -45,5 +47,6 @@ pub mod smc;
 pub mod spin_table;
 #[cfg(target_os = "none")]
 pub mod stage2;
+pub mod text;
 #[cfg(target_os = "none")]
 mod vectors;

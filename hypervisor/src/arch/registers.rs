@@ -155,7 +155,7 @@ global_asm!(
     \what   q30, q31, [x0, #816]
 .endm
 
-.section .text.registers, "ax"
+.section .text.save_registers, "ax"
 .globl save_registers
 save_registers:
     ldr     x3, [x0, #24]
@@ -177,6 +177,7 @@ save_registers:
 // entry in the TLB that belongs to neither (errata 1530924 of Cortex-A53, 1530923 of A55, 1319537
 // of A57, 1319367 of A72, 1165522 of A76). So stage 1 is on meanwhile and may not walk: no walk, no
 // entry. Its control registers come last, TCR_EL1 after all others have taken effect.
+.section .text.load_registers, "ax"
 .globl load_registers
 load_registers:
     mov     w1, #0x800080       // EPD0, EPD1

@@ -92,7 +92,7 @@ impl Ring {
     /// Once all that fitted is out, puts in a line about what did not.
     pub(super) fn report_lost(&mut self) {
         if self.lost > 0 && self.len() == 0 {
-            let lost = core::mem::take(&mut self.lost);
+            let lost = u64::from(core::mem::take(&mut self.lost));
             self.push_message(format_args!(
                 "{lost} messages lost: they came faster than the UART takes them"
             ));

@@ -30,10 +30,13 @@ pub fn hypervisor_fault(context: &Context) -> ! {
 pub fn panic_report(info: &PanicInfo<'_>) -> ! {
     // Collections know no other end when memory runs out: not a bug, but a plan.
     if heap::is_exhausted() {
-        start::refuse(&info)
+        start::refuse(&info.message())
     }
     begin();
-    machine::emergency!("hypervisor panic on {}: {info}", Cpu);
+    machine::emergency!("hypervisor panic on {}: {}", Cpu, info.message());
+    if let Some(place) = info.location() {
+        machine::emergency!("at {}:{}", place.file(), u64::from(place.line()));
+    }
     end(backtrace::frame_pointer())
 }
 

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use super::tree::{self, Node};
 use super::{PlanError, Problem, Range, Refusal};
 use crate::arch::page_table::PAGE_BYTES;
+use crate::arch::text::ascii;
 
 impl<'a> Node<'a> {
     /// An error about a property of this node.
@@ -82,19 +83,20 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A property that is one string.
+    /// A property that is one string, in whatever encoding.
+    #[inline(never)]
+    pub fn string(self, property: &'static str) -> Result<&'a [u8], Refusal<'a>> {
+        match self.required(property)? {
+            [text @ .., 0] if text.iter().all(|&byte| byte != 0) => Ok(text),
+            _ => Err(self.error(property, Problem::Text("must be one string"))),
+        }
+    }
+
+    /// A property that is one string of ASCII.
     #[inline(never)]
     pub fn text(self, property: &'static str) -> Result<&'a str, Refusal<'a>> {
-        let value = self.required(property)?;
-        match value {
-            [text @ .., 0] if text.iter().all(|&byte| byte != 0) => {
-                if let Ok(text) = core::str::from_utf8(text) {
-                    return Ok(text);
-                }
-            }
-            _ => {}
-        }
-        Err(self.error(property, Problem::Text("must be one string")))
+        let text = ascii(self.string(property)?);
+        text.ok_or_else(|| self.error(property, Problem::Text("must be ASCII")))
     }
 
     /// A property that must have one of these strings, first of its list; returns

@@ -151,7 +151,7 @@ fn beside_others<'a>(
                 return Some(("pcpu", Problem::PcpuTaken(vcpu.pcpu, owner.name)));
             };
             if own.priority == other.priority {
-                return Some(("priority", Problem::PriorityTaken(own.priority, owner.name)));
+                return Some(("priority", Problem::PriorityTaken(own.priority.into(), owner.name)));
             }
             if own.is_background() != other.is_background()
                 && own.is_background() == (own.priority > other.priority)
@@ -236,7 +236,7 @@ fn devices<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal
             for (position, &(_, interrupt)) in device.interrupts.iter().enumerate() {
                 let place = (index, number, position);
                 if let Some(owner) = interrupt_owner_before(plan, place, interrupt) {
-                    let problem = Problem::InterruptTaken(interrupt, owner);
+                    let problem = Problem::InterruptTaken(interrupt.into(), owner);
                     return Err(vm.node.nth("device", number).error("host-interrupts", problem));
                 }
             }
@@ -354,7 +354,7 @@ fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     if let (Some((_, first)), Some((_, second))) = (vm.serial, vm.color_serial)
         && first == second
     {
-        let problem = Problem::InterruptTwice(second);
+        let problem = Problem::InterruptTwice(second.into());
         return Err(vm.node.nth("color-serial", 0).error("interrupts", problem));
     }
     for (number, device) in vm.devices.iter().enumerate() {
@@ -367,7 +367,7 @@ fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
                     .take(number)
                     .any(|before| before.interrupts.iter().any(|other| other.0 == interrupt));
             if twice {
-                let problem = Problem::InterruptTwice(interrupt);
+                let problem = Problem::InterruptTwice(interrupt.into());
                 return Err(vm.node.nth("device", number).error("interrupts", problem));
             }
         }

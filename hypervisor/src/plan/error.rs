@@ -25,7 +25,7 @@ pub struct PlanError<'a> {
 /// An error on its way: small to hand on, and on the heap, which lives for ever.
 pub type Refusal<'a> = Box<PlanError<'a>>;
 
-/// What is wrong and what was expected.
+/// What is wrong and what was expected. All numbers have 64 bits: there is one routine that prints them.
 #[derive(Clone, Copy, Debug)]
 pub enum Problem<'a> {
     /// What needs no details.
@@ -51,15 +51,15 @@ pub enum Problem<'a> {
     /// Two VMs with one name.
     SameName(&'a str),
     /// Not a shared interrupt.
-    Interrupt(u32),
+    Interrupt(u64),
     /// A PCPU that is not among so many.
     NoPcpu(usize, usize),
     /// A PCPU that runs a VCPU of this VM, and one of the two has no server.
     PcpuTaken(usize, &'a str),
     /// A priority that another VCPU of the PCPU has, which is of this VM.
-    PriorityTaken(u32, &'a str),
+    PriorityTaken(u64, &'a str),
     /// Nanoseconds that are no ticks of a counter of this frequency, and the nearest that are.
-    Ticks(u64, u32, u64),
+    Ticks(u64, u64, u64),
     /// Accesses that are none, or more than a counter can wait for.
     Accesses(u64, u64),
     /// Nanoseconds that are not from the first to the second of these.
@@ -87,9 +87,9 @@ pub enum Problem<'a> {
     /// A device in a memory bank.
     IsRam(Range, Range),
     /// An interrupt that belongs to another.
-    InterruptTaken(u32, &'a str),
+    InterruptTaken(u64, &'a str),
     /// An interrupt that the guest has twice.
-    InterruptTwice(u32),
+    InterruptTwice(u64),
     /// A blob that is not in the image.
     NoBlob(BlobName<'a>),
     /// So many bytes at this address are not in the memory of the VM.
@@ -99,7 +99,7 @@ pub enum Problem<'a> {
     /// Frames of the colours in the area, and frames that are needed.
     Frames(u64, u64),
     /// The last-level cache of this CPU: bytes, ways, bytes of a line.
-    Llc([u32; 3]),
+    Llc([u64; 3]),
     /// An address that stage 2 maps, though the VM owns it not.
     Audit(u64),
     /// Memory that the machine described by this tree does not have.

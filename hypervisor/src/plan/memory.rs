@@ -141,7 +141,7 @@ pub fn counter(node: Node<'_>, cpus: usize) -> Result<Counter, Refusal<'_>> {
     for (index, &intid) in interrupts.iter().enumerate() {
         platform::shared_interrupt(node, "interrupts", intid)?;
         if interrupts.iter().take(index).any(|&other| other == intid) {
-            return Err(node.error("interrupts", Problem::InterruptTwice(intid)));
+            return Err(node.error("interrupts", Problem::InterruptTwice(intid.into())));
         }
     }
     Ok(Counter { source, width, interrupts })

@@ -148,7 +148,7 @@ pub struct Serial {
 #[derive(Debug)]
 pub struct Platform<'a> {
     /// Name of the board.
-    pub board: &'a str,
+    pub board: &'a [u8],
     /// RAM banks.
     pub memory: Vec<Range>,
     /// RAM of the hypervisor: where it is loaded.
@@ -432,7 +432,7 @@ pub struct Plan<'a> {
     /// Its tree, for messages.
     pub root: Node<'a>,
     /// Name of the system.
-    pub model: &'a str,
+    pub model: &'a [u8],
     /// The machine.
     pub platform: Platform<'a>,
     /// What VMs share.
@@ -493,5 +493,5 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
         vms.push(vm::read(vm, &platform, clock)?);
     }
     let locks = locks::read(root, resources, vms.len())?;
-    Ok(Plan { root, model: root.text("model")?, platform, locks, vms })
+    Ok(Plan { root, model: root.string("model")?, platform, locks, vms })
 }

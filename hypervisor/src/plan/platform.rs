@@ -65,7 +65,7 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
         counter,
         own,
         switch: switch(node, clock)?,
-        board: node.text("board")?,
+        board: node.string("board")?,
         memory,
         hypervisor: hypervisor.range("reg")?,
         cpus,
@@ -200,5 +200,5 @@ pub fn shared_interrupt<'a>(
     if (32..1020).contains(&number) {
         return Ok(number);
     }
-    Err(node.error(property, Problem::Interrupt(number)))
+    Err(node.error(property, Problem::Interrupt(number.into())))
 }

@@ -38,7 +38,7 @@ impl Clock {
             return Ok(self.ticks(time));
         }
         let good = ((time + self.nanoseconds / 2) / self.nanoseconds).max(1) * self.nanoseconds;
-        Err(node.error(property, Problem::Ticks(time, self.frequency, good)))
+        Err(node.error(property, Problem::Ticks(time, self.frequency.into(), good)))
     }
 }
 

@@ -5,6 +5,7 @@
 use core::fmt;
 
 use super::Range;
+use crate::arch::text::ascii;
 
 const MAGIC: u32 = 0xd00d_feed;
 /// The version of the format that a reader must understand.
@@ -68,7 +69,7 @@ pub fn number(bytes: &[u8], cell: usize, cells: usize) -> Option<u64> {
 pub fn string(bytes: &[u8], at: usize) -> Option<&str> {
     let rest = bytes.get(at..)?;
     let length = rest.iter().position(|&byte| byte == 0)?;
-    core::str::from_utf8(rest.get(..length)?).ok()
+    ascii(rest.get(..length)?)
 }
 
 impl<'a> Tree<'a> {

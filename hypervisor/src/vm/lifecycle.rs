@@ -234,9 +234,9 @@ impl Vm {
         };
         if policy == Policy::Restart && lifecycle.restarts < self.plan.restart_limit {
             lifecycle.restarts += 1;
-            let number = lifecycle.restarts;
+            let number = u64::from(lifecycle.restarts);
             drop(lifecycle);
-            let limit = self.plan.restart_limit;
+            let limit = u64::from(self.plan.restart_limit);
             machine::log!("{}: {}, restart {number} of {limit}", self.name(), reason.name());
             self.reset_devices();
             self.reset_coloring();

@@ -108,6 +108,7 @@ impl Pool {
     }
 
     /// Time has passed until `now`.
+    #[inline(never)]
     fn renew(&mut self, now: Instant) {
         if now < self.until {
             return;

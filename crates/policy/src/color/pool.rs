@@ -322,6 +322,7 @@ impl<'a> Pool<'a> {
     }
 
     /// The colour of a frame, and how many of this colour come before it.
+    #[inline(never)]
     fn color_of(&self, frame: u32) -> (Color, u32) {
         let row = self.unit * self.colors.len();
         let rank = frame % row / self.unit;
@@ -363,6 +364,7 @@ impl<'a> Pool<'a> {
     }
 
     /// Holds a frame for the rest of the request, which takes its page out of it.
+    #[inline(never)]
     fn vacate(&mut self, frame: u32) {
         let (color, _) = self.color_of(frame);
         let lane = &mut self.lanes[color.index()];

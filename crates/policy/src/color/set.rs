@@ -206,7 +206,13 @@ impl FromStr for ColorSet {
     type Err = ParseColorsError;
 
     fn from_str(text: &str) -> Result<Self, ParseColorsError> {
-        let bytes = text.as_bytes();
+        Self::parse(text.as_bytes())
+    }
+}
+
+impl ColorSet {
+    /// Reads a set as [`str::parse`] does, from text that need not be UTF-8.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseColorsError> {
         let mut set = Self::EMPTY;
         let mut at = 0;
         loop {

@@ -35,7 +35,7 @@ impl Mutex {
     }
 
     /// The task gets the resource if nobody has it (rule 2).
-    #[inline]
+    #[inline(always)]
     pub fn try_lock(&mut self, who: Who) -> Option<Grant> {
         if self.owner.is_some() {
             return None;

@@ -251,7 +251,7 @@ where
     }
 
     /// The task holds nothing any more.
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, who: Who) {
         if let Some(vcpu) = self.vcpus.as_mut().get_mut(who.vcpu()) {
             vcpu.holds &= !who.task_bit();

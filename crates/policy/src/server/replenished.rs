@@ -58,6 +58,7 @@ impl Replenished {
         }
     }
 
+    #[inline(never)]
     fn cross_renewals(&mut self, now: Instant, since: Option<Instant>) {
         // Whole periods after the first renewal that is due: none if the server is
         // looked at in time. One division in place of a loop without bound.

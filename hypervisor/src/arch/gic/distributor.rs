@@ -87,7 +87,7 @@ impl Distributor {
         }
         let revision = registers.read32(pidr2) >> 4 & 0xf;
         if !revisions.contains(&revision) {
-            return Err(GicError::Version(version, revision));
+            return Err(GicError::Version(version, revision.into()));
         }
         let lines = registers.read32(TYPER) & 0x1f;
         let intids = (32 * (lines + 1)).min(1020);

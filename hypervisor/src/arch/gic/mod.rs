@@ -103,12 +103,12 @@ pub fn send_sgi(affinity: u64, id: u32) {
 pub enum GicError {
     /// The registers at the distributor's address are too few, or not those of the planned
     /// version: that, and the architecture revision in GICD_PIDR2.
-    Version(Version, u32),
+    Version(Version, u64),
     /// No redistributor in the planned range serves the CPU with this affinity.
     NoRedistributor(u64),
     /// The CPU with this affinity has these interfaces of a GICv2, one bit each, and not the
     /// one with the number in its affinity.
-    Interface(u64, u32),
+    Interface(u64, u64),
     /// The planned frames of a GICv2 are too small.
     Frames,
     /// This register never showed that a change is complete.
@@ -130,7 +130,7 @@ impl fmt::Display for GicError {
             Self::Version(version, revision) => write!(
                 f,
                 "no GICv{} at the planned address (architecture revision {revision}): {CHECK}",
-                version.number()
+                u64::from(version.number())
             ),
             Self::NoRedistributor(affinity) => write!(
                 f,

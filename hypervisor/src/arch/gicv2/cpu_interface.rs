@@ -66,7 +66,7 @@ pub fn init_cpu(
     if let Some(mask) = mask
         && mask != u32::from(interface(affinity))
     {
-        return Err(GicError::Interface(affinity, mask));
+        return Err(GicError::Interface(affinity, mask.into()));
     }
     private.init(0, 0)?;
     own.cpu.write32(CTLR, 0);

@@ -56,10 +56,9 @@ fn parse(line: &[u8]) -> Option<Command> {
     if line.is_empty() || line.starts_with(b"ok ") || line.starts_with(b"error ") {
         return None;
     }
-    let colors = line.strip_prefix(b"colors ").and_then(|text| core::str::from_utf8(text).ok());
-    Some(match colors {
-        Some("none") => Command::Colors(ColorSet::EMPTY),
-        Some(text) => text.parse().map_or(Command::Nonsense, Command::Colors),
+    Some(match line.strip_prefix(b"colors ") {
+        Some(b"none") => Command::Colors(ColorSet::EMPTY),
+        Some(text) => ColorSet::parse(text).map_or(Command::Nonsense, Command::Colors),
         None => Command::Nonsense,
     })
 }

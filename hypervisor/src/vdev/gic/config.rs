@@ -39,9 +39,15 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Vcpus(n) => write!(f, "{n} VCPUs: a virtual GIC has 1 to {VCPUS_MAX}"),
-            Self::Spis(n) => write!(f, "{n} shared interrupts: a GIC has at most 988"),
-            Self::Intid(intid) => write!(f, "interrupt {intid} is not in the range of its kind"),
-            Self::Twice(intid) => write!(f, "interrupt {intid} is assigned twice"),
+            Self::Spis(n) => {
+                write!(f, "{} shared interrupts: a GIC has at most 988", u64::from(*n))
+            }
+            Self::Intid(intid) => {
+                write!(f, "interrupt {} is not in the range of its kind", u64::from(*intid))
+            }
+            Self::Twice(intid) => {
+                write!(f, "interrupt {} is assigned twice", u64::from(*intid))
+            }
         }
     }
 }
