@@ -16,12 +16,15 @@ use anyhow::{Result, bail, ensure};
 use crate::build::{self, Part};
 use crate::size;
 use crate::workspace::Workspace;
-use figures::{CODE_AND_RODATA, ENTRY, LOAD_PER_MIB, Range};
-use machine::Machine;
+use figures::{CODE_AND_RODATA, ENTRY, ENTRY_LARGE, LOAD_PER_MIB, Range};
+use machine::{Load, Machine};
 use rows::Rows;
 
 /// Sizes of the two files whose loading is compared, in MiB.
 const FILES_MIB: [u64; 2] = [1, 9];
+
+/// Size of a guest that is no smaller than most, in KiB.
+const LARGE_KIB: u64 = 24;
 
 /// How the figures are measured and printed.
 #[derive(clap::Args)]
@@ -64,11 +67,12 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 /// Everything once.
 fn measure(workspace: &Workspace) -> Result<Rows> {
     let machine = Machine::new(workspace, machine::EXITS, |_| true)?;
-    let mut rows = machine.run(None)?;
+    let mut rows = machine.run(Load::Guest)?;
     let [small, large] = FILES_MIB;
-    let entry = |mib| Ok::<_, anyhow::Error>(machine.run(Some(mib << 20))?.get(ENTRY)?.min);
+    let entry = |mib| Ok::<_, anyhow::Error>(machine.run(Load::File(mib << 20))?.get(ENTRY)?.min);
     let loading = entry(large)?.saturating_sub(entry(small)?) / (large - small);
     rows.add(LOAD_PER_MIB, Range::exact(loading));
+    rows.add(ENTRY_LARGE, machine.run(Load::Large(LARGE_KIB << 10))?.get(ENTRY)?);
     coloring::measure(workspace, &mut rows)?;
     switching::measure(workspace, &mut rows)?;
     regulation::measure(workspace, &mut rows)?;

@@ -27,7 +27,7 @@ pub struct Tree<'a> {
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     tree: Tree<'a>,
-    /// Where it begins.
+    /// The word at which it begins.
     at: usize,
 }
 
@@ -35,18 +35,8 @@ pub struct Node<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Property<'a> {
     tree: Tree<'a>,
-    /// Where its name lies among the names.
-    name: usize,
-    /// Its value.
-    pub value: &'a [u8],
-}
-
-enum Token<'a> {
-    /// With the place of the token itself.
-    Begin(usize),
-    Property(Property<'a>),
-    EndNode,
-    End,
+    /// The word at which it begins.
+    at: usize,
 }
 
 /// The big-endian word at an offset.
@@ -83,20 +73,25 @@ impl<'a> Tree<'a> {
         tree.is_well_formed().then_some(tree)
     }
 
-    /// Where the structure starts.
+    /// The word at an index; no token of a node, and no length of anything, beyond the end.
+    #[inline(always)]
+    fn word(self, at: usize) -> u32 {
+        self.blob.as_chunks().0.get(at).map_or(u32::MAX, |word| u32::from_be_bytes(*word))
+    }
+
+    /// Where the structure starts: a word.
     fn structure(self) -> usize {
-        word(self.blob, 8).unwrap_or_default() as usize
+        self.word(2) as usize / 4
     }
 
     /// Names of properties, and what may stand behind them.
     fn strings(self) -> &'a [u8] {
-        let start = word(self.blob, 12).unwrap_or_default() as usize;
-        self.blob.get(start..).unwrap_or_default()
+        self.blob.get(self.word(3) as usize..).unwrap_or_default()
     }
 
     /// Bytes of the names of properties; 0 unless the last name ends.
     fn strings_bytes(self) -> usize {
-        let bytes = word(self.blob, 32).unwrap_or_default() as usize;
+        let bytes = self.word(8) as usize;
         match self.strings().get(..bytes) {
             Some([.., 0]) => bytes,
             _ => 0,
@@ -106,34 +101,14 @@ impl<'a> Tree<'a> {
     /// Whether nodes are closed, properties stand before children, the root is
     /// alone, and names end.
     fn is_well_formed(self) -> bool {
-        let (mut at, mut depth, mut properties_allowed) = (self.structure(), 0, false);
-        let strings_bytes = self.strings_bytes();
-        if !at.is_multiple_of(4) {
-            return false;
-        }
-        loop {
-            match self.token(&mut at) {
-                Some(Token::Begin(_)) => (depth, properties_allowed) = (depth + 1, true),
-                Some(Token::Property(property))
-                    if properties_allowed && property.name < strings_bytes => {}
-                Some(Token::EndNode) if depth > 1 => {
-                    (depth, properties_allowed) = (depth - 1, false)
-                }
-                Some(Token::EndNode) if depth == 1 => {
-                    return matches!(self.token(&mut at), Some(Token::End));
-                }
-                _ => return false,
-            }
-        }
+        let end = self.behind_node(self.root().at, self.strings_bytes() as u32);
+        self.word(2).is_multiple_of(4)
+            && end.is_some_and(|at| self.word(self.behind_nops(at)) == END)
     }
 
     /// Its root.
     pub fn root(self) -> Node<'a> {
-        let mut at = self.structure();
-        match self.token(&mut at) {
-            Some(Token::Begin(at)) => Node { tree: self, at },
-            _ => Node { tree: self, at },
-        }
+        Node { tree: self, at: self.behind_nops(self.structure()) }
     }
 
     /// Visits the RAM of a machine as its firmware describes it.
@@ -164,74 +139,113 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The token at an offset, which moves behind it.
-    #[inline(never)]
-    fn token(self, at: &mut usize) -> Option<Token<'a>> {
+    fn behind_nops(self, mut at: usize) -> usize {
+        while self.word(at) == NOP {
+            at += 1;
+        }
+        at
+    }
+
+    /// The word behind the name of the node that begins at a word.
+    #[inline(always)]
+    fn behind_name(self, mut at: usize) -> usize {
+        // It is padded to whole words with at least one zero; what does not end here is beyond the end next.
         loop {
-            let start = *at;
-            let kind = word(self.blob, start)?;
-            *at += 4;
-            match kind {
+            at += 1;
+            let word = self.word(at);
+            if word & 0xff == 0 || word == u32::MAX {
+                return at + 1;
+            }
+        }
+    }
+
+    /// The word behind the property that begins at a word.
+    #[inline(always)]
+    fn behind_property(self, at: usize) -> usize {
+        at + 3 + (self.word(at + 1) as usize).div_ceil(4)
+    }
+
+    /// The word behind the node that begins at a word; `None` unless it is well formed and the names of its
+    /// properties start before `strings_bytes`. All walks come here: no token becomes a value of its own.
+    #[inline(never)]
+    fn behind_node(self, mut at: usize, strings_bytes: u32) -> Option<usize> {
+        let (mut depth, mut properties_allowed) = (0, false);
+        loop {
+            match self.word(at) {
                 BEGIN_NODE => {
-                    // The name is padded to whole words with at least one zero.
-                    while word(self.blob, *at)? & 0xff != 0 {
-                        *at += 4;
-                    }
-                    *at += 4;
-                    return Some(Token::Begin(start));
+                    (depth, properties_allowed) = (depth + 1, true);
+                    at = self.behind_name(at);
                 }
-                PROPERTY => {
-                    let length = word(self.blob, *at)? as usize;
-                    let name = word(self.blob, *at + 4)? as usize;
-                    *at += 8;
-                    let value = self.blob.get(*at..)?.get(..length)?;
-                    *at = (*at + length).next_multiple_of(4);
-                    return Some(Token::Property(Property { tree: self, name, value }));
+                PROPERTY if properties_allowed && self.word(at + 2) < strings_bytes => {
+                    at = self.behind_property(at);
                 }
-                END_NODE => return Some(Token::EndNode),
-                END => return Some(Token::End),
-                NOP => {}
+                END_NODE if depth > 1 => {
+                    (depth, properties_allowed) = (depth - 1, false);
+                    at += 1;
+                }
+                END_NODE if depth == 1 => return Some(at + 1),
+                NOP => at += 1,
                 _ => return None,
             }
         }
     }
-}
 
-/// Whether `bytes` starts with this name and one of these bytes.
-#[inline(never)]
-fn has_name(bytes: Option<&[u8]>, name: &str, ends: &[u8]) -> bool {
-    let rest = bytes.and_then(|bytes| bytes.strip_prefix(name.as_bytes()));
-    rest.and_then(<[u8]>::first).is_some_and(|end| ends.contains(end))
+    /// The first token of this kind from a word on with only properties before it, if there is one.
+    #[inline(never)]
+    fn find(self, kind: u32, mut at: usize) -> Option<usize> {
+        loop {
+            match self.word(at) {
+                found if found == kind => return Some(at),
+                PROPERTY => at = self.behind_property(at),
+                NOP => at += 1,
+                _ => return None,
+            }
+        }
+    }
+
+    /// Whether this name stands at an offset, and one of these bytes behind it.
+    #[inline(never)]
+    fn has_name(self, at: usize, name: &str, ends: &[u8]) -> bool {
+        let mut rest = self.blob.get(at..).unwrap_or_default().iter();
+        name.as_bytes().iter().all(|byte| rest.next() == Some(byte))
+            && rest.next().is_some_and(|end| ends.contains(end))
+    }
 }
 
 impl<'a> Property<'a> {
     /// Whether this is its name.
     pub fn is(&self, name: &str) -> bool {
-        has_name(self.tree.strings().get(self.name..), name, b"\0")
+        let at = self.tree.word(3) as usize + self.tree.word(self.at + 2) as usize;
+        self.tree.has_name(at, name, b"\0")
     }
 
     /// Its name.
     pub fn name(&self) -> &'a str {
-        string(self.tree.strings(), self.name).unwrap_or("?")
+        string(self.tree.strings(), self.tree.word(self.at + 2) as usize).unwrap_or("?")
+    }
+
+    /// Its value.
+    pub fn value(&self) -> &'a [u8] {
+        let rest = self.tree.blob.get(4 * (self.at + 3)..).unwrap_or_default();
+        rest.get(..self.tree.word(self.at + 1) as usize).unwrap_or_default()
     }
 }
 
 impl<'a> Node<'a> {
     /// Whether this is its name, without the unit address.
     pub fn is(self, name: &str) -> bool {
-        has_name(self.tree.blob.get(self.at + 4..), name, b"@\0")
+        self.tree.has_name(4 * (self.at + 1), name, b"@\0")
     }
 
     /// Its name, with the unit address.
     pub fn name(self) -> &'a str {
-        string(self.tree.blob, self.at + 4).unwrap_or("?")
+        string(self.tree.blob, 4 * (self.at + 1)).unwrap_or("?")
     }
 
     /// Its properties.
     pub fn properties(self) -> Properties<'a> {
-        let mut at = self.at;
-        self.tree.token(&mut at);
-        Properties { tree: self.tree, at }
+        let Self { tree, at } = self;
+        Properties { tree, at: tree.behind_name(at) }
     }
 
     /// Its children.
@@ -245,7 +259,7 @@ impl<'a> Node<'a> {
     pub fn value(self, name: &str) -> Option<&'a [u8]> {
         for property in self.properties() {
             if property.is(name) {
-                return Some(property.value);
+                return Some(property.value());
             }
         }
         None
@@ -294,10 +308,10 @@ impl<'a> Iterator for Properties<'a> {
     type Item = Property<'a>;
 
     fn next(&mut self) -> Option<Property<'a>> {
-        let mut at = self.at;
-        let Some(Token::Property(property)) = self.tree.token(&mut at) else { return None };
-        self.at = at;
-        Some(property)
+        let Self { tree, at } = *self;
+        let at = tree.find(PROPERTY, at)?;
+        self.at = tree.behind_property(at);
+        Some(Property { tree, at })
     }
 }
 
@@ -311,21 +325,11 @@ pub struct Children<'a> {
 impl<'a> Iterator for Children<'a> {
     type Item = Node<'a>;
 
-    #[inline(never)]
     fn next(&mut self) -> Option<Node<'a>> {
-        let (mut at, mut child, mut depth) = (self.at, self.at, 0);
-        loop {
-            match self.tree.token(&mut at)? {
-                Token::Begin(start) if depth == 0 => (child, depth) = (start, 1),
-                Token::Begin(_) => depth += 1,
-                Token::EndNode if depth > 1 => depth -= 1,
-                Token::EndNode if depth == 1 => break,
-                Token::Property(_) => {}
-                _ => return None,
-            }
-        }
-        self.at = at;
-        Some(Node { tree: self.tree, at: child })
+        let Self { tree, at } = *self;
+        let at = tree.find(BEGIN_NODE, at)?;
+        self.at = tree.behind_node(at, u32::MAX)?;
+        Some(Node { tree, at })
     }
 }
 

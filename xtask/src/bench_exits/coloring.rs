@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use super::figures::Range;
-use super::machine::{COLORING, Machine};
+use super::machine::{COLORING, Load, Machine};
 use super::rows::Rows;
 use crate::workspace::Workspace;
 
@@ -34,10 +34,10 @@ const CHUNK_LOOKS: u64 = 32;
 pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
     // A VM without colours has blocks, or pages on first touch.
     let colors = |line: &str| line.starts_with("colors") || line.starts_with("extra_");
-    let plain = Machine::new(workspace, COLORING, |line| !colors(line))?.run(None)?;
+    let plain = Machine::new(workspace, COLORING, |line| !colors(line))?.run(Load::Guest)?;
     rows.add(FIRST_TOUCH_PLAIN, plain.get(FIRST_TOUCH)?);
 
-    let colored = Machine::new(workspace, COLORING, |_| true)?.run(None)?;
+    let colored = Machine::new(workspace, COLORING, |_| true)?.run(Load::Guest)?;
     rows.add(FIRST_TOUCH, colored.get(FIRST_TOUCH)?);
     for (name, _) in REQUESTS {
         rows.add(name, colored.get(name)?);

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::machine::{LOCKS, Machine};
+use super::machine::{LOCKS, Load, Machine};
 use super::rows::Rows;
 use crate::workspace::Workspace;
 
@@ -20,7 +20,7 @@ pub const ROWS: [&str; 8] = [
 
 /// Measures, and adds the rows.
 pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
-    let found = Machine::new(workspace, LOCKS, |_| true)?.run(None)?;
+    let found = Machine::new(workspace, LOCKS, |_| true)?.run(Load::Guest)?;
     for name in ROWS {
         rows.add(name, found.get(name)?);
     }

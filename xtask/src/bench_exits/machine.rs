@@ -42,6 +42,17 @@ const RAM_WITH_FILE: Bytes = Bytes::mib(32);
 /// Where the file lies in it.
 const FILE_OFFSET: u64 = 16 << 20;
 
+/// What is loaded.
+#[derive(Clone, Copy, Debug)]
+pub enum Load {
+    /// The guest.
+    Guest,
+    /// The guest, filled up with zeros to so many bytes.
+    Large(u64),
+    /// A file of so many bytes besides.
+    File(u64),
+}
+
 /// The system, planned, and the board that runs it.
 pub struct Machine {
     plan: Plan,
@@ -82,16 +93,16 @@ impl Machine {
         Ok(Self { plan, folder, hypervisor, board, files })
     }
 
-    /// Boots it once and reads its measurements; `bytes` is the size of a file that is loaded as well.
-    pub fn run(&self, bytes: Option<u64>) -> Result<Rows> {
-        let console = self.console(bytes)?;
+    /// Boots it once and reads its measurements.
+    pub fn run(&self, load: Load) -> Result<Rows> {
+        let console = self.console(load)?;
         Rows::read(&console).context(console)
     }
 
     /// Boots it once and returns all output.
-    pub fn console(&self, bytes: Option<u64>) -> Result<String> {
+    pub fn console(&self, load: Load) -> Result<String> {
         let files = self.temporary()?;
-        Ok(self.boot(&files, bytes, Vec::new())?.0)
+        Ok(self.boot(&files, load, Vec::new())?.0)
     }
 
     /// Boots it once, and shows each line of QEMU's log of all instructions and exceptions
@@ -101,7 +112,7 @@ impl Machine {
         let log = files.path().join("instructions");
         let arguments = LOG.map(str::to_owned).into_iter();
         let arguments = arguments.chain(["-D".into(), log.to_string_lossy().into_owned()]);
-        let (_, image) = self.boot(&files, None, arguments.collect())?;
+        let (_, image) = self.boot(&files, Load::Guest, arguments.collect())?;
         for line in BufReader::new(fs::File::open(&log)?).lines() {
             see(&line?, &image);
         }
@@ -116,15 +127,25 @@ impl Machine {
     fn boot(
         &self,
         files: &TempDir,
-        bytes: Option<u64>,
+        load: Load,
         arguments: Vec<String>,
     ) -> Result<(String, Vec<u8>)> {
         let mut plan = self.plan.clone();
-        if let Some(bytes) = bytes {
-            let path = files.path().join("file");
-            fs::write(&path, pseudo_random(bytes))
-                .with_context(|| format!("cannot write {}", path.display()))?;
-            add_file(&mut plan, path.to_string_lossy().into_owned())?;
+        let path = files.path().join("file");
+        let write = |bytes| {
+            fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+            Ok::<_, Error>(path.to_string_lossy().into_owned())
+        };
+        match load {
+            Load::Guest => {}
+            Load::Large(bytes) => {
+                let kernel = kernel(&mut plan)?;
+                let mut guest = file::read(&self.folder.join(&*kernel))?;
+                ensure!(guest.len() as u64 <= bytes, "the guest has {} bytes", guest.len());
+                guest.resize(bytes as usize, 0);
+                *kernel = write(guest)?;
+            }
+            Load::File(bytes) => add_file(&mut plan, write(pseudo_random(bytes))?)?,
         }
         let image = bulkhead_image::build(&plan, &self.folder, &self.hypervisor, Some(CPU))
             .map_err(whole)?;
@@ -143,6 +164,11 @@ impl Machine {
 /// An error whose text already says what its source says.
 fn whole(error: impl Display) -> Error {
     Error::msg(error.to_string())
+}
+
+/// The file of the guest.
+fn kernel(plan: &mut Plan) -> Result<&mut String> {
+    Ok(&mut plan.vms.first_mut().context("the system has no VM")?.boot.kernel.file)
 }
 
 /// Gives the VM a file, and the RAM for it.

@@ -6,7 +6,7 @@
 use anyhow::{Result, ensure};
 
 use super::figures::Range;
-use super::machine::{Machine, SWITCHING, WAITING};
+use super::machine::{Load, Machine, SWITCHING, WAITING};
 use super::rows::Rows;
 use crate::workspace::Workspace;
 
@@ -28,7 +28,7 @@ const SWITCHES_LEAST: usize = 16;
 
 /// Measures, and adds the rows.
 pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
-    let console = |system| Machine::new(workspace, system, |_| true)?.console(None);
+    let console = |system| Machine::new(workspace, system, |_| true)?.console(Load::Guest);
     let busy = console(SWITCHING)?;
     let (first, second) = (absences(&busy, "first")?, absences(&busy, "second")?);
     // The first one, with the higher priority, loses the CPU when its budget is used up, and takes it
