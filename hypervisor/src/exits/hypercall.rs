@@ -37,20 +37,28 @@ const PV_TIME_FEATURES: u32 = 0xC500_0020;
 /// Where the calling VCPU reads how much time was stolen from it.
 const PV_TIME_ST: u32 = 0xC500_0021;
 
+/// The last function about critical sections, counted from the first.
+const LAST_OF_LOCKS: u32 = LOCK_GRANTED - GCS_START;
+
 /// Serves the call whose function identifier is in `w0`.
 #[inline(always)]
 pub fn call(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
+    const MARK: u32 = TRACE_MARK.wrapping_sub(GCS_START);
+    let function = context.x[0] as u32;
     // First: they are called around each critical section.
-    match context.x[0] as u32 {
-        function @ GCS_START..=LOCK_GRANTED => locks::call(function, context, at, pcpu),
-        function => call_other(function, context, at, pcpu),
+    match function.wrapping_sub(GCS_START) {
+        0..=LAST_OF_LOCKS => locks::call(function, context, at, pcpu),
+        MARK => trace_mark(context, at, pcpu),
+        _ => call_other(function, context, at, pcpu),
     }
 }
 
 #[inline(never)]
 fn call_other(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
     let result = match function >> 24 & 0x3f {
-        OWNER_STANDARD => vm::psci(context, at, pcpu).map(|result| result as u64),
+        OWNER_STANDARD if function & 0xff_ffff <= vm::PSCI_LAST => {
+            vm::psci(context, at, pcpu).map(|result| result as u64)
+        }
         OWNER_STANDARD_HYPERVISOR => stolen_time(function, context, at),
         OWNER_HYPERVISOR => own(function, context, at, pcpu),
         _ => smccc(function, context),
@@ -70,11 +78,13 @@ fn smccc(function: u32, context: &Context) -> Option<u64> {
 }
 
 fn stolen_time(function: u32, context: &Context, at: &Assignment) -> Option<u64> {
-    let record = at.vm.time_record(at.vcpu.index)?;
+    // Last: where the record is takes longer than to see that nobody asks for it.
+    let record = || at.vm.time_record(at.vcpu.index);
     match function {
-        PV_TIME_ST => Some(record),
+        PV_TIME_ST => record(),
         PV_TIME_FEATURES => {
-            matches!(context.x[1] as u32, PV_TIME_FEATURES | PV_TIME_ST).then_some(0)
+            let known = matches!(context.x[1] as u32, PV_TIME_FEATURES | PV_TIME_ST);
+            record().filter(|_| known).map(|_| 0)
         }
         _ => None,
     }
@@ -82,16 +92,6 @@ fn stolen_time(function: u32, context: &Context, at: &Assignment) -> Option<u64>
 
 fn own(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> Option<u64> {
     Some(match function {
-        CALL_UID => {
-            for (register, word) in context.x[1..4].iter_mut().zip(&UID[1..]) {
-                *register = u64::from(*word);
-            }
-            u64::from(UID[0])
-        }
-        REVISION => {
-            context.x[1] = u64::from(VERSION_MINOR);
-            u64::from(VERSION_MAJOR)
-        }
         FEATURES => {
             const ALL: u64 = FEATURE_CONSOLE_WRITE
                 | FEATURE_TRACE_MARK
@@ -101,17 +101,31 @@ fn own(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcp
             ALL | if at.vm.plan.coloring.is_some() { FEATURE_COLORING } else { 0 }
         }
         CONSOLE_WRITE => console_write(context.x[1], context.x[2], at).unwrap_or_else(Error::to_x0),
-        TRACE_MARK => {
-            mark(context.x[1], at, pcpu);
-            0
-        }
         VM_INFO => vm_info(context.x[1], at),
         COLOR_REQUEST => {
             at.vm.request_colors(Space::current(), context.x[1], Answer::Call, at, pcpu) as u64
         }
         AUDIT => work::audit(Answer::Call, at, pcpu),
+        CALL_UID | REVISION => service(function, context),
         _ => return None,
     })
+}
+
+/// What the calling convention asks of every vendor: who it is, or else the revision.
+#[inline(never)]
+fn service(function: u32, context: &mut Context) -> u64 {
+    match function {
+        CALL_UID => {
+            for (register, word) in context.x[1..4].iter_mut().zip(&UID[1..]) {
+                *register = u64::from(*word);
+            }
+            u64::from(UID[0])
+        }
+        _ => {
+            context.x[1] = u64::from(VERSION_MINOR);
+            u64::from(VERSION_MAJOR)
+        }
+    }
 }
 
 #[inline(never)]
@@ -125,6 +139,12 @@ fn console_write(address: u64, bytes: u64, at: &Assignment) -> Result<u64, Error
         return Err(Error::BadAddress);
     }
     Ok(machine::console_write(at.vm.index, buffer) as u64)
+}
+
+#[inline(never)]
+fn trace_mark(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
+    mark(context.x[1], at, pcpu);
+    context.x[0] = 0;
 }
 
 /// Records a mark of the guest and shows it to observers.

@@ -22,7 +22,7 @@ pub use build::build;
 pub use gic_env::GicEnv;
 pub use inject::{data_abort, undefined};
 pub use lifecycle::Crash;
-pub use psci::call as psci;
+pub use psci::{LAST as PSCI_LAST, call as psci};
 pub use virtual_timer::{VIRTUAL_TIMER, VirtualTimer};
 
 use policy::bandwidth::Pool;

@@ -21,6 +21,9 @@ mod function {
     pub const BIT_64: u32 = 1 << 30;
 }
 
+/// The last function that there is here, without what all of them have in common.
+pub const LAST: u32 = function::FEATURES & 0xff_ffff;
+
 /// PSCI error codes.
 mod error {
     pub const NOT_SUPPORTED: i64 = -1;

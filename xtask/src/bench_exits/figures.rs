@@ -71,6 +71,9 @@ const NONE: [&str; 3] = [""; 3];
 /// All figures, in the order in which they are shown.
 const FIGURES: &[Figure] = &[
     figure("hvc_rejected", "HVC that is rejected", Some(130), ["146", "150", ""]),
+    figure("hvc_unknown", "HVC with an unknown function, whatever its number", Some(130), NONE),
+    figure("smc_unknown", "... SMC", Some(130), NONE),
+    figure("trace_mark", "HVC with function 0xC6000002 (trace mark)", Some(130), NONE),
     figure("psci_version", "PSCI_VERSION", Some(170), ["188", "121 (by SMC)", "396"]),
     figure("gicd_typer_read", "read of GICD_TYPER", Some(200), ["224", "327", "718"]),
     figure(

@@ -1,4 +1,4 @@
-//! What calls about critical sections and shared resources cost.
+//! What calls about critical sections and shared resources cost, and calls that do not exist.
 
 use anyhow::Result;
 
@@ -7,7 +7,10 @@ use super::rows::Rows;
 use crate::workspace::Workspace;
 
 /// Rows of the guest.
-pub const ROWS: [&str; 8] = [
+pub const ROWS: [&str; 11] = [
+    "hvc_unknown",
+    "smc_unknown",
+    "trace_mark",
     "gcs_start",
     "gcs_finish",
     "lock_open_new",

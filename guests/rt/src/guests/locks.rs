@@ -24,10 +24,10 @@ use core::time::Duration;
 
 use bulkhead_abi::hypercall::{
     Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_INTERRUPT,
-    LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, UNLOCK,
+    LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, TRACE_MARK, UNLOCK,
 };
 
-use crate::arch::bench::{baseline, hvc_with};
+use crate::arch::bench::{baseline, hvc_with, smc};
 use crate::arch::smccc::hvc;
 use crate::arch::{counter, cpu, secondary};
 use crate::checks::Checks;
@@ -76,6 +76,35 @@ const ROWS: [&str; 8] = [
     "gcs_finish",
 ];
 
+/// Functions that do not exist, one for each way to see that: behind Bulkhead's own, of each owner who has some,
+/// of others, and what is none at all.
+const UNKNOWN: [u32; 12] = [
+    0xc600_000e,
+    0xc600_ffff,
+    0x8600_0002,
+    0x8600_ff00,
+    0x8400_00ff,
+    0xc400_00ff,
+    0x8500_00ff,
+    0xc500_00ff,
+    0x8000_00ff,
+    0xb200_0000,
+    0,
+    u32::MAX,
+];
+
+/// Tells what a call costs that has this result whatever its function is; returns how many had another one.
+fn bench_calls(name: &str, expected: i64, calls: impl Iterator<Item = (u64, u64)>) -> u64 {
+    let nop = baseline();
+    let (mut min, mut max, mut faults) = (u64::MAX, 0, 0);
+    for (ticks, result) in calls {
+        faults += u64::from(result as i64 != expected);
+        (min, max) = (min.min(ticks - nop), max.max(ticks - nop));
+    }
+    println!("bench: {name} min={min} max={max} runs={RUNS}");
+    faults
+}
+
 fn bench() {
     cpu::mask_interrupts();
     let nop = baseline();
@@ -107,6 +136,12 @@ fn bench() {
     for (name, (min, max)) in ROWS.iter().zip(found) {
         println!("bench: {name} min={min} max={max} runs={RUNS}");
     }
+    let often = |functions: &'static [u32]| (0..RUNS).flat_map(move |_| functions);
+    let no = Error::NotSupported as i64;
+    let by_hvc = |&function: &u32| hvc_with(function, [0, 0]);
+    faults += bench_calls("hvc_unknown", no, often(&UNKNOWN).map(by_hvc));
+    faults += bench_calls("smc_unknown", no, often(&UNKNOWN).map(|&function| smc(function)));
+    faults += bench_calls("trace_mark", 0, often(&[TRACE_MARK]).map(by_hvc));
     println!("bench: done faults={faults}");
 }
 

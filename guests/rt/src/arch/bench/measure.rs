@@ -44,6 +44,19 @@ pub fn hvc_with(function: u32, [first, second]: [u64; 2]) -> (u64, u64) {
     (ticks, result)
 }
 
+/// SMC with this function and no arguments; also what it returns.
+#[inline(never)]
+pub fn smc(function: u32) -> (u64, u64) {
+    let result;
+    // As in `hvc`.
+    let ticks = timed!("smc #0",
+        inout("x0") u64::from(function) => result, inout("x1") 0_u64 => _, inout("x2") 0_u64 => _,
+        inout("x3") 0_u64 => _, out("x4") _, out("x5") _, out("x6") _, out("x7") _, out("x8") _,
+        out("x9") _, out("x10") _, out("x11") _, out("x12") _, out("x13") _, out("x14") _,
+        out("x15") _, out("x16") _, out("x17") _,);
+    (ticks, result)
+}
+
 /// HVC with this function and no arguments.
 #[inline(never)]
 pub fn hvc(function: u32) -> u64 {

@@ -7,7 +7,7 @@ mod uart;
 use core::arch::global_asm;
 
 pub use measure::{
-    baseline, counter_offset, enable_timer_interrupt, faults, full_speed, hvc, hvc_with, load,
+    baseline, counter_offset, enable_timer_interrupt, faults, full_speed, hvc, hvc_with, load, smc,
     store, timer,
 };
 pub use uart::{Uart, print_hex, print_number, print_text};
