@@ -48,7 +48,7 @@ test: setup lint cachescope ## Pass every check and test
 	cargo xtask size
 	cargo test --release --workspace $(CACHESCOPE) -- --include-ignored
 	cargo test --release --package bulkhead-cachescope-model --features parquet $(CACHESCOPE)
-	cargo test --workspace
+	cargo xtask test
 	cargo xtask bench-exits
 
 test-report: setup ## Look at reports of proofs with a real browser, those of `make demo` too (needs a network the first time)
@@ -79,6 +79,8 @@ campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 
 	mkdir -p build
 	BULKHEAD_SYSTEMS=$(SYSTEMS) BULKHEAD_PROGRESS=$(CURDIR)/build/campaign-analysis.toml cargo test --release \
 		--package bulkhead-analysis --test campaign as_many -- --ignored --nocapture
+	BULKHEAD_SYSTEMS=$(SYSTEMS) cargo test --release \
+		--package bulkhead-analysis --test overheads_simulated many -- --ignored --nocapture
 
 miri: setup ## Run tests of policies and hypervisor under Miri: no undefined behaviour (10 minutes; needs a nightly with miri and rust-src)
 	PROPTEST_CASES=4 PROPTEST_FAILURE_PERSISTENCE=off MIRIFLAGS=-Zmiri-disable-isolation \

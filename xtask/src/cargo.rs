@@ -1,6 +1,6 @@
 //! Runs commands of cargo.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -12,6 +12,10 @@ pub struct Executable {
     pub name: String,
     /// Where cargo has put it.
     pub path: PathBuf,
+    /// The folder of its package.
+    pub package: PathBuf,
+    /// Whether it runs tests.
+    pub is_test: bool,
 }
 
 /// Runs a command, which says itself what goes wrong.
@@ -49,9 +53,13 @@ fn executable(message: &str) -> Result<Option<Executable>> {
     let message: Value = serde_json::from_str(message)
         .with_context(|| format!("cargo wrote a line that is not JSON: {message}"))?;
     let name = message["target"]["name"].as_str();
-    Ok(name
-        .zip(message["executable"].as_str())
-        .map(|(name, path)| Executable { name: name.to_owned(), path: path.into() }))
+    let manifest = Path::new(message["manifest_path"].as_str().unwrap_or_default());
+    Ok(name.zip(message["executable"].as_str()).map(|(name, path)| Executable {
+        name: name.to_owned(),
+        path: path.into(),
+        package: manifest.parent().unwrap_or(manifest).to_owned(),
+        is_test: message["profile"]["test"] == true,
+    }))
 }
 
 #[cfg(test)]
@@ -60,9 +68,10 @@ mod tests {
 
     #[test]
     fn only_messages_about_programs_count() {
-        let program = r#"{"reason":"compiler-artifact","target":{"name":"rt-demo"},"executable":"/t/rt-demo"}"#;
+        let program = r#"{"reason":"compiler-artifact","manifest_path":"/p/rt/Cargo.toml","target":{"name":"rt-demo"},"profile":{"test":true},"executable":"/t/rt-demo"}"#;
         let found = executable(program).unwrap().unwrap();
         assert_eq!((found.name.as_str(), found.path.to_str()), ("rt-demo", Some("/t/rt-demo")));
+        assert_eq!((found.package.to_str(), found.is_test), (Some("/p/rt"), true));
 
         let library =
             r#"{"reason":"compiler-artifact","target":{"name":"spin"},"executable":null}"#;

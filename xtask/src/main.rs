@@ -13,6 +13,7 @@ mod guest;
 mod lint;
 mod size;
 mod synchronised;
+mod test;
 mod toolchain;
 mod workspace;
 
@@ -55,6 +56,8 @@ enum Task {
     /// Print the size of the hypervisor's code and read-only data, and look at its stack frames and barriers; fail above the
     /// limit.
     Size,
+    /// Build and run all tests of the workspace, as many programs at once as there are CPUs.
+    Test,
 }
 
 fn main() -> ExitCode {
@@ -76,5 +79,6 @@ fn run(task: Task) -> Result<()> {
         Task::Guest { folder, output } => guest::run(&workspace, &folder, output),
         Task::Lint => lint::run(&workspace),
         Task::Size => size::run(&workspace),
+        Task::Test => test::run(&workspace),
     }
 }

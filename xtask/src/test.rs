@@ -1,0 +1,123 @@
+//! Runs the tests of the workspace, as many test programs at once as there are CPUs.
+//!
+//! `cargo test` runs one program after the other, and most of them wait for one emulator at a time. Here each lane takes the
+//! next program, which runs its tests one by one.
+
+use std::collections::VecDeque;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::cargo::{self, Executable};
+use crate::toolchain;
+use crate::workspace::Workspace;
+
+/// The programs that take longest: they begin first, so that none is left alone at the end.
+const FIRST: &[&str] = &[
+    "storm",
+    "vmpcp",
+    "tutorial",
+    "isolation",
+    "cachescope",
+    "linux_budget",
+    "linux",
+    "server_reference",
+    "sharing",
+    "memory_budgets",
+    "allocation",
+    "boards",
+    "planned",
+    "plan_input",
+    "vm_locks",
+];
+
+/// What a program said, and for how long it ran.
+struct Outcome {
+    name: String,
+    ok: bool,
+    output: String,
+    time: Duration,
+}
+
+/// Builds and runs all tests; an error names the programs in which some failed.
+pub fn run(workspace: &Workspace) -> Result<()> {
+    let mut build = toolchain::host_cargo("test");
+    build.current_dir(workspace.root()).args(["--workspace", "--no-run"]);
+    let mut programs = cargo::executables(build, &[])?;
+    programs.retain(|program| program.is_test);
+    ensure!(!programs.is_empty(), "cargo built no tests");
+    let place = |it: &Executable| FIRST.iter().position(|name| *name == it.name);
+    programs.sort_by_key(|it| place(it).unwrap_or(FIRST.len()));
+
+    let lanes = thread::available_parallelism().map_or(1, |lanes| lanes.get());
+    let (waiting, done) = (Mutex::new(VecDeque::from(programs)), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..lanes {
+            scope.spawn(|| {
+                while let Some(program) = locked(&waiting).pop_front() {
+                    let outcome = outcome(&program);
+                    show(&outcome);
+                    locked(&done).push(outcome);
+                }
+            });
+        }
+    });
+    let mut documentation = toolchain::host_cargo("test");
+    // `--doc` does not heed `doctest = false`, which is for copies of code of others.
+    documentation.current_dir(workspace.root()).args([
+        "--workspace",
+        "--exclude",
+        "bulkhead-interleavings",
+        "--doc",
+        "--quiet",
+    ]);
+    let documentation = cargo::run(documentation);
+
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let failed: Vec<_> = done.iter().filter(|it| !it.ok).map(|it| it.name.as_str()).collect();
+    println!("test: {} programs, {} failed", done.len(), failed.len());
+    if !failed.is_empty() {
+        bail!("tests failed in {}", failed.join(", "));
+    }
+    documentation
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a program as `cargo test` does: in the folder of its package.
+fn outcome(program: &Executable) -> Outcome {
+    let start = Instant::now();
+    let output = Command::new(&program.path)
+        .current_dir(&program.package)
+        .env("CARGO_MANIFEST_DIR", &program.package)
+        .env("RUST_TEST_THREADS", "1")
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start {}", program.path.display()));
+    let (ok, output) = match output {
+        Ok(output) => {
+            let both = [output.stdout, output.stderr].concat();
+            (output.status.success(), String::from_utf8_lossy(&both).into_owned())
+        }
+        Err(error) => (false, format!("{error:#}")),
+    };
+    let package =
+        program.package.file_name().map_or_else(String::new, |it| it.display().to_string());
+    Outcome { name: format!("{package}/{}", program.name), ok, output, time: start.elapsed() }
+}
+
+/// A line of a program whose tests pass; all that it said otherwise.
+fn show(Outcome { name, ok, output, time }: &Outcome) {
+    let result = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
+    let counts = result.map_or("", |it| it.split("; finished").next().unwrap_or(it));
+    let seconds = time.as_secs_f32();
+    match ok {
+        true => println!("{seconds:6.1} s  {name}: {counts}"),
+        false => println!("{output}\n{seconds:6.1} s  {name}: FAILED"),
+    }
+}
