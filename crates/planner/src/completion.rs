@@ -26,6 +26,7 @@ mod explain;
 mod least;
 mod margin;
 mod memory;
+mod overheads;
 mod part;
 mod pcpus;
 mod periods;
@@ -58,6 +59,8 @@ enum Obstacle {
     Tasks,
     /// Whatever limits memory accesses have, some task is late.
     Memory(Box<System>),
+    /// With what the hypervisor takes where VCPUs share PCPUs, some task is late.
+    Overheads(Box<System>),
     /// VCPUs do not fit onto PCPUs: what they need, and how many PCPUs there are for them.
     Pcpus(Box<pcpus::Crowd>),
 }
@@ -76,6 +79,7 @@ pub fn complete(system: &mut System) -> Result<(), Refusal> {
         Obstacle::Input(errors) => Refusal::Input(errors),
         Obstacle::Tasks => Refusal::NoPlan(explain::tasks(&grown)),
         Obstacle::Memory(least) => Refusal::NoPlan(memory::explain(&grown, &least)),
+        Obstacle::Overheads(best) => Refusal::NoPlan(overheads::explain(&best)),
         Obstacle::Pcpus(crowd) => Refusal::NoPlan(explain::pcpus(&grown, &crowd).into()),
     })?;
     *system = margin::without_margin(planned, system);
@@ -103,9 +107,17 @@ fn attempt(system: &System) -> Result<System, Obstacle> {
 /// The system, of which all periods are known, with everything decided.
 fn settle(system: &System) -> Result<System, Obstacle> {
     let problem = Problem::new(system).map_err(Obstacle::Input)?;
+    let planned: Vec<usize> = problem.subjects.iter().map(|subject| subject.index).collect();
+    overheads::settle(system, &planned, |neighbours| settle_beside(system, &problem, neighbours))
+}
+
+/// The same, with budgets for VCPUs that have so many neighbours, wherever they come to be.
+fn settle_beside(system: &System, problem: &Problem, neighbours: u64) -> Result<System, Obstacle> {
+    let mut setting = problem.setting;
+    setting.neighbours = neighbours;
     let vms: Vec<_> = problem.subjects.iter().map(|subject| subject.vm.clone()).collect();
     let free = problem.free.len() as usize;
-    let plan = Planner::new(&vms, &problem.setting).plan(free).ok_or(Obstacle::Tasks)?;
+    let plan = Planner::new(&vms, &setting).plan(free).ok_or(Obstacle::Tasks)?;
     let mut system = system.clone();
     let mut left = problem.free;
     let mut open_budgets = Vec::new();

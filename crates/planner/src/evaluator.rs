@@ -1,6 +1,6 @@
 //! Asks the analysis whether tasks fit into a VCPU, and how much budget they need.
 
-use analysis::overheads::Overheads;
+use analysis::overheads::{Neighbour, Overheads};
 use analysis::response::{Analyzer, Workload};
 use analysis::supply::{ServerSupply, Supply};
 use analysis::utilization::{Share, utilization};
@@ -97,13 +97,17 @@ impl Evaluator {
         self.tasks.extend(with_sets.map(|(task, set)| *task.with_colors(set.len() as usize)));
     }
 
-    /// What the hypervisor takes of the time of a VCPU, beside nobody: who is there is decided later, and then
-    /// counted. Who has all of a PCPU leaves it to nobody.
+    /// What the hypervisor takes of the time of a VCPU beside so many others as [`Setting::neighbours`] says: who is there is
+    /// decided later, and then counted. Who has all of a PCPU leaves it to nobody.
     fn overheads(&self, server: Server) -> Option<Overheads> {
         let shares = server.budget() < server.period();
         let alike = Server::new(Kind::Periodic, server.budget(), server.period()).ok();
         let server = alike.filter(|_| shares);
-        Some(Overheads::new(self.setting.costs?, 0).of_vcpu(server, &self.tasks, shares))
+        let others = self.setting.neighbours;
+        let own = Overheads::new(self.setting.costs?, others);
+        let own = own.of_vcpu(server, &self.tasks, shares);
+        let Some(alike) = server else { return Some(own) };
+        Some((0..others).fold(own, |all, _| all.beside(Neighbour::Above(alike), server)))
     }
 
     fn schedulable(&mut self, sets: &[ColorSet], budget: Duration, period: Duration) -> bool {

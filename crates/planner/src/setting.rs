@@ -30,6 +30,8 @@ pub struct Setting {
     pub test: Test,
     /// What the hypervisor costs a VCPU by itself, if that is to be counted.
     pub costs: Option<Costs>,
+    /// How many VCPUs of higher priority, alike, are taken to be on the PCPU of each, where costs are counted.
+    pub neighbours: u64,
 }
 
 impl Setting {
@@ -43,7 +45,7 @@ impl Setting {
             return Err(Error::Colors { colors, most: COLORS_MAX });
         }
         let (kind, test) = (Kind::Sporadic, Test::Published);
-        Ok(Self { colors, grain: Duration(1_000), reload, kind, test, costs: None })
+        Ok(Self { colors, grain: Duration(1_000), reload, kind, test, costs: None, neighbours: 0 })
     }
 
     /// The same with budgets that are multiples of this.

@@ -125,7 +125,7 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
 
 /// For how long the hypervisor serves nothing at most, where that is known.
 fn late(system: &System) -> Duration {
-    verdict::costs(&system.platform.value).map_or(Duration(0), |costs| costs.late)
+    verdict::costs(system).map_or(Duration(0), |costs| costs.late)
 }
 
 fn vcpu(system: &System, (vm, vcpu): At) -> &Vcpu {

@@ -91,7 +91,7 @@ fn setting(system: &System, free: usize) -> Result<Setting, Errors> {
     let mut setting = Setting::new(free.max(1), reload).map_err(fail)?;
     setting = setting.with_grain(grain).map_err(fail)?;
     setting.test = Test::Supply;
-    setting.costs = verdict::costs(&system.platform.value);
+    setting.costs = verdict::costs(system);
     Ok(setting)
 }
 
@@ -172,7 +172,7 @@ fn subject(
         }
     };
     let mut slots_planned: Vec<Slot> = slots.iter().map(slot).collect();
-    let costs = verdict::costs(&system.platform.value).unwrap_or_default();
+    let costs = verdict::costs(system).unwrap_or_default();
     let models: Result<Vec<Task>, Error> =
         tasks.iter().map(|&task| model(vm, &vm.tasks[task], all, costs)).collect();
     let mut planned = models

@@ -1,0 +1,70 @@
+//! What the hypervisor takes for VCPUs that share a PCPU.
+//!
+//! How much a VCPU loses to those beside it is known only when all have their PCPUs, which follow from their budgets. So
+//! budgets are planned as if nobody was beside any VCPU at first, and then with more and more neighbours, until all tasks
+//! of which something is planned are in time where they are.
+
+use analysis::Duration;
+use analysis::verdict::VcpuVerdict;
+use bulkhead_system::description::{System, Task};
+use bulkhead_system::diagnostic::{Diagnostic, Errors};
+
+use super::{Obstacle, cannot_plan, verdict};
+
+/// The first system of those with more and more neighbours that holds, for `planned` VMs.
+pub(super) fn settle(
+    system: &System,
+    planned: &[usize],
+    with_neighbours: impl Fn(u64) -> Result<System, Obstacle>,
+) -> Result<System, Obstacle> {
+    let first = with_neighbours(0)?;
+    if system.platform.value.overheads.is_none() || late(&first, planned).is_none() {
+        return Ok(first);
+    }
+    let vcpus = system.vms.iter().flat_map(|vm| &vm.vcpus);
+    let others = vcpus.filter(|vcpu| vcpu.server.is_some()).count().saturating_sub(1) as u64;
+    let counts = (0..).map(|power| 1u64 << power).take_while(|count| *count < 2 * others);
+    for count in counts {
+        match with_neighbours(count.min(others)) {
+            Ok(found) if late(&found, planned).is_none() => return Ok(found),
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    Err(Obstacle::Overheads(Box::new(first)))
+}
+
+/// A task of these VMs that is late: the VCPU and the index of the task there.
+fn late(system: &System, planned: &[usize]) -> Option<(VcpuVerdict, usize)> {
+    let is_planned = |name: &str| planned.iter().any(|&vm| system.vms[vm].name.value == name);
+    let vcpus = verdict(system)?.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
+    let mut late = vcpus.filter(|vcpu| is_planned(&vcpu.vm)).filter_map(|vcpu| {
+        let task = vcpu.tasks.iter().position(|task| !task.ok)?;
+        Some((vcpu, task))
+    });
+    late.next()
+}
+
+/// Why the best system that was found does not hold.
+pub(super) fn explain(best: &System) -> Errors {
+    let all: Vec<usize> = (0..best.vms.len()).collect();
+    let Some((vcpu, task)) = late(best, &all) else {
+        return cannot_plan("VCPUs that share PCPUs need more time than there is").into();
+    };
+    let task = &vcpu.tasks[task];
+    let late = match task.wcrt_ns {
+        Some(wcrt) => format!("is late by {}", Duration(wcrt.saturating_sub(task.deadline_ns))),
+        None => "has no bound".into(),
+    };
+    let message = format!(
+        "task `{}` of VM `{}` {late} where its VCPU shares a PCPU, with what the hypervisor takes",
+        task.task, vcpu.vm
+    );
+    let mistake = cannot_plan(message)
+        .help("give VCPUs longer periods, tasks longer deadlines, or the platform more CPUs");
+    let vms = best.vms.iter().filter(|vm| vm.name.value == vcpu.vm);
+    let mut tasks = vms.flat_map(|vm| &vm.tasks).filter(|it| it.name.value == task.task);
+    let at =
+        |described: &Task| -> Diagnostic { mistake.clone().at(&described.name.place, "this task") };
+    tasks.next().map_or_else(|| mistake.clone(), at).into()
+}
