@@ -5,6 +5,8 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use policy::pace::CONSOLE_PER_SECOND;
+
 use crate::arch::{cpu, gic, percpu, power, regs};
 use crate::board::uart::AnyUart;
 use crate::console::Console;
@@ -26,9 +28,6 @@ static CONSOLE_PCPU: percpu::StaticRef<Pcpu> = percpu::StaticRef::empty();
 static TIMER_ARMED: AtomicBool = AtomicBool::new(false);
 /// An incomplete line is shown when it has not grown for this part of a second.
 const IDLE_PER_SECOND: u64 = 20;
-/// How often the UART may interrupt VCPUs that share a CPU, in a second: more often than a line of 115,200 baud fills a FIFO
-/// of 16 bytes.
-const PACE_PER_SECOND: u64 = 1000;
 
 /// Prints a line of the hypervisor.
 macro_rules! log {
@@ -189,16 +188,11 @@ pub fn attend(vm: &'static Vm) {
     }
 }
 
-/// The UART of the machine interrupts: input for a VM, or room for output. Where VCPUs share the CPU that serves it,
-/// it does so [`PACE_PER_SECOND`] times a second at most, whatever VMs write.
+/// The UART of the machine interrupts: input for a VM, or room for output. Where VCPUs run on the CPU that serves it,
+/// it does so as often as the console's timer fires at most, whatever VMs write: the timer unmasks it again.
 pub fn console_interrupt(pcpu: &Pcpu) {
-    if pcpu.is_shared() {
-        enable_uart_interrupt(false);
-        pcpu.advance_deadline(
-            Purpose::Console,
-            cpu::now() + regs::cntfrq_el0::read() / PACE_PER_SECOND,
-        );
-    }
+    unmask_uart(pcpu, false);
+    start_console_timer(pcpu);
     CONSOLE.on_uart_interrupt(|index, input| {
         let Some(vm) = vms().get(index) else { return };
         let Some(uart) = &vm.uart else { return };
@@ -209,8 +203,11 @@ pub fn console_interrupt(pcpu: &Pcpu) {
     after_output();
 }
 
-fn enable_uart_interrupt(on: bool) {
-    if let Some(shared) = gic::shared() {
+#[inline(never)]
+fn unmask_uart(pcpu: &Pcpu, on: bool) {
+    if let Some(shared) = gic::shared()
+        && pcpu.has_vcpus()
+    {
         shared.set_enabled(uart_interrupt(), on);
     }
 }
@@ -218,31 +215,31 @@ fn enable_uart_interrupt(on: bool) {
 /// A VM on another CPU left a line incomplete while the console's timer was off. It
 /// runs for a whole period at least, so that output costs this CPU a few interrupts
 /// a second, whatever VMs write.
+#[inline(never)]
 pub fn start_console_timer(pcpu: &Pcpu) {
-    let idle = idle_ticks();
-    let now = cpu::now();
-    let due = CONSOLE.flush_idle(now, idle);
-    relieve();
-    pcpu.advance_deadline(Purpose::Console, due.unwrap_or(now + idle));
+    pcpu.advance_deadline(Purpose::Console, cpu::now() + pace_ticks());
 }
 
-/// The timer of the console's CPU fires: lets the UART interrupt again, and shows lines that stay incomplete.
+/// The timer of the console's CPU fires, [`CONSOLE_PER_SECOND`] times a second at most: lets the UART interrupt again, and
+/// shows lines that stay incomplete.
 pub fn console_timer(pcpu: &Pcpu) {
-    if pcpu.is_shared() {
-        enable_uart_interrupt(true);
-    }
+    unmask_uart(pcpu, true);
     let idle = idle_ticks();
     let now = cpu::now();
     let due = CONSOLE.flush_idle(now, idle);
     relieve();
     if let Some(due) = due {
-        return pcpu.set_deadline(Purpose::Console, due);
+        return pcpu.set_deadline(Purpose::Console, due.max(now + pace_ticks()));
     }
     // A line that became incomplete before this store did not start the timer.
     TIMER_ARMED.store(false, Ordering::SeqCst);
     if CONSOLE.has_partial_lines() && !TIMER_ARMED.swap(true, Ordering::SeqCst) {
         pcpu.set_deadline(Purpose::Console, now + idle);
     }
+}
+
+fn pace_ticks() -> u64 {
+    regs::cntfrq_el0::read() / CONSOLE_PER_SECOND
 }
 
 fn idle_ticks() -> u64 {

@@ -137,7 +137,7 @@ impl Pcpu {
             let hold = if vcpu.hold > 0 { Hold::new(Duration(vcpu.hold)) } else { Hold::UNLIMITED };
             (server(vcpu), at.vm.plan.account(vcpu, start), hold)
         });
-        let scheduler = Scheduler::new(vcpus, ceilings, Duration(platform.switch));
+        let scheduler = Scheduler::new(vcpus, ceilings, platform.prices.map(Duration));
         let all = all.into_iter().enumerate();
         let all = all.map(|(slot, (it, ..))| Assignment { slot, ..it }).collect();
         let all: &'static Vec<_> = Box::leak(Box::new(all));
@@ -162,6 +162,11 @@ impl Pcpu {
     #[inline(always)]
     pub fn assignments(&self) -> &'static [Assignment] {
         self.assignments.own().map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there are any.
+    pub fn has_vcpus(&self) -> bool {
+        !self.assignments().is_empty()
     }
 
     /// The VCPU whose registers are in this CPU. It runs, or waits.

@@ -52,11 +52,11 @@ const NONE: usize = usize::MAX;
 impl Scheduler {
     /// Nothing has happened yet. VCPUs have servers, some a memory budget, and are in global critical
     /// sections for a limited time. `None` if a server cannot be.
-    /// `ceilings`: those in sections go first. `switch`: for how much longer a VCPU pays that blocks.
+    /// `ceilings`: those in sections go first. `switch`, `wait`: what a VCPU pays that blocks.
     pub fn new(
         vcpus: impl Iterator<Item = (server::Policy, Option<Account>, Hold)>,
         ceilings: bool,
-        switch: Duration,
+        [switch, wait]: [Duration; 2],
     ) -> Option<Self> {
         let mut slots = Vec::new();
         for (server, account, hold) in vcpus {
@@ -66,7 +66,7 @@ impl Scheduler {
                 None => slot,
             });
         }
-        let cpu = Cpu::new(slots).with_switch(switch);
+        let cpu = Cpu::new(slots).with_switch(switch).with_wait(wait);
         Some(Self { cpu: if ceilings { cpu.with_ceilings() } else { cpu }, run: NONE })
     }
 
@@ -187,7 +187,7 @@ mod tests {
     fn changes_are_told_with_their_budgets() {
         let servers =
             [deferrable(3, 10), Policy::Background].map(|server| (server, None, UNLIMITED));
-        let mut scheduler = Scheduler::new(servers.into_iter(), true, Duration::ZERO).unwrap();
+        let mut scheduler = Scheduler::new(servers.into_iter(), true, [Duration::ZERO; 2]).unwrap();
         let it = &mut scheduler;
         let change = |run, budget| Some(Change { run, budget });
         assert_eq!(it.decide(Event::Wake(0), 90), (None, 100), "before the epoch");
@@ -211,7 +211,7 @@ mod tests {
     fn sections_that_are_too_long_are_told() {
         let low = (deferrable(8, 10), None, Hold::new(Duration(3)));
         let servers = [(deferrable(3, 10), None, UNLIMITED), low];
-        let mut it = Scheduler::new(servers.into_iter(), true, Duration::ZERO).unwrap();
+        let mut it = Scheduler::new(servers.into_iter(), true, [Duration::ZERO; 2]).unwrap();
         it.decide(Event::Wake(1), 100);
         assert!(it.change_gcs_of_running(1, true, 101));
         assert_eq!(it.decide(Event::Wake(0), 102), (None, 104));
@@ -234,7 +234,7 @@ mod tests {
             Scheduler::new(
                 [(deferrable(11, 10), None, UNLIMITED)].into_iter(),
                 true,
-                Duration::ZERO
+                [Duration::ZERO; 2]
             )
             .is_none()
         );
@@ -250,7 +250,7 @@ mod tests {
         let account = Account::own(budget(50, 20)).unwrap();
         let vcpus =
             [(deferrable(10, 10), Some(account), UNLIMITED), (Policy::Background, None, UNLIMITED)];
-        let mut scheduler = Scheduler::new(vcpus.into_iter(), false, Duration::ZERO).unwrap();
+        let mut scheduler = Scheduler::new(vcpus.into_iter(), false, [Duration::ZERO; 2]).unwrap();
         let change = |run, budget| Some(Change { run, budget });
         let mut decide = |accesses, event, now| {
             scheduler.account(0, accesses);

@@ -9,7 +9,7 @@
 //! supply(w) >= jobs(w) + sum over sources of  once + ceil((w + jitter) / period) cost
 //! ```
 //!
-//! With `S`, `K`, `I`, `B` of [`Costs`], for a VCPU with period `T` and `n` turns in each period: 1 for a periodic or
+//! With `S`, `K`, `n_K`, `I`, `B` of [`Costs`], for a VCPU with period `T` and `n` turns in each period: 1 for a periodic or
 //! deferrable server, as many as there can be replenishments ([`REPLENISHMENTS_MAX`]) for a sporadic one.
 //!
 //! - *Release*: an interrupt `I` for each job that any task of the VCPU releases, whatever its priority.
@@ -18,16 +18,20 @@
 //! - *Preemption*: a VCPU above leaves the PCPU at the end of its budget, at most `n` times in each of its periods. Its
 //!   next one pays for the way back. A window lies in `ceil((w + T) / T)` of these periods, with `B` as above.
 //!   Whoever blocks pays himself, whoever wakes also.
-//! - *Kick*: another VCPU wakes, but has to wait: `K`. It cannot wake again before it ran and blocked. One below runs only
-//!   while this VCPU waits for work, or for budget; of the background also while a periodic server above idles. One above that
-//!   has budget does not have to wait.
-//! - *Request*: somebody asks for a resource that a VCPU of the PCPU may have: `K`, and `S` if that raises
+//! - *Kick*: another VCPU is interrupted, but has to wait: `K`. From one time that it executes to the next that happens `n_K`
+//!   times at most ([`policy::pace`]). One below executes only while this VCPU waits for work, or for budget; of the background
+//!   also while a periodic server above idles. One above that has budget has paid when it blocked, out of its budget
+//!   ([`policy::cpu::Cpu::with_wait`]), which counts here as if it had executed; when its budget ends it has not.
+//! - *Request*: somebody asks for a resource that a VCPU of the PCPU may have: `K`, and `S + n_K K` if that raises
 //!   a VCPU of the same PCPU, which leaves it to this one again. How often is enforced.
+//! - *Console*: [`CONSOLE_PER_SECOND`] times a second the timer, a kick by somebody who starts it because of an incomplete
+//!   line, and an interrupt of the UART, which the timer unmasks.
 //! - *Late*: nothing is served for `B` when the window begins; and the VCPU may have taken `B` more than its last budget,
 //!   which it pays back in the window.
 //!
 //! What VCPUs above take beyond their budgets is in the response time of the server ([`crate::vcpu`]).
 
+use policy::pace::CONSOLE_PER_SECOND;
 use policy::server::REPLENISHMENTS_MAX;
 
 use crate::divisor::Divisor;
@@ -42,18 +46,29 @@ pub struct Costs {
     pub switch: Duration,
     /// An interrupt for another VCPU, after which the same one goes on: `K`.
     pub kick: Duration,
+    /// How many of these come for a VCPU at most, from one time that it executes to the next: `n_K`.
+    pub kicks: u64,
     /// An interrupt for the VCPU that runs: `I`.
     pub interrupt: Duration,
     /// A call of a job, or an access to a virtual device: `X`.
     pub exit: Duration,
-    /// The longest time in which nothing is served: `B`, at least `S`.
+    /// An interrupt or a timer of the console.
+    pub console: Duration,
+    /// The longest time in which nothing is served, or that a VCPU pays when it blocks: `B`, at least `S + n_K K`.
     pub late: Duration,
 }
 
 impl Costs {
-    /// What a job costs each time that it waits for something else, beside nobody: its VCPU leaves the PCPU and comes back.
+    /// Kicks for a VCPU from one time that it executes to the next: `n_K K`.
+    pub fn kicks(&self) -> Duration {
+        times(self.kick, self.kicks)
+    }
+
+    /// What a job costs each time that it waits for something else, beside nobody: its VCPU leaves the PCPU, pays for kicks, and
+    /// comes back.
     pub fn wait(&self) -> u64 {
         let turn = times(self.switch, 2).0.saturating_add(self.interrupt.0);
+        let turn = turn.saturating_add(self.kicks().0);
         turn.saturating_add(self.late.0).min(TOO_LONG)
     }
 }
@@ -156,24 +171,25 @@ impl Overheads {
     /// With another VCPU on the PCPU; `server` is the one of the VCPU itself.
     #[must_use]
     pub fn beside(mut self, neighbour: Neighbour, server: Option<Server>) -> Self {
-        let Costs { switch, kick, late, .. } = self.costs;
+        let Costs { switch, late, .. } = self.costs;
+        let kicks = self.costs.kicks();
         match neighbour {
             Neighbour::Above(above) => {
                 let (turns, period) = (turns(&above), above.period());
                 let jitter = period.0.saturating_add(late.0);
                 self.add(Source::Preemption, times(switch, turns), period, jitter);
                 // While the budget of one that idles goes by, those of the background run.
-                let kicks = match above.kind() {
+                let ends = match above.kind() {
                     Kind::Periodic => self.others,
                     Kind::Deferrable | Kind::Sporadic => turns,
                 };
-                self.add(Source::Kick, times(kick, kicks), period, jitter);
-                self.once(Source::Kick, kick);
+                self.add(Source::Kick, times(kicks, ends), period, jitter);
+                self.once(Source::Kick, kicks);
             }
             Neighbour::Below => {
-                self.once(Source::Kick, kick);
+                self.once(Source::Kick, kicks);
                 if let Some(own) = server {
-                    self.add(Source::Kick, times(kick, turns(&own)), own.period(), 1 + late.0);
+                    self.add(Source::Kick, times(kicks, turns(&own)), own.period(), 1 + late.0);
                 }
             }
         }
@@ -191,7 +207,8 @@ impl Overheads {
     ) -> Self {
         let Costs { switch, kick, late, .. } = self.costs;
         // It goes first in its section, and leaves the PCPU then.
-        let cost = if here { Duration(switch.0.saturating_add(kick.0)) } else { kick };
+        let raised = switch.0.saturating_add(kick.0).saturating_add(self.costs.kicks().0);
+        let cost = if here { Duration(raised) } else { kick };
         let jitter = early.0.saturating_add(late.0).saturating_add(1);
         self.add(Source::Request, cost, interval, jitter);
         if here {
@@ -204,19 +221,23 @@ impl Overheads {
     /// ends once, so that the VCPU stops and goes on, while others may wake; before, the VCPU gets `parts` of it.
     #[must_use]
     pub fn with_memory(mut self, period: Duration, parts: u64) -> Self {
-        let Costs { switch, kick, interrupt, late, .. } = self.costs;
-        let ends = times(switch, 2).0.saturating_add(times(kick, self.others).0);
+        let Costs { switch, interrupt, late, .. } = self.costs;
+        let ends = times(switch, 2).0.saturating_add(times(self.costs.kicks(), self.others).0);
         let cost = Duration(ends.saturating_add(times(interrupt, parts).0));
         let jitter = period.0.saturating_add(late.0);
         self.add(Source::Memory, cost, period, jitter);
         self
     }
 
-    /// On the PCPU that serves the console, to and from which a byte goes in each `byte`.
+    /// On the PCPU that serves the console.
     #[must_use]
-    pub fn with_console(mut self, byte: Duration) -> Self {
-        let interrupt = self.costs.interrupt;
-        self.add(Source::Console, times(interrupt, 2), byte, byte.0);
+    pub fn with_console(mut self) -> Self {
+        let period = Duration(1_000_000_000 / CONSOLE_PER_SECOND);
+        let Costs { kick, console, .. } = self.costs;
+        let timers = Duration(console.0.saturating_add(kick.0));
+        self.add(Source::Console, timers, period, 1);
+        // After each timer, and one before.
+        self.add(Source::Console, console, period, 1 + period.0);
         self
     }
 

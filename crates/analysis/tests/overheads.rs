@@ -9,8 +9,11 @@ use bulkhead_system::plan;
 /// Those of `qemu-virt`, in whole ticks of 16 ns.
 const SWITCH: u64 = 1_504;
 const KICK: u64 = 1_008;
+/// Most for a VCPU from one time that it executes to the next.
+const KICKS: u64 = 3 * KICK;
 const INTERRUPT: u64 = 512;
 const EXIT: u64 = 704;
+const CONSOLE: u64 = 6_000;
 const LATE: u64 = 30_000;
 
 fn system(text: &str) -> System {
@@ -80,7 +83,8 @@ fn the_console_costs_the_pcpu_that_serves_it() {
     let everywhere: String = (1..4).map(|pcpu| vm(&format!("b{pcpu}"), "", &[])).collect();
     let last = text.replace("pcpu = 0", "pcpu = 3") + &everywhere;
     let (verdict, window) = (verdict(&last), |it: &Verdict| task(it, "t").wcrt_ns.unwrap());
-    let console = 2 * INTERRUPT * (window(&verdict) + 86_805).div_ceil(86_805);
+    let timers = (window(&verdict) + 1).div_ceil(1_000_000);
+    let console = (CONSOLE + KICK) * timers + CONSOLE * (timers + 1);
     let own = [("overhead-release", INTERRUPT), ("overhead-late", LATE)];
     assert_overheads(task(&verdict, "t"), &[own[0], own[1], ("overhead-console", console)]);
     assert_overheads(task(&self::verdict(&text), "t"), &own);
@@ -107,7 +111,7 @@ fn vcpus_that_share_a_pcpu_pay_for_turns() {
                 ("overhead-release", INTERRUPT),
                 ("overhead-switch", SWITCH + SWITCH * own),
                 ("overhead-preemption", SWITCH * of_above),
-                ("overhead-kick", KICK + KICK * of_above),
+                ("overhead-kick", KICKS + KICKS * of_above),
                 ("overhead-late", 2 * LATE),
             ],
         );
@@ -118,7 +122,7 @@ fn vcpus_that_share_a_pcpu_pay_for_turns() {
             &[
                 ("overhead-release", INTERRUPT),
                 ("overhead-switch", SWITCH + SWITCH * own),
-                ("overhead-kick", KICK + KICK * own),
+                ("overhead-kick", KICKS + KICKS * own),
                 ("overhead-late", 2 * LATE),
             ],
         );

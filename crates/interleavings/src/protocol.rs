@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 
-use super::attention::{Attention, KICKS_MAX, Place};
+use super::attention::{Attention, Place};
 use super::tool::{Arc, AtomicBool, Mutex, spawn, yield_now};
 
 /// What happens to the VCPU.
@@ -215,7 +215,7 @@ pub fn run(first: Act, acts: &'static [Act], siblings: &'static [&'static [Call]
     }
     while pcpu.take_kick() {}
     let kicks = shared.kicks.load(Relaxed);
-    assert!(pcpu.entries > 0 || kicks <= KICKS_MAX, "{kicks} kicks while it did not execute");
+    assert!(pcpu.entries > 0 || kicks <= policy::pace::KICKS_MAX, "{kicks} kicks while it did not execute");
     let place = shared.attention.place();
     if place == Place::Out {
         assert!(pcpu.ready);

@@ -208,14 +208,15 @@ pub(crate) fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &d
     tasks
 }
 
-/// A task as the simulator has it. With its colours, or those of its VM, it takes a certain time;
-/// where the VM shares all of the cache, the longest that there is.
 /// What the hypervisor takes, where the platform says it; execution times of a trace contain it.
 fn overheads(described: Option<&description::System>, assumptions: &Assumptions) -> sim::Overheads {
     let platform = described.map(|system| &system.platform.value);
     let known = platform.and_then(|platform| platform.overheads);
     let known = known.filter(|_| assumptions.execution != Execution::Traced);
+    let interrupts = described.map_or(0, description::System::interrupts_max);
     known.map_or_else(sim::Overheads::default, |it| sim::Overheads {
+        wait: it.wait(interrupts).0,
+        kicks: 0, // what other PCPUs ask for is not simulated
         switch: it.switch.0,
         tick: it.tick.0,
         kick: it.kick.0,
@@ -224,6 +225,8 @@ fn overheads(described: Option<&description::System>, assumptions: &Assumptions)
     })
 }
 
+/// A task as the simulator has it. With its colours, or those of its VM, it takes a certain time;
+/// where the VM shares all of the cache, the longest that there is.
 fn simulated(
     task: &description::Task,
     colors: Option<u64>,

@@ -23,6 +23,9 @@
 //! allows, not more. One that wakes and preempts another pays from the event on, which is to be told with the time at
 //! which it came: time that was charged already is not charged again.
 //!
+//! [`Cpu::with_wait`]: while a VCPU waits for something to do, others are interrupted because of it, some times at most
+//! ([`crate::pace`]). It pays for them in advance, out of its budget and not in time.
+//!
 //! # Memory budgets
 //!
 //! A VCPU may have a memory budget besides ([`crate::bandwidth`]). It runs only with processor
@@ -157,8 +160,8 @@ impl Slot {
 
     /// Out of line, unlike where no VCPU has a memory budget.
     #[inline(never)]
-    fn charge(&mut self, now: Instant, since: Instant) {
-        self.server.charge(now, since);
+    fn charge(&mut self, now: Instant, since: Instant, besides: Duration) {
+        self.server.charge(now, since, besides);
     }
 
     /// It has something to do and is in a section. Rare: kept out of the way of other events.
@@ -249,6 +252,8 @@ struct Charge {
     since: Instant,
     /// For how much longer a VCPU is charged that blocks.
     switch: Duration,
+    /// What it pays besides.
+    wait: Duration,
     /// What the VCPU had that was to run since then.
     budget: Duration,
     /// The VCPU that is to run; only where one has a memory budget.
@@ -273,6 +278,7 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
             slot: None,
             since: Instant(0),
             switch: Duration::ZERO,
+            wait: Duration::ZERO,
             budget: Duration::ZERO,
             run: None,
             ceilings: false,
@@ -301,6 +307,13 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
     #[must_use]
     pub fn with_switch(mut self, switch: Duration) -> Self {
         self.charge.switch = switch;
+        self
+    }
+
+    /// A VCPU that blocks pays so much of its budget besides, for interrupts of others while it waits.
+    #[must_use]
+    pub fn with_wait(mut self, wait: Duration) -> Self {
+        self.charge.wait = wait;
         self
     }
 
@@ -489,15 +502,17 @@ impl Charge {
         grants: &mut dyn Grants,
     ) -> Decision {
         let mut now = now.max(self.since);
+        let mut besides = Duration::ZERO;
         if let Event::Block(vcpu) = event
             && self.slot == Some(vcpu)
         {
             now += self.switch;
+            besides = self.wait;
         }
         if REGULATED {
-            self.settle_inside(slots, now);
+            self.settle_inside(slots, now, besides);
         } else {
-            self.settle::<false>(slots, now);
+            self.settle::<false>(slots, now, besides);
         }
         match event {
             Event::Wake(vcpu) => {
@@ -544,7 +559,7 @@ impl Charge {
     #[inline(never)]
     fn note_gcs(&mut self, slots: &mut [Slot], vcpu: usize, in_gcs: bool, now: Instant) {
         let now = now.max(self.since);
-        self.settle_inside(slots, now);
+        self.settle_inside(slots, now, Duration::ZERO);
         self.undisturbed = false;
         if let Some(slot) = slots.get_mut(vcpu) {
             slot.in_gcs = in_gcs;
@@ -584,9 +599,9 @@ impl Charge {
 
     /// [`Charge::settle`] where VCPUs may have memory budgets or be in global critical sections.
     #[inline(never)]
-    fn settle_inside(&mut self, slots: &mut [Slot], now: Instant) {
+    fn settle_inside(&mut self, slots: &mut [Slot], now: Instant, besides: Duration) {
         let since = self.since.max(self.entered);
-        self.settle::<true>(slots, now);
+        self.settle::<true>(slots, now, besides);
         if let Some(vcpu) = self.slot
             && let Some(slot) = slots.get_mut(vcpu)
             && slot.in_gcs
@@ -599,14 +614,19 @@ impl Charge {
         }
     }
 
-    /// Takes the time since the last event from the budget that was used.
+    /// Takes the time since the last event from the budget that was used, and what its VCPU pays besides.
     #[inline]
-    fn settle<const REGULATED: bool>(&mut self, slots: &mut [Slot], now: Instant) {
+    fn settle<const REGULATED: bool>(
+        &mut self,
+        slots: &mut [Slot],
+        now: Instant,
+        besides: Duration,
+    ) {
         if let Some(slot) = self.slot.and_then(|slot| slots.get_mut(slot)) {
             if slot.ready && !REGULATED {
-                slot.server.charge(now, self.since);
+                slot.server.charge(now, self.since, besides);
             } else if slot.executes() {
-                slot.charge(now, self.since);
+                slot.charge(now, self.since, besides);
             } else {
                 slot.server.idle(now, self.since);
             }

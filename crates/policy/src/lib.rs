@@ -11,6 +11,7 @@
 //! - [`cpu`]: which VCPU a physical CPU runs;
 //! - [`task`]: which of its tasks a VCPU runs;
 //! - [`lock`]: which task may use what several of them share;
+//! - [`pace`]: how often a CPU is interrupted for VCPUs that do not run there;
 //! - [`time`]: instants and durations for all of them.
 
 #![cfg_attr(not(test), no_std)]
@@ -20,6 +21,7 @@ pub mod bandwidth;
 pub mod color;
 pub mod cpu;
 pub mod lock;
+pub mod pace;
 pub mod server;
 pub mod task;
 pub mod time;

@@ -147,15 +147,18 @@ impl Server {
     }
 
     /// Until `now` the budget was used, from `since` on, to which the server was advanced by
-    /// [`Server::supply`]. Constant time.
+    /// [`Server::supply`]; and the VCPU pays `besides` out of it, for what others do later. Constant time.
     // In place wherever a CPU decides: it runs whenever VCPUs take turns.
     #[inline(always)]
-    pub fn charge(&mut self, now: Instant, since: Instant) {
+    pub fn charge(&mut self, now: Instant, since: Instant, besides: Duration) {
         match &mut self.0 {
-            Kind::Replenished(server) => server.advance(now, Some(since)),
+            Kind::Replenished(server) => {
+                server.advance(now, Some(since));
+                server.charge(besides);
+            }
             Kind::Sporadic(server) => {
                 server.begin(since);
-                server.charge(now - since);
+                server.charge(now - since + besides);
             }
             Kind::Background => {}
         }

@@ -67,11 +67,13 @@ impl PcpuState {
         let overheads = match &*pcpu.vcpus {
             // Nobody takes turns: it does not leave its PCPU.
             [only] if only.server == cpu::WHOLE_CPU => {
-                Overheads { switch: 0, tick: 0, kick: 0, ..overheads }
+                Overheads { wait: 0, switch: 0, tick: 0, kick: 0, ..overheads }
             }
             _ => overheads,
         };
-        let mut cpu = Cpu::new(slots).with_switch(Duration(overheads.switch));
+        let mut cpu = Cpu::new(slots)
+            .with_switch(Duration(overheads.switch))
+            .with_wait(Duration(overheads.wait));
         let decision = cpu.tick(Instant(0));
         let (now, busy_until) = (0, 0);
         Ok(Self { index, cpu, vcpus, releases, decision, now, busy_until, overheads, memory })
@@ -130,8 +132,10 @@ impl PcpuState {
 
     /// A VCPU has woken, or time has passed: what that costs the one that runs, where `before` ran before.
     fn charge_decision(&mut self, before: Option<usize>, woken: Option<usize>) {
-        let Overheads { switch, tick, kick, .. } = self.overheads;
+        let Overheads { switch, tick, kick, kicks, .. } = self.overheads;
         self.charge(match woken {
+            // One that was for the other one may be on its way.
+            _ if before.is_some() && self.decision.run != before => switch + kick * kicks.min(1),
             _ if self.decision.run != before => switch,
             Some(vcpu) if self.decision.run == Some(vcpu) => 0,
             Some(_) => kick,
@@ -284,7 +288,9 @@ impl PcpuState {
             let pays = self.decision.run == Some(vcpu);
             self.decide::<O, MEMORY>(cpu::Event::Block(vcpu), now, pools, observer);
             if pays {
-                self.busy_until = now.max(self.busy_until).saturating_add(self.overheads.switch);
+                let Overheads { switch, kick, kicks, .. } = self.overheads;
+                self.busy_until = now.max(self.busy_until).saturating_add(switch);
+                self.charge(kick * kicks);
             }
         } else if !decided && self.decision.timer.is_some_and(|timer| timer.0 <= now) {
             events += 1;

@@ -119,6 +119,10 @@ pub struct Pcpu {
 /// because of which it is there: its tasks wait, and its budget goes by.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Overheads {
+    /// What a VCPU pays of its budget that blocks, for interrupts while it waits ([`policy::cpu::Cpu::with_wait`]).
+    pub wait: u64,
+    /// How many interrupts come for a VCPU that has stopped: whoever runs next waits for them.
+    pub kicks: u64,
     /// A VCPU begins to run, because it wakes or gets budget, or those above leave the PCPU. One that blocks pays as much for
     /// leaving ([`policy::cpu::Cpu::with_switch`]).
     pub switch: u64,

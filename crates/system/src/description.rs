@@ -309,6 +309,13 @@ impl System {
         self.vms.iter().any(|vm| vm.colors_open.is_some() || servers(vm) || tasks(vm))
     }
 
+    /// Most interrupts of others for a VCPU that shares its PCPU, from one time that it executes to the next.
+    pub fn interrupts_max(&self) -> u32 {
+        let sharing = self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
+        let devices = |vm: &Vm| vm.devices.iter().filter(|it| it.interrupt.is_some()).count();
+        policy::pace::interrupts_max(sharing.map(devices).max().unwrap_or(0) as u32)
+    }
+
     /// Whether memory accesses have to be counted: some VM or VCPU has a budget of them, or is
     /// critical.
     pub fn counts_accesses(&self) -> bool {

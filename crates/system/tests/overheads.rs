@@ -8,7 +8,7 @@ use bulkhead_system::plan::{self, Plan};
 use bulkhead_system::platform::{NAMES, Overheads, Platform};
 use bulkhead_system::units::Duration;
 
-const TIMES: [u64; 6] = [1_500, 1_000, 1_000, 500, 700, 30_000];
+const TIMES: [u64; 7] = [1_500, 1_000, 1_000, 500, 700, 6_000, 30_000];
 
 fn read(platform: &str, vcpus: &str) -> Result<System, Errors> {
     let text = format!(
@@ -22,7 +22,7 @@ fn shared() -> String {
     vcpu.repeat(2)
 }
 
-fn overheads(platform: &str) -> [u64; 6] {
+fn overheads(platform: &str) -> [u64; 7] {
     let system = read(platform, "").unwrap_or_else(|errors| panic!("{errors}"));
     system.platform.value.overheads.unwrap().times().map(|time| time.0)
 }
@@ -44,16 +44,16 @@ fn a_description_gives_some_of_them_or_all() {
     };
     let [.., chunk] = overheads(&keys("chunk = \"80us\"", "qemu-virt"));
     assert_eq!(chunk, 80_000);
-    assert_eq!(overheads(&keys("chunk = \"80us\"", "qemu-virt"))[..5], TIMES[..5]);
+    assert_eq!(overheads(&keys("chunk = \"80us\"", "qemu-virt"))[..6], TIMES[..6]);
     let all: String = Overheads::KEYS
         .iter()
         .zip(1..)
         .map(|(key, time)| format!("{key} = \"{time}us\"\n"))
         .collect();
-    assert_eq!(overheads(&keys(&all, "zcu102")), [1, 2, 3, 4, 5, 6].map(|time| time * 1_000));
+    assert_eq!(overheads(&keys(&all, "zcu102")), [1, 2, 3, 4, 5, 6, 7].map(|time| time * 1_000));
     let errors = read(&keys("chunk = \"80us\"", "zcu102"), "").unwrap_err();
     let missing: Vec<_> = errors.entries().iter().map(|it| it.code).collect();
-    assert_eq!(missing, ["missing-key"; 5]);
+    assert_eq!(missing, ["missing-key"; 6]);
     for wrong in ["0ns", "11ms"] {
         let errors = read(&keys(&format!("kick = \"{wrong}\""), "qemu-virt"), "").unwrap_err();
         assert_eq!(errors.entries()[0].code, "out-of-range", "{wrong}");
@@ -64,6 +64,8 @@ fn a_description_gives_some_of_them_or_all() {
 fn the_plan_has_the_switch_where_vcpus_share_a_pcpu() {
     let plan = plan::make(&read("platform = \"qemu-virt\"", &shared()).unwrap()).unwrap();
     assert_eq!(plan.platform.switch, Some(Duration(1_500)));
+    // Three kicks.
+    assert_eq!(plan.platform.wait, Some(Duration(3_000)));
     let text = plan.to_dts();
     assert!(text.contains("switch-ns = <0x0 0x000005dc>;"), "{text}");
     assert_eq!(Plan::from_dts("plan.dts", &text).unwrap(), plan);

@@ -216,6 +216,8 @@ pub struct Rules {
     pub ceilings: bool,
     /// For how many ticks longer a VCPU pays that blocks.
     pub switch: u64,
+    /// How many ticks of its budget it pays besides.
+    pub wait: u64,
 }
 
 /// Decides again what the PCPUs of a plan decided: for each its index and its VCPUs, the one
@@ -232,7 +234,8 @@ pub fn replay(
             let track = trace.tracks.get(pcpu).ok_or(ReplayError::Pcpus { pcpu, pcpus })?;
             let slots = vcpus.iter().map(|vcpu| vcpu.slot(start)).collect::<Result<_, _>>();
             let slots = slots.map_err(|error| ReplayError::Vcpu { pcpu, error })?;
-            let cpu = Cpu::new(slots).with_switch(Duration(rules.switch));
+            let cpu =
+                Cpu::new(slots).with_switch(Duration(rules.switch)).with_wait(Duration(rules.wait));
             let mut follower = Follower {
                 start,
                 planned: vcpus,

@@ -169,8 +169,9 @@ pub struct Platform<'a> {
     pub llc: Option<Llc>,
     /// What counts memory accesses, if some are to be counted.
     pub counter: Option<Counter>,
-    /// For how many ticks longer a VCPU pays that blocks where VCPUs share a PCPU.
-    pub switch: u64,
+    /// For how many ticks longer a VCPU pays that blocks where VCPUs share a PCPU; and how many of its budget it
+    /// pays besides, for interrupts that come because of it while it waits.
+    pub prices: [u64; 2],
 }
 
 /// Where something of a guest lies in the machine.

@@ -12,12 +12,12 @@ use super::{
 use crate::arch::page_table::PAGE_BYTES;
 
 /// Longest time that taking turns may cost, in nanoseconds.
-const SWITCH_MAX: u64 = 10_000_000;
+const PRICE_MAX: u64 = 10_000_000;
 
 #[inline(never)]
 pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a>> {
     node.only(
-        &["board", "gic-version", "switch-ns", "#address-cells", "#size-cells"],
+        &["board", "gic-version", "switch-ns", "wait-ns", "#address-cells", "#size-cells"],
         &[
             "memory",
             "hypervisor",
@@ -64,7 +64,7 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
         llc,
         counter,
         own,
-        switch: switch(node, clock)?,
+        prices: prices(node, clock)?,
         board: node.string("board")?,
         memory,
         hypervisor: hypervisor.range("reg")?,
@@ -76,16 +76,18 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
     })
 }
 
-/// For how many ticks longer a VCPU pays that blocks, rounded up; 0 if the plan does not say.
-fn switch<'a>(node: Node<'a>, clock: Clock) -> Result<u64, Refusal<'a>> {
-    const PROPERTY: &str = "switch-ns";
-    if node.value(PROPERTY).is_none() {
-        return Ok(0);
+/// What a VCPU pays that blocks, in ticks, rounded up; 0 if the plan does not say: for the switch, and for its wait.
+fn prices<'a>(node: Node<'a>, clock: Clock) -> Result<[u64; 2], Refusal<'a>> {
+    let mut prices = [0; 2];
+    for (price, property) in prices.iter_mut().zip(["switch-ns", "wait-ns"]) {
+        if node.value(property).is_some() {
+            match node.long(property)? {
+                time @ 1..=PRICE_MAX => *price = clock.ticks(time) + 1,
+                _ => return Err(node.error(property, Problem::Text("must be 1 ns to 10 ms"))),
+            }
+        }
     }
-    match node.long(PROPERTY)? {
-        time @ 1..=SWITCH_MAX => Ok(clock.ticks(time) + 1),
-        _ => Err(node.error(PROPERTY, Problem::Text("must be 1 ns to 10 ms"))),
-    }
+    Ok(prices)
 }
 
 fn llc(node: Node<'_>) -> Result<Llc, Refusal<'_>> {

@@ -2,7 +2,6 @@
 
 use bulkhead_system::description::{SECTION_OVERHEAD, System};
 use bulkhead_system::plan::{Locks, MemoryBudget};
-use bulkhead_system::platform;
 use bulkhead_system::units::Frequency;
 
 use super::member::Member;
@@ -10,8 +9,8 @@ use crate::overheads::{Costs, Neighbour, Overheads, Source};
 use crate::window::TOO_LONG;
 use crate::{Duration, Kind, Server};
 
-/// A byte on a console of 115,200 baud takes so long at least.
-const BYTE: Duration = Duration(86_805);
+/// Nanoseconds.
+const SECOND: u128 = 1_000_000_000;
 
 /// What jobs of a task cost the hypervisor by themselves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,22 +21,30 @@ pub(super) struct Calls {
     pub sections: u64,
 }
 
-/// The costs on a platform, in whole ticks of its counter; none if they are not known.
-pub fn costs(platform: &platform::Platform) -> Option<Costs> {
+/// The costs on the platform of a system, in whole ticks of its counter; none if they are not known.
+pub fn costs(system: &System) -> Option<Costs> {
+    let platform = &system.platform.value;
     let given = platform.overheads?;
-    let ticks = |time: Duration| match platform.counter {
+    let in_ticks = |time: Duration, ticks: fn(u128) -> u128| match platform.counter {
         Some(Frequency(counter)) if counter > 0 => {
-            let ticks = (u128::from(time.0) * u128::from(counter)).div_ceil(1_000_000_000);
-            Duration((ticks * 1_000_000_000).div_ceil(counter.into()) as u64)
+            let ticks = ticks(u128::from(time.0) * u128::from(counter));
+            Duration((ticks * SECOND).div_ceil(counter.into()) as u64)
         }
         _ => time,
     };
+    let ticks = |time| in_ticks(time, |ticks| ticks.div_ceil(SECOND));
+    // The hypervisor rounds so what it charges.
+    let charged = |time| in_ticks(time, |ticks| ticks / SECOND + 1);
     // At the end of a budget somebody else may go on, or the same one.
-    let switch = ticks(given.switch.max(given.tick));
-    let kick = ticks(given.kick.max(given.tick));
-    let [interrupt, exit] = [given.interrupt, given.exit].map(ticks);
-    let late = ticks(given.chunk).max(switch).max(kick).max(interrupt).max(exit);
-    Some(Costs { switch, kick, interrupt, exit, late })
+    let switch = charged(given.switch.max(given.tick));
+    let kick = charged(given.kick.max(given.tick));
+    let [interrupt, exit, console] = [given.interrupt, given.exit, given.console].map(ticks);
+    let interrupts = system.interrupts_max();
+    // What a VCPU pays that blocks.
+    let pays = Duration(switch.0.saturating_add(charged(given.wait(interrupts)).0));
+    let all = [ticks(given.chunk), pays, interrupt, exit, console];
+    let late = all.into_iter().fold(kick, Duration::max);
+    Some(Costs { switch, kick, kicks: interrupts.into(), interrupt, exit, console, late })
 }
 
 /// Adds them to VCPUs, PCPU by PCPU and the highest priority first; `console`: the PCPU that serves it.
@@ -73,7 +80,7 @@ pub(super) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
             }
         }
         if console == Some(pcpu) {
-            overheads = overheads.with_console(BYTE);
+            overheads = overheads.with_console();
         }
         if own.server.is_none() && shares {
             overheads = overheads.with_debts(place - first);
@@ -85,8 +92,9 @@ pub(super) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
         let in_section = in_section((costs, &overheads), own, (above.sum(), vcpus_above), locks);
         let mut jobs = jobs(&members[place], costs, others);
         let member = &mut members[place];
+        // Where it is too much to be allowed for, no task of the VCPU gets a bound.
         for (job, calls) in jobs.iter_mut().zip(&member.calls) {
-            let inside = calls.sections.saturating_mul(in_section.unwrap_or(TOO_LONG));
+            let inside = calls.sections.saturating_mul(in_section.unwrap_or(0));
             *job = job.saturating_add(inside).min(TOO_LONG);
         }
         member.in_section = in_section;
@@ -139,7 +147,8 @@ fn jobs(member: &Member<'_>, costs: Costs, others: u64) -> Vec<u64> {
     // Each other one that waits can go on meanwhile.
     let waiting = pairs().filter(|(task, calls)| waits(task, calls) > 0).count() as u64;
     let interrupts = waiting.saturating_sub(1).saturating_mul(costs.interrupt.0);
-    let wait = costs.wait().saturating_add(interrupts).saturating_add(others * costs.kick.0);
+    let kicks = others.saturating_mul(costs.kicks().0);
+    let wait = costs.wait().saturating_add(interrupts).saturating_add(kicks);
     let cost = |(task, calls): (&crate::Task, &Calls)| {
         let exits = calls.exits.saturating_add(calls.sections.saturating_mul(2));
         let called = exits.saturating_mul(costs.exit.0);

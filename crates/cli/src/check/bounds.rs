@@ -1,6 +1,7 @@
 //! Bounds of response times for people.
 
 use analysis::verdict::{TaskVerdict, Term, VcpuVerdict, Verdict};
+use bulkhead_system::description::SECTION_OVERHEAD;
 use bulkhead_system::units::Duration;
 
 use crate::table::table;
@@ -166,11 +167,11 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
             "tasks of its VCPU are so late that the hypervisor can refuse to let them into sections"
                 .into()
         }
-        (None, Some("combined")) => {
+        (None, Some("combined")) => format!(
             "critical sections are not analysed together with `color_reload`, memory accesses, tasks \
-             of the same priority, sporadic servers, or sections on a VCPU of the background class"
-                .into()
-        }
+             of the same priority, sporadic servers, sections on a VCPU of the background class, or those in \
+             which the hypervisor may take more than {SECTION_OVERHEAD}"
+        ),
         (None, Some("overflow")) => "the bound is longer than can be counted".into(),
         (None, failure) => format!(
             "none was found within the limits of the search ({})",

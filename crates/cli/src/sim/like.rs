@@ -31,6 +31,8 @@ pub fn read(path: &Path, model: &mut Model) -> Result<Duration, Failure> {
 pub fn apply(trace: &Trace, name: &str, model: &mut Model) -> Result<Duration, Failure> {
     let clock = trace.clock();
     let jobs = timeline::jobs(trace);
+    // What the hypervisor took is in the times of the trace.
+    model.system.overheads = sim::Overheads::default();
     for (pcpu, vcpus) in model.pcpus.iter_mut().enumerate() {
         let pieces = timeline::pieces(trace, pcpu);
         for (vcpu, simulated) in vcpus.iter_mut().zip(&mut model.system.pcpus[pcpu].vcpus) {

@@ -155,10 +155,12 @@ fn why(stopped: &Stopped, header: &Header) -> String {
     }
 }
 
-/// What holds for all VCPUs, as the hypervisor has it: of what a switch takes, no part of a tick is lost.
+/// What holds for all VCPUs, as the hypervisor has it: of what those pay that block, no part of a tick is lost.
 fn rules(plan: &Plan, frequency_hz: u64) -> Rules {
-    let switch = plan.platform.switch.map_or(0, |switch| ticks(switch, frequency_hz) + 1);
-    Rules { ceilings: plan.locks == Locks::Vmpcp, switch }
+    let price =
+        |price: Option<units::Duration>| price.map_or(0, |price| ticks(price, frequency_hz) + 1);
+    let [switch, wait] = [plan.platform.switch, plan.platform.wait].map(price);
+    Rules { ceilings: plan.locks == Locks::Vmpcp, switch, wait }
 }
 
 /// The PCPUs of a plan on which somebody decides: their VCPUs, the one with the highest priority

@@ -112,6 +112,14 @@ impl Victim {
         }
     }
 
+    /// Its budget in each period. Tasks leave room for what the hypervisor takes.
+    fn budget_ms(self) -> u64 {
+        match self {
+            Self::Works(_) => 8,
+            Self::HasTasks => 7,
+        }
+    }
+
     fn arguments(self) -> String {
         match self {
             Self::Works(windows) => format!("storm.mode=victim storm.windows={windows}"),
@@ -168,7 +176,7 @@ impl Place {
             self.victim.arguments() + if with_locks { " storm.resource=bus" } else { "" };
         text += &vm("victim", "4MiB", &arguments);
         text += colors("colors = \"8-11\"\n");
-        text += &vcpu(SHARED, "periodic", 8, first);
+        text += &vcpu(SHARED, "periodic", self.victim.budget_ms(), first);
         text += &self.tasks(with_locks);
 
         let memory = match needs {
@@ -209,12 +217,12 @@ impl Place {
         pcpus
     }
 
-    /// The tasks of the victim: those of `rt-storm`, with what the hypervisor executes for them; or that it uses a
+    /// The tasks of the victim: those of `rt-storm`; or that it uses a
     /// resource.
     fn tasks(self, with_locks: bool) -> String {
         match (self.victim, with_locks) {
             (Victim::HasTasks, _) => {
-                [("short", 10, "1.05ms"), ("middle", 20, "3.05ms"), ("long", 50, "8.1ms")]
+                [("short", 10, "1.02ms"), ("middle", 20, "3.02ms"), ("long", 50, "8.02ms")]
                     .map(|(name, period, wcet)| task(name, 0, period, wcet, ""))
                     .concat()
             }

@@ -194,7 +194,7 @@ pub fn run(vms: &'static [&'static [(usize, &'static [Act])]]) {
         let scheduler = Scheduler::new(
             all.iter().map(|_| (Policy::Background, None, Hold::UNLIMITED)),
             true,
-            Duration::ZERO,
+            [Duration::ZERO; 2],
         );
         pcpu.scheduler.set_own(Some(keep(Own::new(scheduler.expect("no servers")))));
         pcpu.assignments.set_own(Some(keep(all)));

@@ -96,8 +96,9 @@ impl Replenished {
         self.level = self.level.max(0);
     }
 
+    /// The budget was used for so long.
     #[inline]
-    fn charge(&mut self, used: Duration) {
+    pub fn charge(&mut self, used: Duration) {
         self.level = self.level.saturating_sub(signed(used));
     }
 

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::description::{self, System, colors};
 use crate::diagnostic::{Diagnostic, Errors, Place};
-use crate::platform::AnalysisOnly;
+use crate::platform::{AnalysisOnly, Overheads};
 use crate::units::{Bytes, IntId, Ipa, Pcpu, Region};
 
 /// RAM of the hypervisor if the description does not say.
@@ -76,8 +76,21 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     let used = |pcpu: u32| pcpus.iter().flatten().any(|other| other.0 == pcpu);
     let serves_console = console(machine.cpus.len(), used);
     let vcpus = servers::vcpus(system, &pcpus);
+    let overheads = machine.overheads.filter(|_| share(&vcpus));
+    let wait = overheads.map(|it| it.wait(system.interrupts_max()));
+    if let Some(wait) = wait.filter(|wait| *wait > Overheads::LONGEST) {
+        let message = format!("interrupts for a VCPU that waits can take {wait}");
+        let help = format!(
+            "at most {} fit a plan: `kick` is too long, or a VM has too many devices",
+            Overheads::LONGEST
+        );
+        Err(Diagnostic::new("out-of-range", message)
+            .at(&system.platform.place, "here")
+            .help(help))?;
+    }
     let platform = Platform {
-        switch: machine.overheads.map(|it| it.switch).filter(|_| share(&vcpus)),
+        switch: overheads.map(|it| it.switch),
+        wait,
         board: machine.name.clone(),
         memory: machine.memory.clone(),
         hypervisor,

@@ -70,10 +70,11 @@ fn root(at: &Cursor<'_>) -> Option<Plan> {
 fn platform(at: &Cursor<'_>) -> Option<Platform> {
     let board = at.string("board");
     let version = at.number("gic-version");
-    let switch = match at.optional("switch-ns") {
-        true => at.long("switch-ns").map(|switch| Some(Duration(switch))),
+    let price = |name| match at.optional(name) {
+        true => at.long(name).map(|price| Some(Duration(price))),
         false => Some(None),
     };
+    let [switch, wait] = ["switch-ns", "wait-ns"].map(price);
     at.cell_counts(2, 2);
     let memory = all(&at.units("memory"), bank);
     let hypervisor = at.unit("hypervisor").and_then(|node| coloring::hypervisor(&node));
@@ -106,6 +107,7 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
         hypervisor,
         hypervisor_area,
         switch: switch?,
+        wait: wait?,
         cpus: cpus.iter().flatten().map(|(mpidr, _)| *mpidr).collect(),
         spin_table: spin_table(at, &cpus?)?,
         power_off: match power_off {

@@ -40,6 +40,9 @@ fn platform(platform: &Platform) -> Node {
     if let Some(switch) = platform.switch {
         node.longs("switch-ns", &[switch.0], 1).comment(format!("{switch}, of who stops"));
     }
+    if let Some(wait) = platform.wait {
+        node.longs("wait-ns", &[wait.0], 1).comment(format!("{wait}, of its budget besides"));
+    }
     cell_counts(&mut node, 2, 2);
     for bank in &platform.memory {
         let mut memory = Node::new(unit("memory", bank.start.0));

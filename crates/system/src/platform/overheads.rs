@@ -15,24 +15,32 @@ pub struct Overheads {
     pub interrupt: Duration,
     /// A call of a guest, or an access to a virtual device: `X`.
     pub exit: Duration,
+    /// An interrupt or a timer of the console, with what is sent then.
+    pub console: Duration,
     /// The longest time for which interrupts of a PCPU are not served: a part of long work: `B`.
     pub chunk: Duration,
 }
 
 impl Overheads {
     /// The names in platform files, in the order of the fields.
-    pub const KEYS: [&'static str; 6] = ["switch", "tick", "kick", "interrupt", "exit", "chunk"];
+    pub const KEYS: [&'static str; 7] =
+        ["switch", "tick", "kick", "interrupt", "exit", "console", "chunk"];
     /// Longest time of each.
     pub const LONGEST: Duration = Duration(10_000_000);
 
+    /// What others lose while a VCPU waits for which so many interrupts can come until it executes again.
+    pub fn wait(&self, interrupts: u32) -> Duration {
+        Duration(self.kick.max(self.tick).0.saturating_mul(interrupts.into()))
+    }
+
     /// The times in the order of [`Overheads::KEYS`].
-    pub fn times(&self) -> [Duration; 6] {
-        [self.switch, self.tick, self.kick, self.interrupt, self.exit, self.chunk]
+    pub fn times(&self) -> [Duration; 7] {
+        [self.switch, self.tick, self.kick, self.interrupt, self.exit, self.console, self.chunk]
     }
 
     /// The inverse of [`Overheads::times`].
-    pub(crate) fn from_times(times: [Duration; 6]) -> Self {
-        let [switch, tick, kick, interrupt, exit, chunk] = times;
-        Self { switch, tick, kick, interrupt, exit, chunk }
+    pub(crate) fn from_times(times: [Duration; 7]) -> Self {
+        let [switch, tick, kick, interrupt, exit, console, chunk] = times;
+        Self { switch, tick, kick, interrupt, exit, console, chunk }
     }
 }

@@ -72,14 +72,15 @@ fn note(intid: u32, _frame: &mut Frame) {
     });
 }
 
-/// Calls `pend` with interrupts masked, then lets them come; returns how many came.
+/// Calls `pend` with interrupts masked, then lets them come; returns how many came. It takes a while until what the guest
+/// has printed before is sent: a thousand times a second at most the console goes on.
 fn collect(action: Action, pend: impl FnOnce()) -> usize {
     LOG.with(|log| {
         log.count = 0;
         log.action = action;
     });
     cpu::without_interrupts(pend);
-    wait::pause(Duration::from_micros(200));
+    wait::pause(Duration::from_millis(1));
     LOG.with(|log| log.count)
 }
 

@@ -68,8 +68,10 @@ pub fn init_cpu(index: usize) -> Result<(), GicError> {
         Frames::V3 { redistributors } => gicv3::init_cpu(redistributors, affinity())?,
     };
     // Software-generated ones are those of the hypervisor.
-    for intid in (0..16).chain([MAINTENANCE, HYPERVISOR_TIMER]) {
-        own.set_enabled(intid, true);
+    for intid in 0..32 {
+        if intid < 16 || intid == MAINTENANCE || intid == HYPERVISOR_TIMER {
+            own.set_enabled(intid, true);
+        }
     }
     // Whatever comes: budgets end and periods begin in time.
     own.prefer(HYPERVISOR_TIMER);

@@ -11,7 +11,7 @@
 //!   only after it has found none behind [`Attention::wait`].
 //! - Notes are made before the place is looked at, and places are taken before notes are looked at, both in
 //!   one order for all PCPUs. So one of the two sees the other, and no note is lost.
-//! - From one time that a VCPU executes to the next, it causes at most [`KICKS_MAX`] kicks: one because it
+//! - From one time that a VCPU executes to the next, it causes at most [`policy::pace::KICKS_MAX`] kicks: one because it
 //!   executed when something was noted, and two because it waits, of which the first finds that it
 //!   has nothing to do, and the second wakes it in any case. So what kicks cost
 //!   others on its PCPU is limited by how often it gets the PCPU, whatever its siblings do.
@@ -36,9 +36,6 @@ pub enum Place {
 const LOOK: u8 = 1 << 0;
 /// It may have something to do.
 const WAKE: u8 = 1 << 1;
-
-/// Most kicks that a VCPU causes from one time that it executes to the next.
-pub const KICKS_MAX: u32 = 3;
 
 /// Place and notes of a VCPU.
 #[derive(Debug)]

@@ -74,7 +74,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::lock::{Mutex, MutexGuard};
-pub use attention::{Attention, KICKS_MAX, Place};
+pub use attention::{Attention, Place};
 pub use config::{ConfigError, GicConfig};
 pub use env::{Env, Physical};
 pub use list_register::{LISTS_MAX, ListRegister, ListRegisters};

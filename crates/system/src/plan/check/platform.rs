@@ -18,11 +18,17 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
             mistakes.add(&node, "reg", message, "give each PCPU its own affinity");
         }
     }
-    if let Some(switch) = platform.switch
-        && !(Duration(1)..=Overheads::LONGEST).contains(&switch)
-    {
-        let help = format!("write 1 ns to {}", Overheads::LONGEST);
-        mistakes.add("/platform", "switch-ns", format!("a switch takes {switch}"), &help);
+    let prices = [
+        ("switch-ns", platform.switch, "a switch takes"),
+        ("wait-ns", platform.wait, "a VCPU that waits pays"),
+    ];
+    for (property, price, what) in prices {
+        if let Some(price) = price
+            && !(Duration(1)..=Overheads::LONGEST).contains(&price)
+        {
+            let help = format!("write 1 ns to {}", Overheads::LONGEST);
+            mistakes.add("/platform", property, format!("{what} {price}"), &help);
+        }
     }
     let own = platform.hypervisor;
     for (mpidr, release) in platform.cpus.iter().zip(&platform.spin_table) {

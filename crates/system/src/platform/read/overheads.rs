@@ -24,9 +24,9 @@ pub(crate) fn read(at: &Fields<'_>, base: Option<&Overheads>) -> Option<Overhead
         };
     }
     at.finish();
-    let [Some(switch), Some(tick), Some(kick), Some(interrupt), Some(exit), Some(chunk)] = times
-    else {
-        return None;
-    };
-    Some(Overheads::from_times([switch, tick, kick, interrupt, exit, chunk]))
+    let mut all = [Duration(0); Overheads::KEYS.len()];
+    for (time, given) in all.iter_mut().zip(times) {
+        *time = given?;
+    }
+    Some(Overheads::from_times(all))
 }

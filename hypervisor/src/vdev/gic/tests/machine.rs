@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use crate::vdev::gic::{Attention, Env, KICKS_MAX, ListRegister, ListRegisters, Physical, Place};
+use crate::vdev::gic::{Attention, Env, ListRegister, ListRegisters, Physical, Place};
 
 /// List registers of each CPU.
 pub const LISTS: usize = 4;
@@ -241,7 +241,7 @@ impl Env for Machine {
         let cpu = &self.cpus[vcpu];
         cpu.kicked.set(true);
         cpu.kicks.set(cpu.kicks.get() + 1);
-        let most = if cpu.attention.is_running() { 1 } else { KICKS_MAX };
+        let most = if cpu.attention.is_running() { 1 } else { policy::pace::KICKS_MAX };
         assert!(cpu.kicks.get() <= most, "kicked {} times", cpu.kicks.get());
         self.work.set(self.work.get() + 1);
     }
