@@ -52,7 +52,8 @@ fn assert_overheads(task: &TaskVerdict, expected: &[(&str, u64)]) {
     let found = task.terms.iter().filter(|term| term.term.starts_with("overhead"));
     let mut found: Vec<_> = found.map(|term| (term.term, term.time_ns)).collect();
     let mut expected = expected.to_vec();
-    (found.sort_unstable(), expected.sort_unstable());
+    found.sort_unstable();
+    expected.sort_unstable();
     assert_eq!(found, expected);
 }
 
