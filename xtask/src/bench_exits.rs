@@ -4,7 +4,9 @@
 
 mod coloring;
 mod figures;
+mod kicks;
 mod locks;
+mod log;
 mod machine;
 mod regulation;
 mod report;
@@ -77,6 +79,7 @@ fn measure(workspace: &Workspace) -> Result<Rows> {
     switching::measure(workspace, &mut rows)?;
     regulation::measure(workspace, &mut rows)?;
     locks::measure(workspace, &mut rows)?;
+    kicks::measure(workspace, &mut rows)?;
     rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
     Ok(rows)
 }

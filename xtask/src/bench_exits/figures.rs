@@ -5,6 +5,7 @@ use std::fmt;
 use anyhow::{Context, Result};
 
 use super::coloring;
+use super::kicks;
 use super::regulation;
 use super::rows::Rows;
 use super::switching;
@@ -149,6 +150,12 @@ const FIGURES: &[Figure] = &[
         Some(100),
         NONE,
     ),
+    figure(kicks::SEND, "SGI to a VCPU on another CPU: sender", Some(500), NONE),
+    figure(kicks::KICK, "... that CPU, whose VCPU executes and goes on", Some(1_600), NONE),
+    figure(kicks::DEVICE, "interrupt of a device for the VCPU that executes", Some(900), NONE),
+    figure(kicks::CONSOLE, "interrupt of the console", Some(1_000), NONE),
+    figure(kicks::SEND_IDLE, "SGI with which a VCPU can do nothing: sender", Some(500), NONE),
+    figure(kicks::KICK_IDLE, "... the VCPU's CPU", Some(0), NONE),
     figure("gcs_start", "start of a global critical section (vmpcp_start_gcs)", Some(200), NONE),
     figure("gcs_finish", "its end (vmpcp_finish_gcs)", Some(200), NONE),
     figure("lock_open_new", "resource of several VMs: open, first VM", None, NONE),

@@ -30,6 +30,8 @@ pub const WAITING: &str = "systems/bench-wait.toml";
 pub const REGULATION: &str = "systems/bench-memory.toml";
 /// What critical sections and shared resources cost.
 pub const LOCKS: &str = "systems/bench-locks.toml";
+/// What VCPUs on different CPUs cost each other.
+pub const KICKS: &str = "systems/bench-kick.toml";
 const CPU: &str = "arm,cortex-a53";
 /// Arguments of QEMU with which it logs each instruction and each exception.
 const LOG: [&str; 4] = ["-accel", "tcg,one-insn-per-tb=on", "-d", "exec,nochain,int"];
@@ -91,6 +93,13 @@ impl Machine {
         let files = workspace.build("run");
         file::make_folder(&files)?;
         Ok(Self { plan, folder, hypervisor, board, files })
+    }
+
+    /// Gives the guest other boot arguments.
+    pub fn tell(&mut self, arguments: String) -> Result<()> {
+        let vm = self.plan.vms.first_mut().context("the system has no VM")?;
+        vm.boot.bootargs = Some(arguments);
+        Ok(())
     }
 
     /// Boots it once and reads its measurements.

@@ -17,7 +17,8 @@ pub const RESUME: &str = "replenishment";
 /// Row of what the VCPU has beyond its budget when that is noticed: cycles, which are instructions.
 pub const OVERSHOOT: &str = "overshoot";
 
-const WFI: u32 = 0xd503_207f;
+/// Waits for an interrupt.
+pub(super) const WFI: u32 = 0xd503_207f;
 /// A read of PMCCNTR_EL0 into register 0.
 const READ_CYCLES: u32 = 0xd53b_9d00;
 /// A write to PMOVSCLR_EL0 from register 0: only an overflow leads to it.
@@ -92,6 +93,11 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
 fn instruction(line: &str, image: &[u8]) -> Option<u32> {
     let address = line.strip_prefix("Trace ")?.split('/').nth(1)?;
     let offset = u64::from_str_radix(address, 16).ok()?.checked_sub(IMAGE_START)?;
+    instruction_at(offset, image)
+}
+
+/// The instruction at an offset in the image.
+pub(super) fn instruction_at(offset: u64, image: &[u8]) -> Option<u32> {
     let bytes = image.get(usize::try_from(offset).ok()?..)?;
     Some(u32::from_le_bytes(*bytes.first_chunk()?))
 }
