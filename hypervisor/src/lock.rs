@@ -2,12 +2,19 @@
 
 use spin::relax::RelaxStrategy;
 
+#[cfg(not(target_os = "none"))]
+pub mod order;
+
+#[cfg(not(target_os = "none"))]
+pub use order::{Mutex, MutexGuard};
+#[cfg(target_os = "none")]
 pub use spin::MutexGuard;
 
 /// A lock around what only one CPU uses: nobody ever waits for it.
 pub type Own<T> = spin::mutex::SpinMutex<T>;
 
-/// A lock that CPUs get in the order in which they came.
+/// A lock that CPUs get in the order in which they came. Who waits for one has no other, but for those that `order` lists.
+#[cfg(target_os = "none")]
 pub type Mutex<T> = spin::mutex::Mutex<T, Relax>;
 
 /// What a CPU does while another one has the lock: it says that it only waits.

@@ -1,0 +1,163 @@
+//! Who waits for a lock has no other one, but for the pairs in [`ORDERED`]: else a CPU could wait for as long as all that
+//! one after the other have to do, or for ever. Tests on the development machine check it wherever a lock is taken.
+
+use core::any::type_name;
+use core::cell::RefCell;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+
+use super::Relax;
+
+/// Locks that may be waited for while another one is held: what the held one protects, and what the other one
+/// does. They make no circle, so that no CPUs can wait for each other.
+pub const ORDERED: [(&str, &str); 6] = [
+    // Who starts a VCPU tells it where: nobody else has this lock for longer than that takes.
+    ("lifecycle::Lifecycle", "(u64, u64)"),
+    // A guest's UART writes into the ring of its VM, and its interrupt follows its state.
+    ("pl011::Pl011", "ring::Ring"),
+    ("pl011::Pl011", "gic::state::State"),
+    // The interrupt of the port for colours follows its state.
+    ("color_serial::ColorSerial", "gic::state::State"),
+    // Who sends asks which rings have more: each for a few instructions.
+    ("mux::Mux", "ring::Ring"),
+    // The interrupt of an assigned device is changed in the machine's interrupt controller, in which several VMs share a register.
+    ("gic::state::State", "()"),
+];
+
+std::thread_local! {
+    /// What the locks protect that this thread, as a CPU, holds.
+    static HELD: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+}
+
+/// As `super::Mutex` of the image, with the check.
+pub struct Mutex<T>(spin::mutex::Mutex<T, Relax>);
+
+/// The lock is held.
+pub struct MutexGuard<'a, T> {
+    guard: spin::MutexGuard<'a, T>,
+}
+
+impl<T> Mutex<T> {
+    /// A lock that nobody has.
+    pub const fn new(value: T) -> Self {
+        Self(spin::mutex::Mutex::new(value))
+    }
+
+    /// Waits for its turn. Panics if the thread has another lock that is not to be held then.
+    #[track_caller]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        let wanted = type_name::<T>();
+        HELD.with_borrow(|held| {
+            let wrong = held.iter().find(|held| !is_ordered(held, wanted));
+            assert!(wrong.is_none(), "waits for {wanted} and has {}", wrong.unwrap_or(&"none"));
+        });
+        MutexGuard::of(self.0.lock())
+    }
+
+    /// Takes it if nobody has it: that is no waiting.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().map(MutexGuard::of)
+    }
+}
+
+fn is_ordered(held: &str, wanted: &str) -> bool {
+    ORDERED.iter().any(|(first, second)| held.ends_with(first) && wanted.ends_with(second))
+}
+
+impl<T> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(type_name::<Self>())
+    }
+}
+
+impl<'a, T> MutexGuard<'a, T> {
+    fn of(guard: spin::MutexGuard<'a, T>) -> Self {
+        HELD.with_borrow_mut(|held| held.push(type_name::<T>()));
+        Self { guard }
+    }
+}
+
+impl<T> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        HELD.with_borrow_mut(|held| {
+            let last = held.iter().rposition(|name| *name == type_name::<T>());
+            last.map(|last| held.swap_remove(last))
+        });
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.guard
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.guard
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Mux;
+    struct Ring;
+
+    // Their names end as those of the console's do.
+    mod mux {
+        pub struct Mux;
+    }
+    mod ring {
+        pub struct Ring;
+    }
+
+    #[test]
+    fn one_lock_after_the_other_is_in_order() {
+        let (first, second) = (Mutex::new(Mux), Mutex::new(Ring));
+        drop(first.lock());
+        drop(second.lock());
+        let held = first.lock();
+        assert!(second.try_lock().is_some(), "nobody waits");
+        drop(held);
+        drop(second.lock());
+    }
+
+    #[test]
+    #[should_panic(expected = "Ring and has")]
+    fn who_waits_has_no_other_one() {
+        let (first, second) = (Mutex::new(Mux), Mutex::new(Ring));
+        let _held = first.lock();
+        drop(second.lock());
+    }
+
+    #[test]
+    fn pairs_are_in_order() {
+        let (mux, ring) = (Mutex::new(mux::Mux), Mutex::new(ring::Ring));
+        let _held = mux.lock();
+        drop(ring.lock());
+    }
+
+    #[test]
+    #[should_panic(expected = "mux::Mux and has")]
+    fn pairs_are_not_in_order_the_other_way_round() {
+        let (mux, ring) = (Mutex::new(mux::Mux), Mutex::new(ring::Ring));
+        let _held = ring.lock();
+        drop(mux.lock());
+    }
+
+    #[test]
+    fn no_pairs_make_a_circle() {
+        for (first, _) in ORDERED {
+            let mut reached = vec![first];
+            for _ in 0..ORDERED.len() {
+                let follows = ORDERED.iter().filter(|(from, _)| reached.contains(from));
+                reached = follows.map(|(_, to)| *to).collect();
+                assert!(!reached.contains(&first), "{first} waits for itself");
+            }
+        }
+    }
+}
