@@ -8,10 +8,10 @@ use bulkhead_system::plan;
 
 /// Those of `qemu-virt`, in whole ticks of 16 ns.
 const SWITCH: u64 = 1_504;
-const KICK: u64 = 1_008;
+const KICK: u64 = 1_616;
 /// Most for a VCPU from one time that it executes to the next.
 const KICKS: u64 = 3 * KICK;
-const INTERRUPT: u64 = 512;
+const INTERRUPT: u64 = 912;
 const EXIT: u64 = 704;
 const CONSOLE: u64 = 6_000;
 const LATE: u64 = 30_000;
