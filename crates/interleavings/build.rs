@@ -97,7 +97,7 @@ const TICKET: [Mutant; 4] = [
 ];
 
 /// Those of what CPUs do, in these files of the hypervisor.
-const CPUS: [(&str, Mutant); 10] = [
+const CPUS: [(&str, Mutant); 11] = [
     ("", Mutant { name: "real", replaced: &[] }),
     (
         "pcpu/sharing.rs",
@@ -123,6 +123,17 @@ const CPUS: [(&str, Mutant); 10] = [
             replaced: &[(
                 "if at.vcpu.attention.wait() && self",
                 "if at.vcpu.attention.wait() && false && self",
+            )],
+        },
+    ),
+    (
+        "locks.rs",
+        Mutant {
+            name: "waits_under_the_table",
+            replaced: &[(
+                "        let (_, vcpu) = self.vcpu(who)?;\n",
+                "        let (vm, vcpu) = self.vcpu(who)?;\n        \
+                 vm.gic.raise_private(&GicEnv::any(vm), vcpu.index, LOCK_INTERRUPT);\n",
             )],
         },
     ),

@@ -121,6 +121,7 @@ mod mutants {
         goes_on_unseen in APART
         enters_without_a_look in WITHDRAWN_OUTSIDE
         sleeps_without_a_look in APART
+        waits_under_the_table in SHARING
         grants_without_a_kick in SHARING
         kicks_before_the_grant in SHARING
         two_owners in SHARING

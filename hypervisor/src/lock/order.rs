@@ -1,5 +1,6 @@
 //! Who waits for a lock has no other one, but for the pairs in [`ORDERED`]: else a CPU could wait for as long as all that
-//! one after the other have to do, or for ever. Tests on the development machine check it wherever a lock is taken.
+//! one after the other have to do, or for ever. Tests on the development machine check it wherever a lock is taken, and so does
+//! `crates/interleavings`.
 
 use core::any::type_name;
 use core::cell::RefCell;
@@ -46,11 +47,7 @@ impl<T> Mutex<T> {
     /// Waits for its turn. Panics if the thread has another lock that is not to be held then.
     #[track_caller]
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        let wanted = type_name::<T>();
-        HELD.with_borrow(|held| {
-            let wrong = held.iter().find(|held| !is_ordered(held, wanted));
-            assert!(wrong.is_none(), "waits for {wanted} and has {}", wrong.unwrap_or(&"none"));
-        });
+        HELD.with_borrow(|held| check(held, type_name::<T>()));
         MutexGuard::of(self.0.lock())
     }
 
@@ -60,8 +57,15 @@ impl<T> Mutex<T> {
     }
 }
 
-fn is_ordered(held: &str, wanted: &str) -> bool {
-    ORDERED.iter().any(|(first, second)| held.ends_with(first) && wanted.ends_with(second))
+/// Panics if who has the locks of these types may not wait for one of that type.
+#[track_caller]
+pub fn check(held: &[&str], wanted: &str) {
+    let is_ordered = |held: &str| {
+        ORDERED.iter().any(|(first, second)| held.ends_with(first) && wanted.ends_with(second))
+    };
+    if let Some(held) = held.iter().find(|held| !is_ordered(held)) {
+        panic!("waits for {wanted} and has {held}");
+    }
 }
 
 impl<T> fmt::Debug for Mutex<T> {
