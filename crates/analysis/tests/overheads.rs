@@ -13,7 +13,7 @@ const KICK: u64 = 1_616;
 const KICKS: u64 = 3 * KICK;
 const INTERRUPT: u64 = 912;
 const EXIT: u64 = 704;
-const CONSOLE: u64 = 6_000;
+const CONSOLE: u64 = 8_000;
 const LATE: u64 = 30_000;
 
 fn system(text: &str) -> System {

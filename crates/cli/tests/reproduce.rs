@@ -222,7 +222,7 @@ fn what_a_guest_prints_stands_beside_what_is_promised() {
     sandbox.write(file, &experiment.map(String::as_str).concat());
     reproduce(&sandbox, &["time"]).assert_status(1);
     let data = result_file(&sandbox, "data.csv");
-    for line in ["rt,4,7.0", "deadline,1,3000000.0", "bound,1,2030512.0"] {
+    for line in ["rt,4,7.0", "deadline,1,3000000.0", "bound,1,2030912.0"] {
         assert!(data.contains(line), "{line} is not in {data}");
     }
 

@@ -56,7 +56,7 @@ pub const MAX_VMS: usize = 8;
 pub const BUDGET: usize = 48;
 
 /// Most bytes that one interrupt receives.
-const RECEIVE_MAX: usize = 32;
+const RECEIVE_MAX: usize = 16;
 
 /// Most bytes that one [`Console::write`] takes.
 pub const WRITE_MAX: usize = 256;
@@ -273,7 +273,7 @@ impl<U: Uart> Console<U> {
     /// Serves an interrupt of the UART, on the PCPU that serves the console.
     ///
     /// `receive` is called, under no lock of the console, with each byte typed and the VM it is for.
-    /// It receives at most 32 bytes and sends within the budget; the interrupt stays pending
+    /// It receives at most 16 bytes and sends within the budget; the interrupt stays pending
     /// while there is more.
     pub fn on_uart_interrupt(&self, mut receive: impl FnMut(usize, Input)) {
         let Some(uart) = self.uart.get() else { return };

@@ -117,7 +117,10 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
             let late = time(wcrt.saturating_sub(task.deadline_ns));
             let mut text = format!("{name} can be late by {late}: {}\n", time(wcrt));
             if let Some(jobs) = task.jobs.filter(|jobs| *jobs > 1) {
-                text.push_str(&format!("  after {} jobs of its own that are late too\n", jobs - 1));
+                text.push_str(&match jobs {
+                    2 => "  after a job of its own that is late too\n".to_owned(),
+                    _ => format!("  after {} jobs of its own that are late too\n", jobs - 1),
+                });
             }
             task.terms.iter().take(TERMS_SHOWN).for_each(|term| {
                 text.push_str(&format!("  {:>12}  {}\n", time(term.time_ns), part(term)));
