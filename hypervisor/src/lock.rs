@@ -2,19 +2,23 @@
 
 use spin::relax::RelaxStrategy;
 
+#[cfg(all(target_os = "none", feature = "lock-marks"))]
+mod marked;
 #[cfg(not(target_os = "none"))]
 pub mod order;
 
+#[cfg(all(target_os = "none", feature = "lock-marks"))]
+pub use marked::{Mutex, MutexGuard};
 #[cfg(not(target_os = "none"))]
 pub use order::{Mutex, MutexGuard};
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", not(feature = "lock-marks")))]
 pub use spin::MutexGuard;
 
 /// A lock around what only one CPU uses: nobody ever waits for it.
 pub type Own<T> = spin::mutex::SpinMutex<T>;
 
 /// A lock that CPUs get in the order in which they came. Who waits for one has no other, but for those that `order` lists.
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", not(feature = "lock-marks")))]
 pub type Mutex<T> = spin::mutex::Mutex<T, Relax>;
 
 /// What a CPU does while another one has the lock: it says that it only waits.

@@ -4,6 +4,7 @@
 
 mod coloring;
 mod figures;
+mod holds;
 mod kicks;
 mod locks;
 mod log;
@@ -80,6 +81,7 @@ fn measure(workspace: &Workspace) -> Result<Rows> {
     regulation::measure(workspace, &mut rows)?;
     locks::measure(workspace, &mut rows)?;
     kicks::measure(workspace, &mut rows)?;
+    holds::measure(workspace, &mut rows)?;
     rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
     Ok(rows)
 }

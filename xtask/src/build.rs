@@ -1,6 +1,7 @@
 //! Builds everything that a run of Bulkhead needs besides the `bulkhead` command.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use bulkhead_linux_guest::file;
@@ -65,15 +66,26 @@ pub fn run(workspace: &Workspace, parts: &[Part]) -> Result<()> {
 /// For the compiler: the image is smaller than 1 MiB, so that one instruction reaches all of it.
 const CODE_MODEL: &str = "-Ccode-model=tiny";
 
-/// Not in one command with the guests: cargo would give both the features that either of them asks for.
 fn hypervisor(workspace: &Workspace) -> Result<()> {
+    compile_hypervisor(workspace, &[], &workspace.hypervisor_elf())
+}
+
+/// The hypervisor with marks where locks are taken and released, which nobody ships.
+pub fn marked_hypervisor(workspace: &Workspace) -> Result<PathBuf> {
+    let path = workspace.build("hypervisor-lock-marks.elf");
+    compile_hypervisor(workspace, &["--features", "lock-marks"], &path)?;
+    Ok(path)
+}
+
+/// Not in one command with the guests: cargo would give both the features that either of them asks for.
+fn compile_hypervisor(workspace: &Workspace, features: &[&str], path: &Path) -> Result<()> {
     let mut command = Toolchain::chosen(workspace)?.cargo("rustc");
-    command.current_dir(workspace.root()).args(["--package", HYPERVISOR, "--bins"]);
+    command.current_dir(workspace.root()).args(["--package", HYPERVISOR, "--bins"]).args(features);
     let built = cargo::executables(command, &[CODE_MODEL])?;
     let [program] = built.as_slice() else {
         bail!("package {HYPERVISOR} has {} programs, expected one", built.len());
     };
-    file::write_if_changed(&workspace.hypervisor_elf(), &file::read(&program.path)?)
+    file::write_if_changed(path, &file::read(&program.path)?)
 }
 
 /// The whole command, for Linux guests and for boards.

@@ -73,23 +73,23 @@ fn terms(task: &Value) -> Vec<(&str, u64)> {
 fn tasks_wait_for_who_holds_a_resource() {
     let sandbox = Sandbox::new();
     let [control, logger] = check(&sandbox, SYSTEM);
-    // vMPCP, Eq. 16: 3 ms, which the hypervisor ends after 150 us more, and a gap of 6 ms. Both VCPUs have
+    // vMPCP, Eq. 16: 3 ms, which the hypervisor ends after 300 us more, and a gap of 6 ms. Both VCPUs have
     // their budgets at once, so that 2 + 9 ms have 3 gaps.
-    let expected = [("supply", 18_000_000), ("remote", 9_150_000), ("execution", 2_000_000)];
-    assert_eq!((terms(&control), &control["wcrt_ns"]), (expected.into(), &json!(29_150_000)));
-    // Nobody is below it. Two jobs of `control` can be ahead, for 6 + 0.65 ms each; 5 gaps.
-    let expected = [("supply", 30_000_000), ("remote", 13_300_000), ("execution", 4_000_000)];
-    assert_eq!((terms(&logger), &logger["wcrt_ns"]), (expected.into(), &json!(47_300_000)));
-    // With overrun sections wait for no budget: 3.15 ms, and 1.3 ms. The budget now comes later by the
+    let expected = [("supply", 18_000_000), ("remote", 9_300_000), ("execution", 2_000_000)];
+    assert_eq!((terms(&control), &control["wcrt_ns"]), (expected.into(), &json!(29_300_000)));
+    // Nobody is below it. Two jobs of `control` can be ahead, for 6 + 0.8 ms each; 5 gaps.
+    let expected = [("supply", 30_000_000), ("remote", 13_600_000), ("execution", 4_000_000)];
+    assert_eq!((terms(&logger), &logger["wcrt_ns"]), (expected.into(), &json!(47_600_000)));
+    // With overrun sections wait for no budget: 3.3 ms, and 1.6 ms. The budget now comes later by the
     // limit of the overrun.
     let overrun = SYSTEM.replace("priority =", "overrun = true\npriority =");
     let [control, logger] = check(&sandbox, &overrun);
-    assert_eq!(terms(&control)[1], ("remote", 3_150_000));
-    assert_eq!(control["wcrt_ns"], json!(2_000_000 + 3_150_000 + 2 * 6_000_000 + 650_000));
-    assert_eq!(terms(&logger)[2], ("remote", 1_300_000));
+    assert_eq!(terms(&control)[1], ("remote", 3_300_000));
+    assert_eq!(control["wcrt_ns"], json!(2_000_000 + 3_300_000 + 2 * 6_000_000 + 800_000));
+    assert_eq!(terms(&logger)[2], ("remote", 1_600_000));
     // Under MPCP a section is execution like any other.
     let unaware = SYSTEM.replace("[platform]", "locks = \"mpcp\"\n[platform]");
-    assert_eq!(check(&sandbox, &unaware)[0]["wcrt_ns"], json!(29_150_000));
+    assert_eq!(check(&sandbox, &unaware)[0]["wcrt_ns"], json!(29_300_000));
 }
 
 /// Late tasks have their number and its parts, and take no bounds from others.
@@ -102,11 +102,11 @@ fn who_is_late_has_a_bound_and_leaves_others_theirs() {
     assert_eq!(control, in_time);
     assert_eq!(
         (&logger["failure"], &logger["wcrt_ns"], &logger["slack_ns"]),
-        (&json!("unschedulable"), &json!(47_300_000), &json!(-17_300_000))
+        (&json!("unschedulable"), &json!(47_600_000), &json!(-17_600_000))
     );
     let shown = sandbox.bulkhead(&["check", "s.toml"]);
     shown.assert_status(1);
-    let text = "task `logger` on VCPU 0 of VM `lower` can be late by 17.3 ms: 47.3 ms\n         30 ms  without";
+    let text = "task `logger` on VCPU 0 of VM `lower` can be late by 17.6 ms: 47.6 ms\n         30 ms  without";
     assert!(shown.stdout.contains(text), "{}", shown.stdout);
     // Later than its period, it could enter sections more often than the hypervisor lets it.
     let refused = SYSTEM.replace("period = \"200ms\"", "period = \"45ms\"");
@@ -194,14 +194,14 @@ fn accesses_of_others_make_sections_longer() {
     let system = system.replace("wcet = \"2ms\"", "wcet = \"2ms\"\naccesses = 998");
     // Nobody knows how many accesses `logger` makes in its section: the hypervisor ends it all the same.
     let [control, logger] = check(&sandbox, &system);
-    assert_eq!((&control["wcrt_ns"], &logger["failure"]), (&json!(29_450_000), &json!("combined")));
+    assert_eq!((&control["wcrt_ns"], &logger["failure"]), (&json!(29_600_000), &json!("combined")));
     let system = system.replace("wcet = \"4ms\"", "wcet = \"4ms\"\naccesses = 1998");
     let [control, logger] = check(&sandbox, &system);
     // 998 accesses, and 2 of somebody else on their way, each behind one of three PCPUs: 0.3 ms, and
-    // 0.6 ms for `logger`. Its section takes 3.75 ms, and a gap of 6 ms: 12.05 ms have 4 gaps.
+    // 0.6 ms for `logger`. Its section takes 3.9 ms, and a gap of 6 ms: 12.2 ms have 4 gaps.
     let expected = [
         ("supply", 24_000_000),
-        ("remote", 9_750_000),
+        ("remote", 9_900_000),
         ("execution", 2_000_000),
         ("memory", 300_000),
     ];
@@ -209,11 +209,11 @@ fn accesses_of_others_make_sections_longer() {
     let of = |task: &Value, name: &str| terms(task).iter().find(|it| it.0 == name).unwrap().1;
     assert_eq!(
         (of(&logger, "memory"), of(&logger, "remote")),
-        (600_000, 2 * (6_000_000 + 950_000))
+        (600_000, 2 * (6_000_000 + 1_100_000))
     );
     // The hypervisor lets them take so long.
     let plan = sandbox.bulkhead(&["plan", "s.toml", "--output", "-"]).stdout;
-    assert!(plan.contains("hold-ns = <0x0 0x000e7ef0>"), "950 us are not in {plan}");
+    assert!(plan.contains("hold-ns = <0x0 0x0010c8e0>"), "1.1 ms are not in {plan}");
 }
 
 /// Systems with sections and accesses, beside a VM that nothing limits: no simulated response time

@@ -213,9 +213,9 @@ fn overheads(described: Option<&description::System>, assumptions: &Assumptions)
     let platform = described.map(|system| &system.platform.value);
     let known = platform.and_then(|platform| platform.overheads);
     let known = known.filter(|_| assumptions.execution != Execution::Traced);
-    let interrupts = described.map_or(0, description::System::interrupts_max);
+    let wait = described.and_then(description::System::wait).unwrap_or_default();
     known.map_or_else(sim::Overheads::default, |it| sim::Overheads {
-        wait: it.wait(interrupts).0,
+        wait: wait.0,
         kicks: 0, // what other PCPUs ask for is not simulated
         switch: it.switch.0,
         tick: it.tick.0,

@@ -309,11 +309,21 @@ impl System {
         self.vms.iter().any(|vm| vm.colors_open.is_some() || servers(vm) || tasks(vm))
     }
 
-    /// Most interrupts of others for a VCPU that shares its PCPU, from one time that it executes to the next.
-    pub fn interrupts_max(&self) -> u32 {
-        let sharing = self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
+    /// The longest interrupt for a VCPU that shares its PCPU while another one runs there, if the platform says that; and how
+    /// many come for one at most, from one time that it executes to the next.
+    pub fn kicks(&self) -> Option<(Duration, u32)> {
+        let overheads = self.platform.value.overheads?;
+        let sharing = || self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
         let devices = |vm: &Vm| vm.devices.iter().filter(|it| it.interrupt.is_some()).count();
-        policy::pace::interrupts_max(sharing.map(devices).max().unwrap_or(0) as u32)
+        let devices = sharing().map(devices).max().unwrap_or(0);
+        let vcpus = sharing().map(|vm| vm.vcpus.len()).max().unwrap_or(1);
+        Some((overheads.kick_of(vcpus), policy::pace::interrupts_max(devices as u32)))
+    }
+
+    /// What a VCPU pays for them that blocks, if the platform says what they take.
+    pub fn wait(&self) -> Option<Duration> {
+        let (kick, most) = self.kicks()?;
+        Some(Duration(kick.0.saturating_mul(most.into())))
     }
 
     /// Whether memory accesses have to be counted: some VM or VCPU has a budget of them, or is

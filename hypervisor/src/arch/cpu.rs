@@ -30,6 +30,22 @@ pub fn relax() {
     unsafe { asm!("yield", options(nomem, nostack, preserves_flags)) }
 }
 
+/// Shows in a log of instructions that a lock was taken: a hint that does nothing.
+#[cfg(feature = "lock-marks")]
+#[inline(always)]
+pub fn mark_taken() {
+    // SAFETY: hints that no architecture gives a meaning do nothing.
+    unsafe { asm!("hint #0x70", options(nostack, preserves_flags)) }
+}
+
+/// The same when it is about to be released.
+#[cfg(feature = "lock-marks")]
+#[inline(always)]
+pub fn mark_released() {
+    // SAFETY: as above.
+    unsafe { asm!("hint #0x71", options(nostack, preserves_flags)) }
+}
+
 /// Whether an interrupt is waiting to be taken.
 #[inline(always)]
 pub fn interrupt_pending() -> bool {

@@ -43,7 +43,27 @@ pub fn follow(
     mut see: impl FnMut(usize, Event, Visit),
 ) -> Result<()> {
     let ranges = places(workspace, functions)?;
-    let mut visits: [Option<(Event, Visit)>; CPUS] = [None; CPUS];
+    instructions(
+        machine,
+        |visit: &mut Visit, offset, instruction| {
+            visit.instructions += 1;
+            for (bit, range) in &ranges {
+                visit.functions |= u32::from(range.contains(&offset)) << bit;
+            }
+            visit.waited |= instruction == Some(WFI);
+        },
+        |cpu, event, visit| see(cpu, event, *visit),
+    )
+}
+
+/// Boots a machine, and shows each visit of a CPU to EL2 when it is over: what `step` has made of its instructions, which
+/// it gets with their offsets in the image.
+pub fn instructions<V: Default>(
+    machine: &Machine,
+    step: impl Fn(&mut V, u64, Option<u32>),
+    mut see: impl FnMut(usize, Event, &V),
+) -> Result<()> {
+    let mut visits: [Option<(Event, V)>; CPUS] = Default::default();
     // The exception that is being told, the CPU that it is on, and the one whose instruction came last.
     let (mut interrupt, mut taking, mut last) = (false, 0, 0);
     machine.instructions(|line, image| {
@@ -51,7 +71,7 @@ pub fn follow(
             interrupt = text.contains("[IRQ]");
             taking = text.rsplit(' ').next().and_then(|cpu| cpu.parse().ok()).unwrap_or(0) % CPUS;
         } else if line.starts_with("...from EL1 to EL2") || line.starts_with("...from EL0 to EL2") {
-            visits[taking] = Some((Event::Interrupt, Visit::default()));
+            visits[taking] = Some((Event::Interrupt, V::default()));
         } else if let Some(text) = line.strip_prefix("...with ESR ") {
             let esr =
                 text.split("/0x").nth(1).and_then(|esr| u64::from_str_radix(esr.trim(), 16).ok());
@@ -60,17 +80,13 @@ pub fn follow(
             }
         } else if line.starts_with("Exception return") {
             if let Some((event, visit)) = visits[last].take() {
-                see(last, event, visit);
+                see(last, event, &visit);
             }
         } else if let Some((cpu, address)) = executed(line) {
             last = cpu % CPUS;
             let Some((_, visit)) = &mut visits[last] else { return };
-            visit.instructions += 1;
             let offset = address.wrapping_sub(IMAGE_START);
-            for (bit, range) in &ranges {
-                visit.functions |= u32::from(range.contains(&offset)) << bit;
-            }
-            visit.waited |= instruction_at(offset, image) == Some(WFI);
+            step(visit, offset, instruction_at(offset, image));
         }
     })
 }

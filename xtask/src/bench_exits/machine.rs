@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, ensure};
@@ -93,6 +93,11 @@ impl Machine {
         let files = workspace.build("run");
         file::make_folder(&files)?;
         Ok(Self { plan, folder, hypervisor, board, files })
+    }
+
+    /// The same with another hypervisor.
+    pub fn with_hypervisor(self, path: &Path) -> Result<Self> {
+        Ok(Self { hypervisor: Hypervisor::read(path).map_err(whole)?, ..self })
     }
 
     /// Gives the guest other boot arguments.

@@ -37,14 +37,14 @@ pub fn costs(system: &System) -> Option<Costs> {
     let charged = |time| in_ticks(time, |ticks| ticks / SECOND + 1);
     // At the end of a budget somebody else may go on, or the same one.
     let switch = charged(given.switch.max(given.tick));
-    let kick = charged(given.kick.max(given.tick));
+    let (kick, kicks) = system.kicks()?;
+    let kick = charged(kick);
     let [interrupt, exit, console] = [given.interrupt, given.exit, given.console].map(ticks);
-    let interrupts = system.interrupts_max();
     // What a VCPU pays that blocks.
-    let pays = Duration(switch.0.saturating_add(charged(given.wait(interrupts)).0));
+    let pays = Duration(switch.0.saturating_add(charged(system.wait()?).0));
     let all = [ticks(given.chunk), pays, interrupt, exit, console];
     let late = all.into_iter().fold(kick, Duration::max);
-    Some(Costs { switch, kick, kicks: interrupts.into(), interrupt, exit, console, late })
+    Some(Costs { switch, kick, kicks: kicks.into(), interrupt, exit, console, late })
 }
 
 /// Adds them to VCPUs, PCPU by PCPU and the highest priority first; `console`: the PCPU that serves it.

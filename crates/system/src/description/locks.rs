@@ -18,7 +18,7 @@ use crate::units::Duration;
 
 /// What a critical section may take on a machine beyond its length: the calls themselves, interrupts, and
 /// that VCPUs take turns.
-pub const SECTION_OVERHEAD: Duration = Duration(150_000);
+pub const SECTION_OVERHEAD: Duration = Duration(300_000);
 
 /// Something that one task at a time may use.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -77,11 +77,11 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     let serves_console = console(machine.cpus.len(), used);
     let vcpus = servers::vcpus(system, &pcpus);
     let overheads = machine.overheads.filter(|_| share(&vcpus));
-    let wait = overheads.map(|it| it.wait(system.interrupts_max()));
+    let wait = overheads.and(system.wait());
     if let Some(wait) = wait.filter(|wait| *wait > Overheads::LONGEST) {
         let message = format!("interrupts for a VCPU that waits can take {wait}");
         let help = format!(
-            "at most {} fit a plan: `kick` is too long, or a VM has too many devices",
+            "at most {} fit a plan: `kick` or `lock` is too long, or a VM has too many devices",
             Overheads::LONGEST
         );
         Err(Diagnostic::new("out-of-range", message)

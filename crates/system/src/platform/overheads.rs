@@ -17,30 +17,35 @@ pub struct Overheads {
     pub exit: Duration,
     /// An interrupt or a timer of the console, with what is sent then.
     pub console: Duration,
+    /// For how long a CPU waits for another one that has what belongs to the same VM: once for each other CPU.
+    pub lock: Duration,
     /// The longest time for which interrupts of a PCPU are not served: a part of long work: `B`.
     pub chunk: Duration,
 }
 
 impl Overheads {
     /// The names in platform files, in the order of the fields.
-    pub const KEYS: [&'static str; 7] =
-        ["switch", "tick", "kick", "interrupt", "exit", "console", "chunk"];
+    pub const KEYS: [&'static str; 8] =
+        ["switch", "tick", "kick", "interrupt", "exit", "console", "lock", "chunk"];
     /// Longest time of each.
     pub const LONGEST: Duration = Duration(10_000_000);
 
-    /// What others lose while a VCPU waits for which so many interrupts can come until it executes again.
-    pub fn wait(&self, interrupts: u32) -> Duration {
-        Duration(self.kick.max(self.tick).0.saturating_mul(interrupts.into()))
+    /// An interrupt for a VCPU, while another one runs that goes on, where the VM has so many VCPUs: each of the others may be
+    /// in its way.
+    pub fn kick_of(&self, vcpus: usize) -> Duration {
+        let locks = self.lock.0.saturating_mul(vcpus.saturating_sub(1) as u64);
+        Duration(self.kick.max(self.tick).0.saturating_add(locks))
     }
 
     /// The times in the order of [`Overheads::KEYS`].
-    pub fn times(&self) -> [Duration; 7] {
-        [self.switch, self.tick, self.kick, self.interrupt, self.exit, self.console, self.chunk]
+    pub fn times(&self) -> [Duration; 8] {
+        let Self { switch, tick, kick, interrupt, exit, console, lock, chunk } = *self;
+        [switch, tick, kick, interrupt, exit, console, lock, chunk]
     }
 
     /// The inverse of [`Overheads::times`].
-    pub(crate) fn from_times(times: [Duration; 7]) -> Self {
-        let [switch, tick, kick, interrupt, exit, console, chunk] = times;
-        Self { switch, tick, kick, interrupt, exit, console, chunk }
+    pub(crate) fn from_times(times: [Duration; 8]) -> Self {
+        let [switch, tick, kick, interrupt, exit, console, lock, chunk] = times;
+        Self { switch, tick, kick, interrupt, exit, console, lock, chunk }
     }
 }
