@@ -13,15 +13,16 @@
 //! deferrable server, as many as there can be replenishments ([`REPLENISHMENTS_MAX`]) for a sporadic one.
 //!
 //! - *Release*: an interrupt `I` for each job that any task of the VCPU releases, whatever its priority.
-//! - *Switch*: `S` once, because the VCPU waited for work, and `n S` in each period, when it goes on with new budget:
+//! - *Switch*: `S + n_K K` once, because the VCPU waited for work and pays for kicks meanwhile, and `n S` in each period, when it goes on with new budget:
 //!   `1 + floor((w + B) / T)` times, because periods begin at multiples of `T` and are noticed up to `B` later.
 //! - *Preemption*: a VCPU above leaves the PCPU at the end of its budget, at most `n` times in each of its periods. Its
 //!   next one pays for the way back. A window lies in `ceil((w + T) / T)` of these periods, with `B` as above.
 //!   Whoever blocks pays himself, whoever wakes also.
 //! - *Kick*: another VCPU is interrupted, but has to wait: `K`. From one time that it executes to the next that happens `n_K`
 //!   times at most ([`policy::pace`]). One below executes only while this VCPU waits for work, or for budget; of the background
-//!   also while a periodic server above idles. One above that has budget has paid when it blocked, out of its budget
-//!   ([`policy::cpu::Cpu::with_wait`]), which counts here as if it had executed; when its budget ends it has not.
+//!   also while a periodic server above idles. One above that has budget pays when it wakes, out of its budget
+//!   ([`policy::cpu::Cpu::with_wait`]), which counts here as if it had executed; when its budget ends it does not. That of a periodic
+//!   server goes by, for nobody but the background.
 //! - *Request*: somebody asks for a resource that a VCPU of the PCPU may have: `K`, and `S + n_K K` if that raises
 //!   a VCPU of the same PCPU, which leaves it to this one again. How often is enforced.
 //! - *Console*: [`CONSOLE_PER_SECOND`] times a second the timer, a kick by somebody who starts it because of an incomplete
@@ -159,7 +160,7 @@ impl Overheads {
         }
         self.once(Source::Late, late);
         if shares {
-            self.once(Source::Switch, switch);
+            self.once(Source::Switch, Duration(switch.0.saturating_add(self.costs.kicks().0)));
             self.once(Source::Late, late);
         }
         if let Some(server) = server {

@@ -110,7 +110,7 @@ fn vcpus_that_share_a_pcpu_pay_for_turns() {
             found,
             &[
                 ("overhead-release", INTERRUPT),
-                ("overhead-switch", SWITCH + SWITCH * own),
+                ("overhead-switch", SWITCH + KICKS + SWITCH * own),
                 ("overhead-preemption", SWITCH * of_above),
                 ("overhead-kick", KICKS + KICKS * of_above),
                 ("overhead-late", 2 * LATE),
@@ -122,7 +122,7 @@ fn vcpus_that_share_a_pcpu_pay_for_turns() {
             found,
             &[
                 ("overhead-release", INTERRUPT),
-                ("overhead-switch", SWITCH + SWITCH * own),
+                ("overhead-switch", SWITCH + KICKS + SWITCH * own),
                 ("overhead-kick", KICKS + KICKS * own),
                 ("overhead-late", 2 * LATE),
             ],

@@ -49,6 +49,26 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     })
 }
 
+/// A VCPU that wakes many times in each of its periods, above or below another one.
+fn restless() -> impl Strategy<Value = Drawn> {
+    let kind = || prop::sample::select(vec![Kind::Periodic, Kind::Deferrable, Kind::Sporadic]);
+    let short = (1u64..3, 12u64..30, 0u64..40, prop::collection::vec(0u64..2, 0..2), 0u64..40);
+    let long = (5u64..40, 200u64..600, 0u64..300, prop::collection::vec(0u64..30, 0..3), 0u64..40);
+    let wakes = (kind(), 60u64..160, 10u64..40, short, long);
+    let other = (kind(), 5u64..20, 100u64..200, prop::option::of(1u64..12));
+    let costs = [0u64..3, 0u64..2, 0u64..3, 0u64..2, 0u64..4];
+    (costs, wakes, other, any::<bool>()).prop_map(|(costs, wakes, other, first)| {
+        let (kind, budget, gap, short, long) = wakes;
+        let server = Some((kind, budget, gap));
+        let wakes = DrawnVcpu { server, tasks: vec![short, long], storm: None };
+        let (kind, budget, gap, storm) = other;
+        let server = Some((kind, budget, gap));
+        let other = DrawnVcpu { server, tasks: vec![(1, 300, 0, Vec::new(), 0)], storm };
+        let vcpus = if first { vec![wakes, other] } else { vec![other, wakes] };
+        Drawn { costs, vcpus }
+    })
+}
+
 fn costs([switch, tick, kick, interrupt, kicks]: [u64; 5]) -> Costs {
     let (switch, kick) = (Duration(switch.max(tick)), Duration(kick.max(tick)));
     let interrupt = Duration(interrupt);
@@ -187,10 +207,10 @@ fn compare(drawn: &Drawn, tightness: &mut Tightness) -> Result<(), TestCaseError
     Ok(())
 }
 
-fn bounds_hold(systems: u32) {
+fn bounds_hold(systems: u32, drawn: impl Strategy<Value = Drawn>) {
     let mut runner = TestRunner::new(Config { cases: systems, ..Config::default() });
     let tightness = std::cell::RefCell::new(Tightness::default());
-    let result = runner.run(&drawn(), |drawn| compare(&drawn, &mut tightness.borrow_mut()));
+    let result = runner.run(&drawn, |drawn| compare(&drawn, &mut tightness.borrow_mut()));
     let Tightness { tasks, near, beyond } = tightness.into_inner();
     println!("{tasks} tasks: {near} within 20 % of their bounds, {beyond} beyond those without");
     result.unwrap_or_else(|error| panic!("{error}"));
@@ -200,12 +220,18 @@ fn bounds_hold(systems: u32) {
 
 #[test]
 fn systems_with_overheads_and_storms_stay_within_their_bounds() {
-    bounds_hold(10_000);
+    bounds_hold(10_000, drawn());
+}
+
+#[test]
+fn vcpus_that_wake_often_stay_within_their_bounds() {
+    bounds_hold(2_000, restless());
 }
 
 #[test]
 #[ignore = "minutes: `BULKHEAD_SYSTEMS=1000000`"]
 fn many_systems_with_overheads_and_storms_stay_within_their_bounds() {
     let systems = std::env::var("BULKHEAD_SYSTEMS").ok().and_then(|it| it.parse().ok());
-    bounds_hold(systems.unwrap_or(100_000));
+    bounds_hold(systems.unwrap_or(100_000), drawn());
+    bounds_hold(systems.unwrap_or(100_000), restless());
 }

@@ -93,7 +93,7 @@ impl Model {
         let mut pcpus: Vec<Vec<(Vcpu, sim::Vcpu)>> = Vec::new();
         pcpus.resize_with(plan.platform.cpus.len(), Vec::new);
         let accesses = Accesses::new(plan, described, assumptions);
-        let overheads = overheads(described, assumptions);
+        let overheads = overheads(plan, described, assumptions);
         for (vm_index, vm) in plan.vms.iter().enumerate() {
             let described = described.and_then(|system| system.vms.get(vm_index));
             let colors = vm.colors().map(|colors| u64::from(colors.len()));
@@ -209,13 +209,16 @@ pub(crate) fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &d
 }
 
 /// What the hypervisor takes, where the platform says it; execution times of a trace contain it.
-fn overheads(described: Option<&description::System>, assumptions: &Assumptions) -> sim::Overheads {
+fn overheads(
+    plan: &Plan,
+    described: Option<&description::System>,
+    assumptions: &Assumptions,
+) -> sim::Overheads {
     let platform = described.map(|system| &system.platform.value);
     let known = platform.and_then(|platform| platform.overheads);
     let known = known.filter(|_| assumptions.execution != Execution::Traced);
-    let wait = described.and_then(description::System::wait).unwrap_or_default();
     known.map_or_else(sim::Overheads::default, |it| sim::Overheads {
-        wait: wait.0,
+        wait: plan.platform.wait.map_or(0, |wait| wait.0),
         kicks: 0, // what other PCPUs ask for is not simulated
         switch: it.switch.0,
         tick: it.tick.0,

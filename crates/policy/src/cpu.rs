@@ -24,7 +24,8 @@
 //! which it came: time that was charged already is not charged again.
 //!
 //! [`Cpu::with_wait`]: while a VCPU waits for something to do, others are interrupted because of it, some times at most
-//! ([`crate::pace`]). It pays for them in advance, out of its budget and not in time.
+//! ([`crate::pace`]). When it wakes it pays for what they can have taken: out of its budget, and no more than the time that it has
+//! waited, so that a budget never goes by faster than time. That of a periodic server went by meanwhile.
 //!
 //! # Memory budgets
 //!
@@ -53,6 +54,9 @@ pub struct Slot {
     server: Server,
     ready: bool,
     in_gcs: bool,
+    /// Since when it has had nothing to do; and what of the wait after it is still to be taken from its budget.
+    asleep: Instant,
+    owed: Duration,
     account: Option<Account>,
     /// It has something to do, but waits for accesses.
     recharges: bool,
@@ -63,8 +67,16 @@ impl Slot {
     /// A VCPU that has nothing to do yet.
     pub fn new(policy: Policy) -> Result<Self, ParametersError> {
         let server = Server::new(policy)?;
-        let hold = Hold::UNLIMITED;
-        Ok(Self { server, ready: false, in_gcs: false, account: None, recharges: false, hold })
+        Ok(Self {
+            server,
+            ready: false,
+            in_gcs: false,
+            asleep: NEVER,
+            owed: Duration::ZERO,
+            account: None,
+            recharges: false,
+            hold: Hold::UNLIMITED,
+        })
     }
 
     /// The same VCPU, which may be in global critical sections for a limited time.
@@ -160,8 +172,9 @@ impl Slot {
 
     /// Out of line, unlike where no VCPU has a memory budget.
     #[inline(never)]
-    fn charge(&mut self, now: Instant, since: Instant, besides: Duration) {
-        self.server.charge(now, since, besides);
+    fn charge(&mut self, now: Instant, since: Instant) {
+        let owed = core::mem::take(&mut self.owed);
+        self.server.charge(now, since, owed);
     }
 
     /// It has something to do and is in a section. Rare: kept out of the way of other events.
@@ -310,7 +323,7 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         self
     }
 
-    /// A VCPU that blocks pays so much of its budget besides, for interrupts of others while it waits.
+    /// A VCPU that wakes pays so much of its budget at most, for interrupts of others while it waited.
     #[must_use]
     pub fn with_wait(mut self, wait: Duration) -> Self {
         self.charge.wait = wait;
@@ -502,17 +515,15 @@ impl Charge {
         grants: &mut dyn Grants,
     ) -> Decision {
         let mut now = now.max(self.since);
-        let mut besides = Duration::ZERO;
         if let Event::Block(vcpu) = event
             && self.slot == Some(vcpu)
         {
             now += self.switch;
-            besides = self.wait;
         }
         if REGULATED {
-            self.settle_inside(slots, now, besides);
+            self.settle_inside(slots, now);
         } else {
-            self.settle::<false>(slots, now, besides);
+            self.settle::<false>(slots, now);
         }
         match event {
             Event::Wake(vcpu) => {
@@ -520,6 +531,9 @@ impl Charge {
                     && !slot.ready
                 {
                     slot.ready = true;
+                    if !slot.server.idles() {
+                        slot.owed = self.wait.min(now - slot.asleep);
+                    }
                     slot.server.wake(now);
                     if slot.in_gcs {
                         slot.enter_gcs(now);
@@ -529,6 +543,7 @@ impl Charge {
             Event::Block(vcpu) => {
                 if let Some(slot) = slots.get_mut(vcpu) {
                     slot.ready = false;
+                    slot.asleep = now;
                     if slot.in_gcs {
                         self.wait_in_gcs(vcpu, slot);
                     }
@@ -559,7 +574,7 @@ impl Charge {
     #[inline(never)]
     fn note_gcs(&mut self, slots: &mut [Slot], vcpu: usize, in_gcs: bool, now: Instant) {
         let now = now.max(self.since);
-        self.settle_inside(slots, now, Duration::ZERO);
+        self.settle_inside(slots, now);
         self.undisturbed = false;
         if let Some(slot) = slots.get_mut(vcpu) {
             slot.in_gcs = in_gcs;
@@ -599,9 +614,9 @@ impl Charge {
 
     /// [`Charge::settle`] where VCPUs may have memory budgets or be in global critical sections.
     #[inline(never)]
-    fn settle_inside(&mut self, slots: &mut [Slot], now: Instant, besides: Duration) {
+    fn settle_inside(&mut self, slots: &mut [Slot], now: Instant) {
         let since = self.since.max(self.entered);
-        self.settle::<true>(slots, now, besides);
+        self.settle::<true>(slots, now);
         if let Some(vcpu) = self.slot
             && let Some(slot) = slots.get_mut(vcpu)
             && slot.in_gcs
@@ -614,19 +629,15 @@ impl Charge {
         }
     }
 
-    /// Takes the time since the last event from the budget that was used, and what its VCPU pays besides.
+    /// Takes the time since the last event from the budget that was used, and what its VCPU owes.
     #[inline]
-    fn settle<const REGULATED: bool>(
-        &mut self,
-        slots: &mut [Slot],
-        now: Instant,
-        besides: Duration,
-    ) {
+    fn settle<const REGULATED: bool>(&mut self, slots: &mut [Slot], now: Instant) {
         if let Some(slot) = self.slot.and_then(|slot| slots.get_mut(slot)) {
             if slot.ready && !REGULATED {
-                slot.server.charge(now, self.since, besides);
+                let owed = core::mem::take(&mut slot.owed);
+                slot.server.charge(now, self.since, owed);
             } else if slot.executes() {
-                slot.charge(now, self.since, besides);
+                slot.charge(now, self.since);
             } else {
                 slot.server.idle(now, self.since);
             }

@@ -147,7 +147,7 @@ impl Server {
     }
 
     /// Until `now` the budget was used, from `since` on, to which the server was advanced by
-    /// [`Server::supply`]; and the VCPU pays `besides` out of it, for what others do later. Constant time.
+    /// [`Server::supply`]; and `besides` is taken from it. Constant time.
     // In place wherever a CPU decides: it runs whenever VCPUs take turns.
     #[inline(always)]
     pub fn charge(&mut self, now: Instant, since: Instant, besides: Duration) {

@@ -119,7 +119,7 @@ pub struct Pcpu {
 /// because of which it is there: its tasks wait, and its budget goes by.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Overheads {
-    /// What a VCPU pays of its budget that blocks, for interrupts while it waits ([`policy::cpu::Cpu::with_wait`]).
+    /// What a VCPU pays of its budget at most that wakes, for interrupts while it waited ([`policy::cpu::Cpu::with_wait`]).
     pub wait: u64,
     /// How many interrupts come for a VCPU that has stopped: whoever runs next waits for them.
     pub kicks: u64,

@@ -64,7 +64,7 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
         llc,
         counter,
         own,
-        prices: prices(node, clock)?,
+        prices: [price(node, "switch-ns", clock)?, price(node, "wait-ns", clock)?],
         board: node.string("board")?,
         memory,
         hypervisor: hypervisor.range("reg")?,
@@ -76,18 +76,15 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
     })
 }
 
-/// What a VCPU pays that blocks, in ticks, rounded up; 0 if the plan does not say: for the switch, and for its wait.
-fn prices<'a>(node: Node<'a>, clock: Clock) -> Result<[u64; 2], Refusal<'a>> {
-    let mut prices = [0; 2];
-    for (price, property) in prices.iter_mut().zip(["switch-ns", "wait-ns"]) {
-        if node.value(property).is_some() {
-            match node.long(property)? {
-                time @ 1..=PRICE_MAX => *price = clock.ticks(time) + 1,
-                _ => return Err(node.error(property, Problem::Text("must be 1 ns to 10 ms"))),
-            }
-        }
+/// What a VCPU pays that blocks or wakes, in ticks, rounded up; 0 if the plan does not say.
+fn price<'a>(node: Node<'a>, property: &'static str, clock: Clock) -> Result<u64, Refusal<'a>> {
+    if node.value(property).is_none() {
+        return Ok(0);
     }
-    Ok(prices)
+    match node.long(property)? {
+        time @ 1..=PRICE_MAX => Ok(clock.ticks(time) + 1),
+        _ => Err(node.error(property, Problem::Text("must be 1 ns to 10 ms"))),
+    }
 }
 
 fn llc(node: Node<'_>) -> Result<Llc, Refusal<'_>> {

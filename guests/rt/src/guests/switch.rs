@@ -9,7 +9,7 @@
 //!
 //! It ends after so many interruptions, or when there are none any more.
 //!
-//! Boot arguments: `switch.samples` (64, at most 128); `switch.wait_ns` (0): if not 0, it waits so long with
+//! Boot arguments: `switch.samples` (64, at most 256); `switch.wait_ns` (0): if not 0, it waits so long with
 //! WFI, over and over, for an interrupt of its timer; `switch.held` (0, at most 3): so many interrupts it has
 //! taken and does not end; `switch.timer` (0): if 1, that of its timer as well, not together with waits.
 //!
@@ -26,7 +26,7 @@ use crate::time::Clock;
 use crate::{arguments, gic, println};
 
 /// Most samples.
-const SAMPLES_MAX: usize = 128;
+const SAMPLES_MAX: usize = 256;
 /// Turns of the loop that reads, some ten milliseconds, after which nobody else wants the CPU.
 const TURNS_MAX: u32 = 500_000;
 /// Most software-generated interrupts that it holds.

@@ -14,8 +14,8 @@ pub(crate) fn read(at: &Fields<'_>, base: Option<&Overheads>) -> Option<Overhead
         if let Some(given) = &given
             && !(Duration(1)..=Overheads::LONGEST).contains(&given.value)
         {
-            let message = format!("the hypervisor takes {} for this", given.value);
-            let help = format!("measured times are 1 ns to {}", Overheads::LONGEST);
+            let message = format!("`{key}` is {}", given.value);
+            let help = format!("write 1 ns to {}", Overheads::LONGEST);
             at.add(Diagnostic::new("out-of-range", message).at(&given.place, "here").help(help));
         }
         times[index] = match before {
