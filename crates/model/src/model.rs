@@ -218,7 +218,8 @@ fn overheads(
     let known = platform.and_then(|platform| platform.overheads);
     let known = known.filter(|_| assumptions.execution != Execution::Traced);
     known.map_or_else(sim::Overheads::default, |it| sim::Overheads {
-        wait: plan.platform.wait.map_or(0, |wait| wait.0),
+        // A tick more, as the hypervisor rounds.
+        wait: plan.platform.wait.map_or(0, |wait| wait.0 + 1),
         kicks: 0, // what other PCPUs ask for is not simulated
         switch: it.switch.0,
         tick: it.tick.0,

@@ -101,7 +101,7 @@ impl<'a> Member<'a> {
                 .iter()
                 .map(|task| task.priority.as_ref().map(|priority| priority.value))
                 .collect(),
-            costs: described.and_then(|(system, _)| overheads::costs(system)),
+            costs: described.and_then(|(system, vm)| overheads::costs(system, vm.vcpus.len())),
             calls: match described {
                 Some((system, _)) => described_tasks.iter().map(|it| calls(system, it)).collect(),
                 None => Vec::new(),

@@ -33,8 +33,12 @@ impl Overheads {
     /// An interrupt for a VCPU, while another one runs that goes on, where the VM has so many VCPUs: each of the others may be
     /// in its way.
     pub fn kick_of(&self, vcpus: usize) -> Duration {
-        let locks = self.lock.0.saturating_mul(vcpus.saturating_sub(1) as u64);
-        Duration(self.kick.max(self.tick).0.saturating_add(locks))
+        Duration(self.kick.max(self.tick).0.saturating_add(self.lock_waits(vcpus).0))
+    }
+
+    /// For how long VCPUs wait for what belongs to a VM with so many of them: once for each of the others.
+    pub fn lock_waits(&self, vcpus: usize) -> Duration {
+        Duration(self.lock.0.saturating_mul(vcpus.saturating_sub(1) as u64))
     }
 
     /// The times in the order of [`Overheads::KEYS`].
