@@ -27,6 +27,8 @@ pub struct PcpuState {
     now: u64,
     /// Until when it goes over from a VCPU that blocked: no other one executes before.
     busy_until: u64,
+    /// What interrupts for a VCPU that waits still take, until it wakes.
+    kicked: u64,
     overheads: Overheads,
     pub memory: PcpuMemory,
 }
@@ -76,7 +78,19 @@ impl PcpuState {
             .with_wait(Duration(overheads.wait));
         let decision = cpu.tick(Instant(0));
         let (now, busy_until) = (0, 0);
-        Ok(Self { index, cpu, vcpus, releases, decision, now, busy_until, overheads, memory })
+        let kicked = 0;
+        Ok(Self {
+            index,
+            cpu,
+            vcpus,
+            releases,
+            decision,
+            now,
+            busy_until,
+            kicked,
+            overheads,
+            memory,
+        })
     }
 
     /// Time of the next event. `MEMORY`: memory is accessed; `CONTENTION`: accesses that can be
@@ -120,7 +134,7 @@ impl PcpuState {
     #[inline]
     fn begin(&self) -> u64 {
         let owed = self.decision.run.map_or(0, |run| self.vcpus[run].owed);
-        self.now.max(self.busy_until).saturating_add(owed)
+        self.now.max(self.busy_until).saturating_add(self.kicked).saturating_add(owed)
     }
 
     /// The hypervisor takes this much before the tasks of the VCPU that runs go on.
@@ -159,9 +173,11 @@ impl PcpuState {
             let vcpu = &mut self.vcpus[vcpu];
             vcpu.statistics.supply_ns += elapsed - leaves;
             let critical = vcpu.critical;
-            let owed = vcpu.owed.min(elapsed - leaves);
+            let kicked = self.kicked.min(elapsed - leaves);
+            self.kicked -= kicked;
+            let owed = vcpu.owed.min(elapsed - leaves - kicked);
             vcpu.owed -= owed;
-            let executes = elapsed - leaves - owed;
+            let executes = elapsed - leaves - kicked - owed;
             let Some((_, jobs)) = vcpu.running() else { return };
             if !MEMORY {
                 jobs.remaining -= executes;
@@ -243,6 +259,7 @@ impl PcpuState {
             && let Some((task, jobs)) = self.vcpus[running].running()
             && jobs.remaining == 0
             && owed == 0
+            && self.kicked == 0
             && jobs.to_section() > 0
             && (!MEMORY || jobs.stall == 0)
         {
@@ -277,6 +294,7 @@ impl PcpuState {
                 emptied = None;
             } else if was_idle {
                 observer.event(now, at, Event::Wake { vcpu });
+                self.kicked = self.kicked.min(self.overheads.kick);
                 let before = self.decision.run;
                 self.decide::<O, MEMORY>(cpu::Event::Wake(vcpu), now, pools, observer);
                 self.charge_decision(before, Some(vcpu));
@@ -290,7 +308,7 @@ impl PcpuState {
             if pays {
                 let Overheads { switch, kick, kicks, .. } = self.overheads;
                 self.busy_until = now.max(self.busy_until).saturating_add(switch);
-                self.charge(kick * kicks);
+                self.kicked = kick * kicks;
             }
         } else if !decided && self.decision.timer.is_some_and(|timer| timer.0 <= now) {
             events += 1;
