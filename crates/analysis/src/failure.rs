@@ -81,6 +81,12 @@ pub enum Failure {
         /// Which one.
         task: usize,
     },
+    /// The hypervisor may take more of the time of its VCPU in a section than `section_overhead` allows for.
+    #[error("task {task}: the hypervisor may take more in a section than is allowed for")]
+    SectionOverhead {
+        /// Which one.
+        task: usize,
+    },
     /// Nothing is known about the time that its VCPU gets: the server of that VCPU fails, or
     /// another VCPU of the background class is above it.
     #[error("task {task}: its VCPU has no time for sure")]
@@ -104,6 +110,7 @@ impl Failure {
             | Self::Others { task }
             | Self::Refused { task }
             | Self::Combined { task }
+            | Self::SectionOverhead { task }
             | Self::Depends { task, .. } => task,
         }
     }
@@ -122,6 +129,7 @@ impl Failure {
             Self::Others { .. } => "others",
             Self::Refused { .. } => "refused",
             Self::Combined { .. } => "combined",
+            Self::SectionOverhead { .. } => "section-overhead",
         }
     }
 }

@@ -85,6 +85,9 @@ pub struct VcpuVerdict {
     /// If not: so long it may have to wait until it has its budget, or longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
+    /// What the hypervisor may take of it in a global critical section, if more than `section_overhead`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_section_ns: Option<u64>,
     /// The VMs on other PCPUs whose memory accesses nothing limits, if tasks have to wait for
     /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]

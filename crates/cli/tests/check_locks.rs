@@ -7,6 +7,9 @@ use common::Sandbox;
 use serde_json::{Value, json};
 use taskgen::Random;
 
+/// The folder of the systems that come with Bulkhead.
+const SYSTEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../systems");
+
 /// Two VMs on PCPUs of their own, 4 of 10 ms each; `upper` goes first in queues.
 const SYSTEM: &str = r#"
 [platform]
@@ -73,23 +76,23 @@ fn terms(task: &Value) -> Vec<(&str, u64)> {
 fn tasks_wait_for_who_holds_a_resource() {
     let sandbox = Sandbox::new();
     let [control, logger] = check(&sandbox, SYSTEM);
-    // vMPCP, Eq. 16: 3 ms, which the hypervisor ends after 300 us more, and a gap of 6 ms. Both VCPUs have
+    // vMPCP, Eq. 16: 3 ms, which the hypervisor ends after 100 us more, and a gap of 6 ms. Both VCPUs have
     // their budgets at once, so that 2 + 9 ms have 3 gaps.
-    let expected = [("supply", 18_000_000), ("remote", 9_300_000), ("execution", 2_000_000)];
-    assert_eq!((terms(&control), &control["wcrt_ns"]), (expected.into(), &json!(29_300_000)));
-    // Nobody is below it. Two jobs of `control` can be ahead, for 6 + 0.8 ms each; 5 gaps.
-    let expected = [("supply", 30_000_000), ("remote", 13_600_000), ("execution", 4_000_000)];
-    assert_eq!((terms(&logger), &logger["wcrt_ns"]), (expected.into(), &json!(47_600_000)));
-    // With overrun sections wait for no budget: 3.3 ms, and 1.6 ms. The budget now comes later by the
+    let expected = [("supply", 18_000_000), ("remote", 9_100_000), ("execution", 2_000_000)];
+    assert_eq!((terms(&control), &control["wcrt_ns"]), (expected.into(), &json!(29_100_000)));
+    // Nobody is below it. Two jobs of `control` can be ahead, for 6 + 0.6 ms each; 5 gaps.
+    let expected = [("supply", 30_000_000), ("remote", 13_200_000), ("execution", 4_000_000)];
+    assert_eq!((terms(&logger), &logger["wcrt_ns"]), (expected.into(), &json!(47_200_000)));
+    // With overrun sections wait for no budget: 3.1 ms, and 1.2 ms. The budget now comes later by the
     // limit of the overrun.
     let overrun = SYSTEM.replace("priority =", "overrun = true\npriority =");
     let [control, logger] = check(&sandbox, &overrun);
-    assert_eq!(terms(&control)[1], ("remote", 3_300_000));
-    assert_eq!(control["wcrt_ns"], json!(2_000_000 + 3_300_000 + 2 * 6_000_000 + 800_000));
-    assert_eq!(terms(&logger)[2], ("remote", 1_600_000));
+    assert_eq!(terms(&control)[1], ("remote", 3_100_000));
+    assert_eq!(control["wcrt_ns"], json!(2_000_000 + 3_100_000 + 2 * 6_000_000 + 600_000));
+    assert_eq!(terms(&logger)[2], ("remote", 1_200_000));
     // Under MPCP a section is execution like any other.
     let unaware = SYSTEM.replace("[platform]", "locks = \"mpcp\"\n[platform]");
-    assert_eq!(check(&sandbox, &unaware)[0]["wcrt_ns"], json!(29_300_000));
+    assert_eq!(check(&sandbox, &unaware)[0]["wcrt_ns"], json!(29_100_000));
 }
 
 /// Late tasks have their number and its parts, and take no bounds from others.
@@ -102,11 +105,11 @@ fn who_is_late_has_a_bound_and_leaves_others_theirs() {
     assert_eq!(control, in_time);
     assert_eq!(
         (&logger["failure"], &logger["wcrt_ns"], &logger["slack_ns"]),
-        (&json!("unschedulable"), &json!(47_600_000), &json!(-17_600_000))
+        (&json!("unschedulable"), &json!(47_200_000), &json!(-17_200_000))
     );
     let shown = sandbox.bulkhead(&["check", "s.toml"]);
     shown.assert_status(1);
-    let text = "task `logger` on VCPU 0 of VM `lower` can be late by 17.6 ms: 47.6 ms\n         30 ms  without";
+    let text = "task `logger` on VCPU 0 of VM `lower` can be late by 17.2 ms: 47.2 ms\n         30 ms  without";
     assert!(shown.stdout.contains(text), "{}", shown.stdout);
     // Later than its period, it could enter sections more often than the hypervisor lets it.
     let refused = SYSTEM.replace("period = \"200ms\"", "period = \"45ms\"");
@@ -124,9 +127,7 @@ fn who_is_late_has_a_bound_and_leaves_others_theirs() {
 #[test]
 fn the_case_study_has_bounds_where_budgets_are_sure() {
     let sandbox = Sandbox::new();
-    let system =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../systems/locks.toml"));
-    let system = system.expect("it is there");
+    let system = std::fs::read_to_string(format!("{SYSTEMS}/locks.toml")).expect("it is there");
     sandbox.write("s.toml", &system);
     let shown = sandbox.bulkhead(&["check", "s.toml"]);
     shown.assert_status(1);
@@ -194,14 +195,14 @@ fn accesses_of_others_make_sections_longer() {
     let system = system.replace("wcet = \"2ms\"", "wcet = \"2ms\"\naccesses = 998");
     // Nobody knows how many accesses `logger` makes in its section: the hypervisor ends it all the same.
     let [control, logger] = check(&sandbox, &system);
-    assert_eq!((&control["wcrt_ns"], &logger["failure"]), (&json!(29_600_000), &json!("combined")));
+    assert_eq!((&control["wcrt_ns"], &logger["failure"]), (&json!(29_400_000), &json!("combined")));
     let system = system.replace("wcet = \"4ms\"", "wcet = \"4ms\"\naccesses = 1998");
     let [control, logger] = check(&sandbox, &system);
     // 998 accesses, and 2 of somebody else on their way, each behind one of three PCPUs: 0.3 ms, and
-    // 0.6 ms for `logger`. Its section takes 3.9 ms, and a gap of 6 ms: 12.2 ms have 4 gaps.
+    // 0.6 ms for `logger`. Its section takes 3.7 ms, and a gap of 6 ms: 12 ms have 3 gaps.
     let expected = [
-        ("supply", 24_000_000),
-        ("remote", 9_900_000),
+        ("supply", 18_000_000),
+        ("remote", 9_700_000),
         ("execution", 2_000_000),
         ("memory", 300_000),
     ];
@@ -209,11 +210,75 @@ fn accesses_of_others_make_sections_longer() {
     let of = |task: &Value, name: &str| terms(task).iter().find(|it| it.0 == name).unwrap().1;
     assert_eq!(
         (of(&logger, "memory"), of(&logger, "remote")),
-        (600_000, 2 * (6_000_000 + 1_100_000))
+        (600_000, 2 * (6_000_000 + 900_000))
     );
     // The hypervisor lets them take so long.
     let plan = sandbox.bulkhead(&["plan", "s.toml", "--output", "-"]).stdout;
-    assert!(plan.contains("hold-ns = <0x0 0x0010c8e0>"), "1.1 ms are not in {plan}");
+    assert!(plan.contains("hold-ns = <0x0 0x000dbba0>"), "0.9 ms are not in {plan}");
+}
+
+/// What the hypervisor may take in a section is said, and can be allowed for.
+#[test]
+fn what_is_taken_in_sections_has_to_be_allowed_for() {
+    let sandbox = Sandbox::new();
+    let system = SYSTEM.replace("board = \"zcu102\"", "board = \"qemu-virt\"");
+    let little = format!("section_overhead = \"5us\"\n{system}");
+    for task in check(&sandbox, &little) {
+        assert_eq!(
+            (&task["failure"], &task["wcrt_ns"]),
+            (&json!("section-overhead"), &Value::Null)
+        );
+    }
+    let document = sandbox.bulkhead(&["check", "s.toml", "--json"]).json();
+    let taken = [0, 1].map(|pcpu| {
+        let vcpu = &document["analysis"]["pcpus"][pcpu]["vcpus"][0];
+        vcpu["in_section_ns"].as_u64().expect("it is said")
+    });
+    let taken = taken[0].max(taken[1]);
+    let shown = sandbox.bulkhead(&["check", "s.toml"]);
+    shown.assert_status(1);
+    let text = "of its VCPU in a critical section: set `section_overhead` to more";
+    assert!(shown.stdout.contains(text), "{}", shown.stdout);
+    let with = |time: u64| check(&sandbox, &format!("section_overhead = \"{time}ns\"\n{system}"));
+    let failures = |tasks: &[Value; 2]| tasks.iter().filter(|it| it["wcrt_ns"].is_null()).count();
+    let [short, enough, more] = [taken / 2, 2 * taken, 1_000_000].map(with);
+    assert_eq!([&short, &enough, &more].map(failures), [2, 0, 0]);
+    // What the other one may take longer is in the bound.
+    assert!(more[0]["wcrt_ns"].as_u64() > enough[0]["wcrt_ns"].as_u64(), "{more:#?} {enough:#?}");
+}
+
+/// The systems that come with Bulkhead are in time, but for one that does not pass the test of its paper, and one
+/// that overloads a VCPU to measure calls.
+#[test]
+fn systems_that_come_with_it_are_in_time() {
+    let files = std::fs::read_dir(SYSTEMS).expect("a folder").map(|entry| entry.expect("a file"));
+    let files =
+        files.map(|file| file.path()).filter(|path| path.extension() == Some("toml".as_ref()));
+    let checked = files.map(|path| {
+        let shown = Sandbox::new().bulkhead(&["check", path.to_str().expect("a path")]);
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(matches!(shown.status, Some(0 | 1)), "{name}\n{}\n{}", shown.stdout, shown.stderr);
+        (name, shown.status == Some(0))
+    });
+    let (in_time, late): (Vec<_>, Vec<_>) = checked.partition(|(_, in_time)| *in_time);
+    let is_late = |name: &str| late.iter().any(|it| it.0 == name);
+    assert!(late.len() == 2 && is_late("locks.toml") && is_late("bench-locks.toml"), "{late:?}");
+    assert!(in_time.len() > 10, "{in_time:?}");
+}
+
+/// The bounds in the README are those of its demonstration.
+#[test]
+fn bounds_of_the_demonstration_are_those_of_the_readme() {
+    let readme = include_str!("../../../README.md");
+    let shown = Sandbox::new().bulkhead(&["check", &format!("{SYSTEMS}/rover.toml"), "--json"]);
+    let document = shown.json();
+    for task in document["analysis"]["pcpus"][0]["vcpus"][0]["tasks"].as_array().expect("tasks") {
+        let [name, bound] = [&task["task"], &task["wcrt_ns"]];
+        let bound = bound.as_u64().expect("a bound") as f64 / 1_000.0;
+        let is_it = |line: &&str| line.contains(name.as_str().expect("a name"));
+        let line = readme.lines().filter(|line| line.starts_with("drive ")).find(is_it);
+        assert!(line.expect("it is shown").contains(&format!(" {bound} us")), "{name}: {bound}");
+    }
 }
 
 /// Systems with sections and accesses, beside a VM that nothing limits: no simulated response time

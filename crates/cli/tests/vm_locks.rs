@@ -92,7 +92,7 @@ fn sections_that_never_end_delay_nobody_for_longer_than_planned() {
 
     // 2 ms, 1 us and what two sections take besides, and the way from one VCPU to the other.
     let late = recorded.value("above", "periods: releases=", "late_max_ticks");
-    let (hold, switch) = (2_601_000 / 16, 20_000 / 16);
+    let (hold, switch) = (2_201_000 / 16, 20_000 / 16);
     assert!((hold / 8..=hold + switch).contains(&late), "{late} ticks\n{}", recorded.out);
 
     let trace = recorded.trace();

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use bandwidth::{Amount, Bandwidth, Credits};
-pub use locks::{Resource, SECTION_OVERHEAD, Section};
+pub use locks::{Resource, Section};
 use policy::color::ColorSet;
 
 use crate::diagnostic::{Diagnostic, Errors, Place};
@@ -44,6 +44,9 @@ pub struct System {
     pub margin_ppm: u64,
     /// How critical sections of VCPUs are ordered.
     pub locks: Locks,
+    /// What the hypervisor may take in each global critical section, beside its length: calls, interrupts, turns of other
+    /// VCPUs.
+    pub section_overhead: Duration,
     /// What tasks share, in its order.
     pub resources: Vec<Resource>,
     /// The VMs, in their order.

@@ -93,16 +93,16 @@ fn resources_are_local_or_global_and_limit_overrun() {
     // Eq. 1: of each task the longest one that is global.
     assert_eq!(system.holding_time(0, 0), us(1500 + 500));
     assert_eq!(system.holding_time(0, 1), us(1000));
-    assert_eq!((system.overrun(0, 0), system.overrun(0, 1)), (us(2600), us(0)));
+    assert_eq!((system.overrun(0, 0), system.overrun(0, 1)), (us(2200), us(0)));
 
     let plan = plan::make(&system).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(plan.locks, Locks::Vmpcp);
     assert_eq!(plan.resources, [Resource { name: "bus".into(), vms: vec![0, 1] }]);
     let overrun = |vcpu: usize| plan.vms[0].vcpus[vcpu].server.unwrap().overrun;
-    assert_eq!((overrun(0), overrun(1)), (us(2600), us(0)));
+    assert_eq!((overrun(0), overrun(1)), (us(2200), us(0)));
     // Two tasks and one that are in global sections.
     let hold = |vcpu: usize| plan.vms[0].vcpus[vcpu].hold;
-    assert_eq!((hold(0), hold(1)), (us(2000 + 2 * 300), us(1000 + 300)));
+    assert_eq!((hold(0), hold(1)), (us(2000 + 2 * 100), us(1000 + 100)));
     let entries = |vcpu: usize| plan.vms[0].vcpus[vcpu].entries;
     assert_eq!(entries(1), Entries { interval: us(20_000), early: us(20_000) });
     assert!(entries(0).interval < us(20_000) && entries(0).interval > us(1_000));

@@ -35,7 +35,7 @@ fn the_server_of_the_reference_is_part_of_a_plan() {
     let plan = example().replacen("vcpu@0 { reg = <0>; pcpu = <0>; };", vcpu.trim(), 1);
     let server = Plan::from_dts("plan.md", &plan).unwrap().vms[0].vcpus[0].server.unwrap();
     let budget = Budget { budget: Duration(3_000_000), period: Duration(10_000_000) };
-    let overrun = Duration(1_300_000);
+    let overrun = Duration(1_100_000);
     assert_eq!(server, Server { class: Class::Deferrable(budget), priority: 5, overrun });
 }
 

@@ -37,7 +37,10 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
     let mut bounds: Vec<Option<Bounds>> = members
         .iter()
         .map(|member| {
-            let none = |task| Err(Failure::Combined { task });
+            let none = |task| match member.in_section {
+                Err(_) => Err(Failure::SectionOverhead { task }),
+                Ok(_) => Err(Failure::Combined { task }),
+            };
             let tasks = (0..member.tasks.len()).map(none).collect();
             is_concerned(member).then_some(Bounds { server: None, tasks })
         })
@@ -52,7 +55,7 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
     let has_no_tasks = |place: &usize| {
         let it = &members[*place];
         let has_ties = !ties::of(it).is_empty();
-        it.caches().is_some() || !is_counted(it) || has_ties || it.in_section.is_none()
+        it.caches().is_some() || !is_counted(it) || has_ties || it.in_section.is_err()
     };
     // When it executes in sections depends on its server, how much on its tasks: of those the hypervisor tells
     // other VMs enough.

@@ -42,8 +42,9 @@ pub(super) struct Member<'a> {
     pub calls: Vec<Calls>,
     /// What that costs a job of each task, which is in its execution time.
     pub job_overheads: Vec<u64>,
-    /// What it makes a global critical section longer; none: more than is allowed for it.
-    pub in_section: Option<u64>,
+    /// What it makes a global critical section longer, or what it takes in one if that is more than
+    /// [`System::section_overhead`].
+    pub in_section: Result<u64, u64>,
     /// What the hypervisor takes besides.
     pub overheads: Option<Overheads>,
     /// The critical sections of the tasks, as long as they can be with memory accesses of others.
@@ -107,7 +108,7 @@ impl<'a> Member<'a> {
                 None => Vec::new(),
             },
             job_overheads: Vec::new(),
-            in_section: Some(0),
+            in_section: Ok(0),
             overheads: None,
             sections: match described {
                 Some((system, _)) => {

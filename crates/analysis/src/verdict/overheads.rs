@@ -1,6 +1,6 @@
 //! What the hypervisor takes of the time of the VCPUs of a described system.
 
-use bulkhead_system::description::{SECTION_OVERHEAD, System};
+use bulkhead_system::description::System;
 use bulkhead_system::plan::{Locks, MemoryBudget};
 use bulkhead_system::units::Frequency;
 
@@ -93,12 +93,18 @@ pub(super) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
             here.iter().take_while(|(other, _)| *other <= place).map(|(_, facts)| facts.hold);
         let vcpus_above = (place - first) as u64;
         let locks = described.map_or(Locks::default(), |system| system.locks);
-        let in_section = in_section((costs, &overheads), own, (above.sum(), vcpus_above), locks);
+        let allowed = described.map_or(Duration(0), |system| system.section_overhead);
+        let executed = in_section((costs, &overheads), own, (above.sum(), vcpus_above), locks);
+        let in_section = match executed {
+            0 => Ok(0),
+            executed if executed <= allowed.0 => Ok(executed + 2 * costs.late.0),
+            executed => Err(executed),
+        };
         let mut jobs = jobs(&members[place], costs, others);
         let member = &mut members[place];
         // Where it is too much to be allowed for, no task of the VCPU gets a bound.
         for (job, calls) in jobs.iter_mut().zip(&member.calls) {
-            let inside = calls.sections.saturating_mul(in_section.unwrap_or(0));
+            let inside = calls.sections.saturating_mul(in_section.unwrap_or_default());
             *job = job.saturating_add(inside).min(TOO_LONG);
         }
         member.in_section = in_section;
@@ -109,16 +115,16 @@ pub(super) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
     }
 }
 
-/// What the hypervisor takes while a VCPU is in a section, and what makes it late; none if it is more than `hold-ns`
-/// allows for. `above`: for how long the VCPU and those above can be in sections.
+/// What the hypervisor takes while a VCPU is in a section; zero if it never is. `above`: for how long the VCPU and those
+/// above can be in sections.
 fn in_section(
     (costs, overheads): (Costs, &Overheads),
     own: &Facts,
     (above, vcpus_above): (u64, u64),
     locks: Locks,
-) -> Option<u64> {
+) -> u64 {
     if own.hold == 0 {
-        return Some(0);
+        return 0;
     }
     // As `vmpcp::section::response`, or longer.
     let gaps = own.server.map_or(0, |server| {
@@ -138,8 +144,7 @@ fn in_section(
     let again = overheads.again_in_window(Duration(window)).0;
     let again =
         again - console(window) + console(own.hold).saturating_add(pieces).min(console(window));
-    let executed = again.saturating_add(costs.switch.0 + 2 * costs.exit.0);
-    (executed <= SECTION_OVERHEAD.0).then(|| executed + 2 * costs.late.0)
+    again.saturating_add(costs.switch.0 + 2 * costs.exit.0).min(TOO_LONG)
 }
 
 /// What each job of the tasks costs by itself: its calls, and what each of its waits takes, while others wake.

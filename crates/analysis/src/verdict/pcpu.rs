@@ -145,6 +145,7 @@ fn judge(
             Some(Failure::Unschedulable { at_least, .. }) => Some(at_least.0),
             _ => None,
         },
+        in_section_ns: member.in_section.err(),
         unlimited_neighbours: match tasks.is_empty() {
             true => Vec::new(),
             false => member.memory.unlimited.clone(),

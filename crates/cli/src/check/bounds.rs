@@ -1,7 +1,6 @@
 //! Bounds of response times for people.
 
 use analysis::verdict::{TaskVerdict, Term, VcpuVerdict, Verdict};
-use bulkhead_system::description::SECTION_OVERHEAD;
 use bulkhead_system::units::Duration;
 
 use crate::table::table;
@@ -170,11 +169,19 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
             "tasks of its VCPU are so late that the hypervisor can refuse to let them into sections"
                 .into()
         }
-        (None, Some("combined")) => format!(
+        (None, Some("combined")) => {
             "critical sections are not analysed together with `color_reload`, memory accesses, tasks \
-             of the same priority, sporadic servers, sections on a VCPU of the background class, or those in \
-             which the hypervisor may take more than {SECTION_OVERHEAD}"
-        ),
+             of the same priority, sporadic servers, sections on a VCPU of the background class, or VCPUs of the \
+             same VM that have a task without bound for such a reason"
+                .into()
+        }
+        (None, Some("section-overhead")) => {
+            let taken = time(vcpu.in_section_ns.unwrap_or_default());
+            format!(
+                "the hypervisor may take {taken} of its VCPU in a critical section: set \
+                 `section_overhead` to more than that (default: 100us)"
+            )
+        }
         (None, Some("overflow")) => "the bound is longer than can be counted".into(),
         (None, failure) => format!(
             "none was found within the limits of the search ({})",

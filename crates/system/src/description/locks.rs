@@ -16,9 +16,8 @@ use crate::plan::Budget;
 use crate::platform::Platform;
 use crate::units::Duration;
 
-/// What a critical section may take on a machine beyond its length: the calls themselves, interrupts, and
-/// that VCPUs take turns.
-pub const SECTION_OVERHEAD: Duration = Duration(300_000);
+/// What the hypervisor may take in a global critical section, where the description does not say it.
+pub(super) const SECTION_OVERHEAD: Duration = Duration(100_000);
 
 /// Something that one task at a time may use.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -104,14 +103,19 @@ pub(super) fn holding_time(
     Duration(own.map(longest).fold(0, u64::saturating_add))
 }
 
-/// The same, and 50 us more for each task that is in some.
-pub(super) fn hold(vms: &[&Vm], resources: &[Resource], vm: usize, vcpu: usize) -> Duration {
+/// The same, and `section_overhead` more for each task that is in some.
+pub(super) fn hold(
+    (vms, section_overhead): (&[&Vm], Duration),
+    resources: &[Resource],
+    vm: usize,
+    vcpu: usize,
+) -> Duration {
     let own = vms.get(vm).into_iter().flat_map(|vm| &vm.tasks).filter(|task| task.vcpu == vcpu);
     let is_inside = |task: &&Task| {
         task.sections.iter().any(|section| is_global(vms, resources, section.resource))
     };
     let tasks = own.filter(is_inside).count() as u64;
-    let overhead = SECTION_OVERHEAD.0.saturating_mul(tasks);
+    let overhead = section_overhead.0.saturating_mul(tasks);
     let hold = holding_time(vms, resources, vm, vcpu).0.saturating_add(overhead);
     Duration(hold.min(Budget::LONGEST_PERIOD.0))
 }
@@ -140,9 +144,9 @@ impl System {
     }
 
     /// How long a VCPU may execute in global critical sections until it executes outside of them:
-    /// [`System::holding_time`], and 50 us more for each task that is in some. Zero: it may be in none.
+    /// [`System::holding_time`], and [`System::section_overhead`] more for each task that is in some. Zero: it may be in none.
     pub fn hold(&self, vm: usize, vcpu: usize) -> Duration {
-        hold(&self.all_vms(), &self.resources, vm, vcpu)
+        hold((&self.all_vms(), self.section_overhead), &self.resources, vm, vcpu)
     }
 
     /// How far a VCPU may execute beyond its budget in each period, in global critical sections

@@ -26,6 +26,8 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         at.required::<()>("vm", None, "[...]");
     }
     let margin = margin(at);
+    let section_overhead = at.quantity("section_overhead");
+    let section_overhead = section_overhead.map_or(locks::SECTION_OVERHEAD, |it| it.value);
     let protocol = at.choice("locks", &Locks::ALL.map(|it| (it.as_str(), it)));
     let resources = locks::read(at, &tables);
     let read = |(index, table)| vm::read(table, index, &resources);
@@ -39,7 +41,9 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     servers::check(&read).into_iter().for_each(|mistake| at.add(mistake));
     if read.len() == tables.len() {
         let known = resources.readable();
-        locks::check(protocol.as_ref(), &read, &known).into_iter().for_each(|it| at.add(it));
+        locks::check(protocol.as_ref(), (&read, section_overhead), &known)
+            .into_iter()
+            .for_each(|it| at.add(it));
     }
     if let Some((platform, hypervisor)) = &platform {
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
@@ -63,6 +67,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         color_reload: hypervisor.color_reload,
         margin_ppm: margin,
         locks: protocol.map_or(Locks::Vmpcp, |protocol| protocol.value),
+        section_overhead,
         resources: resources.all()?,
         vms,
     })

@@ -9,7 +9,7 @@ use crate::units::Duration;
 /// What is wrong with the VCPUs that may overrun their budgets.
 pub(in crate::description) fn check(
     locks: Option<&Located<Locks>>,
-    vms: &[&Vm],
+    (vms, section_overhead): (&[&Vm], Duration),
     resources: &[Resource],
 ) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
@@ -17,8 +17,10 @@ pub(in crate::description) fn check(
         for (vcpu, it) in vm.vcpus.iter().enumerate() {
             let Some(server) = &it.server else { continue };
             let Some(place) = &server.overrun else { continue };
-            let limit = hold(vms, resources, index, vcpu);
-            mistakes.extend(protocol(locks, place).or_else(|| fits(server, place, limit)));
+            let limit = hold((vms, section_overhead), resources, index, vcpu);
+            mistakes.extend(
+                protocol(locks, place).or_else(|| fits(server, place, (limit, section_overhead))),
+            );
         }
     }
     mistakes
@@ -32,7 +34,11 @@ fn protocol(locks: Option<&Located<Locks>>, place: &Place) -> Option<Diagnostic>
     Some(mistake.at(place, why).also(&mpcp.place, "with this protocol").help(help))
 }
 
-fn fits(server: &Server, place: &Place, limit: Duration) -> Option<Diagnostic> {
+fn fits(
+    server: &Server,
+    place: &Place,
+    (limit, section_overhead): (Duration, Duration),
+) -> Option<Diagnostic> {
     let wrong = |code, message: String, help: &str| {
         Some(Diagnostic::new(code, message).at(place, "here").help(help))
     };
@@ -58,9 +64,11 @@ fn fits(server: &Server, place: &Place, limit: Duration) -> Option<Diagnostic> {
             "the budget of {} and an overrun of {limit} do not fit into the period of {}",
             budget.budget, budget.period
         );
-        let help = "the overrun is the sum of the longest global critical sections of its tasks, \
-                    and 50 us for each";
-        return wrong("out-of-range", message, help);
+        let help = format!(
+            "the overrun is the sum of the longest global critical sections of its tasks, and \
+             {section_overhead} for each (`section_overhead`)"
+        );
+        return wrong("out-of-range", message, &help);
     }
     None
 }
