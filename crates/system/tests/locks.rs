@@ -155,7 +155,7 @@ const MISTAKES: &[Mistake] = &[
     ("\"vmpcp\"", "\"mpcp\"", "useless-key", "overrun", "does not know of critical sections"),
     ("\"deferrable\"", "\"sporadic\"", "useless-key", "overrun", "that is sporadic"),
     ("budget = \"3ms\"\n", "", "missing-key", "overrun", "to be planned"),
-    ("budget = \"3ms\"\n", "budget = \"8.1ms\"\n", "out-of-range", "overrun", "overrun of 2600 us"),
+    ("budget = \"3ms\"\n", "budget = \"8.1ms\"\n", "out-of-range", "overrun", "overrun of 2200 us"),
 ];
 
 #[test]
