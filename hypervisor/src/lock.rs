@@ -3,16 +3,16 @@
 use spin::relax::RelaxStrategy;
 
 #[cfg(all(target_os = "none", feature = "lock-marks"))]
-mod marked;
+mod marks;
 #[cfg(not(target_os = "none"))]
 pub mod order;
+#[cfg(any(not(target_os = "none"), feature = "lock-marks"))]
+mod watched;
 
-#[cfg(all(target_os = "none", feature = "lock-marks"))]
-pub use marked::{Mutex, MutexGuard};
-#[cfg(not(target_os = "none"))]
-pub use order::{Mutex, MutexGuard};
 #[cfg(all(target_os = "none", not(feature = "lock-marks")))]
 pub use spin::MutexGuard;
+#[cfg(any(not(target_os = "none"), feature = "lock-marks"))]
+pub use watched::{Mutex, MutexGuard};
 
 /// A lock around what only one CPU uses: nobody ever waits for it.
 pub type Own<T> = spin::mutex::SpinMutex<T>;

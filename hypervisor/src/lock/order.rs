@@ -4,10 +4,6 @@
 
 use core::any::type_name;
 use core::cell::RefCell;
-use core::fmt;
-use core::ops::{Deref, DerefMut};
-
-use super::Relax;
 
 /// Locks that may be waited for while another one is held: what the held one protects, and what the other one
 /// does. They make no circle, so that no CPUs can wait for each other.
@@ -30,31 +26,23 @@ std::thread_local! {
     static HELD: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
 }
 
-/// As `super::Mutex` of the image, with the check.
-pub struct Mutex<T>(spin::mutex::Mutex<T, Relax>);
-
-/// The lock is held.
-pub struct MutexGuard<'a, T> {
-    guard: spin::MutexGuard<'a, T>,
+/// Panics if this CPU has a lock that is not to be held when it waits for one around a `T`.
+#[track_caller]
+pub fn wanted<T>() {
+    HELD.with_borrow(|held| check(held, type_name::<T>()));
 }
 
-impl<T> Mutex<T> {
-    /// A lock that nobody has.
-    pub const fn new(value: T) -> Self {
-        Self(spin::mutex::Mutex::new(value))
-    }
+/// This CPU has a lock around a `T`.
+pub fn taken<T>() {
+    HELD.with_borrow_mut(|held| held.push(type_name::<T>()));
+}
 
-    /// Waits for its turn. Panics if the thread has another lock that is not to be held then.
-    #[track_caller]
-    pub fn lock(&self) -> MutexGuard<'_, T> {
-        HELD.with_borrow(|held| check(held, type_name::<T>()));
-        MutexGuard::of(self.0.lock())
-    }
-
-    /// Takes it if nobody has it: that is no waiting.
-    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.0.try_lock().map(MutexGuard::of)
-    }
+/// It has it no more.
+pub fn released<T>() {
+    HELD.with_borrow_mut(|held| {
+        let last = held.iter().rposition(|name| *name == type_name::<T>());
+        last.map(|last| held.swap_remove(last))
+    });
 }
 
 /// Panics if who has the locks of these types may not wait for one of that type.
@@ -68,45 +56,10 @@ pub fn check(held: &[&str], wanted: &str) {
     }
 }
 
-impl<T> fmt::Debug for Mutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(type_name::<Self>())
-    }
-}
-
-impl<'a, T> MutexGuard<'a, T> {
-    fn of(guard: spin::MutexGuard<'a, T>) -> Self {
-        HELD.with_borrow_mut(|held| held.push(type_name::<T>()));
-        Self { guard }
-    }
-}
-
-impl<T> Drop for MutexGuard<'_, T> {
-    fn drop(&mut self) {
-        HELD.with_borrow_mut(|held| {
-            let last = held.iter().rposition(|name| *name == type_name::<T>());
-            last.map(|last| held.swap_remove(last))
-        });
-    }
-}
-
-impl<T> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.guard
-    }
-}
-
-impl<T> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.guard
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lock::Mutex;
 
     struct Mux;
     struct Ring;
