@@ -32,7 +32,7 @@ use crate::{arguments, hypercall, print, println, wait};
 /// A case: its name and what it does.
 type Case = (&'static str, fn(&str));
 
-const CASES: [Case; 31] = [
+const CASES: [Case; 32] = [
     ("foreign-read", memory::foreign_read),
     ("foreign-write", memory::foreign_write),
     ("foreign-fetch", memory::foreign_fetch),
@@ -45,6 +45,7 @@ const CASES: [Case; 31] = [
     ("identification", instructions::identification),
     ("standby", waits::standby),
     ("thumb", waits::thumb),
+    ("deadline", waits::deadline),
     ("smc", instructions::smc),
     ("hvc-nonsense", calls::hvc_nonsense),
     ("hvc-bad-address", calls::hvc_bad_address),
