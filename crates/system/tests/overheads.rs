@@ -56,7 +56,15 @@ fn a_description_gives_some_of_them_or_all() {
     assert_eq!(overheads(&keys(&all, "zcu102")), [1, 2, 3, 4, 5, 6, 7, 8].map(|time| time * 1_000));
     let errors = read(&keys("chunk = \"80us\"", "zcu102"), "").unwrap_err();
     let missing: Vec<_> = errors.entries().iter().map(|it| it.code).collect();
-    assert_eq!(missing, ["missing-key"; 7]);
+    assert_eq!(missing, ["missing-key"]);
+    let message = &errors.entries()[0].message;
+    assert!(message.contains("`switch`, `tick`, ") && message.contains(" and `lock`"), "{message}");
+    // A board that is named in short, and a table of it.
+    let both = "platform = \"qemu-virt\"\n[platform.overheads]\nchunk = \"80us\"";
+    let errors = read(both, "").unwrap_err();
+    let [mistake] = &errors.entries()[..] else { panic!("{errors}") };
+    assert_eq!(mistake.code, "toml-syntax");
+    assert!(errors.to_string().contains("`[platform]` with `board = \"qemu-virt\"`"), "{errors}");
     for wrong in ["0ns", "11ms"] {
         let errors = read(&keys(&format!("kick = \"{wrong}\""), "qemu-virt"), "").unwrap_err();
         assert_eq!(errors.entries()[0].code, "out-of-range", "{wrong}");

@@ -25,6 +25,9 @@ pub(crate) struct Fields<'t> {
     missing: RefCell<Vec<(&'static str, String)>>,
 }
 
+/// If more keys than these are missing in a table, one message names them all.
+const MISSING_ONE_BY_ONE: usize = 4;
+
 impl<'t> Fields<'t> {
     pub(super) fn new(
         document: &'t Document<'t>,
@@ -71,6 +74,17 @@ impl<'t> Fields<'t> {
                     .at(&place, format!("not a key of {}", self.what))
                     .help(suggest::help(name, &known)),
             );
+        }
+        if missing.len() > MISSING_ONE_BY_ONE {
+            let keys: Vec<&str> = missing.iter().map(|(key, _)| *key).collect();
+            let (first, example) = &missing[0];
+            let message = format!("{} has no {}", self.what, suggest::list(&keys, "and"));
+            self.add(
+                Diagnostic::new("missing-key", message)
+                    .at(&self.place, "they are missing here")
+                    .help(format!("add them all, as in `{first} = {example}`")),
+            );
+            return;
         }
         for (key, example) in missing {
             self.add(

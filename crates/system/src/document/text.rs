@@ -25,10 +25,23 @@ impl<'t> Document<'t> {
         let (root, errors) = DeTable::parse_recoverable(source.text());
         let broken = errors.iter().any(|error| error.message() != "duplicate key");
         let document = Self { source, root, mistakes: RefCell::default(), broken };
+        let mut told = Vec::new();
         for error in errors {
+            if told.contains(&(error.message().to_owned(), error.span())) {
+                continue;
+            }
+            told.push((error.message().to_owned(), error.span()));
             let place = document.place(error.span().unwrap_or(0..0));
             let mistake = match error.message() {
                 "duplicate key" => document.duplicate(&place),
+                message if message.starts_with("cannot extend value") => {
+                    Diagnostic::new("toml-syntax", "this is not TOML: a table of this name has a value already")
+                        .at(&place, "here")
+                        .help(
+                            "put the value into the table: `[platform]` with `board = \"qemu-virt\"` in place of \
+                             `platform = \"qemu-virt\"`",
+                        )
+                }
                 message => Diagnostic::new("toml-syntax", format!("this is not TOML: {message}"))
                     .at(&place, "here")
                     .help("texts stand in quotes, as in `name = \"linux\"`; see https://toml.io"),
