@@ -52,7 +52,7 @@ const NONE: usize = usize::MAX;
 impl Scheduler {
     /// Nothing has happened yet. VCPUs have servers, some a memory budget, and are in global critical
     /// sections for a limited time. `None` if a server cannot be.
-    /// `ceilings`: those in sections go first. `switch`, `wait`: what a VCPU pays that blocks.
+    /// `ceilings`: those in sections go first. `switch`: what a VCPU pays when it blocks; `wait`: when it wakes.
     pub fn new(
         vcpus: impl Iterator<Item = (server::Policy, Option<Account>, Hold)>,
         ceilings: bool,

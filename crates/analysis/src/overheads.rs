@@ -13,11 +13,11 @@
 //! deferrable server, as many as there can be replenishments ([`REPLENISHMENTS_MAX`]) for a sporadic one.
 //!
 //! - *Release*: an interrupt `I` for each job that any task of the VCPU releases, whatever its priority.
-//! - *Switch*: `S + n_K K` once, because the VCPU waited for work and pays for kicks meanwhile, and `n S` in each period, when it goes on with new budget:
+//! - *Switch*: `S + n_K K` once, because the VCPU wakes and pays for kicks while it waited, and `n S` in each period, when it goes on with new budget:
 //!   `1 + floor((w + B) / T)` times, because periods begin at multiples of `T` and are noticed up to `B` later.
 //! - *Preemption*: a VCPU above leaves the PCPU at the end of its budget, at most `n` times in each of its periods. Its
 //!   next one pays for the way back. A window lies in `ceil((w + T) / T)` of these periods, with `B` as above.
-//!   Whoever blocks pays himself, whoever wakes also.
+//!   A VCPU above that blocks or wakes pays for that itself.
 //! - *Kick*: another VCPU is interrupted, but has to wait: `K`. From one time that it executes to the next that happens `n_K`
 //!   times at most ([`policy::pace`]). One below executes only while this VCPU waits for work, or for budget; of the background
 //!   also while a periodic server above idles. One above that has budget pays when it wakes, out of its budget
@@ -55,7 +55,7 @@ pub struct Costs {
     pub exit: Duration,
     /// An interrupt or a timer of the console.
     pub console: Duration,
-    /// The longest time in which nothing is served, or that a VCPU pays when it blocks: `B`, at least `S + n_K K`.
+    /// The longest time in which nothing is served, or that a VCPU pays at once when it wakes: `B`, at least `S + n_K K`.
     pub late: Duration,
 }
 

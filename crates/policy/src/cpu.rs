@@ -265,7 +265,7 @@ struct Charge {
     since: Instant,
     /// For how much longer a VCPU is charged that blocks.
     switch: Duration,
-    /// What it pays besides.
+    /// What one pays when it wakes, at most.
     wait: Duration,
     /// What the VCPU had that was to run since then.
     budget: Duration,

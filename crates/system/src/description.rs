@@ -323,7 +323,7 @@ impl System {
         Some((overheads.kick_of(vcpus), policy::pace::interrupts_max(devices as u32)))
     }
 
-    /// What a VCPU pays for them that blocks, if the platform says what they take.
+    /// What a VCPU pays for them when it wakes, if the platform says what they take.
     pub fn wait(&self) -> Option<Duration> {
         let (kick, most) = self.kicks()?;
         Some(Duration(kick.0.saturating_mul(most.into())))

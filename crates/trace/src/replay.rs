@@ -214,9 +214,9 @@ pub enum Choice {
 pub struct Rules {
     /// VCPUs in global critical sections go first.
     pub ceilings: bool,
-    /// For how many ticks longer a VCPU pays that blocks.
+    /// How many ticks of its budget a VCPU pays when it blocks.
     pub switch: u64,
-    /// How many ticks of its budget it pays besides.
+    /// How many it pays when it wakes, at most.
     pub wait: u64,
 }
 

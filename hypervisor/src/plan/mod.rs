@@ -169,8 +169,8 @@ pub struct Platform<'a> {
     pub llc: Option<Llc>,
     /// What counts memory accesses, if some are to be counted.
     pub counter: Option<Counter>,
-    /// For how many ticks longer a VCPU pays that blocks where VCPUs share a PCPU; and how many of its budget it
-    /// pays besides, for interrupts that come because of it while it waits.
+    /// How many ticks of its budget a VCPU pays where VCPUs share a PCPU: when it blocks; and when it wakes, for
+    /// interrupts that came because of it while it waited.
     pub prices: [u64; 2],
 }
 

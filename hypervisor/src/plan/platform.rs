@@ -76,7 +76,7 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
     })
 }
 
-/// What a VCPU pays that blocks or wakes, in ticks, rounded up; 0 if the plan does not say.
+/// What a VCPU pays when it blocks, and when it wakes, in ticks, rounded up; 0 if the plan does not say.
 fn price<'a>(node: Node<'a>, property: &'static str, clock: Clock) -> Result<u64, Refusal<'a>> {
     if node.value(property).is_none() {
         return Ok(0);

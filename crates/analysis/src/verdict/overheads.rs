@@ -44,7 +44,7 @@ pub fn costs(system: &System, vcpus: usize) -> Option<Costs> {
     let waiting = |time: Duration| ticks(Duration(time.0.saturating_add(waits)));
     let [interrupt, exit] = [given.interrupt, given.exit].map(waiting);
     let console = ticks(given.console);
-    // What a VCPU pays that blocks.
+    // What a VCPU pays from the time that it blocks to its first instruction afterwards.
     let pays = Duration(switch.0.saturating_add(charged(system.wait()?).0));
     let all = [ticks(given.chunk), pays, interrupt, exit, console];
     let late = all.into_iter().fold(kick, Duration::max);

@@ -44,8 +44,8 @@ pub struct Platform {
     /// How long going over from one VCPU of a PCPU to another one takes, if VCPUs share one and it is known:
     /// a VCPU that stops is charged for so long.
     pub switch: Option<Duration>,
-    /// What a VCPU pays of its budget besides each time that it stops, for interrupts that come because of it while
-    /// others run.
+    /// What a VCPU pays of its budget at most each time that it wakes, for interrupts that came because of it while
+    /// others ran.
     pub wait: Option<Duration>,
     /// The PCPUs, in the order of their indices.
     pub cpus: Vec<Mpidr>,

@@ -41,7 +41,7 @@ fn platform(platform: &Platform) -> Node {
         node.longs("switch-ns", &[switch.0], 1).comment(format!("{switch}, of who stops"));
     }
     if let Some(wait) = platform.wait {
-        node.longs("wait-ns", &[wait.0], 1).comment(format!("{wait}, of its budget besides"));
+        node.longs("wait-ns", &[wait.0], 1).comment(format!("{wait}, of who wakes"));
     }
     cell_counts(&mut node, 2, 2);
     for bank in &platform.memory {
