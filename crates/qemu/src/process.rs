@@ -75,7 +75,7 @@ impl Process {
             if let Some(timeout) = timeout
                 && kept.recv_timeout(timeout) == Err(RecvTimeoutError::Timeout)
             {
-                late.store(terminate(&child), Ordering::SeqCst);
+                terminate(&child, || late.store(true, Ordering::SeqCst));
                 let end = Instant::now() + GRACE;
                 while is_running(&child)
                     && Instant::now() < end
@@ -112,7 +112,7 @@ impl Process {
 
     /// Asks the process to end. Where it has gone already, nothing happens.
     pub(crate) fn terminate(&self) {
-        terminate(&self.child);
+        terminate(&self.child, || {});
     }
 
     /// Kills the process if it still runs. Returns how it ended, `killed` if by this.
@@ -142,15 +142,15 @@ impl Drop for Process {
     }
 }
 
-/// Asks the process to end; `false` if it is gone already.
-fn terminate(child: &Mutex<Child>) -> bool {
+/// Asks the process to end if it still runs. Before that calls `before`, so that whoever sees it end knows why.
+fn terminate(child: &Mutex<Child>, before: impl FnOnce()) {
     let mut child = lock(child);
     // Not yet reaped, which needs the lock: the number is that of no other process.
     let running = matches!(child.try_wait(), Ok(None));
     if running {
+        before();
         let _ = kill_process(Pid::from_child(&child), Signal::TERM);
     }
-    running
 }
 
 fn is_running(child: &Mutex<Child>) -> bool {
