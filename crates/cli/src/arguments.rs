@@ -131,8 +131,9 @@ Examples:
   bulkhead run systems/demo.toml --trace build/demo.trace
                                                     what runs when, see `bulkhead trace`
 
-Exit status: 0 all is well, 1 a VM crashed or was stopped, a task missed its
-deadline or the time was over, 2 bad input.")]
+Exit status: 0 all is well, 1 a VM crashed or was stopped, a task missed its deadline or
+took longer than its bound, a guest says that something FAILED, or the time was over,
+2 bad input.")]
 pub struct RunOptions {
     /// Description (.toml) or plan (.dts, .dtb)
     #[arg(value_name = "FILE")]

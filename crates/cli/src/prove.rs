@@ -12,7 +12,6 @@ mod judge;
 mod lanes;
 mod options;
 mod origin;
-mod responses;
 mod sections;
 mod show;
 mod steps;

@@ -2,12 +2,14 @@
 
 pub mod boards;
 pub mod cachescope;
+mod deadlines;
 pub mod hypervisor;
 mod image_report;
 mod interactive;
 mod keys;
 mod lines;
 mod messages;
+pub mod responses;
 pub mod signals;
 mod summary;
 pub mod tally;
@@ -15,8 +17,11 @@ mod terminal;
 mod view;
 pub mod workspace;
 
+use std::fs::File;
+use std::io::BufReader;
 use std::time::Duration;
 
+use ::trace::Trace;
 use bulkhead_qemu::{Machine, Next, Options, Outcome, Session, Time};
 
 use crate::arguments::RunOptions;
@@ -25,8 +30,9 @@ use crate::input::{self, System};
 use crate::json;
 use crate::output;
 use crate::status::Status;
-use crate::trace::record::Recording;
+use crate::trace::record::{Recording, What};
 use cachescope::{Cachescope, SHORT_TURNS};
+use deadlines::{Tasks, Times};
 use interactive::Interactive;
 use signals::Signals;
 use summary::{End, Summary};
@@ -77,8 +83,17 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         return Ok(Status::Signal(signal));
     }
 
-    let recording = options.trace.as_deref();
-    let recording = recording.map(|path| Recording::start(path, &system, &board)).transpose()?;
+    let marks = match &options.trace {
+        None if is_described(&system) && board.memory_bytes.is_some() => Some(place.scratch()?),
+        _ => None,
+    };
+    let recorded_to = match (&options.trace, &marks) {
+        (Some(path), _) => Some((path.clone(), What::All)),
+        (None, marks) => marks.as_ref().map(|it| (it.path().join("marks.trace"), What::Marks)),
+    };
+    let recording = recorded_to.as_ref();
+    let recording =
+        recording.map(|(path, what)| Recording::start(path, &system, &board, *what)).transpose()?;
     let mut arguments: Vec<String> = scope.iter().flat_map(Cachescope::arguments).collect();
     arguments.extend(recording.iter().flat_map(Recording::arguments));
     arguments.extend(options.qemu_arg.iter().cloned());
@@ -96,15 +111,37 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
     let run = attend(session, &names, &signals, console, as_json)?;
     let counts = options.cachescope.as_ref().and(scope.as_ref()).map(Cachescope::counts);
     let recorded = recording.map(Recording::finish);
+    let trace = match (&recorded, &recorded_to) {
+        (Some(Ok(_)), Some((path, _))) => {
+            File::open(path).ok().and_then(|file| Trace::read(BufReader::new(file)).ok())
+        }
+        _ => None,
+    };
+    let tasks = Tasks::new(&system, trace.as_ref(), &run.known, times(options));
     let name = &system.plan.name;
-    let summary = Summary::new(name, run.known, run.end, &run.outcome, counts, &log_file)
-        .with_trace(recorded);
+    let summary = Summary::new(name, (run.known, tasks), run.end, &run.outcome, counts, &log_file)
+        .with_trace(recorded.filter(|_| options.trace.is_some()));
     if as_json {
         json::print(&summary.document(options.until_off))?;
     } else {
         output::print(&summary.text(options.until_off))?;
     }
     Ok(summary.status(options.until_off))
+}
+
+/// Whether the description has tasks, whose deadlines are to be watched.
+fn is_described(system: &System) -> bool {
+    system.description.iter().flat_map(|it| &it.vms).any(|vm| !vm.tasks.is_empty())
+}
+
+/// How exact the times of such a run are.
+fn times(options: &RunOptions) -> Times {
+    let model = options.cachescope_option.iter().any(|option| option == "time=model");
+    match options.deterministic {
+        true if options.short_turns || model => Times::Exact,
+        true => Times::Turns,
+        false => Times::Host,
+    }
 }
 
 /// What is left of a run.

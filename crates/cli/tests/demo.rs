@@ -60,6 +60,7 @@ fn the_readme_names_these_commands() {
     for command in [
         "bulkhead check systems/demo.toml",
         "bulkhead plan systems/demo.toml -o -",
+        "bulkhead run systems/demo.toml --append linux=bulkhead.job=demo --until-off --deterministic",
         "bulkhead run systems/demo.toml --console linux",
     ] {
         assert!(readme.contains(command), "{command}");

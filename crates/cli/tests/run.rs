@@ -27,7 +27,11 @@ fn good_run_shows_lines_and_summary() {
         summary.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(words[1][..6], ["linux", "off", "0", "1234", "56", "2"]);
     assert_eq!(words[2][..6], ["rt", "off", "1", "99", "7", "2"]);
-    assert_eq!(words[5][..6], ["rt", "control", "1000", "us", "10", "0"]);
+    assert_eq!(
+        words[4].join(" "),
+        "times of this host, which prove nothing about the machine: `--deterministic` gives those"
+    );
+    assert_eq!(words[6][..6], ["rt", "control", "1000", "us", "10", "0"]);
     assert!(summary.contains("12.345 us") && summary.ends_with("all is well\n"), "{summary}");
     assert!(!result.stdout.contains('\x1b'), "no colours without a terminal");
     assert!(sandbox.path("cache/bulkhead/test.log").exists());

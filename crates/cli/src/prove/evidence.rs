@@ -8,11 +8,11 @@ use bulkhead_report::proof::{Check, Proof, Run, VmRun};
 
 use super::execute::Executed;
 use super::lanes::{self, Window};
-use super::responses::{Key, responses};
 use super::{caches, described, judge, sections, tasks, traffic};
 use crate::check::bounds;
 use crate::failure::Failure;
 use crate::input::System;
+use crate::run::responses::{Key, responses};
 use crate::trace::header::header;
 use crate::trace::replay;
 

@@ -18,7 +18,7 @@ use crate::run::signals::Signals;
 use crate::run::tally::{Known, Tally};
 use crate::run::workspace::Workspace;
 use crate::trace::read_trace;
-use crate::trace::record::Recording;
+use crate::trace::record::{Recording, What};
 
 /// How often signals are looked for.
 const TICK: Duration = Duration::from_millis(50);
@@ -99,7 +99,7 @@ impl<'a> Prepared<'a> {
         steps: &Steps,
     ) -> Result<Option<Executed>, Failure> {
         let traced = self.folder.join(TRACE);
-        let recording = Recording::start(&traced, self.system, &self.board)?;
+        let recording = Recording::start(&traced, self.system, &self.board, What::All)?;
         let mut arguments: Vec<String> = self.scope.arguments().into();
         arguments.extend(recording.arguments());
         let options = Options {

@@ -6,9 +6,9 @@ use analysis::verdict::{TaskVerdict, VcpuVerdict, Verdict};
 use bulkhead_report::proof::{Responses, Task, Term};
 use trace::Header;
 
-use super::responses::Key;
 use crate::check::bounds;
 use crate::input::System;
+use crate::run::responses::Key;
 
 /// The described tasks, in the order of VMs, VCPUs and priorities, with their bounds, and the place of each.
 pub fn tasks(

@@ -15,7 +15,7 @@ use crate::input;
 use crate::run::cachescope::{Cachescope, Counts};
 use crate::run::tally::{Known, Tally};
 use crate::run::{append, boards, find_vm, hypervisor, workspace};
-use crate::trace::record::Recording;
+use crate::trace::record::{Recording, What};
 
 /// How often a boot looks whether it has to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -78,7 +78,8 @@ impl Boot {
         drop(image);
 
         let traced = folder.path().join("trace");
-        let recording = until.is_none().then(|| Recording::start(&traced, &system, &board));
+        let recording =
+            until.is_none().then(|| Recording::start(&traced, &system, &board, What::All));
         let recording = recording.transpose()?;
         let mut arguments: Vec<String> = scope.iter().flat_map(Cachescope::arguments).collect();
         for (option, value) in self.options.iter().flatten() {

@@ -1,7 +1,5 @@
 //! Lines that are made for tools: reports of the hypervisor and of real-time guests.
 
-use serde::Serialize;
-
 /// The hypervisor's report on a VM.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Report {
@@ -18,8 +16,8 @@ pub struct Report {
 }
 
 /// A task of a real-time guest, by its own report.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct Task {
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Told {
     /// Its name.
     pub name: String,
     /// Its period in microseconds.
@@ -64,10 +62,21 @@ pub fn report(summary: &str) -> Option<(&str, Report)> {
     Some((value(summary, "vm")?, report))
 }
 
-/// Reads `rt: task control period_us=1000 jobs=500 misses=0 response_min_ns=...`.
-pub fn task(text: &str) -> Option<Task> {
-    let (name, words) = text.trim_start().strip_prefix("rt: task ")?.split_once(' ')?;
-    Some(Task {
+/// Reads `linux: measure FAILED: why`, which a guest of any name says of anything: what failed, and why.
+pub fn failed(text: &str) -> Option<&str> {
+    let (_, what) = text.trim().split_once(": ")?;
+    let (_, rest) = what.split_once(" FAILED")?;
+    (rest.is_empty() || rest.starts_with(": ")).then_some(what)
+}
+
+/// Reads `rt: task control period_us=1000 jobs=500 misses=0 response_min_ns=...` of a guest of any name.
+pub fn task(text: &str) -> Option<Told> {
+    let (guest, task) = text.trim_start().split_once(": task ")?;
+    if guest.contains(char::is_whitespace) {
+        return None;
+    }
+    let (name, words) = task.split_once(' ')?;
+    Some(Told {
         name: name.into(),
         period_us: number(words, "period_us")?,
         jobs: number(words, "jobs")?,

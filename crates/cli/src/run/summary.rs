@@ -7,7 +7,7 @@ use bulkhead_qemu::{Exit, Outcome};
 use serde::Serialize;
 
 use super::cachescope::Counts;
-use super::messages::Task;
+use super::deadlines::{Task, Tasks};
 use super::tally::{Known, Vm};
 use crate::status::Status;
 use crate::table::table;
@@ -29,6 +29,7 @@ pub enum End {
 pub struct Summary {
     name: String,
     known: Known,
+    tasks: Tasks,
     end: End,
     exit: Exit,
     elapsed: Duration,
@@ -48,7 +49,7 @@ impl Summary {
     /// Puts together what is known. `counts` are there if the caches were measured.
     pub fn new(
         name: &str,
-        known: Known,
+        (known, tasks): (Known, Tasks),
         end: End,
         outcome: &Outcome,
         counts: Option<Result<Counts, String>>,
@@ -57,6 +58,7 @@ impl Summary {
         Self {
             name: name.into(),
             known,
+            tasks,
             end,
             exit: outcome.exit,
             elapsed: outcome.elapsed,
@@ -82,6 +84,10 @@ impl Summary {
             End::Itself if self.problems(until_off).is_empty() => Status::Yes,
             End::Itself => Status::No,
         }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.known.vms.iter().map(|vm| vm.name.as_str()).collect()
     }
 
     /// Everything that is not well, a sentence each.
@@ -114,13 +120,10 @@ impl Summary {
             } else if until_off && state != "off" && self.end == End::Itself {
                 problems.push(format!("VM `{}` did not switch itself off", vm.name));
             }
-            for task in vm.tasks.iter().filter(|task| task.misses > 0) {
-                problems.push(format!(
-                    "task `{}` of VM `{}` missed {} of {} deadlines",
-                    task.name, vm.name, task.misses, task.jobs
-                ));
-            }
+            let failures = vm.failures.iter();
+            problems.extend(failures.map(|what| format!("VM `{}` says: {what}", vm.name)));
         }
+        problems.extend(self.tasks.problems(&self.names()));
         if let Some(Err(why)) = &self.counts {
             problems.push(why.clone());
         }
@@ -144,16 +147,25 @@ impl Summary {
             ">last line",
         ];
         let mut text = format!("\n{}", table(&heading, &rows));
-        let tasks: Vec<_> = self
-            .known
-            .vms
-            .iter()
-            .flat_map(|vm| vm.tasks.iter().map(|task| task_row(&vm.name, task)))
-            .collect();
+        let names = self.names();
+        let tasks = self.tasks.all().iter().map(|task| task_row(names[task.vm], task));
+        let tasks: Vec<_> = tasks.collect();
         if !tasks.is_empty() {
-            let heading =
-                ["VM", "task", ">period", ">jobs", ">misses", ">response min", ">mean", ">max"];
-            text.push_str(&format!("\n{}", table(&heading, &tasks)));
+            let heading = [
+                "VM",
+                "task",
+                ">period",
+                ">jobs",
+                ">misses",
+                ">response min",
+                ">mean",
+                ">max",
+                ">deadline",
+                ">bound",
+            ];
+            text.push('\n');
+            text.extend(self.tasks.heading().map(|heading| format!("{heading}\n")));
+            text.push_str(&table(&heading, &tasks));
         }
         if let Some(Ok(counts)) = &self.counts {
             text.push_str(&format!("\n{}", counts.text()));
@@ -167,11 +179,17 @@ impl Summary {
         for line in self.qemu_messages.lines().filter(|_| !problems.is_empty()) {
             text.push_str(&format!("QEMU says: {line}\n"));
         }
+        for note in self.tasks.notes(&names) {
+            text.push_str(&format!("note: {note}\n"));
+        }
         for problem in &problems {
             text.push_str(&format!("not well: {problem}\n"));
         }
         if problems.is_empty() && self.end == End::Itself {
-            text.push_str("all is well\n");
+            text.push_str(&match self.tasks.unseen(&names) {
+                None => "all is well\n".into(),
+                Some(unseen) => format!("nothing went wrong, but {unseen}\n"),
+            });
         } else {
             text.push_str(&format!("log: {}\n", self.log_file.display()));
         }
@@ -187,16 +205,25 @@ impl Summary {
             (Status::Yes, ..) => "ok",
             _ => "failed",
         };
+        let names = self.names();
         Document {
             ok: self.status(until_off) == Status::Yes,
             result,
             name: self.name.clone(),
             problems: self.problems(until_off),
+            notes: self.tasks.notes(&names).into_iter().chain(self.tasks.unseen(&names)).collect(),
+            times: self.tasks.times(),
             qemu_messages: self.qemu_messages.clone(),
             power_off: self.known.power_off,
             elapsed_ms: millis(self.elapsed),
             log_file: self.log_file.display().to_string(),
-            vms: self.known.vms.iter().map(|vm| VmDocument::new(vm, self.known.ready)).collect(),
+            vms: self
+                .known
+                .vms
+                .iter()
+                .zip(0..)
+                .map(|(vm, index)| VmDocument::new(vm, self.known.ready, self.tasks.of(index)))
+                .collect(),
             cachescope: self.counts.as_ref().and_then(|counts| counts.as_ref().ok()).cloned(),
             trace: self.trace.as_ref().and_then(|trace| trace.as_ref().ok()).cloned(),
         }
@@ -210,6 +237,10 @@ pub struct Document {
     result: &'static str,
     name: String,
     problems: Vec<String>,
+    /// What has to be known to read the rest.
+    notes: Vec<String>,
+    /// How exact times are: `host`, `turns` or `exact`.
+    times: &'static str,
     qemu_messages: String,
     power_off: bool,
     elapsed_ms: u64,
@@ -238,7 +269,7 @@ struct VmDocument {
 }
 
 impl VmDocument {
-    fn new(vm: &Vm, ready: bool) -> Self {
+    fn new(vm: &Vm, ready: bool, tasks: Vec<Task>) -> Self {
         let report = vm.report.as_ref();
         Self {
             name: vm.name.clone(),
@@ -250,7 +281,7 @@ impl VmDocument {
             lines: vm.lines,
             first_line_ms: vm.first_line.map(millis),
             last_line_ms: vm.last_line.map(millis),
-            tasks: vm.tasks.clone(),
+            tasks,
         }
     }
 }
@@ -295,16 +326,20 @@ fn row(vm: &Vm, ready: bool) -> Vec<String> {
 }
 
 fn task_row(vm: &str, task: &Task) -> Vec<String> {
-    let micros = |nanos: u64| format!("{}.{:03} us", nanos / 1000, nanos % 1000);
+    let micros = |nanos: Option<u64>| {
+        nanos.map_or("-".into(), |nanos| format!("{}.{:03} us", nanos / 1000, nanos % 1000))
+    };
     vec![
         vm.into(),
         task.name.clone(),
-        format!("{} us", task.period_us),
+        task.period_us.map_or("-".into(), |period| format!("{period} us")),
         task.jobs.to_string(),
         task.misses.to_string(),
         micros(task.response_min_ns),
         micros(task.response_mean_ns),
         micros(task.response_max_ns),
+        micros(task.deadline_ns),
+        micros(task.bound_ns),
     ]
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::lines::Lines;
-use super::messages::{Report, Task, ended, report, task};
+use super::messages::{Report, Told, ended, failed, report, task};
 use bulkhead_qemu::Chunk;
 
 /// Label of the hypervisor's own lines.
@@ -11,6 +11,9 @@ pub const HYPERVISOR_LABEL: &str = "[bulkhead] ";
 
 /// What the hypervisor sends to the terminal when it ends the raw output of a VM.
 const END_OF_RAW: &str = "\x18\x1b[!p";
+
+/// How many failures of a VM are kept.
+const FAILURES_MAX: usize = 10;
 
 /// What is known of a run.
 #[derive(Debug)]
@@ -52,7 +55,9 @@ pub struct Vm {
     /// The hypervisor's report at the end.
     pub report: Option<Report>,
     /// The tasks that reported themselves.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<Told>,
+    /// What failed, by its own word.
+    pub failures: Vec<String>,
 }
 
 impl Tally {
@@ -66,6 +71,7 @@ impl Tally {
             ended: None,
             report: None,
             tasks: Vec::new(),
+            failures: Vec::new(),
         };
         let vms = names.into_iter().map(vm).collect();
         let known = Known {
@@ -122,6 +128,10 @@ impl Known {
         if let Some(task) = task(text) {
             vm.tasks.retain(|other| other.name != task.name);
             vm.tasks.push(task);
+        } else if let Some(what) = failed(text)
+            && vm.failures.len() < FAILURES_MAX
+        {
+            vm.failures.push(what.to_owned());
         }
     }
 
@@ -209,7 +219,7 @@ mod tests {
              [bulkhead] summary vm=rt state=stopped reason=undefined-instruction restarts=3 exits=6 irqs=7\n\
              [bulkhead] power off\n"]);
         assert!(known.ready && known.power_off);
-        let task = Task {
+        let task = Told {
             name: "control".into(),
             period_us: 1000,
             jobs: 10,
@@ -223,6 +233,18 @@ mod tests {
         assert_eq!((report.state.as_str(), report.restarts), ("stopped", 3));
         assert_eq!(report.reason.as_deref(), Some("undefined-instruction"));
         assert_eq!(known.vms[0].report.as_ref().expect("a report").reason, None);
+    }
+
+    #[test]
+    fn guests_of_any_name_tell_of_tasks_and_failures() {
+        let known = known(&[
+            "[rt   ] blink: task fast period_us=5 jobs=3 misses=3 response_min_ns=1 \
+             response_mean_ns=1 response_max_ns=1\n[linux] linux: measure FAILED: no CPU\n\
+             [linux] linux: FAILEDNESS\n[rt   ] some words: task x period_us=1\n[rt   ] irq: line FAILED\n",
+        ]);
+        assert_eq!(known.vms[1].tasks.iter().map(|it| it.misses).collect::<Vec<_>>(), [3]);
+        assert_eq!(known.vms[0].failures, ["measure FAILED: no CPU"]);
+        assert_eq!(known.vms[1].failures, ["line FAILED"]);
     }
 
     #[test]

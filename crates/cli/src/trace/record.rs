@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use bulkhead_abi::trace::RING_RECORDS;
+use bulkhead_abi::trace::{Kind, RING_RECORDS, Record};
 use bulkhead_qemu::Board;
 use policy::color::Stripe;
 use serde::Serialize;
@@ -30,6 +30,15 @@ const POLL: Duration = Duration::from_millis(1);
 /// Pages of the hypervisor that are searched for the descriptor: image and what it has at first.
 const PAGES_SEARCHED: u64 = 4096;
 const PAGE_BYTES: u64 = 4096;
+
+/// What is recorded.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum What {
+    /// Everything.
+    All,
+    /// Marks of guests, and the time of the end.
+    Marks,
+}
 
 /// A recording under way.
 #[derive(Debug)]
@@ -53,7 +62,7 @@ pub struct Recorded {
 
 impl Recording {
     /// Prepares to record a system on a board, and begins to look for the rings.
-    pub fn start(path: &Path, system: &System, board: &Board) -> Result<Self, Failure> {
+    pub fn start(path: &Path, system: &System, board: &Board, what: What) -> Result<Self, Failure> {
         let (Some(bytes), Some(bank)) = (board.memory_bytes, system.plan.platform.memory.first())
         else {
             let name = &system.plan.platform.board;
@@ -74,6 +83,7 @@ impl Recording {
             pages: pages(system)?,
             // The frequency is that of the machine, which tells it later.
             header: header(&system.plan, system.description.as_deref(), 0),
+            what,
             stop: Arc::clone(&stop),
         };
         let thread = thread::spawn(move || recorder.run(out));
@@ -133,6 +143,7 @@ struct Recorder {
     ram: Arc<SharedRam>,
     pages: Vec<u64>,
     header: Header,
+    what: What,
     stop: Arc<AtomicBool>,
 }
 
@@ -152,16 +163,22 @@ impl Recorder {
         let header = Header { frequency_hz: rings.frequency_hz(), ..self.header.clone() };
         let mut writer = Writer::new(BufWriter::new(out), &header).map_err(text)?;
         let (mut read, mut lost) = (0, 0);
+        let mut last = vec![None; rings.count()];
         loop {
             // Looked at first: what was written before the end is read once more.
             let is_last = self.stop.load(Ordering::Acquire);
-            let most = self.copy(&mut rings, &mut writer, &mut read, &mut lost).map_err(text)?;
+            let most = self
+                .copy(&mut rings, &mut writer, (&mut read, &mut lost), &mut last)
+                .map_err(text)?;
             if is_last {
                 break;
             }
             if most < RING_RECORDS / 4 {
                 thread::sleep(POLL);
             }
+        }
+        for (pcpu, last) in last.iter().enumerate() {
+            writer.append(pcpu, 0, last.as_slice()).map_err(text)?;
         }
         let out = writer.finish().map_err(text)?.into_inner().map_err(text)?;
         out.finish().map_err(text)?;
@@ -180,21 +197,29 @@ impl Recorder {
         }
     }
 
-    /// Copies what is new in all rings; returns the most records of one of them.
+    /// Copies what is new in all rings; returns the most records of one of them. `last`: of each, the last record that
+    /// was not written.
     fn copy(
         &self,
         rings: &mut Rings,
         writer: &mut Writer<impl Write>,
-        read: &mut u64,
-        lost: &mut u64,
+        (read, lost): (&mut u64, &mut u64),
+        last: &mut [Option<Record>],
     ) -> std::io::Result<usize> {
         let (mut records, mut most) = (Vec::with_capacity(RING_RECORDS), 0);
-        for pcpu in 0..rings.count() {
+        for (pcpu, last) in last.iter_mut().enumerate() {
             let overwritten = rings.poll(&*self.ram, pcpu, &mut records)?;
+            most = most.max(records.len());
+            if self.what == What::Marks
+                && let Some(newest) = records.last().copied()
+            {
+                let is_mark = |record: &Record| record.kind() == Some(Kind::GuestMark);
+                *last = (!is_mark(&newest)).then_some(newest);
+                records.retain(is_mark);
+            }
             writer.append(pcpu, overwritten, &records)?;
             *read += records.len() as u64;
             *lost += overwritten;
-            most = most.max(records.len());
         }
         Ok(most)
     }

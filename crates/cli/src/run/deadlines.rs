@@ -1,0 +1,214 @@
+//! Whether the tasks of a run were in time: by the marks of their guests and by what guests tell, beside deadlines and
+//! bounds of the description.
+
+use analysis::verdict::Verdict;
+use serde::Serialize;
+use trace::Trace;
+
+use super::messages::Told;
+use super::responses::responses;
+use super::tally::Known;
+use crate::check::bounds;
+use crate::input::System;
+use crate::trace::header::header;
+
+/// A task of a run.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Task {
+    /// The index of its VM.
+    #[serde(skip)]
+    pub vm: usize,
+    /// Its name.
+    pub name: String,
+    /// Its period in microseconds, if it has one.
+    pub period_us: Option<u64>,
+    /// Its deadline, if it is described.
+    pub deadline_ns: Option<u64>,
+    /// The bound for its response time, if the analysis has one.
+    pub bound_ns: Option<u64>,
+    /// Jobs that ended.
+    pub jobs: u64,
+    /// Deadlines that were missed.
+    pub misses: u64,
+    /// Response times in nanoseconds, if a job ended: the shortest, the mean, and the longest.
+    pub response_min_ns: Option<u64>,
+    /// See above.
+    pub response_mean_ns: Option<u64>,
+    /// See above.
+    pub response_max_ns: Option<u64>,
+}
+
+/// How exact the times of a run are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Times {
+    /// Those of the host: they prove nothing about the machine.
+    Host,
+    /// One instruction takes 1 ns, and CPUs take turns that are longer than response times.
+    Turns,
+    /// CPUs take turns that are too short to matter.
+    Exact,
+}
+
+/// The tasks of a run.
+#[derive(Clone, Debug)]
+pub struct Tasks {
+    all: Vec<Task>,
+    times: Times,
+    /// Records that are missing.
+    lost: u64,
+}
+
+impl Tasks {
+    /// The described tasks, and those that only their guests know. `trace` has the marks, if there is one.
+    pub fn new(system: &System, trace: Option<&Trace>, known: &Known, times: Times) -> Self {
+        let header = header(&system.plan, system.description.as_deref(), 0);
+        let verdict = system.description.as_deref().map(|described| {
+            // Without tasks there is nothing to be found.
+            let has_tasks = described.vms.iter().any(|vm| !vm.tasks.is_empty());
+            has_tasks.then(|| Verdict::of_plan(&system.plan, Some(described)))
+        });
+        let verdict = verdict.flatten();
+        let found = trace.map(|trace| responses(trace, Some(known))).unwrap_or_default();
+        let mut all = Vec::new();
+        for (vm, vcpu, number, task) in header.vcpus().flat_map(|(id, vcpu)| {
+            let tasks = vcpu.tasks.iter().zip(0u8..);
+            tasks.map(move |(task, number)| (usize::from(id.vm), id, number, task))
+        }) {
+            let told = told(known, vm).find(|told| told.name == task.name);
+            let marked = found.get(&(vcpu, number));
+            let times = marked.map(|it| &*it.times_ns).unwrap_or_default();
+            let mean = times.iter().map(|&time| u128::from(time)).sum::<u128>();
+            let mean = mean.checked_div(times.len() as u128).map(|mean| mean as u64);
+            let bound = verdict.as_ref().and_then(|verdict| {
+                let name = &known.vms[vm].name;
+                bounds::all(verdict)
+                    .find(|(it, of)| {
+                        it.vm == *name && it.vcpu == usize::from(vcpu.vcpu) && of.task == task.name
+                    })
+                    .and_then(|(_, of)| of.wcrt_ns)
+            });
+            all.push(Task {
+                vm,
+                name: task.name.clone(),
+                period_us: task.period_ns.map(|ns| ns / 1_000).or(told.map(|it| it.period_us)),
+                deadline_ns: task.deadline_ns,
+                bound_ns: bound,
+                jobs: marked.map_or(0, |it| it.jobs).max(told.map_or(0, |it| it.jobs)),
+                misses: marked.map_or(0, |it| it.missed).max(told.map_or(0, |it| it.misses)),
+                response_min_ns: times.iter().min().copied().or(told.map(|it| it.response_min_ns)),
+                response_mean_ns: mean.or(told.map(|it| it.response_mean_ns)),
+                response_max_ns: marked
+                    .and_then(|it| it.max_ns)
+                    .max(told.map(|it| it.response_max_ns)),
+            });
+        }
+        for vm in 0..known.vms.len() {
+            let described = |told: &&Told| all.iter().any(|it| it.vm == vm && it.name == told.name);
+            let others: Vec<Task> =
+                told(known, vm).filter(|it| !described(it)).map(|it| only_told(vm, it)).collect();
+            all.extend(others);
+        }
+        all.sort_by_key(|task| task.vm);
+        Self { all, times, lost: trace.map_or(0, Trace::lost) }
+    }
+
+    /// Those of a VM.
+    pub fn of(&self, vm: usize) -> Vec<Task> {
+        self.all.iter().filter(|task| task.vm == vm).cloned().collect()
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Task] {
+        &self.all
+    }
+
+    /// How exact times are, for documents.
+    pub fn times(&self) -> &'static str {
+        match self.times {
+            Times::Host => "host",
+            Times::Turns => "turns",
+            Times::Exact => "exact",
+        }
+    }
+
+    /// What is to be said above the table, if it proves nothing.
+    pub fn heading(&self) -> Option<&'static str> {
+        (self.times == Times::Host && !self.all.is_empty()).then_some(
+            "times of this host, which prove nothing about the machine: `--deterministic` gives those",
+        )
+    }
+
+    /// What is not well, a sentence each.
+    pub fn problems(&self, names: &[&str]) -> Vec<String> {
+        let mut problems = Vec::new();
+        for task in &self.all {
+            let name = format!("task `{}` of VM `{}`", task.name, names[task.vm]);
+            if task.misses > 0 {
+                let (misses, jobs) = (task.misses, task.jobs);
+                problems.push(format!("{name} missed {misses} of {jobs} deadlines"));
+            }
+            if self.times == Times::Exact
+                && let Some(above) = above_bound(task)
+            {
+                problems.push(format!("{name} {above}"));
+            }
+        }
+        problems
+    }
+
+    /// What has to be known to read the rest, a sentence each.
+    pub fn notes(&self, names: &[&str]) -> Vec<String> {
+        let cause = match self.times {
+            Times::Exact => return self.lost_note().into_iter().collect(),
+            Times::Turns => "CPUs of QEMU take turns of 1 ms and more: see `--short-turns`",
+            Times::Host => "that is the time of this host",
+        };
+        let above = self.all.iter().filter_map(|task| {
+            let above = above_bound(task)?;
+            Some(format!("task `{}` of VM `{}` {above}: {cause}", task.name, names[task.vm]))
+        });
+        above.chain(self.lost_note()).collect()
+    }
+
+    fn lost_note(&self) -> Option<String> {
+        let lost = self.lost;
+        (lost > 0).then(|| {
+            format!("{lost} records came faster than they could be read: jobs may be missing")
+        })
+    }
+
+    /// The described tasks of which no job was seen, if there are some.
+    pub fn unseen(&self, names: &[&str]) -> Option<String> {
+        let unseen = self.all.iter().filter(|task| task.jobs == 0 && task.misses == 0);
+        let unseen: Vec<String> =
+            unseen.map(|task| format!("`{}` of `{}`", task.name, names[task.vm])).collect();
+        let tasks = unseen.join(", ");
+        (!unseen.is_empty()).then(|| format!("no complete job was seen of {tasks}"))
+    }
+}
+
+/// By how much a task took longer than its bound, if it did.
+fn above_bound(task: &Task) -> Option<String> {
+    let (max, bound) =
+        task.response_max_ns.zip(task.bound_ns).filter(|(max, bound)| max > bound)?;
+    Some(format!("took {}, longer than its bound of {}", bounds::time(max), bounds::time(bound)))
+}
+
+fn told(known: &Known, vm: usize) -> impl Iterator<Item = &Told> {
+    known.vms.get(vm).into_iter().flat_map(|vm| &vm.tasks)
+}
+
+fn only_told(vm: usize, told: &Told) -> Task {
+    Task {
+        vm,
+        name: told.name.clone(),
+        period_us: Some(told.period_us),
+        deadline_ns: None,
+        bound_ns: None,
+        jobs: told.jobs,
+        misses: told.misses,
+        response_min_ns: Some(told.response_min_ns),
+        response_mean_ns: Some(told.response_mean_ns),
+        response_max_ns: Some(told.response_max_ns),
+    }
+}

@@ -1,0 +1,100 @@
+//! What `bulkhead run` says of deadlines: by the marks of real guests and the description, not by what guests print. The
+//! guests must have been built (`make build`).
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Name, execution time, deadline and period of a task; the first one goes first.
+type Described = (&'static str, &'static str, &'static str, &'static str);
+
+/// `rt-demo`, which runs tasks for 100, 301 and 1,002 us every 5, 10 and 20 ms, and says that it misses no deadline.
+fn system(tasks: &[Described]) -> String {
+    let mut text = format!(
+        "platform = \"qemu-virt\"\n[[vm]]\nname = \"rt\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+         kernel = \"{ROOT}/build/guests/rt-demo.bin\"\nbootargs = \"rt.seconds=1\"\n"
+    );
+    for ((name, wcet, deadline, period), below) in tasks.iter().zip(1..) {
+        let priority = 9 - below;
+        text.push_str(&format!(
+            "[[vm.task]]\nname = \"{name}\"\nperiod = \"{period}\"\nwcet = \"{wcet}\"\n\
+             deadline = \"{deadline}\"\npriority = {priority}\n"
+        ));
+    }
+    text
+}
+
+fn run(system: &Path, more: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    command.current_dir(ROOT).arg("run").arg(system).args(["--deterministic", "--until-off"]);
+    command.args(["--timeout", "180s"]).args(more).output().expect("it starts")
+}
+
+/// The exit status, and what is printed of a system.
+fn shown(tasks: &[Described], more: &[&str]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("rt.toml");
+    std::fs::write(&file, system(tasks)).expect("it can be written");
+    let output = run(&file, more);
+    (output.status.code(), String::from_utf8(output.stdout).expect("text"))
+}
+
+#[test]
+fn a_guest_that_says_it_is_in_time_can_be_late() {
+    let (status, text) = shown(&[("fast", "40us", "50us", "5ms")], &["--json"]);
+    let document: Value = serde_json::from_str(&text).expect("a document");
+    let task = &document["vms"][0]["tasks"][0];
+    assert_eq!((status, &document["ok"]), (Some(1), &json!(false)));
+    assert_eq!(
+        [&task["name"], &task["jobs"], &task["misses"], &task["deadline_ns"]],
+        [&json!("fast"), &json!(200), &json!(200), &json!(50_000)]
+    );
+    assert_eq!(document["problems"], json!(["task `fast` of VM `rt` missed 200 of 200 deadlines"]));
+    assert_eq!(document["times"], "turns");
+}
+
+#[test]
+fn times_above_bounds_are_said_and_why_they_can_be() {
+    let tasks = [("fast", "50us", "5ms", "5ms")];
+    let (status, text) = shown(&tasks, &[]);
+    assert_eq!(status, Some(0), "{text}");
+    let note = text.lines().find(|line| line.starts_with("note: task `fast` of VM `rt` took 10"));
+    let note = note.unwrap_or_else(|| panic!("{text}"));
+    assert!(
+        note.contains("longer than its bound of ") && note.contains("`--short-turns`"),
+        "{note}"
+    );
+    assert!(text.ends_with("all is well\n"), "{text}");
+    // Where times are exact, that is no note.
+    let (status, text) = shown(&tasks, &["--short-turns"]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("not well: task `fast` of VM `rt` took 10"), "{text}");
+}
+
+#[test]
+fn all_is_not_well_where_nobody_looked() {
+    let tasks = [
+        ("fast", "120us", "5ms", "5ms"),
+        ("medium", "320us", "10ms", "10ms"),
+        ("slow", "1.1ms", "20ms", "20ms"),
+        ("ghost", "10us", "20ms", "20ms"),
+    ];
+    let (status, text) = shown(&tasks, &["--short-turns"]);
+    assert_eq!(status, Some(0), "{text}");
+    let end = "nothing went wrong, but no complete job was seen of `ghost` of `rt`\n";
+    assert!(text.ends_with(end), "{text}");
+    let (_, text) = shown(&tasks[..3], &["--short-turns"]);
+    assert!(text.ends_with("all is well\n"), "{text}");
+}
+
+#[test]
+fn a_job_that_fails_fails_the_run() {
+    let output = run(Path::new("systems/demo.toml"), &["--append", "linux=bulkhead.job=nonsense"]);
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let why = "not well: VM `linux` says: job FAILED: none is called 'nonsense'";
+    assert!(text.contains(why), "{text}");
+}
