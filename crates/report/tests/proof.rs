@@ -100,6 +100,21 @@ fn what_refutes_a_proof_is_marked() {
     assert!(!good.contains("above the bound</span>") && !good.contains("✗ above the limit"));
 }
 
+/// A step that is red says what made it red, not what went well.
+#[test]
+fn the_result_of_a_step_is_what_is_wrong() {
+    let mut proof = rover::rover();
+    let cache = proof.with.as_mut().and_then(|run| run.cache.as_mut()).expect("a cache");
+    let owner = |vm| cache.owners.iter().position(|it| it.vm == Some(vm)).expect("it is there");
+    let (came, went) = (owner(0), owner(1));
+    cache.evictions[came][went] = 7;
+    let html = proof.html();
+    let last = html.split("Executed with the plan").nth(1).expect("a step");
+    let result = last.split("<p class=\"result\">").nth(1).and_then(|it| it.split("</p>").next());
+    let result = result.expect("a result");
+    assert!(result.ends_with("7\u{a0}evictions across VMs"), "{result}");
+}
+
 #[test]
 fn a_page_has_a_size_whatever_there_is() {
     let html = rover::huge().html();

@@ -151,13 +151,17 @@ const timeLine = async (file) => {
 
 const printed = async (file) => {
   const { context, page, wrong } = await open(file, { viewport: { width: 1200, height: 900 } });
-  const pdf = await page.pdf({ path: file.replace(/html$/, 'pdf'), format: 'A4', margin: { top: '12mm', bottom: '12mm', left: '12mm', right: '12mm' } });
+  const pdf = await page.pdf({ path: file.replace(/html$/, 'pdf'), format: 'A4', landscape: true, margin: { top: '12mm', bottom: '12mm', left: '12mm', right: '12mm' } });
   assert.ok(pdf.length > 10_000);
-  // What is between the margins of A4.
-  await page.setViewportSize({ width: 703, height: 1000 });
+  // What is between the margins of A4, on its side.
+  await page.setViewportSize({ width: 1031, height: 703 });
   await page.emulateMedia({ media: 'print' });
   await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
   assert.ok(await fits(page), `paper is too narrow for: ${await widest(page, 'nothing')}`);
+  const broken = await page.evaluate(() => [...document.querySelectorAll('td.n')]
+    .filter((node) => { const lines = document.createRange(); lines.selectNodeContents(node); return new Set([...lines.getClientRects()].map((box) => Math.round(box.top / 4))).size > 1; })
+    .slice(0, 3).map((node) => node.textContent));
+  assert.deepEqual(broken, [], 'a number is on one line');
   assert.deepEqual(wrong, []);
   await context.close();
 };

@@ -153,7 +153,11 @@ fn run(
     let missed = responses.iter().fold(0_u64, |sum, (_, it)| sum.saturating_add(it.missed));
     let jobs = responses.iter().fold(0_u64, |sum, (_, it)| sum.saturating_add(it.jobs));
     let mut details = vec![format!("{} in {}", counted(jobs, "job"), time(run.time_ns))];
-    let mut mark = if missed > 0 { Mark::Bad } else { Mark::Good };
+    // What is not as it should be, the worst first.
+    let mut wrong = Vec::new();
+    if missed > 0 {
+        wrong.push(format!("{} missed", counted(missed, "deadline")));
+    }
     if bounded {
         let above = responses
             .iter()
@@ -161,32 +165,27 @@ fn run(
                 it.max_ns.zip(task.bound_with_ns).is_some_and(|(max, bound)| max > bound)
             })
             .count();
-        if above > 0 {
-            mark = Mark::Bad;
+        match above {
+            0 => details.push("no response above its bound".into()),
+            _ => wrong
+                .push(format!("{} with a response above the bound", counted(above as u64, "task"))),
         }
-        details.push(match above {
-            0 => "no response above its bound".into(),
-            _ => format!("{} with a response above the bound", counted(above as u64, "task")),
-        });
     }
     if let Some(cache) = &run.cache {
         let across = cache.cross_vm_evictions();
-        if across > 0 {
-            mark = Mark::Bad;
-        }
-        details.push(format!("{} across VMs", counted(across, "eviction")));
+        let evictions = format!("{} across VMs", counted(across, "eviction"));
+        if across > 0 { &mut wrong } else { &mut details }.push(evictions);
     }
     let wait = run.vms.iter().filter_map(|vm| vm.bus_wait_ns).reduce(u64::saturating_add);
     details.extend(wait.map(|wait| format!("{} of waiting for the bus", time(wait))));
-    let result = match (responses.is_empty(), missed) {
-        (true, _) => "no tasks were seen".into(),
-        (false, 0) => "no deadline missed".into(),
-        (false, missed) => format!("{} missed", counted(missed, "deadline")),
-    };
     if responses.is_empty() {
-        mark = Mark::Unknown;
+        return (Mark::Unknown, "no tasks were seen".into(), [details, wrong].concat());
     }
-    (mark, result, details)
+    if wrong.is_empty() {
+        return (Mark::Good, "no deadline missed".into(), details);
+    }
+    let result = wrong.remove(0);
+    (Mark::Bad, result, [details, wrong].concat())
 }
 
 /// Why the system is not schedulable without isolation.
