@@ -41,7 +41,7 @@ impl Journal {
     /// # Errors
     ///
     /// The file cannot be read or written, another process uses it, or it belongs to another
-    /// experiment or version.
+    /// experiment or version, as does a table that is there.
     pub fn open(folder: &Path, experiment: &Experiment) -> Result<Self, Error> {
         let path = folder.join(FILE);
         let cannot = |what| {
@@ -60,7 +60,16 @@ impl Journal {
         let own = header(experiment);
         let mut shards = BTreeMap::new();
         let kept = match lines.next() {
-            None => 0,
+            None => {
+                let table = folder.join(TABLE);
+                if table.exists() && !is_table_of(&table, &own) {
+                    let whose = "another experiment";
+                    // Nothing was kept in it.
+                    let _ = fs::remove_file(&path);
+                    return Err(Error::Foreign { path: table, whose });
+                }
+                0
+            }
             Some((_, line)) => {
                 let found: Option<Header> = serde_json::from_str(line).ok();
                 let foreign = |whose| Error::Foreign { path: path.clone(), whose };
@@ -139,6 +148,13 @@ impl Journal {
         })?;
         Ok(table)
     }
+}
+
+/// Returns true if a table is of the experiment of a journal with this header, whatever version of this program computed it.
+fn is_table_of(table: &Path, own: &Header) -> bool {
+    let text = parquet_file::experiment(table);
+    let experiment = text.and_then(|text| Experiment::from_toml("", &text).ok());
+    experiment.is_some_and(|it| header(&it).experiment == own.experiment)
 }
 
 /// Lines that end, each with the offset behind it.

@@ -3,7 +3,7 @@
 //! A row is a system, in the order of points and then of systems. Its columns are `point`, the
 //! parameters of the grid, `system`, and the columns of results. The metadata has the experiment.
 
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{PrimitiveTypeBuilder, Type, TypePtr};
 
@@ -21,6 +22,9 @@ use crate::{Cell, Error, Experiment, Journal, SOURCES, Scalar, shard};
 
 /// Rows of a row group.
 const GROUP: usize = 1 << 16;
+
+/// The key of the experiment in the metadata.
+const EXPERIMENT: &str = "bulkhead.experiment";
 
 /// One row: its point and system, and its results.
 type Row<'a> = (usize, u64, &'a [Cell]);
@@ -45,14 +49,20 @@ pub fn write(path: &Path, experiment: &Experiment, journal: &Journal) -> Result<
     Ok(())
 }
 
+/// The text of the experiment that a table is of, if the file has one.
+pub fn experiment(path: &Path) -> Option<String> {
+    let reader = SerializedFileReader::new(File::open(path).ok()?).ok()?;
+    let pairs = reader.metadata().file_metadata().key_value_metadata()?;
+    pairs.iter().find(|pair| pair.key == EXPERIMENT)?.value.clone()
+}
+
 fn fill(
     file: &mut tempfile::NamedTempFile,
     experiment: &Experiment,
     rows: &[Row<'_>],
 ) -> Result<(), ParquetError> {
     let about = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
-    let metadata =
-        vec![about("bulkhead.experiment", experiment.text()), about("bulkhead.sources", SOURCES)];
+    let metadata = vec![about(EXPERIMENT, experiment.text()), about("bulkhead.sources", SOURCES)];
     let properties = WriterProperties::builder()
         .set_created_by(concat!("bulkhead ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(Some(metadata))

@@ -80,6 +80,24 @@ fn tables_do_not_depend_on_threads_and_shards() {
     }
 }
 
+/// A complete table is not lost to another experiment; the same one is computed again.
+#[test]
+fn a_table_of_another_experiment_is_kept() {
+    let experiment = experiment(SERVERS);
+    let folder = tempfile::tempdir().unwrap();
+    let whole = table(&experiment, folder.path(), 1);
+    let other = self::experiment(&SERVERS.replace("seed = ", "seed = 1"));
+    let error = Journal::open(folder.path(), &other).unwrap_err();
+    assert!(
+        error.to_string().contains("systems.parquet has results of another experiment"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the table is there");
+    assert_eq!(table(&experiment, folder.path(), 1), whole);
+    std::fs::write(folder.path().join("systems.parquet"), "no table").unwrap();
+    assert!(Journal::open(folder.path(), &experiment).is_err());
+}
+
 #[test]
 fn an_interrupted_sweep_goes_on() {
     let experiment = experiment(SERVERS);
