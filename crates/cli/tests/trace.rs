@@ -78,6 +78,25 @@ fn traces_are_written_in_all_formats() {
     sandbox.bulkhead(&[&to_csv[..], &window].concat()).assert_refused(&["are for charts"]);
 }
 
+/// As `head` does: it reads some lines and goes.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let sandbox = simulated();
+    for format in ["csv", "html", "perfetto"] {
+        let command = format!(
+            "'{}' trace export a.trace --to {format} -o - | head -c 20; exit ${{PIPESTATUS[0]}}",
+            env!("CARGO_BIN_EXE_bulkhead")
+        );
+        let output = std::process::Command::new("bash")
+            .args(["-c", &command])
+            .current_dir(sandbox.path(""))
+            .output()
+            .expect("it starts");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*error), (Some(0), ""), "{format}");
+    }
+}
+
 #[test]
 fn simulations_are_decided_again_and_another_plan_is_not() {
     let sandbox = simulated();
@@ -90,6 +109,14 @@ fn simulations_are_decided_again_and_another_plan_is_not() {
     let expected = "PCPU 1 at 0.000 us: rt/0 had a budget of 1000000 ticks, but what it was told \
                     leads to 1200000 ticks\n";
     assert!(result.stdout.ends_with(expected), "{}", result.stdout);
+    sandbox.write("elsewhere.toml", &SYSTEM.replace("pcpu = 1", "pcpu = 2"));
+    sandbox
+        .bulkhead(&["trace", "replay", "a.trace", "--plan", "elsewhere.toml"])
+        .assert_refused(&["is no trace of elsewhere.toml: the VCPUs of `rt` ran on PCPUs 1"]);
+    sandbox.write("named.toml", &SYSTEM.replace("\"rt\"", "\"other\""));
+    sandbox
+        .bulkhead(&["trace", "replay", "a.trace", "--plan", "named.toml"])
+        .assert_refused(&["its VMs are `rt`, `below`, those of the plan `other`, `below`"]);
     let result = sandbox.bulkhead(&["--json", "trace", "replay", "a.trace", "--plan", "s.toml"]);
     let document = result.json();
     assert_eq!((&document["ok"], &document["pcpus"][0]["pcpu"]), (&true.into(), &1.into()));

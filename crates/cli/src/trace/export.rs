@@ -84,7 +84,11 @@ impl From<io::Error> for Error {
 
 impl From<csv::Error> for Error {
     fn from(error: csv::Error) -> Self {
-        Self::Io(error.into())
+        match error.into_kind() {
+            // As it is, so that a reader that goes away is known.
+            csv::ErrorKind::Io(error) => Self::Io(error),
+            other => Self::Io(io::Error::other(format!("{other:?}"))),
+        }
     }
 }
 

@@ -5,8 +5,11 @@ use std::cmp::Reverse;
 use bulkhead_system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
 use bulkhead_system::units;
 use serde::Serialize;
-use trace::{Choice, Clock, Header, Memory, Planned, Replay, Rules, Server, Stopped, VcpuId, Why};
+use trace::{
+    Choice, Clock, Header, Memory, Planned, Replay, Rules, Server, Stopped, VcpuId, VmHeader, Why,
+};
 
+use super::header::header;
 use super::options::ReplayOptions;
 use super::{length, micros};
 use crate::failure::Failure;
@@ -37,6 +40,13 @@ pub fn wrong_decisions(plan: &Plan, trace: &trace::Trace) -> Result<Option<Vec<S
 pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure> {
     let plan = input::plan(&options.plan)?.plan;
     let trace = super::read_trace(&options.file)?;
+    if let Some(difference) = difference(&header(&plan, None, 1), &trace.header) {
+        let (trace, plan) = (options.file.display(), options.plan.display());
+        let text = format!(
+            "{trace} is no trace of {plan}: {difference}\nhelp: name the plan or description with which it was recorded"
+        );
+        return Err(Failure::new("other-plan", text));
+    }
     let planned = planned(&plan, trace.header.frequency_hz)?;
     if planned.is_empty() {
         return Err(Failure::new(
@@ -79,6 +89,35 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
         output::print(&text)?;
     }
     Ok(if ok { Status::Yes } else { Status::No })
+}
+
+/// What tells that a trace is of another system than a plan, if something does: PCPUs, VMs, VCPUs and their places.
+fn difference(plan: &Header, trace: &Header) -> Option<String> {
+    if plan.pcpus != trace.pcpus {
+        return Some(format!("it has {} PCPUs, the plan {}", trace.pcpus, plan.pcpus));
+    }
+    let names = |header: &Header| {
+        let names = header.vms.iter().map(|vm| format!("`{}`", vm.name));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    if names(plan) != names(trace) {
+        return Some(format!("its VMs are {}, those of the plan {}", names(trace), names(plan)));
+    }
+    let mut pairs = plan.vms.iter().zip(&trace.vms);
+    pairs.find_map(|(plan, trace)| {
+        let pcpus = |vm: &VmHeader| {
+            let pcpus = vm.vcpus.iter().map(|vcpu| vcpu.pcpu.to_string());
+            pcpus.collect::<Vec<_>>().join(", ")
+        };
+        (pcpus(plan) != pcpus(trace)).then(|| {
+            let name = &trace.name;
+            format!(
+                "the VCPUs of `{name}` ran on PCPUs {}, those of the plan do on {}",
+                pcpus(trace),
+                pcpus(plan)
+            )
+        })
+    })
 }
 
 #[derive(Serialize)]
