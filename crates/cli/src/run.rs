@@ -22,7 +22,7 @@ use std::io::BufReader;
 use std::time::Duration;
 
 use ::trace::Trace;
-use bulkhead_qemu::{Machine, Next, Options, Outcome, Session, Time};
+use bulkhead_qemu::{Exit, Machine, Next, Options, Outcome, Session, Time};
 
 use crate::arguments::RunOptions;
 use crate::failure::Failure;
@@ -109,6 +109,16 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
     let session = Machine::start(&board, &path, &qemu)?;
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
     let run = attend(session, &names, &signals, console, as_json)?;
+    if let Exit::Code(code @ 1..) = run.outcome.exit
+        && !run.known.spoke
+    {
+        let why = match run.outcome.stderr.trim() {
+            "" => String::new(),
+            said => format!("\nQEMU says: {said}"),
+        };
+        let text = format!("QEMU did not start the machine: it ended with exit status {code}{why}");
+        return Err(Failure::new("qemu", text));
+    }
     let counts = options.cachescope.as_ref().and(scope.as_ref()).map(Cachescope::counts);
     let recorded = recording.map(Recording::finish);
     let trace = match (&recorded, &recorded_to) {
@@ -117,7 +127,7 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         }
         _ => None,
     };
-    let tasks = Tasks::new(&system, trace.as_ref(), &run.known, times(options));
+    let tasks = Tasks::new(&system, trace.as_ref(), &run.known, times(options, scope.as_ref()));
     let name = &system.plan.name;
     let summary = Summary::new(name, (run.known, tasks), run.end, &run.outcome, counts, &log_file)
         .with_trace(recorded.filter(|_| options.trace.is_some()));
@@ -135,8 +145,8 @@ fn is_described(system: &System) -> bool {
 }
 
 /// How exact the times of such a run are.
-fn times(options: &RunOptions) -> Times {
-    let model = options.cachescope_option.iter().any(|option| option == "time=model");
+fn times(options: &RunOptions, scope: Option<&Cachescope>) -> Times {
+    let model = scope.is_some_and(Cachescope::is_model_time);
     match options.deterministic {
         true if options.short_turns || model => Times::Exact,
         true => Times::Turns,

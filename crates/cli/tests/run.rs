@@ -73,7 +73,11 @@ fn runs_that_are_not_well_have_status_1_and_say_why() {
             &[],
             "the hypervisor started no VM: plan: no good",
         ),
-        ("echo oh >&2; exit 3", &[], "QEMU says: oh\nnot well: QEMU ended with exit status 3"),
+        (
+            "echo up; echo oh >&2; exit 3",
+            &[],
+            "QEMU says: oh\nnot well: QEMU ended with exit status 3",
+        ),
     ] {
         let result = sandbox.run(script, arguments);
         result.assert_status(1);
@@ -82,6 +86,16 @@ fn runs_that_are_not_well_have_status_1_and_say_why() {
     }
     let running = GOOD.replace("vm=linux state=off", "vm=linux state=running");
     sandbox.run(&running, &[]).assert_status(0);
+}
+
+#[test]
+fn arguments_that_qemu_refuses_are_bad_input() {
+    let sandbox = Sandbox::new();
+    let result = sandbox.run("echo \"no $1\" >&2; exit 3", &["--qemu-arg=-nosuch"]);
+    result.assert_refused(&[
+        "QEMU did not start the machine: it ended with exit status 3",
+        "QEMU says: no ",
+    ]);
 }
 
 #[test]

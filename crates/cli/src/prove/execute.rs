@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bulkhead_qemu::{Board, Exit, Machine, Next, Options, Session, Time};
+use bulkhead_qemu::{Board, Exit, Machine, Next, Options, Outcome, Session, Time};
 use tempfile::TempPath;
 use trace::Trace;
 
@@ -115,7 +115,9 @@ impl<'a> Prepared<'a> {
             return Ok(None);
         };
         let recorded = recording.finish();
-        let failed = |why: String| Failure::new("run", format!("{why}\n{outcome}"));
+        // The folder with its log goes away, but the end of the log is part of the text.
+        let shown = Outcome { log_file: None, ..outcome.clone() };
+        let failed = |why: String| Failure::new("run", format!("{why}\n{shown}"));
         if let Some(why) = &known.refusal {
             return Err(failed(format!("the hypervisor started no VM: {why}")));
         }
@@ -154,7 +156,7 @@ fn attend(
     system: &System,
     signals: &Signals,
     steps: &Steps,
-) -> Option<(bulkhead_qemu::Outcome, Known)> {
+) -> Option<(Outcome, Known)> {
     let vms = system.description.iter().flat_map(|it| &it.vms);
     let awaited: Vec<usize> =
         vms.enumerate().filter(|(_, vm)| !vm.tasks.is_empty()).map(|(index, _)| index).collect();

@@ -85,6 +85,15 @@ impl Cachescope {
         self
     }
 
+    /// Returns true if guests and hypervisor see the time of the model.
+    pub fn is_model_time(&self) -> bool {
+        self.options
+            .iter()
+            .rev()
+            .find(|option| option.starts_with("time="))
+            .is_some_and(|it| it == MODEL_TIME)
+    }
+
     /// The arguments for QEMU.
     pub fn arguments(&self) -> [String; 2] {
         // In a value QEMU takes two commas for one.
@@ -140,7 +149,9 @@ pub fn check_not_needed(system: &System) -> Result<(), Failure> {
 /// project of the hypervisor.
 fn plugin(found: &hypervisor::Found) -> Result<PathBuf, Failure> {
     let named = env::var_os(PLUGIN_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let built = || Some(found.build.as_ref()?.parent()?.join(BUILT));
+    // A hypervisor that was named is in a folder `build` too, if it was built in the project.
+    let beside = |elf: PathBuf| Some(elf.parent()?.parent()?.join(BUILT));
+    let built = || found.path.canonicalize().ok().and_then(beside);
     let Some(path) = named.or_else(built) else {
         return Err(Failure::new(
             "no-cachescope",

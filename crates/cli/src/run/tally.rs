@@ -29,6 +29,8 @@ pub struct Known {
     pub vms: Vec<Vm>,
     /// The VM that is shown alone, without labels.
     focus: Option<usize>,
+    /// There was a line on the console.
+    pub spoke: bool,
     /// The hypervisor has started all VMs and listens to keys.
     pub ready: bool,
     /// The hypervisor ended in good order.
@@ -77,6 +79,7 @@ impl Tally {
         let known = Known {
             vms,
             focus: None,
+            spoke: false,
             ready: false,
             power_off: false,
             refusal: None,
@@ -109,6 +112,7 @@ impl Tally {
 
 impl Known {
     fn line(&mut self, time: Duration, line: &str) {
+        self.spoke = true;
         if let Some(text) = line.strip_prefix(HYPERVISOR_LABEL) {
             return self.hypervisor(text);
         }
