@@ -29,6 +29,23 @@ fn mistakes(lines: &str) -> String {
     errors
 }
 
+/// The ninth VM is too many where there is to be a plan.
+#[test]
+fn a_system_has_at_most_eight_vms() {
+    let vm = |index: u64| {
+        format!("[[vm]]\nname = \"v{index}\"\nboot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"k\"\n")
+    };
+    let vms =
+        |count| format!("platform = \"qemu-virt\"\n{}", (0..count).map(vm).collect::<String>());
+    let read = |text: &str| System::from_toml("s.toml", text, Path::new(""));
+    assert!(read(&vms(8)).is_ok());
+    let errors = read(&vms(20)).unwrap_err();
+    let entries = errors.entries();
+    let [mistake] = &entries[..] else { panic!("{errors}") };
+    assert_eq!((mistake.code, mistake.line), ("out-of-range", Some(2 + 8 * 5)));
+    assert!(errors.to_string().contains("a system can have 8 VMs"), "{errors}");
+}
+
 #[test]
 fn waiting_and_colors_are_read() {
     let plain = task("wcet = \"1ms\"\n");

@@ -7,7 +7,7 @@ use policy::color::ColorSet;
 use super::{Located, System, bandwidth, colors, locks, read_text, servers, vm};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
-use crate::plan::Locks;
+use crate::plan::{COUNT_MAX, Locks};
 use crate::platform::{self, Platform};
 use crate::units::{Bytes, Duration};
 
@@ -46,6 +46,12 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
             .for_each(|it| at.add(it));
     }
     if let Some((platform, hypervisor)) = &platform {
+        // Machines that are only analysed have no plan.
+        if let Some(more) = tables.get(COUNT_MAX).filter(|_| platform.value.boot.is_ok()) {
+            let message = format!("a system can have {COUNT_MAX} VMs");
+            let mistake = Diagnostic::new("out-of-range", message).at(more.place(), "one more");
+            at.add(mistake.help("remove the VMs from here on, or give them to a second machine"));
+        }
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
             .into_iter()
             .chain(servers::check_ticks(&platform.value, &read))
