@@ -44,6 +44,20 @@ const COUNTED: &str = "[platform]\nboard = \"qemu-virt\"\n[platform.bandwidth]\n
                        event = \"bus-access\"\ncounter_interrupt = 23\naccess_bytes = \"64B\"\n\
                        access_latency = \"10ns\"";
 
+/// The VCPU of Dom0 is on PCPU 0 before any other: under Xen's scheduler `null` a second one there never runs.
+#[test]
+fn no_domain_waits_for_the_cpu_of_dom0_for_ever() {
+    let [zero, one] = [0, 1].map(|pcpu| {
+        let vm = vm("a", &format!("[[vm.vcpu]]\npcpu = {pcpu}"));
+        written(&plan(QEMU, &[&vm]), Target::Xen)
+    });
+    assert_has(text(&one, "xen-options.txt"), &["sched=null "]);
+    assert_has(text(&zero, "xen-options.txt"), &["sched=credit2 "]);
+    let why = "VCPU 0 of `a` would never run";
+    assert!(zero.missing.iter().any(|it| it.contains(why)), "{:?}", zero.missing);
+    assert!(!one.missing.iter().any(|it| it.contains(why)), "{:?}", one.missing);
+}
+
 #[test]
 fn colors_keep_their_places_in_the_cache() {
     let vms = [vm("a", "colors = \"0-1,4\""), vm("b", "colors = \"6-7\"")];

@@ -42,11 +42,24 @@ const SHELL: Comment = Comment::Hash { first: "#!/bin/sh" };
 
 /// Options for the command line of Xen.
 fn options(plan: &Plan, shared: bool, missing: &mut Vec<String>) -> String {
-    let mut options = vec![
-        format!("sched={}", if shared { "rtds" } else { "null" }),
-        "dom0_max_vcpus=1".into(),
-        "dom0_vcpus_pin".into(),
-    ];
+    // The VCPU of Dom0 is there first, and under `null` a PCPU has one VCPU.
+    let mut beside_dom0 = plan.vms.iter().flat_map(|vm| {
+        let vcpus = vm.vcpus.iter().enumerate();
+        vcpus.filter(|(_, it)| it.pcpu.0 == 0).map(|(index, _)| (index, &vm.name))
+    });
+    let scheduler = match (shared, beside_dom0.next()) {
+        (true, _) => "rtds",
+        (false, None) => "null",
+        (false, Some((vcpu, vm))) => {
+            missing.push(format!(
+                "PCPUs of their own: under Xen's scheduler `null` VCPU {vcpu} of `{vm}` would never run, \
+                 because Dom0 has PCPU 0; under `credit2` they share it. Leave PCPU 0 to Dom0 in the plan"
+            ));
+            "credit2"
+        }
+    };
+    let mut options =
+        vec![format!("sched={scheduler}"), "dom0_max_vcpus=1".into(), "dom0_vcpus_pin".into()];
     if let Some(geometry) = colors::geometry(plan) {
         let cache = geometry.cache();
         options.push("llc-coloring=on".into());
