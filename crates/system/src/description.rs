@@ -283,6 +283,15 @@ impl Vm {
         let own = self.colors.as_ref().map_or(ColorSet::EMPTY, |colors| colors.value);
         own | self.extra.as_ref().map_or(ColorSet::EMPTY, |extra| extra.colors.value)
     }
+
+    /// How often `lock` of [`crate::platform::Overheads`] a VCPU waits for its siblings at most: once for each of them, and for each 32
+    /// shared interrupts that the VM has, because who has the lock looks at all of them.
+    pub fn lock_waits(&self) -> u64 {
+        let interrupts = self.devices.iter().filter_map(|it| Some(it.interrupt?.1.0));
+        let last = interrupts.max().unwrap_or(0).max(32);
+        let siblings = self.vcpus.len().saturating_sub(1) as u64;
+        siblings.saturating_mul(u64::from(last) / 32)
+    }
 }
 
 impl System {
@@ -319,8 +328,8 @@ impl System {
         let sharing = || self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
         let devices = |vm: &Vm| vm.devices.iter().filter(|it| it.interrupt.is_some()).count();
         let devices = sharing().map(devices).max().unwrap_or(0);
-        let vcpus = sharing().map(|vm| vm.vcpus.len()).max().unwrap_or(1);
-        Some((overheads.kick_of(vcpus), policy::pace::interrupts_max(devices as u32)))
+        let waits = sharing().map(Vm::lock_waits).max().unwrap_or(0);
+        Some((overheads.kick_with(waits), policy::pace::interrupts_max(devices as u32)))
     }
 
     /// What a VCPU pays for them when it wakes, if the platform says what they take.

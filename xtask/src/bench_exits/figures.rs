@@ -5,6 +5,7 @@ use std::fmt;
 use anyhow::{Context, Result};
 
 use super::coloring;
+use super::holds;
 use super::kicks;
 use super::regulation;
 use super::rows::Rows;
@@ -156,11 +157,18 @@ const FIGURES: &[Figure] = &[
     figure(kicks::CONSOLE, "interrupt of the console", Some(1_000), NONE),
     figure(kicks::SEND_IDLE, "SGI with which a VCPU can do nothing: sender", Some(500), NONE),
     figure(kicks::KICK_IDLE, "... the VCPU's CPU", Some(0), NONE),
-    figure("hold_gic", "longest hold of a lock: interrupt controller of a VM", Some(1_500), NONE),
+    figure("hold_gic", "longest hold of a lock: interrupt controller of a VM", Some(5_000), NONE),
     figure("hold_machine", "... that of the machine", Some(100), NONE),
     figure("hold_resources", "... resources of several VMs", Some(100), NONE),
     figure("hold_console", "... console, and UART of a VM", Some(6_000), NONE),
     figure("hold_other", "... any other", Some(100), NONE),
+    figure(
+        holds::EXIT,
+        "longest call or access of a guest, where no lock is waited for",
+        Some(5_000),
+        NONE,
+    ),
+    figure(holds::EXIT_CONSOLE, "... that writes to the console", Some(10_000), NONE),
     figure("gcs_start", "start of a global critical section (vmpcp_start_gcs)", Some(200), NONE),
     figure("gcs_finish", "its end (vmpcp_finish_gcs)", Some(200), NONE),
     figure("lock_open_new", "resource of several VMs: open, first VM", None, NONE),
@@ -241,6 +249,8 @@ fn beyond(measured: Range, own: u64) -> Result<Range> {
 
 #[cfg(test)]
 mod tests {
+    use bulkhead_system::platform::Platform;
+
     use super::*;
 
     fn rows(change: impl Fn(&str, u64) -> u64) -> Rows {
@@ -251,6 +261,26 @@ mod tests {
             rows.add(figure.key, Range { min: own, max: value });
         }
         rows
+    }
+
+    /// What analyses count with on QEMU's machine is what is allowed here.
+    #[test]
+    fn the_platform_has_these_limits() {
+        let platform = Platform::named("qemu-virt").unwrap();
+        let overheads = platform.overheads.unwrap();
+        let limit = |key| FIGURES.iter().find(|it| it.key == key).and_then(|it| it.limit).unwrap();
+        for (key, time) in [
+            (kicks::KICK, overheads.kick),
+            (kicks::DEVICE, overheads.interrupt),
+            (holds::EXIT, overheads.exit),
+            ("hold_gic", overheads.lock),
+            (coloring::CHUNK, overheads.chunk),
+        ] {
+            assert_eq!(limit(key), time.0, "{key}");
+        }
+        // A write to the console counts as two exits for each CPU: the own one, and one that has the lock.
+        assert!(limit(holds::EXIT_CONSOLE) <= 2 * overheads.exit.0);
+        assert!(limit("hold_console") <= 2 * overheads.exit.0);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! For how long EL2 holds its locks: others wait for so long.
+//! For how long EL2 holds its locks: others wait for so long. And how long calls and accesses of guests are at most, where they
+//! wait for no lock.
 //!
 //! A hypervisor of its own has marks where locks are taken and released, hints that do nothing. They are found in QEMU's log of all
 //! instructions, while guests make the hypervisor work for VCPUs on other CPUs.
@@ -10,8 +11,9 @@ use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSymbol};
 
 use super::figures::Range;
-use super::log;
+use super::log::{self, Event};
 use super::machine::{KICKS, LOCKS, Machine};
+use super::regulation::WFI;
 use super::rows::Rows;
 use crate::build;
 use crate::workspace::Workspace;
@@ -21,15 +23,26 @@ pub const HELD: [(&str, &[&str]); 5] = [
     ("hold_machine", &["gic_env"]),
     ("hold_gic", &["3gic"]),
     ("hold_resources", &["5locks"]),
-    ("hold_console", &["7console", "10data_abort", "9interrupt5other"]),
+    (CONSOLE, &["7console", "10data_abort", "9interrupt5other"]),
     ("hold_other", &[""]),
 ];
 
+/// Row of the locks of the console.
+const CONSOLE: &str = "hold_console";
+/// Row of the longest call or access that writes nothing to the console, and of the longest one that does.
+pub const EXIT: &str = "exit";
+pub const EXIT_CONSOLE: &str = "exit_console";
+/// Classes of ESR_EL2 of calls and accesses: HVC, a system register, an access to memory.
+const CLASSES: [u64; 3] = [0x16, 0x18, 0x24];
+
+/// What a CPU executes while it waits for a lock: `yield`.
+const YIELD: u32 = 0xd503_203f;
 /// The marks: `hint #0x70` and `hint #0x71`.
 const TAKEN: u32 = 0xd503_2e1f;
 const RELEASED: u32 = 0xd503_2e3f;
 /// What guests do meanwhile, each for a millisecond.
-const MODES: [&str; 9] = [
+const MODES: [&str; 10] = [
+    "many",
     "sgi-taking",
     "device-taking",
     "enable",
@@ -62,7 +75,7 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
     }
     let machine = Machine::new(workspace, LOCKS, |_| true)?.with_hypervisor(&hypervisor)?;
     follow(&machine, &functions, &mut longest)?;
-    for (row, _) in HELD {
+    for row in HELD.map(|(row, _)| row).into_iter().chain([EXIT, EXIT_CONSOLE]) {
         let most = longest.get(row).with_context(|| format!("no lock was held for {row}"))?;
         rows.add(row, Range::exact(*most));
     }
@@ -74,18 +87,40 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
 struct Locks {
     held: Vec<(&'static str, u64)>,
     released: Vec<(&'static str, u64)>,
+    /// All instructions but marks.
+    instructions: u64,
+    /// Whether the CPU waited for a lock, or for an interrupt.
+    waited: bool,
+    /// Whether it had a lock of the console.
+    console: bool,
 }
 
 /// Boots the machine once: every lock that is taken counts until it is released, but for boot and power-off.
 fn follow(machine: &Machine, functions: &[(u64, &str)], longest: &mut Longest) -> Result<()> {
     let step = |locks: &mut Locks, offset, instruction| match instruction {
-        Some(TAKEN) => locks.held.push((row(functions, offset), 0)),
+        Some(TAKEN) => {
+            let row = row(functions, offset);
+            locks.console |= row == CONSOLE;
+            locks.held.push((row, 0));
+        }
         Some(RELEASED) => locks.released.extend(locks.held.pop()),
         // The marks are not in the image that is shipped.
-        _ => locks.held.iter_mut().for_each(|(_, instructions)| *instructions += 1),
+        other => {
+            locks.waited |= matches!(other, Some(YIELD | WFI));
+            locks.instructions += 1;
+            locks.held.iter_mut().for_each(|(_, instructions)| *instructions += 1);
+        }
     };
     let mut holds = 0;
-    log::instructions(machine, step, |_, _, locks: &Locks| {
+    log::instructions(machine, step, |_, event, locks: &Locks| {
+        if let Event::Call(esr) = event
+            && CLASSES.contains(&(esr >> 26))
+            && !locks.waited
+        {
+            let row = if locks.console { EXIT_CONSOLE } else { EXIT };
+            let most = longest.entry(row).or_default();
+            *most = (*most).max(locks.instructions);
+        }
         for (row, instructions) in &locks.released {
             holds += 1;
             let most = longest.entry(row).or_default();

@@ -102,7 +102,7 @@ impl<'a> Member<'a> {
                 .iter()
                 .map(|task| task.priority.as_ref().map(|priority| priority.value))
                 .collect(),
-            costs: described.and_then(|(system, vm)| overheads::costs(system, vm.vcpus.len())),
+            costs: described.and_then(|(system, vm)| overheads::costs(system, vm.lock_waits())),
             calls: match described {
                 Some((system, _)) => described_tasks.iter().map(|it| calls(system, it)).collect(),
                 None => Vec::new(),

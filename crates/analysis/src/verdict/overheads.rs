@@ -21,9 +21,9 @@ pub(super) struct Calls {
     pub sections: u64,
 }
 
-/// The costs on the platform of a system, in whole ticks of its counter; none if they are not known. `vcpus`: how many the VM
-/// has, whose calls and interrupts wait for each other.
-pub fn costs(system: &System, vcpus: usize) -> Option<Costs> {
+/// The costs on the platform of a system, in whole ticks of its counter; none if they are not known. `waits`: for how many
+/// holds of a lock calls and interrupts of the VM wait ([`bulkhead_system::description::Vm::lock_waits`]).
+pub fn costs(system: &System, waits: u64) -> Option<Costs> {
     let platform = &system.platform.value;
     let given = platform.overheads?;
     let in_ticks = |time: Duration, ticks: fn(u128) -> u128| match platform.counter {
@@ -40,7 +40,7 @@ pub fn costs(system: &System, vcpus: usize) -> Option<Costs> {
     let switch = charged(given.switch.max(given.tick));
     let (kick, kicks) = system.kicks()?;
     let kick = charged(kick);
-    let waits = given.lock_waits(vcpus).0;
+    let waits = given.lock_waits(waits).0;
     let waiting = |time: Duration| ticks(Duration(time.0.saturating_add(waits)));
     let [interrupt, exit] = [given.interrupt, given.exit].map(waiting);
     let console = ticks(given.console);

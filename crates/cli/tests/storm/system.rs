@@ -49,7 +49,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 37] = [
+pub const STORMS: [Storm; 39] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -65,6 +65,8 @@ pub const STORMS: [Storm; 37] = [
     storm("active", Needs::GicV3),
     storm("reads", Needs::GicV3),
     storm("group", Needs::GicV3),
+    storm("many", Needs::Device),
+    with_pause("many", Needs::Device, 2_000),
     storm("enable-spi", Needs::Nothing),
     storm("pend-spi", Needs::Nothing),
     storm("active-spi", Needs::Nothing),

@@ -8,7 +8,7 @@ use bulkhead_system::description::{Located, System, Vcpu};
 use bulkhead_system::plan::{self, Budget, Class};
 use bulkhead_system::units::Pcpu;
 
-use super::problem::most_vcpus;
+use super::problem::most_waits;
 use crate::vcpus_to_pcpus;
 
 /// Steps of the search for PCPUs: all ways for eight VCPUs on four PCPUs or so.
@@ -126,7 +126,7 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
 
 /// For how long the hypervisor serves nothing at most, where that is known.
 fn late(system: &System) -> Duration {
-    verdict::costs(system, most_vcpus(system)).map_or(Duration(0), |costs| costs.late)
+    verdict::costs(system, most_waits(system)).map_or(Duration(0), |costs| costs.late)
 }
 
 fn vcpu(system: &System, (vm, vcpu): At) -> &Vcpu {

@@ -91,13 +91,13 @@ fn setting(system: &System, free: usize) -> Result<Setting, Errors> {
     let mut setting = Setting::new(free.max(1), reload).map_err(fail)?;
     setting = setting.with_grain(grain).map_err(fail)?;
     setting.test = Test::Supply;
-    setting.costs = verdict::costs(system, most_vcpus(system));
+    setting.costs = verdict::costs(system, most_waits(system));
     Ok(setting)
 }
 
-/// VCPUs of the VM that has most.
-pub(super) fn most_vcpus(system: &System) -> usize {
-    system.vms.iter().map(|vm| vm.vcpus.len()).max().unwrap_or(1)
+/// [`description::Vm::lock_waits`] of the VM that has most.
+pub(super) fn most_waits(system: &System) -> u64 {
+    system.vms.iter().map(description::Vm::lock_waits).max().unwrap_or(0)
 }
 
 /// The grain of budgets, and what is added to each for the ticks of the counter: the hypervisor
@@ -177,7 +177,7 @@ fn subject(
         }
     };
     let mut slots_planned: Vec<Slot> = slots.iter().map(slot).collect();
-    let costs = verdict::costs(system, vm.vcpus.len()).unwrap_or_default();
+    let costs = verdict::costs(system, vm.lock_waits()).unwrap_or_default();
     let models: Result<Vec<Task>, Error> =
         tasks.iter().map(|&task| model(vm, &vm.tasks[task], all, costs)).collect();
     let mut planned = models

@@ -17,7 +17,8 @@ pub struct Overheads {
     pub exit: Duration,
     /// An interrupt or a timer of the console, with what is sent then.
     pub console: Duration,
-    /// For how long a CPU waits for another one that has what belongs to the same VM: once for each other CPU.
+    /// For how long a CPU waits at most for another one that has the interrupt controller of the same VM, where this has 32 shared
+    /// interrupts: once for each other CPU.
     pub lock: Duration,
     /// The longest time for which interrupts of a PCPU are not served: a part of long work: `B`.
     pub chunk: Duration,
@@ -30,15 +31,15 @@ impl Overheads {
     /// Longest time of each.
     pub const LONGEST: Duration = Duration(10_000_000);
 
-    /// An interrupt for a VCPU, while another one runs that goes on, where the VM has so many VCPUs: each of the others may be
-    /// in its way.
-    pub fn kick_of(&self, vcpus: usize) -> Duration {
-        Duration(self.kick.max(self.tick).0.saturating_add(self.lock_waits(vcpus).0))
+    /// An interrupt for a VCPU, while another one runs that goes on, with `waits` times [`Overheads::lock`]
+    /// ([`crate::description::Vm::lock_waits`]).
+    pub fn kick_with(&self, waits: u64) -> Duration {
+        Duration(self.kick.max(self.tick).0.saturating_add(self.lock_waits(waits).0))
     }
 
-    /// For how long VCPUs wait for what belongs to a VM with so many of them: once for each of the others.
-    pub fn lock_waits(&self, vcpus: usize) -> Duration {
-        Duration(self.lock.0.saturating_mul(vcpus.saturating_sub(1) as u64))
+    /// `waits` times [`Overheads::lock`].
+    pub fn lock_waits(&self, waits: u64) -> Duration {
+        Duration(self.lock.0.saturating_mul(waits))
     }
 
     /// The times in the order of [`Overheads::KEYS`].

@@ -4,6 +4,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::{SIBLING, SIBLING_TIMES};
 use crate::alarm::{self, Alarm};
+use crate::arch::cpu;
 use crate::arch::gic_cpu::is_v2;
 use crate::gic::{self, Bits, Trigger};
 use crate::interrupts::{UART, VIRTUAL_TIMER, set_handler};
@@ -164,5 +165,51 @@ pub fn device_router(number: u64) -> bool {
         1 => gic::route(alarm::INTID, affinity(0)),
         _ => gic::route(alarm::INTID, affinity(SIBLING)),
     }
+    true
+}
+
+/// A number that follows from another one (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+/// Of the own interrupts and of shared ones each is more urgent than the one before it.
+pub fn each_before_the_last() {
+    for intid in 0..64 {
+        gic::set_priority(intid, (31 - intid % 32) as u8 * 8);
+    }
+}
+
+/// One access to a register of the own interrupts, of the sibling's, or of shared ones, by chance, with all bits or some;
+/// or an interrupt to all. None is made active at this VCPU, whose timer is needed later.
+pub fn many(number: u64) -> bool {
+    const WRITES: [Bits; 7] = [
+        Bits::SetPending,
+        Bits::Enable,
+        Bits::Group,
+        Bits::ClearPending,
+        Bits::Disable,
+        Bits::ClearActive,
+        Bits::SetActive,
+    ];
+    let own = cpu::index();
+    let draw = mixed(number << 4 | own as u64);
+    let bits = if draw & 1 == 0 { !0 } else { (draw >> 32) as u32 };
+    let what = WRITES[(draw >> 1) as usize % WRITES.len()];
+    cpu::without_interrupts(|| match draw >> 8 & 7 {
+        0 | 1 if what != Bits::SetActive => gic::write_private(own, what, bits),
+        2 | 3 if !is_v2() => gic::write_private(SIBLING, what, bits),
+        4 => gic::write_shared(what, bits & !bit(UART)),
+        5 => {
+            gic::read_private(own, what);
+        }
+        6 => {
+            gic::read_shared(what);
+        }
+        _ => gic::send_sgi_to_others(draw as u32 >> 12 & 0xf),
+    });
     true
 }

@@ -35,7 +35,7 @@ fn burn(_: u64) -> bool {
 }
 
 /// All of them.
-pub const MODES: [Mode; 35] = [
+pub const MODES: [Mode; 36] = [
     // Quiet, to compare with.
     mode("none", Waits, nothing, burn),
     // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
@@ -54,6 +54,8 @@ pub const MODES: [Mode; 35] = [
     mode("active", Waits, nothing, interrupts::active),
     mode("reads", Waits, nothing, interrupts::reads),
     mode("group", Waits, interrupts::pend_sgi, interrupts::group),
+    // All bits of registers at once, the own ones too, and interrupts to all.
+    mode("many", Takes, interrupts::each_before_the_last, interrupts::many),
     mode("enable-spi", Waits, interrupts::spi_of_sibling, interrupts::enable_spi),
     mode("pend-spi", Waits, interrupts::spi_of_sibling, interrupts::pend_spi),
     mode("active-spi", Waits, interrupts::spi_of_sibling, interrupts::active_spi),
