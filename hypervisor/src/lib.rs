@@ -15,12 +15,16 @@
 //! - [`trace`]: what happened last; [`lock`]: locks between CPUs.
 
 #![cfg_attr(target_os = "none", no_std)]
+// Allowed for what touches the machine, and nowhere else.
+#![deny(unsafe_code)]
 
 extern crate alloc;
 
 #[cfg(target_os = "none")]
 mod address_space;
+#[allow(unsafe_code)]
 pub mod arch;
+#[allow(unsafe_code)]
 pub mod board;
 pub mod console;
 mod digest;

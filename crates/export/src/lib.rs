@@ -5,6 +5,8 @@
 //! sentence, in [`Export::missing`] and at the head of every file; where a target cannot
 //! keep apart what the plan keeps apart, there is a [`Refusal`] and no file.
 
+#![forbid(unsafe_code)]
+
 mod abilities;
 mod bao;
 mod colors;

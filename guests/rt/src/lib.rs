@@ -7,6 +7,8 @@
 //! A guest is a module of [`guests`] and a binary of one line, [`guest!`].
 
 #![cfg_attr(target_os = "none", no_std)]
+// Allowed for what touches the machine, and nowhere else.
+#![deny(unsafe_code)]
 
 pub mod bootargs;
 pub mod cache;
@@ -25,6 +27,7 @@ pub mod wild;
 #[cfg(target_os = "none")]
 pub mod alarm;
 #[cfg(target_os = "none")]
+#[allow(unsafe_code)]
 pub mod arch;
 #[cfg(target_os = "none")]
 pub mod arguments;
