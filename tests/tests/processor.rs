@@ -66,22 +66,6 @@ fn standby_lasts_until_an_interrupt() {
     }
 }
 
-/// WFIT ends when its deadline comes, without any interrupt, whether it comes to EL2 or not: a served VCPU's does, and its
-/// budget is 900 us of each 1 ms.
-#[test]
-fn waits_with_a_deadline_end() {
-    for (name, vm) in
-        [("deadline-alone", hostile("deadline")), ("deadline-served", served(hostile("deadline")))]
-    {
-        let run = run(name, "max", vm);
-        let value = |key| run.value("hostile", "hostile: deadline survived", key);
-        let [over, long, short, due] = ["over", "long", "short", "due"].map(value);
-        assert!((due..2 * due).contains(&long), "{name}: {long} of {due} ticks");
-        assert!((due / 50..due).contains(&short), "{name}: {short} of {} ticks", due / 50);
-        assert!(over < due, "{name}: {over} of 0 ticks");
-    }
-}
-
 /// 0x11 is what the device says.
 #[test]
 fn short_instructions_are_skipped_as_they_are() {

@@ -47,15 +47,6 @@ pub fn wait_for_interrupt() {
     unsafe { asm!("dsb sy", "wfi", options(nostack, preserves_flags)) }
 }
 
-/// Waits for an interrupt, or until the counter reaches `deadline`. Returns without having waited on processors that have no
-/// such instruction and do not trap it; those that do trap it report an undefined instruction.
-pub fn wait_for_interrupt_until(deadline: u64) {
-    // SAFETY: `WFIT x0`: as `wfi`.
-    unsafe {
-        asm!("dsb sy", ".inst 0xd5031020", in("x0") deadline, options(nostack, preserves_flags))
-    }
-}
-
 /// Tells that this processor only waits for another one, which may run instead.
 pub fn relax() {
     // SAFETY: a hint.

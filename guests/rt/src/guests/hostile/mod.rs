@@ -32,7 +32,7 @@ use crate::{arguments, hypercall, print, println, wait};
 /// A case: its name and what it does.
 type Case = (&'static str, fn(&str));
 
-const CASES: [Case; 32] = [
+const CASES: [Case; 31] = [
     ("foreign-read", memory::foreign_read),
     ("foreign-write", memory::foreign_write),
     ("foreign-fetch", memory::foreign_fetch),
@@ -45,7 +45,6 @@ const CASES: [Case; 32] = [
     ("identification", instructions::identification),
     ("standby", waits::standby),
     ("thumb", waits::thumb),
-    ("deadline", waits::deadline),
     ("smc", instructions::smc),
     ("hvc-nonsense", calls::hvc_nonsense),
     ("hvc-bad-address", calls::hvc_bad_address),

@@ -49,19 +49,6 @@ pub fn standby(case: &str) {
     println!("hostile: {case} survived calls={calls} waits={waits}");
 }
 
-/// Waits with a deadline and nothing else that could end the wait, although no register says that the instruction is there.
-pub fn deadline(case: &str) {
-    let wait = |time: Duration| {
-        let start = counter::now();
-        cpu::without_interrupts(|| cpu::wait_for_interrupt_until(start + ticks(time)));
-        counter::now() - start
-    };
-    // One that is over, the longest one there is a use for, and a short one after it.
-    let [over, long, short] = [Duration::ZERO, WAIT, WAIT / 50].map(wait);
-    let due = ticks(WAIT);
-    println!("hostile: {case} survived over={over} long={long} short={short} due={due}");
-}
-
 /// Waits at EL0 in AArch32, by short instructions.
 pub fn thumb(case: &str) {
     const CODE: u64 = 2 << 30;
