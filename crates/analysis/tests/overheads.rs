@@ -12,7 +12,7 @@ const KICK: u64 = 1_616;
 /// Most for a VCPU from one time that it executes to the next.
 const KICKS: u64 = 3 * KICK;
 const INTERRUPT: u64 = 912;
-const EXIT: u64 = 704;
+const EXIT: u64 = 5_008;
 const CONSOLE: u64 = 8_000;
 const LATE: u64 = 30_000;
 

@@ -284,13 +284,13 @@ impl Vm {
         own | self.extra.as_ref().map_or(ColorSet::EMPTY, |extra| extra.colors.value)
     }
 
-    /// How often `lock` of [`crate::platform::Overheads`] a VCPU waits for its siblings at most: once for each of them, and for each 32
-    /// shared interrupts that the VM has, because who has the lock looks at all of them.
+    /// How often `lock` of [`crate::platform::Overheads`] a VCPU waits for its siblings at most: once for each of them, and again for
+    /// each 32 shared interrupts beyond the 64 that every VM has, because who has the lock looks at all of them.
     pub fn lock_waits(&self) -> u64 {
         let interrupts = self.devices.iter().filter_map(|it| Some(it.interrupt?.1.0));
-        let last = interrupts.max().unwrap_or(0).max(32);
+        let last = interrupts.max().unwrap_or(0).max(95);
         let siblings = self.vcpus.len().saturating_sub(1) as u64;
-        siblings.saturating_mul(u64::from(last) / 32)
+        siblings.saturating_mul(u64::from(last) / 32 - 1)
     }
 }
 

@@ -154,6 +154,11 @@ pub fn write_shared(what: Bits, bits: u32) {
     GICD.write32(what as usize + 4, bits);
 }
 
+/// Writes a register of INTIDs 64 to 95.
+pub fn write_shared_more(what: Bits, bits: u32) {
+    GICD.write32(what as usize + 8, bits);
+}
+
 /// Reads a register of INTIDs 32 to 63.
 pub fn read_shared(what: Bits) -> u32 {
     GICD.read32(what as usize + 4)

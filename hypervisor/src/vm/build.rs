@@ -22,7 +22,7 @@ use crate::vdev::gic::{GicConfig, VGic};
 use crate::vdev::pl011::Pl011;
 
 /// Shared interrupts that every VM has at least, used or not.
-const SPIS_MIN: u32 = 32;
+const SPIS_MIN: u32 = 64;
 
 /// Makes VM `index`: tables, devices, memory with its images. `image` gives a
 /// verified blob.

@@ -17,7 +17,7 @@ pub struct Overheads {
     pub exit: Duration,
     /// An interrupt or a timer of the console, with what is sent then.
     pub console: Duration,
-    /// For how long a CPU waits at most for another one that has the interrupt controller of the same VM, where this has 32 shared
+    /// For how long a CPU waits at most for another one that has the interrupt controller of the same VM, where this has 64 shared
     /// interrupts: once for each other CPU.
     pub lock: Duration,
     /// The longest time for which interrupts of a PCPU are not served: a part of long work: `B`.

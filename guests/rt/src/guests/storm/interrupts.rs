@@ -178,7 +178,7 @@ fn mixed(number: u64) -> u64 {
 
 /// Of the own interrupts and of shared ones each is more urgent than the one before it.
 pub fn each_before_the_last() {
-    for intid in 0..64 {
+    for intid in 0..96 {
         gic::set_priority(intid, (31 - intid % 32) as u8 * 8);
     }
 }
@@ -202,7 +202,8 @@ pub fn many(number: u64) -> bool {
     cpu::without_interrupts(|| match draw >> 8 & 7 {
         0 | 1 if what != Bits::SetActive => gic::write_private(own, what, bits),
         2 | 3 if !is_v2() => gic::write_private(SIBLING, what, bits),
-        4 => gic::write_shared(what, bits & !bit(UART)),
+        4 if draw >> 11 & 1 == 0 => gic::write_shared(what, bits & !bit(UART)),
+        4 => gic::write_shared_more(what, bits),
         5 => {
             gic::read_private(own, what);
         }
