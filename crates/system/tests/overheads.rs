@@ -52,8 +52,8 @@ fn waits_for_siblings_grow_with_shared_interrupts() {
         system.unwrap_or_else(|errors| panic!("{errors}")).vms[0].lock_waits()
     };
     assert_eq!(
-        [waits(1, 34), waits(4, 34), waits(4, 63), waits(4, 64), waits(2, 127)],
-        [0, 3, 3, 6, 3]
+        [waits(1, 34), waits(4, 34), waits(4, 95), waits(4, 96), waits(2, 160)],
+        [0, 3, 3, 6, 4]
     );
 }
 
