@@ -194,6 +194,7 @@ fn a_storm_takes_nothing_from_a_neighbour() {
         (place(3, 1, false, works), named("sgi-taking", 10_000)),
         (place(3, 1, true, works), named("ctlr", 0)),
         (place(3, 1, false, works), named("enable-unstarted", 0)),
+        (place(3, 3, false, works), named("many", 0)),
         (place(3, 3, false, works), named("console-call", 0)),
         (place(3, 3, false, works), named("console-uart", 0)),
         (place(3, 1, false, works), named("device", 0)),
