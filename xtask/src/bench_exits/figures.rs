@@ -155,6 +155,12 @@ const FIGURES: &[Figure] = &[
     figure(kicks::KICK, "... that CPU, whose VCPU executes and goes on", Some(1_600), NONE),
     figure(kicks::DEVICE, "interrupt of a device for the VCPU that executes", Some(900), NONE),
     figure(kicks::CONSOLE, "interrupt of the console", Some(1_000), NONE),
+    figure(
+        kicks::SWITCH_CROWDED,
+        "switch from or to a VCPU whose interrupts are all pending",
+        Some(1_500),
+        NONE,
+    ),
     figure(kicks::SEND_IDLE, "SGI with which a VCPU can do nothing: sender", Some(500), NONE),
     figure(kicks::KICK_IDLE, "... the VCPU's CPU", Some(0), NONE),
     figure("hold_gic", "longest hold of a lock: interrupt controller of a VM", Some(5_000), NONE),
@@ -271,6 +277,7 @@ mod tests {
         let limit = |key| FIGURES.iter().find(|it| it.key == key).and_then(|it| it.limit).unwrap();
         for (key, time) in [
             (kicks::KICK, overheads.kick),
+            (kicks::SWITCH_CROWDED, overheads.switch),
             (kicks::DEVICE, overheads.interrupt),
             (holds::EXIT, overheads.exit),
             ("hold_gic", overheads.lock),

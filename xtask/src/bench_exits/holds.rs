@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSymbol};
 
 use super::figures::Range;
+use super::kicks;
 use super::log::{self, Event};
 use super::machine::{KICKS, LOCKS, Machine};
 use super::regulation::WFI;
@@ -68,7 +69,7 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
 
     let mut longest = Longest::new();
     for mode in MODES {
-        let machine = Machine::new(workspace, KICKS, |_| true)?;
+        let machine = Machine::new(workspace, KICKS, kicks::is_alone)?;
         let mut machine = machine.with_hypervisor(&hypervisor)?;
         machine.tell(format!("storm.mode={mode} storm.ms=1"))?;
         follow(&machine, &functions, &mut longest)?;

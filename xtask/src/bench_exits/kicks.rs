@@ -23,6 +23,9 @@ pub const DEVICE: &str = "device";
 /// Row of an interrupt of the UART that several VMs share.
 pub const CONSOLE: &str = "console";
 
+/// Row of a switch from or to a VCPU with all interrupts pending.
+pub const SWITCH_CROWDED: &str = "switch_crowded";
+
 /// The sender's CPU, and the other one.
 const SENDER: usize = 0;
 const OTHER: usize = 1;
@@ -36,6 +39,7 @@ const PUMP: &str = "4pump";
 const SWITCH: &str = "load_registers";
 /// Fewer would be chance; but the console interrupts CPUs that VCPUs share once in a millisecond at most.
 const SAMPLES_LEAST: usize = 16;
+const SWITCHES_LEAST: usize = 4;
 const CONSOLES_LEAST: usize = 1;
 /// So many interrupts at first, until the VCPU waits as it is to.
 const FIRST: usize = 16;
@@ -72,13 +76,14 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
     }
     rows.add(SEND_IDLE, range("sends", SAMPLES_LEAST, &sends)?);
     let (min, max) = (kicked.iter().min(), kicked.iter().max());
+    rows.add(SWITCH_CROWDED, Range::exact(crowded_switch(workspace)?));
     rows.add(KICK_IDLE, Range { min: *min.unwrap_or(&0), max: *max.unwrap_or(&0) });
     Ok(())
 }
 
 /// Runs the storm with this mode, for so many milliseconds.
 fn run(workspace: &Workspace, mode: &str, ms: u64) -> Result<Found> {
-    let mut machine = Machine::new(workspace, KICKS, |_| true)?;
+    let mut machine = Machine::new(workspace, KICKS, is_alone)?;
     machine.tell(format!("storm.mode={mode} storm.ms={ms}"))?;
     let mut found = Found::default();
     log::follow(&machine, workspace, &[LOOK, SWITCH, GIVE, PUMP], |cpu, event, visited| {
@@ -102,6 +107,25 @@ fn run(workspace: &Workspace, mode: &str, ms: u64) -> Result<Found> {
         }
     })?;
     Ok(found)
+}
+
+/// The longest way over from one VM to another on the second CPU, where a VCPU has all interrupts pending.
+fn crowded_switch(workspace: &Workspace) -> Result<u64> {
+    let mut machine = Machine::new(workspace, KICKS, |_| true)?;
+    machine.tell("storm.mode=many storm.ms=3".into())?;
+    let mut switches = Vec::new();
+    log::follow(&machine, workspace, &[SWITCH, LOOK], |cpu, _, visited| {
+        // Interrupts of siblings are not part of it.
+        if cpu == OTHER && visited.functions == 1 && !visited.waited {
+            switches.push(visited.instructions);
+        }
+    })?;
+    Ok(range("switches", SWITCHES_LEAST, &switches)?.max)
+}
+
+/// Whether a line of the system is needed where nobody takes turns.
+pub fn is_alone(line: &str) -> bool {
+    !line.contains("# beside")
 }
 
 fn range(what: &str, least: usize, samples: &[u64]) -> Result<Range> {
