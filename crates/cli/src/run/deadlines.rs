@@ -177,13 +177,15 @@ impl Tasks {
         })
     }
 
-    /// The described tasks of which no job was seen, if there are some.
+    /// What keeps the run from being called well: described tasks of which no job was seen, or lost records.
     pub fn unseen(&self, names: &[&str]) -> Option<String> {
         let unseen = self.all.iter().filter(|task| task.jobs == 0 && task.misses == 0);
         let unseen: Vec<String> =
             unseen.map(|task| format!("`{}` of `{}`", task.name, names[task.vm])).collect();
         let tasks = unseen.join(", ");
-        (!unseen.is_empty()).then(|| format!("no complete job was seen of {tasks}"))
+        let unseen = (!unseen.is_empty()).then(|| format!("no complete job was seen of {tasks}"));
+        // Of what was lost, nobody knows whether it was in time.
+        unseen.or_else(|| self.lost_note())
     }
 }
 
