@@ -405,8 +405,8 @@ impl Follower<'_> {
         if expected != recorded {
             return Err(Why::Decision { expected, recorded });
         }
-        if let (Some(index), Choice::Run(vcpu)) = (self.decision.run, recorded) {
-            let Duration(left) = self.cpu.slots()[index].budget(Instant(self.now));
+        if let Choice::Run(vcpu) = recorded {
+            let Duration(left) = self.cpu.budget();
             let expected = (left < bulkhead_abi::trace::NO_LIMIT).then_some(left);
             if expected != budget {
                 return Err(Why::Budget { vcpu, expected, recorded: budget });

@@ -145,3 +145,26 @@ fn a_section_at_the_end_of_a_grant_asks_once_with_the_tick() {
     events.insert(10, end);
     assert_eq!(replay_of(&events), Some(Why::Section(vcpu)));
 }
+
+/// It has blocked, and wakes again before the time is over that it pays for that.
+#[test]
+fn a_vcpu_that_wakes_at_once_has_the_budget_that_is_left_then() {
+    let mut trace = read(&simulate(ALL_KINDS, 1_000_000));
+    let start = trace.epoch().expect("it has one");
+    let vcpu = SHARING.vcpu;
+    let planned = Planned { server: Server::Sporadic(4_000, 10_000), memory: None, ..SHARING };
+    let events = [
+        (0, Event::Wake(vcpu)),
+        (0, Event::Run { vcpu, budget: Some(4_000) }),
+        (1_000, Event::Block(vcpu)),
+        (1_000, Event::Idle),
+        (1_050, Event::Wake(vcpu)),
+        (1_050, Event::Run { vcpu, budget: Some(2_900) }),
+    ];
+    trace.tracks[0].retain(|entry| matches!(entry.event, Event::Epoch { .. }));
+    let entries = events.into_iter().map(|(after, event)| Entry { ticks: start + after, event });
+    trace.tracks[0].extend(entries);
+    let rules = Rules { switch: 100, ..RULES };
+    let replays = replay(&trace, &[(0, vec![planned])], rules).expect("possible");
+    assert_eq!(replays[0].stopped.as_ref().map(|stopped| stopped.why), None);
+}
