@@ -70,6 +70,8 @@ pub struct Longest {
     pub to_idle: PathCounts,
     /// Of those that begin without a limit and end with one.
     pub from_idle: PathCounts,
+    /// Of those that begin and end without a limit, once there was one: they serve who does not run.
+    pub waiting: PathCounts,
 }
 
 /// The path that a CPU is on, and the largest counts of those before.
@@ -81,6 +83,8 @@ pub struct Path {
     fetched: HashSet<u64>,
     uncached: u64,
     maintained: u64,
+    /// Whether there was a limit.
+    limited: bool,
     longest: Longest,
 }
 
@@ -132,14 +136,16 @@ impl Path {
             maintained_lines: self.maintained,
         };
         counts.bound_lines = counts.bound();
-        let Longest { serving, stopping, to_idle, from_idle } = &mut self.longest;
+        let Longest { serving, stopping, to_idle, from_idle, waiting } = &mut self.longest;
         let kind = match (before.exists, after.exists) {
             (true, false) if before.exceeded => to_idle,
             (true, false) => stopping,
             (false, true) => from_idle,
+            (false, false) if self.limited => waiting,
             _ => serving,
         };
         *kind = kind.max(counts);
+        self.limited |= before.exists || after.exists;
         self.data.clear();
         self.fetched.clear();
         (self.uncached, self.maintained) = (0, 0);
@@ -192,14 +198,20 @@ mod tests {
     #[test]
     fn paths_to_and_from_idleness_are_told_by_the_limit() {
         let mut path = Path::default();
-        for (before, after, moved) in
-            [(OVER, NONE, 3), (NONE, SOME, 4), (OVER, OVER, 5), (SOME, NONE, 6), (OVER, SOME, 7)]
-        {
+        for (before, after, moved) in [
+            (NONE, NONE, 8),
+            (OVER, NONE, 3),
+            (NONE, NONE, 9),
+            (NONE, SOME, 4),
+            (OVER, OVER, 5),
+            (SOME, NONE, 6),
+            (OVER, SOME, 7),
+        ] {
             path.enter(0, before);
             path.end(moved, after);
         }
-        let Longest { serving, stopping, to_idle, from_idle } = path.longest();
-        let moved = [serving, stopping, to_idle, from_idle].map(|it| it.moved_lines);
-        assert_eq!(moved, [7, 6, 3, 4]);
+        let Longest { serving, stopping, to_idle, from_idle, waiting } = path.longest();
+        let moved = [serving, stopping, to_idle, from_idle, waiting].map(|it| it.moved_lines);
+        assert_eq!(moved, [8, 6, 3, 4, 9]);
     }
 }
