@@ -181,12 +181,18 @@ impl Pcpu {
         self.shared.load(Ordering::Relaxed)
     }
 
-    /// Records an event of a VCPU of this CPU.
-    #[inline(always)]
+    /// Records an event of a VCPU of this CPU, one that is not often.
     pub fn record(&self, at: &Assignment, kind: Kind, argument: u64) {
-        self.record_at(cpu::now_unordered(), Some(at), kind, argument);
+        self.record_rare(cpu::now_unordered(), Some(at), kind, argument);
     }
 
+    /// As [`Pcpu::record_at`], with less code where it is called.
+    #[inline(never)]
+    pub fn record_rare(&self, time: u64, at: Option<&Assignment>, kind: Kind, argument: u64) {
+        self.record_at(time, at, kind, argument);
+    }
+
+    /// Records an event of a VCPU of this CPU, or of none.
     #[inline(always)]
     pub fn record_at(&self, time: u64, at: Option<&Assignment>, kind: Kind, argument: u64) {
         let (vm, vcpu) = at.map_or((0, 0), |at| at.names);

@@ -284,6 +284,12 @@ impl Vm {
         own | self.extra.as_ref().map_or(ColorSet::EMPTY, |extra| extra.colors.value)
     }
 
+    /// Most interrupts for a VCPU from one time that it executes to the next ([`policy::pace`]).
+    pub fn interrupts_max(&self) -> u32 {
+        let devices = self.devices.iter().filter(|it| it.interrupt.is_some()).count();
+        policy::pace::interrupts_max(devices as u32)
+    }
+
     /// How often `lock` of [`crate::platform::Overheads`] a VCPU waits for its siblings at most: once for each of them, and again for
     /// each 32 shared interrupts beyond the 64 that every VM has, because who has the lock looks at all of them.
     pub fn lock_waits(&self) -> u64 {
@@ -326,10 +332,9 @@ impl System {
     pub fn kicks(&self) -> Option<(Duration, u32)> {
         let overheads = self.platform.value.overheads?;
         let sharing = || self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
-        let devices = |vm: &Vm| vm.devices.iter().filter(|it| it.interrupt.is_some()).count();
-        let devices = sharing().map(devices).max().unwrap_or(0);
+        let interrupts = sharing().map(Vm::interrupts_max).max().unwrap_or(policy::pace::KICKS_MAX);
         let waits = sharing().map(Vm::lock_waits).max().unwrap_or(0);
-        Some((overheads.kick_with(waits), policy::pace::interrupts_max(devices as u32)))
+        Some((overheads.kick_with(waits), interrupts))
     }
 
     /// What a VCPU pays for them when it wakes, if the platform says what they take.

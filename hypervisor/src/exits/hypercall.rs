@@ -149,7 +149,7 @@ fn trace_mark(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
 
 /// Records a mark of the guest and shows it to observers.
 pub fn mark(value: u64, at: &Assignment, pcpu: &'static Pcpu) {
-    pcpu.record(at, Kind::GuestMark, value);
+    pcpu.record_at(cpu::now_unordered(), Some(at), Kind::GuestMark, value);
     cpu::show_mark(value);
 }
 

@@ -32,6 +32,7 @@ pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu, now: u64) {
     // What the first two mean has records of its own.
     if intid == HYPERVISOR_TIMER {
         // Mostly the end of a budget.
+        pcpu.mark_accesses();
         gic::end(intid);
         timer(mode, pcpu, now);
         gic::deactivate(intid);
@@ -78,6 +79,7 @@ fn other(intid: u32, pcpu: &'static Pcpu, now: u64) {
     if gic::is_special(intid) {
         return;
     }
+    pcpu.mark_accesses();
     gic::end(intid);
     let mut keep_active = false;
     match intid {
@@ -126,6 +128,9 @@ fn timer(mode: u64, pcpu: &'static Pcpu, now: u64) {
 /// Those that are not the scheduler's.
 #[inline(never)]
 fn rare_deadlines(mode: u64, pcpu: &'static Pcpu, now: u64) {
+    if mode == EL2 {
+        pcpu.mark_accesses();
+    }
     if pcpu.take_deadline(Purpose::Console, now) {
         machine::console_timer(pcpu);
     }
@@ -149,9 +154,11 @@ fn device(intid: u32, pcpu: &'static Pcpu, now: u64) -> bool {
     let owner = pcpu.assignments().iter().find(|at| at.vm.gic.owns(intid));
     let Some(at) = owner else { return false };
     at.vm.gic.hardware_interrupt(&GicEnv::at(at, pcpu), at.vcpu.index, intid);
+    pcpu.count_for(at, now);
     pcpu.notice(at, now);
     if !pcpu.is_next(at) {
         at.vm.gic.mask(&GicEnv::any(at.vm), intid);
+        pcpu.count_for(at, now);
     }
     true
 }

@@ -44,7 +44,7 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
     // A guest runs only when it is loaded.
     let Some(at) = pcpu.loaded() else { cpu::halt() };
     at.vcpu.count_exit();
-    pcpu.record(at, Kind::ExitSync, syndrome);
+    pcpu.record_at(cpu::now_unordered(), Some(at), Kind::ExitSync, syndrome);
     match syndrome >> 26 & 0x3f {
         class::HVC64 => hypercall::call(context, at, pcpu),
         class::DATA_ABORT | class::INSTRUCTION_ABORT if syndrome & FAULT_STATUS == PAGE_ABSENT => {

@@ -7,7 +7,11 @@
 //!
 //! It never stops: what EL2 accesses while it decides is part of what is told next. If nothing
 //! is to run, the VCPU that ran last pays for what it takes to stop it and to start the next one, up to
-//! [`IDLE_MAX`]; EL2 may do more for others then.
+//! [`IDLE_MAX`].
+//!
+//! What EL2 accesses while it serves an interrupt that came for another VCPU, and while it goes over from a VCPU that blocked
+//! to the next one, counts for that other VCPU: its account is charged at once ([`Pcpu::count_for`]), and the limit of the
+//! counter grows by as much.
 //!
 //! The interrupt may come late, when another event has led to a decision already: then the
 //! counter is below its new limit, and the interrupt is nothing.
@@ -40,6 +44,10 @@ pub(super) struct Regulation {
     interrupt: u32,
     /// Accesses that the VCPU to run may make, as of the last decision; all ones: no limit.
     left: AtomicU64,
+    /// Of what the counter shows, the accesses that were charged to other VCPUs than the one to run.
+    others: AtomicU64,
+    /// What the counter showed when EL2 began to serve an interrupt, or when the last VCPU was charged for that.
+    mark: AtomicU64,
     /// Nothing is to run, and this VCPU ran before, which had a limit.
     last: StaticRef<Assignment>,
     /// Whether accesses to memory are counted.
@@ -64,17 +72,59 @@ impl Regulation {
         start: u64,
         sides: Vec<Side>,
     ) -> Self {
-        let (scheduler, left) = (Own::new(scheduler), AtomicU64::new(UNLIMITED));
         Self {
-            scheduler,
+            scheduler: Own::new(scheduler),
             counter: counter::counter(plan, pcpu),
             interrupt: plan.interrupt(pcpu),
-            left,
+            left: AtomicU64::new(UNLIMITED),
+            others: AtomicU64::new(0),
+            mark: AtomicU64::new(0),
             last: StaticRef::empty(),
             counts_memory: plan.counts_memory(),
             start,
             sides,
         }
+    }
+
+    /// The counter counts from what it has shown on, up to the limit, for the VCPU that is to run then.
+    #[inline(always)]
+    fn restart(&self, limit: Option<u64>, counted: u64) {
+        self.set_limit(limit, counted);
+        self.forget_others();
+    }
+
+    #[inline(always)]
+    fn forget_others(&self) {
+        self.others.store(0, Relaxed);
+        self.mark.store(0, Relaxed);
+    }
+
+    /// [`Regulation::set_limit`], where it is not about a VCPU that is alone.
+    #[inline(never)]
+    fn set_limit_in_general(&self, limit: Option<u64>, counted: u64) {
+        self.set_limit(limit, counted);
+    }
+
+    /// [`Counter::set_limit`].
+    #[inline(always)]
+    fn set_limit(&self, limit: Option<u64>, counted: u64) {
+        self.counter.set_limit(limit, counted);
+        self.left.store(limit.unwrap_or(UNLIMITED), Relaxed);
+    }
+
+    /// What the counter has shown since the mark, which is set anew.
+    #[inline(never)]
+    fn take_since_mark(&self) -> u64 {
+        let counted = self.counter.accesses();
+        let since = counted.saturating_sub(self.mark.load(Relaxed));
+        self.mark.store(counted, Relaxed);
+        since
+    }
+
+    /// What the counter has shown, but for what was charged to other VCPUs.
+    #[inline(always)]
+    fn own(&self, counted: u64) -> u64 {
+        counted.saturating_sub(self.others.load(Relaxed))
     }
 }
 
@@ -89,17 +139,26 @@ impl Pcpu {
     /// goes on with what is to run then, mostly nothing.
     #[inline(never)]
     pub fn overflow(&'static self, intid: u32) -> ! {
-        self.stop_counter();
+        self.overflow_in_el2();
         gic::end(intid);
         gic::deactivate(intid);
-        if let Some((regulation, at, accesses)) = self.used_up() {
-            let now = cpu::now();
-            if !self.stop_alone(regulation, at, accesses, now) {
-                self.decide_regulated(Event::Overflow(at.slot), Some(at), now);
-                self.program_timer(self.first_deadline());
-            }
-        }
         self.idle()
+    }
+
+    /// The same in EL2, which goes on. The caller ends and deactivates the interrupt.
+    #[inline(never)]
+    pub fn overflow_in_el2(&'static self) {
+        let Some(regulation) = self.regulation.own() else { return };
+        regulation.counter.acknowledge();
+        let (counted, Some(at)) = (regulation.counter.accesses(), self.next.own()) else { return };
+        if counted < regulation.left.load(Relaxed) {
+            return;
+        }
+        let now = cpu::now();
+        if !self.stop_alone(regulation, at, counted, now) {
+            self.decide_regulated(Event::Overflow(at.slot), Some(at), now);
+            self.program_timer(self.first_deadline());
+        }
     }
 
     /// The VCPU that is to run, the only one of this CPU, has made all its accesses: it has to
@@ -109,16 +168,16 @@ impl Pcpu {
         &'static self,
         regulation: &Regulation,
         at: &'static Assignment,
-        accesses: u64,
+        counted: u64,
         now: u64,
     ) -> bool {
+        let accesses = regulation.own(counted);
         let stops =
             regulation.sides.is_empty() && regulation.scheduler.lock().stop_alone(accesses, now);
         if stops {
             self.record_at(now, Some(at), Kind::Overflow, accesses);
             self.record_at(now, None, Kind::Idle, 0);
-            regulation.counter.set_limit(None, accesses);
-            regulation.left.store(UNLIMITED, Relaxed);
+            regulation.restart(None, counted);
             regulation.last.set_own(Some(at));
             at.vcpu.stolen.begin(now);
             at.vcpu.attention.leave();
@@ -141,35 +200,47 @@ impl Pcpu {
         self.record_at(now, Some(at), Kind::Recharge, limit);
         self.deadlines.set(Purpose::Scheduling, until);
         at.vm.tell_stolen(at.vcpu.index, at.vcpu.stolen.end(now));
-        regulation.left.store(limit, Relaxed);
         self.next.set_own(Some(at));
-        regulation.counter.set_limit(Some(limit), counted);
+        regulation.restart(Some(limit), counted);
         true
     }
 
-    /// The same in EL2, which goes on. The caller ends and deactivates the interrupt.
-    #[inline(never)]
-    pub fn overflow_in_el2(&'static self) {
-        self.stop_counter();
-        if let Some((_, at, _)) = self.used_up() {
-            self.decide_regulated(Event::Overflow(at.slot), Some(at), cpu::now());
-            self.program_timer(self.first_deadline());
-        }
-    }
-
+    /// EL2 begins to serve an interrupt, for whichever VCPU.
     #[inline(always)]
-    fn stop_counter(&self) {
+    pub fn mark_accesses(&self) {
         if let Some(regulation) = self.regulation.own() {
-            regulation.counter.acknowledge();
+            regulation.take_since_mark();
         }
     }
 
-    /// The VCPU that is to run, if it has made all accesses that it may make; and how many.
+    /// What EL2 has accessed since the mark, it has accessed for this VCPU. Sets the mark anew.
+    #[inline(never)]
+    pub fn count_for(&self, at: &Assignment, now: u64) {
+        let Some(regulation) = self.regulation.own() else { return };
+        let accesses = regulation.take_since_mark();
+        if accesses > 0 && regulation.counts_memory && !self.is_next(at) {
+            self.charge_other(regulation, at, accesses, now);
+        }
+    }
+
+    #[inline(never)]
+    fn charge_other(&self, regulation: &Regulation, at: &Assignment, accesses: u64, now: u64) {
+        let Regulation { scheduler, left, others, .. } = regulation;
+        self.charge(scheduler, at, accesses, now);
+        others.store(others.load(Relaxed) + accesses, Relaxed);
+        let limit = left.load(Relaxed);
+        if limit != UNLIMITED {
+            regulation.set_limit_in_general(Some(limit + accesses), 0);
+        }
+    }
+
+    /// The VCPU blocked, and another one is about to execute: what that took counts for the first.
     #[inline(always)]
-    fn used_up(&self) -> Option<(&'static Regulation, &'static Assignment, u64)> {
-        let (regulation, at) = (self.regulation.own()?, self.next.own()?);
-        let accesses = regulation.counter.accesses();
-        (accesses >= regulation.left.load(Relaxed)).then_some((regulation, at, accesses))
+    pub(super) fn count_switch_for(&self, at: &Assignment, now: u64) {
+        if let Some(regulation) = self.regulation.own() {
+            regulation.mark.store(regulation.others.load(Relaxed), Relaxed);
+            self.count_for(at, now);
+        }
     }
 
     /// As [`Pcpu::decide`], where accesses are counted.
@@ -191,25 +262,31 @@ impl Pcpu {
     fn charge_idle(&self, regulation: &Regulation, counted: u64, now: u64) {
         let Some(last) = regulation.last.own().filter(|_| regulation.counts_memory) else { return };
         regulation.last.set_own(None);
-        if counted > 0 {
-            let accesses = counted.min(IDLE_MAX);
-            regulation.scheduler.lock().account(last.slot, accesses);
-            self.record_at(now, Some(last), Kind::Account, accesses);
+        let accesses = regulation.own(counted).min(IDLE_MAX);
+        if accesses > 0 {
+            self.charge(&regulation.scheduler, last, accesses, now);
         }
     }
 
-    /// `accesses`: what was counted, by the VCPU that ran, if one did.
+    #[inline(never)]
+    fn charge(&self, scheduler: &Own<Scheduler>, at: &Assignment, accesses: u64, now: u64) {
+        scheduler.lock().account(at.slot, accesses);
+        self.record_rare(now, Some(at), Kind::Account, accesses);
+    }
+
+    /// `counted`: what the counter shows.
     #[inline(never)]
     fn regulate(
         &'static self,
         regulation: &Regulation,
         event: Event,
         at: Option<&Assignment>,
-        accesses: u64,
+        counted: u64,
         now: u64,
     ) {
-        let Regulation { scheduler, counter, left, last, sides, .. } = regulation;
+        let Regulation { scheduler, left, last, sides, .. } = regulation;
         let ran = self.next.own();
+        let accesses = regulation.own(counted);
         let before = left.load(Relaxed);
         let mut told = 0;
         let mut scheduler = scheduler.lock();
@@ -219,7 +296,7 @@ impl Pcpu {
             scheduler.account(ran.slot, accesses);
             told = accesses;
             if accesses > 0 && !matches!(event, Event::Overflow(_)) {
-                self.record_at(now, Some(ran), Kind::Account, accesses);
+                self.record_rare(now, Some(ran), Kind::Account, accesses);
             }
         }
         let reports = match sides.is_empty() {
@@ -227,16 +304,17 @@ impl Pcpu {
             false => self.report(sides, ran, accesses, now),
         };
         let argument = if matches!(event, Event::Overflow(_)) { told } else { 0 };
-        self.record_at(now, at, scheduler::kind(event), argument);
+        self.record_rare(now, at, scheduler::kind(event), argument);
         let mut pools = Pools { pcpu: self, start: regulation.start };
         let (change, timer, limit) = scheduler.decide_regulated(event, now, &mut pools);
         let has_news = scheduler.has_news();
         drop(scheduler);
-        counter.set_limit(limit, accesses);
+        let others = counted - accesses;
+        regulation.set_limit_in_general(limit, counted);
+        regulation.forget_others();
         let limit = limit.unwrap_or(UNLIMITED);
-        left.store(limit, Relaxed);
         self.deadlines.set(Purpose::Scheduling, timer.min(reports));
-        let goes_on = change.is_none() && limit.wrapping_add(told) == before;
+        let goes_on = change.is_none() && limit.wrapping_add(told).wrapping_add(others) == before;
         if let Some(change) = change {
             self.change(change, now);
             if !sides.is_empty() {
@@ -248,7 +326,7 @@ impl Pcpu {
             last.set_own(idles.then_some(ran));
         }
         if !goes_on && limit != UNLIMITED {
-            self.record_at(now, self.next.own(), Kind::Recharge, limit);
+            self.record_rare(now, self.next.own(), Kind::Recharge, limit);
         }
         if has_news {
             self.tell_news(&regulation.scheduler, now);

@@ -43,7 +43,7 @@ impl Pcpu {
                     if news.decided {
                         now = cpu::now();
                     }
-                    self.look_at(at, news.raised) || at.vm.is_stopping()
+                    self.look_at(at, news.raised, now) || at.vm.is_stopping()
                 }
             };
             if wake {
@@ -55,11 +55,16 @@ impl Pcpu {
         self.limit_gcs();
     }
 
-    /// [`Attention::look`](crate::vdev::gic::Attention::look).
+    /// [`Attention::look`](crate::vdev::gic::Attention::look), for a kick that came at `now`.
     #[inline(never)]
-    fn look_at(&'static self, at: &Assignment, raised: bool) -> bool {
+    fn look_at(&'static self, at: &Assignment, raised: bool, now: u64) -> bool {
         let is_due = || at.vcpu.work.is_busy() || self.has_interrupt(at);
-        at.vcpu.attention.look(raised, || self.attend(at), is_due)
+        let attend = || {
+            let notes = self.attend(at);
+            self.count_for(at, now);
+            notes
+        };
+        at.vcpu.attention.look(raised, attend, is_due)
     }
 
     /// Does what was noted for a VCPU that is loaded, or waits. Returns true if it had something to do when that was noted.
@@ -110,7 +115,7 @@ impl Pcpu {
             if end != NEVER {
                 self.set_alarm(at, end);
             }
-            if at.vcpu.attention.wait() && self.look_at(at, false) {
+            if at.vcpu.attention.wait() && self.look_at(at, false, cpu::now()) {
                 self.wake(at, cpu::now());
             }
             self.go_on(at);
@@ -142,6 +147,7 @@ impl Pcpu {
         for at in self.assignments() {
             let alarm = at.vcpu.alarm.load(Relaxed);
             if alarm <= now {
+                self.count_for(at, now);
                 self.wake(at, now);
             } else {
                 next = next.min(alarm);
@@ -158,8 +164,13 @@ impl Pcpu {
             at.vcpu.attention.leave();
             at.vcpu.alarm.store(NEVER, Relaxed);
             at.vcpu.stolen.begin(now);
+            if self.has_loaded(at) {
+                // It goes on itself.
+                self.blocked.store(false, Relaxed);
+            }
             self.decide(Event::Wake(at.slot), Some(at), now);
             self.program_timer(self.first_deadline());
+            self.count_for(at, now);
         }
     }
 
@@ -200,7 +211,7 @@ impl Pcpu {
             let news = scheduler.lock().take_news();
             let Some((kind, slot)) = news else { return };
             let at = self.assignments().get(slot);
-            self.record_at(now, at, kind, 0);
+            self.record_rare(now, at, kind, 0);
             if let Some(at) = at.filter(|_| kind == Kind::EndGcs) {
                 locks::revoke(at);
             }
@@ -288,7 +299,7 @@ impl Pcpu {
             if !self.is_shared() {
                 self.record(at, Kind::VcpuRun, NO_LIMIT);
             } else if self.blocked.load(Relaxed) {
-                self.enters(at);
+                self.enters(at, loaded);
             }
         }
         if at.vcpu.attention.run() {
@@ -299,10 +310,13 @@ impl Pcpu {
 
     /// The VCPU is about to execute, in the place of one that blocked.
     #[inline(never)]
-    fn enters(&'static self, at: &Assignment) {
+    fn enters(&'static self, at: &Assignment, blocked: Option<&Assignment>) {
         self.blocked.store(false, Relaxed);
+        let now = cpu::now();
+        if let Some(blocked) = blocked {
+            self.count_switch_for(blocked, now);
+        }
         if let Some(scheduler) = self.any_scheduler() {
-            let now = cpu::now();
             scheduler.lock().enter(now);
             self.record_at(now, Some(at), Kind::Enter, 0);
         }

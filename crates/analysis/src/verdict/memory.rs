@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bulkhead_system::description::{self, System};
 use bulkhead_system::plan::{self, CounterSource, MemoryBudget, OnEvent};
 use policy::bandwidth::overshoot;
+use policy::pace::KICKS_MAX;
 
 use crate::Duration;
 use crate::memory::{
@@ -68,7 +69,7 @@ impl<'a> Accesses<'a> {
         let served = latency.map_or(0, |latency| latency.0.saturating_mul(pcpus + 1 + tasks));
         let bus = Bus {
             latency: latency.unwrap_or_default(),
-            overshoot: overshoot::ANY.most(),
+            overshoot: overshoot::ANY.most(KICKS_MAX),
             lateness: Duration(UNNOTICED.0.saturating_add(served)),
             in_flight: 1,
         };
@@ -195,11 +196,12 @@ impl Crowd {
 fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd: &Crowd) -> u64 {
     let is_simple = vm.extra.is_none()
         && [vm.on_crash, vm.on_reset].iter().all(|event| *event == OnEvent::Stop);
-    let of = |vcpu: &plan::Vcpu| match is_simple && crowd.has_for_itself(vcpu) {
-        true => overshoot::ALONE.most(),
-        false => overshoot::ANY.most(),
-    };
-    let all: u64 = vcpus.iter().map(of).sum();
+    let interrupts = vm.interrupts_max();
+    let is_own = shared(system, vm).is_none() && system.vms.iter().all(|vm| vm.critical.is_none());
+    let alone = if is_own { overshoot::ALONE } else { overshoot::TOGETHER };
+    let alone = if is_simple { alone } else { alone.with_long_paths() };
+    let of = |vcpu| if crowd.has_for_itself(vcpu) { alone } else { overshoot::ANY };
+    let all: u64 = vcpus.iter().map(|vcpu| of(vcpu).most(interrupts)).sum();
     // A line that comes in counts once, and those that go do not count.
     let counter = system.platform.value.bandwidth.as_ref();
     let refills = counter.is_some_and(|counter| counter.source == CounterSource::REFILLS);

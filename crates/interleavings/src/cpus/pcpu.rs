@@ -82,6 +82,8 @@ impl Pcpu {
 
     pub fn record_at(&self, _: u64, _: Option<&Assignment>, _: Kind, _: u64) {}
 
+    pub fn record_rare(&self, _: u64, _: Option<&Assignment>, _: Kind, _: u64) {}
+
     pub fn kick(&self) {
         self.machine.kick(self);
     }
@@ -111,6 +113,12 @@ impl Pcpu {
     pub fn overflow(&'static self, _: u32) {}
 
     pub fn overflow_in_el2(&'static self) {}
+
+    pub fn mark_accesses(&self) {}
+
+    pub fn count_for(&self, _: &Assignment, _: u64) {}
+
+    fn count_switch_for(&self, _: &Assignment, _: u64) {}
 
     fn decide_regulated(&'static self, _: Event, _: Option<&Assignment>, _: u64) {}
 

@@ -32,7 +32,7 @@ impl Grants for Pools {
         let period = at.vm.plan.memory_budget.map_or(0, |it| it.budget.period.0);
         let is_later = now.0 >= self.start && (grant.until - now).0 > period;
         let later = if is_later { GRANT_LATER } else { 0 };
-        self.pcpu.record_at(now.0, Some(at), Kind::Grant, grant.accesses | later);
+        self.pcpu.record_rare(now.0, Some(at), Kind::Grant, grant.accesses | later);
         grant
     }
 
