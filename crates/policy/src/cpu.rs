@@ -472,7 +472,8 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         first(&mut self.charge.overheld)
     }
 
-    /// [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] where VCPUs share a memory budget.
+    /// [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] where VCPUs share a memory budget. Whoever drives the CPU can do both steps
+    /// by itself, to record them.
     pub fn change_gcs_with(
         &mut self,
         vcpu: usize,
@@ -480,7 +481,8 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         now: Instant,
         grants: &mut dyn Grants,
     ) -> Decision {
-        self.charge.change_gcs(self.slots.as_mut(), vcpu, in_gcs, now, grants)
+        self.note_gcs(vcpu, in_gcs, now);
+        self.decide_with(Event::Tick, now, grants)
     }
 }
 
@@ -555,19 +557,6 @@ impl Charge {
             Event::Tick | Event::Overflow(_) => {}
         }
         self.choose::<REGULATED>(slots, now, grants)
-    }
-
-    fn change_gcs(
-        &mut self,
-        slots: &mut [Slot],
-        vcpu: usize,
-        in_gcs: bool,
-        now: Instant,
-        grants: &mut dyn Grants,
-    ) -> Decision {
-        let now = now.max(self.since);
-        self.note_gcs(slots, vcpu, in_gcs, now);
-        self.choose_raised(slots, now, grants)
     }
 
     /// One for CPUs with and without memory budgets: it is small so.
