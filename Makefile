@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 test test-report test-python campaign campaign-analysis miri torture lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 check test test-report test-python campaign campaign-analysis miri torture lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -50,6 +50,9 @@ test: setup lint cachescope ## Pass every check and test
 	cargo test --release --package bulkhead-cachescope-model --features parquet $(CACHESCOPE)
 	cargo xtask test
 	cargo xtask bench-exits
+
+check: setup lint ## Pass lints, unit and property tests: all that runs no command and boots no machine (2 minutes after a build)
+	cargo xtask test --quick
 
 test-report: setup ## Look at reports of proofs with a real browser, those of `make demo` too (needs a network the first time)
 	scripts/test-report $(wildcard build/demo)

@@ -14,7 +14,12 @@ mod report;
 mod rows;
 mod switching;
 
-use anyhow::{Result, bail, ensure};
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::thread::{self, ScopedJoinHandle};
+
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::build::{self, Part};
 use crate::size;
@@ -46,11 +51,15 @@ pub struct Options {
 /// Builds hypervisor and guest, measures and prints; fails if a limit is exceeded.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     build::run(workspace, &[Part::Hypervisor, Part::Guests])?;
-    let rows = measure(workspace)?;
-    for _ in 1..options.repeat {
-        same(&rows, &measure(workspace)?)?;
+    let marked = build::marked_hypervisor(workspace)?;
+    let mut measured = Vec::new();
+    let lanes = thread::available_parallelism().map_or(1, NonZero::get);
+    while let left @ 1.. = options.repeat as usize - measured.len() {
+        measured.extend(at_once(left.min(lanes), workspace, &marked)?);
     }
-    let results = figures::judge(&rows)?;
+    let (rows, others) = measured.split_first().context("nothing was measured")?;
+    others.iter().try_for_each(|other| same(rows, other))?;
+    let results = figures::judge(rows)?;
     if options.json {
         println!("{:#}", report::json(&results, options.repeat));
     } else if options.markdown {
@@ -67,8 +76,18 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Everything once.
-fn measure(workspace: &Workspace) -> Result<Rows> {
+/// Measures everything `times` times, at the same time.
+fn at_once(times: usize, workspace: &Workspace, marked: &Path) -> Result<Vec<Rows>> {
+    thread::scope(|scope| {
+        let begin = |_| scope.spawn(|| measure(workspace, marked));
+        let all: Vec<_> = (0..times).map(begin).collect();
+        let end = |it: ScopedJoinHandle<'_, _>| it.join().unwrap_or_else(|why| resume_unwind(why));
+        all.into_iter().map(end).collect()
+    })
+}
+
+/// Everything once. `marked`: the hypervisor with marks at its locks.
+fn measure(workspace: &Workspace, marked: &Path) -> Result<Rows> {
     let machine = Machine::new(workspace, machine::EXITS, |_| true)?;
     let mut rows = machine.run(Load::Guest)?;
     let [small, large] = FILES_MIB;
@@ -81,7 +100,7 @@ fn measure(workspace: &Workspace) -> Result<Rows> {
     regulation::measure(workspace, &mut rows)?;
     locks::measure(workspace, &mut rows)?;
     kicks::measure(workspace, &mut rows)?;
-    holds::measure(workspace, &mut rows)?;
+    holds::measure(workspace, marked, &mut rows)?;
     rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
     Ok(rows)
 }

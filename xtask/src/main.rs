@@ -57,7 +57,11 @@ enum Task {
     /// limit.
     Size,
     /// Build and run all tests of the workspace, as many programs at once as there are CPUs.
-    Test,
+    Test {
+        /// Leave out the packages whose tests run commands and boot machines.
+        #[arg(long)]
+        quick: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -79,6 +83,6 @@ fn run(task: Task) -> Result<()> {
         Task::Guest { folder, output } => guest::run(&workspace, &folder, output),
         Task::Lint => lint::run(&workspace),
         Task::Size => size::run(&workspace),
-        Task::Test => test::run(&workspace),
+        Task::Test { quick } => test::run(&workspace, quick),
     }
 }

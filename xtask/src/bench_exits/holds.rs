@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSymbol};
@@ -16,7 +17,6 @@ use super::log::{self, Event};
 use super::machine::{KICKS, LOCKS, Machine};
 use super::regulation::WFI;
 use super::rows::Rows;
-use crate::build;
 use crate::workspace::Workspace;
 
 /// Rows of locks, and what the names of functions that take them contain; the first that fits counts.
@@ -57,10 +57,9 @@ const MODES: [&str; 10] = [
 /// The longest of each row, in instructions.
 type Longest = BTreeMap<&'static str, u64>;
 
-/// Measures, and adds the rows.
-pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
-    let hypervisor = build::marked_hypervisor(workspace)?;
-    let bytes = fs::read(&hypervisor).context("the hypervisor with marks cannot be read")?;
+/// Measures, and adds the rows. `hypervisor`: the one with marks.
+pub fn measure(workspace: &Workspace, hypervisor: &Path, rows: &mut Rows) -> Result<()> {
+    let bytes = fs::read(hypervisor).context("the hypervisor with marks cannot be read")?;
     let file = object::File::parse(&*bytes)?;
     let mut functions: Vec<(u64, &str)> =
         file.symbols().filter_map(|it| Some((it.address(), it.name().ok()?))).collect();
@@ -70,11 +69,11 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
     let mut longest = Longest::new();
     for mode in MODES {
         let machine = Machine::new(workspace, KICKS, kicks::is_alone)?;
-        let mut machine = machine.with_hypervisor(&hypervisor)?;
+        let mut machine = machine.with_hypervisor(hypervisor)?;
         machine.tell(format!("storm.mode={mode} storm.ms=1"))?;
         follow(&machine, &functions, &mut longest)?;
     }
-    let machine = Machine::new(workspace, LOCKS, |_| true)?.with_hypervisor(&hypervisor)?;
+    let machine = Machine::new(workspace, LOCKS, |_| true)?.with_hypervisor(hypervisor)?;
     follow(&machine, &functions, &mut longest)?;
     for row in HELD.map(|(row, _)| row).into_iter().chain([EXIT, EXIT_CONSOLE]) {
         let most = longest.get(row).with_context(|| format!("no lock was held for {row}"))?;
