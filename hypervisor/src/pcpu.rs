@@ -33,6 +33,8 @@ pub struct Assignment {
     pub vcpu: &'static Vcpu,
     /// Whether other VCPUs of the VM run on the PCPU.
     has_sibling: bool,
+    /// Whether it leaves the PCPU while it waits.
+    pub makes_room: bool,
     /// Its number in the PCPU's scheduler.
     slot: usize,
     /// Indices of the VM and of the VCPU in it, for the trace.
@@ -110,7 +112,8 @@ impl Pcpu {
                 let Some(plan) = vm.plan.vcpus.get(vcpu.index) else { continue };
                 let priority = plan.server.map(|server| server.priority);
                 let names = (vm.index as u8, vcpu.index as u8);
-                let assignment = Assignment { vm, vcpu, has_sibling, slot: 0, names };
+                let makes_room = plan.server.is_some();
+                let assignment = Assignment { vm, vcpu, has_sibling, makes_room, slot: 0, names };
                 all.push((assignment, priority, plan));
                 // Behind those that go before it. `Vec::insert` would need a routine that nothing else does.
                 for at in (1..all.len()).rev() {

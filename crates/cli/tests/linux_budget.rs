@@ -11,7 +11,6 @@ use std::path::Path;
 use std::thread;
 
 use policy::bandwidth::overshoot::ALONE;
-use policy::pace::KICKS_MAX;
 use real::{project, record, succeeds};
 use serde::Deserialize;
 use trace::Trace;
@@ -22,7 +21,7 @@ const PERIOD_NS: u64 = 1_000_000;
 const BIN_NS: u64 = 10_000;
 const BINS: [&str; 2] = ["--cachescope-option", "bin=10us"];
 /// Accesses beyond the budget at most, for which the next one pays.
-const OVERSHOOT: u64 = ALONE.most(KICKS_MAX);
+const OVERSHOOT: u64 = ALONE.most(0);
 
 #[derive(Deserialize)]
 struct Row {

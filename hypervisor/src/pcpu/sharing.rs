@@ -126,7 +126,7 @@ impl Pcpu {
     /// where the CPU has nothing else to do.
     #[inline(never)]
     pub fn stand_by(&'static self, at: &Assignment) {
-        if self.is_shared() {
+        if at.makes_room {
             self.wait(at);
         } else if !at.vm.gic.has_pending(&GicEnv::of(at), at.vcpu.index) {
             cpu::wait_for_interrupt();

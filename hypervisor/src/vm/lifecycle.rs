@@ -267,8 +267,7 @@ impl Vm {
     pub fn start_vcpu(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
         let vcpu = at.vcpu;
         // Where nobody else runs, it waits in its own place.
-        let shares = self.plan.vcpus.get(vcpu.index).is_some_and(|plan| plan.server.is_some());
-        let traps = Traps { wfi: shares, caches: self.plan.cache_share.is_some() };
+        let traps = Traps { wfi: at.makes_room, caches: self.plan.cache_share.is_some() };
         let entry = *vcpu.entry.lock();
         if self.is_stopping() || !vcpu.context.claim(entry, vcpu.index, traps, &self.stage2) {
             self.account_off(at, pcpu);

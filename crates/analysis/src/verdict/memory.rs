@@ -196,12 +196,23 @@ impl Crowd {
 fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd: &Crowd) -> u64 {
     let is_simple = vm.extra.is_none()
         && [vm.on_crash, vm.on_reset].iter().all(|event| *event == OnEvent::Stop);
-    let interrupts = vm.interrupts_max();
-    let is_own = shared(system, vm).is_none() && system.vms.iter().all(|vm| vm.critical.is_none());
-    let alone = if is_own { overshoot::ALONE } else { overshoot::TOGETHER };
-    let alone = if is_simple { alone } else { alone.with_long_paths() };
-    let of = |vcpu| if crowd.has_for_itself(vcpu) { alone } else { overshoot::ANY };
-    let all: u64 = vcpus.iter().map(|vcpu| of(vcpu).most(interrupts)).sum();
+    let is_together =
+        shared(system, vm).is_some() || system.vms.iter().any(|vm| vm.critical.is_some());
+    let of = |vcpu: &plan::Vcpu| {
+        if !crowd.has_for_itself(vcpu) {
+            return overshoot::ANY;
+        }
+        // Where the planner is to find the budget, it is one of the VM.
+        let is_own = vcpu.memory_budget.is_some() && !is_together;
+        let alone = if is_own { overshoot::ALONE } else { overshoot::TOGETHER };
+        if is_simple { alone } else { alone.with_long_paths() }
+    };
+    // Without a server or sections it has its PCPU also while it waits, for which the hypervisor does nothing.
+    let waits = |vcpu: &plan::Vcpu| {
+        vcpu.server.is_some() || vcpu.hold > Duration(0) || !crowd.has_for_itself(vcpu)
+    };
+    let most = |vcpu| of(vcpu).most(if waits(vcpu) { vm.interrupts_max() } else { 0 });
+    let all: u64 = vcpus.iter().map(most).sum();
     // A line that comes in counts once, and those that go do not count.
     let counter = system.platform.value.bandwidth.as_ref();
     let refills = counter.is_some_and(|counter| counter.source == CounterSource::REFILLS);

@@ -188,7 +188,7 @@ pub fn run(vms: &'static [&'static [(usize, &'static [Act])]]) {
         let mut all = Vec::new();
         for &vm in &vms {
             for vcpu in vm.vcpus.iter().filter(own) {
-                all.push(Assignment { vm, vcpu, has_sibling: false, slot: all.len() });
+                all.push(Assignment { vm, vcpu, has_sibling: false, makes_room: true, slot: all.len() });
             }
         }
         let scheduler = Scheduler::new(

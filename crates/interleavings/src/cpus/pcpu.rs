@@ -23,6 +23,7 @@ pub struct Assignment {
     pub vm: &'static Vm,
     pub vcpu: &'static Vcpu,
     pub has_sibling: bool,
+    pub makes_room: bool,
     pub slot: usize,
 }
 

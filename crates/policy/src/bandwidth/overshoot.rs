@@ -37,7 +37,7 @@ pub struct Overshoot {
 pub const ALONE: Overshoot = Overshoot { path: 512, idle: 384, interrupt: 384 };
 
 /// The same where the budget is that of the VM, or a VM is critical.
-pub const TOGETHER: Overshoot = Overshoot { path: 640, idle: 832, ..ALONE };
+pub const TOGETHER: Overshoot = Overshoot { path: 640, idle: 448, ..ALONE };
 
 /// On any PCPU.
 pub const ANY: Overshoot = Overshoot { path: 1280, idle: 1280, interrupt: 1280 };
