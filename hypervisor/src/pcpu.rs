@@ -69,8 +69,8 @@ pub struct Pcpu {
     /// Trace ring.
     pub trace: Ring,
     deadlines: Deadlines,
-    /// A VCPU has blocked, and pays until the next one is entered.
-    blocked: AtomicBool,
+    /// This VCPU has blocked, and pays until the next one is entered.
+    blocked: StaticRef<Assignment>,
     /// Whether the interrupt of the virtual timer is enabled here.
     pub timer_enabled: AtomicBool,
 }
@@ -89,7 +89,7 @@ impl Pcpu {
             next: StaticRef::empty(),
             trace: Ring::new(),
             deadlines: Deadlines::none(),
-            blocked: AtomicBool::new(false),
+            blocked: StaticRef::empty(),
             timer_enabled: AtomicBool::new(false),
         }
     }

@@ -137,6 +137,7 @@ fn rare_deadlines(mode: u64, pcpu: &'static Pcpu, now: u64) {
     if pcpu.take_deadline(Purpose::Sampling, now) {
         for at in pcpu.assignments() {
             color_serial::sample(at, pcpu, mode == EL0 && pcpu.has_loaded(at));
+            pcpu.count_for(at, now);
         }
     }
     if pcpu.take_deadline(Purpose::Alarm, now) {

@@ -47,6 +47,7 @@ impl Pcpu {
                 }
             };
             if wake {
+                self.count_for(at, now);
                 self.wake(at, now);
             } else if !at.vcpu.is_ready() {
                 locks::end_of_waiting(at, self);
@@ -166,7 +167,7 @@ impl Pcpu {
             at.vcpu.stolen.begin(now);
             if self.has_loaded(at) {
                 // It goes on itself.
-                self.blocked.store(false, Relaxed);
+                self.blocked.set_own(None);
             }
             self.decide(Event::Wake(at.slot), Some(at), now);
             self.program_timer(self.first_deadline());
@@ -177,7 +178,7 @@ impl Pcpu {
     /// The VCPU, which runs, has nothing to do any more.
     pub fn block(&'static self, at: &Assignment) {
         at.vcpu.set_ready(false);
-        self.blocked.store(true, Relaxed);
+        self.blocked.set_own(self.assignments().get(at.slot));
         self.decide(Event::Block(at.slot), Some(at), cpu::now());
         self.program_timer(self.first_deadline());
     }
@@ -298,8 +299,8 @@ impl Pcpu {
             }
             if !self.is_shared() {
                 self.record(at, Kind::VcpuRun, NO_LIMIT);
-            } else if self.blocked.load(Relaxed) {
-                self.enters(at, loaded);
+            } else if let Some(blocked) = self.blocked.own() {
+                self.enters(at, blocked);
             }
         }
         if at.vcpu.attention.run() {
@@ -310,12 +311,10 @@ impl Pcpu {
 
     /// The VCPU is about to execute, in the place of one that blocked.
     #[inline(never)]
-    fn enters(&'static self, at: &Assignment, blocked: Option<&Assignment>) {
-        self.blocked.store(false, Relaxed);
+    fn enters(&'static self, at: &Assignment, blocked: &Assignment) {
+        self.blocked.set_own(None);
         let now = cpu::now();
-        if let Some(blocked) = blocked {
-            self.count_switch_for(blocked, now);
-        }
+        self.count_switch_for(blocked, now);
         if let Some(scheduler) = self.any_scheduler() {
             scheduler.lock().enter(now);
             self.record_at(now, Some(at), Kind::Enter, 0);

@@ -42,7 +42,7 @@ pub struct Pcpu {
     loaded: StaticRef<Assignment>,
     next: StaticRef<Assignment>,
     deadlines: Deadlines,
-    blocked: AtomicBool,
+    blocked: StaticRef<Assignment>,
     pub timer_enabled: AtomicBool,
 }
 
@@ -62,7 +62,7 @@ impl Pcpu {
             loaded: StaticRef::empty(),
             next: StaticRef::empty(),
             deadlines: Deadlines::none(),
-            blocked: AtomicBool::new(false),
+            blocked: StaticRef::empty(),
             timer_enabled: AtomicBool::new(false),
         }
     }
