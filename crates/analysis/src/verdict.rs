@@ -95,6 +95,9 @@ pub struct VcpuVerdict {
     /// Whether others of its PCPU can evict what its tasks have in the cache, though the time to
     /// load colours again is given: that time counts only what its tasks evict of each other.
     pub shares_colors: bool,
+    /// Whether it has tasks and a limit of memory accesses and shares its PCPU: to stop it and to go on with it, for others, takes accesses
+    /// that `accesses` of its tasks have to contain.
+    pub limited_beside_others: bool,
     /// Its tasks, the highest priority first.
     pub tasks: Vec<TaskVerdict>,
 }

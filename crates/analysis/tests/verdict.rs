@@ -50,6 +50,19 @@ fn others_of_the_pcpu_may_evict_too() {
 }
 
 #[test]
+fn turns_of_others_take_accesses_of_a_limited_vcpu() {
+    let task = task("a", 0, "period = \"100ms\"\nwcet = \"1ms\"");
+    let limits = |text: String| -> Vec<bool> {
+        vcpus(&text).1.iter().map(|vcpu| vcpu.limited_beside_others).collect()
+    };
+    let limited = format!("{VCPU}\nbandwidth = {{ accesses = 10, period = \"1ms\" }}");
+    let other = vm("other", "", VCPU, "");
+    assert_eq!(limits(vm("rt", "", &limited, &task)), [false]);
+    assert_eq!(limits(vm("rt", "", &limited, &task) + &other), [true, false]);
+    assert_eq!(limits(vm("rt", "", VCPU, &task) + &other), [false, false]);
+}
+
+#[test]
 fn times_that_cannot_be_counted_have_no_bound() {
     // 2^60 ns are 36 years and a half, 2^64 ns more than 584.
     let hours = |hours: u64| format!("\"{}s\"", hours * 3_600);

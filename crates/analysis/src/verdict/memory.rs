@@ -47,6 +47,8 @@ pub(super) struct OfVcpu {
     pub throttle: Option<Throttle>,
     /// Names of VMs on other PCPUs that nothing limits.
     pub unlimited: Vec<String>,
+    /// Whether it has a limit, and others are on its PCPU.
+    pub limited_beside_others: bool,
 }
 
 impl<'a> Accesses<'a> {
@@ -126,6 +128,8 @@ impl<'a> Accesses<'a> {
             interferers: interferers(sources, own),
             throttle: throttle(self.system, described, vcpu),
             unlimited,
+            limited_beside_others: is_limited(self.system, described, vcpu)
+                && !self.crowd.has_for_itself(vcpu),
         }
     }
 }
@@ -217,6 +221,10 @@ fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd:
     let counter = system.platform.value.bandwidth.as_ref();
     let refills = counter.is_some_and(|counter| counter.source == CounterSource::REFILLS);
     if refills { all / 2 } else { all }
+}
+
+fn is_limited(system: &System, vm: &description::Vm, vcpu: &plan::Vcpu) -> bool {
+    vcpu.memory_budget.is_some() || shared(system, vm).is_some()
 }
 
 /// The budget that the VCPUs of a VM share, if they do.

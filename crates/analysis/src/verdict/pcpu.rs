@@ -151,6 +151,7 @@ fn judge(
             false => member.memory.unlimited.clone(),
         },
         shares_colors,
+        limited_beside_others: member.memory.limited_beside_others && !tasks.is_empty(),
         tasks,
     }
 }

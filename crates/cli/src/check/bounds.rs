@@ -33,7 +33,7 @@ pub fn reasons(verdict: &Verdict) -> String {
 }
 
 /// What VCPUs without tasks should know: that they may get less than their budget; those with
-/// tasks, that what others evict is not counted; and that the hypervisor's time is not.
+/// tasks, that what others evict and what turns of others cost is not counted; and that the hypervisor's time is not.
 pub fn notes(verdict: &Verdict) -> Vec<String> {
     let vcpus = || verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
     let short = vcpus().filter(|vcpu| !vcpu.ok && vcpu.tasks.is_empty());
@@ -52,9 +52,17 @@ pub fn notes(verdict: &Verdict) -> Vec<String> {
         )
     };
     let shared = vcpus().filter(|vcpu| vcpu.shares_colors).map(evicted);
+    let limited = |vcpu: &VcpuVerdict| {
+        format!(
+            "VCPU {} of VM `{}` has a `bandwidth` and shares its PCPU: what the hypervisor accesses to stop it and to go on \
+             with it, each time that another one takes a turn, has to be in `accesses`",
+            vcpu.vcpu, vcpu.vm
+        )
+    };
+    let limited = vcpus().filter(|vcpu| vcpu.limited_beside_others).map(limited);
     let unknown = "the platform does not say what the hypervisor takes: none of that is counted (`[overheads]`)";
     let unknown = verdict.overheads_unknown.then(|| unknown.to_owned());
-    short.map(note).chain(shared).chain(unknown).collect()
+    short.map(note).chain(shared).chain(limited).chain(unknown).collect()
 }
 
 /// All tasks, with their VCPUs.
