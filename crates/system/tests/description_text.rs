@@ -388,6 +388,55 @@ fn files_that_exist_must_fit() {
     );
 }
 
+/// What is said about a description that is wrong.
+fn shown(text: &str) -> String {
+    read(text).and_then(|system| plan::make(&system)).unwrap_err().to_string()
+}
+
+/// A VM of 16 MiB, with more lines.
+fn vm(name: &str, more: &str) -> String {
+    format!(
+        "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"k\"\n{more}\n"
+    )
+}
+
+#[test]
+fn a_list_with_one_bracket_is_one_mistake() {
+    let platform = "platform = \"qemu-virt\"\n";
+    let task =
+        |name: &str| format!("[vm.task]\nname = \"{name}\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n");
+    let tasks = ["a", "b", "c"].map(task).concat();
+    let lone = |name: &str, more: &str| vm(name, more).replace("[[vm]]", "[vm]");
+    let [one, two] =
+        [["rt", "rt-2"].map(|name| lone(name, "")), ["rt", "rt-2"].map(|name| lone(name, &tasks))];
+    for (text, place, header) in [
+        (lone("rt", ""), "2:1", "[[vm]]"),
+        (one.concat(), "2:1", "[[vm]]"),
+        (two.concat(), "2:1", "[[vm]]"),
+        (vm("rt", "") + &lone("rt-2", ""), "8:1", "[[vm]]"),
+        (lone("rt", "") + &vm("rt-2", ""), "2:1", "[[vm]]"),
+        (vm("rt", &tasks), "7:1", "[[vm.task]]"),
+        (vm("rt", &tasks) + &vm("rt-2", &tasks), "7:1", "[[vm.task]]"),
+    ] {
+        let shown = shown(&format!("{platform}{text}"));
+        assert_eq!(shown.matches("error[").count(), 1, "{shown}");
+        assert!(shown.contains(&format!("s.toml:{place}\n")), "{place} {shown}");
+        assert!(
+            shown.contains(&format!("write a header `{header}` above each of them")),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_table_that_is_given_twice_is_one_mistake() {
+    let text = "[platform]\nboard = \"qemu-virt\"\n[platform]\nboard = \"zcu102\"\n";
+    let shown = shown(&format!("{text}{}", vm("a", "")));
+    assert_eq!(shown.matches("error[").count(), 1, "{shown}");
+    assert!(shown.contains("`[platform]` is given twice"), "{shown}");
+    assert!(shown.contains("put the keys of both below one header"), "{shown}");
+}
+
 /// The blocks of TOML in `docs/reference/description.md`.
 fn reference() -> Vec<&'static str> {
     let page = include_str!("../../../docs/reference/description.md");

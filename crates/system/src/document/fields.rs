@@ -148,7 +148,24 @@ impl<'t> Fields<'t> {
     /// The tables `[[key]]`; `header` is the full header, such as `[[vm.task]]`.
     pub fn tables(&self, key: &'static str, header: &str) -> Vec<Fields<'t>> {
         let help = format!("write a header `{header}` above each of them");
+        if self.is_table(key) {
+            self.lone_table(key, header, &help);
+            return Vec::new();
+        }
         self.listed_tables(key, &format!("`{header}`"), &help)
+    }
+
+    /// Reports that `key`, whose tables have this `header`, is one table: once for each header.
+    fn lone_table(&self, key: &'static str, header: &str, help: &str) {
+        let name = header.trim_matches(['[', ']']);
+        let (is_new, first) = self.document.note_lone(name);
+        let Some(value) = self.value(key).filter(|_| is_new) else { return };
+        let place = first.unwrap_or_else(|| self.document.place(value.span()));
+        self.add(
+            Diagnostic::new("wrong-type", "expected a list of tables, found a table")
+                .at(&place, "this is one table: there are two brackets around the name of a list")
+                .help(help),
+        );
     }
 
     fn listed_tables(&self, key: &'static str, what: &str, help: &str) -> Vec<Fields<'t>> {
