@@ -437,6 +437,15 @@ fn a_table_that_is_given_twice_is_one_mistake() {
     assert!(shown.contains("put the keys of both below one header"), "{shown}");
 }
 
+#[test]
+fn an_empty_description_is_told_how_to_begin() {
+    for text in ["", "platform = \"qemu-virt\"\n"] {
+        let shown = shown(text);
+        assert!(shown.contains("add `[[vm]]`, and below it `name = \"linux\"`"), "{shown}");
+        assert!(!shown.contains("[...]"), "{shown}");
+    }
+}
+
 /// The blocks of TOML in `docs/reference/description.md`.
 fn reference() -> Vec<&'static str> {
     let page = include_str!("../../../docs/reference/description.md");
