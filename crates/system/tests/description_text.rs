@@ -352,7 +352,7 @@ fn a_spin_table_has_a_word_for_each_cpu() {
 #[test]
 fn the_largest_numbers_do_not_overflow() {
     let text = EVERYTHING
-        .replace("\"1MiB\"", "\"18446744073709551615B\"")
+        .replace("\"1MiB\"", "\"18446744073709547520B\"")
         .replace("0x50000000", "0xfffffffffffff000")
         .replace("0x09010000", "0xffffffffffffffff")
         .replace("restart_limit = 7", "restart_limit = 4294967295");
@@ -444,6 +444,38 @@ fn an_empty_description_is_told_how_to_begin() {
         assert!(shown.contains("add `[[vm]]`, and below it `name = \"linux\"`"), "{shown}");
         assert!(!shown.contains("[...]"), "{shown}");
     }
+}
+
+#[test]
+fn overlaps_and_odd_sizes_are_told_in_words_of_the_description() {
+    let platform = "platform = \"qemu-virt\"\n";
+    let text = vm("rt", "memory_at = 0x50000000") + &vm("linux", "memory_at = 0x50800000");
+    let overlap = shown(&format!("{platform}{text}"));
+    let message = "the memory of VM `linux`: 0x50800000..=0x517fffff overlaps the memory of VM `rt` \
+                   (0x50000000..=0x50ffffff)";
+    assert!(overlap.contains(message) && !overlap.contains("/vms"), "{overlap}");
+    assert!(overlap.contains("memory_at = 0x50000000\n"), "the other place is shown: {overlap}");
+    for (memory, part) in [
+        ("0MiB", "RAM consists of pages: use a multiple of 4 KiB"),
+        ("1000000B", "such as \"980KiB\""),
+        ("256KiB", "the kernel is loaded 512 KiB behind the start of RAM"),
+    ] {
+        let text = format!("{platform}{}", vm("rt", "").replace("16MiB", memory));
+        let shown = shown(&text);
+        assert_eq!(shown.matches("error[").count(), 1, "{shown}");
+        assert!(
+            shown.contains(part) && shown.contains(&format!("memory = \"{memory}\"")),
+            "{shown}"
+        );
+    }
+    let linux = vm("a", "initrd = \"i\"").replace("boot = \"raw\"\n", "").replace("16MiB", "7MiB");
+    let small = shown(&format!("{platform}{linux}"));
+    assert_eq!(small.matches("error[").count(), 1, "{small}");
+    assert!(
+        small.contains("`memory` of VM `a` is too small")
+            && small.contains("give the VM 8 MiB at least"),
+        "{small}"
+    );
 }
 
 /// The blocks of TOML in `docs/reference/description.md`.
