@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bulkhead_image::{Error, Hypervisor, Image};
 use bulkhead_system::description;
 use bulkhead_system::plan::{self, Plan};
 use bulkhead_system::platform::Platform;
@@ -39,6 +40,19 @@ impl System {
     pub fn cpu(&self) -> Option<String> {
         let model = self.platform.as_ref()?.cpus.first()?.model.to_ascii_lowercase();
         model.starts_with("cortex-").then(|| format!("arm,{model}"))
+    }
+
+    /// The image that boots the plan on this `hypervisor`.
+    pub fn image(&self, hypervisor: &Hypervisor) -> Result<Image, Failure> {
+        let image =
+            bulkhead_image::build(&self.plan, &self.folder, hypervisor, self.cpu().as_deref());
+        image.map_err(|error| match (&error, self.description.as_deref()) {
+            // Where it was planned where files are loaded, the reason is the memory of the VM.
+            (Error::Overlap { .. } | Error::OutsideRam { .. }, Some(described)) => {
+                plan::check_room(described).map_or_else(Failure::Mistakes, |()| error.into())
+            }
+            _ => error.into(),
+        })
     }
 }
 

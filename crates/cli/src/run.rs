@@ -54,9 +54,7 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
     }
     let console = options.console.as_deref().map(|name| find_vm(&system, name)).transpose()?;
     let found = hypervisor::find(options.hypervisor.as_deref())?;
-    let cpu = system.cpu();
-    let image =
-        bulkhead_image::build(&system.plan, &system.folder, &found.load()?, cpu.as_deref())?;
+    let image = system.image(&found.load()?)?;
     if let Some(out) = &options.image_only {
         bulkhead_image::write(out, &image.bytes)?;
         return image_report::image_written(out, &image, as_json);

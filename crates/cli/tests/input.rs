@@ -300,6 +300,23 @@ fn files_that_are_not_built_yet_are_noted() {
 }
 
 #[test]
+fn memory_that_is_too_small_for_the_files_is_told_how_much_is_needed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("test.toml", &DESCRIPTION.replace("\"128MiB\"", "\"32MiB\""));
+    let mut image = std::fs::read(sandbox.path("linux.bin")).expect("an `Image`");
+    image[16..24].copy_from_slice(&(20u64 << 20).to_le_bytes());
+    std::fs::write(sandbox.path("linux.bin"), image).expect("written");
+    let run = ["run", "test.toml", "--hypervisor", "hypervisor.elf"];
+    for command in [&["check", "test.toml"][..], &run] {
+        sandbox.bulkhead(command).assert_refused(&[
+            "test.toml:7:10",
+            "`memory` of VM `linux` is too small: its kernel takes 20 MiB",
+            "write `memory = \"48MiB\"` or more",
+        ]);
+    }
+}
+
+#[test]
 fn more_work_than_time_is_a_no() {
     let sandbox = Sandbox::new();
     sandbox.write(

@@ -478,6 +478,39 @@ fn overlaps_and_odd_sizes_are_told_in_words_of_the_description() {
     );
 }
 
+#[test]
+fn linux_with_too_little_memory_is_told_how_much_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |memory: &str, more: &str| {
+        format!(
+            "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nkernel = \"k\"\ninitrd = \"i\"\nmemory = \"{memory}\"\n{more}"
+        )
+    };
+    let mut image = vec![0; 64];
+    image[16..24].copy_from_slice(&(20u64 << 20).to_le_bytes());
+    image[56..60].copy_from_slice(b"ARMd");
+    std::fs::write(folder.path().join("k"), image).unwrap();
+    std::fs::write(folder.path().join("i"), vec![0; 3 << 20]).unwrap();
+    let check = |memory: &str, more: &str| {
+        let system = System::from_toml("s.toml", &text(memory, more), folder.path()).unwrap();
+        let plan = plan::make(&system).unwrap();
+        plan::check_described_files(&system, &plan).map_err(|errors| errors.to_string())
+    };
+    let shown = check("32MiB", "").unwrap_err();
+    assert_eq!(shown.matches("error[").count(), 1, "{shown}");
+    assert!(shown.contains("s.toml:6:10"), "{shown}");
+    let message = "`memory` of VM `a` is too small: its kernel takes 20 MiB, its initial RAM disk 3 MiB in memory";
+    assert!(shown.contains(message), "{shown}");
+    // The kernel ends 22 MiB into RAM, the device tree is 2 MiB below the middle.
+    assert!(shown.contains("write `memory = \"48MiB\"` or more"), "{shown}");
+    assert!(check("47MiB", "").is_err());
+    check("48MiB", "").unwrap();
+
+    let shown = check("32MiB", "initrd_load = 0x41000000\n").unwrap_err();
+    assert!(shown.contains("the initial RAM disk of VM `a`: the file fills"), "{shown}");
+    assert!(shown.contains("overlaps the kernel of VM `a`") && !shown.contains("/vms"), "{shown}");
+}
+
 /// The blocks of TOML in `docs/reference/description.md`.
 fn reference() -> Vec<&'static str> {
     let page = include_str!("../../../docs/reference/description.md");

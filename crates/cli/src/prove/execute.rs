@@ -64,14 +64,12 @@ impl<'a> Prepared<'a> {
         bin_ns: Option<u64>,
         options: &ProveOptions,
     ) -> Result<Self, Failure> {
-        let cpu = system.cpu();
         let board = boards::board(system)?;
         let mut scope_options = vec!["time=model".to_owned()];
         scope_options.extend(bin_ns.map(|ns| format!("bin={ns}ns")));
         scope_options.extend(options.cachescope_option.iter().cloned());
         let scope = Cachescope::prepare(folder, system, found)?.with_options(&scope_options);
-        let image =
-            bulkhead_image::build(&system.plan, &system.folder, &found.load()?, cpu.as_deref())?;
+        let image = system.image(&found.load()?)?;
         let image = Workspace::new(found, &system.plan.name)?.image(&image.bytes)?;
         Ok(Self { system, board, image, scope, folder: folder.to_owned() })
     }

@@ -65,9 +65,7 @@ impl Boot {
             append(system.plan.vms[vm].boot.bootargs.get_or_insert_default(), arguments);
         }
         let found = hypervisor::find(None)?;
-        let cpu = system.cpu();
-        let image =
-            bulkhead_image::build(&system.plan, &system.folder, &found.load()?, cpu.as_deref())?;
+        let image = system.image(&found.load()?)?;
         let board = boards::board(&system)?;
         let place = workspace::Workspace::new(&found, &system.plan.name)?;
         let mut folder = place.scratch()?;

@@ -25,7 +25,7 @@ const HYPERVISOR_MEMORY: Bytes = Bytes::mib(96);
 
 // Guests see a machine laid out like QEMU's `virt`.
 /// Start of the RAM of a guest.
-const RAM: Ipa = Ipa(0x4000_0000);
+pub(super) const RAM: Ipa = Ipa(0x4000_0000);
 const GICD: (u64, Bytes) = (0x0800_0000, Bytes::kib(64));
 const GICC: (u64, Bytes) = (0x0801_0000, Bytes::kib(8));
 const GICR: u64 = 0x080a_0000;
