@@ -23,7 +23,7 @@ const LEECHES_MAX: usize = 1024;
 
 /// Several real-time systems on one multicore chip, each with its timing intact.
 #[derive(Debug, Parser)]
-#[command(name = "bulkhead", version, arg_required_else_help = true)]
+#[command(name = "bulkhead", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "\
 Example:
   bulkhead run systems/demo.toml      run a system on QEMU

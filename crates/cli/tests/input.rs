@@ -163,6 +163,21 @@ fn files_that_cannot_be_read_are_named() {
 }
 
 #[test]
+fn help_is_no_wider_than_a_page_or_the_terminal() {
+    let sandbox = Sandbox::new();
+    for (columns, most) in [("60", 60), ("500", 100)] {
+        for command in ["check", "run", "prove", "measure"] {
+            let help = sandbox.command(&[command, "--help"]).env("COLUMNS", columns).output();
+            let help = common::Result::of(help.expect("the command starts")).stdout;
+            // Words are not broken.
+            let lines = help.lines().map(str::trim_end).filter(|line| line.trim().contains(' '));
+            let widest = lines.map(|line| line.chars().count()).max().expect("lines");
+            assert!((40..=most).contains(&widest), "{command} in {columns}: {widest}\n{help}");
+        }
+    }
+}
+
+#[test]
 fn command_line_mistakes_have_status_2() {
     let sandbox = Sandbox::new();
     for (arguments, part) in [
