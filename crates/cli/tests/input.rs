@@ -228,6 +228,17 @@ fn output_that_cannot_be_written_leaves_nothing_behind() {
         .bulkhead(&["plan", "test.dts", "-o", "rt.bin/x.dts"])
         .assert_refused(&["cannot write rt.bin/x.dts"]);
     assert_eq!(std::fs::read_dir(sandbox.path(".")).expect("a folder").count(), before);
+    // A folder in which nothing can be made says no name of a temporary file.
+    for arguments in [
+        &["sim", "test.toml", "--until", "1ms", "--trace", "/nowhere/a.trace"][..],
+        &["plan", "test.dts", "-o", "/proc/x.dts"],
+        &["run", "test.dts", "--hypervisor", "hypervisor.elf", "--trace", "/proc/x"],
+    ] {
+        sandbox.write("test.toml", DESCRIPTION);
+        let result = sandbox.bulkhead(arguments);
+        result.assert_refused(&["cannot write", "No such file or directory"]);
+        assert!(!result.stderr.contains(".bulkhead-"), "{}", result.stderr);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use bulkhead_image::without_path;
 use tempfile::{Builder, NamedTempFile, TempDir, TempPath};
 
 use super::hypervisor::Found;
@@ -52,7 +53,8 @@ impl Workspace {
     /// A folder that is removed when it is dropped.
     pub fn scratch(&self) -> Result<TempDir, Failure> {
         let prefix = format!("{}-", self.name);
-        Builder::new().prefix(&prefix).tempdir_in(&self.folder).map_err(|error| {
+        let made = Builder::new().prefix(&prefix).tempdir_in(&self.folder);
+        made.map_err(without_path).map_err(|error| {
             let folder = self.folder.display();
             Failure::new("no-workspace", format!("cannot make a folder in {folder}: {error}"))
         })
@@ -72,7 +74,7 @@ fn cache() -> Option<PathBuf> {
 
 fn usable(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    tempfile::tempfile_in(folder).map(drop)
+    tempfile::tempfile_in(folder).map(drop).map_err(without_path)
 }
 
 /// The name of a system as a part of a file name.
