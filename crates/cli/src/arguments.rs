@@ -28,7 +28,8 @@ const LEECHES_MAX: usize = 1024;
 Example:
   bulkhead run systems/demo.toml      run a system on QEMU
 
-Exit status: 0 yes, 1 the answer is no, 2 bad input, 3 the answer is open.")]
+Exit status: 0 yes, 1 the answer is no, 2 bad input, 3 the answer is open; 129, 130 and 143: ended
+by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.")]
 pub struct Arguments {
     /// Print one JSON document instead of text
     #[arg(long, global = true)]
@@ -133,7 +134,7 @@ Examples:
 
 Exit status: 0 all is well, 1 a VM crashed or was stopped, a task missed its deadline or
 took longer than its bound, a guest says that something FAILED, or the time was over,
-2 bad input.")]
+2 bad input; 129, 130 and 143: ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.")]
 pub struct RunOptions {
     /// Description (.toml) or plan (.dts, .dtb)
     #[arg(value_name = "FILE")]
