@@ -63,10 +63,11 @@ pub enum Command {
 Example:
   bulkhead check systems/demo.toml
   bulkhead check systems/servers.toml --sensitivity
+  make-description | bulkhead check -
 
 Exit status: 0 ok, 1 a task can miss its deadline, 2 the file has mistakes.")]
 pub struct CheckOptions {
-    /// Description (.toml) or plan (.dts, .dtb)
+    /// Description (.toml) or plan (.dts, .dtb); `-` is the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Say also by how much each execution time, and all together, can grow until a task can be late

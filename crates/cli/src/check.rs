@@ -23,7 +23,7 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
-    let input = input::read(&options.file)?;
+    let input = input::read_or_standard_input(&options.file)?;
     let (plan, report, verdict, missing, raised, advice, grows) = match input {
         Input::Plan(plan) => {
             let verdict = Verdict::of_plan(&plan, None);

@@ -163,6 +163,31 @@ fn files_that_cannot_be_read_are_named() {
 }
 
 #[test]
+fn check_reads_the_standard_input_and_others_say_that_they_do_not() {
+    let sandbox = Sandbox::new();
+    sandbox.write("test.toml", DESCRIPTION);
+    let check = |file: &str| {
+        let input = std::fs::File::open(sandbox.path(file)).expect("a file");
+        let output = sandbox.command(&["check", "-"]).stdin(input).output();
+        common::Result::of(output.expect("the command starts"))
+    };
+    for file in ["test.toml", "test.dts"] {
+        let named = sandbox.bulkhead(&["check", file]);
+        let piped = check(file);
+        piped.assert_status(0);
+        let (_, named) = named.stdout.split_once('\n').expect("lines");
+        assert_eq!(piped.stdout.split_once('\n').expect("lines").1, named);
+    }
+    sandbox.write("bad.toml", &DESCRIPTION.replace("boot =", "bot ="));
+    check("bad.toml").assert_refused(&["<stdin>:13:1", "`bot`"]);
+    std::fs::write(sandbox.path("latin.dts"), b"/dts-v1/; // \xe9").expect("a file");
+    check("latin.dts").assert_refused(&["the standard input is not UTF-8"]);
+    for command in ["plan", "run", "prove", "sim"] {
+        sandbox.bulkhead(&[command, "-"]).assert_refused(&["needs a file", "`bulkhead check -`"]);
+    }
+}
+
+#[test]
 fn help_is_no_wider_than_a_page_or_the_terminal() {
     let sandbox = Sandbox::new();
     for (columns, most) in [("60", 60), ("500", 100)] {
