@@ -104,7 +104,7 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         keep_log: false,
         arguments,
     };
-    let session = Machine::start(&board, &path, &qemu)?;
+    let session = Machine::start(&board, path.path(), &qemu)?;
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
     let run = attend(session, &names, &signals, console, as_json)?;
     if let Exit::Code(code @ 1..) = run.outcome.exit

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bulkhead_qemu::{Board, Exit, Machine, Next, Options, Outcome, Session, Time};
-use tempfile::TempPath;
 use trace::Trace;
 
 use super::options::ProveOptions;
@@ -16,7 +15,7 @@ use crate::run::cachescope::{Cachescope, Counts};
 use crate::run::hypervisor::Found;
 use crate::run::signals::Signals;
 use crate::run::tally::{Known, Tally};
-use crate::run::workspace::Workspace;
+use crate::run::workspace::{ImageFile, Workspace};
 use crate::trace::read_trace;
 use crate::trace::record::{Recording, What};
 
@@ -33,7 +32,7 @@ const CONSOLE: &str = "console.log";
 pub struct Prepared<'a> {
     system: &'a System,
     board: Board,
-    image: TempPath,
+    image: ImageFile,
     scope: Cachescope,
     folder: PathBuf,
 }
@@ -108,7 +107,7 @@ impl<'a> Prepared<'a> {
             keep_log: true,
             arguments,
         };
-        let session = Machine::start(&self.board, &self.image, &options)?;
+        let session = Machine::start(&self.board, self.image.path(), &options)?;
         let Some((outcome, known)) = attend(session, self.system, signals, steps) else {
             return Ok(None);
         };

@@ -92,7 +92,7 @@ impl Boot {
             keep_log: true,
             arguments,
         };
-        let session = Machine::start(&board, &path, &options)?;
+        let session = Machine::start(&board, path.path(), &options)?;
         let names = system.plan.vms.iter().map(|vm| vm.name.clone());
         let Some((outcome, known)) = attend(session, Tally::new(names), until, stop) else {
             return Ok(None);
