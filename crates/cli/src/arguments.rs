@@ -23,12 +23,13 @@ const LEECHES_MAX: usize = 1024;
 
 /// Several real-time systems on one multicore chip, each with its timing intact.
 #[derive(Debug, Parser)]
-#[command(name = "bulkhead", version, arg_required_else_help = true)]
+#[command(name = "bulkhead", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "\
 Example:
   bulkhead run systems/demo.toml      run a system on QEMU
 
-Exit status: 0 yes, 1 the answer is no, 2 bad input, 3 the answer is open.")]
+Exit status: 0 yes, 1 the answer is no, 2 bad input, 3 the answer is open; 129, 130 and 143: ended
+by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.")]
 pub struct Arguments {
     /// Print one JSON document instead of text
     #[arg(long, global = true)]
@@ -62,10 +63,11 @@ pub enum Command {
 Example:
   bulkhead check systems/demo.toml
   bulkhead check systems/servers.toml --sensitivity
+  make-description | bulkhead check -
 
 Exit status: 0 ok, 1 a task can miss its deadline, 2 the file has mistakes.")]
 pub struct CheckOptions {
-    /// Description (.toml) or plan (.dts, .dtb)
+    /// Description (.toml) or plan (.dts, .dtb); `-` is the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Say also by how much each execution time, and all together, can grow until a task can be late
@@ -133,7 +135,7 @@ Examples:
 
 Exit status: 0 all is well, 1 a VM crashed or was stopped, a task missed its deadline or
 took longer than its bound, a guest says that something FAILED, or the time was over,
-2 bad input.")]
+2 bad input; 129, 130 and 143: ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.")]
 pub struct RunOptions {
     /// Description (.toml) or plan (.dts, .dtb)
     #[arg(value_name = "FILE")]

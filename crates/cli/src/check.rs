@@ -7,8 +7,9 @@ mod sensitivity;
 use std::path::Path;
 
 use analysis::verdict::{Sensitivity, Verdict};
+use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::Entry;
-use bulkhead_system::plan::{self, Plan, check_files};
+use bulkhead_system::plan::{self, Plan, check_described_files, check_files};
 use bulkhead_system::report::Report;
 use serde::Serialize;
 
@@ -22,18 +23,23 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
-    let (plan, report, verdict, raised, advice, grows) = match input::read(&options.file)? {
+    let input = input::read_or_standard_input(&options.file)?;
+    let (plan, report, verdict, missing, raised, advice, grows) = match input {
         Input::Plan(plan) => {
             let verdict = Verdict::of_plan(&plan, None);
             if options.sensitivity {
                 return Err(no_tasks(&options.file));
             }
-            (Some(*plan), None, verdict, Vec::new(), Vec::new(), None)
+            let missing = missing_files(&plan, None, &options.file)?;
+            (Some(*plan), None, verdict, missing, Vec::new(), Vec::new(), None)
         }
         Input::Description(system) => {
             // Machines that are only analysed have no plan, and need none.
             let bootable = system.platform.value.boot.is_ok();
             let plan = if bootable { Some(plan::make(&system)?) } else { None };
+            let missing =
+                plan.as_ref().map(|plan| missing_files(plan, Some(&system), &options.file));
+            let missing = missing.transpose()?.unwrap_or_default();
             let report = Report::new(&system, plan.as_ref());
             let verdict = match &plan {
                 Some(plan) => Verdict::of_plan(plan, Some(&system)),
@@ -41,12 +47,8 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
             };
             let advice = deadlines::advice(&system, &verdict);
             let grows = options.sensitivity.then(|| Sensitivity::new(&system, plan.as_ref()));
-            (plan, Some(report), verdict, deadlines::raised(&system), advice, grows)
+            (plan, Some(report), verdict, missing, deadlines::raised(&system), advice, grows)
         }
-    };
-    let missing = match &plan {
-        Some(plan) => missing_files(plan, input::folder(&options.file))?,
-        None => Vec::new(),
     };
     let overloaded = report.as_ref().is_some_and(|report| report.overloaded);
     let ok = verdict.schedulable && !overloaded;
@@ -100,8 +102,16 @@ fn no_tasks(file: &Path) -> Failure {
     )
 }
 
-fn missing_files(plan: &Plan, folder: &Path) -> Result<Vec<String>, Failure> {
-    let report = check_files(plan, folder)?;
+/// The files of `plan` that do not exist yet; it was made of `system` if there is one, and read from `file` if not.
+fn missing_files(
+    plan: &Plan,
+    system: Option<&System>,
+    file: &Path,
+) -> Result<Vec<String>, Failure> {
+    let report = match system {
+        Some(system) => check_described_files(system, plan)?,
+        None => check_files(plan, input::folder(file))?,
+    };
     Ok(report.missing.iter().map(|path| path.display().to_string()).collect())
 }
 

@@ -1,8 +1,9 @@
 //! Reads what the user names: a description or a plan.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use bulkhead_image::{Error, Hypervisor, Image};
 use bulkhead_system::description;
 use bulkhead_system::plan::{self, Plan};
 use bulkhead_system::platform::Platform;
@@ -40,23 +41,33 @@ impl System {
         let model = self.platform.as_ref()?.cpus.first()?.model.to_ascii_lowercase();
         model.starts_with("cortex-").then(|| format!("arm,{model}"))
     }
+
+    /// The image that boots the plan on this `hypervisor`.
+    pub fn image(&self, hypervisor: &Hypervisor) -> Result<Image, Failure> {
+        let image =
+            bulkhead_image::build(&self.plan, &self.folder, hypervisor, self.cpu().as_deref());
+        image.map_err(|error| match (&error, self.description.as_deref()) {
+            // Where it was planned where files are loaded, the reason is the memory of the VM.
+            (Error::Overlap { .. } | Error::OutsideRam { .. }, Some(described)) => {
+                plan::check_room(described).map_or_else(Failure::Mistakes, |()| error.into())
+            }
+            _ => error.into(),
+        })
+    }
 }
 
 /// Reads a description or a plan.
 pub fn read(file: &Path) -> Result<Input, Failure> {
     let name = file.display().to_string();
     match ending(file) {
-        Some("toml") => {
-            let mut system = description::System::from_toml(&name, &text(file)?, folder(file))?;
-            // What it leaves open is planned, for every command alike.
-            completion::complete(&mut system).map_err(|refusal| match refusal {
-                Refusal::Input(errors) => Failure::Mistakes(errors),
-                Refusal::NoPlan(errors) => Failure::NoPlan(errors),
-            })?;
-            Ok(Input::Description(Box::new(system)))
-        }
+        Some("toml") => described(&name, &text(file)?, folder(file)),
         Some("dts") => Ok(Input::Plan(Box::new(Plan::from_dts(&name, &text(file)?)?))),
         Some("dtb") => Ok(Input::Plan(Box::new(Plan::from_dtb(&bytes(file)?)?))),
+        _ if file == Path::new(STANDARD_INPUT) => Err(Failure::new(
+            "no-file",
+            "this command needs a file: what it writes has its name and place\n\
+             help: only `bulkhead check -` reads the standard input",
+        )),
         _ => {
             // A file that is not there is the more likely mistake than its name.
             bytes(file)?;
@@ -69,6 +80,37 @@ pub fn read(file: &Path) -> Result<Input, Failure> {
             ))
         }
     }
+}
+
+/// The file that is the standard input, where a command can read that.
+const STANDARD_INPUT: &str = "-";
+
+/// Reads a description or a plan (in source form) from a file, or from the standard input if that is `-`: paths in it
+/// start in the current folder.
+pub fn read_or_standard_input(file: &Path) -> Result<Input, Failure> {
+    if file != Path::new(STANDARD_INPUT) {
+        return read(file);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
+        Failure::new("cannot-read", format!("cannot read the standard input: {error}"))
+    })?;
+    let (name, text) = ("<stdin>", utf8(Path::new("the standard input"), bytes)?);
+    match text.trim_start().starts_with("/dts-v1/") {
+        true => Ok(Input::Plan(Box::new(Plan::from_dts(name, &text)?))),
+        false => described(name, &text, Path::new(".")),
+    }
+}
+
+/// The description of this `name` and `text`, whose paths start in `folder`, with everything planned that it leaves open.
+fn described(name: &str, text: &str, folder: &Path) -> Result<Input, Failure> {
+    let mut system = description::System::from_toml(name, text, folder)?;
+    // For every command alike.
+    completion::complete(&mut system).map_err(|refusal| match refusal {
+        Refusal::Input(errors) => Failure::Mistakes(errors),
+        Refusal::NoPlan(errors) => Failure::NoPlan(errors),
+    })?;
+    Ok(Input::Description(Box::new(system)))
 }
 
 /// Reads a plan, or reads a description and plans it.
@@ -101,7 +143,12 @@ pub fn folder(file: &Path) -> &Path {
 
 /// The text of a file.
 pub fn text(file: &Path) -> Result<String, Failure> {
-    String::from_utf8(bytes(file)?).map_err(|error| {
+    utf8(file, bytes(file)?)
+}
+
+/// The `bytes` of a file as text.
+fn utf8(file: &Path, bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::new("not-utf8", format!("{} is not UTF-8: byte {at} is wrong", file.display()))
     })

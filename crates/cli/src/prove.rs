@@ -65,11 +65,11 @@ pub fn prove(options: &ProveOptions, as_json: bool) -> Result<Status, Failure> {
     steps.begin("run without isolation");
     let without = without.as_ref().map(run).transpose()?.flatten();
     if let Some(signal) = signals.caught() {
-        return Ok(Status::Signal(signal));
+        return Ok(interrupted(steps, folder, signal));
     }
     steps.begin("run with the plan");
     let Some(with) = run(&with)? else {
-        return Ok(signals.caught().map_or(Status::No, Status::Signal));
+        return Ok(signals.caught().map_or(Status::No, |it| interrupted(steps, folder, it)));
     };
 
     steps.begin("write the report");
@@ -87,6 +87,13 @@ pub fn prove(options: &ProveOptions, as_json: bool) -> Result<Status, Failure> {
         }
     }
     Ok(if proof.holds { Status::Yes } else { Status::No })
+}
+
+/// Says that a `signal` ended it, when the line of `steps` is gone and `folder` is what it was.
+fn interrupted(steps: Steps, folder: Folder, signal: i32) -> Status {
+    drop((steps, folder));
+    output::error("interrupted: nothing is proven, and no file was changed\n");
+    Status::Signal(signal)
 }
 
 /// The described system, which has tasks.

@@ -54,9 +54,7 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
     }
     let console = options.console.as_deref().map(|name| find_vm(&system, name)).transpose()?;
     let found = hypervisor::find(options.hypervisor.as_deref())?;
-    let cpu = system.cpu();
-    let image =
-        bulkhead_image::build(&system.plan, &system.folder, &found.load()?, cpu.as_deref())?;
+    let image = system.image(&found.load()?)?;
     if let Some(out) = &options.image_only {
         bulkhead_image::write(out, &image.bytes)?;
         return image_report::image_written(out, &image, as_json);
@@ -106,7 +104,7 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         keep_log: false,
         arguments,
     };
-    let session = Machine::start(&board, &path, &qemu)?;
+    let session = Machine::start(&board, path.path(), &qemu)?;
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
     let run = attend(session, &names, &signals, console, as_json)?;
     if let Exit::Code(code @ 1..) = run.outcome.exit

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use bulkhead_image::without_path;
 use tempfile::NamedTempFile;
 
 /// A file being written, in its folder under another name (`.bulkhead-*`). Without [`WholeFile::finish`] it is
@@ -34,7 +35,8 @@ impl WholeFile {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let builder = &mut tempfile::Builder::new();
             builder.prefix(".bulkhead-").permissions(Permissions::from_mode(0o644));
-            Out::New(builder.tempfile_in(folder.unwrap_or(Path::new(".")))?)
+            let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")));
+            Out::New(file.map_err(without_path)?)
         };
         Ok(Self { out, path })
     }
@@ -58,14 +60,14 @@ impl WholeFile {
 impl Write for WholeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.out {
-            Out::New(file) => file.write(bytes),
+            Out::New(file) => file.as_file_mut().write(bytes),
             Out::There(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.out {
-            Out::New(file) => file.flush(),
+            Out::New(file) => file.as_file_mut().flush(),
             Out::There(file) => file.flush(),
         }
     }
@@ -100,6 +102,7 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(std::fs::read(&file).expect("it is there"), b"new");
         WholeFile::write(Path::new("/dev/null"), b"gone").expect("written");
-        assert!(WholeFile::create(&folder.path().join("nowhere/out")).is_err());
+        let error = WholeFile::create(&folder.path().join("nowhere/out")).expect_err("no folder");
+        assert_eq!(error.to_string(), "No such file or directory (os error 2)");
     }
 }

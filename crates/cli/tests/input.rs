@@ -163,6 +163,46 @@ fn files_that_cannot_be_read_are_named() {
 }
 
 #[test]
+fn check_reads_the_standard_input_and_others_say_that_they_do_not() {
+    let sandbox = Sandbox::new();
+    sandbox.write("test.toml", DESCRIPTION);
+    let check = |file: &str| {
+        let input = std::fs::File::open(sandbox.path(file)).expect("a file");
+        let output = sandbox.command(&["check", "-"]).stdin(input).output();
+        common::Result::of(output.expect("the command starts"))
+    };
+    for file in ["test.toml", "test.dts"] {
+        let named = sandbox.bulkhead(&["check", file]);
+        let piped = check(file);
+        piped.assert_status(0);
+        let (_, named) = named.stdout.split_once('\n').expect("lines");
+        assert_eq!(piped.stdout.split_once('\n').expect("lines").1, named);
+    }
+    sandbox.write("bad.toml", &DESCRIPTION.replace("boot =", "bot ="));
+    check("bad.toml").assert_refused(&["<stdin>:13:1", "`bot`"]);
+    std::fs::write(sandbox.path("latin.dts"), b"/dts-v1/; // \xe9").expect("a file");
+    check("latin.dts").assert_refused(&["the standard input is not UTF-8"]);
+    for command in ["plan", "run", "prove", "sim"] {
+        sandbox.bulkhead(&[command, "-"]).assert_refused(&["needs a file", "`bulkhead check -`"]);
+    }
+}
+
+#[test]
+fn help_is_no_wider_than_a_page_or_the_terminal() {
+    let sandbox = Sandbox::new();
+    for (columns, most) in [("60", 60), ("500", 100)] {
+        for command in ["check", "run", "prove", "measure"] {
+            let help = sandbox.command(&[command, "--help"]).env("COLUMNS", columns).output();
+            let help = common::Result::of(help.expect("the command starts")).stdout;
+            // Words are not broken.
+            let lines = help.lines().map(str::trim_end).filter(|line| line.trim().contains(' '));
+            let widest = lines.map(|line| line.chars().count()).max().expect("lines");
+            assert!((40..=most).contains(&widest), "{command} in {columns}: {widest}\n{help}");
+        }
+    }
+}
+
+#[test]
 fn command_line_mistakes_have_status_2() {
     let sandbox = Sandbox::new();
     for (arguments, part) in [
@@ -213,6 +253,17 @@ fn output_that_cannot_be_written_leaves_nothing_behind() {
         .bulkhead(&["plan", "test.dts", "-o", "rt.bin/x.dts"])
         .assert_refused(&["cannot write rt.bin/x.dts"]);
     assert_eq!(std::fs::read_dir(sandbox.path(".")).expect("a folder").count(), before);
+    // A folder in which nothing can be made says no name of a temporary file.
+    for arguments in [
+        &["sim", "test.toml", "--until", "1ms", "--trace", "/nowhere/a.trace"][..],
+        &["plan", "test.dts", "-o", "/proc/x.dts"],
+        &["run", "test.dts", "--hypervisor", "hypervisor.elf", "--trace", "/proc/x"],
+    ] {
+        sandbox.write("test.toml", DESCRIPTION);
+        let result = sandbox.bulkhead(arguments);
+        result.assert_refused(&["cannot write", "No such file or directory"]);
+        assert!(!result.stderr.contains(".bulkhead-"), "{}", result.stderr);
+    }
 }
 
 #[test]
@@ -297,6 +348,23 @@ fn files_that_are_not_built_yet_are_noted() {
     assert!(checked.stdout.contains("`make build`"), "{}", checked.stdout);
     let document = sandbox.bulkhead(&["check", "test.toml", "--json"]).json();
     assert_eq!(document["missing_files"].as_array().expect("a list").len(), 1);
+}
+
+#[test]
+fn memory_that_is_too_small_for_the_files_is_told_how_much_is_needed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("test.toml", &DESCRIPTION.replace("\"128MiB\"", "\"32MiB\""));
+    let mut image = std::fs::read(sandbox.path("linux.bin")).expect("an `Image`");
+    image[16..24].copy_from_slice(&(20u64 << 20).to_le_bytes());
+    std::fs::write(sandbox.path("linux.bin"), image).expect("written");
+    let run = ["run", "test.toml", "--hypervisor", "hypervisor.elf"];
+    for command in [&["check", "test.toml"][..], &run] {
+        sandbox.bulkhead(command).assert_refused(&[
+            "test.toml:7:10",
+            "`memory` of VM `linux` is too small: its kernel takes 20 MiB",
+            "write `memory = \"48MiB\"` or more",
+        ]);
+    }
 }
 
 #[test]

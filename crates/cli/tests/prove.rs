@@ -135,6 +135,7 @@ fn an_interrupted_proof_leaves_what_was_there() {
     let output = child.wait_with_output().expect("it ends");
     let (text, errors) = (output.stdout, String::from_utf8_lossy(&output.stderr));
     assert_eq!((output.status.code(), text.as_slice()), (Some(130), &b""[..]), "{errors}");
+    assert_eq!(errors, "interrupted: nothing is proven, and no file was changed\n");
     assert_eq!(names(), [out.join("report.html")]);
     assert_eq!(fs::read_to_string(out.join("report.html")).expect("a page"), "earlier");
 }

@@ -27,7 +27,8 @@ fn assert_current(page: &str, text: &str) {
 
 fn help(command: &[&str]) -> String {
     let mut program = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
-    let output = program.args(command).arg("--help").output().expect("it starts");
+    let output =
+        program.args(command).arg("--help").env_remove("COLUMNS").output().expect("it starts");
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()

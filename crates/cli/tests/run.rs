@@ -134,6 +134,16 @@ fn qemu_dies_with_a_killed_command() {
     child.kill().expect("killed");
     child.wait().expect("it ends");
     eventually("QEMU ends", || sandbox.qemu_has_gone());
+
+    // Nobody was left to remove the image: the next run does.
+    let images = || {
+        let files = std::fs::read_dir(sandbox.path("cache/bulkhead")).expect("a folder");
+        let names = files.map(|file| file.expect("a file").file_name().into_string());
+        names.filter(|name| name.as_ref().is_ok_and(|name| name.ends_with(".img"))).count()
+    };
+    assert_eq!(images(), 1);
+    sandbox.run(GOOD, &[]).assert_status(0);
+    assert_eq!(images(), 0);
 }
 
 #[test]

@@ -100,8 +100,24 @@ fn killed_and_interrupted_sweeps_go_on() {
 fn bad_experiments_are_refused_before_anything_is_written() {
     let sandbox = sandbox(&EXPERIMENT.replace("vcpus = 2", "vcpu = 2"));
     let result = sweep(&sandbox, "out");
-    result.assert_refused(&["e.toml:11:1", "unknown field `vcpu`"]);
+    result.assert_refused(&["e.toml:11:1", "unknown key `vcpu`", "did you mean `vcpus`?"]);
     assert!(!sandbox.path("out").exists());
+    // All of them at once, and nothing that only follows from one of them.
+    let wrong = EXPERIMENT.replace("title", "titel").replace("[servers]", "[server]");
+    sandbox.write(
+        "e.toml",
+        &wrong.replace("seed = 5", "seed = \"5\"").replace("systems =", "system ="),
+    );
+    let result = sweep(&sandbox, "out");
+    result.assert_refused(&[
+        "e.toml:2:1",
+        "`title`?",
+        "e.toml:3:8",
+        "e.toml:4:1",
+        "`systems`?",
+        "`servers`?",
+    ]);
+    assert_eq!(result.stderr.matches("error[").count(), 4, "{}", result.stderr);
     let result = sandbox.bulkhead(&["sweep", "nothing.toml", "--json"]);
     result.assert_status(2);
     assert!(result.stdout.contains("cannot read nothing.toml"), "{}", result.stdout);

@@ -78,6 +78,26 @@ fn traces_are_written_in_all_formats() {
     sandbox.bulkhead(&[&to_csv[..], &window].concat()).assert_refused(&["are for charts"]);
 }
 
+#[test]
+fn a_time_outside_of_what_was_recorded_is_told_which_there_is() {
+    let sandbox = simulated();
+    for (format, window, why) in [
+        ("svg", &["--from", "10s"][..], "a.trace has nothing in this time"),
+        ("html", &["--from", "10s", "--until", "20s"], "a.trace has nothing in this time"),
+        ("svg", &["--until", "0s"], "a.trace has nothing in this time"),
+        (
+            "html",
+            &["--from", "20ms", "--until", "10ms"],
+            "`--from` (20 ms) is not before `--until` (10 ms)",
+        ),
+    ] {
+        let command = ["trace", "export", "a.trace", "--to", format, "-o", "out"];
+        let result = sandbox.bulkhead(&[&command[..], window].concat());
+        result.assert_refused(&[why, "help: the trace goes from 0.000 ms to 9"]);
+        assert!(!sandbox.path("out").exists());
+    }
+}
+
 /// As `head` does: it reads some lines and goes.
 #[test]
 fn a_reader_that_goes_away_is_no_error() {

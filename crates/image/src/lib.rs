@@ -29,4 +29,4 @@ pub use error::{Error, GuestFileProblem};
 pub use hypervisor::Hypervisor;
 pub use payload::{Blob, EarlyConsole, pack};
 pub use verify::{Contents, Entry, VerifyError, verify};
-pub use write::write;
+pub use write::{without_path, write};

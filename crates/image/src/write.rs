@@ -1,11 +1,20 @@
 //! Puts an image into a file, all of it or nothing.
 
 use std::fs::Permissions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::error::Error;
+
+/// An `error` of a temporary file without the name of that file, which tells its reader nothing. `tempfile` puts the name
+/// behind what the system says, and keeps nothing else of that but its kind.
+pub fn without_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path \"") {
+        Some((said, _)) => io::Error::new(error.kind(), said),
+        None => error,
+    }
+}
 
 /// Writes `image` to `path` by way of a temporary file beside it, so that
 /// `path` never holds half an image. Missing folders are made.
@@ -19,8 +28,9 @@ pub fn write(path: &Path, image: &[u8]) -> Result<(), Error> {
         let mut file = tempfile::Builder::new()
             .prefix(".bulkhead-")
             .permissions(Permissions::from_mode(0o644))
-            .tempfile_in(folder)?;
-        file.write_all(image)?;
+            .tempfile_in(folder)
+            .map_err(without_path)?;
+        file.as_file_mut().write_all(image)?;
         file.persist(path).map_err(|error| error.error)
     };
     fill().map(drop).map_err(|source| Error::Write { path: path.to_owned(), source })

@@ -231,14 +231,14 @@ fn mistakes_have_their_place() {
     for (from, to, line, column, part) in [
         ("systems = 12", "systems = 0", 4, 11, "`systems` is 0"),
         ("systems = 12", "systems = \"12\"", 4, 11, "expected i64"),
-        ("title = \"servers\"", "titel = \"servers\"", 2, 1, "unknown field `titel`"),
+        ("title = \"servers\"", "titel = \"servers\"", 2, 1, "unknown key `titel`"),
         ("utilization = [", "utilisation = [", 9, 1, "cannot have `utilisation`"),
         ("[0.2, 0.5, 0.9]", "[0.2, \"x\"]", 9, 15, "numbers among words"),
         ("[0.2, 0.5, 0.9]", "7", 9, 15, "expected a list of values"),
         ("\"sporadic\"", "\"polling\"", 8, 10, "not \"polling\""),
         ("[0.2, 0.5, 0.9]", "[-0.5]", 8, 10, "`utilization` is -0.5"),
         ("vcpus = 2\n", "vcpus = 0\n", 8, 10, "`vcpus` is 0"),
-        ("simulate_ms = 300", "simulate = 300", 14, 1, "unknown field `simulate`"),
+        ("simulate_ms = 300", "simulate = 300", 14, 1, "unknown key `simulate`"),
         ("[servers]", "[locks]\n[servers]", 12, 1, "one kind"),
         ("[servers]\nvcpus = 2\ntasks_per_vcpu = 2\nsimulate_ms = 300\n", "", 11, 1, "missing"),
     ] {

@@ -1,6 +1,7 @@
 //! Reads TOML so that every mistake is found, and every value knows its place.
 
 mod fields;
+mod headers;
 mod text;
 mod values;
 

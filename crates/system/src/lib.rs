@@ -5,6 +5,7 @@
 //! - [`plan`]: what the hypervisor does, decided; as a device tree in text and bytes;
 //! - [`report`]: a summary of both;
 //! - [`diagnostic`]: what is wrong with an input, where, and what to do;
+//! - [`suggest`]: which name was meant by one with a typo;
 //! - [`units`]: addresses, sizes, times and interrupt numbers as types.
 //!
 //! # Example
@@ -59,5 +60,5 @@ mod document;
 pub mod plan;
 pub mod platform;
 pub mod report;
-mod suggest;
+pub mod suggest;
 pub mod units;

@@ -12,6 +12,7 @@ mod make;
 mod model;
 mod path;
 mod read;
+mod room;
 mod tree;
 mod write;
 
@@ -27,6 +28,7 @@ pub use model::{
     OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu,
     VirtualGic, VirtualSerial, Vm,
 };
+pub use room::{check_described_files, check_room};
 
 use crate::diagnostic::{Errors, Source};
 

@@ -1,7 +1,7 @@
 //! "Did you mean ...?"
 
 /// The known name that is most like `name`, if one is like it at all.
-pub(crate) fn closest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub fn closest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let likeness = |other: &str| strsim::jaro_winkler(name, other);
     known
         .into_iter()
@@ -11,8 +11,8 @@ pub(crate) fn closest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
         .map(|(_, other)| other)
 }
 
-/// "did you mean `closest`?", or all names that there are.
-pub(crate) fn help(name: &str, known: &[&str]) -> String {
+/// "did you mean `closest`?", or all `known` names if none is like `name`.
+pub fn help(name: &str, known: &[&str]) -> String {
     match closest(name, known.iter().copied()) {
         Some(other) => format!("did you mean `{other}`?"),
         None => format!("known are {}", list(known, "and")),

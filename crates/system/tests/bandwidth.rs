@@ -193,6 +193,10 @@ fn what_belongs_to_budgets_is_checked_with_them() {
         let found = mistakes(&text);
         assert!(found.contains(&expected.to_owned()), "{expected}: {found:?}");
     }
+    let text = with("critical = true", "compensation = 2");
+    let shown = System::from_toml("s.toml", &text, Path::new("")).unwrap_err().to_string();
+    assert!(shown.contains("without a limit there is nothing to be raised"), "{shown}");
+    assert!(shown.contains("remove `compensation` too, or give the VM a limit"), "{shown}");
     // A VM that is critical can have a budget without credits.
     let critical = with("critical = true", "critical = true\nbandwidth = \"1MB/s\"");
     assert_eq!(mistakes(&critical), [""; 0]);

@@ -214,7 +214,7 @@ fn areas_that_are_given_must_fit_the_colors() {
     let found = mistakes(&system("qemu-virt", &[&given("0x50001000")]));
     assert_eq!(
         found[0].0,
-        "8:13 plan-rule: the start of the area is not a \
+        "8:13 plan-rule: the memory of VM `a`: the start of the area is not a \
          multiple of 64 KiB"
     );
     let found = mistakes(&system("qemu-virt", &[&given("0x7fff0000")]));

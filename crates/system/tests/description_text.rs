@@ -352,7 +352,7 @@ fn a_spin_table_has_a_word_for_each_cpu() {
 #[test]
 fn the_largest_numbers_do_not_overflow() {
     let text = EVERYTHING
-        .replace("\"1MiB\"", "\"18446744073709551615B\"")
+        .replace("\"1MiB\"", "\"18446744073709547520B\"")
         .replace("0x50000000", "0xfffffffffffff000")
         .replace("0x09010000", "0xffffffffffffffff")
         .replace("restart_limit = 7", "restart_limit = 4294967295");
@@ -386,6 +386,129 @@ fn files_that_exist_must_fit() {
         ],
         "{errors}"
     );
+}
+
+/// What is said about a description that is wrong.
+fn shown(text: &str) -> String {
+    read(text).and_then(|system| plan::make(&system)).unwrap_err().to_string()
+}
+
+/// A VM of 16 MiB, with more lines.
+fn vm(name: &str, more: &str) -> String {
+    format!(
+        "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"k\"\n{more}\n"
+    )
+}
+
+#[test]
+fn a_list_with_one_bracket_is_one_mistake() {
+    let platform = "platform = \"qemu-virt\"\n";
+    let task =
+        |name: &str| format!("[vm.task]\nname = \"{name}\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n");
+    let tasks = ["a", "b", "c"].map(task).concat();
+    let lone = |name: &str, more: &str| vm(name, more).replace("[[vm]]", "[vm]");
+    let [one, two] =
+        [["rt", "rt-2"].map(|name| lone(name, "")), ["rt", "rt-2"].map(|name| lone(name, &tasks))];
+    for (text, place, header) in [
+        (lone("rt", ""), "2:1", "[[vm]]"),
+        (one.concat(), "2:1", "[[vm]]"),
+        (two.concat(), "2:1", "[[vm]]"),
+        (vm("rt", "") + &lone("rt-2", ""), "8:1", "[[vm]]"),
+        (lone("rt", "") + &vm("rt-2", ""), "2:1", "[[vm]]"),
+        (vm("rt", &tasks), "7:1", "[[vm.task]]"),
+        (vm("rt", &tasks) + &vm("rt-2", &tasks), "7:1", "[[vm.task]]"),
+    ] {
+        let shown = shown(&format!("{platform}{text}"));
+        assert_eq!(shown.matches("error[").count(), 1, "{shown}");
+        assert!(shown.contains(&format!("s.toml:{place}\n")), "{place} {shown}");
+        assert!(
+            shown.contains(&format!("write a header `{header}` above each of them")),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_table_that_is_given_twice_is_one_mistake() {
+    let text = "[platform]\nboard = \"qemu-virt\"\n[platform]\nboard = \"zcu102\"\n";
+    let shown = shown(&format!("{text}{}", vm("a", "")));
+    assert_eq!(shown.matches("error[").count(), 1, "{shown}");
+    assert!(shown.contains("`[platform]` is given twice"), "{shown}");
+    assert!(shown.contains("put the keys of both below one header"), "{shown}");
+}
+
+#[test]
+fn an_empty_description_is_told_how_to_begin() {
+    for text in ["", "platform = \"qemu-virt\"\n"] {
+        let shown = shown(text);
+        assert!(shown.contains("add `[[vm]]`, and below it `name = \"linux\"`"), "{shown}");
+        assert!(!shown.contains("[...]"), "{shown}");
+    }
+}
+
+#[test]
+fn overlaps_and_odd_sizes_are_told_in_words_of_the_description() {
+    let platform = "platform = \"qemu-virt\"\n";
+    let text = vm("rt", "memory_at = 0x50000000") + &vm("linux", "memory_at = 0x50800000");
+    let overlap = shown(&format!("{platform}{text}"));
+    let message = "the memory of VM `linux`: 0x50800000..=0x517fffff overlaps the memory of VM `rt` \
+                   (0x50000000..=0x50ffffff)";
+    assert!(overlap.contains(message) && !overlap.contains("/vms"), "{overlap}");
+    assert!(overlap.contains("memory_at = 0x50000000\n"), "the other place is shown: {overlap}");
+    for (memory, part) in [
+        ("0MiB", "RAM consists of pages: use a multiple of 4 KiB"),
+        ("1000000B", "such as \"980KiB\""),
+        ("256KiB", "the kernel is loaded 512 KiB behind the start of RAM"),
+    ] {
+        let text = format!("{platform}{}", vm("rt", "").replace("16MiB", memory));
+        let shown = shown(&text);
+        assert_eq!(shown.matches("error[").count(), 1, "{shown}");
+        assert!(
+            shown.contains(part) && shown.contains(&format!("memory = \"{memory}\"")),
+            "{shown}"
+        );
+    }
+    let linux = vm("a", "initrd = \"i\"").replace("boot = \"raw\"\n", "").replace("16MiB", "7MiB");
+    let small = shown(&format!("{platform}{linux}"));
+    assert_eq!(small.matches("error[").count(), 1, "{small}");
+    assert!(
+        small.contains("`memory` of VM `a` is too small")
+            && small.contains("give the VM 8 MiB at least"),
+        "{small}"
+    );
+}
+
+#[test]
+fn linux_with_too_little_memory_is_told_how_much_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |memory: &str, more: &str| {
+        format!(
+            "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nkernel = \"k\"\ninitrd = \"i\"\nmemory = \"{memory}\"\n{more}"
+        )
+    };
+    let mut image = vec![0; 64];
+    image[16..24].copy_from_slice(&(20u64 << 20).to_le_bytes());
+    image[56..60].copy_from_slice(b"ARMd");
+    std::fs::write(folder.path().join("k"), image).unwrap();
+    std::fs::write(folder.path().join("i"), vec![0; 3 << 20]).unwrap();
+    let check = |memory: &str, more: &str| {
+        let system = System::from_toml("s.toml", &text(memory, more), folder.path()).unwrap();
+        let plan = plan::make(&system).unwrap();
+        plan::check_described_files(&system, &plan).map_err(|errors| errors.to_string())
+    };
+    let shown = check("32MiB", "").unwrap_err();
+    assert_eq!(shown.matches("error[").count(), 1, "{shown}");
+    assert!(shown.contains("s.toml:6:10"), "{shown}");
+    let message = "`memory` of VM `a` is too small: its kernel takes 20 MiB, its initial RAM disk 3 MiB in memory";
+    assert!(shown.contains(message), "{shown}");
+    // The kernel ends 22 MiB into RAM, the device tree is 2 MiB below the middle.
+    assert!(shown.contains("write `memory = \"48MiB\"` or more"), "{shown}");
+    assert!(check("47MiB", "").is_err());
+    check("48MiB", "").unwrap();
+
+    let shown = check("32MiB", "initrd_load = 0x41000000\n").unwrap_err();
+    assert!(shown.contains("the initial RAM disk of VM `a`: the file fills"), "{shown}");
+    assert!(shown.contains("overlaps the kernel of VM `a`") && !shown.contains("/vms"), "{shown}");
 }
 
 /// The blocks of TOML in `docs/reference/description.md`.

@@ -132,11 +132,11 @@ fn extra_colors_have_a_pool_and_colors_to_return_to() {
             "add `extra_memory = \"64MiB\"`".into()
         )]
     );
-    for (memory, shown) in [("0B", "0 B"), ("5KiB", "5 KiB")] {
+    for (memory, shown, such) in [("0B", "0 B", ""), ("5KiB", "5 KiB", ", such as \"8KiB\"")] {
         let lines = format!("colors = \"0\"\nextra_colors = \"1\"\nextra_memory = \"{memory}\"");
         let message = format!("11:16 wrong-value: {shown} is not a number of pages");
-        let help = "the pool consists of frames: use a multiple of 4 KiB";
-        assert_eq!(found(&lines), [(message, help.to_owned())]);
+        let help = format!("the pool consists of frames: use a multiple of 4 KiB{such}");
+        assert_eq!(found(&lines), [(message, help)]);
     }
     let with_vllc = found(&format!("{EXTRA}\nvllc = true"));
     assert_eq!(with_vllc.len(), 1);

@@ -1,13 +1,13 @@
 //! The folder of results.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use bulkhead_measure::isolation::Report;
 
 use super::{page, rows};
 use crate::failure::Failure;
+use crate::whole_file::WholeFile;
 
 /// The folder of results.
 pub struct Folder(PathBuf);
@@ -39,15 +39,7 @@ impl Folder {
     /// The whole file or none.
     fn put(&self, name: &str, content: &str) -> Result<(), Failure> {
         let path = self.0.join(name);
-        let write = || {
-            let mut file = tempfile::Builder::new()
-                .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-                .tempfile_in(&self.0)?;
-            file.write_all(content.as_bytes())?;
-            file.persist(&path)?;
-            io::Result::Ok(())
-        };
-        write().map_err(|error| {
+        WholeFile::write(&path, content.as_bytes()).map_err(|error| {
             Failure::new("output", format!("cannot write {}: {error}", path.display()))
         })
     }

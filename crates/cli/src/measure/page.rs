@@ -109,7 +109,11 @@ fn machine(machine: &Machine) -> Vec<Vec<String>> {
     }
     row("page", &Bytes(machine.page_bytes as u64).to_string());
     row("kernel", &machine.kernel);
-    row("kernel's command line", &machine.kernel_arguments);
+    let arguments = match machine.kernel_arguments.as_str() {
+        "" => "none",
+        arguments => arguments,
+    };
+    row("kernel's arguments that matter for time", arguments);
     row("governor", machine.governor.as_deref().unwrap_or("not told"));
     row("huge pages", machine.huge_pages.as_deref().unwrap_or("not told"));
     row("real-time share (us of 1,000,000)", machine.real_time_us.as_deref().unwrap_or("not told"));

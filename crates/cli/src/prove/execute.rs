@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bulkhead_qemu::{Board, Exit, Machine, Next, Options, Outcome, Session, Time};
-use tempfile::TempPath;
 use trace::Trace;
 
 use super::options::ProveOptions;
@@ -16,7 +15,7 @@ use crate::run::cachescope::{Cachescope, Counts};
 use crate::run::hypervisor::Found;
 use crate::run::signals::Signals;
 use crate::run::tally::{Known, Tally};
-use crate::run::workspace::Workspace;
+use crate::run::workspace::{ImageFile, Workspace};
 use crate::trace::read_trace;
 use crate::trace::record::{Recording, What};
 
@@ -33,7 +32,7 @@ const CONSOLE: &str = "console.log";
 pub struct Prepared<'a> {
     system: &'a System,
     board: Board,
-    image: TempPath,
+    image: ImageFile,
     scope: Cachescope,
     folder: PathBuf,
 }
@@ -64,14 +63,12 @@ impl<'a> Prepared<'a> {
         bin_ns: Option<u64>,
         options: &ProveOptions,
     ) -> Result<Self, Failure> {
-        let cpu = system.cpu();
         let board = boards::board(system)?;
         let mut scope_options = vec!["time=model".to_owned()];
         scope_options.extend(bin_ns.map(|ns| format!("bin={ns}ns")));
         scope_options.extend(options.cachescope_option.iter().cloned());
         let scope = Cachescope::prepare(folder, system, found)?.with_options(&scope_options);
-        let image =
-            bulkhead_image::build(&system.plan, &system.folder, &found.load()?, cpu.as_deref())?;
+        let image = system.image(&found.load()?)?;
         let image = Workspace::new(found, &system.plan.name)?.image(&image.bytes)?;
         Ok(Self { system, board, image, scope, folder: folder.to_owned() })
     }
@@ -110,7 +107,7 @@ impl<'a> Prepared<'a> {
             keep_log: true,
             arguments,
         };
-        let session = Machine::start(&self.board, &self.image, &options)?;
+        let session = Machine::start(&self.board, self.image.path(), &options)?;
         let Some((outcome, known)) = attend(session, self.system, signals, steps) else {
             return Ok(None);
         };

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bulkhead_image::without_path;
 use tempfile::TempDir;
 
 use crate::failure::Failure;
@@ -30,7 +31,7 @@ impl Folder {
     pub fn create(path: &Path) -> Result<Self, Failure> {
         let gather = || {
             fs::create_dir_all(path)?;
-            tempfile::Builder::new().prefix(".proof-").tempdir_in(path)
+            tempfile::Builder::new().prefix(".proof-").tempdir_in(path).map_err(without_path)
         };
         let gathered = gather().map_err(|error| cannot_write(path, &error))?;
         Ok(Self { path: path.to_owned(), gathered: Some(gathered) })

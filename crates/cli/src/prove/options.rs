@@ -22,7 +22,8 @@ Examples:
 
 The folder gets report.html, results.json, both plans, traces and counts.
 
-Exit status: 0 everything holds with the plan, 1 something does not, 2 bad input.")]
+Exit status: 0 everything holds with the plan, 1 something does not, 2 bad input; 129, 130 and 143:
+ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM, and nothing is proven.")]
 pub struct ProveOptions {
     /// Description (.toml)
     #[arg(value_name = "DESCRIPTION")]

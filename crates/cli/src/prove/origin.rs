@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
+use bulkhead_image::Hypervisor;
 use bulkhead_report::proof::{Command, Fact, File, Origin};
 use sha2::{Digest, Sha256};
 
@@ -21,7 +22,7 @@ pub fn origin(
     folder: &Folder,
 ) -> Result<Origin, Failure> {
     let system = evidence.system;
-    let mut files = vec![digest("description", &options.file)?, digest("hypervisor", hypervisor)?];
+    let mut files = vec![digest("description", &options.file)?, loaded(hypervisor)?];
     for vm in &system.plan.vms {
         let loaded =
             [("kernel", Some(&vm.boot.kernel)), ("initial RAM disk", vm.boot.initrd.as_ref())];
@@ -89,10 +90,50 @@ fn quoted(text: &str) -> String {
     }
 }
 
+/// The digest of what is loaded of the `hypervisor`: its file also says in which folder it was built.
+fn loaded(hypervisor: &Path) -> Result<File, Failure> {
+    let memory = Hypervisor::read(hypervisor)?;
+    Ok(File {
+        purpose: "hypervisor, as it is loaded".into(),
+        name: hypervisor.display().to_string(),
+        sha256: sha256(memory.memory()),
+    })
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn digest(purpose: &str, path: &Path) -> Result<File, Failure> {
     let bytes = fs::read(path).map_err(|error| {
         Failure::new("cannot-read", format!("cannot read {}: {error}", path.display()))
     })?;
-    let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(File { purpose: purpose.into(), name: path.display().to_string(), sha256 })
+    Ok(File { purpose: purpose.into(), name: path.display().to_string(), sha256: sha256(&bytes) })
+}
+
+#[cfg(test)]
+#[allow(dead_code)]
+#[path = "../../../image/tests/common/elf.rs"]
+mod elf;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_loaded_of_the_hypervisor_does_not_change_its_digest() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of = |file: &[u8]| {
+            let path = folder.path().join("hypervisor.elf");
+            fs::write(&path, file).expect("written");
+            loaded(&path).unwrap_or_else(|failure| panic!("{failure:?}")).sha256
+        };
+        let file = elf::Elf::default().to_bytes();
+        // As debug information is.
+        let longer = [&file[..], b"/home/somebody/bulkhead"].concat();
+        assert_eq!(of(&longer), of(&file));
+        let mut other = elf::Elf::default();
+        other.code[0x1000] = 1;
+        assert_ne!(of(&other.to_bytes()), of(&file));
+    }
 }

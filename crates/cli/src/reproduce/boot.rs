@@ -65,9 +65,7 @@ impl Boot {
             append(system.plan.vms[vm].boot.bootargs.get_or_insert_default(), arguments);
         }
         let found = hypervisor::find(None)?;
-        let cpu = system.cpu();
-        let image =
-            bulkhead_image::build(&system.plan, &system.folder, &found.load()?, cpu.as_deref())?;
+        let image = system.image(&found.load()?)?;
         let board = boards::board(&system)?;
         let place = workspace::Workspace::new(&found, &system.plan.name)?;
         let mut folder = place.scratch()?;
@@ -94,7 +92,7 @@ impl Boot {
             keep_log: true,
             arguments,
         };
-        let session = Machine::start(&board, &path, &options)?;
+        let session = Machine::start(&board, path.path(), &options)?;
         let names = system.plan.vms.iter().map(|vm| vm.name.clone());
         let Some((outcome, known)) = attend(session, Tally::new(names), until, stop) else {
             return Ok(None);

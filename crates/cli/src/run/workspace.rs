@@ -1,13 +1,21 @@
 //! Where the image and the log of a run lie.
 
 use std::env;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile, TempDir, TempPath};
+use bulkhead_image::without_path;
+use rustix::fs::{FlockOperation, flock};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
 use super::hypervisor::Found;
 use crate::failure::Failure;
+
+/// How the names of images end. Nothing else in the folder has such a name.
+const IMAGE: &str = "-run.img";
+/// How often an image is made again that another run took for one that was left behind.
+const ATTEMPTS: usize = 8;
 
 /// A folder for files of runs, and the files of this one.
 #[derive(Debug)]
@@ -34,25 +42,54 @@ impl Workspace {
         Err(Failure::new("no-workspace", format!("there is no place for the image: {reason}")))
     }
 
-    /// Writes the image into a file that is removed when the path is dropped.
-    pub fn image(&self, bytes: &[u8]) -> Result<TempPath, Failure> {
-        let fill = || -> io::Result<NamedTempFile> {
-            let prefix = format!("{}-", self.name);
-            let mut file =
-                Builder::new().prefix(&prefix).suffix(".img").tempfile_in(&self.folder)?;
-            file.write_all(bytes)?;
-            Ok(file)
+    /// Writes the image into a file, when those of runs that were killed are removed.
+    pub fn image(&self, bytes: &[u8]) -> Result<ImageFile, Failure> {
+        self.remove_abandoned();
+        let fill = || -> io::Result<ImageFile> {
+            let image = self.locked()?;
+            image.0.as_file().write_all(bytes)?;
+            Ok(image)
         };
         let folder = self.folder.display();
-        fill().map(NamedTempFile::into_temp_path).map_err(|error| {
+        fill().map_err(without_path).map_err(|error| {
             Failure::new("image", format!("cannot write the image into {folder}: {error}"))
         })
+    }
+
+    /// A new file for an image, with a lock that lasts as long as this process.
+    fn locked(&self) -> io::Result<ImageFile> {
+        let prefix = format!("{}-", self.name);
+        let new = || Builder::new().prefix(&prefix).suffix(IMAGE).tempfile_in(&self.folder);
+        let mut file = new()?;
+        for _ in 1..ATTEMPTS {
+            // Where files cannot be locked, none is removed for having no lock.
+            let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
+            if file.path().exists() {
+                break;
+            }
+            file = new()?;
+        }
+        Ok(ImageFile(file))
+    }
+
+    /// Removes the images that no process has a lock of: theirs were killed.
+    fn remove_abandoned(&self) {
+        for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if !entry.file_name().to_string_lossy().ends_with(IMAGE) {
+                continue;
+            }
+            let Ok(file) = File::open(entry.path()) else { continue };
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// A folder that is removed when it is dropped.
     pub fn scratch(&self) -> Result<TempDir, Failure> {
         let prefix = format!("{}-", self.name);
-        Builder::new().prefix(&prefix).tempdir_in(&self.folder).map_err(|error| {
+        let made = Builder::new().prefix(&prefix).tempdir_in(&self.folder);
+        made.map_err(without_path).map_err(|error| {
             let folder = self.folder.display();
             Failure::new("no-workspace", format!("cannot make a folder in {folder}: {error}"))
         })
@@ -64,6 +101,17 @@ impl Workspace {
     }
 }
 
+/// The file of an image, which is removed with this value.
+#[derive(Debug)]
+pub struct ImageFile(NamedTempFile);
+
+impl ImageFile {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
 fn cache() -> Option<PathBuf> {
     let set = |variable| env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
@@ -72,7 +120,7 @@ fn cache() -> Option<PathBuf> {
 
 fn usable(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    tempfile::tempfile_in(folder).map(drop)
+    tempfile::tempfile_in(folder).map(drop).map_err(without_path)
 }
 
 /// The name of a system as a part of a file name.
@@ -80,4 +128,27 @@ fn file_name(name: &str) -> String {
     let safe = |c: char| if c.is_alphanumeric() || "-_".contains(c) { c } else { '-' };
     let name: String = name.chars().map(safe).take(64).collect();
     if name.is_empty() { "system".into() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_of_runs_that_were_killed_are_removed_and_no_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| Workspace { folder: folder.path().into(), name: name.into() };
+        let left = folder.path().join("old-abc123-run.img");
+        let other = folder.path().join("mine.img");
+        for file in [&left, &other] {
+            std::fs::write(file, "left").expect("written");
+        }
+        let first = place("one").image(b"first").expect("an image");
+        let second = place("two").image(b"second").expect("an image");
+        assert!(!left.exists() && other.exists());
+        assert_eq!(std::fs::read(first.path()).expect("it is there"), b"first");
+        let path = second.path().to_owned();
+        drop(second);
+        assert!(first.path().exists() && !path.exists());
+    }
 }

@@ -13,9 +13,9 @@ use clap::Args;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  bulkhead sweep experiments/sweeps/servers.toml -o build/servers    writes build/servers/systems.parquet
-  bulkhead sweep servers.toml --jobs 2 --json                        writes servers.sweep/systems.parquet
-  bulkhead sweep servers.toml --dask tcp://host:8786                 the same table, computed by a cluster
+  bulkhead sweep experiments/sweeps/servers.toml -o build/servers
+  bulkhead sweep servers.toml --jobs 2 --json           writes servers.sweep/systems.parquet
+  bulkhead sweep servers.toml --dask tcp://host:8786    the same table, computed by a cluster
 
 Exit status: 0 done, 1 a simulation refutes an analysis, 2 bad input.")]
 pub struct SweepOptions {

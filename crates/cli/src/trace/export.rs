@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use bulkhead_system::units::Duration;
 use serde::Serialize;
 use trace::Trace;
 
@@ -23,6 +24,7 @@ pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure>
         ));
     }
     let trace = super::read_trace(&options.file)?;
+    check_window(&trace, options)?;
     let target = match &options.output {
         Some(path) if path == Path::new("-") => {
             let out = BufWriter::new(io::stdout().lock());
@@ -43,6 +45,29 @@ pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure>
         output::print(&format!("wrote {} ({entries} events)\n", target.display()))?;
     }
     Ok(Status::Yes)
+}
+
+/// Refuses a time of `options` in which nothing is in the `trace`.
+fn check_window(trace: &Trace, options: &ExportOptions) -> Result<(), Failure> {
+    if options.from.is_none() && options.until.is_none() {
+        return Ok(());
+    }
+    let clock = trace.clock();
+    let (first, last) = (clock.ns(trace.first()), clock.ns(trace.last()));
+    let signed = |time: Duration| i64::try_from(time.0).unwrap_or(i64::MAX);
+    let (from, until) = (options.from.map_or(first, signed), options.until.map_or(last, signed));
+    if from.max(first) < until.min(last) {
+        return Ok(());
+    }
+    let what = match options.from.zip(options.until) {
+        Some((from, until)) if from >= until => {
+            format!("`--from` ({from}) is not before `--until` ({until})")
+        }
+        _ => format!("{} has nothing in this time", options.file.display()),
+    };
+    let milliseconds = |ns: i64| format!("{:.3} ms", ns as f64 / 1e6);
+    let (first, last) = (milliseconds(first), milliseconds(last));
+    Err(Failure::new("no-window", format!("{what}\nhelp: the trace goes from {first} to {last}")))
 }
 
 #[derive(Serialize)]

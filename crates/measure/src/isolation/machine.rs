@@ -20,7 +20,7 @@ pub struct Machine {
     pub page_bytes: usize,
     /// Version of the kernel.
     pub kernel: String,
-    /// Command line of the kernel.
+    /// What the command line of the kernel says about time: the rest is nobody's business.
     pub kernel_arguments: String,
     /// How the frequency of the victim's CPU is chosen; absent where it is not told.
     pub governor: Option<String>,
@@ -46,7 +46,7 @@ impl Machine {
             caches: cache::of_cpu(cpu).unwrap_or_default(),
             page_bytes: page_bytes(),
             kernel: file("/proc/sys/kernel/osrelease").unwrap_or_default(),
-            kernel_arguments: file("/proc/cmdline").unwrap_or_default(),
+            kernel_arguments: of_time(&file("/proc/cmdline").unwrap_or_default()),
             governor: file(&format!("{folder}/cpufreq/scaling_governor")),
             huge_pages: file("/sys/kernel/mm/transparent_hugepage/enabled"),
             real_time_us: file("/proc/sys/kernel/sched_rt_runtime_us"),
@@ -54,6 +54,51 @@ impl Machine {
             is_virtual: is_virtual(),
         }
     }
+}
+
+/// Parameters of the kernel that matter for time; those of a module have its name before a dot.
+const OF_TIME: [&str; 31] = [
+    "acpi_pad",
+    "clocksource",
+    "cpufreq",
+    "cpuidle",
+    "default_hugepagesz",
+    "hugepages",
+    "hugepagesz",
+    "idle",
+    "intel_idle",
+    "intel_pstate",
+    "amd_pstate",
+    "irqaffinity",
+    "isolcpus",
+    "kthread_cpus",
+    "maxcpus",
+    "mce",
+    "mitigations",
+    "nmi_watchdog",
+    "nohz",
+    "nohz_full",
+    "nosmt",
+    "nosoftlockup",
+    "nowatchdog",
+    "nr_cpus",
+    "preempt",
+    "processor",
+    "rcu_nocb_poll",
+    "rcu_nocbs",
+    "skew_tick",
+    "transparent_hugepage",
+    "tsc",
+];
+
+/// The parameters of a kernel's command line that matter for time, in their order.
+fn of_time(line: &str) -> String {
+    let matters = |parameter: &&str| {
+        let name = parameter.split('=').next().unwrap_or_default();
+        let name = name.split('.').next().unwrap_or_default();
+        OF_TIME.contains(&name)
+    };
+    line.split_whitespace().filter(matters).collect::<Vec<_>>().join(" ")
 }
 
 /// `model name` on PCs; on Arm the kernel tells numbers only.
@@ -88,6 +133,15 @@ fn mitigations() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_matters_for_time_is_kept_of_the_command_line() {
+        let line = "BOOT_IMAGE=/vmlinuz root=UUID=1234 isolcpus=2-3 token=secret nohz_full=2-3 quiet \
+                    intel_idle.max_cstate=1 mitigations=off nosmt idled=1\n";
+        let kept = "isolcpus=2-3 nohz_full=2-3 intel_idle.max_cstate=1 mitigations=off nosmt";
+        assert_eq!(of_time(line), kept);
+        assert_eq!(of_time(""), "");
+    }
 
     #[test]
     fn cpus_have_names() {

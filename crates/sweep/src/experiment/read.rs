@@ -1,5 +1,7 @@
 //! Reads an experiment.
 
+mod file;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -125,13 +127,7 @@ impl Reader {
 /// Reads an experiment, and draws the first system of each point.
 pub fn experiment(name: &str, text: &str) -> Result<Experiment, Errors> {
     let mut reader = Reader { source: Source::new(name, text), mistakes: Vec::new() };
-    let file: File = match toml::from_str(text) {
-        Ok(file) => file,
-        Err(error) => {
-            let place = Place::new(&reader.source, error.span().unwrap_or(0..0));
-            return Err(Diagnostic::new("toml", error.message()).at(&place, "").into());
-        }
-    };
+    let file = file::read::<File>(&reader.source)?;
     let seed = reader.number("seed", &file.seed, 0, i64::MAX as u64);
     let systems = reader.number("systems", &file.systems, 1, SYSTEMS);
     let per_shard = file.systems_per_shard.as_ref();

@@ -22,9 +22,10 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let name = at.string("name").map(|name| name.value);
     let platform = self::platform(at, folder);
     let tables = at.tables("vm", "[[vm]]");
-    if tables.is_empty() && !at.has("vm") {
-        at.required::<()>("vm", None, "[...]");
-    }
+    at.required_tables(
+        "vm",
+        "`[[vm]]`, and below it `name = \"linux\"`, `memory = \"512MiB\"` and `kernel = \"path/to/kernel\"`",
+    );
     let margin = margin(at);
     let section_overhead = at.quantity("section_overhead");
     let section_overhead = section_overhead.map_or(locks::SECTION_OVERHEAD, |it| it.value);

@@ -17,7 +17,7 @@ const PLANNED: &str = "planned";
 pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<Vm> {
     let name = at.required("name", name(at), "\"linux\"");
     let vcpus = vcpu::read(at);
-    let memory = at.required("memory", at.quantity("memory"), "\"512MiB\"");
+    let memory = at.required("memory", memory(at), "\"512MiB\"");
     let memory_at = at.address("memory_at");
     let planned = at.peek("colors").filter(|text| text.value == PLANNED);
     let colors = if planned.is_some() { None } else { at.colors("colors") };
@@ -84,12 +84,29 @@ fn extra(at: &Fields<'_>, vllc: bool) -> Option<Extra> {
         at.forbid("extra_colors", "the VM has `vllc = true`", help);
     }
     let memory = at.required("extra_memory", memory, "\"64MiB\"")?;
-    if memory.value == Bytes(0) || !memory.value.is_multiple_of(PAGE) {
-        let message = format!("{} is not a number of pages", memory.value);
-        let help = format!("the pool consists of frames: use a multiple of {PAGE}");
-        at.add(Diagnostic::new("wrong-value", message).at(&memory.place, "here").help(help));
-    }
+    pages(at, &memory, "the pool consists of frames");
     Some(Extra { colors: colors?, memory, serial: serial.unwrap_or(false) })
+}
+
+/// The RAM of the VM.
+fn memory(at: &Fields<'_>) -> Option<Located<Bytes>> {
+    let memory = at.quantity("memory")?;
+    pages(at, &memory, "RAM consists of pages").then_some(memory)
+}
+
+/// Whether `size` is a number of pages, at least one; reports it if not, saying `why` it has to be.
+fn pages(at: &Fields<'_>, size: &Located<Bytes>, why: &str) -> bool {
+    let bytes = size.value.0;
+    if bytes != 0 && size.value.is_multiple_of(PAGE) {
+        return true;
+    }
+    let next = bytes.checked_next_multiple_of(PAGE.0).filter(|next| *next != 0);
+    let such =
+        next.map(|next| format!(", such as \"{}\"", Bytes(next).to_string().replace(' ', "")));
+    let message = format!("{} is not a number of pages", size.value);
+    let help = format!("{why}: use a multiple of {PAGE}{}", such.unwrap_or_default());
+    at.add(Diagnostic::new("wrong-value", message).at(&size.place, "here").help(help));
+    false
 }
 
 fn name(at: &Fields<'_>) -> Option<Located<String>> {

@@ -21,7 +21,7 @@ pub(crate) struct Fields<'t> {
     what: String,
     place: Place,
     known: RefCell<Vec<&'static str>>,
-    /// Keys that had to be there and are not, each with an example of a value.
+    /// Keys that had to be there and are not, each as it could be written.
     missing: RefCell<Vec<(&'static str, String)>>,
 }
 
@@ -77,12 +77,12 @@ impl<'t> Fields<'t> {
         }
         if missing.len() > MISSING_ONE_BY_ONE {
             let keys: Vec<&str> = missing.iter().map(|(key, _)| *key).collect();
-            let (first, example) = &missing[0];
+            let (_, example) = &missing[0];
             let message = format!("{} has no {}", self.what, suggest::list(&keys, "and"));
             self.add(
                 Diagnostic::new("missing-key", message)
                     .at(&self.place, "they are missing here")
-                    .help(format!("add them all, as in `{first} = {example}`")),
+                    .help(format!("add them all, as in {example}")),
             );
             return;
         }
@@ -90,7 +90,7 @@ impl<'t> Fields<'t> {
             self.add(
                 Diagnostic::new("missing-key", format!("{} has no `{key}`", self.what))
                     .at(&self.place, format!("`{key}` is missing here"))
-                    .help(format!("add `{key} = {example}`")),
+                    .help(format!("add {example}")),
             );
         }
     }
@@ -118,10 +118,24 @@ impl<'t> Fields<'t> {
     /// Remembers the key as missing if it is not there, and hands through
     /// what was read. Where the syntax is broken, absence tells nothing.
     pub fn required<T>(&self, key: &'static str, read: Option<T>, example: &str) -> Option<T> {
-        if !self.has(key) && self.document.is_whole() {
-            self.missing.borrow_mut().push((key, example.to_owned()));
+        if !self.has(key) {
+            self.miss(key, format!("`{key} = {example}`"));
         }
         read
+    }
+
+    /// Remembers the list of tables as missing if it is not there; `example` shows a table of it.
+    pub fn required_tables(&self, key: &'static str, example: &str) {
+        if !self.has(key) {
+            self.miss(key, example.to_owned());
+        }
+    }
+
+    /// Remembers the key as missing; where the syntax is broken, that it is not there tells nothing.
+    fn miss(&self, key: &'static str, example: String) {
+        if self.document.is_whole() {
+            self.missing.borrow_mut().push((key, example));
+        }
     }
 
     /// Refuses a key that has no meaning here, saying why.
@@ -148,7 +162,24 @@ impl<'t> Fields<'t> {
     /// The tables `[[key]]`; `header` is the full header, such as `[[vm.task]]`.
     pub fn tables(&self, key: &'static str, header: &str) -> Vec<Fields<'t>> {
         let help = format!("write a header `{header}` above each of them");
+        if self.is_table(key) {
+            self.lone_table(key, header, &help);
+            return Vec::new();
+        }
         self.listed_tables(key, &format!("`{header}`"), &help)
+    }
+
+    /// Reports that `key`, whose tables have this `header`, is one table: once for each header.
+    fn lone_table(&self, key: &'static str, header: &str, help: &str) {
+        let name = header.trim_matches(['[', ']']);
+        let (is_new, first) = self.document.note_lone(name);
+        let Some(value) = self.value(key).filter(|_| is_new) else { return };
+        let place = first.unwrap_or_else(|| self.document.place(value.span()));
+        self.add(
+            Diagnostic::new("wrong-type", "expected a list of tables, found a table")
+                .at(&place, "this is one table: there are two brackets around the name of a list")
+                .help(help),
+        );
     }
 
     fn listed_tables(&self, key: &'static str, what: &str, help: &str) -> Vec<Fields<'t>> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Fields;
+use super::{Fields, headers};
 use crate::diagnostic::{Diagnostic, Errors, Place, Source};
 
 /// A text that is being read.
@@ -17,6 +17,10 @@ pub(crate) struct Document<'t> {
     mistakes: RefCell<Vec<Diagnostic>>,
     /// Whether the syntax is broken, so that parts may be missing that were given.
     broken: bool,
+    /// Headers of tables that were there before, each with what is said about the first time that one is given again.
+    repeated: Vec<(String, Diagnostic)>,
+    /// Names of lists of tables that have a header of one table, such as `vm.task`.
+    lone: RefCell<Vec<String>>,
 }
 
 impl<'t> Document<'t> {
@@ -24,8 +28,11 @@ impl<'t> Document<'t> {
     pub fn parse(source: &'t Arc<Source>) -> Self {
         let (root, errors) = DeTable::parse_recoverable(source.text());
         let broken = errors.iter().any(|error| error.message() != "duplicate key");
-        let document = Self { source, root, mistakes: RefCell::default(), broken };
+        let (mistakes, lone) = Default::default();
+        let mut document = Self { source, root, mistakes, broken, repeated: Vec::new(), lone };
         let mut told = Vec::new();
+        // What stands below a header that is given again follows from that.
+        let mut repeated_until = 0;
         for error in errors {
             if told.contains(&(error.message().to_owned(), error.span())) {
                 continue;
@@ -33,7 +40,15 @@ impl<'t> Document<'t> {
             told.push((error.message().to_owned(), error.span()));
             let place = document.place(error.span().unwrap_or(0..0));
             let mistake = match error.message() {
-                "duplicate key" => document.duplicate(&place),
+                "duplicate key" if place.start() < repeated_until => continue,
+                "duplicate key" => match headers::name_at(source.text(), place.start()) {
+                    Some(name) => {
+                        repeated_until = headers::next(source.text(), place.start());
+                        document.repeat(name, &place);
+                        continue;
+                    }
+                    None => document.duplicate(&place),
+                },
                 message if message.starts_with("cannot extend value") => {
                     Diagnostic::new("toml-syntax", "this is not TOML: a table of this name has a value already")
                         .at(&place, "here")
@@ -66,6 +81,18 @@ impl<'t> Document<'t> {
         self.mistakes.borrow_mut().push(mistake);
     }
 
+    /// Notes that the list of tables with this name is one table, and where its first header stands if it has one;
+    /// `false` if that was noted before.
+    pub fn note_lone(&self, name: &str) -> (bool, Option<Place>) {
+        let mut lone = self.lone.borrow_mut();
+        if lone.iter().any(|known| known == name) {
+            return (false, None);
+        }
+        lone.push(name.to_owned());
+        let header = headers::first(self.source.text(), name);
+        (true, header.map(|span| self.place(span)))
+    }
+
     /// Whether the absence of a key tells anything.
     pub fn is_whole(&self) -> bool {
         !self.broken
@@ -73,11 +100,33 @@ impl<'t> Document<'t> {
 
     /// The value if there was no mistake, else all mistakes.
     pub fn finish<T>(self, value: Option<T>) -> Result<T, Errors> {
-        match (Errors::unless_none(self.mistakes.into_inner(), ()), value) {
+        let (mut mistakes, lone) = (self.mistakes.into_inner(), self.lone.into_inner());
+        // A list that is one table has been reported as that.
+        let is_lone = |name: &str| lone.iter().any(|list| headers::is_within(name, list));
+        let repeated = self.repeated.into_iter().filter(|(name, _)| !is_lone(name));
+        mistakes.extend(repeated.map(|(_, mistake)| mistake));
+        match (Errors::unless_none(mistakes, ()), value) {
             (Err(errors), _) => Err(errors),
             (Ok(()), Some(value)) => Ok(value),
             (Ok(()), None) => unreachable!("what is missing was reported"),
         }
+    }
+
+    /// Notes a header `[name]` that is given again at `place`: once for each name.
+    fn repeat(&mut self, name: String, place: &Place) {
+        if self.repeated.iter().any(|(known, _)| *known == name) {
+            return;
+        }
+        let message = format!("`[{name}]` is given twice");
+        let mut mistake = Diagnostic::new("duplicate-key", message)
+            .at(place, "again here")
+            .help("put the keys of both below one header");
+        if let Some(first) = headers::first(self.source.text(), &name)
+            && first.end < place.start()
+        {
+            mistake = mistake.also(&self.place(first), "first here");
+        }
+        self.repeated.push((name, mistake));
     }
 
     fn duplicate(&self, place: &Place) -> Diagnostic {

@@ -130,7 +130,7 @@ pub fn check_files(plan: &Plan, folder: &Path) -> Result<FileReport, Errors> {
 ///
 /// An arm64 `Image` says in its header how much it needs with its zeroed
 /// memory (Linux, Documentation/arch/arm64/booting.rst).
-fn size(path: &Path) -> std::io::Result<Option<Bytes>> {
+pub(super) fn size(path: &Path) -> std::io::Result<Option<Bytes>> {
     let mut file = match std::fs::File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         file => file?,

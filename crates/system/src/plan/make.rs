@@ -6,8 +6,10 @@ mod origins;
 mod pcpus;
 mod ram;
 mod servers;
+mod words;
 
-use origins::Origins;
+pub(super) use boot::boot;
+pub(super) use origins::Origins;
 
 use super::{
     Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Resource, Serial, Vcpu,
@@ -23,7 +25,7 @@ const HYPERVISOR_MEMORY: Bytes = Bytes::mib(96);
 
 // Guests see a machine laid out like QEMU's `virt`.
 /// Start of the RAM of a guest.
-const RAM: Ipa = Ipa(0x4000_0000);
+pub(super) const RAM: Ipa = Ipa(0x4000_0000);
 const GICD: (u64, Bytes) = (0x0800_0000, Bytes::kib(64));
 const GICC: (u64, Bytes) = (0x0801_0000, Bytes::kib(8));
 const GICR: u64 = 0x080a_0000;
@@ -71,6 +73,7 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     let mut mistakes = Vec::new();
     let pcpus = pcpus::assign(system, &mut mistakes);
     let placed = ram::place(system, hypervisor, llc, &mut mistakes);
+    mistakes.extend(system.vms.iter().filter_map(boot::too_small));
     Errors::unless_none(mistakes, ())?;
 
     let used = |pcpu: u32| pcpus.iter().flatten().any(|other| other.0 == pcpu);
@@ -135,7 +138,7 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
         pool,
         color_serial: color_serial(described),
         devices: described.devices.iter().map(device).collect(),
-        boot: boot::boot(described),
+        boot: boot(described),
     });
     let kept = system.resources.iter().filter(|resource| resource.inter_vm);
     let plan = Plan {

@@ -59,8 +59,16 @@ pub(in crate::description) fn compensation(at: &Fields<'_>) -> Option<Option<Cre
         return Some(None);
     }
     if !at.has("bandwidth") {
-        let help = "add `bandwidth` to the VM, or remove this";
-        at.forbid("compensation", "the VM has no budget to add credits to", help);
+        let help = match at.has("flush") {
+            true => {
+                "remove `compensation` and `flush` too, or give the VM a limit, as in `bandwidth = \"planned\"`"
+            }
+            false => {
+                "remove `compensation` too, or give the VM a limit, as in `bandwidth = \"planned\"`"
+            }
+        };
+        let why = "the VM has no `bandwidth`: without a limit there is nothing to be raised";
+        at.forbid("compensation", why, help);
     }
     let flush_task_switch = match flush {
         None if at.has("flush") => return None,

@@ -2,7 +2,8 @@
 
 use super::RAM;
 use crate::description::{Located, Protocol, Vm};
-use crate::plan::{Boot, File};
+use crate::diagnostic::Diagnostic;
+use crate::plan::{Boot, File, PAGE};
 use crate::units::{Address, Bytes, Ipa};
 
 /// Linux is loaded this far into RAM.
@@ -17,16 +18,16 @@ const DEVICE_TREE: Bytes = Bytes::mib(2);
 
 /// Linux: kernel, device tree, initial RAM disk, in this order. Raw guests:
 /// device tree at the start of RAM, then the guest.
-pub(super) fn boot(vm: &Vm) -> Boot {
+pub(in crate::plan) fn boot(vm: &Vm) -> Boot {
     let boot = &vm.boot;
     let given = |at: &Option<Located<Ipa>>, planned: u64| {
         at.as_ref().map_or(Ipa(RAM.0.saturating_add(planned)), |at| at.value)
     };
-    let half = vm.memory.value.0 / 2 / DEVICE_TREE.0 * DEVICE_TREE.0;
-    let initrd_offset = half.min(INITRD_MAX.0);
-    let (kernel_offset, device_tree_offset) = match boot.protocol {
-        Protocol::Linux => (LINUX.0, initrd_offset.saturating_sub(DEVICE_TREE.0)),
-        Protocol::Raw => (RAW.0, 0),
+    let initrd_offset = initrd_offset(vm);
+    let kernel_offset = kernel_offset(vm);
+    let device_tree_offset = match boot.protocol {
+        Protocol::Linux => initrd_offset.saturating_sub(DEVICE_TREE.0),
+        Protocol::Raw => 0,
     };
     let load = given(&boot.load, kernel_offset);
     let file = |path: &Located<String>, load| File { file: tidy(&path.value), load };
@@ -42,6 +43,46 @@ pub(super) fn boot(vm: &Vm) -> Boot {
             .device_tree
             .then(|| given(&boot.device_tree_load, below(load, device_tree_offset, vm))),
     }
+}
+
+/// How far into RAM the kernel is loaded, if the description does not say.
+fn kernel_offset(vm: &Vm) -> u64 {
+    match vm.boot.protocol {
+        Protocol::Linux => LINUX.0,
+        Protocol::Raw => RAW.0,
+    }
+}
+
+/// How far into RAM the initial RAM disk is loaded, if the description does not say.
+fn initrd_offset(vm: &Vm) -> u64 {
+    let half = vm.memory.value.0 / 2 / DEVICE_TREE.0 * DEVICE_TREE.0;
+    half.min(INITRD_MAX.0)
+}
+
+/// What is wrong if the RAM of `vm` ends before its kernel or its initial RAM disk can start, whose places are not given.
+pub(super) fn too_small(vm: &Vm) -> Option<Diagnostic> {
+    let (boot, kernel) = (&vm.boot, kernel_offset(vm));
+    if boot.load.is_some() {
+        return None;
+    }
+    let has_initrd = boot.initrd.is_some() && boot.initrd_load.is_none();
+    let least = match has_initrd {
+        // It starts in the middle, at a whole block, behind the start of the kernel.
+        true => 2 * (kernel / DEVICE_TREE.0 + 1) * DEVICE_TREE.0,
+        false => kernel + PAGE.0,
+    };
+    if vm.memory.value.0 >= least {
+        return None;
+    }
+    let size = vm.memory.value;
+    let message = format!("`memory` of VM `{}` is too small: {size}", vm.name.value);
+    let help = format!(
+        "the kernel is loaded {} behind the start of RAM: give the VM {} at least, and room for its files",
+        Bytes(kernel),
+        Bytes(least)
+    );
+    let place = &vm.memory.place;
+    Some(Diagnostic::new("no-memory", message).at(place, "too small").help(help))
 }
 
 /// `planned`, or the last 64 KiB of RAM if the kernel is loaded there.

@@ -1,15 +1,20 @@
 //! Where in the description the parts of a plan come from.
 
+use super::words;
 use crate::description::System;
-use crate::diagnostic::{Errors, Place};
+use crate::diagnostic::{Diagnostic, Errors, Place};
 use crate::plan::Plan;
 use crate::plan::path::{unit, vcpu, vm};
 
 /// Nodes of a plan and the places that made them.
-pub(super) struct Origins(Vec<(String, Place)>);
+pub(in crate::plan) struct Origins<'a> {
+    plan: &'a Plan,
+    places: Vec<(String, Place)>,
+}
 
-impl Origins {
-    pub fn new(system: &System, plan: &Plan) -> Self {
+impl<'a> Origins<'a> {
+    /// Where in the description of `system` the parts of its `plan` come from.
+    pub fn new(system: &System, plan: &'a Plan) -> Self {
         let mut origins = vec![("/".to_owned(), system.platform.place.clone())];
         let mut add = |node: String, place: &Place| origins.push((node, place.clone()));
         if let Some(size) = &system.hypervisor_memory {
@@ -82,18 +87,35 @@ impl Origins {
                 }
             }
         }
-        Self(origins)
+        Self { plan, places: origins }
     }
 
-    /// Gives each mistake the place of the closest node around it.
+    /// The mistakes in words of the description, each with the place of the closest node around it, and with the places
+    /// of the nodes that it names.
     pub fn locate(&self, errors: Errors) -> Errors {
-        errors.map(|mistake| {
-            let node = mistake.node.clone().unwrap_or_default();
-            let around = self.0.iter().filter(|(prefix, _)| node.starts_with(prefix.as_str()));
-            match around.max_by_key(|(prefix, _)| prefix.len()) {
-                Some((_, place)) => mistake.at(place, "made from this"),
-                None => mistake,
-            }
-        })
+        errors.map(|mistake| self.locate_one(mistake))
+    }
+
+    fn locate_one(&self, mistake: Diagnostic) -> Diagnostic {
+        let node = mistake.node.clone().unwrap_or_default();
+        let Some(place) = self.place(&node) else { return mistake };
+        // What is wrong with both is the same property.
+        let same = |other: &str| match node.split_once(": ") {
+            Some((_, property)) => self.place(&format!("{other}: {property}")),
+            None => self.place(other),
+        };
+        let others: Vec<_> = words::nodes(&mistake.message)
+            .filter_map(|other| Some((same(other)?, words::of(self.plan, other)?)))
+            .filter(|(other, _)| *other != place)
+            .map(|(place, words)| (place.clone(), words))
+            .collect();
+        let mistake = words::reword(self.plan, mistake).at(place, "made from this");
+        others.iter().fold(mistake, |mistake, (place, words)| mistake.also(place, words))
+    }
+
+    /// The place of the closest node around `node`.
+    fn place(&self, node: &str) -> Option<&Place> {
+        let around = self.places.iter().filter(|(prefix, _)| node.starts_with(prefix.as_str()));
+        around.max_by_key(|(prefix, _)| prefix.len()).map(|(_, place)| place)
     }
 }
