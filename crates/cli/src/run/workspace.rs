@@ -62,8 +62,8 @@ impl Workspace {
         let new = || Builder::new().prefix(&prefix).suffix(IMAGE).tempfile_in(&self.folder);
         let mut file = new()?;
         for _ in 1..ATTEMPTS {
-            // Where files cannot be locked, none is removed for having no lock.
-            let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
+            // Who has the lock removes the file before giving it back. Where files cannot be locked, none is removed.
+            let _ = flock(file.as_file(), FlockOperation::LockExclusive);
             if file.path().exists() {
                 break;
             }

@@ -28,8 +28,14 @@ impl<'t> Document<'t> {
     pub fn parse(source: &'t Arc<Source>) -> Self {
         let (root, errors) = DeTable::parse_recoverable(source.text());
         let broken = errors.iter().any(|error| error.message() != "duplicate key");
-        let (mistakes, lone) = Default::default();
-        let mut document = Self { source, root, mistakes, broken, repeated: Vec::new(), lone };
+        let mut document = Self {
+            source,
+            root,
+            mistakes: RefCell::default(),
+            broken,
+            repeated: Vec::new(),
+            lone: RefCell::default(),
+        };
         let mut told = Vec::new();
         // What stands below a header that is given again follows from that.
         let mut repeated_until = 0;

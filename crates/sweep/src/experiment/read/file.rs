@@ -74,7 +74,7 @@ fn meant(message: &str) -> Option<String> {
 /// until the next header. None where more than a line is meant.
 fn lines(text: &str, span: &Range<usize>) -> Option<Range<usize>> {
     let place =
-        text.get(span.clone()).filter(|place| !place.is_empty() && !place.contains('\n'))?;
+        text.get(span.clone()).filter(|place| !place.trim().is_empty() && !place.contains('\n'))?;
     let start = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
     let end = |from: usize| text[from..].find('\n').map_or(text.len(), |length| from + length);
     let is_header = |line: &str| line.trim_start().starts_with('[');
