@@ -58,10 +58,12 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
 
     let lanes = thread::available_parallelism().map_or(1, |lanes| lanes.get());
     let (waiting, done) = (Mutex::new(VecDeque::from(programs)), Mutex::new(Vec::new()));
+    // Not in the condition of the loop: there the lock would be held for as long as the program runs.
+    let next = || locked(&waiting).pop_front();
     thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
-                while let Some(program) = locked(&waiting).pop_front() {
+                while let Some(program) = next() {
                     let outcome = outcome(&program);
                     show(&outcome);
                     locked(&done).push(outcome);
