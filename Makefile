@@ -46,8 +46,7 @@ cachescope: setup ## Build the QEMU plugin that counts cache evictions
 test: setup lint cachescope ## Pass every check and test
 	cargo xtask build
 	cargo xtask size
-	cargo test --release --workspace $(CACHESCOPE) -- --include-ignored
-	cargo test --release --package bulkhead-cachescope-model --features parquet $(CACHESCOPE)
+	cargo test --release --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 	cargo xtask test
 	cargo xtask bench-exits
 
