@@ -24,7 +24,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::build::{self, Part};
 use crate::size;
 use crate::workspace::Workspace;
-use figures::{CODE_AND_RODATA, ENTRY, ENTRY_LARGE, LOAD_PER_MIB, Range};
+use figures::{CODE_AND_RODATA, ENTRY, ENTRY_LARGE, LATEST_TICK, LOAD_PER_MIB, OTHER_CPUS, Range};
 use machine::{Load, Machine};
 use rows::Rows;
 
@@ -101,6 +101,8 @@ fn measure(workspace: &Workspace, marked: &Path) -> Result<Rows> {
     locks::measure(workspace, &mut rows)?;
     kicks::measure(workspace, &mut rows)?;
     holds::measure(workspace, marked, &mut rows)?;
+    let waits = OTHER_CPUS * rows.get("hold_gic")?.max;
+    rows.add(LATEST_TICK, Range::exact(rows.get(kicks::KICK)?.max + waits));
     rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
     Ok(rows)
 }
