@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use trace::Trace;
 
 /// How often a run is recorded before it counts as one whose records cannot be read fast enough.
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 5;
 /// QEMU gives way to who reads the records.
 const PATIENT_QEMU: &str = "#!/bin/sh\nexec nice -n 10 \"${REAL_QEMU}\" \"$@\"\n";
 
@@ -29,12 +29,25 @@ pub fn succeeds(arguments: &[&str]) -> String {
 }
 
 #[track_caller]
-fn success(mut command: Command) -> String {
+fn success(command: Command) -> String {
+    match outcome(command) {
+        Ok(out) => out,
+        Err(out) => panic!("{out}"),
+    }
+}
+
+/// What a command says; an error if its status is not 0.
+fn outcome(mut command: Command) -> Result<String, String> {
     let output = command.output().expect("bulkhead starts");
-    let (out, err) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{command:?}\n{out}\n{err}");
-    out.into_owned()
+    let out = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() {
+        return Ok(out.into_owned());
+    }
+    Err(format!(
+        "{command:?}: {}\n{out}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    ))
 }
 
 /// Runs a system for as long as its guests run, in deterministic time, and records it without a gap;
@@ -52,12 +65,11 @@ pub fn record(system: &str, arguments: &[&str], trace: &Path) -> String {
     for attempt in 1.. {
         let mut command = bulkhead(&arguments);
         command.env("BULKHEAD_QEMU", &qemu).env("REAL_QEMU", &real);
-        let out = success(command);
         // The recorder may have had to wait too long for a CPU; what is recorded is the same each time.
-        if out.contains(" records, none lost\n") {
-            return out;
+        match outcome(command) {
+            Ok(out) if out.contains(" records, none lost\n") => return out,
+            Ok(out) | Err(out) => assert!(out.contains(" LOST") && attempt < ATTEMPTS, "{out}"),
         }
-        assert!(attempt < ATTEMPTS, "{out}");
     }
     unreachable!()
 }
