@@ -80,9 +80,9 @@ fn accesses_wait_for_neighbours_without_limit() {
 fn neighbours_with_a_limit_cost_what_it_lets_through() {
     let sandbox = Sandbox::new();
     let limited = "bandwidth = { accesses = 1_000, period = \"1ms\" }";
-    // 100 us in each of six periods, and 3,296 accesses that come too many.
+    // 100 us in each of six periods, and 1,760 accesses that come too many.
     let found = bound(&sandbox, &system("", "", limited));
-    let expected = terms([("execution", 4_000_000), ("memory", 929_600)]);
+    let expected = terms([("execution", 4_000_000), ("memory", 776_000)]);
     assert_eq!(found, (json!(4_776_000 + TAKEN), expected.clone()));
     // A VM that stays off, alone on its PCPU, makes 1,120 too many.
     let stays_off = format!("on_crash = \"stop\"\non_reset = \"stop\"\n{limited}");
@@ -123,12 +123,12 @@ fn without_accesses_and_limits_there_is_no_bound() {
 #[test]
 fn a_vcpu_waits_for_its_own_limit() {
     let sandbox = Sandbox::new();
-    // 10,001 accesses and 1,760 use up six budgets, and before somebody else may have used one up:
-    // seven periods, the ends of which are noticed 50 us and six accesses late.
+    // 10,001 accesses and 1,760 use up five budgets, and before somebody else may have used one up:
+    // six periods, the ends of which are noticed 50 us and six accesses late.
     let limited = "bandwidth = { accesses = 2_000, period = \"200us\" }";
     let both = |task: &str| system(task, limited, "bandwidth = { accesses = 1, period = \"1ms\" }");
     let found = bound(&sandbox, &both("accesses = 10_000"));
-    let budget = ("memory-budget".to_string(), 7 * (200_000 + 50_600));
+    let budget = ("memory-budget".to_string(), 6 * (200_000 + 50_600));
     assert!(found.1.contains(&budget), "{found:?}");
     sandbox.write("s.toml", &both(""));
     let shown = sandbox.bulkhead(&["check", "s.toml"]);
