@@ -322,59 +322,57 @@ fn shared(
 ) -> Result<u64, Error> {
     let locks = LOCKS.own().ok_or(Error::Denied)?;
     let rank = at.vcpu.sections.rank();
-    let vm = at.vm.index;
-    match function {
-        LOCK_OPEN => {
-            let named = locks.names.iter().position(|(name, _)| *name == [x1, x2]);
-            let resource = named.filter(|it| locks.may_open(vm, *it)).ok_or(Error::Denied)?;
-            context.x[1] = match locks.has_open(vm, resource) {
-                true => 0,
-                false => locks
-                    .with(|table| {
-                        let first = table.open(vm, resource);
-                        if first.is_ok() {
-                            locks.open[vm % VMS].fetch_or(1 << resource, Relaxed);
-                        }
-                        first
-                    })
-                    .map_err(error)?
-                    .into(),
-            };
-            Ok(resource as u64)
-        }
-        LOCK_DESTROY => {
+    let (kind, task, resource, result) = match function {
+        LOCK | LOCK_TRY | UNLOCK => {
+            let task = usize::try_from(x2).unwrap_or(usize::MAX);
+            let who = Who::new(rank, task).ok_or(Error::Invalid)?;
             let resource = usize::try_from(x1).unwrap_or(usize::MAX);
-            if !locks.has_open(vm, resource) {
-                return Err(Error::Denied);
-            }
-            let last = locks.with(|table| {
-                let last = table.destroy(vm, resource);
-                if last.is_ok() {
-                    locks.open[vm % VMS].fetch_and(!(1 << resource), Relaxed);
-                }
-                last
-            });
-            context.x[1] = last.map_err(error)?.into();
-            Ok(0)
+            let (kind, result) = act(locks, function, who, resource, (at, pcpu), now)?;
+            (kind, task, resource, result)
         }
         LOCK_GRANTED => {
             let (granted, resource) =
                 take_grant(locks, &at.vcpu.sections).ok_or(Error::TryAgain)?;
             context.x[1] = if granted.orphaned { LOCK_ORPHANED } else { LOCK_HELD };
-            let argument = lock_argument(granted.task as u8, resource as u8, true);
-            pcpu.record(at, Kind::Lock, argument);
-            Ok(granted.task as u64)
+            (Kind::Lock, granted.task, resource, granted.task as u64)
         }
-        _ => {
-            let task = usize::try_from(x2).unwrap_or(usize::MAX);
-            let who = Who::new(rank, task).ok_or(Error::Invalid)?;
-            let resource = usize::try_from(x1).unwrap_or(usize::MAX);
-            let (kind, result) = act(locks, function, who, resource, (at, pcpu), now)?;
-            let argument = lock_argument(task as u8, resource as u8, true);
-            pcpu.record_at(now, Some(at), kind, argument);
-            Ok(result)
+        _ => return openings(locks, function, [x1, x2], context, at.vm.index),
+    };
+    pcpu.record_at(now, Some(at), kind, lock_argument(task as u8, resource as u8, true));
+    Ok(result)
+}
+
+/// A VM opens a resource, or gives one up.
+fn openings(
+    locks: &Locks,
+    function: u32,
+    [x1, x2]: [u64; 2],
+    context: &mut Context,
+    vm: usize,
+) -> Result<u64, Error> {
+    let opens = function == LOCK_OPEN;
+    let resource = match function {
+        LOCK_OPEN => {
+            let named = locks.names.iter().position(|(name, _)| *name == [x1, x2]);
+            named.filter(|it| locks.may_open(vm, *it)).ok_or(Error::Denied)?
         }
-    }
+        LOCK_DESTROY => usize::try_from(x1).unwrap_or(usize::MAX),
+        _ => return Err(Error::NotSupported),
+    };
+    let first_or_last = match locks.has_open(vm, resource) {
+        true if opens => Ok(false),
+        false if !opens => return Err(Error::Denied),
+        is_open => locks.with(|table| {
+            let changed =
+                if is_open { table.destroy(vm, resource) } else { table.open(vm, resource) };
+            if changed.is_ok() {
+                locks.open[vm % VMS].fetch_xor(1 << resource, Relaxed);
+            }
+            changed
+        }),
+    };
+    context.x[1] = first_or_last.map_err(error)?.into();
+    Ok(if opens { resource as u64 } else { 0 })
 }
 
 /// Which task of a VCPU got which resource for which it waited.
@@ -407,7 +405,20 @@ fn act(
 ) -> Result<(Kind, u64), Error> {
     let sections = &at.vcpu.sections;
     match function {
-        LOCK | LOCK_TRY => {
+        UNLOCK => {
+            if !sections.holds.load(Relaxed) {
+                let exists = resource < locks.names.len();
+                return Err(if exists { Error::NotOwner } else { Error::Denied });
+            }
+            let next = locks.with(|table| {
+                let next = table.unlock(who, resource);
+                sections.holds.store(table.in_gcs(who.vcpu()), Relaxed);
+                next.map(|next| next.and_then(|next| locks.grant(next)))
+            });
+            tell(next.map_err(error)?);
+            Ok((Kind::Unlock, 0))
+        }
+        _ => {
             sections.ask(at, pcpu, now)?;
             let locked = locks.with(|table| match table.take(who, resource, function == LOCK) {
                 Ok(Locked::Held { orphaned }) => {
@@ -425,20 +436,6 @@ fn act(
                 }
             }
         }
-        UNLOCK => {
-            if !sections.holds.load(Relaxed) {
-                let exists = resource < locks.names.len();
-                return Err(if exists { Error::NotOwner } else { Error::Denied });
-            }
-            let next = locks.with(|table| {
-                let next = table.unlock(who, resource);
-                sections.holds.store(table.in_gcs(who.vcpu()), Relaxed);
-                next.map(|next| next.and_then(|next| locks.grant(next)))
-            });
-            tell(next.map_err(error)?);
-            Ok((Kind::Unlock, 0))
-        }
-        _ => Err(Error::NotSupported),
     }
 }
 
