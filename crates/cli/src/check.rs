@@ -11,11 +11,11 @@ use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::Entry;
 use bulkhead_system::plan::{self, Plan, check_described_files, check_files};
 use bulkhead_system::report::Report;
+use lab::load::{self, Input};
 use serde::Serialize;
 
 use crate::arguments::CheckOptions;
 use crate::failure::Failure;
-use crate::input::{self, Input};
 use crate::json;
 use crate::output;
 use crate::overview;
@@ -23,7 +23,7 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
-    let input = input::read_or_standard_input(&options.file)?;
+    let input = load::read_or_standard_input(&options.file)?;
     let (plan, report, verdict, missing, raised, advice, grows) = match input {
         Input::Plan(plan) => {
             let verdict = Verdict::of_plan(&plan, None);
@@ -82,7 +82,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
         });
         let notes: Vec<_> =
             plan.iter().filter_map(overview::note_on_colors).chain(missing).collect();
-        let notes = [bounds::notes(&verdict), raised, notes].concat();
+        let notes = [lab::verdict::notes(&verdict), raised, notes].concat();
         for note in &notes {
             text.push_str(&format!("\nnote: {note}"));
         }
@@ -110,7 +110,7 @@ fn missing_files(
 ) -> Result<Vec<String>, Failure> {
     let report = match system {
         Some(system) => check_described_files(system, plan)?,
-        None => check_files(plan, input::folder(file))?,
+        None => check_files(plan, load::folder(file))?,
     };
     Ok(report.missing.iter().map(|path| path.display().to_string()).collect())
 }

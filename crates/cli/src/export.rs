@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use bulkhead_export::{Export, File, Refusal, Target};
 use bulkhead_system::plan::Plan;
+use lab::load;
 use serde::Serialize;
 
 use crate::arguments::ExportOptions;
 use crate::failure::Failure;
-use crate::input;
 use crate::json;
 use crate::output;
 use crate::status::Status;
 
 /// Runs the command.
 pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure> {
-    let mut system = input::plan(&options.file)?;
+    let mut system = load::plan(&options.file)?;
     let folder = match options.output.as_deref() {
         Some(path) if path == Path::new("-") => None,
         Some(path) => Some(path.to_owned()),

@@ -12,19 +12,10 @@ use crate::status::Status;
 /// Why a command could not do its work.
 #[derive(Debug)]
 pub enum Failure {
-    /// Mistakes in a description or plan.
-    Mistakes(Errors),
-    /// No plan was found for what a description leaves open: the answer is no.
-    NoPlan(Errors),
+    /// What was asked for could not be done.
+    Lab(lab::Failure),
     /// The other system that a plan is exported to cannot run it: the answer is no.
     Impossible(String),
-    /// Something else, with the stable name of its kind.
-    Message {
-        /// Such as `read`, for `--json`.
-        code: &'static str,
-        /// What is wrong, and `help: ...` on a line of its own.
-        text: String,
-    },
     /// The reader of our output has gone.
     Pipe,
 }
@@ -32,15 +23,15 @@ pub enum Failure {
 impl Failure {
     /// A failure out of any error.
     pub fn new(code: &'static str, error: impl ToString) -> Self {
-        Self::Message { code, text: error.to_string() }
+        Self::Lab(lab::Failure::new(code, error))
     }
 
     /// Shows the failure; returns the exit status.
     pub fn report(self, as_json: bool) -> Status {
         let status = match self {
             Self::Pipe => return Status::Yes,
-            Self::NoPlan(_) | Self::Impossible(_) => Status::No,
-            Self::Mistakes(_) | Self::Message { .. } => Status::BadInput,
+            Self::Lab(lab::Failure::NoPlan(_)) | Self::Impossible(_) => Status::No,
+            Self::Lab(_) => Status::BadInput,
         };
         if as_json {
             let _ = json::print(&Report { ok: false, errors: self.entries() });
@@ -52,8 +43,10 @@ impl Failure {
 
     fn entries(&self) -> Vec<Entry> {
         match self {
-            Self::Mistakes(errors) | Self::NoPlan(errors) => errors.entries(),
-            Self::Message { code, text } => vec![entry(code, text)],
+            Self::Lab(lab::Failure::Mistakes(errors) | lab::Failure::NoPlan(errors)) => {
+                errors.entries()
+            }
+            Self::Lab(lab::Failure::Message { code, text }) => vec![entry(code, text)],
             Self::Impossible(text) => vec![entry("impossible", text)],
             Self::Pipe => Vec::new(),
         }
@@ -61,12 +54,14 @@ impl Failure {
 
     fn text(&self) -> String {
         match self {
-            Self::Mistakes(errors) | Self::NoPlan(errors) => {
+            Self::Lab(lab::Failure::Mistakes(errors) | lab::Failure::NoPlan(errors)) => {
                 let style =
                     if output::errors_are_colored() { Style::Colored } else { Style::Plain };
                 errors.render(style)
             }
-            Self::Message { text, .. } | Self::Impossible(text) => format!("error: {text}\n"),
+            Self::Lab(lab::Failure::Message { text, .. }) | Self::Impossible(text) => {
+                format!("error: {text}\n")
+            }
             Self::Pipe => String::new(),
         }
     }
@@ -87,9 +82,21 @@ struct Report {
     errors: Vec<Entry>,
 }
 
+impl From<lab::Failure> for Failure {
+    fn from(failure: lab::Failure) -> Self {
+        Self::Lab(failure)
+    }
+}
+
 impl From<Errors> for Failure {
     fn from(errors: Errors) -> Self {
-        Self::Mistakes(errors)
+        Self::Lab(errors.into())
+    }
+}
+
+impl From<bulkhead_image::Error> for Failure {
+    fn from(error: bulkhead_image::Error) -> Self {
+        Self::Lab(error.into())
     }
 }
 
@@ -100,17 +107,5 @@ impl From<io::Error> for Failure {
             io::ErrorKind::BrokenPipe => Self::Pipe,
             _ => Self::new("output", format!("cannot write the output: {error}")),
         }
-    }
-}
-
-impl From<bulkhead_image::Error> for Failure {
-    fn from(error: bulkhead_image::Error) -> Self {
-        Self::new("image", error)
-    }
-}
-
-impl From<bulkhead_qemu::Error> for Failure {
-    fn from(error: bulkhead_qemu::Error) -> Self {
-        Self::new("qemu", error)
     }
 }

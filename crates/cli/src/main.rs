@@ -9,7 +9,6 @@ mod arguments;
 mod check;
 mod export;
 mod failure;
-mod input;
 mod json;
 mod measure;
 mod output;
@@ -18,12 +17,12 @@ mod plan;
 mod prove;
 mod reproduce;
 mod run;
+mod signals;
 mod sim;
 mod status;
 mod sweep;
 mod table;
 mod trace;
-mod whole_file;
 
 use std::process::ExitCode;
 

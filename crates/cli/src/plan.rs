@@ -5,13 +5,13 @@ mod show;
 use std::path::{Path, PathBuf};
 
 use analysis::verdict::Verdict;
+use lab::load;
 use planner::report::Report;
 use serde::Serialize;
 
 use crate::arguments::PlanOptions;
-use crate::check::{bounds, deadlines};
+use crate::check::deadlines;
 use crate::failure::Failure;
-use crate::input;
 use crate::json;
 use crate::output;
 use crate::overview;
@@ -19,14 +19,14 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
-    let mut system = input::plan(&options.file)?;
+    let mut system = load::plan(&options.file)?;
     let target = match options.output.as_deref() {
         Some(path) if path == Path::new("-") => None,
         Some(path) => Some(path.to_owned()),
         None => Some(beside(&options.file)?),
     };
     if let Some(target) = &target {
-        system.plan.move_files(&system.folder, input::folder(target))?;
+        system.plan.move_files(&system.folder, load::folder(target))?;
     }
     let described = system.description.as_deref();
     let verdict = Verdict::of_plan(&system.plan, described);
@@ -55,7 +55,7 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
         Some(target) => {
             let verb = if replaced { "replaced" } else { "wrote" };
             let (system, report) = (overview::vms_of(&system.plan), show::show(&report));
-            let reasons = bounds::reasons(&verdict);
+            let reasons = lab::verdict::reasons(&verdict);
             let advice: String =
                 advice.iter().map(|advice| format!("\nhelp: {advice}\n")).collect();
             let notes: String = notes.iter().map(|note| format!("\nnote: {note}\n")).collect();
@@ -82,7 +82,7 @@ struct Document<'a> {
 
 /// The plan's place if none is given: `demo.plan.dts` beside `demo.toml`.
 fn beside(description: &Path) -> Result<PathBuf, Failure> {
-    if input::ending(description) != Some("toml") {
+    if load::ending(description) != Some("toml") {
         return Err(Failure::new(
             "is-a-plan",
             format!(

@@ -1,39 +1,27 @@
 //! `bulkhead prove`: that a system is isolated, shown without and with its plan: checked, planned, simulated and
 //! run.
 
-mod caches;
-mod described;
 mod document;
-mod evidence;
-mod execute;
 mod folder;
-mod isolation;
-mod judge;
-mod lanes;
 mod options;
 mod origin;
-mod sections;
 mod show;
 mod steps;
-mod tasks;
-mod traffic;
 
 use bulkhead_report::proof::Proof;
-use bulkhead_system::plan;
+use lab::Watch;
+use lab::hypervisor;
+use lab::load::{self, System};
+use lab::proof::{Evidence, Prepared, bin_ns, plain};
+use lab::simulate::simulate_worst;
 
 pub use options::ProveOptions;
 
 use crate::failure::Failure;
-use crate::input::{self, System};
 use crate::output;
-use crate::run::hypervisor;
-use crate::run::signals::Signals;
-use crate::run::{append, find_vm};
-use crate::sim;
+use crate::signals::Signals;
 use crate::status::Status;
 use document::Document;
-use evidence::Evidence;
-use execute::Prepared;
 use folder::{Folder, PAGE, PLAN, PLAN_WITHOUT, RESULTS};
 use steps::Steps;
 
@@ -45,23 +33,25 @@ pub fn prove(options: &ProveOptions, as_json: bool) -> Result<Status, Failure> {
     let mut system = described(options)?;
     let (mut plain, notes) = plain(&system);
     for (vm, arguments) in &options.append {
-        let vm = find_vm(&system, vm)?;
         for system in std::iter::once(&mut system).chain(&mut plain) {
-            append(system.plan.vms[vm].boot.bootargs.get_or_insert_default(), arguments);
+            system.append(vm, arguments)?;
         }
     }
     let hypervisor = hypervisor::find(options.hypervisor.as_deref())?;
     let default = options.file.with_extension("proof");
     let mut folder = Folder::create(options.output.as_ref().unwrap_or(&default))?;
-    let bin = traffic::bin_ns(&system);
-    let prepare =
-        |system, name| Prepared::new(system, &hypervisor, &folder.of_run(name)?, bin, options);
+    let bin = bin_ns(&system);
+    let prepare = |system, name| -> Result<Prepared<'_>, Failure> {
+        let (folder, options) = (folder.of_run(name)?, &options.cachescope_option);
+        Ok(Prepared::new(system, &hypervisor, &folder, bin, options)?)
+    };
     let with = prepare(&system, "with")?;
     let without = plain.as_ref().map(|plain| prepare(plain, "without")).transpose()?;
 
     steps.begin("simulate the plan");
-    let simulated = sim::simulate_worst(&system, options.simulate)?;
-    let run = |prepared: &Prepared| prepared.run(options.timeout, &signals, &steps);
+    let simulated = simulate_worst(&system, options.simulate)?;
+    let watch = Watcher { signals: &signals, steps: &steps };
+    let run = |prepared: &Prepared| prepared.run(options.timeout, &watch);
     steps.begin("run without isolation");
     let without = without.as_ref().map(run).transpose()?.flatten();
     if let Some(signal) = signals.caught() {
@@ -89,6 +79,22 @@ pub fn prove(options: &ProveOptions, as_json: bool) -> Result<Status, Failure> {
     Ok(if proof.holds { Status::Yes } else { Status::No })
 }
 
+/// Looks for signals and shows that time passes.
+struct Watcher<'a> {
+    signals: &'a Signals,
+    steps: &'a Steps,
+}
+
+impl Watch for Watcher<'_> {
+    fn stops(&self) -> bool {
+        self.signals.stops()
+    }
+
+    fn tick(&self) {
+        self.steps.tick();
+    }
+}
+
 /// Says that a `signal` ended it, when the line of `steps` is gone and `folder` is what it was.
 fn interrupted(steps: Steps, folder: Folder, signal: i32) -> Status {
     drop((steps, folder));
@@ -98,7 +104,7 @@ fn interrupted(steps: Steps, folder: Folder, signal: i32) -> Status {
 
 /// The described system, which has tasks.
 fn described(options: &ProveOptions) -> Result<System, Failure> {
-    let system = input::plan(&options.file)?;
+    let system = load::plan(&options.file)?;
     let file = options.file.display();
     let Some(described) = &system.description else {
         return Err(Failure::new(
@@ -119,33 +125,6 @@ fn described(options: &ProveOptions) -> Result<System, Failure> {
     Ok(system)
 }
 
-/// The same system without isolation, if it has some and can be planned without; if not, why.
-fn plain(system: &System) -> (Option<System>, Vec<String>) {
-    let without = system.description.as_deref().and_then(isolation::without);
-    let Some(without) = without else {
-        let why = "the system has neither colours nor limits of memory accesses: there is nothing to \
-                   compare it with";
-        return (None, vec![why.into()]);
-    };
-    match plan::make(&without) {
-        Ok(plan) => {
-            let plain = System {
-                file: system.file.clone(),
-                folder: system.folder.clone(),
-                plan,
-                platform: system.platform.clone(),
-                description: Some(Box::new(without)),
-            };
-            (Some(plain), Vec::new())
-        }
-        Err(errors) => {
-            let why = errors.entries().into_iter().map(|it| it.message);
-            let why = why.map(|why| format!("without isolation it cannot be planned: {why}"));
-            (None, why.collect())
-        }
-    }
-}
-
 /// Writes plans, results and page; returns the results.
 fn write(
     folder: &Folder,
@@ -156,7 +135,7 @@ fn write(
     for (name, system) in [(PLAN, Some(system)), (PLAN_WITHOUT, plain)] {
         let Some(system) = system else { continue };
         let mut plan = system.plan.clone();
-        plan.move_files(&system.folder, input::folder(&folder.place(name)))?;
+        plan.move_files(&system.folder, load::folder(&folder.place(name)))?;
         folder.write(name, plan.to_dts().as_bytes())?;
     }
     let document = Document::new(proof, folder.place(PAGE).display().to_string());

@@ -34,7 +34,7 @@ use crate::arguments::ReproduceOptions;
 use crate::failure::Failure;
 use crate::json;
 use crate::output;
-use crate::run::signals::Signals;
+use crate::signals::Signals;
 use crate::status::Status;
 use crate::table::table;
 use experiment::Experiment;

@@ -1,42 +1,33 @@
 //! `bulkhead run`: builds the image, boots it on QEMU and tells what happened.
 
-pub mod boards;
-pub mod cachescope;
-mod deadlines;
-pub mod hypervisor;
+mod counts;
 mod image_report;
 mod interactive;
 mod keys;
-mod lines;
-mod messages;
-pub mod responses;
-pub mod signals;
 mod summary;
-pub mod tally;
 mod terminal;
 mod view;
-pub mod workspace;
 
-use std::fs::File;
-use std::io::BufReader;
 use std::time::Duration;
 
-use ::trace::Trace;
-use bulkhead_qemu::{Exit, Machine, Next, Options, Outcome, Session, Time};
+use bulkhead_qemu::{Exit, Next, Time};
+use lab::board::board;
+use lab::boot::{Prepared, Ran, Running, Start};
+use lab::cachescope::{self, Cachescope, SHORT_TURNS};
+use lab::deadlines::{Tasks, Times};
+use lab::hypervisor;
+use lab::load::{self, System};
+use lab::record::{What, read_trace};
+use lab::workspace::Workspace;
 
 use crate::arguments::RunOptions;
 use crate::failure::Failure;
-use crate::input::{self, System};
 use crate::json;
 use crate::output;
+use crate::signals::Signals;
 use crate::status::Status;
-use crate::trace::record::{Recording, What};
-use cachescope::{Cachescope, SHORT_TURNS};
-use deadlines::{Tasks, Times};
 use interactive::Interactive;
-use signals::Signals;
 use summary::{End, Summary};
-use tally::{Known, Tally};
 use view::View;
 
 /// How often the loop looks for signals and keys.
@@ -47,12 +38,11 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Runs the command.
 pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
     let signals = Signals::catch()?;
-    let mut system = input::plan(&options.file)?;
+    let mut system = load::plan(&options.file)?;
     for (vm, arguments) in &options.append {
-        let vm = find_vm(&system, vm)?;
-        append(system.plan.vms[vm].boot.bootargs.get_or_insert_default(), arguments);
+        system.append(vm, arguments)?;
     }
-    let console = options.console.as_deref().map(|name| find_vm(&system, name)).transpose()?;
+    let console = options.console.as_deref().map(|name| system.find_vm(name)).transpose()?;
     let found = hypervisor::find(options.hypervisor.as_deref())?;
     let image = system.image(&found.load()?)?;
     if let Some(out) = &options.image_only {
@@ -62,8 +52,8 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
     if options.cachescope.is_none() && !options.short_turns {
         cachescope::check_not_needed(&system)?;
     }
-    let board = boards::board(&system)?;
-    let place = workspace::Workspace::new(&found, &system.plan.name)?;
+    board(&system)?;
+    let place = Workspace::new(&found, &system.plan.name)?;
     let turns = options.short_turns.then(|| place.scratch()).transpose()?;
     let scope = match (&turns, &options.cachescope) {
         (Some(folder), _) => {
@@ -75,38 +65,33 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         }
         (None, None) => None,
     };
-    let path = place.image(&image.bytes)?;
+    let prepared = Prepared::new(&system, &image.bytes, &place)?;
     drop(image);
     if let Some(signal) = signals.caught() {
         return Ok(Status::Signal(signal));
     }
 
     let marks = match &options.trace {
-        None if is_described(&system) && board.memory_bytes.is_some() => Some(place.scratch()?),
+        None if is_described(&system) && prepared.can_record() => Some(place.scratch()?),
         _ => None,
     };
     let recorded_to = match (&options.trace, &marks) {
         (Some(path), _) => Some((path.clone(), What::All)),
         (None, marks) => marks.as_ref().map(|it| (it.path().join("marks.trace"), What::Marks)),
     };
-    let recording = recorded_to.as_ref();
-    let recording =
-        recording.map(|(path, what)| Recording::start(path, &system, &board, *what)).transpose()?;
-    let mut arguments: Vec<String> = scope.iter().flat_map(Cachescope::arguments).collect();
-    arguments.extend(recording.iter().flat_map(Recording::arguments));
-    arguments.extend(options.qemu_arg.iter().cloned());
-    let log_file = options.log.clone().unwrap_or_else(|| place.log());
-    let qemu = Options {
-        program: None,
+    let log = options.log.clone().unwrap_or_else(|| place.log());
+    let times = times(options, scope.as_ref());
+    let prepared = prepared.with_cachescope(scope);
+    let running = prepared.start(Start {
         time: if options.deterministic { Time::Deterministic } else { Time::Real },
         timeout: options.timeout,
-        log_file: Some(log_file.clone()),
+        log: log.clone(),
         keep_log: false,
-        arguments,
-    };
-    let session = Machine::start(&board, path.path(), &qemu)?;
+        record: recorded_to.as_ref().map(|(path, what)| (path.as_path(), *what)),
+        arguments: &options.qemu_arg,
+    })?;
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
-    let run = attend(session, &names, &signals, console, as_json)?;
+    let (run, end) = attend(running, &names, &signals, console, as_json)?;
     if let Exit::Code(code @ 1..) = run.outcome.exit
         && !run.known.spoke
     {
@@ -117,18 +102,16 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         let text = format!("QEMU did not start the machine: it ended with exit status {code}{why}");
         return Err(Failure::new("qemu", text));
     }
-    let counts = options.cachescope.as_ref().and(scope.as_ref()).map(Cachescope::counts);
-    let recorded = recording.map(Recording::finish);
-    let trace = match (&recorded, &recorded_to) {
-        (Some(Ok(_)), Some((path, _))) => {
-            File::open(path).ok().and_then(|file| Trace::read(BufReader::new(file)).ok())
-        }
+    let scope = prepared.cachescope().filter(|_| options.cachescope.is_some());
+    let counts = scope.map(Cachescope::counts);
+    let trace = match (&run.recorded, &recorded_to) {
+        (Some(Ok(_)), Some((path, _))) => read_trace(path).ok(),
         _ => None,
     };
-    let tasks = Tasks::new(&system, trace.as_ref(), &run.known, times(options, scope.as_ref()));
+    let tasks = Tasks::new(&system, trace.as_ref(), &run.known, times);
     let name = &system.plan.name;
-    let summary = Summary::new(name, (run.known, tasks), run.end, &run.outcome, counts, &log_file)
-        .with_trace(recorded.filter(|_| options.trace.is_some()));
+    let summary = Summary::new(name, (run.known, tasks), end, &run.outcome, counts, &log)
+        .with_trace(run.recorded.filter(|_| options.trace.is_some()));
     if as_json {
         json::print(&summary.document(options.until_off))?;
     } else {
@@ -152,22 +135,14 @@ fn times(options: &RunOptions, scope: Option<&Cachescope>) -> Times {
     }
 }
 
-/// What is left of a run.
-struct Run {
-    known: Known,
-    end: End,
-    outcome: Outcome,
-}
-
 /// Shows the console until the run is over.
 fn attend(
-    mut session: Session,
+    mut running: Running,
     names: &[&str],
     signals: &Signals,
     console: Option<usize>,
     as_json: bool,
-) -> Result<Run, Failure> {
-    let mut tally = Tally::new(names.iter().map(|&name| name.to_owned()));
+) -> Result<(Ran, End), Failure> {
     let mut view = View::new(names.iter().copied(), as_json);
     let mut keyboard = None;
     if let Some(vm) = console {
@@ -175,7 +150,7 @@ fn attend(
             "console of `{}`: Ctrl-] q leaves, Ctrl-] n shows the next VM, Ctrl-] a all, Ctrl-] ? helps\n",
             names[vm]
         ));
-        keyboard = Some(Interactive::new(vm, session.input())?);
+        keyboard = Some(Interactive::new(vm, running.input())?);
     }
     let end = loop {
         if let Some(signal) = signals.caught() {
@@ -184,12 +159,11 @@ fn attend(
         if keyboard.as_ref().is_some_and(Interactive::left) {
             break End::Left;
         }
-        match session.next(TICK) {
+        match running.next(TICK) {
             Next::Output(chunk) => {
-                tally.feed(&chunk);
                 view.show(&chunk.bytes)?;
                 if let Some(keyboard) = &mut keyboard
-                    && tally.is_ready()
+                    && running.known().ready
                 {
                     keyboard.open();
                 }
@@ -198,31 +172,11 @@ fn attend(
             Next::Ended => break End::Itself,
         }
     };
-    let outcome = match end {
-        End::Itself => session.finish(GRACE),
+    let ran = match end {
+        End::Itself => running.finish(GRACE),
         // What was counted until then is written.
-        End::Left | End::Signal(_) => session.end(GRACE),
+        End::Left | End::Signal(_) => running.end(GRACE),
     };
     view.end()?;
-    Ok(Run { known: tally.end(), end, outcome })
-}
-
-/// Appends arguments to a command line.
-pub fn append(bootargs: &mut String, arguments: &str) {
-    if !bootargs.is_empty() {
-        bootargs.push(' ');
-    }
-    bootargs.push_str(arguments);
-}
-
-/// The number of the VM of this name.
-pub fn find_vm(system: &System, name: &str) -> Result<usize, Failure> {
-    let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
-    names.iter().position(|other| *other == name).ok_or_else(|| {
-        let (known, file) = (names.join("`, `"), system.file.display());
-        Failure::new(
-            "unknown-vm",
-            format!("there is no VM `{name}` in {file}\nhelp: its VMs are `{known}`"),
-        )
-    })
+    Ok((ran, end))
 }

@@ -1,8 +1,6 @@
 //! `bulkhead sim`: what happens in a system, by the code that decides at run time.
 
-mod like;
 mod options;
-mod recording;
 mod results;
 mod run;
 
@@ -10,69 +8,26 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use bulkhead_system::plan;
-use bulkhead_system::units::Duration;
-use model::{Contention, Model};
+use lab::WholeFile;
+use lab::load::{self, Input};
+use lab::simulate::{UNTIL, like, recording};
+use model::Model;
 use sim::{Limits, Silent, Simulation};
-use trace::Trace;
 
 pub use options::SimOptions;
 
 use crate::failure::Failure;
-use crate::input::{self, Input};
 use crate::json;
 use crate::output;
-use crate::run::signals::Signals;
+use crate::signals::Signals;
 use crate::status::Status;
-use crate::whole_file::WholeFile;
 use options::Until;
 use results::Results;
 use run::{Ended, run};
 
-/// Where a simulation ends if nothing else is said.
-const UNTIL: Duration = Duration(10_000_000_000);
-
-/// What happens in a system, for other commands. `like`: an execution in which there was the same to do;
-/// until its end if nothing else is said. `change` may change what is simulated.
-pub fn simulate(
-    system: &input::System,
-    like: Option<&Trace>,
-    until: Option<Duration>,
-    change: impl FnOnce(&mut sim::System),
-) -> Result<Trace, Failure> {
-    trace_of(system, &SimOptions::of(&system.file), like, until, change)
-}
-
-/// The same where accesses to memory meet as badly as they can, for so long.
-pub fn simulate_worst(system: &input::System, until: Duration) -> Result<Trace, Failure> {
-    let options = SimOptions { contention: Contention::Worst, ..SimOptions::of(&system.file) };
-    trace_of(system, &options, None, Some(until), |_| ())
-}
-
-fn trace_of(
-    system: &input::System,
-    options: &SimOptions,
-    like: Option<&Trace>,
-    until: Option<Duration>,
-    change: impl FnOnce(&mut sim::System),
-) -> Result<Trace, Failure> {
-    let mut model = Model::new(&system.plan, system.description.as_deref(), &options.assumptions());
-    let name = system.file.display().to_string();
-    let traced = like.map(|trace| like::apply(trace, &name, &mut model)).transpose()?;
-    change(&mut model.system);
-    let failed = |error: &dyn std::fmt::Display| Failure::new("simulation", error);
-    let mut simulation =
-        Simulation::new(&model.system, options.seed).map_err(|error| failed(&error))?;
-    let recorder = recording::start(Vec::new(), &system.plan, &model);
-    let mut recorder = recorder.map_err(|error| failed(&error))?;
-    let limits = Limits { until: until.or(traced).unwrap_or(UNTIL).0, events: u64::MAX };
-    simulation.run(limits, &mut recorder).map_err(|error| failed(&error))?;
-    let bytes = recorder.finish().map_err(|error| failed(&error))?;
-    Trace::read(bytes.as_slice()).map_err(|error| failed(&error))
-}
-
 /// Runs the command.
 pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
-    let (plan, described) = match input::read(&options.file)? {
+    let (plan, described) = match load::read(&options.file)? {
         Input::Plan(plan) => (*plan, None),
         Input::Description(system) => (plan::make(&system)?, Some(system)),
     };

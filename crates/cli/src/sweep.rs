@@ -7,22 +7,22 @@ mod results;
 use std::num::NonZeroUsize;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::load;
 use sweep::{Experiment, Journal, Summary};
 
 pub use options::SweepOptions;
 
 use crate::failure::Failure;
-use crate::input;
 use crate::json;
 use crate::output;
-use crate::run::signals::Signals;
+use crate::signals::Signals;
 use crate::status::Status;
 use results::Results;
 
 /// Runs the command.
 pub fn sweep(options: &SweepOptions, as_json: bool) -> Result<Status, Failure> {
     let file = options.file.display().to_string();
-    let experiment = Experiment::from_toml(&file, &input::text(&options.file)?)?;
+    let experiment = Experiment::from_toml(&file, &load::text(&options.file)?)?;
     let folder = options.folder();
     let signals = Signals::catch()?;
     if let Some(address) = &options.dask {

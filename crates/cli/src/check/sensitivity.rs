@@ -1,8 +1,8 @@
 //! By how much execution times can grow, for people.
 
 use analysis::verdict::{Sensitivity, TaskSensitivity};
+use lab::amount::time;
 
-use super::bounds::time;
 use crate::table::table;
 
 /// The tasks, and all of them together.

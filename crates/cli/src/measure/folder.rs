@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bulkhead_measure::isolation::Report;
+use lab::WholeFile;
 
 use super::{page, rows};
 use crate::failure::Failure;
-use crate::whole_file::WholeFile;
 
 /// The folder of results.
 pub struct Folder(PathBuf);

@@ -18,7 +18,7 @@ use crate::arguments::IsolationOptions;
 use crate::failure::Failure;
 use crate::json;
 use crate::output;
-use crate::run::signals::Signals;
+use crate::signals::Signals;
 use crate::status::Status;
 
 /// Seed of the times at which leeches that sleep are hit.

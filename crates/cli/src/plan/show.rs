@@ -1,9 +1,9 @@
 //! The report of a plan for people.
 
+use lab::amount::{percent, signed, time};
 use planner::report::{Pcpu, Report, Task, Vcpu};
 use policy::color::{Color, ColorSet};
 
-use crate::check::bounds::{percent, signed, time};
 use crate::table::table;
 
 /// Tasks, VCPUs, PCPUs, and the sum.

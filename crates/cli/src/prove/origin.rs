@@ -6,10 +6,9 @@ use std::path::Path;
 
 use bulkhead_image::Hypervisor;
 use bulkhead_report::proof::{Command, Fact, File, Origin};
+use lab::proof::{Evidence, model};
 use sha2::{Digest, Sha256};
 
-use super::caches;
-use super::evidence::Evidence;
 use super::folder::{Folder, PLAN, PLAN_WITHOUT};
 use super::options::ProveOptions;
 use crate::failure::Failure;
@@ -41,7 +40,7 @@ pub fn origin(
     );
     let mut facts = vec![
         fact("Bulkhead", env!("CARGO_PKG_VERSION").into()),
-        fact("cache model", caches::model(&evidence.with)?),
+        fact("cache model", model(&evidence.with)?),
         fact("simulation", simulated),
         fact("runs", "deterministic: jobs repeat to the nanosecond, ends of runs do not".into()),
     ];

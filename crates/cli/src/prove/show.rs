@@ -1,8 +1,8 @@
 //! A proof for people, as text.
 
 use bulkhead_report::proof::{Proof, Responses, Run, Task, Traffic};
+use lab::amount::time;
 
-use crate::check::bounds::time;
 use crate::table::table;
 
 /// Verdicts, one table of the tasks, evictions, budgets, and what does not hold.

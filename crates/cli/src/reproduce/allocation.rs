@@ -18,7 +18,7 @@ use super::experiment::{Experiment, Measure, Statistic};
 use super::sets::{self, Drawn};
 use super::values::{Value, Values};
 use crate::failure::Failure;
-use crate::run::signals::Signals;
+use crate::signals::Signals;
 use parts::Sums;
 use schemes::Problem;
 

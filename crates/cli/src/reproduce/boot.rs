@@ -1,24 +1,24 @@
 //! One boot of a system in QEMU, with cachescope or without.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ::trace::Trace;
-use bulkhead_qemu::{Exit, Machine, Next, Options, Outcome, Session, Time};
+use bulkhead_qemu::{Exit, Outcome, Time};
+use lab::boot::{Prepared, Ran, Start};
+use lab::cachescope::bins::{self, Bin};
+use lab::cachescope::jobs::{self, Job};
+use lab::cachescope::{Cachescope, Counts};
+use lab::console::Known;
+use lab::hypervisor;
+use lab::load;
+use lab::record::What;
+use lab::workspace::Workspace;
 
-use super::job::{self, Job};
-use super::traffic::{self, Bin};
 use super::variant::Variant;
 use crate::failure::Failure;
-use crate::input;
-use crate::run::cachescope::{Cachescope, Counts};
-use crate::run::tally::{Known, Tally};
-use crate::run::{append, boards, find_vm, hypervisor, workspace};
-use crate::trace::record::{Recording, What};
 
-/// How often a boot looks whether it has to stop.
-const TICK: Duration = Duration::from_millis(50);
 /// How long QEMU may take to write its results.
 const GRACE: Duration = Duration::from_secs(20);
 
@@ -57,60 +57,53 @@ pub struct Observed {
 impl Boot {
     /// Boots and waits for the end; `None` if `stop` was set before.
     pub fn run(&self, stop: &AtomicBool) -> Result<Option<Observed>, Failure> {
-        let mut system = input::plan(&self.system)?;
+        let mut system = load::plan(&self.system)?;
         self.variant.apply(&mut system)?;
-        let until = self.until.as_ref().map(|vm| find_vm(&system, vm)).transpose()?;
+        let until = self.until.as_ref().map(|vm| system.find_vm(vm)).transpose()?;
         for (vm, arguments) in &self.append {
-            let vm = find_vm(&system, vm)?;
-            append(system.plan.vms[vm].boot.bootargs.get_or_insert_default(), arguments);
+            system.append(vm, arguments)?;
         }
         let found = hypervisor::find(None)?;
+        let place = Workspace::new(&found, &system.plan.name)?;
         let image = system.image(&found.load()?)?;
-        let board = boards::board(&system)?;
-        let place = workspace::Workspace::new(&found, &system.plan.name)?;
-        let mut folder = place.scratch()?;
-        let scope = self.options.as_ref();
-        let scope =
-            scope.map(|_| Cachescope::prepare(folder.path(), &system, &found)).transpose()?;
-        let path = place.image(&image.bytes)?;
+        let prepared = Prepared::new(&system, &image.bytes, &place)?;
         drop(image);
+        let mut folder = place.scratch()?;
+        let scope = self.options.as_ref().map(|options| {
+            let options: Vec<String> =
+                options.iter().map(|(option, value)| format!("{option}={value}")).collect();
+            let scope = Cachescope::prepare(folder.path(), &system, &found)?;
+            Ok::<_, Failure>(scope.with_options(&options))
+        });
+        let prepared = prepared.with_cachescope(scope.transpose()?);
 
         let traced = folder.path().join("trace");
-        let recording =
-            until.is_none().then(|| Recording::start(&traced, &system, &board, What::All));
-        let recording = recording.transpose()?;
-        let mut arguments: Vec<String> = scope.iter().flat_map(Cachescope::arguments).collect();
-        for (option, value) in self.options.iter().flatten() {
-            arguments[1].push_str(&format!(",{option}={value}"));
-        }
-        arguments.extend(recording.iter().flat_map(Recording::arguments));
-        let options = Options {
-            program: None,
+        let running = prepared.start(Start {
             time: Time::Deterministic,
             timeout: Some(self.timeout),
-            log_file: Some(folder.path().join("console.log")),
+            log: folder.path().join("console.log"),
             keep_log: true,
-            arguments,
-        };
-        let session = Machine::start(&board, path.path(), &options)?;
-        let names = system.plan.vms.iter().map(|vm| vm.name.clone());
-        let Some((outcome, known)) = attend(session, Tally::new(names), until, stop) else {
+            record: until.is_none().then_some((&traced, What::All)),
+            arguments: &[],
+        })?;
+        let is_over = |known: &Known| until.is_some_and(|vm| known.vms[vm].ended.is_some());
+        let Some(Ran { outcome, known, recorded }) = running.wait(is_over, GRACE, stop) else {
             return Ok(None);
         };
-        let recorded = recording.map(Recording::finish).transpose();
+        let recorded = recorded.transpose();
         let seen = self.check(&outcome, &known, until).and_then(|()| {
             let console = outcome.log.clone();
             let trace = recorded?.map(|_| read_trace(&traced)).transpose()?;
             let (jobs, bins) = (Vec::new(), Vec::new());
-            let Some(scope) = scope.as_ref().filter(|_| trace.is_none()) else {
+            let Some(scope) = prepared.cachescope().filter(|_| trace.is_none()) else {
                 return Ok(Observed { jobs, bins, console, counts: None, trace });
             };
             let file = |name: &str| folder.path().join(name);
-            let (jobs, bins) = (file("jobs.csv"), file("timeseries.csv"));
+            let (marked, series) = (file("jobs.csv"), file("timeseries.csv"));
             let fail = |file: &Path, error: csv::Error| format!("{}: {error}", file.display());
             Ok(Observed {
-                jobs: job::read(&jobs).map_err(|error| fail(&jobs, error))?,
-                bins: traffic::read(&bins).map_err(|error| fail(&bins, error))?,
+                jobs: jobs::read(&marked).map_err(|error| fail(&marked, error))?,
+                bins: bins::read(&series).map_err(|error| fail(&series, error))?,
                 console,
                 counts: Some(scope.counts()?),
                 trace,
@@ -168,26 +161,4 @@ fn read_trace(file: &Path) -> Result<Trace, String> {
         0 => Ok(trace),
         lost => Err(format!("{lost} records of its trace came faster than they could be read")),
     }
-}
-
-/// Waits for the end of the VM. `None`: it was stopped.
-fn attend(
-    mut session: Session,
-    mut tally: Tally,
-    until: Option<usize>,
-    stop: &AtomicBool,
-) -> Option<(Outcome, Known)> {
-    let ended = |tally: &Tally| until.is_some_and(|vm| tally.known().vms[vm].ended.is_some());
-    while !ended(&tally) {
-        if stop.load(Ordering::SeqCst) {
-            session.stop();
-            return None;
-        }
-        match session.next(TICK) {
-            Next::Output(chunk) => tally.feed(&chunk),
-            Next::Idle => {}
-            Next::Ended => return Some((session.finish(GRACE), tally.end())),
-        }
-    }
-    Some((session.end(GRACE), tally.end()))
 }

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::boot::{Boot, Observed};
 use crate::failure::Failure;
-use crate::run::signals::Signals;
+use crate::signals::Signals;
 
 /// How often signals are looked for.
 const TICK: Duration = Duration::from_millis(100);

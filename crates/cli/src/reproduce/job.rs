@@ -1,37 +1,10 @@
-//! Jobs that cachescope has measured.
+//! Jobs of a task, chosen and put together.
 
 use std::ops::Range;
-use std::path::Path;
 
-use serde::Deserialize;
+use lab::cachescope::jobs::Job;
 
 use super::experiment::Statistic;
-
-/// A row of `jobs.csv`, as far as it is used.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Job {
-    /// The VM.
-    pub vm: String,
-    /// Number of the task in its marks.
-    pub task: u64,
-    /// When it started, in time of the model.
-    pub start_ns: u64,
-    /// When it finished.
-    pub finish_ns: u64,
-    /// From start to finish, of the CPU.
-    pub execution_ns: u64,
-    /// Of that, the time in the address spaces of other tasks with marks.
-    pub others_ns: u64,
-    /// Instructions from start to finish.
-    pub instructions: u64,
-    /// Misses of the job in the last-level cache.
-    pub llc_misses: u64,
-}
-
-/// Reads `jobs.csv`.
-pub fn read(file: &Path) -> Result<Vec<Job>, csv::Error> {
-    csv::Reader::from_path(file)?.deserialize().collect()
-}
 
 /// Those jobs of a task that are in a range, counted in the order of their ends.
 pub fn of_task(jobs: &[Job], vm: &str, task: u64, range: &Range<u64>) -> Vec<Job> {
@@ -97,24 +70,18 @@ impl Spread {
 pub mod tests {
     use super::*;
 
-    impl Job {
-        /// A job that ran for so long.
-        pub fn of(vm: &str, task: u64, execution_ns: u64) -> Self {
-            Self {
-                vm: vm.into(),
-                task,
-                start_ns: 0,
-                finish_ns: execution_ns,
-                execution_ns,
-                others_ns: 0,
-                instructions: execution_ns,
-                llc_misses: execution_ns / 10,
-            }
+    /// A job that ran for so long.
+    pub fn job(vm: &str, task: u64, execution_ns: u64) -> Job {
+        Job {
+            vm: vm.into(),
+            task,
+            start_ns: 0,
+            finish_ns: execution_ns,
+            execution_ns,
+            others_ns: 0,
+            instructions: execution_ns,
+            llc_misses: execution_ns / 10,
         }
-    }
-
-    fn job(vm: &str, task: u64, execution_ns: u64) -> Job {
-        Job::of(vm, task, execution_ns)
     }
 
     #[test]

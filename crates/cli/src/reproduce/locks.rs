@@ -19,7 +19,7 @@ use super::experiment::{Experiment, Measure};
 use super::sets::{self, Drawn};
 use super::values::{Value, Values};
 use crate::failure::Failure;
-use crate::run::signals::Signals;
+use crate::signals::Signals;
 
 /// The task sets. What is not said is as in vMPCP, Table I.
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use analysis::verdict::Verdict;
+use lab::load;
 use serde::Deserialize;
 
 use super::template::expand;
 use super::variant::Variant;
 use crate::failure::Failure;
-use crate::input;
 
 /// A time of a task, as `bulkhead check` shows it.
 #[derive(Clone, Debug, Deserialize)]
@@ -38,7 +38,7 @@ pub enum Time {
 impl Promised {
     /// The time in ns or ms, with what is left open in the system planned as for a boot.
     pub fn read(&self, system: &Path, variant: &Variant, x: &str) -> Result<f64, Failure> {
-        let mut planned = input::plan(system)?;
+        let mut planned = load::plan(system)?;
         variant.apply(&mut planned)?;
         let name = expand(&self.task, x);
         let verdict = Verdict::of_plan(&planned.plan, planned.description.as_deref());

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use bulkhead_report::markdown;
+use lab::WholeFile;
 
 use super::claim::Verdict;
 use super::papers::{Paper, Papers};
 use super::results::{self, Results};
 use crate::failure::Failure;
-use crate::whole_file::WholeFile;
 
 /// The page's file.
 const PAGE: &str = "published.md";

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bulkhead_report::markdown;
+use lab::WholeFile;
 use serde::{Deserialize, Serialize};
 
 use super::claim::{Judged, Verdict};
@@ -13,7 +14,6 @@ use super::timeline;
 use super::values::{Value, Values};
 use crate::failure::Failure;
 use crate::table::table;
-use crate::whole_file::WholeFile;
 
 /// The values as a table for programs.
 const DATA: &str = "data.csv";

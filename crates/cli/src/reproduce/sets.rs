@@ -17,7 +17,7 @@ use sweep::pool;
 
 use super::values::Values;
 use crate::failure::Failure;
-use crate::run::signals::Signals;
+use crate::signals::Signals;
 
 /// Task sets that are computed and stored together.
 const PART: u64 = 50;

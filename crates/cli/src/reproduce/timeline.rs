@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bulkhead_system::units::Duration;
+use lab::WholeFile;
+use lab::load::{self, System};
+use lab::simulate::simulate;
 use serde::Deserialize;
 use trace::{Event, LockStep, Trace, gantt, perfetto, timeline};
 
@@ -12,9 +15,6 @@ use super::boot::Observed;
 use super::experiment::{Experiment, Measure, Runs};
 use super::template::expand;
 use crate::failure::Failure;
-use crate::input::{self, System};
-use crate::sim;
-use crate::whole_file::WholeFile;
 
 /// The place of the mean of all tasks.
 pub const MEAN: &str = "mean";
@@ -127,16 +127,15 @@ impl Moment {
         let executed = seen.and_then(|seen| seen.trace.as_ref());
         match (self.how, executed) {
             (How::Executed, Some(trace)) => Ok(Some(trace.clone())),
-            (How::Replayed, Some(trace)) => {
-                sim::simulate(system, Some(trace), None, |_| ()).map(Some)
-            }
+            (How::Replayed, Some(trace)) => Ok(Some(simulate(system, Some(trace), None, |_| ())?)),
             (How::Executed | How::Replayed, None) => Ok(None),
             (How::Simulated, _) => {
                 let longest = system.description.iter().flat_map(|it| &it.vms);
                 let longest = longest.flat_map(|vm| &vm.tasks).map(|task| task.period.0).max();
                 let until = Some(Duration(longest.unwrap_or(MS)));
                 let us = self.longer_us;
-                sim::simulate(system, None, until, |system| longer(system, us * 1_000)).map(Some)
+                let change = |system: &mut sim::System| longer(system, us * 1_000);
+                Ok(Some(simulate(system, None, until, change)?))
             }
         }
     }
@@ -158,7 +157,7 @@ fn longer(system: &mut ::sim::System, by: u64) {
 
 fn system(experiment: &Experiment, runs: &Runs) -> Result<System, Failure> {
     let file = runs.system.clone().unwrap_or_default();
-    let mut system = input::plan(&experiment.folder.join(file))?;
+    let mut system = load::plan(&experiment.folder.join(file))?;
     runs.variant.apply(&mut system)?;
     Ok(system)
 }

@@ -1,16 +1,12 @@
 //! Memory traffic over time: what cachescope has counted of a VM, and what a budget allows.
 
 use std::ops::Range;
-use std::path::Path;
 
 use analysis::Duration;
 use analysis::memory::{Bus, Reservation};
+use lab::cachescope::bins::Bin;
+use lab::cachescope::jobs::Job;
 use serde::Deserialize;
-
-use super::job::Job;
-
-/// Bytes that an access moves: the line of all caches of QEMU's CPUs.
-pub const ACCESS_BYTES: u64 = 64;
 
 /// Accesses to memory while a task's jobs run, from the start of the first to the end of the last: lines that
 /// come and lines that go, as cachescope counts them, whatever holds the VM to a budget.
@@ -65,24 +61,6 @@ impl Allowed {
     }
 }
 
-/// What a VM did in a bin of cachescope: a row of `timeseries.csv`, as far as it is used.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Bin {
-    /// Its start.
-    pub time_ns: u64,
-    /// The VM.
-    pub owner: String,
-    /// What came from memory.
-    pub memory_read_bytes: u64,
-    /// What went there.
-    pub memory_written_bytes: u64,
-}
-
-/// Reads `timeseries.csv`.
-pub fn read(file: &Path) -> Result<Vec<Bin>, csv::Error> {
-    csv::Reader::from_path(file)?.deserialize().collect()
-}
-
 impl Traffic {
     /// The accesses at a place; `None` if no job was marked.
     pub fn at(&self, x: u64, bins: &[Bin], jobs: &[Job]) -> Option<u64> {
@@ -107,12 +85,6 @@ impl Traffic {
     }
 }
 
-impl Bin {
-    fn accesses(&self) -> u64 {
-        (self.memory_read_bytes + self.memory_written_bytes) / ACCESS_BYTES
-    }
-}
-
 /// The most accesses in a window; times ascend.
 fn most(bins: &[(u64, u64)], length: u64) -> u64 {
     let (mut sum, mut most, mut first) = (0, 0, 0);
@@ -129,6 +101,9 @@ fn most(bins: &[(u64, u64)], length: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use lab::cachescope::bins::ACCESS_BYTES;
+
+    use super::super::job::tests::job as job_of;
     use super::*;
 
     fn bin(time_us: u64, owner: &str, read: u64, written: u64) -> Bin {
@@ -153,7 +128,7 @@ mod tests {
         ];
         let job = |start_us: u64, finish_us: u64| {
             let (start_ns, finish_ns) = (start_us * 1000 - 10, finish_us * 1000 - 10);
-            Job { start_ns, finish_ns, ..Job::of("a", 7, 1) }
+            Job { start_ns, finish_ns, ..job_of("a", 7, 1) }
         };
         let jobs = [job(1000, 1400), job(1500, 1900)];
         let at = |count, x| {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use lab::cachescope::{Counts, SHORT_TURNS};
+
 use super::boot::{Boot, Observed};
 use super::experiment::{Console, Counted, DivideBy, Evictions, Experiment, Jobs, Measure, Runs};
 use super::job::{self, Spread};
 use super::template::expand;
 use super::traffic::Traffic;
 use crate::failure::Failure;
-use crate::run::cachescope::{Counts, SHORT_TURNS};
 
 /// A measured value.
 #[derive(Clone, Debug)]

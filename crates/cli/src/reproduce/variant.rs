@@ -2,10 +2,10 @@
 
 use bulkhead_system::plan::{self, Class, Locks};
 use bulkhead_system::units::Duration;
+use lab::load::System;
 use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::input::System;
 
 const MS: u64 = 1_000_000;
 

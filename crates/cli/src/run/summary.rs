@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bulkhead_qemu::{Exit, Outcome};
+use lab::cachescope::Counts;
+use lab::console::{Known, Vm};
+use lab::deadlines::{Task, Tasks};
+use lab::record::Recorded;
 use serde::Serialize;
 
-use super::cachescope::Counts;
-use super::deadlines::{Task, Tasks};
-use super::tally::{Known, Vm};
+use super::counts;
 use crate::status::Status;
 use crate::table::table;
-use crate::trace::record::Recorded;
 
 /// What ended the run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -168,11 +169,11 @@ impl Summary {
             text.push_str(&table(&heading, &tasks));
         }
         if let Some(Ok(counts)) = &self.counts {
-            text.push_str(&format!("\n{}", counts.text()));
+            text.push_str(&format!("\n{}", counts::text(counts)));
         }
         text.push('\n');
         if let Some(Ok(recorded)) = &self.trace {
-            text.push_str(&recorded.text());
+            text.push_str(&recording(recorded));
         }
         let problems = self.problems(until_off);
         // QEMU also warns of things that are as they should be.
@@ -341,6 +342,15 @@ fn task_row(vm: &str, task: &Task) -> Vec<String> {
         micros(task.deadline_ns),
         micros(task.bound_ns),
     ]
+}
+
+/// What was recorded, for people.
+fn recording(Recorded { file, records, lost }: &Recorded) -> String {
+    let lost = match lost {
+        0 => "none lost".into(),
+        lost => format!("{lost} LOST: they came faster than they could be read"),
+    };
+    format!("trace: {file}, {records} records, {lost}\n")
 }
 
 fn millis(time: Duration) -> u64 {

@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use anstream::{AutoStream, ColorChoice};
-
-use super::tally::HYPERVISOR_LABEL;
+use lab::console::HYPERVISOR_LABEL;
 
 /// Colours of the labels: cyan, green, yellow, magenta, blue, red.
 const COLORS: [u8; 6] = [36, 32, 33, 35, 34, 31];

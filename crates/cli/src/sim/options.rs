@@ -1,9 +1,10 @@
 //! Options of `bulkhead sim`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bulkhead_system::units::{self, Duration};
 use clap::Args;
+use lab::simulate::SEED;
 use model::{Assume, Assumptions, Contention, Execution};
 
 /// Simulate the tasks and VCPUs of a system
@@ -39,7 +40,7 @@ pub struct SimOptions {
     #[arg(long, value_name = "TRACE", conflicts_with = "execution")]
     pub like: Option<PathBuf>,
     /// Where random numbers start; equal seeds give equal simulations
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = SEED)]
     pub seed: u64,
     /// What VCPUs without tasks do, and those of Linux besides their tasks
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Assume::Busy)]
@@ -53,21 +54,6 @@ pub struct SimOptions {
 }
 
 impl SimOptions {
-    /// What holds if nothing is said.
-    pub fn of(file: &Path) -> Self {
-        Self {
-            file: file.to_owned(),
-            until: None,
-            events: None,
-            execution: Execution::Worst,
-            like: None,
-            seed: 1,
-            assume: Assume::Busy,
-            contention: Contention::Stream,
-            trace: None,
-        }
-    }
-
     /// What is assumed.
     pub fn assumptions(&self) -> Assumptions {
         let Self { execution, assume, contention, .. } = *self;

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use indicatif::{ProgressBar, ProgressStyle};
 use sim::{Limits, Observer, Simulation};
 
-use crate::run::signals::Signals;
+use crate::signals::Signals;
 
 /// Events between two looks for signals: some tens of milliseconds.
 const EVENTS: u64 = 100_000;

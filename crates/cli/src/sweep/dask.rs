@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::failure::Failure;
-use crate::run::signals::Signals;
+use crate::signals::Signals;
 
 /// The interpreter, if nothing else is said.
 const PYTHON: &str = "python3";

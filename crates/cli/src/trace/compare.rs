@@ -3,12 +3,12 @@
 mod document;
 mod tables;
 
+use lab::amount::{length, micros};
 use trace::compare::{self, Comparison, Difference, Options};
 use trace::timeline::State;
 use trace::{Header, Step};
 
 use super::options::CompareOptions;
-use super::{length, micros};
 use crate::failure::Failure;
 use crate::json;
 use crate::output;

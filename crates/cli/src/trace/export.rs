@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use bulkhead_system::units::Duration;
+use lab::WholeFile;
 use serde::Serialize;
 use trace::Trace;
 
@@ -12,7 +13,6 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output;
 use crate::status::Status;
-use crate::whole_file::WholeFile;
 
 /// Runs the command.
 pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure> {

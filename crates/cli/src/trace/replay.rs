@@ -1,44 +1,22 @@
 //! `bulkhead trace replay`.
 
-use std::cmp::Reverse;
-
-use bulkhead_system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
-use bulkhead_system::units;
+use lab::amount::{length, micros};
+use lab::decisions::{difference, replays, why};
+use lab::header::header;
+use lab::load;
 use serde::Serialize;
-use trace::{
-    Choice, Clock, Header, Memory, Planned, Replay, Rules, Server, Stopped, VcpuId, VmHeader, Why,
-};
+use trace::{Clock, Header, Replay};
 
-use super::header::header;
 use super::options::ReplayOptions;
-use super::{length, micros};
 use crate::failure::Failure;
-use crate::input;
 use crate::json;
 use crate::output;
 use crate::status::Status;
 use crate::table::table;
 
-/// The first decision of each PCPU that does not follow from what it was told, a sentence each. `None`:
-/// nothing is decided with this plan.
-pub fn wrong_decisions(plan: &Plan, trace: &trace::Trace) -> Result<Option<Vec<String>>, Failure> {
-    let planned = planned(plan, trace.header.frequency_hz)?;
-    if planned.is_empty() {
-        return Ok(None);
-    }
-    let replays = trace::replay(trace, &planned, rules(plan, trace.header.frequency_hz))
-        .map_err(|error| Failure::new("no-replay", error))?;
-    let sentence = |replay: &Replay| {
-        let stopped = replay.stopped.as_ref()?;
-        let (pcpu, at) = (replay.pcpu, micros(trace.clock().ns(stopped.ticks)));
-        Some(format!("PCPU {pcpu} at {at}: {}", why(stopped, &trace.header)))
-    };
-    Ok(Some(replays.iter().filter_map(sentence).collect()))
-}
-
 /// Runs the command.
 pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure> {
-    let plan = input::plan(&options.plan)?.plan;
+    let plan = load::plan(&options.plan)?.plan;
     let trace = super::read_trace(&options.file)?;
     if let Some(difference) = difference(&header(&plan, None, 1), &trace.header) {
         let (trace, plan) = (options.file.display(), options.plan.display());
@@ -47,8 +25,7 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
         );
         return Err(Failure::new("other-plan", text));
     }
-    let planned = planned(&plan, trace.header.frequency_hz)?;
-    if planned.is_empty() {
+    let Some(replays) = replays(&plan, &trace, &options.file.display().to_string())? else {
         return Err(Failure::new(
             "no-servers",
             format!(
@@ -56,10 +33,7 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
                 options.plan.display()
             ),
         ));
-    }
-    let failed = |error| Failure::new("no-replay", format!("{}: {error}", options.file.display()));
-    let rules = rules(&plan, trace.header.frequency_hz);
-    let replays = trace::replay(&trace, &planned, rules).map_err(failed)?;
+    };
     let clock = trace.clock();
     let ok = replays.iter().all(|replay| replay.stopped.is_none());
     if as_json {
@@ -89,35 +63,6 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
         output::print(&text)?;
     }
     Ok(if ok { Status::Yes } else { Status::No })
-}
-
-/// What tells that a trace is of another system than a plan, if something does: PCPUs, VMs, VCPUs and their places.
-fn difference(plan: &Header, trace: &Header) -> Option<String> {
-    if plan.pcpus != trace.pcpus {
-        return Some(format!("it has {} PCPUs, the plan {}", trace.pcpus, plan.pcpus));
-    }
-    let names = |header: &Header| {
-        let names = header.vms.iter().map(|vm| format!("`{}`", vm.name));
-        names.collect::<Vec<_>>().join(", ")
-    };
-    if names(plan) != names(trace) {
-        return Some(format!("its VMs are {}, those of the plan {}", names(trace), names(plan)));
-    }
-    let mut pairs = plan.vms.iter().zip(&trace.vms);
-    pairs.find_map(|(plan, trace)| {
-        let pcpus = |vm: &VmHeader| {
-            let pcpus = vm.vcpus.iter().map(|vcpu| vcpu.pcpu.to_string());
-            pcpus.collect::<Vec<_>>().join(", ")
-        };
-        (pcpus(plan) != pcpus(trace)).then(|| {
-            let name = &trace.name;
-            format!(
-                "the VCPUs of `{name}` ran on PCPUs {}, those of the plan do on {}",
-                pcpus(trace),
-                pcpus(plan)
-            )
-        })
-    })
 }
 
 #[derive(Serialize)]
@@ -151,146 +96,4 @@ impl PcpuDocument {
             stopped_why: stopped.map(|stopped| why(stopped, header)),
         }
     }
-}
-
-fn why(stopped: &Stopped, header: &Header) -> String {
-    let choice = |choice| match choice {
-        Choice::Run(vcpu) => header.vcpu_name(vcpu),
-        Choice::Idle => "nothing".into(),
-    };
-    let budget = |ticks: Option<u64>| ticks.map_or("no limit".into(), |it| format!("{it} ticks"));
-    match stopped.why {
-        Why::Decision { expected, recorded } => format!(
-            "it ran {}, but what it was told leads to {}",
-            choice(recorded),
-            choice(expected)
-        ),
-        Why::Budget { vcpu, expected, recorded } => format!(
-            "{} had a budget of {}, but what it was told leads to {}",
-            header.vcpu_name(vcpu),
-            budget(recorded),
-            budget(expected)
-        ),
-        Why::Accesses { vcpu, expected, recorded } => format!(
-            "{} could make {recorded} accesses, but what it was told leads to {}",
-            header.vcpu_name(vcpu),
-            expected.map_or("no limit".into(), |it| it.to_string())
-        ),
-        Why::Grant(vcpu) => format!(
-            "{} asked for accesses of its VM's budget where the other one did not",
-            header.vcpu_name(vcpu)
-        ),
-        Why::Section(vcpu) => format!(
-            "{} had to wait in a critical section, or was in one for too long, where the other one was not",
-            header.vcpu_name(vcpu)
-        ),
-        Why::Vcpu(vcpu) => {
-            format!("{} is not on this PCPU in the plan", header.vcpu_name(vcpu))
-        }
-        Why::Time => "time goes back".into(),
-        Why::Lost { records } => {
-            format!("{records} records were lost; what was decided later is not known")
-        }
-    }
-}
-
-/// What holds for all VCPUs, as the hypervisor has it: of what those pay that block, no part of a tick is lost.
-fn rules(plan: &Plan, frequency_hz: u64) -> Rules {
-    let price =
-        |price: Option<units::Duration>| price.map_or(0, |price| ticks(price, frequency_hz) + 1);
-    let [switch, wait] = [plan.platform.switch, plan.platform.wait].map(price);
-    Rules { ceilings: plan.locks == Locks::Vmpcp, switch, wait }
-}
-
-/// The PCPUs of a plan on which somebody decides: their VCPUs, the one with the highest priority
-/// first.
-fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>, Failure> {
-    let mut pcpus = Vec::new();
-    for pcpu in 0..plan.platform.cpus.len() {
-        let mut vcpus = Vec::new();
-        for (vm, number) in plan.vms.iter().zip(0..) {
-            for (vcpu, index) in vm.vcpus.iter().zip(0..) {
-                if vcpu.pcpu.0 as usize == pcpu {
-                    let priority = vcpu.server.map(|server| server.priority);
-                    let id = VcpuId { vm: number, vcpu: index };
-                    let shares =
-                        plan.resources.iter().any(|it| it.vms.contains(&u32::from(number)));
-                    let planned = self::vcpu(id, vm, vcpu, shares, frequency_hz)?;
-                    vcpus.push((priority, planned));
-                }
-            }
-        }
-        vcpus.sort_by_key(|&(priority, ..)| Reverse(priority));
-        let decides = |&(priority, planned): &(Option<u32>, Planned)| {
-            priority.is_some() || planned.memory.is_some() || planned.may_hold
-        };
-        if vcpus.iter().any(decides) {
-            pcpus.push((pcpu, vcpus.into_iter().map(|(_, planned)| planned).collect()));
-        }
-    }
-    Ok(pcpus)
-}
-
-/// A VCPU in ticks: budgets of time rounded down, periods exact, as the hypervisor has them.
-/// `shares`: the VM may open resources that VMs share.
-fn vcpu(
-    vcpu: VcpuId,
-    vm: &Vm,
-    plan: &Vcpu,
-    shares: bool,
-    frequency_hz: u64,
-) -> Result<Planned, Failure> {
-    let period = |period| whole_ticks(period, frequency_hz);
-    let memory = match (plan.memory_budget, vm.memory_budget) {
-        (Some(own), _) => Some(Memory::Own(own.accesses, period(own.period)?)),
-        (None, Some(shared)) => Some(Memory::Shared(period(shared.period)?)),
-        (None, None) => None,
-    };
-    // As the hypervisor has it: together with the budget rounded down.
-    let overrun = plan.server.and_then(|server| {
-        let budget = server.class.budget()?.budget;
-        let both = units::Duration(budget.0.saturating_add(server.overrun.0));
-        Some(ticks(both, frequency_hz) - ticks(budget, frequency_hz))
-    });
-    let server = match plan.server {
-        Some(server) => self::server(server.class, frequency_hz)?,
-        None => Server::Alone,
-    };
-    // As the hypervisor has it.
-    let hold = (plan.hold.0 > 0).then(|| ticks(plan.hold, frequency_hz).max(1));
-    let may_hold = hold.is_some() && shares;
-    Ok(Planned { vcpu, server, memory, overrun: overrun.unwrap_or(0), hold, may_hold })
-}
-
-fn server(class: Class, frequency_hz: u64) -> Result<Server, Failure> {
-    let ticks = |Budget { budget, period }| {
-        Ok::<_, Failure>((ticks(budget, frequency_hz), whole_ticks(period, frequency_hz)?))
-    };
-    Ok(match class {
-        Class::Periodic(budget) => ticks(budget).map(|(c, t)| Server::Periodic(c, t))?,
-        Class::Deferrable(budget) => ticks(budget).map(|(c, t)| Server::Deferrable(c, t))?,
-        Class::Sporadic(budget) => ticks(budget).map(|(c, t)| Server::Sporadic(c, t))?,
-        Class::Background => Server::Background,
-    })
-}
-
-const SECOND: u128 = 1_000_000_000;
-
-fn product(time: units::Duration, frequency_hz: u64) -> u128 {
-    u128::from(time.0) * u128::from(frequency_hz)
-}
-
-fn ticks(time: units::Duration, frequency_hz: u64) -> u64 {
-    u64::try_from(product(time, frequency_hz) / SECOND).unwrap_or(u64::MAX)
-}
-
-fn whole_ticks(period: units::Duration, frequency_hz: u64) -> Result<u64, Failure> {
-    if product(period, frequency_hz).is_multiple_of(SECOND) {
-        return Ok(ticks(period, frequency_hz));
-    }
-    let period = period.0;
-    Err(Failure::new(
-        "not-whole-ticks",
-        format!("a period of {period} ns is no whole number of ticks at {frequency_hz} Hz"),
-    ))
 }

@@ -1,10 +1,10 @@
 //! A comparison in tables for people.
 
+use lab::amount::length;
 use trace::compare::{Comparison, TaskComparison, VcpuComparison};
 use trace::{Header, Origin, VcpuId};
 
 use crate::table::table;
-use crate::trace::length;
 
 /// What the traces are called: after the commands that they come from, if these differ.
 pub fn sides(headers: [&Header; 2]) -> [&'static str; 2] {

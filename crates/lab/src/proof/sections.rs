@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bulkhead_report::proof::Section;
 use trace::{Event, LockStep, Trace};
 
-use crate::run::responses::Key;
+use crate::responses::Key;
 
 /// Waiting for and having each global resource, by resource and task; `names` are those of resources, `places`
 /// those of tasks.

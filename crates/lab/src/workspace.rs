@@ -9,8 +9,8 @@ use bulkhead_image::without_path;
 use rustix::fs::{FlockOperation, flock};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
-use super::hypervisor::Found;
 use crate::failure::Failure;
+use crate::hypervisor::Found;
 
 /// How the names of images end. Nothing else in the folder has such a name.
 const IMAGE: &str = "-run.img";

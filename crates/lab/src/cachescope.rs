@@ -1,6 +1,8 @@
 //! Measures the caches in a run: QEMU with the plugin cachescope.
 
+pub mod bins;
 mod counts;
+pub mod jobs;
 mod model;
 mod ranges;
 
@@ -11,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use bulkhead_system::plan::CounterSource;
 
-use super::hypervisor;
 use crate::failure::Failure;
-use crate::input::System;
+use crate::hypervisor;
+use crate::load::System;
 use crate::whole_file::WholeFile;
-pub use counts::Counts;
+pub use counts::{Counts, Eviction, Owner, Suffered};
 pub use ranges::HYPERVISOR;
 
 /// Environment variable that names another plugin than the one that was built.
@@ -35,7 +37,7 @@ pub const SHORT_TURNS: [&str; 6] =
 const MODEL_TIME: &str = "time=model";
 
 /// The plugin and the folder of its results.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cachescope {
     plugin: PathBuf,
     /// As it was named.

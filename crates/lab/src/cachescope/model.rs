@@ -3,7 +3,7 @@
 use bulkhead_system::platform::{Cache, CacheKind};
 
 use crate::failure::Failure;
-use crate::input::System;
+use crate::load::System;
 
 /// The last-level cache of the machine, and its first-level caches if they are
 /// known. Without colours the plan does not tell them.

@@ -6,7 +6,7 @@ use bulkhead_report::proof::Responses;
 use trace::timeline::{self, Job};
 use trace::{Trace, VcpuId};
 
-use super::tally::Known;
+use crate::console::Known;
 
 /// A task, as traces name it.
 pub type Key = (VcpuId, u8);

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use lab::Watch;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Remembers the last signal; terminal, QEMU and files are then cleaned up by
@@ -27,5 +28,11 @@ impl Signals {
             0 => None,
             signal => i32::try_from(signal).ok(),
         }
+    }
+}
+
+impl Watch for Signals {
+    fn stops(&self) -> bool {
+        self.caught().is_some()
     }
 }

@@ -9,12 +9,11 @@ use bulkhead_report::proof::{Check, Proof, Run, VmRun};
 use super::execute::Executed;
 use super::lanes::{self, Window};
 use super::{caches, described, judge, sections, tasks, traffic};
-use crate::check::bounds;
+use crate::decisions::wrong_decisions;
 use crate::failure::Failure;
-use crate::input::System;
-use crate::run::responses::{Key, responses};
-use crate::trace::header::header;
-use crate::trace::replay;
+use crate::header::header;
+use crate::load::System;
+use crate::responses::{Key, responses};
 
 /// Where executed times come from.
 const MODEL: &str = "executed times are those of a model of caches and bus in QEMU, not of a chip";
@@ -82,7 +81,7 @@ impl Evidence<'_> {
 
         proof.failures.clone_from(&with.problems);
         proof.failures.extend(judge::failures(&proof));
-        match replay::wrong_decisions(&system.plan, &with.trace)? {
+        match wrong_decisions(&system.plan, &with.trace)? {
             Some(wrong) => proof.failures.extend(wrong),
             None => proof.notes.push(NO_DECISIONS.into()),
         }
@@ -133,7 +132,7 @@ fn verdict(system: &System) -> Verdict {
 }
 
 fn check(verdict: &Verdict) -> Check {
-    Check { schedulable: Some(verdict.schedulable), notes: bounds::notes(verdict) }
+    Check { schedulable: Some(verdict.schedulable), notes: crate::verdict::notes(verdict) }
 }
 
 fn length(trace: &Trace) -> u64 {

@@ -5,12 +5,13 @@ use analysis::verdict::Verdict;
 use serde::Serialize;
 use trace::Trace;
 
-use super::messages::Told;
-use super::responses::responses;
-use super::tally::Known;
-use crate::check::bounds;
-use crate::input::System;
-use crate::trace::header::header;
+use crate::amount::time;
+use crate::console::Known;
+use crate::console::Told;
+use crate::header::header;
+use crate::load::System;
+use crate::responses::responses;
+use crate::verdict;
 
 /// A task of a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -81,7 +82,7 @@ impl Tasks {
             let mean = mean.checked_div(times.len() as u128).map(|mean| mean as u64);
             let bound = verdict.as_ref().and_then(|verdict| {
                 let name = &known.vms[vm].name;
-                bounds::all(verdict)
+                verdict::all(verdict)
                     .find(|(it, of)| {
                         it.vm == *name && it.vcpu == usize::from(vcpu.vcpu) && of.task == task.name
                     })
@@ -193,7 +194,7 @@ impl Tasks {
 fn above_bound(task: &Task) -> Option<String> {
     let (max, bound) =
         task.response_max_ns.zip(task.bound_ns).filter(|(max, bound)| max > bound)?;
-    Some(format!("took {}, longer than its bound of {}", bounds::time(max), bounds::time(bound)))
+    Some(format!("took {}, longer than its bound of {}", time(max), time(bound)))
 }
 
 fn told(known: &Known, vm: usize) -> impl Iterator<Item = &Told> {

@@ -42,6 +42,29 @@ impl System {
         model.starts_with("cortex-").then(|| format!("arm,{model}"))
     }
 
+    /// Returns the index of the VM with this `name`.
+    pub fn find_vm(&self, name: &str) -> Result<usize, Failure> {
+        let names: Vec<&str> = self.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
+        names.iter().position(|other| *other == name).ok_or_else(|| {
+            let (known, file) = (names.join("`, `"), self.file.display());
+            Failure::new(
+                "unknown-vm",
+                format!("there is no VM `{name}` in {file}\nhelp: its VMs are `{known}`"),
+            )
+        })
+    }
+
+    /// Appends `arguments` to the command line of the VM with this name.
+    pub fn append(&mut self, vm: &str, arguments: &str) -> Result<(), Failure> {
+        let vm = self.find_vm(vm)?;
+        let bootargs = self.plan.vms[vm].boot.bootargs.get_or_insert_default();
+        if !bootargs.is_empty() {
+            bootargs.push(' ');
+        }
+        bootargs.push_str(arguments);
+        Ok(())
+    }
+
     /// The image that boots the plan on this `hypervisor`.
     pub fn image(&self, hypervisor: &Hypervisor) -> Result<Image, Failure> {
         let image =

@@ -3,24 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bulkhead_qemu::{Board, Exit, Machine, Next, Options, Outcome, Session, Time};
+use bulkhead_qemu::{Exit, Outcome, Time};
 use trace::Trace;
 
-use super::options::ProveOptions;
-use super::steps::Steps;
+use crate::boot::{self, Ran, Start};
+use crate::cachescope::{Cachescope, Counts};
+use crate::console::Known;
 use crate::failure::Failure;
-use crate::input::System;
-use crate::run::boards;
-use crate::run::cachescope::{Cachescope, Counts};
-use crate::run::hypervisor::Found;
-use crate::run::signals::Signals;
-use crate::run::tally::{Known, Tally};
-use crate::run::workspace::{ImageFile, Workspace};
-use crate::trace::read_trace;
-use crate::trace::record::{Recording, What};
+use crate::hypervisor::Found;
+use crate::load::System;
+use crate::record::{What, read_trace};
+use crate::watch::Watch;
+use crate::workspace::Workspace;
 
-/// How often signals are looked for.
-const TICK: Duration = Duration::from_millis(50);
 /// How long QEMU may take to write its results.
 const GRACE: Duration = Duration::from_secs(20);
 /// The trace in the folder of a run.
@@ -31,8 +26,7 @@ const CONSOLE: &str = "console.log";
 /// A system that can be started.
 pub struct Prepared<'a> {
     system: &'a System,
-    board: Board,
-    image: ImageFile,
+    machine: boot::Prepared<'a>,
     scope: Cachescope,
     folder: PathBuf,
 }
@@ -61,57 +55,51 @@ impl<'a> Prepared<'a> {
         found: &Found,
         folder: &Path,
         bin_ns: Option<u64>,
-        options: &ProveOptions,
+        options: &[String],
     ) -> Result<Self, Failure> {
-        let board = boards::board(system)?;
         let mut scope_options = vec!["time=model".to_owned()];
         scope_options.extend(bin_ns.map(|ns| format!("bin={ns}ns")));
-        scope_options.extend(options.cachescope_option.iter().cloned());
+        scope_options.extend(options.iter().cloned());
         let scope = Cachescope::prepare(folder, system, found)?.with_options(&scope_options);
+        let place = Workspace::new(found, &system.plan.name)?;
         let image = system.image(&found.load()?)?;
-        let image = Workspace::new(found, &system.plan.name)?.image(&image.bytes)?;
-        Ok(Self { system, board, image, scope, folder: folder.to_owned() })
+        let machine = boot::Prepared::new(system, &image.bytes, &place)?;
+        let machine = machine.with_cachescope(Some(scope.clone()));
+        Ok(Self { system, machine, scope, folder: folder.to_owned() })
     }
 
     /// Runs it, again if records of its trace came faster than they could be read. `None`: a signal came.
-    pub fn run(
-        &self,
-        timeout: Duration,
-        signals: &Signals,
-        steps: &Steps,
-    ) -> Result<Option<Executed>, Failure> {
+    pub fn run(&self, timeout: Duration, watch: &dyn Watch) -> Result<Option<Executed>, Failure> {
         for _ in 1..ATTEMPTS {
-            match self.once(timeout, signals, steps)? {
+            match self.once(timeout, watch)? {
                 Some(run) if run.trace.lost() > 0 => {}
                 found => return Ok(found),
             }
         }
-        self.once(timeout, signals, steps)
+        self.once(timeout, watch)
     }
 
-    fn once(
-        &self,
-        timeout: Duration,
-        signals: &Signals,
-        steps: &Steps,
-    ) -> Result<Option<Executed>, Failure> {
+    fn once(&self, timeout: Duration, watch: &dyn Watch) -> Result<Option<Executed>, Failure> {
         let traced = self.folder.join(TRACE);
-        let recording = Recording::start(&traced, self.system, &self.board, What::All)?;
-        let mut arguments: Vec<String> = self.scope.arguments().into();
-        arguments.extend(recording.arguments());
-        let options = Options {
-            program: None,
+        let start = Start {
             time: Time::Deterministic,
             timeout: Some(timeout),
-            log_file: Some(self.folder.join(CONSOLE)),
+            log: self.folder.join(CONSOLE),
             keep_log: true,
-            arguments,
+            record: Some((&traced, What::All)),
+            arguments: &[],
         };
-        let session = Machine::start(&self.board, self.image.path(), &options)?;
-        let Some((outcome, known)) = attend(session, self.system, signals, steps) else {
+        let vms = self.system.description.iter().flat_map(|it| &it.vms);
+        let awaited: Vec<usize> = vms
+            .enumerate()
+            .filter(|(_, vm)| !vm.tasks.is_empty())
+            .map(|(index, _)| index)
+            .collect();
+        let have_ended = |known: &Known| awaited.iter().all(|&vm| known.vms[vm].ended.is_some());
+        let running = self.machine.start(start)?;
+        let Some(Ran { outcome, known, recorded }) = running.wait(have_ended, GRACE, watch) else {
             return Ok(None);
         };
-        let recorded = recording.finish();
         // The folder with its log goes away, but the end of the log is part of the text.
         let shown = Outcome { log_file: None, ..outcome.clone() };
         let failed = |why: String| Failure::new("run", format!("{why}\n{shown}"));
@@ -129,7 +117,7 @@ impl<'a> Prepared<'a> {
             }
             exit => return Err(failed(format!("QEMU ended with {exit}"))),
         }
-        recorded.map_err(&failed)?;
+        recorded.transpose().map_err(&failed)?;
         let trace = read_trace(&traced)?;
         if trace.lost() > 0 {
             let lost = trace.lost();
@@ -145,30 +133,4 @@ impl<'a> Prepared<'a> {
         let counts = self.scope.counts().map_err(failed)?;
         Ok(Some(Executed { trace, known, counts, folder: self.folder.clone(), problems }))
     }
-}
-
-/// Waits until all VMs with tasks have ended. `None`: a signal came.
-fn attend(
-    mut session: Session,
-    system: &System,
-    signals: &Signals,
-    steps: &Steps,
-) -> Option<(Outcome, Known)> {
-    let vms = system.description.iter().flat_map(|it| &it.vms);
-    let awaited: Vec<usize> =
-        vms.enumerate().filter(|(_, vm)| !vm.tasks.is_empty()).map(|(index, _)| index).collect();
-    let names = system.plan.vms.iter().map(|vm| vm.name.clone());
-    let mut tally = Tally::new(names);
-    while !awaited.iter().all(|&vm| tally.known().vms[vm].ended.is_some()) {
-        if signals.caught().is_some() {
-            session.stop();
-            return None;
-        }
-        match session.next(TICK) {
-            Next::Output(chunk) => tally.feed(&chunk),
-            Next::Idle => steps.tick(),
-            Next::Ended => return Some((session.finish(GRACE), tally.end())),
-        }
-    }
-    Some((session.end(GRACE), tally.end()))
 }

@@ -7,8 +7,8 @@ use bulkhead_report::proof::{Lane, LaneKind, Mark, MarkKind, Span, SpanKind, Tim
 use trace::timeline::{self, Job, State};
 use trace::{Clock, Event, LockStep, Trace, VcpuId};
 
-use crate::check::bounds::time as shown;
-use crate::run::responses::Key;
+use crate::amount::time as shown;
+use crate::responses::Key;
 
 /// Longest window, and how many periods of the slowest task it has otherwise.
 const WINDOW_MAX_NS: u64 = 200_000_000;

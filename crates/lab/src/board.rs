@@ -3,7 +3,7 @@
 use bulkhead_qemu::Board;
 
 use crate::failure::Failure;
-use crate::input::System;
+use crate::load::System;
 
 /// The board of QEMU for the platform of the plan.
 pub fn board(system: &System) -> Result<Board, Failure> {

@@ -1,12 +1,10 @@
-//! What cachescope has counted, for people and for machines.
+//! What cachescope has counted.
 
 use std::path::Path;
 
-use bulkhead_system::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::ranges::HYPERVISOR;
-use crate::table::table;
 
 /// The format of the summary that is understood.
 const FORMAT: &str = "bulkhead-cachescope-summary-v1";
@@ -37,9 +35,12 @@ struct Llc {
 pub struct Owner {
     /// Its name.
     pub name: String,
-    accesses: u64,
-    l1_misses: u64,
-    llc_misses: u64,
+    /// Its accesses.
+    pub accesses: u64,
+    /// Those that missed the first-level cache.
+    pub l1_misses: u64,
+    /// Those that missed the last-level cache, too.
+    pub llc_misses: u64,
 }
 
 /// Row: whose line came; column: whose line went.
@@ -52,8 +53,9 @@ struct Evictions {
 
 /// Evictions of lines of one owner, each by one of these.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-struct Suffered {
-    owner: String,
+pub struct Suffered {
+    /// The owner.
+    pub owner: String,
     /// Its own line came, as it wanted.
     by_itself: u64,
     /// Its own line came, as the hypervisor wanted.
@@ -67,7 +69,8 @@ struct Suffered {
 }
 
 impl Suffered {
-    fn counts(&self) -> [u64; 5] {
+    /// All counts, in the order of the fields.
+    pub fn counts(&self) -> [u64; 5] {
         [
             self.by_itself,
             self.by_hypervisor_for_it,
@@ -93,7 +96,8 @@ pub struct Eviction {
 /// last-level cache, and named after the owners of both lines.
 #[derive(Clone, Debug, Serialize)]
 pub struct Counts {
-    folder: String,
+    /// Where all counts are.
+    pub folder: String,
     /// Size of the last-level cache.
     pub llc_bytes: u64,
     /// Its ways.
@@ -109,7 +113,7 @@ pub struct Counts {
     /// Each pair of owners.
     pub evictions: Vec<Eviction>,
     /// Of whose lines, and why.
-    suffered: Vec<Suffered>,
+    pub suffered: Vec<Suffered>,
 }
 
 impl Counts {
@@ -148,96 +152,13 @@ impl Counts {
             suffered: scope.evictions.suffered,
         })
     }
-
-    /// The counts for people. Who did nothing is left out.
-    pub fn text(&self) -> String {
-        let took_part = |owner: &&Owner| {
-            let it = self.suffered.iter().find(|it| it.owner == owner.name);
-            owner.accesses > 0 || it.is_some_and(|it| it.counts() != [0; 5])
-        };
-        let owners: Vec<&Owner> = self.owners.iter().filter(took_part).collect();
-        let rows: Vec<_> = owners
-            .iter()
-            .map(|owner| {
-                let figures = [owner.accesses, owner.l1_misses, owner.llc_misses];
-                let figures = figures.iter().map(u64::to_string);
-                std::iter::once(owner.name.clone()).chain(figures).collect()
-            })
-            .collect();
-        let accesses = table(&["owner", ">accesses", ">L1 misses", ">LLC misses"], &rows);
-
-        let titles: Vec<String> =
-            owners.iter().map(|owner| format!(">of {}", owner.name)).collect();
-        let heading: Vec<&str> =
-            std::iter::once("evictions").chain(titles.iter().map(String::as_str)).collect();
-        let evicted = |came: &str, went: &str| {
-            let it = self.evictions.iter().find(|it| it.came == came && it.went == went);
-            it.map_or(0, |it| it.evictions)
-        };
-        let rows: Vec<_> = owners
-            .iter()
-            .map(|came| {
-                let counts = owners.iter().map(|went| evicted(&came.name, &went.name).to_string());
-                std::iter::once(format!("by {}", came.name)).chain(counts).collect()
-            })
-            .collect();
-        let evictions = table(&heading, &rows);
-
-        let suffered = self.suffered.iter().filter(|it| it.counts() != [0; 5]);
-        let rows: Vec<_> = suffered
-            .map(|it| {
-                let counts = it.counts();
-                std::iter::once(it.owner.clone()).chain(counts.iter().map(u64::to_string)).collect()
-            })
-            .collect();
-        let heading = [
-            "evicted lines of",
-            ">by itself",
-            ">by hypervisor for it",
-            ">by hypervisor",
-            ">by other VMs",
-            ">by unowned lines",
-        ];
-        format!(
-            "{accesses}\n{evictions}\n{}\nlast-level cache: {} in {} ways; all counts: {}\n\
-             hypervisor and VMs: it evicted {} of their lines, they evicted {} of its\n\
-             cross-VM evictions: {}\n",
-            table(&heading, &rows),
-            Bytes(self.llc_bytes),
-            self.llc_ways,
-            self.folder,
-            self.vm_evictions_by_hypervisor,
-            self.hypervisor_evictions_by_vms,
-            self.cross_vm_evictions,
-        )
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SUMMARY: &str = r#"{
-        "format": "bulkhead-cachescope-summary-v1",
-        "started": true,
-        "model": { "llc": { "size_bytes": 1048576, "ways": 16 } },
-        "owners": [
-            { "name": "hypervisor", "accesses": 50, "l1_misses": 40, "llc_misses": 30 },
-            { "name": "unowned", "accesses": 0, "l1_misses": 0, "llc_misses": 0 },
-            { "name": "a", "accesses": 500, "l1_misses": 400, "llc_misses": 300 },
-            { "name": "b", "accesses": 600, "l1_misses": 500, "llc_misses": 400 }
-        ],
-        "evictions": {
-            "suffered": [
-                { "owner": "hypervisor", "by_itself": 1, "by_hypervisor_for_it": 0, "by_hypervisor": 0, "by_other_vms": 50, "by_unowned": 0 },
-                { "owner": "unowned", "by_itself": 0, "by_hypervisor_for_it": 0, "by_hypervisor": 0, "by_other_vms": 0, "by_unowned": 0 },
-                { "owner": "a", "by_itself": 90, "by_hypervisor_for_it": 10, "by_hypervisor": 2, "by_other_vms": 8, "by_unowned": 0 },
-                { "owner": "b", "by_itself": 200, "by_hypervisor_for_it": 0, "by_hypervisor": 3, "by_other_vms": 7, "by_unowned": 0 }
-            ],
-            "owners": ["hypervisor", "unowned", "a", "b"],
-            "by_line": [[1, 0, 2, 3], [0, 0, 0, 0], [20, 0, 100, 7], [30, 0, 8, 200]]
-        }
-    }"#;
+    const SUMMARY: &str = include_str!("../../tests/data/summary.json");
 
     fn read(summary: &str) -> Result<Counts, String> {
         Counts::read(summary.as_bytes(), &["a".into(), "b".into()], Path::new("scope"))
@@ -249,29 +170,6 @@ mod tests {
         assert_eq!(counts.cross_vm_evictions, 15);
         assert_eq!(counts.vm_evictions_by_hypervisor, 5);
         assert_eq!(counts.hypervisor_evictions_by_vms, 50);
-        assert_eq!(
-            counts.text(),
-            "\
-owner       accesses  L1 misses  LLC misses
-hypervisor        50         40          30
-a                500        400         300
-b                600        500         400
-
-evictions      of hypervisor  of a  of b
-by hypervisor              1     2     3
-by a                      20   100     7
-by b                      30     8   200
-
-evicted lines of  by itself  by hypervisor for it  by hypervisor  by other VMs  by unowned lines
-hypervisor                1                     0              0            50                 0
-a                        90                    10              2             8                 0
-b                       200                     0              3             7                 0
-
-last-level cache: 1 MiB in 16 ways; all counts: scope
-hypervisor and VMs: it evicted 5 of their lines, they evicted 50 of its
-cross-VM evictions: 15
-"
-        );
     }
 
     #[test]

@@ -4,8 +4,8 @@ use bulkhead_report::proof::{Platform, Vcpu, Vm};
 use bulkhead_system::description::Protocol;
 use policy::color::{Color, ColorSet};
 
-use crate::input::System;
-use crate::run::cachescope::Counts;
+use crate::cachescope::Counts;
+use crate::load::System;
 
 /// The machine; `counts` know its last-level cache.
 pub fn platform(system: &System, counts: &Counts) -> Platform {

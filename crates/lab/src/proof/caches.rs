@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::execute::Executed;
+use crate::cachescope::Counts;
+use crate::cachescope::bins::ACCESS_BYTES;
 use crate::failure::Failure;
-use crate::run::cachescope::Counts;
 
 /// A row of `colors.csv`, as far as it is used.
 #[derive(Deserialize)]
@@ -117,7 +118,7 @@ pub fn model(run: &Executed) -> Result<String, Failure> {
 /// What each VM did beyond the caches, in the order of their names.
 pub fn beyond(run: &Executed, vms: &[String]) -> Result<Vec<Beyond>, Failure> {
     let summary = summary(run)?;
-    let line = super::traffic::LINE_BYTES;
+    let line = ACCESS_BYTES;
     Ok(vms
         .iter()
         .map(|vm| {

@@ -2,8 +2,8 @@
 
 use bulkhead_report::proof::{Cache, Proof, Responses, Task};
 
-use crate::check::bounds::time;
-use crate::run::cachescope::HYPERVISOR;
+use crate::amount::time;
+use crate::cachescope::HYPERVISOR;
 
 /// What does not hold, a sentence each. Evictions across VMs are none where VMs have colours.
 pub fn failures(proof: &Proof) -> Vec<String> {

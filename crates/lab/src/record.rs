@@ -5,7 +5,8 @@
 
 mod ram;
 
-use std::io::{BufWriter, Write};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,11 +18,11 @@ use bulkhead_qemu::Board;
 use policy::color::Stripe;
 use serde::Serialize;
 use trace::rings::Rings;
-use trace::{Header, Writer};
+use trace::{Header, Trace, Writer};
 
-use super::header::header;
 use crate::failure::Failure;
-use crate::input::System;
+use crate::header::header;
+use crate::load::System;
 use crate::whole_file::WholeFile;
 use ram::SharedRam;
 
@@ -53,11 +54,11 @@ pub struct Recording {
 #[derive(Clone, Debug, Serialize)]
 pub struct Recorded {
     /// The file.
-    file: String,
+    pub file: String,
     /// Records in it.
-    records: u64,
+    pub records: u64,
     /// Records that were overwritten before they were read.
-    lost: u64,
+    pub lost: u64,
 }
 
 impl Recording {
@@ -108,15 +109,13 @@ impl Recording {
     }
 }
 
-impl Recorded {
-    /// For people.
-    pub fn text(&self) -> String {
-        let lost = match self.lost {
-            0 => "none lost".into(),
-            lost => format!("{lost} LOST: they came faster than they could be read"),
-        };
-        format!("trace: {}, {} records, {lost}\n", self.file, self.records)
-    }
+/// Reads a trace.
+pub fn read_trace(path: &Path) -> Result<Trace, Failure> {
+    let name = path.display();
+    let file = File::open(path)
+        .map_err(|error| Failure::new("cannot-read", format!("cannot read {name}: {error}")))?;
+    Trace::read(BufReader::new(file))
+        .map_err(|error| Failure::new("not-a-trace", format!("{name}: {error}")))
 }
 
 /// The pages of the hypervisor on which its descriptor can be.

@@ -6,9 +6,9 @@ use analysis::verdict::{TaskVerdict, VcpuVerdict, Verdict};
 use bulkhead_report::proof::{Responses, Task, Term};
 use trace::Header;
 
-use crate::check::bounds;
-use crate::input::System;
-use crate::run::responses::Key;
+use crate::load::System;
+use crate::responses::Key;
+use crate::verdict::{all, part, reason};
 
 /// The described tasks, in the order of VMs, VCPUs and priorities, with their bounds, and the place of each.
 pub fn tasks(
@@ -39,9 +39,9 @@ pub fn tasks(
                 deadline_ns: named.deadline_ns,
                 accesses,
                 bound_without_ns: without.and_then(|(_, task)| task.wcrt_ns),
-                reason_without: without.and_then(|(vcpu, task)| bounds::reason(vcpu, task)),
+                reason_without: without.and_then(|(vcpu, task)| reason(vcpu, task)),
                 bound_with_ns: with.and_then(|(_, task)| task.wcrt_ns),
-                reason_with: with.and_then(|(vcpu, task)| bounds::reason(vcpu, task)),
+                reason_with: with.and_then(|(vcpu, task)| reason(vcpu, task)),
                 terms: with.map(|(_, task)| terms(task)).unwrap_or_default(),
                 simulated: None,
                 without: None,
@@ -72,10 +72,10 @@ fn find<'a>(
     vcpu: usize,
     task: &str,
 ) -> Option<(&'a VcpuVerdict, &'a TaskVerdict)> {
-    bounds::all(verdict).find(|(it, of)| it.vm == vm && it.vcpu == vcpu && of.task == task)
+    all(verdict).find(|(it, of)| it.vm == vm && it.vcpu == vcpu && of.task == task)
 }
 
 fn terms(task: &TaskVerdict) -> Vec<Term> {
     let terms = task.terms.iter();
-    terms.map(|term| Term { name: bounds::part(term), time_ns: term.time_ns }).collect()
+    terms.map(|term| Term { name: part(term), time_ns: term.time_ns }).collect()
 }

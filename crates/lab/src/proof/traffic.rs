@@ -8,10 +8,9 @@ use bulkhead_report::proof::Traffic;
 use bulkhead_system::plan::MemoryBudget;
 use trace::{Event, Trace, VcpuId};
 
+use crate::cachescope::bins::{self, ACCESS_BYTES, Bin};
 use crate::failure::Failure;
-use crate::input::System;
-pub use crate::reproduce::traffic::ACCESS_BYTES as LINE_BYTES;
-use crate::reproduce::traffic::{self as bins, Bin};
+use crate::load::System;
 
 /// Shortest interval of the cache model's time series.
 const BIN_MIN_NS: u64 = 100_000;
@@ -102,7 +101,7 @@ fn series(bins: &[Bin], vm: &str, window_ns: u64) -> Vec<u64> {
     for bin in bins.iter().filter(|bin| bin.owner == vm) {
         let window = (bin.time_ns / window_ns) as usize;
         series.resize(series.len().max(window + 1), 0);
-        series[window] += (bin.memory_read_bytes + bin.memory_written_bytes) / LINE_BYTES;
+        series[window] += (bin.memory_read_bytes + bin.memory_written_bytes) / ACCESS_BYTES;
     }
     series
 }

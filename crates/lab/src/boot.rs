@@ -1,0 +1,205 @@
+//! Starts a planned system in a machine, and follows it to its end.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bulkhead_qemu::{Board, Input, Next, Options, Outcome, Session, Time};
+
+use crate::board::board;
+use crate::cachescope::Cachescope;
+use crate::console::{Known, Tally};
+use crate::failure::Failure;
+use crate::load::System;
+use crate::record::{Recorded, Recording, What};
+use crate::watch::Watch;
+use crate::workspace::{ImageFile, Workspace};
+
+/// How often somebody who waits for a machine is asked whether it is to be stopped.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A machine that runs a system. QEMU's boards are such machines; whatever else runs systems implements this trait, and
+/// everything in this module works with it.
+pub trait Machine {
+    /// Waits up to `timeout` for the next output of the console.
+    fn next(&mut self, timeout: Duration) -> Next;
+    /// A handle that sends to the console.
+    fn input(&self) -> Input;
+    /// Waits up to `grace` for the machine to end, then kills it.
+    fn finish(self: Box<Self>, grace: Duration) -> Outcome;
+    /// Asks the machine to end, so that results are written, and kills it after `grace`.
+    fn end(self: Box<Self>, grace: Duration) -> Outcome;
+    /// Kills the machine.
+    fn stop(self: Box<Self>);
+}
+
+impl Machine for Session {
+    fn next(&mut self, timeout: Duration) -> Next {
+        Session::next(self, timeout)
+    }
+
+    fn input(&self) -> Input {
+        Session::input(self)
+    }
+
+    fn finish(self: Box<Self>, grace: Duration) -> Outcome {
+        Session::finish(*self, grace)
+    }
+
+    fn end(self: Box<Self>, grace: Duration) -> Outcome {
+        Session::end(*self, grace)
+    }
+
+    fn stop(self: Box<Self>) {
+        Session::stop(*self);
+    }
+}
+
+/// A system whose image is written: it can be started as often as needed.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    system: &'a System,
+    board: Board,
+    image: ImageFile,
+    scope: Option<Cachescope>,
+}
+
+/// How a system is started.
+#[derive(Clone, Debug)]
+pub struct Start<'a> {
+    /// What a second of the guests is.
+    pub time: Time,
+    /// The machine is asked to end after this time.
+    pub timeout: Option<Duration>,
+    /// The file for all output of the console.
+    pub log: PathBuf,
+    /// Returns the output of the console with the outcome, too.
+    pub keep_log: bool,
+    /// Where a trace goes, and what is in it.
+    pub record: Option<(&'a Path, What)>,
+    /// More arguments for QEMU.
+    pub arguments: &'a [String],
+}
+
+impl<'a> Prepared<'a> {
+    /// Writes the `image` of a system into a folder for runs.
+    pub fn new(system: &'a System, image: &[u8], place: &Workspace) -> Result<Self, Failure> {
+        let board = board(system)?;
+        Ok(Self { system, board, image: place.image(image)?, scope: None })
+    }
+
+    /// Lets `scope` count what happens in the caches.
+    pub fn with_cachescope(self, scope: Option<Cachescope>) -> Self {
+        Self { scope, ..self }
+    }
+
+    /// Returns true if a trace of the system can be recorded.
+    pub fn can_record(&self) -> bool {
+        self.board.memory_bytes.is_some()
+    }
+
+    /// Starts the machine.
+    pub fn start(&self, start: Start<'_>) -> Result<Running, Failure> {
+        let recording =
+            start.record.map(|(path, what)| Recording::start(path, self.system, &self.board, what));
+        let recording = recording.transpose()?;
+        let mut arguments: Vec<String> =
+            self.scope.iter().flat_map(Cachescope::arguments).collect();
+        arguments.extend(recording.iter().flat_map(Recording::arguments));
+        arguments.extend(start.arguments.iter().cloned());
+        let options = Options {
+            program: None,
+            time: start.time,
+            timeout: start.timeout,
+            log_file: Some(start.log),
+            keep_log: start.keep_log,
+            arguments,
+        };
+        let session = bulkhead_qemu::Machine::start(&self.board, self.image.path(), &options)?;
+        let names = self.system.plan.vms.iter().map(|vm| vm.name.clone());
+        Ok(Running { machine: Box::new(session), tally: Tally::new(names), recording })
+    }
+
+    /// What counts what happens in the caches.
+    pub fn cachescope(&self) -> Option<&Cachescope> {
+        self.scope.as_ref()
+    }
+}
+
+/// A machine that runs.
+pub struct Running {
+    machine: Box<dyn Machine>,
+    tally: Tally,
+    recording: Option<Recording>,
+}
+
+/// What is left of a machine.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What the console said.
+    pub known: Known,
+    /// What was recorded, or why there is no trace; `None`: nothing was to be recorded.
+    pub recorded: Option<Result<Recorded, String>>,
+}
+
+impl Running {
+    /// Waits up to `timeout` for the next output of the console, and takes note of what the output says.
+    pub fn next(&mut self, timeout: Duration) -> Next {
+        let next = self.machine.next(timeout);
+        if let Next::Output(chunk) = &next {
+            self.tally.feed(chunk);
+        }
+        next
+    }
+
+    /// What is known so far.
+    pub fn known(&self) -> &Known {
+        self.tally.known()
+    }
+
+    /// A handle that sends to the console.
+    pub fn input(&self) -> Input {
+        self.machine.input()
+    }
+
+    /// Follows the machine until it ends by itself, or until `is_over` returns true and the machine, which is asked to
+    /// end, has written its results, for which it gets the time `grace`. `None`: `watch` stopped it.
+    pub fn wait(
+        mut self,
+        is_over: impl Fn(&Known) -> bool,
+        grace: Duration,
+        watch: &dyn Watch,
+    ) -> Option<Ran> {
+        while !is_over(self.known()) {
+            if watch.stops() {
+                self.machine.stop();
+                return None;
+            }
+            match self.next(TICK) {
+                Next::Output(_) => {}
+                Next::Idle => watch.tick(),
+                Next::Ended => return Some(self.finish(grace)),
+            }
+        }
+        Some(self.end(grace))
+    }
+
+    /// Waits up to `grace` for the machine, whose console is closed, to end.
+    pub fn finish(self, grace: Duration) -> Ran {
+        let Self { machine, tally, recording } = self;
+        Ran::new(machine.finish(grace), tally, recording)
+    }
+
+    /// Asks the machine to end, and waits up to `grace` until it has written its results.
+    pub fn end(self, grace: Duration) -> Ran {
+        let Self { machine, tally, recording } = self;
+        Ran::new(machine.end(grace), tally, recording)
+    }
+}
+
+impl Ran {
+    fn new(outcome: Outcome, tally: Tally, recording: Option<Recording>) -> Self {
+        Self { outcome, known: tally.end(), recorded: recording.map(Recording::finish) }
+    }
+}

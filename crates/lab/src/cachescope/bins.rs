@@ -1,0 +1,33 @@
+//! What VMs did over time, as cachescope counted it.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// Bytes that an access moves: the line of all caches of QEMU's CPUs.
+pub const ACCESS_BYTES: u64 = 64;
+
+/// What a VM did in a bin of cachescope: a row of `timeseries.csv`, as far as it is used.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Bin {
+    /// Its start.
+    pub time_ns: u64,
+    /// The VM.
+    pub owner: String,
+    /// What came from memory.
+    pub memory_read_bytes: u64,
+    /// What went there.
+    pub memory_written_bytes: u64,
+}
+
+/// Reads `timeseries.csv`.
+pub fn read(file: &Path) -> Result<Vec<Bin>, csv::Error> {
+    csv::Reader::from_path(file)?.deserialize().collect()
+}
+
+impl Bin {
+    /// Lines that were moved.
+    pub fn accesses(&self) -> u64 {
+        (self.memory_read_bytes + self.memory_written_bytes) / ACCESS_BYTES
+    }
+}

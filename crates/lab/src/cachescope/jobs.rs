@@ -1,0 +1,31 @@
+//! The jobs that guests marked, with what cachescope measured of each.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// A row of `jobs.csv`, as far as it is used.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Job {
+    /// The VM.
+    pub vm: String,
+    /// Number of the task in its marks.
+    pub task: u64,
+    /// When it started, in time of the model.
+    pub start_ns: u64,
+    /// When it finished.
+    pub finish_ns: u64,
+    /// From start to finish, of the CPU.
+    pub execution_ns: u64,
+    /// Of that, the time in the address spaces of other tasks with marks.
+    pub others_ns: u64,
+    /// Instructions from start to finish.
+    pub instructions: u64,
+    /// Misses of the job in the last-level cache.
+    pub llc_misses: u64,
+}
+
+/// Reads `jobs.csv`.
+pub fn read(file: &Path) -> Result<Vec<Job>, csv::Error> {
+    csv::Reader::from_path(file)?.deserialize().collect()
+}

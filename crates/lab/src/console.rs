@@ -1,0 +1,8 @@
+//! What the console says of the hypervisor, the VMs and their tasks.
+
+mod lines;
+mod messages;
+mod tally;
+
+pub use messages::{Report, Told};
+pub use tally::{HYPERVISOR_LABEL, Known, Tally, Vm};

@@ -1,0 +1,44 @@
+//! Why something could not be done.
+
+use bulkhead_system::diagnostic::Errors;
+
+/// Why something could not be done.
+#[derive(Debug)]
+pub enum Failure {
+    /// There are mistakes in a description or plan.
+    Mistakes(Errors),
+    /// No plan was found for what a description leaves open: the answer is no.
+    NoPlan(Errors),
+    /// Something else, with the stable name of its kind.
+    Message {
+        /// Such as `cannot-read`, for documents.
+        code: &'static str,
+        /// What is wrong, and `help: ...` on a line of its own.
+        text: String,
+    },
+}
+
+impl Failure {
+    /// A failure out of any error.
+    pub fn new(code: &'static str, error: impl ToString) -> Self {
+        Self::Message { code, text: error.to_string() }
+    }
+}
+
+impl From<Errors> for Failure {
+    fn from(errors: Errors) -> Self {
+        Self::Mistakes(errors)
+    }
+}
+
+impl From<bulkhead_image::Error> for Failure {
+    fn from(error: bulkhead_image::Error) -> Self {
+        Self::new("image", error)
+    }
+}
+
+impl From<bulkhead_qemu::Error> for Failure {
+    fn from(error: bulkhead_qemu::Error) -> Self {
+        Self::new("qemu", error)
+    }
+}

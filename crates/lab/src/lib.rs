@@ -1,0 +1,34 @@
+//! Loads, boots, records, simulates and judges systems: what all commands, experiments and tests do with one.
+//!
+//! A file becomes a [`load::System`]. [`boot`] makes its image and starts it in a machine, [`record`] writes what happens
+//! there as a trace, [`cachescope`] counts what happens in the caches, [`simulate`] does without a machine. [`deadlines`]
+//! says whether the tasks of a run were in time, [`decisions`] whether the scheduler decided as its policies do, and
+//! [`proof`] puts analysis, simulation and execution together.
+//!
+//! Nothing here prints, reads options or ends a process.
+
+#![forbid(unsafe_code)]
+
+pub mod amount;
+pub mod board;
+pub mod boot;
+pub mod cachescope;
+pub mod console;
+pub mod deadlines;
+pub mod decisions;
+mod failure;
+pub mod header;
+pub mod hypervisor;
+pub mod load;
+pub mod proof;
+pub mod record;
+pub mod responses;
+pub mod simulate;
+pub mod verdict;
+mod watch;
+mod whole_file;
+pub mod workspace;
+
+pub use failure::Failure;
+pub use watch::Watch;
+pub use whole_file::WholeFile;

@@ -1,0 +1,48 @@
+//! That a system is isolated: what is analysed, simulated and executed of it, without and with its plan, put together.
+
+mod caches;
+mod described;
+mod evidence;
+mod execute;
+mod isolation;
+mod judge;
+mod lanes;
+mod sections;
+mod tasks;
+mod traffic;
+
+use bulkhead_system::plan;
+
+pub use caches::model;
+pub use evidence::Evidence;
+pub use execute::{Executed, Prepared};
+pub use traffic::bin_ns;
+
+use crate::load::System;
+
+/// The same system without isolation, if it has some and can be planned without; if not, why.
+pub fn plain(system: &System) -> (Option<System>, Vec<String>) {
+    let without = system.description.as_deref().and_then(isolation::without);
+    let Some(without) = without else {
+        let why = "the system has neither colours nor limits of memory accesses: there is nothing to \
+                   compare it with";
+        return (None, vec![why.into()]);
+    };
+    match plan::make(&without) {
+        Ok(plan) => {
+            let plain = System {
+                file: system.file.clone(),
+                folder: system.folder.clone(),
+                plan,
+                platform: system.platform.clone(),
+                description: Some(Box::new(without)),
+            };
+            (Some(plain), Vec::new())
+        }
+        Err(errors) => {
+            let why = errors.entries().into_iter().map(|it| it.message);
+            let why = why.map(|why| format!("without isolation it cannot be planned: {why}"));
+            (None, why.collect())
+        }
+    }
+}

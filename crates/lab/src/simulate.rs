@@ -1,0 +1,55 @@
+//! What happens in a system, by the code that decides at run time, as a trace.
+
+pub mod like;
+pub mod recording;
+
+use bulkhead_system::units::Duration;
+use model::{Assumptions, Contention, Model};
+use sim::{Limits, Simulation};
+use trace::Trace;
+
+use crate::failure::Failure;
+use crate::load::System;
+
+/// Where a simulation ends if nothing else is said.
+pub const UNTIL: Duration = Duration(10_000_000_000);
+/// The seed of random times if nothing else is said.
+pub const SEED: u64 = 1;
+
+/// Simulates a system. `like`: an execution in which there was the same to do; the simulation ends with that execution if
+/// `until` says nothing else. `change` may change what is simulated.
+pub fn simulate(
+    system: &System,
+    like: Option<&Trace>,
+    until: Option<Duration>,
+    change: impl FnOnce(&mut sim::System),
+) -> Result<Trace, Failure> {
+    trace_of(system, Assumptions::default(), like, until, change)
+}
+
+/// Simulates a system for the time `until`, where accesses to memory meet as badly as they can.
+pub fn simulate_worst(system: &System, until: Duration) -> Result<Trace, Failure> {
+    let assumptions = Assumptions { contention: Contention::Worst, ..Assumptions::default() };
+    trace_of(system, assumptions, None, Some(until), |_| ())
+}
+
+fn trace_of(
+    system: &System,
+    assumptions: Assumptions,
+    like: Option<&Trace>,
+    until: Option<Duration>,
+    change: impl FnOnce(&mut sim::System),
+) -> Result<Trace, Failure> {
+    let mut model = Model::new(&system.plan, system.description.as_deref(), &assumptions);
+    let name = system.file.display().to_string();
+    let traced = like.map(|trace| like::apply(trace, &name, &mut model)).transpose()?;
+    change(&mut model.system);
+    let failed = |error: &dyn std::fmt::Display| Failure::new("simulation", error);
+    let mut simulation = Simulation::new(&model.system, SEED).map_err(|error| failed(&error))?;
+    let recorder = recording::start(Vec::new(), &system.plan, &model);
+    let mut recorder = recorder.map_err(|error| failed(&error))?;
+    let limits = Limits { until: until.or(traced).unwrap_or(UNTIL).0, events: u64::MAX };
+    simulation.run(limits, &mut recorder).map_err(|error| failed(&error))?;
+    let bytes = recorder.finish().map_err(|error| failed(&error))?;
+    Trace::read(bytes.as_slice()).map_err(|error| failed(&error))
+}

@@ -1,0 +1,172 @@
+//! What the analysis found, in words.
+
+use analysis::verdict::{TaskVerdict, Term, VcpuVerdict, Verdict};
+
+use crate::amount::time;
+
+/// Terms of a bound that are shown.
+const TERMS_SHOWN: usize = 4;
+
+/// Why tasks can be late.
+pub fn reasons(verdict: &Verdict) -> String {
+    let late = all(verdict).filter(|(_, task)| !task.ok);
+    late.map(|(vcpu, task)| format!("\n{}", why(vcpu, task))).collect()
+}
+
+/// What VCPUs without tasks should know: that they may get less than their budget; those with
+/// tasks, that what others evict and what turns of others cost is not counted; and that the hypervisor's time is not.
+pub fn notes(verdict: &Verdict) -> Vec<String> {
+    let vcpus = || verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
+    let short = vcpus().filter(|vcpu| !vcpu.ok && vcpu.tasks.is_empty());
+    let note = |vcpu: &VcpuVerdict| {
+        format!(
+            "VCPU {} of VM `{}` may not get its budget in each period: those above it can take \
+             too much at a time",
+            vcpu.vcpu, vcpu.vm
+        )
+    };
+    let evicted = |vcpu: &VcpuVerdict| {
+        format!(
+            "other VCPUs of its PCPU have colours of VCPU {} of VM `{}`: what they evict is not in \
+             `color_reload`, and has to be in `wcet`",
+            vcpu.vcpu, vcpu.vm
+        )
+    };
+    let shared = vcpus().filter(|vcpu| vcpu.shares_colors).map(evicted);
+    let limited = |vcpu: &VcpuVerdict| {
+        format!(
+            "VCPU {} of VM `{}` has a `bandwidth` and shares its PCPU: what the hypervisor accesses to stop it and to go on \
+             with it, each time that another one takes a turn, has to be in `accesses`",
+            vcpu.vcpu, vcpu.vm
+        )
+    };
+    let limited = vcpus().filter(|vcpu| vcpu.limited_beside_others).map(limited);
+    let unknown = "the platform does not say what the hypervisor takes: none of that is counted (`[overheads]`)";
+    let unknown = verdict.overheads_unknown.then(|| unknown.to_owned());
+    short.map(note).chain(shared).chain(limited).chain(unknown).collect()
+}
+
+/// All tasks, with their VCPUs.
+pub fn all(verdict: &Verdict) -> impl Iterator<Item = (&VcpuVerdict, &TaskVerdict)> {
+    let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
+    vcpus.flat_map(|vcpu| vcpu.tasks.iter().map(move |task| (vcpu, task)))
+}
+
+/// Why a task can be late, in a sentence; `None`: it is in time.
+pub fn reason(vcpu: &VcpuVerdict, task: &TaskVerdict) -> Option<String> {
+    (!task.ok).then(|| why(vcpu, task).lines().next().unwrap_or_default().to_owned())
+}
+
+/// Why a task can be late.
+fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
+    let name = format!("task `{}` on VCPU {} of VM `{}`", task.task, vcpu.vcpu, vcpu.vm);
+    let reason = match (task.wcrt_ns, task.failure) {
+        (Some(wcrt), _) => {
+            let late = time(wcrt.saturating_sub(task.deadline_ns));
+            let mut text = format!("{name} can be late by {late}: {}\n", time(wcrt));
+            if let Some(jobs) = task.jobs.filter(|jobs| *jobs > 1) {
+                text.push_str(&match jobs {
+                    2 => "  after a job of its own that is late too\n".to_owned(),
+                    _ => format!("  after {} jobs of its own that are late too\n", jobs - 1),
+                });
+            }
+            task.terms.iter().take(TERMS_SHOWN).for_each(|term| {
+                text.push_str(&format!("  {:>12}  {}\n", time(term.time_ns), part(term)));
+            });
+            return text;
+        }
+        (None, Some("overload")) => "it and the tasks above need more time than there is".into(),
+        (None, Some("no-supply")) if vcpu.failure == Some("others") => {
+            "nothing limits how often VCPUs below, which go first in sections, keep its VCPU from its budget".into()
+        }
+        (None, Some("no-supply")) if vcpu.budget_ns.is_some() => match vcpu.at_least_ns {
+            Some(needed) => format!(
+                "its VCPU may have to wait for {} or longer until it has had its budget, and has a period of {}",
+                time(needed),
+                time(vcpu.period_ns.unwrap_or_default()),
+            ),
+            None => "others can keep its VCPU from its budget for longer than a period".into(),
+        },
+        (None, Some("no-supply")) => {
+            "another VCPU of the background class is above its VCPU".into()
+        }
+        (None, Some("depends")) => "a task above it, which suspends itself, has no bound".into(),
+        (None, Some("memory")) => {
+            let vms: Vec<_> =
+                vcpu.unlimited_neighbours.iter().map(|vm| format!("`{vm}`")).collect();
+            format!(
+                "nothing limits its memory interference: give `accesses` of this task and those \
+                 above it, or a `bandwidth` that counts accesses to VM {}",
+                vms.join(", ")
+            )
+        }
+        (None, Some("memory-budget")) => {
+            "nothing limits how often its VCPU waits for its memory budget: give `accesses` of \
+             this task and those above it, which may not suspend themselves, and a `bandwidth` \
+             that counts accesses and that no other VCPU shares"
+                .into()
+        }
+        (None, Some("unknown-wcet")) => {
+            "it has fewer colours than its execution time is described for".into()
+        }
+        (None, Some("unschedulable")) => "it is above the deadline".into(),
+        (None, Some("others")) => {
+            "nothing limits how long it waits for a resource: who goes first has no bound, or asks too often"
+                .into()
+        }
+        (None, Some("refused")) => {
+            "tasks of its VCPU are so late that the hypervisor can refuse to let them into sections"
+                .into()
+        }
+        (None, Some("combined")) => {
+            "critical sections are not analysed together with `color_reload`, memory accesses, tasks \
+             of the same priority, sporadic servers, sections on a VCPU of the background class, or VCPUs of the \
+             same VM that have a task without bound for such a reason"
+                .into()
+        }
+        (None, Some("section-overhead")) => {
+            let taken = time(vcpu.in_section_ns.unwrap_or_default());
+            format!(
+                "the hypervisor may take {taken} of its VCPU in a critical section: set \
+                 `section_overhead` to more than that (default: 100us)"
+            )
+        }
+        (None, Some("overflow")) => "the bound is longer than can be counted".into(),
+        (None, failure) => format!(
+            "none was found within the limits of the search ({})",
+            failure.unwrap_or("unknown")
+        ),
+    };
+    format!("{name} has no bound: {reason}\n")
+}
+
+/// What a term is.
+pub fn part(term: &Term) -> String {
+    let jobs = |count: u64| if count == 1 { "1 job".into() } else { format!("{count} jobs") };
+    let other = match (&term.task, term.jobs) {
+        (Some(task), Some(count)) => format!("{} of `{task}`", jobs(count)),
+        _ => String::new(),
+    };
+    match term.term {
+        "preemption" => format!("{other} above it"),
+        "cache" => format!("loading the cache again after {other}"),
+        "supply" => "without supply: its VCPU waits for budget or for other VCPUs".into(),
+        "memory" => "waiting for memory accesses of other PCPUs".into(),
+        "memory-budget" => "its VCPU waits for its memory budget".into(),
+        "servers" => "VCPUs above its own".into(),
+        "execution" => "its own execution".into(),
+        "blocking" => "tasks below that keep the processor".into(),
+        "suspension" => "waiting for something else".into(),
+        "remote" => "waiting for resources that others hold".into(),
+        "overhead-job" => "the hypervisor: calls and waits of these jobs".into(),
+        "overhead-release" => "the hypervisor: interrupts that release jobs".into(),
+        "overhead-switch" => "the hypervisor: its VCPU wakes and gets budget".into(),
+        "overhead-preemption" => "the hypervisor: VCPUs above leave the PCPU".into(),
+        "overhead-kick" => "the hypervisor: other VCPUs wake and have to wait".into(),
+        "overhead-request" => "the hypervisor: others ask for resources".into(),
+        "overhead-console" => "the hypervisor: the console".into(),
+        "overhead-memory" => "the hypervisor: limits of memory accesses".into(),
+        "overhead-late" => "the hypervisor: nothing is served for a while".into(),
+        other => other.into(),
+    }
+}
