@@ -21,7 +21,6 @@ mod signals;
 mod sim;
 mod status;
 mod sweep;
-mod table;
 mod trace;
 
 use std::process::ExitCode;

@@ -1,33 +1,16 @@
 //! `bulkhead reproduce`: measures again what papers have published.
 
-mod allocation;
-mod bench;
-mod boot;
-mod boots;
-mod changes;
-mod claim;
-mod expected;
-mod experiment;
-mod figures;
-mod folder;
-mod job;
-mod locks;
-mod papers;
-mod points;
-mod promised;
-mod published;
-mod results;
-mod sets;
-mod template;
-mod timeline;
-pub mod traffic;
-mod values;
-mod variant;
-
-use std::collections::BTreeMap;
+use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use bulkhead_report::text::table;
+use experiments::experiment::Experiment;
+use experiments::papers::Papers;
+use experiments::results::{Document, Results};
+use experiments::{expected, folder, project, published};
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::Watch;
 use serde::Serialize;
 
 use crate::arguments::ReproduceOptions;
@@ -36,11 +19,6 @@ use crate::json;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
-use crate::table::table;
-use experiment::Experiment;
-use papers::Papers;
-use results::{Document, Results};
-use values::Wanted;
 
 /// Where results go in the folder of the project.
 const OUTPUT: &str = "build/reproduce";
@@ -138,45 +116,40 @@ fn measure<'a>(
     signals: &Signals,
     output: &Path,
 ) -> Result<(Results<'a>, Option<End>), Failure> {
-    let folder = output.join(&experiment.name);
-    let drawn = match (&experiment.plan.allocation, &experiment.plan.locks) {
-        (Some(it), _) => Some(allocation::run(experiment, it, quick, jobs, signals, &folder)?),
-        (None, Some(it)) => Some(locks::run(experiment, it, quick, jobs, signals, &folder)?),
-        (None, None) => None,
-    };
-    if let Some(done) = drawn {
-        let values = done.values.divided(experiment.plan.divide_by.as_ref());
-        let results = Results::new(experiment, values, quick, done.complete).with_note(done.note);
-        return Ok((results, done.signal.map(End::Signal)));
-    }
-    let wanted = Wanted::new(experiment, quick);
-    let instructions = match wanted.needs_bench() {
-        true => bench::rows(&project()?)?,
-        false => BTreeMap::new(),
-    };
-    let done = boots::run(&experiment.name, &wanted.boots, jobs, signals);
-    let (values, lacking) = wanted.values(&done.observed, &instructions);
-    let all = lacking.is_none() && done.observed.iter().all(Option::is_some);
-    let values = values.divided(experiment.plan.divide_by.as_ref());
-    let end = match (done.failure.or(lacking), done.signal) {
-        (Some(failure), _) => Some(End::Failed(failure)),
-        (None, Some(signal)) => Some(End::Signal(signal)),
-        (None, None) => None,
-    };
-    timeline::write(experiment, &folder, |runs| wanted.observed(runs, &done.observed))?;
-    let results = Results::new(experiment, values, quick, all);
-    if experiment.plan.changes.is_empty() {
-        return Ok((results, end));
-    }
-    let tasks = experiment.plan.tasks();
-    let note = changes::table(&experiment.plan.changes, &results.values, &tasks);
-    Ok((results.with_note(note), end))
+    let bar = Bar { signals, bar: RefCell::new(ProgressBar::hidden()) };
+    let measured = experiments::measure(experiment, quick, jobs, &bar, output);
+    bar.bar.borrow().finish_and_clear();
+    let (results, failure) = measured?;
+    let signal = || signals.caught().map(End::Signal);
+    Ok((results, failure.map(|it| End::Failed(it.into())).or_else(signal)))
 }
 
-/// The folder that the folder of experiments is in.
-fn project() -> Result<PathBuf, Failure> {
-    let experiments = folder::find()?;
-    Ok(experiments.parent().unwrap_or(Path::new(".")).to_owned())
+/// Looks for signals, and shows on a terminal how far it is.
+struct Bar<'a> {
+    signals: &'a Signals,
+    bar: RefCell<ProgressBar>,
+}
+
+impl Watch for Bar<'_> {
+    fn stops(&self) -> bool {
+        self.signals.stops()
+    }
+
+    fn begin(&self, what: &str, unit: &str, all: u64) {
+        let template = format!("{{msg}}  {{wide_bar}} {{pos}}/{{len}} {unit}, {{eta}} left");
+        let style = ProgressStyle::with_template(&template)
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        *self.bar.borrow_mut() =
+            ProgressBar::new(all).with_style(style).with_message(what.to_owned());
+    }
+
+    fn done(&self, parts: u64) {
+        self.bar.borrow().set_position(parts);
+    }
+
+    fn tick(&self) {
+        self.bar.borrow().tick();
+    }
 }
 
 /// `--list`.

@@ -1,11 +1,17 @@
-//! Those that wait while a machine runs.
+//! Those that wait while work is done.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Somebody who waits while a machine runs.
+/// Somebody who waits while machines run or systems are computed.
 pub trait Watch {
-    /// Returns true if the machine is to be stopped, and its results are not wanted any more.
+    /// Returns true if the work is to be stopped; the results of machines that run are not wanted any more.
     fn stops(&self) -> bool;
+
+    /// Work begins that consists of `all` parts; `unit` says what a part is.
+    fn begin(&self, _what: &str, _unit: &str, _all: u64) {}
+
+    /// So many parts are done.
+    fn done(&self, _parts: u64) {}
 
     /// Time has passed.
     fn tick(&self) {}

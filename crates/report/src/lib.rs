@@ -22,6 +22,7 @@ mod chart;
 pub mod markdown;
 pub mod page;
 pub mod proof;
+pub mod text;
 
 pub use chart::{
     Axis, BarChart, Bars, Error, GANTT_PIECES_MAX, Gantt, Lane, Line, LineChart, Span, Whisker,

@@ -1,10 +1,9 @@
 //! Bounds of response times for people.
 
 use analysis::verdict::{TaskVerdict, VcpuVerdict, Verdict};
+use bulkhead_report::text::table;
 use lab::amount::{percent, signed, time};
 use lab::verdict::{all, reasons};
-
-use crate::table::table;
 
 /// The tasks with their bounds, the VCPUs that share a PCPU with theirs, and why some can be late.
 pub fn show(verdict: &Verdict) -> String {

@@ -1,9 +1,8 @@
 //! By how much execution times can grow, for people.
 
 use analysis::verdict::{Sensitivity, TaskSensitivity};
+use bulkhead_report::text::table;
 use lab::amount::time;
-
-use crate::table::table;
 
 /// The tasks, and all of them together.
 pub fn show(sensitivity: &Sensitivity) -> String {

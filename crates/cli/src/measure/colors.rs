@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 
 use bulkhead_measure::colors::{Options, Report, Verdict, probe};
 use bulkhead_measure::{Interval, Missing};
+use bulkhead_report::text::table;
 use bulkhead_system::units::Bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -14,7 +15,6 @@ use crate::json;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
-use crate::table::table;
 
 /// Seed of the order in which pages are read.
 const SEED: u64 = 1;

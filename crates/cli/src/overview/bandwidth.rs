@@ -1,8 +1,7 @@
 //! Budgets of memory accesses.
 
+use bulkhead_report::text::table;
 use bulkhead_system::plan::{Compensation, MemoryBudget, Plan};
-
-use crate::table::table;
 
 /// Who may access memory how much, and whose accesses count for credits, if some limit is set.
 pub(super) fn budgets(plan: &Plan) -> String {

@@ -1,9 +1,8 @@
 //! A proof for people, as text.
 
 use bulkhead_report::proof::{Proof, Responses, Run, Task, Traffic};
+use bulkhead_report::text::table;
 use lab::amount::time;
-
-use crate::table::table;
 
 /// Verdicts, one table of the tasks, evictions, budgets, and what does not hold.
 pub fn show(proof: &Proof) -> String {

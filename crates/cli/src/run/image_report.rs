@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bulkhead_image::Image;
+use bulkhead_report::text::table;
 use bulkhead_system::units::Bytes;
 use serde::Serialize;
 
@@ -10,7 +11,6 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output;
 use crate::status::Status;
-use crate::table::table;
 
 /// Says that an image was written.
 pub fn image_written(out: &Path, image: &Image, as_json: bool) -> Result<Status, Failure> {

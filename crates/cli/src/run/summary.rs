@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bulkhead_qemu::{Exit, Outcome};
+use bulkhead_report::text::table;
 use lab::cachescope::Counts;
 use lab::console::{Known, Vm};
 use lab::deadlines::{Task, Tasks};
@@ -12,7 +13,6 @@ use serde::Serialize;
 
 use super::counts;
 use crate::status::Status;
-use crate::table::table;
 
 /// What ended the run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -2,6 +2,7 @@
 
 mod memory;
 
+use bulkhead_report::text::table;
 use bulkhead_system::diagnostic::Entry;
 use bulkhead_system::units::Duration;
 use model::{Accesses, Assume, Contention, Execution, Model, Vcpu};
@@ -10,7 +11,6 @@ use sim::Simulation;
 
 use super::options::SimOptions;
 use super::run::Ended;
-use crate::table::table;
 use memory::MemoryResult;
 
 /// All that was found; field names carry their units.

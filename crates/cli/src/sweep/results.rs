@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use bulkhead_report::text::table;
 use serde_json::{Map, Value, json};
 use sweep::{Experiment, PointSummary, Scalar, Summary};
-
-use crate::table::table;
 
 /// What a sweep came to.
 pub struct Results<'a> {

@@ -1,5 +1,6 @@
 //! `bulkhead trace replay`.
 
+use bulkhead_report::text::table;
 use lab::amount::{length, micros};
 use lab::decisions::{difference, replays, why};
 use lab::header::header;
@@ -12,7 +13,6 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output;
 use crate::status::Status;
-use crate::table::table;
 
 /// Runs the command.
 pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure> {

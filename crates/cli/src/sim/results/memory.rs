@@ -1,11 +1,11 @@
 //! What a simulation found about memory accesses.
 
+use bulkhead_report::text::table;
 use bulkhead_system::units::Duration;
 use model::Model;
 use serde::Serialize;
 
 use super::{VcpuResult, micros, percent, ppm};
-use crate::table::table;
 
 /// The memory accesses of a VCPU.
 #[derive(Serialize)]

@@ -1,10 +1,9 @@
 //! A comparison in tables for people.
 
+use bulkhead_report::text::table;
 use lab::amount::length;
 use trace::compare::{Comparison, TaskComparison, VcpuComparison};
 use trace::{Header, Origin, VcpuId};
-
-use crate::table::table;
 
 /// What the traces are called: after the commands that they come from, if these differ.
 pub fn sides(headers: [&Header; 2]) -> [&'static str; 2] {

@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 use shares::{Above, Flat, Widens};
 
-use super::points::Points;
-use super::values::Values;
+use crate::points::Points;
+use crate::values::Values;
 
 /// A published statement, or one of ours, and how it is checked.
 #[derive(Debug, Deserialize)]
@@ -369,8 +369,8 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::values::tests::values;
     use super::*;
+    use crate::values::tests::values;
 
     fn judge(check: &str, series: &[&[f64]]) -> (Verdict, String) {
         let text = format!("text = ''\nsource = ''\npublished = ''\n{check}");

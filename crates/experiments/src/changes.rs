@@ -3,7 +3,7 @@
 use bulkhead_report::markdown;
 use serde::Deserialize;
 
-use super::values::Values;
+use crate::values::Values;
 
 /// A series against another, over the same places.
 #[derive(Debug, Deserialize)]

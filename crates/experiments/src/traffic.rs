@@ -103,8 +103,8 @@ fn most(bins: &[(u64, u64)], length: u64) -> u64 {
 mod tests {
     use lab::cachescope::bins::ACCESS_BYTES;
 
-    use super::super::job::tests::job as job_of;
     use super::*;
+    use crate::job::tests::job as job_of;
 
     fn bin(time_us: u64, owner: &str, read: u64, written: u64) -> Bin {
         Bin {

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bulkhead_system::units::Duration;
+use lab::Failure;
 use lab::WholeFile;
 use lab::load::{self, System};
 use lab::simulate::simulate;
 use serde::Deserialize;
 use trace::{Event, LockStep, Trace, gantt, perfetto, timeline};
 
-use super::boot::Observed;
-use super::experiment::{Experiment, Measure, Runs};
-use super::template::expand;
-use crate::failure::Failure;
+use crate::boot::Observed;
+use crate::experiment::{Experiment, Measure, Runs};
+use crate::template::expand;
 
 /// The place of the mean of all tasks.
 pub const MEAN: &str = "mean";

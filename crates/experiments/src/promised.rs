@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use analysis::verdict::Verdict;
+use lab::Failure;
 use lab::load;
 use serde::Deserialize;
 
-use super::template::expand;
-use super::variant::Variant;
-use crate::failure::Failure;
+use crate::template::expand;
+use crate::variant::Variant;
 
 /// A time of a task, as `bulkhead check` shows it.
 #[derive(Clone, Debug, Deserialize)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ::trace::Trace;
 use bulkhead_qemu::{Exit, Outcome, Time};
+use lab::Failure;
 use lab::boot::{Prepared, Ran, Start};
 use lab::cachescope::bins::{self, Bin};
 use lab::cachescope::jobs::{self, Job};
@@ -16,8 +17,7 @@ use lab::load;
 use lab::record::What;
 use lab::workspace::Workspace;
 
-use super::variant::Variant;
-use crate::failure::Failure;
+use crate::variant::Variant;
 
 /// How long QEMU may take to write its results.
 const GRACE: Duration = Duration::from_secs(20);

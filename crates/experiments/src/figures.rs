@@ -1,11 +1,11 @@
 //! The figures of an experiment.
 
 use bulkhead_report::{Axis, BarChart, Bars, Line, LineChart};
+use lab::Failure;
 use serde::Deserialize;
 
-use super::experiment::{Plan, Plot};
-use super::values::Values;
-use crate::failure::Failure;
+use crate::experiment::{Plan, Plot};
+use crate::values::Values;
 
 /// The figure of an experiment that has one.
 const ONLY: &str = "plot";

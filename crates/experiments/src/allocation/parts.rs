@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::utilization::Share;
+use lab::Failure;
 use serde::{Deserialize, Serialize};
 
 use super::schemes::Problem;
 use super::{Excess, Scheme, Statistic};
-use crate::failure::Failure;
-use crate::reproduce::sets::{self, Parts};
+use crate::sets::{self, Parts};
 
 /// Sums over some task sets.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]

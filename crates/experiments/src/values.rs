@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use lab::Failure;
 use lab::cachescope::{Counts, SHORT_TURNS};
 
-use super::boot::{Boot, Observed};
-use super::experiment::{Console, Counted, DivideBy, Evictions, Experiment, Jobs, Measure, Runs};
-use super::job::{self, Spread};
-use super::template::expand;
-use super::traffic::Traffic;
-use crate::failure::Failure;
+use crate::boot::{Boot, Observed};
+use crate::experiment::{Console, Counted, DivideBy, Evictions, Experiment, Jobs, Measure, Runs};
+use crate::job::{self, Spread};
+use crate::template::expand;
+use crate::traffic::Traffic;
 
 /// A measured value.
 #[derive(Clone, Debug)]

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::claim::Verdict;
-use super::experiment::Experiment;
-use super::results::Results;
-use crate::failure::Failure;
+use lab::Failure;
+
+use crate::claim::Verdict;
+use crate::experiment::Experiment;
+use crate::results::Results;
 
 /// A statement whose verdict is not that of the earlier results.
 #[derive(Debug)]

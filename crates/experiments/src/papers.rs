@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use lab::Failure;
 use serde::Deserialize;
 
-use super::experiment;
-use crate::failure::Failure;
+use crate::experiment;
 
 /// Beside the experiments.
 const FILE: &str = "papers.toml";

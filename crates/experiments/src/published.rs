@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use bulkhead_report::markdown;
+use lab::Failure;
 use lab::WholeFile;
 
-use super::claim::Verdict;
-use super::papers::{Paper, Papers};
-use super::results::{self, Results};
-use crate::failure::Failure;
+use crate::claim::Verdict;
+use crate::papers::{Paper, Papers};
+use crate::results::{self, Results};
 
 /// The page's file.
 const PAGE: &str = "published.md";
@@ -69,7 +69,7 @@ fn group(name: &str, paper: Option<&Paper>, of: &[&Results]) -> Vec<String> {
     }
     let absent = paper.map_or(&[][..], |it| &it.absent);
     if !absent.is_empty() {
-        let row = |it: &super::papers::Absent| vec![it.what.clone(), it.why.clone()];
+        let row = |it: &crate::papers::Absent| vec![it.what.clone(), it.why.clone()];
         let rows: Vec<_> = absent.iter().map(row).collect();
         parts.push(markdown::table(&["not measured", "why"], &rows).trim_end().to_owned());
     }
@@ -80,7 +80,7 @@ fn statements(results: &Results) -> Vec<Vec<String>> {
     let name = &results.experiment.name;
     let link = format!("[{name}]({name}/{})", results::PAGE);
     let claims = results.experiment.published.claims.iter().zip(&results.judged);
-    let row = |(claim, judged): (&super::claim::Claim, &super::claim::Judged)| {
+    let row = |(claim, judged): (&crate::claim::Claim, &crate::claim::Judged)| {
         vec![
             link.clone(),
             claim.text.clone(),

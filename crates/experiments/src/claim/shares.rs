@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Claim, Found, greatest, least};
-use crate::reproduce::values::Values;
+use crate::values::Values;
 
 /// See [`super::Check::Above`].
 #[derive(Debug, Deserialize)]

@@ -12,13 +12,12 @@ mod schemes;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use lab::{Failure, Watch};
 use serde::{Deserialize, Serialize};
 
-use super::experiment::{Experiment, Measure, Statistic};
-use super::sets::{self, Drawn};
-use super::values::{Value, Values};
-use crate::failure::Failure;
-use crate::signals::Signals;
+use crate::experiment::{Experiment, Measure, Statistic};
+use crate::sets::{self, Drawn};
+use crate::values::{Value, Values};
 use parts::Sums;
 use schemes::Problem;
 
@@ -72,7 +71,7 @@ pub fn run(
     settings: &Settings,
     quick: bool,
     jobs: NonZeroUsize,
-    signals: &Signals,
+    watch: &dyn Watch,
     folder: &Path,
 ) -> Result<Drawn, Failure> {
     let mut problem = Problem::new(settings)?;
@@ -91,7 +90,7 @@ pub fn run(
         }
     }
     let sets = if quick { settings.quick_sets } else { settings.sets };
-    let done = sets::run(&experiment.name, &problem, sets, jobs, signals, folder)?;
+    let done = sets::run(&experiment.name, &problem, sets, jobs, watch, folder)?;
     let sums = Sums::of(&done.parts, &problem);
     let mut values = Vec::new();
     for runs in &experiment.plan.runs {
@@ -107,9 +106,9 @@ pub fn run(
             values.push(Value { series, x, measured: percent, shown: percent, spread: None });
         }
     }
-    let sets::Done { parts, complete, signal } = done;
+    let sets::Done { parts, complete } = done;
     if complete {
         parts.remove()?;
     }
-    Ok(Drawn { values: Values(values), note: sums.note(), complete, signal })
+    Ok(Drawn { values: Values(values), note: sums.note(), complete })
 }

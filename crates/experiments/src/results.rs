@@ -4,16 +4,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bulkhead_report::markdown;
+use bulkhead_report::text::table;
+use lab::Failure;
 use lab::WholeFile;
 use serde::{Deserialize, Serialize};
 
-use super::claim::{Judged, Verdict};
-use super::experiment::{Experiment, Measure, Runs};
-use super::job::Spread;
-use super::timeline;
-use super::values::{Value, Values};
-use crate::failure::Failure;
-use crate::table::table;
+use crate::claim::{Judged, Verdict};
+use crate::experiment::{Experiment, Measure, Runs};
+use crate::job::Spread;
+use crate::timeline;
+use crate::values::{Value, Values};
 
 /// The values as a table for programs.
 const DATA: &str = "data.csv";

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lab::Failure;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::allocation;
-use super::changes::Change;
-use super::claim::Claim;
-use super::figures::Figure;
-use super::locks;
-use super::points::Points;
-use super::promised::Promised;
-use super::timeline::{MEAN, Moment, Window};
-use super::traffic::{Allowed, Traffic};
-use super::variant::Variant;
-use crate::failure::Failure;
+use crate::allocation;
+use crate::changes::Change;
+use crate::claim::Claim;
+use crate::figures::Figure;
+use crate::locks;
+use crate::points::Points;
+use crate::promised::Promised;
+use crate::timeline::{MEAN, Moment, Window};
+use crate::traffic::{Allowed, Traffic};
+use crate::variant::Variant;
 
 /// What is run and measured.
 const EXPERIMENT: &str = "experiment.toml";
@@ -120,7 +120,7 @@ pub struct Runs {
     /// What is different from the description.
     #[serde(default)]
     pub variant: Variant,
-    /// What is appended to the command lines of VMs, after [`super::template::expand`].
+    /// What is appended to the command lines of VMs, after [`crate::template::expand`].
     #[serde(default)]
     pub append: BTreeMap<String, String>,
     /// Options of cachescope in place of those of the experiment.
@@ -215,7 +215,7 @@ pub struct Jobs {
     pub vm: String,
     /// The boot ends when this VM has ended; default: that of the task.
     pub until: Option<String>,
-    /// The number of the task in its marks, after [`super::template::expand`].
+    /// The number of the task in its marks, after [`crate::template::expand`].
     pub task: String,
     /// Which of the jobs counts.
     pub take: Statistic,
@@ -252,7 +252,7 @@ pub enum Statistic {
 pub struct Console {
     /// The VM of the guest. The boot ends when this VM has ended.
     pub vm: String,
-    /// The key, after [`super::template::expand`]; its first number counts.
+    /// The key, after [`crate::template::expand`]; its first number counts.
     pub key: String,
     /// Only what is printed after the first of this text counts.
     pub after: Option<String>,

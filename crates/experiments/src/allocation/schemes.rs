@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::utilization::Share;
+use lab::Failure;
 use serde::Serialize;
 use sweep::allocation::{Scheme, Solver, Systems};
 use taskgen::vcache::TABLE_3;
 
 use super::Settings;
-use crate::failure::Failure;
 
 /// Task sets, and what is wanted of them.
 #[derive(Debug, Serialize)]

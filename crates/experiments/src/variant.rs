@@ -2,10 +2,9 @@
 
 use bulkhead_system::plan::{self, Class, Locks};
 use bulkhead_system::units::Duration;
+use lab::Failure;
 use lab::load::System;
 use serde::Deserialize;
-
-use crate::failure::Failure;
 
 const MS: u64 = 1_000_000;
 

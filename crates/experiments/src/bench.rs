@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use lab::Failure;
 use serde::Deserialize;
-
-use crate::failure::Failure;
 
 /// The tool, in the folder of the project.
 const TOOL: [&str; 5] = ["cargo", "xtask", "bench-exits", "--json", "--repeat=1"];

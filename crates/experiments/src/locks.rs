@@ -11,15 +11,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::Duration;
+use lab::{Failure, Watch};
 use serde::{Deserialize, Serialize};
 use sweep::locks::{self, Evaluator};
 use taskgen::vmpcp::{Parameters, TABLE_1};
 
-use super::experiment::{Experiment, Measure};
-use super::sets::{self, Drawn};
-use super::values::{Value, Values};
-use crate::failure::Failure;
-use crate::signals::Signals;
+use crate::experiment::{Experiment, Measure};
+use crate::sets::{self, Drawn};
+use crate::values::{Value, Values};
 
 /// The task sets. What is not said is as in vMPCP, Table I.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -76,7 +75,7 @@ pub fn run(
     settings: &Settings,
     quick: bool,
     jobs: NonZeroUsize,
-    signals: &Signals,
+    watch: &dyn Watch,
     folder: &Path,
 ) -> Result<Drawn, Failure> {
     let mut places: BTreeMap<u64, BTreeSet<Scheme>> = BTreeMap::new();
@@ -97,8 +96,8 @@ pub fn run(
     }
     let problem = Problem { settings: settings.clone(), places };
     let sets = if quick { settings.quick_sets } else { settings.sets };
-    let sets::Done { parts, complete, signal } =
-        sets::run(&experiment.name, &problem, sets, jobs, signals, folder)?;
+    let sets::Done { parts, complete } =
+        sets::run(&experiment.name, &problem, sets, jobs, watch, folder)?;
     let done: u64 = parts.all().map(|part| part.sets).sum();
     let mut good: BTreeMap<(u64, Scheme), u64> = BTreeMap::new();
     for &(x, scheme, count) in parts.all().flat_map(|part| &part.good) {
@@ -121,7 +120,6 @@ pub fn run(
         values: Values(values),
         note: format!("Shares are of {done} task sets at each place."),
         complete,
-        signal,
     })
 }
 

@@ -9,15 +9,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use lab::{Failure, Watch};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use sweep::pool;
 
-use super::values::Values;
-use crate::failure::Failure;
-use crate::signals::Signals;
+use crate::values::Values;
 
 /// Task sets that are computed and stored together.
 const PART: u64 = 50;
@@ -53,8 +51,6 @@ pub struct Drawn {
     pub note: String,
     /// Whether all task sets were computed.
     pub complete: bool,
-    /// The signal that ended it.
-    pub signal: Option<i32>,
 }
 
 /// What was computed.
@@ -64,8 +60,6 @@ pub struct Done<P> {
     pub parts: Parts<P>,
     /// Whether all task sets are computed.
     pub complete: bool,
-    /// The signal that ended it.
-    pub signal: Option<i32>,
 }
 
 /// Computes so many task sets with so many threads.
@@ -74,14 +68,14 @@ pub fn run<P: Problem>(
     problem: &P,
     sets: u64,
     jobs: NonZeroUsize,
-    signals: &Signals,
+    watch: &dyn Watch,
     folder: &Path,
 ) -> Result<Done<P::Part>, Failure> {
     let mut parts = Parts::open(folder, problem, sets)?;
     let open: Vec<u64> = (0..sets.div_ceil(PART)).filter(|part| !parts.has(*part)).collect();
-    let bar = progress(name, sets);
-    bar.set_position((sets.div_ceil(PART) - open.len() as u64) * PART);
-    let mut signal = None;
+    watch.begin(name, "task sets", sets);
+    let mut finished = (sets.div_ceil(PART) - open.len() as u64) * PART;
+    watch.done(finished);
     let mut failure = None;
     let compute = |part: &u64, stop: &_| {
         let last = sets.min((part + 1) * PART);
@@ -90,33 +84,25 @@ pub fn run<P: Problem>(
     pool::each(&open, jobs, compute, |computed| {
         let stored = match computed {
             Some(part) => {
-                bar.inc(PART);
+                finished += PART;
+                watch.done(finished);
                 part.and_then(|part| parts.add(part))
             }
             None => {
-                bar.tick();
+                watch.tick();
                 Ok(())
             }
         };
         if let Err(error) = stored {
             failure.get_or_insert(error);
         }
-        signal = signal.or(signals.caught());
-        failure.is_none() && signal.is_none()
+        failure.is_none() && !watch.stops()
     });
-    bar.finish_and_clear();
     if let Some(failure) = failure {
         return Err(failure);
     }
     let complete = parts.done.len() as u64 == sets.div_ceil(PART);
-    Ok(Done { parts, complete, signal })
-}
-
-/// On the standard error, if that is a terminal.
-fn progress(name: &str, sets: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg}  {wide_bar} {pos}/{len} task sets, {eta} left")
-        .expect("the template is right");
-    ProgressBar::new(sets).with_style(style).with_message(name.to_owned())
+    Ok(Done { parts, complete })
 }
 
 /// The parts that are computed, here and in the file.

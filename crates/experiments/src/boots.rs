@@ -7,11 +7,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use lab::{Failure, Watch};
 
-use super::boot::{Boot, Observed};
-use crate::failure::Failure;
-use crate::signals::Signals;
+use crate::boot::{Boot, Observed};
 
 /// How often signals are looked for.
 const TICK: Duration = Duration::from_millis(100);
@@ -23,16 +21,15 @@ pub struct Done {
     pub observed: Vec<Option<Observed>>,
     /// The first boot that failed; after it, none was started.
     pub failure: Option<Failure>,
-    /// The signal that ended it all.
-    pub signal: Option<i32>,
 }
 
-/// Boots all systems, `jobs` at a time. Shows on a terminal how far it is.
-pub fn run(name: &str, boots: &[Boot], jobs: NonZeroUsize, signals: &Signals) -> Done {
-    let bar = progress(name, boots.len());
+/// Boots all systems, `jobs` at a time.
+pub fn run(name: &str, boots: &[Boot], jobs: NonZeroUsize, watch: &dyn Watch) -> Done {
+    watch.begin(name, "boots", boots.len() as u64);
+    let mut finished = 0;
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let failure = Mutex::new(None);
-    let mut done = Done { observed: vec![None; boots.len()], failure: None, signal: None };
+    let mut done = Done { observed: vec![None; boots.len()], failure: None };
     thread::scope(|scope| {
         let (results, result) = mpsc::channel();
         for _ in 0..jobs.get().min(boots.len()) {
@@ -59,25 +56,17 @@ pub fn run(name: &str, boots: &[Boot], jobs: NonZeroUsize, signals: &Signals) ->
             match result.recv_timeout(TICK) {
                 Ok((index, observed)) => {
                     done.observed[index] = Some(observed);
-                    bar.inc(1);
+                    finished += 1;
+                    watch.done(finished);
                 }
-                Err(mpsc::RecvTimeoutError::Timeout) => bar.tick(),
+                Err(mpsc::RecvTimeoutError::Timeout) => watch.tick(),
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
-            if let Some(signal) = signals.caught() {
-                done.signal = Some(signal);
+            if watch.stops() {
                 stop.store(true, Ordering::SeqCst);
             }
         }
     });
-    bar.finish_and_clear();
     done.failure = failure.into_inner().unwrap_or_else(|it| it.into_inner());
     done
-}
-
-/// On the standard error, if that is a terminal.
-fn progress(name: &str, boots: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg}  {wide_bar} {pos}/{len} boots, {eta} left")
-        .expect("the template is right");
-    ProgressBar::new(boots as u64).with_style(style).with_message(name.to_owned())
 }

@@ -4,8 +4,9 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::experiment::Experiment;
-use crate::failure::Failure;
+use lab::Failure;
+
+use crate::experiment::Experiment;
 
 /// The folder of experiments in the project.
 const EXPERIMENTS: &str = "experiments";

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use lab::cachescope::jobs::Job;
 
-use super::experiment::Statistic;
+use crate::experiment::Statistic;
 
 /// Those jobs of a task that are in a range, counted in the order of their ends.
 pub fn of_task(jobs: &[Job], vm: &str, task: u64, range: &Range<u64>) -> Vec<Job> {

@@ -1,0 +1,58 @@
+//! Measures an experiment: draws systems or boots machines.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use lab::{Failure, Watch};
+
+use crate::experiment::Experiment;
+use crate::results::Results;
+use crate::values::Wanted;
+use crate::{allocation, bench, boots, changes, folder, locks, timeline};
+
+/// Measures an experiment with `jobs` threads or boots at a time; results go into a folder in `output`. Returns what was
+/// finished before `watch` stopped it or something failed, and why not all was measured.
+pub fn measure<'a>(
+    experiment: &'a Experiment,
+    quick: bool,
+    jobs: NonZeroUsize,
+    watch: &dyn Watch,
+    output: &Path,
+) -> Result<(Results<'a>, Option<Failure>), Failure> {
+    let folder = output.join(&experiment.name);
+    let drawn = match (&experiment.plan.allocation, &experiment.plan.locks) {
+        (Some(it), _) => Some(allocation::run(experiment, it, quick, jobs, watch, &folder)?),
+        (None, Some(it)) => Some(locks::run(experiment, it, quick, jobs, watch, &folder)?),
+        (None, None) => None,
+    };
+    if let Some(done) = drawn {
+        let values = done.values.divided(experiment.plan.divide_by.as_ref());
+        let results = Results::new(experiment, values, quick, done.complete).with_note(done.note);
+        return Ok((results, None));
+    }
+    let wanted = Wanted::new(experiment, quick);
+    let instructions = match wanted.needs_bench() {
+        true => bench::rows(&project()?)?,
+        false => BTreeMap::new(),
+    };
+    let done = boots::run(&experiment.name, &wanted.boots, jobs, watch);
+    let (values, lacking) = wanted.values(&done.observed, &instructions);
+    let all = lacking.is_none() && done.observed.iter().all(Option::is_some);
+    let values = values.divided(experiment.plan.divide_by.as_ref());
+    let end = done.failure.or(lacking);
+    timeline::write(experiment, &folder, |runs| wanted.observed(runs, &done.observed))?;
+    let results = Results::new(experiment, values, quick, all);
+    if experiment.plan.changes.is_empty() {
+        return Ok((results, end));
+    }
+    let tasks = experiment.plan.tasks();
+    let note = changes::table(&experiment.plan.changes, &results.values, &tasks);
+    Ok((results.with_note(note), end))
+}
+
+/// The folder that the folder of experiments is in.
+pub fn project() -> Result<PathBuf, Failure> {
+    let experiments = folder::find()?;
+    Ok(experiments.parent().unwrap_or(Path::new(".")).to_owned())
+}
