@@ -2,18 +2,17 @@
 //! run has computed is kept in a file, and not computed again.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use lab::{Failure, Watch};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use sweep::pool;
+use sweep::{Lines, pool};
 
 use crate::values::Values;
 
@@ -108,47 +107,40 @@ pub fn run<P: Problem>(
 /// The parts that are computed, here and in the file.
 #[derive(Debug)]
 pub struct Parts<P> {
-    path: PathBuf,
-    file: File,
+    lines: Lines,
     done: BTreeMap<u64, P>,
 }
 
 impl<P: Part> Parts<P> {
     /// Reads what an interrupted run of the same program has computed for the same problem.
     fn open(folder: &Path, problem: &impl Serialize, sets: u64) -> Result<Self, Failure> {
-        let path = folder.join(FILE);
-        let failed = |error: std::io::Error| {
-            Failure::new("output", format!("cannot write {}: {error}", path.display()))
-        };
-        fs::create_dir_all(folder).map_err(failed)?;
-        let first = serde_json::to_string(&(program(), sets, problem))
-            .map_err(|error| Failure::new("output", error))?;
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let mut lines = text.lines();
+        let first = line(&(program(), sets, problem))?;
+        let (mut lines, found) = Lines::open(&folder.join(FILE)).map_err(failed)?;
         let mut done = BTreeMap::new();
-        if lines.next() == Some(first.as_str()) {
-            // A line that was cut off is computed again.
-            let parts = lines.filter_map(|line| serde_json::from_str::<P>(line).ok());
-            done.extend(parts.map(|part| (part.number(), part)));
+        match found.split_first() {
+            Some((header, parts)) if *header == first => {
+                let parts = parts.iter().map_while(|line| serde_json::from_str::<P>(line).ok());
+                let parts: Vec<P> = parts.collect();
+                lines.keep(&found[..=parts.len()]).map_err(failed)?;
+                done.extend(parts.into_iter().map(|part| (part.number(), part)));
+            }
+            // What another program has computed, or for another problem, is of no use.
+            _ => {
+                lines.keep(&[]).map_err(failed)?;
+                lines.add(&first).map_err(failed)?;
+            }
         }
-        let mut file = File::create(&path).map_err(failed)?;
-        writeln!(file, "{first}").map_err(failed)?;
-        let mut parts = Self { path, file, done: BTreeMap::new() };
-        done.into_values().try_for_each(|part| parts.add(part))?;
-        Ok(parts)
+        Ok(Self { lines, done })
     }
 
-    /// Whether a part is computed.
+    /// Returns true if a part is computed.
     fn has(&self, number: u64) -> bool {
         self.done.contains_key(&number)
     }
 
     /// Keeps a part.
     fn add(&mut self, part: P) -> Result<(), Failure> {
-        let line = serde_json::to_string(&part).map_err(|error| Failure::new("output", error))?;
-        writeln!(self.file, "{line}").map_err(|error| {
-            Failure::new("output", format!("cannot write {}: {error}", self.path.display()))
-        })?;
+        self.lines.add(&line(&part)?).map_err(failed)?;
         self.done.insert(part.number(), part);
         Ok(())
     }
@@ -160,10 +152,16 @@ impl<P: Part> Parts<P> {
 
     /// Removes the file: all is computed.
     pub fn remove(self) -> Result<(), Failure> {
-        fs::remove_file(&self.path).map_err(|error| {
-            Failure::new("output", format!("cannot remove {}: {error}", self.path.display()))
-        })
+        self.lines.remove().map_err(failed)
     }
+}
+
+fn line(content: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(content).map_err(|error| Failure::new("output", error))
+}
+
+fn failed(error: sweep::Error) -> Failure {
+    Failure::new("output", error)
 }
 
 /// What tells this program from others: its digest.

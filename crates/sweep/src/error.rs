@@ -38,7 +38,7 @@ pub enum Error {
     /// A file or folder that cannot be read or written.
     #[error("cannot {what} {}: {error}", path.display())]
     File {
-        /// `read` or `write`.
+        /// `read`, `write` or `remove`.
         what: &'static str,
         /// Which.
         path: PathBuf,
@@ -55,8 +55,8 @@ pub enum Error {
         /// Of what.
         whose: &'static str,
     },
-    /// Another process uses the folder.
-    #[error("another sweep is writing to {}\nhelp: wait for it, or name another folder", path.display())]
+    /// Another process uses the file.
+    #[error("another process is writing to {}\nhelp: wait for it, or name another folder", path.display())]
     Busy {
         /// The file that is locked.
         path: PathBuf,

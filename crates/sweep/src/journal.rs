@@ -1,15 +1,12 @@
 //! Finished shards in a file: what a sweep that is interrupted at any time has computed.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Experiment, SOURCES, Shard, TABLE, parquet_file};
+use crate::{Error, Experiment, Lines, SOURCES, Shard, TABLE, parquet_file};
 
 /// Its name in the folder of a sweep.
 const FILE: &str = "shards.jsonl";
@@ -25,12 +22,11 @@ struct Header {
 
 /// The finished shards of an experiment, here and in a file.
 ///
-/// A line is a shard. One that was cut off, because the process was killed, is removed when the file
-/// is opened again, and computed anew. The file is locked while this exists.
+/// A line is a shard. One that was cut off, because the process was killed, is computed anew. The file is locked while
+/// this exists.
 #[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
-    file: File,
+    lines: Lines,
     shards: BTreeMap<u64, Shard>,
 }
 
@@ -43,59 +39,34 @@ impl Journal {
     /// The file cannot be read or written, another process uses it, or it belongs to another
     /// experiment or version, as does a table that is there.
     pub fn open(folder: &Path, experiment: &Experiment) -> Result<Self, Error> {
-        let path = folder.join(FILE);
-        let cannot = |what| {
-            let path = path.clone();
-            move |error| Error::File { what, path, error }
-        };
-        fs::create_dir_all(folder).map_err(cannot("write"))?;
-        let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
-        let mut file = file.map_err(cannot("write"))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(Error::Busy { path });
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(cannot("read"))?;
-        let mut lines = whole_lines(&bytes);
+        let (mut lines, found) = Lines::open(&folder.join(FILE))?;
         let own = header(experiment);
         let mut shards = BTreeMap::new();
-        let kept = match lines.next() {
-            None => {
-                let table = folder.join(TABLE);
-                if table.exists() && !is_table_of(&table, &own) {
-                    let whose = "another experiment";
-                    // Nothing was kept in it.
-                    let _ = fs::remove_file(&path);
-                    return Err(Error::Foreign { path: table, whose });
-                }
-                0
+        let Some(first) = found.first() else {
+            let table = folder.join(TABLE);
+            if table.exists() && !is_table_of(&table, &own) {
+                // Nothing was kept in it.
+                let _ = lines.remove();
+                return Err(Error::Foreign { path: table, whose: "another experiment" });
             }
-            Some((_, line)) => {
-                let found: Option<Header> = serde_json::from_str(line).ok();
-                let foreign = |whose| Error::Foreign { path: path.clone(), whose };
-                let found = found.ok_or_else(|| foreign("something else"))?;
-                if found.sources != own.sources {
-                    return Err(foreign("another version of this program"));
-                }
-                if found != own {
-                    return Err(foreign("another experiment"));
-                }
-                let mut kept = line.len() + 1;
-                for (end, line) in lines {
-                    let Ok(shard) = Shard::from_line(experiment, line) else { break };
-                    shards.insert(shard.number(), shard);
-                    kept = end;
-                }
-                kept
-            }
+            lines.keep(&[])?;
+            lines.add(&serde_json::to_string(&own).expect("words can be written"))?;
+            return Ok(Self { lines, shards });
         };
-        file.set_len(kept as u64).map_err(cannot("write"))?;
-        file.seek(SeekFrom::End(0)).map_err(cannot("write"))?;
-        if kept == 0 {
-            let line = serde_json::to_string(&own).expect("words can be written");
-            writeln!(file, "{line}").map_err(cannot("write"))?;
+        let foreign = |whose| Error::Foreign { path: folder.join(FILE), whose };
+        let header: Option<Header> = serde_json::from_str(first).ok();
+        let header = header.ok_or_else(|| foreign("something else"))?;
+        if header.sources != own.sources {
+            return Err(foreign("another version of this program"));
         }
-        Ok(Self { path, file, shards })
+        if header != own {
+            return Err(foreign("another experiment"));
+        }
+        let whole = found[1..].iter().map_while(|line| Shard::from_line(experiment, line).ok());
+        let whole: Vec<Shard> = whole.collect();
+        lines.keep(&found[..=whole.len()])?;
+        shards.extend(whole.into_iter().map(|shard| (shard.number(), shard)));
+        Ok(Self { lines, shards })
     }
 
     /// Whether a shard is finished.
@@ -119,10 +90,7 @@ impl Journal {
     ///
     /// The file cannot be written.
     pub fn add(&mut self, shard: Shard) -> Result<(), Error> {
-        // In one piece, so that nothing else is ever cut off but the last line.
-        let line = format!("{}\n", shard.to_line());
-        let written = self.file.write_all(line.as_bytes());
-        written.map_err(|error| Error::File { what: "write", path: self.path.clone(), error })?;
+        self.lines.add(&shard.to_line())?;
         self.shards.insert(shard.number(), shard);
         Ok(())
     }
@@ -139,13 +107,9 @@ impl Journal {
         if let Some(shard) = self.open_shards(experiment).first() {
             return Err(Error::Shard(format!("shard {shard} is not finished")));
         }
-        let table = self.path.with_file_name(TABLE);
+        let table = self.lines.path().with_file_name(TABLE);
         parquet_file::write(&table, experiment, &self)?;
-        fs::remove_file(&self.path).map_err(|error| Error::File {
-            what: "remove",
-            path: self.path.clone(),
-            error,
-        })?;
+        self.lines.remove()?;
         Ok(table)
     }
 }
@@ -155,16 +119,6 @@ fn is_table_of(table: &Path, own: &Header) -> bool {
     let text = parquet_file::experiment(table);
     let experiment = text.and_then(|text| Experiment::from_toml("", &text).ok());
     experiment.is_some_and(|it| header(&it).experiment == own.experiment)
-}
-
-/// Lines that end, each with the offset behind it.
-fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &str)> {
-    let mut end = 0;
-    bytes.split_inclusive(|byte| *byte == b'\n').map_while(move |line| {
-        end += line.len();
-        let line = line.strip_suffix(b"\n")?;
-        Some((end, std::str::from_utf8(line).ok()?))
-    })
 }
 
 fn header(experiment: &Experiment) -> Header {
