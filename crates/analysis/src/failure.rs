@@ -1,5 +1,7 @@
 //! Why there is no bound, or none that is good enough.
 
+use serde::Serialize;
+
 use crate::Duration;
 
 /// Why an analysis does not say yes. `task` is the index of a task, or of a VCPU where VCPUs are
@@ -115,21 +117,53 @@ impl Failure {
         }
     }
 
-    /// A stable word for documents.
-    pub fn code(&self) -> &'static str {
+    /// The reason without its numbers.
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Unschedulable { .. } => "unschedulable",
-            Self::Overload { .. } => "overload",
-            Self::LimitReached { .. } => "limit-reached",
-            Self::Overflow { .. } => "overflow",
-            Self::Depends { .. } => "depends",
-            Self::NoSupply { .. } => "no-supply",
-            Self::Interference { .. } => "memory",
-            Self::Throttled { .. } => "memory-budget",
-            Self::Others { .. } => "others",
-            Self::Refused { .. } => "refused",
-            Self::Combined { .. } => "combined",
-            Self::SectionOverhead { .. } => "section-overhead",
+            Self::Unschedulable { .. } => Reason::Unschedulable,
+            Self::Overload { .. } => Reason::Overload,
+            Self::LimitReached { .. } => Reason::LimitReached,
+            Self::Overflow { .. } => Reason::Overflow,
+            Self::Depends { .. } => Reason::Depends,
+            Self::NoSupply { .. } => Reason::NoSupply,
+            Self::Interference { .. } => Reason::Memory,
+            Self::Throttled { .. } => Reason::MemoryBudget,
+            Self::Others { .. } => Reason::Others,
+            Self::Refused { .. } => Reason::Refused,
+            Self::Combined { .. } => Reason::Combined,
+            Self::SectionOverhead { .. } => Reason::SectionOverhead,
         }
     }
+}
+
+/// Why there is no bound, or none that is good enough: a stable word for documents.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// [`Failure::Unschedulable`]
+    Unschedulable,
+    /// [`Failure::Overload`]
+    Overload,
+    /// [`Failure::LimitReached`]
+    LimitReached,
+    /// [`Failure::Overflow`]
+    Overflow,
+    /// [`Failure::Depends`]
+    Depends,
+    /// [`Failure::NoSupply`]
+    NoSupply,
+    /// [`Failure::Interference`]
+    Memory,
+    /// [`Failure::Throttled`]
+    MemoryBudget,
+    /// [`Failure::Others`]
+    Others,
+    /// [`Failure::Refused`]
+    Refused,
+    /// [`Failure::Combined`]
+    Combined,
+    /// [`Failure::SectionOverhead`]
+    SectionOverhead,
+    /// The execution time is described for more colours than the task has.
+    UnknownWcet,
 }

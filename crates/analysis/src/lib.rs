@@ -63,7 +63,7 @@ pub mod vmpcp;
 mod window;
 
 pub use crpd::Caches;
-pub use failure::Failure;
+pub use failure::{Failure, Reason};
 pub use limits::Limits;
 pub use server::{Kind, Server, ServerError};
 pub use task::{Task, TaskError};

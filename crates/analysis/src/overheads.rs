@@ -34,6 +34,7 @@
 
 use policy::pace::CONSOLE_PER_SECOND;
 use policy::server::REPLENISHMENTS_MAX;
+use serde::Serialize;
 
 use crate::divisor::Divisor;
 use crate::utilization::Share;
@@ -75,23 +76,31 @@ impl Costs {
 }
 
 /// What takes the time.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 pub enum Source {
     /// Interrupts by which jobs are released.
+    #[serde(rename = "overhead-release")]
     Release,
     /// The VCPU wakes, or gets budget.
+    #[serde(rename = "overhead-switch")]
     Switch,
     /// VCPUs above leave the PCPU to it.
+    #[serde(rename = "overhead-preemption")]
     Preemption,
     /// Other VCPUs wake, and have to wait.
+    #[serde(rename = "overhead-kick")]
     Kick,
     /// Requests for resources.
+    #[serde(rename = "overhead-request")]
     Request,
     /// The console.
+    #[serde(rename = "overhead-console")]
     Console,
     /// Limits of memory accesses: VCPUs stop and go on.
+    #[serde(rename = "overhead-memory")]
     Memory,
     /// Nothing is served for a while, and debts are paid.
+    #[serde(rename = "overhead-late")]
     Late,
 }
 
@@ -107,20 +116,6 @@ impl Source {
         Self::Memory,
         Self::Late,
     ];
-
-    /// The name of the term in verdicts.
-    pub fn term(self) -> &'static str {
-        match self {
-            Self::Release => "overhead-release",
-            Self::Switch => "overhead-switch",
-            Self::Preemption => "overhead-preemption",
-            Self::Kick => "overhead-kick",
-            Self::Request => "overhead-request",
-            Self::Console => "overhead-console",
-            Self::Memory => "overhead-memory",
-            Self::Late => "overhead-late",
-        }
-    }
 }
 
 /// What the hypervisor takes of the time of a VCPU.

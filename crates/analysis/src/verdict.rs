@@ -19,6 +19,8 @@ use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, Plan};
 use serde::Serialize;
 
+use crate::Reason;
+use crate::overheads::Source;
 pub use budgets::{NoBudgets, Open, memory_budgets};
 use member::Member;
 use memory::Accesses;
@@ -80,8 +82,8 @@ pub struct VcpuVerdict {
     pub utilization_ppm: u64,
     /// Whether it gets its budget in each period.
     pub ok: bool,
-    /// Why not: the code of a [`Failure`].
-    pub failure: Option<&'static str>,
+    /// Why not.
+    pub failure: Option<Reason>,
     /// If not: so long it may have to wait until it has its budget, or longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
@@ -119,8 +121,8 @@ pub struct TaskVerdict {
     pub slack_ns: Option<i64>,
     /// Whether it meets its deadline for sure.
     pub ok: bool,
-    /// Why not: the code of a [`Failure`].
-    pub failure: Option<&'static str>,
+    /// Why not.
+    pub failure: Option<Reason>,
     /// Jobs of the task in the busy window that leads to the bound: more than one if it is longer
     /// than the period.
     pub jobs: Option<u64>,
@@ -131,16 +133,47 @@ pub struct TaskVerdict {
 /// A part of a bound.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Term {
-    /// `execution`, `jitter`, `blocking`, `suspension`, `remote`, `preemption`, `cache`, `memory`,
-    /// `memory-budget`, `servers` or `supply`; `overhead-job` for what jobs themselves cost the hypervisor, and those of
-    /// [`crate::overheads::Source::term`].
-    pub term: &'static str,
+    /// What it is.
+    pub term: Part,
     /// The task that preempts.
     pub task: Option<String>,
     /// Its jobs.
     pub jobs: Option<u64>,
     /// How long it is.
     pub time_ns: u64,
+}
+
+/// What a part of a bound is: a stable word for documents.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The execution of the task's own jobs.
+    Execution,
+    /// The jitter of its releases.
+    Jitter,
+    /// Tasks below keep the processor.
+    Blocking,
+    /// The task suspends itself.
+    Suspension,
+    /// Waiting for resources that others hold.
+    Remote,
+    /// Tasks above execute.
+    Preemption,
+    /// Caches are loaded again after tasks above.
+    Cache,
+    /// Waiting for memory accesses of other PCPUs.
+    Memory,
+    /// The VCPU waits for its memory budget.
+    MemoryBudget,
+    /// VCPUs above execute.
+    Servers,
+    /// The VCPU waits for budget or for other VCPUs.
+    Supply,
+    /// What jobs themselves cost the hypervisor.
+    OverheadJob,
+    /// What else the hypervisor takes: `overhead-release`, `overhead-switch` and so on.
+    #[serde(untagged)]
+    Overhead(Source),
 }
 
 impl PcpuVerdict {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use analysis::verdict::{Sensitivity, TaskVerdict, Verdict};
+use analysis::overheads::Source;
+use analysis::verdict::{Part, Sensitivity, TaskVerdict, Verdict};
 use bulkhead_system::description::System;
 use bulkhead_system::plan;
 
@@ -46,10 +47,11 @@ fn task<'v>(verdict: &'v Verdict, name: &str) -> &'v TaskVerdict {
 
 /// The terms add up to the bound, and those of the hypervisor are these.
 #[track_caller]
-fn assert_overheads(task: &TaskVerdict, expected: &[(&str, u64)]) {
+fn assert_overheads(task: &TaskVerdict, expected: &[(Part, u64)]) {
     let sum: u64 = task.terms.iter().map(|term| term.time_ns).sum();
     assert_eq!(Some(sum), task.wcrt_ns, "{:?}", task.terms);
-    let found = task.terms.iter().filter(|term| term.term.starts_with("overhead"));
+    let found =
+        task.terms.iter().filter(|term| matches!(term.term, Part::OverheadJob | Part::Overhead(_)));
     let mut found: Vec<_> = found.map(|term| (term.term, term.time_ns)).collect();
     let mut expected = expected.to_vec();
     found.sort_unstable();
@@ -66,8 +68,11 @@ fn a_vcpu_of_its_own_pays_for_interrupts_and_its_calls() {
     // Both are released; what a task below calls does not matter.
     let release = 2 * INTERRUPT;
     let high = task(&verdict, "high");
-    let expected =
-        [("overhead-release", release), ("overhead-late", LATE), ("overhead-job", 3 * EXIT)];
+    let expected = [
+        (Part::Overhead(Source::Release), release),
+        (Part::Overhead(Source::Late), LATE),
+        (Part::OverheadJob, 3 * EXIT),
+    ];
     assert_overheads(high, &expected);
     assert_eq!((high.wcet_ns, high.wcrt_ns), (500_000, Some(500_000 + release + LATE + 3 * EXIT)));
     assert_overheads(task(&verdict, "low"), &expected);
@@ -86,8 +91,11 @@ fn the_console_costs_the_pcpu_that_serves_it() {
     let (verdict, window) = (verdict(&last), |it: &Verdict| task(it, "t").wcrt_ns.unwrap());
     let timers = (window(&verdict) + 1).div_ceil(1_000_000);
     let console = (CONSOLE + KICK) * timers + CONSOLE * (timers + 1);
-    let own = [("overhead-release", INTERRUPT), ("overhead-late", LATE)];
-    assert_overheads(task(&verdict, "t"), &[own[0], own[1], ("overhead-console", console)]);
+    let own = [(Part::Overhead(Source::Release), INTERRUPT), (Part::Overhead(Source::Late), LATE)];
+    assert_overheads(
+        task(&verdict, "t"),
+        &[own[0], own[1], (Part::Overhead(Source::Console), console)],
+    );
     assert_overheads(task(&self::verdict(&text), "t"), &own);
 }
 
@@ -109,11 +117,11 @@ fn vcpus_that_share_a_pcpu_pay_for_turns() {
         assert_overheads(
             found,
             &[
-                ("overhead-release", INTERRUPT),
-                ("overhead-switch", SWITCH + KICKS + SWITCH * own),
-                ("overhead-preemption", SWITCH * of_above),
-                ("overhead-kick", KICKS + KICKS * of_above),
-                ("overhead-late", 2 * LATE),
+                (Part::Overhead(Source::Release), INTERRUPT),
+                (Part::Overhead(Source::Switch), SWITCH + KICKS + SWITCH * own),
+                (Part::Overhead(Source::Preemption), SWITCH * of_above),
+                (Part::Overhead(Source::Kick), KICKS + KICKS * of_above),
+                (Part::Overhead(Source::Late), 2 * LATE),
             ],
         );
         let found = task(&verdict, "top");
@@ -121,10 +129,10 @@ fn vcpus_that_share_a_pcpu_pay_for_turns() {
         assert_overheads(
             found,
             &[
-                ("overhead-release", INTERRUPT),
-                ("overhead-switch", SWITCH + KICKS + SWITCH * own),
-                ("overhead-kick", KICKS + KICKS * own),
-                ("overhead-late", 2 * LATE),
+                (Part::Overhead(Source::Release), INTERRUPT),
+                (Part::Overhead(Source::Switch), SWITCH + KICKS + SWITCH * own),
+                (Part::Overhead(Source::Kick), KICKS + KICKS * own),
+                (Part::Overhead(Source::Late), 2 * LATE),
             ],
         );
         // Two budgets of the one above, which may have gone beyond; each VCPU may be late.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use analysis::LONGEST;
 use analysis::verdict::{TaskVerdict, VcpuVerdict, Verdict};
+use analysis::{LONGEST, Reason};
 use bulkhead_system::description::System;
 use bulkhead_system::plan;
 
@@ -89,11 +89,11 @@ fn execution_times_with_fewer_colors_than_described_are_not_known() {
     let vcpu = "[[vm.vcpu]]\npcpu = 0";
     let tasks = task("a", 0, "period = \"10ms\"\nwcet = { 4 = \"1ms\", 6 = \"0.5ms\" }")
         + &task("b", 0, "period = \"100ms\"\nwcet = \"1ms\"");
-    let failures = |colors| -> Vec<Option<&str>> {
+    let failures = |colors| -> Vec<Option<Reason>> {
         let found = vcpus(&vm("one", &format!("colors = \"{colors}\""), vcpu, &tasks)).1;
         found[0].tasks.iter().map(|task| task.failure).collect()
     };
     assert_eq!(failures("0-3"), [None, None]);
     // Those below have no bound either, as if it never ended.
-    assert_eq!(failures("0-2"), [Some("unknown-wcet"), Some("overload")]);
+    assert_eq!(failures("0-2"), [Some(Reason::UnknownWcet), Some(Reason::Overload)]);
 }

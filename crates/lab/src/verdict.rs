@@ -1,6 +1,8 @@
 //! What the analysis found, in words.
 
-use analysis::verdict::{TaskVerdict, Term, VcpuVerdict, Verdict};
+use analysis::Reason;
+use analysis::overheads::Source;
+use analysis::verdict::{Part, TaskVerdict, Term, VcpuVerdict, Verdict};
 
 use crate::amount::time;
 
@@ -75,11 +77,11 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
             });
             return text;
         }
-        (None, Some("overload")) => "it and the tasks above need more time than there is".into(),
-        (None, Some("no-supply")) if vcpu.failure == Some("others") => {
+        (None, Some(Reason::Overload)) => "it and the tasks above need more time than there is".into(),
+        (None, Some(Reason::NoSupply)) if vcpu.failure == Some(Reason::Others) => {
             "nothing limits how often VCPUs below, which go first in sections, keep its VCPU from its budget".into()
         }
-        (None, Some("no-supply")) if vcpu.budget_ns.is_some() => match vcpu.at_least_ns {
+        (None, Some(Reason::NoSupply)) if vcpu.budget_ns.is_some() => match vcpu.at_least_ns {
             Some(needed) => format!(
                 "its VCPU may have to wait for {} or longer until it has had its budget, and has a period of {}",
                 time(needed),
@@ -87,11 +89,11 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
             ),
             None => "others can keep its VCPU from its budget for longer than a period".into(),
         },
-        (None, Some("no-supply")) => {
+        (None, Some(Reason::NoSupply)) => {
             "another VCPU of the background class is above its VCPU".into()
         }
-        (None, Some("depends")) => "a task above it, which suspends itself, has no bound".into(),
-        (None, Some("memory")) => {
+        (None, Some(Reason::Depends)) => "a task above it, which suspends itself, has no bound".into(),
+        (None, Some(Reason::Memory)) => {
             let vms: Vec<_> =
                 vcpu.unlimited_neighbours.iter().map(|vm| format!("`{vm}`")).collect();
             format!(
@@ -100,42 +102,41 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
                 vms.join(", ")
             )
         }
-        (None, Some("memory-budget")) => {
+        (None, Some(Reason::MemoryBudget)) => {
             "nothing limits how often its VCPU waits for its memory budget: give `accesses` of \
              this task and those above it, which may not suspend themselves, and a `bandwidth` \
              that counts accesses and that no other VCPU shares"
                 .into()
         }
-        (None, Some("unknown-wcet")) => {
+        (None, Some(Reason::UnknownWcet)) => {
             "it has fewer colours than its execution time is described for".into()
         }
-        (None, Some("unschedulable")) => "it is above the deadline".into(),
-        (None, Some("others")) => {
+        (None, Some(Reason::Unschedulable)) => "it is above the deadline".into(),
+        (None, Some(Reason::Others)) => {
             "nothing limits how long it waits for a resource: who goes first has no bound, or asks too often"
                 .into()
         }
-        (None, Some("refused")) => {
+        (None, Some(Reason::Refused)) => {
             "tasks of its VCPU are so late that the hypervisor can refuse to let them into sections"
                 .into()
         }
-        (None, Some("combined")) => {
+        (None, Some(Reason::Combined)) => {
             "critical sections are not analysed together with `color_reload`, memory accesses, tasks \
              of the same priority, sporadic servers, sections on a VCPU of the background class, or VCPUs of the \
              same VM that have a task without bound for such a reason"
                 .into()
         }
-        (None, Some("section-overhead")) => {
+        (None, Some(Reason::SectionOverhead)) => {
             let taken = time(vcpu.in_section_ns.unwrap_or_default());
             format!(
                 "the hypervisor may take {taken} of its VCPU in a critical section: set \
                  `section_overhead` to more than that (default: 100us)"
             )
         }
-        (None, Some("overflow")) => "the bound is longer than can be counted".into(),
-        (None, failure) => format!(
-            "none was found within the limits of the search ({})",
-            failure.unwrap_or("unknown")
-        ),
+        (None, Some(Reason::Overflow)) => "the bound is longer than can be counted".into(),
+        (None, Some(Reason::LimitReached) | None) => {
+            "none was found within the limits of the search".into()
+        }
     };
     format!("{name} has no bound: {reason}\n")
 }
@@ -148,25 +149,25 @@ pub fn part(term: &Term) -> String {
         _ => String::new(),
     };
     match term.term {
-        "preemption" => format!("{other} above it"),
-        "cache" => format!("loading the cache again after {other}"),
-        "supply" => "without supply: its VCPU waits for budget or for other VCPUs".into(),
-        "memory" => "waiting for memory accesses of other PCPUs".into(),
-        "memory-budget" => "its VCPU waits for its memory budget".into(),
-        "servers" => "VCPUs above its own".into(),
-        "execution" => "its own execution".into(),
-        "blocking" => "tasks below that keep the processor".into(),
-        "suspension" => "waiting for something else".into(),
-        "remote" => "waiting for resources that others hold".into(),
-        "overhead-job" => "the hypervisor: calls and waits of these jobs".into(),
-        "overhead-release" => "the hypervisor: interrupts that release jobs".into(),
-        "overhead-switch" => "the hypervisor: its VCPU wakes and gets budget".into(),
-        "overhead-preemption" => "the hypervisor: VCPUs above leave the PCPU".into(),
-        "overhead-kick" => "the hypervisor: other VCPUs wake and have to wait".into(),
-        "overhead-request" => "the hypervisor: others ask for resources".into(),
-        "overhead-console" => "the hypervisor: the console".into(),
-        "overhead-memory" => "the hypervisor: limits of memory accesses".into(),
-        "overhead-late" => "the hypervisor: nothing is served for a while".into(),
-        other => other.into(),
+        Part::Preemption => format!("{other} above it"),
+        Part::Cache => format!("loading the cache again after {other}"),
+        Part::Supply => "without supply: its VCPU waits for budget or for other VCPUs".into(),
+        Part::Memory => "waiting for memory accesses of other PCPUs".into(),
+        Part::MemoryBudget => "its VCPU waits for its memory budget".into(),
+        Part::Servers => "VCPUs above its own".into(),
+        Part::Execution => "its own execution".into(),
+        Part::Blocking => "tasks below that keep the processor".into(),
+        Part::Suspension => "waiting for something else".into(),
+        Part::Remote => "waiting for resources that others hold".into(),
+        Part::OverheadJob => "the hypervisor: calls and waits of these jobs".into(),
+        Part::Overhead(Source::Release) => "the hypervisor: interrupts that release jobs".into(),
+        Part::Overhead(Source::Switch) => "the hypervisor: its VCPU wakes and gets budget".into(),
+        Part::Overhead(Source::Preemption) => "the hypervisor: VCPUs above leave the PCPU".into(),
+        Part::Overhead(Source::Kick) => "the hypervisor: other VCPUs wake and have to wait".into(),
+        Part::Overhead(Source::Request) => "the hypervisor: others ask for resources".into(),
+        Part::Overhead(Source::Console) => "the hypervisor: the console".into(),
+        Part::Overhead(Source::Memory) => "the hypervisor: limits of memory accesses".into(),
+        Part::Overhead(Source::Late) => "the hypervisor: nothing is served for a while".into(),
+        Part::Jitter => "jitter of its releases".into(),
     }
 }

@@ -1,11 +1,11 @@
 //! The VCPUs of a PCPU and their tasks, judged.
 
 use super::member::Member;
-use super::{PcpuVerdict, TaskVerdict, Term, VcpuVerdict, locks, ties};
+use super::{Part, PcpuVerdict, TaskVerdict, Term, VcpuVerdict, locks, ties};
 use crate::response::{Analyzer, Response};
 use crate::supply::{ServerSupply, Supply};
 use crate::terms::{Above, Terms, terms};
-use crate::{Duration, Failure, LONGEST, Limits, Server, utilization, vcpu};
+use crate::{Duration, Failure, LONGEST, Limits, Reason, Server, utilization, vcpu};
 
 /// Enough for all but systems that need all of their time.
 pub(super) const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
@@ -140,7 +140,7 @@ fn judge(
         blackout_ns: blackout.map(|time| time.0),
         utilization_ppm: utilization::utilization(&member.tasks, member.caches().as_ref()).ppm(),
         ok: failure.is_none(),
-        failure: failure.map(|failure| failure.code()),
+        failure: failure.map(|failure| failure.reason()),
         at_least_ns: match failure {
             Some(Failure::Unschedulable { at_least, .. }) => Some(at_least.0),
             _ => None,
@@ -200,10 +200,10 @@ fn task_verdict(
     let slack = response.map(|response| task.deadline as i64 - response.time.0 as i64);
     let ok = slack.is_ok_and(|slack| slack >= 0);
     let failure = match response {
-        _ if !member.known[index] => Some("unknown-wcet"),
+        _ if !member.known[index] => Some(Reason::UnknownWcet),
         Ok(_) if ok => None,
-        Ok(_) => Some("unschedulable"),
-        Err(failure) => Some(failure.code()),
+        Ok(_) => Some(Reason::Unschedulable),
+        Err(failure) => Some(failure.reason()),
     };
     TaskVerdict {
         task: name.into(),
@@ -231,25 +231,25 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
     let called = |jobs: u64, task: usize| Duration(jobs * job(task));
     let less = |time: Duration, part: Duration| Duration(time.0.saturating_sub(part.0));
     let mut all = vec![
-        plain("execution", less(terms.execution, called(jobs, index))),
-        plain("overhead-job", Duration(jobs * job(index) + of_above)),
-        plain("jitter", member.tasks[index].jitter()),
-        plain("blocking", terms.blocking),
-        plain("suspension", terms.suspension),
-        plain("remote", terms.remote),
-        plain("memory", terms.memory),
-        plain("memory-budget", terms.memory_budget),
-        plain("servers", terms.servers),
-        plain("supply", terms.supply),
+        plain(Part::Execution, less(terms.execution, called(jobs, index))),
+        plain(Part::OverheadJob, Duration(jobs * job(index) + of_above)),
+        plain(Part::Jitter, member.tasks[index].jitter()),
+        plain(Part::Blocking, terms.blocking),
+        plain(Part::Suspension, terms.suspension),
+        plain(Part::Remote, terms.remote),
+        plain(Part::Memory, terms.memory),
+        plain(Part::MemoryBudget, terms.memory_budget),
+        plain(Part::Servers, terms.servers),
+        plain(Part::Supply, terms.supply),
     ];
-    all.extend(terms.overheads.iter().map(|(source, time)| plain(source.term(), *time)));
+    all.extend(terms.overheads.iter().map(|(source, time)| plain(Part::Overhead(*source), *time)));
     // Of many only the longest can count: no need to name the others.
     let mut longest: Vec<_> = terms.above.iter().collect();
     longest.sort_by_key(|above| std::cmp::Reverse(above.execution.max(above.cache)));
     for above in longest.into_iter().take(TERMS_MAX) {
         for (term, time) in [
-            ("preemption", less(above.execution, called(above.jobs, above.task))),
-            ("cache", above.cache),
+            (Part::Preemption, less(above.execution, called(above.jobs, above.task))),
+            (Part::Cache, above.cache),
         ] {
             let (task, jobs) = (name(above.task), Some(above.jobs));
             all.push(Term { term, task, jobs, time_ns: time.0 });

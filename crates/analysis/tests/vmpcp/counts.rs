@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use analysis::Reason;
 use analysis::vmpcp::{Bounds, Protocol, Variant};
 use taskgen::Random;
 
@@ -18,7 +19,7 @@ struct Counts {
     /// Those that would have one if each late task with global sections took those of all others away that locks
     /// concern.
     apart: u64,
-    failures: BTreeMap<&'static str, u64>,
+    failures: BTreeMap<Reason, u64>,
 }
 
 impl Counts {
@@ -40,7 +41,7 @@ impl Counts {
             self.apart += u64::from(in_time && !(one_is_late && is_concerned));
         }
         for failure in found.tasks.iter().filter_map(|bound| bound.err()) {
-            *self.failures.entry(failure.code()).or_default() += 1;
+            *self.failures.entry(failure.reason()).or_default() += 1;
         }
     }
 }
@@ -78,7 +79,7 @@ fn who_is_late_takes_few_bounds_away() {
             println!("{protocol:?}, VMs: {vms}: {counts:?}");
             assert!(counts.bounded > counts.in_time && counts.in_time > counts.apart);
             // Where the demand is exactly the supply, no busy period ends.
-            let limited = counts.failures.get("limit-reached").copied().unwrap_or(0);
+            let limited = counts.failures.get(&Reason::LimitReached).copied().unwrap_or(0);
             assert!(limited < counts.tasks / 1_000, "{limited}");
         }
     }
