@@ -1,14 +1,34 @@
-//! Global critical sections: what guests call for them, and the resources that VMs share.
+//! Global critical sections: the calls of guests for them, and the resources that VMs share.
 //!
-//! Who holds what is decided by `policy::lock::table`, behind one lock for all CPUs that CPUs get in turn and hold for
-//! a constant number of instructions, in which they take no other lock. A call gets there only if it can change
-//! something: what a VM has no right to, has not opened, does not hold or was not granted is refused from
-//! constant data or from what is kept with its VCPU; how often it may ask for resources
-//! is limited, whatever the answer is. Opening and giving up are not, and wait for their turn as all others do. The scheduler of a CPU is told when one of its VCPUs is
-//! in a global critical section; only that CPU tells it, which another one makes do so by a kick.
+//! `policy::lock::table` decides who owns a resource. The table is behind one lock for all PCPUs,
+//! which serves them in order and is held for a constant number of instructions, in which a PCPU
+//! takes no other lock. Waiters are one bit for each VCPU and task: there is room for all of them,
+//! and the next owner is found in constant time. A call takes the lock only if it can change
+//! something. A call without the right, about a resource that is not open, not held or not granted,
+//! is refused before, from constant data or from the state of the VCPU. Each request counts as an
+//! entry into a section, whatever the answer is, and [`policy::lock::rate`] limits the entries.
+//! Opening and closing a resource is not limited, but waits for the lock in order.
 //!
-//! A task that has to wait is the guest's matter: it is told when its turn has come by an
-//! interrupt of its VCPU, which the VCPU's own CPU makes pending, and asks then who got what.
+//! A task that has to wait is the guest's matter. When the task gets the resource, the PCPU of its
+//! VCPU is kicked and makes an interrupt of the VCPU pending; then the guest asks which task got
+//! which resource. Even if the guest masks the interrupt, the PCPU tells its scheduler that the
+//! VCPU is in a global critical section, so that the VCPU has priority and may overrun. Only the
+//! PCPU of a VCPU tells that scheduler. When a VCPU goes off, its resources go to the next waiters,
+//! which are told that the owner died.
+//!
+//! When the running VCPU enters or leaves a section and nothing else has changed, it stays the one
+//! to run: this is noted without a decision (`Cpu::change_gcs_of_running`). All other cases take
+//! one path that is small and slower.
+//!
+//! No guest is trusted to leave its sections ([`policy::lock::hold`]). After `hold-ns` of execution
+//! in sections without a pause the VCPU counts as outside: its priority is its normal one again,
+//! its overrun ends, and its resources go to the next waiters. A guest that keeps its described
+//! lengths never reaches the limit: a task requests a resource only while its VCPU executes
+//! outside, so that each task is in at most one section until then (vMPCP, Eq. 1). The timer is set
+//! for this limit only if another VCPU is affected: after a decision on the same PCPU, or after a
+//! kick by a VCPU of another PCPU that begins to wait.
+//!
+//! A PCPU whose only VCPU may open resources has a scheduler for these rules, and its WFI traps.
 
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -1,11 +1,22 @@
-//! vColoring: gives the pages of a task frames of the colours that it asks for (vCache,
+//! vColoring: gives the pages of a task frames of the colours that the task asks for (vCache,
 //! section 4.2).
 //!
-//! Every page of RAM has a home, its frame of the VM's default colours. A request walks
-//! the guest's translation tables and moves the pages that it finds to frames of the
-//! pool, or home again. It is done in chunks, so that interrupts wait for one chunk at most;
-//! all that lasts from chunk to chunk is in [`Coloring`], and pages are on their way only
-//! within a chunk.
+//! Every page of RAM has a home, its frame of the VM's default colours. A request walks the guest's
+//! translation tables and moves the pages that it finds to frames of the pool, or home again
+//! ([`policy::color::Pool`] chooses the frames). Frames that a request frees stay reserved until
+//! the request is complete, so that every page can go back.
+//!
+//! The request is done in chunks of at most eight pages, while the other CPUs of the VM continue.
+//! In a chunk, the entries of the pages are hidden, so that hardware does not translate through
+//! them, and every cached translation is dropped; the pages are copied past the caches; then the
+//! new entries are stored. A CPU that accesses a hidden page comes to EL2, finds an entry that is
+//! not empty, and tries again. Pages are hidden only within a chunk, and everything that lasts
+//! longer is in [`Coloring`]: a request can be abandoned after any chunk, and a restart of the VM
+//! empties the pool.
+//!
+//! EL2 reads the memory of a guest through the entry, hidden or not: the frame in the entry has the
+//! data until the copy is complete, and is not used for anything else before the request is
+//! complete.
 
 mod serve;
 mod tables;
