@@ -76,12 +76,12 @@ impl Locks {
         act(&mut self.table.lock())
     }
 
-    /// Whether a VM may open a resource.
+    /// Returns true if a VM may open a resource.
     fn may_open(&self, vm: usize, resource: usize) -> bool {
         self.names.get(resource).is_some_and(|(_, vms)| vms >> (vm % VMS) & 1 != 0)
     }
 
-    /// Whether a VM has a resource open.
+    /// Returns true if a VM has a resource open.
     #[inline(always)]
     fn has_open(&self, vm: usize, resource: usize) -> bool {
         resource < RESOURCES_MAX && self.open[vm % VMS].load(Relaxed) >> resource & 1 != 0
@@ -101,7 +101,7 @@ impl Locks {
         Some(vcpu)
     }
 
-    /// The VCPU of a task, and its VM.
+    /// Returns the VCPU of a task, and its VM.
     fn vcpu(&self, who: Who) -> Option<(&'static Vm, &'static Vcpu)> {
         let home = self.homes.get(who.vcpu())?;
         let &vm = machine::vms().get(usize::from(home.vm))?;
@@ -177,7 +177,7 @@ fn packed(name: &str) -> [u64; 2] {
     [number as u64, (number >> 64) as u64]
 }
 
-/// Whether a VM may open a resource.
+/// Returns true if a VM may open a resource.
 pub fn are_open_to(vm: &Vm) -> bool {
     LOCKS.own().is_some_and(|locks| (0..locks.names.len()).any(|it| locks.may_open(vm.index, it)))
 }
@@ -192,9 +192,9 @@ pub struct Sections {
     rate: [AtomicI64; 2],
     /// The last such time for which it was told that it may not.
     refused: AtomicI64,
-    /// Whether the guest says that it is in one of a mutex of its own.
+    /// True if the guest says that it is in one of a mutex of its own.
     inside: AtomicBool,
-    /// Whether tasks of it hold resources that VMs share.
+    /// True if tasks of it hold resources that VMs share.
     holds: AtomicBool,
     /// Tasks of it got resources for which they waited: perhaps the guest has not asked for all of them yet; and the
     /// interrupt that tells so is not pending yet.
@@ -233,7 +233,7 @@ impl Sections {
         }
     }
 
-    /// Whether it may enter one now; for whom [`Sections::refusal`] says why not.
+    /// Returns true if it may enter one now; for whom [`Sections::refusal`] says why not.
     #[inline(always)]
     fn may_enter(&self, now: Instant) -> bool {
         Rate::may_enter(self.from.load(Relaxed), now)
@@ -285,7 +285,7 @@ impl Sections {
         is_news.then_some(inside)
     }
 
-    /// Whether the scheduler knows it to be in one.
+    /// Returns true if the scheduler knows it to be in one.
     pub fn is_inside(&self) -> bool {
         self.told.load(Relaxed)
     }

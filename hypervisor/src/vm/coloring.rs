@@ -93,8 +93,8 @@ struct Request {
 }
 
 impl Coloring {
-    /// All pages at home. `None` if the pool is larger than possible. `limited`: accesses of the VM to
-    /// memory are.
+    /// Returns all pages at home. `None` if the pool is larger than possible. `limited`: accesses
+    /// of the VM to memory are.
     pub fn new(plan: &plan::Coloring, ram: &plan::Ram, limited: bool) -> Option<Self> {
         let chunk = if limited { SMALL_CHUNK } else { CHUNK };
         let slots = Vec::leak(vec![Slot::EMPTY; plan.pool.pages() as usize]);
@@ -116,7 +116,7 @@ impl Coloring {
         self.result = (u64::MAX, 0);
     }
 
-    /// Whether a frame is the one that the pool gave to a page (IPA).
+    /// Returns true if a frame is the one that the pool gave to a page (IPA).
     pub fn gave(&self, frame: u64, ipa: u64) -> bool {
         let Pages { pool, ram, .. } = &self.pages;
         let page = ipa.wrapping_sub(ram.start) / PAGE_BYTES;

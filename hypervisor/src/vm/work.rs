@@ -63,7 +63,7 @@ pub enum Answer {
 /// Keeps the work of a VCPU. Only its own CPU uses it.
 #[derive(Debug)]
 pub struct WorkSlot {
-    /// Whether there is work: what is asked most often.
+    /// True if there is work: what is asked most often.
     busy: AtomicBool,
     work: Mutex<Option<Work>>,
 }
@@ -74,13 +74,13 @@ impl WorkSlot {
         Self { busy: AtomicBool::new(false), work: Mutex::new(None) }
     }
 
-    /// Whether there is work.
+    /// Returns true if there is work.
     #[inline(always)]
     pub fn is_busy(&self) -> bool {
         self.busy.load(Relaxed)
     }
 
-    /// The work.
+    /// Returns the work.
     fn get(&self) -> Option<Work> {
         *self.work.lock()
     }
