@@ -1,11 +1,17 @@
-//! The address space of EL2, with nothing but what it needs: its image with the rights that
-//! each part has, the payload read-only, RAM as data, and the devices that it drives.
+//! The address space of EL2, with nothing but what EL2 needs: its image with the rights of each
+//! part, the payload read-only, RAM as data, and the devices that EL2 drives.
 //!
-//! Addresses are those of the machine, with two exceptions. If the hypervisor has colours,
-//! page i of its image, and behind that of its heap, is in the i-th frame of its area. And
-//! what it keeps for a VM with colours is in frames of that VM's area: the page with the
-//! VM's console output, and a *window* at the end of the address space, in which the VM
-//! is built. So exits of one VM leave the lines of others alone.
+//! Addresses are those of the machine, with two exceptions. If the hypervisor has colours, page i
+//! of its image, and behind that of its heap, is in the i-th frame of its area. These frames have
+//! no other mapping, so that code stays read-only. One routine in assembler copies the image and
+//! switches the tables, so that nothing is written between the copy and the switch. The image as it
+//! was loaded remains for the entry code of the other CPUs, whose MMU is off. Before they start,
+//! the payload becomes non-cacheable: when a VM restarts, its files are read from there and leave
+//! no line in the cache except those of the VM.
+//!
+//! What the hypervisor keeps for a VM with colours is in frames of that VM's area
+//! (`policy::color::Area`): the page with the VM's console output, and a *window* at the end of the
+//! address space, in which the VM is built. So exits of one VM evict no lines of others.
 
 use alloc::vec::Vec;
 

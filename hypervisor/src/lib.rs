@@ -1,18 +1,21 @@
 //! Bulkhead's hypervisor: static partitioning and real-time sharing of one AArch64 multicore chip.
 //!
-//! The library holds everything that can be compiled and tested on a
-//! development machine; `main.rs` adds the panic handler of the EL2 image.
+//! The library holds everything that can be compiled and tested on a development machine; `main.rs`
+//! adds the panic handler of the EL2 image. `ARCHITECTURE.md` has the rules that bind all modules.
 //!
-//! - [`arch`], [`board`]: processor and devices; all `unsafe` code;
-//! - [`plan`], [`payload`], `digest`: what is to run, read and verified;
-//! - `start`: from the entry code to running VMs; `address_space`: what EL2 maps;
-//! - `vm`, `pcpu`, [`scheduler`], [`timer`]: virtual machines, and the CPUs that run them;
-//! - `exits`: what happens when a guest comes to EL2; [`trapped`]: the instruction
-//!   that brought it there; [`features`]: what it sees of its CPU;
-//! - [`stage1`]: the translation tables of guests, read;
-//! - [`vdev`], [`console`]: virtual devices;
+//! - [`arch`], [`board`]: the processor and the devices; all `unsafe` code;
+//! - [`plan`], [`payload`], `digest`: the plan and the guest files, read and verified;
+//! - `firmware`: compares the plan with the machine;
+//! - `start`: from the entry code to running VMs; `address_space`: the memory that EL2 maps;
+//! - `vm`: virtual machines: what each owns, PSCI, start, stop and restart, crash reports;
+//! - `machine`: the VMs and the console of the one machine;
+//! - `pcpu`, [`scheduler`], [`timer`]: physical CPUs, the choice of their VCPUs, and their timers;
+//! - `exits`: handlers for exceptions of guests; [`trapped`]: the instruction that trapped;
+//!   [`features`]: the CPU features that guests see;
+//! - [`stage1`]: the translation tables of guests, read without trust;
+//! - [`vdev`]: virtual devices; [`console`]: one UART for all VMs;
 //! - `locks`: critical sections of guests, and resources that VMs share;
-//! - [`trace`]: what happened last; [`lock`]: locks between CPUs.
+//! - [`trace`]: the ring of events of each CPU; [`lock`]: locks between CPUs.
 
 #![cfg_attr(target_os = "none", no_std)]
 // Allowed for what touches the machine, and nowhere else.

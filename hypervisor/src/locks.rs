@@ -1,14 +1,34 @@
-//! Global critical sections: what guests call for them, and the resources that VMs share.
+//! Global critical sections: the calls of guests for them, and the resources that VMs share.
 //!
-//! Who holds what is decided by `policy::lock::table`, behind one lock for all CPUs that CPUs get in turn and hold for
-//! a constant number of instructions, in which they take no other lock. A call gets there only if it can change
-//! something: what a VM has no right to, has not opened, does not hold or was not granted is refused from
-//! constant data or from what is kept with its VCPU; how often it may ask for resources
-//! is limited, whatever the answer is. Opening and giving up are not, and wait for their turn as all others do. The scheduler of a CPU is told when one of its VCPUs is
-//! in a global critical section; only that CPU tells it, which another one makes do so by a kick.
+//! `policy::lock::table` decides who owns a resource. The table is behind one lock for all PCPUs,
+//! which serves them in order and is held for a constant number of instructions, in which a PCPU
+//! takes no other lock. Waiters are one bit for each VCPU and task: there is room for all of them,
+//! and the next owner is found in constant time. A call takes the lock only if it can change
+//! something. A call without the right, about a resource that is not open, not held or not granted,
+//! is refused before, from constant data or from the state of the VCPU. Each request counts as an
+//! entry into a section, whatever the answer is, and [`policy::lock::rate`] limits the entries.
+//! Opening and closing a resource is not limited, but waits for the lock in order.
 //!
-//! A task that has to wait is the guest's matter: it is told when its turn has come by an
-//! interrupt of its VCPU, which the VCPU's own CPU makes pending, and asks then who got what.
+//! A task that has to wait is the guest's matter. When the task gets the resource, the PCPU of its
+//! VCPU is kicked and makes an interrupt of the VCPU pending; then the guest asks which task got
+//! which resource. Even if the guest masks the interrupt, the PCPU tells its scheduler that the
+//! VCPU is in a global critical section, so that the VCPU has priority and may overrun. Only the
+//! PCPU of a VCPU tells that scheduler. When a VCPU goes off, its resources go to the next waiters,
+//! which are told that the owner died.
+//!
+//! When the running VCPU enters or leaves a section and nothing else has changed, it stays the one
+//! to run: this is noted without a decision (`Cpu::change_gcs_of_running`). All other cases take
+//! one path that is small and slower.
+//!
+//! No guest is trusted to leave its sections ([`policy::lock::hold`]). After `hold-ns` of execution
+//! in sections without a pause the VCPU counts as outside: its priority is its normal one again,
+//! its overrun ends, and its resources go to the next waiters. A guest that keeps its described
+//! lengths never reaches the limit: a task requests a resource only while its VCPU executes
+//! outside, so that each task is in at most one section until then (vMPCP, Eq. 1). The timer is set
+//! for this limit only if another VCPU is affected: after a decision on the same PCPU, or after a
+//! kick by a VCPU of another PCPU that begins to wait.
+//!
+//! A PCPU whose only VCPU may open resources has a scheduler for these rules, and its WFI traps.
 
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -56,12 +76,12 @@ impl Locks {
         act(&mut self.table.lock())
     }
 
-    /// Whether a VM may open a resource.
+    /// Returns true if a VM may open a resource.
     fn may_open(&self, vm: usize, resource: usize) -> bool {
         self.names.get(resource).is_some_and(|(_, vms)| vms >> (vm % VMS) & 1 != 0)
     }
 
-    /// Whether a VM has a resource open.
+    /// Returns true if a VM has a resource open.
     #[inline(always)]
     fn has_open(&self, vm: usize, resource: usize) -> bool {
         resource < RESOURCES_MAX && self.open[vm % VMS].load(Relaxed) >> resource & 1 != 0
@@ -81,7 +101,7 @@ impl Locks {
         Some(vcpu)
     }
 
-    /// The VCPU of a task, and its VM.
+    /// Returns the VCPU of a task, and its VM.
     fn vcpu(&self, who: Who) -> Option<(&'static Vm, &'static Vcpu)> {
         let home = self.homes.get(who.vcpu())?;
         let &vm = machine::vms().get(usize::from(home.vm))?;
@@ -157,7 +177,7 @@ fn packed(name: &str) -> [u64; 2] {
     [number as u64, (number >> 64) as u64]
 }
 
-/// Whether a VM may open a resource.
+/// Returns true if a VM may open a resource.
 pub fn are_open_to(vm: &Vm) -> bool {
     LOCKS.own().is_some_and(|locks| (0..locks.names.len()).any(|it| locks.may_open(vm.index, it)))
 }
@@ -172,9 +192,9 @@ pub struct Sections {
     rate: [AtomicI64; 2],
     /// The last such time for which it was told that it may not.
     refused: AtomicI64,
-    /// Whether the guest says that it is in one of a mutex of its own.
+    /// True if the guest says that it is in one of a mutex of its own.
     inside: AtomicBool,
-    /// Whether tasks of it hold resources that VMs share.
+    /// True if tasks of it hold resources that VMs share.
     holds: AtomicBool,
     /// Tasks of it got resources for which they waited: perhaps the guest has not asked for all of them yet; and the
     /// interrupt that tells so is not pending yet.
@@ -213,7 +233,7 @@ impl Sections {
         }
     }
 
-    /// Whether it may enter one now; for whom [`Sections::refusal`] says why not.
+    /// Returns true if it may enter one now; for whom [`Sections::refusal`] says why not.
     #[inline(always)]
     fn may_enter(&self, now: Instant) -> bool {
         Rate::may_enter(self.from.load(Relaxed), now)
@@ -265,7 +285,7 @@ impl Sections {
         is_news.then_some(inside)
     }
 
-    /// Whether the scheduler knows it to be in one.
+    /// Returns true if the scheduler knows it to be in one.
     pub fn is_inside(&self) -> bool {
         self.told.load(Relaxed)
     }

@@ -1,8 +1,20 @@
 //! From the entry code to running VMs.
 //!
-//! Everything that can be wrong is found here, before any VM runs, and ends in
-//! one message on the console: a damaged image, a plan that cannot hold, a
-//! machine that is not the one planned for.
+//! Every mistake is found here, before any VM runs, and ends in one message on the console: a
+//! damaged image, a plan that breaks a rule, a machine that differs from the plan.
+//!
+//! 1. The entry code (`arch::boot`) relocates the image, maps a few gigabytes one to one and turns
+//!    the MMU on.
+//! 2. The header of the image names the UART of the early console, which therefore works before
+//!    anything has been read.
+//! 3. The payload is verified by SHA-256: first its header, its table and the plan, then each guest
+//!    file when it is loaded. The hypervisor's own code is not covered, because damaged code cannot
+//!    be trusted to check itself.
+//! 4. The plan is read, checked and compared with the machine.
+//! 5. The final translation tables replace the early ones. A hypervisor with colours moves to its
+//!    frames in this step.
+//! 6. The VMs are built, their stage-2 tables are audited and their files loaded. The other CPUs
+//!    start, the heap is sealed, and VCPU 0 of each VM is started.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

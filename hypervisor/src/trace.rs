@@ -1,5 +1,9 @@
-//! The trace ring of a CPU: its last events, written without locks by that CPU
-//! alone and readable by all, also from outside: [`publish`] says where the rings are.
+//! The trace ring of a CPU: its last events. Its own CPU writes the ring without locks; every CPU
+//! and the development machine can read it. [`publish`] stores where the rings are.
+//!
+//! The oldest records are overwritten. A barrier before each record lets a reader outside know
+//! which records it may keep: a reader that sees a part of a new record also sees that all records
+//! before it are complete, and so which old record is gone.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

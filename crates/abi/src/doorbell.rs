@@ -1,14 +1,14 @@
 //! The doorbell page: colours, marks and the audit by loads and stores.
 //!
 //! A VM with vColoring has one page of virtual device registers at the `reg` of the node
-//! `coloring@...` ([`COMPATIBLE`]) in its device tree. They work from EL1 and from EL0, so
-//! that a process that has the page mapped asks without a system call. Accesses are 64 bits
-//! wide and aligned; any other gets a data abort, as do registers that do not exist, loads
-//! of those that are only written and stores to those that are only read.
+//! `coloring@...` ([`COMPATIBLE`]) in its device tree. The registers work from EL1 and from EL0, so
+//! that a process that has mapped the page needs no system call. Accesses are 64 bits wide and
+//! aligned. All other accesses cause a data abort, as do accesses to registers that do not exist,
+//! loads of write-only registers and stores to read-only registers.
 //!
-//! Results are per address space, which is named by the table in `TTBR0_EL1`: whoever
-//! reads [`RESULT`] and finds [`Error::TryAgain`](crate::hypercall::Error::TryAgain) was
-//! overtaken by another address space and asks again. Requests may be repeated.
+//! Results are per address space, which the table in `TTBR0_EL1` identifies: if [`RESULT`] is
+//! [`Error::TryAgain`](crate::hypercall::Error::TryAgain), another address space has made a request
+//! since, and the caller has to repeat its own. Requests may be repeated.
 
 /// Value of `compatible` of the page in the guest's device tree.
 pub const COMPATIBLE: &str = "bulkhead,coloring";
@@ -16,8 +16,8 @@ pub const COMPATIBLE: &str = "bulkhead,coloring";
 /// Bytes of the page.
 pub const PAGE_BYTES: u64 = 0x1000;
 
-/// Written: requests colours, as [`COLOR_REQUEST`](crate::hypercall::COLOR_REQUEST) does
-/// with this value in `x1`. The store completes when the request has.
+/// Written: requests colours, as [`COLOR_REQUEST`](crate::hypercall::COLOR_REQUEST) does with this
+/// value in `x1`. The store completes when the request is complete.
 pub const REQUEST: u64 = 0x000;
 
 /// Read: result of the last store of this address space to [`REQUEST`] or [`LOCATE`], a

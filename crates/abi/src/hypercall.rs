@@ -27,100 +27,104 @@ pub const FEATURES: u32 = 0xC600_0000;
 
 /// Writes bytes to the console of the calling VM.
 ///
-/// `x1`: address of the bytes (guest physical, IPA), `x2`: length in bytes
-/// (at most [`CONSOLE_WRITE_MAX`]). Returns the number of bytes taken, which
-/// is less than the length when the console is busy: call again with the rest.
+/// `x1`: address of the bytes (guest physical, IPA), `x2`: length in bytes (at most
+/// [`CONSOLE_WRITE_MAX`]). Returns the number of bytes taken, which is less than the length if the
+/// console is busy: repeat the call with the rest.
 pub const CONSOLE_WRITE: u32 = 0xC600_0001;
 
-/// Most bytes that one [`CONSOLE_WRITE`] may pass.
+/// Maximum length of one [`CONSOLE_WRITE`] in bytes.
 pub const CONSOLE_WRITE_MAX: u64 = 256;
 
-/// Puts a mark of the guest into the trace ring of the CPU it runs on, and shows it to
-/// observers of the machine ([`MARK_HINT`]).
+/// Puts a mark of the guest into the trace ring of the CPU it runs on, and shows it to observers of
+/// the machine ([`MARK_HINT`]).
 ///
-/// `x1`: a value that means something to the guest (kept to 48 bits, see
-/// [`crate::trace::Record`]); marks of jobs are made by [`mark`]. Returns 0.
+/// `x1`: a value of the guest's own (truncated to 48 bits, see [`crate::trace::Record`]); [`mark`]
+/// makes marks of jobs. Returns 0.
 pub const TRACE_MARK: u32 = 0xC600_0002;
 
-/// Tells a VM about itself: `x1` selects what ([`VmInfo`]), the value is
-/// returned in `x0`.
+/// Returns information about the calling VM: `x1` selects a value ([`VmInfo`]), which is returned
+/// in `x0`.
 pub const VM_INFO: u32 = 0xC600_0003;
 
 /// Requests colours for the calling address space (vColoring; vCache, section 4.2).
 ///
-/// `x1`: bit field of extra colours of the VM. All pages that are present and accessible
-/// from EL0 in the tables of `TTBR0_EL1` get frames of these colours; 0 gives them the
-/// default colours again. Returns how many pages the request found, or an error that
-/// changed nothing: [`Error::Invalid`], [`Error::NoMemory`], [`Error::Busy`],
-/// [`Error::BadAddress`] if the tables do not lie in the memory of the VM or do not end.
+/// `x1`: bit field of extra colours of the VM. All pages that are present and accessible from EL0
+/// in the tables of `TTBR0_EL1` get frames of these colours; 0 gives them the default colours
+/// again. Returns the number of pages that the request found, or an error that changed nothing:
+/// [`Error::Invalid`], [`Error::NoMemory`], [`Error::Busy`], [`Error::BadAddress`] if the tables do
+/// not lie in the memory of the VM or do not end.
 pub const COLOR_REQUEST: u32 = 0xC600_0004;
 
-/// Compares the stage-2 tables of the calling VM with the plan. Returns 0, or
-/// [`Error::BadAddress`] and in `x1` the first address that is wrong.
+/// Compares the stage-2 tables of the calling VM with the plan. Returns 0, or [`Error::BadAddress`]
+/// and in `x1` the first wrong address.
 pub const AUDIT: u32 = 0xC600_0005;
 
-/// A task of the calling VCPU is in a critical section of a mutex that the guest keeps itself and that
-/// tasks of other VCPUs use (vMPCP, section III.C, `vmpcp_start_gcs`): the VCPU goes before all others of
-/// its CPU that are in none, and may overrun its budget where the plan allows that. Returns 0, or
-/// [`Error::Denied`] if the plan knows of no sections of this VCPU, or [`Error::TooOften`].
+/// A task of the calling VCPU enters a critical section of a mutex that the guest keeps itself and
+/// that tasks of other VCPUs use (vMPCP, section III.C, `vmpcp_start_gcs`). The VCPU runs before
+/// all others of its CPU that are in no such section, and may overrun its budget if the plan allows
+/// overrun. Returns 0, or [`Error::Denied`] if the plan has no sections for this VCPU, or
+/// [`Error::TooOften`].
 ///
-/// How often is limited by the plan (`sections-interval-ns`, `sections-early-ns`), so that tasks of the VCPU that
-/// are as described and in time are never refused: each call of this that returns 0 counts, and each of
-/// [`LOCK`] and [`LOCK_TRY`] that returns no error.
+/// The plan limits how often a VCPU enters sections (`sections-interval-ns`, `sections-early-ns`),
+/// such that tasks that follow their description and are in time are never refused. Each successful
+/// call counts as an entry, and so does each [`LOCK`] and [`LOCK_TRY`] (see there).
 ///
-/// As soon as others are delayed by it, what the VCPU executes in sections until it executes outside
-/// of them is limited by the plan (`hold-ns`). Then it is in none any more: its sections are over,
-/// and resources that its tasks hold go to others, who are told [`LOCK_ORPHANED`]. So it is at once when the VCPU waits
-/// for an interrupt in a section, or does not wake when one of its tasks is granted a resource.
+/// The plan also limits how long the VCPU executes in sections before it executes outside of them
+/// (`hold-ns`); the limit applies as soon as other VCPUs are delayed. At the limit the sections
+/// end, and the resources that the VCPU's tasks hold go to other tasks, which get
+/// [`LOCK_ORPHANED`]. The same happens immediately if the VCPU waits for an interrupt in a section,
+/// or does not wake when one of its tasks is granted a resource.
 pub const GCS_START: u32 = 0xC600_0006;
 
-/// No task of the calling VCPU is in such a section any more (`vmpcp_finish_gcs`). Returns 0, or
-/// [`Error::NotOwner`] if it is in none: it never was, or it took too long.
+/// The tasks of the calling VCPU have left such sections (`vmpcp_finish_gcs`). Returns 0, or
+/// [`Error::NotOwner`] if the VCPU is in none: it never was, or the section took too long.
 pub const GCS_FINISH: u32 = 0xC600_0007;
 
-/// Opens a resource that the plan lets the VM share. `x1`, `x2`: its name in little-endian bytes, with
-/// zeros behind. Returns its number, and in `x1` 1 if no VM had it open, otherwise 0; or
+/// Opens a resource that the plan lets the VM share. `x1`, `x2`: its name in little-endian bytes,
+/// padded with zeros. Returns its number, and in `x1` 1 if no VM had it open, otherwise 0; or
 /// [`Error::Denied`] if there is no such resource or the VM has no right to it.
 pub const LOCK_OPEN: u32 = 0xC600_0008;
 
-/// The VM is done with a resource (`x1`). Returns 0, and in `x1` 1 if no other VM has it open, otherwise
-/// 0; or [`Error::Denied`] if it is not open, [`Error::Busy`] if tasks of the VM hold it or wait.
+/// Closes a resource (`x1`). Returns 0, and in `x1` 1 if no other VM has it open, otherwise 0; or
+/// [`Error::Denied`] if it is not open, [`Error::Busy`] if tasks of the VM hold it or wait for it.
 pub const LOCK_DESTROY: u32 = 0xC600_0009;
 
 /// A task of the calling VCPU (`x2`: its number there, 0 the highest priority, below 64) asks for a
-/// resource (`x1`). Returns [`LOCK_HELD`], [`LOCK_ORPHANED`], or [`LOCK_WAITS`]: then
-/// [`LOCK_INTERRUPT`] comes when it got the resource, which [`LOCK_GRANTED`] tells. Errors that
-/// change nothing: [`Error::Denied`] (not open, or no section of this VCPU is planned), [`Error::Invalid`] (no such task),
-/// [`Error::TooOften`] ([`GCS_START`]), [`Error::AlreadyHeld`], [`Error::Nested`], [`Error::AlreadyWaits`]. Each call
-/// that does not return [`Error::TooOften`] or [`Error::Invalid`] counts as an entry, whatever it returns.
+/// resource (`x1`). Returns [`LOCK_HELD`], [`LOCK_ORPHANED`], or [`LOCK_WAITS`]: in the last case
+/// [`LOCK_INTERRUPT`] comes when the task got the resource, and [`LOCK_GRANTED`] returns the task.
+/// Errors that change nothing: [`Error::Denied`] (the resource is not open, or the plan has no
+/// sections for this VCPU), [`Error::Invalid`] (no such task), [`Error::TooOften`] ([`GCS_START`]),
+/// [`Error::AlreadyHeld`], [`Error::Nested`], [`Error::AlreadyWaits`]. Each call that does not
+/// return [`Error::TooOften`] or [`Error::Invalid`] counts as an entry, whatever it returns.
 pub const LOCK: u32 = 0xC600_000A;
 
-/// As [`LOCK`], but does not wait: [`Error::Busy`] if another task has the resource.
+/// Like [`LOCK`], but does not wait: [`Error::Busy`] if another task has the resource.
 pub const LOCK_TRY: u32 = 0xC600_000B;
 
-/// A task (`x2`) releases a resource (`x1`), which goes to the task that waits with the highest
-/// priority, of the VCPU with the highest priority. Returns 0, or [`Error::NotOwner`], also if the
-/// section took too long ([`GCS_START`]) and the resource went to somebody else.
+/// A task (`x2`) releases a resource (`x1`). Of the waiting tasks, the one with the highest
+/// priority on the VCPU with the highest priority gets it. Returns 0, or [`Error::NotOwner`], also
+/// if the section took too long ([`GCS_START`]) and the resource went to another task.
 pub const UNLOCK: u32 = 0xC600_000C;
 
-/// Which task of the calling VCPU got the resource for which it waited: its number, and in `x1`
-/// [`LOCK_HELD`] or [`LOCK_ORPHANED`]; each is told once, that of the highest priority first.
-/// [`Error::TryAgain`]: none.
+/// Returns a task of the calling VCPU that got the resource for which it waited: its number, and in
+/// `x1` [`LOCK_HELD`] or [`LOCK_ORPHANED`]. Each task is returned once, the one with the highest
+/// priority first. [`Error::TryAgain`]: none.
 pub const LOCK_GRANTED: u32 = 0xC600_000D;
 
-/// The private interrupt of a VCPU, tasks of which got resources for which they waited.
+/// The private interrupt of a VCPU that a task got the resource for which it waited.
 pub const LOCK_INTERRUPT: u32 = 20;
 
 /// The task has the resource.
 pub const LOCK_HELD: u64 = 0;
-/// The task has the resource, whose owner before stopped in its section or took too long: what it
-/// protects may be half changed, and in the second case the old owner may not know yet.
+/// The task has the resource, but the previous owner stopped in its section or took too long: the
+/// data that the resource protects may be inconsistent, and in the second case the previous owner
+/// may still use them.
 pub const LOCK_ORPHANED: u64 = 1;
 /// The task has to wait.
 pub const LOCK_WAITS: u64 = 2;
 
-/// Immediate of the `HINT` instruction, a `NOP` for CPUs, that the hypervisor executes for
-/// each mark of a guest, with the mark in `x0`: for observers of the machine.
+/// Immediate of the `HINT` instruction, a `NOP` for CPUs, that the hypervisor executes for each
+/// mark of a guest, with the mark in `x0`, for observers of the machine.
 pub const MARK_HINT: u8 = 0x50;
 
 /// The event in a mark: a job is released.
@@ -130,7 +134,7 @@ pub const MARK_START: u8 = 2;
 /// The event in a mark: a job has finished.
 pub const MARK_FINISH: u8 = 3;
 
-/// The mark of an event of a job of a task.
+/// Returns the mark for an event of a job of a task.
 pub const fn mark(event: u8, task: u8, job: u32) -> u64 {
     (event as u64) << 40 | (task as u64) << 32 | job as u64
 }
@@ -150,8 +154,8 @@ pub const FEATURE_AUDIT: u64 = 1 << 4;
 /// [`LOCK_GRANTED`] are available.
 pub const FEATURE_LOCKS: u64 = 1 << 5;
 
-/// What [`VM_INFO`] can be asked for. Selectors of what the VM or the machine does not have
-/// are [`Error::Invalid`].
+/// Selectors of [`VM_INFO`]. A selector for something that the VM or the machine does not have is
+/// [`Error::Invalid`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u64)]
 pub enum VmInfo {
@@ -177,20 +181,20 @@ pub enum VmInfo {
     Colors = 9,
     /// Extra colours of the VM, as a bit field.
     ExtraColors = 10,
-    /// Frames of the pool of extra colours.
+    /// Number of frames in the pool of extra colours.
     PoolFrames = 11,
-    /// Frames of the pool that are free.
+    /// Number of free frames in the pool.
     PoolFree = 12,
     /// The virtual counter at the start of the first period of all servers.
     ServersStart = 13,
 }
 
-/// Selector of [`VM_INFO`] for the free frames of colour 0 in the pool of extra colours;
-/// that of colour `c` (below 64) is `c` higher.
+/// Selector of [`VM_INFO`] for the number of free frames of colour 0 in the pool of extra colours;
+/// the selector for colour `c` (below 64) is `c` higher.
 pub const INFO_POOL_FREE_OF: u64 = 0x40;
 
 impl VmInfo {
-    /// The selector with this number, if there is one.
+    /// Returns the selector with this number, or `None` if there is none.
     pub const fn from_selector(selector: u64) -> Option<Self> {
         Some(match selector {
             0 => Self::VmIndex,
@@ -212,7 +216,7 @@ impl VmInfo {
     }
 }
 
-/// Why a call was refused; returned as a negative number in `x0`.
+/// The reason why a call was refused, returned as a negative number in `x0`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(i64)]
 pub enum Error {
@@ -224,7 +228,7 @@ pub enum Error {
     BadAddress = -14,
     /// The VM has no right to do this (as `EACCES`).
     Denied = -13,
-    /// The result is no longer there: ask again (as `EAGAIN`).
+    /// The result is no longer available: repeat the request (as `EAGAIN`).
     TryAgain = -11,
     /// The pool does not have enough free frames (as `ENOMEM`).
     NoMemory = -12,
@@ -238,13 +242,13 @@ pub enum Error {
     Nested = -40,
     /// The task waits for a resource already (as `EALREADY`).
     AlreadyWaits = -114,
-    /// The VCPU enters critical sections more often than its tasks are described to (as `EDQUOT`): it may again
-    /// somewhat later, without anybody doing anything.
+    /// The VCPU enters critical sections more often than its tasks are described to (as `EDQUOT`):
+    /// it may enter one again somewhat later.
     TooOften = -122,
 }
 
 impl Error {
-    /// The value that the guest finds in `x0`.
+    /// Returns the value that the guest finds in `x0`.
     pub const fn to_x0(self) -> u64 {
         self as i64 as u64
     }

@@ -8,11 +8,10 @@
 //!  payload + blob i  kernels, initial RAM disks, guest device trees; 4 KiB aligned
 //! ```
 //!
-//! The hypervisor finds the payload at the end of its own memory (the linker
-//! symbol `__image_end`). All numbers are little endian; offsets count from the
-//! start of the payload. The SHA-256 of the header covers the header (with the
-//! digest itself taken as zero) and the blob table; the table carries the
-//! digest of each blob, so that one flipped bit anywhere in the payload is found.
+//! The hypervisor finds the payload at the end of its own memory (the linker symbol `__image_end`).
+//! All numbers are little endian; offsets count from the start of the payload. The SHA-256 of the
+//! header covers the header (with the digest itself taken as zero) and the blob table; the table
+//! contains the digest of each blob, so that one flipped bit anywhere in the payload is found.
 
 /// First bytes of the payload.
 pub const PAYLOAD_MAGIC: [u8; 8] = *b"BULKHEAD";
@@ -31,7 +30,7 @@ pub const NAME_BYTES: usize = 40;
 /// Name of the blob that contains the plan.
 pub const PLAN_BLOB: &str = "plan";
 
-/// Why bytes are not a payload.
+/// The reasons for which bytes are not a payload.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PayloadError {
     /// There are fewer bytes than the header or the blob table needs.
@@ -63,7 +62,7 @@ pub enum ConsoleKind {
 }
 
 impl ConsoleKind {
-    /// The kind with this number, if there is one.
+    /// Returns the kind with this number, or `None` if there is none.
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::None,
@@ -133,7 +132,7 @@ impl PayloadHeader {
         })
     }
 
-    /// The header as it stands in the image.
+    /// Returns the bytes of the header in the image.
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(&PAYLOAD_MAGIC);
@@ -146,7 +145,7 @@ impl PayloadHeader {
         bytes
     }
 
-    /// Bytes of header and blob table together: what the digest covers.
+    /// Returns the number of bytes of header and blob table, which the digest covers.
     pub fn table_end(&self) -> usize {
         HEADER_BYTES + self.blob_count as usize * ENTRY_BYTES
     }
@@ -158,8 +157,8 @@ impl PayloadHeader {
 /// reserved 56..64, digest 64..96.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BlobEntry<'a> {
-    /// What the plan calls the blob: `plan`, or `<vm>/kernel`, `<vm>/initrd`,
-    /// `<vm>/device-tree`, in UTF-8.
+    /// Name of the blob in the plan: `plan`, or `<vm>/kernel`, `<vm>/initrd`, `<vm>/device-tree`,
+    /// in UTF-8.
     pub name: &'a [u8],
     /// Where the blob starts, from the start of the payload.
     pub offset: u64,
@@ -197,8 +196,8 @@ impl<'a> BlobEntry<'a> {
         Ok(Self { name, offset, bytes, digest })
     }
 
-    /// The entry as it stands in the image, or `None` if the name is empty or
-    /// longer than [`NAME_BYTES`] - 1.
+    /// Returns the bytes of the entry in the image, or `None` if the name is empty or longer than
+    /// [`NAME_BYTES`] - 1.
     pub fn to_bytes(&self) -> Option<[u8; ENTRY_BYTES]> {
         if self.name.is_empty() || self.name.len() >= NAME_BYTES {
             return None;

@@ -1,4 +1,4 @@
-//! What the Bulkhead hypervisor, its guests and its tools agree on.
+//! The interface between the Bulkhead hypervisor, its guests and its tools.
 //!
 //! - [`counter`]: a counter of memory accesses that an observer of the machine keeps;
 //! - [`doorbell`]: the page on which guests ask for colours without a call;
@@ -6,8 +6,8 @@
 //! - [`image`]: the layout of the one bootable image;
 //! - [`trace`]: the records that the hypervisor writes into its per-CPU rings.
 //!
-//! The crate has no dependencies, needs no allocator and contains no code that
-//! runs on only one side: everything here is a number or a layout.
+//! The crate has no dependencies, needs no allocator and contains only numbers and layouts that
+//! both sides use.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

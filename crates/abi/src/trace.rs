@@ -26,14 +26,14 @@ pub struct Record {
     pub what: u64,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub enum Kind {
-    /// The VCPU starts to run on this CPU; argument: ticks that are left of its budget, or
+    /// The VCPU starts to run on this CPU; argument: remaining ticks of its budget, or
     /// [`NO_LIMIT`].
     VcpuRun = 1,
-    /// The VCPU is off and runs no more on this CPU; no argument.
+    /// The VCPU is off and no longer runs on this CPU; no argument.
     VcpuStop = 2,
     /// Exit by a synchronous exception; argument: low 48 bits of ESR_EL2.
     ExitSync = 3,
@@ -45,12 +45,11 @@ pub enum Kind {
     VmStop = 6,
     /// The VM was restarted; argument: number of restarts.
     VmStart = 7,
-    /// The VCPU has something to do: an input of the CPU's scheduler, as the following two.
-    /// The time is the one that the scheduler was told; no argument. Inputs come before the
-    /// decision that they lead to ([`Kind::VcpuRun`], [`Kind::Idle`]); a decision that
-    /// changes nothing writes no record.
+    /// The VCPU is ready: an input of the CPU's scheduler, as the following two. The time is the
+    /// one that the scheduler was told; no argument. Inputs come before the decision that they
+    /// cause ([`Kind::VcpuRun`], [`Kind::Idle`]); a decision that changes nothing writes no record.
     Wake = 8,
-    /// The VCPU has nothing to do any more; no argument.
+    /// The VCPU waits; no argument.
     Block = 9,
     /// Time has passed for the scheduler; VM, VCPU and argument are 0.
     Tick = 10,
@@ -59,26 +58,27 @@ pub enum Kind {
     /// The time at which the first period of all servers starts; argument: frequency of the
     /// system counter in Hz.
     Epoch = 12,
-    /// The VCPU, which has a memory budget, has made accesses since it started to run or since
-    /// the last such record or [`Kind::Overflow`]; argument: how many. It comes before the
-    /// input with which the scheduler was told, at the same time. While nothing runs: EL2 has made
-    /// them, to stop the VCPU and to wake the PCPU.
+    /// The VCPU, which has a memory budget, has made accesses since it started to run or since the
+    /// last such record or [`Kind::Overflow`]; argument: their number. The record comes before the
+    /// input with which the scheduler was told, at the same time. If no VCPU runs, EL2 has made the
+    /// accesses to stop the VCPU and to wake the PCPU.
     Account = 13,
-    /// The VCPU has made all accesses that it may make: an input of the scheduler; argument: as
-    /// of [`Kind::Account`], told with it.
+    /// The VCPU has made all accesses that it may make: an input of the scheduler; argument: as for
+    /// [`Kind::Account`].
     Overflow = 14,
-    /// The VCPU runs and has got accesses, or runs again; argument: how many it may make from
-    /// now on. Comes behind the decision.
+    /// The VCPU runs and has got accesses, or runs again; argument: the number of accesses that it
+    /// may make from now on. The record comes after the decision.
     Recharge = 15,
     /// The VCPU has asked for accesses from the budget of its VM, while the scheduler decided;
-    /// argument: how many it got, and [`GRANT_LATER`].
+    /// argument: the number that it got, and [`GRANT_LATER`].
     Grant = 16,
     /// Tasks of the VCPU are in global critical sections: an input of the scheduler; no argument.
     StartGcs = 17,
-    /// No task of the VCPU is in one any more: an input of the scheduler; no argument.
+    /// No task of the VCPU is in a global critical section any more: an input of the scheduler; no
+    /// argument.
     FinishGcs = 18,
     /// The VCPU has to wait in a global critical section: budget and overrun are used up; no
-    /// argument. Comes behind the input that led to it.
+    /// argument. The record comes after the input that caused it.
     StopInGcs = 19,
     /// A task of the VCPU gets a resource; argument: [`lock_argument`].
     Lock = 20,
@@ -86,30 +86,30 @@ pub enum Kind {
     LockWait = 21,
     /// A task of the VCPU releases a resource; argument: [`lock_argument`].
     Unlock = 22,
-    /// The VCPU has executed in global critical sections for longer than planned, or waited in one, and is in none any
-    /// more: its resources go to others; no argument. Comes behind the input that led to it.
+    /// The VCPU has executed in global critical sections for longer than planned, or waited in one,
+    /// and counts as outside from now on: its resources go to others; no argument. The record comes
+    /// after the input that caused it.
     EndGcs = 23,
-    /// The VCPU was refused to enter a global critical section, because it enters them more often than planned;
-    /// argument: ticks until it may. Once until then, however often it asks.
+    /// The VCPU was refused to enter a global critical section, because it enters them more often
+    /// than planned; argument: ticks until it may. Recorded once until then.
     TooOften = 24,
     /// The VCPU, which gets the PCPU of one that blocked, executes from now on: an input of the scheduler; no argument.
     Enter = 25,
 }
 
-/// The argument of [`Kind::Lock`], [`Kind::LockWait`] and [`Kind::Unlock`]: number of the task in bits
-/// 0..8, index of the resource in bits 8..16, bit 16 if it is global.
+/// Returns the argument of [`Kind::Lock`], [`Kind::LockWait`] and [`Kind::Unlock`]: number of the
+/// task in bits 0..8, index of the resource in bits 8..16, bit 16 if it is global.
 #[inline]
 pub const fn lock_argument(task: u8, resource: u8, global: bool) -> u64 {
     task as u64 | (resource as u64) << 8 | (global as u64) << 16
 }
 
-/// In the argument of [`Kind::Grant`]: the grant ends with the period of the budget behind that
-/// in which the time of the record lies, and not with that itself. Other CPUs were
-/// there already.
+/// In the argument of [`Kind::Grant`]: the grant ends with the budget's period after the one that
+/// contains the time of the record. Other CPUs had reached that period already.
 pub const GRANT_LATER: u64 = 1 << 47;
 
 impl Kind {
-    /// The kind with this number, if there is one.
+    /// Returns the kind with this number, or `None` if there is none.
     pub const fn from_number(number: u8) -> Option<Self> {
         Some(match number {
             1 => Self::VcpuRun,
@@ -143,7 +143,7 @@ impl Kind {
 }
 
 impl Record {
-    /// A record; `vm` and `vcpu` are kept to 4 bits, `argument` to 48.
+    /// Makes a record; `vm` and `vcpu` are truncated to 4 bits, `argument` to 48.
     #[inline]
     pub const fn new(ticks: u64, kind: Kind, vm: u8, vcpu: u8, argument: u64) -> Self {
         let what =
@@ -151,22 +151,22 @@ impl Record {
         Self { ticks, what }
     }
 
-    /// The kind, or `None` in a record that was never written.
+    /// Returns the kind, or `None` for a record that was never written.
     pub const fn kind(self) -> Option<Kind> {
         Kind::from_number(self.what as u8)
     }
 
-    /// Index of the VM in the plan.
+    /// Returns the index of the VM in the plan.
     pub const fn vm(self) -> u8 {
         (self.what >> 8 & 0xf) as u8
     }
 
-    /// Index of the VCPU in the VM.
+    /// Returns the index of the VCPU in the VM.
     pub const fn vcpu(self) -> u8 {
         (self.what >> 12 & 0xf) as u8
     }
 
-    /// The argument, 48 bits.
+    /// Returns the argument, 48 bits.
     pub const fn argument(self) -> u64 {
         self.what >> 16
     }

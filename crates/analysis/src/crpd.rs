@@ -18,8 +18,8 @@ pub struct Caches<'a> {
 }
 
 impl<'a> Caches<'a> {
-    /// The colours of each task, in the order of the tasks, and the longest time to load one
-    /// colour again: `S_i` and `Delta` (vCache, section 5.1).
+    /// Returns the colours of each task, in the order of the tasks, and the longest time to load
+    /// one colour again: `S_i` and `Delta` (vCache, section 5.1).
     pub fn new(colors: &'a [ColorSet], reload: Duration) -> Self {
         Self { colors, reload: reload.0 }
     }
@@ -33,23 +33,24 @@ impl<'a> Caches<'a> {
         Duration(u64::from((own & evicted).len()).saturating_mul(self.reload))
     }
 
-    /// The same colours, each of which costs something else to load again.
+    /// Returns the same colours, each of which costs something else to load again.
     pub(crate) fn with_reload(self, reload: u64) -> Self {
         Self { reload, ..self }
     }
 
-    /// Whether task `h` can delay any below it, as far as its own colours say.
+    /// Returns true if task `h` can delay any below it, as far as its own colours say.
     pub(crate) fn can_delay(&self, h: usize) -> bool {
         self.reload > 0 && self.colors.get(h).is_some_and(|colors| !colors.is_empty())
     }
 
-    /// All `gamma_{h,j}` for one `j`, from `h = j`, where it is 0, downwards; 0 without caches.
+    /// Returns all `gamma_{h,j}` for one `j`, from `h = j`, where it is 0, downwards; 0 without
+    /// caches.
     pub(crate) fn delays_from(caches: Option<&Self>, j: usize) -> impl Iterator<Item = u64> {
         let delays = caches.map(|caches| caches.delays(j));
         std::iter::once(0).chain(delays.into_iter().flatten()).chain(std::iter::repeat(0))
     }
 
-    /// All `gamma_{h,j}` for one `j`, from `h = j - 1` to 0.
+    /// Returns all `gamma_{h,j}` for one `j`, from `h = j - 1` to 0.
     pub(crate) fn delays(&self, j: usize) -> impl Iterator<Item = u64> {
         let mut evicted = self.colors.get(j).copied().unwrap_or_default();
         let above = self.colors.iter().take(j).rev();

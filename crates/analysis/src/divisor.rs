@@ -27,7 +27,7 @@ impl Divisor {
         Self { divisor, factor, shift }
     }
 
-    /// The number itself.
+    /// Returns the number itself.
     #[inline]
     pub const fn get(self) -> u64 {
         self.divisor

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::Duration;
 
-/// Why an analysis does not say yes. `task` is the index of a task, or of a VCPU where VCPUs are
-/// analysed.
+/// The reason why an analysis does not say yes. `task` is the index of a task, or of a VCPU where
+/// VCPUs are analysed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 pub enum Failure {
     /// The bound of the response time is above the deadline.
@@ -99,7 +99,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The task, or the VCPU, for which it failed.
+    /// Returns the task, or the VCPU, for which it failed.
     pub fn task(&self) -> usize {
         match *self {
             Self::Unschedulable { task, .. }

@@ -133,7 +133,7 @@ impl PcpuAnalyzer {
     }
 }
 
-/// The tasks of a VCPU whose server has this response time.
+/// Returns the tasks of a VCPU whose server has this response time.
 fn with_server<'a>(vcpu: &Vcpu<'a>, response: Duration) -> Option<Workload<'a>> {
     let supply = ServerSupply::with_response(vcpu.server?, response)?;
     Some(vcpu.workload(Supply::Server(supply)))

@@ -285,8 +285,8 @@ impl Overheads {
         Duration(u64::try_from(all).unwrap_or(TOO_LONG).min(TOO_LONG))
     }
 
-    /// The same as tasks above all others of the VCPU, for analyses that know of nothing else: as demanding in each
-    /// window, but for what counts once.
+    /// Returns the same as tasks above all others of the VCPU, for analyses that know of nothing
+    /// else: as demanding in each window, but for what counts once.
     pub(crate) fn as_tasks(&self) -> impl Iterator<Item = Task> {
         self.events.iter().map(|&(period, jitter, cost)| Task {
             wcet: cost,

@@ -64,12 +64,12 @@ impl<'a> Workload<'a> {
         }
     }
 
-    /// The same tasks on a VCPU that gets this.
+    /// Returns the same tasks on a VCPU that gets this.
     pub fn with_supply(self, supply: Supply<'a>) -> Self {
         Self { supply, ..self }
     }
 
-    /// The time that the tasks get in a window; what servers above take counts as demand.
+    /// Returns the time that the tasks get in a window; what servers above take counts as demand.
     pub(crate) fn supply_in(&self, window: u64) -> u64 {
         match self.supply {
             Supply::Whole | Supply::Leftover(_) => window,
@@ -77,12 +77,12 @@ impl<'a> Workload<'a> {
         }
     }
 
-    /// The same tasks with these colours.
+    /// Returns the same tasks with these colours.
     pub fn with_caches(self, caches: Caches<'a>) -> Self {
         Self { caches: Some(caches), ..self }
     }
 
-    /// The same tasks under a hypervisor that takes time.
+    /// Returns the same tasks under a hypervisor that takes time.
     pub fn with_overheads(self, overheads: &'a Overheads) -> Self {
         Self { overheads: Some(overheads), ..self }
     }
@@ -92,7 +92,7 @@ impl<'a> Workload<'a> {
         self.overheads.map_or(0, Overheads::constant)
     }
 
-    /// The same tasks beside others that access memory.
+    /// Returns the same tasks beside others that access memory.
     pub fn with_contention(self, contention: Contention<'a>) -> Self {
         Self { contention: Some(contention), ..self }
     }
@@ -308,8 +308,8 @@ impl Analyzer {
         above.map(cost).fold(0, u64::saturating_add)
     }
 
-    /// All jobs of a task in its busy period; `least`: demand that is certainly met in the window
-    /// of the first one.
+    /// Returns all jobs of a task in its busy period; `least`: demand that is certainly met in the
+    /// window of the first one.
     #[cold]
     fn busy_period<G: Gaps, M: Memory>(
         &mut self,
@@ -366,13 +366,13 @@ impl Response {
     }
 }
 
-/// The longest window that has no more than so many jobs of a task: `q T - J`.
+/// Returns the longest window that has no more than so many jobs of a task: `q T - J`.
 #[inline]
 fn free(task: &Task, jobs: u64) -> u64 {
     jobs.saturating_mul(task.period.get()).saturating_sub(task.jitter)
 }
 
-/// The longest window at the end of which the last of so many jobs is not late:
+/// Returns the longest window at the end of which the last of so many jobs is not late:
 /// `(q - 1) T + D - J`.
 #[inline]
 fn on_time(task: &Task, jobs: u64) -> u64 {
@@ -380,7 +380,8 @@ fn on_time(task: &Task, jobs: u64) -> u64 {
     deadline.saturating_sub(task.jitter)
 }
 
-/// The window of so many jobs is above the limit: that of the deadline, or that of the search.
+/// Returns the window of so many jobs is above the limit: that of the deadline, or that of the
+/// search.
 #[cold]
 fn beyond(index: usize, task: &Task, window: u64, jobs: u64) -> Failure {
     if window <= on_time(task, jobs) {
@@ -400,7 +401,8 @@ pub(crate) fn reloads(task: &Task, delay: u64) -> u64 {
     }
 }
 
-/// The jitter of a task that suspends itself and has this response time, as those below see it.
+/// Returns the jitter of a task that suspends itself and has this response time, as those below see
+/// it.
 pub(crate) fn jitter_by_suspension(
     workload: &Workload<'_>,
     index: usize,
@@ -411,7 +413,7 @@ pub(crate) fn jitter_by_suspension(
     if evicts { response } else { response - workload.tasks[index].wcet }
 }
 
-/// The search took too many steps: because there is no bound, or it is too far away.
+/// Returns the search took too many steps: because there is no bound, or it is too far away.
 #[cold]
 fn limit_reached(workload: &Workload<'_>, index: usize, goal: Goal) -> Failure {
     match goal == Goal::AllBounds && overloaded(workload, index) {
@@ -420,8 +422,8 @@ fn limit_reached(workload: &Workload<'_>, index: usize, goal: Goal) -> Failure {
     }
 }
 
-/// Whether the tasks down to `index` certainly need more than the supply in the long run. The suspensions of that
-/// task itself count as its execution.
+/// Returns true if the tasks down to `index` certainly need more than the supply in the long run.
+/// The suspensions of that task itself count as its execution.
 fn overloaded(workload: &Workload<'_>, index: usize) -> bool {
     let delays = Caches::delays_from(workload.caches.as_ref(), index);
     let tasks = workload.tasks.iter().take(index + 1).rev().zip(delays);

@@ -26,7 +26,7 @@ pub struct Server {
     period: Divisor,
 }
 
-/// Why there is no such server.
+/// The reason why there is no such server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ServerError {
     /// A budget of 0.
@@ -74,12 +74,12 @@ impl Server {
         Duration(self.budget.get())
     }
 
-    /// The period: `T^v`.
+    /// Returns the period: `T^v`.
     pub fn period(&self) -> Duration {
         Duration(self.period.get())
     }
 
-    /// The time of a period in which the VCPU has no budget: `T^v - C^v`.
+    /// Returns the time of a period in which the VCPU has no budget: `T^v - C^v`.
     pub fn gap(&self) -> Duration {
         Duration(self.period.get() - self.budget.get())
     }
@@ -93,12 +93,12 @@ impl Server {
         }
     }
 
-    /// The budget, to divide by.
+    /// Returns the budget, to divide by.
     pub(crate) fn budget_divisor(&self) -> Divisor {
         self.budget
     }
 
-    /// The period, to divide by.
+    /// Returns the period, to divide by.
     pub(crate) fn divisor(&self) -> Divisor {
         self.period
     }

@@ -62,7 +62,7 @@ pub struct ServerSupply {
     gap: u64,
     /// `W - C`, at most the gap.
     late: u64,
-    /// Whether budget comes back one period after it was used.
+    /// True if budget comes back one period after it was used.
     sporadic: bool,
 }
 
@@ -91,7 +91,7 @@ impl ServerSupply {
         }
     }
 
-    /// The longest time without any: `(T - C) + (W - C)`.
+    /// Returns the longest time without any: `(T - C) + (W - C)`.
     pub fn blackout(&self) -> Duration {
         Duration(self.gap + self.late)
     }
@@ -103,8 +103,8 @@ impl ServerSupply {
         Duration(rest / period * budget + budget.min(rest % period))
     }
 
-    /// Its inverse: the shortest window in which the VCPU gets `demand` for sure; `None` if that
-    /// is longer than [`LONGEST`].
+    /// Returns its inverse: the shortest window in which the VCPU gets `demand` for sure; `None` if
+    /// that is longer than [`LONGEST`].
     pub fn window_of(&self, demand: Duration) -> Option<Duration> {
         counted(Gaps::window_of(self, demand.0.into()))
     }
@@ -116,8 +116,8 @@ impl ServerSupply {
         Duration((rest * u128::from(self.budget.get()) / u128::from(self.period())) as u64)
     }
 
-    /// Its inverse: the shortest window with `lsbf(window) >= demand`; `None` if that is longer
-    /// than [`LONGEST`].
+    /// Returns its inverse: the shortest window with `lsbf(window) >= demand`; `None` if that is
+    /// longer than [`LONGEST`].
     pub fn window_of_linear(&self, demand: Duration) -> Option<Duration> {
         if demand == Duration(0) {
             return Some(demand);
@@ -166,8 +166,8 @@ impl Supply<'_> {
         }
     }
 
-    /// The shortest window in which the VCPU gets `demand` for sure; `None` if that is longer
-    /// than [`LONGEST`], or not found.
+    /// Returns the shortest window in which the VCPU gets `demand` for sure; `None` if that is
+    /// longer than [`LONGEST`], or not found.
     pub fn window_of(&self, demand: Duration) -> Option<Duration> {
         match self {
             Self::Whole => counted(WholeGaps.window_of(demand.0.into())),
@@ -186,7 +186,7 @@ impl Supply<'_> {
     }
 }
 
-/// Whether these servers certainly leave nothing.
+/// Returns true if these servers certainly leave nothing.
 fn all_is_taken(servers: &[Server]) -> bool {
     let parts = servers.iter().map(|server| Share::down(server.budget(), server.period()));
     parts.sum::<Share>() >= Share::WHOLE

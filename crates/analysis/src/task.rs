@@ -22,7 +22,7 @@ pub struct Task {
     pub(crate) suspension: u64,
 }
 
-/// Why there is no such task.
+/// The reason why there is no such task.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum TaskError {
     /// An execution time of 0.
@@ -56,7 +56,7 @@ impl Task {
         }
     }
 
-    /// The same task with this execution time.
+    /// Returns the same task with this execution time.
     pub fn with_wcet(self, wcet: Duration) -> Result<Self, TaskError> {
         match checked(wcet)? {
             0 => Err(TaskError::NoWcet),
@@ -64,7 +64,7 @@ impl Task {
         }
     }
 
-    /// The same task with a deadline `D`, which may be longer than the period.
+    /// Returns the same task with a deadline `D`, which may be longer than the period.
     pub fn with_deadline(self, deadline: Duration) -> Result<Self, TaskError> {
         match checked(deadline)? {
             0 => Err(TaskError::NoDeadline),
@@ -72,20 +72,20 @@ impl Task {
         }
     }
 
-    /// The same task whose jobs are released up to `J` after they arrive.
+    /// Returns the same task whose jobs are released up to `J` after they arrive.
     pub fn with_jitter(self, jitter: Duration) -> Result<Self, TaskError> {
         Ok(Self { jitter: checked(jitter)?, ..self })
     }
 
-    /// The same task, for which tasks of lower priority on its VCPU can keep the processor for
-    /// `B`: once in a busy period, or if the task suspends itself, in each job, all resumptions
+    /// Returns the same task, for which tasks of lower priority on its VCPU can keep the processor
+    /// for `B`: once in a busy period, or if the task suspends itself, in each job, all resumptions
     /// together.
     pub fn with_blocking(self, blocking: Duration) -> Result<Self, TaskError> {
         Ok(Self { blocking: checked(blocking)?, ..self })
     }
 
-    /// The same task, each job of which waits for something that is no processor for up to `S`
-    /// in all, at any points of its execution.
+    /// Returns the same task, each job of which waits for something that is no processor for up to
+    /// `S` in all, at any points of its execution.
     pub fn with_suspension(self, suspension: Duration) -> Result<Self, TaskError> {
         Ok(Self { suspension: checked(suspension)?, ..self })
     }
@@ -95,7 +95,7 @@ impl Task {
         Duration(self.wcet)
     }
 
-    /// Least time between two arrivals: `T`.
+    /// Returns the least time between two arrivals: `T`.
     pub fn period(&self) -> Duration {
         Duration(self.period.get())
     }
@@ -105,17 +105,17 @@ impl Task {
         Duration(self.deadline)
     }
 
-    /// Longest time from arrival to release: `J`.
+    /// Returns the longest time from arrival to release: `J`.
     pub fn jitter(&self) -> Duration {
         Duration(self.jitter)
     }
 
-    /// Longest time for which tasks of lower priority keep the processor: `B`.
+    /// Returns the longest time for which tasks of lower priority keep the processor: `B`.
     pub fn blocking(&self) -> Duration {
         Duration(self.blocking)
     }
 
-    /// Longest time for which one job waits for something else: `S`.
+    /// Returns the longest time for which one job waits for something else: `S`.
     pub fn suspension(&self) -> Duration {
         Duration(self.suspension)
     }

@@ -46,8 +46,8 @@ pub struct Above {
     pub cache: Duration,
 }
 
-/// The terms of the window of task `index`, if it has a bound; `responses` are those of all tasks
-/// of the workload.
+/// Returns the terms of the window of task `index`, if it has a bound; `responses` are those of all
+/// tasks of the workload.
 pub fn terms(
     workload: &Workload<'_>,
     responses: &[Result<Response, Failure>],

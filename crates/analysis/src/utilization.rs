@@ -57,7 +57,7 @@ pub fn utilization(tasks: &[Task], caches: Option<&Caches<'_>>) -> Share {
     tasks.iter().rev().zip(Caches::delays_from(caches, last)).map(part).sum()
 }
 
-/// The part of a processor that servers have, each part rounded up.
+/// Returns the part of a processor that servers have, each part rounded up.
 pub fn utilization_of_servers(servers: &[Server]) -> Share {
     servers.iter().map(|server| Share::up(server.budget(), server.period())).sum()
 }

@@ -23,12 +23,12 @@ use crate::supply::WholeGaps;
 use crate::window::{self, Stop, Stream, TOO_LONG};
 use crate::{Duration, Failure, Limits, Server};
 
-/// The response times of the servers of a PCPU, in their order, the highest priority first.
+/// Returns the response times of the servers of a PCPU, in their order, the highest priority first.
 pub fn response_times(servers: &[Server]) -> Vec<Result<Duration, Failure>> {
     late_response_times(servers, Duration(0))
 }
 
-/// The same under a hypervisor that serves nothing for `late` now and then: `B`.
+/// Returns the same under a hypervisor that serves nothing for `late` now and then: `B`.
 pub fn late_response_times(servers: &[Server], late: Duration) -> Vec<Result<Duration, Failure>> {
     let mut responses = Vec::with_capacity(servers.len());
     each(&mut Vec::with_capacity(servers.len()), servers, late, |response| {

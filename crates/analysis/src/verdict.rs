@@ -42,9 +42,10 @@ pub fn memory_overshoot(plan: &Plan, described: &System, vm: usize, vcpu: Option
 /// The answer. Field names carry their units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Verdict {
-    /// Whether every task meets its deadline, for sure.
+    /// True if every task meets its deadline, for sure.
     pub schedulable: bool,
-    /// Whether tasks run under the hypervisor, but the platform does not say what that takes: nothing of it is counted.
+    /// True if tasks run under the hypervisor, but the platform does not say what that takes:
+    /// nothing of it is counted.
     pub overheads_unknown: bool,
     /// The PCPUs on which something runs.
     pub pcpus: Vec<PcpuVerdict>,
@@ -80,7 +81,7 @@ pub struct VcpuVerdict {
     pub blackout_ns: Option<u64>,
     /// What its tasks need, in millionths of a PCPU, rounded up.
     pub utilization_ppm: u64,
-    /// Whether it gets its budget in each period.
+    /// True if it gets its budget in each period.
     pub ok: bool,
     /// Why not.
     pub failure: Option<Reason>,
@@ -94,11 +95,11 @@ pub struct VcpuVerdict {
     /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unlimited_neighbours: Vec<String>,
-    /// Whether others of its PCPU can evict what its tasks have in the cache, though the time to
+    /// True if others of its PCPU can evict what its tasks have in the cache, though the time to
     /// load colours again is given: that time counts only what its tasks evict of each other.
     pub shares_colors: bool,
-    /// Whether it has tasks and a limit of memory accesses and shares its PCPU: to stop it and to go on with it, for others, takes accesses
-    /// that `accesses` of its tasks have to contain.
+    /// True if it has tasks and a limit of memory accesses and shares its PCPU: to stop it and to
+    /// go on with it, for others, takes accesses that `accesses` of its tasks have to contain.
     pub limited_beside_others: bool,
     /// Its tasks, the highest priority first.
     pub tasks: Vec<TaskVerdict>,
@@ -119,7 +120,7 @@ pub struct TaskVerdict {
     pub wcrt_ns: Option<u64>,
     /// Deadline less bound: negative if it can be late.
     pub slack_ns: Option<i64>,
-    /// Whether it meets its deadline for sure.
+    /// True if it meets its deadline for sure.
     pub ok: bool,
     /// Why not.
     pub failure: Option<Reason>,

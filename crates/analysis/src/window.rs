@@ -37,7 +37,7 @@ impl Stream {
         Self::new(server.budget().0, server.divisor(), server.jitter().0)
     }
 
-    /// Most jobs in a window that is more than 0 and at most [`LONGEST`].
+    /// Returns the most jobs in a window that is more than 0 and at most [`LONGEST`].
     #[inline]
     pub fn jobs(&self, window: u64) -> u64 {
         self.period.quotient_of_half((window << 1).wrapping_add(self.offset)) + 1
@@ -48,14 +48,14 @@ impl Stream {
         Share::down(Duration(self.cost), Duration(self.period.get()))
     }
 
-    /// The demand in a window by division, for comparison.
+    /// Returns the demand in a window by division, for comparison.
     pub fn demand_by_division(&self, window: u64) -> u128 {
         let jitter = self.offset.wrapping_add(2) >> 1;
         u128::from((window + jitter).div_ceil(self.period.get())) * u128::from(self.cost)
     }
 }
 
-/// Whether they certainly need all time, or more, in the long run.
+/// Returns true if they certainly need all time, or more, in the long run.
 pub(crate) fn leave_nothing(streams: &[Stream]) -> bool {
     streams.iter().map(Stream::share).sum::<Share>() >= Share::WHOLE
 }
@@ -70,13 +70,13 @@ pub(crate) fn demand(streams: &[Stream], window: u64) -> u128 {
 
 /// The inverse of a supply bound function.
 pub(crate) trait Gaps: Copy {
-    /// The shortest window in which the demand, from 1 to [`LONGEST`], is met.
+    /// Returns the shortest window in which the demand, from 1 to [`LONGEST`], is met.
     fn window(&self, demand: u64) -> u64;
 
     /// Of a VCPU that sleeps now and then.
     fn with_sleep(self) -> Self;
 
-    /// The same for any demand; what is above [`LONGEST`] is one number above it.
+    /// Returns the same for any demand; what is above [`LONGEST`] is one number above it.
     #[inline]
     fn window_of(&self, demand: u128) -> u64 {
         match u64::try_from(demand) {
@@ -111,7 +111,7 @@ pub(crate) struct Found {
     pub demand: u64,
 }
 
-/// Why there is no window.
+/// The reason why there is no window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Stop {
     /// It is not shorter than this, which is above the limit.
@@ -120,9 +120,9 @@ pub(crate) enum Stop {
     Passes,
 }
 
-/// The shortest window in which `own`, the streams and what is beside them are met, if it is not
-/// above `limit`, which is at most [`LONGEST`]. `known`: some demand that is certainly not above that in the window,
-/// and more than 0.
+/// Returns the shortest window in which `own`, the streams and what is beside them are met, if it
+/// is not above `limit`, which is at most [`LONGEST`]. `known`: some demand that is certainly not
+/// above that in the window, and more than 0.
 #[inline]
 pub(crate) fn shortest<G: Gaps>(
     (streams, beside): (&[Stream], impl Beside),
@@ -149,7 +149,7 @@ pub(crate) fn shortest<G: Gaps>(
 }
 
 impl Found {
-    /// The window as a length of time.
+    /// Returns the window as a length of time.
     pub fn duration(self) -> Duration {
         Duration(self.window)
     }

@@ -1,9 +1,9 @@
 //! Page colouring: partitions of a physically indexed cache by address.
 //!
-//! A [`Geometry`] says which address bits are the colour of a page. Memory is
-//! then given out by colour: page by page ([`FrameAllocator`]), or a region at
-//! once ([`RegionMaps`]). A [`VirtualLlc`] shows a VM its own colours as a cache
-//! of its own, and a [`Pool`] gives colours to the tasks of a VM at run time.
+//! A [`Geometry`] has the address bits that are the colour of a page. Memory is then allocated by
+//! colour: page by page ([`FrameAllocator`]), or a region at once ([`RegionMaps`]). A
+//! [`VirtualLlc`] shows a VM its colours as a cache of its own, and a [`Pool`] gives colours to the
+//! tasks of a VM at run time.
 //!
 //! ```
 //! use policy::color::{Cache, Color, FrameAllocator, Geometry, IndexBits, Rotation};
@@ -24,10 +24,10 @@
 //! ```
 //!
 //! Sources, as they are cited here:
-//! - *vCache*: H. Kim and R. Rajkumar, "Predictable Shared Cache Management for
-//!   Multi-Core Real-Time Virtualization", ACM TECS 17(1), 2017;
-//! - *XvIso*: P. Modica, A. Biondi, G. Buttazzo and A. Patel, "Supporting Temporal
-//!   and Spatial Isolation in a Hypervisor for ARM Multicore Platforms", IEEE ICIT 2018.
+//! - *vCache*: H. Kim and R. Rajkumar, "Predictable Shared Cache Management for Multi-Core
+//!   Real-Time Virtualization", ACM TECS 17(1), 2017;
+//! - *XvIso*: P. Modica, A. Biondi, G. Buttazzo and A. Patel, "Supporting Temporal and Spatial
+//!   Isolation in a Hypervisor for ARM Multicore Platforms", IEEE ICIT 2018.
 
 mod area;
 mod bitmap;

@@ -1,24 +1,24 @@
 //! Locks that tasks of different VCPUs and VMs share: vMPCP, and MPCP for comparison.
 //!
-//! A task holds one resource at a time, in a *critical section*. A resource is *global* if tasks
-//! of several VCPUs use it, otherwise *local*. The rules are those of vMPCP (section III.A):
+//! A task holds one resource at a time, in a *critical section*. A resource is *global* if tasks of
+//! several VCPUs use it, otherwise *local*. The rules are those of vMPCP (section III.A):
 //!
-//! - [`queue`]: who waits for a global resource, ordered by VCPU and then by task;
-//! - [`mutex`]: one global resource: its owner, and who waits for it;
-//! - [`table`]: all global resources, and what each VCPU holds: who may lock, what becomes of
-//!   resources whose owner dies, and when a VCPU is in a global critical section;
-//! - [`hold`]: how long a VCPU may be in critical sections: what a guest does longer is ended;
-//! - [`rate`]: how often a VCPU may enter one: a guest that wants to more often is refused;
+//! - [`queue`]: the tasks that wait for a global resource, ordered by VCPU and then by task;
+//! - [`mutex`]: one global resource: its owner and its queue;
+//! - [`table`]: all global resources, and those that each VCPU holds: the rights to lock, the
+//!   resources of owners that die, and the VCPUs in global critical sections;
+//! - [`hold`]: the limit on the time that a VCPU executes in critical sections;
+//! - [`rate`]: the limit on the number of critical sections that a VCPU enters;
 //! - [`pcp`]: the local resources of a VCPU, by the priority ceiling protocol.
 //!
 //! Ceilings are not numbers here but an order. Tasks in global critical sections come before all
 //! other tasks of their VCPU ([`crate::task::ReadyTasks::highest_raised`]: `pi_B + pi_i`), and with
-//! vMPCP a VCPU with such a task before all other VCPUs of its PCPU ([`crate::cpu::Cpu::start_gcs`]:
-//! `pi_B^v + pi_j^v`); among themselves they keep their priorities. MPCP is the same without the
-//! latter: the scheduler of VCPUs is not told.
+//! vMPCP a VCPU with such a task comes before all other VCPUs of its PCPU
+//! ([`crate::cpu::Cpu::start_gcs`]: `pi_B^v + pi_j^v`); among themselves they keep their
+//! priorities. With MPCP the scheduler of VCPUs is not told, so that VCPUs keep their priorities.
 //!
-//! VCPUs are known by their *rank* among all VCPUs of the system and tasks by their number in
-//! their VCPU: 0 is the highest priority of both.
+//! A VCPU is identified by its *rank* among all VCPUs of the system, and a task by its number in
+//! its VCPU: 0 is the highest priority of both.
 
 pub mod hold;
 pub mod mutex;
@@ -31,9 +31,9 @@ use core::{error, fmt};
 
 use crate::task::TASKS_MAX;
 
-/// Most VCPUs that share resources.
+/// Maximum number of VCPUs that share resources.
 pub const VCPUS_MAX: usize = 64;
-/// Most resources.
+/// Maximum number of resources.
 pub const RESOURCES_MAX: usize = 16;
 
 /// A task: the rank of its VCPU, and its number there.
@@ -46,7 +46,7 @@ pub struct Who {
 }
 
 impl Who {
-    /// The task of this number in the VCPU of this rank, if both are possible.
+    /// Returns the task of this number in the VCPU of this rank, if both are possible.
     #[inline]
     pub fn new(vcpu: usize, task: usize) -> Option<Self> {
         let possible = vcpu < VCPUS_MAX && task < TASKS_MAX;
@@ -59,7 +59,7 @@ impl Who {
         self.vcpu.into()
     }
 
-    /// Number of the task.
+    /// Returns the number of the task.
     #[inline]
     pub fn task(self) -> usize {
         self.task.into()
@@ -71,7 +71,7 @@ impl Who {
     }
 }
 
-/// Why a call was refused. Nothing has changed then.
+/// The reason why a call was refused and changed nothing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LockError {
     /// There is no such resource, or the VM has no right to it or has not opened it.
@@ -84,7 +84,7 @@ pub enum LockError {
     Nested,
     /// The task does not hold the resource.
     NotOwner,
-    /// Somebody else holds the resource, or a task of the VM holds it or waits for it.
+    /// Another task holds the resource, or a task of the VM holds it or waits for it.
     Busy,
 }
 
@@ -103,8 +103,8 @@ impl fmt::Display for LockError {
 
 impl error::Error for LockError {}
 
-/// The ranks of VCPUs by their priorities, of which a larger one goes first: of those that are equal
-/// the first one does. `ranks` gets as many as fit.
+/// Computes the ranks of VCPUs from their priorities. The VCPU with the larger priority comes
+/// first, and of equal ones the one with the lower index. `ranks` is filled as far as it is long.
 pub fn rank(priorities: &[u32], ranks: &mut [u8]) {
     for (index, (own, rank)) in priorities.iter().zip(ranks).enumerate() {
         let before = priorities.iter().enumerate();

@@ -2,44 +2,40 @@
 //!
 //! A server has a budget `C` and a period `T` and is one of
 //!
-//! - *periodic* (idling): the budget is renewed at each multiple of the period
-//!   and goes by whenever the server is the one to run, used or not;
-//! - *deferrable* (Strosnider, Lehoczky and Sha, IEEE ToC 1995): renewed in the
-//!   same way, but only execution uses it up: what is left lasts until the end
-//!   of the period;
-//! - *sporadic*: what is used comes back one period after the time from which it
-//!   could be used; with the rules of Stanovich, Baker, Wang and Harbour
-//!   ("Defects of the POSIX Sporadic Server and How to Correct Them", RTAS 2010),
-//!   not those of the POSIX standard, under which a server can take more than a
-//!   periodic task with the same numbers;
-//! - *background*: no budget; it runs when no other server wants to.
+//! - *periodic* (idling): the budget is renewed at each multiple of the period and decreases
+//!   whenever the server is the one to run, used or not;
+//! - *deferrable* (Strosnider, Lehoczky and Sha, IEEE ToC 1995): renewed in the same way, but only
+//!   execution uses the budget up: the rest is kept until the end of the period;
+//! - *sporadic*: a used part is replenished one period after the time from which on it could be
+//!   used; with the rules of Stanovich, Baker, Wang and Harbour ("Defects of the POSIX Sporadic
+//!   Server and How to Correct Them", RTAS 2010), not those of the POSIX standard, under which a
+//!   server can take more than a periodic task with the same numbers;
+//! - *background*: no budget; it runs when no other server is ready.
 //!
-//! A server is told how time passes ([`Server::charge`], [`Server::supply`]) and answers
-//! whether it has budget. All instants are absolute: a renewal that is noticed late does
-//! not make the next one late. What a VCPU got beyond its budget, because it was
-//! stopped late, is a debt that the next renewal pays. Budget that goes by unused for too
-//! long is none.
+//! The caller reports the time that has passed ([`Server::charge`], [`Server::supply`]), and the
+//! server returns its budget. All instants are absolute: a renewal that is noticed late does not
+//! delay the next one. Time that a VCPU got beyond its budget, because it was stopped late, is a
+//! debt that the next renewal pays. Unused budget that decreased for too long leaves no debt.
 //!
 //! # Overrun
 //!
-//! A periodic or deferrable server may let its VCPU go on without budget while one of its
-//! tasks is in a global critical section (vMPCP, section III.B), for a limit `O` in each
-//! period, which does not go from one period into the next.
+//! A periodic or deferrable server may let its VCPU continue without budget while one of its tasks
+//! is in a global critical section (vMPCP, section III.B), up to a limit `O` in each period, which
+//! does not carry over to the next period.
 //!
-//! - *Deferrable*: whenever a section is open and the budget is used up, also if the section
-//!   begins after that.
-//! - *Periodic*: only in a section that was open, with something to do, when the budget was
-//!   used up. A server that has stopped stays so until its period ends: otherwise it could
-//!   execute at the end of a period and again at the start of the next.
+//! - *Deferrable*: whenever a section is open and the budget is used up, also if the section begins
+//!   after that.
+//! - *Periodic*: only in a section that was open, with the VCPU ready, when the budget was used up.
+//!   A server that has stopped stays stopped until its period ends: otherwise it could execute at
+//!   the end of a period and again at the start of the next.
 //!
-//! Overrun is not paid back: a period begins with the whole budget `C`, whatever the one
-//! before took. The analysis of vMPCP needs that. Its Eq. 6 counts on `C` in each period,
-//! which a job that is released after an overrun would not get otherwise; and Eq. 5 charges
-//! `C + O` to each period. If no task exceeds the lengths of its sections, a limit of
-//! `ght` (vMPCP, Eq. 1: for each task its longest global critical section, all added up) is
-//! never exceeded.
+//! Overrun is not paid back: a period begins with the whole budget `C`, whatever the previous one
+//! used. The analysis of vMPCP needs this: its Eq. 6 relies on `C` in each period, which a job that
+//! is released after an overrun would not get otherwise; and Eq. 5 charges `C + O` to each period.
+//! If no task exceeds the lengths of its sections, a limit of `ght` (vMPCP, Eq. 1: the sum, over
+//! its tasks, of the longest global critical section) is never exceeded.
 //!
-//! Others see a server of `C + O`. It executes within its periods for at most that, so in a
+//! Other VCPUs see a server of `C + O`. It executes within its periods for at most that, so in a
 //! window of length `t`, which has the end of a period, some whole ones, and the start of one
 //!
 //! ```text
@@ -48,11 +44,11 @@
 //! ```
 //!
 //! which `ceil((t + J)/T) (C + O)` bounds for `J = T - (C + O)`. vMPCP's Eq. 5 has this with
-//! `J = T - C`, which is no less. A periodic server that nobody delays executes at the start of
-//! its periods only, also with overrun, and has `J = 0`.
+//! `J = T - C`, which is no less. A periodic server without delay executes at the start of its
+//! periods only, also with overrun, and has `J = 0`.
 //!
-//! A sporadic server has no overrun: vMPCP does not define it, and its renewals belong to
-//! what was used and not to periods, so that there is nothing for the limit to refer to.
+//! A sporadic server has no overrun: vMPCP does not define it, and replenishments belong to used
+//! parts and not to periods, so that the limit has no period to refer to.
 
 mod replenished;
 mod sporadic;
@@ -65,7 +61,7 @@ use crate::time::{Duration, Instant};
 use replenished::{Replenished, WhenIdle};
 use sporadic::Sporadic;
 
-/// What a server promises its VCPU, and takes from others.
+/// The parameters of a server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Parameters {
     /// Processor time in each period: `C` (vCache, section 3).
@@ -104,13 +100,13 @@ impl Parameters {
 /// The ways in which a budget is used up and renewed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Policy {
-    /// The budget goes by also while the VCPU has nothing to do.
+    /// The budget also decreases while the VCPU waits.
     Periodic(Parameters),
-    /// Budget that is not used is kept until the end of the period.
+    /// Unused budget is kept until the end of the period.
     Deferrable(Parameters),
-    /// What is used comes back one period later.
+    /// A used part is replenished one period later.
     Sporadic(Parameters),
-    /// No budget: what others leave.
+    /// No budget: the server gets the time that others leave.
     Background,
 }
 
@@ -130,7 +126,7 @@ enum Kind {
 }
 
 impl Server {
-    /// A server whose VCPU has nothing to do yet.
+    /// Makes a server whose VCPU waits.
     pub fn new(policy: Policy) -> Result<Self, ParametersError> {
         Ok(Self(match policy {
             Policy::Periodic(parameters) => {
@@ -146,8 +142,8 @@ impl Server {
         }))
     }
 
-    /// Until `now` the budget was used, from `since` on, to which the server was advanced by
-    /// [`Server::supply`]; and `besides` is taken from it. Constant time.
+    /// The budget was used from `since`, to which the server was advanced by [`Server::supply`],
+    /// until `now`; `besides` is charged in addition. Constant time.
     // In place wherever a CPU decides: it runs whenever VCPUs take turns.
     #[inline(always)]
     pub fn charge(&mut self, now: Instant, since: Instant, besides: Duration) {
@@ -164,7 +160,7 @@ impl Server {
         }
     }
 
-    /// Budget that there was went by from `since` to `now`, because the VCPU had nothing to do.
+    /// Existing budget decreased from `since` to `now`, because the VCPU waited.
     #[cold]
     pub fn idle(&mut self, now: Instant, since: Instant) {
         if let Kind::Replenished(server) = &mut self.0 {
@@ -173,7 +169,7 @@ impl Server {
         }
     }
 
-    /// The VCPU has something to do again. Call [`Server::charge`] first if its budget was used.
+    /// The VCPU is ready again. Call [`Server::charge`] first if its budget was used.
     #[inline]
     pub fn wake(&mut self, now: Instant) {
         if let Kind::Sporadic(server) = &mut self.0 {
@@ -181,8 +177,8 @@ impl Server {
         }
     }
 
-    /// The VCPU has something to do and a task in a global critical section: it may overrun.
-    /// Nothing changes if that was so before. Call [`Server::supply`] first.
+    /// The VCPU is ready and has a task in a global critical section: it may overrun. A repeated
+    /// call changes nothing. Call [`Server::supply`] first.
     #[inline(always)]
     pub fn enter_gcs(&mut self) {
         if let Kind::Replenished(server) = &mut self.0 {
@@ -190,7 +186,7 @@ impl Server {
         }
     }
 
-    /// The VCPU has nothing to do, or no task in a global critical section.
+    /// The VCPU waits, or has no task in a global critical section.
     #[inline(always)]
     pub fn leave_gcs(&mut self) {
         if let Kind::Replenished(server) = &mut self.0 {
@@ -198,8 +194,8 @@ impl Server {
         }
     }
 
-    /// The VCPU would run, but has no budget: whether it could overrun until now and has to wait
-    /// in its global critical section for the next renewal. Says so once.
+    /// The VCPU would run, but has no budget. Returns true, once, if the VCPU could overrun until
+    /// now and has to wait in its global critical section for the next renewal.
     pub fn stops_in_gcs(&mut self) -> bool {
         match &mut self.0 {
             Kind::Replenished(server) => server.stops_in_gcs(),
@@ -207,9 +203,10 @@ impl Server {
         }
     }
 
-    /// Time has passed until `now`, and the budget was not used or was charged. How long the
-    /// VCPU may run from `now` on if nothing is renewed meanwhile, overrun included, the largest
-    /// duration if there is no limit; or when it gets budget if it has none. Constant time.
+    /// Time has passed until `now`, and the budget was not used or was charged. Returns how long
+    /// the VCPU may run from `now` on if nothing is renewed meanwhile, overrun included (the
+    /// largest duration if there is no limit), or, without budget, the time at which it gets
+    /// budget. Constant time.
     #[inline]
     pub fn supply(&mut self, now: Instant) -> Result<Duration, Instant> {
         match &mut self.0 {
@@ -222,8 +219,8 @@ impl Server {
         }
     }
 
-    /// How long the VCPU may run from `now` on, to which the server was advanced by
-    /// [`Server::supply`]; none: not at all.
+    /// Returns how long the VCPU may run from `now` on, to which the server was advanced by
+    /// [`Server::supply`]; zero: not at all.
     pub fn budget(&self, now: Instant) -> Duration {
         let budget = match &self.0 {
             Kind::Replenished(server) => server.budget(),
@@ -233,20 +230,20 @@ impl Server {
         budget.unwrap_or_default()
     }
 
-    /// Whether the budget goes by while the VCPU has nothing to do: a periodic server.
+    /// Returns true if the budget decreases while the VCPU waits: a periodic server.
     #[inline]
     pub fn idles(&self) -> bool {
         matches!(&self.0, Kind::Replenished(server) if server.idles())
     }
 
-    /// Whether it is of the background class.
+    /// Returns true if it is of the background class.
     #[inline]
     pub fn is_background(&self) -> bool {
         matches!(self.0, Kind::Background)
     }
 }
 
-/// Why there is no server with these parameters.
+/// The reason why there is no server with these parameters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ParametersError {
     /// The budget is zero.
@@ -258,7 +255,7 @@ pub enum ParametersError {
         /// The period.
         period: Duration,
     },
-    /// The overrun is longer than what the budget leaves of the period.
+    /// The overrun is longer than the period less the budget.
     OverrunMoreThanPeriod {
         /// The overrun.
         overrun: Duration,

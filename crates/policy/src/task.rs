@@ -1,9 +1,9 @@
-//! Inside a VCPU: which of its tasks runs.
+//! The choice among the tasks of a VCPU.
 //!
-//! Tasks have fixed priorities and are numbered by them, 0 the highest. The ready
-//! task with the highest priority runs.
+//! Tasks have fixed priorities and are numbered by them, 0 is the highest. The ready task with the
+//! highest priority runs.
 
-/// Most tasks of a VCPU.
+/// Maximum number of tasks of a VCPU.
 pub const TASKS_MAX: usize = 64;
 
 /// The tasks of a VCPU that are ready.
@@ -11,38 +11,39 @@ pub const TASKS_MAX: usize = 64;
 pub struct ReadyTasks(u64);
 
 impl ReadyTasks {
-    /// The task has a job to do. Numbers from [`TASKS_MAX`] on are ignored.
+    /// Makes the task ready. Numbers from [`TASKS_MAX`] on are ignored.
     #[inline]
     pub fn insert(&mut self, task: usize) {
         self.0 |= bit(task);
     }
 
-    /// The task has nothing to do.
+    /// The task is no longer ready.
     #[inline]
     pub fn remove(&mut self, task: usize) {
         self.0 &= !bit(task);
     }
 
-    /// Whether the task is ready.
+    /// Returns true if the task is ready.
     #[inline]
     pub fn contains(self, task: usize) -> bool {
         self.0 & bit(task) != 0
     }
 
-    /// Whether no task is ready: the VCPU has nothing to do.
+    /// Returns true if no task is ready, so that the VCPU waits.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The task that runs when the VCPU does.
+    /// Returns the task that runs when the VCPU does.
     #[inline]
     pub fn highest(self) -> Option<usize> {
         (self.0 != 0).then(|| self.0.trailing_zeros() as usize)
     }
 
-    /// The task that runs when the VCPU does and those of `raised` are in global critical sections:
-    /// they come before all others (the task-level ceiling of vMPCP, `pi_B + pi_i`).
+    /// Returns the task that runs when the VCPU does and the tasks in `raised` are in global
+    /// critical sections. These come before all others (the task-level ceiling of vMPCP,
+    /// `pi_B + pi_i`).
     #[inline]
     pub fn highest_raised(self, raised: Self) -> Option<usize> {
         Self(self.0 & raised.0).highest().or(self.highest())

@@ -1,8 +1,8 @@
-//! Time as policies see it: ticks of one clock.
+//! Time in policies: ticks of one clock.
 //!
-//! What a tick is, the caller decides: the hypervisor counts ticks of the
-//! system counter, tools count nanoseconds. Sums saturate, so that the end of
-//! time is the largest number and no arithmetic can fail.
+//! The caller decides what a tick is: the hypervisor counts ticks of the system counter, tools
+//! count nanoseconds. Sums saturate: the largest number is the end of time, and no arithmetic
+//! fails.
 
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 
@@ -15,7 +15,7 @@ pub struct Instant(pub u64);
 pub struct Duration(pub u64);
 
 impl Duration {
-    /// No time.
+    /// The zero duration.
     pub const ZERO: Self = Self(0);
 }
 
@@ -47,7 +47,7 @@ impl Sub<Duration> for Instant {
 impl Sub for Instant {
     type Output = Duration;
 
-    /// The time from `earlier` to this; none if it is not earlier.
+    /// Returns the time from `earlier` to this instant; zero if `earlier` is later.
     #[inline]
     fn sub(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))

@@ -1,4 +1,9 @@
 //! The caches of this CPU, as its registers describe them to the hypervisor and to a guest.
+//!
+//! In a VM with `vllc` the cache registers trap (HCR_EL2.TID2), and the last level has as many sets
+//! as the VM's share of the colours. The guest's CSSELR_EL1 is the register of its CPU, which the
+//! hypervisor itself uses only before guests run. The VM's colours appear to the guest in their
+//! order: page i modulo k of its RAM has colour i modulo k.
 
 use core::arch::asm;
 

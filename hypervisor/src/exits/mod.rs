@@ -1,4 +1,12 @@
-//! What the hypervisor does when a guest's execution comes to it.
+//! Handlers for the exceptions that bring a guest to EL2.
+//!
+//! A handler returns if the same guest continues; otherwise the idle loop of the PCPU takes over
+//! (`Pcpu::go_on`). Long work is left as a note with the VCPU ([`work`](crate::vm::work)).
+//!
+//! An access of a guest to a device can fail late, as an SError, which EL2 masks. Before another
+//! VCPU gets the CPU, and after each wait of the idle loop, EL2 completes the accesses and reads
+//! ISR_EL1: an SError stops the VM whose registers are in the CPU. `cargo xtask size` checks every
+//! path for this.
 
 mod doorbell;
 mod fault;

@@ -44,7 +44,7 @@ impl Access {
     }
 }
 
-/// The upper bits of `value` as a signed number. Drivers hardly ever load one.
+/// Returns the upper bits of `value` as a signed number. Drivers hardly ever load one.
 #[cold]
 #[inline(never)]
 fn extend_sign(value: u64, unused: u32, sixty_four: bool) -> u64 {

@@ -115,7 +115,7 @@ fn color_serial(vcpus: usize) -> Box<Mutex<ColorSerial>> {
     Box::new(Mutex::new(ColorSerial::new(vcpus)))
 }
 
-/// The stage-2 tables.
+/// Returns the stage-2 tables.
 #[inline(never)]
 fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static>> {
     let frames = match plan.colored() {
@@ -148,8 +148,8 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
     Ok(stage2)
 }
 
-/// The page on which the VCPUs of a VM read how much time was stolen from them, if they share
-/// PCPUs. A VM that has no address left for it does without.
+/// Returns the page on which the VCPUs of a VM read how much time was stolen from them, if they
+/// share PCPUs. A VM that has no address left for it does without.
 #[inline(never)]
 fn map_time(stage2: &mut Stage2, plan: &plan::Vm<'static>) -> Option<TimePage> {
     let address = plan.time_page()?;
@@ -175,8 +175,8 @@ fn map_ram(stage2: &mut Stage2, ram: &Ram, warm_up: bool) -> Result<(), MapError
     Ok(())
 }
 
-/// All `(INTID in the guest, INTID of the machine)`, and how many shared
-/// interrupts the guest's controller must have for them and the UARTs'.
+/// Returns all `(INTID in the guest, INTID of the machine)`, and how many shared interrupts the
+/// guest's controller must have for them and the UARTs'.
 fn interrupts(plan: &plan::Vm<'_>) -> (Vec<(u32, u32)>, u32) {
     let mut all = Vec::new();
     let mut spis = SPIS_MIN;

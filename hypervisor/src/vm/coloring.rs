@@ -1,11 +1,22 @@
-//! vColoring: gives the pages of a task frames of the colours that it asks for (vCache,
+//! vColoring: gives the pages of a task frames of the colours that the task asks for (vCache,
 //! section 4.2).
 //!
-//! Every page of RAM has a home, its frame of the VM's default colours. A request walks
-//! the guest's translation tables and moves the pages that it finds to frames of the
-//! pool, or home again. It is done in chunks, so that interrupts wait for one chunk at most;
-//! all that lasts from chunk to chunk is in [`Coloring`], and pages are on their way only
-//! within a chunk.
+//! Every page of RAM has a home, its frame of the VM's default colours. A request walks the guest's
+//! translation tables and moves the pages that it finds to frames of the pool, or home again
+//! ([`policy::color::Pool`] chooses the frames). Frames that a request frees stay reserved until
+//! the request is complete, so that every page can go back.
+//!
+//! The request is done in chunks of at most eight pages, while the other CPUs of the VM continue.
+//! In a chunk, the entries of the pages are hidden, so that hardware does not translate through
+//! them, and every cached translation is dropped; the pages are copied past the caches; then the
+//! new entries are stored. A CPU that accesses a hidden page comes to EL2, finds an entry that is
+//! not empty, and tries again. Pages are hidden only within a chunk, and everything that lasts
+//! longer is in [`Coloring`]: a request can be abandoned after any chunk, and a restart of the VM
+//! empties the pool.
+//!
+//! EL2 reads the memory of a guest through the entry, hidden or not: the frame in the entry has the
+//! data until the copy is complete, and is not used for anything else before the request is
+//! complete.
 
 mod serve;
 mod tables;
@@ -82,8 +93,8 @@ struct Request {
 }
 
 impl Coloring {
-    /// All pages at home. `None` if the pool is larger than possible. `limited`: accesses of the VM to
-    /// memory are.
+    /// Returns all pages at home. `None` if the pool is larger than possible. `limited`: accesses
+    /// of the VM to memory are.
     pub fn new(plan: &plan::Coloring, ram: &plan::Ram, limited: bool) -> Option<Self> {
         let chunk = if limited { SMALL_CHUNK } else { CHUNK };
         let slots = Vec::leak(vec![Slot::EMPTY; plan.pool.pages() as usize]);
@@ -105,7 +116,7 @@ impl Coloring {
         self.result = (u64::MAX, 0);
     }
 
-    /// Whether a frame is the one that the pool gave to a page (IPA).
+    /// Returns true if a frame is the one that the pool gave to a page (IPA).
     pub fn gave(&self, frame: u64, ipa: u64) -> bool {
         let Pages { pool, ram, .. } = &self.pages;
         let page = ipa.wrapping_sub(ram.start) / PAGE_BYTES;

@@ -44,7 +44,7 @@ impl GicEnv {
         self.vm.vcpus.get(vcpu).map(|vcpu| vcpu.pcpu)
     }
 
-    /// The registers in which the interrupt of a virtual timer is that of `vcpu` now.
+    /// Returns the registers in which the interrupt of a virtual timer is that of `vcpu` now.
     ///
     /// On a CPU with several VCPUs only that CPU can tell: another one might hit the timer of
     /// another VM. With a GICv2 each CPU has only its own.

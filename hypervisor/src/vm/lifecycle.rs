@@ -42,7 +42,7 @@ impl Crash {
     }
 }
 
-/// Why a run of a VM ended.
+/// The reason why a run of a VM ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StopReason {
     /// PSCI `SYSTEM_OFF`.
@@ -56,7 +56,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Its number in trace records.
+    /// Returns its number in trace records.
     fn number(self) -> u64 {
         match self {
             Self::PowerOff => 0,

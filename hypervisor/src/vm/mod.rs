@@ -112,7 +112,7 @@ pub struct Vcpu {
     pub sections: Sections,
     entry: Mutex<(u64, u64)>,
     power: AtomicU8,
-    /// Whether the scheduler of its CPU knows that it has something to do.
+    /// True if the scheduler of its CPU knows that it has something to do.
     ready: AtomicBool,
     exits: AtomicU64,
     interrupts: AtomicU64,
@@ -156,8 +156,8 @@ impl Vcpu {
         (self.exits.load(Ordering::Relaxed), self.interrupts.load(Ordering::Relaxed))
     }
 
-    /// Whether the scheduler of its CPU was told that it has something to do. For that CPU only,
-    /// as the following.
+    /// Returns true if the scheduler of its CPU was told that it has something to do. For that CPU
+    /// only, as the following.
     #[inline(always)]
     pub fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Relaxed)
@@ -194,12 +194,12 @@ impl Vm {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         self.plan.name
     }
 
-    /// Whether the VCPUs must park.
+    /// Returns true if the VCPUs must park.
     #[inline(always)]
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
@@ -219,17 +219,17 @@ impl Vm {
         }
     }
 
-    /// Bytes of RAM.
+    /// Returns the bytes of RAM.
     pub fn memory_bytes(&self) -> u64 {
         self.memory.iter().map(|(guest, _)| guest.bytes).sum()
     }
 
-    /// Whether an IPA lies in the RAM of the VM.
+    /// Returns true if an IPA lies in the RAM of the VM.
     pub fn is_ram(&self, ipa: u64) -> bool {
         self.memory.iter().any(|(guest, _)| guest.start <= ipa && ipa < guest.end())
     }
 
-    /// The frame in which a page of RAM is when no task has asked for other colours.
+    /// Returns the frame in which a page of RAM is when no task has asked for other colours.
     #[inline(always)]
     fn home(&self, ipa: u64) -> Option<Frame> {
         for (guest, memory) in &self.memory {
@@ -241,7 +241,7 @@ impl Vm {
         None
     }
 
-    /// The frame in which a page of RAM is now.
+    /// Returns the frame in which a page of RAM is now.
     fn frame(&self, ipa: u64) -> Option<Frame> {
         let home = self.home(ipa)?;
         Some(self.stage2.frame(ipa).unwrap_or(home))

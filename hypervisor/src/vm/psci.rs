@@ -73,7 +73,7 @@ pub fn call(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> Opti
     })
 }
 
-/// The VCPU with this affinity: its number is in Aff0, the rest is zero.
+/// Returns the VCPU with this affinity: its number is in Aff0, the rest is zero.
 fn target(at: &Assignment, affinity: u64) -> Option<&Vcpu> {
     let affinity = affinity & 0xff_00ff_ffff;
     usize::try_from(affinity).ok().and_then(|index| at.vm.vcpus.get(index))

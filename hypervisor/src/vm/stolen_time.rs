@@ -31,7 +31,7 @@ impl TimePage {
         page_table::zeroed_page().map(Self)
     }
 
-    /// Address of the page in EL2.
+    /// Returns the address of the page in EL2.
     pub fn address(self) -> usize {
         self.0.as_ptr() as usize
     }

@@ -1,10 +1,25 @@
-//! Long work of EL2 for a VCPU: requests for colours, audits, restarts of its VM, reports.
+//! Long work of EL2 for a VCPU: requests for colours, audits, restarts of its VM, crash reports.
 //!
-//! It is done in chunks, by the VCPU's own CPU and only while the VCPU is the one to run: in
-//! place of its guest, in its time. Between two chunks nothing of it is on a stack and no lock
-//! is held. What is left to do is a [`Work`] in the [`WorkSlot`] of the VCPU, and state of the
-//! VM. So the VCPU may give way to others at each chunk, like a guest at each instruction; and
-//! when the VM stops, work for its guest is dropped.
+//! The PCPU of the VCPU does the work in chunks, only while the VCPU is the one to run: in place of
+//! its guest and in its budget. When an interrupt is pending, the work pauses after a chunk, and
+//! the scheduler decides again. Between two chunks nothing of the work is on a stack and no lock is
+//! held: the rest is a [`Work`] in the [`WorkSlot`] of the VCPU, and state of the VM. So the VCPU
+//! can be preempted at each chunk, like a guest at each instruction, and when the VM stops, work
+//! for its guest is dropped.
+//!
+//! A task that was found on the colour port is noted with the VCPU on which it was found, and that
+//! VCPU is woken. A restart is work of the VCPU that was the last to stop. A crash report is
+//! printed even if another VCPU stops the VM meanwhile.
+//!
+//! | chunk | instructions | contents |
+//! | --- | ---: | --- |
+//! | request for colours | 25,328 | bound, computed by `make bench-exits`; 18,607 measured |
+//! | audit | 21,727 | 64 pages, all of them in frames of the pool; a chunk has at most 56 |
+//! | restart | about 2,600 | 4 KiB of an image (600 for RAM); 32 KiB took 20,087 and 4,697 |
+//! | crash report | 7,832 | one line |
+//!
+//! Before a restart, the VCPU that was the last to stop resets the interrupt controller and prints
+//! a line without a pause: 12,931 instructions.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -48,7 +63,7 @@ pub enum Answer {
 /// Keeps the work of a VCPU. Only its own CPU uses it.
 #[derive(Debug)]
 pub struct WorkSlot {
-    /// Whether there is work: what is asked most often.
+    /// True if there is work: what is asked most often.
     busy: AtomicBool,
     work: Mutex<Option<Work>>,
 }
@@ -59,13 +74,13 @@ impl WorkSlot {
         Self { busy: AtomicBool::new(false), work: Mutex::new(None) }
     }
 
-    /// Whether there is work.
+    /// Returns true if there is work.
     #[inline(always)]
     pub fn is_busy(&self) -> bool {
         self.busy.load(Relaxed)
     }
 
-    /// The work.
+    /// Returns the work.
     fn get(&self) -> Option<Work> {
         *self.work.lock()
     }

@@ -1,21 +1,21 @@
-//! The page that says where the rings are, for tools that read the RAM of a running machine.
+//! The page with the addresses of the rings, for tools that read the RAM of a running machine.
 //!
-//! It is one of the pages of the hypervisor: in the region that the plan gives it, or, if
-//! the hypervisor has colours, in a frame of its area. A tool looks for it there and nowhere
-//! else: what lies in the memory of a VM is not to be believed. All is words of 64 bits,
-//! little endian. A reader who finds [`MAGIC`] and in [`ADDRESS_WORD`] the place where it
-//! found it has a descriptor that is complete.
+//! It is one of the pages of the hypervisor: in the region that the plan gives it, or, if the
+//! hypervisor has colours, in a frame of its area. A tool looks for the page only there, because
+//! the memory of a VM may contain a forged one. The page consists of words of 64 bits, little
+//! endian. A page with [`MAGIC`], and with its own address in [`ADDRESS_WORD`], is a complete
+//! descriptor.
 //!
-//! A ring follows in virtual addresses; its pages may be frames anywhere. Its counter is
-//! increased when a record is complete, and is seen to have its value before the next record
-//! is begun. So a reader copies records, reads the counter again (`n`), and keeps those with
-//! numbers above `n - RING_RECORDS`: the others may have been overwritten.
+//! A ring is contiguous in virtual addresses; its pages may be frames anywhere. Its counter is
+//! incremented when a record is complete, and the new value is visible before the next record is
+//! begun. So a reader copies records, reads the counter again (`n`), and keeps those with numbers
+//! above `n - RING_RECORDS`: the others may have been overwritten.
 
 use super::{RECORD_BYTES, RING_RECORDS};
 
 /// First word of the page: `BLKTRACE`.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"BLKTRACE");
-/// Layout that this module describes, with the kinds of records that there are.
+/// Version of the layout and of the kinds of records.
 pub const VERSION: u64 = 2;
 /// Bytes of the page, and of those of the rings.
 pub const PAGE_BYTES: usize = 4096;
@@ -37,9 +37,9 @@ pub const RINGS_WORD: usize = 4;
 /// Number of the word with the number of records of each ring.
 pub const RECORDS_WORD: usize = 5;
 
-/// Number of the first word of a ring: physical address of its counter, which is the number
-/// of records since the start. Then come the physical addresses of its first record and of
-/// each further page on which records lie; 0 where there is none.
+/// Returns the number of the first word of a ring. The words of a ring are the physical address of
+/// its counter (the number of records since the start), and the physical addresses of its first
+/// record and of each further page with records; unused words are 0.
 pub const fn ring_word(ring: usize) -> usize {
     8 + ring * (1 + RING_PAGES)
 }

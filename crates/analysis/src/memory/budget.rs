@@ -32,8 +32,8 @@ impl Accesses {
     }
 }
 
-/// The largest budget `Q` with `S(D, Q) <= Res`, for budgets that hold exactly: `window` is `D`,
-/// `slack` is `Res`. It is at most `P/L`, which lets through as much as no budget.
+/// Returns the largest budget `Q` with `S(D, Q) <= Res`, for budgets that hold exactly: `window` is
+/// `D`, `slack` is `Res`. It is at most `P/L`, which lets through as much as no budget.
 ///
 /// `S(D, Q)` has no jumps in `Q` and grows with it, in four straight parts: with `N = floor(D/P)`
 /// and `r = D mod P`, for `x = QL`,
@@ -74,8 +74,8 @@ pub fn of_slack(
     Some(Accesses::new(above, below * latency))
 }
 
-/// The same as a budget to use: whole accesses, for budgets that hold as the bus says; none if
-/// even a budget of 0 is too much.
+/// Returns the same as a budget to use: whole accesses, for budgets that hold as the bus says; none
+/// if even a budget of 0 is too much.
 pub fn of_slack_in_practice(
     window: Duration,
     slack: Duration,

@@ -29,7 +29,7 @@ impl Curve {
         }
     }
 
-    /// The same curve with windows that are longer by `late`, and `credit` accesses more.
+    /// Returns the same curve with windows that are longer by `late`, and `credit` accesses more.
     pub(super) fn more(self, late: Duration, credit: u64, bus: &Bus) -> Self {
         Self {
             late: cut(self.late.saturating_add(late.0)),
@@ -38,12 +38,12 @@ impl Curve {
         }
     }
 
-    /// The staircase below it.
+    /// Returns the staircase below it.
     pub fn staircase(&self) -> &Staircase {
         &self.staircase
     }
 
-    /// The bound for a window of at most [`crate::LONGEST`].
+    /// Returns the bound for a window of at most [`crate::LONGEST`].
     #[inline]
     pub fn at(&self, window: Duration) -> Duration {
         let time = self.staircase.at(Duration(window.0 + self.late)).0 + self.credit;

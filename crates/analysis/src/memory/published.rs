@@ -34,14 +34,15 @@ pub struct Task {
 /// Where iterations end: longer times are no bounds for anything.
 const LONGEST: u64 = crate::LONGEST.0;
 
-/// The time by which an execution is lengthened by one interfering core, if it makes accesses all
-/// the time (Eq. 3.1): the least `x` with `x = S(C + x)`; none if there is none.
+/// Returns the time by which an execution is lengthened by one interfering core, if it makes
+/// accesses all the time (Eq. 3.1): the least `x` with `x = S(C + x)`; none if there is none.
 pub fn delay_while_running(wcet: Duration, curve: &Staircase) -> Option<Duration> {
     let time = fixed_point(wcet, LONGEST, |time| wcet.0 + curve.at(Duration(time)).0)?;
     Some(Duration(time.0 - wcet.0))
 }
 
-/// The execution time of a task beside interfering cores (Eq. 3.2); none if there is no bound.
+/// Returns the execution time of a task beside interfering cores (Eq. 3.2); none if there is no
+/// bound.
 pub fn wcet(task: &Task, curves: &[Staircase], latency: Duration) -> Option<Duration> {
     fixed_point(task.wcet, LONGEST, |time| {
         let delay = interference(task.accesses, curves, latency, time);
@@ -49,8 +50,8 @@ pub fn wcet(task: &Task, curves: &[Staircase], latency: Duration) -> Option<Dura
     })
 }
 
-/// The response time of the last one of these tasks, the one with the highest priority first
-/// (Algorithm 1); none if it misses its deadline.
+/// Returns the response time of the last one of these tasks, the one with the highest priority
+/// first (Algorithm 1); none if it misses its deadline.
 pub fn response_time(tasks: &[Task], curves: &[Staircase], latency: Duration) -> Option<Duration> {
     let (task, above) = tasks.split_last()?;
     fixed_point(task.wcet, task.deadline.0.min(LONGEST), |time| {
@@ -73,9 +74,9 @@ pub fn slack(tasks: &[Task]) -> Option<Duration> {
     deadline.checked_sub(taken).map(Duration)
 }
 
-/// The budget that one interfering core may have in each period so that the last one of these
-/// tasks is in time (Algorithm 2), in accesses; it is found by bisection, to within `tolerance`
-/// accesses, and neither rounded nor a bound. None without slack.
+/// Returns the budget that one interfering core may have in each period so that the last one of
+/// these tasks is in time (Algorithm 2), in accesses; it is found by bisection, to within
+/// `tolerance` accesses, and neither rounded nor a bound. None without slack.
 pub fn budget(tasks: &[Task], period: Duration, latency: Duration, tolerance: f64) -> Option<f64> {
     let (slack, deadline) = (slack(tasks)?.0 as f64, tasks.last()?.deadline.0 as f64);
     let period = period.0 as f64;
@@ -94,7 +95,7 @@ pub fn budget(tasks: &[Task], period: Duration, latency: Duration, tolerance: f6
     Some(low / latency.0 as f64)
 }
 
-/// The same for all of these tasks: the least of their budgets (section 3.3).
+/// Returns the same for all of these tasks: the least of their budgets (section 3.3).
 pub fn budget_of_all(
     tasks: &[Task],
     period: Duration,

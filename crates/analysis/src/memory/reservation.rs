@@ -13,7 +13,7 @@ pub struct Reservation {
     period: Divisor,
 }
 
-/// Why there is no such reservation.
+/// The reason why there is no such reservation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ReservationError {
     /// A period of 0.
@@ -38,7 +38,7 @@ impl Reservation {
         }
     }
 
-    /// The same with this budget.
+    /// Returns the same with this budget.
     pub fn with_accesses(self, accesses: u64) -> Self {
         Self { accesses, ..self }
     }
@@ -48,7 +48,7 @@ impl Reservation {
         self.accesses
     }
 
-    /// The period: `P`.
+    /// Returns the period: `P`.
     pub fn period(&self) -> Duration {
         Duration(self.period.get())
     }
@@ -76,12 +76,12 @@ impl Reservation {
         u64::try_from(all).unwrap_or(u64::MAX)
     }
 
-    /// The most periods that a window has parts of.
+    /// Returns the most periods that a window has parts of.
     fn parts(&self, window: Duration, bus: &Bus) -> u64 {
         window.0.saturating_add(bus.lateness.0) / self.period.get() + 2
     }
 
-    /// The period, to divide by.
+    /// Returns the period, to divide by.
     pub(crate) fn divisor(&self) -> Divisor {
         self.period
     }

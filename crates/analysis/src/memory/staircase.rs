@@ -39,7 +39,7 @@ impl Staircase {
         Duration(self.step)
     }
 
-    /// The time from step to step: `P`.
+    /// Returns the time from step to step: `P`.
     pub fn period(&self) -> Duration {
         Duration(self.period.get())
     }
@@ -54,7 +54,7 @@ impl Staircase {
         Duration(self.step + periods * self.step + self.step.min(last))
     }
 
-    /// The least line above the staircase, rounded up: `(t + 2 (P - QL)) QL/P`. Yun, Yao,
+    /// Returns the least line above the staircase, rounded up: `(t + 2 (P - QL)) QL/P`. Yun, Yao,
     /// Pellizzoni, Caccamo and Sha (ECRTS 2012) analyse with such a line. At 0 it is above 0.
     pub fn at_linear(&self, window: Duration) -> Duration {
         let (step, period) = (u128::from(self.step), u128::from(self.period.get()));
@@ -74,8 +74,8 @@ mod tests {
         Staircase::new(&reservation, Duration(latency))
     }
 
-    /// Most time within a window in which others wait, by trying where it begins: in each period
-    /// not for more than `step`, and only in the window.
+    /// Returns the most time within a window in which others wait, by trying where it begins: in
+    /// each period not for more than `step`, and only in the window.
     fn tried(step: u64, period: u64, window: u64) -> u64 {
         let step = step.min(period);
         let from = |start: u64| {

@@ -24,7 +24,7 @@ pub struct Open {
     pub weight: u64,
 }
 
-/// Why there are no budgets.
+/// The reason why there are no budgets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum NoBudgets {
     /// The platform does not say for how long accesses delay each other.
@@ -38,10 +38,10 @@ pub enum NoBudgets {
     Late,
 }
 
-/// The largest budgets of these VMs, in accesses per period, with which all tasks of the system are
-/// in time: see [`largest`]. VCPUs have their servers, places (`vcpus`: [`plan::assign`]) and
-/// colours; other VMs their budgets, if they have some. What the open ones have already does not
-/// count, except their compensation.
+/// Returns the largest budgets of these VMs, in accesses per period, with which all tasks of the
+/// system are in time: see [`largest`]. VCPUs have their servers, places (`vcpus`:
+/// [`plan::assign`]) and colours; other VMs their budgets, if they have some. What the open ones
+/// have already does not count, except their compensation.
 ///
 /// # Errors
 ///

@@ -107,7 +107,8 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
     bounds
 }
 
-/// Whether what memory accesses cost its tasks is in their delays, or in their execution times.
+/// Returns true if what memory accesses cost its tasks is in their delays, or in their execution
+/// times.
 fn is_counted(member: &Member<'_>) -> bool {
     let memory = &member.memory;
     let Some(contention) = memory.contention() else { return true };

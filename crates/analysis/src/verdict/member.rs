@@ -66,7 +66,7 @@ pub(super) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// The VCPU with this index of the VM with this index; without tasks if there is no
+    /// Returns the VCPU with this index of the VM with this index; without tasks if there is no
     /// description.
     pub fn new(
         vm: &'a str,
@@ -145,7 +145,7 @@ impl<'a> Member<'a> {
         self.overheads.as_ref().map_or(0, Overheads::constant)
     }
 
-    /// The critical sections of a task, global ones with what the hypervisor takes in them.
+    /// Returns the critical sections of a task, global ones with what the hypervisor takes in them.
     pub fn sections_with_overheads(&self, system: &System, index: usize) -> Vec<Section> {
         let more = |section: &Section| match system.is_global(section.resource) {
             true => self.in_section.unwrap_or(TOO_LONG),
@@ -158,12 +158,12 @@ impl<'a> Member<'a> {
         self.sections[index].iter().map(longer).collect()
     }
 
-    /// The colours of its tasks, if what they cost is to be counted.
+    /// Returns the colours of its tasks, if what they cost is to be counted.
     pub fn caches(&self) -> Option<Caches<'_>> {
         self.reload.map(|reload| Caches::new(&self.colors, reload))
     }
 
-    /// Its tasks with what it gets, beside nobody.
+    /// Returns its tasks with what it gets, beside nobody.
     pub fn workload<'s>(&'s self, supply: Supply<'s>) -> Workload<'s> {
         let workload = Workload::new(&self.tasks).with_supply(supply);
         let workload = match &self.overheads {
@@ -173,20 +173,20 @@ impl<'a> Member<'a> {
         self.caches().map_or(workload, |caches| workload.with_caches(caches))
     }
 
-    /// Whether another VCPU of its PCPU can evict what its tasks have in the cache, though times to
-    /// load that again are counted apart.
+    /// Returns true if another VCPU of its PCPU can evict what its tasks have in the cache, though
+    /// times to load that again are counted apart.
     pub fn is_evicted_by(&self, other: &Self) -> bool {
         let own = !self.tasks.is_empty() && self.reload.is_some_and(|reload| reload.0 > 0);
         own && !(self.uses & other.uses).is_empty()
     }
 
-    /// Its server as it disturbs those below: with all of its budget; none in the background, and
-    /// for a VCPU that has its PCPU for itself.
+    /// Returns its server as it disturbs those below: with all of its budget; none in the
+    /// background, and for a VCPU that has its PCPU for itself.
     pub fn server(&self) -> Option<Server> {
         self.server_with(|budget| budget)
     }
 
-    /// Its server as it serves the VCPU: with what is left of the budget in whole ticks.
+    /// Returns its server as it serves the VCPU: with what is left of the budget in whole ticks.
     pub fn server_in_ticks(&self) -> Option<Server> {
         let counter = self.counter;
         self.server_with(|budget| counter.map_or(budget, |counter| whole_ticks(budget, counter)))
@@ -230,8 +230,8 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The tasks of a VCPU, the one with the highest priority first; without priorities the one with
-/// the shortest deadline.
+/// Returns the tasks of a VCPU, the one with the highest priority first; without priorities the one
+/// with the shortest deadline.
 fn tasks(vm: &description::Vm, vcpu: usize) -> Vec<&description::Task> {
     let mut tasks: Vec<_> = vm.tasks.iter().filter(|task| task.vcpu == vcpu).collect();
     tasks.sort_by_key(|task| {
@@ -240,14 +240,14 @@ fn tasks(vm: &description::Vm, vcpu: usize) -> Vec<&description::Task> {
     tasks
 }
 
-/// The colours of a task: its own, or those of its VM; none if that has all of the cache.
+/// Returns the colours of a task: its own, or those of its VM; none if that has all of the cache.
 fn task_colors(vm: &description::Vm, task: &description::Task) -> Option<ColorSet> {
     let own = task.colors.as_ref().or(vm.colors.as_ref());
     own.map(|colors| colors.value)
 }
 
-/// Whether the execution time of a task with these colours is described: with fewer than the fewest
-/// it may be any.
+/// Returns true if the execution time of a task with these colours is described: with fewer than
+/// the fewest it may be any.
 fn is_known(task: &description::Task, colors: Option<ColorSet>) -> bool {
     let colors = colors.map_or(u64::MAX, |colors| u64::from(colors.len()));
     match &task.wcet {
@@ -281,7 +281,7 @@ fn calls(system: &System, task: &description::Task) -> Calls {
     Calls { exits: task.exits, sections: global.count() as u64 }
 }
 
-/// Its critical sections. Lengths are cut as execution times are.
+/// Returns its critical sections. Lengths are cut as execution times are.
 fn sections(system: &System, task: &description::Task) -> Vec<Section> {
     let section = |it: &description::Section| Section {
         resource: it.resource,
@@ -291,7 +291,7 @@ fn sections(system: &System, task: &description::Task) -> Vec<Section> {
     task.sections.iter().map(section).collect()
 }
 
-/// The longest time of whole ticks that is not longer, in nanoseconds rounded down.
+/// Returns the longest time of whole ticks that is not longer, in nanoseconds rounded down.
 fn whole_ticks(time: Duration, Frequency(counter): Frequency) -> Duration {
     const SECOND: u128 = 1_000_000_000;
     let ticks = u128::from(time.0) * u128::from(counter) / SECOND;

@@ -47,7 +47,7 @@ pub(super) struct OfVcpu {
     pub throttle: Option<Throttle>,
     /// Names of VMs on other PCPUs that nothing limits.
     pub unlimited: Vec<String>,
-    /// Whether it has a limit, and others are on its PCPU.
+    /// True if it has a limit, and others are on its PCPU.
     pub limited_beside_others: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Accesses<'a> {
         (self.bus.latency > Duration(0)).then_some(self.bus)
     }
 
-    /// All that make accesses but these VMs, as the VM with this index sees them.
+    /// Returns all that make accesses but these VMs, as the VM with this index sees them.
     pub fn seen_by(&self, vm: usize, without: &[usize]) -> impl Iterator<Item = Source> {
         let view = self.view(vm);
         let without: Vec<_> = without.iter().filter_map(|vm| self.system.vms.get(*vm)).collect();
@@ -227,7 +227,7 @@ fn is_limited(system: &System, vm: &description::Vm, vcpu: &plan::Vcpu) -> bool 
     vcpu.memory_budget.is_some() || shared(system, vm).is_some()
 }
 
-/// The budget that the VCPUs of a VM share, if they do.
+/// Returns the budget that the VCPUs of a VM share, if they do.
 fn shared(system: &System, vm: &description::Vm) -> Option<MemoryBudget> {
     vm.bandwidth.as_ref()?.budget(system.platform.value.bandwidth.as_ref()?)
 }

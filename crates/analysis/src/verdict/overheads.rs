@@ -21,8 +21,9 @@ pub(super) struct Calls {
     pub sections: u64,
 }
 
-/// The costs on the platform of a system, in whole ticks of its counter; none if they are not known. `waits`: for how many
-/// holds of a lock calls and interrupts of the VM wait ([`bulkhead_system::description::Vm::lock_waits`]).
+/// Returns the costs on the platform of a system, in whole ticks of its counter; none if they are
+/// not known. `waits`: for how many holds of a lock calls and interrupts of the VM wait
+/// ([`bulkhead_system::description::Vm::lock_waits`]).
 pub fn costs(system: &System, waits: u64) -> Option<Costs> {
     let platform = &system.platform.value;
     let given = platform.overheads?;
@@ -172,9 +173,9 @@ struct Facts {
     server: Option<Server>,
     /// For how long it may be in sections.
     hold: u64,
-    /// Whether it may go on without budget in them.
+    /// True if it may go on without budget in them.
     overruns: bool,
-    /// Whether something is decided on its PCPU even if it is the only one.
+    /// True if something is decided on its PCPU even if it is the only one.
     shares: bool,
     /// Interval and how early, if it may be in sections.
     requests: Option<[Duration; 2]>,
@@ -207,7 +208,7 @@ impl Facts {
         }
     }
 
-    /// Whether one can have a resource for which the other one waits.
+    /// Returns true if one can have a resource for which the other one waits.
     fn meets(&self, other: &Self) -> bool {
         let both = self.requests.is_some() && other.requests.is_some();
         both && (self.vm == other.vm
@@ -215,7 +216,8 @@ impl Facts {
     }
 }
 
-/// The period of a VCPU's limit of memory accesses, and how often it gets a part of what is its VM's in each period.
+/// Returns the period of a VCPU's limit of memory accesses, and how often it gets a part of what is
+/// its VM's in each period.
 fn memory(member: &Member<'_>, described: Option<&System>) -> Option<(Duration, u64)> {
     if let Some(MemoryBudget { period, .. }) = member.vcpu.memory_budget {
         return Some((period, 1));

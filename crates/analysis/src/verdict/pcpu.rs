@@ -82,7 +82,7 @@ fn vcpu_verdict(
     judge(member, shares_colors, (response, blackout), judged)
 }
 
-/// The tasks of a VCPU that gets this, if anything is sure.
+/// Returns the tasks of a VCPU that gets this, if anything is sure.
 fn task_verdicts(member: &Member<'_>, supply: Option<Supply<'_>>) -> Vec<TaskVerdict> {
     let tasks = &member.tasks;
     let workload = supply.map(|supply| {
@@ -106,7 +106,7 @@ fn task_verdicts(member: &Member<'_>, supply: Option<Supply<'_>>) -> Vec<TaskVer
     judged.collect()
 }
 
-/// The same for one whose bounds contain what locks cost.
+/// Returns the same for one whose bounds contain what locks cost.
 fn locked_verdict(member: &Member<'_>, shares_colors: bool, bounds: &locks::Bounds) -> VcpuVerdict {
     let judged = bounds.tasks.iter().enumerate().map(|(index, bound)| {
         let response = bound.map(|it| Response { time: it.time, window: it.window, jobs: it.jobs });
@@ -156,7 +156,7 @@ fn judge(
     }
 }
 
-/// The terms of a bound that contains what locks cost.
+/// Returns the terms of a bound that contains what locks cost.
 fn parts(member: &Member<'_>, index: usize, bounds: &locks::Bounds) -> Vec<Term> {
     let Ok(bound) = bounds.tasks[index] else { return Vec::new() };
     let task = &member.tasks[index];
@@ -219,7 +219,7 @@ fn task_verdict(
     }
 }
 
-/// The terms of a task that are not 0, the longest first, and at most [`TERMS_MAX`].
+/// Returns the terms of a task that are not 0, the longest first, and at most [`TERMS_MAX`].
 fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
     let name = |task: usize| member.names.get(task).map(|&name| name.into());
     let plain = |term, time: Duration| Term { term, task: None, jobs: None, time_ns: time.0 };

@@ -10,7 +10,7 @@ use super::TaskVerdict;
 use super::member::Member;
 use crate::window::TOO_LONG;
 
-/// The tasks that have the same priority as others.
+/// Returns the tasks that have the same priority as others.
 pub fn of(member: &Member<'_>) -> Vec<Range<usize>> {
     let mut ties = Vec::new();
     let mut start = 0;

@@ -81,7 +81,8 @@ impl Analyzer {
         }
     }
 
-    /// The same with another limit for the steps of the fixed-point iterations for one of them.
+    /// Returns the same with another limit for the steps of the fixed-point iterations for one of
+    /// them.
     pub fn with_passes(self, passes: u32) -> Self {
         Self { passes, ..self }
     }
@@ -319,8 +320,9 @@ impl Analyzer {
         })
     }
 
-    /// The window at the end of which the job of a task is complete that takes longest, and its jobs in it. The first
-    /// job of a window takes so long with all that it waits for, and each that comes next.
+    /// Returns the window at the end of which the job of a task is complete that takes longest, and
+    /// its jobs in it. The first job of a window takes so long with all that it waits for, and each
+    /// that comes next.
     fn windows(
         &self,
         system: &System,
@@ -362,8 +364,8 @@ impl Analyzer {
         }
     }
 
-    /// Whether jobs of a task that take so long each, and those that go first, certainly need more than the supply in
-    /// the long run.
+    /// Returns true if jobs of a task that take so long each, and those that go first, certainly
+    /// need more than the supply in the long run.
     fn overloads(&self, system: &System, index: usize, own: u64, supply: &ServerSupply) -> bool {
         let own = Share::down(Duration(own), Duration(system.tasks[index].period.get()));
         self.above.iter().map(Stream::share).chain([own]).sum::<Share>() > supply.rate()

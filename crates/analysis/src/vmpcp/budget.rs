@@ -9,7 +9,7 @@ use crate::{Duration, Kind, Server};
 pub struct Common {
     /// The kind of the servers.
     pub kind: Kind,
-    /// Whether they overrun.
+    /// True if they overrun.
     pub overrun: bool,
     /// Their period.
     pub period: Duration,
@@ -17,8 +17,8 @@ pub struct Common {
     pub step: Duration,
 }
 
-/// The largest budget of which the period is whole steps above, with which all VCPUs get their
-/// budgets; `hosts` are then the VCPUs with it. None if there is no such budget.
+/// Returns the largest budget of which the period is whole steps above, with which all VCPUs get
+/// their budgets; `hosts` are then the VCPUs with it. None if there is no such budget.
 ///
 /// The paper goes down from the period step by step. Here it is found by bisection: if all VCPUs
 /// pass Eq. 5 with a budget `C`, they do with `C - d`. For a `W` that solves Eq. 5, all terms of

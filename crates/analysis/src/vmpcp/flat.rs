@@ -53,7 +53,7 @@ pub struct FlatSection {
     pub task: usize,
     pub resource: usize,
     pub length: u64,
-    /// Whether the hypervisor keeps the mutex.
+    /// True if the hypervisor keeps the mutex.
     pub inter_vm: bool,
     /// Eq. 12.
     pub load: u64,
@@ -69,18 +69,18 @@ pub struct FlatSection {
 }
 
 impl FlatTask {
-    /// The longest window at the end of which the last of so many jobs is not late.
+    /// Returns the longest window at the end of which the last of so many jobs is not late.
     pub fn on_time(&self, jobs: u64) -> u64 {
         let deadline = (jobs - 1).saturating_mul(self.period.get()).saturating_add(self.deadline);
         deadline.saturating_sub(self.jitter)
     }
 
-    /// The longest window that has no more than so many jobs.
+    /// Returns the longest window that has no more than so many jobs.
     pub fn free(&self, jobs: u64) -> u64 {
         jobs.saturating_mul(self.period.get()).saturating_sub(self.jitter)
     }
 
-    /// Whether it waits for anything but processors.
+    /// Returns true if it waits for anything but processors.
     pub fn suspends(&self) -> bool {
         self.suspension > 0 || self.longest > 0
     }

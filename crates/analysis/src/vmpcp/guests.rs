@@ -50,10 +50,11 @@ impl Guest {
         Self { vm: enforced.vm, interval, early, resources: enforced.resources.clone() }
     }
 
-    /// Whether it never refuses tasks that enter so many sections in each job, have these periods and response
-    /// times: in a window of length `t` they enter `sum of k (floor((t + R) / T) + 1)` at most, which is not
-    /// above `t / interval + E` with `E = sum of k (1 + R / T)`; and `1 + floor((t + early) / interval)` are let in, no
-    /// less than that if `interval (E - 1) <= early`.
+    /// Returns true if it never refuses tasks that enter so many sections in each job, have these
+    /// periods and response times: in a window of length `t` they enter
+    /// `sum of k (floor((t + R) / T) + 1)` at most, which is not above `t / interval + E` with
+    /// `E = sum of k (1 + R / T)`; and `1 + floor((t + early) / interval)` are let in, no less than
+    /// that if `interval (E - 1) <= early`.
     pub fn lets_in(&self, mut entries: impl Iterator<Item = (u64, u64, u64)>) -> bool {
         let interval = u128::from(self.interval.get());
         let all = entries.try_fold(0u128, |sum, (sections, period, response)| {
@@ -223,9 +224,9 @@ fn stream(guest: &Guest, cost: u64, turn: u64) -> Result<Stream, Endless> {
 }
 
 impl System {
-    /// The same where the hypervisor enforces something, for each VCPU. What it lets pass counts for tasks of
-    /// other VMs, in place of what is described; and for all, how long it lets VCPUs be in sections at a stretch.
-    /// Priorities of all VCPUs are different.
+    /// Returns the same where the hypervisor enforces something, for each VCPU. What it lets pass
+    /// counts for tasks of other VMs, in place of what is described; and for all, how long it lets
+    /// VCPUs be in sections at a stretch. Priorities of all VCPUs are different.
     #[must_use]
     pub fn enforced(mut self, enforced: &[Enforced]) -> Self {
         for (vcpu, it) in self.vcpus.iter_mut().zip(enforced) {
@@ -240,13 +241,13 @@ impl System {
         self.vcpus.iter().any(|vcpu| vcpu.guest.is_some())
     }
 
-    /// Whether a VCPU is of another VM, the guest of which is not trusted.
+    /// Returns true if a VCPU is of another VM, the guest of which is not trusted.
     pub(super) fn is_stranger(&self, vcpu: usize, other: usize) -> bool {
         let vm = |vcpu: usize| self.vcpus[vcpu].guest.as_ref().map(|guest| guest.vm);
         vm(vcpu).zip(vm(other)).is_some_and(|(own, other)| own != other)
     }
 
-    /// Whether a VCPU may ask the hypervisor for a resource.
+    /// Returns true if a VCPU may ask the hypervisor for a resource.
     fn may(&self, vcpu: usize, resource: usize) -> bool {
         let it = &self.vcpus[vcpu];
         it.held > 0 && it.guest.as_ref().is_some_and(|guest| guest.resources.contains(&resource))

@@ -9,7 +9,7 @@ use crate::LONGEST;
 use crate::supply::WholeGaps;
 use crate::window::{self, Stop, Stream, TOO_LONG};
 
-/// Why nothing limits a wait.
+/// The reason why nothing limits a wait.
 #[derive(Clone, Copy, Debug)]
 pub enum Endless {
     /// The search says so.

@@ -19,8 +19,9 @@ pub struct Host {
     /// What its tasks get of the budget, more than 0: less than all of it where the hypervisor
     /// counts in ticks of a clock.
     pub served: Duration,
-    /// Whether it may go on without budget in a global section, in each period for
-    /// [`System::holding_time`], or as long as it may be in sections ([`super::Enforced::hold`]): `O^v`.
+    /// True if it may go on without budget in a global section, in each period for
+    /// [`System::holding_time`], or as long as it may be in sections ([`super::Enforced::hold`]):
+    /// `O^v`.
     pub overrun: bool,
     /// For how long the hypervisor serves nothing now and then: `B` ([`crate::overheads`]).
     pub late: Duration,
@@ -32,7 +33,7 @@ impl Host {
         Self { server, served: server.budget(), overrun, late: Duration(0) }
     }
 
-    /// The server as its tasks see it.
+    /// Returns the server as its tasks see it.
     pub(super) fn serving(&self) -> Server {
         match self.served == self.server.budget() {
             true => self.server,

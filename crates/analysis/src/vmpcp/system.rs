@@ -10,7 +10,7 @@ pub struct Section {
     pub resource: usize,
     /// Its longest execution time: `E_{i,j}`.
     pub length: Duration,
-    /// Whether the hypervisor keeps the mutex: the resource is then global, also if tasks of one
+    /// True if the hypervisor keeps the mutex: the resource is then global, also if tasks of one
     /// VCPU use it only.
     pub inter_vm: bool,
 }
@@ -47,7 +47,7 @@ pub struct System {
     pub(super) rivals: Vec<u32>,
 }
 
-/// Why there is no such system.
+/// The reason why there is no such system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum SystemError {
     /// The sections of a task are longer than the task.
@@ -87,12 +87,12 @@ impl System {
         Ok(flat::flatten(pcpus))
     }
 
-    /// Number of VCPUs.
+    /// Returns the number of VCPUs.
     pub fn vcpus(&self) -> usize {
         self.vcpus.len()
     }
 
-    /// The numbers of the tasks of a VCPU, the one with the highest priority first.
+    /// Returns the numbers of the tasks of a VCPU, the one with the highest priority first.
     pub fn tasks_of(&self, vcpu: usize) -> std::ops::Range<usize> {
         self.vcpus.get(vcpu).map_or(0..0, |vcpu| vcpu.tasks.clone())
     }
@@ -103,7 +103,7 @@ impl System {
         Duration(self.vcpus.get(vcpu).map_or(0, |vcpu| vcpu.holding))
     }
 
-    /// Whether a VCPU uses resources that others use, too.
+    /// Returns true if a VCPU uses resources that others use, too.
     pub fn is_global(&self, vcpu: usize) -> bool {
         self.vcpus.get(vcpu).is_some_and(|vcpu| vcpu.holding > 0)
     }

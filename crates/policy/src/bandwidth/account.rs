@@ -1,45 +1,44 @@
 //! The memory budget of a VCPU: the state machine of XvIso, Fig. 4.
 //!
-//! RECHARGE is no state of its own here: a VCPU that has something to do is in it while its
-//! account is empty.
+//! RECHARGE is not a separate state here: a ready VCPU is in RECHARGE while its account is empty.
 
 use super::{Grant, Grants, Parameters, ParametersError};
 use crate::time::{Duration, Instant};
 
-/// What a VCPU may access.
+/// The accesses that a VCPU may make.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Accesses that are left; negative: the debt that what comes next pays.
+    /// Remaining accesses; negative: a debt that the next ones pay.
     pub(crate) level: i64,
-    /// When what is left ends, and what comes next comes.
+    /// Time at which the remaining accesses expire and the next ones come.
     pub(crate) until: Instant,
     source: Source,
 }
 
-/// Where accesses come from.
+/// The source of accesses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Source {
     /// From the VCPU's own budget.
     Own { budget: i64, period: Duration },
-    /// From the budget of its VM; whether there was nothing left when it asked.
+    /// From the budget of its VM; `refused`: nothing was left when the VCPU asked.
     Shared { refused: bool },
 }
 
 impl Account {
-    /// The account of a VCPU with a budget of its own.
+    /// Returns the account of a VCPU with a budget of its own.
     pub fn own(parameters: Parameters) -> Result<Self, ParametersError> {
         let Parameters { budget, period, start } = parameters.check()?;
         let source = Source::Own { budget: signed(budget).min(BUDGET_MAX), period };
         Ok(Self { level: 0, until: start, source })
     }
 
-    /// The account of a VCPU that shares the budget of its VM with others.
+    /// Returns the account of a VCPU that shares the budget of its VM with others.
     pub fn shared() -> Self {
         let source = Source::Shared { refused: false };
         Self { level: 0, until: Instant(0), source }
     }
 
-    /// The VCPU's own budget and its period, if it has one.
+    /// Returns the VCPU's own budget and its period, if it has one.
     #[inline(always)]
     pub(crate) fn own_budget(&self) -> Option<(i64, Duration)> {
         match self.source {
@@ -48,7 +47,7 @@ impl Account {
         }
     }
 
-    /// How many accesses the VCPU may make, as of the last decision.
+    /// Returns the number of accesses that the VCPU may make, as of the last decision.
     #[inline(always)]
     pub fn accesses(&self) -> u64 {
         self.level.max(0) as u64
@@ -60,7 +59,7 @@ impl Account {
         self.level = self.level.saturating_sub(signed(accesses));
     }
 
-    /// Time has passed until `now`: what was to come until then has come.
+    /// Time has passed until `now`: accesses that were due until then are added.
     #[inline(always)]
     pub(crate) fn advance(&mut self, now: Instant) {
         if now >= self.until {
@@ -86,14 +85,15 @@ impl Account {
         }
     }
 
-    /// Until when the VCPU has to wait for accesses, if it has to. The account was advanced.
+    /// Returns the time until which the VCPU has to wait for accesses, if it has to. The account
+    /// was advanced.
     #[inline(always)]
     pub(crate) fn recharge(&self) -> Option<Instant> {
         if self.level > 0 {
             return None;
         }
         match self.source {
-            // Mostly the debt is less than a budget.
+            // The usual case: the debt is less than a budget.
             Source::Own { budget, .. } if self.level > -budget => Some(self.until),
             Source::Own { budget, period } => {
                 let periods = self.level.unsigned_abs() / budget.unsigned_abs();
@@ -103,7 +103,7 @@ impl Account {
         }
     }
 
-    /// The VCPU is to run from `now` on: asks for accesses if it has none. The account was
+    /// The VCPU is to run from `now` on: requests accesses if it has none. The account was
     /// advanced.
     #[inline(always)]
     pub(crate) fn fill(&mut self, vcpu: usize, now: Instant, grants: &mut dyn Grants) {
@@ -117,8 +117,8 @@ impl Account {
         *refused = self.level <= 0;
     }
 
-    /// What others of the VM could have if the VCPU did not run any more. The account was
-    /// advanced.
+    /// Takes the accesses that other VCPUs of the VM could use if this one no longer ran. The
+    /// account was advanced.
     #[inline(always)]
     pub(crate) fn take_rest(&mut self) -> Option<Grant> {
         let rest = Grant { accesses: self.accesses(), until: self.until };
@@ -129,7 +129,7 @@ impl Account {
         Some(rest)
     }
 
-    /// When what is left ends.
+    /// Returns the time at which the remaining accesses expire.
     #[inline(always)]
     pub(crate) fn until(&self) -> Instant {
         self.until

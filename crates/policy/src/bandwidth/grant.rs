@@ -1,22 +1,22 @@
-//! How VCPUs get accesses of the budget that their VM has.
+//! Grants: parts of the budget of a VM for its VCPUs.
 
 use crate::time::Instant;
 
 /// Accesses from the budget of a VM.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Grant {
-    /// How many; 0: nothing is left.
+    /// Number of accesses; 0: nothing is left.
     pub accesses: u64,
-    /// When it ends, and one can ask again.
+    /// Time at which the grant expires, and a VCPU can ask again.
     pub until: Instant,
 }
 
 /// The budgets of VMs as the VCPUs of a CPU see them.
 pub trait Grants {
-    /// The VCPU is to run and asks for accesses: for so many as it owes, and for more.
+    /// The VCPU is to run and requests accesses: at least as many as its debt.
     fn take(&mut self, vcpu: usize, debt: u64, now: Instant) -> Grant;
 
-    /// The VCPU does not run any more and does not need what is left of its grant.
+    /// The VCPU no longer runs and returns the rest of its grant.
     fn give_back(&mut self, vcpu: usize, rest: Grant);
 }
 

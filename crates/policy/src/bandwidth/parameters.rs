@@ -1,4 +1,4 @@
-//! What a memory budget is.
+//! Parameters of a memory budget.
 
 use core::{error, fmt};
 
@@ -7,8 +7,8 @@ use crate::time::{Duration, Instant};
 /// A budget of memory accesses that is renewed in each period.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Parameters {
-    /// Accesses in each period: `Q` (XenThrottle, section 3.1), `B` (XvIso, section IV.A). At
-    /// most 2^62 - 1 for a VCPU, 2^63 - 1 for a VM; more is cut.
+    /// Accesses in each period: `Q` (XenThrottle, section 3.1), `B` (XvIso, section IV.A). Values
+    /// are reduced to at most 2^62 - 1 for a VCPU, 2^63 - 1 for a VM.
     pub budget: u64,
     /// Length of a period: `P`.
     pub period: Duration,
@@ -26,14 +26,14 @@ impl Parameters {
     }
 }
 
-/// Why there is no memory budget with these parameters.
+/// The reason why there is no memory budget with these parameters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ParametersError {
     /// The budget is zero.
     NoBudget,
     /// The period is zero.
     NoPeriod,
-    /// Credit is reset after no period.
+    /// Credit is to be reset after zero periods.
     NoResets,
 }
 

@@ -1,26 +1,26 @@
-//! The memory budget of a VM: its VCPUs, on whatever CPUs, take grants of it
-//! (XenThrottle, section 3.3).
+//! The memory budget of a VM: its VCPUs, on whatever CPUs, take grants of the budget (XenThrottle,
+//! section 3.3).
 //!
-//! A VCPU takes a grant when it is to run, another one when it has used that up, and gives back
-//! what is left when it does not run any more. A grant ends with its period. The grants of a
-//! period, without what is given back, are never more than its budget.
+//! A VCPU takes a grant when it is to run, takes another one when it has used up the first, and
+//! returns the rest when it no longer runs. A grant expires with its period. The grants of a
+//! period, without returned accesses, never exceed its budget.
 //!
-//! A VCPU that runs without accessing memory keeps its grant until the period ends. So that
-//! this takes little from the others, those of a VM on `k > 1` CPUs take a quarter of their share
-//! at a time: at most `(k - 1) max(1, floor(Q / 4k))` accesses lie unused with others when a
-//! VCPU finds nothing left.
+//! A VCPU that runs without accessing memory keeps its grant until the period ends. To limit what
+//! this takes from the others, the VCPUs of a VM on `k > 1` CPUs take a quarter of their share at a
+//! time: when a VCPU finds nothing left, at most `(k - 1) max(1, floor(Q / 4k))` accesses lie
+//! unused with others.
 //!
-//! With [`Compensation`], a period has the credit of those before it besides, as soon as the
-//! critical side has told of the last one. A VCPU that found nothing left before that waits for
-//! the next period all the same.
+//! With [`Compensation`], a period also has the credit of earlier periods, as soon as the critical
+//! side has reported on the last one. A VCPU that found nothing left before waits for the next
+//! period all the same.
 
 use super::{Compensation, Grant, Grants, Parameters, ParametersError};
 use crate::time::{Duration, Instant};
 
-/// Grants that make the share of a CPU, if it is not the only one.
+/// Number of grants in the share of a CPU, if the VM runs on several CPUs.
 const GRANTS_OF_SHARE: u64 = 4;
 
-/// What is left of the memory budget of a VM.
+/// The remaining memory budget of a VM.
 #[derive(Clone, Debug)]
 pub struct Pool {
     budget: u64,
@@ -31,14 +31,14 @@ pub struct Pool {
     cpus: u64,
     /// End of the current period.
     until: Instant,
-    /// What is left of it, and what was taken of it and not given back.
+    /// Remaining accesses of the period, and accesses that were taken and not returned.
     left: u64,
     granted: u64,
     compensation: Option<Compensation>,
 }
 
 impl Pool {
-    /// The budget of a VM whose VCPUs run on so many CPUs.
+    /// Makes the budget of a VM whose VCPUs run on `cpus` CPUs.
     pub fn new(parameters: Parameters, cpus: u64) -> Result<Self, ParametersError> {
         let Parameters { budget, period, start } = parameters.check()?;
         let budget = budget.min(i64::MAX as u64);
@@ -50,16 +50,14 @@ impl Pool {
         Ok(Self { budget, period, size, cpus, until: start, left, granted, compensation })
     }
 
-    /// The same budget with compensation.
+    /// Adds compensation to the budget.
     #[must_use]
     pub fn with_compensation(self, compensation: Compensation) -> Self {
         Self { compensation: Some(compensation), ..self }
     }
 
-    /// A VCPU, which owes `debt` accesses, asks for more.
-    ///
-    /// `now` may lie before times that were told by other CPUs: the period is the current one
-    /// of the latest of them.
+    /// A VCPU with a debt of `debt` accesses requests more. `now` may lie before times that other
+    /// CPUs have passed: the current period is that of the latest time.
     pub fn take(&mut self, debt: u64, now: Instant) -> Grant {
         self.renew(now);
         let accesses = self.left.min(debt.saturating_add(self.size));
@@ -68,7 +66,7 @@ impl Pool {
         Grant { accesses, until: self.until }
     }
 
-    /// A VCPU does not run any more and has not used this of a grant.
+    /// A VCPU no longer runs and returns the unused rest of its grant.
     pub fn give_back(&mut self, rest: Grant) {
         if rest.until == self.until {
             let accesses = rest.accesses.min(self.granted);
@@ -77,9 +75,8 @@ impl Pool {
         }
     }
 
-    /// The critical VCPUs of the CPU with this number have made so many accesses in the period
-    /// that ended at `end`. What is told after another period has ended is too late and does
-    /// nothing.
+    /// The critical VCPUs of the CPU `side` have made `accesses` accesses in the period that ended
+    /// at `end`. A report after the end of another period is too late and has no effect.
     pub fn report(&mut self, side: u32, accesses: u64, end: Instant) {
         self.renew(end);
         if end + self.period == self.until
@@ -92,8 +89,7 @@ impl Pool {
         }
     }
 
-    /// On the critical side something else runs from `now` on: nothing that was saved before
-    /// shall hit it.
+    /// The critical side has switched at `now`: credit that was saved before must not delay it.
     pub fn flush(&mut self, now: Instant) {
         self.renew(now);
         if let Some(compensation) = &mut self.compensation {
@@ -102,7 +98,7 @@ impl Pool {
         }
     }
 
-    /// End of the current period, as of what was told last.
+    /// Returns the end of the current period, as of the latest time.
     pub fn until(&self) -> Instant {
         self.until
     }

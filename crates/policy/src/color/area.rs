@@ -1,19 +1,19 @@
-//! What the area of a VM with colours holds.
+//! The area of a VM with colours: its frames by number.
 
 use core::ops::Range;
 
 /// Frames of a pool of extra colours (vCache, section 4.2) of which one frame of the VM keeps the
 /// state, 16 bytes for each.
 const POOL_FRAMES: u64 = 4096 / 16;
-/// Frames that hold what the hypervisor keeps for a VM, without its pool.
+/// Frames with the hypervisor's data for a VM, without its pool.
 const DATA_FRAMES: u64 = 24;
-/// Stage-2 tables besides those that grow with RAM: the upper levels, and devices.
+/// Stage-2 tables whose number does not depend on RAM: the upper levels, and devices.
 const TABLE_FRAMES: u64 = 40;
 
-/// The frames of a VM's area by number: those of its RAM, then its stage-2 tables, then
-/// what else the hypervisor keeps for it. All are of the VM's colours.
+/// The frames of a VM's area by number: those of its RAM, then its stage-2 tables, then other data
+/// that the hypervisor keeps for the VM. All have the VM's colours.
 ///
-/// The tools make areas large enough for it, and the hypervisor uses them as it says.
+/// The tools make areas large enough, and the hypervisor uses them in this order.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Area {
     pages: u64,
@@ -21,30 +21,31 @@ pub struct Area {
 }
 
 impl Area {
-    /// Of a VM with so many pages of RAM, and so many frames in its pool of extra colours, which
-    /// lies elsewhere.
+    /// Makes the area of a VM with `pages` pages of RAM and `pool_frames` frames in its pool of
+    /// extra colours, which lies elsewhere.
     pub const fn new(pages: u64, pool_frames: u64) -> Self {
         Self { pages, pool_frames }
     }
 
-    /// The pages of its RAM.
+    /// Returns the pages of its RAM.
     pub const fn ram(self) -> Range<u64> {
         0..self.pages
     }
 
-    /// Its stage-2 tables: twice what pages of 4 KiB need, because RAM may start anywhere in
-    /// what a table covers, and some for devices.
+    /// Returns its stage-2 tables: twice what pages of 4 KiB need, because RAM may start anywhere
+    /// in what a table covers, and some for devices.
     pub const fn tables(self) -> Range<u64> {
         self.pages..self.pages + TABLE_FRAMES + self.pages / 256
     }
 
-    /// The hypervisor's data of the VM: VCPUs, virtual devices, bookkeeping of the pool.
+    /// Returns the hypervisor's data of the VM: VCPUs, virtual devices, bookkeeping of the pool.
     pub const fn data(self) -> Range<u64> {
         let start = self.tables().end;
         start..start + DATA_FRAMES + self.pool_frames.div_ceil(POOL_FRAMES)
     }
 
-    /// Frames that the area must have: `pages + 64 + pages / 256 + pool_frames / 256`, rounded up.
+    /// Returns the number of frames that the area must have:
+    /// `pages + 64 + pages / 256 + pool_frames / 256`, rounded up.
     pub const fn frames(self) -> u64 {
         self.data().end
     }

@@ -21,7 +21,7 @@ pub(super) struct Bitmap<'a> {
 }
 
 impl<'a> Bitmap<'a> {
-    /// Words of storage for numbers below `limit`, which is at most 2^32.
+    /// Returns the words of storage for numbers below `limit`, which is at most 2^32.
     pub const fn words(limit: usize) -> usize {
         Self::layout(limit).0
     }
@@ -41,8 +41,8 @@ impl<'a> Bitmap<'a> {
         }
     }
 
-    /// The empty set of numbers below `limit`, or `None` if `words` are fewer
-    /// than [`Bitmap::words`]. Writes every word once.
+    /// Returns the empty set of numbers below `limit`, or `None` if `words` are fewer than
+    /// [`Bitmap::words`]. Writes every word once.
     pub fn new(limit: usize, words: &'a mut [u64]) -> Option<Self> {
         let (len, starts, levels) = Self::layout(limit);
         let words = words.get_mut(..len)?;
@@ -50,7 +50,7 @@ impl<'a> Bitmap<'a> {
         Some(Self { words, starts, levels })
     }
 
-    /// Whether `number` is in the set.
+    /// Returns true if `number` is in the set.
     pub fn contains(&self, number: usize) -> bool {
         self.words[number / WORD] >> (number % WORD) & 1 != 0
     }
@@ -83,8 +83,8 @@ impl<'a> Bitmap<'a> {
         removed
     }
 
-    /// The lowest number of the set that is not below `from`. Reads at most two
-    /// words per level.
+    /// Returns the lowest number of the set that is not below `from`. Reads at most two words per
+    /// level.
     pub fn next(&self, from: usize) -> Option<usize> {
         // Up, until a word has a bit at or above where we stand ...
         let mut at = from;
@@ -133,7 +133,7 @@ impl<'a> Bitmap<'a> {
     }
 }
 
-/// The words in which `numbers` lie, with their bits there.
+/// Returns the words in which `numbers` lie, with their bits there.
 fn words_of(numbers: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
     let Range { start, end } = numbers;
     let words = if start < end { start / WORD..end.div_ceil(WORD) } else { 0..0 };

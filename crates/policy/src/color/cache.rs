@@ -48,7 +48,7 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Bytes of the whole cache.
+    /// Returns the bytes of the whole cache.
     pub const fn bytes(self) -> u64 {
         self.bytes
     }
@@ -58,12 +58,12 @@ impl Cache {
         self.ways
     }
 
-    /// Bytes of a line.
+    /// Returns the bytes of a line.
     pub const fn line_bytes(self) -> u32 {
         self.line_bytes
     }
 
-    /// Number of slices; 1 if the cache is not sliced.
+    /// Returns the number of slices; 1 if the cache is not sliced.
     pub const fn slices(self) -> u32 {
         self.slices
     }
@@ -73,14 +73,14 @@ impl Cache {
         self.bytes / (self.ways as u64 * self.line_bytes as u64)
     }
 
-    /// Bytes of one way of one slice, a power of two: addresses that differ by
-    /// a multiple of it compete for the same set.
+    /// Returns the bytes of one way of one slice, a power of two: addresses that differ by a
+    /// multiple of it compete for the same set.
     pub const fn way_bytes(self) -> u64 {
         self.bytes / (self.ways as u64 * self.slices as u64)
     }
 
-    /// The same cache with its sets divided by `2^shift`; the caller knows that
-    /// one set per slice remains.
+    /// Returns the same cache with its sets divided by `2^shift`; the caller knows that one set per
+    /// slice remains.
     pub(super) const fn with_fewer_sets(self, shift: u32) -> Self {
         Self { bytes: self.bytes >> shift, ..self }
     }
@@ -96,7 +96,7 @@ impl fmt::Display for Cache {
     }
 }
 
-/// Why numbers do not describe a [`Cache`].
+/// The reason why numbers do not describe a [`Cache`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CacheError {
     /// Size, number of ways or number of slices is zero.

@@ -14,18 +14,18 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// The demand of `pages` pages, one in each colour from the lowest on: what
-    /// a new [`Rotation`](super::Rotation) takes while all its colours last.
+    /// Returns the demand of `pages` pages, one in each colour from the lowest on: what a new
+    /// [`Rotation`](super::Rotation) takes while all its colours last.
     pub const fn rotating(colors: ColorSet, pages: u64) -> Self {
         Self { colors, pages, unit: 1 }
     }
 
-    /// The same with `unit` pages, at least one, in each colour.
+    /// Returns the same with `unit` pages, at least one, in each colour.
     pub(super) const fn in_units(colors: ColorSet, pages: u64, unit: u64) -> Self {
         Self { colors, pages, unit }
     }
 
-    /// The colours.
+    /// Returns the colours.
     pub const fn colors(self) -> ColorSet {
         self.colors
     }

@@ -1,4 +1,4 @@
-//! Gives out the frames of a machine by colour.
+//! Allocates the frames of a machine by colour.
 
 use core::ops::Range;
 use core::{error, fmt};
@@ -11,11 +11,10 @@ use super::set::{COLORS_MAX, Color, ColorSet, Run};
 
 /// The free frames of a machine, one page each.
 ///
-/// Of the free frames of a colour it gives out the first, in the order of the
-/// banks and of the addresses in them. In what follows *B* is the number of
-/// banks and *R* that of reserved ranges. A frame is allocated or freed in time
-/// O(B + R) and at most 12 reads and 6 writes of storage, however large the
-/// machine is.
+/// It allocates the first free frame of a colour, in the order of the banks and of the addresses in
+/// them. In what follows *B* is the number of banks and *R* that of reserved ranges. A frame is
+/// allocated or freed in time O(B + R) and at most 12 reads and 6 writes of storage, however large
+/// the machine is.
 #[derive(Debug)]
 pub struct FrameAllocator<'a> {
     layout: Layout<'a>,
@@ -28,18 +27,18 @@ pub struct FrameAllocator<'a> {
 }
 
 impl<'a> FrameAllocator<'a> {
-    /// Words of storage that [`FrameAllocator::new`] needs for these banks:
-    /// little more than one bit per frame.
+    /// Returns the words of storage that [`FrameAllocator::new`] needs for these banks: little more
+    /// than one bit per frame.
     pub fn storage_words(geometry: Geometry, ram: &[Range<u64>]) -> Result<usize, RamError> {
         Ok(Bitmap::words(Layout::new(geometry, ram)?.slots()))
     }
 
-    /// All frames of the banks `ram`, except those that `reserved` touches with
-    /// one byte or more.
+    /// Returns all frames of the banks `ram`, except those that `reserved` touches with one byte or
+    /// more.
     ///
-    /// The banks must be page-aligned and must not overlap; `reserved` may
-    /// overlap and may lie outside the RAM. The contents of `storage` do not
-    /// matter. Time: O(words of storage + B² + colours x B² x R).
+    /// The banks must be page-aligned and must not overlap; `reserved` may overlap and may lie
+    /// outside the RAM. The contents of `storage` do not matter. Time: O(words of storage + B² +
+    /// colours x B² x R).
     pub fn new(
         geometry: Geometry,
         ram: &'a [Range<u64>],
@@ -69,18 +68,18 @@ impl<'a> FrameAllocator<'a> {
         Ok(Self { layout, reserved, free, free_of, available })
     }
 
-    /// The colours of the machine.
+    /// Returns the colours of the machine.
     pub fn geometry(&self) -> Geometry {
         self.layout.geometry()
     }
 
-    /// Number of free frames of `color`. Constant time.
+    /// Returns the number of free frames of `color`. Constant time.
     pub fn free_of(&self, color: Color) -> u64 {
         u64::from(self.free_of[color.index()])
     }
 
-    /// The colours of which fewer frames are free than `demand` needs. Time:
-    /// number of colours.
+    /// Returns the colours of which fewer frames are free than `demand` needs. Time: number of
+    /// colours.
     pub fn shortages(&self, demand: Demand) -> impl Iterator<Item = Shortage> {
         demand.colors().iter().filter_map(move |color| {
             let (needed, free) = (demand.of(color), self.free_of(color));
@@ -177,7 +176,7 @@ fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start.max(b.start) < a.end.min(b.end)
 }
 
-/// The whole pages of `bank` of which `range` has a byte.
+/// Returns the whole pages of `bank` of which `range` has a byte.
 fn touched(range: &Range<u64>, bank: &Range<u64>, page_bytes: u64) -> Range<u64> {
     if !overlap(range, bank) {
         return bank.start..bank.start;
@@ -187,8 +186,8 @@ fn touched(range: &Range<u64>, bank: &Range<u64>, page_bytes: u64) -> Range<u64>
     start..range.end.min(bank.end).next_multiple_of(page_bytes)
 }
 
-/// Colours that take turns, so that pages are spread evenly over them. Each
-/// owner of memory has one of its own.
+/// Colours in rotation, so that pages are spread evenly over them. Each owner of memory has its own
+/// rotation.
 #[derive(Clone, Copy, Debug)]
 pub struct Rotation {
     colors: ColorSet,
@@ -196,12 +195,12 @@ pub struct Rotation {
 }
 
 impl Rotation {
-    /// Starts with the lowest colour.
+    /// Makes a rotation that starts with the lowest colour.
     pub const fn new(colors: ColorSet) -> Self {
         Self { colors, next: Color(0) }
     }
 
-    /// The colours.
+    /// Returns the colours.
     pub const fn colors(&self) -> ColorSet {
         self.colors
     }
@@ -219,7 +218,7 @@ impl fmt::Display for OutOfFrames {
 
 impl error::Error for OutOfFrames {}
 
-/// Why a frame cannot be freed.
+/// The reason why a frame cannot be freed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FreeError {
     /// No frame of the RAM starts at this address.

@@ -1,18 +1,17 @@
-//! Which address bits are the colour of a page.
+//! The address bits that are the colour of a page.
 
 use core::{error, fmt};
 
 use super::cache::{Bytes, Cache};
 use super::set::{COLORS_MAX, Color, ColorSet};
 
-/// Which bits of the set index make colours.
+/// The bits of the set index that make colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum IndexBits {
     /// All above the page offset (vCache section 2.3).
     AbovePage,
-    /// Those above the page offset that are not in the set index of this
-    /// first-level cache too, which then keeps all its sets for everybody
-    /// (XvIso section III-B).
+    /// Those above the page offset that are not also in the set index of this first-level cache:
+    /// every VM keeps all sets of the first level (XvIso section III-B).
     AboveL1(Cache),
 }
 
@@ -30,11 +29,10 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The colours of `cache` for memory that is given out in pages of
-    /// `page_bytes`.
+    /// Returns the colours of `cache` for memory that is given out in pages of `page_bytes`.
     ///
-    /// With [`IndexBits::AbovePage`] there are `n = S / (W * P * N_p)` colours
-    /// (vCache section 2.3).
+    /// With [`IndexBits::AbovePage`] there are `n = S / (W * P * N_p)` colours (vCache section
+    /// 2.3).
     pub const fn new(
         cache: Cache,
         page_bytes: u64,
@@ -63,22 +61,22 @@ impl Geometry {
         })
     }
 
-    /// The cache.
+    /// Returns the cache.
     pub const fn cache(self) -> Cache {
         self.cache
     }
 
-    /// Bytes of a page.
+    /// Returns the bytes of a page.
     pub const fn page_bytes(self) -> u64 {
         1 << self.page_shift
     }
 
-    /// Number of colours, a power of two from 1 to [`COLORS_MAX`].
+    /// Returns the number of colours, a power of two from 1 to [`COLORS_MAX`].
     pub const fn colors(self) -> u32 {
         1 << self.color_bits
     }
 
-    /// All colours.
+    /// Returns all colours.
     pub const fn all(self) -> ColorSet {
         ColorSet::first(self.colors())
     }
@@ -98,12 +96,12 @@ impl Geometry {
         1 << self.color_shift
     }
 
-    /// The address bits that are the colour.
+    /// Returns the address bits that are the colour.
     pub const fn mask(self) -> u64 {
         (self.colors() as u64 - 1) << self.color_shift
     }
 
-    /// The colour of the byte at physical address `address`.
+    /// Returns the colour of the byte at physical address `address`.
     pub const fn color_of(self, address: u64) -> Color {
         Color((address >> self.color_shift) as u8 & (self.colors() as u8 - 1))
     }
@@ -113,9 +111,8 @@ impl Geometry {
         1 << (self.color_shift - self.page_shift)
     }
 
-    /// How many pages of `color` lie below `address`, a page boundary. For a
-    /// page of this colour it is the page's row: its number with the colour
-    /// bits taken out.
+    /// Returns how many pages of `color` lie below `address`, a page boundary. For a page of this
+    /// colour it is the page's row: its number with the colour bits taken out.
     pub(super) const fn row(self, color: Color, address: u64) -> u64 {
         let period_shift = self.color_shift + self.color_bits;
         let whole = (address >> period_shift) << (self.color_shift - self.page_shift);
@@ -125,15 +122,15 @@ impl Geometry {
         whole + (part >> self.page_shift)
     }
 
-    /// The rows of the pages in `start..end`, rounded outwards to where every
-    /// colour has as many.
+    /// Returns the rows of the pages in `start..end`, rounded outwards to where every colour has as
+    /// many.
     pub(super) const fn rows(self, start: u64, end: u64) -> (u64, u64) {
         let period_shift = self.color_shift + self.color_bits;
         let unit_shift = self.color_shift - self.page_shift;
         ((start >> period_shift) << unit_shift, (((end - 1) >> period_shift) + 1) << unit_shift)
     }
 
-    /// The page of `color` in `row`: the inverse of [`Geometry::row`].
+    /// Returns the page of `color` in `row`: the inverse of [`Geometry::row`].
     pub(super) const fn page_at(self, color: Color, row: u64) -> u64 {
         let unit_shift = self.color_shift - self.page_shift;
         let period = row >> unit_shift << (self.color_shift + self.color_bits);
@@ -157,7 +154,7 @@ impl fmt::Display for Geometry {
     }
 }
 
-/// Why a cache has no colours that can be used.
+/// The reason why a cache has no colours that can be used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum GeometryError {
     /// This page size is not a power of two, or smaller than a line.
@@ -205,7 +202,7 @@ impl error::Error for GeometryError {}
 pub struct UnknownColors {
     /// The colours that do not exist.
     pub unknown: ColorSet,
-    /// How many exist, from 0 on.
+    /// Number of colours, from 0 on.
     pub colors: u32,
 }
 

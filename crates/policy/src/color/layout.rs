@@ -1,4 +1,4 @@
-//! Numbers for the frames of a machine, sorted by colour.
+//! The frames of a machine, numbered by colour.
 
 use core::ops::Range;
 use core::{error, fmt};
@@ -52,14 +52,14 @@ impl<'a> Layout<'a> {
         self.rows * self.geometry.colors() as usize
     }
 
-    /// The slots of `color`; none if the cache does not have the colour.
+    /// Returns the slots of `color`; none if the cache does not have the colour.
     pub fn slots_of(&self, color: Color) -> Range<usize> {
         let start = (color.index() * self.rows).min(self.slots());
         start..(start + self.rows).min(self.slots())
     }
 
-    /// The slots of the frames of `color` in `frames`, a part of one bank that
-    /// starts and ends at a frame. Time: number of banks.
+    /// Returns the slots of the frames of `color` in `frames`, a part of one bank that starts and
+    /// ends at a frame. Time: number of banks.
     pub fn slots_in(&self, frames: &Range<u64>, color: Color) -> Range<usize> {
         let mut before = color.index() * self.rows;
         for bank in self.banks {
@@ -73,16 +73,14 @@ impl<'a> Layout<'a> {
         0..0
     }
 
-    /// The slot of the frame that starts at `address`, if it is RAM. Time:
-    /// number of banks.
+    /// Returns the slot of the frame that starts at `address`, if it is RAM. Time: number of banks.
     pub fn slot_of(&self, address: u64) -> Option<usize> {
         let page = self.geometry.page_bytes();
         let end = address.checked_add(page).filter(|_| address.is_multiple_of(page))?;
         self.slots_in(&(address..end), self.geometry.color_of(address)).next()
     }
 
-    /// Address of the frame with this slot, which has one. Time: number of
-    /// banks.
+    /// Returns the address of the frame with this slot, which has one. Time: number of banks.
     pub fn address_of(&self, slot: usize) -> u64 {
         let color = Color((slot / self.rows) as u8);
         let mut row = (slot % self.rows) as u64;
@@ -97,7 +95,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Why banks of RAM cannot be given out by colour.
+/// The reason why banks of RAM cannot be given out by colour.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RamError {
     /// The bank with this index is empty or does not start and end at a page

@@ -12,7 +12,7 @@ const NONE: u32 = u32::MAX;
 /// Stamp of a frame without page.
 const VACANT: u32 = u32::MAX;
 
-/// What a [`Pool`] keeps for each of its frames; the caller owns the storage.
+/// The state of a [`Pool`] for one of its frames; the caller owns the storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     /// The page in the frame; of a vacated frame, the page that left it.
@@ -26,11 +26,11 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// To make storage with; what is in it does not matter to a new pool.
+    /// Initial value for storage; its content does not matter to a new pool.
     pub const EMPTY: Self = Self { page: 0, from: NONE, next: NONE, stamp: VACANT };
 }
 
-/// Where a page of the VM is.
+/// The place of a page of the VM.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Place {
     /// In its frame of the default colours.
@@ -39,12 +39,12 @@ pub enum Place {
     Pool(u32),
 }
 
-/// What becomes of a page.
+/// The decision about a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Choice {
-    /// It stays where it is.
+    /// The page stays where it is.
     Stay,
-    /// It moves there, before the pool is asked about any other page.
+    /// The page has to move there before the pool decides about any other page.
     Move(Place),
 }
 
@@ -59,13 +59,12 @@ pub struct Return {
     pub to: Place,
 }
 
-/// The frames of a VM's extra colours, and which page of the VM is in which.
+/// The frames of a VM's extra colours, and the page of the VM in each of the VM is in which.
 ///
-/// One request at a time moves pages: [`Pool::begin`], [`Pool::place`] for each page of
-/// the task, then [`Pool::commit`], or [`Pool::undo`] until nothing is left to undo. A
-/// request spreads the pages evenly: the j-th goes to the (j mod k)-th of its k colours.
-/// A frame that a request vacates stays empty until the request is complete, so that
-/// every page can go back.
+/// One request at a time moves pages: [`Pool::begin`], [`Pool::place`] for each page of the task,
+/// then [`Pool::commit`], or [`Pool::undo`] until nothing is left to undo. A request spreads the
+/// pages evenly: the j-th goes to the (j mod k)-th of its k colours. A frame that a request vacates
+/// stays empty until the request is complete, so that every page can go back.
 ///
 /// Each call takes constant time, or time in the number of colours where this is said.
 #[derive(Debug)]
@@ -80,7 +79,7 @@ pub struct Pool<'a> {
     available: ColorSet,
     free: u32,
     request: Request,
-    /// The frame whose old stamp is forgotten next, long before its number comes again.
+    /// The frame whose old stamp is cleared next, long before its number is used again.
     sweep: u32,
 }
 
@@ -110,14 +109,14 @@ struct Request {
     /// 1..VACANT
     number: u32,
     colors: ColorSet,
-    /// The colour whose turn it is.
+    /// The colour for the next page.
     turn: Color,
     /// The frames that it filled, the last one first.
     filled: u32,
 }
 
 impl<'a> Pool<'a> {
-    /// The first `slots.len()` frames of `stripe`, which has exactly these colours; all
+    /// Returns the first `slots.len()` frames of `stripe`, which has exactly these colours; all
     /// free. `None` if it has not, or with 2^32 - 1 frames or more. Time: number of colours.
     pub fn new(stripe: Stripe, colors: ColorSet, slots: &'a mut [Slot]) -> Option<Self> {
         let per_period = stripe.frames_per_period() as u32;
@@ -153,32 +152,32 @@ impl<'a> Pool<'a> {
         self.request.open = false;
     }
 
-    /// The colours of its frames.
+    /// Returns the colours of its frames.
     pub fn colors(&self) -> ColorSet {
         self.colors
     }
 
-    /// Number of its frames.
+    /// Returns the number of its frames.
     pub fn frames(&self) -> u32 {
         self.slots.len() as u32
     }
 
-    /// Number of free frames.
+    /// Returns the number of free frames.
     pub fn free(&self) -> u32 {
         self.free
     }
 
-    /// Number of free frames of a colour; 0 for colours that it does not have.
+    /// Returns the number of free frames of a colour; 0 for colours that it does not have.
     pub fn free_of(&self, color: Color) -> u32 {
         self.lanes[color.index()].free
     }
 
-    /// Address of a frame.
+    /// Returns the address of a frame.
     pub fn address(&self, frame: u32) -> u64 {
         self.stripe.frame(u64::from(frame))
     }
 
-    /// Which place of a page an address is: a frame of the pool, or else its home.
+    /// Returns the place of the page at an address: a frame of the pool, or else its home.
     pub fn place_of(&self, address: u64) -> Place {
         match self.stripe.index_of(address) {
             Some(index) if index < self.slots.len() as u64 => Place::Pool(index as u32),
@@ -186,7 +185,7 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// The page that is in a frame, if there is such a frame and it is in use.
+    /// Returns the page that is in a frame, if there is such a frame and it is in use.
     pub fn page_in(&self, frame: u32) -> Option<u32> {
         let slot = self.slots.get(frame as usize)?;
         let (color, nth) = self.color_of(frame);
@@ -203,8 +202,7 @@ impl<'a> Pool<'a> {
         if self.request.open {
             return Err(RequestError::Busy);
         }
-        // Numbers come again after 2^32 requests; stamps are forgotten much earlier, one
-        // at each request.
+        // Numbers repeat after 2^32 requests; stamps are cleared much earlier, one at each request.
         let number = self.request.number % (VACANT - 1) + 1;
         if let Some(slot) = self.slots.get_mut(self.sweep as usize)
             && slot.stamp != VACANT
@@ -217,8 +215,8 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
-    /// Says where a page goes that the request found, and that is at `now`. Pages may be
-    /// found several times: this decides about each once.
+    /// Decides where a page goes that the request found and that is at `now`. A request may find
+    /// pages several times: the pool decides about each page once.
     pub fn place(&mut self, page: u32, now: Place) -> Result<Choice, OutOfFrames> {
         let Request { number, colors, turn, .. } = self.request;
         if colors.is_empty() {
@@ -275,9 +273,8 @@ impl<'a> Pool<'a> {
         self.request.open = false;
     }
 
-    /// Takes back one move of the request, the page of which must go back before the
-    /// next call; `None` when all are taken back and the request is over. Time: number
-    /// of colours.
+    /// Takes back one move of the request; the page has to move back before the next call. Returns
+    /// `None` when all moves are taken back and the request is over. Time: number of colours.
     pub fn undo(&mut self) -> Option<Return> {
         if !self.request.open {
             return None;
@@ -306,7 +303,7 @@ impl<'a> Pool<'a> {
         Some(Return { page, from: Place::Pool(frame), to })
     }
 
-    /// As [`Pool::undo`], of a request that sends pages home: each vacated frame is one.
+    /// Like [`Pool::undo`], for a request that sends pages home: each vacated frame is one move.
     fn undo_return_home(&mut self) -> Option<Return> {
         for color in self.colors.iter() {
             let lane = &mut self.lanes[color.index()];
@@ -321,7 +318,7 @@ impl<'a> Pool<'a> {
         None
     }
 
-    /// The colour of a frame, and how many of this colour come before it.
+    /// Returns the colour of a frame, and how many of this colour come before it.
     #[inline(never)]
     fn color_of(&self, frame: u32) -> (Color, u32) {
         let row = self.unit * self.colors.len();
@@ -330,7 +327,7 @@ impl<'a> Pool<'a> {
         (color, frame / row * self.unit + frame % self.unit)
     }
 
-    /// Takes a free frame of a colour that has one.
+    /// Allocates a free frame of a colour that has one.
     fn take(&mut self, color: Color) -> u32 {
         let row = self.unit * self.colors.len();
         let first = self.colors.rank(color) * self.unit;
@@ -363,7 +360,7 @@ impl<'a> Pool<'a> {
         self.available = self.available | color.into();
     }
 
-    /// Holds a frame for the rest of the request, which takes its page out of it.
+    /// Reserves a frame for the rest of the request, which moves the frame's page away.
     #[inline(never)]
     fn vacate(&mut self, frame: u32) {
         let (color, _) = self.color_of(frame);
@@ -378,12 +375,12 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// The next higher colour; the lowest after the highest.
+/// Returns the next higher colour; the lowest after the highest.
 const fn after(color: Color) -> Color {
     Color((color.0 + 1) % COLORS_MAX as u8)
 }
 
-/// Why a request cannot begin.
+/// The reason why a request cannot begin.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RequestError {
     /// The pool does not have these colours.

@@ -40,7 +40,7 @@ impl Region {
         u64::from(self.colors.len()) * geometry.color_bytes()
     }
 
-    /// The maps in their order, without their places: number of the run, run, bytes.
+    /// Returns the maps in their order, without their places: number of the run, run, bytes.
     fn pieces(self, geometry: Geometry) -> impl Iterator<Item = (usize, Run, u64)> {
         let mut rest = self.bytes;
         let runs = self.colors.runs().enumerate().cycle();
@@ -95,8 +95,8 @@ pub struct RegionMaps<'a> {
 }
 
 impl<'a> RegionMaps<'a> {
-    /// Number of maps of `region`: the words of storage that
-    /// [`RegionMaps::reserve`] needs. Time: number of runs.
+    /// Returns the number of maps of `region`: the words of storage that [`RegionMaps::reserve`]
+    /// needs. Time: number of runs.
     pub fn count(geometry: Geometry, region: &Region) -> Result<usize, RegionError> {
         region.check(geometry)?;
         let cycle = region.cycle_bytes(geometry);
@@ -105,7 +105,7 @@ impl<'a> RegionMaps<'a> {
         Ok(whole + rest.pieces(geometry).count())
     }
 
-    /// The frames of each colour that `region` needs.
+    /// Returns the frames of each colour that `region` needs.
     pub fn demand(geometry: Geometry, region: &Region) -> Demand {
         let pages = region.bytes / geometry.page_bytes();
         Demand::in_units(region.colors, pages, geometry.unit_pages())
@@ -151,18 +151,18 @@ impl<'a> RegionMaps<'a> {
         free_all(self.maps(), frames)
     }
 
-    /// The region.
+    /// Returns the region.
     pub fn region(&self) -> Region {
         self.region
     }
 
-    /// The maps in the order of their guest physical addresses.
+    /// Returns the maps in the order of their guest physical addresses.
     pub fn maps(&self) -> impl Iterator<Item = Map> {
         maps(self.geometry, self.region, self.areas)
     }
 
-    /// The frame for the page in which `ipa` lies, or `None` if that is not in
-    /// the region. Time: number of runs, at most 32.
+    /// Returns the frame for the page in which `ipa` lies, or `None` if that is not in the region.
+    /// Time: number of runs, at most 32.
     pub fn translate(&self, ipa: u64) -> Option<Placement> {
         let page = ipa & !(self.geometry.page_bytes() - 1);
         let offset = page.checked_sub(self.region.ipa).filter(|&at| at < self.region.bytes)?;
@@ -182,7 +182,7 @@ impl<'a> RegionMaps<'a> {
     }
 }
 
-/// The first maps of `region`, as many as there are `areas`.
+/// Returns the first maps of `region`, as many as there are `areas`.
 fn maps(geometry: Geometry, region: Region, areas: &[u64]) -> impl Iterator<Item = Map> {
     let mut ipa = region.ipa;
     region.pieces(geometry).zip(areas).map(move |((_, _, bytes), &address)| {
@@ -205,7 +205,7 @@ fn free_all(
     Ok(())
 }
 
-/// Why a region cannot be placed.
+/// The reason why a region cannot be placed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RegionError {
     /// The region is empty, does not consist of whole pages, or wraps around.

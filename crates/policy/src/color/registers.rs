@@ -1,4 +1,4 @@
-//! What CCSIDR_EL1 and CLIDR_EL1 say about caches (Arm ARM, DDI 0487).
+//! The cache registers CCSIDR_EL1 and CLIDR_EL1 (Arm ARM, DDI 0487).
 
 use core::{error, fmt};
 
@@ -36,19 +36,19 @@ impl CcsidrFormat {
 pub struct Ccsidr {
     /// The register.
     pub value: u64,
-    /// How to read it.
+    /// Format of the register.
     pub format: CcsidrFormat,
 }
 
 impl Ccsidr {
-    /// Its number of sets.
+    /// Returns its number of sets.
     pub const fn sets(self) -> u64 {
         let (shift, bits) = self.format.sets();
         1 + (self.value >> shift & ((1 << bits) - 1))
     }
 
-    /// The cache that it describes, or why that cannot be coloured. Slices do
-    /// not show in it.
+    /// Returns the cache that it describes, or why that cannot be coloured. Slices do not show in
+    /// it.
     pub fn cache(self) -> Result<Cache, CacheError> {
         let line_bytes = 16 << (self.value & 7);
         let ways = 1 + (self.value >> 3 & ((1 << self.format.ways_bits()) - 1));
@@ -56,8 +56,8 @@ impl Ccsidr {
         Cache::new(sets * ways * line_bytes, ways as u32, line_bytes as u32)
     }
 
-    /// The same with another number of sets, at least one. All other bits are
-    /// kept: in the 32-bit format, older cores tell more in bits 31:28.
+    /// Returns the same value with another number of sets, at least one. All other bits are kept:
+    /// in the 32-bit format, older cores have more information in bits 31:28.
     pub const fn with_sets(self, sets: u64) -> Result<Self, TooManySets> {
         let (shift, bits) = self.format.sets();
         let max = 1 << bits;
@@ -74,7 +74,7 @@ impl Ccsidr {
 pub struct TooManySets {
     /// The number.
     pub sets: u64,
-    /// The largest there is room for.
+    /// The largest number that fits.
     pub max: u64,
 }
 
@@ -86,7 +86,7 @@ impl fmt::Display for TooManySets {
 
 impl error::Error for TooManySets {}
 
-/// A value of CLIDR_EL1: which levels of cache there are.
+/// A value of CLIDR_EL1: the levels of cache.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Clidr(pub u64);
 
@@ -94,8 +94,8 @@ impl Clidr {
     /// Ctype of a unified cache.
     const UNIFIED: u64 = 4;
 
-    /// The level of the last cache, 1 to 7, which must be unified to be
-    /// coloured. `CSSELR_EL1 = (level - 1) << 1` selects it.
+    /// Returns the level of the last cache, 1 to 7, which must be unified to be coloured.
+    /// `CSSELR_EL1 = (level - 1) << 1` selects it.
     ///
     /// Levels behind the first one without a cache do not count.
     pub fn last_level(self) -> Result<u8, ClidrError> {
@@ -108,7 +108,7 @@ impl Clidr {
         Ok(level)
     }
 
-    /// Whether this value of CSSELR_EL1 selects a cache that exists: its level, and none
+    /// Returns true if this value of CSSELR_EL1 selects a cache that exists: its level, and none
     /// before it, is without one, and the cache is of the selected kind.
     pub const fn selects_cache(self, csselr: u64) -> bool {
         let level = csselr >> 1 & 7;
@@ -124,11 +124,11 @@ impl Clidr {
         level < 7 && kinds >> (self.0 >> (3 * level) & 7) & 1 != 0
     }
 
-    /// Whether this value of CSSELR_EL1 selects [`Clidr::last_level`], in a few
+    /// Returns true if this value of CSSELR_EL1 selects [`Clidr::last_level`], in a few
     /// instructions: a unified cache, and none behind it.
     ///
-    /// Only for registers with a last level that is unified, without caches
-    /// behind a level that has none.
+    /// Only for registers with a last level that is unified, without caches behind a level that has
+    /// none.
     pub const fn selects_last_level(self, csselr: u64) -> bool {
         const CTYPES: u64 = (1 << 21) - 1;
         let level = csselr >> 1 & 7;
@@ -136,7 +136,7 @@ impl Clidr {
     }
 }
 
-/// Why CLIDR_EL1 shows no cache that can be coloured.
+/// The reason why CLIDR_EL1 shows no cache that can be coloured.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ClidrError {
     /// It shows no cache.

@@ -4,7 +4,7 @@ use core::ops::{BitAnd, BitOr, Sub};
 use core::str::FromStr;
 use core::{error, fmt};
 
-/// Most colours that are supported.
+/// Maximum number of colours.
 pub const COLORS_MAX: usize = 64;
 
 /// One colour, from 0 to [`COLORS_MAX`] - 1.
@@ -12,12 +12,12 @@ pub const COLORS_MAX: usize = 64;
 pub struct Color(pub(super) u8);
 
 impl Color {
-    /// The colour with this index, if it is below [`COLORS_MAX`].
+    /// Returns the colour with this index, if it is below [`COLORS_MAX`].
     pub const fn new(index: u8) -> Option<Self> {
         if (index as usize) < COLORS_MAX { Some(Self(index)) } else { None }
     }
 
-    /// Its index.
+    /// Returns its index.
     pub const fn index(self) -> usize {
         // Changes nothing; it tells the compiler how large the index can be.
         self.0 as usize % COLORS_MAX
@@ -41,7 +41,7 @@ impl ColorSet {
     /// The set without colours.
     pub const EMPTY: Self = Self(0);
 
-    /// The set in which bit `i` stands for colour `i`.
+    /// Returns the set in which bit `i` stands for colour `i`.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
@@ -51,7 +51,7 @@ impl ColorSet {
         self.0
     }
 
-    /// The lowest `count` colours.
+    /// Returns the lowest `count` colours.
     pub const fn first(count: u32) -> Self {
         match count {
             0 => Self::EMPTY,
@@ -60,42 +60,42 @@ impl ColorSet {
         }
     }
 
-    /// The colours from `first` to `last`, both included.
+    /// Returns the colours from `first` to `last`, both included.
     const fn span(first: Color, last: Color) -> Self {
         Self(Self::first(last.0 as u32 + 1).0 & u64::MAX << first.0)
     }
 
-    /// Whether there is no colour in it.
+    /// Returns true if there is no colour in it.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Number of colours.
+    /// Returns the number of colours.
     pub const fn len(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// Whether `color` is in it.
+    /// Returns true if `color` is in it.
     pub const fn contains(self, color: Color) -> bool {
         self.0 >> color.0 & 1 != 0
     }
 
-    /// Whether all its colours are in `other` too.
+    /// Returns true if all its colours are in `other` too.
     pub const fn is_subset(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// Whether it has no colour in common with `other`.
+    /// Returns true if it has no colour in common with `other`.
     pub const fn is_disjoint(self, other: Self) -> bool {
         self.0 & other.0 == 0
     }
 
-    /// How many of its colours are lower than `color`.
+    /// Returns how many of its colours are lower than `color`.
     pub const fn rank(self, color: Color) -> u32 {
         (self.0 & ((1 << color.0) - 1)).count_ones()
     }
 
-    /// Its colour above `rank` others of it. Time: `rank`.
+    /// Returns its colour above `rank` others of it. Time: `rank`.
     pub(super) const fn nth(self, rank: u32) -> Option<Color> {
         let mut rest = self.0;
         let mut below = 0;
@@ -106,7 +106,7 @@ impl ColorSet {
         if rest == 0 { None } else { Some(Color(rest.trailing_zeros() as u8)) }
     }
 
-    /// Its lowest colour from `from` upwards, else its lowest.
+    /// Returns its lowest colour from `from` upwards, else its lowest.
     pub(super) const fn next_around(self, from: Color) -> Option<Color> {
         let above = self.0 & u64::MAX << from.0;
         match if above == 0 { self.0 } else { above } {
@@ -115,7 +115,7 @@ impl ColorSet {
         }
     }
 
-    /// Its colours, lowest first.
+    /// Returns its colours, lowest first.
     pub fn iter(self) -> impl Iterator<Item = Color> + Clone {
         self.runs().flat_map(|run| (run.first.0..run.first.0 + run.len).map(Color))
     }
@@ -174,7 +174,7 @@ impl Sub for ColorSet {
 pub struct Run {
     /// The lowest.
     pub first: Color,
-    /// How many, at least one.
+    /// Number of colours, at least one.
     pub len: u8,
 }
 
@@ -211,7 +211,7 @@ impl FromStr for ColorSet {
 }
 
 impl ColorSet {
-    /// Reads a set as [`str::parse`] does, from text that need not be UTF-8.
+    /// Reads a set like [`str::parse`], from text that need not be UTF-8.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseColorsError> {
         let mut set = Self::EMPTY;
         let mut at = 0;
@@ -267,7 +267,7 @@ fn read_color(bytes: &[u8], at: &mut usize) -> Result<Color, ParseColorsError> {
 /// Why a text is not a set of colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ParseColorsError {
-    /// Where: bytes from the start of the text.
+    /// Position: bytes from the start of the text.
     pub at: usize,
     /// What is wrong there.
     pub problem: ParseProblem,
@@ -284,7 +284,7 @@ pub enum ParseProblem {
     Backwards,
     /// These colours have been given before.
     Twice(ColorSet),
-    /// Something else follows a colour than a comma or the end.
+    /// A colour is followed by something other than a comma or the end.
     NotComma,
 }
 

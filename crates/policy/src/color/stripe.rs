@@ -29,9 +29,9 @@ impl Stripe {
     /// Most pages of a period.
     pub const PERIOD_PAGES_MAX: u64 = 64;
 
-    /// The frames with these colours from `start` on, which must be a multiple
-    /// of the period ([`Stripe::period_of`]). `color_mask` are the address bits that
-    /// are the colour ([`Geometry::mask`](super::Geometry::mask)).
+    /// Returns the frames with these colours from `start` on, which must be a multiple of the
+    /// period ([`Stripe::period_of`]). `color_mask` are the address bits that are the colour
+    /// ([`Geometry::mask`](super::Geometry::mask)).
     pub fn new(
         page_bytes: u64,
         color_mask: u64,
@@ -67,7 +67,7 @@ impl Stripe {
         Ok(Self { start, page_bytes, period_pages, pages })
     }
 
-    /// All frames of this size from `start` on, whatever their colour.
+    /// Returns all frames of this size from `start` on, whatever their colour.
     pub const fn contiguous(start: u64, page_bytes: u64) -> Self {
         Self { start, page_bytes, period_pages: 1, pages: 1 }
     }
@@ -95,7 +95,7 @@ impl Stripe {
         bytes / self.period_bytes() * self.frames_per_period()
     }
 
-    /// Address of the i-th frame. Wraps around if the area has no such frame.
+    /// Returns the address of the i-th frame. Wraps around if the area has no such frame.
     #[inline]
     pub const fn frame(&self, index: u64) -> u64 {
         let frames = self.frames_per_period();
@@ -110,7 +110,7 @@ impl Stripe {
         self.start.wrapping_add(offset).wrapping_add(page * self.page_bytes)
     }
 
-    /// Number of the frame that contains an address, if the stripe has it.
+    /// Returns the number of the frame that contains an address, if the stripe has it.
     pub const fn index_of(&self, address: u64) -> Option<u64> {
         let Some(offset) = address.checked_sub(self.start) else { return None };
         let page = offset % self.period_bytes() / self.page_bytes;
@@ -122,7 +122,7 @@ impl Stripe {
     }
 }
 
-/// Why there is no such [`Stripe`].
+/// The reason why there is no such [`Stripe`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StripeError {
     /// The colour bits are not contiguous bits above the page offset.

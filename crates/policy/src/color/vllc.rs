@@ -26,7 +26,7 @@ pub struct VirtualLlc {
 }
 
 impl VirtualLlc {
-    /// The part of the host's cache that `colors` are.
+    /// Returns the part of the host's cache that `colors` are.
     pub fn new(geometry: Geometry, colors: ColorSet) -> Result<Self, VllcError> {
         geometry.check(colors).map_err(VllcError::UnknownColors)?;
         if !colors.len().is_power_of_two() {
@@ -39,48 +39,47 @@ impl VirtualLlc {
         Ok(Self { geometry, colors, host })
     }
 
-    /// Its colours in the guest: as many, from 0 on.
+    /// Returns its colours in the guest: as many, from 0 on.
     pub fn guest_colors(&self) -> ColorSet {
         ColorSet::first(self.colors.len())
     }
 
-    /// The cache that the guest sees: size and sets are scaled by the share of
-    /// colours, ways and lines are those of the host.
+    /// Returns the cache that the guest sees: size and sets are scaled by the share of colours,
+    /// ways and lines are those of the host.
     pub fn cache(&self) -> Cache {
         let share = self.geometry.colors() / self.colors.len();
         self.geometry.cache().with_fewer_sets(share.trailing_zeros())
     }
 
-    /// What the guest shall read from CCSIDR_EL1 where the host reads `host`:
-    /// the same, but the sets are those of the virtual cache.
+    /// Returns the value of CCSIDR_EL1 for the guest where the host reads `host`: the same, with
+    /// the sets of the virtual cache.
     pub fn ccsidr(&self, host: Ccsidr) -> Result<Ccsidr, TooManySets> {
         host.with_sets(self.cache().sets())
     }
 
-    /// The colour in the guest of the page in which `ipa` lies.
+    /// Returns the colour in the guest of the page in which `ipa` lies.
     pub fn guest_color_at(&self, ipa: u64) -> Color {
         let color = self.geometry.color_of(ipa);
         Color(color.0 & (self.colors.len() as u8 - 1))
     }
 
-    /// The colour that the frame for the page in which `ipa` lies must have on
-    /// the host.
+    /// Returns the colour that the frame for the page in which `ipa` lies must have on the host.
     pub fn host_color_at(&self, ipa: u64) -> Color {
         self.host[self.guest_color_at(ipa).index()]
     }
 
-    /// The host's colour for a colour of the guest, if the guest has it.
+    /// Returns the host's colour for a colour of the guest, if the guest has it.
     pub fn to_host(&self, guest: Color) -> Option<Color> {
         self.guest_colors().contains(guest).then_some(self.host[guest.index()])
     }
 
-    /// The guest's colour for a colour of the host, if the VM has it.
+    /// Returns the guest's colour for a colour of the host, if the VM has it.
     pub fn to_guest(&self, host: Color) -> Option<Color> {
         self.colors.contains(host).then_some(Color(self.colors.rank(host) as u8))
     }
 }
 
-/// Why colours cannot be shown as a cache.
+/// The reason why colours cannot be shown as a cache.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum VllcError {
     /// The number of these colours is not a power of two, as that of the sets of

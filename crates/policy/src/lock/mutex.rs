@@ -1,40 +1,41 @@
-//! One global resource: who has it, and who waits for it.
+//! One global resource: its owner and its queue.
 
 use super::Who;
 use super::queue::Queue;
 
-/// The mutex of a resource. Who may use it, and what a task holds besides, is the matter of
-/// [`super::table`].
+/// The mutex of a resource. [`super::table`] checks the rights of tasks and the other resources
+/// that they hold.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Mutex {
     owner: Option<Who>,
     waiting: Queue,
-    /// Its last owner died in its section, and nobody has been told yet.
+    /// The last owner died in its section, and no task has been told yet.
     orphaned: bool,
 }
 
-/// A resource goes to a task.
+/// A task that gets a resource.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Grant {
     /// The task.
     pub who: Who,
-    /// The owner before died in its section: what the resource protects may be half changed.
+    /// The previous owner died in its section: the data that the resource protects may be
+    /// inconsistent.
     pub orphaned: bool,
 }
 
 impl Mutex {
-    /// The task that has it.
+    /// Returns the owner.
     #[inline]
     pub fn owner(&self) -> Option<Who> {
         self.owner
     }
 
-    /// Who waits.
+    /// Returns the waiting tasks.
     pub fn waiting(&self) -> &Queue {
         &self.waiting
     }
 
-    /// The task gets the resource if nobody has it (rule 2).
+    /// Gives the resource to the task if the resource is free (rule 2).
     #[inline(always)]
     pub fn try_lock(&mut self, who: Who) -> Option<Grant> {
         if self.owner.is_some() {
@@ -44,13 +45,13 @@ impl Mutex {
         Some(Grant { who, orphaned: core::mem::take(&mut self.orphaned) })
     }
 
-    /// The task waits for its turn (rule 5).
+    /// Puts the task into the queue (rule 5).
     #[inline]
     pub fn wait(&mut self, who: Who) {
         self.waiting.insert(who);
     }
 
-    /// The owner releases it: it goes to the head of the queue (rule 6).
+    /// The owner releases the resource, which goes to the head of the queue (rule 6).
     #[inline]
     pub fn unlock(&mut self) -> Option<Grant> {
         self.owner = None;
@@ -58,18 +59,18 @@ impl Mutex {
         self.try_lock(next)
     }
 
-    /// Nothing of a VCPU goes on: its tasks wait no more.
+    /// Removes the tasks of a VCPU that stopped from the queue.
     pub fn forget(&mut self, vcpu: usize) {
         self.waiting.remove_vcpu(vcpu);
     }
 
-    /// The owner goes no further: the resource goes to the next, who is told.
+    /// The owner died: the resource goes to the head of the queue, which is told.
     pub fn orphan(&mut self) -> Option<Grant> {
         self.orphaned = true;
         self.unlock()
     }
 
-    /// A new resource: nobody is told of an owner that died.
+    /// Resets the resource: its next owner is not told of an earlier one that died.
     pub fn reset(&mut self) {
         self.orphaned = false;
     }

@@ -1,16 +1,17 @@
-//! The local resources of a VCPU, by the priority ceiling protocol (vMPCP, section III.A, after Sha,
-//! Rajkumar and Lehoczky, IEEE Trans. on Computers 1990).
+//! The local resources of a VCPU, by the priority ceiling protocol (vMPCP, section III.A, after
+//! Sha, Rajkumar and Lehoczky, IEEE Trans. on Computers 1990).
 //!
 //! The *ceiling* of a resource is the highest priority of the tasks that use it. A task may lock a
 //! resource only if its priority is higher than the ceilings of all that other tasks have locked.
-//! One of these blocks it otherwise, and executes in its place: it inherits its priority.
+//! Otherwise the task that has locked the resource with the highest ceiling blocks it and inherits
+//! its priority: it executes in its place.
 
 use super::{LockError, RESOURCES_MAX};
 use crate::task::{ReadyTasks, TASKS_MAX};
 
 const NOBODY: u8 = u8::MAX;
 
-/// The local resources of a VCPU. Each operation looks at each of them once at most.
+/// The local resources of a VCPU. Each operation examines each of them at most once.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Pcp {
     ceilings: [u8; RESOURCES_MAX],
@@ -27,7 +28,7 @@ impl Default for Pcp {
 }
 
 impl Pcp {
-    /// The task uses the resource. To be told before anything is locked.
+    /// Declares that the task uses the resource. All declarations come before the first lock.
     pub fn use_by(&mut self, task: usize, resource: usize) {
         if let Some(ceiling) = self.ceilings.get_mut(resource)
             && task < TASKS_MAX
@@ -36,7 +37,7 @@ impl Pcp {
         }
     }
 
-    /// The resource of the highest ceiling that a task but this one has locked.
+    /// Returns the resource of the highest ceiling that another task has locked.
     fn highest_of_others(&self, task: usize) -> Option<(u8, usize)> {
         let locked = self.ceilings.iter().zip(&self.owners);
         let locked = locked.filter(|(_, owner)| **owner != NOBODY && usize::from(**owner) != task);
@@ -44,8 +45,8 @@ impl Pcp {
         Some((*ceiling, usize::from(*owner)))
     }
 
-    /// A task asks for a resource: whether it gets it. Otherwise it is blocked, and asks again when it
-    /// is to run the next time. It stays ready meanwhile.
+    /// A task requests a resource. Returns true if the task gets it. Otherwise the task is blocked,
+    /// stays ready, and requests the resource again when it is to run the next time.
     pub fn lock(&mut self, task: usize, resource: usize) -> Result<bool, LockError> {
         if task >= TASKS_MAX || self.ceilings.get(resource).is_none_or(|it| usize::from(*it) > task)
         {
@@ -66,7 +67,7 @@ impl Pcp {
         Ok(true)
     }
 
-    /// A task releases a resource. Tasks that were blocked ask again.
+    /// A task releases a resource. Blocked tasks repeat their requests.
     pub fn unlock(&mut self, task: usize, resource: usize) -> Result<(), LockError> {
         match self.owners.get_mut(resource) {
             Some(owner) if usize::from(*owner) == task => *owner = NOBODY,
@@ -76,9 +77,9 @@ impl Pcp {
         Ok(())
     }
 
-    /// Which of the tasks that are ready runs when the VCPU does: the one with the highest
-    /// priority of those in global critical sections (`raised`), else of all, or in its place the
-    /// one that blocks it.
+    /// Returns the ready task that runs when the VCPU does: the one with the highest priority of
+    /// those in global critical sections (`raised`), otherwise of all, or in its place the task
+    /// that blocks it.
     pub fn runs(&self, ready: ReadyTasks, raised: ReadyTasks) -> Option<usize> {
         let task = ready.highest_raised(raised)?;
         if !self.blocked.contains(task) || raised.contains(task) {

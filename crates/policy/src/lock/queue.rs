@@ -1,15 +1,15 @@
-//! Who waits for a resource: the two-level priority queue of vMPCP (figure 2). The first level is
-//! ordered by VCPUs, the second by the tasks of each; never by arrival.
+//! The tasks that wait for a resource: the two-level priority queue of vMPCP (figure 2). The first
+//! level is ordered by VCPUs, the second by the tasks of each VCPU; arrival times do not matter.
 
 use super::{VCPUS_MAX, Who};
 
-/// Tasks that wait. Each operation takes constant time, and there is place for every task that
-/// there can be.
+/// The waiting tasks. Each operation takes constant time, and the queue has room for all possible
+/// tasks.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Queue {
     /// VCPUs with waiting tasks: bit `i` is rank `i`.
     vcpus: u64,
-    /// The waiting tasks of each: bit `i` is task `i`.
+    /// The waiting tasks of each VCPU: bit `i` is task `i`.
     tasks: [u64; VCPUS_MAX],
 }
 
@@ -20,23 +20,23 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// Whether nobody waits.
+    /// Returns true if no task waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.vcpus == 0
     }
 
-    /// Whether the task waits.
+    /// Returns true if the task waits.
     pub fn contains(&self, who: Who) -> bool {
         self.tasks.get(who.vcpu()).is_some_and(|tasks| tasks & who.task_bit() != 0)
     }
 
-    /// Whether a task of the VCPU waits.
+    /// Returns true if a task of the VCPU waits.
     pub fn has_vcpu(&self, vcpu: usize) -> bool {
         self.tasks.get(vcpu).is_some_and(|tasks| *tasks != 0)
     }
 
-    /// The task waits from now on.
+    /// Puts the task into the queue.
     #[inline]
     pub fn insert(&mut self, who: Who) {
         if let Some(tasks) = self.tasks.get_mut(who.vcpu()) {
@@ -45,14 +45,14 @@ impl Queue {
         }
     }
 
-    /// The tasks of a VCPU that wait, one bit each: they do so no more.
+    /// Removes the waiting tasks of a VCPU, and returns them, one bit each.
     pub fn remove_vcpu(&mut self, vcpu: usize) -> u64 {
         let Some(tasks) = self.tasks.get_mut(vcpu) else { return 0 };
         self.vcpus &= !(1 << vcpu);
         core::mem::take(tasks)
     }
 
-    /// Takes the task of the highest priority out, of the VCPU of the highest priority.
+    /// Removes and returns the task of the highest priority, of the VCPU of the highest priority.
     #[inline]
     pub fn pop(&mut self) -> Option<Who> {
         let vcpu = self.vcpus.trailing_zeros() as usize;

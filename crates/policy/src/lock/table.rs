@@ -1,4 +1,4 @@
-//! All global resources of a system, and what the tasks of each VCPU hold.
+//! All global resources of a system, and those that the tasks of each VCPU hold.
 //!
 //! The hypervisor has one table behind a lock; each call takes constant time.
 
@@ -16,43 +16,43 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// A resource that these VMs may open, one bit each.
+    /// Makes a resource that these VMs may open, one bit each.
     pub fn new(rights: u8) -> Self {
         Self { mutex: Mutex::default(), rights, open: 0 }
     }
 
-    /// Its mutex.
+    /// Returns its mutex.
     pub fn mutex(&self) -> &Mutex {
         &self.mutex
     }
 }
 
-/// What the tasks of a VCPU hold; bit `i` of each set is task `i`.
+/// The tasks of a VCPU that hold resources; bit `i` of each set is task `i`.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Holdings {
     /// Its VM.
     vm: u8,
     holds: u64,
     waits: u64,
-    /// Those that waited, got their resource, and do not know yet.
+    /// Tasks that waited and got their resource, but have not been told yet.
     granted: u64,
-    /// Those of them whose resource had an owner that died.
+    /// Those tasks in `granted` whose previous owner died.
     orphans: u64,
 }
 
 impl Holdings {
-    /// A VCPU of the VM with this index, which is less than 8.
+    /// Makes the state of a VCPU of the VM with this index, which is less than 8.
     pub fn new(vm: usize) -> Self {
         Self { vm: (vm % 8) as u8, ..Self::default() }
     }
 
-    /// Whether a task of the VCPU is in a global critical section.
+    /// Returns true if a task of the VCPU is in a global critical section.
     #[inline]
     pub fn in_gcs(&self) -> bool {
         self.holds != 0
     }
 
-    /// Whether tasks got resources for which they waited, and do not know yet.
+    /// Returns true if tasks got resources for which they waited, but have not been told yet.
     pub fn has_grants(&self) -> bool {
         self.granted != 0
     }
@@ -63,15 +63,15 @@ impl Holdings {
     }
 }
 
-/// What a task gets that asks for a resource.
+/// The result of a request for a resource.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Locked {
-    /// The resource. `orphaned`: as [`Grant::orphaned`].
+    /// The task holds the resource.
     Held {
         /// The owner before died in its section.
         orphaned: bool,
     },
-    /// Its turn is to come.
+    /// The task has to wait.
     Waits,
 }
 
@@ -84,7 +84,7 @@ pub struct Granted {
     pub orphaned: bool,
 }
 
-/// All resources, and the VCPUs by their rank.
+/// All resources, and the VCPUs by their ranks.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Table<R, V> {
     resources: R,
@@ -96,39 +96,39 @@ where
     R: AsRef<[Resource]> + AsMut<[Resource]>,
     V: AsRef<[Holdings]> + AsMut<[Holdings]>,
 {
-    /// Resources that nobody has opened, and VCPUs that hold nothing.
+    /// Makes a table in which no VM has opened a resource and no VCPU holds one.
     pub fn new(resources: R, vcpus: V) -> Self {
         Self { resources, vcpus }
     }
 
-    /// Whether there is a resource that the VM may open.
+    /// Returns true if there is a resource that the VM may open.
     pub fn has_right(&self, vm: usize) -> bool {
         let bit = 1u8.checked_shl(vm as u32).unwrap_or(0);
         self.resources.as_ref().iter().any(|resource| resource.rights & bit != 0)
     }
 
-    /// Who has a resource.
+    /// Returns the owner of a resource.
     pub fn owner(&self, resource: usize) -> Option<Who> {
         self.resources.as_ref().get(resource)?.mutex.owner()
     }
 
-    /// The resources.
+    /// Returns the resources.
     pub fn resources(&self) -> &[Resource] {
         self.resources.as_ref()
     }
 
-    /// The VCPUs by their rank.
+    /// Returns the VCPUs by their rank.
     pub fn vcpus(&self) -> &[Holdings] {
         self.vcpus.as_ref()
     }
 
-    /// Whether a task of the VCPU is in a global critical section.
+    /// Returns true if a task of the VCPU is in a global critical section.
     #[inline]
     pub fn in_gcs(&self, vcpu: usize) -> bool {
         self.vcpus.as_ref().get(vcpu).is_some_and(Holdings::in_gcs)
     }
 
-    /// A VM opens a resource to which it has a right: whether it is the first that does.
+    /// A VM opens a resource to which it has a right. Returns true if no other VM had it open.
     pub fn open(&mut self, vm: usize, resource: usize) -> Result<bool, LockError> {
         let resource = self.resources.as_mut().get_mut(resource).ok_or(LockError::NotOpen)?;
         let bit = 1u8.checked_shl(vm as u32).unwrap_or(0);
@@ -143,8 +143,8 @@ where
         Ok(new)
     }
 
-    /// A VM is done with a resource, which none of its tasks may hold or wait for: whether no
-    /// other has it open.
+    /// A VM closes a resource that none of its tasks may hold or wait for. Returns true if no other
+    /// VM has it open.
     pub fn destroy(&mut self, vm: usize, resource: usize) -> Result<bool, LockError> {
         let vcpus = self.vcpus.as_ref();
         let it = self.resources.as_mut().get_mut(resource).ok_or(LockError::NotOpen)?;
@@ -163,7 +163,7 @@ where
         Ok(it.open == 0)
     }
 
-    /// What the task needs to ask for a resource: it is open, and the task neither holds nor waits.
+    /// Checks a request: the resource is open, and the task neither holds nor waits for one.
     #[inline]
     fn ask(&mut self, who: Who, resource: usize) -> Result<(&mut Mutex, &mut Holdings), LockError> {
         let vcpu = self.vcpus.as_mut().get_mut(who.vcpu()).ok_or(LockError::NotOpen)?;
@@ -179,17 +179,18 @@ where
         })
     }
 
-    /// A task asks for a resource, and waits for it if somebody else has it.
+    /// A task requests a resource, and waits for it if another task holds it.
     pub fn lock(&mut self, who: Who, resource: usize) -> Result<Locked, LockError> {
         self.take(who, resource, true)
     }
 
-    /// A task asks for a resource if nobody has it: whether the owner before died in its section.
+    /// A task requests a resource without waiting. Returns true if the previous owner died in its
+    /// section.
     pub fn try_lock(&mut self, who: Who, resource: usize) -> Result<bool, LockError> {
         Ok(self.take(who, resource, false)? == Locked::Held { orphaned: true })
     }
 
-    /// [`Table::lock`], or [`Table::try_lock`] for who does not wait.
+    /// [`Table::lock`] if the task `waits`, otherwise [`Table::try_lock`].
     #[inline]
     pub fn take(&mut self, who: Who, resource: usize, waits: bool) -> Result<Locked, LockError> {
         let (mutex, vcpu) = self.ask(who, resource)?;
@@ -205,7 +206,7 @@ where
         Ok(Locked::Waits)
     }
 
-    /// A task releases a resource: who gets it, and has to be told.
+    /// A task releases a resource. Returns the next owner, which has to be told.
     #[inline]
     pub fn unlock(&mut self, who: Who, resource: usize) -> Result<Option<Who>, LockError> {
         let it = self.resources.as_mut().get_mut(resource).ok_or(LockError::NotOpen)?;
@@ -229,8 +230,8 @@ where
         who
     }
 
-    /// The task of the highest priority of a VCPU that got the resource for which it waited, and
-    /// has not been told yet.
+    /// Returns the task of the highest priority of a VCPU that got the resource for which it
+    /// waited, and has not been told yet.
     pub fn take_grant(&mut self, vcpu: usize) -> Option<Granted> {
         let vcpu = self.vcpus.as_mut().get_mut(vcpu)?;
         if vcpu.granted == 0 {
@@ -244,13 +245,14 @@ where
         Some(Granted { task, orphaned })
     }
 
-    /// A VCPU has been in sections for too long: if one of its tasks holds a resource, the resource goes to
-    /// the next in line, who has to be told, as if the owner had died. For each resource.
+    /// A VCPU has been in sections for too long. If one of its tasks holds the resource, the
+    /// resource goes to the next waiting task, as if the owner had died; that task is returned and
+    /// has to be told. To be called for each resource.
     pub fn revoke(&mut self, vcpu: usize, resource: usize) -> Option<Who> {
         self.leave(vcpu, resource, false)
     }
 
-    /// The task holds nothing any more.
+    /// The task no longer holds a resource.
     #[inline(always)]
     fn release(&mut self, who: Who) {
         if let Some(vcpu) = self.vcpus.as_mut().get_mut(who.vcpu()) {
@@ -260,14 +262,14 @@ where
         }
     }
 
-    /// A VCPU stops, and its tasks with it: they wait for a resource no more, and if one of them holds
-    /// it, it goes to the next in line, who has to be told. For each resource; then
-    /// [`Table::forget`].
+    /// A VCPU stops. Its tasks no longer wait for the resource, and if one of them holds it, the
+    /// resource goes to the next waiting task, which is returned and has to be told. To be called
+    /// for each resource; then [`Table::forget`].
     pub fn stop(&mut self, vcpu: usize, resource: usize) -> Option<Who> {
         self.leave(vcpu, resource, true)
     }
 
-    /// [`Table::stop`], or [`Table::revoke`].
+    /// [`Table::stop`] if the VCPU `stops`, otherwise [`Table::revoke`].
     pub fn leave(&mut self, vcpu: usize, resource: usize, stops: bool) -> Option<Who> {
         let mutex = &mut self.resources.as_mut().get_mut(resource)?.mutex;
         if stops {
@@ -279,14 +281,14 @@ where
         Some(self.grant(next?))
     }
 
-    /// The tasks of a VCPU that has stopped hold nothing and wait for nothing.
+    /// Forgets all that the tasks of a stopped VCPU held or waited for.
     pub fn forget(&mut self, vcpu: usize) {
         if let Some(vcpu) = self.vcpus.as_mut().get_mut(vcpu) {
             *vcpu = Holdings::new(vcpu.vm.into());
         }
     }
 
-    /// A VM has stopped, all of its VCPUs before: it has nothing open.
+    /// Closes all resources of a VM, all VCPUs of which have stopped.
     pub fn close_all(&mut self, vm: usize) {
         let bit = 1u8.checked_shl(vm as u32).unwrap_or(0);
         for resource in self.resources.as_mut() {

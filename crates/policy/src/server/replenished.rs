@@ -4,12 +4,12 @@
 use super::Parameters;
 use crate::time::{Duration, Instant};
 
-/// What becomes of budget while the VCPU has nothing to do.
+/// The use of the budget while the VCPU waits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum WhenIdle {
-    /// It goes by, as if it were used: the server is periodic.
+    /// The budget decreases as if it were used: the server is periodic.
     GoesBy,
-    /// It is kept until the period ends: the server is deferrable.
+    /// The budget is kept until the period ends: the server is deferrable.
     Kept,
 }
 
@@ -18,20 +18,20 @@ pub struct Replenished {
     budget: i64,
     period: i64,
     when_idle: WhenIdle,
-    /// What a renewal gives: the budget, and in a section the overrun with it.
+    /// Amount of a renewal: the budget, and in a section also the overrun.
     full: i64,
-    /// What is left of that; negative: the debt that the next renewals pay.
+    /// Remaining part of that; negative: a debt that the next renewals pay.
     level: i64,
     renewal: Instant,
     /// Overrun of a period.
     limit: i64,
-    /// Overrun of the current period that was left when the last section began, and in
-    /// this section is a part of `level`; negative: none, and that is known.
+    /// Overrun of the current period that remained when the last section began; in this section it
+    /// is a part of `level`. Negative: none remains, and this has been reported.
     left: i64,
 }
 
 impl Replenished {
-    /// Lengths of time are those of years at most (`i64`); longer ones are cut.
+    /// Times are reduced to the range of `i64`.
     pub fn new(parameters: Parameters, when_idle: WhenIdle) -> Self {
         let budget = signed(parameters.budget);
         Self {
@@ -46,8 +46,8 @@ impl Replenished {
         }
     }
 
-    /// `since`: the budget was used from then on. The server was advanced to that
-    /// instant before, so that no renewal lies before it.
+    /// `since`: the budget was used from then on. The server was advanced to that instant before,
+    /// so that no renewal lies before that instant.
     #[inline]
     pub fn advance(&mut self, now: Instant, since: Option<Instant>) {
         if now >= self.renewal {
@@ -60,8 +60,8 @@ impl Replenished {
 
     #[inline(never)]
     fn cross_renewals(&mut self, now: Instant, since: Option<Instant>) {
-        // Whole periods after the first renewal that is due: none if the server is
-        // looked at in time. One division in place of a loop without bound.
+        // Whole periods after the first renewal that is due: none if the server is advanced in
+        // time. A division replaces an unbounded loop.
         let late = signed(now - self.renewal);
         let whole = if late < self.period { 0 } else { late / self.period };
         let last = self.renewal + Duration((whole * self.period) as u64);
@@ -71,7 +71,7 @@ impl Replenished {
                 self.charge(self.renewal - since);
                 self.renew(1);
                 if whole > 0 {
-                    // Each of them takes its length and gives what a renewal does.
+                    // Each of them consumes its length and adds one renewal.
                     let excess = (self.period - self.full).saturating_mul(whole - 1);
                     self.level = self.level.saturating_sub(self.period).saturating_sub(excess);
                     self.renew(1);
@@ -88,15 +88,15 @@ impl Replenished {
         self.left = self.limit;
     }
 
-    /// The budget, of which there was some, went by from `since` on, or from the renewal after
-    /// that. Nobody got what is beyond it if that is noticed late: no debt.
+    /// The budget, some of which remained, decreased from `since` on, or from the renewal after
+    /// that. If this is noticed late, no VCPU got the excess: there is no debt.
     pub fn idle(&mut self, now: Instant, since: Instant) {
         let renewed = self.renewal - Duration(self.period as u64);
         self.charge(now - since.max(renewed));
         self.level = self.level.max(0);
     }
 
-    /// The budget was used for so long.
+    /// The budget was used for this time.
     #[inline]
     pub fn charge(&mut self, used: Duration) {
         self.level = self.level.saturating_sub(signed(used));
@@ -119,8 +119,8 @@ impl Replenished {
         }
     }
 
-    /// It cannot any more. What was used counts as budget first, debt from before the
-    /// section as overrun.
+    /// The VCPU can no longer execute in a global critical section. Used time counts as budget
+    /// first, and debt from before the section as overrun.
     pub fn leave_gcs(&mut self) {
         if !self.in_gcs() {
             return;
@@ -131,7 +131,7 @@ impl Replenished {
         self.level -= self.left;
     }
 
-    /// Budget and overrun are used up: whether that is news.
+    /// Budget and overrun are used up. Returns true if this has not been reported yet.
     pub fn stops_in_gcs(&mut self) -> bool {
         let news = self.in_gcs() && self.left >= 0;
         if news {

@@ -1,26 +1,24 @@
 //! The sporadic server.
 //!
-//! Its budget is a queue of *replenishments*: amounts with the time from which
-//! they can be used. The amounts always add up to the budget, they do not
-//! overlap when laid out from their times on, and all of them lie within one
-//! period. So the server never takes more than a periodic task whose jobs are
-//! released at the times of the replenishments.
+//! Its budget is a queue of *replenishments*: amounts with the times from which on they can be
+//! used. The amounts always add up to the budget, they do not overlap when laid out from their
+//! times on, and all of them lie within one period. So the server never takes more than a periodic
+//! task whose jobs are released at the times of the replenishments.
 
 use super::Parameters;
 use crate::time::{Duration, Instant};
 
-/// Most replenishments with which a VCPU becomes ready. Where there would be more, two
-/// are joined at the time of the later one: the VCPU waits longer, others do not.
-///
-/// Joined at that time: what a VCPU that stays ready counts on must not come later than
-/// one period after it was used, and all of the budget still comes within one period.
+/// Maximum number of replenishments with which a VCPU becomes ready. If there would be more, two
+/// are joined at the time of the later one: the VCPU waits longer, others do not. The later time is
+/// necessary because a VCPU that stays ready relies on getting each part back within one period
+/// after its use, and because all of the budget must still lie within one period.
 pub const REPLENISHMENTS_MAX: usize = 8;
 
-/// One more while a part of the first is used. A VCPU that stays ready needs no other:
-/// what it uses of the rest is put back beside that part.
+/// One more while a part of the first is used. A VCPU that stays ready needs no other, because the
+/// used rest is put back next to that part.
 const KEPT_MAX: usize = REPLENISHMENTS_MAX + 1;
 
-/// Room for them: a power of two, so that places in the ring cost no division.
+/// Room for all replenishments: a power of two, so that places in the ring need no division.
 const SLOTS: usize = KEPT_MAX.next_power_of_two();
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -30,12 +28,12 @@ struct Replenishment {
 }
 
 impl Replenishment {
-    /// When its amount is used up if it is used from its time on.
+    /// Returns the time at which the amount is used up if it is used from its time on.
     fn end(self) -> Instant {
         self.time + self.amount
     }
 
-    /// One piece with a later one; it ends where that would end.
+    /// Joins the replenishment with a later one; the result ends where the later one would end.
     #[inline(always)]
     fn join(&mut self, later: Self) {
         self.amount += later.amount;
@@ -74,7 +72,7 @@ impl Sporadic {
         head
     }
 
-    /// Puts back what was used: it can be used again one period after its time.
+    /// Puts a used part back, which can be used again one period after its time.
     fn put_back(&mut self, used: Replenishment) {
         let back = Replenishment { time: used.time + self.period, ..used };
         if self.len > 0 {
@@ -88,7 +86,7 @@ impl Sporadic {
         *self.at(self.len - 1) = back;
     }
 
-    /// The budget was used for so long.
+    /// The budget was used for this time.
     #[inline(always)]
     pub fn charge(&mut self, used: Duration) {
         let head = self.head();
@@ -98,12 +96,12 @@ impl Sporadic {
         self.use_up(used);
     }
 
-    /// At least the head is used up. What goes beyond it is taken from amounts
-    /// that could be used later only. Steps: the replenishments, at most.
+    /// At least the head is used up. The excess is taken from amounts that could only be used
+    /// later. Steps: at most the number of replenishments.
     #[inline(always)]
     fn use_up(&mut self, mut used: Duration) {
         if used >= self.budget {
-            // All of it, perhaps more than once if nobody looked for long.
+            // The whole budget, perhaps several times if the server was not advanced for long.
             let rounds = used.0 / self.budget.0;
             let delay = Duration(self.period.0.saturating_mul(rounds));
             for number in 0..self.len {
@@ -132,8 +130,8 @@ impl Sporadic {
         self.put_back(Replenishment { time, amount: used });
     }
 
-    /// The VCPU becomes ready after it had nothing to do: what could be used from
-    /// earlier on counts from now on.
+    /// The VCPU becomes ready after it waited: amounts that could be used from earlier on count
+    /// from now on.
     pub fn activate(&mut self, now: Instant) {
         if self.head().time <= now {
             self.delay(now);
@@ -145,9 +143,9 @@ impl Sporadic {
         }
     }
 
-    /// The budget is used from `since` on. What could be used for so long that it
-    /// would meet what comes back for it has been missed: a server that others keep
-    /// from running takes two budgets in a row at most, as a periodic one does.
+    /// The budget is used from `since` on. An amount that could be used for so long that it would
+    /// meet its own replenishment is lost: a server that others keep from running takes at most two
+    /// budgets in a row, like a periodic one.
     #[inline]
     pub fn begin(&mut self, since: Instant) {
         let earliest = since - (self.period - self.budget);
@@ -156,7 +154,7 @@ impl Sporadic {
         }
     }
 
-    /// The head can be used from `time` on, and what follows not earlier.
+    /// The head can be used from `time` on, and the following amounts not earlier.
     fn delay(&mut self, time: Instant) {
         self.at(0).time = time;
         while self.len > 1 {

@@ -1,12 +1,15 @@
 //! The machine's interrupt controller, a GICv2 or a GICv3: what the rest of the hypervisor uses.
 //!
-//! Priority drop and deactivation are separate (EOImode 1): an interrupt for the
-//! hypervisor is acknowledged, ended and deactivated here; one for a guest is
-//! acknowledged and ended here and deactivated by the guest through its list
-//! register.
+//! Priority drop and deactivation are separate (EOImode 1): an interrupt for the hypervisor is
+//! acknowledged, ended and deactivated here; one for a guest is acknowledged and ended here and
+//! deactivated by the guest through its list register.
 //!
-//! Which one the CPU has is decided once, before the first line of Rust runs
-//! ([`is_v2`]): code for a GICv3 has at most one idle instruction for that.
+//! The version is determined once, before the first line of Rust runs ([`is_v2`]): code for a GICv3
+//! has at most one idle instruction for that.
+//!
+//! A guest has the version of its machine. With a GICv2, the guest's CPU interface is the virtual
+//! one of the hardware, mapped at stage 2, and each CPU reaches only its own private interrupts: a
+//! change for a VCPU of another CPU is noted for that CPU.
 
 mod distributor;
 #[cfg(target_os = "none")]

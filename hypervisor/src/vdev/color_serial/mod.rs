@@ -83,7 +83,7 @@ pub enum Outcome {
 }
 
 impl ColorSerial {
-    /// The port of a VM with so many VCPUs.
+    /// Returns the port of a VM with so many VCPUs.
     pub fn new(vcpus: usize) -> Self {
         Self {
             uart: Pl011::new(),

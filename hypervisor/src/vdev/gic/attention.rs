@@ -62,7 +62,7 @@ impl Attention {
         }
     }
 
-    /// Whether it executes.
+    /// Returns true if it executes.
     #[inline(always)]
     pub fn is_running(&self) -> bool {
         self.place.load(SeqCst) == Place::Running as u8

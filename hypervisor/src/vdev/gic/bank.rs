@@ -50,7 +50,7 @@ pub(super) struct Bank {
 }
 
 impl Bank {
-    /// The private interrupts of `vcpu` after reset.
+    /// Returns the private interrupts of `vcpu` after reset.
     pub fn private(vcpu: usize, hardware: u32) -> Self {
         // SGIs are edges, PPIs are levels.
         Self { edge: 0xffff, ..Self::new(u32::MAX, hardware, vcpu) }
@@ -111,7 +111,7 @@ impl Bank {
         self.takable(groups) & self.targets[vcpu] & !self.listed
     }
 
-    /// The same for any VCPU, if the guest is done with all that is in list registers.
+    /// Returns the same for any VCPU, if the guest is done with all that is in list registers.
     #[inline]
     pub fn takable(&self, groups: super::state::Groups) -> u32 {
         (self.pending | self.asserted()) & self.deliverable(groups) & !self.active
@@ -147,7 +147,7 @@ impl Bank {
     }
 }
 
-/// The numbers of the bits in `set`, lowest first.
+/// Returns the numbers of the bits in `set`, lowest first.
 #[inline]
 pub(super) fn bits(mut set: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {

@@ -180,7 +180,7 @@ impl State {
     }
 }
 
-/// The odd bits of a value, next to each other.
+/// Returns the odd bits of a value, next to each other.
 fn odd_bits(value: u32) -> u32 {
     let pairs = value >> 1 & 0x5555_5555;
     let pairs = (pairs | pairs >> 1) & 0x3333_3333;

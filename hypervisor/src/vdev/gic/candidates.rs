@@ -37,7 +37,7 @@ impl Candidates {
         }
     }
 
-    /// Whether some of the offered interrupts were not kept.
+    /// Returns true if some of the offered interrupts were not kept.
     pub fn is_short(&self) -> bool {
         self.refused
     }

@@ -9,7 +9,7 @@ use super::VCPUS_MAX;
 /// Shape of the virtual interrupt controller of one VM.
 #[derive(Clone, Copy, Debug)]
 pub struct GicConfig<'a> {
-    /// Whether it is a GICv2, otherwise a GICv3.
+    /// True if it is a GICv2, otherwise a GICv3.
     pub v2: bool,
     /// Number of VCPUs, 1 to [`VCPUS_MAX`].
     pub vcpus: usize,
@@ -22,7 +22,7 @@ pub struct GicConfig<'a> {
     pub shared: &'a [(u32, u32)],
 }
 
-/// Why a [`GicConfig`] cannot be.
+/// The reason why a [`GicConfig`] cannot be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ConfigError {
     /// The number of VCPUs is not in 1 to [`VCPUS_MAX`].
@@ -53,7 +53,7 @@ impl fmt::Display for ConfigError {
 }
 
 impl GicConfig<'_> {
-    /// The private interrupts as a set.
+    /// Returns the private interrupts as a set.
     pub(super) fn private_set(&self) -> Result<u32, ConfigError> {
         let mut set = 0;
         for &intid in self.private {

@@ -36,10 +36,10 @@ pub trait Env {
     /// Access to the list registers of the executing PCPU.
     type Lists: ListRegisters;
 
-    /// The list registers of the executing PCPU.
+    /// Returns the list registers of the executing PCPU.
     fn lists(&self) -> &Self::Lists;
 
-    /// The VCPU of this VM that is loaded on the executing PCPU, if there is one.
+    /// Returns the VCPU of this VM that is loaded on the executing PCPU, if there is one.
     fn current(&self) -> Option<usize>;
 
     /// Where a VCPU is, and what was noted for it. `None` if there is no such VCPU.
@@ -60,7 +60,7 @@ pub trait Env {
     /// Sets or clears the pending state.
     fn set_pending(&self, interrupt: Physical, pending: bool);
 
-    /// Whether the interrupt is pending.
+    /// Returns true if the interrupt is pending.
     fn is_pending(&self, interrupt: Physical) -> bool;
 
     /// Sets or clears the active state. An active interrupt does not fire.

@@ -121,7 +121,7 @@ impl VGic {
         self.finish(env, state, env.current(), concerned);
     }
 
-    /// Whether physical shared interrupt `intid` belongs to this VM.
+    /// Returns true if physical shared interrupt `intid` belongs to this VM.
     pub fn owns(&self, intid: u32) -> bool {
         let index = (intid as usize).wrapping_sub(32);
         self.guest_intids.get(index).is_some_and(|&guest| guest != 0)
@@ -168,8 +168,8 @@ impl VGic {
         }
     }
 
-    /// Whether `vcpu`, loaded on this PCPU, has an interrupt to take. Looks first if a maintenance interrupt
-    /// is due, which would not come any more when another VCPU is loaded.
+    /// Returns true if `vcpu`, loaded on this PCPU, has an interrupt to take. Looks first if a
+    /// maintenance interrupt is due, which would not come any more when another VCPU is loaded.
     #[inline]
     pub fn has_pending<E: Env>(&self, env: &E, vcpu: usize) -> bool {
         if env.lists().want_maintenance() {
@@ -179,8 +179,8 @@ impl VGic {
         self.lists_pending(env, vcpu)
     }
 
-    /// Whether `vcpu`, which runs on this PCPU, has an interrupt to take, as far as its list
-    /// registers are up to date.
+    /// Returns true if `vcpu`, which runs on this PCPU, has an interrupt to take, as far as its
+    /// list registers are up to date.
     pub fn is_due<E: Env>(&self, env: &E, vcpu: usize) -> bool {
         env.lists().synchronise();
         self.lists_pending(env, vcpu)

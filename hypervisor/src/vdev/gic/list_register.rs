@@ -31,52 +31,52 @@ impl ListRegister {
         Self(intid as u64 | (priority as u64) << 48 | group)
     }
 
-    /// The register with this content.
+    /// Returns the register with this content.
     #[inline]
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// The content.
+    /// Returns the content.
     #[inline]
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// The same, pending too.
+    /// Returns the same, pending too.
     #[inline]
     pub const fn pending(self) -> Self {
         Self(self.0 | Self::PENDING)
     }
 
-    /// The same, active too.
+    /// Returns the same, active too.
     #[inline]
     pub const fn active(self) -> Self {
         Self(self.0 | Self::ACTIVE)
     }
 
-    /// The same, bound to a physical interrupt: the guest's deactivation
-    /// deactivates that one too.
+    /// Returns the same, bound to a physical interrupt: the guest's deactivation deactivates that
+    /// one too.
     #[inline]
     pub const fn hardware(self, physical: u32) -> Self {
         Self(self.0 & !Self::PHYSICAL | Self::HARDWARE | (physical as u64) << 32)
     }
 
-    /// The same, not bound to a physical interrupt; raises a maintenance
-    /// interrupt when the guest deactivates it.
+    /// Returns the same, not bound to a physical interrupt; raises a maintenance interrupt when the
+    /// guest deactivates it.
     #[inline]
     pub const fn watched(self) -> Self {
         Self(self.0 & !(Self::HARDWARE | Self::PHYSICAL) | Self::EOI)
     }
 
-    /// The same, an SGI from CPU interface `sender` (0 to 7). Only GICv2 tells; not bound to a physical
-    /// interrupt.
+    /// Returns the same, an SGI from CPU interface `sender` (0 to 7). Only GICv2 tells; not bound
+    /// to a physical interrupt.
     #[inline]
     pub const fn sent_by(self, sender: u8) -> Self {
         Self(self.0 & !Self::SENDER | (sender as u64) << Self::SENDER.trailing_zeros())
     }
 
-    /// The CPU interface that sent an SGI, on a GICv2.
+    /// Returns the CPU interface that sent an SGI, on a GICv2.
     #[inline]
     pub const fn sender(self) -> u8 {
         ((self.0 & Self::SENDER) >> Self::SENDER.trailing_zeros()) as u8
@@ -94,25 +94,25 @@ impl ListRegister {
         (self.0 >> 48) as u8
     }
 
-    /// Whether the guest sees it as a group 1 interrupt.
+    /// Returns true if the guest sees it as a group 1 interrupt.
     #[inline]
     pub const fn is_group1(self) -> bool {
         self.0 & Self::GROUP1 != 0
     }
 
-    /// Whether the guest has yet to acknowledge it.
+    /// Returns true if the guest has yet to acknowledge it.
     #[inline]
     pub const fn is_pending(self) -> bool {
         self.0 & Self::PENDING != 0
     }
 
-    /// Whether the guest has acknowledged it and not yet deactivated it.
+    /// Returns true if the guest has acknowledged it and not yet deactivated it.
     #[inline]
     pub const fn is_active(self) -> bool {
         self.0 & Self::ACTIVE != 0
     }
 
-    /// The bound physical interrupt, if there is one.
+    /// Returns the bound physical interrupt, if there is one.
     #[inline]
     pub const fn physical(self) -> Option<u32> {
         if self.0 & Self::HARDWARE == 0 {
@@ -121,7 +121,7 @@ impl ListRegister {
         Some(((self.0 & Self::PHYSICAL) >> 32) as u32)
     }
 
-    /// Whether its deactivation raises a maintenance interrupt.
+    /// Returns true if its deactivation raises a maintenance interrupt.
     #[inline]
     pub const fn is_watched(self) -> bool {
         self.0 & (Self::HARDWARE | Self::EOI) == Self::EOI
@@ -133,7 +133,7 @@ impl ListRegister {
 /// They are in the PCPU if the VCPU is loaded there, or kept for it. Changes are effective at
 /// the latest when the guest is entered.
 pub trait ListRegisters {
-    /// Number of list registers, 1 to [`LISTS_MAX`].
+    /// Returns the number of list registers, 1 to [`LISTS_MAX`].
     fn count(&self) -> usize;
 
     /// Lets [`Self::empty`] and [`Self::want_maintenance`] know what was written since the last exception.
@@ -149,7 +149,7 @@ pub trait ListRegisters {
     /// Writes register `n`, less than [`Self::count`].
     fn write(&self, n: usize, content: ListRegister);
 
-    /// Whether a maintenance interrupt is due, or may be.
+    /// Returns true if a maintenance interrupt is due, or may be.
     fn want_maintenance(&self) -> bool;
 
     /// Whether to raise a maintenance interrupt while no register is pending.

@@ -167,8 +167,8 @@ impl VGic {
     }
 }
 
-/// Number of the bank and register at an offset in a distributor or an SGI frame; `None` where there
-/// are others.
+/// Returns the number of the bank and register at an offset in a distributor or an SGI frame;
+/// `None` where there are others.
 #[inline]
 pub(super) fn banked(at: usize) -> Option<(usize, Banked)> {
     let word = at % 0x80 / 4;

@@ -136,7 +136,7 @@ impl VGic {
         Ok(gic)
     }
 
-    /// Number of VCPUs.
+    /// Returns the number of VCPUs.
     pub fn vcpus(&self) -> usize {
         self.vcpus.len()
     }

@@ -18,7 +18,7 @@ pub(super) struct Senders {
 }
 
 impl State {
-    /// The senders of interrupt `n` of a bank, if it is an SGI of a GICv2.
+    /// Returns the senders of interrupt `n` of a bank, if it is an SGI of a GICv2.
     pub fn senders_of(&mut self, bank: usize, n: usize) -> Option<&mut Senders> {
         self.senders.get_mut(bank).filter(|_| n < SGIS)
     }

@@ -33,7 +33,7 @@ impl VGic {
         self.finish(env, state, Some(vcpu), concerned);
     }
 
-    /// The VCPUs that the value names. All have affinity 0.0.0.0 to 0.0.0.7.
+    /// Returns the VCPUs that the value names. All have affinity 0.0.0.0 to 0.0.0.7.
     fn sgi_targets(&self, vcpu: usize, value: u64) -> u32 {
         const ALL_OTHERS: u64 = 1 << 40;
         /// Aff3, Aff2 and Aff1; RangeSelector, whose range 0 is Aff0 0 to 15.

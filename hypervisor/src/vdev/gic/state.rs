@@ -51,7 +51,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The state after reset.
+    /// Returns the state after reset.
     pub fn new(config: &GicConfig) -> Result<Self, ConfigError> {
         if !(1..=VCPUS_MAX).contains(&config.vcpus) {
             return Err(ConfigError::Vcpus(config.vcpus));
@@ -113,14 +113,14 @@ impl State {
         if bank < self.vcpus { 0 } else { (bank - self.vcpus + 1) * 32 }
     }
 
-    /// The entry of a shared interrupt; `None` for private ones.
+    /// Returns the entry of a shared interrupt; `None` for private ones.
     #[inline]
     pub fn shared_of(&mut self, bank: usize, n: usize) -> Option<&mut Shared> {
         let index = bank.checked_sub(self.vcpus)? * 32 + n;
         self.shared.get_mut(index)
     }
 
-    /// The physical interrupt behind a `hardware` interrupt.
+    /// Returns the physical interrupt behind a `hardware` interrupt.
     #[inline(never)]
     pub fn physical(&self, bank: usize, n: usize) -> Physical {
         if bank < self.vcpus {
@@ -142,7 +142,7 @@ impl State {
         }
     }
 
-    /// The VCPU to which the physical interrupt behind a shared one is sent, if to any.
+    /// Returns the VCPU to which the physical interrupt behind a shared one is sent, if to any.
     pub fn first_target(&self, bank: usize, n: usize) -> Option<usize> {
         self.banks[bank].targets.iter().take(self.vcpus).position(|set| set >> n & 1 != 0)
     }

@@ -24,7 +24,7 @@ pub(super) struct Folded {
 pub(super) struct Synced {
     /// Other VCPUs that must bring their list registers up to date.
     pub concerned: u32,
-    /// Whether there are more interrupts than list registers.
+    /// True if there are more interrupts than list registers.
     pub crowded: bool,
 }
 
@@ -192,7 +192,7 @@ impl State {
         }
     }
 
-    /// The most urgent interrupts for `vcpu` that are in no list register.
+    /// Returns the most urgent interrupts for `vcpu` that are in no list register.
     fn candidates<E: Env>(&mut self, env: &E, vcpu: usize, room: usize) -> Candidates {
         let mut candidates = Candidates::new(room);
         let vcpus = self.vcpus;

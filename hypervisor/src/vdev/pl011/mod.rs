@@ -85,7 +85,7 @@ impl Pl011 {
         self.raw & self.mask != 0
     }
 
-    /// Bytes of input that were lost because the VM did not read.
+    /// Returns the bytes of input that were lost because the VM did not read.
     pub fn overruns(&self) -> u32 {
         self.overruns
     }
@@ -263,7 +263,7 @@ impl Default for Pl011 {
     }
 }
 
-/// The FIFO level that three bits of IFLS select: 1/8, 1/4, 1/2, 3/4 or 7/8. Reserved
+/// Returns the FIFO level that three bits of IFLS select: 1/8, 1/4, 1/2, 3/4 or 7/8. Reserved
 /// values count as 7/8.
 fn level(select: u32) -> usize {
     match select & 7 {

@@ -72,7 +72,7 @@ pub(super) const OE: u32 = 1 << 10;
 /// All interrupts.
 pub(super) const INTERRUPTS: u32 = 0x7ff;
 
-/// The identity register at `offset`: part 0x011, designer Arm (0x41), revision 3 (r1p5),
+/// Returns the identity register at `offset`: part 0x011, designer Arm (0x41), revision 3 (r1p5),
 /// PrimeCell.
 pub(super) fn identity(offset: u64) -> u32 {
     const BYTES: [u8; 8] = [0x11, 0x10, 0x34, 0x00, 0x0d, 0xf0, 0x05, 0xb1];

@@ -56,7 +56,7 @@ impl Vm {
         coloring.lock().result = (Space::current().table(), value);
     }
 
-    /// The colour of the frame behind an IPA.
+    /// Returns the colour of the frame behind an IPA.
     fn color(&self, ipa: u64) -> Option<u64> {
         let mask = self.plan.llc?.color_mask;
         Some((self.frame(ipa)?.address() & mask) >> mask.trailing_zeros())
@@ -105,7 +105,7 @@ impl Vm {
 }
 
 impl Space {
-    /// The address space of the guest that runs on this CPU.
+    /// Returns the address space of the guest that runs on this CPU.
     pub fn current() -> Self {
         Self { ttbr0: regs::ttbr0_el1::read(), tcr: regs::tcr_el1::read() }
     }

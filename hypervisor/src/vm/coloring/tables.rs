@@ -47,7 +47,7 @@ impl<'a> TableReader<'a> {
         Self { vm, format, page: NO_PAGE, frame: None, outside: false }
     }
 
-    /// Whether something that was to be read does not lie in RAM.
+    /// Returns true if something that was to be read does not lie in RAM.
     pub fn was_outside(&self) -> bool {
         self.outside
     }

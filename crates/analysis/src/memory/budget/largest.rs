@@ -24,7 +24,7 @@ pub struct Critical<'a> {
     pub throttle: Option<Throttle>,
     /// Those that make accesses as they do already, as this VCPU sees them.
     pub others: &'a [Source],
-    /// Whether its accesses count for the compensation of those that get budgets.
+    /// True if its accesses count for the compensation of those that get budgets.
     pub counts: bool,
 }
 
@@ -43,15 +43,15 @@ pub struct Share {
     pub compensation: u32,
 }
 
-/// The largest budgets, in accesses per period and in proportion to the weights, with which all
-/// tasks meet their deadlines. None if budgets of 1 access are too much.
+/// Returns the largest budgets, in accesses per period and in proportion to the weights, with which
+/// all tasks meet their deadlines. None if budgets of 1 access are too much.
 ///
 /// Tasks are judged by their response times ([`mod@crate::response`]), for which the accesses that
 /// they make are a limit too. So this is never less than what XenThrottle's Eq. 3.7 gives, which
 /// judges by the slack at the deadline and the curve alone ([`super::of_slack_in_practice`]), and
 /// can be much more: a task that makes few accesses needs no budgets at all. Response times grow
-/// with the budgets, so that a search by halves finds the largest. A budget of `P/L` lets
-/// through as much as none; there is no larger one.
+/// with the budgets, so that a search by halves finds the largest. A budget of `P/L` lets through
+/// as much as none; there is no larger one.
 pub fn largest(critical: &[Critical<'_>], shares: &[Share], bus: &Bus) -> Option<Vec<u64>> {
     let weights = shares.iter().map(|share| u128::from(share.weight)).sum::<u128>().max(1);
     let most = |share: &Share| (share.period.0 / bus.latency.0.max(1)).max(1);
@@ -80,7 +80,7 @@ pub fn largest(critical: &[Critical<'_>], shares: &[Share], bus: &Bus) -> Option
     Some(budgets(low))
 }
 
-/// Whether the tasks of a VCPU are in time beside these budgets.
+/// Returns true if the tasks of a VCPU are in time beside these budgets.
 fn in_time(
     critical: &Critical<'_>,
     shares: &[Share],

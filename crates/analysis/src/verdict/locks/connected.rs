@@ -41,7 +41,7 @@ pub fn connected(
     reached
 }
 
-/// Whether tasks of a VCPU use a resource, or the hypervisor lets them.
+/// Returns true if tasks of a VCPU use a resource, or the hypervisor lets them.
 fn may_use(member: &Member<'_>, (number, resource): (usize, &Resource)) -> bool {
     let is_used = member.sections.iter().flatten().any(|section| section.resource == number);
     let may_open = resource.inter_vm && resource.vms.contains(&member.vm_index);
