@@ -48,7 +48,6 @@ test: setup lint cachescope ## Pass every check and test
 	cargo xtask size
 	cargo test --release --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 	cargo xtask test
-	cargo xtask bench-exits
 
 check: setup lint ## Pass lints, unit and property tests: all that runs no command and boots no machine (2 minutes after a build)
 	cargo xtask test --quick

@@ -3,9 +3,10 @@
 //! `cargo test` runs one program after the other, and most of them wait for one emulator at a time. Here each lane takes the
 //! next program, which runs its tests one by one.
 
-use std::collections::VecDeque;
+use std::env;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,11 +34,65 @@ const FIRST: &[&str] = &[
     "vm_locks",
 ];
 
-/// Those that record machines that write records as fast as they can: beside another program, some are overwritten before they are read.
+/// Those that record machines that write records as fast as they can. Beside another machine, records are overwritten before
+/// they are read: only programs that boot none run at the same time.
 const ALONE: &[&str] = &["storm"];
 
-/// The packages whose tests run commands and boot machines.
-const SLOW: &[&str] = &["bulkhead", "bulkhead-tests"];
+/// The packages whose tests run commands and boot machines, and their folders.
+const SLOW: &[(&str, &str)] = &[("bulkhead", "cli"), ("bulkhead-tests", "tests")];
+
+/// What is run besides the programs: the limits of all figures, measured once.
+const FIGURES: &[&str] = &["bench-exits", "--repeat", "1"];
+
+/// What a lane runs.
+struct Job {
+    /// The name that is shown.
+    name: String,
+    command: Command,
+    boots: bool,
+    alone: bool,
+}
+
+impl Job {
+    /// A program runs as `cargo test` does it: in the folder of its package.
+    fn program(program: &Executable) -> Self {
+        let folder = program.package.file_name().unwrap_or_default().to_string_lossy();
+        let mut command = Command::new(&program.path);
+        command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
+        command.env("RUST_TEST_THREADS", "1");
+        Self {
+            name: format!("{folder}/{}", program.name),
+            command,
+            boots: SLOW.iter().any(|(_, it)| *it == folder),
+            alone: ALONE.contains(&program.name.as_str()),
+        }
+    }
+
+    /// The figures, measured by another process of this program.
+    fn figures(workspace: &Workspace) -> Result<Self> {
+        let mut command = Command::new(env::current_exe().context("this program has no path")?);
+        command.current_dir(workspace.root()).args(FIGURES);
+        Ok(Self { name: FIGURES.join(" "), command, boots: true, alone: false })
+    }
+}
+
+/// What is still to be run, in this order.
+struct Queue {
+    waiting: Vec<Job>,
+    /// A job runs beside which no machine may be booted.
+    alone: bool,
+}
+
+impl Queue {
+    /// Takes the next job that may run now.
+    fn take(&mut self) -> Option<Job> {
+        let may_run = |it: &Job| !self.alone || !it.boots;
+        let at = self.waiting.iter().position(may_run)?;
+        let job = self.waiting.remove(at);
+        self.alone |= job.alone;
+        Some(job)
+    }
+}
 
 /// What a program said, and for how long it ran.
 struct Outcome {
@@ -49,32 +104,38 @@ struct Outcome {
 
 /// Builds and runs all tests, or only the quick ones; an error names the programs in which some failed.
 pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
-    let slow = SLOW.iter().filter(|_| quick).flat_map(|package| ["--exclude", package]);
+    let slow = SLOW.iter().filter(|_| quick).flat_map(|(package, _)| ["--exclude", package]);
     let mut build = toolchain::host_cargo("test");
     build.current_dir(workspace.root()).args(["--workspace", "--no-run"]).args(slow.clone());
     let mut programs = cargo::executables(build, &[])?;
     programs.retain(|program| program.is_test);
     ensure!(!programs.is_empty(), "cargo built no tests");
-    let place = |it: &Executable| FIRST.iter().position(|name| *name == it.name);
-    programs.sort_by_key(|it| place(it).unwrap_or(FIRST.len()));
-
-    let (alone, programs): (Vec<_>, Vec<_>) =
-        programs.into_iter().partition(|it| ALONE.contains(&it.name.as_str()));
-    let lanes = thread::available_parallelism().map_or(1, |lanes| lanes.get());
-    let (waiting, done) = (Mutex::new(VecDeque::from(programs)), Mutex::new(Vec::new()));
-    let run = |program: &Executable| {
-        let outcome = outcome(program);
-        show(&outcome);
-        locked(&done).push(outcome);
+    let place = |it: &Executable| {
+        let first = FIRST.iter().position(|name| *name == it.name);
+        (!ALONE.contains(&it.name.as_str()), first.unwrap_or(FIRST.len()))
     };
-    alone.iter().for_each(run);
-    // Not in the condition of the loop: there the lock would be held for as long as the program runs.
-    let next = || locked(&waiting).pop_front();
+    programs.sort_by_key(place);
+    let mut waiting: Vec<Job> = programs.iter().map(Job::program).collect();
+    if !quick {
+        let behind = waiting.iter().take_while(|it| it.alone).count();
+        waiting.insert(behind, Job::figures(workspace)?);
+    }
+
+    let lanes = thread::available_parallelism().map_or(1, |lanes| lanes.get());
+    let queue = (Mutex::new(Queue { waiting, alone: false }), Condvar::new());
+    let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
-                while let Some(program) = next() {
-                    run(&program);
+                while let Some(job) = next(&queue) {
+                    let alone = job.alone;
+                    let outcome = outcome(job);
+                    show(&outcome);
+                    locked(&done).push(outcome);
+                    if alone {
+                        locked(&queue.0).alone = false;
+                        queue.1.notify_all();
+                    }
                 }
             });
         }
@@ -104,16 +165,26 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a program as `cargo test` does: in the folder of its package.
-fn outcome(program: &Executable) -> Outcome {
+/// Waits for the next job that may run; `None`: all have begun.
+fn next((queue, changed): &(Mutex<Queue>, Condvar)) -> Option<Job> {
+    let mut queue = locked(queue);
+    loop {
+        match queue.take() {
+            None if !queue.waiting.is_empty() => {
+                queue = changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            }
+            job => return job,
+        }
+    }
+}
+
+fn outcome(Job { name, mut command, .. }: Job) -> Outcome {
     let start = Instant::now();
-    let output = Command::new(&program.path)
-        .current_dir(&program.package)
-        .env("CARGO_MANIFEST_DIR", &program.package)
-        .env("RUST_TEST_THREADS", "1")
+    let program = PathBuf::from(command.get_program());
+    let output = command
         .stdin(Stdio::null())
         .output()
-        .with_context(|| format!("cannot start {}", program.path.display()));
+        .with_context(|| format!("cannot start {}", program.display()));
     let (ok, output) = match output {
         Ok(output) => {
             let both = [output.stdout, output.stderr].concat();
@@ -121,15 +192,13 @@ fn outcome(program: &Executable) -> Outcome {
         }
         Err(error) => (false, format!("{error:#}")),
     };
-    let package =
-        program.package.file_name().map_or_else(String::new, |it| it.display().to_string());
-    Outcome { name: format!("{package}/{}", program.name), ok, output, time: start.elapsed() }
+    Outcome { name, ok, output, time: start.elapsed() }
 }
 
 /// A line of a program whose tests pass; all that it said otherwise.
 fn show(Outcome { name, ok, output, time }: &Outcome) {
     let result = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
-    let counts = result.map_or("", |it| it.split("; finished").next().unwrap_or(it));
+    let counts = result.map_or("ok", |it| it.split("; finished").next().unwrap_or(it));
     let seconds = time.as_secs_f32();
     match ok {
         true => println!("{seconds:6.1} s  {name}: {counts}"),
