@@ -50,7 +50,7 @@ test: setup lint cachescope ## Pass every check and test
 	cargo xtask test
 	cargo xtask bench-exits
 
-check: setup lint ## Pass lints, unit and property tests: all that runs no command and boots no machine (2 minutes after a build)
+check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
 	cargo xtask test --quick
 
 test-report: setup ## Look at reports of proofs with a real browser, those of `make demo` too (needs a network the first time)

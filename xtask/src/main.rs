@@ -58,7 +58,7 @@ enum Task {
     Size,
     /// Build and run all tests of the workspace, as many programs at once as there are CPUs.
     Test {
-        /// Leave out the packages whose tests run commands and boot machines.
+        /// Only those of `cargo test`, which boot no machine.
         #[arg(long)]
         quick: bool,
     },

@@ -3,13 +3,17 @@
 //! `cargo test` runs one program after the other, and most of them wait for one emulator at a time. Here each lane takes the
 //! next program, which runs its tests one by one.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, fs, iter};
 
 use anyhow::{Context, Result, bail, ensure};
+use tempfile::TempDir;
 
 use crate::cargo::{self, Executable};
 use crate::toolchain;
@@ -36,8 +40,11 @@ const FIRST: &[&str] = &[
 /// Those that record machines that write records as fast as they can: beside another program, some are overwritten before they are read.
 const ALONE: &[&str] = &["storm"];
 
-/// The packages whose tests run commands and boot machines.
-const SLOW: &[&str] = &["bulkhead", "bulkhead-tests"];
+/// What quick tests find in place of QEMU.
+const NO_QEMU: &str = "#!/bin/sh
+echo 'a quick test boots a machine: give the test `test = false` in its Cargo.toml' | tee /dev/stderr
+exit 1
+";
 
 /// What a program said, and for how long it ran.
 struct Outcome {
@@ -47,14 +54,17 @@ struct Outcome {
     time: Duration,
 }
 
-/// Builds and runs all tests, or only the quick ones; an error names the programs in which some failed.
+/// Builds and runs all tests, or only those of `cargo test`; an error names the programs in which some failed.
 pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
-    let slow = SLOW.iter().filter(|_| quick).flat_map(|package| ["--exclude", package]);
-    let mut build = toolchain::host_cargo("test");
-    build.current_dir(workspace.root()).args(["--workspace", "--no-run"]).args(slow.clone());
-    let mut programs = cargo::executables(build, &[])?;
-    programs.retain(|program| program.is_test);
+    let mut programs = build(workspace, if quick { &[] } else { &["--workspace"] })?;
+    if !quick {
+        // With those that have `test = false`.
+        let all = build(workspace, &["--workspace", "--test", "*"])?;
+        let known: HashSet<_> = programs.iter().map(|it| it.path.clone()).collect();
+        programs.extend(all.into_iter().filter(|it| !known.contains(&it.path)));
+    }
     ensure!(!programs.is_empty(), "cargo built no tests");
+    let no_qemu = quick.then(no_qemu).transpose()?;
     let place = |it: &Executable| FIRST.iter().position(|name| *name == it.name);
     programs.sort_by_key(|it| place(it).unwrap_or(FIRST.len()));
 
@@ -63,7 +73,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
     let lanes = thread::available_parallelism().map_or(1, |lanes| lanes.get());
     let (waiting, done) = (Mutex::new(VecDeque::from(programs)), Mutex::new(Vec::new()));
     let run = |program: &Executable| {
-        let outcome = outcome(program);
+        let outcome = outcome(program, no_qemu.as_ref().map(TempDir::path));
         show(&outcome);
         locked(&done).push(outcome);
     };
@@ -88,7 +98,6 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
         "--doc",
         "--quiet",
     ]);
-    documentation.args(slow);
     let documentation = cargo::run(documentation);
 
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -100,14 +109,41 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
     documentation
 }
 
+/// Builds the tests of these packages.
+fn build(workspace: &Workspace, selection: &[&str]) -> Result<Vec<Executable>> {
+    let mut build = toolchain::host_cargo("test");
+    build.current_dir(workspace.root()).arg("--no-run").args(selection);
+    let mut programs = cargo::executables(build, &[])?;
+    programs.retain(|program| program.is_test);
+    Ok(programs)
+}
+
+/// A folder with a program that goes before QEMU in PATH.
+fn no_qemu() -> Result<TempDir> {
+    let folder = tempfile::tempdir().context("cannot make a folder")?;
+    let path = folder.path().join("qemu-system-aarch64");
+    let write = || {
+        fs::write(&path, NO_QEMU)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(folder)
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a program as `cargo test` does: in the folder of its package.
-fn outcome(program: &Executable) -> Outcome {
+/// Runs a program as `cargo test` does: in the folder of its package. The programs in `first` go before others in PATH.
+fn outcome(program: &Executable, first: Option<&Path>) -> Outcome {
     let start = Instant::now();
-    let output = Command::new(&program.path)
+    let mut command = Command::new(&program.path);
+    if let Some(first) = first {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders = iter::once(first.to_owned()).chain(env::split_paths(&path));
+        command.env("PATH", env::join_paths(folders).unwrap_or(path));
+    }
+    let output = command
         .current_dir(&program.package)
         .env("CARGO_MANIFEST_DIR", &program.package)
         .env("RUST_TEST_THREADS", "1")
