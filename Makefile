@@ -15,6 +15,7 @@ MDBOOK := $(or $(shell command -v mdbook),build/tools/bin/mdbook)
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
 DENY_CACHESCOPE := --manifest-path cachescope/Cargo.toml --config cachescope/deny.toml
 FUZZ_SECONDS ?= 60
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 INTERLEAVINGS ?= 20000
 PERIODS ?= 1000000
 SEEDS ?= 100
@@ -119,6 +120,14 @@ reproduce-setup: build cachescope measure-aarch64 ## Build everything that `bulk
 
 reproduce: reproduce-setup ## Measure again what papers have published (hours, for a scheduler); ends with an error if a verdict differs from docs/reproduce
 	$(BULKHEAD) reproduce all --expect docs/reproduce
+
+msrv: setup ## Build all but tests with the oldest compiler that Cargo.toml allows (needs a network the first time)
+	rustup toolchain install $(MSRV) --profile minimal --target aarch64-unknown-none-softfloat --no-self-update
+	cargo +$(MSRV) check --locked --workspace --exclude bulkhead-interleavings --target-dir target/msrv
+	cargo +$(MSRV) check --locked --package bulkhead-hypervisor --package bulkhead-rt --profile bare \
+		--target aarch64-unknown-none-softfloat --target-dir target/msrv
+	cargo +$(MSRV) check --locked --manifest-path cachescope/Cargo.toml --workspace --target-dir target/msrv
+	cargo +$(MSRV) check --locked $(PYTHON) --target-dir target/msrv
 
 fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60
 	cargo xtask fuzz --seconds $(FUZZ_SECONDS)
