@@ -1,4 +1,4 @@
-//! Clippy on everything: each crate for the machine that it runs on.
+//! Clippy on everything, each crate for the machine that it runs on, and the links of the documentation.
 
 use anyhow::Result;
 
@@ -17,6 +17,13 @@ pub fn run(workspace: &Workspace) -> Result<()> {
             .args(["--", "--deny", "warnings"]);
         cargo::run(host)?;
     }
+
+    let mut documentation = toolchain::host_cargo("doc");
+    documentation
+        .current_dir(workspace.root())
+        .args(["--workspace", "--no-deps"])
+        .env("RUSTDOCFLAGS", "--deny warnings");
+    cargo::run(documentation)?;
 
     let cachescope = workspace.root().join("cachescope");
     let mut plugin = toolchain::host_cargo("clippy");

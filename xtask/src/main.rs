@@ -51,7 +51,7 @@ enum Task {
         #[arg(short, long)]
         output: Option<PathBuf>,
     },
-    /// Run clippy on everything, for this machine and for bare metal; warnings are errors.
+    /// Run clippy on everything, for this machine and for bare metal, and build the documentation; warnings are errors.
     Lint,
     /// Print the size of the hypervisor's code and read-only data, and look at its stack frames and barriers; fail above the
     /// limit.

@@ -80,7 +80,7 @@ pub struct VcpuVerdict {
     pub utilization_ppm: u64,
     /// Whether it gets its budget in each period.
     pub ok: bool,
-    /// Why not: the code of a [`Failure`].
+    /// Why not: the code of a [`crate::Failure`].
     pub failure: Option<&'static str>,
     /// If not: so long it may have to wait until it has its budget, or longer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,7 +119,7 @@ pub struct TaskVerdict {
     pub slack_ns: Option<i64>,
     /// Whether it meets its deadline for sure.
     pub ok: bool,
-    /// Why not: the code of a [`Failure`].
+    /// Why not: the code of a [`crate::Failure`].
     pub failure: Option<&'static str>,
     /// Jobs of the task in the busy window that leads to the bound: more than one if it is longer
     /// than the period.

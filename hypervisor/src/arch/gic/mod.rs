@@ -6,7 +6,7 @@
 //! register.
 //!
 //! Which one the CPU has is decided once, before the first line of Rust runs
-//! ([`is_v2`]): code for a GICv3 has at most one idle instruction for that.
+//! (`is_v2`): code for a GICv3 has at most one idle instruction for that.
 
 mod distributor;
 #[cfg(target_os = "none")]
