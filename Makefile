@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 check test test-report test-python campaign campaign-analysis miri torture lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 check test test-report test-python spelling campaign campaign-analysis miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -10,6 +10,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 endif
 
 CARGO_DENY_VERSION := 0.20.2
+TYPOS_VERSION := 1.52.0
 MDBOOK_VERSION := 0.4.52
 MDBOOK := $(or $(shell command -v mdbook),build/tools/bin/mdbook)
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
@@ -28,6 +29,8 @@ SEED ?= 1
 CACHESCOPE := --manifest-path cachescope/Cargo.toml --target-dir cachescope/target --locked
 PYTHON := --manifest-path python/Cargo.toml
 VENV := build/python
+# Not one that is in PATH: each version knows other mistakes.
+TYPOS := build/tools/typos-$(TYPOS_VERSION)/bin/typos
 BULKHEAD := $(or $(CARGO_TARGET_DIR),target)/release/bulkhead
 
 help: ## Show this list
@@ -101,11 +104,19 @@ torture: build cachescope ## Torture hypervisor and tools: a guest that executes
 	BULKHEAD_KILLS=$(KILLS) BULKHEAD_SEED=$(SEED) cargo test --release --package bulkhead \
 		--test killed -- --include-ignored --nocapture
 
-lint: setup ## Check format and lints, for this machine and for bare metal
+lint: setup spelling ## Check spelling, format and lints, for this machine and for bare metal
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path cachescope/Cargo.toml
 	cargo fmt --all --check $(PYTHON)
 	cargo xtask lint
+
+spelling: setup $(TYPOS) ## Look for misspellings; typos.toml has what may be spelt otherwise (needs a network the first time)
+	$(TYPOS) --format brief
+
+$(TYPOS):
+	@echo 'spelling: typos is missing: installing $(TYPOS_VERSION) into build/tools (8 MB to download, once)'
+	python3 -m venv --clear build/tools/typos-$(TYPOS_VERSION)
+	build/tools/typos-$(TYPOS_VERSION)/bin/python -m pip install --quiet --disable-pip-version-check typos==$(TYPOS_VERSION)
 
 demo: build cachescope ## Prove that a rover's deadlines hold with isolation and not without, with a report (3 minutes)
 	$(BULKHEAD) prove systems/rover.toml --output build/demo
