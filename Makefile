@@ -15,8 +15,8 @@ MDBOOK_VERSION := 0.4.52
 MDBOOK := $(or $(shell command -v mdbook),build/tools/bin/mdbook)
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
 DENY_CACHESCOPE := --manifest-path cachescope/Cargo.toml --config cachescope/deny.toml
-FUZZ_SECONDS ?= 60
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+FUZZ_SECONDS ?= 60
 INTERLEAVINGS ?= 20000
 PERIODS ?= 1000000
 SEEDS ?= 100
@@ -121,6 +121,14 @@ $(TYPOS):
 demo: build cachescope ## Prove that a rover's deadlines hold with isolation and not without, with a report (3 minutes)
 	$(BULKHEAD) prove systems/rover.toml --output build/demo
 
+msrv: setup ## Build all but tests with the oldest compiler that Cargo.toml allows (needs a network the first time)
+	rustup toolchain install $(MSRV) --profile minimal --target aarch64-unknown-none-softfloat --no-self-update
+	cargo +$(MSRV) check --locked --workspace --exclude bulkhead-interleavings --target-dir target/msrv
+	cargo +$(MSRV) check --locked --package bulkhead-hypervisor --package bulkhead-rt --profile bare \
+		--target aarch64-unknown-none-softfloat --target-dir target/msrv
+	cargo +$(MSRV) check --locked --manifest-path cachescope/Cargo.toml --workspace --target-dir target/msrv
+	cargo +$(MSRV) check --locked $(PYTHON) --target-dir target/msrv
+
 bench-exits: setup ## Count the EL2 instructions of every exit path
 	cargo xtask bench-exits
 
@@ -132,13 +140,8 @@ reproduce-setup: build cachescope measure-aarch64 ## Build everything that `bulk
 reproduce: reproduce-setup ## Measure again what papers have published (hours, for a scheduler); ends with an error if a verdict differs from docs/reproduce
 	$(BULKHEAD) reproduce all --expect docs/reproduce
 
-msrv: setup ## Build all but tests with the oldest compiler that Cargo.toml allows (needs a network the first time)
-	rustup toolchain install $(MSRV) --profile minimal --target aarch64-unknown-none-softfloat --no-self-update
-	cargo +$(MSRV) check --locked --workspace --exclude bulkhead-interleavings --target-dir target/msrv
-	cargo +$(MSRV) check --locked --package bulkhead-hypervisor --package bulkhead-rt --profile bare \
-		--target aarch64-unknown-none-softfloat --target-dir target/msrv
-	cargo +$(MSRV) check --locked --manifest-path cachescope/Cargo.toml --workspace --target-dir target/msrv
-	cargo +$(MSRV) check --locked $(PYTHON) --target-dir target/msrv
+release: setup ## Build the archives of a release from a commit: build/release
+	cargo xtask release
 
 fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60
 	cargo xtask fuzz --seconds $(FUZZ_SECONDS)
