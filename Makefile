@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 check test test-report test-python campaign campaign-analysis miri torture lint demo bench-exits reproduce reproduce-setup fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 check test test-report test-python spelling campaign campaign-analysis miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -10,10 +10,12 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 endif
 
 CARGO_DENY_VERSION := 0.20.2
+TYPOS_VERSION := 1.52.0
 MDBOOK_VERSION := 0.4.52
 MDBOOK := $(or $(shell command -v mdbook),build/tools/bin/mdbook)
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
 DENY_CACHESCOPE := --manifest-path cachescope/Cargo.toml --config cachescope/deny.toml
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 FUZZ_SECONDS ?= 60
 INTERLEAVINGS ?= 20000
 PERIODS ?= 1000000
@@ -27,6 +29,8 @@ SEED ?= 1
 CACHESCOPE := --manifest-path cachescope/Cargo.toml --target-dir cachescope/target --locked
 PYTHON := --manifest-path python/Cargo.toml
 VENV := build/python
+# Not one that is in PATH: each version knows other mistakes.
+TYPOS := build/tools/typos-$(TYPOS_VERSION)/bin/typos
 BULKHEAD := $(or $(CARGO_TARGET_DIR),target)/release/bulkhead
 
 help: ## Show this list
@@ -49,7 +53,7 @@ test: setup lint cachescope ## Pass every check and test
 	cargo test --release --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 	cargo xtask test
 
-check: setup lint ## Pass lints, unit and property tests: all that runs no command and boots no machine (2 minutes after a build)
+check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
 	cargo xtask test --quick
 
 test-report: setup ## Look at reports of proofs with a real browser, those of `make demo` too (needs a network the first time)
@@ -99,14 +103,30 @@ torture: build cachescope ## Torture hypervisor and tools: a guest that executes
 	BULKHEAD_KILLS=$(KILLS) BULKHEAD_SEED=$(SEED) cargo test --release --package bulkhead \
 		--test killed -- --include-ignored --nocapture
 
-lint: setup ## Check format and lints, for this machine and for bare metal
+lint: setup spelling ## Check spelling, format and lints, for this machine and for bare metal
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path cachescope/Cargo.toml
 	cargo fmt --all --check $(PYTHON)
 	cargo xtask lint
 
+spelling: setup $(TYPOS) ## Look for misspellings; typos.toml has what may be spelt otherwise (needs a network the first time)
+	$(TYPOS) --format brief
+
+$(TYPOS):
+	@echo 'spelling: typos is missing: installing $(TYPOS_VERSION) into build/tools (8 MB to download, once)'
+	python3 -m venv --clear build/tools/typos-$(TYPOS_VERSION)
+	build/tools/typos-$(TYPOS_VERSION)/bin/python -m pip install --quiet --disable-pip-version-check typos==$(TYPOS_VERSION)
+
 demo: build cachescope ## Prove that a rover's deadlines hold with isolation and not without, with a report (3 minutes)
 	$(BULKHEAD) prove systems/rover.toml --output build/demo
+
+msrv: setup ## Build all but tests with the oldest compiler that Cargo.toml allows (needs a network the first time)
+	rustup toolchain install $(MSRV) --profile minimal --target aarch64-unknown-none-softfloat --no-self-update
+	cargo +$(MSRV) check --locked --workspace --exclude bulkhead-interleavings --target-dir target/msrv
+	cargo +$(MSRV) check --locked --package bulkhead-hypervisor --package bulkhead-rt --profile bare \
+		--target aarch64-unknown-none-softfloat --target-dir target/msrv
+	cargo +$(MSRV) check --locked --manifest-path cachescope/Cargo.toml --workspace --target-dir target/msrv
+	cargo +$(MSRV) check --locked $(PYTHON) --target-dir target/msrv
 
 bench-exits: setup ## Count the EL2 instructions of every exit path
 	cargo xtask bench-exits
@@ -118,6 +138,9 @@ reproduce-setup: build cachescope measure-aarch64 ## Build everything that `bulk
 
 reproduce: reproduce-setup ## Measure again what papers have published (hours, for a scheduler); ends with an error if a verdict differs from docs/reproduce
 	$(BULKHEAD) reproduce all --expect docs/reproduce
+
+release: setup ## Build the archives of a release from a commit: build/release
+	cargo xtask release
 
 fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60
 	cargo xtask fuzz --seconds $(FUZZ_SECONDS)

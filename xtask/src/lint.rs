@@ -1,4 +1,4 @@
-//! Clippy on everything: each crate for the machine that it runs on.
+//! Clippy on everything, each crate for the machine that it runs on, and the links of the documentation.
 
 use anyhow::Result;
 
@@ -8,11 +8,22 @@ use crate::workspace::{GUESTS, HYPERVISOR, Workspace};
 
 /// Fails on any warning.
 pub fn run(workspace: &Workspace) -> Result<()> {
-    let mut host = toolchain::host_cargo("clippy");
-    host.current_dir(workspace.root())
-        .args(["--workspace", "--all-targets"])
-        .args(["--", "--deny", "warnings"]);
-    cargo::run(host)?;
+    // The first leaves out tests with `test = false`.
+    for targets in [&["--all-targets"][..], &["--test", "*"]] {
+        let mut host = toolchain::host_cargo("clippy");
+        host.current_dir(workspace.root())
+            .arg("--workspace")
+            .args(targets)
+            .args(["--", "--deny", "warnings"]);
+        cargo::run(host)?;
+    }
+
+    let mut documentation = toolchain::host_cargo("doc");
+    documentation
+        .current_dir(workspace.root())
+        .args(["--workspace", "--no-deps"])
+        .env("RUSTDOCFLAGS", "--deny warnings");
+    cargo::run(documentation)?;
 
     let cachescope = workspace.root().join("cachescope");
     let mut plugin = toolchain::host_cargo("clippy");

@@ -11,6 +11,7 @@ mod frames;
 mod fuzz;
 mod guest;
 mod lint;
+mod release;
 mod size;
 mod synchronised;
 mod test;
@@ -51,14 +52,20 @@ enum Task {
         #[arg(short, long)]
         output: Option<PathBuf>,
     },
-    /// Run clippy on everything, for this machine and for bare metal; warnings are errors.
+    /// Run clippy on everything, for this machine and for bare metal, and build the documentation; warnings are errors.
     Lint,
+    /// Build the archives of a release into build/release, from a commit with a section in CHANGELOG.md.
+    Release {
+        /// Only print which files they have.
+        #[arg(long)]
+        list: bool,
+    },
     /// Print the size of the hypervisor's code and read-only data, and look at its stack frames and barriers; fail above the
     /// limit.
     Size,
     /// Build and run all tests of the workspace, as many programs at once as there are CPUs.
     Test {
-        /// Leave out the packages whose tests run commands and boot machines.
+        /// Only those of `cargo test`, which boot no machine.
         #[arg(long)]
         quick: bool,
     },
@@ -82,6 +89,7 @@ fn run(task: Task) -> Result<()> {
         Task::Fuzz { seconds } => fuzz::run(&workspace, seconds),
         Task::Guest { folder, output } => guest::run(&workspace, &folder, output),
         Task::Lint => lint::run(&workspace),
+        Task::Release { list } => release::run(&workspace, list),
         Task::Size => size::run(&workspace),
         Task::Test { quick } => test::run(&workspace, quick),
     }

@@ -3,14 +3,17 @@
 //! `cargo test` runs one program after the other, and most of them wait for one emulator at a time. Here each lane takes the
 //! next program, which runs its tests one by one.
 
-use std::env;
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, fs, iter};
 
 use anyhow::{Context, Result, bail, ensure};
+use tempfile::TempDir;
 
 use crate::cargo::{self, Executable};
 use crate::toolchain;
@@ -38,8 +41,11 @@ const FIRST: &[&str] = &[
 /// they are read: only programs that boot none run at the same time.
 const ALONE: &[&str] = &["storm"];
 
-/// The packages whose tests run commands and boot machines, and their folders.
-const SLOW: &[(&str, &str)] = &[("bulkhead", "cli"), ("bulkhead-tests", "tests")];
+/// What quick tests find in place of QEMU.
+const NO_QEMU: &str = "#!/bin/sh
+echo 'a quick test boots a machine: give the test `test = false` in its Cargo.toml' | tee /dev/stderr
+exit 1
+";
 
 /// What is run besides the programs: the limits of all figures, measured once.
 const FIGURES: &[&str] = &["bench-exits", "--repeat", "1"];
@@ -54,16 +60,22 @@ struct Job {
 }
 
 impl Job {
-    /// A program runs as `cargo test` does it: in the folder of its package.
-    fn program(program: &Executable) -> Self {
+    /// A program runs as `cargo test` does it: in the folder of its package. The programs in the folder `first` go before
+    /// others in PATH.
+    fn program(program: &Executable, boots: bool, first: Option<&Path>) -> Self {
         let folder = program.package.file_name().unwrap_or_default().to_string_lossy();
         let mut command = Command::new(&program.path);
         command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
         command.env("RUST_TEST_THREADS", "1");
+        if let Some(first) = first {
+            let path = env::var_os("PATH").unwrap_or_default();
+            let folders = iter::once(first.to_owned()).chain(env::split_paths(&path));
+            command.env("PATH", env::join_paths(folders).unwrap_or(path));
+        }
         Self {
             name: format!("{folder}/{}", program.name),
             command,
-            boots: SLOW.iter().any(|(_, it)| *it == folder),
+            boots,
             alone: ALONE.contains(&program.name.as_str()),
         }
     }
@@ -102,20 +114,27 @@ struct Outcome {
     time: Duration,
 }
 
-/// Builds and runs all tests, or only the quick ones; an error names the programs in which some failed.
+/// Builds and runs all tests, or only those of `cargo test`; an error names the programs in which some failed.
 pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
-    let slow = SLOW.iter().filter(|_| quick).flat_map(|(package, _)| ["--exclude", package]);
-    let mut build = toolchain::host_cargo("test");
-    build.current_dir(workspace.root()).args(["--workspace", "--no-run"]).args(slow.clone());
-    let mut programs = cargo::executables(build, &[])?;
-    programs.retain(|program| program.is_test);
+    let mut programs = build(workspace, if quick { &[] } else { &["--workspace"] })?;
+    let boot_nothing: HashSet<_> = programs.iter().map(|it| it.path.clone()).collect();
+    if !quick {
+        // With those that have `test = false`, because they boot machines.
+        let all = build(workspace, &["--workspace", "--test", "*"])?;
+        programs.extend(all.into_iter().filter(|it| !boot_nothing.contains(&it.path)));
+    }
     ensure!(!programs.is_empty(), "cargo built no tests");
+    let no_qemu = quick.then(no_qemu).transpose()?;
     let place = |it: &Executable| {
         let first = FIRST.iter().position(|name| *name == it.name);
         (!ALONE.contains(&it.name.as_str()), first.unwrap_or(FIRST.len()))
     };
     programs.sort_by_key(place);
-    let mut waiting: Vec<Job> = programs.iter().map(Job::program).collect();
+    let job = |program: &Executable| {
+        let boots = !boot_nothing.contains(&program.path);
+        Job::program(program, boots, no_qemu.as_ref().map(TempDir::path))
+    };
+    let mut waiting: Vec<Job> = programs.iter().map(job).collect();
     if !quick {
         let behind = waiting.iter().take_while(|it| it.alone).count();
         waiting.insert(behind, Job::figures(workspace)?);
@@ -149,7 +168,6 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
         "--doc",
         "--quiet",
     ]);
-    documentation.args(slow);
     let documentation = cargo::run(documentation);
 
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -159,6 +177,27 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
         bail!("tests failed in {}", failed.join(", "));
     }
     documentation
+}
+
+/// Builds the tests of these packages.
+fn build(workspace: &Workspace, selection: &[&str]) -> Result<Vec<Executable>> {
+    let mut build = toolchain::host_cargo("test");
+    build.current_dir(workspace.root()).arg("--no-run").args(selection);
+    let mut programs = cargo::executables(build, &[])?;
+    programs.retain(|program| program.is_test);
+    Ok(programs)
+}
+
+/// A folder with a program that goes before QEMU in PATH.
+fn no_qemu() -> Result<TempDir> {
+    let folder = tempfile::tempdir().context("cannot make a folder")?;
+    let path = folder.path().join("qemu-system-aarch64");
+    let write = || {
+        fs::write(&path, NO_QEMU)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(folder)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

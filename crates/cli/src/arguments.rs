@@ -146,7 +146,7 @@ pub struct RunOptions {
     /// Append to the command line of a VM; may be given several times
     #[arg(long, value_name = "VM=ARGS", value_parser = append)]
     pub append: Vec<(String, String)>,
-    /// One instruction is 1 ns: every run is the same
+    /// One instruction is 1 ns: every run is the same; Linux shows its first line after half a minute
     #[arg(long)]
     pub deterministic: bool,
     /// Count who evicts whom from the caches; the results go into this folder (needs --deterministic and `make cachescope`)
@@ -335,7 +335,7 @@ Examples:
   sudo bulkhead measure colors              the last-level cache
   sudo bulkhead measure colors --level 2
 
-Exit status: 0 observable, 1 not observable here, 2 there is no such cache.")]
+Exit status: 0 observable, 1 not observable here, 2 there is no such cache, 3 cannot tell.")]
 pub struct ColorsOptions {
     /// Level of the cache, from 2 [default: the last]
     #[arg(long, value_name = "N")]

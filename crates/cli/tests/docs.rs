@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -87,4 +88,33 @@ fn every_page_is_in_the_book() {
         let page = page.to_string_lossy();
         assert!(exempt(&page) || listed.contains(&&*page), "{page} is not in docs/SUMMARY.md");
     }
+}
+
+/// The first block of code of this kind.
+fn block<'a>(page: &'a str, kind: &str) -> &'a str {
+    let start = page.split_once(&format!("```{kind}\n")).expect("a block").1;
+    start.split_once("```").expect("its end").0
+}
+
+#[test]
+fn each_task_of_the_how_to_for_coloured_tasks_has_a_vcpu() {
+    let page = Path::new(ROOT).join("docs/how-to/color-linux-tasks.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let system = block(&page, "toml");
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("tasks.toml"), system).expect("a file");
+    let mut check = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    let check = check.current_dir(&folder).args(["check", "tasks.toml"]).output();
+    let check = check.expect("the command starts");
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+
+    let number = |text: &str, key: &str| -> u32 {
+        let digits = text.split_once(key).expect(key).1;
+        digits
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .and_then(|it| it.parse().ok())
+            .expect(key)
+    };
+    assert_eq!(number(system, "vcpus = "), 1 + number(&page, "job.corunners="));
 }

@@ -6,9 +6,11 @@ mod common;
 
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use common::{Result, Sandbox, eventually};
+use common::{Result, Sandbox, eventually, signal};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
@@ -120,6 +122,22 @@ fn a_context_that_cannot_start_is_named() {
     Sandbox::new()
         .bulkhead(&["measure", "--quick", "--context", "cell=echo hello"])
         .assert_refused(&["context cell", "hello", "no answer"]);
+}
+
+#[test]
+fn an_end_before_the_first_interval_leaves_the_answer_open() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let arguments = "measure --victim matrix:32 --leech cpu@25ms --runs 900";
+    let mut command = sandbox.command(&arguments.split(' ').collect::<Vec<_>>());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    // The first row, which has no leech, takes half a minute.
+    std::thread::sleep(Duration::from_secs(2));
+    signal(&child, "INT");
+    let result = Result::of(child.wait_with_output().expect("it ends"));
+    result.assert_status(130);
+    let answer = "cannot tell: no victim was measured beside a leech before the end\n";
+    assert!(result.stdout.starts_with(answer), "{}", result.stdout);
 }
 
 #[test]

@@ -3,15 +3,18 @@
 #[allow(dead_code)]
 mod common;
 
-use common::Sandbox;
+use std::process::Command;
+
+use common::{Result, Sandbox};
 
 #[test]
 fn measure_answers_with_evidence_or_says_what_is_missing() {
     let sandbox = Sandbox::new();
     let result = sandbox.bulkhead(&["measure", "colors", "--time", "2s", "--json"]);
     let document = result.json();
-    let observable = document["observable"].as_bool().expect("an answer");
-    result.assert_status(if observable { 0 } else { 1 });
+    let answer = document["observable"].as_bool();
+    result.assert_status(answer.map_or(3, |observable| if observable { 0 } else { 1 }));
+    let observable = answer == Some(true);
     assert_eq!(document["why"].is_string(), !observable);
     assert_eq!(document["colors"].is_u64(), observable);
     let report = &document["report"];
@@ -24,6 +27,19 @@ fn measure_answers_with_evidence_or_says_what_is_missing() {
         }
         assert!(report["cache"]["level"].as_u64().expect("a level") > 1);
     }
+}
+
+#[test]
+fn nothing_is_said_about_colors_that_cannot_be_seen() {
+    // Without the right to know the numbers of frames.
+    let mut command = Command::new("setpriv");
+    if rustix::process::geteuid().is_root() {
+        command.args(["--bounding-set=-all", "--inh-caps=-all"]);
+    }
+    command.args([env!("CARGO_BIN_EXE_bulkhead"), "measure", "colors", "--time", "2s"]);
+    let result = Result::of(command.output().expect("setpriv starts"));
+    result.assert_status(3);
+    assert!(result.stdout.starts_with("cannot tell: "), "{}", result.stdout);
 }
 
 #[test]

@@ -141,13 +141,14 @@ impl<'a> Results<'a> {
         let plan = &self.experiment.plan;
         let is_fine = |runs: &Runs| matches!(runs.measure, Measure::Excess(_) | Measure::Moment(_));
         let is_fine = plan.runs.iter().any(is_fine);
-        match plan.divide_by {
-            _ if let Some(decimals) = plan.decimals => format!("{:.decimals$}", value.shown),
-            Some(_) => format!("{:.3}", value.shown),
-            None if is_fine => format!("{:.3}", value.shown),
-            None if plan.locks.is_some() => format!("{:.2}", value.shown),
-            None => format!("{:.0}", value.shown),
-        }
+        let usual = match plan.divide_by {
+            Some(_) => 3,
+            None if is_fine => 3,
+            None if plan.locks.is_some() => 2,
+            None => 0,
+        };
+        let decimals = plan.decimals.unwrap_or(usual);
+        format!("{:.decimals$}", value.shown)
     }
 
     /// What the values lack, if they lack something.

@@ -5,7 +5,7 @@
 //! - colours of a VCPU go to its tasks so that the utilisation is least
 //!   ([`crate::least_utilization`]), and in the end from there on in small steps as long as
 //!   the budget gets smaller;
-//! - colours of the machine go to VCPUs exactly ([`crate::exact::cache_to_vm`]);
+//! - colours of the machine go to VCPUs exactly ([`crate::exact::cache_to_vm()`]);
 //! - tasks go to the VCPUs of their VM by local search: the tasks of two VCPUs at a time
 //!   are split anew in the best of all ways, with all other VCPUs in view. It starts from
 //!   tasks that are spread evenly, and from what CAVM ([`crate::published`]) does.

@@ -7,7 +7,7 @@
 //!
 //! The paper gives least, mean and greatest of the average execution times and says
 //! that a Weibull distribution fits. Here it is the one that starts at the least, has
-//! that mean, and is above the greatest once in [`BEYOND`] runnables, which are drawn anew.
+//! that mean, and is above the greatest once in `BEYOND` runnables, which are drawn anew.
 
 use policy::time::Duration;
 

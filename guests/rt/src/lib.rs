@@ -4,7 +4,7 @@
 //! QEMU. What needs no machine (task sets, statistics, time, boot arguments) is compiled and tested
 //! on the host, the rest only for `target_os = "none"`.
 //!
-//! A guest is a module of [`guests`] and a binary of one line, [`guest!`].
+//! A guest is a module of `guests` and a binary of one line, [`guest!`].
 
 #![cfg_attr(target_os = "none", no_std)]
 // Allowed for what touches the machine, and nowhere else.

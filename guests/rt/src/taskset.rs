@@ -6,7 +6,7 @@
 //! before it unfinished is an overrun: it is counted and dropped.
 //!
 //! Which job runs is decided by `policy::task`, and where tasks have critical sections by
-//! `policy::lock::pcp` ([`sections`]), as the simulator does.
+//! `policy::lock::pcp` (`sections`), as the simulator does.
 
 mod sections;
 

@@ -6,10 +6,10 @@
 //! what the UART does not take at once is sent by its transmit interrupt. A
 //! VM whose ring is full is told so and waits alone; nothing is dropped.
 //!
-//! Two views, switched by [`ESCAPE`](keys::ESCAPE) (Ctrl-]) and a key:
+//! Two views, switched by [`keys::ESCAPE`] (Ctrl-]) and a key:
 //!
 //! - *all*: whole lines, each behind the label of its source, harmless characters only
-//!   (see [`render`]): a VM cannot pass its output off as another's. Lines longer than a
+//!   (see `render`): a VM cannot pass its output off as another's. Lines longer than a
 //!   terminal is wide are wrapped by the terminal; only the first row has a label.
 //! - *focus*: the raw output of one VM; lines of the others are counted, not shown. The hypervisor's
 //!   messages are shown in every view.

@@ -46,7 +46,7 @@ impl Server {
         self.policy == server::Policy::Background
     }
 
-    /// Its part of the PCPU, of [`WHOLE`]; rounded down.
+    /// Its part of the PCPU, of `WHOLE`; rounded down.
     pub fn part(self) -> u64 {
         use server::Policy::{Background, Deferrable, Periodic, Sporadic};
         match self.policy {

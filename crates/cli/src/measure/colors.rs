@@ -30,14 +30,15 @@ pub fn colors(options: &ColorsOptions, as_json: bool) -> Result<Status, Failure>
         signals.caught().is_none()
     });
     bar.finish_and_clear();
-    let (report, why) = match answer {
+    let (status, report, why) = match answer {
         Ok(report) => match &report.verdict {
-            Verdict::Observable { .. } => (Some(report), None),
-            Verdict::NotObservable { why } => (Some(report.clone()), Some(why.clone())),
+            Verdict::Observable { .. } => (Status::Yes, Some(report), None),
+            Verdict::NotObservable { why } => (Status::No, Some(report.clone()), Some(why.clone())),
         },
         Err(Missing::Ended) => return Ok(signals.caught().map_or(Status::No, Status::Signal)),
         Err(missing @ Missing::Level { .. }) => return Err(Failure::new("no-level", missing)),
-        Err(missing) => (None, Some(missing.to_string())),
+        Err(missing @ Missing::OneColor { .. }) => (Status::No, None, Some(missing.to_string())),
+        Err(missing) => (Status::Open, None, Some(missing.to_string())),
     };
     if as_json {
         let verdict = report.as_ref().map(|report| &report.verdict);
@@ -45,7 +46,7 @@ pub fn colors(options: &ColorsOptions, as_json: bool) -> Result<Status, Failure>
             Some(Verdict::Observable { colors, at_least }) => (Some(*colors), *at_least),
             _ => (None, false),
         };
-        let observable = colors.is_some();
+        let observable = (status != Status::Open).then_some(status == Status::Yes);
         let (why, report) = (why.as_deref(), &report);
         json::print(&Document { observable, why, colors, colors_at_least, report })?;
     } else {
@@ -54,13 +55,13 @@ pub fn colors(options: &ColorsOptions, as_json: bool) -> Result<Status, Failure>
                 let least = if *at_least { "at least " } else { "" };
                 format!("observable: {least}{colors} colours\n")
             }
+            _ if status == Status::Open => format!("cannot tell: {}\n", why.unwrap_or_default()),
             _ => format!("not observable here: {}\n", why.unwrap_or_default()),
         };
         text.extend(report.as_ref().map(evidence));
         output::print(&text)?;
     }
-    let observable = matches!(report, Some(Report { verdict: Verdict::Observable { .. }, .. }));
-    Ok(if observable { Status::Yes } else { Status::No })
+    Ok(status)
 }
 
 /// A bar on a terminal, nothing elsewhere.
@@ -118,7 +119,7 @@ fn evidence(report: &Report) -> String {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    observable: bool,
+    observable: Option<bool>,
     why: Option<&'a str>,
     colors: Option<u32>,
     colors_at_least: bool,

@@ -62,6 +62,10 @@ pub fn answer(report: &Report) -> String {
         }
         Verdict::CannotTell => {
             let open = of(Verdict::CannotTell).count();
+            if open == 0 {
+                let end = if report.complete { "" } else { " before the end" };
+                return format!("cannot tell: no victim was measured beside a leech{end}");
+            }
             format!(
                 "cannot tell: {open} intervals of I contain {tolerance}, or the noise of this \
                  machine does{part}\nhelp: measure on a quiet machine, with more --runs"

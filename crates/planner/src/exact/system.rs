@@ -1,7 +1,7 @@
 //! Whole systems: tasks to VCPUs, colours to tasks and VCPUs, budgets.
 //!
 //! Every set of tasks of a VM is given its least budget for every number of colours
-//! ([`super::cache_to_task`]); then dynamic programming over sets splits the tasks of a VM
+//! ([`super::cache_to_task()`]); then dynamic programming over sets splits the tasks of a VM
 //! into at most as many sets as it has VCPUs, and the colours of the machine among VMs.
 
 use analysis::utilization::Share;

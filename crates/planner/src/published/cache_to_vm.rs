@@ -16,7 +16,7 @@ pub struct Allocation {
 /// The allocations for 0, 1, ... `colors` (Eq. 6); none where deadlines are missed.
 ///
 /// Each extends an allocation for fewer colours by more colours for one VCPU, so that it
-/// is not always the best: [`crate::exact::cache_to_vm`] is.
+/// is not always the best: [`crate::exact::cache_to_vm()`] is.
 pub fn cache_to_vm(demands: &[&Demand], colors: usize) -> Vec<Option<Allocation>> {
     let least: Option<Vec<usize>> = demands.iter().map(|demand| demand.least_colors()).collect();
     let mut by_colors: Vec<Option<Allocation>> = vec![None; colors + 1];

@@ -1,7 +1,7 @@
 //! Code that does what no guest should do, made by chance: the same for the same seed.
 //!
 //! A [`Snippet`] is a series of *operations*, each an instruction that the hypervisor or the processor has to
-//! deal with, and what that needs. Nothing here needs a machine; [`crate::arch`] executes it.
+//! deal with, and what that needs. Nothing here needs a machine; `arch` executes it.
 
 mod calls;
 mod devices;

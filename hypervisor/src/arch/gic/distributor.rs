@@ -169,7 +169,7 @@ impl Distributor {
         self.set(if enabled { ISENABLER } else { ICENABLER }, intid);
     }
 
-    /// Waits until interrupts that were disabled do not fire any more, for [`SETTLE_READS`] reads at most:
+    /// Waits until interrupts that were disabled do not fire any more, for `SETTLE_READS` reads at most:
     /// the bit that tells is one for all writers, so that other VMs can keep it set.
     #[inline(never)]
     pub fn settle(&self) {

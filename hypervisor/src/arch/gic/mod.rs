@@ -4,7 +4,7 @@
 //! acknowledged, ended and deactivated here; one for a guest is acknowledged and ended here and
 //! deactivated by the guest through its list register.
 //!
-//! The version is determined once, before the first line of Rust runs ([`is_v2`]): code for a GICv3
+//! The version is determined once, before the first line of Rust runs (`is_v2`): code for a GICv3
 //! has at most one idle instruction for that.
 //!
 //! A guest has the version of its machine. With a GICv2, the guest's CPU interface is the virtual

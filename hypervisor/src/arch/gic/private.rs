@@ -86,7 +86,7 @@ impl Private {
         }
     }
 
-    /// A private interrupt goes before all others, which have [`PRIORITY`].
+    /// A private interrupt goes before all others, which have `PRIORITY`.
     pub fn prefer(self, intid: u32) {
         if intid < 32 {
             // A byte for each interrupt: those beside it keep theirs.

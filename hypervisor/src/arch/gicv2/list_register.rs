@@ -1,4 +1,4 @@
-//! List registers: GICH_LR<n> (Arm IHI 0048, 5.3.7) has the fields of a GICv3's in other places.
+//! List registers: `GICH_LR<n>` (Arm IHI 0048, 5.3.7) has the fields of a GICv3's in other places.
 
 use crate::vdev::gic::ListRegister;
 

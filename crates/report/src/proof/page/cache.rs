@@ -73,11 +73,8 @@ fn map(proof: &Proof, name: &str, cache: &Cache) -> String {
             let x = LEFT + color as f64 * width;
             let accesses = owner.accesses_by_color.get(color).copied().unwrap_or(0);
             let lost = owner.lost_by_color.get(color).copied().unwrap_or(0);
-            let mut tip = format!(
-                "{} · colour {color} · {}",
-                owner.name,
-                counted(accesses, "access").replace("accesss", "accesses")
-            );
+            let mut tip =
+                format!("{} · colour {color} · {}", owner.name, counted(accesses, "access"));
             if lost > 0 {
                 tip.push_str(&format!(" · {} evicted by other VMs", counted(lost, "line")));
             }

@@ -59,7 +59,11 @@ pub fn count(number: u64) -> String {
 
 /// A number with its noun: `1 deadline`, `2 deadlines`.
 pub fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
+    let plural = match number {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
     format!("{}\u{a0}{noun}{plural}", count(number))
 }
 
@@ -118,6 +122,7 @@ mod tests {
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(counted(1, "deadline"), "1\u{a0}deadline");
         assert_eq!(counted(0, "deadline"), "0\u{a0}deadlines");
+        assert_eq!(counted(2, "access"), "2\u{a0}accesses");
         assert_eq!(bytes(512 << 20), "512 MiB");
         assert_eq!(bytes(1_000), "1\u{202f}000 bytes");
         assert_eq!(ranges(&[3, 0, 1, 2, 8, 8]), "0–3, 8");

@@ -31,9 +31,12 @@ impl Tally {
 fn read_and_write(tally: &mut Tally, place: &str, address: u64, bytes: usize, through: Through) {
     let read = tally.add(probe::read(address, bytes, through));
     let write = tally.add(probe::write(address, bytes, 0, through).map(|()| 0));
-    let how = format_args!("address={address:#x} bytes={bytes} memory={through:?}");
-    println!("hostile: {place} read {how} {}", Outcome(read));
-    println!("hostile: {place} write {how} {}", Outcome(write));
+    for (action, result) in [("read", read), ("write", write)] {
+        println!(
+            "hostile: {place} {action} address={address:#x} bytes={bytes} memory={through:?} {}",
+            Outcome(result)
+        );
+    }
 }
 
 /// Addresses that are no multiple of the size, as device memory and as normal memory.

@@ -1,0 +1,153 @@
+//! Builds what a release consists of: two archives with their digests, the same bytes whenever they are built from a commit.
+
+mod archive;
+mod contents;
+mod dependencies;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use sha2::{Digest, Sha256};
+
+use crate::cargo;
+use crate::toolchain;
+use crate::workspace::Workspace;
+use archive::Archive;
+
+/// The version of all packages.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Writes `build/release`, or prints which files the archives have.
+pub fn run(workspace: &Workspace, list: bool) -> Result<()> {
+    if !list {
+        ensure_committed(workspace)?;
+        ensure_described(workspace)?;
+    }
+    let programs = Programs::new(workspace)?;
+    let name = format!("bulkhead-{VERSION}-{}", toolchain::host()?);
+    let archives = [
+        Archive { name: name.clone(), files: contents::main(workspace, &programs)? },
+        Archive {
+            name: format!("bulkhead-cachescope-{VERSION}-{}", toolchain::host()?),
+            files: contents::cachescope(workspace, &programs)?,
+        },
+    ];
+    if list {
+        for archive in &archives {
+            archive.files.keys().for_each(|path| println!("{}.tar.gz: {path}", archive.name));
+        }
+        return Ok(());
+    }
+
+    programs.build(workspace)?;
+    let folder = workspace.build("release");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let time = git(workspace, &["log", "-1", "--format=%ct"])?;
+    let mut digests = String::new();
+    for archive in &archives {
+        // Both in one folder, where the command looks for the plugin.
+        let path = archive.write(&folder, &name, time.trim())?;
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let digest: String = Sha256::digest(bytes).iter().map(|it| format!("{it:02x}")).collect();
+        digests.push_str(&format!("{digest}  {file}\n"));
+        println!("release: {}", path.display());
+    }
+    let sums = folder.join("SHA256SUMS");
+    fs::write(&sums, digests).with_context(|| format!("cannot write {}", sums.display()))
+}
+
+/// Where the programs are that are built for a release, beside those of other builds: paths of this machine are not in them.
+pub struct Programs {
+    target: PathBuf,
+    flags: String,
+}
+
+impl Programs {
+    fn new(workspace: &Workspace) -> Result<Self> {
+        let root = workspace.root().display();
+        let cargo = match std::env::var_os("CARGO_HOME") {
+            Some(cargo) => PathBuf::from(cargo),
+            None => std::env::home_dir().context("HOME is not set")?.join(".cargo"),
+        };
+        let flags = format!(
+            "--remap-path-prefix={root}=/bulkhead\u{1f}--remap-path-prefix={}=/cargo",
+            cargo.display()
+        );
+        Ok(Self { target: workspace.root().join("target/archives"), flags })
+    }
+
+    /// The command.
+    pub fn command(&self) -> PathBuf {
+        self.target.join("release/bulkhead")
+    }
+
+    /// The plugin.
+    pub fn plugin(&self) -> PathBuf {
+        self.target.join("cachescope/release/libbulkhead_cachescope.so")
+    }
+
+    fn build(&self, workspace: &Workspace) -> Result<()> {
+        let this = std::env::current_exe().context("this program has no path")?;
+        let mut bare = Command::new(this);
+        bare.args(["build", "hypervisor", "guests"]);
+        let mut command = toolchain::host_cargo("build");
+        command.args(["--release", "--locked", "--package", "bulkhead"]);
+        let mut plugin = toolchain::host_cargo("build");
+        plugin.args(["--release", "--locked", "--manifest-path", "cachescope/Cargo.toml"]);
+        let targets = [self.target.clone(), self.target.clone(), self.target.join("cachescope")];
+        for (mut build, target) in [bare, command, plugin].into_iter().zip(targets) {
+            build
+                .current_dir(workspace.root())
+                .env("CARGO_ENCODED_RUSTFLAGS", &self.flags)
+                .env("CARGO_TARGET_DIR", target);
+            cargo::run(build)?;
+        }
+        Ok(())
+    }
+}
+
+/// Fails if the work tree is not what its last commit is.
+fn ensure_committed(workspace: &Workspace) -> Result<()> {
+    let changes = git(workspace, &["status", "--porcelain"])?;
+    ensure!(
+        changes.is_empty(),
+        "a release is built from a commit, and these files differ from it: commit or remove them\n{changes}"
+    );
+    Ok(())
+}
+
+/// Fails if the changelog does not say what is in this version.
+fn ensure_described(workspace: &Workspace) -> Result<()> {
+    let path = workspace.root().join("CHANGELOG.md");
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let sections = text.lines().filter_map(|line| line.strip_prefix("## "));
+    if !sections.into_iter().any(|title| title.split_whitespace().next() == Some(VERSION)) {
+        bail!(
+            "CHANGELOG.md has no section `## {VERSION}`: rename `## Unreleased`, or change `version` in Cargo.toml"
+        );
+    }
+    Ok(())
+}
+
+/// What a command of git says.
+fn git(workspace: &Workspace, arguments: &[&str]) -> Result<String> {
+    let output = Command::new("git").current_dir(workspace.root()).args(arguments).output();
+    let output = output.context("cannot start git")?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "failed: git {}: {errors}", arguments.join(" "));
+    String::from_utf8(output.stdout).context("git names a file that is not UTF-8")
+}
+
+/// The files below these paths that are in the last commit.
+fn tracked(workspace: &Workspace, paths: &[&str]) -> Result<Vec<String>> {
+    let list = git(workspace, &[&["ls-files", "-z", "--"], paths].concat())?;
+    Ok(list.split_terminator('\0').map(str::to_owned).collect())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}

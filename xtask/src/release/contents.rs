@@ -1,0 +1,53 @@
+//! Which files a release has. They lie as in the work tree, where the command looks for them.
+
+use anyhow::{Result, ensure};
+
+use super::archive::{Files, Source};
+use super::dependencies::Dependencies;
+use super::{Programs, tracked};
+use crate::workspace::{GUESTS, HYPERVISOR, Workspace};
+
+/// Files and folders of the work tree.
+const TEXTS: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "SECURITY.md",
+    "docs",
+    "experiments",
+    "systems",
+];
+
+/// The command, the hypervisor and the bare-metal guests, with systems, experiments and documents.
+pub fn main(workspace: &Workspace, programs: &Programs) -> Result<Files> {
+    let mut files = texts(workspace, TEXTS)?;
+    files.insert("bulkhead".into(), Source::Program(programs.command()));
+    files.insert("build/hypervisor.elf".into(), Source::File(workspace.hypervisor_elf()));
+    let dependencies = Dependencies::of(&workspace.root().join("Cargo.toml"))?;
+    let guests = dependencies.programs(GUESTS);
+    ensure!(!guests.is_empty(), "package {GUESTS} has no programs");
+    for guest in guests {
+        let path = format!("build/guests/{guest}.bin");
+        files.insert(path, Source::File(workspace.build(&format!("guests/{guest}.bin"))));
+    }
+    dependencies.add(&["bulkhead", HYPERVISOR, GUESTS], "", &mut files)?;
+    Ok(files)
+}
+
+/// The plugin for QEMU, whose licence asks for its sources.
+pub fn cachescope(workspace: &Workspace, programs: &Programs) -> Result<Files> {
+    let mut files = texts(workspace, &["cachescope"])?;
+    let plugin = "cachescope/target/release/libbulkhead_cachescope.so";
+    files.insert(plugin.into(), Source::File(programs.plugin()));
+    let dependencies = Dependencies::of(&workspace.root().join("cachescope/Cargo.toml"))?;
+    dependencies.add(&["bulkhead-cachescope"], "cachescope/", &mut files)?;
+    Ok(files)
+}
+
+fn texts(workspace: &Workspace, paths: &[&str]) -> Result<Files> {
+    let paths = tracked(workspace, paths)?;
+    let source = |path: &String| Source::File(workspace.root().join(path));
+    Ok(paths.into_iter().map(|path| (path.clone(), source(&path))).collect())
+}
