@@ -120,7 +120,7 @@ pub struct Runs {
     /// What is different from the description.
     #[serde(default)]
     pub variant: Variant,
-    /// What is appended to the command lines of VMs, after [`crate::template::expand`].
+    /// What is appended to the command lines of VMs; `{x}` in it is the place.
     #[serde(default)]
     pub append: BTreeMap<String, String>,
     /// Options of cachescope in place of those of the experiment.
@@ -215,7 +215,7 @@ pub struct Jobs {
     pub vm: String,
     /// The boot ends when this VM has ended; default: that of the task.
     pub until: Option<String>,
-    /// The number of the task in its marks, after [`crate::template::expand`].
+    /// The number of the task in its marks; `{x}` in it is the place.
     pub task: String,
     /// Which of the jobs counts.
     pub take: Statistic,
@@ -252,7 +252,7 @@ pub enum Statistic {
 pub struct Console {
     /// The VM of the guest. The boot ends when this VM has ended.
     pub vm: String,
-    /// The key, after [`crate::template::expand`]; its first number counts.
+    /// The key, in which `{x}` is the place; its first number counts.
     pub key: String,
     /// Only what is printed after the first of this text counts.
     pub after: Option<String>,

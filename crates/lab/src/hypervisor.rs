@@ -26,7 +26,7 @@ impl Found {
     }
 }
 
-/// Finds the hypervisor: the file that was asked for, or [`BUILT`] in the
+/// Finds the hypervisor: the file that was asked for, or `build/hypervisor.elf` in the
 /// current folder, in one above it, or in one above this program.
 pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
     if let Some(path) = asked {
