@@ -22,7 +22,7 @@ use crate::response::Workload;
 use crate::supply::{ServerSupply, Supply};
 use crate::{Caches, Server, Task};
 
-/// Returns the tasks of a VCPU with this server as Eq. 2 sees them.
+/// Returns the workload of Eq. 2 for the tasks of a VCPU with this server.
 pub fn workload<'a>(tasks: &'a [Task], server: Server, caches: Option<Caches<'a>>) -> Workload<'a> {
     let supply = Supply::Server(ServerSupply::new(server));
     Workload { supply, caches, jitter: server.gap(), ..Workload::new(tasks) }
