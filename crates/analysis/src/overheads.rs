@@ -10,33 +10,34 @@
 //! supply(w) >= jobs(w) + sum over sources of  once + ceil((w + jitter) / period) cost
 //! ```
 //!
-//! With `S`, `K`, `n_K`, `I`, `B` of [`Costs`], for a VCPU with period `T` and `n` turns in each
-//! period: 1 for a periodic or deferrable server, as many as there can be replenishments
-//! ([`REPLENISHMENTS_MAX`]) for a sporadic one.
+//! With `S`, `K`, `n_K`, `I`, `B` of [`Costs`], for a VCPU with period `T` whose budget comes in
+//! `n` parts in each period: 1 for a periodic or deferrable server, the maximum number of
+//! replenishments ([`REPLENISHMENTS_MAX`]) for a sporadic one.
 //!
 //! - *Release*: an interrupt `I` for each job that any task of the VCPU releases, whatever its
 //!   priority.
 //! - *Switch*: `S + n_K K` once, because the VCPU wakes and pays for kicks while it waited, and
-//!   `n S` in each period, when it goes on with new budget: `1 + floor((w + B) / T)` times, because
-//!   periods begin at multiples of `T` and are noticed up to `B` later.
+//!   `n S` in each period, when it continues with new budget: `1 + floor((w + B) / T)` times,
+//!   because periods begin at multiples of `T` and are noticed up to `B` later.
 //! - *Preemption*: a VCPU above leaves the PCPU at the end of its budget, at most `n` times in each
-//!   of its periods. Its next one pays for the way back. A window lies in `ceil((w + T) / T)` of
-//!   these periods, with `B` as above. A VCPU above that blocks or wakes pays for that itself.
-//! - *Kick*: another VCPU is interrupted, but has to wait: `K`. From one time that it executes to
-//!   the next that happens `n_K` times at most ([`policy::pace`]). One below executes only while
-//!   this VCPU waits for work, or for budget; of the background also while a periodic server above
-//!   idles. One above that has budget pays when it wakes, out of its budget
-//!   ([`policy::cpu::Cpu::with_wait`]), which counts here as if it had executed; when its budget
-//!   ends it does not. That of a periodic server goes by, for nobody but the background.
-//! - *Request*: somebody asks for a resource that a VCPU of the PCPU may have: `K`, and `S + n_K K`
-//!   if that raises a VCPU of the same PCPU, which leaves it to this one again. How often is
-//!   enforced.
-//! - *Console*: [`CONSOLE_PER_SECOND`] times a second the timer, a kick by somebody who starts it
-//!   because of an incomplete line, and an interrupt of the UART, which the timer unmasks.
-//! - *Late*: nothing is served for `B` when the window begins; and the VCPU may have taken `B` more
-//!   than its last budget, which it pays back in the window.
+//!   of its periods. Its next part of budget pays for the switch back. A window overlaps
+//!   `ceil((w + T) / T)` of these periods, with `B` as above. A VCPU above that blocks or wakes
+//!   pays for that itself.
+//! - *Kick*: another VCPU is interrupted, but has to wait: `K`. This happens at most `n_K` times
+//!   between two of its executions ([`policy::pace`]). A VCPU below executes only while this VCPU
+//!   waits for work, or for budget; of the background also while a periodic server above idles. A
+//!   VCPU above with budget pays from its budget when it wakes ([`policy::cpu::Cpu::with_wait`]),
+//!   which counts here as if it had executed; after the end of its budget it does not pay. The
+//!   budget of an idle periodic server decreases without effect on others than the background.
+//! - *Request*: another VCPU requests a resource that a VCPU of the PCPU may hold: `K`, and
+//!   `S + n_K K` if that raises a VCPU of the same PCPU, which leaves the PCPU to this one again.
+//!   The hypervisor limits the number of requests.
+//! - *Console*: [`CONSOLE_PER_SECOND`] times a second the timer, a kick by a VCPU that starts this
+//!   timer because of an incomplete line, and an interrupt of the UART, which the timer unmasks.
+//! - *Late*: no interrupt is served for `B` when the window begins; and the VCPU may have taken `B`
+//!   more than its last budget, which it pays back in the window.
 //!
-//! What VCPUs above take beyond their budgets is in the response time of the server
+//! The time that VCPUs above take beyond their budgets is part of the response time of the server
 //! ([`crate::vcpu`]).
 
 use policy::pace::CONSOLE_PER_SECOND;

@@ -1,7 +1,7 @@
 //! Response times of the tasks of a VCPU under fixed priorities.
 //!
 //! For a task `i` consider a busy period: it begins when no job of `i` or of a task above is
-//! pending, and goes on as long as one is. The window until the `q + 1`st job of `i` in it is
+//! pending, and continues as long as one is. The window until the `q + 1`st job of `i` in it is
 //! complete is not longer than the least one with
 //!
 //! ```text
@@ -10,21 +10,20 @@
 //! ```
 //!
 //! (Lehoczky, RTSS 1990; Tindell, Burns and Wellings, RTSJ 1994; with a supply bound function in
-//! place of time as Shin and Lee, RTSS 2003.) The release times of tasks play no part: the bound
+//! place of time as Shin and Lee, RTSS 2003.) The release times of tasks do not matter: the bound
 //! holds for all offsets.
 //!
 //! `extra` is the blocking `B_i`, and for a task that suspends itself `(q + 1) (B_i + S_i)`: its
-//! own suspension counts as execution. A task above that suspends itself has the jitter
-//! `R_h - C_h` (Chen, Nelissen and Huang, ECRTS 2016), which contains its own `J_h`.
+//! own suspension counts as execution. A task above that suspends itself has the jitter `R_h - C_h`
+//! (Chen, Nelissen and Huang, ECRTS 2016), which contains its own `J_h`.
 //!
-//! A task that suspends itself may leave its VCPU with nothing to do: [`crate::supply`] says what
-//! it gets then.
+//! While a task suspends itself its VCPU may wait: [`crate::supply`] has the supply in this case.
 //!
-//! If such a task above evicts what the tasks below have in the cache, it does so each time it goes
-//! on, however often that is, and Eq. 3 of vCache knows of once in a job. What is loaded again
-//! before the last time is loaded while the job above is suspended or blocked: a job costs
+//! If such a task above evicts lines of the tasks below, it does so each time it continues, any
+//! number of times, whereas Eq. 3 of vCache counts once in a job. Lines that are loaded again
+//! before the last time are loaded while the job above is suspended or blocked: a job costs
 //! `gamma_{h,i} + S_h + B_h`. And each job counts that executes in the window at all, also the last
-//! part of one and the first of another: the jitter is `R_h`.
+//! part of one job and the first part of another: the jitter is `R_h`.
 
 use crate::brute_force;
 use crate::memory::{Contention, Memory, NoContention};

@@ -4,7 +4,8 @@
 //! The bound for a server is that of the periodic resource model of Shin and Lee ("Periodic
 //! Resource Model for Compositional Real-Time Guarantees", RTSS 2003): in the worst case the window
 //! begins when a budget was used up as early as possible, and from then on each budget comes as
-//! late as possible. How late is `W^v`, the response time of the server itself ([`crate::vcpu`]):
+//! late as possible. The latest time is `W^v`, the response time of the server itself
+//! ([`crate::vcpu`]):
 //!
 //! ```text
 //!   |<- T - C ->|<- W - C ->|<--- C --->|<- T - C ->|<--- C --->| ...
@@ -12,19 +13,19 @@
 //!
 //! With `W^v = T^v` this is the model of Shin and Lee, and its inverse is the last term of vCache,
 //! Eq. 2. It holds for all three kinds of servers of `policy::server` if `W^v <= T^v`:
-//! - a periodic server has its budget in each period, wanted or not;
-//! - of a deferrable one at most `s` was used in the first `s` of the period in which the window
+//! - a periodic server has its budget in each period, whether it is used or not;
+//! - for a deferrable one, at most `s` was used in the first `s` of the period in which the window
 //!   begins; the rest of the budget comes before that period ends, as far as it fits;
-//! - of a sporadic one all budget was used at most one period before it comes back.
+//! - for a sporadic one, all budget was used at most one period before it is replenished.
 //!
-//! A polling server, which loses its budget when it has nothing to do, would give less.
+//! A polling server, which loses its budget when its VCPU waits, would supply less.
 //!
 //! # VCPUs that sleep
 //!
-//! While a task suspends itself its VCPU may have nothing to do, and that time counts as if it were
-//! supply. Budgets that come at multiples of the period come then, too. But what a sporadic server
-//! has left when its VCPU sleeps counts from the time at which it wakes, so that it comes back
-//! later by what the VCPU had to wait for others before: `W - C` is lost in each period, not once
+//! While a task suspends itself its VCPU may wait, and that time counts as supply. Budgets at
+//! multiples of the period also come then. But the rest of a sporadic server's budget when its VCPU
+//! sleeps counts from the time at which the VCPU wakes, so that it is replenished later by the time
+//! that the VCPU had to wait for others before: `W - C` is lost in each period, not once
 //! ([`ServerSupply::with_sleep`]).
 //!
 //! In any window of `(T - C) + (W - C) + x`, where `x` is at most `C`, such a VCPU executes or

@@ -27,11 +27,11 @@
 //! - While a task holds a global resource it is above all others of its VCPU, and under
 //!   [`Protocol::Vmpcp`] its VCPU is above all others of its PCPU, each in the order of their
 //!   normal priorities.
-//! - While a periodic server is the one to run and has nothing to do, no VCPU below it runs: so
-//!   does `policy::cpu`. Eq. 2 rests on it.
-//! - Published bounds rest on all tasks being in time that use global resources: who is late can
-//!   make more requests in a window than were counted. Sound ones count these (`pending`). Of other
-//!   VMs only what the hypervisor enforces counts, if that is told ([`System::enforced`]).
+//! - While a periodic server is the one to run and its VCPU waits, no VCPU below it runs:
+//!   `policy::cpu` behaves like this, and Eq. 2 relies on it.
+//! - Published bounds assume that all tasks that use global resources are in time: a late task can
+//!   make more requests in a window than were counted. Sound bounds count these (`pending`). For
+//!   other VMs only the limits of the hypervisor count, if they are given ([`System::enforced`]).
 //!
 //! ```
 //! use analysis::vmpcp::{Analyzer, Host, Protocol, Section, System, Task, Variant, Vcpu};

@@ -26,19 +26,19 @@ pub enum Throttle {
 
 /// Others that make accesses while the tasks of a VCPU execute.
 ///
-/// A job waits for memory as if it executed for longer: what is lost is lost to its VCPU, whose
-/// server counts that time as any other. So in a window of length `w`, the end of a busy period or
-/// all of it, all jobs of the task and of those above, which make `N(w)` accesses, wait for others
-/// for
+/// A job that waits for memory counts as executing: its VCPU loses this time, and the server counts
+/// it like any other. So in a window of length `w`, the end of a busy period or all of it, all jobs
+/// of the task and of those above, which make `N(w)` accesses, wait for others for
 ///
 /// ```text
 /// sum over interferers of min(k N(w) L, sum of S(w))
 /// ```
 ///
-/// where the first part is that of the `k` PCPUs, and the second one that of the budgets. This is
-/// added to what the supply of the VCPU has to meet (XenThrottle, Algorithm 1, line 4, which is
-/// for a processor of its own; vCache, Eq. 2 has it beside the execution of the jobs). Time in which
-/// the VCPU has no supply belongs to the window: accesses of others do not stop then.
+/// where the first part is the delay by the `k` PCPUs, and the second one the limit of the budgets.
+/// This is added to the demand that the supply of the VCPU has to meet (XenThrottle, Algorithm 1,
+/// line 4, which is for a processor of its own; in vCache, Eq. 2 it is added to the execution of
+/// the jobs). Time in which the VCPU has no supply belongs to the window: accesses of others do not
+/// stop then.
 ///
 /// `N(w)` has the accesses of each job that Eq. 2 counts, those that load again what a preemption
 /// evicted, those of one job of each task below if these can block, and those that are on their way
@@ -47,9 +47,10 @@ pub enum Throttle {
 pub struct Contention<'a> {
     /// How accesses delay each other.
     pub bus: Bus,
-    /// Of each task, in their order, the most accesses of a job: `A`; none: not known.
+    /// Maximum number of accesses of a job of each task, in their order: `A`; `None`: unknown.
     pub accesses: &'a [Option<u64>],
-    /// The most accesses that load one colour of the cache again, if [`crate::Caches`] count it.
+    /// Maximum number of accesses that load one colour of the cache again, if [`crate::Caches`]
+    /// count them.
     pub reload: u64,
     /// The other PCPUs.
     pub interferers: &'a [Interferer],
