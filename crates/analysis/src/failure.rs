@@ -9,7 +9,7 @@ pub enum Failure {
     /// The bound of the response time is above the deadline.
     #[error("task {task} can take {at_least} and more; its deadline is {deadline}")]
     Unschedulable {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
         /// The bound is not shorter than this.
         at_least: Duration,
@@ -19,25 +19,25 @@ pub enum Failure {
     /// This task and those above it need more time in the long run than they get.
     #[error("the tasks down to number {task} need more time than there is")]
     Overload {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
     },
     /// The search took more steps than it may ([`crate::Limits`]).
     #[error("task {task}: no bound was found within the limits of the search")]
     LimitReached {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
     },
     /// The bound is longer than [`crate::LONGEST`].
     #[error("task {task}: the bound is longer than can be counted")]
     Overflow {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
     },
     /// A task above this one has no bound, and this one's would depend on it.
     #[error("task {task}: task {on}, which suspends itself, has no bound")]
     Depends {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
         /// The task above it.
         on: usize,
@@ -46,14 +46,14 @@ pub enum Failure {
     /// above are known, nor do the others have budgets.
     #[error("task {task}: nothing limits for how long it waits for memory because of others")]
     Interference {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
     },
     /// Its VCPU has a budget of accesses, and the number of times that it waits for this budget is
     /// unknown.
     #[error("task {task}: nothing limits for how long its VCPU waits for its memory budget")]
     Throttled {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
     },
     /// Nothing limits how long the task waits for a resource: the tasks ahead in the queue have no
@@ -61,14 +61,14 @@ pub enum Failure {
     /// often VCPUs below, which run first in sections, are in sections.
     #[error("task {task}: nothing limits for how long others keep it from a resource")]
     Others {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
     },
     /// Tasks of its VCPU, this one or others, are so late that the hypervisor can refuse them entry
     /// into sections.
     #[error("task {task}: late tasks of its VCPU use up the entries into sections that it has")]
     Refused {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
     },
     /// There are critical sections together with something with which they are not analysed: memory
@@ -79,20 +79,20 @@ pub enum Failure {
          tasks of the same priority, sporadic servers or the background class"
     )]
     Combined {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
     },
     /// The hypervisor may take more time of its VCPU in a section than `section_overhead` allows.
     #[error("task {task}: the hypervisor may take more in a section than is allowed for")]
     SectionOverhead {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
     },
     /// The VCPU of the task is guaranteed no processor time: its server fails, or another VCPU of
     /// the background class is above it.
     #[error("task {task}: its VCPU has no time for sure")]
     NoSupply {
-        /// Which one.
+        /// Index of the task or VCPU.
         task: usize,
     },
 }

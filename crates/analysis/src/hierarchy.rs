@@ -43,7 +43,7 @@ pub enum Unmet {
     Task {
         /// The VCPU, by its place.
         vcpu: usize,
-        /// What is wrong.
+        /// The failure.
         failure: Failure,
     },
 }

@@ -82,7 +82,7 @@ pub struct VcpuVerdict {
     pub utilization_ppm: u64,
     /// True if it gets its budget in each period.
     pub ok: bool,
-    /// Why not: the code of a [`Failure`].
+    /// The reason if not: the code of a [`Failure`].
     pub failure: Option<&'static str>,
     /// If not: a time for which it may have to wait for its budget, or longer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +121,7 @@ pub struct TaskVerdict {
     pub slack_ns: Option<i64>,
     /// True if it is guaranteed to meet its deadline.
     pub ok: bool,
-    /// Why not: the code of a [`Failure`].
+    /// The reason if not: the code of a [`Failure`].
     pub failure: Option<&'static str>,
     /// Jobs of the task in the busy window that leads to the bound: more than one if it is longer
     /// than the period.
@@ -141,7 +141,7 @@ pub struct Term {
     pub task: Option<String>,
     /// Its jobs.
     pub jobs: Option<u64>,
-    /// How long it is.
+    /// Length of the part.
     pub time_ns: u64,
 }
 

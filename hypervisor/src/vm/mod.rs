@@ -105,7 +105,7 @@ pub struct Vcpu {
     /// Time at which its wait ends, or at which its virtual timer fires while it is not loaded, in
     /// ticks.
     pub alarm: AtomicU64,
-    /// How long others ran in its place.
+    /// Time for which others ran in its place.
     pub stolen: StolenTime,
     /// The work of EL2 for it before its guest continues.
     pub work: WorkSlot,

@@ -20,9 +20,9 @@ use crate::{Duration, Failure, Kind, Server, Task};
 /// Bounds of a VCPU and its tasks, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
-    /// Of its server, if it has one with a budget.
+    /// Bound of its server, if it has one with a budget.
     pub server: Option<Result<Duration, Failure>>,
-    /// Of its tasks.
+    /// Bounds of its tasks.
     pub tasks: Vec<Result<Bound, Failure>>,
 }
 

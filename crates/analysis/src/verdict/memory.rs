@@ -38,7 +38,7 @@ struct Named<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct OfVcpu {
     bus: Option<Bus>,
-    /// Of each task, in their order, the most accesses of a job.
+    /// Maximum number of accesses of a job of each task, in their order.
     pub accesses: Vec<Option<u64>>,
     /// The most accesses that load one colour of the cache again.
     pub reload: u64,

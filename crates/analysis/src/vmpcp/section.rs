@@ -25,7 +25,7 @@ pub struct Group {
     pub start: usize,
     pub size: usize,
     pub length: u64,
-    /// Whether the hypervisor keeps the mutex.
+    /// True if the hypervisor keeps the mutex.
     pub inter_vm: bool,
 }
 

@@ -21,7 +21,7 @@
 
 use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
-/// Where a VCPU is.
+/// The place of a VCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub enum Place {
@@ -54,7 +54,7 @@ impl Attention {
         Self { place: AtomicU8::new(Place::Out as u8), notes: AtomicU8::new(0) }
     }
 
-    /// Where it is.
+    /// Returns the place.
     #[inline]
     pub fn place(&self) -> Place {
         match self.place.load(SeqCst) {

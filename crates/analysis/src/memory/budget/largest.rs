@@ -16,7 +16,7 @@ pub struct Critical<'a> {
     pub pcpu: u32,
     /// Its tasks, with their supply and their colours.
     pub workload: Workload<'a>,
-    /// Of each task, in their order, the most accesses of a job; none: not known.
+    /// Maximum number of accesses of a job of each task, in their order; `None`: unknown.
     pub accesses: &'a [Option<u64>],
     /// The most accesses that load one colour of the cache again, if that counts.
     pub reload: u64,
