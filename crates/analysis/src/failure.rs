@@ -116,7 +116,7 @@ impl Failure {
         }
     }
 
-    /// Returns a stable word for documents.
+    /// A stable word for documents.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unschedulable { .. } => "unschedulable",

@@ -83,7 +83,7 @@ impl Costs {
     }
 }
 
-/// The sources of overhead.
+/// What takes the time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Source {
     /// Interrupts by which jobs are released.
@@ -100,7 +100,7 @@ pub enum Source {
     Console,
     /// Limits of memory accesses: VCPUs stop and go on.
     Memory,
-    /// No interrupt is served for a while, and debts are paid.
+    /// Nothing is served for a while, and debts are paid.
     Late,
 }
 

@@ -82,9 +82,9 @@ pub struct VcpuVerdict {
     pub utilization_ppm: u64,
     /// True if it gets its budget in each period.
     pub ok: bool,
-    /// The reason if not: the code of a [`Failure`].
+    /// Why not: the code of a [`Failure`].
     pub failure: Option<&'static str>,
-    /// If not: a time for which it may have to wait for its budget, or longer.
+    /// If not: so long it may have to wait until it has its budget, or longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
     /// The time that the hypervisor may take of it in a global critical section, if more than
@@ -121,7 +121,7 @@ pub struct TaskVerdict {
     pub slack_ns: Option<i64>,
     /// True if it is guaranteed to meet its deadline.
     pub ok: bool,
-    /// The reason if not: the code of a [`Failure`].
+    /// Why not: the code of a [`Failure`].
     pub failure: Option<&'static str>,
     /// Jobs of the task in the busy window that leads to the bound: more than one if it is longer
     /// than the period.
@@ -134,8 +134,8 @@ pub struct TaskVerdict {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Term {
     /// `execution`, `jitter`, `blocking`, `suspension`, `remote`, `preemption`, `cache`, `memory`,
-    /// `memory-budget`, `servers` or `supply`; `overhead-job` for the requests of jobs to the
-    /// hypervisor, and those of [`crate::overheads::Source::term`].
+    /// `memory-budget`, `servers` or `supply`; `overhead-job` for what jobs themselves cost the hypervisor, and those of
+    /// [`crate::overheads::Source::term`].
     pub term: &'static str,
     /// The task that preempts.
     pub task: Option<String>,

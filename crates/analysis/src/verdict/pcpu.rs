@@ -243,7 +243,7 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
         plain("supply", terms.supply),
     ];
     all.extend(terms.overheads.iter().map(|(source, time)| plain(source.term(), *time)));
-    // Only the longest terms are kept: the others need no names.
+    // Of many only the longest can count: no need to name the others.
     let mut longest: Vec<_> = terms.above.iter().collect();
     longest.sort_by_key(|above| std::cmp::Reverse(above.execution.max(above.cache)));
     for above in longest.into_iter().take(TERMS_MAX) {
