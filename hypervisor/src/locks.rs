@@ -53,24 +53,25 @@ use crate::pcpu::{Assignment, Pcpu};
 use crate::plan;
 use crate::vm::{GicEnv, Vcpu, Vm};
 
-/// The resources that VMs share, and who has them.
+/// The resources that VMs share, and their owners.
 pub struct Locks {
     table: Mutex<Table<Vec<Resource>, Vec<Holdings>>>,
     /// Names of the resources, as guests pass them, and the VMs that may open them, one bit each.
     names: Vec<([u64; 2], u8)>,
-    /// The resources that each VM has open, one bit each; they change only behind the lock of the table.
+    /// The resources that each VM has open, one bit each; they change only while the lock of the
+    /// table is held.
     open: [AtomicU16; VMS],
     /// The VCPUs by their rank.
     homes: [Home; VCPUS_MAX],
 }
 
-/// Most VMs: as many as bits in the rights of a resource.
+/// Maximum number of VMs: the number of bits in the rights of a resource.
 const VMS: usize = u8::BITS as usize;
 const _: () = assert!(RESOURCES_MAX <= u16::BITS as usize);
 
 impl Locks {
-    /// Does something with the table. `act` must take no lock and tell no CPU: what it finds is
-    /// acted on afterwards.
+    /// Calls `act` with the table. `act` must take no lock and tell no CPU: the caller acts on the
+    /// result afterwards.
     #[inline(always)]
     fn with<T>(&self, act: impl FnOnce(&mut Table<Vec<Resource>, Vec<Holdings>>) -> T) -> T {
         act(&mut self.table.lock())
@@ -87,8 +88,9 @@ impl Locks {
         resource < RESOURCES_MAX && self.open[vm % VMS].load(Relaxed) >> resource & 1 != 0
     }
 
-    /// Behind the lock of the table: the VCPU of a task that got a resource for which it waited, marked. The interrupt that
-    /// tells the guest is left to the VCPU's own CPU, so that this one waits for no lock of another VM.
+    /// Marks the VCPU of a task that got a resource for which it waited, and returns the VCPU. The
+    /// lock of the table is held. The VCPU's own CPU raises the interrupt that tells the guest, so
+    /// that this CPU waits for no lock of another VM.
     #[cold]
     #[inline(never)]
     fn grant(&self, who: Who) -> Option<&'static Vcpu> {
@@ -96,7 +98,8 @@ impl Locks {
         let sections = &vcpu.sections;
         sections.granted.store(true, Release);
         sections.untold.store(true, Release);
-        // Last: whoever sees that the VCPU is in a section sees that it has something to do.
+        // Last: a CPU that sees that the VCPU is in a section also sees that there is something to
+        // tell.
         sections.holds.store(true, Release);
         Some(vcpu)
     }
@@ -109,23 +112,23 @@ impl Locks {
     }
 }
 
-/// Where a VCPU is: index of its VM, and its own there.
+/// The place of a VCPU: index of its VM, and its own index there.
 #[derive(Clone, Copy, Default)]
 struct Home {
     vm: u8,
     vcpu: u8,
 }
 
-/// None if the VMs share nothing.
+/// Empty if the VMs share no resources.
 static LOCKS: StaticRef<Locks> = StaticRef::empty();
 
-/// Makes the resources of the plan; once, at boot.
+/// Makes the resources of the plan. Called once, at boot.
 #[inline(never)]
 pub fn make(plan: &plan::Locks<'_>, vms: &[&'static Vm]) -> Option<Locks> {
     if plan.resources.is_empty() {
         return None;
     }
-    // Loops: chains of iterators would be much more code.
+    // Loops, because chains of iterators would compile to much more code.
     let (mut count, mut all) = (0, [Home::default(); VCPUS_MAX]);
     let mut priorities = [0; VCPUS_MAX];
     for vm in vms {
@@ -162,12 +165,12 @@ pub fn make(plan: &plan::Locks<'_>, vms: &[&'static Vm]) -> Option<Locks> {
     Some(Locks { table: Mutex::new(Table::new(resources, vcpus)), names, open, homes })
 }
 
-/// Makes them known; once, at boot.
+/// Publishes the resources. Called once, at boot.
 pub fn publish(locks: Option<&'static Locks>) {
     LOCKS.set(locks);
 }
 
-/// A name in two registers.
+/// Packs a name into two registers.
 fn packed(name: &str) -> [u64; 2] {
     let mut bytes = [0; 16];
     for (byte, from) in bytes.iter_mut().zip(name.bytes()) {
@@ -182,30 +185,31 @@ pub fn are_open_to(vm: &Vm) -> bool {
     LOCKS.own().is_some_and(|locks| (0..locks.names.len()).any(|it| locks.may_open(vm.index, it)))
 }
 
-/// What a VCPU has to do with critical sections. Only its own CPU changes it, but for `holds`, which
-/// others change behind the lock of the table.
+/// The critical sections of a VCPU. Only its own CPU changes them, except for `holds`, which others
+/// change while they hold the lock of the table.
 #[derive(Debug)]
 pub struct Sections {
     rank: AtomicU8,
-    /// From which time on it may enter the next one, and how often it may ([`Rate::parts`]).
+    /// Time from which on the VCPU may enter the next section, and the limit on entries
+    /// ([`Rate::parts`]).
     from: AtomicI64,
     rate: [AtomicI64; 2],
-    /// The last such time for which it was told that it may not.
+    /// The `from` value of the last refusal that was traced: each refusal is traced once.
     refused: AtomicI64,
     /// True if the guest says that it is in one of a mutex of its own.
     inside: AtomicBool,
-    /// True if tasks of it hold resources that VMs share.
+    /// True if its tasks hold resources that VMs share.
     holds: AtomicBool,
-    /// Tasks of it got resources for which they waited: perhaps the guest has not asked for all of them yet; and the
-    /// interrupt that tells so is not pending yet.
+    /// `granted`: tasks got resources for which they waited, and the guest may not have asked for
+    /// all of them yet. `untold`: the interrupt that notifies the guest is not pending yet.
     granted: AtomicBool,
     untold: AtomicBool,
-    /// What the scheduler was told.
+    /// True if the scheduler was told that the VCPU is in a section.
     told: AtomicBool,
 }
 
 impl Sections {
-    /// In none.
+    /// Makes a VCPU that is in no section.
     pub const fn new() -> Self {
         Self {
             rank: AtomicU8::new(0),
@@ -224,7 +228,7 @@ impl Sections {
         self.rank.load(Relaxed).into()
     }
 
-    /// How often the plan lets it enter one, if at all; told at boot.
+    /// Sets the limit of the plan on entries, if there is one. Called at boot.
     pub fn allow(&self, rate: Option<Rate>) {
         let Some(rate) = rate else { return };
         self.from.store(Rate::START, Relaxed);
@@ -239,7 +243,7 @@ impl Sections {
         Rate::may_enter(self.from.load(Relaxed), now)
     }
 
-    /// A task of it asks for something behind the lock of the table, which counts as an entry whatever the answer is.
+    /// A task requests a resource, which counts as an entry whatever the result is.
     #[inline(always)]
     fn ask(&self, at: &Assignment, pcpu: &Pcpu, now: u64) -> Result<(), Error> {
         if !self.may_enter(Instant(now)) {
@@ -249,7 +253,7 @@ impl Sections {
         Ok(())
     }
 
-    /// It enters one.
+    /// Counts an entry into a section.
     #[inline(always)]
     fn enter(&self, now: Instant) {
         let [interval, rest] = &self.rate;
@@ -257,14 +261,14 @@ impl Sections {
         self.from.store(rate.enter(self.from.load(Relaxed), now), Relaxed);
     }
 
-    /// Why a VCPU may enter none.
+    /// Returns the reason for which the VCPU may not enter a section now.
     #[cold]
     #[inline(never)]
     fn refusal(&self, at: &Assignment, pcpu: &Pcpu, now: u64) -> Error {
         match self.from.load(Relaxed) {
             Rate::NEVER => Error::Denied,
             from => {
-                // Once, however often it asks until then.
+                // Traced once, however often the VCPU asks until then.
                 if self.refused.swap(from, Relaxed) != from {
                     pcpu.record_at(now, Some(at), Kind::TooOften, (from as u64).wrapping_sub(now));
                 }
@@ -273,10 +277,11 @@ impl Sections {
         }
     }
 
-    /// What the scheduler is to be told, if that is news: whether the VCPU is in one. It counts as told.
+    /// Returns the state that the scheduler has to be told, if it has changed: true if the VCPU is
+    /// in a section. The state counts as told.
     #[inline(always)]
     fn should_tell(&self) -> Option<bool> {
-        // Who sees a grant sees that there is something to tell of it.
+        // A CPU that sees a grant also sees that there is something to tell.
         let inside = self.inside.load(Relaxed) || self.holds.load(Acquire);
         let is_news = inside != self.told.load(Relaxed);
         if is_news {
@@ -291,7 +296,7 @@ impl Sections {
     }
 }
 
-/// A call of a guest. Does not return if another VCPU is to run then.
+/// Serves a call of a guest. Does not return if another VCPU is to run afterwards.
 #[inline(never)]
 pub fn call(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) {
     let sections = &at.vcpu.sections;
@@ -332,7 +337,7 @@ fn shared_call(
     shared(function, [x1, x2], context, (at, pcpu), now).unwrap_or_else(Error::to_x0)
 }
 
-/// A call about a resource that VMs share.
+/// Serves a call about a resource that VMs share.
 fn shared(
     function: u32,
     [x1, x2]: [u64; 2],
@@ -362,7 +367,7 @@ fn shared(
     Ok(result)
 }
 
-/// A VM opens a resource, or gives one up.
+/// Opens or closes a resource for a VM.
 fn openings(
     locks: &Locks,
     function: u32,
@@ -395,7 +400,7 @@ fn openings(
     Ok(if opens { resource as u64 } else { 0 })
 }
 
-/// Which task of a VCPU got which resource for which it waited.
+/// Returns a task of a VCPU that got a resource for which it waited, and the resource.
 #[inline(never)]
 fn take_grant(locks: &Locks, sections: &Sections) -> Option<(Granted, usize)> {
     if !sections.granted.load(Acquire) {
@@ -413,7 +418,7 @@ fn take_grant(locks: &Locks, sections: &Sections) -> Option<(Granted, usize)> {
     })
 }
 
-/// A task locks or unlocks; what the trace calls it, and the result.
+/// Locks or unlocks a resource for a task. Returns the kind of the trace record, and the result.
 #[inline(always)]
 fn act(
     locks: &Locks,
@@ -470,8 +475,8 @@ fn error(error: LockError) -> Error {
     }
 }
 
-/// A task of this VCPU got a resource for which it waited: its CPU looks at that. Also if the guest has masked the
-/// interrupt, because the VCPU is in a section now.
+/// Kicks the CPU of a VCPU of which a task got a resource for which it waited. The kick comes even
+/// if the guest has masked the interrupt, because the VCPU is in a section now.
 #[inline(always)]
 fn tell(granted: Option<&Vcpu>) {
     if let Some(vcpu) = granted {
@@ -479,7 +484,8 @@ fn tell(granted: Option<&Vcpu>) {
     }
 }
 
-/// A task waits for another one: from now on it matters how long that is in its section.
+/// Kicks the CPU of an owner for which a task begins to wait: from now on the length of the owner's
+/// section matters.
 #[cold]
 #[inline(never)]
 fn wait_for(locks: &Locks, owner: Option<Who>) {
@@ -488,34 +494,34 @@ fn wait_for(locks: &Locks, owner: Option<Who>) {
     }
 }
 
-/// What has become of a VCPU in sections.
+/// Changes that [`look`] found.
 pub struct News {
-    /// The scheduler was told.
+    /// The scheduler was told that the VCPU entered or left sections.
     pub decided: bool,
-    /// The interrupt that tells of grants is pending now.
+    /// The interrupt that reports grants is pending now.
     pub raised: bool,
 }
 
-/// Somebody kicked this CPU: tasks of its VCPU may have got resources.
+/// Handles a kick of this CPU: tasks of its VCPU may have got resources.
 #[inline(never)]
 pub fn look(at: &Assignment, pcpu: &'static Pcpu) -> News {
     let sections = &at.vcpu.sections;
     let news = sections.should_tell();
     let raised = sections.untold.load(Acquire);
     if raised {
-        // Before: another one may come meanwhile.
+        // Before raising the interrupt: another grant may come meanwhile.
         sections.untold.swap(false, Acquire);
         at.vm.gic.raise_private(&GicEnv::at(at, pcpu), at.vcpu.index, LOCK_INTERRUPT);
     }
-    // Not the short way: others may wait for what they have got.
+    // Not the fast path: others may wait for the granted resources.
     if let Some(inside) = news {
         pcpu.change_gcs(at, inside);
     }
     News { decided: news.is_some(), raised }
 }
 
-/// A VCPU of this CPU, which waits and has no interrupt, may be in sections: its guest does not take the interrupt that
-/// says so. It loses what it holds.
+/// Revokes the resources of a VCPU of this CPU that waits inside a section without a pending
+/// interrupt, because its guest ignores the grant interrupt.
 #[inline(never)]
 pub fn end_of_waiting(at: &Assignment, pcpu: &'static Pcpu) {
     if at.vcpu.sections.is_inside() {
@@ -524,14 +530,14 @@ pub fn end_of_waiting(at: &Assignment, pcpu: &'static Pcpu) {
     }
 }
 
-/// A VCPU of this CPU was in sections for too long: the scheduler takes it for one that is in none, and
-/// what its tasks hold goes to the next in line.
+/// Passes the resources of a VCPU of this CPU to the next waiters after it was in sections for too
+/// long. The scheduler already treats the VCPU as outside.
 #[inline(never)]
 pub fn revoke(at: &Assignment) {
     leave(at, false);
 }
 
-/// A VCPU of this CPU is off: what its tasks held goes to the next in line.
+/// Passes the resources of a VCPU of this CPU that goes off to the next waiters.
 #[inline(never)]
 pub fn stop(at: &Assignment, pcpu: &'static Pcpu) {
     let told = at.vcpu.sections.told.load(Relaxed);
@@ -541,7 +547,8 @@ pub fn stop(at: &Assignment, pcpu: &'static Pcpu) {
     }
 }
 
-/// `stops`: its tasks wait for nothing any more.
+/// Passes the resources of a VCPU to the next waiters. `stops`: its tasks no longer wait for
+/// resources either.
 #[inline(never)]
 fn leave(at: &Assignment, stops: bool) {
     let sections = &at.vcpu.sections;
@@ -567,7 +574,7 @@ fn leave(at: &Assignment, stops: bool) {
     }
 }
 
-/// All VCPUs of a VM are off: it has no resource open.
+/// Closes all resources of a VM, all VCPUs of which are off.
 pub fn close(vm: &Vm) {
     if let Some(locks) = LOCKS.own() {
         locks.with(|table| {

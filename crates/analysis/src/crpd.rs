@@ -4,13 +4,15 @@ use policy::color::ColorSet;
 
 use crate::Duration;
 
-/// The cache colours of tasks, from which the delay follows that one task causes another.
+/// The cache colours of tasks, which determine the delay that one task causes another.
 ///
 /// The delay is a bound if `reload` covers all sets and ways of a colour with write-backs, the
-/// cache replaces like LRU, and no task of another VCPU has one of these colours. What a task
-/// has to load again after it suspended itself or was blocked belongs to its execution time and
-/// its blocking: then tasks of lower priority have run, which Eq. 3 does not see. (What a task that
-/// suspends itself makes others load again is seen to in [`mod@crate::response`].)
+/// cache replaces lines like LRU, and no task of another VCPU has one of these colours.
+///
+/// The lines that a task has to load again after it suspended itself or was blocked belong to its
+/// execution time and its blocking: then tasks of lower priority have run, which Eq. 3 does not
+/// consider. (For the lines that other tasks load again because of a task that suspends itself, see
+/// [`mod@crate::response`].)
 #[derive(Clone, Copy, Debug)]
 pub struct Caches<'a> {
     colors: &'a [ColorSet],
@@ -18,8 +20,8 @@ pub struct Caches<'a> {
 }
 
 impl<'a> Caches<'a> {
-    /// Returns the colours of each task, in the order of the tasks, and the longest time to load
-    /// one colour again: `S_i` and `Delta` (vCache, section 5.1).
+    /// Makes the caches from the colours of each task, in the order of the tasks, and the longest
+    /// time to load one colour again: `S_i` and `Delta` (vCache, section 5.1).
     pub fn new(colors: &'a [ColorSet], reload: Duration) -> Self {
         Self { colors, reload: reload.0 }
     }
@@ -33,12 +35,12 @@ impl<'a> Caches<'a> {
         Duration(u64::from((own & evicted).len()).saturating_mul(self.reload))
     }
 
-    /// Returns the same colours, each of which costs something else to load again.
+    /// Returns the same colours with another time to load one again.
     pub(crate) fn with_reload(self, reload: u64) -> Self {
         Self { reload, ..self }
     }
 
-    /// Returns true if task `h` can delay any below it, as far as its own colours say.
+    /// Returns true if task `h` can delay any task below, according to its own colours.
     pub(crate) fn can_delay(&self, h: usize) -> bool {
         self.reload > 0 && self.colors.get(h).is_some_and(|colors| !colors.is_empty())
     }

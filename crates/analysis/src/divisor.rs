@@ -1,5 +1,5 @@
-//! Division by numbers that stay the same, as a multiplication (Granlund and Montgomery,
-//! "Division by Invariant Integers using Multiplication", PLDI 1994).
+//! Division by constant numbers, as a multiplication (Granlund and Montgomery, "Division by
+//! Invariant Integers using Multiplication", PLDI 1994).
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(crate) struct Divisor {
 }
 
 impl Divisor {
-    /// Divides by `divisor`; by 1 if that is 0. At most 2^62.
+    /// Makes a divisor of `divisor`, or of 1 if that is 0. At most 2^62.
     pub const fn new(divisor: u64) -> Self {
         let divisor = if divisor == 0 { 1 } else { divisor };
         let shift = divisor.next_power_of_two().trailing_zeros();

@@ -1,16 +1,16 @@
-//! PCPUs with VCPUs with tasks: both levels together.
+//! Both levels together: PCPUs with VCPUs, and VCPUs with tasks.
 
 use crate::response::{Analyzer, Response, Workload};
 use crate::supply::{ServerSupply, Supply};
 use crate::window::Stream;
 use crate::{Caches, Duration, Failure, Limits, Server, Task, vcpu};
 
-/// A VCPU of a PCPU. Its priority is its place in a slice of VCPUs: the first one goes first,
-/// those without server come last.
+/// A VCPU of a PCPU. Its priority is its place in a slice of VCPUs: the first one has the highest
+/// priority, those without server come last.
 #[derive(Clone, Copy, Debug)]
 pub struct Vcpu<'a> {
-    /// How it shares the PCPU; none: it gets what those above it leave, which is all of the PCPU
-    /// if there is no other.
+    /// Server with which the VCPU shares the PCPU; `None`: the VCPU gets the time that those above
+    /// it leave, which is all of the PCPU if there is no other.
     pub server: Option<Server>,
     /// Its tasks, the one with the highest priority first.
     pub tasks: &'a [Task],
@@ -43,7 +43,7 @@ pub enum Unmet {
     Task {
         /// The VCPU, by its place.
         vcpu: usize,
-        /// What is wrong.
+        /// The failure.
         failure: Failure,
     },
 }
@@ -51,8 +51,8 @@ pub enum Unmet {
 /// Bounds for a VCPU and its tasks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct VcpuResponses {
-    /// How long it takes until the VCPU has its budget, from the start of a period or of its
-    /// waiting; none without server.
+    /// Longest time until the VCPU has its budget, from the start of a period or of its waiting;
+    /// `None` without server.
     pub server: Option<Result<Duration, Failure>>,
     /// Bounds for the tasks, in their order.
     pub tasks: Vec<Result<Response, Failure>>,
@@ -67,13 +67,13 @@ pub struct PcpuAnalyzer {
 }
 
 impl PcpuAnalyzer {
-    /// An analyzer that searches so far for each VCPU.
+    /// Makes an analyzer with these limits for each VCPU.
     pub fn new(limits: Limits) -> Self {
         Self { tasks: Analyzer::new(limits), ..Self::default() }
     }
 
-    /// Whether all VCPUs of a PCPU get their budgets and all their tasks meet their deadlines;
-    /// the first failure if not.
+    /// Checks that all VCPUs of a PCPU get their budgets and all their tasks meet their deadlines;
+    /// returns the first failure if not.
     pub fn schedulable(&mut self, vcpus: &[Vcpu<'_>]) -> Result<(), Unmet> {
         self.collect(vcpus);
         let Self { tasks, streams, servers } = self;
@@ -100,7 +100,7 @@ impl PcpuAnalyzer {
         Ok(())
     }
 
-    /// Bounds for all VCPUs of a PCPU and their tasks, in their order.
+    /// Returns bounds for all VCPUs of a PCPU and their tasks, in their order.
     pub fn response_times(&mut self, vcpus: &[Vcpu<'_>]) -> Vec<VcpuResponses> {
         self.collect(vcpus);
         let responses = vcpu::response_times(&self.servers);

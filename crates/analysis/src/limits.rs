@@ -1,11 +1,11 @@
-//! How far analyses search.
+//! Limits of the searches.
 
 use crate::{Duration, LONGEST};
 
-/// Where a search for a bound ends without one.
+/// The limits at which a search for a bound ends without a result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Limits {
-    /// Longest busy period that is looked at; at most [`LONGEST`].
+    /// Longest busy period that is examined; at most [`LONGEST`].
     pub window: Duration,
     /// Steps of all fixed-point iterations of a task set together.
     pub passes: u32,

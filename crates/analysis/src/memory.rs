@@ -1,15 +1,15 @@
-//! Memory interference: what others that make accesses cost a task, and which budgets of
-//! accesses keep that low enough (XenThrottle, chapter 3).
+//! Memory interference: the delays that accesses of others cause a task, and the budgets of
+//! accesses that keep these delays small enough (XenThrottle, chapter 3).
 //!
-//! - [`Staircase`], [`Curve`], [`Reservation::accesses_in`]: how much one with a budget does in a
-//!   window;
+//! - [`Staircase`], [`Curve`], [`Reservation::accesses_in`]: the accesses of a VCPU or VM with a
+//!   budget in a window;
 //! - [`compensation`]: the same if interference that did not happen is given back;
-//! - [`Contention`]: for how long tasks wait because of that;
-//! - [`mod@budget`]: the largest budgets that leave critical tasks in time;
-//! - [`published`]: the analysis of the thesis, as it stands.
+//! - [`Contention`]: how long tasks wait because of these accesses;
+//! - [`mod@budget`]: the largest budgets with which critical tasks are in time;
+//! - [`published`]: the analysis of the thesis, as published.
 //!
-//! A budget `Q` is a number of accesses in each period `P`. Each of them keeps others waiting for
-//! the latency `L` at most. [`Bus`] says what else is assumed.
+//! A budget `Q` is a number of accesses in each period `P`. Each access delays others for at most
+//! the latency `L`. [`Bus`] has the other assumptions.
 
 pub mod budget;
 mod bus;

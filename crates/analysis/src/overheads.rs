@@ -1,36 +1,44 @@
-//! What the hypervisor takes of the time of tasks (Brandenburg, "Scheduling and Locking in Multiprocessor Real-Time
-//! Operating Systems", 2011, chapter 3, for what Bulkhead does).
+//! The time that the hypervisor takes from tasks (Brandenburg, "Scheduling and Locking in
+//! Multiprocessor Real-Time Operating Systems", 2011, chapter 3, adapted to Bulkhead).
 //!
-//! The time that a PCPU is in the hypervisor belongs to the VCPU because of which it is there, whose budget it uses up: so
-//! it is demand that the supply of the VCPU has to meet beside the execution of jobs. Each [`Source`] of it has some
-//! that counts once in a busy period, and events that come again and again, each of which takes its cost:
+//! While a PCPU executes the hypervisor, the time belongs to the VCPU that causes this, and uses up
+//! its budget. So this time is demand that the supply of the VCPU has to meet in addition to the
+//! execution of jobs. Each [`Source`] has a part that counts once in a busy period, and recurring
+//! events with a cost each:
 //!
 //! ```text
 //! supply(w) >= jobs(w) + sum over sources of  once + ceil((w + jitter) / period) cost
 //! ```
 //!
-//! With `S`, `K`, `n_K`, `I`, `B` of [`Costs`], for a VCPU with period `T` and `n` turns in each period: 1 for a periodic or
-//! deferrable server, as many as there can be replenishments ([`REPLENISHMENTS_MAX`]) for a sporadic one.
+//! With `S`, `K`, `n_K`, `I`, `B` of [`Costs`], for a VCPU with period `T` whose budget comes in
+//! `n` parts in each period: 1 for a periodic or deferrable server, the maximum number of
+//! replenishments ([`REPLENISHMENTS_MAX`]) for a sporadic one.
 //!
-//! - *Release*: an interrupt `I` for each job that any task of the VCPU releases, whatever its priority.
-//! - *Switch*: `S + n_K K` once, because the VCPU wakes and pays for kicks while it waited, and `n S` in each period, when it goes on with new budget:
-//!   `1 + floor((w + B) / T)` times, because periods begin at multiples of `T` and are noticed up to `B` later.
-//! - *Preemption*: a VCPU above leaves the PCPU at the end of its budget, at most `n` times in each of its periods. Its
-//!   next one pays for the way back. A window lies in `ceil((w + T) / T)` of these periods, with `B` as above.
-//!   A VCPU above that blocks or wakes pays for that itself.
-//! - *Kick*: another VCPU is interrupted, but has to wait: `K`. From one time that it executes to the next that happens `n_K`
-//!   times at most ([`policy::pace`]). One below executes only while this VCPU waits for work, or for budget; of the background
-//!   also while a periodic server above idles. One above that has budget pays when it wakes, out of its budget
-//!   ([`policy::cpu::Cpu::with_wait`]), which counts here as if it had executed; when its budget ends it does not. That of a periodic
-//!   server goes by, for nobody but the background.
-//! - *Request*: somebody asks for a resource that a VCPU of the PCPU may have: `K`, and `S + n_K K` if that raises
-//!   a VCPU of the same PCPU, which leaves it to this one again. How often is enforced.
-//! - *Console*: [`CONSOLE_PER_SECOND`] times a second the timer, a kick by somebody who starts it because of an incomplete
-//!   line, and an interrupt of the UART, which the timer unmasks.
-//! - *Late*: nothing is served for `B` when the window begins; and the VCPU may have taken `B` more than its last budget,
-//!   which it pays back in the window.
+//! - *Release*: an interrupt `I` for each job that any task of the VCPU releases, whatever its
+//!   priority.
+//! - *Switch*: `S + n_K K` once, because the VCPU wakes and pays for kicks while it waited, and
+//!   `n S` in each period, when it continues with new budget: `1 + floor((w + B) / T)` times,
+//!   because periods begin at multiples of `T` and are noticed up to `B` later.
+//! - *Preemption*: a VCPU above leaves the PCPU at the end of its budget, at most `n` times in each
+//!   of its periods. Its next part of budget pays for the switch back. A window overlaps
+//!   `ceil((w + T) / T)` of these periods, with `B` as above. A VCPU above that blocks or wakes
+//!   pays for that itself.
+//! - *Kick*: another VCPU is interrupted, but has to wait: `K`. This happens at most `n_K` times
+//!   between two of its executions ([`policy::pace`]). A VCPU below executes only while this VCPU
+//!   waits for work, or for budget; of the background also while a periodic server above idles. A
+//!   VCPU above with budget pays from its budget when it wakes ([`policy::cpu::Cpu::with_wait`]),
+//!   which counts here as if it had executed; after the end of its budget it does not pay. The
+//!   budget of an idle periodic server decreases without effect on others than the background.
+//! - *Request*: another VCPU requests a resource that a VCPU of the PCPU may hold: `K`, and
+//!   `S + n_K K` if that raises a VCPU of the same PCPU, which leaves the PCPU to this one again.
+//!   The hypervisor limits the number of requests.
+//! - *Console*: [`CONSOLE_PER_SECOND`] times a second the timer, a kick by a VCPU that starts this
+//!   timer because of an incomplete line, and an interrupt of the UART, which the timer unmasks.
+//! - *Late*: no interrupt is served for `B` when the window begins; and the VCPU may have taken `B`
+//!   more than its last budget, which it pays back in the window.
 //!
-//! What VCPUs above take beyond their budgets is in the response time of the server ([`crate::vcpu`]).
+//! The time that VCPUs above take beyond their budgets is part of the response time of the server
+//! ([`crate::vcpu`]).
 
 use policy::pace::CONSOLE_PER_SECOND;
 use policy::server::REPLENISHMENTS_MAX;
@@ -41,14 +49,14 @@ use crate::utilization::Share;
 use crate::window::{Stream, TOO_LONG};
 use crate::{Duration, Kind, LONGEST, Server, Task};
 
-/// How long the hypervisor takes for what it does, at most.
+/// Longest times of the hypervisor for its operations.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Costs {
-    /// Going over from one VCPU to another, on account of one that waits, wakes or gets budget: `S`.
+    /// A switch from one VCPU to another, because one waits, wakes or gets budget: `S`.
     pub switch: Duration,
-    /// An interrupt for another VCPU, after which the same one goes on: `K`.
+    /// An interrupt for another VCPU, after which the running one continues: `K`.
     pub kick: Duration,
-    /// How many of these come for a VCPU at most, from one time that it executes to the next: `n_K`.
+    /// Maximum number of such interrupts for a VCPU between two of its executions: `n_K`.
     pub kicks: u64,
     /// An interrupt for the VCPU that runs: `I`.
     pub interrupt: Duration,
@@ -56,18 +64,19 @@ pub struct Costs {
     pub exit: Duration,
     /// An interrupt or a timer of the console.
     pub console: Duration,
-    /// The longest time in which nothing is served, or that a VCPU pays at once when it wakes: `B`, at least `S + n_K K`.
+    /// The longest time in which no interrupt is served, or that a VCPU pays at once when it wakes:
+    /// `B`, at least `S + n_K K`.
     pub late: Duration,
 }
 
 impl Costs {
-    /// Kicks for a VCPU from one time that it executes to the next: `n_K K`.
+    /// Returns the time of the kicks for a VCPU between two of its executions: `n_K K`.
     pub fn kicks(&self) -> Duration {
         times(self.kick, self.kicks)
     }
 
-    /// What a job costs each time that it waits for something else, beside nobody: its VCPU leaves the PCPU, pays for kicks, and
-    /// comes back.
+    /// Returns the cost of a job each time that it waits for something else, without other VCPUs:
+    /// its VCPU leaves the PCPU, pays for kicks, and returns.
     pub fn wait(&self) -> u64 {
         let turn = times(self.switch, 2).0.saturating_add(self.interrupt.0);
         let turn = turn.saturating_add(self.kicks().0);
@@ -105,7 +114,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// All, in the order in which they are declared.
+    /// All sources, in the order of their declaration.
     pub const ALL: [Self; 8] = [
         Self::Release,
         Self::Switch,
@@ -118,7 +127,7 @@ impl Source {
     ];
 }
 
-/// What the hypervisor takes of the time of a VCPU.
+/// The time that the hypervisor takes from a VCPU.
 #[derive(Clone, Debug, Default)]
 pub struct Overheads {
     costs: Costs,
@@ -126,11 +135,11 @@ pub struct Overheads {
     once: [u64; Source::ALL.len()],
     sources: Vec<Source>,
     streams: Vec<Stream>,
-    /// The period and jitter of each stream, and its cost again.
+    /// Period, jitter and cost of each stream.
     events: Vec<(Duration, u64, u64)>,
 }
 
-/// Somebody on the same PCPU.
+/// Another VCPU of the PCPU.
 #[derive(Clone, Copy, Debug)]
 pub enum Neighbour {
     /// A VCPU with this server and a higher priority.
@@ -140,13 +149,14 @@ pub enum Neighbour {
 }
 
 impl Overheads {
-    /// None yet, of a VCPU with so many others on its PCPU.
+    /// Makes empty overheads for a VCPU with `others` other VCPUs on its PCPU.
     pub fn new(costs: Costs, others: u64) -> Self {
         Self { costs, others, ..Self::default() }
     }
 
-    /// What the VCPU costs itself: `server` is its own, if it has one. A VCPU that has its PCPU for itself does not leave
-    /// it when it waits, unless something is decided there (`shares`).
+    /// Adds the costs that the VCPU causes itself. `server` is its server, if it has one. A VCPU
+    /// with a PCPU of its own does not leave it when it waits, unless a scheduler decides there
+    /// (`shares`).
     #[must_use]
     pub fn of_vcpu(mut self, server: Option<Server>, tasks: &[Task], shares: bool) -> Self {
         let Costs { switch, interrupt, late, .. } = self.costs;
@@ -164,7 +174,7 @@ impl Overheads {
         self
     }
 
-    /// With another VCPU on the PCPU; `server` is the one of the VCPU itself.
+    /// Adds another VCPU on the PCPU; `server` is the server of the VCPU itself.
     #[must_use]
     pub fn beside(mut self, neighbour: Neighbour, server: Option<Server>) -> Self {
         let Costs { switch, late, .. } = self.costs;
@@ -174,7 +184,8 @@ impl Overheads {
                 let (turns, period) = (turns(&above), above.period());
                 let jitter = period.0.saturating_add(late.0);
                 self.add(Source::Preemption, times(switch, turns), period, jitter);
-                // While the budget of one that idles goes by, those of the background run.
+                // While the budget of an idle periodic server decreases, VCPUs of the background
+                // run.
                 let ends = match above.kind() {
                     Kind::Periodic => self.others,
                     Kind::Deferrable | Kind::Sporadic => turns,
@@ -192,8 +203,9 @@ impl Overheads {
         self
     }
 
-    /// With requests for resources of another VCPU: at most `1 + floor((w + early) / interval)` in a window, each of which is
-    /// noticed up to `B` later. `here`: it is on the same PCPU, and so many of its tasks can have been `waiting` before.
+    /// Adds requests for resources of another VCPU: at most `1 + floor((w + early) / interval)` in
+    /// a window, each of which is noticed up to `B` later. `here`: the other VCPU is on the same
+    /// PCPU, and `waiting` of its tasks can have waited before.
     #[must_use]
     pub fn with_requests(
         mut self,
@@ -202,7 +214,7 @@ impl Overheads {
         here: bool,
     ) -> Self {
         let Costs { switch, kick, late, .. } = self.costs;
-        // It goes first in its section, and leaves the PCPU then.
+        // The other VCPU runs first in its section, and leaves the PCPU then.
         let raised = switch.0.saturating_add(kick.0).saturating_add(self.costs.kicks().0);
         let cost = if here { Duration(raised) } else { kick };
         let jitter = early.0.saturating_add(late.0).saturating_add(1);
@@ -213,8 +225,9 @@ impl Overheads {
         self
     }
 
-    /// With a limit of memory accesses that is renewed in each period, of the VCPU itself or of one above: in each period it
-    /// ends once, so that the VCPU stops and goes on, while others may wake; before, the VCPU gets `parts` of it.
+    /// Adds a limit on memory accesses that is renewed in each period, of the VCPU itself or of one
+    /// above. In each period the limit ends once, so that the VCPU stops and continues, while
+    /// others may wake; before that, the VCPU gets `parts` parts of the limit.
     #[must_use]
     pub fn with_memory(mut self, period: Duration, parts: u64) -> Self {
         let Costs { switch, interrupt, late, .. } = self.costs;
@@ -225,7 +238,7 @@ impl Overheads {
         self
     }
 
-    /// On the PCPU that serves the console.
+    /// Adds the costs of the PCPU that serves the console.
     #[must_use]
     pub fn with_console(mut self) -> Self {
         let period = Duration(1_000_000_000 / CONSOLE_PER_SECOND);
@@ -237,29 +250,30 @@ impl Overheads {
         self
     }
 
-    /// With servers above that can take more than their budgets, where that is not in a response time.
+    /// Adds servers above that can take more than their budgets, if that is not part of a response
+    /// time.
     #[must_use]
     pub fn with_debts(mut self, servers: usize) -> Self {
         self.once(Source::Late, times(self.costs.late, servers as u64));
         self
     }
 
-    /// What counts once in a busy period.
+    /// Returns the part that counts once in a busy period.
     pub(crate) fn constant(&self) -> u64 {
         self.once.iter().fold(0u64, |sum, time| sum.saturating_add(*time)).min(TOO_LONG)
     }
 
-    /// What comes again and again.
+    /// Returns the recurring parts.
     pub(crate) fn streams(&self) -> &[Stream] {
         &self.streams
     }
 
-    /// What it is in the long run, rounded down.
+    /// Returns the long-run share, rounded down.
     pub(crate) fn rate(&self) -> Share {
         self.events.iter().map(|(period, _, cost)| Share::down(Duration(*cost), *period)).sum()
     }
 
-    /// What a source takes of a window at most.
+    /// Returns the longest time that a source takes in a window.
     pub fn in_window(&self, source: Source, window: Duration) -> Duration {
         let once = self.once[source as usize];
         let streams = self.sources.iter().zip(&self.streams).filter(|(it, _)| **it == source);
@@ -271,12 +285,12 @@ impl Overheads {
         Duration(u64::try_from(sum).unwrap_or(TOO_LONG))
     }
 
-    /// What each source takes of a window.
+    /// Returns the time that each source takes in a window.
     pub(crate) fn of_window(&self, window: Duration) -> Vec<(Source, Duration)> {
         Source::ALL.map(|source| (source, self.in_window(source, window))).to_vec()
     }
 
-    /// What all sources take of a window again and again.
+    /// Returns the time that the recurring parts of all sources take in a window.
     pub(crate) fn again_in_window(&self, window: Duration) -> Duration {
         let all = match window.0 {
             0 => 0,
@@ -285,8 +299,9 @@ impl Overheads {
         Duration(u64::try_from(all).unwrap_or(TOO_LONG).min(TOO_LONG))
     }
 
-    /// Returns the same as tasks above all others of the VCPU, for analyses that know of nothing
-    /// else: as demanding in each window, but for what counts once.
+    /// Returns the overheads as tasks above all others of the VCPU, for analyses that have no
+    /// overheads: these tasks are as demanding in each window, except for the parts that count
+    /// once.
     pub(crate) fn as_tasks(&self) -> impl Iterator<Item = Task> {
         self.events.iter().map(|&(period, jitter, cost)| Task {
             wcet: cost,
@@ -317,7 +332,7 @@ fn times(cost: Duration, times: u64) -> Duration {
     Duration(cost.0.saturating_mul(times).min(TOO_LONG))
 }
 
-/// How often a server begins or ends a part of its budget in each period.
+/// Returns the number of times that a server begins or ends a part of its budget in each period.
 fn turns(server: &Server) -> u64 {
     match server.kind() {
         Kind::Periodic | Kind::Deferrable => 1,

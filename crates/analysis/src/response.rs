@@ -1,7 +1,7 @@
 //! Response times of the tasks of a VCPU under fixed priorities.
 //!
 //! For a task `i` consider a busy period: it begins when no job of `i` or of a task above is
-//! pending, and goes on as long as one is. The window until the `q + 1`st job of `i` in it is
+//! pending, and continues as long as one is. The window until the `q + 1`st job of `i` in it is
 //! complete is not longer than the least one with
 //!
 //! ```text
@@ -10,21 +10,20 @@
 //! ```
 //!
 //! (Lehoczky, RTSS 1990; Tindell, Burns and Wellings, RTSJ 1994; with a supply bound function in
-//! place of time as Shin and Lee, RTSS 2003.) The release times of tasks play no part: the bound
+//! place of time as Shin and Lee, RTSS 2003.) The release times of tasks do not matter: the bound
 //! holds for all offsets.
 //!
 //! `extra` is the blocking `B_i`, and for a task that suspends itself `(q + 1) (B_i + S_i)`: its
-//! own suspension counts as execution. A task above that suspends itself has the jitter
-//! `R_h - C_h` (Chen, Nelissen and Huang, ECRTS 2016), which contains its own `J_h`.
+//! own suspension counts as execution. A task above that suspends itself has the jitter `R_h - C_h`
+//! (Chen, Nelissen and Huang, ECRTS 2016), which contains its own `J_h`.
 //!
-//! A task that suspends itself may leave its VCPU with nothing to do: [`crate::supply`] says what
-//! it gets then.
+//! While a task suspends itself its VCPU may wait: [`crate::supply`] has the supply in this case.
 //!
-//! If such a task above evicts what the tasks below have in the cache, it does so each time it goes
-//! on, however often that is, and Eq. 3 of vCache knows of once in a job. What is loaded again
-//! before the last time is loaded while the job above is suspended or blocked: a job costs
+//! If such a task above evicts lines of the tasks below, it does so each time it continues, any
+//! number of times, whereas Eq. 3 of vCache counts once in a job. Lines that are loaded again
+//! before the last time are loaded while the job above is suspended or blocked: a job costs
 //! `gamma_{h,i} + S_h + B_h`. And each job counts that executes in the window at all, also the last
-//! part of one and the first of another: the jitter is `R_h`.
+//! part of one job and the first part of another: the jitter is `R_h`.
 
 use crate::brute_force;
 use crate::memory::{Contention, Memory, NoContention};
@@ -34,25 +33,25 @@ use crate::utilization::Share;
 use crate::window::{self, Gaps, Stop, Stream, TOO_LONG};
 use crate::{Caches, Duration, Failure, LONGEST, Limits, Task};
 
-/// What is analysed: the tasks of a VCPU, and the time that it gets.
+/// A workload: the tasks of a VCPU, and the time that the VCPU gets.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload<'a> {
     /// The tasks, the one with the highest priority first.
     pub tasks: &'a [Task],
-    /// The time that the VCPU gets at least.
+    /// The time that the VCPU is guaranteed.
     pub supply: Supply<'a>,
     /// The colours of the tasks, if they evict lines of each other.
     pub caches: Option<Caches<'a>>,
-    /// What others cost the tasks when they access memory, if that is not in execution times.
+    /// Delays by memory accesses of others, if execution times do not include them.
     pub contention: Option<Contention<'a>>,
-    /// What the hypervisor takes, if that is not in execution times.
+    /// Time of the hypervisor, if execution times do not include it.
     pub overheads: Option<&'a Overheads>,
-    /// More jitter for each task above another: 0, or that of vCache, Eq. 2.
+    /// Additional jitter of each task above another: 0, or that of vCache, Eq. 2.
     pub(crate) jitter: Duration,
 }
 
 impl<'a> Workload<'a> {
-    /// Tasks that have a PCPU for themselves.
+    /// Makes the workload of tasks on a PCPU of their own.
     pub fn new(tasks: &'a [Task]) -> Self {
         Self {
             tasks,
@@ -64,7 +63,7 @@ impl<'a> Workload<'a> {
         }
     }
 
-    /// Returns the same tasks on a VCPU that gets this.
+    /// Returns the same tasks on a VCPU with this supply.
     pub fn with_supply(self, supply: Supply<'a>) -> Self {
         Self { supply, ..self }
     }
@@ -87,7 +86,7 @@ impl<'a> Workload<'a> {
         Self { overheads: Some(overheads), ..self }
     }
 
-    /// What the hypervisor takes once in a busy period.
+    /// Returns the time that the hypervisor takes once in a busy period.
     fn overhead(&self) -> u64 {
         self.overheads.map_or(0, Overheads::constant)
     }
@@ -98,59 +97,59 @@ impl<'a> Workload<'a> {
     }
 }
 
-/// A bound, and where it comes from.
+/// A bound, and the window that leads to it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Response {
     /// Longest time from arrival to completion: `R`, with the release jitter of the task.
     pub time: Duration,
-    /// The window at the end of which the job is complete that takes longest.
+    /// The window at the end of which the job with the longest response time is complete.
     pub window: Duration,
     /// Jobs of the task in that window, this one counted.
     pub jobs: u64,
 }
 
-/// Whether all tasks meet their deadlines; the first failure if not. Keep an [`Analyzer`] for
-/// many questions.
+/// Checks that all tasks meet their deadlines; returns the first failure if not. Keep an
+/// [`Analyzer`] for many calls.
 pub fn schedulable(workload: &Workload<'_>) -> Result<(), Failure> {
     Analyzer::default().schedulable(workload)
 }
 
-/// A bound for every task, whether or not it meets its deadline. Keep an [`Analyzer`] for many
-/// questions.
+/// Returns a bound for every task, whether or not it meets its deadline. Keep an [`Analyzer`] for
+/// many calls.
 pub fn response_times(workload: &Workload<'_>) -> Vec<Result<Response, Failure>> {
     let mut responses = Vec::new();
     Analyzer::default().response_times(workload, &mut responses);
     responses
 }
 
-/// Answers many questions without allocating memory for each.
+/// An analyzer for many workloads, which does not allocate memory for each.
 #[derive(Clone, Debug, Default)]
 pub struct Analyzer {
     limits: Limits,
     streams: Vec<Stream>,
-    /// Memory accesses of one job of each stream, if they count.
+    /// Memory accesses of one job of each stream, if they are counted.
     accesses: Vec<u64>,
     /// The last task that suspends itself and has no bound.
     unbounded: Option<usize>,
 }
 
-/// Whether the analysis of a task set goes on after a task without bound below its deadline.
+/// What the analysis of a task set does after a task without a bound below its deadline.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Goal {
-    /// It ends.
+    /// The analysis ends.
     YesOrNo,
-    /// Bounds above deadlines are wanted too.
+    /// The analysis continues, and also returns bounds above deadlines.
     AllBounds,
 }
 
 impl Analyzer {
-    /// An analyzer that searches so far.
+    /// Makes an analyzer with these limits.
     pub fn new(limits: Limits) -> Self {
         let window = limits.window.min(LONGEST);
         Self { limits: Limits { window, ..limits }, ..Self::default() }
     }
 
-    /// Whether all tasks meet their deadlines; the first failure if not.
+    /// Checks that all tasks meet their deadlines; returns the first failure if not.
     pub fn schedulable(&mut self, workload: &Workload<'_>) -> Result<(), Failure> {
         let mut answer = Ok(());
         self.analyze(workload, Goal::YesOrNo, |response| {
@@ -160,8 +159,8 @@ impl Analyzer {
         answer
     }
 
-    /// A bound for every task in their order, whether or not it meets its deadline; `responses`
-    /// is emptied before.
+    /// Finds a bound for every task in their order, whether or not it meets its deadline;
+    /// `responses` is emptied before.
     pub fn response_times(
         &mut self,
         workload: &Workload<'_>,
@@ -219,7 +218,7 @@ impl Analyzer {
         if let Some(overheads) = workload.overheads {
             self.streams.extend(overheads.streams());
         }
-        // Servers of which the VCPU has what is left, and the hypervisor.
+        // The servers whose rest the VCPU gets, and the hypervisor.
         let servers = self.streams.len();
         let overhead = workload.overhead();
         // Demand that is certainly met in the window of the next task.
@@ -289,9 +288,9 @@ impl Analyzer {
         }
     }
 
-    /// Sets the costs of the tasks above `index` for the delays that they cause there; returns
-    /// those of a job of each, which are in every window: who looks at none that is too short for
-    /// them multiplies no cost that is too long.
+    /// Sets the costs of the tasks above `index` for the delays that they cause there. Returns the
+    /// cost of one job of each, which is in every window: a search that examines no shorter windows
+    /// multiplies no cost that is too large.
     fn add_delays(
         &mut self,
         servers: usize,
@@ -350,7 +349,7 @@ impl Analyzer {
                 break;
             }
             *passes = passes.checked_sub(1).ok_or(Failure::LimitReached { task: index })?;
-            // Not above the longest window before, so that no sum overflows.
+            // Not above the longest window of before, so that no sum overflows.
             (own, least) = (own + next, found.demand + next);
         }
         worst.ok_or(Failure::LimitReached { task: index })
@@ -358,7 +357,7 @@ impl Analyzer {
 }
 
 impl Response {
-    /// Of the last of so many jobs in the window.
+    /// Makes the response of the last of `jobs` jobs in the window.
     fn new(task: &Task, window: u64, jobs: u64) -> Self {
         let arrival = (jobs - 1).saturating_mul(task.period.get());
         let time = Duration((window + task.jitter).saturating_sub(arrival));
@@ -366,13 +365,13 @@ impl Response {
     }
 }
 
-/// Returns the longest window that has no more than so many jobs of a task: `q T - J`.
+/// Returns the longest window that has at most `q` jobs of a task: `q T - J`.
 #[inline]
 fn free(task: &Task, jobs: u64) -> u64 {
     jobs.saturating_mul(task.period.get()).saturating_sub(task.jitter)
 }
 
-/// Returns the longest window at the end of which the last of so many jobs is not late:
+/// Returns the longest window at the end of which the last of `q` jobs is not late:
 /// `(q - 1) T + D - J`.
 #[inline]
 fn on_time(task: &Task, jobs: u64) -> u64 {
@@ -380,20 +379,20 @@ fn on_time(task: &Task, jobs: u64) -> u64 {
     deadline.saturating_sub(task.jitter)
 }
 
-/// Returns the window of so many jobs is above the limit: that of the deadline, or that of the
-/// search.
+/// Makes the failure for a window of `jobs` jobs that is above the limit: that of the deadline, or
+/// that of the search.
 #[cold]
 fn beyond(index: usize, task: &Task, window: u64, jobs: u64) -> Failure {
     if window <= on_time(task, jobs) {
         return Failure::LimitReached { task: index };
     }
-    // Windows that cannot be counted are above the longest.
+    // Windows above [`LONGEST`] count as the longest.
     let at_least = Response::new(task, window.min(LONGEST.0), jobs).time;
     Failure::Unschedulable { task: index, at_least, deadline: task.deadline() }
 }
 
-/// What a job of a task costs those below it in the cache, where each time it goes on costs them
-/// `delay`.
+/// Returns the cost of a job of a task for those below it in the cache, where each time that the
+/// task continues costs them `delay`.
 pub(crate) fn reloads(task: &Task, delay: u64) -> u64 {
     match (delay, task.suspension) {
         (0, _) | (_, 0) => delay,
@@ -401,8 +400,7 @@ pub(crate) fn reloads(task: &Task, delay: u64) -> u64 {
     }
 }
 
-/// Returns the jitter of a task that suspends itself and has this response time, as those below see
-/// it.
+/// Returns the jitter of a task with this response time that suspends itself, for those below it.
 pub(crate) fn jitter_by_suspension(
     workload: &Workload<'_>,
     index: usize,
@@ -413,7 +411,8 @@ pub(crate) fn jitter_by_suspension(
     if evicts { response } else { response - workload.tasks[index].wcet }
 }
 
-/// Returns the search took too many steps: because there is no bound, or it is too far away.
+/// Makes the failure for a search that took too many steps: because there is no bound, or it is too
+/// far away.
 #[cold]
 fn limit_reached(workload: &Workload<'_>, index: usize, goal: Goal) -> Failure {
     match goal == Goal::AllBounds && overloaded(workload, index) {

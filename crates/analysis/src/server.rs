@@ -1,26 +1,25 @@
-//! The server of a VCPU as analyses see it.
+//! The server of a VCPU in analyses.
 
 use crate::divisor::Divisor;
 use crate::{Duration, LONGEST};
 
-/// How budget is used up and renewed: `policy::server` says what that means.
+/// The kind of a server: how budget is used up and replenished (`policy::server`).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Kind {
-    /// The budget goes by also while the VCPU has nothing to do.
+    /// The budget also decreases while the VCPU waits.
     Periodic,
-    /// What is not used is kept until the end of the period.
+    /// Unused budget is kept until the end of the period.
     Deferrable,
-    /// What is used comes back one period later.
+    /// A used part is replenished one period later.
     Sporadic,
 }
 
-/// A server with numbers that make sense: the budget is at least 1 ns and at most the period,
-/// which is at most [`LONGEST`].
-///
-/// Its priority is its place in a slice of servers: the first one goes first.
+/// A server with valid parameters: the budget is at least 1 ns and at most the period, which is at
+/// most [`LONGEST`]. Its priority is its place in a slice of servers: the first one has the highest
+/// priority.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Server {
-    // Private: `budget <= period` is what the arithmetic of supplies relies on.
+    // Private: the arithmetic of supplies relies on `budget <= period`.
     kind: Kind,
     budget: Divisor,
     period: Divisor,
@@ -64,12 +63,12 @@ impl Server {
         Ok(Self { kind, budget: Divisor::new(budget.0), period: Divisor::new(period.0) })
     }
 
-    /// How budget is used up and renewed.
+    /// Returns the kind.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Processor time in each period: `C^v`.
+    /// Returns the processor time in each period: `C^v`.
     pub fn budget(&self) -> Duration {
         Duration(self.budget.get())
     }
@@ -84,8 +83,9 @@ impl Server {
         Duration(self.period.get() - self.budget.get())
     }
 
-    /// Release jitter by which the server disturbs those below it (vCache, Eq. 1): a
-    /// deferrable server can use its budget at the end of a period and at once again.
+    /// Returns the release jitter with which the server delays those below it (vCache, Eq. 1): a
+    /// deferrable server can use its budget at the end of a period and again at the start of the
+    /// next.
     pub fn jitter(&self) -> Duration {
         match self.kind {
             Kind::Deferrable => self.gap(),
@@ -93,12 +93,12 @@ impl Server {
         }
     }
 
-    /// Returns the budget, to divide by.
+    /// Returns the budget as a divisor.
     pub(crate) fn budget_divisor(&self) -> Divisor {
         self.budget
     }
 
-    /// Returns the period, to divide by.
+    /// Returns the period as a divisor.
     pub(crate) fn divisor(&self) -> Divisor {
         self.period
     }

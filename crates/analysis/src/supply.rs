@@ -1,32 +1,32 @@
-//! Supply: how much processor time a VCPU gets at least, in any window of time in which it
-//! always has something to do.
+//! Supply: how much processor time a VCPU is guaranteed, in any window of time in which it is
+//! always ready.
 //!
 //! The bound for a server is that of the periodic resource model of Shin and Lee ("Periodic
-//! Resource Model for Compositional Real-Time Guarantees", RTSS 2003): in the worst case the
-//! window begins when a budget was used up as early as possible, and from then on each budget
-//! comes as late as possible. How late is `W^v`, the response time of the server itself
+//! Resource Model for Compositional Real-Time Guarantees", RTSS 2003): in the worst case the window
+//! begins when a budget was used up as early as possible, and from then on each budget comes as
+//! late as possible. The latest time is `W^v`, the response time of the server itself
 //! ([`crate::vcpu`]):
 //!
 //! ```text
 //!   |<- T - C ->|<- W - C ->|<--- C --->|<- T - C ->|<--- C --->| ...
 //! ```
 //!
-//! With `W^v = T^v` this is the model of Shin and Lee, and its inverse is the last term of
-//! vCache, Eq. 2. It holds for all three kinds of servers of `policy::server` if `W^v <= T^v`:
-//! - a periodic server has its budget in each period, wanted or not;
-//! - of a deferrable one at most `s` was used in the first `s` of the period in which the window
+//! With `W^v = T^v` this is the model of Shin and Lee, and its inverse is the last term of vCache,
+//! Eq. 2. It holds for all three kinds of servers of `policy::server` if `W^v <= T^v`:
+//! - a periodic server has its budget in each period, whether it is used or not;
+//! - for a deferrable one, at most `s` was used in the first `s` of the period in which the window
 //!   begins; the rest of the budget comes before that period ends, as far as it fits;
-//! - of a sporadic one all budget was used at most one period before it comes back.
+//! - for a sporadic one, all budget was used at most one period before it is replenished.
 //!
-//! A polling server, which loses its budget when it has nothing to do, would give less.
+//! A polling server, which loses its budget when its VCPU waits, would supply less.
 //!
 //! # VCPUs that sleep
 //!
-//! While a task suspends itself its VCPU may have nothing to do, and that time counts as if it
-//! were supply. Budgets that come at multiples of the period come then, too. But what a sporadic
-//! server has left when its VCPU sleeps counts from the time at which it wakes, so that it comes
-//! back later by what the VCPU had to wait for others before: `W - C` is lost in each period, not
-//! once ([`ServerSupply::with_sleep`]).
+//! While a task suspends itself its VCPU may wait, and that time counts as supply. Budgets at
+//! multiples of the period also come then. But the rest of a sporadic server's budget when its VCPU
+//! sleeps counts from the time at which the VCPU wakes, so that it is replenished later by the time
+//! that the VCPU had to wait for others before: `W - C` is lost in each period, not once
+//! ([`ServerSupply::with_sleep`]).
 //!
 //! In any window of `(T - C) + (W - C) + x`, where `x` is at most `C`, such a VCPU executes or
 //! sleeps for `x`. If it has budget all the time, others leave that much. Otherwise let `y` be the
@@ -45,16 +45,16 @@ use crate::{Duration, Kind, LONGEST, Limits, Server};
 /// Processor time that a VCPU gets.
 #[derive(Clone, Copy, Debug)]
 pub enum Supply<'a> {
-    /// All of it: the VCPU has its PCPU for itself.
+    /// All time: the VCPU has a PCPU of its own.
     Whole,
-    /// What its server gives.
+    /// The supply of its server.
     Server(ServerSupply),
-    /// What these servers leave, which are all above it on its PCPU: the VCPU is the first one
-    /// of the background class.
+    /// The time that these servers leave, which are all above the VCPU on its PCPU: the VCPU is the
+    /// first one of the background class.
     Leftover(&'a [Server]),
 }
 
-/// What a server gives in the worst case.
+/// The supply of a server in the worst case.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ServerSupply {
     budget: Divisor,
@@ -62,28 +62,28 @@ pub struct ServerSupply {
     gap: u64,
     /// `W - C`, at most the gap.
     late: u64,
-    /// True if budget comes back one period after it was used.
+    /// True if used budget is replenished one period after its use.
     sporadic: bool,
 }
 
 impl ServerSupply {
-    /// Of a server of which nothing is known but that it gets its budget in each period: the
-    /// periodic resource model.
+    /// Makes the supply of a server about which only one thing is known: it gets its budget in each
+    /// period. This is the periodic resource model.
     pub fn new(server: Server) -> Self {
         let gap = server.gap().0;
         let sporadic = server.kind() == Kind::Sporadic;
         Self { budget: server.budget_divisor(), gap, late: gap, sporadic }
     }
 
-    /// Of a server that gets its budget within `response` (`W^v`); `None` if that is longer than
-    /// its period, because then there is no such bound.
+    /// Makes the supply of a server that gets its budget within `response` (`W^v`); `None` if that
+    /// is longer than its period, because then there is no such bound.
     pub fn with_response(server: Server, response: Duration) -> Option<Self> {
         let late = response.0.saturating_sub(server.budget().0);
         (late <= server.gap().0).then(|| Self { late, ..Self::new(server) })
     }
 
-    /// What counts as supply while it may sleep now and then, sleep included. Only a sporadic
-    /// server gives less then.
+    /// Returns the supply for tasks that may suspend themselves, where suspension counts as supply.
+    /// Only a sporadic server gives less then.
     pub fn with_sleep(self) -> Self {
         match self.sporadic {
             true => Self { gap: self.gap + self.late, late: 0, ..self },
@@ -91,33 +91,33 @@ impl ServerSupply {
         }
     }
 
-    /// Returns the longest time without any: `(T - C) + (W - C)`.
+    /// Returns the longest time without supply: `(T - C) + (W - C)`.
     pub fn blackout(&self) -> Duration {
         Duration(self.gap + self.late)
     }
 
-    /// Supply bound function `sbf`: time that the VCPU gets at least in a window.
+    /// Supply bound function `sbf`: returns the time that the VCPU is guaranteed in a window.
     pub fn in_window(&self, window: Duration) -> Duration {
         let Some(rest) = window.0.checked_sub(self.blackout().0) else { return Duration(0) };
         let (budget, period) = (self.budget.get(), self.period());
         Duration(rest / period * budget + budget.min(rest % period))
     }
 
-    /// Returns its inverse: the shortest window in which the VCPU gets `demand` for sure; `None` if
-    /// that is longer than [`LONGEST`].
+    /// Returns the inverse of `sbf`: the length of the shortest window in which the VCPU is
+    /// guaranteed `demand`; `None` if that is longer than [`LONGEST`].
     pub fn window_of(&self, demand: Duration) -> Option<Duration> {
         counted(Gaps::window_of(self, demand.0.into()))
     }
 
-    /// Linear supply bound function `lsbf`, the largest line below `sbf`, rounded down:
-    /// `(t - blackout) C / T` (Shin and Lee, Eq. 5).
+    /// Linear supply bound function `lsbf`: returns the value of the largest line below `sbf`,
+    /// rounded down: `(t - blackout) C / T` (Shin and Lee, Eq. 5).
     pub fn in_window_linear(&self, window: Duration) -> Duration {
         let rest = u128::from(window.0.saturating_sub(self.blackout().0));
         Duration((rest * u128::from(self.budget.get()) / u128::from(self.period())) as u64)
     }
 
-    /// Returns its inverse: the shortest window with `lsbf(window) >= demand`; `None` if that is
-    /// longer than [`LONGEST`].
+    /// Returns the inverse of `lsbf`: the length of the shortest window with
+    /// `lsbf(window) >= demand`; `None` if that is longer than [`LONGEST`].
     pub fn window_of_linear(&self, demand: Duration) -> Option<Duration> {
         if demand == Duration(0) {
             return Some(demand);
@@ -127,7 +127,7 @@ impl ServerSupply {
         u64::try_from(window).ok().and_then(counted)
     }
 
-    /// What it gives in the long run, rounded up.
+    /// Returns the long-run share of the supply, rounded up.
     pub(crate) fn rate(&self) -> Share {
         Share::up(Duration(self.budget.get()), Duration(self.period()))
     }
@@ -138,7 +138,7 @@ impl ServerSupply {
 }
 
 impl Supply<'_> {
-    /// What counts as supply for a task that suspends itself.
+    /// Returns the supply for a task that suspends itself.
     pub(crate) fn with_sleep(self) -> Self {
         match self {
             Self::Server(server) => Self::Server(server.with_sleep()),
@@ -146,12 +146,12 @@ impl Supply<'_> {
         }
     }
 
-    /// Time that the VCPU gets at least in a window.
+    /// Returns the time that the VCPU is guaranteed in a window.
     pub fn in_window(&self, window: Duration) -> Duration {
         match self {
             Self::Whole => window,
             Self::Server(server) => server.in_window(window),
-            // The largest amount whose window is not longer.
+            // The largest amount whose window is not longer than this one.
             Self::Leftover(_) => {
                 let (mut least, mut most) = (0, window.0.min(LONGEST.0));
                 while least < most {
@@ -166,8 +166,8 @@ impl Supply<'_> {
         }
     }
 
-    /// Returns the shortest window in which the VCPU gets `demand` for sure; `None` if that is
-    /// longer than [`LONGEST`], or not found.
+    /// Returns the length of the shortest window in which the VCPU is guaranteed `demand`; `None`
+    /// if that is longer than [`LONGEST`], or not found.
     pub fn window_of(&self, demand: Duration) -> Option<Duration> {
         match self {
             Self::Whole => counted(WholeGaps.window_of(demand.0.into())),
@@ -186,7 +186,7 @@ impl Supply<'_> {
     }
 }
 
-/// Returns true if these servers certainly leave nothing.
+/// Returns true if these servers certainly leave no time.
 fn all_is_taken(servers: &[Server]) -> bool {
     let parts = servers.iter().map(|server| Share::down(server.budget(), server.period()));
     parts.sum::<Share>() >= Share::WHOLE
@@ -219,7 +219,7 @@ impl Gaps for ServerSupply {
     }
 }
 
-/// A window, if it can be counted.
+/// Returns the window, if it is at most [`LONGEST`].
 fn counted(window: u64) -> Option<Duration> {
     Some(Duration(window)).filter(|window| *window <= LONGEST)
 }

@@ -1,19 +1,18 @@
-//! A task as analyses see it.
+//! A task in analyses.
 
 use crate::divisor::Divisor;
 use crate::{Duration, LONGEST};
 
-/// A task that releases jobs again and again, with numbers that make sense: all times are at
-/// most [`LONGEST`], execution time, period and deadline at least 1 ns.
+/// A recurring task with valid parameters: all times are at most [`LONGEST`], execution time,
+/// period and deadline at least 1 ns.
 ///
-/// A job *arrives*, is *released* up to `J` later, and then can execute. Two arrivals are at
-/// least `T` apart. Deadline and response time count from the arrival: the response time of a
-/// task contains its own jitter.
-///
-/// Its priority is its place in a slice of tasks: the first one goes first.
+/// A job *arrives*, is *released* up to `J` later, and then can execute. Two arrivals are at least
+/// `T` apart. Deadline and response time count from the arrival: the response time of a task
+/// includes its own jitter. The priority of a task is its place in a slice of tasks: the first one
+/// has the highest priority.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Task {
-    // Private: the analyses rely on what `checked` checks, and then need no check per addition.
+    // Private: the analyses rely on the checks in `checked`, and need no check for each addition.
     pub(crate) wcet: u64,
     pub(crate) period: Divisor,
     pub(crate) deadline: u64,
@@ -84,13 +83,13 @@ impl Task {
         Ok(Self { blocking: checked(blocking)?, ..self })
     }
 
-    /// Returns the same task, each job of which waits for something that is no processor for up to
-    /// `S` in all, at any points of its execution.
+    /// Returns the same task, each job of which waits for something other than the processor for up
+    /// to `S` in total, at any points of its execution.
     pub fn with_suspension(self, suspension: Duration) -> Result<Self, TaskError> {
         Ok(Self { suspension: checked(suspension)?, ..self })
     }
 
-    /// Worst-case execution time: `C`.
+    /// Returns the worst-case execution time: `C`.
     pub fn wcet(&self) -> Duration {
         Duration(self.wcet)
     }
@@ -100,7 +99,7 @@ impl Task {
         Duration(self.period.get())
     }
 
-    /// From arrival to deadline: `D`.
+    /// Returns the time from arrival to deadline: `D`.
     pub fn deadline(&self) -> Duration {
         Duration(self.deadline)
     }
@@ -120,13 +119,13 @@ impl Task {
         Duration(self.suspension)
     }
 
-    /// What each of its jobs adds to a window, its execution apart: waiting counts as if the
-    /// job executed.
+    /// Returns the time that each job adds to a window besides its execution: waiting counts like
+    /// execution.
     pub(crate) fn extra_per_job(&self) -> u64 {
         if self.suspension == 0 { 0 } else { self.suspension + self.blocking }
     }
 
-    /// What the first of its jobs adds to a window, its execution apart.
+    /// Returns the time that the first job adds to a window besides its execution.
     pub(crate) fn extra(&self) -> u64 {
         self.suspension + self.blocking
     }

@@ -1,4 +1,4 @@
-//! What a response time consists of.
+//! The terms of a response time.
 
 use crate::memory::Waits;
 use crate::overheads::Source;
@@ -15,7 +15,7 @@ pub struct Terms {
     pub blocking: Duration,
     /// Its own suspensions.
     pub suspension: Duration,
-    /// Waiting for resources that others hold; only where critical sections are analysed
+    /// Waiting for resources that others hold; only if critical sections are analysed
     /// ([`crate::vmpcp`]).
     pub remote: Duration,
     /// Each task above it, by its index.
@@ -26,13 +26,13 @@ pub struct Terms {
     pub memory: Duration,
     /// Waiting for the VCPU's own budget of accesses.
     pub memory_budget: Duration,
-    /// What the hypervisor takes, source by source.
+    /// Time of the hypervisor, by source.
     pub overheads: Vec<(Source, Duration)>,
-    /// Time without supply: the budget is used up, or VCPUs above have the PCPU.
+    /// Time without supply: the budget is used up, or VCPUs above run.
     pub supply: Duration,
 }
 
-/// What a task above another takes of a window.
+/// The time that a task above takes in a window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Above {
     /// Its index.
@@ -41,8 +41,8 @@ pub struct Above {
     pub jobs: u64,
     /// Their execution.
     pub execution: Duration,
-    /// Cache-related preemption delay that they cause; of a task that suspends itself with
-    /// what they cause each time it goes on.
+    /// Cache-related preemption delay that they cause; for a task that suspends itself, including
+    /// the delay each time that it continues.
     pub cache: Duration,
 }
 

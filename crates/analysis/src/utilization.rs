@@ -10,15 +10,15 @@ use crate::{Caches, Duration, Server, Task};
 pub struct Share(pub u128);
 
 impl Share {
-    /// All of it; the same scale as that of `bulkhead_system::plan::Budget`.
+    /// The whole processor; the same scale as that of `bulkhead_system::plan::Budget`.
     pub const WHOLE: Self = Self(1_000_000_000_000_000_000);
 
-    /// `time / period`, rounded down; all of it for a period of 0.
+    /// Returns `time / period`, rounded down; the whole processor for a period of 0.
     pub fn down(time: Duration, period: Duration) -> Self {
         (u128::from(time.0) * Self::WHOLE.0).checked_div(period.0.into()).map_or(Self::WHOLE, Self)
     }
 
-    /// `time / period`, rounded up; all of it for a period of 0.
+    /// Returns `time / period`, rounded up; the whole processor for a period of 0.
     pub fn up(time: Duration, period: Duration) -> Self {
         match period {
             Duration(0) => Self::WHOLE,
@@ -26,7 +26,7 @@ impl Share {
         }
     }
 
-    /// In millionths, rounded up.
+    /// Returns the share in millionths, rounded up.
     pub fn ppm(self) -> u64 {
         self.0.div_ceil(Self::WHOLE.0 / 1_000_000).try_into().unwrap_or(u64::MAX)
     }
@@ -46,9 +46,9 @@ impl Sum for Share {
     }
 }
 
-/// Utilisation of the tasks of a VCPU with the delays that they cause each other (vCache,
-/// Eq. 4), each part rounded up: `sum of (C_i + gamma_{i,n}) / T_i`, where `n` is the task with
-/// the lowest priority.
+/// Returns the utilisation of the tasks of a VCPU with the delays that they cause each other
+/// (vCache, Eq. 4), each part rounded up: `sum of (C_i + gamma_{i,n}) / T_i`, where `n` is the task
+/// with the lowest priority.
 pub fn utilization(tasks: &[Task], caches: Option<&Caches<'_>>) -> Share {
     let Some(last) = tasks.len().checked_sub(1) else { return Share::default() };
     let part = |(task, delay): (&Task, u64)| {
@@ -57,7 +57,7 @@ pub fn utilization(tasks: &[Task], caches: Option<&Caches<'_>>) -> Share {
     tasks.iter().rev().zip(Caches::delays_from(caches, last)).map(part).sum()
 }
 
-/// Returns the part of a processor that servers have, each part rounded up.
+/// Returns the share of a processor that servers have, each part rounded up.
 pub fn utilization_of_servers(servers: &[Server]) -> Share {
     servers.iter().map(|server| Share::up(server.budget(), server.period())).sum()
 }

@@ -12,17 +12,17 @@
 //!           + ceil((W_j + C^v) / T^v) (T^v - C^v),         J_h = T^v - C^v
 //! ```
 //!
-//! Its last term is the inverse of the supply bound function with `W^v = T^v`. It is sound for
-//! the servers of `policy::server` under constrained deadlines, if the VCPU passes Eq. 1. It says
-//! more than needed in two places: jitter of the tasks above is not needed, because budgets that
-//! come late delay all tasks of the VCPU alike, and a VCPU that passes Eq. 1 with `W^v < T^v` has
-//! less to wait for than the last term says. [`crate::hierarchy`] leaves both out.
+//! Its last term is the inverse of the supply bound function with `W^v = T^v`. It is sound for the
+//! servers of `policy::server` under constrained deadlines, if the VCPU passes Eq. 1. It is larger
+//! than necessary in two places: jitter of the tasks above is not needed, because budgets that come
+//! late delay all tasks of the VCPU alike, and a VCPU that passes Eq. 1 with `W^v < T^v` waits for
+//! less time than the last term. [`crate::hierarchy`] leaves both out.
 
 use crate::response::Workload;
 use crate::supply::{ServerSupply, Supply};
 use crate::{Caches, Server, Task};
 
-/// Returns the tasks of a VCPU with this server as Eq. 2 sees them.
+/// Returns the workload of Eq. 2 for the tasks of a VCPU with this server.
 pub fn workload<'a>(tasks: &'a [Task], server: Server, caches: Option<Caches<'a>>) -> Workload<'a> {
     let supply = Supply::Server(ServerSupply::new(server));
     Workload { supply, caches, jitter: server.gap(), ..Workload::new(tasks) }

@@ -5,19 +5,20 @@
 //! ```
 //!
 //! with the jitter of [`Server::jitter`]. As published; it is sound for the servers of
-//! `policy::server`: a periodic server behaves as a periodic task does, executing whether wanted
-//! or not; a deferrable one takes at most `C` in each period, so that a window that begins `C`
-//! before the end of one holds one budget more; of a sporadic one any two uses of the same budget
-//! begin at least `T` apart, and what it could have used before the busy period began counts from
-//! the time at which it wakes.
+//! `policy::server`: a periodic server behaves like a periodic task, because it uses its budget
+//! even while its VCPU waits; a deferrable one takes at most `C` in each period, so that a window
+//! that begins `C` before the end of one holds one budget more; for a sporadic one, any two uses of
+//! the same budget begin at least `T` apart, and what it could have used before the busy period
+//! began counts from the time at which it wakes.
 //!
-//! Where the hypervisor takes time, a VCPU waits for it once when it wakes or gets budget, for `B` at most, and each VCPU
-//! above can have been stopped `B` after the end of a budget, which it pays back later: so there is `(h + 1) B` more for the
-//! VCPU with `h` others above ([`crate::overheads`]). Only the first one, if its budget is its period, never waits.
+//! If the hypervisor takes time, a VCPU waits once for it when it wakes or gets budget, for at most
+//! `B`, and each VCPU above can have been stopped `B` after the end of a budget, which it pays back
+//! later. So the VCPU with `h` others above waits for `(h + 1) B` more ([`crate::overheads`]). Only
+//! the first one, if its budget is its period, never waits.
 //!
 //! A VCPU is charged from the time at which it waits for others, not only from the start of a
-//! period: within every `W_i` of waiting, those above leave at least `C_i`. [`crate::supply`]
-//! rests on that.
+//! period: within every `W_i` of waiting, those above leave at least `C_i`. [`crate::supply`] rests
+//! on that.
 
 use crate::supply::WholeGaps;
 use crate::window::{self, Stop, Stream, TOO_LONG};
@@ -28,7 +29,7 @@ pub fn response_times(servers: &[Server]) -> Vec<Result<Duration, Failure>> {
     late_response_times(servers, Duration(0))
 }
 
-/// Returns the same under a hypervisor that serves nothing for `late` now and then: `B`.
+/// Returns the same for a hypervisor that sometimes serves no interrupt for `late`: `B`.
 pub fn late_response_times(servers: &[Server], late: Duration) -> Vec<Result<Duration, Failure>> {
     let mut responses = Vec::with_capacity(servers.len());
     each(&mut Vec::with_capacity(servers.len()), servers, late, |response| {
@@ -52,7 +53,7 @@ pub(crate) fn each(
     for (task, server) in servers.iter().enumerate() {
         let (budget, deadline) = (server.budget().0, server.period());
         let late = match task {
-            // It never waits for others, and never has no budget.
+            // This server never waits for others, and always has budget.
             0 if budget == deadline.0 => 0,
             above => late.0.saturating_mul(above as u64 + 1).min(TOO_LONG),
         };

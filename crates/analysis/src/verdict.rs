@@ -1,8 +1,8 @@
-//! Whether a described system meets its deadlines: bounds for all that runs in it.
+//! The verdict on a described system: does it meet its deadlines? Bounds for all VCPUs and tasks.
 //!
-//! VCPUs are tested as [`crate::vcpu`] says, tasks as [`mod@crate::response`] does with the supply of
-//! their VCPU. The hypervisor counts in ticks of the system counter and rounds budgets down;
-//! where the platform says its frequency, a VCPU gets the budget that is left.
+//! [`crate::vcpu`] tests VCPUs, and [`mod@crate::response`] tests tasks with the supply of their
+//! VCPU. The hypervisor counts in ticks of the system counter and rounds budgets down; if the
+//! platform states the frequency of the counter, a VCPU gets the rounded budget.
 
 mod budgets;
 mod locks;
@@ -27,8 +27,8 @@ use memory::Accesses;
 pub use overheads::costs;
 pub use sensitivity::{Sensitivity, TaskSensitivity, scale};
 
-/// Accesses to memory beyond a budget at most that bounds count with: of a VCPU of a plan, or of all VCPUs of the VM
-/// together.
+/// Returns the maximum number of accesses beyond a memory budget that the bounds count: of a VCPU
+/// of a plan, or of all VCPUs of the VM together.
 pub fn memory_overshoot(plan: &Plan, described: &System, vm: usize, vcpu: Option<usize>) -> u64 {
     let vcpus: Vec<_> = plan.vms.iter().map(|vm| &*vm.vcpus).collect();
     let of_vm = vcpus.get(vm).copied().unwrap_or_default();
@@ -39,15 +39,15 @@ pub fn memory_overshoot(plan: &Plan, described: &System, vm: usize, vcpu: Option
     Accesses::known(described, &vcpus).overshoot(vm, own)
 }
 
-/// The answer. Field names carry their units.
+/// The verdict. Field names contain their units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Verdict {
-    /// True if every task meets its deadline, for sure.
+    /// True if every task is guaranteed to meet its deadline.
     pub schedulable: bool,
-    /// True if tasks run under the hypervisor, but the platform does not say what that takes:
-    /// nothing of it is counted.
+    /// True if tasks run under the hypervisor, but the platform does not state its overheads: none
+    /// are counted.
     pub overheads_unknown: bool,
-    /// The PCPUs on which something runs.
+    /// The PCPUs with VCPUs.
     pub pcpus: Vec<PcpuVerdict>,
 }
 
@@ -56,7 +56,7 @@ pub struct Verdict {
 pub struct PcpuVerdict {
     /// Its index.
     pub pcpu: u32,
-    /// What servers have of it, in millionths, rounded up.
+    /// The share of its servers, in millionths, rounded up.
     pub budgets_ppm: u64,
     /// Its VCPUs, the highest priority first.
     pub vcpus: Vec<VcpuVerdict>,
@@ -69,17 +69,18 @@ pub struct VcpuVerdict {
     pub vm: String,
     /// Its index in the VM.
     pub vcpu: usize,
-    /// `periodic`, `deferrable`, `sporadic` or `background`; none: the PCPU is its own.
+    /// `periodic`, `deferrable`, `sporadic` or `background`; `None`: the VCPU has a PCPU of its
+    /// own.
     pub server: Option<&'static str>,
     /// Its budget, as the hypervisor counts it.
     pub budget_ns: Option<u64>,
     /// Its period.
     pub period_ns: Option<u64>,
-    /// How long it takes at most until it has its budget: `W^v` (vCache, Eq. 1).
+    /// The longest time until it has its budget: `W^v` (vCache, Eq. 1).
     pub wcrt_ns: Option<u64>,
     /// The longest time for which it has to wait for supply.
     pub blackout_ns: Option<u64>,
-    /// What its tasks need, in millionths of a PCPU, rounded up.
+    /// The utilisation of its tasks, in millionths of a PCPU, rounded up.
     pub utilization_ppm: u64,
     /// True if it gets its budget in each period.
     pub ok: bool,
@@ -88,18 +89,18 @@ pub struct VcpuVerdict {
     /// If not: so long it may have to wait until it has its budget, or longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
-    /// What the hypervisor may take of it in a global critical section, if more than `section_overhead`.
+    /// The time that the hypervisor may take of it in a global critical section, if more than
+    /// `section_overhead`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_section_ns: Option<u64>,
-    /// The VMs on other PCPUs whose memory accesses nothing limits, if tasks have to wait for
-    /// them.
+    /// The VMs on other PCPUs without a limit on memory accesses, if tasks have to wait for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unlimited_neighbours: Vec<String>,
-    /// True if others of its PCPU can evict what its tasks have in the cache, though the time to
-    /// load colours again is given: that time counts only what its tasks evict of each other.
+    /// True if other VCPUs of its PCPU can evict lines of its tasks, although the time to load
+    /// colours again is given: that time covers only lines that its tasks evict of each other.
     pub shares_colors: bool,
-    /// True if it has tasks and a limit of memory accesses and shares its PCPU: to stop it and to
-    /// go on with it, for others, takes accesses that `accesses` of its tasks have to contain.
+    /// True if the VCPU has tasks and a limit on memory accesses and shares its PCPU: `accesses` of
+    /// its tasks must include the accesses to stop it and to continue it.
     pub limited_beside_others: bool,
     /// Its tasks, the highest priority first.
     pub tasks: Vec<TaskVerdict>,
@@ -110,7 +111,7 @@ pub struct VcpuVerdict {
 pub struct TaskVerdict {
     /// Its name.
     pub task: String,
-    /// Execution time that was counted with.
+    /// Its execution time in the analysis.
     pub wcet_ns: u64,
     /// Its period.
     pub period_ns: u64,
@@ -120,14 +121,14 @@ pub struct TaskVerdict {
     pub wcrt_ns: Option<u64>,
     /// Deadline less bound: negative if it can be late.
     pub slack_ns: Option<i64>,
-    /// True if it meets its deadline for sure.
+    /// True if it is guaranteed to meet its deadline.
     pub ok: bool,
     /// Why not.
     pub failure: Option<Reason>,
     /// Jobs of the task in the busy window that leads to the bound: more than one if it is longer
     /// than the period.
     pub jobs: Option<u64>,
-    /// What that window consists of, and the jitter; the longest first.
+    /// The parts of that window, and the jitter; the longest first.
     pub terms: Vec<Term>,
 }
 
@@ -140,7 +141,7 @@ pub struct Term {
     pub task: Option<String>,
     /// Its jobs.
     pub jobs: Option<u64>,
-    /// How long it is.
+    /// Length of the part.
     pub time_ns: u64,
 }
 
@@ -178,9 +179,10 @@ pub enum Part {
 }
 
 impl PcpuVerdict {
-    /// Of VCPUs of a description, each with its VM and its index there, as if these had a PCPU
-    /// for themselves, ran as is said here, and nobody on other PCPUs delayed their memory accesses
-    /// or held resources that they use; there is at least one. `console`: the PCPU serves the console.
+    /// Returns the verdict on VCPUs of a description, each with its VM and its index there. They
+    /// count as if they had a PCPU of their own and ran with these parameters, and as if no VCPU on
+    /// other PCPUs delayed their memory accesses or held resources that they use. There must be at
+    /// least one VCPU. `console`: the PCPU serves the console.
     pub fn of(system: &System, vcpus: &[(usize, usize, plan::Vcpu)], console: bool) -> Self {
         let member = |&(vm, index, vcpu): &(usize, usize, plan::Vcpu)| {
             let name = system.vms.get(vm).map_or("", |vm| vm.name.value.as_str());
@@ -194,14 +196,15 @@ impl PcpuVerdict {
 }
 
 impl Verdict {
-    /// Of a plan, and of the tasks in the description from which it was made, if that is known.
+    /// Returns the verdict on a plan, and on the tasks in the description from which it was made,
+    /// if that is known.
     pub fn of_plan(plan: &Plan, described: Option<&System>) -> Self {
         let vms: Vec<_> = plan.vms.iter().map(|vm| (vm.name.as_str(), &*vm.vcpus)).collect();
         Self::new(&vms, described, Some(plan.platform.serial.pcpu.0))
     }
 
-    /// Of a description, with its VCPUs where they were assigned to ([`plan::assign`]): for
-    /// machines that have no plan.
+    /// Returns the verdict on a description, with its VCPUs in their assigned places
+    /// ([`plan::assign`]): for machines that have no plan.
     pub fn of_description(system: &System, vcpus: &[Vec<plan::Vcpu>]) -> Self {
         let names = system.vms.iter().map(|vm| vm.name.value.as_str());
         let vms: Vec<_> = names.zip(vcpus.iter().map(Vec::as_slice)).collect();

@@ -1,12 +1,13 @@
 //! Tasks in different VCPUs that share resources, under vMPCP (Kim, Wang and Rajkumar, "vMPCP: A
 //! Synchronization Framework for Multi-Core Virtual Machines", RTSS 2014, as corrected).
 //!
-//! A [`System`] says who uses which resource for how long, and how important everyone is; the
-//! [`Host`]s say how its VCPUs get processor time. [`Analyzer`] gives bounds in one of two ways:
+//! A [`System`] contains the sections of each task with each resource, and all priorities; the
+//! [`Host`]s describe how its VCPUs get processor time. [`Analyzer`] gives bounds in one of two
+//! ways:
 //!
 //! - [`Variant::Published`]: Eq. 1 to 16 as they are printed;
-//! - [`Variant::Sound`]: what holds for the simulated protocol. It differs where the published
-//!   equations can be exceeded, or say more than is needed.
+//! - [`Variant::Sound`]: equations that hold for the simulated protocol. They differ where the
+//!   published bounds can be exceeded, or are larger than necessary.
 //!
 //! | | published | sound |
 //! |---|---|---|
@@ -21,16 +22,16 @@
 //!
 //! - Sections are not nested; the lengths of all of them, and the execution time of the task, are
 //!   never exceeded. Resources are handed over without delay.
-//! - Resources that tasks of one VCPU use are local, under PCP; others are global. Their queues
-//!   are in the order of VCPU priorities, then of task priorities.
+//! - Resources that tasks of one VCPU use are local, under PCP; others are global. Their queues are
+//!   in the order of VCPU priorities, then of task priorities.
 //! - While a task holds a global resource it is above all others of its VCPU, and under
 //!   [`Protocol::Vmpcp`] its VCPU is above all others of its PCPU, each in the order of their
 //!   normal priorities.
-//! - While a periodic server is the one to run and has nothing to do, no VCPU below it runs: so
-//!   does `policy::cpu`. Eq. 2 rests on it.
-//! - Published bounds rest on all tasks being in time that use global resources: who is late can make more requests in
-//!   a window than were counted. Sound ones count these (`pending`). Of other VMs only what the hypervisor enforces
-//!   counts, if that is told ([`System::enforced`]).
+//! - While a periodic server is the one to run and its VCPU waits, no VCPU below it runs:
+//!   `policy::cpu` behaves like this, and Eq. 2 relies on it.
+//! - Published bounds assume that all tasks that use global resources are in time: a late task can
+//!   make more requests in a window than were counted. Sound bounds count these (`pending`). For
+//!   other VMs only the limits of the hypervisor count, if they are given ([`System::enforced`]).
 //!
 //! ```
 //! use analysis::vmpcp::{Analyzer, Host, Protocol, Section, System, Task, Variant, Vcpu};
@@ -72,21 +73,21 @@ pub use guests::Enforced;
 pub use servers::Host;
 pub use system::{Section, System, SystemError, Task, Vcpu};
 
-/// Which bounds.
+/// The variant of the bounds.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Variant {
     /// Eq. 1 to 16 as they are printed.
     Published,
-    /// What holds.
+    /// The corrected equations.
     Sound,
 }
 
-/// What a VCPU gains while one of its tasks holds a global resource.
+/// The effect on a VCPU of a task that holds a global resource.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Protocol {
-    /// It is above all others of its PCPU (vMPCP, section III.A).
+    /// The VCPU is above all others of its PCPU (vMPCP, section III.A).
     Vmpcp,
-    /// Nothing: the hypervisor does not know (MPCP). The paper has no analysis of this; both
-    /// variants then count a section as any other execution of its VCPU.
+    /// None: the hypervisor is not told (MPCP). The paper has no analysis of this; both variants
+    /// then count a section like any other execution of its VCPU.
     Mpcp,
 }

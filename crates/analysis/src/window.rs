@@ -1,20 +1,20 @@
 //! The shortest window of time in which a supply meets a demand that grows with the window.
 //!
-//! Every analysis here asks for the least fixed point of
+//! Every analysis here needs the least fixed point of
 //!
 //! ```text
 //! window = inverse_supply(own + sum of ceil((window + J_h) / T_h) * C_h)
 //! ```
 //!
-//! It is found by iteration from below (Joseph and Pandya, Computer Journal 1986). Windows of
-//! tasks further down are longer, so that each begins where the one before ended; and periods are
-//! [`Divisor`]s, so that a step takes two multiplications for each `h`.
+//! It is found by iteration from below (Joseph and Pandya, Computer Journal 1986). Windows of tasks
+//! of lower priority are longer, so that each search begins at the result of the previous one.
+//! Periods are [`Divisor`]s, so that a step takes two multiplications for each `h`.
 
 use crate::divisor::Divisor;
 use crate::utilization::Share;
 use crate::{Duration, LONGEST, Server};
 
-/// Jobs that are released again and again.
+/// A stream of recurring jobs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     period: Divisor,
@@ -25,25 +25,25 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// The jitter is at most three times [`LONGEST`].
+    /// Makes a stream. The jitter is at most three times [`LONGEST`].
     #[inline]
     pub fn new(cost: u64, period: Divisor, jitter: u64) -> Self {
         Self { period, offset: (jitter << 1).wrapping_sub(2), cost }
     }
 
-    /// What a server takes from those below it.
+    /// Makes the stream of the time that a server takes from those below it.
     #[inline]
     pub fn of_server(server: &Server) -> Self {
         Self::new(server.budget().0, server.divisor(), server.jitter().0)
     }
 
-    /// Returns the most jobs in a window that is more than 0 and at most [`LONGEST`].
+    /// Returns the maximum number of jobs in a window that is more than 0 and at most [`LONGEST`].
     #[inline]
     pub fn jobs(&self, window: u64) -> u64 {
         self.period.quotient_of_half((window << 1).wrapping_add(self.offset)) + 1
     }
 
-    /// What it needs of all time in the long run, rounded down.
+    /// Returns the long-run share of the stream, rounded down.
     pub fn share(&self) -> Share {
         Share::down(Duration(self.cost), Duration(self.period.get()))
     }
@@ -55,28 +55,29 @@ impl Stream {
     }
 }
 
-/// Returns true if they certainly need all time, or more, in the long run.
+/// Returns true if the streams certainly need all time, or more, in the long run.
 pub(crate) fn leave_nothing(streams: &[Stream]) -> bool {
     streams.iter().map(Stream::share).sum::<Share>() >= Share::WHOLE
 }
 
-/// Demand of all streams in a window that is more than 0 and at most [`LONGEST`].
+/// Returns the demand of all streams in a window that is more than 0 and at most [`LONGEST`].
 #[inline]
 pub(crate) fn demand(streams: &[Stream], window: u64) -> u128 {
-    // 128 bits: nothing that a slice can hold overflows them.
+    // 128 bits: no slice is long enough to overflow them.
     let each = |stream: &Stream| u128::from(stream.jobs(window)) * u128::from(stream.cost);
     streams.iter().map(each).sum()
 }
 
 /// The inverse of a supply bound function.
 pub(crate) trait Gaps: Copy {
-    /// Returns the shortest window in which the demand, from 1 to [`LONGEST`], is met.
+    /// Returns the length of the shortest window in which the demand, from 1 to [`LONGEST`], is
+    /// met.
     fn window(&self, demand: u64) -> u64;
 
-    /// Of a VCPU that sleeps now and then.
+    /// Returns the inverse for a VCPU whose tasks suspend themselves.
     fn with_sleep(self) -> Self;
 
-    /// Returns the same for any demand; what is above [`LONGEST`] is one number above it.
+    /// Returns the same for any demand; a result above [`LONGEST`] is one number above it.
     #[inline]
     fn window_of(&self, demand: u128) -> u64 {
         match u64::try_from(demand) {
@@ -87,13 +88,13 @@ pub(crate) trait Gaps: Copy {
     }
 }
 
-/// Demand beside that of jobs, which does not shrink as the window grows.
+/// Additional demand, which does not shrink as the window grows.
 pub(crate) trait Beside: Copy {
-    /// In a window that is more than 0 and at most [`LONGEST`].
+    /// Returns the additional demand in a window that is more than 0 and at most [`LONGEST`].
     fn demand(&self, streams: &[Stream], window: u64) -> u128;
 }
 
-/// None.
+/// No additional demand.
 impl Beside for () {
     #[inline]
     fn demand(&self, _: &[Stream], _: u64) -> u128 {
@@ -101,28 +102,28 @@ impl Beside for () {
     }
 }
 
-/// Stands for windows that cannot be counted.
+/// Stands for windows above [`LONGEST`].
 pub(crate) const TOO_LONG: u64 = LONGEST.0 + 1;
 
-/// A window that was found, and the demand that is met in it.
+/// The window that a search found, and the demand that is met in it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Found {
     pub window: u64,
     pub demand: u64,
 }
 
-/// The reason why there is no window.
+/// The reason why a search found no window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Stop {
-    /// It is not shorter than this, which is above the limit.
+    /// The window is not shorter than this, which is above the limit.
     Beyond(u64),
-    /// It was not found with so few steps.
+    /// The search reached the limit on its steps.
     Passes,
 }
 
-/// Returns the shortest window in which `own`, the streams and what is beside them are met, if it
-/// is not above `limit`, which is at most [`LONGEST`]. `known`: some demand that is certainly not
-/// above that in the window, and more than 0.
+/// Returns the shortest window in which `own`, the streams and the additional demand are met, if it
+/// is not above `limit`, which is at most [`LONGEST`]. `known`: a demand of more than 0 that is
+/// certainly not above that in the window.
 #[inline]
 pub(crate) fn shortest<G: Gaps>(
     (streams, beside): (&[Stream], impl Beside),

@@ -1,4 +1,4 @@
-//! One load or store of a guest to a device, as the syndrome describes it.
+//! One load or store of a guest to a device, decoded from the syndrome.
 
 const SIGN_EXTEND: u64 = 1 << 21;
 const SIXTY_FOUR: u64 = 1 << 15;
@@ -26,7 +26,7 @@ impl Access {
         }
     }
 
-    /// What a load puts into its register when the device gives `value`.
+    /// Returns the value that a load puts into its register when the device returns `value`.
     #[inline(always)]
     pub fn extend(self, value: u64) -> u64 {
         let unused = 64 - 8 * self.bytes as u32;
@@ -36,7 +36,7 @@ impl Access {
         value << unused >> unused
     }
 
-    /// What a store of this register gives to the device.
+    /// Returns the value that a store of this register passes to the device.
     #[inline(always)]
     pub fn truncate(self, value: u64) -> u64 {
         let unused = 64 - 8 * self.bytes as u32;

@@ -1,4 +1,4 @@
-//! Virtual devices: what a guest finds at the addresses of its machine.
+//! Virtual devices: the devices at the addresses of a guest's machine.
 pub mod access;
 pub mod color_serial;
 pub mod gic;

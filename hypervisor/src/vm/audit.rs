@@ -1,30 +1,31 @@
-//! A second opinion on the stage-2 tables of a VM: reads them as hardware does and
-//! compares each entry with the plan, in chunks. Shares no code with what made them.
+//! The audit: an independent check of the stage-2 tables of a VM. It reads the tables as hardware
+//! does and compares each entry with the plan, in chunks, and shares no code with the code that
+//! made the tables.
 
 use crate::arch::memory::Frame;
 use crate::arch::page_table::{Found, PAGE_BYTES, STRETCH};
 use crate::arch::stage2::Stage2;
 use crate::plan::Vm;
 
-/// Lines that one chunk reads: of tables, and for each mapping one of what else is known of it.
+/// Lines that one chunk reads: of tables, and one line of other data for each mapping.
 const CHUNK: u32 = 64;
-/// What some entries of a table count for, all of which may be empty. At the start of a chunk those of
-/// three tables may come again: there must be looks left then.
+/// Cost of a group of entries of a table, all of which may be empty. At the start of a chunk the
+/// groups of three tables may be read again; the chunk must make progress even then.
 const ENTRIES: u32 = STRETCH as u32 / 8;
 const _: () = assert!(3 * (1 + ENTRIES) < CHUNK);
 
-/// How far an audit has come.
+/// The progress of an audit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// Where it goes on (IPA).
+    /// The address at which it continues (IPA).
     next: u64,
     /// Pages of RAM that it has found.
     ram_pages: u64,
 }
 
-/// One chunk; the result when all is done: the first address that is mapped and should not be,
-/// or 0 if less is mapped than the plan says. `moved` tells whether a page (IPA) may be in a
-/// frame that is not its home.
+/// Does one chunk. Returns the result when the audit is complete; the error is the first address
+/// that is mapped but should not be, or 0 if less is mapped than planned. `moved` returns true if a
+/// page (IPA) may be in a frame that is not its home.
 #[inline(never)]
 pub fn chunk(
     progress: &mut Progress,
@@ -76,13 +77,13 @@ pub fn chunk(
 }
 
 impl super::Vm {
-    /// Compares the tables with the plan while the VM runs: one chunk, and the result when
-    /// all is done.
+    /// Compares the tables with the plan while the VM runs: does one chunk, and returns the result
+    /// when the audit is complete.
     pub(super) fn audit(&self, progress: &mut Progress) -> Option<Result<(), u64>> {
         let moved = &mut |ipa, output| {
             let Some(coloring) = &self.coloring else { return false };
             let coloring = coloring.lock();
-            // It may have moved since it was looked at.
+            // The page may have moved since it was read.
             let now = self.stage2.frame(ipa).map(Frame::address);
             coloring.gave(output, ipa) || now != Some(output)
         };
@@ -90,20 +91,20 @@ impl super::Vm {
     }
 }
 
-/// Tables of a VM with colours lie in its frames for tables.
+/// Returns true if a table lies in the frames for tables, for a VM with colours.
 fn is_table_frame(vm: &Vm<'_>, table: u64) -> bool {
     let Some((ram, area)) = vm.colored() else { return true };
     ram.stripe.index_of(table).is_some_and(|frame| area.tables().contains(&frame))
 }
 
-/// Each page of RAM is the frame that the plan gives to it.
+/// Returns true if each page of RAM is the frame that the plan gives to it.
 fn is_ram(vm: &Vm<'_>, input: u64, output: u64, bytes: u64) -> bool {
     vm.memory.iter().any(|ram| {
         let Some(first) = input.checked_sub(ram.guest.start) else { return false };
         if first + bytes > ram.guest.bytes {
             return false;
         }
-        // Without colours the frames are contiguous: the first one tells.
+        // Without colours the frames are contiguous, so the first one is enough.
         let pages = if ram.colors.is_some() { bytes / PAGE_BYTES } else { 1 };
         (0..pages).all(|page| {
             let frame = ram.stripe.index_of(output + page * PAGE_BYTES);

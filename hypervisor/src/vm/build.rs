@@ -21,7 +21,7 @@ use crate::vdev::color_serial::ColorSerial;
 use crate::vdev::gic::{GicConfig, VGic};
 use crate::vdev::pl011::Pl011;
 
-/// Shared interrupts that every VM has at least, used or not.
+/// Minimum number of shared interrupts of a VM, used or not.
 const SPIS_MIN: u32 = 64;
 
 /// Makes VM `index`: tables, devices, memory with its images. `image` gives a
@@ -83,7 +83,7 @@ pub fn build(
     Ok(vm)
 }
 
-// What is large is made in functions of its own, one after the other on the stack.
+// Large values are made in separate functions, one after the other on the stack.
 
 #[inline(never)]
 fn vcpus(plan: &plan::Vm<'_>, pcpus: &[&'static Pcpu]) -> Vec<Vcpu> {
@@ -148,8 +148,8 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
     Ok(stage2)
 }
 
-/// Returns the page on which the VCPUs of a VM read how much time was stolen from them, if they
-/// share PCPUs. A VM that has no address left for it does without.
+/// Maps and returns the page on which the VCPUs of a VM read how much time was stolen from them, if
+/// they share PCPUs. A VM without a free address for the page gets none.
 #[inline(never)]
 fn map_time(stage2: &mut Stage2, plan: &plan::Vm<'static>) -> Option<TimePage> {
     let address = plan.time_page()?;
@@ -175,8 +175,8 @@ fn map_ram(stage2: &mut Stage2, ram: &Ram, warm_up: bool) -> Result<(), MapError
     Ok(())
 }
 
-/// Returns all `(INTID in the guest, INTID of the machine)`, and how many shared interrupts the
-/// guest's controller must have for them and the UARTs'.
+/// Returns all pairs `(INTID in the guest, INTID of the machine)`, and the number of shared
+/// interrupts that the guest's controller must have for them and the UARTs.
 fn interrupts(plan: &plan::Vm<'_>) -> (Vec<(u32, u32)>, u32) {
     let mut all = Vec::new();
     let mut spis = SPIS_MIN;

@@ -1,5 +1,5 @@
-//! Drives the serial port on which closed guests ask for colours: with the counter, the
-//! timers of the VM's CPUs, and notes between them. A VCPU is sampled only while it is the one to run.
+//! Drives the serial port on which closed guests ask for colours: with the counter, the timers of
+//! the VM's CPUs, and notes between the CPUs. A VCPU is sampled only while it is the one to run.
 
 use core::ops::{Deref, DerefMut};
 
@@ -12,7 +12,7 @@ use crate::stage1::Space;
 use crate::timer::Purpose;
 use crate::vdev::color_serial::{ColorSerial, Outcome};
 
-/// An access of the guest to the port; `None` if it has none.
+/// Serves an access of the guest to the port; `None` if the guest has no port.
 #[inline(never)]
 pub fn access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> Option<u64> {
     let mut port = Port::of(at.vm)?;
@@ -28,8 +28,8 @@ pub fn access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> O
     Some(0)
 }
 
-/// A VCPU of this CPU, which executes or waits, may have to be sampled; or its guest
-/// has the task whose pages are to be moved, which is work of this VCPU.
+/// Attends to a VCPU of this CPU that executes or waits: it may have to be sampled, or its guest
+/// has the task whose pages are to move, which is work of this VCPU.
 #[inline(never)]
 pub fn attend(at: &Assignment, pcpu: &'static Pcpu) {
     let Some(mut port) = Port::of(at.vm) else { return };
@@ -44,7 +44,7 @@ pub fn attend(at: &Assignment, pcpu: &'static Pcpu) {
     at.vcpu.work.set(Some(Work::Port(found)));
 }
 
-/// A VCPU goes off: a task of it that was found has to ask again.
+/// A VCPU goes off: if a task was found on it, the task has to ask again.
 #[inline(never)]
 pub(super) fn leave(at: &Assignment) {
     if take(at).is_some() {
@@ -52,13 +52,13 @@ pub(super) fn leave(at: &Assignment) {
     }
 }
 
-/// What a task on the port asks of a VCPU.
+/// Returns the work that a task on the port requests of a VCPU.
 #[inline(never)]
 pub(super) fn take(at: &Assignment) -> Option<Work> {
     Port::of(at.vm)?.take(at.vcpu.index).map(Work::Port)
 }
 
-/// What a task on the port asked for is done, or cannot be done now (`None`).
+/// The request of a task on the port is complete, or cannot be served now (`None`).
 #[inline(never)]
 pub(super) fn finish(vm: &'static Vm, result: Option<i64>) {
     if let Some(mut port) = Port::of(vm) {
@@ -66,12 +66,12 @@ pub(super) fn finish(vm: &'static Vm, result: Option<i64>) {
     }
 }
 
-/// Samples a VCPU of this CPU; `at_el0`: it was interrupted there.
+/// Samples a VCPU of this CPU; `at_el0`: the VCPU was interrupted at EL0.
 #[inline(never)]
 pub fn sample(at: &Assignment, pcpu: &'static Pcpu, at_el0: bool) {
     let Some(mut port) = Port::of(at.vm) else { return };
     if !pcpu.is_next(at) {
-        // It goes on when it runs again.
+        // The VCPU continues when it runs again.
         at.vcpu.attention.call(|_| false);
         return;
     }
@@ -100,7 +100,7 @@ pub(super) fn reset(vm: &'static Vm) {
     }
 }
 
-/// The port of a VM, locked. Its interrupt line follows its state before others see it.
+/// The port of a VM, locked. Its interrupt line follows its state before others can lock the port.
 struct Port {
     vm: &'static Vm,
     port: MutexGuard<'static, ColorSerial>,

@@ -37,36 +37,36 @@ use crate::plan;
 use crate::stage1::{Space, Step, Walker};
 use tables::{TableFormat, TableReader};
 
-/// What a chunk does at most.
+/// Limits of a chunk.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     /// Pages that move.
     moves: usize,
-    /// Pages and table entries that it looks at.
+    /// Pages and table entries that it examines.
     looks: u32,
 }
 
-/// Of a VM whose accesses to memory are not limited.
+/// For a VM without a limit on memory accesses.
 const CHUNK: Chunk = Chunk { moves: 8, looks: 32 };
-/// Of one whose are, which a chunk may exceed by `policy::bandwidth::overshoot::ANY` at most.
+/// For a VM with a limit, which a chunk may exceed by at most `policy::bandwidth::overshoot::ANY`.
 const SMALL_CHUNK: Chunk = Chunk { moves: 1, looks: 8 };
-/// A request may find this many times the pages of the VM's RAM, so that tables which map
-/// the same pages over and over end as well.
+/// A request may find at most this many times the pages of the VM's RAM, so that tables that map
+/// the same pages repeatedly end as well.
 const MAPPINGS: u64 = 4;
 
 /// SCTLR_EL1: translation is on.
 const SCTLR_M: u64 = 1;
 
-/// The extra colours of a VM, and the request that is under way.
+/// The extra colours of a VM, and the current request.
 #[derive(Debug)]
 pub struct Coloring {
     pages: Pages,
     request: Option<Request>,
-    /// The address space that asked last, by its first table, and what it was told.
+    /// The address space that made the last request, by its first table, and the result.
     result: (u64, i64),
 }
 
-/// The pages of RAM, and where they are.
+/// The pages of RAM, and their places.
 #[derive(Debug)]
 struct Pages {
     pool: Pool<'static>,
@@ -74,7 +74,7 @@ struct Pages {
     ram: plan::Range,
     homes: GuestMemory,
     chunk: Chunk,
-    /// The pages that move in this chunk. Has room for all from the start.
+    /// The pages that move in this chunk, with capacity for all of them from the start.
     moves: Vec<Move>,
 }
 
@@ -84,17 +84,17 @@ struct Request {
     tables: TableFormat,
     /// The first table of the address space.
     table: u64,
-    /// What the walk has found last and is not yet looked at: address and bytes.
+    /// The part of the walk's last result that is not yet examined: address and bytes.
     found: (u64, u64),
     /// Pages that it has found.
     pages: u64,
-    /// Why it fails: what has moved goes back.
+    /// The reason for which the request fails: pages that have moved go back.
     failure: Option<Error>,
 }
 
 impl Coloring {
-    /// Returns all pages at home. `None` if the pool is larger than possible. `limited`: accesses
-    /// of the VM to memory are.
+    /// Makes the state with all pages at home; `None` if the pool is larger than possible.
+    /// `limited`: the VM has a limit on memory accesses.
     pub fn new(plan: &plan::Coloring, ram: &plan::Ram, limited: bool) -> Option<Self> {
         let chunk = if limited { SMALL_CHUNK } else { CHUNK };
         let slots = Vec::leak(vec![Slot::EMPTY; plan.pool.pages() as usize]);
@@ -109,14 +109,14 @@ impl Coloring {
         Some(Self { pages, request: None, result: (u64::MAX, 0) })
     }
 
-    /// Forgets what tasks have and what they ask for. The tables of stage 2 are the caller's.
+    /// Forgets the colours and requests of tasks. The caller handles the stage-2 tables.
     pub fn reset(&mut self) {
         self.pages.pool.reset();
         self.request = None;
         self.result = (u64::MAX, 0);
     }
 
-    /// Returns true if a frame is the one that the pool gave to a page (IPA).
+    /// Returns true if the pool gave this frame to the page (IPA).
     pub fn gave(&self, frame: u64, ipa: u64) -> bool {
         let Pages { pool, ram, .. } = &self.pages;
         let page = ipa.wrapping_sub(ram.start) / PAGE_BYTES;
@@ -126,7 +126,7 @@ impl Coloring {
 
     fn begin(&mut self, space: Space, colors: ColorSet) -> Result<(), Error> {
         let control = regs::sctlr_el1::read();
-        // Tables are pages of RAM: there can be no more without some being the same.
+        // Tables are pages of RAM: more tables than pages would contain some twice.
         let limit = self.pages.ram.bytes / PAGE_BYTES;
         let walker = Walker::new(space, limit as u32).filter(|_| control & SCTLR_M != 0);
         self.pages.pool.begin(colors).map_err(|error| match error {
@@ -149,8 +149,8 @@ impl Coloring {
         Ok(())
     }
 
-    /// One chunk of the request; its result when it is over: the number of pages that it found,
-    /// or a negative [`Error`].
+    /// Does one chunk of the request. Returns its result when it is complete: the number of pages
+    /// that it found, or a negative [`Error`].
     fn step(&mut self, vm: &Vm) -> Option<i64> {
         self.pages.moves.clear();
         let request = self.request.as_mut()?;
@@ -164,7 +164,7 @@ impl Coloring {
 }
 
 impl Pages {
-    /// Looks for pages that have to move.
+    /// Finds pages that have to move.
     fn choose(&mut self, request: &mut Request, vm: &Vm) -> Option<Result<u64, Error>> {
         let mut looks = self.chunk.looks;
         let mut reader = TableReader::new(vm, request.tables);
@@ -181,8 +181,8 @@ impl Pages {
                 let many = request.pages > MAPPINGS * self.ram.bytes / PAGE_BYTES;
                 let placed = if many { Err(Error::BadAddress) } else { self.place(ipa, vm) };
                 if let Err(error) = placed {
-                    // No page moves twice in a chunk: while it is hidden, its entry names the
-                    // frame that has the data.
+                    // No page moves twice in a chunk: while a page is hidden, its entry contains
+                    // the frame with the data.
                     request.failure = Some(error);
                     break;
                 }
@@ -216,7 +216,7 @@ impl Pages {
 
     /// Decides about a page that the request has found.
     fn place(&mut self, ipa: u64, vm: &Vm) -> Result<(), Error> {
-        // Found twice in this chunk: it moves already.
+        // Found twice in this chunk: the page moves already.
         if self.moves.iter().any(|page| page.ipa == ipa) {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use crate::arch::percpu;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vdev::gic::{Attention, Env, Physical, Place};
 
-/// What a VM's interrupt controller needs of the machine, seen from this CPU.
+/// The machine for a VM's interrupt controller, as this CPU reaches it.
 #[derive(Clone, Copy)]
 pub struct GicEnv {
     vm: &'static Vm,
@@ -16,8 +16,8 @@ pub struct GicEnv {
 }
 
 impl GicEnv {
-    /// For a VM that this CPU may or may not run. A VCPU of it that is loaded here but does not execute is
-    /// told by a note, as those of other CPUs.
+    /// Makes the environment of a VM that this CPU may or may not run. A VCPU of it that is loaded
+    /// here but does not execute gets a note, like those of other CPUs.
     pub fn any(vm: &'static Vm) -> Self {
         let current = percpu::this()
             .and_then(Pcpu::loaded)
@@ -26,13 +26,13 @@ impl GicEnv {
         Self { vm, current, lists: Lists::LOADED }
     }
 
-    /// For the VCPU that this CPU has loaded.
+    /// Makes the environment of the VCPU that this CPU has loaded.
     #[inline(always)]
     pub fn of(at: &Assignment) -> Self {
         Self { vm: at.vm, current: Some(at.vcpu.index), lists: Lists::LOADED }
     }
 
-    /// For a VCPU of this CPU.
+    /// Makes the environment of a VCPU of this CPU.
     #[inline]
     pub fn at(at: &Assignment, pcpu: &Pcpu) -> Self {
         let loaded = pcpu.has_loaded(at);
@@ -44,10 +44,10 @@ impl GicEnv {
         self.vm.vcpus.get(vcpu).map(|vcpu| vcpu.pcpu)
     }
 
-    /// Returns the registers in which the interrupt of a virtual timer is that of `vcpu` now.
+    /// Returns the registers that currently control the interrupt of the virtual timer of `vcpu`.
     ///
-    /// On a CPU with several VCPUs only that CPU can tell: another one might hit the timer of
-    /// another VM. With a GICv2 each CPU has only its own.
+    /// On a CPU with several VCPUs only that CPU knows: another CPU might change the timer of
+    /// another VM. With a GICv2 each CPU reaches only its own.
     fn private(&self, vcpu: usize) -> Option<gic::Private> {
         let pcpu = self.pcpu(vcpu)?;
         let here = percpu::this()
@@ -57,8 +57,8 @@ impl GicEnv {
         if here || !pcpu.is_shared() && !gic::is_v2() { gic::private(pcpu.index) } else { None }
     }
 
-    /// Changes the state of the interrupt of a virtual timer. Where that has to be left to another CPU, the
-    /// VCPU finds it when it executes again; one that waits has an alarm in any case.
+    /// Changes the state of the interrupt of a virtual timer. If this is left to another CPU, the
+    /// VCPU finds the change when it executes again; a VCPU that waits has an alarm in any case.
     #[inline(never)]
     fn set_private(&self, vcpu: usize, part: u8, on: bool) {
         let Some(target) = self.vm.vcpus.get(vcpu) else { return };
@@ -119,7 +119,8 @@ impl Env for GicEnv {
     fn set_pending(&self, interrupt: Physical, pending: bool) {
         match interrupt {
             Physical::Private { vcpu, intid } => {
-                // What software made pending would stay so for the VCPU that is loaded next.
+                // An interrupt that software made pending would stay pending for the VCPU that is
+                // loaded next.
                 let foreign = pending && self.pcpu(vcpu).is_some_and(Pcpu::is_shared);
                 if !foreign && let Some(private) = self.private(vcpu) {
                     private.set_pending(intid, pending);

@@ -1,4 +1,4 @@
-//! Exceptions that the hypervisor gives to a guest, as hardware would.
+//! Exceptions that the hypervisor injects into a guest, as hardware would raise them.
 
 use crate::arch::context::{Context, PSTATE_EL1H_MASKED};
 use crate::arch::regs;
@@ -13,7 +13,7 @@ const EXTERNAL_ABORT: u64 = 0x10;
 /// Privileged access never, and data-independent timing.
 const PSTATE_PAN: u64 = 1 << 22;
 const PSTATE_DIT: u64 = 1 << 24;
-/// SCTLR_EL1: an exception leaves PAN as it is. Reserved one on CPUs without PAN.
+/// SCTLR_EL1: an exception does not change PAN. Reserved, one, on CPUs without PAN.
 const SCTLR_SPAN: u64 = 1 << 23;
 
 const PSTATE_MODE: u64 = 0xf;
@@ -45,13 +45,13 @@ fn has_pan() -> bool {
     regs::id_aa64mmfr1_el1::read() >> 20 & 0xf != 0
 }
 
-/// The instruction is undefined for the guest.
+/// Raises an undefined instruction exception.
 #[inline(never)]
 pub fn undefined(context: &mut Context) {
     synchronous(context, EC_UNKNOWN << 26 | ESR_IL);
 }
 
-/// The access at this virtual address failed on the bus.
+/// Raises a data abort for an access at this virtual address that failed on the bus.
 pub fn data_abort(context: &mut Context, address: u64) {
     let from_el0 =
         context.pstate & PSTATE_AARCH32 != 0 || context.pstate & PSTATE_MODE == MODE_EL0T;

@@ -1,8 +1,8 @@
 //! Start, stop and restart of a VM across the CPUs that run it.
 //!
-//! Invariant: `Lifecycle::running` counts the VCPUs whose power is not
-//! [`Power::Off`]. Who brings it to 0 ends the run: it is the only CPU that still
-//! works for the VM, so that it may reset devices and memory without locks.
+//! Invariant: `Lifecycle::running` counts the VCPUs whose power is not [`Power::Off`]. The CPU that
+//! decrements it to 0 ends the run: it is the only CPU that still works for the VM, so that it may
+//! reset devices and memory without locks.
 
 use core::fmt;
 use core::sync::atomic::Ordering;
@@ -17,16 +17,16 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::plan::Policy;
 
-/// What a guest did that ends its run.
+/// The cause of a crash of a guest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Crash {
-    /// It touched an address where it has nothing.
+    /// The guest accessed an address at which it has nothing.
     NothingThere,
-    /// A table of its own translation lies where it has nothing.
+    /// A translation table of the guest lies at an address at which it has nothing.
     TableWalk,
-    /// It fetched instructions from an address where it has none.
+    /// The guest fetched an instruction from an address at which it has none.
     Fetch,
-    /// The machine reported an error that its access caused.
+    /// The machine reported an error that an access of the guest caused.
     SystemError,
 }
 
@@ -77,14 +77,14 @@ impl StopReason {
     }
 }
 
-/// What a VM does.
+/// The state of a VM.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum State {
-    /// It runs.
+    /// The VM runs.
     Running,
-    /// It ended by itself.
+    /// The VM ended by itself.
     Off,
-    /// It was stopped: a crash, or a reset that its policy does not allow.
+    /// The VM was stopped: by a crash, or by a reset that its policy does not allow.
     Stopped,
 }
 
@@ -112,7 +112,7 @@ impl Lifecycle {
     }
 }
 
-/// What `CPU_ON` found.
+/// The result of `CPU_ON`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum CpuOn {
     Started,
@@ -122,13 +122,13 @@ pub(super) enum CpuOn {
 }
 
 impl Vm {
-    /// `(state, why it is not running, restarts)`.
+    /// Returns `(state, reason for which it does not run, restarts)`.
     pub fn status(&self) -> (State, Option<StopReason>, u32) {
         let lifecycle = self.lifecycle.lock();
         (lifecycle.state, lifecycle.reason, lifecycle.restarts)
     }
 
-    /// How often the VM was restarted.
+    /// Returns the number of restarts of the VM.
     pub fn restarts(&self) -> u32 {
         self.lifecycle.lock().restarts
     }
@@ -211,10 +211,10 @@ impl Vm {
         }
     }
 
-    /// Begins to restart the VM or leaves it stopped, as its policies say. Whether it restarts:
-    /// the VCPU, its last one, has that to do.
+    /// Begins to restart the VM or leaves it stopped, as its policies say. Returns true if the VM
+    /// restarts, which is work of its last VCPU.
     fn end_run(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
-        // Nothing runs that could take an interrupt of an assigned device.
+        // No VCPU runs that could take an interrupt of an assigned device.
         self.gic.reset(&GicEnv::any(self));
         locks::close(self);
         let mut lifecycle = self.lifecycle.lock();
@@ -255,18 +255,17 @@ impl Vm {
         false
     }
 
-    /// Starts the VM again, the memory of which is as at its first start. The VCPU, which did
-    /// that, is off.
+    /// Starts the VM again, after its memory has been reset. The VCPU that did this work is off.
     pub(super) fn restart(&'static self, at: &Assignment, pcpu: &'static Pcpu) {
         pcpu.record(at, Kind::VmStart, u64::from(self.restarts()));
         self.start();
         pcpu.block(at);
     }
 
-    /// Starts a VCPU that was told to and is not loaded yet; `false` if the VM stops.
+    /// Starts a VCPU that was told to start and is not loaded yet. Returns false if the VM stops.
     pub fn start_vcpu(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
         let vcpu = at.vcpu;
-        // Where nobody else runs, it waits in its own place.
+        // On a PCPU of its own, the VCPU waits without a trap.
         let traps = Traps { wfi: at.makes_room, caches: self.plan.cache_share.is_some() };
         let entry = *vcpu.entry.lock();
         if self.is_stopping() || !vcpu.context.claim(entry, vcpu.index, traps, &self.stage2) {
@@ -279,7 +278,7 @@ impl Vm {
     }
 
     /// Runs the VCPU that this CPU has loaded, or takes it out of operation if the VM stops.
-    /// Returns if something else may have to be done first: `true` if the VCPU has more to do.
+    /// Returns if something else may have to be done first: true if the VCPU is still ready.
     #[inline(always)]
     pub fn enter(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
         if at.vcpu.work.is_busy() && self.work(at, pcpu) {

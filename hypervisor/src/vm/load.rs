@@ -10,7 +10,7 @@ use crate::plan::Range;
 const CHUNK: usize = 4096;
 
 impl Vm {
-    /// Loads the images at boot. The memory holds nothing of the VM yet.
+    /// Loads the images at boot. The memory contains nothing of the VM yet.
     pub(super) fn load(&self) {
         for &(address, image) in &self.images {
             self.write_memory(address, image);
@@ -18,8 +18,8 @@ impl Vm {
         cpu::invalidate_instruction_caches();
     }
 
-    /// One chunk of what a restart does to the memory; `number` counts them from 0. `false` if
-    /// there is nothing left to do.
+    /// Does one chunk of the reset of the memory; `number` counts the chunks from 0. Returns false
+    /// if no chunk remains.
     pub(super) fn reload(&self, mut number: usize) -> bool {
         for &(guest, memory) in &self.memory {
             let chunks = (guest.bytes as usize).div_ceil(CHUNK);
@@ -28,8 +28,8 @@ impl Vm {
                 let start = guest.start + offset;
                 let bytes = (CHUNK as u64).min(guest.bytes - offset);
                 self.reset_pages(Range { start, bytes });
-                // What the last run left in the caches must not come back over what the
-                // next one writes while its caches are off.
+                // Lines of the last run in the caches must not overwrite what the next run writes
+                // while its caches are off.
                 memory.clean_and_invalidate(offset, bytes);
                 return true;
             }

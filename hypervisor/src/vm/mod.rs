@@ -1,4 +1,4 @@
-//! Virtual machines: what they own, how they start, stop and start again.
+//! Virtual machines: what each owns, and how it starts, stops and restarts.
 
 mod audit;
 mod build;
@@ -47,11 +47,11 @@ use lifecycle::Lifecycle;
 use stolen_time::{StolenTime, TimePage};
 use work::WorkSlot;
 
-/// A virtual machine. Made at boot, lives until power-off.
+/// A virtual machine. It is made at boot and lives until power-off.
 pub struct Vm {
     /// Index in the plan.
     pub index: usize,
-    /// What the plan says about it.
+    /// Its part of the plan.
     pub plan: plan::Vm<'static>,
     /// Its VCPUs.
     pub vcpus: Vec<Vcpu>,
@@ -62,7 +62,7 @@ pub struct Vm {
     /// The UART on which it asks for colours, if it has one.
     color_serial: Option<Box<Mutex<ColorSerial>>>,
     stage2: Stage2,
-    /// Where its VCPUs read how much time was stolen from them, if they share PCPUs.
+    /// The page on which its VCPUs read how much time was stolen from them, if they share PCPUs.
     time: Option<TimePage>,
     memory: Vec<(plan::Range, GuestMemory)>,
     images: Vec<(u64, &'static [u8])>,
@@ -70,19 +70,19 @@ pub struct Vm {
     /// The accesses that its VCPUs may make together, if they are limited.
     pub pool: StaticRef<Mutex<Pool>>,
     lifecycle: Mutex<Lifecycle>,
-    /// Its UART had to wait for the console and may go on.
+    /// True if its UART had to wait for the console and may continue.
     pub relieved: AtomicBool,
-    /// Set while the VM must not run guest code: every CPU parks its VCPU.
+    /// True while the VM must not run guest code: every CPU parks its VCPU.
     stopping: AtomicBool,
 }
 
-/// Whether a VCPU runs.
+/// The power state of a VCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub enum Power {
     /// Off, as PSCI defines it.
     Off = 0,
-    /// Told to start; its CPU has not done so yet.
+    /// Told to start; its CPU has not started it yet.
     Starting = 1,
     /// Running.
     On = 2,
@@ -94,25 +94,26 @@ pub struct Vcpu {
     pub index: usize,
     /// The CPU that runs it.
     pub pcpu: &'static Pcpu,
-    /// Its registers, as far as they are not in the CPU.
+    /// Its registers that are not in the CPU.
     pub context: ContextSlot,
     /// Its list registers while it is not loaded.
     pub lists: SavedLists,
-    /// Where it is, and what other PCPUs have noted for it.
+    /// Its place, and the notes of other PCPUs for it.
     pub attention: Attention,
     /// The interrupt of its virtual timer.
     pub timer: VirtualTimer,
-    /// When it has waited long enough, or its virtual timer fires while it is not loaded, in ticks.
+    /// Time at which its wait ends, or at which its virtual timer fires while it is not loaded, in
+    /// ticks.
     pub alarm: AtomicU64,
-    /// How long others ran in its place.
+    /// Time for which others ran in its place.
     pub stolen: StolenTime,
-    /// What EL2 does for it before its guest goes on.
+    /// The work of EL2 for it before its guest continues.
     pub work: WorkSlot,
     /// The critical sections that it is in.
     pub sections: Sections,
     entry: Mutex<(u64, u64)>,
     power: AtomicU8,
-    /// True if the scheduler of its CPU knows that it has something to do.
+    /// True if the scheduler of its CPU knows that it is ready.
     ready: AtomicBool,
     exits: AtomicU64,
     interrupts: AtomicU64,
@@ -151,25 +152,25 @@ impl Vcpu {
         self.interrupts.store(self.interrupts.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// `(synchronous exits, exits by interrupts)` since the start.
+    /// Returns `(synchronous exits, exits by interrupts)` since the start.
     pub fn counts(&self) -> (u64, u64) {
         (self.exits.load(Ordering::Relaxed), self.interrupts.load(Ordering::Relaxed))
     }
 
-    /// Returns true if the scheduler of its CPU was told that it has something to do. For that CPU
-    /// only, as the following.
+    /// Returns true if the scheduler of its CPU was told that it is ready. Only for that CPU, like
+    /// the following.
     #[inline(always)]
     pub fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Relaxed)
     }
 
-    /// The scheduler of its CPU is told.
+    /// Notes that the scheduler of its CPU was told.
     #[inline(always)]
     pub fn set_ready(&self, ready: bool) {
         self.ready.store(ready, Ordering::Relaxed);
     }
 
-    /// Whether it runs.
+    /// Returns its power state.
     pub fn power(&self) -> Power {
         match self.power.load(Ordering::Acquire) {
             0 => Power::Off,
@@ -184,8 +185,8 @@ impl Vcpu {
 }
 
 impl Vm {
-    /// Its memory budget, if it has one, begins at `start`; `sides`: the PCPUs of critical VCPUs,
-    /// one bit each. Once, at boot.
+    /// Starts its memory budget, if it has one, at `start`; `sides`: the PCPUs of critical VCPUs,
+    /// one bit each. Called once, at boot.
     pub fn begin_budget(&self, start: Instant, sides: u64) {
         let cpus = self.plan.cpus(|_| true).count_ones();
         let pool = self.plan.memory_budget.and_then(|budget| budget.pool(start, cpus, sides));
@@ -205,13 +206,13 @@ impl Vm {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Where a VCPU reads how much time was stolen from it (IPA).
+    /// Returns the address at which a VCPU reads how much time was stolen from it (IPA).
     pub fn time_record(&self, vcpu: usize) -> Option<u64> {
         self.time?;
         Some(self.plan.time_page()? + vcpu as u64 * TimePage::RECORD_BYTES)
     }
 
-    /// A VCPU runs, from which so many ticks were stolen since the start.
+    /// Stores the number of ticks that were stolen since the start from a VCPU, which runs now.
     #[inline(always)]
     pub fn tell_stolen(&self, vcpu: usize, ticks: u64) {
         if let Some(time) = self.time {
@@ -247,13 +248,13 @@ impl Vm {
         Some(self.stage2.frame(ipa).unwrap_or(home))
     }
 
-    /// Maps the page of RAM that the guest has touched; `false` if there is no such page.
+    /// Maps the page of RAM that the guest has touched. Returns false if there is no such page.
     #[inline(always)]
     pub fn touch(&self, ipa: u64) -> bool {
         self.home(ipa).is_some_and(|home| self.stage2.touch(ipa, home))
     }
 
-    /// Copies bytes out of the RAM of the VM; `false` if not all of them lie there.
+    /// Copies bytes from the RAM of the VM. Returns false if not all of them lie there.
     pub fn read_memory(&self, ipa: u64, data: &mut [u8]) -> bool {
         let mut done = 0;
         while done < data.len() {

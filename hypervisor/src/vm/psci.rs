@@ -16,12 +16,12 @@ mod function {
     pub const SYSTEM_OFF: u32 = 0x8400_0008;
     pub const SYSTEM_RESET: u32 = 0x8400_0009;
     pub const FEATURES: u32 = 0x8400_000A;
-    /// SMCCC_VERSION, which PSCI_FEATURES must be able to tell.
+    /// SMCCC_VERSION, which PSCI_FEATURES must report.
     pub const SMCCC_VERSION: u32 = 0x8000_0000;
     pub const BIT_64: u32 = 1 << 30;
 }
 
-/// The last function that there is here, without what all of them have in common.
+/// The last implemented function, without the bits that all of them have in common.
 pub const LAST: u32 = function::FEATURES & 0xff_ffff;
 
 /// PSCI error codes.
@@ -50,7 +50,8 @@ pub fn call(context: &mut Context, at: &Assignment, pcpu: &'static Pcpu) -> Opti
     let argument = |n: usize| if wide { context.x[n] } else { context.x[n] & 0xffff_ffff };
     Some(match id & !function::BIT_64 {
         function::VERSION if !wide => VERSION,
-        // Of all states: standby, which is WFI. The result first: the wait may end in the guest.
+        // Every state is standby, which is WFI. The result comes first: the wait may end in the
+        // guest.
         function::CPU_SUSPEND => {
             context.x[0] = 0;
             pcpu.stand_by(at);

@@ -1,4 +1,4 @@
-//! The report about a VM that is stopped because of what it did.
+//! The crash report of a VM.
 
 use super::Vm;
 use super::lifecycle::{Crash, StopReason};
@@ -12,7 +12,7 @@ use crate::trace;
 const RECORDS: u64 = 8;
 /// Lines with general-purpose registers.
 const ROWS: u64 = 8;
-/// Lines before those: what happened, and where.
+/// Lines before those: the event and its address.
 const HEAD: u64 = 2;
 
 /// A report, line by line.
@@ -25,13 +25,13 @@ pub struct Report {
     esr: u64,
     far: u64,
     hpfar: u64,
-    /// When it happened, in ticks, and how many trace records there were.
+    /// Time of the crash, in ticks, and the number of trace records at that time.
     time: u64,
     records: u64,
 }
 
 impl Vm {
-    /// Ends the run of the VM because of what the VCPU did that this CPU runs, and reports it.
+    /// Ends the run of the VM because of a crash of the VCPU that this CPU runs, and reports it.
     pub fn crash(&'static self, crash: Crash, at: &Assignment, pcpu: &'static Pcpu) -> ! {
         let report = Report {
             crash,
@@ -48,7 +48,7 @@ impl Vm {
 }
 
 impl Report {
-    /// Prints the next line; `false` if there is none.
+    /// Prints the next line. Returns false if there is none.
     pub(super) fn print_line(&mut self, at: &Assignment, pcpu: &Pcpu) -> bool {
         let Self { crash, line, esr, far, hpfar, time, records } = *self;
         let (name, vcpu) = (at.vm.name(), at.vcpu.index);

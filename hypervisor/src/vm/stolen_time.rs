@@ -1,8 +1,8 @@
-//! Tells the VCPUs of a VM how long others ran in their place: Arm DEN 0057, "Paravirtualized
-//! Time for Arm-based Systems".
+//! Stolen time: tells the VCPUs of a VM how long others ran in their place (Arm DEN 0057,
+//! "Paravirtualized Time for Arm-based Systems").
 //!
-//! Each VCPU has a record in a page that the VM can read. Stolen is the time in which a VCPU had
-//! something to do and did not run: its PCPU had others to run, or its budget was used up.
+//! Each VCPU has a record in a page that the VM can read. Time is stolen while a VCPU is ready but
+//! does not run: its PCPU runs others, or its budget is used up.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -12,13 +12,14 @@ use crate::plan::MAX_CPUS;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Words of a VCPU's record, and the one of them that has nanoseconds. The others are revision, attributes
-/// (both 0) and reserved.
+/// Words of a VCPU's record, and the index of the word with nanoseconds. The others are revision,
+/// attributes (both 0) and reserved.
 const RECORD_WORDS: usize = 8;
 const STOLEN: usize = 1;
 const _: () = assert!(MAX_CPUS * RECORD_WORDS <= PAGE_WORDS);
 
-/// The page, as the guest sees it: all of it is made zero, so that what was in memory before never shows.
+/// The page that the guest sees. The whole page is cleared, so that the guest never sees older
+/// content of the memory.
 #[derive(Clone, Copy, Debug)]
 pub struct TimePage(&'static Page);
 
@@ -26,7 +27,7 @@ impl TimePage {
     /// Bytes of the record of a VCPU.
     pub const RECORD_BYTES: u64 = 8 * RECORD_WORDS as u64;
 
-    /// Nothing was stolen. `None` if there is no memory left.
+    /// Makes a page without stolen time; `None` if there is no memory left.
     pub fn new() -> Option<Self> {
         page_table::zeroed_page().map(Self)
     }
@@ -36,7 +37,7 @@ impl TimePage {
         self.0.as_ptr() as usize
     }
 
-    /// So many ticks were stolen from a VCPU since the start.
+    /// Stores the number of ticks that were stolen from a VCPU since the start.
     #[inline(always)]
     pub fn set(self, vcpu: usize, ticks: u64) {
         let frequency = regs::cntfrq_el0::read();
@@ -51,23 +52,23 @@ impl TimePage {
 pub struct StolenTime {
     /// Ticks since the start.
     total: AtomicU64,
-    /// Since when it waits, if it does.
+    /// Start of the current wait, if the VCPU waits.
     since: AtomicU64,
 }
 
 impl StolenTime {
-    /// It did not wait yet.
+    /// Makes a VCPU that has not waited yet.
     pub const fn new() -> Self {
         Self { total: AtomicU64::new(0), since: AtomicU64::new(0) }
     }
 
-    /// The VCPU has something to do and does not run from now on.
+    /// The VCPU is ready and does not run from now on.
     #[inline(always)]
     pub fn begin(&self, now: u64) {
         self.since.store(now, Relaxed);
     }
 
-    /// It runs; returns the ticks that were stolen since the start.
+    /// The VCPU runs. Returns the ticks that were stolen since the start.
     #[inline(always)]
     pub fn end(&self, now: u64) -> u64 {
         let total = self.total.load(Relaxed) + (now - self.since.load(Relaxed));

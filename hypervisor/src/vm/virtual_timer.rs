@@ -11,10 +11,10 @@ pub const VIRTUAL_TIMER: u32 = 27;
 
 /// The interrupt is enabled.
 pub const ENABLED: u8 = 1;
-/// The guest has it, and it does not fire.
+/// The guest handles the interrupt, and it does not fire.
 pub const ACTIVE: u8 = 2;
 
-/// State of the interrupt. That it is pending is not kept: the timer tells.
+/// State of the interrupt. Whether it is pending is not kept, because the timer determines it.
 #[derive(Debug)]
 pub struct VirtualTimer(AtomicU8);
 
@@ -33,8 +33,8 @@ impl VirtualTimer {
         };
     }
 
-    /// Takes the state of the VCPU before, if it may have the interrupt in its hands, from the
-    /// PCPU, which is this one, and gives it that of another VCPU.
+    /// Saves the state of the previous VCPU, if it may be handling the interrupt, from this PCPU,
+    /// and sets the state of another VCPU.
     #[inline(always)]
     pub fn pass(before: Option<&Self>, to: &Self, pcpu: &Pcpu) {
         let state = to.0.load(Relaxed);
@@ -48,7 +48,8 @@ impl VirtualTimer {
         }
     }
 
-    /// What is active in the PCPU is not kept in the state.
+    /// Changes the physical state: an interrupt that is active in the PCPU is not kept in the
+    /// state.
     #[inline(never)]
     fn pass_physical(before: Option<&Self>, to: &Self, state: u8, changes: bool, pcpu: usize) {
         let Some(private) = gic::private(pcpu) else { return };

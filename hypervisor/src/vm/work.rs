@@ -34,7 +34,7 @@ use crate::pcpu::{Assignment, Pcpu};
 use crate::stage1::Space;
 use crate::vdev::color_serial::Found;
 
-/// What is left to do.
+/// Remaining work.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     /// The request of a task that asks on the serial port, which has not begun.
@@ -43,13 +43,13 @@ pub enum Work {
     Request(Answer),
     /// An audit.
     Audit(Progress, Answer),
-    /// The report about what it did that ended the run of the VM.
+    /// The crash report of the VM.
     Report(Report),
-    /// The chunk, by number, of the restart of the VM, all VCPUs of which are off.
+    /// The next chunk, by number, of the restart of the VM, all VCPUs of which are off.
     Restart(usize),
 }
 
-/// Who waits for the end.
+/// The receiver of the result.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
     /// The guest, in a call.
@@ -60,10 +60,10 @@ pub enum Answer {
     Port,
 }
 
-/// Keeps the work of a VCPU. Only its own CPU uses it.
+/// The work of a VCPU. Only its own CPU uses the slot.
 #[derive(Debug)]
 pub struct WorkSlot {
-    /// True if there is work: what is asked most often.
+    /// True if there is work: the most frequent query.
     busy: AtomicBool,
     work: Mutex<Option<Work>>,
 }
@@ -92,23 +92,23 @@ impl WorkSlot {
     }
 }
 
-/// Long work for the VCPU that this CPU runs, which is in an exit. Its guest goes on when it
-/// is done.
+/// Begins long work for the VCPU that this CPU runs, and leaves the exit. Its guest continues when
+/// the work is done.
 pub fn begin(work: Work, at: &Assignment, pcpu: &'static Pcpu) -> ! {
     at.vcpu.work.set(Some(work));
     pcpu.idle()
 }
 
-/// The same, an audit.
-// Apart from its callers, which need no stack without it.
+/// Begins an audit in the same way.
+// Not inlined, so that its callers need no stack.
 #[inline(never)]
 pub fn audit(answer: Answer, at: &Assignment, pcpu: &'static Pcpu) -> ! {
     begin(Work::Audit(Progress::default(), answer), at, pcpu)
 }
 
 impl Vm {
-    /// Does what there is to do for a VCPU, which is the one to run on this CPU, until an
-    /// interrupt waits: then it returns whether something is left.
+    /// Does the work for a VCPU, which is the one to run on this CPU, until an interrupt is
+    /// pending. Returns true if some work remains.
     #[inline(never)]
     pub fn work(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
         let slot = &at.vcpu.work;
@@ -132,7 +132,7 @@ impl Vm {
         false
     }
 
-    /// One chunk; `true` when all is done.
+    /// Does one chunk. Returns true when all work is done.
     #[inline(always)]
     fn chunk(&'static self, work: &mut Work, at: &Assignment, pcpu: &'static Pcpu) -> bool {
         match work {
@@ -181,7 +181,7 @@ impl Answer {
         }
     }
 
-    /// The result of an audit, as the ABI has it.
+    /// Passes the result of an audit to its receiver.
     fn give_audit(self, result: Result<(), u64>, at: &Assignment) {
         match (self, result) {
             (_, Ok(())) => self.give(0, at),

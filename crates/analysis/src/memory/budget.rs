@@ -1,8 +1,8 @@
-//! Budgets that leave critical tasks in time, exactly.
+//! Budgets with which critical tasks are in time, exactly.
 //!
-//! - [`largest`]: by response times, for any number of tasks and of those that get budgets;
-//! - [`of_slack`] solves `S(D, Q) <= Res` (XenThrottle, Eq. 3.7), which the thesis does by bisection;
-//!   [`of_slack_in_practice`] has whole accesses, for regulators as they are.
+//! - [`largest`]: by response times, for any number of tasks and of budgets;
+//! - [`of_slack`] solves `S(D, Q) <= Res` (XenThrottle, Eq. 3.7), which the thesis solves by
+//!   bisection; [`of_slack_in_practice`] returns whole accesses, for real regulators.
 
 mod largest;
 
@@ -14,9 +14,9 @@ use crate::memory::Bus;
 /// A number of accesses that need not be whole: `numerator / denominator`, in lowest terms.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Accesses {
-    /// Above the line.
+    /// The numerator.
     pub numerator: u128,
-    /// Below the line; more than 0.
+    /// The denominator; more than 0.
     pub denominator: u128,
 }
 
@@ -26,7 +26,7 @@ impl Accesses {
         Self { numerator: numerator / divisor, denominator: (denominator / divisor).max(1) }
     }
 
-    /// Whole accesses, rounded down: what a regulator can count to.
+    /// Returns the whole accesses, rounded down, which a regulator can count.
     pub fn whole(self) -> u64 {
         u64::try_from(self.numerator / self.denominator).unwrap_or(u64::MAX)
     }
@@ -74,7 +74,7 @@ pub fn of_slack(
     Some(Accesses::new(above, below * latency))
 }
 
-/// Returns the same as a budget to use: whole accesses, for budgets that hold as the bus says; none
+/// Returns the same in whole accesses, for budgets that hold as exactly as the bus states; `None`
 /// if even a budget of 0 is too much.
 pub fn of_slack_in_practice(
     window: Duration,

@@ -1,15 +1,17 @@
-//! What compensation (XenThrottle, section 3.4) costs those whose interference is given back.
+//! The cost of compensation (XenThrottle, section 3.4) for the critical side, whose unused
+//! interference is given to others.
 //!
-//! With compensation one that has a budget `Q` gets in period `j` a budget `b_j`: `Q`, and what it
-//! could have made others wait for and did not. If `A_j` is the number of accesses that count as
-//! those of the critical side in period `j`,
+//! With compensation a VM with a budget `Q` gets in period `j` a budget `b_j`: `Q`, and the
+//! interference that it could have caused but did not. If `A_j` is the number of accesses that
+//! count as those of the critical side in period `j`,
 //!
 //! ```text
 //! b_0 = Q,    b_{j+1} = Q + max(0, b_j - A_j),    and b = Q again after n periods
 //! ```
 //!
 //! Of a critical PCPU at most `I_j <= min(A_j, b_j)` accesses have to wait. With
-//! `b_{j+1} = Q + b_j - min(A_j, b_j)`, which a reset or a flush only makes less, periods `s` to `e` have
+//! `b_{j+1} = Q + b_j - min(A_j, b_j)`, which a reset or a flush only reduces, periods `s` to `e`
+//! have
 //!
 //! ```text
 //! I_s + ... + I_e <= (e - s + 1) Q + b_s - b_{e+1} <= (e - s + 1) Q + b_s - Q
@@ -18,24 +20,24 @@
 //! for any `s` and `e`.
 //!
 //! - From the start of a reset window, or from a flush, `b_s = Q`: any number of periods has as
-//!   much as without compensation, a reset window of `n` periods `nQ` (XenThrottle's statement,
-//!   for `n = 2`). [`from_flush`] is for windows that begin so.
-//! - From anywhere `b_s <= nQ`: there can be `(n - 1) Q` more, once in any window. A task that is
-//!   released after the critical side made no accesses for a while meets that: a flush when VCPUs
-//!   take turns does not help one that is released within the turn of its VCPU.
+//!   many accesses as without compensation, a reset window of `n` periods `nQ` (XenThrottle's
+//!   statement, for `n = 2`). [`from_flush`] is for windows that begin like this.
+//! - For any start, `b_s <= nQ`: there can be `(n - 1) Q` more, once in any window. A task meets
+//!   this case if it is released after the critical side made no accesses for a while: a flush at a
+//!   switch of VCPUs does not help a task that is released while its VCPU runs.
 //!   [`with_compensation`] is for any window.
 //!
-//! All this needs is `I_j <= min(A_j, b_j)` for each critical PCPU. So with several critical PCPUs `A_j` is that of the one with most accesses, or the sum.
-//! And if the one with the budget runs on `k` PCPUs, each access can wait for `k` of its accesses:
-//! then `k A_j` has to take the place of `A_j`. Crediting `b_j - A_j` there would give back what
-//! was used.
+//! The argument only needs `I_j <= min(A_j, b_j)` for each critical PCPU. So with several critical
+//! PCPUs `A_j` is that of the PCPU with most accesses, or the sum. And if the VM with the budget
+//! runs on `k` PCPUs, each access can wait for `k` of its accesses: then `k A_j` has to replace
+//! `A_j`. A credit of `b_j - A_j` would give back interference that was used.
 //!
-//! Those that do not count on the critical side have no part in this: [`for_others`].
+//! For PCPUs that do not count as critical, see [`for_others`].
 
 use crate::Duration;
 use crate::memory::{Bus, Curve, Reservation};
 
-/// For critical PCPUs and any window: the curve of one with a reservation and compensation whose
+/// For critical PCPUs and any window: returns the curve of a reservation with compensation whose
 /// credits are reset every `n` periods, whatever is flushed.
 ///
 /// Accesses that are on their way at the end of a period may be credited though they had to wait:
@@ -59,11 +61,11 @@ pub fn from_flush(reservation: &Reservation, bus: &Bus) -> Curve {
     curve.more(curve.staircase().step(), bus.in_flight, bus)
 }
 
-/// For PCPUs that are not critical: the curve of the same.
+/// For PCPUs that are not critical: returns the curve of the same reservation.
 ///
-/// With all that compensation can give, a reset window has budgets of `Q`, `2Q`, up to `nQ`:
-/// `(n + 1)/2 Q` in the mean, and `r` periods in a row at most `r (n - r)/2 Q` more than so many
-/// times the mean, which is not above `n^2/8 Q`.
+/// With the largest possible compensation, a reset window has budgets of `Q`, `2Q`, up to `nQ`:
+/// `(n + 1)/2 Q` in the mean, and `r` periods in a row at most `r (n - r)/2 Q` more than `r` times
+/// the mean. This excess is not above `n^2/8 Q`.
 pub fn for_others(reservation: &Reservation, bus: &Bus, n: u32) -> Curve {
     if n < 2 {
         return Curve::new(reservation, bus);

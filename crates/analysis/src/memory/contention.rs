@@ -1,4 +1,4 @@
-//! What the tasks of a VCPU wait for because of memory.
+//! Contention: how long the tasks of a VCPU wait for memory.
 
 use crate::memory::{Bus, Curve, Reservation};
 use crate::response::Workload;
@@ -6,39 +6,39 @@ use crate::utilization::Share;
 use crate::window::{Beside, Stream};
 use crate::{Caches, Duration, Failure};
 
-/// PCPUs, others than that of the tasks, whose accesses delay theirs.
+/// Other PCPUs, whose accesses delay those of the tasks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Interferer {
-    /// How many. Each access of the tasks waits for one of each of them at most.
+    /// Number of PCPUs. Each access of the tasks waits for at most one access of each.
     pub pcpus: u64,
-    /// Those that make accesses there, if all of them have budgets.
+    /// Limits of the sources there, if all of them have budgets.
     pub limit: Option<Vec<Curve>>,
 }
 
 /// The budget of accesses of the VCPU itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Throttle {
-    /// It is its own.
+    /// A budget of its own.
     Own(Reservation),
-    /// It has to share it: others can leave nothing of it at any time.
+    /// A shared budget: others can leave nothing of it at any time.
     Shared,
 }
 
 /// Others that make accesses while the tasks of a VCPU execute.
 ///
-/// A job waits for memory as if it executed for longer: what is lost is lost to its VCPU, whose
-/// server counts that time as any other. So in a window of length `w`, the end of a busy period or
-/// all of it, all jobs of the task and of those above, which make `N(w)` accesses, wait for others
-/// for
+/// A job that waits for memory counts as executing: its VCPU loses this time, and the server counts
+/// it like any other. So in a window of length `w`, the end of a busy period or all of it, all jobs
+/// of the task and of those above, which make `N(w)` accesses, wait for others for
 ///
 /// ```text
 /// sum over interferers of min(k N(w) L, sum of S(w))
 /// ```
 ///
-/// where the first part is that of the `k` PCPUs, and the second one that of the budgets. This is
-/// added to what the supply of the VCPU has to meet (XenThrottle, Algorithm 1, line 4, which is
-/// for a processor of its own; vCache, Eq. 2 has it beside the execution of the jobs). Time in which
-/// the VCPU has no supply belongs to the window: accesses of others do not stop then.
+/// where the first part is the delay by the `k` PCPUs, and the second one the limit of the budgets.
+/// This is added to the demand that the supply of the VCPU has to meet (XenThrottle, Algorithm 1,
+/// line 4, which is for a processor of its own; in vCache, Eq. 2 it is added to the execution of
+/// the jobs). Time in which the VCPU has no supply belongs to the window: accesses of others do not
+/// stop then.
 ///
 /// `N(w)` has the accesses of each job that Eq. 2 counts, those that load again what a preemption
 /// evicted, those of one job of each task below if these can block, and those that are on their way
@@ -47,9 +47,10 @@ pub enum Throttle {
 pub struct Contention<'a> {
     /// How accesses delay each other.
     pub bus: Bus,
-    /// Of each task, in their order, the most accesses of a job: `A`; none: not known.
+    /// Maximum number of accesses of a job of each task, in their order: `A`; `None`: unknown.
     pub accesses: &'a [Option<u64>],
-    /// The most accesses that load one colour of the cache again, if [`crate::Caches`] count it.
+    /// Maximum number of accesses that load one colour of the cache again, if [`crate::Caches`]
+    /// count them.
     pub reload: u64,
     /// The other PCPUs.
     pub interferers: &'a [Interferer],
@@ -60,14 +61,14 @@ pub struct Contention<'a> {
 /// Parts of a window in which jobs wait for memory.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Waits {
-    /// For accesses of others.
+    /// Waiting for accesses of others.
     pub others: u128,
-    /// For the VCPU's own budget.
+    /// Waiting for the VCPU's own budget.
     pub budget: u128,
 }
 
 impl Contention<'_> {
-    /// The accesses of the jobs above task `index`, one of each, the nearest first.
+    /// Returns the accesses of the jobs above task `index`, one of each, the nearest first.
     pub(crate) fn above(&self, workload: &Workload<'_>, index: usize) -> impl Iterator<Item = u64> {
         let caches = workload.caches.map(|caches| caches.with_reload(self.reload));
         let reloads = Caches::delays_from(caches.as_ref(), index).skip(1).take(index);
@@ -76,17 +77,17 @@ impl Contention<'_> {
         jobs.zip(reloads).map(|(job, reload)| job.saturating_add(reload))
     }
 
-    /// The accesses of a window beside those of the jobs above: those of so many jobs of the
-    /// task, of tasks below that block it, and on their way. None if those of somebody are not
-    /// known.
+    /// Returns the accesses of a window besides those of the jobs above: those of `jobs` jobs of
+    /// the task, of tasks below that block it, and those on their way. `None` if some of them are
+    /// not known.
     pub(crate) fn beside(&self, workload: &Workload<'_>, index: usize, jobs: u64) -> Option<u128> {
         let task = workload.tasks.get(index)?;
         let all = 0..workload.tasks.len();
         let below = match (task.blocking, task.suspension) {
             (0, _) => 0,
-            // Each task below can be within one section when the window begins.
+            // Each task below can be in one section when the window begins.
             (_, 0) => sum(all.skip(index + 1).map(|l| self.of(l)))?,
-            // Any number of their jobs can begin one while the task waits for something else.
+            // Any number of their jobs can begin a section while the task waits for something else.
             _ => return None,
         };
         sum((0..index).map(|h| self.of(h)))?;
@@ -94,7 +95,7 @@ impl Contention<'_> {
         Some(own + below + u128::from(self.bus.in_flight))
     }
 
-    /// Why there is no bound for task `index`, if there is none.
+    /// Returns the reason why there is no bound for task `index`, if there is none.
     pub(crate) fn unbounded(&self, workload: &Workload<'_>, index: usize) -> Option<Failure> {
         let known = self.beside(workload, index, 1).is_some();
         let suspends = workload.tasks.get(index).is_some_and(|task| task.suspension > 0);
@@ -108,8 +109,8 @@ impl Contention<'_> {
         }
     }
 
-    /// How long jobs with so many accesses wait in a window. Those without bound wait for no time
-    /// here: see [`Contention::unbounded`].
+    /// Returns how long jobs with this number of accesses wait in a window. Jobs without a bound
+    /// wait for no time here: see [`Contention::unbounded`].
     pub(crate) fn waits(&self, accesses: Option<u128>, window: u64) -> Waits {
         let others = self.interferers.iter().map(|it| it.delay(accesses, window, &self.bus));
         let budget = match (self.throttle, accesses) {
@@ -123,11 +124,11 @@ impl Contention<'_> {
         Waits { others: others.sum(), budget }
     }
 
-    /// What tasks down to `index` lose of a processor in the long run at least, if others and
-    /// they make as many accesses as they may.
+    /// Returns the share of a processor that tasks down to `index` lose at least in the long run,
+    /// if they and others make as many accesses as they may.
     pub(crate) fn rate(&self, workload: &Workload<'_>, index: usize) -> Share {
         let known = self.beside(workload, index, 1).is_some();
-        // Each access, also those that load again what was evicted, takes so long.
+        // Each access, also those that load evicted lines again, takes this long.
         let accesses = |latency: Duration| -> Share {
             let jobs = [self.of(index).unwrap_or(0)].into_iter().chain(self.above(workload, index));
             let one = |(accesses, task): (u64, &crate::Task)| {
@@ -161,7 +162,7 @@ impl Contention<'_> {
 }
 
 impl Interferer {
-    /// For how long so many accesses wait for it in a window.
+    /// Returns how long this number of accesses waits for the interferer in a window.
     fn delay(&self, accesses: Option<u128>, window: u64, bus: &Bus) -> u128 {
         let pcpus = u128::from(self.pcpus);
         let own = accesses.map(|it| it.saturating_mul(pcpus * u128::from(bus.latency.0)));
@@ -173,21 +174,21 @@ impl Interferer {
     }
 }
 
-/// How jobs wait for memory, as windows are searched.
+/// Waiting for memory in the search for windows.
 pub(crate) trait Memory: Copy {
-    /// Demand of a window beside that of its jobs.
+    /// Additional demand of a window.
     type Waiting<'s>: Beside
     where
         Self: 's;
 
-    /// Notes the accesses of jobs above task `index` in `above`, those of streams of servers
-    /// first: they make none that count.
+    /// Collects the accesses of jobs above task `index` in `above`, those of streams of servers
+    /// first: these make no accesses that count.
     fn collect(&self, above: &mut Vec<u64>, servers: usize, workload: &Workload<'_>, index: usize);
 
-    /// Why there is no bound.
+    /// Returns the reason why there is no bound, if there is none.
     fn unbounded(&self, workload: &Workload<'_>, index: usize) -> Option<Failure>;
 
-    /// With so many jobs of the task.
+    /// Returns the waiting in a window with `jobs` jobs of the task.
     fn waiting<'s>(
         &'s self,
         above: &'s [u64],
@@ -197,7 +198,7 @@ pub(crate) trait Memory: Copy {
     ) -> Self::Waiting<'s>;
 }
 
-/// Nobody waits for memory, beyond what is in execution times.
+/// No task waits for memory, beyond the waiting that execution times include.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NoContention;
 
@@ -244,13 +245,13 @@ impl Memory for Contention<'_> {
     }
 }
 
-/// What jobs wait for memory in a window.
+/// The waiting of jobs for memory in a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting<'a> {
     contention: &'a Contention<'a>,
     /// Accesses of one job of each stream.
     above: &'a [u64],
-    /// Accesses beside those.
+    /// Other accesses.
     beside: Option<u128>,
 }
 

@@ -1,17 +1,17 @@
-//! For how long one with a budget delays others, where budgets do not hold exactly.
+//! How long a VCPU or VM with a budget delays others, if budgets do not hold exactly.
 
 use crate::Duration;
 use crate::memory::{Bus, Reservation, Staircase};
 
-/// A bound for the time of a window in which others wait for one with a budget:
+/// A bound for the time of a window in which others wait for a source with a budget:
 /// `min(t, S(t + late) + credit)`.
 ///
 /// - Accesses that count for a period can delay others for some time `d` after its end
 ///   ([`Bus::lateness`]). The parts of a window that belong to its periods are then `d` longer in
-///   sum: `S(t + d)`. With `S(t)` alone (XenThrottle, Algorithm 1) the bound can be too low by
-///   that much.
-/// - Accesses beyond the budget ([`Bus::overshoot`]: `o`) are paid for in what follows, so that
-///   any number `m` of periods in a row have at most `mQ + o`: `S(t + d) + oL`.
+///   sum: `S(t + d)`. With `S(t)` alone (XenThrottle, Algorithm 1) the bound can be too low by that
+///   much.
+/// - Accesses beyond the budget ([`Bus::overshoot`]: `o`) are paid by the next budgets, so that any
+///   number `m` of periods in a row have at most `mQ + o`: `S(t + d) + oL`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Curve {
     staircase: Staircase,
@@ -20,7 +20,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Of one with a reservation.
+    /// Makes the curve of a source with a reservation.
     pub fn new(reservation: &Reservation, bus: &Bus) -> Self {
         Self {
             staircase: Staircase::new(reservation, bus.latency),
@@ -38,7 +38,7 @@ impl Curve {
         }
     }
 
-    /// Returns the staircase below it.
+    /// Returns the staircase of the curve.
     pub fn staircase(&self) -> &Staircase {
         &self.staircase
     }

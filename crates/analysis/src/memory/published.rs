@@ -6,14 +6,13 @@
 //! - Eq. 3.4: [`slack`]; Eq. 3.5: [`Staircase`]; Algorithm 2: [`budget`].
 //!
 //! Eq. 3.1 and 3.2 count accesses and Eq. 3.5 counts time: here everything is time. Eq. 3.7, from
-//! which the budget is computed in the text, has a step less than Eq. 3.5 where `P` divides
-//! `D - QL`; Algorithm 2 says `S`, and so Eq. 3.5 is used.
+//! which the text computes the budget, has one step fewer than Eq. 3.5 where `P` divides `D - QL`;
+//! Algorithm 2 says `S`, and so Eq. 3.5 is used.
 //!
-//! Two things make a response time of Algorithm 1 too short on a real machine. Budgets are taken to
-//! hold exactly: an access that is made at the end of a period delays others after it, so that a
-//! window can contain more than `S(t)`, and a regulator that stops late lets more through
-//! ([`crate::memory::Curve`]). And tasks have no jitter, no blocking and a processor
-//! of their own.
+//! Two things make a response time of Algorithm 1 too short on a real machine. Budgets are assumed
+//! to hold exactly. But an access at the end of a period delays others after it, so that a window
+//! can contain more than `S(t)`, and a regulator that stops late allows more accesses
+//! ([`crate::memory::Curve`]). And tasks have no jitter, no blocking and a processor of their own.
 
 use crate::Duration;
 use crate::memory::Staircase;
@@ -31,11 +30,11 @@ pub struct Task {
     pub accesses: u64,
 }
 
-/// Where iterations end: longer times are no bounds for anything.
+/// The limit of iterations: longer times are not useful as bounds.
 const LONGEST: u64 = crate::LONGEST.0;
 
-/// Returns the time by which an execution is lengthened by one interfering core, if it makes
-/// accesses all the time (Eq. 3.1): the least `x` with `x = S(C + x)`; none if there is none.
+/// Returns the time by which one interfering core lengthens an execution, if it makes accesses all
+/// the time (Eq. 3.1): the least `x` with `x = S(C + x)`; `None` if there is none.
 pub fn delay_while_running(wcet: Duration, curve: &Staircase) -> Option<Duration> {
     let time = fixed_point(wcet, LONGEST, |time| wcet.0 + curve.at(Duration(time)).0)?;
     Some(Duration(time.0 - wcet.0))
@@ -64,8 +63,8 @@ pub fn response_time(tasks: &[Task], curves: &[Staircase], latency: Duration) ->
     })
 }
 
-/// Time that is left for interference until the deadline of the last one of these tasks (Eq. 3.4);
-/// none if there is less than none.
+/// Returns the time that remains for interference until the deadline of the last one of these tasks
+/// (Eq. 3.4); `None` if it is negative.
 pub fn slack(tasks: &[Task]) -> Option<Duration> {
     let (task, above) = tasks.split_last()?;
     let deadline = task.deadline.0;
@@ -113,7 +112,7 @@ fn interference(accesses: u64, curves: &[Staircase], latency: Duration, time: u6
     curves.iter().map(|curve| curve.at(Duration(time)).0.min(own)).fold(0, u64::saturating_add)
 }
 
-/// Iterates from `start` until nothing changes; none above `limit`.
+/// Iterates from `start` to the fixed point; `None` above `limit`.
 fn fixed_point(start: Duration, limit: u64, next: impl Fn(u64) -> u64) -> Option<Duration> {
     let mut time = start.0;
     while time <= limit {

@@ -1,11 +1,11 @@
-//! How many accesses a VCPU or a VM may make.
+//! Reservations: budgets of memory accesses of a VCPU or a VM.
 
 use crate::divisor::Divisor;
 use crate::memory::Bus;
 use crate::{Duration, LONGEST};
 
-/// A budget of memory accesses that is renewed in each period, with a period that makes sense: at
-/// least 1 ns, at most [`LONGEST`].
+/// A budget of memory accesses that is renewed in each period; the period is at least 1 ns and at
+/// most [`LONGEST`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Reservation {
     accesses: u64,
@@ -25,7 +25,7 @@ pub enum ReservationError {
 }
 
 impl Reservation {
-    /// `Q` accesses in each period of length `P`.
+    /// Makes a reservation of `Q` accesses in each period of length `P`.
     ///
     /// # Errors
     ///
@@ -38,12 +38,12 @@ impl Reservation {
         }
     }
 
-    /// Returns the same with this budget.
+    /// Returns the same reservation with this budget.
     pub fn with_accesses(self, accesses: u64) -> Self {
         Self { accesses, ..self }
     }
 
-    /// Accesses in each period: `Q`.
+    /// Returns the accesses in each period: `Q`.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
@@ -53,35 +53,34 @@ impl Reservation {
         Duration(self.period.get())
     }
 
-    /// The most accesses that are made in a window, its ends counted, however fast they are:
-    /// `(floor((t + d)/P) + 2) Q + o`, because it has parts of so many periods, with the lateness
-    /// `d` and the overshoot `o` of the bus (`policy::bandwidth` has the argument).
-    ///
-    /// This is what can be observed. [`crate::memory::Curve`] says for how long others wait
-    /// because of it.
+    /// Returns the maximum number of accesses in a window, including its ends, however fast they
+    /// are: `(floor((t + d)/P) + 2) Q + o`. The window overlaps this number of periods, with the
+    /// lateness `d` and the overshoot `o` of the bus (`policy::bandwidth` has the argument). This
+    /// number can be observed. [`crate::memory::Curve`] bounds how long others wait because of
+    /// these accesses.
     pub fn accesses_in(&self, window: Duration, bus: &Bus) -> u64 {
         let all = self.parts(window, bus).saturating_mul(self.accesses);
         all.saturating_add(bus.overshoot)
     }
 
-    /// The most accesses in a window of one that gets more by compensation
-    /// ([`crate::memory::compensation`]), if nobody else makes any: a reset window of `n` periods
-    /// has budgets of `Q`, `2Q`, up to `nQ`.
+    /// Returns the maximum number of accesses in a window with compensation
+    /// ([`crate::memory::compensation`]), if no others make any: a reset window of `n` periods has
+    /// budgets of `Q`, `2Q`, up to `nQ`.
     pub fn accesses_with_compensation_in(&self, window: Duration, bus: &Bus, n: u32) -> u64 {
         let (parts, n) = (u128::from(self.parts(window, bus)), u128::from(n.max(1)));
-        // The last ones of a reset window, and whole ones.
+        // The last periods of a reset window, and whole reset windows.
         let (whole, last) = (parts / n, parts % n);
         let budgets = whole * (n * (n + 1) / 2) + last * (2 * n - last + 1) / 2;
         let all = budgets.saturating_mul(self.accesses.into()).saturating_add(bus.overshoot.into());
         u64::try_from(all).unwrap_or(u64::MAX)
     }
 
-    /// Returns the most periods that a window has parts of.
+    /// Returns the maximum number of periods that overlap a window.
     fn parts(&self, window: Duration, bus: &Bus) -> u64 {
         window.0.saturating_add(bus.lateness.0) / self.period.get() + 2
     }
 
-    /// Returns the period, to divide by.
+    /// Returns the period as a divisor.
     pub(crate) fn divisor(&self) -> Divisor {
         self.period
     }

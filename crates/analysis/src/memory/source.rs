@@ -1,22 +1,21 @@
-//! Those that make accesses, by the PCPUs on which they do.
+//! Sources of memory accesses, by PCPU.
 
 use std::collections::BTreeSet;
 
 use crate::memory::{Curve, Interferer};
 
-/// One that makes accesses: a VCPU, or all VCPUs of a VM that share a budget.
+/// A source of accesses: a VCPU, or all VCPUs of a VM that share a budget.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Source {
-    /// The PCPUs on which it does.
+    /// The PCPUs on which the source makes accesses.
     pub pcpus: BTreeSet<u32>,
-    /// What limits it; none: nothing.
+    /// Limit on the accesses; `None`: no limit.
     pub limit: Option<Curve>,
 }
 
-/// What interferes on the PCPUs other than `own`.
-///
-/// A PCPU with somebody whom nothing limits is one by itself, and what others do there is not
-/// counted: it cannot cost more. Of the rest, PCPUs with a common budget belong together.
+/// Returns the interferers on the PCPUs other than `own`. A PCPU with a source without a limit is
+/// an interferer by itself, and other sources there are not counted, because they cannot add delay.
+/// Of the rest, PCPUs with a common budget belong together.
 pub fn interferers<'a>(
     sources: impl Iterator<Item = &'a Source> + Clone,
     own: u32,
@@ -62,7 +61,7 @@ mod tests {
         Source { pcpus: pcpus.iter().copied().collect(), limit: budget.map(curve) }
     }
 
-    /// PCPUs, and the budgets of their curves; 0 stands for no limit.
+    /// Returns PCPUs, and the budgets of their curves; 0 stands for no limit.
     fn found(sources: &[Source], own: u32) -> Vec<(u64, Vec<u64>)> {
         let steps = |limit: Vec<Curve>| limit.iter().map(|it| it.staircase().step().0).collect();
         let all = interferers(sources.iter(), own).into_iter();

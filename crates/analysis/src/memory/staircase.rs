@@ -1,23 +1,23 @@
-//! The arrival curve of XenThrottle: for how long one that has a budget can delay others.
+//! The arrival curve of XenThrottle: how long a VCPU or VM with a budget can delay others.
 
 use crate::Duration;
 use crate::divisor::Divisor;
 use crate::memory::Reservation;
 
-/// `S(t, Q)` (XenThrottle, Eq. 3.5): the most time of a window in which others wait for the
-/// accesses of one that makes at most `Q` in each period of length `P`, if each of them keeps
-/// others waiting for `L` at most.
+/// `S(t, Q)` (XenThrottle, Eq. 3.5): the longest time of a window in which others wait for a source
+/// of at most `Q` accesses in each period of length `P`, if each access delays others for at most
+/// `L`.
 ///
 /// ```text
 /// S(t, Q) = t                                                     if t <= QL
 ///           QL + floor((t - QL)/P) QL + min(QL, (t - QL) mod P)   otherwise
 /// ```
 ///
-/// A window consists of the end of a period, whole periods, and the start of one, in each of which
-/// the others wait for `QL` at most, and not longer than it lasts; the sum is greatest if the
-/// first part lasts for `QL`. So a window can begin with `2 QL` without a pause, and every
-/// further period adds `QL`. (Where `t < QL` the equation as printed gives less than that; and
-/// the second condition of Eq. 3.6 is misprinted.)
+/// A window consists of the end of a period, whole periods, and the start of one. In each of these
+/// parts the others wait for at most `QL`, and for no longer than the part lasts; the sum is
+/// greatest if the first part lasts for `QL`. So a window can begin with `2 QL` without a pause,
+/// and every further period adds `QL`. (Where `t < QL` the equation as printed gives less than
+/// that; and the second condition of Eq. 3.6 is misprinted.)
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Staircase {
     // Private: not longer than the period.
@@ -26,11 +26,11 @@ pub struct Staircase {
 }
 
 impl Staircase {
-    /// Of a reservation, with a latency `L`.
+    /// Makes the staircase of a reservation, with a latency `L`.
     pub fn new(reservation: &Reservation, latency: Duration) -> Self {
         let step = reservation.accesses().saturating_mul(latency.0);
         let period = reservation.divisor();
-        // Nobody waits for more than all of the time.
+        // Others wait for at most the whole period.
         Self { step: step.min(period.get()), period }
     }
 
@@ -54,8 +54,9 @@ impl Staircase {
         Duration(self.step + periods * self.step + self.step.min(last))
     }
 
-    /// Returns the least line above the staircase, rounded up: `(t + 2 (P - QL)) QL/P`. Yun, Yao,
-    /// Pellizzoni, Caccamo and Sha (ECRTS 2012) analyse with such a line. At 0 it is above 0.
+    /// Returns the value of the least line above the staircase, rounded up:
+    /// `(t + 2 (P - QL)) QL/P`. Yun, Yao, Pellizzoni, Caccamo and Sha (ECRTS 2012) analyse with
+    /// such a line. At 0 it is above 0.
     pub fn at_linear(&self, window: Duration) -> Duration {
         let (step, period) = (u128::from(self.step), u128::from(self.period.get()));
         let time = (u128::from(window.0) + 2 * (period - step)) * step;
@@ -74,8 +75,8 @@ mod tests {
         Staircase::new(&reservation, Duration(latency))
     }
 
-    /// Returns the most time within a window in which others wait, by trying where it begins: in
-    /// each period not for more than `step`, and only in the window.
+    /// Returns the longest time within a window in which others wait, by trying all starts of the
+    /// window: in each period for at most `step`, and only within the window.
     fn tried(step: u64, period: u64, window: u64) -> u64 {
         let step = step.min(period);
         let from = |start: u64| {

@@ -27,10 +27,10 @@ pub struct Open {
 /// The reason why there are no budgets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum NoBudgets {
-    /// The platform does not say for how long accesses delay each other.
+    /// The platform does not state how long accesses delay each other.
     #[error("the platform has no `access_latency`")]
     NoLatency,
-    /// What the platform counts are cycles or instructions.
+    /// The counter of the platform counts cycles or instructions.
     #[error("the platform counts no memory accesses")]
     NotCounted,
     /// Some task is not in time, even beside budgets of one access.
@@ -40,8 +40,8 @@ pub enum NoBudgets {
 
 /// Returns the largest budgets of these VMs, in accesses per period, with which all tasks of the
 /// system are in time: see [`largest`]. VCPUs have their servers, places (`vcpus`:
-/// [`plan::assign`]) and colours; other VMs their budgets, if they have some. What the open ones
-/// have already does not count, except their compensation.
+/// [`plan::assign`]) and colours; other VMs their budgets, if they have some. Existing budgets of
+/// the open VMs are ignored, except their compensation.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ pub fn memory_budgets(
                 continue;
             }
             let supply = servers.supply(member, place).ok_or(NoBudgets::Late)?;
-            // A budget that it is to get itself is not known, and limits the others only.
+            // The budget of the VM itself is not known yet, and limits only the others.
             critical.push(Critical {
                 pcpu: member.vcpu.pcpu.0,
                 workload: member.workload(supply),

@@ -1,5 +1,5 @@
-//! Tasks that share resources: all PCPUs together, because who holds a resource on one of them
-//! keeps tasks of others waiting.
+//! Tasks that share resources: all PCPUs are analysed together, because an owner on one PCPU delays
+//! tasks on others.
 
 mod connected;
 
@@ -20,15 +20,15 @@ use crate::{Duration, Failure, Kind, Server, Task};
 /// Bounds of a VCPU and its tasks, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
-    /// Of its server, if it has one with a budget.
+    /// Bound of its server, if it has one with a budget.
     pub server: Option<Result<Duration, Failure>>,
-    /// Of its tasks.
+    /// Bounds of its tasks.
     pub tasks: Vec<Result<Bound, Failure>>,
 }
 
-/// Bounds for VCPUs, PCPU by PCPU and the highest priority first; none for those of PCPUs on which
-/// no task has critical sections: locks change nothing there. What is not analysed of one VCPU takes the bounds of
-/// those away that have to do with it.
+/// Returns bounds for VCPUs, PCPU by PCPU and the highest priority first; `None` for those of PCPUs
+/// without critical sections, where locks change nothing. Where a VCPU cannot be analysed, VCPUs
+/// that depend on it have no bounds either.
 pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Bounds>> {
     let has_sections = |member: &Member<'_>| member.sections.iter().any(|it| !it.is_empty());
     let is_concerned = |member: &Member<'_>| {
@@ -57,8 +57,8 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
         let has_ties = !ties::of(it).is_empty();
         it.caches().is_some() || !is_counted(it) || has_ties || it.in_section.is_err()
     };
-    // When it executes in sections depends on its server, how much on its tasks: of those the hypervisor tells
-    // other VMs enough.
+    // The time at which a VCPU executes in sections depends on its server, the amount on its tasks:
+    // for other VMs the hypervisor's limits are enough.
     let lost = connected(system, members, &places, Reach::All, has_no_server);
     let unknown = connected(system, members, &places, Reach::Vm, has_no_tasks);
     let is_analysed = |it: &usize| !lost.contains(it) && host(&members[*it]).is_some();
@@ -98,7 +98,7 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
             bounds[place].iter_mut().for_each(|it| it.server = server);
             continue;
         }
-        // Without those that stand for the hypervisor.
+        // Without the tasks that stand for the hypervisor.
         let tasks =
             found.tasks[shared.tasks_of(vcpu)].iter().rev().take(members[place].tasks.len());
         let tasks = tasks.rev().copied().collect();
@@ -107,7 +107,7 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
     bounds
 }
 
-/// Returns true if what memory accesses cost its tasks is in their delays, or in their execution
+/// Returns true if the delays of its tasks by memory accesses are counted, or part of execution
 /// times.
 fn is_counted(member: &Member<'_>) -> bool {
     let memory = &member.memory;
@@ -118,7 +118,7 @@ fn is_counted(member: &Member<'_>) -> bool {
     known && !waits && contention.throttle.is_none()
 }
 
-/// How a VCPU gets processor time; none in the background.
+/// Returns how a VCPU gets processor time; `None` in the background.
 fn host(member: &Member<'_>) -> Option<Host> {
     let Some(described) = member.vcpu.server else {
         // All of the PCPU.
@@ -131,8 +131,8 @@ fn host(member: &Member<'_>) -> Option<Host> {
     Some(Host { served: member.server_in_ticks()?.budget(), late, ..host })
 }
 
-/// Priorities that are all different, a larger one first: in queues, of VCPUs with the same priority
-/// the first one in the plan goes first, and those without server have priority 0.
+/// Returns distinct priorities, the larger one first: among VCPUs with the same priority, the first
+/// one in the plan comes first in queues, and those without server have priority 0.
 fn ranks(members: &[Member<'_>]) -> Vec<u32> {
     let key = |place: &usize| {
         let it = &members[*place];

@@ -1,4 +1,4 @@
-//! A VCPU of a described system as it is analysed.
+//! A VCPU of a described system in the analysis.
 
 use std::cmp::Reverse;
 
@@ -26,40 +26,41 @@ pub(super) struct Member<'a> {
     pub vm_index: usize,
     /// Its index in the VM.
     pub index: usize,
-    /// Where and how it runs.
+    /// Its PCPU and server.
     pub vcpu: plan::Vcpu,
     /// Names of its tasks, the highest priority first.
     pub names: Vec<&'a str>,
     /// The tasks.
     pub tasks: Vec<Task>,
-    /// Whether the execution time of each task is known.
+    /// For each task: true if its execution time is known.
     pub known: Vec<bool>,
     /// Priorities of the tasks, if they are given.
     pub priorities: Vec<Option<u64>>,
-    /// What the hypervisor costs, if that is known.
+    /// Costs of the hypervisor, if known.
     pub costs: Option<Costs>,
-    /// How often jobs of each task need the hypervisor.
+    /// Requests of the jobs of each task to the hypervisor.
     pub calls: Vec<Calls>,
-    /// What that costs a job of each task, which is in its execution time.
+    /// Time of these requests for a job of each task, which is part of its execution time.
     pub job_overheads: Vec<u64>,
-    /// What it makes a global critical section longer, or what it takes in one if that is more than
-    /// [`System::section_overhead`].
+    /// Time by which the hypervisor makes a global critical section longer, or the time that it
+    /// takes in one if that is more than [`System::section_overhead`].
     pub in_section: Result<u64, u64>,
-    /// What the hypervisor takes besides.
+    /// Other times of the hypervisor.
     pub overheads: Option<Overheads>,
-    /// The critical sections of the tasks, as long as they can be with memory accesses of others.
+    /// The critical sections of the tasks, with their longest times including memory accesses of
+    /// others.
     pub sections: Vec<Vec<Section>>,
-    /// For how long a job of each task waits for memory accesses of others, however few or many these
-    /// are ([`System::memory_delay`]).
+    /// How long a job of each task waits for memory accesses of others, however many these are
+    /// ([`System::memory_delay`]).
     pub(super) delays: Vec<Duration>,
     /// The colours of the tasks.
     pub colors: Vec<ColorSet>,
-    /// Colours of which something is in the cache because of this VCPU: those of its tasks, or if
-    /// none is known those of its VM.
+    /// Colours of the lines that this VCPU loads: those of its tasks, or if none is known those of
+    /// its VM.
     uses: ColorSet,
     /// Longest time to load a colour again, if that is known.
     pub reload: Option<Duration>,
-    /// What the tasks wait for because of memory.
+    /// Memory accesses that delay the tasks.
     pub memory: OfVcpu,
     /// Frequency of the system counter, if it is known.
     counter: Option<Frequency>,
@@ -132,20 +133,22 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// What memory accesses of others add to the execution time of a task in critical sections, which all
-    /// can contain all of its accesses: the execution time contains all sections.
+    /// Returns the time that memory accesses of others add to the execution time of a task in
+    /// critical sections. Each section can contain all of its accesses, and the execution time
+    /// contains all sections.
     pub fn memory_delay(&self, index: usize) -> Duration {
         let delay = self.delays.get(index).map_or(0, |delay| delay.0);
         let times = self.sections.get(index).map_or(1, |sections| sections.len().max(1)) as u64;
         Duration(delay.saturating_mul(times).min(TOO_LONG))
     }
 
-    /// What the hypervisor takes once in a busy period.
+    /// Returns the time that the hypervisor takes once in a busy period.
     pub fn overhead(&self) -> u64 {
         self.overheads.as_ref().map_or(0, Overheads::constant)
     }
 
-    /// Returns the critical sections of a task, global ones with what the hypervisor takes in them.
+    /// Returns the critical sections of a task; global ones include the time of the hypervisor in
+    /// them.
     pub fn sections_with_overheads(&self, system: &System, index: usize) -> Vec<Section> {
         let more = |section: &Section| match system.is_global(section.resource) {
             true => self.in_section.unwrap_or(TOO_LONG),
@@ -158,12 +161,12 @@ impl<'a> Member<'a> {
         self.sections[index].iter().map(longer).collect()
     }
 
-    /// Returns the colours of its tasks, if what they cost is to be counted.
+    /// Returns the colours of its tasks, if cache delays are counted.
     pub fn caches(&self) -> Option<Caches<'_>> {
         self.reload.map(|reload| Caches::new(&self.colors, reload))
     }
 
-    /// Returns its tasks with what it gets, beside nobody.
+    /// Returns the workload of its tasks with this supply, without other VCPUs.
     pub fn workload<'s>(&'s self, supply: Supply<'s>) -> Workload<'s> {
         let workload = Workload::new(&self.tasks).with_supply(supply);
         let workload = match &self.overheads {
@@ -173,27 +176,28 @@ impl<'a> Member<'a> {
         self.caches().map_or(workload, |caches| workload.with_caches(caches))
     }
 
-    /// Returns true if another VCPU of its PCPU can evict what its tasks have in the cache, though
-    /// times to load that again are counted apart.
+    /// Returns true if another VCPU of its PCPU can evict lines of its tasks, although times to
+    /// load lines again are counted separately.
     pub fn is_evicted_by(&self, other: &Self) -> bool {
         let own = !self.tasks.is_empty() && self.reload.is_some_and(|reload| reload.0 > 0);
         own && !(self.uses & other.uses).is_empty()
     }
 
-    /// Returns its server as it disturbs those below: with all of its budget; none in the
-    /// background, and for a VCPU that has its PCPU for itself.
+    /// Returns its server for those below: with all of its budget; `None` in the background, and
+    /// for a VCPU with a PCPU of its own.
     pub fn server(&self) -> Option<Server> {
         self.server_with(|budget| budget)
     }
 
-    /// Returns its server as it serves the VCPU: with what is left of the budget in whole ticks.
+    /// Returns its server for its tasks: with the budget in whole ticks.
     pub fn server_in_ticks(&self) -> Option<Server> {
         let counter = self.counter;
         self.server_with(|budget| counter.map_or(budget, |counter| whole_ticks(budget, counter)))
     }
 
-    /// What the hypervisor holds it to in critical sections, which it counts in ticks: entries come more often
-    /// than planned, by less than a tick in each interval and two once.
+    /// Returns the limits of the hypervisor on its critical sections. The hypervisor counts in
+    /// ticks: it allows entries more often than planned, by less than a tick in each interval and
+    /// by two ticks once.
     pub fn enforced(&self, resources: &[Resource]) -> Enforced {
         let Entries { interval, early } = self.vcpu.entries;
         let (interval, early) = (Duration(interval.0), Duration(early.0));
@@ -208,7 +212,8 @@ impl<'a> Member<'a> {
         let vm = self.vm_index;
         let may_open = |it: &(usize, &Resource)| it.1.inter_vm && it.1.vms.contains(&vm);
         let resources = resources.iter().enumerate().filter(may_open).map(|it| it.0).collect();
-        // It counts what the VCPU executes. Once it is noticed late, and a debt is paid.
+        // The hypervisor counts the time that the VCPU executes. Once, the end is noticed late, and
+        // a debt is paid.
         let late = self.costs.map_or(0, |costs| 2 * costs.late.0);
         let hold = match self.vcpu.hold {
             Duration(0) => Duration(0),
@@ -240,14 +245,15 @@ fn tasks(vm: &description::Vm, vcpu: usize) -> Vec<&description::Task> {
     tasks
 }
 
-/// Returns the colours of a task: its own, or those of its VM; none if that has all of the cache.
+/// Returns the colours of a task: its own, or those of its VM; `None` if the VM has all of the
+/// cache.
 fn task_colors(vm: &description::Vm, task: &description::Task) -> Option<ColorSet> {
     let own = task.colors.as_ref().or(vm.colors.as_ref());
     own.map(|colors| colors.value)
 }
 
-/// Returns true if the execution time of a task with these colours is described: with fewer than
-/// the fewest it may be any.
+/// Returns true if the execution time of a task with these colours is described: with fewer colours
+/// than the fewest that are described, the time is unknown.
 fn is_known(task: &description::Task, colors: Option<ColorSet>) -> bool {
     let colors = colors.map_or(u64::MAX, |colors| u64::from(colors.len()));
     match &task.wcet {
@@ -256,9 +262,9 @@ fn is_known(task: &description::Task, colors: Option<ColorSet>) -> bool {
     }
 }
 
-/// A described task as it is analysed. Periods and deadlines that are too long to be counted are
-/// cut, which makes no bound too short. If another time is too long or is not known, so is the
-/// execution time, and there is no bound.
+/// Returns a described task for the analysis. Periods and deadlines above the maximum are reduced
+/// to it, which makes no bound too short. If another time is too long or unknown, so is the
+/// execution time, and the task has no bound.
 fn model(task: &description::Task, set: Option<ColorSet>) -> Task {
     let cut = |time: Duration| time.min(LONGEST).0;
     let colors = set.map(|colors| u64::from(colors.len()));
@@ -275,13 +281,13 @@ fn model(task: &description::Task, set: Option<ColorSet>) -> Task {
     }
 }
 
-/// How often its jobs need the hypervisor.
+/// Returns the requests of its jobs to the hypervisor.
 fn calls(system: &System, task: &description::Task) -> Calls {
     let global = task.sections.iter().filter(|section| system.is_global(section.resource));
     Calls { exits: task.exits, sections: global.count() as u64 }
 }
 
-/// Returns its critical sections. Lengths are cut as execution times are.
+/// Returns its critical sections. Lengths are limited like execution times.
 fn sections(system: &System, task: &description::Task) -> Vec<Section> {
     let section = |it: &description::Section| Section {
         resource: it.resource,

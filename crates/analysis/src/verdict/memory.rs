@@ -1,4 +1,4 @@
-//! Who makes memory accesses in a described system, and what that costs a VCPU.
+//! The memory accesses of a described system, and the delays that they cause a VCPU.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,61 +12,63 @@ use crate::memory::{
     Bus, Contention, Curve, Interferer, Reservation, Source, Throttle, compensation, interferers,
 };
 
-/// For how long the end of a period goes unnoticed at most: the longest path of the hypervisor,
-/// which has less than 30,000 instructions.
+/// The longest time for which the end of a period goes unnoticed: the longest path of the
+/// hypervisor, which has less than 30,000 instructions.
 const UNNOTICED: Duration = Duration(50_000);
 
-/// What a system says of memory accesses.
+/// The memory accesses of a system.
 pub(super) struct Accesses<'a> {
     system: &'a System,
     bus: Bus,
-    /// All that make accesses, in the order of the VMs.
+    /// All sources of accesses, in the order of the VMs.
     sources: Vec<Named<'a>>,
     crowd: Crowd,
     /// The most accesses that load one colour of the cache again.
     reload: u64,
 }
 
-/// One that makes accesses.
+/// A source of accesses, with its VM.
 struct Named<'a> {
     vm: &'a description::Vm,
-    /// As critical VMs see it, and as others do.
+    /// The source for critical VMs, and for others.
     sources: [Source; 2],
 }
 
-/// What holds for the tasks of a VCPU.
+/// The memory accesses of the tasks of a VCPU.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OfVcpu {
     bus: Option<Bus>,
-    /// Of each task, in their order, the most accesses of a job.
+    /// Maximum number of accesses of a job of each task, in their order.
     pub accesses: Vec<Option<u64>>,
     /// The most accesses that load one colour of the cache again.
     pub reload: u64,
     interferers: Vec<Interferer>,
     /// Its own budget.
     pub throttle: Option<Throttle>,
-    /// Names of VMs on other PCPUs that nothing limits.
+    /// Names of VMs on other PCPUs without a limit.
     pub unlimited: Vec<String>,
     /// True if it has a limit, and others are on its PCPU.
     pub limited_beside_others: bool,
 }
 
 impl<'a> Accesses<'a> {
-    /// None if nothing is said of accesses: then what they cost is in execution times.
+    /// Makes the accesses of a system; `None` if the system does not describe any: execution times
+    /// then include their delays.
     pub fn new(system: &'a System, vcpus: &[&[plan::Vcpu]]) -> Option<Self> {
         let mut tasks = system.vms.iter().flat_map(|vm| &vm.tasks);
         let counts = system.counts_accesses() || tasks.any(|task| task.accesses.is_some());
         counts.then(|| Self::known(system, vcpus))
     }
 
-    /// Of a system in which accesses are to be counted.
+    /// Makes the accesses of a system in which they are counted.
     pub fn known(system: &'a System, vcpus: &[&[plan::Vcpu]]) -> Self {
         let platform = &system.platform.value;
         let counter = platform.bandwidth.as_ref();
         let latency = counter.and_then(|counter| counter.latency);
         let pcpus = platform.cpus.len() as u64;
-        // An access may wait for one of each PCPU before it is served. And each task may be
-        // preempted while an access waits, for which it may wait on when it goes on.
+        // An access may wait for one of each PCPU before it is served. Also, each task may be
+        // preempted while one of its accesses waits, and may continue to wait for that access
+        // afterwards.
         let tasks = system.vms.iter().map(|vm| vm.tasks.len() as u64).max().unwrap_or(0);
         let served = latency.map_or(0, |latency| latency.0.saturating_mul(pcpus + 1 + tasks));
         let bus = Bus {
@@ -86,12 +88,12 @@ impl<'a> Accesses<'a> {
         Self { system, bus, sources, crowd, reload: reload(system) }
     }
 
-    /// How accesses delay each other, if the platform says it.
+    /// Returns how accesses delay each other, if the platform states it.
     pub fn bus(&self) -> Option<Bus> {
         (self.bus.latency > Duration(0)).then_some(self.bus)
     }
 
-    /// Returns all that make accesses but these VMs, as the VM with this index sees them.
+    /// Returns all sources of accesses except these VMs, for the VM with this index.
     pub fn seen_by(&self, vm: usize, without: &[usize]) -> impl Iterator<Item = Source> {
         let view = self.view(vm);
         let without: Vec<_> = without.iter().filter_map(|vm| self.system.vms.get(*vm)).collect();
@@ -99,7 +101,7 @@ impl<'a> Accesses<'a> {
         self.sources.iter().filter(is_seen).map(move |it| it.sources[view].clone())
     }
 
-    /// What VCPUs of a VM access beyond its budget at most, all together.
+    /// Returns the maximum number of accesses of the VCPUs of a VM beyond its budget, in total.
     pub fn overshoot(&self, vm: usize, vcpus: &[plan::Vcpu]) -> u64 {
         let Some(vm) = self.system.vms.get(vm) else { return 0 };
         overshoot(self.system, vm, vcpus, &self.crowd)
@@ -109,7 +111,7 @@ impl<'a> Accesses<'a> {
         usize::from(self.system.vms.get(vm).is_none_or(|vm| vm.critical.is_none()))
     }
 
-    /// For the tasks of a VCPU, in the order of their priorities.
+    /// Returns the accesses of the tasks of a VCPU, in the order of their priorities.
     pub fn of(&self, vm: usize, tasks: &[&description::Task], vcpu: &plan::Vcpu) -> OfVcpu {
         let Some(described) = self.system.vms.get(vm) else { return OfVcpu::default() };
         let view = self.view(vm);
@@ -135,7 +137,7 @@ impl<'a> Accesses<'a> {
 }
 
 impl OfVcpu {
-    /// As it is analysed; none if nothing is to be counted.
+    /// Returns the contention for the analysis; `None` if no accesses are counted.
     pub fn contention(&self) -> Option<Contention<'_>> {
         Some(Contention {
             bus: self.bus?,
@@ -147,7 +149,7 @@ impl OfVcpu {
     }
 }
 
-/// Those of a VM.
+/// Returns the sources of a VM.
 fn sources<'a>(
     system: &System,
     vm: &'a description::Vm,
@@ -178,7 +180,7 @@ fn sources<'a>(
     }
 }
 
-/// How many VCPUs each PCPU has.
+/// The number of VCPUs of each PCPU.
 #[derive(Debug)]
 struct Crowd(BTreeMap<u32, usize>);
 
@@ -196,7 +198,8 @@ impl Crowd {
     }
 }
 
-/// What VCPUs of a VM access beyond their budget at most, all together: each can be stopped late.
+/// Returns the maximum number of accesses of the VCPUs of a VM beyond their budget, in total: each
+/// VCPU can be stopped late.
 fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd: &Crowd) -> u64 {
     let is_simple = vm.extra.is_none()
         && [vm.on_crash, vm.on_reset].iter().all(|event| *event == OnEvent::Stop);
@@ -206,18 +209,19 @@ fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd:
         if !crowd.has_for_itself(vcpu) {
             return overshoot::ANY;
         }
-        // Where the planner is to find the budget, it is one of the VM.
+        // If the planner is to find the budget, it is a budget of the VM.
         let is_own = vcpu.memory_budget.is_some() && !is_together;
         let alone = if is_own { overshoot::ALONE } else { overshoot::TOGETHER };
         if is_simple { alone } else { alone.with_long_paths() }
     };
-    // Without a server or sections it has its PCPU also while it waits, for which the hypervisor does nothing.
+    // Without a server or sections the VCPU keeps its PCPU while it waits, and the hypervisor does
+    // nothing for that.
     let waits = |vcpu: &plan::Vcpu| {
         vcpu.server.is_some() || vcpu.hold > Duration(0) || !crowd.has_for_itself(vcpu)
     };
     let most = |vcpu| of(vcpu).most(if waits(vcpu) { vm.interrupts_max() } else { 0 });
     let all: u64 = vcpus.iter().map(most).sum();
-    // A line that comes in counts once, and those that go do not count.
+    // A loaded line counts once, and evicted lines do not count.
     let counter = system.platform.value.bandwidth.as_ref();
     let refills = counter.is_some_and(|counter| counter.source == CounterSource::REFILLS);
     if refills { all / 2 } else { all }
@@ -227,19 +231,19 @@ fn is_limited(system: &System, vm: &description::Vm, vcpu: &plan::Vcpu) -> bool 
     vcpu.memory_budget.is_some() || shared(system, vm).is_some()
 }
 
-/// Returns the budget that the VCPUs of a VM share, if they do.
+/// Returns the budget that the VCPUs of a VM share, if there is one.
 fn shared(system: &System, vm: &description::Vm) -> Option<MemoryBudget> {
     vm.bandwidth.as_ref()?.budget(system.platform.value.bandwidth.as_ref()?)
 }
 
-/// A budget as a limit of accesses; none if something else is counted.
+/// Returns a budget as a limit on accesses; `None` if the counter counts something else.
 fn reservation(system: &System, budget: MemoryBudget) -> Option<Reservation> {
     let counter = system.platform.value.bandwidth.as_ref()?;
     let counts = counter.source.counts_memory();
     counts.then(|| Reservation::new(budget.accesses, budget.period).ok())?
 }
 
-/// For what a VCPU has to wait itself.
+/// Returns the budget for which the VCPU itself has to wait.
 fn throttle(system: &System, vm: &description::Vm, vcpu: &plan::Vcpu) -> Option<Throttle> {
     let shared = shared(system, vm);
     let budget = shared.or(vcpu.memory_budget)?;
@@ -248,7 +252,7 @@ fn throttle(system: &System, vm: &description::Vm, vcpu: &plan::Vcpu) -> Option<
     Some(own.map_or(Throttle::Shared, Throttle::Own))
 }
 
-/// Lines of a colour that come in, and as many that are written back.
+/// Returns the number of lines of a colour that are loaded, and as many that are written back.
 fn reload(system: &System) -> u64 {
     let platform = &system.platform.value;
     let (Ok(geometry), Some(counter)) = (platform.colors(), &platform.bandwidth) else { return 0 };

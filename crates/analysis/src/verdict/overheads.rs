@@ -1,4 +1,4 @@
-//! What the hypervisor takes of the time of the VCPUs of a described system.
+//! The time that the hypervisor takes from the VCPUs of a described system.
 
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{Locks, MemoryBudget};
@@ -12,17 +12,17 @@ use crate::{Duration, Kind, Server};
 /// Nanoseconds.
 const SECOND: u128 = 1_000_000_000;
 
-/// What jobs of a task cost the hypervisor by themselves.
+/// Requests of the jobs of a task to the hypervisor.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Calls {
-    /// How often a job calls, or accesses a virtual device.
+    /// Number of calls of a job and of its accesses to virtual devices.
     pub exits: u64,
     /// Its global critical sections.
     pub sections: u64,
 }
 
 /// Returns the costs on the platform of a system, in whole ticks of its counter; none if they are
-/// not known. `waits`: for how many holds of a lock calls and interrupts of the VM wait
+/// not known. `waits`: the number of lock holders for which calls and interrupts of the VM wait
 /// ([`bulkhead_system::description::Vm::lock_waits`]).
 pub fn costs(system: &System, waits: u64) -> Option<Costs> {
     let platform = &system.platform.value;
@@ -35,9 +35,9 @@ pub fn costs(system: &System, waits: u64) -> Option<Costs> {
         _ => time,
     };
     let ticks = |time| in_ticks(time, |ticks| ticks.div_ceil(SECOND));
-    // The hypervisor rounds so what it charges.
+    // The hypervisor rounds its charges in the same way.
     let charged = |time| in_ticks(time, |ticks| ticks / SECOND + 1);
-    // At the end of a budget somebody else may go on, or the same one.
+    // At the end of a budget another VCPU may continue, or the same one.
     let switch = charged(given.switch.max(given.tick));
     let (kick, kicks) = system.kicks()?;
     let kick = charged(kick);
@@ -45,14 +45,15 @@ pub fn costs(system: &System, waits: u64) -> Option<Costs> {
     let waiting = |time: Duration| ticks(Duration(time.0.saturating_add(waits)));
     let [interrupt, exit] = [given.interrupt, given.exit].map(waiting);
     let console = ticks(given.console);
-    // What a VCPU pays from the time that it blocks to its first instruction afterwards.
+    // The time that a VCPU pays from its block to its next first instruction.
     let pays = Duration(switch.0.saturating_add(charged(system.wait()?).0));
     let all = [ticks(given.chunk), pays, interrupt, exit, console];
     let late = all.into_iter().fold(kick, Duration::max);
     Some(Costs { switch, kick, kicks: kicks.into(), interrupt, exit, console, late })
 }
 
-/// Adds them to VCPUs, PCPU by PCPU and the highest priority first; `console`: the PCPU that serves it.
+/// Adds the overheads to VCPUs, PCPU by PCPU and the highest priority first; `console`: the PCPU
+/// that serves the console.
 pub(super) fn attach(members: &mut [Member<'_>], described: Option<&System>, console: Option<u32>) {
     let context: Vec<_> = members.iter().map(|it| Facts::new(it, described)).collect();
     for place in 0..members.len() {
@@ -103,7 +104,7 @@ pub(super) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
         };
         let mut jobs = jobs(&members[place], costs, others);
         let member = &mut members[place];
-        // Where it is too much to be allowed for, no task of the VCPU gets a bound.
+        // If the time is more than the allowance, no task of the VCPU gets a bound.
         for (job, calls) in jobs.iter_mut().zip(&member.calls) {
             let inside = calls.sections.saturating_mul(in_section.unwrap_or_default());
             *job = job.saturating_add(inside).min(TOO_LONG);
@@ -116,8 +117,8 @@ pub(super) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
     }
 }
 
-/// What the hypervisor takes while a VCPU is in a section; zero if it never is. `above`: for how long the VCPU and those
-/// above can be in sections.
+/// Returns the time that the hypervisor takes while a VCPU is in a section; zero if it never is.
+/// `above`: how long the VCPU and those above can be in sections.
 fn in_section(
     (costs, overheads): (Costs, &Overheads),
     own: &Facts,
@@ -138,8 +139,8 @@ fn in_section(
         gaps.saturating_mul(server.gap().0)
     });
     let window = above.saturating_add(gaps).min(TOO_LONG - 1);
-    // The console is the matter of whoever executes: of this one for as long as it may be in sections, in one piece more
-    // for each VCPU above.
+    // The console interrupts whichever VCPU executes: this one for as long as it may be in
+    // sections, in one more piece for each VCPU above.
     let console = |window: u64| overheads.in_window(Source::Console, Duration(window)).0;
     let pieces = console(1).saturating_mul(vcpus_above);
     let again = overheads.again_in_window(Duration(window)).0;
@@ -148,13 +149,14 @@ fn in_section(
     again.saturating_add(costs.switch.0 + 2 * costs.exit.0).min(TOO_LONG)
 }
 
-/// What each job of the tasks costs by itself: its calls, and what each of its waits takes, while others wake.
+/// Returns the cost of each job of the tasks: its calls, and the cost of each of its waits, while
+/// others wake.
 fn jobs(member: &Member<'_>, costs: Costs, others: u64) -> Vec<u64> {
     let waits = |task: &crate::Task, calls: &Calls| {
         u64::from(task.suspension > 0).saturating_add(calls.sections)
     };
     let pairs = || member.tasks.iter().zip(&member.calls);
-    // Each other one that waits can go on meanwhile.
+    // Each other task that waits can continue meanwhile.
     let waiting = pairs().filter(|(task, calls)| waits(task, calls) > 0).count() as u64;
     let interrupts = waiting.saturating_sub(1).saturating_mul(costs.interrupt.0);
     let kicks = others.saturating_mul(costs.kicks().0);
@@ -167,24 +169,24 @@ fn jobs(member: &Member<'_>, costs: Costs, others: u64) -> Vec<u64> {
     pairs().map(cost).collect()
 }
 
-/// What matters of a VCPU to those beside it.
+/// Properties of a VCPU that affect other VCPUs.
 struct Facts {
     pcpu: u32,
     server: Option<Server>,
-    /// For how long it may be in sections.
+    /// How long the VCPU may be in sections.
     hold: u64,
-    /// True if it may go on without budget in them.
+    /// True if the VCPU may continue without budget in sections.
     overruns: bool,
-    /// True if something is decided on its PCPU even if it is the only one.
+    /// True if a scheduler decides on its PCPU even if the VCPU is the only one.
     shares: bool,
-    /// Interval and how early, if it may be in sections.
+    /// Interval, and how early entries may come, if the VCPU may be in sections.
     requests: Option<[Duration; 2]>,
-    /// Its tasks with sections.
+    /// Number of its tasks with sections.
     waiting: u64,
     vm: usize,
     /// Resources of several VMs that it may open.
     resources: Vec<usize>,
-    /// Period of its limit of accesses, and how often it gets a part of it in each.
+    /// Period of its limit on accesses, and how often it gets a part of the limit in each.
     memory: Option<(Duration, u64)>,
 }
 
@@ -208,7 +210,7 @@ impl Facts {
         }
     }
 
-    /// Returns true if one can have a resource for which the other one waits.
+    /// Returns true if one of the two can hold a resource for which the other one waits.
     fn meets(&self, other: &Self) -> bool {
         let both = self.requests.is_some() && other.requests.is_some();
         both && (self.vm == other.vm
@@ -216,8 +218,8 @@ impl Facts {
     }
 }
 
-/// Returns the period of a VCPU's limit of memory accesses, and how often it gets a part of what is
-/// its VM's in each period.
+/// Returns the period of a VCPU's limit on memory accesses, and how often the VCPU gets a part of
+/// its VM's budget in each period.
 fn memory(member: &Member<'_>, described: Option<&System>) -> Option<(Duration, u64)> {
     if let Some(MemoryBudget { period, .. }) = member.vcpu.memory_budget {
         return Some((period, 1));

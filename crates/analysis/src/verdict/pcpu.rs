@@ -1,4 +1,4 @@
-//! The VCPUs of a PCPU and their tasks, judged.
+//! The verdicts on the VCPUs of a PCPU and their tasks.
 
 use super::member::Member;
 use super::{Part, PcpuVerdict, TaskVerdict, Term, VcpuVerdict, locks, ties};
@@ -10,11 +10,11 @@ use crate::{Duration, Failure, LONGEST, Limits, Reason, Server, utilization, vcp
 /// Enough for all but systems that need all of their time.
 pub(super) const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
 
-/// Most terms of a bound that are kept.
+/// Maximum number of terms of a bound that are kept.
 const TERMS_MAX: usize = 100;
 
-/// A PCPU by its VCPUs, of which there is at least one, the highest priority first.
-/// `locks`: of VCPUs that locks concern, as many as there are VCPUs.
+/// Returns the verdict on a PCPU with at least one VCPU, the highest priority first. `locks`: the
+/// bounds of VCPUs that locks affect, one element for each VCPU.
 pub(super) fn verdict(members: &[Member<'_>], locks: &[Option<locks::Bounds>]) -> PcpuVerdict {
     let servers = Servers::new(members.iter());
     let vcpus = members.iter().zip(locks).enumerate().map(|(place, (member, locks))| {
@@ -40,7 +40,7 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    /// Of the VCPUs of a PCPU, the highest priority first.
+    /// Makes the servers of the VCPUs of a PCPU, the highest priority first.
     pub fn new<'m, 'a: 'm>(members: impl Iterator<Item = &'m Member<'a>>) -> Self {
         let mut late = Duration(0);
         let servers = members.map_while(|member| {
@@ -52,7 +52,7 @@ impl Servers {
         Self { servers, responses }
     }
 
-    /// What the VCPU in this place gets at least, if anything is sure.
+    /// Returns the supply that the VCPU in this place is guaranteed, if any.
     pub fn supply(&self, member: &Member<'_>, place: usize) -> Option<Supply<'_>> {
         match (member.vcpu.server, self.responses.get(place)) {
             (None, _) => Some(Supply::Whole),
@@ -82,7 +82,7 @@ fn vcpu_verdict(
     judge(member, shares_colors, (response, blackout), judged)
 }
 
-/// Returns the tasks of a VCPU that gets this, if anything is sure.
+/// Returns the verdicts on the tasks of a VCPU with this supply, if it is guaranteed any.
 fn task_verdicts(member: &Member<'_>, supply: Option<Supply<'_>>) -> Vec<TaskVerdict> {
     let tasks = &member.tasks;
     let workload = supply.map(|supply| {
@@ -106,7 +106,7 @@ fn task_verdicts(member: &Member<'_>, supply: Option<Supply<'_>>) -> Vec<TaskVer
     judged.collect()
 }
 
-/// Returns the same for one whose bounds contain what locks cost.
+/// Returns the verdict on a VCPU whose bounds include the cost of locks.
 fn locked_verdict(member: &Member<'_>, shares_colors: bool, bounds: &locks::Bounds) -> VcpuVerdict {
     let judged = bounds.tasks.iter().enumerate().map(|(index, bound)| {
         let response = bound.map(|it| Response { time: it.time, window: it.window, jobs: it.jobs });
@@ -120,8 +120,8 @@ fn locked_verdict(member: &Member<'_>, shares_colors: bool, bounds: &locks::Boun
     judge(member, shares_colors, (bounds.server, blackout), judged.collect())
 }
 
-/// A VCPU with what its tasks came to; of its server the response time, and the longest time
-/// without supply.
+/// Returns the verdict on a VCPU from those on its tasks, the response time of its server, and the
+/// longest time without supply.
 fn judge(
     member: &Member<'_>,
     shares_colors: bool,
@@ -156,7 +156,7 @@ fn judge(
     }
 }
 
-/// Returns the terms of a bound that contains what locks cost.
+/// Returns the terms of a bound that includes the cost of locks.
 fn parts(member: &Member<'_>, index: usize, bounds: &locks::Bounds) -> Vec<Term> {
     let Ok(bound) = bounds.tasks[index] else { return Vec::new() };
     let task = &member.tasks[index];
@@ -225,7 +225,7 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
     let plain = |term, time: Duration| Term { term, task: None, jobs: None, time_ns: time.0 };
     let job = |task: usize| member.job_overheads.get(task).copied().unwrap_or(0);
     let wcet = |task: usize| member.tasks.get(task).map_or(0, |it| it.wcet);
-    // Jobs of the task itself, and what all of them cost the hypervisor.
+    // Jobs of the task itself, and the overheads of all of them.
     let jobs = terms.execution.0.checked_div(wcet(index)).unwrap_or(0);
     let of_above = terms.above.iter().map(|above| above.jobs * job(above.task)).sum::<u64>();
     let called = |jobs: u64, task: usize| Duration(jobs * job(task));

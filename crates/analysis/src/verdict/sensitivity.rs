@@ -1,4 +1,4 @@
-//! By how much execution times can grow until some task is late.
+//! Sensitivity: how far execution times can grow until some task is late.
 
 use bulkhead_system::description::{System, Wcet};
 use bulkhead_system::plan::{self, Plan};
@@ -9,13 +9,13 @@ use crate::{Duration, LONGEST};
 
 /// In millionths.
 const WHOLE: u128 = 1_000_000;
-/// No factor above 1,000 is looked for.
+/// The search ends at a factor of 1,000.
 const MOST_PPM: u64 = 999_000_000;
 
-/// The answer. Field names carry their units; nothing can grow where some task is late as it is.
+/// The result. Field names contain their units; fields are `None` if some task is late already.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Sensitivity {
-    /// By which part all execution times together can grow, in millionths, rounded down.
+    /// The fraction by which all execution times together can grow, in millionths, rounded down.
     pub all_ppm: Option<u64>,
     /// The tasks, in the order of the description.
     pub tasks: Vec<TaskSensitivity>,
@@ -30,16 +30,17 @@ pub struct TaskSensitivity {
     pub vcpu: usize,
     /// Its name.
     pub task: String,
-    /// Its execution time as it is counted with.
+    /// Its execution time in the analysis.
     pub wcet_ns: u64,
-    /// By how much that can grow, if all others stay as they are.
+    /// The time by which it can grow if all others stay as they are.
     pub growth_ns: Option<u64>,
-    /// Which part of it this is, in millionths, rounded down.
+    /// The same as a fraction, in millionths, rounded down.
     pub growth_ppm: Option<u64>,
 }
 
 impl Sensitivity {
-    /// Of a description of which nothing is open, as it was planned; `plan`: none for machines that have none.
+    /// Computes the sensitivity of a completed description; `plan`: `None` for machines that have
+    /// none.
     pub fn new(system: &System, plan: Option<&Plan>) -> Self {
         let assigned = match plan {
             Some(_) => Vec::new(),
@@ -92,7 +93,8 @@ impl Sensitivity {
     }
 }
 
-/// The largest number up to `most` that fits, where 0 does and what does not is above what does.
+/// Returns the largest number up to `most` that fits. 0 must fit, and no number above one that does
+/// not fit may fit.
 fn largest(most: u64, fits: impl Fn(u64) -> bool) -> u64 {
     let (mut yes, mut no) = (0, most + 1);
     while no - yes > 1 {
@@ -102,7 +104,7 @@ fn largest(most: u64, fits: impl Fn(u64) -> bool) -> u64 {
     yes
 }
 
-/// Makes an execution time longer by a part in millionths, rounded up.
+/// Increases an execution time by a fraction in millionths, rounded up.
 pub fn scale(wcet: &mut Wcet, ppm: u64) {
     let longer = |time: Duration| {
         let scaled = (u128::from(time.0) * (WHOLE + u128::from(ppm))).div_ceil(WHOLE);

@@ -1,8 +1,9 @@
 //! Tasks of one VCPU with the same priority: guests may run them in any order, or in turns.
 //!
-//! Each counts as below all others with its priority: until its job is done only they and those above execute. One
-//! of them that suspends itself counts as if it executed meanwhile, because the bound of its response time, from which
-//! its jitter would follow, rests on that of the others.
+//! Each counts as below all others with its priority: until its job is done only these and the
+//! tasks above execute. A task among them that suspends itself counts as if it executed meanwhile,
+//! because its jitter would follow from the bound of its response time, which depends on that of
+//! the others.
 
 use std::ops::Range;
 
@@ -24,8 +25,8 @@ pub fn of(member: &Member<'_>) -> Vec<Range<usize>> {
     ties
 }
 
-/// What the tasks come to, by `judged`, which takes them in their order, and whether their VCPU can sleep while jobs
-/// are pending that count as if they executed.
+/// Returns the verdicts on the tasks. `judged` takes the tasks in their order, and whether their
+/// VCPU can wait while jobs are pending that count as if they executed.
 pub fn judge(
     member: &Member<'_>,
     judged: impl Fn(&Member<'_>, bool) -> Vec<TaskVerdict>,
@@ -37,7 +38,7 @@ pub fn judge(
     let sleeps = ties.iter().cloned().flatten().any(|task| member.tasks[task].suspension > 0);
     let mut all = member.clone();
     ties.iter().cloned().flatten().for_each(|task| awake(&mut all, task));
-    // Those in no tie: all of a tie are above them, or below.
+    // Tasks in no tie: all tasks of a tie are above them, or all below.
     let mut tasks = judged(&all, sleeps);
     for tie in ties {
         for task in tie.clone() {
@@ -50,7 +51,7 @@ pub fn judge(
     tasks
 }
 
-/// A task that waits counts as one that executes.
+/// Counts a task that waits as one that executes.
 fn awake(member: &mut Member<'_>, task: usize) {
     let it = &mut member.tasks[task];
     if it.suspension > 0 {
@@ -59,7 +60,7 @@ fn awake(member: &mut Member<'_>, task: usize) {
     }
 }
 
-/// The first of these tasks comes after the others.
+/// Moves the first of these tasks behind the others.
 fn to_the_end(member: &mut Member<'_>, tasks: Range<usize>) {
     fn rotate<T>(all: &mut [T], tasks: &Range<usize>) {
         if let Some(part) = all.get_mut(tasks.clone()) {

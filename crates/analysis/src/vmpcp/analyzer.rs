@@ -1,4 +1,4 @@
-//! Tasks in their VCPUs (Eq. 6), and with them a whole system.
+//! The tasks of VCPUs (Eq. 6), and whole systems.
 
 use super::flat::FlatTask;
 use super::guests::Turns;
@@ -21,18 +21,18 @@ pub struct Analyzer {
     variant: Variant,
     protocol: Protocol,
     passes: u32,
-    /// Of VCPUs.
+    /// Response times of VCPUs.
     servers: Vec<Result<Duration, Failure>>,
-    /// Of VCPUs that get their budgets.
+    /// Supplies of VCPUs that get their budgets.
     supplies: Vec<Option<ServerSupply>>,
     /// `W^gcs` of all sections.
     sections: Vec<u64>,
-    /// Of the tasks above the one that is looked at, in its VCPU.
+    /// Streams of the tasks above the examined one, in its VCPU.
     above: Vec<Stream>,
     rivals: Vec<Stream>,
-    /// What guests can do that are not trusted.
+    /// Acquisition bounds of untrusted guests.
     turns: Turns,
-    /// For how long jobs can be pending.
+    /// How long jobs can be pending.
     pending: Pending,
 }
 
@@ -41,31 +41,32 @@ pub struct Analyzer {
 pub struct Bound {
     /// The bound: from arrival to completion, jitter included.
     pub time: Duration,
-    /// The window at the end of which the job is complete that takes longest: `W_i`.
+    /// The window at the end of which the job with the longest response time is complete: `W_i`.
     pub window: Duration,
     /// Jobs of the task in that window, this one counted.
     pub jobs: u64,
-    /// Jitter with which it disturbs tasks below: the time for which it can wait before it
+    /// Jitter with which the task delays tasks below: the time for which it can wait before it
     /// executes.
     pub jitter: Duration,
-    /// Local blocking `B^l`: sections of tasks below in the same VCPU. Blocking for other reasons
-    /// included; of all of these jobs.
+    /// Local blocking `B^l` of all of these jobs: sections of tasks below in the same VCPU, and
+    /// blocking for other reasons.
     pub local: Duration,
-    /// Remote blocking `B^r`: waiting for resources; of all of these jobs.
+    /// Remote blocking `B^r` of all of these jobs: waiting for resources.
     pub remote: Duration,
 }
 
 /// Bounds for all VCPUs and tasks of a system, by their numbers.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Bounds {
-    /// `W^v`: how long it takes until a VCPU has its budget.
+    /// `W^v`: longest time until a VCPU has its budget.
     pub servers: Vec<Result<Duration, Failure>>,
     /// Tasks. Failures name tasks by these numbers.
     pub tasks: Vec<Result<Bound, Failure>>,
 }
 
 impl Analyzer {
-    /// An analyzer that takes a million steps for a VCPU or a task at most, each time that it looks at it.
+    /// Makes an analyzer with at most a million steps for a VCPU or a task, each time that it is
+    /// examined.
     pub fn new(variant: Variant, protocol: Protocol) -> Self {
         Self {
             variant,
@@ -81,13 +82,13 @@ impl Analyzer {
         }
     }
 
-    /// Returns the same with another limit for the steps of the fixed-point iterations for one of
-    /// them.
+    /// Returns the same analyzer with another limit on the steps of the fixed-point iterations for
+    /// one VCPU or task.
     pub fn with_passes(self, passes: u32) -> Self {
         Self { passes, ..self }
     }
 
-    /// Whether all VCPUs get their budgets (Eq. 5), if tasks are in time.
+    /// Checks that all VCPUs get their budgets (Eq. 5), if tasks are in time.
     ///
     /// # Panics
     ///
@@ -97,8 +98,8 @@ impl Analyzer {
         self.hosts(system, hosts, Goal::YesOrNo)
     }
 
-    /// Whether all VCPUs get their budgets (Eq. 5), and all tasks meet their deadlines (Eq. 6);
-    /// the first failure if not.
+    /// Checks that all VCPUs get their budgets (Eq. 5), and all tasks meet their deadlines (Eq. 6);
+    /// returns the first failure if not.
     pub fn schedulable(&mut self, system: &System, hosts: &[Host]) -> Result<(), Unmet> {
         self.hosts_fit(system, hosts)?;
         self.respond(system, hosts);
@@ -113,9 +114,9 @@ impl Analyzer {
         Ok(())
     }
 
-    /// Bounds for all VCPUs and tasks, also of those that are late. Who has none takes the bounds of those away that
-    /// rest on it, and of nobody else. (In the published variant, who is late takes those of all others away that
-    /// locks concern: [`Failure::Others`].)
+    /// Returns bounds for all VCPUs and tasks, including late ones. A task without a bound removes
+    /// the bounds of the tasks that depend on it, and of no others. (In the published variant, a
+    /// late task removes those of all other tasks with locks: [`Failure::Others`].)
     pub fn response_times(&mut self, system: &System, hosts: &[Host]) -> Bounds {
         self.pending.start(system, self.variant);
         let mut tasks = self.round(system, hosts);
@@ -130,7 +131,7 @@ impl Analyzer {
         Bounds { servers: self.servers.clone(), tasks }
     }
 
-    /// Bounds that rest on what jobs are taken to be pending for.
+    /// Returns bounds for the assumed pending times.
     fn round(&mut self, system: &System, hosts: &[Host]) -> Vec<Result<Bound, Failure>> {
         // Failures are in the results.
         let _ = self.hosts(system, hosts, Goal::AllBounds);
@@ -150,7 +151,7 @@ impl Analyzer {
         tasks
     }
 
-    /// Sets what VCPUs get; ends at the first failure if only that is wanted.
+    /// Sets the supplies of VCPUs; ends at the first failure if only that is wanted.
     fn hosts(&mut self, system: &System, hosts: &[Host], goal: Goal) -> Result<(), Unmet> {
         assert_eq!(hosts.len(), system.vcpus(), "one host for each VCPU");
         self.servers.clear();
@@ -200,8 +201,8 @@ impl Analyzer {
         answer
     }
 
-    /// Sets how long sections take: under vMPCP also those of VCPUs that may not get their budgets, because a
-    /// VCPU in a section is above those that keep it from them.
+    /// Sets the response times of sections: under vMPCP also for VCPUs that may not get their
+    /// budgets, because a VCPU in a section is above those that keep it from its budget.
     fn respond(&mut self, system: &System, hosts: &[Host]) {
         let (supplies, protocol) = (&self.supplies, self.protocol);
         self.sections.clear();
@@ -212,7 +213,7 @@ impl Analyzer {
         }));
     }
 
-    /// The tasks of a VCPU with supply, the highest first, until `visit` says `false`.
+    /// Analyses the tasks of a VCPU with supply, the highest first, until `visit` returns `false`.
     fn tasks(
         &mut self,
         system: &System,
@@ -248,7 +249,7 @@ impl Analyzer {
         }
     }
 
-    /// Eq. 6 for a task; `executions`: of all tasks above, once.
+    /// Solves Eq. 6 for a task; `executions`: of all tasks above, once.
     fn task(
         &mut self,
         system: &System,
@@ -259,7 +260,7 @@ impl Analyzer {
         let (task, variant) = (&system.tasks[index], self.variant);
         let mut passes = self.passes;
         let limit = |jobs: u64| match (variant, goal) {
-            // No window of several jobs is looked at.
+            // No window of several jobs is examined.
             (Variant::Published, _) => task.on_time(1).min(task.free(1)),
             (Variant::Sound, Goal::YesOrNo) => task.on_time(jobs).min(LONGEST.0),
             (Variant::Sound, Goal::AllBounds) => LONGEST.0,
@@ -275,7 +276,7 @@ impl Analyzer {
             })?;
             remote = sum([remote, wait].into_iter());
         }
-        // Who waits for something else, too, can be blocked each time that it goes on: all
+        // A task that also waits for something else can be blocked each time that it continues: all
         // sections of all jobs below count.
         let streams = self.above.len();
         let mut local = task.blocking(variant);
@@ -295,7 +296,7 @@ impl Analyzer {
         }
         local = sum([local, task.other_blocking].into_iter());
         let first = sum([task.wcet, task.suspension, local, remote].into_iter());
-        // Who never waits is not kept from the processor again before it has none to do.
+        // A task that never waits is not blocked again before its jobs are complete.
         let next = if task.suspends() { first } else { task.wcet };
         let found =
             self.windows(system, index, supply, (first, next, executions), &limit, &mut passes);
@@ -320,9 +321,9 @@ impl Analyzer {
         })
     }
 
-    /// Returns the window at the end of which the job of a task is complete that takes longest, and
-    /// its jobs in it. The first job of a window takes so long with all that it waits for, and each
-    /// that comes next.
+    /// Returns the window at the end of which the job of a task with the longest response time is
+    /// complete, and its jobs in it. `first` is the demand of the first job of a window with all
+    /// its waiting, `next` that of each following one.
     fn windows(
         &self,
         system: &System,
@@ -364,14 +365,14 @@ impl Analyzer {
         }
     }
 
-    /// Returns true if jobs of a task that take so long each, and those that go first, certainly
-    /// need more than the supply in the long run.
+    /// Returns true if jobs of a task that take `own` each, and the jobs of the tasks that run
+    /// first, certainly need more than the supply in the long run.
     fn overloads(&self, system: &System, index: usize, own: u64, supply: &ServerSupply) -> bool {
         let own = Share::down(Duration(own), Duration(system.tasks[index].period.get()));
         self.above.iter().map(Stream::share).chain([own]).sum::<Share>() > supply.rate()
     }
 
-    /// Why there is no window of so many jobs within the limit.
+    /// Returns the reason why there is no window of `jobs` jobs within the limit.
     #[cold]
     fn why(&self, system: &System, index: usize, stop: Stop, (limit, jobs): (u64, u64)) -> Failure {
         let task = &system.tasks[index];
@@ -383,14 +384,14 @@ impl Analyzer {
         let at_least = (window.min(LONGEST.0) + task.jitter).saturating_sub(arrival);
         let (at_least, deadline) = (Duration(at_least), Duration(task.deadline));
         if at_least <= deadline {
-            // It is in time, but not done when the next one arrives, which is not looked at.
+            // The job is in time, but incomplete when the next one arrives, which is not examined.
             return Failure::LimitReached { task: index };
         }
         Failure::Unschedulable { task: index, at_least, deadline }
     }
 }
 
-/// As published: bounds rest on all tasks being in time that use global resources.
+/// The published variant: bounds assume that all tasks that use global resources are in time.
 fn without_late(system: &System, tasks: &mut [Result<Bound, Failure>]) {
     let uses =
         |(task, bound): (&FlatTask, &Result<Bound, Failure>)| task.longest > 0 && bound.is_err();

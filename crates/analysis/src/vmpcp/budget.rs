@@ -1,5 +1,4 @@
-//! The budget of the experiments (vMPCP, section V.A): one for all VCPUs, as large as Eq. 5 lets
-//! it be.
+//! The budget of the experiments (vMPCP, section V.A): one for all VCPUs, as large as Eq. 5 allows.
 
 use super::{Analyzer, Host, System};
 use crate::{Duration, Kind, Server};
@@ -13,17 +12,17 @@ pub struct Common {
     pub overrun: bool,
     /// Their period.
     pub period: Duration,
-    /// From one budget that is tried to the next.
+    /// Difference between two candidates for the budget.
     pub step: Duration,
 }
 
 /// Returns the largest budget of which the period is whole steps above, with which all VCPUs get
 /// their budgets; `hosts` are then the VCPUs with it. None if there is no such budget.
 ///
-/// The paper goes down from the period step by step. Here it is found by bisection: if all VCPUs
-/// pass Eq. 5 with a budget `C`, they do with `C - d`. For a `W` that solves Eq. 5, all terms of
-/// which have the same `C` and jitters that grow by `d`, `W - d` has the same number of each, and
-/// is no less than the right side.
+/// The paper decreases the budget from the period step by step. Here bisection finds it: if all
+/// VCPUs pass Eq. 5 with a budget `C`, they do with `C - d`. For a `W` that solves Eq. 5, all terms
+/// of which have the same `C` and jitters that grow by `d`, `W - d` has the same number of each,
+/// and is no less than the right side.
 pub fn largest(
     analyzer: &mut Analyzer,
     system: &System,

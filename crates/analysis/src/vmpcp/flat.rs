@@ -1,4 +1,4 @@
-//! A system in the form in which it is analysed: everything that does not depend on servers.
+//! The analysed form of a system: everything that does not depend on servers.
 
 use std::ops::Range;
 
@@ -17,10 +17,10 @@ pub struct FlatVcpu {
     pub tasks: Range<usize>,
     /// Eq. 1.
     pub holding: u64,
-    /// How long it is in sections until it executes outside, whatever its guest does: Eq. 1, or what the
-    /// hypervisor ends them after.
+    /// How long the VCPU is in sections until it executes outside, whatever its guest does: Eq. 1,
+    /// or the limit of the hypervisor.
     pub held: u64,
-    /// What else the hypervisor holds its guest to, if it is not trusted.
+    /// The other limits of the hypervisor for its guest, if the guest is not trusted.
     pub guest: Option<Guest>,
 }
 
@@ -36,11 +36,11 @@ pub struct FlatTask {
     pub sections: Range<usize>,
     /// The longest of them; 0: it has none.
     pub longest: u64,
-    /// All of them together: `E_i` of global ones.
+    /// Sum of the global sections: `E_i`.
     pub global: u64,
-    /// All of its local sections that can block tasks above, together.
+    /// Sum of its local sections that can block tasks above.
     pub local: u64,
-    /// Eq. 9, as published and as it holds.
+    /// Eq. 9, as published and as corrected.
     pub blocking: [u64; 2],
     /// Other suspensions and blocking ([`crate::Task`]).
     pub suspension: u64,
@@ -61,26 +61,26 @@ pub struct FlatSection {
     pub preemption: u64,
     /// Sections with the same resource of VCPUs below, in [`System::rivals`].
     pub below: Range<usize>,
-    /// Of VCPUs above.
+    /// Those of VCPUs above.
     pub above: Range<usize>,
-    /// Of others that can be ahead of it as well: of tasks above in the same VCPU, and of VCPUs
-    /// with the same priority that count as below. They follow those above.
+    /// Others that can be ahead as well: those of tasks above in the same VCPU, and of VCPUs with
+    /// the same priority that count as below. They follow those above.
     pub also: Range<usize>,
 }
 
 impl FlatTask {
-    /// Returns the longest window at the end of which the last of so many jobs is not late.
+    /// Returns the longest window at the end of which the last of `jobs` jobs is not late.
     pub fn on_time(&self, jobs: u64) -> u64 {
         let deadline = (jobs - 1).saturating_mul(self.period.get()).saturating_add(self.deadline);
         deadline.saturating_sub(self.jitter)
     }
 
-    /// Returns the longest window that has no more than so many jobs.
+    /// Returns the longest window with at most `jobs` jobs.
     pub fn free(&self, jobs: u64) -> u64 {
         jobs.saturating_mul(self.period.get()).saturating_sub(self.jitter)
     }
 
-    /// Returns true if it waits for anything but processors.
+    /// Returns true if the task waits for anything other than the processor.
     pub fn suspends(&self) -> bool {
         self.suspension > 0 || self.longest > 0
     }
@@ -146,13 +146,13 @@ pub fn flatten(pcpus: &[Vec<Vcpu>]) -> System {
     let described = |user: &User| all[user.task as usize].sections[user.place as usize];
     let length = |user: &User| described(user).length.0;
     let mut locals = Vec::new();
-    // Sections by resource; those of a task are made neighbours afterwards.
+    // Sections by resource; those of a task are made contiguous afterwards.
     let mut groups = Vec::new();
     for users in users.chunk_by(|one, other| one.resource == other.resource) {
         let lengths = users.iter().map(|user| (user.task as usize, length(user)));
         let is_one = users.first().map(|it| it.vcpu) == users.last().map(|it| it.vcpu);
         if is_one && !users.iter().any(|user| described(user).inter_vm) {
-            // The first user is the highest one: its priority is the ceiling.
+            // The first user has the highest priority, which is the ceiling.
             locals.extend(lengths.map(|(task, length)| (task, users[0].task as usize, length)));
         } else {
             let group = groups.len();

@@ -1,11 +1,12 @@
-//! What guests can do with resources that VMs share, whatever is described of their tasks.
+//! Untrusted guests: what they can do with resources that VMs share, whatever their description is.
 //!
-//! The hypervisor limits how long a VCPU is in sections until it executes outside ([`Enforced::hold`]), and
-//! how often it asks for a resource ([`Enforced::interval`]). A VCPU of another VM counts for what that lets
-//! pass: each request is a section as long as it lets the VCPU be in some, with the response time of such
-//! a section, and the requests of a window of length `t` that are made, wait, or have the resource are at most
-//! `1 + floor((t + w + early) / interval)`. Here `w` is a *turn*, the longest time from a request to the end
-//! of its section: who is still waiting in the window was not asking longer ago.
+//! The hypervisor limits how long a VCPU is in sections until it executes outside
+//! ([`Enforced::hold`]), and how often it requests a resource ([`Enforced::interval`]). A VCPU of
+//! another VM counts for what these limits allow. Each request is a section for as long as the VCPU
+//! may be in sections, with the response time of such a section. In a window of length `t`, at most
+//! `1 + floor((t + w + early) / interval)` requests are made, wait, or hold the resource. Here `w`
+//! is a *turn* (acquisition bound), the longest time from a request to the end of its section: a
+//! request that still waits in the window was made at most this time before.
 
 use super::Protocol;
 use super::remote::Endless;
@@ -18,22 +19,22 @@ use crate::utilization::Share;
 use crate::window::{self, Beside, Stream, TOO_LONG};
 use crate::{Duration, LONGEST};
 
-/// What the hypervisor holds a VCPU to.
+/// The limits that the hypervisor enforces for a VCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Enforced {
     /// Its VM, by a number of its own.
     pub vm: usize,
-    /// How long it may be in global sections until it executes outside. 0: it may be in none.
+    /// How long the VCPU may be in global sections until it executes outside. 0: it may be in none.
     pub hold: Duration,
-    /// In each time `t` it enters at most `1 + floor((t + early) / interval)` of them.
+    /// In each time `t` the VCPU enters at most `1 + floor((t + early) / interval)` of them.
     pub interval: Duration,
-    /// See there.
+    /// See `interval`.
     pub early: Duration,
-    /// The resources that it may ask the hypervisor for.
+    /// The resources that the VCPU may request from the hypervisor.
     pub resources: Vec<usize>,
 }
 
-/// The same, of a VCPU that may be in sections.
+/// The limits of a VCPU that may be in sections.
 #[derive(Clone, Debug)]
 pub struct Guest {
     pub vm: usize,
@@ -43,18 +44,18 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// If that says that the VCPU may be in sections.
+    /// Makes the limits, if the VCPU may be in sections.
     pub fn new(enforced: &Enforced) -> Self {
         let early = enforced.early.0.min(TOO_LONG);
         let interval = Divisor::new(enforced.interval.0.min(TOO_LONG));
         Self { vm: enforced.vm, interval, early, resources: enforced.resources.clone() }
     }
 
-    /// Returns true if it never refuses tasks that enter so many sections in each job, have these
-    /// periods and response times: in a window of length `t` they enter
-    /// `sum of k (floor((t + R) / T) + 1)` at most, which is not above `t / interval + E` with
-    /// `E = sum of k (1 + R / T)`; and `1 + floor((t + early) / interval)` are let in, no less than
-    /// that if `interval (E - 1) <= early`.
+    /// Returns true if the limits never refuse tasks that enter `k` sections in each job, with
+    /// these periods and response times: in a window of length `t` the tasks enter at most
+    /// `sum of k (floor((t + R) / T) + 1)` sections, which is not above `t / interval + E` with
+    /// `E = sum of k (1 + R / T)`; and the limits allow `1 + floor((t + early) / interval)`, which
+    /// is no less if `interval (E - 1) <= early`.
     pub fn lets_in(&self, mut entries: impl Iterator<Item = (u64, u64, u64)>) -> bool {
         let interval = u128::from(self.interval.get());
         let all = entries.try_fold(0u128, |sum, (sections, period, response)| {
@@ -65,17 +66,17 @@ impl Guest {
     }
 }
 
-/// For each VCPU, what its guest can do at worst.
+/// The acquisition bounds for the guest of each VCPU.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
-    /// `W^gcs` of as much as a VCPU may be in sections at a stretch; 0: in none.
+    /// `W^gcs` of the longest time for which a VCPU may be in sections without a pause; 0: in none.
     costs: Vec<u64>,
-    /// Turns with each resource that it may ask for.
+    /// Turns with each resource that the VCPU may request.
     turns: Vec<Vec<u64>>,
 }
 
-/// Requests of the VCPU itself that come before one of them: made at most a turn before, or while it
-/// waits, and a turn is the wait and its section.
+/// Requests of the VCPU itself that come before one of them: made at most a turn before, or while
+/// it waits; a turn is the wait and its section.
 #[derive(Clone, Copy)]
 struct Own {
     cost: u64,
@@ -97,8 +98,8 @@ impl Beside for Own {
 }
 
 impl Turns {
-    /// Finds them, each in so many steps. Under vMPCP nothing depends on what budgets VCPUs get when, and
-    /// `supplies` may be empty.
+    /// Finds the turns, each in at most `passes` steps. Under vMPCP nothing depends on the budgets
+    /// of VCPUs, and `supplies` may be empty.
     pub fn find(
         &mut self,
         system: &System,
@@ -126,7 +127,7 @@ impl Turns {
         }));
         let mut order: Vec<usize> = (0..system.vcpus()).collect();
         order.sort_by_key(|vcpu| system.rank(*vcpu));
-        // Those that go first in queues before the others.
+        // VCPUs that come first in queues before the others.
         for vcpu in order.into_iter().rev() {
             let Some(guest) = &system.vcpus[vcpu].guest else { continue };
             for (place, resource) in guest.resources.iter().enumerate() {
@@ -137,7 +138,7 @@ impl Turns {
         }
     }
 
-    /// How long a request of a VCPU waits at most for a resource.
+    /// Returns how long a request of a VCPU for a resource waits at most.
     fn wait(
         &self,
         system: &System,
@@ -174,7 +175,8 @@ impl Turns {
         Ok(found.window)
     }
 
-    /// What a VCPU, which may ask for the resource, takes from those that wait behind it.
+    /// Returns the stream of the time that a VCPU, which may request the resource, takes from those
+    /// that wait behind it.
     fn requests(&self, system: &System, vcpu: usize, resource: usize) -> Result<Stream, Endless> {
         let guest = system.vcpus[vcpu].guest.as_ref().ok_or(Endless::Others)?;
         let place = guest.resources.iter().position(|it| *it == resource);
@@ -182,8 +184,8 @@ impl Turns {
         stream(guest, self.costs[vcpu], *turn)
     }
 
-    /// What other VMs take from a section that waits for a resource: the longest section of a VCPU
-    /// below, and those that can be ahead, again and again.
+    /// Returns the demand of other VMs before a section that waits for a resource: the longest
+    /// section of a VCPU below, and the recurring sections that can be ahead.
     pub fn of_strangers(
         &self,
         system: &System,
@@ -204,7 +206,8 @@ impl Turns {
         Ok(longest)
     }
 
-    /// What sections of a VCPU take from its PCPU: each time that it enters some, all that it may be in.
+    /// Returns the stream of the time that sections of a VCPU take from its PCPU: for each entry,
+    /// the longest time that it may be in sections.
     pub fn stretches(&self, system: &System, vcpu: usize) -> Result<Option<Stream>, Endless> {
         let it = &system.vcpus[vcpu];
         let Some(guest) = it.guest.as_ref().filter(|_| it.held > 0) else { return Ok(None) };
@@ -214,7 +217,7 @@ impl Turns {
     }
 }
 
-/// Requests that are at most so old.
+/// Returns the stream of requests that are at most `turn` old.
 fn stream(guest: &Guest, cost: u64, turn: u64) -> Result<Stream, Endless> {
     if turn >= TOO_LONG || guest.early >= TOO_LONG {
         return Err(Endless::Others);
@@ -224,9 +227,9 @@ fn stream(guest: &Guest, cost: u64, turn: u64) -> Result<Stream, Endless> {
 }
 
 impl System {
-    /// Returns the same where the hypervisor enforces something, for each VCPU. What it lets pass
-    /// counts for tasks of other VMs, in place of what is described; and for all, how long it lets
-    /// VCPUs be in sections at a stretch. Priorities of all VCPUs are different.
+    /// Returns the same system with the limits that the hypervisor enforces for each VCPU. For
+    /// tasks of other VMs these limits count in place of the description; for all tasks, so does
+    /// the time that VCPUs may be in sections without a pause. All VCPUs have different priorities.
     #[must_use]
     pub fn enforced(mut self, enforced: &[Enforced]) -> Self {
         for (vcpu, it) in self.vcpus.iter_mut().zip(enforced) {
@@ -241,13 +244,13 @@ impl System {
         self.vcpus.iter().any(|vcpu| vcpu.guest.is_some())
     }
 
-    /// Returns true if a VCPU is of another VM, the guest of which is not trusted.
+    /// Returns true if a VCPU belongs to another VM, whose guest is not trusted.
     pub(super) fn is_stranger(&self, vcpu: usize, other: usize) -> bool {
         let vm = |vcpu: usize| self.vcpus[vcpu].guest.as_ref().map(|guest| guest.vm);
         vm(vcpu).zip(vm(other)).is_some_and(|(own, other)| own != other)
     }
 
-    /// Returns true if a VCPU may ask the hypervisor for a resource.
+    /// Returns true if a VCPU may request a resource from the hypervisor.
     fn may(&self, vcpu: usize, resource: usize) -> bool {
         let it = &self.vcpus[vcpu];
         it.held > 0 && it.guest.as_ref().is_some_and(|guest| guest.resources.contains(&resource))

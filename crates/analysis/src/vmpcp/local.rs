@@ -4,9 +4,8 @@ use super::section::sum;
 use super::system::System;
 use crate::window::TOO_LONG;
 
-/// Sets what tasks below can take from each task, and what local sections they have for that.
-/// `locals`: task, highest task that uses the same resource (whose priority is the ceiling), and
-/// length.
+/// Sets the blocking of each task by tasks below, including their local sections. `locals`: task,
+/// highest task that uses the same resource (whose priority is the ceiling), and length.
 pub fn blocking(system: &mut System, locals: &[(usize, usize, u64)]) {
     for (task, ceiling, length) in locals {
         if ceiling < task {
@@ -22,8 +21,8 @@ pub fn blocking(system: &mut System, locals: &[(usize, usize, u64)]) {
                 let below = locals.iter().filter(|it| it.0 > index && it.0 < vcpu.tasks.end);
                 below.filter(|it| is_above(it.1)).map(|it| it.2).max().unwrap_or(0)
             };
-            // As printed only ceilings above the priority of the task block it. But the task
-            // itself may want the resource: its ceiling is then at least that priority.
+            // In the printed equation only ceilings above the priority of the task block it. But
+            // the task itself may use the resource: the ceiling is then at least its priority.
             let of_locals = match locals.is_empty() {
                 true => [0; 2],
                 false => [longest(&|ceiling| ceiling < index), longest(&|it| it <= index)],

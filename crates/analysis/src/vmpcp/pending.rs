@@ -1,10 +1,13 @@
-//! For how long jobs can be pending: what requests of a window rest on.
+//! Pending times: how long jobs can be pending, which limits the requests of a window.
 //!
-//! A job that makes a request in a window was released at most its response time before. In the sound variant this
-//! is first taken to be the deadline of each task. Where a bound is above that, the bound takes its place and all is
-//! looked at again, until no bound is above what was taken. That is no circle: if a job were pending for longer than
-//! was taken, take the first time at which one is; until then none was, and the bound holds for it.
-//! Who has no bound is pending for ever, which takes the bounds of those away that count its requests.
+//! A job that makes a request in a window was released at most its response time before. In the
+//! sound variant the assumed time is first the deadline of each task. If a bound is above the
+//! assumed time, the bound replaces it and the analysis is repeated, until no bound is above the
+//! assumed times. This is not circular: suppose that a job is pending for longer than assumed, and
+//! take the first time at which one is; until then none was, and the bound holds for that job.
+//!
+//! A task without a bound is pending for ever, which removes the bounds of the tasks that count its
+//! requests.
 
 use super::Variant;
 use super::analyzer::Bound;
@@ -12,20 +15,21 @@ use super::system::System;
 use crate::window::TOO_LONG;
 use crate::{Failure, LONGEST};
 
-/// Rounds after which what is taken grows to the double, so that few more are left.
+/// Number of rounds after which assumed times double, so that few more rounds follow.
 const PATIENCE: u32 = 32;
 
-/// What is taken of each task.
+/// The assumed pending time of each task.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
-    /// [`TOO_LONG`]: it has no bound.
+    /// [`TOO_LONG`]: the task has no bound.
     times: Vec<u64>,
     failures: Vec<Option<Failure>>,
     round: u32,
 }
 
 impl Pending {
-    /// All tasks are in time; in the published variant, within the period.
+    /// Starts with the assumption that all tasks are in time; in the published variant, within the
+    /// period.
     pub fn start(&mut self, system: &System, variant: Variant) {
         self.times.clear();
         self.times.extend(system.tasks.iter().map(|task| match variant {
@@ -38,18 +42,19 @@ impl Pending {
         self.round = 0;
     }
 
-    /// How long before a window begins a job of this task can be released that makes requests in it, if
-    /// anything is known.
+    /// Returns how long before a window a job of this task that makes requests in the window can
+    /// have been released, if known.
     pub fn of(&self, task: usize) -> Option<u64> {
         Some(self.times[task]).filter(|time| *time < TOO_LONG)
     }
 
-    /// Why the task has no bound, if it had none in an earlier round.
+    /// Returns the reason why the task has no bound, if it had none in an earlier round.
     pub fn failure(&self, task: usize) -> Option<Failure> {
         self.failures[task]
     }
 
-    /// Bounds were found with what is taken. Returns true if some are above that: it has grown then.
+    /// Takes the bounds of a round. Returns true if some are above the assumed times, which have
+    /// grown then.
     pub fn grow(&mut self, system: &System, bounds: &[Result<Bound, Failure>]) -> bool {
         self.round += 1;
         let mut grown = false;
@@ -61,7 +66,7 @@ impl Pending {
                 Ok(bound) if self.round < PATIENCE => *taken = bound.time.0.min(TOO_LONG),
                 Ok(bound) => *taken = bound.time.0.saturating_mul(2).clamp(before, LONGEST.0),
                 Err(failure) => {
-                    // Who waits for each other grows without end.
+                    // Tasks that wait for each other grow without end.
                     let endless =
                         self.round >= PATIENCE && matches!(failure, Failure::Overflow { .. });
                     let others = Failure::Others { task: index };
@@ -73,9 +78,9 @@ impl Pending {
         grown
     }
 
-    /// Jobs that enter sections more often than the hypervisor lets their VCPU: those of a VCPU that has
-    /// late tasks, if what is let in is not more than tasks that are in time need. Returns true if there are some: they
-    /// have no bound then.
+    /// Finds jobs that enter sections more often than the hypervisor allows their VCPU: those of a
+    /// VCPU with late tasks, if the limit is not above the needs of tasks that are in time. Returns
+    /// true if there are some: they have no bound then.
     pub fn refuse(&mut self, system: &System, bounds: &[Result<Bound, Failure>]) -> bool {
         let mut refused = false;
         for vcpu in &system.vcpus {

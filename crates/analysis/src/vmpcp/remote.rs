@@ -12,16 +12,16 @@ use crate::window::{self, Stop, Stream, TOO_LONG};
 /// The reason why nothing limits a wait.
 #[derive(Clone, Copy, Debug)]
 pub enum Endless {
-    /// The search says so.
+    /// The search ended without a result.
     Stopped(Stop),
-    /// Those that are waited for have no bound, or leave no time.
+    /// The tasks ahead have no bound, or leave no time.
     Others,
 }
 
 impl From<Stop> for Endless {
     fn from(stop: Stop) -> Self {
         match stop {
-            // What it waits for cannot be counted.
+            // The wait is above [`LONGEST`].
             Stop::Beyond(TOO_LONG) => Self::Others,
             stop => Self::Stopped(stop),
         }
@@ -29,8 +29,9 @@ impl From<Stop> for Endless {
 }
 
 impl System {
-    /// `B^r` for one section, if it is not above `limit`. `responses`: `W^gcs` of all sections; `turns`: what guests
-    /// that are not trusted can do, whose sections do not count; `pending`: for how long jobs of the others can be.
+    /// Returns `B^r` for one section, if it is not above `limit`. `responses`: `W^gcs` of all
+    /// sections; `turns`: the limits of untrusted guests, whose sections do not count; `pending`:
+    /// how long jobs of the others can be pending.
     pub(super) fn wait(
         &self,
         section: &FlatSection,
@@ -59,7 +60,7 @@ impl System {
             streams.push(Stream::new(cost, self.tasks[index].period, pending));
             known = known.max(cost);
         }
-        // Where a bound is wanted, however long it is.
+        // If a bound is wanted, however long it is.
         if known >= TOO_LONG || limit == LONGEST.0 && window::leave_nothing(streams) {
             return Err(Endless::Others);
         }

@@ -1,5 +1,5 @@
-//! Global sections: how much of them there is (Eq. 1, 12 and 13), who waits for whom, and how
-//! long one takes once the resource is granted (Eq. 14 to 16).
+//! Global sections: their total length (Eq. 1, 12 and 13), their order in queues, and the response
+//! time of a section once the resource is granted (Eq. 14 to 16).
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use crate::Kind;
 use crate::supply::ServerSupply;
 use crate::window::{Gaps, TOO_LONG};
 
-/// A sum of times, each at most [`TOO_LONG`], cut there.
+/// Returns the sum of times, each at most [`TOO_LONG`], limited to [`TOO_LONG`].
 pub fn sum(times: impl Iterator<Item = u64>) -> u64 {
     times.fold(0, |sum, time| (sum + time).min(TOO_LONG))
 }
@@ -21,15 +21,15 @@ pub fn sum(times: impl Iterator<Item = u64>) -> u64 {
 pub struct Group {
     pub task: usize,
     pub resource: usize,
-    /// The first one of the group, and how many it has.
+    /// Index of the first section of the group, and their number.
     pub start: usize,
     pub size: usize,
     pub length: u64,
-    /// Whether the hypervisor keeps the mutex.
+    /// True if the hypervisor keeps the mutex.
     pub inter_vm: bool,
 }
 
-/// Puts sections into the system, those of a task side by side. `groups`: by resource.
+/// Puts sections into the system; those of a task are contiguous. `groups`: by resource.
 pub fn place(system: &mut System, groups: &[Group]) {
     let mut order: Vec<u32> = (0..groups.len() as u32).collect();
     order.sort_by_key(|it| groups[*it as usize].task);
@@ -73,10 +73,9 @@ pub fn place(system: &mut System, groups: &[Group]) {
     }
 }
 
-/// Eq. 1, 12 and 13.
-///
-/// All global sections of a task above have a higher ceiling, and all of a VCPU above; one of each
-/// task counts, because none of them gets to its next section while this one is pending.
+/// Eq. 1, 12 and 13. All global sections of a task above have a higher ceiling, and so do all of a
+/// VCPU above. One section of each task counts, because no task reaches its next section while this
+/// one is pending.
 pub fn sizes(system: &mut System) {
     for vcpu in &mut system.vcpus {
         vcpu.holding = sum(system.tasks[vcpu.tasks.clone()].iter().map(|task| task.longest));
@@ -89,7 +88,7 @@ pub fn sizes(system: &mut System) {
             let task = &system.tasks[task];
             for section in &mut system.sections[task.sections.clone()] {
                 section.load = match limited && section.inter_vm {
-                    // Other VMs wait for it: what its guest can do counts, not what it is to do.
+                    // Other VMs wait for it: the limits of its guest count, not its description.
                     true => vcpu.held,
                     false => sum([section.length, above].into_iter()),
                 };
@@ -100,8 +99,8 @@ pub fn sizes(system: &mut System) {
     }
 }
 
-/// `W^gcs`: from the time at which the resource is granted to the end of the section, with this load and preemption.
-/// Without `supply`: where that matters, it is too long.
+/// Returns `W^gcs`, the longest time from the grant of the resource to the end of the section, with
+/// this load and preemption. Without a `supply` that the result needs, it is too long.
 pub fn response(
     (load, preemption): (u64, u64),
     host: &Host,
@@ -111,7 +110,7 @@ pub fn response(
     let server = host.serving();
     let gap = server.gap().0;
     let suspended = match (protocol, host.overrun, server.kind()) {
-        // At worst the VCPU has just used up its budget, and gets the next ones late.
+        // In the worst case the VCPU has just used up its budget, and the next ones come late.
         (Protocol::Mpcp, ..) | (_, _, Kind::Sporadic) => {
             return supply.map_or(TOO_LONG, |supply| supply.window(load));
         }
@@ -125,17 +124,18 @@ pub fn response(
 }
 
 impl System {
-    /// What VCPUs above on the same PCPU can be in sections (Eq. 13).
+    /// Returns the time for which VCPUs above on the same PCPU can be in sections (Eq. 13).
     pub(super) fn held_above(&self, vcpu: usize) -> u64 {
         sum(self.vcpus[self.vcpus[vcpu].pcpu.start..vcpu].iter().map(|it| it.held))
     }
 
-    /// Where a VCPU is in queues, a larger one first: of equal ones the first.
+    /// Returns the rank of a VCPU in queues. The larger rank comes first, and of equal priorities
+    /// the first VCPU.
     pub(super) fn rank(&self, vcpu: usize) -> (u32, Reverse<usize>) {
         (self.vcpus[vcpu].priority, Reverse(vcpu))
     }
 
-    /// Sections that can be ahead of this one in the queue, again and again.
+    /// Returns the sections that can be ahead of this one in the queue, repeatedly.
     pub(super) fn ahead(
         &self,
         section: &FlatSection,
@@ -143,7 +143,7 @@ impl System {
     ) -> impl Iterator<Item = u32> {
         let end = match variant {
             Variant::Published => section.above.end,
-            // They lie one after the other.
+            // Both ranges are contiguous.
             Variant::Sound => section.also.end,
         };
         self.rivals[section.above.start..end].iter().copied()

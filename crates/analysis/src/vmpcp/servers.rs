@@ -13,27 +13,27 @@ use crate::{Duration, Kind, Server};
 /// How a VCPU gets processor time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Host {
-    /// Its server: a periodic or a deferrable one. A VCPU that has its PCPU for itself has one
-    /// whose budget is its period.
+    /// Its server: a periodic or a deferrable one. A VCPU with a PCPU of its own has a server whose
+    /// budget is its period.
     pub server: Server,
-    /// What its tasks get of the budget, more than 0: less than all of it where the hypervisor
-    /// counts in ticks of a clock.
+    /// The part of the budget that its tasks get, more than 0: less than the budget if the
+    /// hypervisor counts in ticks of a clock.
     pub served: Duration,
-    /// True if it may go on without budget in a global section, in each period for
+    /// True if the VCPU may continue without budget in a global section, in each period for
     /// [`System::holding_time`], or as long as it may be in sections ([`super::Enforced::hold`]):
     /// `O^v`.
     pub overrun: bool,
-    /// For how long the hypervisor serves nothing now and then: `B` ([`crate::overheads`]).
+    /// The longest time for which the hypervisor serves no interrupt: `B` ([`crate::overheads`]).
     pub late: Duration,
 }
 
 impl Host {
-    /// One that gives its tasks all of its budget.
+    /// Makes a host that gives its tasks all of its budget.
     pub fn new(server: Server, overrun: bool) -> Self {
         Self { server, served: server.budget(), overrun, late: Duration(0) }
     }
 
-    /// Returns the server as its tasks see it.
+    /// Returns the server with the budget that its tasks get.
     pub(super) fn serving(&self) -> Server {
         match self.served == self.server.budget() {
             true => self.server,
@@ -50,7 +50,7 @@ impl System {
         sum([host.server.budget().0, overrun].into_iter())
     }
 
-    /// `W^v` of a VCPU, if that is not above its period (Eq. 5).
+    /// Returns `W^v` of a VCPU, if that is not above its period (Eq. 5).
     pub(super) fn server_response(
         &self,
         vcpu: usize,
@@ -72,12 +72,13 @@ impl System {
         let below = vcpu + 1..pcpu.end;
         match (protocol, host.server.kind()) {
             (Protocol::Mpcp, _) => {}
-            // Eq. 2: it never waits for work, so that those below get to no further section.
+            // Eq. 2: a periodic server is always ready, so that those below reach no further
+            // section.
             (_, Kind::Periodic) => {
                 own = sum([own].into_iter().chain(self.vcpus[below].iter().map(|it| it.held)));
             }
-            // Eq. 3 and 4: all sections of all jobs that there can be; of other VMs, and where tasks are late, as
-            // many as the hypervisor lets them make.
+            // Eq. 3 and 4: all sections of all possible jobs; for other VMs and late tasks, as many
+            // as the hypervisor allows.
             _ => {
                 for other in below {
                     let tasks = self.vcpus[other].tasks.clone();

@@ -1,4 +1,4 @@
-//! Who shares what.
+//! Systems of tasks that share resources.
 
 use super::flat::{self, FlatSection, FlatTask, FlatVcpu};
 use crate::Duration;
@@ -6,20 +6,20 @@ use crate::Duration;
 /// A critical section.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Section {
-    /// Which resource: any number; those that are used are best small.
+    /// Number of the resource; small numbers are best.
     pub resource: usize,
     /// Its longest execution time: `E_{i,j}`.
     pub length: Duration,
-    /// True if the hypervisor keeps the mutex: the resource is then global, also if tasks of one
-    /// VCPU use it only.
+    /// True if the hypervisor keeps the mutex: the resource is then global even if tasks of only
+    /// one VCPU use it.
     pub inter_vm: bool,
 }
 
 /// A task and its critical sections.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Task {
-    /// The task. Its execution time contains that of the sections. It suspends itself, and is
-    /// blocked by tasks below, for other reasons than these sections only.
+    /// The task. Its execution time includes that of the sections. Its suspension and blocking do
+    /// not include those by these sections.
     pub task: crate::Task,
     /// The sections of a job.
     pub sections: Vec<Section>,
@@ -28,7 +28,7 @@ pub struct Task {
 /// A VCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Vcpu {
-    /// Its priority: a larger number goes first, in queues of all PCPUs.
+    /// Its priority: the larger number comes first, in queues of all PCPUs.
     pub priority: u32,
     /// Its tasks, the one with the highest priority first.
     pub tasks: Vec<Task>,
@@ -77,7 +77,7 @@ pub enum SystemError {
 }
 
 impl System {
-    /// PCPUs, each with its VCPUs, the one with the highest priority first.
+    /// Makes a system of PCPUs, each with its VCPUs, the one with the highest priority first.
     ///
     /// # Errors
     ///
@@ -97,13 +97,13 @@ impl System {
         self.vcpus.get(vcpu).map_or(0..0, |vcpu| vcpu.tasks.clone())
     }
 
-    /// Global resource holding time `ght` of a VCPU (vMPCP, Eq. 1): the longest global section
-    /// of each of its tasks. So long it overruns its budget at most.
+    /// Global resource holding time `ght` of a VCPU (vMPCP, Eq. 1): the longest global section of
+    /// each of its tasks. The VCPU overruns its budget by at most this time.
     pub fn holding_time(&self, vcpu: usize) -> Duration {
         Duration(self.vcpus.get(vcpu).map_or(0, |vcpu| vcpu.holding))
     }
 
-    /// Returns true if a VCPU uses resources that others use, too.
+    /// Returns true if a VCPU uses resources that other VCPUs use, too.
     pub fn is_global(&self, vcpu: usize) -> bool {
         self.vcpus.get(vcpu).is_some_and(|vcpu| vcpu.holding > 0)
     }

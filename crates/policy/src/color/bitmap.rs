@@ -15,7 +15,7 @@ const LEVELS: usize = 6;
 #[derive(Debug)]
 pub(super) struct Bitmap<'a> {
     words: &'a mut [u64],
-    /// Where each level starts; one more is the end.
+    /// Start of each level, and the end of the last one.
     starts: [usize; LEVELS + 1],
     levels: usize,
 }

@@ -53,9 +53,9 @@ pub enum Choice {
 pub struct Return {
     /// The page.
     pub page: u32,
-    /// Where it is.
+    /// Current place.
     pub from: Place,
-    /// Where it was.
+    /// Place before the request.
     pub to: Place,
 }
 

@@ -63,7 +63,7 @@ pub struct Map {
     pub bytes: u64,
 }
 
-/// Where a page of a region lies.
+/// The place of a page of a region.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Placement {
     /// Physical address of the frame.

@@ -264,16 +264,16 @@ fn read_color(bytes: &[u8], at: &mut usize) -> Result<Color, ParseColorsError> {
     Color::new(index).ok_or(error(ParseProblem::TooLarge))
 }
 
-/// Why a text is not a set of colours.
+/// The reason why a text is not a set of colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ParseColorsError {
     /// Position: bytes from the start of the text.
     pub at: usize,
-    /// What is wrong there.
+    /// The mistake.
     pub problem: ParseProblem,
 }
 
-/// What can be wrong in a set of colours.
+/// Mistakes in the text of a set of colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ParseProblem {
     /// There is no colour where one is needed.

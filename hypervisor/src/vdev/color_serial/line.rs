@@ -1,25 +1,25 @@
-//! Lines that a guest sends.
+//! Lines from a guest.
 
 use policy::color::ColorSet;
 
 use crate::vdev::pl011::Line;
 
-/// Longest line, in bytes: room for any set of colours that is written as one would.
+/// Longest line, in bytes: enough for any set of colours in its usual notation.
 const LINE_MAX: usize = 80;
 
-/// What a line says.
+/// The command in a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Command {
-    /// The sender asks for these colours; for none, to give back those that it has.
+    /// The sender requests these colours; no colours: it gives back those that it has.
     Colors(ColorSet),
-    /// Nothing that is understood.
+    /// The line is no command.
     Nonsense,
 }
 
-/// Puts bytes together to lines.
+/// Assembles bytes into lines.
 pub(super) struct LineReader {
     bytes: [u8; LINE_MAX],
-    /// Bytes of the line, also those for which there was no room.
+    /// Bytes of the line, including those that did not fit.
     length: usize,
     command: Option<Command>,
 }
@@ -29,7 +29,7 @@ impl LineReader {
         Self { bytes: [0; LINE_MAX], length: 0, command: None }
     }
 
-    /// What the line said that the last byte completed.
+    /// Returns the command in the line that the last byte completed.
     pub(super) fn take(&mut self) -> Option<Command> {
         self.command.take()
     }
@@ -50,8 +50,8 @@ impl Line for LineReader {
     }
 }
 
-/// Reads a line; `None` if it says nothing. A terminal that was not set up echoes our
-/// answers: to answer these would go on for ever.
+/// Reads a line; `None` if the line is to be ignored. A terminal in its default mode echoes our
+/// answers: to answer these would never end.
 fn parse(line: &[u8]) -> Option<Command> {
     if line.is_empty() || line.starts_with(b"ok ") || line.starts_with(b"error ") {
         return None;

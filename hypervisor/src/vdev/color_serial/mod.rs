@@ -1,10 +1,10 @@
 //! The serial port on which closed guests ask for colours (vCache, section 4.2.2).
 //!
-//! A task that can neither call the hypervisor nor map the doorbell writes a line to an
-//! ordinary UART, `colors 8-11` or `colors none`, and busy-waits for the answer. Which
-//! task it was is not known: so for [`WINDOW_MS`] milliseconds the VM's VCPUs are sampled, and the
-//! address space that is seen most often is taken for its own, if it stands out clearly. Then its
-//! pages move, and the answer is `ok <pages>`, or `error <word>`. If none stands out there is no
+//! A task that can neither call the hypervisor nor map the doorbell writes a line to an ordinary
+//! UART, `colors 8-11` or `colors none`, and busy-waits for the answer. The port does not know the
+//! task: so for [`WINDOW_MS`] milliseconds the VM's VCPUs are sampled, and the most frequent
+//! address space is taken for the task's, if it is frequent enough. Then its pages move, and the
+//! answer is `ok <pages>`, or `error <word>`. If no address space is frequent enough there is no
 //! answer, and the task asks again.
 //!
 //! This is the port as a state machine; `vm/color_serial.rs` drives it.
@@ -25,9 +25,9 @@ use super::pl011::Pl011;
 use line::{Command, LineReader};
 use samples::Samples;
 
-/// For how long VCPUs are sampled: *T* of the paper.
+/// Time for which VCPUs are sampled in milliseconds: *T* of the paper.
 pub const WINDOW_MS: u64 = 10;
-/// Times that a VCPU is sampled in this time: *T / T'*.
+/// Number of samples of a VCPU in this time: *T / T'*.
 pub const SAMPLES: u64 = 100;
 
 /// A second UART of a VM.
@@ -44,11 +44,11 @@ enum State {
     Idle,
     Sampling(Window),
     Found(Found),
-    /// The VCPU that was found does the work.
+    /// The VCPU on which the task was found does the work.
     Moving,
 }
 
-/// When VCPUs are sampled, in counter ticks.
+/// The window in which VCPUs are sampled, in counter ticks.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     start: u64,
@@ -65,25 +65,25 @@ pub struct Found {
     pub vcpu: usize,
     /// Address of its first translation table.
     pub table: u64,
-    /// What it asks for.
+    /// The requested colours.
     pub colors: ColorSet,
 }
 
-/// What follows from an access or a sample.
+/// The consequence of an access or a sample.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Outcome {
     /// Nothing.
     Nothing,
-    /// Every VCPU of the VM is to be sampled from now on ([`ColorSerial::first_sample`]).
+    /// Every VCPU of the VM has to be sampled from now on ([`ColorSerial::first_sample`]).
     Sample,
-    /// This VCPU is to be sampled again, at this time.
+    /// This VCPU has to be sampled again, at this time.
     Again(u64),
-    /// This VCPU is to take its work ([`ColorSerial::take`]).
+    /// This VCPU has to take its work ([`ColorSerial::take`]).
     Found(usize),
 }
 
 impl ColorSerial {
-    /// Returns the port of a VM with so many VCPUs.
+    /// Makes the port of a VM with `vcpus` VCPUs.
     pub fn new(vcpus: usize) -> Self {
         Self {
             uart: Pl011::new(),
@@ -93,7 +93,7 @@ impl ColorSerial {
         }
     }
 
-    /// Resets the port, and forgets what was asked.
+    /// Resets the port, and forgets any request.
     pub fn reset(&mut self) {
         self.uart.reset();
         self.line = LineReader::new();
@@ -105,13 +105,13 @@ impl ColorSerial {
         self.uart.interrupt()
     }
 
-    /// A read of the guest, as [`Pl011::read`].
+    /// Serves a read of the guest, like [`Pl011::read`].
     pub fn read(&mut self, offset: u64, size: usize) -> u64 {
         self.uart.read(offset, size)
     }
 
-    /// A write of the guest, as [`Pl011::write`], by `vcpu` at the time `now` of a counter
-    /// with so many ticks per second.
+    /// Serves a write of the guest, like [`Pl011::write`], by `vcpu` at the time `now` of a counter
+    /// with `per_second` ticks per second.
     pub fn write(
         &mut self,
         offset: u64,
@@ -140,23 +140,23 @@ impl ColorSerial {
         }
     }
 
-    /// When a VCPU is to be sampled first, if VCPUs are to be sampled. One that learns of it
-    /// after the window is sampled at once: the one that asked has to end it.
+    /// Returns the time of the first sample of a VCPU, if VCPUs are sampled. A VCPU that learns of
+    /// the window after its end is sampled at once, because the VCPU that asked has to end it.
     pub fn first_sample(&self, now: u64) -> Option<u64> {
         let sampling = matches!(self.state, State::Sampling(_));
         sampling.then(|| self.next_sample(now).unwrap_or(now))
     }
 
-    /// When a VCPU is to be sampled next, if it is.
+    /// Returns the time of the next sample of a VCPU, if there is one.
     fn next_sample(&self, now: u64) -> Option<u64> {
         let State::Sampling(window) = &self.state else { return None };
         let passed = now.saturating_sub(window.start) / window.period;
-        // Whoever is late goes on in step. The last sample ends the window.
+        // A late sample does not shift the next ones. The last sample ends the window.
         (passed < SAMPLES).then(|| window.start + (passed + 1) * window.period)
     }
 
-    /// A sample of a VCPU: the first table of the address space that was interrupted at EL0,
-    /// or `None` if something else was.
+    /// Takes a sample of a VCPU: the first table of the address space that was interrupted at EL0,
+    /// or `None` if it was interrupted elsewhere.
     pub fn sample(&mut self, vcpu: usize, now: u64, table: Option<u64>) -> Outcome {
         let State::Sampling(window) = self.state else { return Outcome::Nothing };
         if let (Some(table), Some(samples)) = (table, self.samples.get_mut(vcpu)) {
@@ -183,8 +183,8 @@ impl ColorSerial {
         }
     }
 
-    /// What a VCPU has to do, if anything. When it is done, or cannot be done,
-    /// [`ColorSerial::finish`] is to be called.
+    /// Returns the work of a VCPU, if there is some. When the work is complete, or cannot be done,
+    /// call [`ColorSerial::finish`].
     pub fn take(&mut self, vcpu: usize) -> Option<Found> {
         match self.state {
             State::Found(found) if found.vcpu == vcpu => {
@@ -195,9 +195,10 @@ impl ColorSerial {
         }
     }
 
-    /// The work is done: so many pages, or a negative [`Error`]; `None` if the task is to ask again.
+    /// Ends the work with the number of pages, or a negative [`Error`]; `None` if the task has to
+    /// ask again.
     pub fn finish(&mut self, result: Option<i64>) {
-        // The port may have been reset meanwhile: then nobody waits.
+        // The port may have been reset meanwhile: then no task waits.
         if let State::Moving = self.state {
             self.state = State::Idle;
             if let Some(result) = result {
@@ -221,12 +222,12 @@ impl ColorSerial {
                 Ok(())
             }
         }
-        // A guest that does not read loses what comes, as from any UART.
+        // A guest that does not read loses bytes, as with any UART.
         let _ = Receiver(&mut self.uart).write_fmt(text);
     }
 }
 
-/// One word for why a request was refused.
+/// Returns one word for the reason for which a request was refused.
 fn word(error: i64) -> &'static str {
     const WORDS: [(Error, &str); 4] = [
         (Error::Invalid, "invalid"),

@@ -1,17 +1,17 @@
-//! Which address space a VCPU is in most of the time.
+//! The most frequent address space of a VCPU.
 
 use super::SAMPLES;
 
-/// Address spaces that are told apart.
+/// Number of address spaces that are counted separately.
 const VALUES: usize = 8;
 
-/// Least samples of a winner: a task that busy-waits has many more.
+/// Minimum number of samples of a winner: a task that busy-waits has many more.
 const COUNT_MIN: u32 = SAMPLES as u32 / 10;
 
 /// Samples of one VCPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Samples {
-    /// `(first table, how often it was seen)`.
+    /// `(first table, number of samples)`.
     counts: [(u64, u32); VALUES],
     taken: u32,
 }
@@ -21,8 +21,8 @@ impl Samples {
         Self { counts: [(0, 0); VALUES], taken: 0 }
     }
 
-    /// Counts an address space. If there are more of them than are told apart, one that was seen
-    /// least is forgotten: counts may become too low, never too high.
+    /// Counts an address space. If there are more than [`VALUES`], one of the least frequent is
+    /// forgotten: counts may become too low, never too high.
     pub(super) fn add(&mut self, table: u64) {
         self.taken += 1;
         let mut least = 0;

@@ -1,24 +1,27 @@
-//! Whether the PCPU of a VCPU is interrupted because another one has changed something.
+//! Notes and kicks: when the PCPU of a VCPU is interrupted because another VCPU has changed
+//! something.
 //!
 //! A change is made in the state first. Then it is *noted* with each VCPU that it concerns, and the
-//! PCPU of that VCPU is interrupted (a *kick*) only if that changes something now: the VCPU
-//! executes, or it waits and becomes ready. A VCPU that is off, or ready while others execute in
-//! its place, finds the note when it is entered.
+//! PCPU of that VCPU is interrupted (a *kick*) only if the change matters now: the VCPU executes,
+//! or it waits and becomes ready. A VCPU that is off, or ready while others execute in its place,
+//! finds the note when it is entered.
 //!
 //! # Invariants
 //!
-//! - A VCPU executes its guest only after it has found no note behind [`Attention::run`]; it waits
-//!   only after it has found none behind [`Attention::wait`].
-//! - Notes are made before the place is looked at, and places are taken before notes are looked at, both in
-//!   one order for all PCPUs. So one of the two sees the other, and no note is lost.
-//! - From one time that a VCPU executes to the next, it causes at most [`policy::pace::KICKS_MAX`] kicks: one because it
-//!   executed when something was noted, and two because it waits, of which the first finds that it
-//!   has nothing to do, and the second wakes it in any case. So what kicks cost
-//!   others on its PCPU is limited by how often it gets the PCPU, whatever its siblings do.
+//! - A VCPU executes its guest only after it has found no note after [`Attention::run`]; it waits
+//!   only after it has found none after [`Attention::wait`].
+//! - A note is made before the place of the VCPU is read, and a place is set before notes are read,
+//!   both in one order for all PCPUs. So at least one of the two sides sees the other, and no note
+//!   is lost.
+//! - Between two of its executions a VCPU causes at most [`policy::pace::KICKS_MAX`] kicks: one
+//!   because it executed when something was noted, and two because it waits, of which the first
+//!   finds that the VCPU has nothing to do, and the second wakes it in any case. So the cost of
+//!   kicks for others on its PCPU is limited by how often the VCPU gets the PCPU, whatever its
+//!   siblings do.
 
 use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
-/// Where a VCPU is.
+/// The place of a VCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub enum Place {
@@ -26,9 +29,9 @@ pub enum Place {
     Out = 0,
     /// It executes, or is about to.
     Running = 1,
-    /// It has nothing to do. What was in its list registers when it last executed may be done.
+    /// It waits. Interrupts that were in its list registers when it last executed may be done.
     Waiting = 2,
-    /// The same, and its list registers were looked at since.
+    /// It waits, and its list registers were folded since.
     Settled = 3,
 }
 
@@ -51,7 +54,7 @@ impl Attention {
         Self { place: AtomicU8::new(Place::Out as u8), notes: AtomicU8::new(0) }
     }
 
-    /// Where it is.
+    /// Returns the place.
     #[inline]
     pub fn place(&self) -> Place {
         match self.place.load(SeqCst) {
@@ -68,8 +71,8 @@ impl Attention {
         self.place.load(SeqCst) == Place::Running as u8
     }
 
-    /// It is about to execute. Returns true if there are notes, which have to be looked at first. Only
-    /// its own PCPU may call this and the following.
+    /// The VCPU is about to execute. Returns true if there are notes, which have to be served
+    /// first. Only its own PCPU may call this and the following.
     #[inline(always)]
     pub fn run(&self) -> bool {
         self.place.store(Place::Running as u8, SeqCst);
@@ -82,7 +85,7 @@ impl Attention {
         self.place.store(Place::Out as u8, SeqCst);
     }
 
-    /// It has nothing to do. Returns true if there are notes, which have to be looked at now.
+    /// The VCPU waits. Returns true if there are notes, which have to be served now.
     #[inline(always)]
     pub fn wait(&self) -> bool {
         self.place.store(Place::Waiting as u8, SeqCst);
@@ -95,8 +98,8 @@ impl Attention {
         self.place.store(Place::Settled as u8, SeqCst);
     }
 
-    /// Takes the notes, if there are any. Returns true if one was that it may have something to do. What they
-    /// are about is to be looked at afterwards.
+    /// Takes the notes, if there are any. Returns `Some(true)` if one of them was that the VCPU may
+    /// have become ready. The caller serves the notes afterwards.
     #[inline]
     pub fn take(&self) -> Option<bool> {
         let notes = self.notes.swap(0, SeqCst);
@@ -109,10 +112,10 @@ impl Attention {
         self.notes.load(SeqCst) != 0
     }
 
-    /// Its PCPU was kicked, or it waits and was noted: looks at what there is for one that executes or waits; one
-    /// that does neither does so itself when it is entered. Returns true if it waits and is to be woken.
-    /// `raised`: it may have got something without a note. `attend` takes the notes, and does what they are
-    /// about; `is_due` says whether it has something to do then.
+    /// Serves a kick of the PCPU, or a note for a VCPU that waits, if the VCPU executes or waits;
+    /// otherwise the VCPU serves its notes when it is entered. Returns true if the VCPU waits and
+    /// has to be woken. `raised`: the VCPU may have got an interrupt without a note. `attend` takes
+    /// and serves the notes; `is_due` returns true if the VCPU is ready afterwards.
     #[inline(always)]
     pub fn look(
         &self,
@@ -137,9 +140,9 @@ impl Attention {
         wakes
     }
 
-    /// From any PCPU: notes that something has changed. Returns true if the VCPU's PCPU is to be kicked.
-    /// `can_take` is asked of a VCPU that waits: whether it can have an interrupt to take, exactly so if it is
-    /// [`Place::Settled`].
+    /// Notes from any PCPU that something has changed. Returns true if the VCPU's PCPU has to be
+    /// kicked. `can_take` is called for a VCPU that waits and returns true if it can have an
+    /// interrupt to take; the result is exact if the VCPU is [`Place::Settled`].
     pub fn call(&self, can_take: impl FnOnce(Place) -> bool) -> bool {
         let before = self.notes.fetch_or(LOOK, SeqCst);
         match self.place() {

@@ -24,10 +24,10 @@ pub(super) struct Bank {
     pub line: u32,
     /// Active and not in a list register.
     pub active: u32,
-    /// In a list register, as far as is known: the guest may be done with it.
-    /// Private ones may be in a list register without it.
+    /// In a list register, as of the last sync: the guest may be done with it. Private ones may be
+    /// in a list register without this bit.
     pub listed: u32,
-    /// Of `listed`: was active when last looked at.
+    /// Of `listed`: was active at the last sync.
     pub listed_active: u32,
     /// Of `listed`: the pending state in the list register is a latched one
     /// that must return to `pending` when the register is emptied.

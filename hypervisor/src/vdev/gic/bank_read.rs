@@ -44,7 +44,8 @@ impl VGic {
 }
 
 impl State {
-    /// Pending interrupts of a bank, as last known for what is listed elsewhere.
+    /// Returns the pending interrupts of a bank, as of the last sync for those that are listed
+    /// elsewhere.
     fn pending<E: Env>(&self, env: &E, at: usize) -> u32 {
         let bank = &self.banks[at];
         let known = bank.pending | bank.asserted() | bank.latched;
@@ -53,7 +54,8 @@ impl State {
             .fold(known, |pending, n| pending | 1 << n)
     }
 
-    /// Active interrupts of a bank, as last known for what is listed elsewhere.
+    /// Returns the active interrupts of a bank, as of the last sync for those that are listed
+    /// elsewhere.
     fn active(&self, at: usize) -> u32 {
         self.banks[at].active | self.banks[at].listed_active
     }

@@ -62,15 +62,15 @@ impl VGic {
         self.finish(env, guard, Some(vcpu), concerned);
     }
 
-    /// Refreshes what is derived from the private bank `at`; nothing for a shared one.
+    /// Refreshes the values derived from the private bank `at`; does nothing for a shared one.
     fn refresh_private(&self, state: &State, at: usize) {
         if at < self.vcpus.len() {
             self.refresh_templates(state, at);
         }
     }
 
-    /// ISACTIVER. Listed interrupts stay what they are; what the writer itself
-    /// holds is looked at first, so that only unfinished ones count as listed.
+    /// ISACTIVER. Listed interrupts do not change; the writer's own list registers are read first,
+    /// so that only unfinished interrupts count as listed.
     fn set_active<E: Env>(
         &self,
         env: &E,
@@ -90,13 +90,13 @@ impl VGic {
 }
 
 impl State {
-    /// VCPUs that must look at interrupts which can no longer be delivered as
-    /// they are; those other than `vcpu` count as settling until they have.
+    /// Returns the VCPUs that must examine interrupts which can no longer be delivered in their
+    /// current state; those other than `vcpu` count as settling until they have done so.
     #[inline(never)]
     pub fn withdraw(&mut self, at: usize, set: u32, vcpu: usize) -> u32 {
         let holders = self.holders(at, set);
         self.settling |= holders & self.online & !(1 << vcpu);
-        // A physical interrupt in our hands is given back by whoever looks.
+        // The VCPU that examines a physical interrupt that EL2 owns gives it back.
         let stuck = set & self.banks[at].pending & self.banks[at].hardware != 0;
         holders | if stuck { 1 << vcpu } else { 0 }
     }

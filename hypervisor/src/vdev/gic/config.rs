@@ -1,4 +1,4 @@
-//! What the interrupt controller of a VM looks like.
+//! The configuration of the interrupt controller of a VM.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,14 +15,13 @@ pub struct GicConfig<'a> {
     pub vcpus: usize,
     /// Number of shared interrupts, up to 988; rounded up to a multiple of 32.
     pub spis: u32,
-    /// Private interrupts (16 to 31) that are those of the PCPU, with the same
-    /// INTID: 27 for the virtual timer.
+    /// Private interrupts (16 to 31) of the PCPU with the same INTID: 27 for the virtual timer.
     pub private: &'a [u32],
     /// Shared interrupts of assigned devices: INTID in the guest, INTID of the machine.
     pub shared: &'a [(u32, u32)],
 }
 
-/// The reason why a [`GicConfig`] cannot be.
+/// The reason why a [`GicConfig`] is invalid.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ConfigError {
     /// The number of VCPUs is not in 1 to [`VCPUS_MAX`].

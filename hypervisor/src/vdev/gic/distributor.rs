@@ -113,8 +113,8 @@ impl VGic {
 }
 
 impl State {
-    /// Routes shared interrupt `index` to the VCPU with that affinity, or to
-    /// nobody; returns the VCPUs concerned.
+    /// Routes shared interrupt `index` to the VCPU with that affinity, or to none; returns the
+    /// VCPUs concerned.
     fn route<E: Env>(&mut self, env: &E, vcpu: usize, index: usize, affinity: u64) -> u32 {
         let at = self.vcpus + index / 32;
         let bit = 1 << (index % 32);

@@ -1,9 +1,9 @@
-//! What the virtual interrupt controller needs from the machine.
+//! The machine as the virtual interrupt controller needs it.
 
 use super::attention::Attention;
 use super::list_register::ListRegisters;
 
-/// A physical interrupt that stands behind an interrupt of the guest.
+/// A physical interrupt behind an interrupt of the guest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Physical {
     /// A private one of the PCPU that runs a VCPU.
@@ -21,7 +21,7 @@ pub enum Physical {
 }
 
 impl Physical {
-    /// Interrupt `intid` as it reaches the PCPU of `vcpu`.
+    /// Makes interrupt `intid` of the PCPU of `vcpu`.
     pub const fn of(vcpu: usize, intid: u32) -> Self {
         if intid < 32 { Self::Private { vcpu, intid } } else { Self::Shared { intid } }
     }
@@ -42,19 +42,19 @@ pub trait Env {
     /// Returns the VCPU of this VM that is loaded on the executing PCPU, if there is one.
     fn current(&self) -> Option<usize>;
 
-    /// Where a VCPU is, and what was noted for it. `None` if there is no such VCPU.
+    /// Returns the place of a VCPU, and the notes for it; `None` if there is no such VCPU.
     fn attention(&self, vcpu: usize) -> Option<&Attention>;
 
     /// Makes the PCPU of another, started VCPU call [`VGic::attend`](super::VGic::attend) soon.
     fn kick(&self, vcpu: usize);
 
-    /// Enables or disables. A private interrupt that was disabled cannot be acknowledged any more on
-    /// return; a shared one may be until [`Env::settle`], which the state does not mind: it
-    /// is as if it had been acknowledged just before, and is given back.
+    /// Enables or disables the interrupt. After the call, a disabled private interrupt can no
+    /// longer be acknowledged; a shared one may be until [`Env::settle`]. The state allows this: it
+    /// is as if the interrupt had been acknowledged just before, and it is given back.
     fn set_enabled(&self, interrupt: Physical, enabled: bool);
 
-    /// Waits until shared interrupts that were disabled cannot be acknowledged any more. Before changes
-    /// of their trigger only: it takes the time of several device accesses.
+    /// Waits until disabled shared interrupts can no longer be acknowledged. Only for changes of
+    /// their trigger, because this takes the time of several device accesses.
     fn settle(&self);
 
     /// Sets or clears the pending state.

@@ -67,7 +67,7 @@ impl VGic {
                 return;
             }
         }
-        // If nobody can take it, this VCPU returns it to the physical controller.
+        // If no VCPU can take it, this VCPU returns it to the physical controller.
         let takers = state.takers(at, bit);
         let concerned = if takers == 0 { 1 << vcpu } else { takers };
         self.finish(env, state, Some(vcpu), concerned);
@@ -127,11 +127,11 @@ impl VGic {
         self.guest_intids.get(index).is_some_and(|&guest| guest != 0)
     }
 
-    /// Looks at what was noted for `vcpu` of this PCPU, if anything was: brings its list registers up to date,
-    /// and lets the interrupts of its devices come that were masked. Returns what
-    /// [`Attention::take`](super::Attention::take) says.
+    /// Serves the notes for `vcpu` of this PCPU, if there are any: brings its list registers up to
+    /// date, and unmasks the masked interrupts of its devices. Returns the result of
+    /// [`Attention::take`](super::Attention::take).
     pub fn attend<E: Env>(&self, env: &E, vcpu: usize) -> Option<bool> {
-        // Before the state is looked at: a change made later is noted again.
+        // Before the state is read: a later change is noted again.
         let notes = env.attention(vcpu).filter(|_| vcpu < self.vcpus.len())?.take()?;
         let mut state = self.lock();
         state.unmask(env, vcpu);
@@ -139,10 +139,11 @@ impl VGic {
         Some(notes)
     }
 
-    /// Physical shared interrupt `physical` of this VM came while the VCPU to which it is routed, of this
-    /// PCPU, does not execute: it comes no more until that one does. So devices interrupt other VCPUs
-    /// once for each time that their own gets the PCPU, whatever their guest does to them. One that waits
-    /// is woken for that: the interrupt may be what it waits for.
+    /// Masks physical shared interrupt `physical` of this VM, which came while the VCPU of this
+    /// PCPU to which it is routed does not execute. The interrupt stays masked until that VCPU
+    /// executes. So devices interrupt other VCPUs once for each time that their own gets the PCPU,
+    /// whatever their guest does to them. A VCPU that waits is woken: it may wait for this
+    /// interrupt.
     pub fn mask<E: Env>(&self, env: &E, physical: u32) {
         let intid = self.guest_intids.get((physical as usize).wrapping_sub(32));
         let intid = intid.map_or(0, |&intid| u32::from(intid));
@@ -168,8 +169,8 @@ impl VGic {
         }
     }
 
-    /// Returns true if `vcpu`, loaded on this PCPU, has an interrupt to take. Looks first if a
-    /// maintenance interrupt is due, which would not come any more when another VCPU is loaded.
+    /// Returns true if `vcpu`, loaded on this PCPU, has an interrupt to take. Serves a due
+    /// maintenance interrupt first, which would no longer come when another VCPU is loaded.
     #[inline]
     pub fn has_pending<E: Env>(&self, env: &E, vcpu: usize) -> bool {
         if env.lists().want_maintenance() {

@@ -1,6 +1,6 @@
-//! List registers: where the CPU interface finds the interrupts of its guest.
+//! List registers, from which the CPU interface takes the interrupts of its guest.
 
-/// Most list registers that a CPU interface can have.
+/// Maximum number of list registers of a CPU interface.
 pub const LISTS_MAX: usize = 16;
 
 /// The content of one list register.
@@ -12,7 +12,7 @@ pub const LISTS_MAX: usize = 16;
 pub struct ListRegister(u64);
 
 impl ListRegister {
-    /// Holds nothing.
+    /// An empty register.
     pub const EMPTY: Self = Self(0);
 
     const PENDING: u64 = 1 << 62;
@@ -152,7 +152,7 @@ pub trait ListRegisters {
     /// Returns true if a maintenance interrupt is due, or may be.
     fn want_maintenance(&self) -> bool;
 
-    /// Whether to raise a maintenance interrupt while no register is pending.
+    /// Enables or disables a maintenance interrupt while no register is pending.
     fn notify_when_none_pending(&self, on: bool);
 
     /// Brings the virtual CPU interface to its reset state and enables it: no

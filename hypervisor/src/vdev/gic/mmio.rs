@@ -1,9 +1,9 @@
-//! Accesses to the registers in memory: which block an address belongs to.
+//! Accesses to the registers in memory, and the decoding of their addresses.
 
 use super::env::Env;
 use super::{DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES, VGic};
 
-/// Whose registers are accessed.
+/// The frame that is accessed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Frame {
     /// GICD of a GICv3.
@@ -30,7 +30,7 @@ pub(super) enum Banked {
     Trigger(usize),
 }
 
-/// Where an access of legal size and alignment goes.
+/// The register of an access of legal size and alignment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Register {
     /// Of a bank.

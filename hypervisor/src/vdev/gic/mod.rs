@@ -1,51 +1,48 @@
-//! Virtual GICv3 (Arm IHI 0069) with one security state and affinity routing, or virtual GICv2 (Arm IHI
-//! 0048) with one security state: what the machine has.
+//! Virtual GICv3 (Arm IHI 0069) with one security state and affinity routing, or virtual GICv2 (Arm
+//! IHI 0048) with one security state: what the machine has.
 //!
-//! The guest uses the CPU interface of the hardware (`ICV_*`, GICV); what traps is its
-//! access to distributor, redistributors and the registers that generate SGIs.
-//! One lock per VM guards the state (`state.rs`); list registers are touched only by
-//! the PCPU on which their VCPU is loaded. A change is made in the state first;
-//! then every VCPU that it *concerns* brings its list registers up to date
-//! (`sync.rs`): the own one at once, another one before it executes again, or at once
-//! after a kick if it executes, or if it waits and has something to do now (`attention.rs`). One path takes no
-//! lock: a private physical interrupt while a list register is free and nothing
-//! waits for one.
+//! The guest uses the CPU interface of the hardware (`ICV_*`, GICV); what traps is its access to
+//! distributor, redistributors and the registers that generate SGIs. One lock per VM guards the
+//! state (`state.rs`); list registers are touched only by the PCPU on which their VCPU is loaded. A
+//! change is made in the state first; then every VCPU that it *concerns* brings its list registers
+//! up to date (`sync.rs`): the VCPU of this PCPU at once, another one before it executes again, or
+//! at once after a kick if it executes, or if it waits and becomes ready (`attention.rs`). One path
+//! takes no lock: a private physical interrupt while a list register is free and nothing waits for
+//! one.
 //!
 //! # Invariants
 //!
-//! - An interrupt is in the state or in one list register, never in both; its
-//!   pending state moves there and back. `listed` may outlive the list register:
-//!   only folding it tells.
-//! - A physical interrupt is in our hands (pending or active in the state, or in
-//!   a list register) exactly as long as it is physically active. Otherwise the
-//!   physical controller keeps its state; it is enabled there exactly if the
-//!   guest could take it now.
-//! - While interrupts wait for a list register, those in list registers were more
-//!   urgent, and a maintenance interrupt is due when the guest has taken the last
-//!   pending one of them or, if none was pending, has ended an active one.
-//! - Who withdraws an interrupt notes that after the state has changed, so that an
-//!   injection that raced with it is found. Until a VCPU that executes has looked, GICD_CTLR.RWP reads 1.
+//! - An interrupt is in the state or in one list register, never in both; its pending state moves
+//!   there and back. `listed` may outlive the list register: only folding it tells.
+//! - EL2 owns a physical interrupt (pending or active in the state, or in a list register) exactly
+//!   as long as it is physically active. Otherwise the physical controller keeps its state; it is
+//!   enabled there exactly if the guest could take it now.
+//! - While interrupts wait for a list register, those in list registers were more urgent, and a
+//!   maintenance interrupt is due when the guest has taken the last pending one of them or, if none
+//!   was pending, has ended an active one.
+//! - A VCPU that withdraws an interrupt notes this after the state has changed, so that a
+//!   concurrent injection is found. Until a VCPU that executes has looked, GICD_CTLR.RWP reads 1.
 //!
 //! # CAVEATS
 //!
 //! - No LPIs, no ITS, no message-based SPIs, no 1-of-N routing (TYPER.No1N):
 //!   GICD_IROUTER.Interrupt_Routing_Mode is RES0.
-//! - An active interrupt keeps its list register. A guest that nests as many
-//!   interrupts as there are list registers gets the next one when one ends.
-//! - An interrupt made active through ISACTIVER does not block lower priorities
-//!   and is ended through ICACTIVER only.
+//! - An active interrupt keeps its list register. A guest that nests as many interrupts as there
+//!   are list registers gets the next one when one ends.
+//! - An interrupt made active through ISACTIVER does not block lower priorities and is ended
+//!   through ICACTIVER only.
 //! - The trigger of PPIs is fixed to level; ICFGR1 ignores writes.
-//! - Reading the pending or active state of an interrupt that another VCPU
-//!   holds shows what was last known and makes that VCPU refresh it, if it executes.
-//! - A physical level that falls after it was acknowledged is delivered once all
-//!   the same: the list register keeps it.
-//! - An edge or SGI that arrives while the same one is pending in a list register
-//!   of another PCPU counts as arriving after its acknowledgement if the guest
-//!   acknowledges it before that PCPU has taken the kick.
-//! - A shared interrupt in a list register of a VCPU that is ready while others execute in its place, and which
-//!   is sent to another VCPU, comes there only when the first one executes.
-//! - GICv2: a shared interrupt with several targets goes to one of them. The second sender of an SGI
-//!   waits until the guest is done with that of the first, not only has acknowledged it.
+//! - Reading the pending or active state of an interrupt that another VCPU holds shows what was
+//!   last known and makes that VCPU refresh it, if it executes.
+//! - A physical level that falls after it was acknowledged is delivered once all the same: the list
+//!   register keeps it.
+//! - An edge or SGI that arrives while the same one is pending in a list register of another PCPU
+//!   counts as arriving after its acknowledgement if the guest acknowledges it before that PCPU has
+//!   taken the kick.
+//! - A shared interrupt in a list register of a VCPU that is ready while others execute in its
+//!   place, and which is sent to another VCPU, reaches that VCPU only when the first one executes.
+//! - GICv2: a shared interrupt with several targets goes to one of them. The second sender of an
+//!   SGI waits until the guest is done with that of the first, not only has acknowledged it.
 //! - A sleeping redistributor (GICR_WAKER) still forwards interrupts.
 
 mod attention;
@@ -84,7 +81,7 @@ use bank::bits;
 use state::State;
 use table::Table;
 
-/// Most VCPUs of one VM.
+/// Maximum number of VCPUs of one VM.
 pub const VCPUS_MAX: usize = 8;
 /// Bytes of the distributor's registers.
 pub const DISTRIBUTOR_BYTES: u64 = 0x1_0000;
@@ -105,21 +102,19 @@ pub struct VGic {
     state: Mutex<State>,
 }
 
-/// What is known of a VCPU without the lock.
+/// State of a VCPU that is read without the lock.
 #[derive(Debug)]
 struct Vcpu {
     /// The VCPU is started and no interrupt waits for a list register. Written
     /// on its own PCPU.
     direct: AtomicBool,
-    /// What to list for its private interrupts from INTID 16; empty for those
+    /// Templates of list registers for its private interrupts from INTID 16; empty for those
     /// without a physical interrupt.
     templates: [AtomicU64; 16],
 }
 
 impl VGic {
-    /// An interrupt controller in its reset state.
-    ///
-    /// This is the only place that allocates.
+    /// Makes an interrupt controller in its reset state. Only this function allocates.
     pub fn new(config: &GicConfig) -> Result<Self, ConfigError> {
         let state = State::new(config)?;
         let guest_intids = config.guest_intids()?;
@@ -141,13 +136,13 @@ impl VGic {
         self.vcpus.len()
     }
 
-    /// Out of line: it is short, and there are many callers.
+    /// Not inlined: the function has many callers.
     #[inline(never)]
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
-    /// Recomputes what to list for the private interrupts of `vcpu`.
+    /// Recomputes the templates for the private interrupts of `vcpu`.
     fn refresh_templates(&self, state: &State, vcpu: usize) {
         for n in bits(state.banks[vcpu].hardware) {
             let entry = state.compose(vcpu, n, n as u32).pending();
@@ -164,9 +159,8 @@ impl VGic {
         }
     }
 
-    /// Brings the list registers of all VCPUs in `concerned` up to date: those
-    /// of `me`, loaded on this PCPU, at once, the others by a note, and a kick where that
-    /// changes something now.
+    /// Brings the list registers of all VCPUs in `concerned` up to date: those of `me`, loaded on
+    /// this PCPU, at once, the others by a note, and by a kick if the change matters now.
     fn finish<E: Env>(
         &self,
         env: &E,

@@ -1,5 +1,6 @@
-//! Who sent the SGIs of a VCPU. On a GICv2 the guest sees it, and the same SGI from two senders is two
-//! interrupts: the second one goes into the list register when the guest is done with the first.
+//! The senders of the SGIs of a VCPU. On a GICv2 the guest sees the sender, and the same SGI from
+//! two senders is two interrupts: the second one goes into the list register when the guest is done
+//! with the first.
 
 use super::list_register::ListRegister;
 use super::state::State;
@@ -13,7 +14,7 @@ pub(super) struct Senders {
     /// For each SGI the VCPUs from which it is pending and not in a list register, as a set. The
     /// bank's `pending` has the SGIs for which there is one.
     pub pending: [u8; SGIS],
-    /// The sender of what is, or was last, in a list register.
+    /// The sender of the SGI that is, or was last, in a list register.
     pub listed: [u8; SGIS],
 }
 
@@ -78,7 +79,7 @@ impl State {
         }
     }
 
-    /// From whom an SGI is pending, as last known of what is in a list register.
+    /// Returns the CPU interfaces with a pending SGI, as of the last sync of the list registers.
     pub fn senders(&mut self, vcpu: usize, n: usize) -> u8 {
         let latched = self.banks[vcpu].latched >> n & 1 != 0;
         self.senders_of(vcpu, n)

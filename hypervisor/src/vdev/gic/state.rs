@@ -11,7 +11,7 @@ use super::env::{Env, Physical};
 use super::senders::Senders;
 use super::table::Table;
 
-/// Which groups the distributor forwards: all bits set if it does.
+/// The groups that the distributor forwards: all bits set if it does.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Groups {
     /// GICD_CTLR.EnableGrp0.
@@ -20,7 +20,7 @@ pub(super) struct Groups {
     pub one: u32,
 }
 
-/// What shared interrupts have beyond their bank.
+/// The state of a shared interrupt outside of its bank.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     /// GICD_IROUTER.
@@ -96,7 +96,7 @@ impl State {
         Ok(state)
     }
 
-    /// Bank and bit number of an interrupt as VCPU `vcpu` sees it.
+    /// Returns bank and bit number of an interrupt for VCPU `vcpu`.
     #[inline(never)]
     pub fn locate(&self, vcpu: usize, intid: u32) -> Option<(usize, usize)> {
         let n = intid as usize % 32;
@@ -130,7 +130,7 @@ impl State {
         Physical::Shared { intid: physical as u32 }
     }
 
-    /// Enables in the physical controller what the guest can now receive, and
+    /// Enables in the physical controller the interrupts that the guest can receive now, and
     /// disables the rest.
     pub fn update_physical<E: Env>(&mut self, env: &E, bank: usize) {
         let own = &self.banks[bank];
@@ -179,8 +179,8 @@ impl State {
             .fold(0, |takers, vcpu| takers | 1 << vcpu)
     }
 
-    /// VCPUs that must look at the interrupts `set` because they became pending:
-    /// who holds them in a list register, otherwise who can take them.
+    /// Returns the VCPUs that must examine the interrupts `set` because they became pending: those
+    /// that hold them in a list register, otherwise those that can take them.
     pub fn concerned(&self, bank: usize, set: u32) -> u32 {
         let listed = self.banks[bank].listed & set;
         let holders = if listed != 0 { self.holders(bank, listed) } else { 0 };
@@ -225,8 +225,8 @@ impl State {
         let physical = self.physical(bank, n);
         let state = &mut self.banks[bank];
         state.pending &= !(1 << n);
-        // An edge, or what the guest made pending, would be lost. So that a level
-        // follows its input, it is not set if it is pending anyway.
+        // An edge, or a state that the guest made pending, would be lost. It is not set if the
+        // interrupt is pending anyway, so that a level follows its input.
         if !env.is_pending(physical) {
             env.set_pending(physical, true);
         }

@@ -10,13 +10,13 @@ use super::env::{Env, Physical};
 use super::list_register::{LISTS_MAX, ListRegister, ListRegisters};
 use super::state::State;
 
-/// What folding found in the list registers, one bit each.
+/// The results of folding the list registers, one bit each.
 pub(super) struct Folded {
     /// Not empty, though perhaps done with.
     pub used: u32,
     /// Contain an active interrupt, which is still wanted.
     pub active: u32,
-    /// VCPUs that can take what was folded here.
+    /// VCPUs that can take interrupts that were folded here.
     pub takers: u32,
 }
 
@@ -94,7 +94,7 @@ impl State {
         folded
     }
 
-    /// Takes back one interrupt; returns whether it stays active.
+    /// Folds one interrupt back. Returns true if it stays active.
     fn fold_one<E: Env>(
         &mut self,
         env: &E,

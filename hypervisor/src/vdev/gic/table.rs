@@ -1,4 +1,4 @@
-//! What an interrupt controller has one of for each bank, or for each VCPU.
+//! Tables with one element for each bank, or for each VCPU.
 
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut, Index, IndexMut};

@@ -1,14 +1,14 @@
 //! Virtual PL011 UART (Arm DDI 0183, r1p5).
 //!
-//! The model has the registers, FIFOs and interrupts that drivers rely on:
-//! polling ones, which ask the flag register before each byte, and interrupt-driven
-//! ones, which write half a FIFO after each transmit interrupt. It differs from
-//! a chip where a VM has no use for the difference:
+//! The model has the registers, FIFOs and interrupts that drivers rely on: polling drivers, which
+//! read the flag register before each byte, and interrupt-driven drivers, which write half a FIFO
+//! after each transmit interrupt. It differs from a chip where the difference does not matter to a
+//! VM:
 //!
-//! - Bytes are sent and received whether or not the control register enables it, at no
-//!   particular rate, because early consoles assume that firmware set up the UART.
-//! - The far end waits with its input while the receive FIFO is full, up to
-//!   [`BACKLOG`] bytes; what comes then is an overrun. The receive timeout has elapsed at once.
+//! - Bytes are sent and received whether or not the control register enables it, at no particular
+//!   rate, because early consoles assume that firmware set up the UART.
+//! - The far end waits with its input while the receive FIFO is full, up to [`BACKLOG`] bytes;
+//!   further input is an overrun. The receive timeout has elapsed at once.
 //! - DMA, modem lines (always ready), loopback and line errors are not modelled.
 
 mod queue;
@@ -30,8 +30,8 @@ pub const BACKLOG: usize = 1024;
 
 /// The far end of the transmit line.
 pub trait Line {
-    /// Takes a byte; false if there is no room now. [`Pl011::line_ready`] is
-    /// to be called when there is again.
+    /// Takes a byte. Returns false if there is no room now; call [`Pl011::line_ready`] when there
+    /// is room again.
     fn send(&mut self, byte: u8) -> bool;
 }
 
@@ -55,7 +55,7 @@ pub struct Pl011 {
 }
 
 impl Pl011 {
-    /// A UART as it is after reset.
+    /// Makes a UART in its reset state.
     pub const fn new() -> Self {
         Self {
             transmit: Queue::new(),
@@ -75,12 +75,12 @@ impl Pl011 {
         }
     }
 
-    /// Resets the UART; bytes in its FIFOs are gone.
+    /// Resets the UART; bytes in its FIFOs are lost.
     pub fn reset(&mut self) {
         *self = Self::new();
     }
 
-    /// Level of the interrupt line; to be asked after every other call.
+    /// Returns the level of the interrupt line; call after every other call.
     pub fn interrupt(&self) -> bool {
         self.raw & self.mask != 0
     }
@@ -90,17 +90,15 @@ impl Pl011 {
         self.overruns
     }
 
-    /// A read of `size` bytes (1, 2, 4 or 8) at `offset` in the frame.
-    ///
-    /// Registers are 32 bits wide; there is nothing but zeros beyond and between them.
+    /// Serves a read of `size` bytes (1, 2, 4 or 8) at `offset` in the frame. Registers are 32 bits
+    /// wide; bytes beyond and between them are zero.
     pub fn read(&mut self, offset: u64, size: usize) -> u64 {
         let value = u64::from(self.read_register(offset & !3)) >> (8 * (offset & 3));
         if size >= 8 { value } else { value & ((1 << (8 * size)) - 1) }
     }
 
-    /// A write of `size` bytes (1, 2, 4 or 8) at `offset` in the frame.
-    ///
-    /// Writes that do not start at a register are ignored.
+    /// Serves a write of `size` bytes (1, 2, 4 or 8) at `offset` in the frame. Writes that do not
+    /// start at a register are ignored.
     pub fn write(&mut self, offset: u64, size: usize, value: u64, line: &mut impl Line) {
         let value = if size >= 4 { value as u32 } else { value as u32 & ((1 << (8 * size)) - 1) };
         if offset == DR {
@@ -110,7 +108,7 @@ impl Pl011 {
         }
     }
 
-    /// A byte arrives; `overrun` tells that bytes before it were lost on the way.
+    /// Receives a byte; `overrun`: bytes before it were lost on the way.
     pub fn receive(&mut self, byte: u8, overrun: bool) {
         if overrun {
             self.note_overrun();
@@ -123,7 +121,7 @@ impl Pl011 {
         }
     }
 
-    /// The line takes bytes again: sends what waits in the transmit FIFO.
+    /// The line takes bytes again: sends the bytes in the transmit FIFO.
     pub fn line_ready(&mut self, line: &mut impl Line) {
         while let Some(byte) = self.transmit.front() {
             if !line.send(byte) {
@@ -160,12 +158,12 @@ impl Pl011 {
         self.line_control & LCR_FEN != 0
     }
 
-    /// Bytes that a FIFO holds now.
+    /// Returns the capacity of a FIFO in the current mode.
     fn depth(&self) -> usize {
         if self.fifos() { FIFO } else { 1 }
     }
 
-    /// Bytes in the receive FIFO at which the receive interrupt is raised.
+    /// Returns the number of bytes in the receive FIFO at which the receive interrupt is raised.
     fn receive_limit(&self) -> usize {
         if self.fifos() { level(self.levels >> 3) } else { 1 }
     }

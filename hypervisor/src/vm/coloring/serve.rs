@@ -1,4 +1,4 @@
-//! What guests ask of vColoring, and what becomes of their pages when a VM restarts.
+//! Requests of guests to vColoring, and the pages of a VM that restarts.
 
 use bulkhead_abi::hypercall::Error;
 use policy::color::{Color, ColorSet};
@@ -12,8 +12,8 @@ use crate::plan::Range;
 use crate::stage1::Space;
 
 impl Vm {
-    /// Begins a request for colours of an address space, a bit field. Returns a negative
-    /// [`Error`] if it is refused; otherwise its guest goes on when it has the answer.
+    /// Begins a request for colours of an address space, a bit field. Returns a negative [`Error`]
+    /// if it is refused; otherwise its guest continues when it has the result.
     #[inline(never)]
     pub fn request_colors(
         &self,
@@ -40,8 +40,8 @@ impl Vm {
         begun
     }
 
-    /// One chunk of the request that is under way, while this CPU has a VCPU of the VM loaded:
-    /// the number of pages that it found, or a negative [`Error`], when it is over.
+    /// Does one chunk of the current request, while this CPU has a VCPU of the VM loaded. Returns
+    /// the number of pages that the request found, or a negative [`Error`], when it is complete.
     #[inline(never)]
     pub(in crate::vm) fn request_chunk(&self) -> Option<i64> {
         self.coloring.as_ref()?.lock().step(self)
@@ -62,7 +62,7 @@ impl Vm {
         Some((self.frame(ipa)?.address() & mask) >> mask.trailing_zeros())
     }
 
-    /// What the address space that runs here was told last.
+    /// Returns the last result of the address space that runs here.
     pub fn coloring_result(&self) -> i64 {
         let result = self.coloring.as_ref().map(|coloring| coloring.lock().result);
         match result {
@@ -71,7 +71,8 @@ impl Vm {
         }
     }
 
-    /// Free frames of the pool, of one colour or of all; `None` without such frames.
+    /// Returns the number of free frames of the pool, of one colour or of all; `None` without such
+    /// frames.
     pub fn pool_free(&self, color: Option<Color>) -> Option<u64> {
         let coloring = self.coloring.as_ref()?.lock();
         let pool = &coloring.pages.pool;
@@ -81,16 +82,15 @@ impl Vm {
         }
     }
 
-    /// Forgets what tasks have and what they ask for: the VM stops. Its pages are where they
-    /// are until [`Vm::reset_pages`].
+    /// Forgets the colours and requests of tasks when the VM stops. Its pages stay where they are
+    /// until [`Vm::reset_pages`].
     pub(in crate::vm) fn reset_coloring(&self) {
         if let Some(coloring) = &self.coloring {
             coloring.lock().reset();
         }
     }
 
-    /// Makes pages of RAM as they are at the start of the VM, the tables of which nobody
-    /// uses.
+    /// Restores the initial mapping of pages of RAM while no CPU uses the tables of the VM.
     pub(in crate::vm) fn reset_pages(&self, range: Range) {
         if self.coloring.is_none() && self.plan.warm_up {
             return;

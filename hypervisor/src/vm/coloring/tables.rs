@@ -1,4 +1,4 @@
-//! A guest's translation tables, read where they are now.
+//! Reads a guest's translation tables, even while pages move.
 
 use super::super::Vm;
 use crate::arch::memory::Frame;
@@ -20,15 +20,15 @@ pub struct TableFormat {
 }
 
 impl TableFormat {
-    /// As TCR_EL1 and SCTLR_EL1 say.
+    /// Makes the format that TCR_EL1 and SCTLR_EL1 select.
     pub fn new(tcr: u64, sctlr: u64) -> Self {
         let uncached = tcr & TCR_IRGN0 == 0 || sctlr & SCTLR_C == 0;
         Self { uncached, big_endian: sctlr & SCTLR_EE != 0 }
     }
 }
 
-/// Reads a guest's tables where they are now; for one chunk, in which no page moves while
-/// they are read.
+/// Reads a guest's tables through the current entries; for one chunk, in which no page moves while
+/// the tables are read.
 pub struct TableReader<'a> {
     vm: &'a Vm,
     format: TableFormat,
@@ -42,12 +42,12 @@ pub struct TableReader<'a> {
 const NO_PAGE: u64 = u64::MAX;
 
 impl<'a> TableReader<'a> {
-    /// Has read nothing.
+    /// Makes a reader that has read nothing.
     pub fn new(vm: &'a Vm, format: TableFormat) -> Self {
         Self { vm, format, page: NO_PAGE, frame: None, outside: false }
     }
 
-    /// Returns true if something that was to be read does not lie in RAM.
+    /// Returns true if an address that was to be read does not lie in RAM.
     pub fn was_outside(&self) -> bool {
         self.outside
     }

@@ -12,34 +12,34 @@ const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
 /// A VCPU whose tasks have to be in time.
 #[derive(Clone, Copy, Debug)]
 pub struct Critical<'a> {
-    /// Its PCPU: what others do there does not interfere.
+    /// Its PCPU: other VCPUs there do not interfere.
     pub pcpu: u32,
-    /// Its tasks, with what they are supplied with and their colours.
+    /// Its tasks, with their supply and their colours.
     pub workload: Workload<'a>,
-    /// Of each task, in their order, the most accesses of a job; none: not known.
+    /// Maximum number of accesses of a job of each task, in their order; `None`: unknown.
     pub accesses: &'a [Option<u64>],
     /// The most accesses that load one colour of the cache again, if that counts.
     pub reload: u64,
     /// Its own budget, if it has one that is given.
     pub throttle: Option<Throttle>,
-    /// Those that make accesses as they do already, as this VCPU sees them.
+    /// Sources of accesses without an open budget, for this VCPU.
     pub others: &'a [Source],
-    /// True if its accesses count for the compensation of those that get budgets.
+    /// True if its accesses count for the compensation of those with open budgets.
     pub counts: bool,
 }
 
-/// One that is to get a budget: a VCPU, or all VCPUs of a VM.
+/// An open budget: of a VCPU, or of all VCPUs of a VM.
 #[derive(Clone, Debug)]
 pub struct Share {
-    /// The PCPUs on which it makes accesses.
+    /// The PCPUs on which the accesses are made.
     pub pcpus: BTreeSet<u32>,
     /// Accesses that its VCPUs make beyond its budget at most, all together ([`Bus::overshoot`]).
     pub overshoot: u64,
     /// The period of its budget: more than 0, at most [`LONGEST`].
     pub period: Duration,
-    /// Its part of what there is: budgets per period are in proportion to the weights.
+    /// Its weight: budgets per period are in proportion to the weights.
     pub weight: u64,
-    /// Periods between two resets of its credits; 1: it has no compensation.
+    /// Periods between two resets of its credits; 1: no compensation.
     pub compensation: u32,
 }
 
@@ -50,8 +50,8 @@ pub struct Share {
 /// they make are a limit too. So this is never less than what XenThrottle's Eq. 3.7 gives, which
 /// judges by the slack at the deadline and the curve alone ([`super::of_slack_in_practice`]), and
 /// can be much more: a task that makes few accesses needs no budgets at all. Response times grow
-/// with the budgets, so that a search by halves finds the largest. A budget of `P/L` lets through
-/// as much as none; there is no larger one.
+/// with the budgets, so that a search by halves finds the largest. A budget of `P/L` allows as many
+/// accesses as no budget, and is the largest result.
 pub fn largest(critical: &[Critical<'_>], shares: &[Share], bus: &Bus) -> Option<Vec<u64>> {
     let weights = shares.iter().map(|share| u128::from(share.weight)).sum::<u128>().max(1);
     let most = |share: &Share| (share.period.0 / bus.latency.0.max(1)).max(1);
@@ -102,7 +102,7 @@ fn in_time(
         );
         Some(Source { pcpus: share.pcpus.clone(), limit: Some(limit) })
     };
-    // A period that makes no sense: nothing is known.
+    // An invalid period: no bound is known.
     let Some(sources) = shares.iter().zip(budgets).map(source).collect::<Option<Vec<_>>>() else {
         return false;
     };

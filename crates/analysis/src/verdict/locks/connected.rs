@@ -1,19 +1,20 @@
-//! Which VCPUs have to do with each other: those of a PCPU, and those that may use the same resource.
+//! Connections between VCPUs: those of a PCPU, and those that may use the same resource.
 
 use bulkhead_system::description::{Resource, System};
 
 use crate::verdict::member::Member;
 
-/// Whom something that is not known of a VCPU concerns.
+/// The VCPUs that a missing bound affects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reach {
-    /// All with which it is connected.
+    /// All VCPUs with a connection.
     All,
-    /// Those of its VM with which it is connected. The hypervisor limits what it does to others.
+    /// Connected VCPUs of the same VM. The hypervisor limits the effect on others.
     Vm,
 }
 
-/// The VCPUs for which something is so, and those with which they are connected, directly or not.
+/// Returns the VCPUs for which `is_so` holds, and those that are connected with them, directly or
+/// not.
 pub fn connected(
     system: &System,
     members: &[Member<'_>],
@@ -41,7 +42,7 @@ pub fn connected(
     reached
 }
 
-/// Returns true if tasks of a VCPU use a resource, or the hypervisor lets them.
+/// Returns true if tasks of a VCPU use a resource, or the hypervisor would let them.
 fn may_use(member: &Member<'_>, (number, resource): (usize, &Resource)) -> bool {
     let is_used = member.sections.iter().flatten().any(|section| section.resource == number);
     let may_open = resource.inter_vm && resource.vms.contains(&member.vm_index);
