@@ -41,6 +41,9 @@ const FIRST: &[&str] = &[
 /// they are read: only programs that boot none run at the same time.
 const ALONE: &[&str] = &["storm"];
 
+/// The folder of the package all of whose tests boot machines.
+const END_TO_END: &str = "tests";
+
 /// What quick tests find in place of QEMU.
 const NO_QEMU: &str = "#!/bin/sh
 echo 'a quick test boots a machine: give the test `test = false` in its Cargo.toml' | tee /dev/stderr
@@ -131,7 +134,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
     };
     programs.sort_by_key(place);
     let job = |program: &Executable| {
-        let boots = !boot_nothing.contains(&program.path);
+        let boots = program.package.ends_with(END_TO_END) || !boot_nothing.contains(&program.path);
         Job::program(program, boots, no_qemu.as_ref().map(TempDir::path))
     };
     let mut waiting: Vec<Job> = programs.iter().map(job).collect();

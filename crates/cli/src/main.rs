@@ -22,6 +22,7 @@ mod sim;
 mod status;
 mod sweep;
 mod trace;
+mod words;
 
 use std::process::ExitCode;
 

@@ -15,7 +15,8 @@ use std::path::Path;
 use lab::{Failure, Watch};
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Experiment, Measure, Statistic};
+use crate::experiment::{Experiment, Measure};
+use crate::job::Statistic;
 use crate::sets::{self, Drawn};
 use crate::values::{Value, Values};
 use parts::Sums;

@@ -12,11 +12,13 @@ use crate::allocation;
 use crate::changes::Change;
 use crate::claim::Claim;
 use crate::figures::Figure;
+use crate::job::Statistic;
 use crate::locks;
 use crate::points::Points;
 use crate::promised::Promised;
 use crate::timeline::{MEAN, Moment, Window};
 use crate::traffic::{Allowed, Traffic};
+use crate::values::DivideBy;
 use crate::variant::Variant;
 
 /// What is run and measured.
@@ -93,16 +95,6 @@ pub enum Plot {
     Lines,
     /// Groups of bars over names.
     Bars,
-}
-
-/// What values are divided by.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DivideBy {
-    /// The value of the same series here.
-    X(String),
-    /// The value of this series at the same place.
-    Series(String),
 }
 
 /// Measurements of one series that differ in x alone.
@@ -232,18 +224,6 @@ pub struct Jobs {
     /// Only the time that the CPU did not spend in the address spaces of other tasks.
     #[serde(default)]
     pub own: bool,
-}
-
-/// Which of several values counts.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Statistic {
-    /// The least.
-    Min,
-    /// The mean.
-    Mean,
-    /// The greatest.
-    Max,
 }
 
 /// A number that a guest prints as `key=number`.

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use lab::cachescope::jobs::Job;
-
-use crate::experiment::Statistic;
+use serde::Deserialize;
 
 /// Those jobs of a task that are in a range, counted in the order of their ends.
 pub fn of_task(jobs: &[Job], vm: &str, task: u64, range: &Range<u64>) -> Vec<Job> {
@@ -26,6 +25,18 @@ pub fn own(mut jobs: Vec<Job>) -> Vec<Job> {
         job.execution_ns = job.execution_ns.saturating_sub(job.others_ns);
     }
     jobs
+}
+
+/// Which of several values counts.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// The least.
+    Min,
+    /// The mean.
+    Mean,
+    /// The greatest.
+    Max,
 }
 
 /// Jobs of one task together.

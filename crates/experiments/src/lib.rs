@@ -30,5 +30,6 @@ mod timeline;
 mod traffic;
 mod values;
 mod variant;
+mod wanted;
 
 pub use measure::{measure, project};

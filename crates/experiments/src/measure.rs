@@ -8,7 +8,7 @@ use lab::{Failure, Watch};
 
 use crate::experiment::Experiment;
 use crate::results::Results;
-use crate::values::Wanted;
+use crate::wanted::Wanted;
 use crate::{allocation, bench, boots, changes, folder, locks, timeline};
 
 /// Measures an experiment with `jobs` threads or boots at a time; results go into a folder in `output`. Returns what was

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bulkhead_system::units;
 use clap::Args;
 
-use crate::arguments::{append, scope_option, time};
+use crate::words::{append, scope_option, time};
 
 /// Prove that a system is isolated: with numbers, without and with its plan
 ///

@@ -1,0 +1,62 @@
+//! Words of the command line that several commands read.
+
+use std::time::Duration;
+
+use bulkhead_system::units::{self, QuantityError};
+
+/// Reads `preset=exynos-5422`; the plugin knows the options.
+pub fn scope_option(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some(("out" | "ranges", _)) => {
+            Err("expected an option that `--cachescope DIR` does not set itself".into())
+        }
+        Some((key, _)) if !key.is_empty() => Ok(text.to_owned()),
+        _ => Err("expected an option, `=` and its value, such as preset=exynos-5422".into()),
+    }
+}
+
+/// Reads `linux=quiet bulkhead.job=demo`.
+pub fn append(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((vm, arguments)) if !vm.is_empty() && !arguments.is_empty() => {
+            Ok((vm.to_owned(), arguments.to_owned()))
+        }
+        _ => Err("expected the name of a VM, `=` and arguments, such as linux=quiet".into()),
+    }
+}
+
+/// Reads `60s` or `500ms`.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let expected = "expected a number with a unit, such as 500ms or 60s";
+    match units::parse::<units::Duration>(text) {
+        Ok(units::Duration(0)) => Err("the time must be more than 0".into()),
+        Ok(time) => Ok(Duration::from_nanos(time.as_nanos())),
+        Err(QuantityError::NoUnit) => Err(format!("the unit is missing: {expected}")),
+        Err(QuantityError::UnknownUnit(unit)) => Err(format!("unknown unit `{unit}`: {expected}")),
+        Err(QuantityError::TooLarge) => Err("the time is too long".into()),
+        Err(QuantityError::NoNumber | QuantityError::NotWhole) => Err(expected.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn appended_arguments_name_their_vm() {
+        let expected = ("linux".to_owned(), "quiet job=demo".to_owned());
+        assert_eq!(append("linux=quiet job=demo"), Ok(expected));
+        assert!(append("linux").is_err() && append("=quiet").is_err() && append("linux=").is_err());
+    }
+
+    #[test]
+    fn times_need_a_unit() {
+        assert_eq!(time("60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(time("500 ms"), Ok(Duration::from_millis(500)));
+        assert!(time("60").expect_err("no unit").contains("unit is missing"));
+        assert!(time("3parsec").expect_err("no unit").contains("`parsec`"));
+        assert!(time("s").is_err() && time("0s").is_err() && time("-1s").is_err());
+        assert!(time("99999999999999999999s").is_err());
+    }
+}

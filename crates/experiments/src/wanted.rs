@@ -1,0 +1,227 @@
+//! What has to be booted and read for the values of an experiment.
+
+use std::collections::BTreeMap;
+
+use lab::Failure;
+use lab::cachescope::{Counts, SHORT_TURNS};
+
+use crate::boot::{Boot, Observed};
+use crate::experiment::{Console, Counted, Evictions, Experiment, Jobs, Measure, Runs};
+use crate::job::{self, Spread};
+use crate::template::expand;
+use crate::traffic::Traffic;
+use crate::values::{Value, Values};
+
+/// The boots that an experiment needs, each once, and for each value its boot.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    experiment: &'a Experiment,
+    /// The boots.
+    pub boots: Vec<Boot>,
+    /// Values in the order of the experiment.
+    values: Vec<(&'a Runs, &'a str, Option<usize>)>,
+}
+
+impl<'a> Wanted<'a> {
+    /// What the experiment needs.
+    pub fn new(experiment: &'a Experiment, quick: bool) -> Self {
+        let (mut boots, mut values) = (Vec::<Boot>::new(), Vec::new());
+        for runs in &experiment.plan.runs {
+            for x in runs.places(quick) {
+                let boot = boot(experiment, runs, x).map(|boot| {
+                    boots.iter().position(|other| *other == boot).unwrap_or_else(|| {
+                        boots.push(boot);
+                        boots.len() - 1
+                    })
+                });
+                values.push((runs, x.as_str(), boot));
+            }
+        }
+        Self { experiment, boots, values }
+    }
+
+    /// What was observed for a run at its first place.
+    pub fn observed<'o>(
+        &self,
+        runs: &Runs,
+        observed: &'o [Option<Observed>],
+    ) -> Option<&'o Observed> {
+        let (.., boot) = self.values.iter().find(|(other, ..)| std::ptr::eq(*other, runs))?;
+        observed.get((*boot)?)?.as_ref()
+    }
+
+    /// Whether a value needs the tool that counts instructions.
+    pub fn needs_bench(&self) -> bool {
+        self.values.iter().any(|(runs, ..)| matches!(runs.measure, Measure::Instructions(_)))
+    }
+
+    /// The values of what was observed, and the first reason why one of them
+    /// is not in an observation.
+    pub fn values(
+        &self,
+        observed: &[Option<Observed>],
+        instructions: &BTreeMap<String, u64>,
+    ) -> (Values, Option<Failure>) {
+        let (mut values, mut failure) = (Vec::new(), None);
+        for &(runs, x, boot) in &self.values {
+            let seen = boot.and_then(|boot| observed[boot].as_ref().zip(self.boots.get(boot)));
+            match value(self.experiment, runs, x, seen, instructions) {
+                Ok(value) => values.extend(value),
+                Err(error) => drop(failure.get_or_insert(error)),
+            }
+        }
+        (Values(values), failure)
+    }
+}
+
+/// The value at a place; `None` without an observation.
+fn value(
+    experiment: &Experiment,
+    runs: &Runs,
+    x: &str,
+    seen: Option<(&Observed, &Boot)>,
+    instructions: &BTreeMap<String, u64>,
+) -> Result<Option<Value>, Failure> {
+    let (measured, spread) = match (&runs.measure, seen) {
+        (Measure::Jobs(jobs), Some((seen, boot))) => {
+            let spread = spread(seen, runs, jobs, x, boot)?;
+            (spread.take(jobs.take) as f64, Some(spread))
+        }
+        (Measure::Evictions(wanted), Some((seen, _))) => {
+            let Some(counts) = &seen.counts else { return Ok(None) };
+            (evictions(counts, wanted), None)
+        }
+        (Measure::Console(wanted), Some((seen, boot))) => (printed(seen, wanted, x, boot)?, None),
+        (Measure::Instructions(row), _) => (instruction(instructions, row, x)?, None),
+        (Measure::Traffic(wanted), Some((seen, boot))) => {
+            (accesses(seen, wanted, x, boot)? as f64, None)
+        }
+        (Measure::Allowed(allowed), _) => {
+            let most = allowed.at(number(x)?);
+            let why = || Failure::new("experiment", format!("`{}`: no period", runs.series));
+            (most.ok_or_else(why)? as f64, None)
+        }
+        (Measure::Promised(promised), _) => match &runs.system {
+            Some(system) => {
+                (promised.read(&experiment.folder.join(system), &runs.variant, x)?, None)
+            }
+            None => return Ok(None),
+        },
+        (Measure::Moment(moment), _) => {
+            match moment.at(experiment, runs, x, seen.map(|(seen, _)| seen))? {
+                Some(ms) => (ms, None),
+                None => return Ok(None),
+            }
+        }
+        (Measure::Utilization(_) | Measure::Excess(_) | Measure::Schedulable(_), _) | (_, None) => {
+            return Ok(None);
+        }
+    };
+    let (series, x) = (runs.series.clone(), x.to_owned());
+    Ok(Some(Value { series, x, measured, shown: measured, spread }))
+}
+
+fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
+    let text = |(key, text): (&String, &String)| (key.clone(), expand(text, x));
+    let until = match &runs.measure {
+        Measure::Jobs(jobs) => jobs.until.as_ref().unwrap_or(&jobs.vm).clone(),
+        Measure::Evictions(evictions) => evictions.until.clone(),
+        Measure::Console(console) => console.vm.clone(),
+        Measure::Traffic(traffic) => traffic.vm.clone(),
+        Measure::Moment(moment) if moment.boots() => {
+            let turns = SHORT_TURNS.iter().filter_map(|option| option.split_once('='));
+            return Some(Boot {
+                system: experiment.folder.join(runs.system.as_ref()?),
+                variant: runs.variant.clone(),
+                append: runs.append.iter().map(text).collect(),
+                options: Some(turns.map(|(key, it)| (key.into(), it.into())).collect()),
+                until: None,
+                timeout: std::time::Duration::from_secs(experiment.plan.timeout_s),
+            });
+        }
+        Measure::Instructions(_)
+        | Measure::Utilization(_)
+        | Measure::Excess(_)
+        | Measure::Schedulable(_)
+        | Measure::Allowed(_)
+        | Measure::Promised(_)
+        | Measure::Moment(_) => return None,
+    };
+    Some(Boot {
+        system: experiment.folder.join(runs.system.as_ref()?),
+        variant: runs.variant.clone(),
+        append: runs.append.iter().map(text).collect(),
+        options: (!experiment.plan.plain).then(|| {
+            let options = experiment
+                .plan
+                .cachescope
+                .iter()
+                .filter(|(key, _)| !runs.cachescope.contains_key(*key));
+            options.chain(&runs.cachescope).map(text).collect()
+        }),
+        until: Some(until),
+        timeout: std::time::Duration::from_secs(experiment.plan.timeout_s),
+    })
+}
+
+fn spread(
+    seen: &Observed,
+    runs: &Runs,
+    wanted: &Jobs,
+    x: &str,
+    boot: &Boot,
+) -> Result<Spread, Failure> {
+    let task = expand(&wanted.task, x);
+    let number = task.parse().map_err(|_| {
+        Failure::new("experiment", format!("`{task}` is no number of a task: `{}`", wanted.task))
+    })?;
+    let mut jobs = job::of_task(&seen.jobs, &wanted.vm, number, &runs.numbers(wanted, x));
+    if wanted.undisturbed {
+        jobs = job::undisturbed(jobs);
+    }
+    if wanted.own {
+        jobs = job::own(jobs);
+    }
+    Spread::of(&jobs)
+        .ok_or_else(|| boot.failure(&format!("it has marked no job of the task {task}")))
+}
+
+fn printed(seen: &Observed, wanted: &Console, x: &str, boot: &Boot) -> Result<f64, Failure> {
+    let key = expand(&wanted.key, x);
+    let number = |word: &str| word.strip_prefix(key.as_str())?.strip_prefix('=')?.parse().ok();
+    let after = wanted.after.as_deref().unwrap_or_default();
+    let rest = seen.console.split_once(after).map(|(_, rest)| rest);
+    rest.and_then(|rest| rest.split_whitespace().find_map(number)).ok_or_else(|| {
+        let place = wanted.after.iter().map(|it| format!(" after `{it}`")).collect::<String>();
+        boot.failure(&format!("nothing is printed as `{key}=number`{place}"))
+    })
+}
+
+fn accesses(seen: &Observed, wanted: &Traffic, x: &str, boot: &Boot) -> Result<u64, Failure> {
+    let why = || boot.failure(&format!("it has marked no job of the task {}", wanted.task));
+    wanted.at(number(x)?, &seen.bins, &seen.jobs).ok_or_else(why)
+}
+
+/// A place that is a number.
+fn number(x: &str) -> Result<u64, Failure> {
+    let why = |_| Failure::new("experiment", format!("`{x}` is no number of intervals"));
+    x.parse().map_err(why)
+}
+
+fn evictions(counts: &Counts, wanted: &Evictions) -> f64 {
+    let count = match wanted.count {
+        Counted::AcrossVms => counts.cross_vm_evictions,
+        Counted::ByHypervisor => counts.vm_evictions_by_hypervisor,
+        Counted::OfHypervisor => counts.hypervisor_evictions_by_vms,
+    };
+    count as f64
+}
+
+fn instruction(rows: &BTreeMap<String, u64>, row: &str, x: &str) -> Result<f64, Failure> {
+    let row = expand(row, x);
+    rows.get(&row).map(|&count| count as f64).ok_or_else(|| {
+        let known: Vec<&str> = rows.keys().map(String::as_str).collect();
+        let text = format!("bench-exits has no row `{row}`\nhelp: it has {}", known.join(", "));
+        Failure::new("bench-exits", text)
+    })
+}
