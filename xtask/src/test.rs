@@ -83,11 +83,12 @@ impl Job {
         }
     }
 
-    /// The figures, measured by another process of this program.
-    fn figures(workspace: &Workspace) -> Result<Self> {
-        let mut command = Command::new(env::current_exe().context("this program has no path")?);
-        command.current_dir(workspace.root()).args(FIGURES);
-        Ok(Self { name: FIGURES.join(" "), command, boots: true, alone: false })
+    /// The figures, measured by another process of this program, whose file may have been replaced by that of its tests.
+    fn figures(workspace: &Workspace) -> Self {
+        let mut command = toolchain::host_cargo("run");
+        command.current_dir(workspace.root()).args(["--quiet", "--package", "xtask", "--"]);
+        command.args(FIGURES);
+        Self { name: FIGURES.join(" "), command, boots: true, alone: false }
     }
 }
 
@@ -140,7 +141,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
     let mut waiting: Vec<Job> = programs.iter().map(job).collect();
     if !quick {
         let behind = waiting.iter().take_while(|it| it.alone).count();
-        waiting.insert(behind, Job::figures(workspace)?);
+        waiting.insert(behind, Job::figures(workspace));
     }
 
     let lanes = thread::available_parallelism().map_or(1, |lanes| lanes.get());
