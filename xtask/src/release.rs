@@ -47,7 +47,7 @@ pub fn run(workspace: &Workspace, list: bool) -> Result<()> {
     let time = git(workspace, &["log", "-1", "--format=%ct"])?;
     let mut digests = String::new();
     for archive in &archives {
-        // Both in one folder, where the command looks for the plugin.
+        // Both archives unpack into one folder: the command looks for the plugin there.
         let path = archive.write(&folder, &name, time.trim())?;
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -59,7 +59,7 @@ pub fn run(workspace: &Workspace, list: bool) -> Result<()> {
     fs::write(&sums, digests).with_context(|| format!("cannot write {}", sums.display()))
 }
 
-/// Where the programs are that are built for a release, beside those of other builds: paths of this machine are not in them.
+/// The programs of a release. They have a target folder of their own, because they are built without the paths of this machine.
 pub struct Programs {
     target: PathBuf,
     flags: String,

@@ -19,7 +19,7 @@ pub struct Dependencies {
 }
 
 impl Dependencies {
-    /// The packages of a workspace for this machine; a package for another one has none more.
+    /// Asks cargo about the packages of a workspace, and which of them this machine needs. Bare-metal programs need no others.
     pub fn of(manifest: &Path) -> Result<Self> {
         let mut command = toolchain::host_cargo("metadata");
         command
@@ -42,7 +42,7 @@ impl Dependencies {
         programs.filter_map(|it| it["name"].as_str()).collect()
     }
 
-    /// Adds a list of what these packages are built from (CycloneDX 1.5), and the licences of others' packages among that.
+    /// Adds a list of the packages that these are built from (CycloneDX 1.5), and the licences of those that come from others.
     pub fn add(&self, roots: &[&str], folder: &str, files: &mut Files) -> Result<()> {
         let packages = self.used_by(roots);
         let components: Vec<_> = packages.values().map(|package| component(package)).collect();
@@ -77,7 +77,7 @@ impl Dependencies {
         Ok(())
     }
 
-    /// The packages that end up in these: neither those that only build them nor those that only test them.
+    /// The packages whose code ends up in these, by name and version. Packages that only build or test them are left out.
     fn used_by(&self, roots: &[&str]) -> BTreeMap<(&str, &str), &Value> {
         let by_id: BTreeMap<_, _> =
             list(&self.metadata["packages"]).map(|it| (it["id"].as_str(), it)).collect();
