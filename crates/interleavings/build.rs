@@ -142,8 +142,8 @@ const CPUS: [(&str, Mutant); 11] = [
         Mutant {
             name: "grants_without_a_kick",
             replaced: &[(
-                "        vcpu.pcpu.kick();\n    }\n}\n\n/// A task waits",
-                "        let _ = vcpu;\n    }\n}\n\n/// A task waits",
+                "    if let Some(vcpu) = granted {\n        vcpu.pcpu.kick();\n",
+                "    if let Some(vcpu) = granted {\n        let _ = vcpu;\n",
             )],
         },
     ),
@@ -154,8 +154,8 @@ const CPUS: [(&str, Mutant); 11] = [
             replaced: &[
                 ("        sections.untold.store(true, Release);\n", ""),
                 (
-                    "        vcpu.pcpu.kick();\n    }\n}\n\n/// A task waits",
-                    "        vcpu.pcpu.kick();\n        vcpu.sections.untold.store(true, Release);\n    }\n}\n\n/// A task waits",
+                    "    if let Some(vcpu) = granted {\n        vcpu.pcpu.kick();\n",
+                    "    if let Some(vcpu) = granted {\n        vcpu.pcpu.kick();\n        vcpu.sections.untold.store(true, Release);\n",
                 ),
             ],
         },
