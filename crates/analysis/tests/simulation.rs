@@ -4,8 +4,8 @@
 //! releases, ends of budgets and replenishments meet often, in all orders.
 
 use analysis::hierarchy::{PcpuAnalyzer, Vcpu, VcpuResponses};
-use analysis::response::response_times;
-use analysis::{Duration, Kind, Limits, Server, Task, vcache};
+use analysis::response::{Analyzer, Response};
+use analysis::{Duration, Failure, Kind, Limits, Server, Task, vcache};
 use policy::server::{Parameters, Policy};
 use policy::time::Instant;
 use proptest::prelude::*;
@@ -14,6 +14,10 @@ use sim::{Execution, Release, Silent, Simulation, System};
 
 /// Simulated time.
 const UNTIL: u64 = 3_000;
+
+/// Longest busy period that the analyses look at: some are as long as the least common multiple of
+/// all periods.
+const LIMITS: Limits = Limits { window: Duration(10 * UNTIL), passes: 1_000_000 };
 
 /// A task and what the analysis does not know: its offset, its execution times and how much
 /// longer than the period its releases may be apart.
@@ -106,8 +110,14 @@ fn bounds(vcpus: &[DrawnVcpu]) -> Vec<VcpuResponses> {
         .zip(&tasks)
         .map(|((server, _), tasks)| Vcpu { server: server.map(|it| it.0), tasks, caches: None })
         .collect();
-    let limits = Limits { window: Duration(10 * UNTIL), ..Limits::default() };
-    PcpuAnalyzer::new(limits).response_times(&all)
+    PcpuAnalyzer::new(LIMITS).response_times(&all)
+}
+
+/// The bounds that are published for a VCPU with these tasks.
+fn published(server: Server, tasks: &[Task]) -> Vec<Result<Response, Failure>> {
+    let mut bounds = Vec::new();
+    Analyzer::new(LIMITS).response_times(&vcache::workload(tasks, server, None), &mut bounds);
+    bounds
 }
 
 /// How close simulations came to bounds.
@@ -130,9 +140,7 @@ fn compare(vcpus: &[DrawnVcpu], tightness: &mut Tightness) -> Result<(), TestCas
     for (vcpu, (server, tasks)) in vcpus.iter().enumerate() {
         let all: Vec<Task> = tasks.iter().map(|drawn| drawn.task).collect();
         let fits = bounds[vcpu].server.is_some_and(|it| it.is_ok());
-        let published = server
-            .filter(|_| fits)
-            .map(|(server, _)| response_times(&vcache::workload(&all, server, None)));
+        let published = server.filter(|_| fits).map(|(server, _)| published(server, &all));
         for task in 0..tasks.len() {
             let simulated = simulation.task(0, vcpu, task);
             let longest = simulated.response_max_ns;
@@ -184,6 +192,26 @@ fn simulated_times_are_within_bounds(systems: u32) {
 #[test]
 fn thousands_of_systems_stay_within_their_bounds() {
     simulated_times_are_within_bounds(5_000);
+}
+
+/// The tasks of the second VCPU need 0.444375 of the PCPU and their server has 0.444444.
+#[test]
+fn both_analyses_look_at_busy_periods_of_the_same_length() {
+    let drawn = |wcet, period| Drawn {
+        task: Task::new(Duration(wcet), Duration(period)).unwrap(),
+        offset: 0,
+        times: vec![wcet],
+        delay_max: 0,
+    };
+    let server = |budget, period| {
+        Some((Server::new(Kind::Periodic, Duration(budget), Duration(period)).unwrap(), 0))
+    };
+    let vcpus = [
+        (server(2, 4), vec![drawn(1, 6)]),
+        (server(8, 18), vec![drawn(5, 23), drawn(8, 63), drawn(6, 60)]),
+    ];
+    compare(&vcpus, &mut Tightness::default()).unwrap();
+    assert_eq!(bounds(&vcpus)[1].tasks[2], Err(Failure::LimitReached { task: 2 }));
 }
 
 #[test]
