@@ -13,7 +13,7 @@
 //!
 //! Ceilings are not numbers here but an order. Tasks in global critical sections come before all
 //! other tasks of their VCPU ([`crate::task::ReadyTasks::highest_raised`]: `pi_B + pi_i`), and with
-//! vMPCP a VCPU with such a task before all other VCPUs of its PCPU ([`crate::cpu::Cpu::start_gcs`]:
+//! vMPCP a VCPU with such a task before all other VCPUs of its PCPU ([`crate::cpu::Event::EnterGcs`]:
 //! `pi_B^v + pi_j^v`); among themselves they keep their priorities. MPCP is the same without the
 //! latter: the scheduler of VCPUs is not told.
 //!

@@ -7,7 +7,7 @@ use super::{Grant, Grants, Parameters, ParametersError};
 use crate::time::{Duration, Instant};
 
 /// What a VCPU may access.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Account {
     /// Accesses that are left; negative: the debt that what comes next pays.
     pub(crate) level: i64,
@@ -17,7 +17,7 @@ pub struct Account {
 }
 
 /// Where accesses come from.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Source {
     /// From the VCPU's own budget.
     Own { budget: i64, period: Duration },

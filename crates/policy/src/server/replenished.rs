@@ -5,7 +5,7 @@ use super::Parameters;
 use crate::time::{Duration, Instant};
 
 /// What becomes of budget while the VCPU has nothing to do.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum WhenIdle {
     /// It goes by, as if it were used: the server is periodic.
     GoesBy,
@@ -13,7 +13,7 @@ pub enum WhenIdle {
     Kept,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Replenished {
     budget: i64,
     period: i64,

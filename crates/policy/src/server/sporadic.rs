@@ -23,7 +23,7 @@ const KEPT_MAX: usize = REPLENISHMENTS_MAX + 1;
 /// Room for them: a power of two, so that places in the ring cost no division.
 const SLOTS: usize = KEPT_MAX.next_power_of_two();
 
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 struct Replenishment {
     time: Instant,
     amount: Duration,
@@ -43,7 +43,7 @@ impl Replenishment {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Sporadic {
     budget: Duration,
     period: Duration,
@@ -134,6 +134,7 @@ impl Sporadic {
 
     /// The VCPU becomes ready after it had nothing to do: what could be used from
     /// earlier on counts from now on.
+    #[inline(never)]
     pub fn activate(&mut self, now: Instant) {
         if self.head().time <= now {
             self.delay(now);
