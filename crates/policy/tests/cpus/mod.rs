@@ -15,8 +15,9 @@ pub struct Drawn {
     pub cpu: Cpu<Vec<Slot>>,
     pub pool: Pool,
     pub vcpus: usize,
-    /// Some VCPU has a memory budget.
-    pub regulated: bool,
+    ceilings: bool,
+    switch: u64,
+    wait: u64,
 }
 
 fn parameters() -> impl Strategy<Value = Parameters> {
@@ -72,7 +73,6 @@ pub fn drawn(accounts: bool, holds: bool) -> impl Strategy<Value = Drawn> {
                 *account = account.take().filter(|_| accounts);
                 *hold = if holds { *hold } else { Hold::UNLIMITED };
             }
-            let regulated = vcpus.iter().any(|(.., account)| account.is_some());
             let slots = vcpus.into_iter().map(|(server, hold, account)| {
                 let slot = Slot::new(server).unwrap().with_hold(hold);
                 match account {
@@ -82,11 +82,23 @@ pub fn drawn(accounts: bool, holds: bool) -> impl Strategy<Value = Drawn> {
             });
             let slots: Vec<_> = slots.collect();
             let vcpus = slots.len();
-            let cpu = Cpu::new(slots).with_switch(Duration(switch)).with_wait(Duration(wait));
-            let cpu = if ceilings { cpu.with_ceilings() } else { cpu };
-            Drawn { cpu, pool, vcpus, regulated }
+            Drawn { cpu: cpu(slots, ceilings, switch, wait), pool, vcpus, ceilings, switch, wait }
         },
     )
+}
+
+fn cpu(slots: Vec<Slot>, ceilings: bool, switch: u64, wait: u64) -> Cpu<Vec<Slot>> {
+    let cpu = Cpu::new(slots).with_switch(Duration(switch)).with_wait(Duration(wait));
+    if ceilings { cpu.with_ceilings() } else { cpu }
+}
+
+impl Drawn {
+    /// The CPU with one VCPU more.
+    pub fn cpu_with(&self, last: Slot) -> Cpu<Vec<Slot>> {
+        let mut slots = self.cpu.slots().to_vec();
+        slots.push(last);
+        cpu(slots, self.ceilings, self.switch, self.wait)
+    }
 }
 
 /// What happens.
