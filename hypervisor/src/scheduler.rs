@@ -27,19 +27,21 @@ use alloc::vec::Vec;
 use bulkhead_abi::trace::Kind;
 use policy::bandwidth::{Account, Grants};
 pub use policy::cpu::Event;
-use policy::cpu::{Cpu, Decision, Slot};
+use policy::cpu::{Cpu, Decision, News, Slot, fast};
 use policy::lock::hold::Hold;
 use policy::server;
 use policy::time::{Duration, Instant};
 
 use crate::timer::NEVER;
 
-/// What the trace calls an event.
+/// What the trace calls an event. The record of a section comes before: what is decided then has no other reason
+/// than that time has passed.
+#[inline(always)]
 pub fn kind(event: Event) -> Kind {
     match event {
         Event::Wake(_) => Kind::Wake,
         Event::Block(_) => Kind::Block,
-        Event::Tick => Kind::Tick,
+        Event::Tick | Event::EnterGcs(_) | Event::LeaveGcs(_) => Kind::Tick,
         Event::Overflow(_) => Kind::Overflow,
     }
 }
@@ -92,20 +94,15 @@ impl Scheduler {
         Some(Self { cpu: if ceilings { cpu.with_ceilings() } else { cpu }, run: NONE })
     }
 
-    /// [`Cpu::change_gcs_of_running`].
+    /// [`fast::change_gcs`].
     #[inline(always)]
-    pub fn change_gcs_of_running(&mut self, vcpu: usize, inside: bool, now: u64) -> bool {
-        self.cpu.change_gcs_of_running(vcpu, inside, Instant(now))
+    pub fn change_gcs(&mut self, vcpu: usize, inside: bool, now: u64) -> bool {
+        fast::change_gcs(&mut self.cpu, vcpu, inside, Instant(now))
     }
 
     /// [`Cpu::enter`].
     pub fn enter(&mut self, now: u64) {
         self.cpu.enter(Instant(now));
-    }
-
-    /// [`Cpu::note_gcs`].
-    pub fn note_gcs(&mut self, vcpu: usize, inside: bool, now: u64) {
-        self.cpu.note_gcs(vcpu, inside, Instant(now));
     }
 
     /// [`Cpu::has_news`].
@@ -115,59 +112,32 @@ impl Scheduler {
     }
 
     /// What the trace calls it that has become of a VCPU in global critical sections
-    /// ([`Cpu::take_stopped`], [`Cpu::take_overheld`]), and which one it is.
+    /// ([`Cpu::take_news`]), and which one it is.
     pub fn take_news(&mut self) -> Option<(Kind, usize)> {
-        if let Some(vcpu) = self.cpu.take_stopped() {
-            return Some((Kind::StopInGcs, vcpu));
-        }
-        Some((Kind::EndGcs, self.cpu.take_overheld()?))
+        Some(match self.cpu.take_news()? {
+            News::StoppedInGcs(vcpu) => (Kind::StopInGcs, vcpu),
+            News::EndedGcs(vcpu) => (Kind::EndGcs, vcpu),
+        })
     }
 
-    /// Decides because of an event at `now`: what changes, and when [`Event::Tick`] is due,
-    /// if nothing happens before ([`NEVER`]: not at all). Times are in ticks. For CPUs whose
-    /// VCPUs have no memory budgets.
-    #[inline]
-    pub fn decide(&mut self, event: Event, now: u64) -> (Option<Change>, u64) {
-        let decision = self.cpu.decide_unregulated(event, Instant(now));
-        self.change(decision)
-    }
-
-    /// The same where VCPUs have memory budgets: those that share one take `grants`. Then
-    /// comes how many accesses the VCPU to run may make, if that is limited.
+    /// Decides because of an event at `now` ([`Cpu::step`]): what changes, and when [`Event::Tick`] is due,
+    /// if nothing happens before ([`NEVER`]: not at all). Times are in ticks.
     #[inline(always)]
-    pub fn decide_regulated(
+    pub fn step(
         &mut self,
         event: Event,
         now: u64,
         grants: &mut dyn Grants,
-    ) -> (Option<Change>, u64, Option<u64>) {
-        let decision = self.cpu.decide_with(event, Instant(now), grants);
-        let (change, timer) = self.change(decision);
-        (change, timer, self.cpu.accesses())
+    ) -> (Option<Change>, u64) {
+        let decision = self.cpu.step(event, Instant(now), grants);
+        self.change(decision)
     }
 
-    /// The VCPU, which ran, has made so many accesses since that was told last.
+    /// [`fast::step_unregulated`], for CPUs whose VCPUs have no memory budgets.
     #[inline(always)]
-    pub fn account(&mut self, vcpu: usize, accesses: u64) {
-        self.cpu.account(vcpu, accesses);
-    }
-
-    /// [`Cpu::stop_alone`]: nothing runs then.
-    #[inline(always)]
-    pub fn stop_alone(&mut self, accesses: u64, now: u64) -> bool {
-        let stops = self.cpu.stop_alone(accesses, Instant(now));
-        if stops {
-            self.run = NONE;
-        }
-        stops
-    }
-
-    /// [`Cpu::resume_alone`]: VCPU 0 runs then, with so many accesses, until a time.
-    #[inline(always)]
-    pub fn resume_alone(&mut self, now: u64) -> Option<(u64, u64)> {
-        let (accesses, until) = self.cpu.resume_alone(Instant(now))?;
-        self.run = 0;
-        Some((accesses, until.0))
+    pub fn step_unregulated(&mut self, event: Event, now: u64) -> (Option<Change>, u64) {
+        let decision = fast::step_unregulated(&mut self.cpu, event, Instant(now));
+        self.change(decision)
     }
 
     #[inline(always)]
@@ -178,6 +148,36 @@ impl Scheduler {
             Change { run: decision.run, budget: self.cpu.budget().0 }
         });
         (change, decision.timer.map_or(NEVER, |timer| timer.0))
+    }
+
+    /// [`Cpu::accesses`].
+    #[inline(always)]
+    pub fn accesses(&self) -> Option<u64> {
+        self.cpu.accesses()
+    }
+
+    /// The VCPU, which ran, has made so many accesses since that was told last.
+    #[inline(always)]
+    pub fn account(&mut self, vcpu: usize, accesses: u64) {
+        self.cpu.account(vcpu, accesses);
+    }
+
+    /// [`fast::stop_alone`]: nothing runs then.
+    #[inline(always)]
+    pub fn stop_alone(&mut self, accesses: u64, now: u64) -> bool {
+        let stops = fast::stop_alone(&mut self.cpu, accesses, Instant(now));
+        if stops {
+            self.run = NONE;
+        }
+        stops
+    }
+
+    /// [`fast::resume_alone`]: VCPU 0 runs then, with so many accesses, until a time.
+    #[inline(always)]
+    pub fn resume_alone(&mut self, now: u64) -> Option<(u64, u64)> {
+        let (accesses, until) = fast::resume_alone(&mut self.cpu, Instant(now))?;
+        self.run = 0;
+        Some((accesses, until.0))
     }
 
     /// How many VCPUs it has.
@@ -195,6 +195,12 @@ mod tests {
     use super::*;
 
     const UNLIMITED: Hold = Hold::UNLIMITED;
+
+    impl Scheduler {
+        fn decide(&mut self, event: Event, now: u64) -> (Option<Change>, u64) {
+            self.step(event, now, &mut NoGrants)
+        }
+    }
 
     fn deferrable(budget: u64, period: u64) -> Policy {
         Policy::Deferrable(Parameters {
@@ -224,6 +230,7 @@ mod tests {
     fn the_trace_has_a_name_for_each_event_and_change() {
         let events = [Event::Wake(1), Event::Block(1), Event::Tick, Event::Overflow(1)];
         assert_eq!(events.map(kind), [Kind::Wake, Kind::Block, Kind::Tick, Kind::Overflow]);
+        assert_eq!([Event::EnterGcs(1), Event::LeaveGcs(1)].map(kind), [Kind::Tick; 2]);
         let of = |run| Change { run, budget: u64::MAX }.kind();
         assert_eq!((of(Some(0)), of(None)), (Kind::VcpuRun, Kind::Idle));
         assert_eq!(Record::new(103, Kind::VcpuRun, 0, 1, u64::MAX).argument(), NO_LIMIT);
@@ -235,7 +242,7 @@ mod tests {
         let servers = [(deferrable(3, 10), None, UNLIMITED), low];
         let mut it = Scheduler::new(servers.into_iter(), true, [Duration::ZERO; 2]).unwrap();
         it.decide(Event::Wake(1), 100);
-        assert!(it.change_gcs_of_running(1, true, 101));
+        assert!(it.change_gcs(1, true, 101));
         assert_eq!(it.decide(Event::Wake(0), 102), (None, 104));
         let change = |run, budget| Some(Change { run, budget });
         assert_eq!(it.decide(Event::Tick, 104), (change(Some(0), 3), 107));
@@ -243,10 +250,8 @@ mod tests {
         assert_eq!((it.take_news(), it.take_news()), (Some((Kind::EndGcs, 1)), None));
         // Once more, and not for too long.
         it.decide(Event::Block(0), 105);
-        it.note_gcs(1, true, 105);
-        assert_eq!(it.decide(Event::Tick, 105), (None, 108));
-        it.note_gcs(1, false, 107);
-        it.decide(Event::Tick, 107);
+        assert_eq!(it.decide(Event::EnterGcs(1), 105), (None, 108));
+        it.decide(Event::LeaveGcs(1), 107);
         assert!(!it.has_news());
     }
 
@@ -276,7 +281,8 @@ mod tests {
         let change = |run, budget| Some(Change { run, budget });
         let mut decide = |accesses, event, now| {
             scheduler.account(0, accesses);
-            scheduler.decide_regulated(event, now, &mut NoGrants)
+            let (change, timer) = scheduler.decide(event, now);
+            (change, timer, scheduler.accesses())
         };
         decide(0, Event::Wake(1), 90);
         assert_eq!(decide(0, Event::Wake(0), 100), (change(Some(0), u64::MAX), 120, Some(50)));

@@ -9,7 +9,7 @@ use analysis::memory::{Bus, Contention, Curve, Interferer, Reservation, Throttle
 use analysis::response::{Analyzer, Response, Workload};
 use analysis::supply::{ServerSupply, Supply};
 use analysis::{Duration, Failure, Kind, Limits, Server, Task, vcpu};
-use policy::bandwidth::{self, Account};
+use policy::bandwidth::{self, Account, NoGrants};
 use policy::cpu::{Cpu, Event, Slot};
 use policy::server::{Parameters, Policy};
 use policy::time::Instant;
@@ -240,14 +240,14 @@ fn simulate(drawn: &Drawn) -> Vec<Vec<u64>> {
             }
             let ready = tasks.iter().any(|task| !task.arrived.is_empty());
             match (cpu.slots()[index].is_ready(), ready) {
-                (false, true) => drop(cpu.wake(index, Instant(now))),
-                (true, false) => drop(cpu.block(index, Instant(now))),
+                (false, true) => drop(cpu.step(Event::Wake(index), Instant(now), &mut NoGrants)),
+                (true, false) => drop(cpu.step(Event::Block(index), Instant(now), &mut NoGrants)),
                 _ => {}
             }
         }
-        let mut run = cpu.tick(Instant(now)).run;
+        let mut run = cpu.step(Event::Tick, Instant(now), &mut NoGrants).run;
         while let (Some(vcpu), Some(0)) = (run, cpu.accesses()) {
-            run = cpu.decide(Event::Overflow(vcpu), Instant(now)).run;
+            run = cpu.step(Event::Overflow(vcpu), Instant(now), &mut NoGrants).run;
         }
         let first = |vcpu: usize| all[vcpu].iter().position(|task| !task.arrived.is_empty());
         let runs = run.map(|vcpu| (vcpu, first(vcpu).expect("a VCPU that is ready")));

@@ -1,19 +1,29 @@
 //! One physical CPU: which VCPU it runs, and when it must decide again.
 //!
 //! VCPUs have fixed priorities; the one with the highest runs among those that
-//! have something to do and budget ([`crate::server`]). What happens is told by
-//! [`Cpu::wake`], [`Cpu::block`] and [`Cpu::tick`]; each answers with a
-//! [`Decision`]. Time must not go back between calls. Each call takes a number of
+//! have something to do and budget ([`crate::server`]).
+//!
+//! # The one door
+//!
+//! What happens to a CPU is an [`Event`], and [`Cpu::step`] answers with the [`Decision`] that it leads to. The simulator,
+//! the replay of traces and the hypervisor tell all events there, so that what is simulated and tested is
+//! what runs. Time must not go back between calls. Each call takes a number of
 //! steps that is proportional to the number of VCPUs.
+//!
+//! Besides, who drives the CPU tells what decides nothing by itself: [`Cpu::account`], accesses before an event, and
+//! [`Cpu::enter`], when a VCPU executes; and takes what became of VCPUs in sections, behind it ([`Cpu::take_news`]). The
+//! hypervisor has short cuts besides for what comes often ([`fast`]), which lead to what [`Cpu::step`] leads to.
+//!
+//! # Periodic servers and sections
 //!
 //! While a periodic server is the one to run but its VCPU has nothing to do, its
 //! budget goes by: VCPUs of the background class may run then, others not.
 //!
-//! [`Cpu::start_gcs`] and [`Cpu::finish_gcs`] tell of global critical sections, in which servers may
+//! [`Event::EnterGcs`] and [`Event::LeaveGcs`] tell of global critical sections, in which servers may
 //! overrun. [`Cpu::with_ceilings`]: while a VCPU is in one and has something to do, it goes before
 //! all that are not (vMPCP: its priority is `pi_B^v + pi_j^v`). It still needs budget.
 //! [`Slot::with_hold`]: a VCPU that executes in sections for too long, or waits for something else in one,
-//! is in none any more, which is told once ([`Cpu::take_overheld`]).
+//! is in none any more, which is told once ([`News::EndedGcs`]).
 //!
 //! # What taking turns costs
 //!
@@ -42,6 +52,7 @@
 //! all others may run. No VCPU gets less because another one waits for accesses.
 
 mod alone;
+pub mod fast;
 
 use crate::bandwidth::{Account, Grant, Grants, NoGrants};
 use crate::lock::hold::Hold;
@@ -49,7 +60,7 @@ use crate::server::{Parameters, ParametersError, Policy, Server};
 use crate::time::{Duration, Instant};
 
 /// A VCPU of the CPU.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Slot {
     server: Server,
     ready: bool,
@@ -225,6 +236,11 @@ pub enum Event {
     Wake(usize),
     /// The VCPU has nothing to do any more.
     Block(usize),
+    /// A task of the VCPU is in a global critical section (vMPCP, section III.C): from now on the VCPU
+    /// may overrun its budget, if its server has overrun. Nothing changes if a task was in one before.
+    EnterGcs(usize),
+    /// No task of the VCPU is in a global critical section any more: without budget the VCPU waits.
+    LeaveGcs(usize),
     /// Time has passed.
     Tick,
     /// The VCPU has made the accesses that it may make.
@@ -232,33 +248,54 @@ pub enum Event {
 }
 
 /// What the CPU does until the next event.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Decision {
     /// The VCPU to run; none: the CPU idles.
     pub run: Option<usize>,
-    /// Call [`Cpu::tick`] then, unless another event comes before.
+    /// [`Event::Tick`] is due then, unless another event comes before.
     pub timer: Option<Instant>,
-    /// A VCPU that would run, but has to wait in a global critical section, because its budget
-    /// and its overrun are used up: the limit was too low, or the section too long. Told once.
-    pub stopped_in_gcs: Option<usize>,
+}
+
+/// A [`Decision`] in two words, which fit into registers: [`NOBODY`] and [`NEVER`] for none.
+#[derive(Clone, Copy)]
+struct Choice {
+    run: usize,
+    timer: Instant,
+}
+
+impl Choice {
+    #[inline(always)]
+    fn decision(self) -> Decision {
+        Decision {
+            run: (self.run != NOBODY).then_some(self.run),
+            timer: (self.timer < NEVER).then_some(self.timer),
+        }
+    }
+}
+
+/// What became of a VCPU in global critical sections. Each case is told once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum News {
+    /// The VCPU would run, but has to wait in its section, because its budget and its overrun are used up: the
+    /// limit was too low, or the section too long.
+    StoppedInGcs(usize),
+    /// The VCPU was in sections for too long ([`Slot::with_hold`]), or had nothing to do in one: it is in none any
+    /// more, whatever its guest says.
+    EndedGcs(usize),
 }
 
 /// The VCPUs of a physical CPU, the one with the highest priority first; those of
 /// the background class last.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Cpu<S> {
     slots: S,
     charge: Charge,
-    /// Whether a VCPU has a memory budget.
-    regulated: bool,
-    /// Whether it is the only one, and of the background class.
-    alone: bool,
 }
 
 /// Whose budget is used, and since when.
 ///
 /// What decides is here and not generic, so that it is compiled once, for speed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Charge {
     slot: Option<usize>,
     /// Nobody is charged for what was before.
@@ -273,12 +310,15 @@ struct Charge {
     run: Option<usize>,
     /// Whether VCPUs in global critical sections go before the others.
     ceilings: bool,
-    /// VCPUs that are in one, or were and have not executed outside since.
-    inside: usize,
+    /// Whether there is only one VCPU, of the background class and with a memory budget.
+    alone: bool,
+    /// VCPUs that are in sections, or were and have not executed outside since; and [`REGULATED`] where a VCPU
+    /// has a memory budget. 0: the usual case, which takes the fewest steps.
+    unusual: usize,
     /// Nothing was decided since the VCPU that runs entered its section, the only one; and when that was.
     undisturbed: bool,
     entered: Instant,
-    /// What has not been told yet: VCPUs that have to wait in their sections, and those that were in
+    /// What has not been told yet: 1 + the VCPU that has to wait in its section, if there is one; and those that were in
     /// sections for too long and are in none any more. Bit `i` is VCPU `i`.
     stopped: u64,
     overheld: u64,
@@ -287,6 +327,11 @@ struct Charge {
 impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
     /// A CPU on which nothing runs.
     pub fn new(slots: S) -> Self {
+        let regulated = slots.as_ref().iter().any(|slot| slot.account.is_some());
+        let alone = match slots.as_ref() {
+            [only] => regulated && only.server.is_background() && !only.hold.is_limited(),
+            _ => false,
+        };
         let charge = Charge {
             slot: None,
             since: Instant(0),
@@ -295,18 +340,14 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
             budget: Duration::ZERO,
             run: None,
             ceilings: false,
-            inside: 0,
+            alone,
+            unusual: if regulated { REGULATED } else { 0 },
             undisturbed: false,
             entered: Instant(0),
             stopped: 0,
             overheld: 0,
         };
-        let regulated = slots.as_ref().iter().any(|slot| slot.account.is_some());
-        let alone = match slots.as_ref() {
-            [only] => regulated && only.server.is_background() && !only.hold.is_limited(),
-            _ => false,
-        };
-        Self { slots, charge, regulated, alone }
+        Self { slots, charge }
     }
 
     /// VCPUs in global critical sections go before all others, as vMPCP wants it.
@@ -348,46 +389,16 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         self.charge.budget
     }
 
-    /// The VCPU has something to do.
-    pub fn wake(&mut self, vcpu: usize, now: Instant) -> Decision {
-        self.decide(Event::Wake(vcpu), now)
-    }
-
-    /// The VCPU has nothing to do any more.
-    pub fn block(&mut self, vcpu: usize, now: Instant) -> Decision {
-        self.decide(Event::Block(vcpu), now)
-    }
-
-    /// Time has passed.
-    pub fn tick(&mut self, now: Instant) -> Decision {
-        self.decide(Event::Tick, now)
-    }
-
-    /// Decides because of an event. VCPUs that share a memory budget do not run
-    /// ([`Cpu::decide_with`]).
-    #[inline]
-    pub fn decide(&mut self, event: Event, now: Instant) -> Decision {
-        if self.regulated {
-            return self.decide_with(event, now, &mut NoGrants);
-        }
-        self.decide_unregulated(event, now)
-    }
-
-    /// Decides because of an event, where no VCPU has a memory budget: those have no effect.
-    #[inline]
-    pub fn decide_unregulated(&mut self, event: Event, now: Instant) -> Decision {
-        self.charge.decide(self.slots.as_mut(), event, now)
-    }
-
-    /// Decides because of an event; VCPUs that share a memory budget ask `grants` for accesses.
+    /// The one door: what the CPU does from `now` on, because of an event. VCPUs that share a memory budget ask `grants` for
+    /// accesses.
     #[inline(always)]
-    pub fn decide_with(&mut self, event: Event, now: Instant, grants: &mut dyn Grants) -> Decision {
-        if self.alone
-            && let [only] = self.slots.as_mut()
-        {
-            return self.charge.decide_alone(only, event, now, grants);
-        }
-        self.charge.decide_regulated(self.slots.as_mut(), event, now, grants)
+    pub fn step(&mut self, event: Event, now: Instant, grants: &mut dyn Grants) -> Decision {
+        let (slots, charge) = (self.slots.as_mut(), &mut self.charge);
+        let choice = match charge.unusual & REGULATED {
+            0 => charge.step_unregulated(slots, event, now),
+            _ => charge.step_unusual(slots, event, now, grants),
+        };
+        choice.decision()
     }
 
     /// The VCPU has made so many accesses since that was told last. Nothing else may be told
@@ -409,120 +420,65 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         Some(slot.account.as_ref()?.accesses())
     }
 
-    /// A task of the VCPU is in a global critical section (vMPCP, section III.C): from now on it
-    /// may overrun its budget, if its server has overrun. Nothing changes if one was before.
-    pub fn start_gcs(&mut self, vcpu: usize, now: Instant) -> Decision {
-        self.change_gcs_with(vcpu, true, now, &mut NoGrants)
-    }
-
-    /// No task of the VCPU is in a global critical section any more: without budget it waits.
-    pub fn finish_gcs(&mut self, vcpu: usize, now: Instant) -> Decision {
-        self.change_gcs_with(vcpu, false, now, &mut NoGrants)
-    }
-
-    /// As [`Cpu::start_gcs`] or [`Cpu::finish_gcs`], but decides nothing: [`Event::Tick`] has to follow at
-    /// the same time.
-    pub fn note_gcs(&mut self, vcpu: usize, in_gcs: bool, now: Instant) {
-        self.charge.note_gcs(self.slots.as_mut(), vcpu, in_gcs, now);
-    }
-
-    /// The short way for the VCPU that runs, before the time of the timer and where no VCPU has a memory
-    /// budget: as [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] if that is no reason to run another one.
-    /// Then the last decision holds on; otherwise, if this returns `false`, nothing has changed.
-    ///
-    /// The timer of the last decision does not know how long the VCPU may be in sections. As soon as
-    /// that matters to somebody else, there has to be an event: [`Event::Tick`], if nothing else.
-    #[inline(always)]
-    pub fn change_gcs_of_running(&mut self, vcpu: usize, in_gcs: bool, now: Instant) -> bool {
-        let charge = &mut self.charge;
-        let Some(slot) = self.slots.as_mut().get_mut(vcpu) else { return false };
-        // From nobody in sections to this one, and back.
-        let quick = if in_gcs { slot.ready && charge.inside == 0 } else { charge.undisturbed };
-        if charge.slot != Some(vcpu) || self.regulated || !quick {
-            return false;
-        }
-        if in_gcs {
-            charge.entered = now;
-            slot.server.enter_gcs();
-        } else {
-            // The overrun was not used: there would have been a tick at the end of the budget.
-            slot.server.leave_gcs();
-        }
-        charge.undisturbed = in_gcs;
-        charge.inside = usize::from(in_gcs);
-        slot.in_gcs = in_gcs;
-        true
-    }
-
-    /// Whether there are [`Cpu::take_stopped`] or [`Cpu::take_overheld`].
+    /// Whether [`Cpu::take_news`] has some.
     #[inline(always)]
     pub fn has_news(&self) -> bool {
         self.charge.stopped | self.charge.overheld != 0
     }
 
-    /// A VCPU that has to wait in a global critical section ([`Decision::stopped_in_gcs`]). Each is told
-    /// once.
-    pub fn take_stopped(&mut self) -> Option<usize> {
-        first(&mut self.charge.stopped)
-    }
-
-    /// A VCPU that was in global critical sections for too long ([`Slot::with_hold`]), or had nothing to do in
-    /// one: it is in none any more, whatever its guest says. Each is told once.
-    pub fn take_overheld(&mut self) -> Option<usize> {
-        first(&mut self.charge.overheld)
-    }
-
-    /// [`Cpu::start_gcs`] or [`Cpu::finish_gcs`] where VCPUs share a memory budget. Whoever drives the CPU can do both steps
-    /// by itself, to record them.
-    pub fn change_gcs_with(
-        &mut self,
-        vcpu: usize,
-        in_gcs: bool,
-        now: Instant,
-        grants: &mut dyn Grants,
-    ) -> Decision {
-        self.note_gcs(vcpu, in_gcs, now);
-        self.decide_with(Event::Tick, now, grants)
+    /// What became of VCPUs in global critical sections with the last event. All of it is to be taken before the next one.
+    pub fn take_news(&mut self) -> Option<News> {
+        let Charge { stopped, overheld, .. } = &mut self.charge;
+        match core::mem::take(stopped) {
+            0 => first(overheld).map(News::EndedGcs),
+            number => Some(News::StoppedInGcs(number as usize - 1)),
+        }
     }
 }
 
 impl Charge {
+    /// Where no VCPU has a memory budget.
     #[inline(never)]
-    fn decide(&mut self, slots: &mut [Slot], event: Event, now: Instant) -> Decision {
-        if self.inside > 0 {
-            return self.decide_regulated(slots, event, now, &mut NoGrants);
+    fn step_unregulated(&mut self, slots: &mut [Slot], event: Event, now: Instant) -> Choice {
+        if self.unusual > 0 {
+            return self.step_unusual(slots, event, now, &mut NoGrants);
         }
-        self.decide_as::<false>(slots, event, now, &mut NoGrants)
+        self.step_as::<false>(slots, event, now, &mut NoGrants)
     }
 
-    /// Where VCPUs may have memory budgets or be in global critical sections.
+    /// Where VCPUs have memory budgets or are in global critical sections.
     #[inline(never)]
-    fn decide_regulated(
+    fn step_unusual(
         &mut self,
         slots: &mut [Slot],
         event: Event,
         now: Instant,
         grants: &mut dyn Grants,
-    ) -> Decision {
-        self.decide_as::<true>(slots, event, now, grants)
+    ) -> Choice {
+        if self.alone
+            && let [only] = &mut *slots
+        {
+            return self.step_alone(only, event, now, grants);
+        }
+        self.step_as::<true>(slots, event, now, grants)
     }
 
-    /// `REGULATED`: some VCPU may have a memory budget. Others do not pay for what that needs.
+    /// `UNUSUAL`: some VCPU may have a memory budget or be in a section. Others do not pay for what that needs.
     #[inline(always)]
-    fn decide_as<const REGULATED: bool>(
+    fn step_as<const UNUSUAL: bool>(
         &mut self,
         slots: &mut [Slot],
         event: Event,
         now: Instant,
         grants: &mut dyn Grants,
-    ) -> Decision {
+    ) -> Choice {
         let mut now = now.max(self.since);
         if let Event::Block(vcpu) = event
             && self.slot == Some(vcpu)
         {
             now += self.switch;
         }
-        if REGULATED {
+        if UNUSUAL {
             self.settle_inside(slots, now);
         } else {
             self.settle::<false>(slots, now);
@@ -549,25 +505,33 @@ impl Charge {
                     if slot.in_gcs {
                         self.wait_in_gcs(vcpu, slot);
                     }
-                    if REGULATED {
+                    if UNUSUAL {
                         slot.recharges = false;
                     }
                 }
             }
+            Event::EnterGcs(vcpu) | Event::LeaveGcs(vcpu) => {
+                if !UNUSUAL {
+                    // From now on it is. Until now no time is left.
+                    return self.step_unusual(slots, event, now, grants);
+                }
+                let inside = matches!(event, Event::EnterGcs(_));
+                self.change_gcs(slots, vcpu, inside, now);
+            }
             Event::Tick | Event::Overflow(_) => {}
         }
-        self.choose::<REGULATED>(slots, now, grants)
+        match UNUSUAL {
+            true => self.choose_raised(slots, now, grants),
+            false => self.choose::<false>(slots, now, grants),
+        }
     }
 
-    /// One for CPUs with and without memory budgets: it is small so.
-    #[inline(never)]
-    fn note_gcs(&mut self, slots: &mut [Slot], vcpu: usize, in_gcs: bool, now: Instant) {
-        let now = now.max(self.since);
-        self.settle_inside(slots, now);
-        self.undisturbed = false;
+    /// The VCPU is in sections from now on, or not any more. Time was taken into account until now.
+    #[inline(always)]
+    fn change_gcs(&mut self, slots: &mut [Slot], vcpu: usize, inside: bool, now: Instant) {
         if let Some(slot) = slots.get_mut(vcpu) {
-            slot.in_gcs = in_gcs;
-            if !in_gcs {
+            slot.in_gcs = inside;
+            if !inside {
                 slot.server.leave_gcs();
             } else if slot.hold.is_over() {
                 self.end_gcs(vcpu, slot);
@@ -598,7 +562,7 @@ impl Charge {
 
     fn count(&mut self, slots: &[Slot]) {
         let inside = slots.iter().filter(|slot| slot.in_gcs || slot.hold.is_used());
-        self.inside = inside.count();
+        self.unusual = (self.unusual & REGULATED) | inside.count();
     }
 
     /// [`Charge::settle`] where VCPUs may have memory budgets or be in global critical sections.
@@ -620,9 +584,9 @@ impl Charge {
 
     /// Takes the time since the last event from the budget that was used, and what its VCPU owes.
     #[inline]
-    fn settle<const REGULATED: bool>(&mut self, slots: &mut [Slot], now: Instant) {
+    fn settle<const UNUSUAL: bool>(&mut self, slots: &mut [Slot], now: Instant) {
         if let Some(slot) = self.slot.and_then(|slot| slots.get_mut(slot)) {
-            if slot.ready && !REGULATED {
+            if slot.ready && !UNUSUAL {
                 let owed = core::mem::take(&mut slot.owed);
                 slot.server.charge(now, self.since, owed);
             } else if slot.executes() {
@@ -634,66 +598,66 @@ impl Charge {
         self.since = now;
     }
 
-    #[inline(always)]
-    fn choose<const REGULATED: bool>(
-        &mut self,
-        slots: &mut [Slot],
-        now: Instant,
-        grants: &mut dyn Grants,
-    ) -> Decision {
-        match REGULATED {
-            true => self.choose_raised(slots, now, grants),
-            false => self.choose_as::<false, false>(slots, now, grants),
-        }
-    }
-
-    /// The same where VCPUs may be in global critical sections or have memory budgets. One without a
-    /// memory budget is as one with any number of accesses.
+    /// [`Charge::choose`] where VCPUs may be in global critical sections or have memory budgets.
     #[inline(never)]
     fn choose_raised(
         &mut self,
         slots: &mut [Slot],
         now: Instant,
         grants: &mut dyn Grants,
-    ) -> Decision {
+    ) -> Choice {
         self.undisturbed = false;
-        let decision = self.choose_as::<true, true>(slots, now, grants);
-        if let Some(stopped) = decision.stopped_in_gcs {
-            self.stopped |= bit(stopped);
-        }
-        if self.inside > 0 {
-            if let Some(slot) = decision.run.and_then(|run| slots.get_mut(run))
+        let choice = self.choose::<true>(slots, now, grants);
+        if self.unusual & !REGULATED > 0 {
+            if let Some(slot) = slots.get_mut(choice.run)
                 && !slot.in_gcs
             {
                 slot.hold.reset();
             }
             self.count(slots);
         }
-        decision
+        choice
     }
 
-    /// `RAISED`: those in global critical sections come before the others.
+    /// Which VCPU runs: the first one, in the order of priorities, that has something to do, budget and accesses.
+    ///
+    /// Before the loop looks at a slot, this holds of those that it has looked at:
+    ///
+    /// - None of them can run now: each has nothing to do, no budget or no accesses. So `run` is nobody.
+    /// - `self.slot` is the first of them whose budget goes by from now on, if there is one (`charged`): it has
+    ///   budget, but nothing to do or no accesses, and its server is periodic. The time is its own, so that after
+    ///   it only VCPUs of the background class can run.
+    /// - `timer` is the first time at which one of them may run, or the budget of `self.slot` ends: what was said
+    ///   of them holds until then, if nothing happens. Slots that were skipped as they come after `charged` need no
+    ///   time: its budget ends before that matters.
+    /// - What the VCPU that ran has left of a shared memory budget is in `grants.rest`, until it is the one to
+    ///   run again or another one asks.
+    ///
+    /// The VCPU at which the loop stops runs, and is the one whose budget goes by if no other one's does. Nothing that
+    /// comes after it matters until `timer`, since it could only run if those before it do not.
+    ///
+    /// `UNUSUAL`: VCPUs may have memory budgets, one without is as one with any number of accesses; and those in
+    /// global critical sections come before the others. Then there are two passes, and each slot is looked at in
+    /// one of them.
     #[inline(always)]
-    fn choose_as<const REGULATED: bool, const RAISED: bool>(
+    fn choose<const UNUSUAL: bool>(
         &mut self,
         slots: &mut [Slot],
         now: Instant,
         grants: &mut dyn Grants,
-    ) -> Decision {
-        // In variables of its own: what is returned would be written piece by piece.
-        let (mut run, mut timer, mut stopped_in_gcs) = (None, NEVER, None);
+    ) -> Choice {
+        let (mut run, mut timer) = (NOBODY, NEVER);
         let mut grants = Held { grants, rest: None };
-        if REGULATED {
+        if UNUSUAL {
             grants.rest = self.run.and_then(|run| Some((run, slots.get_mut(run)?.rest(now)?)));
         }
         self.slot = None;
         self.budget = Duration::ZERO;
         let mut charged = false;
-        // Where there are some in sections, they come first, and then the others.
         let ceilings = self.ceilings;
-        'passes: for pass in 0..1 + usize::from(RAISED) {
+        'passes: for pass in 0..1 + usize::from(UNUSUAL) {
             for (index, slot) in slots.iter_mut().enumerate() {
-                if RAISED && (ceilings && slot.in_gcs && slot.ready) != (pass == 0) {
+                if UNUSUAL && (ceilings && slot.in_gcs && slot.ready) != (pass == 0) {
                     continue;
                 }
                 if !slot.ready && !slot.server.idles() {
@@ -702,25 +666,27 @@ impl Charge {
                 if charged && !slot.server.is_background() {
                     continue;
                 }
-                if REGULATED {
+                if UNUSUAL {
                     slot.recharge(now);
                 }
                 let mut budget = match slot.server.supply(now) {
                     Ok(budget) => budget,
                     Err(renewal) => {
                         timer = timer.min(renewal);
-                        if REGULATED && slot.recharges && slot.in_gcs {
-                            // It may overrun as soon as it can execute again.
-                            timer = timer.min(slot.recharge_end());
-                        }
-                        if slot.in_gcs && stopped_in_gcs.is_none() && slot.server.stops_in_gcs() {
-                            stopped_in_gcs = Some(index);
+                        if UNUSUAL && slot.in_gcs {
+                            if slot.recharges {
+                                // It may overrun as soon as it can execute again.
+                                timer = timer.min(slot.recharge_end());
+                            }
+                            if self.stopped == 0 && slot.server.stops_in_gcs() {
+                                self.stopped = index as u64 + 1;
+                            }
                         }
                         continue;
                     }
                 };
                 let mut runs = slot.ready;
-                if REGULATED && let Some(until) = slot.admit(index, now, &mut grants) {
+                if UNUSUAL && let Some(until) = slot.admit(index, now, &mut grants) {
                     timer = timer.min(until);
                     if slot.recharges {
                         runs = false;
@@ -741,22 +707,25 @@ impl Charge {
                     timer = timer.min(now + budget);
                 }
                 if runs {
-                    run = Some(index);
+                    run = index;
                     self.budget = budget;
-                    if RAISED && slot.in_gcs {
+                    if UNUSUAL && slot.in_gcs {
                         timer = timer.min(now + slot.hold.left());
                     }
                     break 'passes;
                 }
             }
         }
-        if REGULATED {
+        if UNUSUAL {
             grants.release();
-            self.run = run;
+            self.run = (run != NOBODY).then_some(run);
         }
-        Decision { run, timer: (timer < NEVER).then_some(timer), stopped_in_gcs }
+        Choice { run, timer }
     }
 }
+
+/// In [`Charge::unusual`]: a VCPU has a memory budget.
+const REGULATED: usize = 1 << (usize::BITS - 1);
 
 /// A set with one VCPU, of which a CPU has less than 64 where anybody looks at such sets.
 fn bit(vcpu: usize) -> u64 {
@@ -769,6 +738,9 @@ fn first(set: &mut u64) -> Option<usize> {
     *set &= set.wrapping_sub(1);
     (vcpu < 64).then_some(vcpu as usize)
 }
+
+/// No VCPU.
+const NOBODY: usize = usize::MAX;
 
 /// The end of time, which does not come.
 const NEVER: Instant = Instant(u64::MAX);

@@ -14,7 +14,7 @@
 //! Ceilings are not numbers here but an order. Tasks in global critical sections come before all
 //! other tasks of their VCPU ([`crate::task::ReadyTasks::highest_raised`]: `pi_B + pi_i`), and with
 //! vMPCP a VCPU with such a task comes before all other VCPUs of its PCPU
-//! ([`crate::cpu::Cpu::start_gcs`]: `pi_B^v + pi_j^v`); among themselves they keep their
+//! ([`crate::cpu::Event::EnterGcs`]: `pi_B^v + pi_j^v`); among themselves they keep their
 //! priorities. With MPCP the scheduler of VCPUs is not told, so that VCPUs keep their priorities.
 //!
 //! A VCPU is identified by its *rank* among all VCPUs of the system, and a task by its number in

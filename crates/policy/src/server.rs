@@ -111,10 +111,10 @@ pub enum Policy {
 }
 
 /// The state of a server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Server(Kind);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
     reason = "without allocation; servers live in arrays that are built once"

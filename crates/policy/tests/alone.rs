@@ -1,7 +1,7 @@
 //! A VCPU with a memory budget alone on its CPU: decided in fewer steps, but the same.
 
 use policy::bandwidth::{Account, Parameters, Pool};
-use policy::cpu::{Cpu, Event, Slot};
+use policy::cpu::{Cpu, Event, Slot, fast};
 use policy::server::Policy;
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ impl Machine {
 
     fn decide(&mut self, accesses: u64, event: Event, now: u64) -> Outcome {
         self.cpu.account(0, accesses);
-        let decision = self.cpu.decide_with(event, Instant(now), &mut self.pool);
+        let decision = self.cpu.step(event, Instant(now), &mut self.pool);
         self.timer = decision.timer;
         (decision.run, decision.timer, self.cpu.accesses())
     }
@@ -45,11 +45,11 @@ impl Machine {
         let limit = self.cpu.accesses();
         let outcome = match event {
             Event::Overflow(0) if limit.is_some_and(|limit| accesses >= limit) => {
-                let stops = self.cpu.stop_alone(accesses, Instant(now));
+                let stops = fast::stop_alone(&mut self.cpu, accesses, Instant(now));
                 stops.then_some((None, self.timer, None))
             }
             Event::Tick if limit.is_none() => {
-                let resumed = self.cpu.resume_alone(Instant(now));
+                let resumed = fast::resume_alone(&mut self.cpu, Instant(now));
                 resumed.map(|(accesses, until)| (Some(0), Some(until), Some(accesses)))
             }
             _ => None,

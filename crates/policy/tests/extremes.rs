@@ -1,7 +1,10 @@
 //! Lengths and points in time at the ends of their range: nothing fails, nothing stops.
 
+mod events;
+
+use events::Events;
 use policy::bandwidth::{self, Account, Compensation, Grants, Pool};
-use policy::cpu::{Cpu, Event, Slot};
+use policy::cpu::{Cpu, Event, Slot, fast};
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
@@ -78,11 +81,12 @@ proptest! {
             cpu.account(vcpu, accesses);
             let grants: &mut dyn Grants = &mut pool;
             let decision = match event {
-                0 | 1 => cpu.decide_with(Event::Wake(vcpu), now, grants),
-                2 => cpu.decide_with(Event::Block(vcpu), now, grants),
-                3 | 4 => cpu.change_gcs_with(vcpu, event == 3, now, grants),
-                5 => cpu.decide_with(Event::Overflow(vcpu), now, grants),
-                _ => cpu.decide_with(Event::Tick, now, grants),
+                0 | 1 => cpu.step(Event::Wake(vcpu), now, grants),
+                2 => cpu.step(Event::Block(vcpu), now, grants),
+                3 => cpu.step(Event::EnterGcs(vcpu), now, grants),
+                4 => cpu.step(Event::LeaveGcs(vcpu), now, grants),
+                5 => cpu.step(Event::Overflow(vcpu), now, grants),
+                _ => cpu.step(Event::Tick, now, grants),
             };
             match event {
                 6 => pool.report(vcpu as u32, accesses, now),
@@ -107,9 +111,9 @@ fn the_largest_budget_can_be_used_up() {
     assert_eq!(cpu.wake(0, Instant(0)).run, Some(0));
     let most = cpu.accesses().unwrap();
     assert_eq!(most, (1 << 62) - 1);
-    assert!(!cpu.stop_alone(u64::MAX, Instant(1)), "a debt of more than a budget");
-    assert!(cpu.stop_alone(most, Instant(1)));
-    assert_eq!(cpu.resume_alone(Instant(10)), Some((most, Instant(20))));
+    assert!(!fast::stop_alone(&mut cpu, u64::MAX, Instant(1)), "a debt of more than a budget");
+    assert!(fast::stop_alone(&mut cpu, most, Instant(1)));
+    assert_eq!(fast::resume_alone(&mut cpu, Instant(10)), Some((most, Instant(20))));
 }
 
 /// The longest time that can pass, with as many renewals in it as there can be.

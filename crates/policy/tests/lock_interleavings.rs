@@ -3,8 +3,11 @@
 //! The tasks of a VCPU run as [`ReadyTasks::highest_raised`] says, VCPUs as [`Cpu`] does, and locks are
 //! those of [`Table`]: nothing is modelled but the programs of the tasks and when they are released.
 
+mod events;
+
 use std::collections::{HashSet, VecDeque};
 
+use events::Events;
 use policy::cpu::{Cpu, Slot, WHOLE_CPU};
 use policy::lock::Who;
 use policy::lock::table::{Holdings, Locked, Resource, Table};
@@ -113,8 +116,8 @@ impl Model {
         let home = self.homes[task];
         let (cpu, inside) = (&mut world.cpus[home.pcpu], world.table.in_gcs(home.rank));
         let decision = match inside {
-            true => cpu.start_gcs(home.slot, Instant(0)),
-            false => cpu.finish_gcs(home.slot, Instant(0)),
+            true => cpu.enter_gcs(home.slot, Instant(0)),
+            false => cpu.leave_gcs(home.slot, Instant(0)),
         };
         world.runs[home.pcpu] = decision.run;
     }

@@ -1,5 +1,8 @@
 //! Rules of locks by hand: who is refused, what becomes of the resources of the dead, local ones.
 
+mod events;
+
+use events::Events;
 use policy::cpu::{Cpu, Slot};
 use policy::lock::pcp::Pcp;
 use policy::lock::table::{Granted, Holdings, Locked, Resource, Table};
@@ -149,14 +152,14 @@ fn a_vcpu_in_a_section_goes_first_only_with_ceilings() {
         }
         assert_eq!(cpu.wake(0, Instant(0)).run, Some(0));
         assert_eq!(cpu.wake(1, Instant(0)).run, Some(0));
-        assert_eq!(cpu.start_gcs(1, Instant(1)).run, Some(first));
-        let both = cpu.start_gcs(0, Instant(1));
+        assert_eq!(cpu.enter_gcs(1, Instant(1)).run, Some(first));
+        let both = cpu.enter_gcs(0, Instant(1));
         assert_eq!(both.run, Some(0), "of two in sections the higher one");
-        assert_eq!(cpu.finish_gcs(0, Instant(1)).run, Some(first));
-        assert_eq!(cpu.finish_gcs(1, Instant(2)).run, Some(0), "as before");
+        assert_eq!(cpu.leave_gcs(0, Instant(1)).run, Some(first));
+        assert_eq!(cpu.leave_gcs(1, Instant(2)).run, Some(0), "as before");
         assert_eq!(cpu.slots()[1].budget(Instant(2)), Duration(3 - first as u64));
         // Without anything to do it stands in nobody's way, in a section or not.
-        cpu.start_gcs(1, Instant(2));
+        cpu.enter_gcs(1, Instant(2));
         assert_eq!(cpu.block(1, Instant(2)).run, Some(0));
     }
 }

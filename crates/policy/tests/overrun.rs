@@ -1,5 +1,8 @@
 //! Overrun by hand: what a server with overrun does in a section, and which there are.
 
+mod events;
+
+use events::Events;
 use policy::cpu::{Cpu, Decision, Slot};
 use policy::server::{Parameters, ParametersError, Policy, Server};
 use policy::time::{Duration, Instant};
@@ -21,7 +24,7 @@ fn cpu(policy: Policy) -> Cpu<[Slot; 2]> {
 }
 
 fn decision(run: usize, timer: u64) -> Decision {
-    Decision { run: Some(run), timer: Some(Instant(timer)), stopped_in_gcs: None }
+    Decision { run: Some(run), timer: Some(Instant(timer)) }
 }
 
 /// The first period of `tau_2` in vMPCP's case study (figure 11): released at 1 ms, section
@@ -30,9 +33,9 @@ fn decision(run: usize, timer: u64) -> Decision {
 fn a_section_ends_within_the_overrun() {
     let mut cpu = cpu(Policy::Deferrable(parameters(30, 100, 11)));
     assert_eq!(cpu.wake(0, Instant(10)), decision(0, 40));
-    assert_eq!(cpu.start_gcs(0, Instant(30)), decision(0, 51));
+    assert_eq!(cpu.enter_gcs(0, Instant(30)), decision(0, 51));
     assert_eq!(cpu.slots()[0].budget(Instant(30)), Duration(21));
-    assert_eq!(cpu.finish_gcs(0, Instant(41)), decision(1, 100), "no budget any more");
+    assert_eq!(cpu.leave_gcs(0, Instant(41)), decision(1, 100), "no budget any more");
     assert_eq!(cpu.tick(Instant(100)), decision(0, 130), "not paid back");
 }
 
@@ -41,7 +44,7 @@ fn a_section_ends_within_the_overrun() {
 fn without_overrun_a_section_waits_for_the_next_period() {
     let mut cpu = cpu(Policy::Deferrable(parameters(30, 100, 0)));
     cpu.wake(0, Instant(10));
-    assert_eq!(cpu.start_gcs(0, Instant(30)), decision(0, 40));
+    assert_eq!(cpu.enter_gcs(0, Instant(30)), decision(0, 40));
     assert_eq!(cpu.tick(Instant(40)), decision(1, 100));
     assert_eq!(cpu.tick(Instant(100)), decision(0, 130));
 }
@@ -51,10 +54,11 @@ fn beyond_its_limit_a_section_waits() {
     for policy in [Policy::Periodic, Policy::Deferrable] {
         let mut cpu = cpu(policy(parameters(3, 10, 2)));
         cpu.wake(0, Instant(0));
-        assert_eq!(cpu.start_gcs(0, Instant(1)), decision(0, 5));
-        let stopped = Decision { stopped_in_gcs: Some(0), ..decision(1, 10) };
-        assert_eq!(cpu.tick(Instant(5)), stopped);
-        assert_eq!(cpu.tick(Instant(6)), decision(1, 10), "told once");
+        assert_eq!(cpu.enter_gcs(0, Instant(1)), decision(0, 5));
+        assert_eq!(cpu.tick(Instant(5)), decision(1, 10));
+        assert_eq!(cpu.stopped_in_gcs(), Some(0));
+        assert_eq!(cpu.tick(Instant(6)), decision(1, 10));
+        assert_eq!(cpu.stopped_in_gcs(), None, "told once");
         // Another period has another limit.
         assert_eq!(cpu.tick(Instant(10)), decision(0, 15));
     }
@@ -70,10 +74,10 @@ fn only_a_deferrable_server_goes_on_for_a_section_after_it_stopped() {
         cpu
     };
     let mut deferrable = stop(Policy::Deferrable);
-    assert_eq!(deferrable.start_gcs(0, Instant(7)), decision(0, 9));
-    assert_eq!(deferrable.finish_gcs(0, Instant(8)), decision(1, 10));
+    assert_eq!(deferrable.enter_gcs(0, Instant(7)), decision(0, 9));
+    assert_eq!(deferrable.leave_gcs(0, Instant(8)), decision(1, 10));
     let mut periodic = stop(Policy::Periodic);
-    assert_eq!(periodic.start_gcs(0, Instant(7)), decision(1, 10));
+    assert_eq!(periodic.enter_gcs(0, Instant(7)), decision(1, 10));
     assert_eq!(periodic.tick(Instant(10)), decision(0, 15), "from the next period on");
 }
 
@@ -83,7 +87,7 @@ fn only_a_deferrable_server_goes_on_for_a_section_after_it_stopped() {
 fn who_sleeps_in_a_section_does_not_overrun() {
     let mut cpu = cpu(Policy::Periodic(parameters(3, 10, 2)));
     cpu.wake(0, Instant(0));
-    cpu.start_gcs(0, Instant(1));
+    cpu.enter_gcs(0, Instant(1));
     assert_eq!(cpu.block(0, Instant(2)), decision(1, 3));
     assert_eq!(cpu.tick(Instant(3)), decision(1, 10));
     assert_eq!(cpu.wake(0, Instant(4)), decision(1, 10));
@@ -97,10 +101,10 @@ fn who_sleeps_in_a_section_does_not_overrun() {
 fn what_goes_beyond_the_limit_is_paid_back() {
     let mut cpu = cpu(Policy::Deferrable(parameters(4, 10, 2)));
     cpu.wake(0, Instant(0));
-    cpu.start_gcs(0, Instant(0));
+    cpu.enter_gcs(0, Instant(0));
     let late = cpu.tick(Instant(7));
-    assert_eq!((late.run, late.stopped_in_gcs), (Some(1), Some(0)));
-    assert_eq!(cpu.finish_gcs(0, Instant(8)), decision(1, 10));
+    assert_eq!((late.run, cpu.stopped_in_gcs()), (Some(1), Some(0)));
+    assert_eq!(cpu.leave_gcs(0, Instant(8)), decision(1, 10));
     assert_eq!(cpu.tick(Instant(10)), decision(0, 13), "one less");
 }
 

@@ -1,6 +1,9 @@
 //! XvIso, Fig. 4: the transitions of a VCPU with a memory budget, each by hand. (The text of the
 //! paper does not describe transition 4; a VCPU of its hypervisor becomes ready again in it.)
 
+mod events;
+
+use events::Events;
 use policy::bandwidth::{Account, Parameters, ParametersError};
 use policy::cpu::{Cpu, Decision, Event, Slot, WHOLE_CPU};
 use policy::server::{self, Policy};
@@ -57,7 +60,7 @@ fn transition_2_deactivated_needs_no_timer() {
     // Also while it waits for accesses.
     cpu.wake(REGULATED, Instant(20));
     cpu.account(REGULATED, 60);
-    assert_eq!(run(cpu.decide(Event::Overflow(REGULATED), Instant(30))), (None, Some(50)));
+    assert_eq!(run(cpu.tell(Event::Overflow(REGULATED), Instant(30))), (None, Some(50)));
     assert_eq!(run(cpu.block(REGULATED, Instant(40))), (None, None));
     assert!(!cpu.slots()[REGULATED].recharges());
     assert_eq!(run(cpu.tick(Instant(50))), (None, None), "nobody asks");
@@ -115,7 +118,7 @@ fn transition_7_overflow_lets_others_run() {
     cpu.wake(LOW, Instant(0));
     cpu.wake(REGULATED, Instant(0));
     cpu.account(REGULATED, 100);
-    let overflow = cpu.decide(Event::Overflow(REGULATED), Instant(20));
+    let overflow = cpu.tell(Event::Overflow(REGULATED), Instant(20));
     assert_eq!(state(overflow, &cpu), (Some(LOW), Some(50), None), "no limit for others");
     let slot = &cpu.slots()[REGULATED];
     assert!(slot.is_ready() && slot.recharges());
@@ -128,12 +131,12 @@ fn transition_8_recharged_it_is_ready() {
     cpu.wake(LOW, Instant(0));
     cpu.wake(REGULATED, Instant(0));
     cpu.account(REGULATED, 100);
-    cpu.decide(Event::Overflow(REGULATED), Instant(20));
+    cpu.tell(Event::Overflow(REGULATED), Instant(20));
     assert_eq!(state(cpu.tick(Instant(50)), &cpu), (Some(REGULATED), Some(100), Some(100)));
     assert!(!cpu.slots()[REGULATED].recharges());
     // Ready, not running, if something else has a higher priority.
     cpu.account(REGULATED, 100);
-    cpu.decide(Event::Overflow(REGULATED), Instant(60));
+    cpu.tell(Event::Overflow(REGULATED), Instant(60));
     assert_eq!(run(cpu.wake(HIGH, Instant(70))), (Some(HIGH), None), "no interrupt for nothing");
     assert_eq!(state(cpu.block(HIGH, Instant(110)), &cpu), (Some(REGULATED), Some(150), Some(100)));
 }
@@ -167,7 +170,7 @@ fn overflow_when_the_period_ends_costs_nothing_of_the_next() {
     let mut cpu = cpu(0);
     cpu.wake(REGULATED, Instant(0));
     cpu.account(REGULATED, 100);
-    let both = cpu.decide(Event::Overflow(REGULATED), Instant(50));
+    let both = cpu.tell(Event::Overflow(REGULATED), Instant(50));
     assert_eq!(state(both, &cpu), (Some(REGULATED), Some(100), Some(100)));
 }
 
@@ -176,15 +179,15 @@ fn accesses_beyond_the_budget_are_paid_back() {
     let mut cpu = cpu(0);
     cpu.wake(REGULATED, Instant(0));
     cpu.account(REGULATED, 103);
-    cpu.decide(Event::Overflow(REGULATED), Instant(20));
+    cpu.tell(Event::Overflow(REGULATED), Instant(20));
     assert_eq!(state(cpu.tick(Instant(50)), &cpu), (Some(REGULATED), Some(100), Some(97)));
     // More than a period can pay: it waits for as many periods as that takes.
     cpu.account(REGULATED, 97 + 250);
-    assert_eq!(run(cpu.decide(Event::Overflow(REGULATED), Instant(60))), (None, Some(200)));
+    assert_eq!(run(cpu.tell(Event::Overflow(REGULATED), Instant(60))), (None, Some(200)));
     assert_eq!(state(cpu.tick(Instant(200)), &cpu), (Some(REGULATED), Some(250), Some(50)));
     // Just what two periods pay.
     cpu.account(REGULATED, 50 + 200);
-    assert_eq!(run(cpu.decide(Event::Overflow(REGULATED), Instant(210))), (None, Some(350)));
+    assert_eq!(run(cpu.tell(Event::Overflow(REGULATED), Instant(210))), (None, Some(350)));
     assert_eq!(state(cpu.tick(Instant(350)), &cpu), (Some(REGULATED), Some(400), Some(100)));
 }
 
@@ -193,11 +196,11 @@ fn a_late_timer_moves_no_period() {
     let mut cpu = cpu(0);
     cpu.wake(REGULATED, Instant(0));
     cpu.account(REGULATED, 100);
-    cpu.decide(Event::Overflow(REGULATED), Instant(20));
+    cpu.tell(Event::Overflow(REGULATED), Instant(20));
     assert_eq!(state(cpu.tick(Instant(64)), &cpu), (Some(REGULATED), Some(100), Some(100)));
     // Late by more than a period: what was not granted is not made up for.
     cpu.account(REGULATED, 100);
-    cpu.decide(Event::Overflow(REGULATED), Instant(70));
+    cpu.tell(Event::Overflow(REGULATED), Instant(70));
     assert_eq!(state(cpu.tick(Instant(430)), &cpu), (Some(REGULATED), Some(450), Some(100)));
 }
 
@@ -217,7 +220,7 @@ fn a_million_periods_do_not_drift() {
         assert_eq!(decision.run, Some(REGULATED));
         made += accesses;
         cpu.account(REGULATED, accesses);
-        decision = cpu.decide(Event::Overflow(REGULATED), Instant(start + 10 + period % 7));
+        decision = cpu.tell(Event::Overflow(REGULATED), Instant(start + 10 + period % 7));
     }
     assert_eq!(made, 100 * 1_000_000, "nothing was owed in the end");
 }
@@ -246,20 +249,20 @@ fn the_budget_of_a_periodic_server_goes_by_in_recharge() {
     let mut cpu = with_server(Policy::Periodic(parameters(40, 100)));
     assert_eq!(state(cpu.tick(Instant(0)), &cpu), (Some(0), Some(40), Some(100)));
     cpu.account(0, 100);
-    assert_eq!(run(cpu.decide(Event::Overflow(0), Instant(10))), (Some(2), Some(40)));
+    assert_eq!(run(cpu.tell(Event::Overflow(0), Instant(10))), (Some(2), Some(40)));
     assert_eq!(run(cpu.tick(Instant(40))), (Some(1), Some(70)), "it is used up");
     assert_eq!(run(cpu.tick(Instant(70))), (Some(2), Some(100)));
     // Processor time is left when the accesses come.
     assert_eq!(state(cpu.tick(Instant(100)), &cpu), (Some(0), Some(140), Some(100)));
     cpu.account(0, 100);
-    assert_eq!(run(cpu.decide(Event::Overflow(0), Instant(110))), (Some(2), Some(140)));
+    assert_eq!(run(cpu.tell(Event::Overflow(0), Instant(110))), (Some(2), Some(140)));
 }
 
 #[test]
 fn the_budget_of_a_deferrable_server_is_kept_in_recharge() {
     let mut cpu = with_server(Policy::Deferrable(parameters(40, 100)));
     cpu.account(0, 100);
-    assert_eq!(run(cpu.decide(Event::Overflow(0), Instant(10))), (Some(1), Some(40)));
+    assert_eq!(run(cpu.tell(Event::Overflow(0), Instant(10))), (Some(1), Some(40)));
     assert_eq!(run(cpu.tick(Instant(40))), (Some(2), Some(50)), "the other's is used up");
     assert_eq!(state(cpu.tick(Instant(50)), &cpu), (Some(0), Some(80), Some(100)), "30 are left");
 }
@@ -268,7 +271,7 @@ fn the_budget_of_a_deferrable_server_is_kept_in_recharge() {
 fn the_budget_of_a_sporadic_server_counts_from_the_replenishment_on() {
     let mut cpu = with_server(Policy::Sporadic(parameters(40, 100)));
     cpu.account(0, 100);
-    assert_eq!(run(cpu.decide(Event::Overflow(0), Instant(10))), (Some(1), Some(40)));
+    assert_eq!(run(cpu.tell(Event::Overflow(0), Instant(10))), (Some(1), Some(40)));
     assert_eq!(run(cpu.tick(Instant(40))), (Some(2), Some(50)));
     assert_eq!(state(cpu.tick(Instant(50)), &cpu), (Some(0), Some(80), Some(100)));
     // 10 that were used at 0 come back at 100, 30 that could be used at 50 at 150.
@@ -283,7 +286,7 @@ fn the_budget_of_a_sporadic_server_counts_from_the_replenishment_on() {
 fn both_budgets_end_at_once() {
     let mut cpu = with_server(Policy::Deferrable(parameters(40, 100)));
     cpu.account(0, 100);
-    assert_eq!(run(cpu.decide(Event::Overflow(0), Instant(40))), (Some(1), Some(70)));
+    assert_eq!(run(cpu.tell(Event::Overflow(0), Instant(40))), (Some(1), Some(70)));
     assert_eq!(run(cpu.tick(Instant(50))), (Some(1), Some(70)), "accesses, but no time");
     assert_eq!(run(cpu.tick(Instant(70))), (Some(2), Some(100)));
     assert_eq!(state(cpu.tick(Instant(100)), &cpu), (Some(0), Some(140), Some(100)));
@@ -294,7 +297,7 @@ fn both_budgets_end_at_once() {
 fn who_sleeps_in_recharge_wakes_in_recharge() {
     let mut cpu = with_server(Policy::Deferrable(parameters(40, 100)));
     cpu.account(0, 100);
-    cpu.decide(Event::Overflow(0), Instant(10));
+    cpu.tell(Event::Overflow(0), Instant(10));
     assert_eq!(run(cpu.block(0, Instant(15))), (Some(1), Some(40)));
     assert_eq!(run(cpu.wake(0, Instant(20))), (Some(1), Some(40)));
     assert!(cpu.slots()[0].recharges());
@@ -307,14 +310,14 @@ fn who_sleeps_in_recharge_wakes_in_recharge() {
 fn nobody_overruns_in_recharge() {
     let overrun = server::Parameters { overrun: Duration(5), ..parameters(40, 100) };
     let mut deferrable = with_server(Policy::Deferrable(overrun));
-    assert_eq!(run(deferrable.start_gcs(0, Instant(0))), (Some(0), Some(45)));
+    assert_eq!(run(deferrable.enter_gcs(0, Instant(0))), (Some(0), Some(45)));
     deferrable.account(0, 100);
-    deferrable.decide(Event::Overflow(0), Instant(10));
+    deferrable.tell(Event::Overflow(0), Instant(10));
     assert_eq!(run(deferrable.tick(Instant(50))), (Some(0), Some(85)), "35 are left, as before");
     let mut periodic = with_server(Policy::Periodic(overrun));
-    assert_eq!(run(periodic.start_gcs(0, Instant(0))), (Some(0), Some(45)));
+    assert_eq!(run(periodic.enter_gcs(0, Instant(0))), (Some(0), Some(45)));
     periodic.account(0, 100);
-    assert_eq!(run(periodic.decide(Event::Overflow(0), Instant(10))), (Some(2), Some(40)));
+    assert_eq!(run(periodic.tell(Event::Overflow(0), Instant(10))), (Some(2), Some(40)));
     assert_eq!(run(periodic.tick(Instant(50))), (Some(1), Some(80)), "its budget went by");
 }
 

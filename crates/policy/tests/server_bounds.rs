@@ -2,6 +2,9 @@
 //! for others, never less than their supply for their own VCPU; also where VCPUs wait for
 //! accesses that their memory budgets have not.
 
+mod events;
+
+use events::Events;
 use policy::bandwidth::{self, Account};
 use policy::cpu::{Cpu, Event, Slot};
 use policy::server::{Parameters, Policy};
@@ -123,7 +126,7 @@ fn run(servers: &[Numbers], changes: &[(u64, usize, bool)], late: &[u64], end: u
         let overflow = cpu.accesses().is_some_and(|most| made >= most);
         if let Some(ran) = decision.run {
             cpu.account(ran, std::mem::take(&mut made));
-            new = overflow.then(|| cpu.decide(Event::Overflow(ran), Instant(now)));
+            new = overflow.then(|| cpu.tell(Event::Overflow(ran), Instant(now)));
         }
         while let Some(&(_, vcpu, gcs)) = changes.next_if(|&&(at, ..)| at == now) {
             let vcpu = vcpu % servers.len();
@@ -131,8 +134,8 @@ fn run(servers: &[Numbers], changes: &[(u64, usize, bool)], late: &[u64], end: u
             new = Some(match (gcs, slot.is_ready(), slot.is_in_gcs()) {
                 (false, true, _) => cpu.block(vcpu, Instant(now)),
                 (false, false, _) => cpu.wake(vcpu, Instant(now)),
-                (true, _, true) => cpu.finish_gcs(vcpu, Instant(now)),
-                (true, _, false) => cpu.start_gcs(vcpu, Instant(now)),
+                (true, _, true) => cpu.leave_gcs(vcpu, Instant(now)),
+                (true, _, false) => cpu.enter_gcs(vcpu, Instant(now)),
             });
         }
         if new.is_none() && due.is_some_and(|due| due <= now) {

@@ -1,11 +1,13 @@
 //! The CPU with its servers against definitions that are followed tick by tick.
 
+mod events;
 #[path = "server/naive.rs"]
 mod naive;
 
+use events::Events;
 use naive::NaiveCpu;
 use policy::bandwidth::{self, Account};
-use policy::cpu::{Cpu, Event, Slot};
+use policy::cpu::{Cpu, Event, Slot, fast};
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
@@ -139,8 +141,8 @@ fn compare(
             made = 0;
         }
         if overflow {
-            decision = cpu.decide(Event::Overflow(ran), at);
-            prop_assert_eq!(decision.stopped_in_gcs, naive.stopped_in_gcs(now), "at {}", now);
+            decision = cpu.tell(Event::Overflow(ran), at);
+            prop_assert_eq!(cpu.stopped_in_gcs(), naive.stopped_in_gcs(now), "at {}", now);
         }
         while let Some((_, vcpu, change)) = changes.next_if(|&(at, ..)| at == now) {
             let vcpu = vcpu % policies.len();
@@ -155,7 +157,7 @@ fn compare(
             if change == Change::Gcs
                 && accesses.len().is_multiple_of(2)
                 && decision.timer.is_none_or(|timer| timer.0 > now)
-                && cpu.change_gcs_of_running(vcpu, !inside, at)
+                && fast::change_gcs(&mut cpu, vcpu, !inside, at)
             {
                 continue;
             }
@@ -163,14 +165,14 @@ fn compare(
             decision = match (change, slot.is_ready(), slot.is_in_gcs()) {
                 (Change::Ready, false, _) | (Change::Same, true, false) => cpu.wake(vcpu, at),
                 (Change::Ready, true, _) | (Change::Same, false, false) => cpu.block(vcpu, at),
-                (Change::Gcs, _, false) | (Change::Same, _, true) => cpu.start_gcs(vcpu, at),
-                (Change::Gcs, _, true) => cpu.finish_gcs(vcpu, at),
+                (Change::Gcs, _, false) | (Change::Same, _, true) => cpu.enter_gcs(vcpu, at),
+                (Change::Gcs, _, true) => cpu.leave_gcs(vcpu, at),
             };
-            prop_assert_eq!(decision.stopped_in_gcs, naive.stopped_in_gcs(now), "at {}", now);
+            prop_assert_eq!(cpu.stopped_in_gcs(), naive.stopped_in_gcs(now), "at {}", now);
         }
         if decision.timer.is_some_and(|timer| timer.0 <= now) {
             decision = cpu.tick(at);
-            prop_assert_eq!(decision.stopped_in_gcs, naive.stopped_in_gcs(now), "at {}", now);
+            prop_assert_eq!(cpu.stopped_in_gcs(), naive.stopped_in_gcs(now), "at {}", now);
         }
         prop_assert!(decision.timer.is_none_or(|timer| timer.0 > now));
         let run = naive.run(now);

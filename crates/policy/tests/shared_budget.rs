@@ -61,7 +61,7 @@ impl Machine {
             if shares { slot.with_account(account()) } else { slot }
         };
         let mut cpu = Cpu::new(vcpus.iter().map(slot).collect::<Vec<_>>());
-        let decision = cpu.decide_with(Event::Tick, Instant(0), pool);
+        let decision = cpu.step(Event::Tick, Instant(0), pool);
         let shares = vcpus.iter().map(|(_, shares)| *shares).collect();
         Self { cpu, shares, decision, made: 0, accesses: Vec::new() }
     }
@@ -70,7 +70,7 @@ impl Machine {
         if let Some(ran) = self.decision.run {
             self.cpu.account(ran, std::mem::take(&mut self.made));
         }
-        self.decision = self.cpu.decide_with(event, Instant(now), pool);
+        self.decision = self.cpu.step(event, Instant(now), pool);
     }
 
     /// The tick that begins at `now`; whoever runs makes so many accesses, but no more than it may.
@@ -179,13 +179,13 @@ fn siblings_on_a_cpu_get_what_the_other_one_left() {
     let mut pool = Pool::new(parameters, 1).unwrap();
     let slot = || Slot::new(WHOLE_CPU).unwrap().with_account(Account::shared());
     let mut cpu = Cpu::new([slot(), slot()]);
-    cpu.decide_with(Event::Wake(1), Instant(0), &mut pool);
+    cpu.step(Event::Wake(1), Instant(0), &mut pool);
     assert_eq!(cpu.accesses(), Some(100));
     cpu.account(1, 30);
-    cpu.decide_with(Event::Wake(0), Instant(10), &mut pool);
+    cpu.step(Event::Wake(0), Instant(10), &mut pool);
     assert_eq!(cpu.accesses(), Some(70));
     cpu.account(0, 60);
-    assert_eq!(cpu.decide_with(Event::Block(0), Instant(20), &mut pool).run, Some(1));
+    assert_eq!(cpu.step(Event::Block(0), Instant(20), &mut pool).run, Some(1));
     assert_eq!(cpu.accesses(), Some(10));
 }
 
@@ -196,17 +196,17 @@ fn what_was_made_beyond_a_grant_is_paid_with_the_next_one() {
     let mut pool = Pool::new(parameters, 2).unwrap();
     let slot = Slot::new(WHOLE_CPU).unwrap().with_account(Account::shared());
     let mut cpu = Cpu::new([slot]);
-    cpu.decide_with(Event::Wake(0), Instant(0), &mut pool);
+    cpu.step(Event::Wake(0), Instant(0), &mut pool);
     for _ in 0..7 {
         assert_eq!(cpu.accesses(), Some(10));
         cpu.account(0, 11);
-        cpu.decide_with(Event::Overflow(0), Instant(10), &mut pool);
+        cpu.step(Event::Overflow(0), Instant(10), &mut pool);
     }
     assert_eq!(cpu.accesses(), Some(3), "80 - 7 * 11");
     cpu.account(0, 5);
-    let none = cpu.decide_with(Event::Overflow(0), Instant(20), &mut pool);
+    let none = cpu.step(Event::Overflow(0), Instant(20), &mut pool);
     assert_eq!((none.run, none.timer), (None, Some(Instant(50))));
-    cpu.decide_with(Event::Tick, Instant(50), &mut pool);
+    cpu.step(Event::Tick, Instant(50), &mut pool);
     assert_eq!(cpu.accesses(), Some(10), "2 more were taken");
     assert_eq!(pool.take(u64::MAX, Instant(50)).accesses, 68);
 }

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use policy::bandwidth::Account;
-use policy::cpu::{self, Cpu, Decision, Slot};
+use policy::bandwidth::{Account, NoGrants};
+use policy::cpu::{self, Cpu, Decision, News, Slot};
 use policy::time::{Duration, Instant};
 
 use crate::locks::{Grant, LockState};
@@ -76,7 +76,7 @@ impl PcpuState {
         let mut cpu = Cpu::new(slots)
             .with_switch(Duration(overheads.switch))
             .with_wait(Duration(overheads.wait));
-        let decision = cpu.tick(Instant(0));
+        let decision = cpu.step(cpu::Event::Tick, Instant(0), &mut NoGrants);
         let (now, busy_until) = (0, 0);
         let kicked = 0;
         Ok(Self {
@@ -381,8 +381,8 @@ impl PcpuState {
         observer: &mut O,
     ) {
         if !MEMORY {
-            self.decision = self.cpu.decide(event, Instant(now));
-            return self.show_stop(now, observer);
+            self.decision = self.cpu.step(event, Instant(now), &mut NoGrants);
+            return self.show_news(now, observer);
         }
         let since = std::mem::take(&mut self.memory.since);
         if let Some(vcpu) = self.decision.run
@@ -393,13 +393,16 @@ impl PcpuState {
         }
         let (vcpus, pcpu) = (&self.vcpus[..], self.index);
         let mut grants = PcpuGrants { pools, vcpus, pcpu, observer };
-        self.decision = self.cpu.decide_with(event, Instant(now), &mut grants);
-        self.show_stop(now, observer);
+        self.decision = self.cpu.step(event, Instant(now), &mut grants);
+        self.show_news(now, observer);
     }
 
     #[inline]
-    fn show_stop<O: Observer>(&self, now: u64, observer: &mut O) {
-        if let Some(vcpu) = self.decision.stopped_in_gcs {
+    fn show_news<O: Observer>(&mut self, now: u64, observer: &mut O) {
+        // Nobody's sections are ended here: how long they may be is not limited.
+        if self.cpu.has_news()
+            && let Some(News::StoppedInGcs(vcpu)) = self.cpu.take_news()
+        {
             observer.event(now, self.index, Event::StopInGcs { vcpu });
         }
     }
@@ -433,8 +436,9 @@ impl PcpuState {
         observer.event(now, self.index, event);
         let (vcpus, pcpu) = (&self.vcpus[..], self.index);
         let mut grants = PcpuGrants { pools, vcpus, pcpu, observer };
-        self.decision = self.cpu.change_gcs_with(vcpu, inside, Instant(now), &mut grants);
-        self.show_stop(now, observer);
+        let event = if inside { cpu::Event::EnterGcs(vcpu) } else { cpu::Event::LeaveGcs(vcpu) };
+        self.decision = self.cpu.step(event, Instant(now), &mut grants);
+        self.show_news(now, observer);
     }
 
     /// The VCPU that runs enters and leaves critical sections, as long as its jobs are at the edge of

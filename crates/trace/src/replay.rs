@@ -10,7 +10,7 @@
 mod grants;
 
 use policy::bandwidth::{self, Account};
-use policy::cpu::{self, Cpu, Decision, Slot};
+use policy::cpu::{self, Cpu, Decision, News, Slot, fast};
 use policy::lock::hold::Hold;
 use policy::server::{Parameters, ParametersError, Policy};
 use policy::time::{Duration, Instant};
@@ -242,7 +242,7 @@ pub fn replay(
                 cpu: if rules.ceilings { cpu.with_ceilings() } else { cpu },
                 now: 0,
                 decision: Decision::default(),
-                noted: false,
+                noted: None,
                 acted: None,
                 replay: Replay { pcpu, ..Replay::default() },
             };
@@ -265,8 +265,8 @@ struct Follower<'a> {
     /// Time of the last input.
     now: u64,
     decision: Decision,
-    /// The last input was noted: the decision comes with the next one.
-    noted: bool,
+    /// The last input, of which the decision comes with the next one, a tick.
+    noted: Option<cpu::Event>,
     /// What the PCPU runs.
     acted: Option<usize>,
     replay: Replay,
@@ -278,7 +278,7 @@ impl Follower<'_> {
         let event = match entry.event {
             Event::Wake(vcpu) => cpu::Event::Wake(self.index(vcpu)?),
             Event::Block(vcpu) => cpu::Event::Block(self.index(vcpu)?),
-            Event::Tick => cpu::Event::Tick,
+            Event::Tick => self.noted.unwrap_or(cpu::Event::Tick),
             Event::Overflow { vcpu, accesses } => {
                 let index = self.index(vcpu)?;
                 self.cpu.account(index, accesses);
@@ -299,8 +299,8 @@ impl Follower<'_> {
                 self.cpu.enter(Instant(entry.ticks));
                 return Ok(());
             }
-            Event::StopInGcs(vcpu) => return self.told(vcpu, |cpu| cpu.take_stopped()),
-            Event::EndGcs(vcpu) => return self.told(vcpu, |cpu| cpu.take_overheld()),
+            Event::StopInGcs(vcpu) => return self.told(vcpu, News::StoppedInGcs),
+            Event::EndGcs(vcpu) => return self.told(vcpu, News::EndedGcs),
             Event::Recharge { vcpu, accesses } => return self.recharge(vcpu, accesses),
             Event::Run { vcpu, budget } => return self.act(Choice::Run(vcpu), budget),
             Event::Idle => return self.act(Choice::Idle, None),
@@ -317,24 +317,20 @@ impl Follower<'_> {
 
     fn input(&mut self, event: cpu::Event, ticks: u64, next: &[Entry]) -> Result<(), Why> {
         self.begin(ticks)?;
+        self.noted = None;
+        self.step(event, ticks, next)
+    }
+
+    fn step(&mut self, event: cpu::Event, ticks: u64, next: &[Entry]) -> Result<(), Why> {
         let mut grants = grants::Recorded::new(self.planned, self.start, next);
-        self.decision = self.cpu.decide_with(event, Instant(ticks), &mut grants);
+        self.decision = self.cpu.step(event, Instant(ticks), &mut grants);
         grants.all_taken().map_err(Why::Grant)
     }
 
-    /// A VCPU of which something is to be told.
-    fn news(&mut self) -> Option<usize> {
-        self.cpu.take_overheld().or_else(|| self.cpu.take_stopped())
-    }
-
     /// Something is told of the VCPU in global critical sections.
-    fn told(
-        &mut self,
-        vcpu: VcpuId,
-        take: impl FnOnce(&mut Cpu<Vec<Slot>>) -> Option<usize>,
-    ) -> Result<(), Why> {
-        let recorded = self.index(vcpu)?;
-        match take(&mut self.cpu) == Some(recorded) {
+    fn told(&mut self, vcpu: VcpuId, news: impl FnOnce(usize) -> News) -> Result<(), Why> {
+        let recorded = news(self.index(vcpu)?);
+        match self.cpu.take_news() == Some(recorded) {
             true => Ok(()),
             false => Err(Why::Section(vcpu)),
         }
@@ -350,20 +346,18 @@ impl Follower<'_> {
     ) -> Result<(), Why> {
         self.begin(ticks)?;
         let now = Instant(ticks);
+        let event = if inside { cpu::Event::EnterGcs(index) } else { cpu::Event::LeaveGcs(index) };
         // The hypervisor decides with the tick that follows, or need not.
         let decides = next.iter().find(|entry| !matches!(entry.event, Event::Account { .. }));
         if decides.is_some_and(|it| it.event == Event::Tick && it.ticks == ticks) {
-            self.cpu.note_gcs(index, inside, now);
-            self.noted = true;
+            self.noted = Some(event);
             return Ok(());
         }
         let is_early = self.decision.timer.is_none_or(|timer| now < timer);
-        if is_early && self.cpu.change_gcs_of_running(index, inside, now) {
+        if is_early && fast::change_gcs(&mut self.cpu, index, inside, now) {
             return Ok(());
         }
-        let mut grants = grants::Recorded::new(self.planned, self.start, next);
-        self.decision = self.cpu.change_gcs_with(index, inside, now, &mut grants);
-        grants.all_taken().map_err(Why::Grant)
+        self.step(event, ticks, next)
     }
 
     /// An input comes.
@@ -371,9 +365,7 @@ impl Follower<'_> {
         if ticks < self.now {
             return Err(Why::Time);
         }
-        // What is noted only is told behind the tick.
-        let is_told = !std::mem::take(&mut self.noted);
-        if is_told && let Some(vcpu) = self.news() {
+        if let Some(News::StoppedInGcs(vcpu) | News::EndedGcs(vcpu)) = self.cpu.take_news() {
             return Err(Why::Section(self.planned[vcpu].vcpu));
         }
         self.replay.inputs += 1;

@@ -306,7 +306,8 @@ impl Pcpu {
         let argument = if matches!(event, Event::Overflow(_)) { told } else { 0 };
         self.record_rare(now, at, scheduler::kind(event), argument);
         let mut pools = Pools { pcpu: self, start: regulation.start };
-        let (change, timer, limit) = scheduler.decide_regulated(event, now, &mut pools);
+        let (change, timer) = scheduler.step(event, now, &mut pools);
+        let limit = scheduler.accesses();
         let has_news = scheduler.has_news();
         drop(scheduler);
         let others = counted - accesses;

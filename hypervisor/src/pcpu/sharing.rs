@@ -192,7 +192,7 @@ impl Pcpu {
         };
         self.record_at(now, at, scheduler::kind(event), 0);
         let mut guard = scheduler.lock();
-        let (change, timer) = guard.decide(event, now);
+        let (change, timer) = guard.step_unregulated(event, now);
         let has_news = guard.has_news();
         drop(guard);
         self.deadlines.set(Purpose::Scheduling, timer);
@@ -224,7 +224,7 @@ impl Pcpu {
     pub fn change_gcs_of_running(&'static self, at: &Assignment, inside: bool, now: u64) -> bool {
         let Some(scheduler) = self.scheduler.own() else { return false };
         let quick = now < self.deadlines.of(Purpose::Scheduling)
-            && scheduler.lock().change_gcs_of_running(at.slot, inside, now);
+            && scheduler.lock().change_gcs(at.slot, inside, now);
         if quick {
             self.record_at(now, Some(at), gcs_kind(inside), 0);
         }
@@ -235,10 +235,12 @@ impl Pcpu {
     #[inline(never)]
     pub fn change_gcs(&'static self, at: &Assignment, inside: bool) {
         let now = cpu::now();
-        let Some(scheduler) = self.any_scheduler() else { return };
-        scheduler.lock().note_gcs(at.slot, inside, now);
+        if !self.is_shared() {
+            return;
+        }
         self.record_at(now, Some(at), gcs_kind(inside), 0);
-        self.decide(Event::Tick, None, now);
+        let event = if inside { Event::EnterGcs(at.slot) } else { Event::LeaveGcs(at.slot) };
+        self.decide(event, None, now);
         self.program_timer(self.first_deadline());
     }
 

@@ -5,7 +5,8 @@
 //! A task that goes on after others had the VCPU has to load again, colour by colour, what they
 //! have evicted meanwhile. Not so after it suspended itself: its execution time contains that.
 
-use policy::cpu::{Cpu, Decision, Slot};
+use policy::bandwidth::NoGrants;
+use policy::cpu::{Cpu, Decision, Event, Slot};
 use policy::time::Instant;
 
 use crate::system::{Job, System, Task, Vcpu};
@@ -213,20 +214,24 @@ pub fn run(system: &System, until: u64) -> Vec<Vec<u64>> {
     let mut cpu = Cpu::new(slots);
     let mut vcpus: Vec<_> = system.vcpu.iter().map(RunningVcpu::new).collect();
     let mut now = 0;
-    let mut decision: Decision = cpu.tick(Instant(0));
+    let mut decision: Decision = cpu.step(Event::Tick, Instant(0), &mut NoGrants);
     loop {
         let mut told = false;
         for (place, vcpu) in vcpus.iter_mut().enumerate() {
             vcpu.tasks.iter_mut().for_each(|task| task.release(now));
             match (cpu.slots()[place].is_ready(), vcpu.is_ready(now)) {
-                (false, true) => decision = cpu.wake(place, Instant(now)),
-                (true, false) => decision = cpu.block(place, Instant(now)),
+                (false, true) => {
+                    decision = cpu.step(Event::Wake(place), Instant(now), &mut NoGrants)
+                }
+                (true, false) => {
+                    decision = cpu.step(Event::Block(place), Instant(now), &mut NoGrants)
+                }
                 _ => continue,
             }
             told = true;
         }
         if !told && decision.timer.is_some_and(|timer| timer.0 <= now) {
-            decision = cpu.tick(Instant(now));
+            decision = cpu.step(Event::Tick, Instant(now), &mut NoGrants);
         }
         let events = vcpus.iter().map(|vcpu| vcpu.event(now));
         let timer = decision.timer.map_or(NEVER, |timer| timer.0);

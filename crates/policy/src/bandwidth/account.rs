@@ -6,7 +6,7 @@ use super::{Grant, Grants, Parameters, ParametersError};
 use crate::time::{Duration, Instant};
 
 /// The accesses that a VCPU may make.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Account {
     /// Remaining accesses; negative: a debt that the next ones pay.
     pub(crate) level: i64,
@@ -16,7 +16,7 @@ pub struct Account {
 }
 
 /// The source of accesses.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Source {
     /// From the VCPU's own budget.
     Own { budget: i64, period: Duration },

@@ -10,7 +10,7 @@
 use crate::time::Duration;
 
 /// The time that a VCPU may execute in global critical sections until it executes outside again.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Hold {
     limit: Duration,
     used: Duration,

@@ -5,7 +5,7 @@ use super::Parameters;
 use crate::time::{Duration, Instant};
 
 /// The use of the budget while the VCPU waits.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum WhenIdle {
     /// The budget decreases as if it were used: the server is periodic.
     GoesBy,
@@ -13,7 +13,7 @@ pub enum WhenIdle {
     Kept,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Replenished {
     budget: i64,
     period: i64,

@@ -21,7 +21,7 @@ const KEPT_MAX: usize = REPLENISHMENTS_MAX + 1;
 /// Room for all replenishments: a power of two, so that places in the ring need no division.
 const SLOTS: usize = KEPT_MAX.next_power_of_two();
 
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 struct Replenishment {
     time: Instant,
     amount: Duration,
@@ -41,7 +41,7 @@ impl Replenishment {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Sporadic {
     budget: Duration,
     period: Duration,
@@ -132,6 +132,7 @@ impl Sporadic {
 
     /// The VCPU becomes ready after it waited: amounts that could be used from earlier on count
     /// from now on.
+    #[inline(never)]
     pub fn activate(&mut self, now: Instant) {
         if self.head().time <= now {
             self.delay(now);
