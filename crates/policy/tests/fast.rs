@@ -350,30 +350,4 @@ proptest! {
             prop_assert_eq!(outcome, expected, "{:?} at {}", event, usual.now);
         }
     }
-
-    /// When a VCPU that waits gets a resource, the simulator tells that the VCPU wakes and then that it is in a
-    /// section, the hypervisor the other way round. That is the same for a VCPU without a memory budget that pays nothing for
-    /// its wait and may be in sections for as long as it likes. Otherwise there is one decision more in between: what the
-    /// VCPU owes is taken from its budget at the event after the one with which it wakes; a VCPU that
-    /// is outside of sections until the second event begins to count anew; and another one may take accesses.
-    #[test]
-    fn a_grant_may_come_before_the_wake(drawn in drawn(false, false), steps in happenings()) {
-        let mut drawn = drawn;
-        drawn.cpu = drawn.cpu.with_wait(Duration::ZERO);
-        follow(&drawn, steps, |state, event| {
-            let Event::Wake(vcpu) = event else { return Ok(()) };
-            let slot = &state.cpu.slots()[vcpu];
-            if slot.is_ready() || slot.is_in_gcs() {
-                return Ok(());
-            }
-            let orders = [[event, Event::EnterGcs(vcpu)], [Event::EnterGcs(vcpu), event]];
-            let outcomes = orders.map(|order| {
-                let mut state = state.clone();
-                let all = order.map(|event| state.step(event, &mut NoGrants));
-                (state.decision, all[1].2, all[1].3)
-            });
-            prop_assert_eq!(&outcomes[0], &outcomes[1], "{} at {}", vcpu, state.now);
-            Ok(())
-        })?;
-    }
 }

@@ -538,13 +538,14 @@ impl PcpuState {
         state.raised.insert(task);
         state.owed += self.overheads.interrupt;
         observer.event(now, self.index, Event::Lock { vcpu, task, resource, global: true });
+        // In this order as in the hypervisor: the interrupt that wakes the VCPU comes last.
+        if ceilings {
+            self.tell_gcs::<O, MEMORY>(vcpu, true, now, pools, observer);
+        }
         if was_idle {
             observer.event(now, self.index, Event::Wake { vcpu });
             self.decide::<O, MEMORY>(cpu::Event::Wake(vcpu), now, pools, observer);
             self.charge_decision(before, Some(vcpu));
-        }
-        if ceilings {
-            self.tell_gcs::<O, MEMORY>(vcpu, true, now, pools, observer);
         }
         self.show_decision::<O, MEMORY>(before, now, pools, observer);
         if MEMORY {

@@ -236,6 +236,10 @@ proptest! {
                 }
                 *sections.entry((pcpu, vcpu)).or_default() -= 1;
             }
+            // A grant wakes: the hypervisor makes its interrupt pending after the ceiling is raised.
+            Event::Wake { vcpu } if ceilings && sections.get(&(pcpu, vcpu)) > Some(&0) => {
+                assert_eq!(told.get(&(pcpu, vcpu)), Some(&true), "the wake comes last");
+            }
             Event::StartGcs { vcpu } => assert_ne!(told.insert((pcpu, vcpu), true), Some(true)),
             Event::FinishGcs { vcpu } => assert_eq!(told.insert((pcpu, vcpu), false), Some(true)),
             _ => {}
