@@ -17,7 +17,7 @@
 //! which are told that the owner died.
 //!
 //! When the running VCPU enters or leaves a section and nothing else has changed, it stays the one
-//! to run: this is noted without a decision (`Cpu::change_gcs_of_running`). All other cases take
+//! to run: this is noted without a decision (`policy::cpu::fast`). All other cases take
 //! one path that is small and slower.
 //!
 //! No guest is trusted to leave its sections ([`policy::lock::hold`]). After `hold-ns` of execution

@@ -34,8 +34,8 @@ use policy::time::{Duration, Instant};
 
 use crate::timer::NEVER;
 
-/// What the trace calls an event. The record of a section comes before: what is decided then has no other reason
-/// than that time has passed.
+/// Returns the kind of the trace record of an event. A section has a record of its own before this
+/// one, so that its decision is recorded like a tick.
 #[inline(always)]
 pub fn kind(event: Event) -> Kind {
     match event {
@@ -49,14 +49,14 @@ pub fn kind(event: Event) -> Kind {
 /// Another VCPU is to run than before, or none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Change {
-    /// Which.
+    /// The VCPU to run.
     pub run: Option<usize>,
-    /// How long at most, in ticks; the largest number if there is no limit.
+    /// The time that it may run, in ticks; the largest number if there is no limit.
     pub budget: u64,
 }
 
 impl Change {
-    /// What the trace calls it.
+    /// Returns the kind of the trace record.
     pub fn kind(self) -> Kind {
         if self.run.is_some() { Kind::VcpuRun } else { Kind::Idle }
     }
@@ -74,9 +74,9 @@ pub struct Scheduler {
 const NONE: usize = usize::MAX;
 
 impl Scheduler {
-    /// Nothing has happened yet. VCPUs have servers, some a memory budget, and are in global critical
-    /// sections for a limited time. `None` if a server cannot be.
-    /// `ceilings`: those in sections go first. `switch`: what a VCPU pays when it blocks; `wait`: when it wakes.
+    /// Makes a scheduler for VCPUs with servers, memory budgets (for some) and limits of their time
+    /// in global critical sections. `ceilings`: VCPUs in sections come first. `switch`: charge of a
+    /// VCPU that blocks; `wait`: of one that wakes. Returns `None` if a server is not valid.
     pub fn new(
         vcpus: impl Iterator<Item = (server::Policy, Option<Account>, Hold)>,
         ceilings: bool,
@@ -111,8 +111,7 @@ impl Scheduler {
         self.cpu.has_news()
     }
 
-    /// What the trace calls it that has become of a VCPU in global critical sections
-    /// ([`Cpu::take_news`]), and which one it is.
+    /// [`Cpu::take_news`], as the kind of a trace record and the VCPU.
     pub fn take_news(&mut self) -> Option<(Kind, usize)> {
         Some(match self.cpu.take_news()? {
             News::StoppedInGcs(vcpu) => (Kind::StopInGcs, vcpu),
@@ -120,8 +119,8 @@ impl Scheduler {
         })
     }
 
-    /// Decides because of an event at `now` ([`Cpu::step`]): what changes, and when [`Event::Tick`] is due,
-    /// if nothing happens before ([`NEVER`]: not at all). Times are in ticks.
+    /// [`Cpu::step`]: returns the change, if another VCPU is to run or none, and the time at which
+    /// [`Event::Tick`] is due ([`NEVER`]: not at all). Times are in ticks.
     #[inline(always)]
     pub fn step(
         &mut self,
@@ -156,13 +155,13 @@ impl Scheduler {
         self.cpu.accesses()
     }
 
-    /// The VCPU, which ran, has made so many accesses since that was told last.
+    /// [`Cpu::account`].
     #[inline(always)]
     pub fn account(&mut self, vcpu: usize, accesses: u64) {
         self.cpu.account(vcpu, accesses);
     }
 
-    /// [`fast::stop_alone`]: nothing runs then.
+    /// [`fast::stop_alone`].
     #[inline(always)]
     pub fn stop_alone(&mut self, accesses: u64, now: u64) -> bool {
         let stops = fast::stop_alone(&mut self.cpu, accesses, Instant(now));
@@ -172,7 +171,7 @@ impl Scheduler {
         stops
     }
 
-    /// [`fast::resume_alone`]: VCPU 0 runs then, with so many accesses, until a time.
+    /// [`fast::resume_alone`].
     #[inline(always)]
     pub fn resume_alone(&mut self, now: u64) -> Option<(u64, u64)> {
         let (accesses, until) = fast::resume_alone(&mut self.cpu, Instant(now))?;
@@ -180,7 +179,7 @@ impl Scheduler {
         Some((accesses, until.0))
     }
 
-    /// How many VCPUs it has.
+    /// Returns the number of VCPUs.
     pub fn vcpus(&self) -> usize {
         self.cpu.slots().len()
     }

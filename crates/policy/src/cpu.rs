@@ -1,55 +1,57 @@
-//! One physical CPU: which VCPU it runs, and when it must decide again.
+//! One physical CPU (PCPU): which VCPU it runs, and when it must decide again.
 //!
-//! VCPUs have fixed priorities; the one with the highest runs among those that
-//! have something to do and budget ([`crate::server`]).
+//! VCPUs have fixed priorities. The PCPU runs the VCPU with the highest priority among those that
+//! are ready, which means that they have something to execute, and that have budget
+//! ([`crate::server`]).
 //!
-//! # The one door
+//! # One door
 //!
-//! What happens to a CPU is an [`Event`], and [`Cpu::step`] answers with the [`Decision`] that it leads to. The simulator,
-//! the replay of traces and the hypervisor tell all events there, so that what is simulated and tested is
-//! what runs. Time must not go back between calls. Each call takes a number of
-//! steps that is proportional to the number of VCPUs.
+//! Each input of the scheduler is an [`Event`], and [`Cpu::step`] returns the [`Decision`] that
+//! follows from it. The simulator, the replay of traces and the hypervisor pass all events to this
+//! function, so that the simulated and tested scheduler is the one that runs. Time must not go back
+//! between calls. The number of steps of a call is proportional to the number of VCPUs.
 //!
-//! Besides, who drives the CPU tells what decides nothing by itself: [`Cpu::account`], accesses before an event, and
-//! [`Cpu::enter`], when a VCPU executes; and takes what became of VCPUs in sections, behind it ([`Cpu::take_news`]). The
-//! hypervisor has short cuts besides for what comes often ([`fast`]), which lead to what [`Cpu::step`] leads to.
+//! Three other calls decide nothing: [`Cpu::account`] (memory accesses, before an event),
+//! [`Cpu::enter`] (a VCPU starts to execute), and [`Cpu::take_news`] (VCPUs that an event stopped
+//! in sections, after the event). The hypervisor uses short cuts for frequent events ([`fast`]),
+//! which have the same result as [`Cpu::step`].
 //!
 //! # Periodic servers and sections
 //!
-//! While a periodic server is the one to run but its VCPU has nothing to do, its
-//! budget goes by: VCPUs of the background class may run then, others not.
+//! While a periodic server has the highest priority but its VCPU waits, its budget decreases. Only
+//! VCPUs of the background class may run meanwhile.
 //!
-//! [`Event::EnterGcs`] and [`Event::LeaveGcs`] tell of global critical sections, in which servers may
-//! overrun. [`Cpu::with_ceilings`]: while a VCPU is in one and has something to do, it goes before
-//! all that are not (vMPCP: its priority is `pi_B^v + pi_j^v`). It still needs budget.
-//! [`Slot::with_hold`]: a VCPU that executes in sections for too long, or waits for something else in one,
-//! is in none any more, which is told once ([`News::EndedGcs`]).
+//! [`Event::EnterGcs`] and [`Event::LeaveGcs`] mark global critical sections, in which servers may
+//! overrun. With [`Cpu::with_ceilings`] a ready VCPU in a section comes before all VCPUs outside
+//! (vMPCP: its priority is `pi_B^v + pi_j^v`); the VCPU still needs budget. With
+//! [`Slot::with_hold`] a VCPU that executes in sections for too long, or blocks in one, counts as
+//! outside from then on, which [`News::EndedGcs`] reports once.
 //!
-//! # What taking turns costs
+//! # Costs of switches and waits
 //!
-//! [`Cpu::with_switch`]: who runs the VCPUs needs time to stop one and to go on with the next. A VCPU that has
-//! nothing to do any more pays for that: it is charged for so much longer, and the next one
-//! only from then on, or from when it executes ([`Cpu::enter`]). So a VCPU that wakes and blocks all the time takes from others what its own budget
-//! allows, not more. One that wakes and preempts another pays from the event on, which is to be told with the time at
-//! which it came: time that was charged already is not charged again.
+//! [`Cpu::with_switch`]: the hypervisor needs time to stop one VCPU and to continue the next. A
+//! VCPU that blocks is charged for this time, and the next VCPU is charged only after it, or from
+//! when the VCPU executes ([`Cpu::enter`]). So a VCPU that wakes and blocks all the time takes no
+//! more than its own budget from others. A VCPU that wakes and preempts another one is charged from
+//! the event on, whose time must be that of the interrupt; no time is charged twice.
 //!
-//! [`Cpu::with_wait`]: while a VCPU waits for something to do, others are interrupted because of it, some times at most
-//! ([`crate::pace`]). When it wakes it pays for what they can have taken: out of its budget, and no more than the time that it has
-//! waited, so that a budget never goes by faster than time. That of a periodic server went by meanwhile.
+//! [`Cpu::with_wait`]: interrupts for a VCPU that waits take time from other VCPUs, a limited
+//! number of times ([`crate::pace`]). When the VCPU wakes, this time is taken from its budget, but
+//! no more than the time that the VCPU waited, so that no budget decreases faster than time passes.
+//! The budget of a periodic server decreased during the wait already.
 //!
 //! # Memory budgets
 //!
-//! A VCPU may have a memory budget besides ([`crate::bandwidth`]). It runs only with processor
-//! time *and* accesses. Who drives the CPU tells before each event what the VCPU that ran has
-//! accessed ([`Cpu::account`]), and lets the counter stop it after as many accesses as
-//! [`Cpu::accesses`] says ([`Event::Overflow`]). Neither has to be done for VCPUs without a
-//! memory budget.
+//! A VCPU may have a memory budget besides ([`crate::bandwidth`]). It runs only with processor time
+//! *and* accesses. Before each event, the caller passes the number of accesses of the VCPU that ran
+//! ([`Cpu::account`]), and after each event sets a counter to stop the VCPU after
+//! [`Cpu::accesses`] more ([`Event::Overflow`]). VCPUs without a memory budget need neither.
 //!
-//! A VCPU that waits for accesses (XvIso's RECHARGE) is to its server one that has nothing to do.
-//! So VCPUs of lower priority see what their analysis is about: the budget of a periodic server
-//! goes by, and only VCPUs of the background class run meanwhile; that of a deferrable one is
-//! kept until its period ends, that of a sporadic one counts from the replenishment on, and
-//! all others may run. No VCPU gets less because another one waits for accesses.
+//! To its server, a VCPU that waits for accesses (XvIso's RECHARGE) is one that waits. So VCPUs of
+//! lower priority get what their analysis assumes: the budget of a periodic server decreases, and
+//! only VCPUs of the background class run meanwhile; the budget of a deferrable server is kept
+//! until its period ends; that of a sporadic server counts from the replenishment on; and all other
+//! VCPUs may run. No VCPU gets less because another one waits for accesses.
 
 mod alone;
 pub mod fast;
@@ -65,17 +67,18 @@ pub struct Slot {
     server: Server,
     ready: bool,
     in_gcs: bool,
-    /// Since when it has had nothing to do; and what of the wait after it is still to be taken from its budget.
+    /// Start of the current or last wait.
     asleep: Instant,
+    /// Time for the last wait that is still to be taken from the budget.
     owed: Duration,
     account: Option<Account>,
-    /// It has something to do, but waits for accesses.
+    /// The VCPU is ready, but waits for accesses.
     recharges: bool,
     hold: Hold,
 }
 
 impl Slot {
-    /// A VCPU that has nothing to do yet.
+    /// Makes a VCPU that waits.
     pub fn new(policy: Policy) -> Result<Self, ParametersError> {
         let server = Server::new(policy)?;
         Ok(Self {
@@ -90,53 +93,54 @@ impl Slot {
         })
     }
 
-    /// The same VCPU, which may be in global critical sections for a limited time.
+    /// Limits the time that the VCPU may be in global critical sections.
     #[must_use]
     pub fn with_hold(self, hold: Hold) -> Self {
         Self { hold, ..self }
     }
 
-    /// The same VCPU with a memory budget.
+    /// Gives the VCPU a memory budget.
     #[must_use]
     pub fn with_account(self, account: Account) -> Self {
         Self { account: Some(account), ..self }
     }
 
-    /// Its memory budget, if it has one.
+    /// Returns the memory budget of the VCPU, if there is one.
     pub fn account(&self) -> Option<&Account> {
         self.account.as_ref()
     }
 
-    /// Whether it has something to do, but waits for accesses, as of the last decision for
-    /// which that mattered: XvIso's RECHARGE.
+    /// Returns true if the VCPU is ready, but waits for accesses (XvIso's RECHARGE), as of the last
+    /// decision for which that mattered.
     pub fn recharges(&self) -> bool {
         self.recharges
     }
 
-    /// Whether the VCPU has something to do.
+    /// Returns true if the VCPU has something to execute.
     pub fn is_ready(&self) -> bool {
         self.ready
     }
 
-    /// Whether one of its tasks is in a global critical section.
+    /// Returns true if a task of the VCPU is in a global critical section.
     pub fn is_in_gcs(&self) -> bool {
         self.in_gcs
     }
 
-    /// How long the VCPU may run from `now` on, the time of the decision to run it; with
-    /// overrun, if it is in a global critical section. The largest duration if there is no limit.
+    /// Returns the time that the VCPU may run from `now` on, the time of the decision to run it,
+    /// with overrun if the VCPU is in a global critical section; the largest duration if there is
+    /// no limit.
     pub fn budget(&self, now: Instant) -> Duration {
         self.server.budget(now)
     }
 
-    /// Accesses that it has not made and that others of its VM could make.
+    /// Takes the accesses that the VCPU has left and that other VCPUs of its VM could make.
     fn rest(&mut self, now: Instant) -> Option<Grant> {
         let account = self.account.as_mut()?;
         account.advance(now);
         account.take_rest()
     }
 
-    /// Time has passed: a VCPU that waits for accesses may have got some.
+    /// Gives the VCPU the accesses that time has brought, and ends its wait for them.
     #[inline(never)]
     fn recharge(&mut self, now: Instant) {
         let Some(account) = &mut self.account else { return };
@@ -151,13 +155,13 @@ impl Slot {
         }
     }
 
-    /// Until when it waits for accesses.
+    /// Returns the end of the wait for accesses; [`NEVER`] if the VCPU does not wait for any.
     fn recharge_end(&self) -> Instant {
         self.account.as_ref().and_then(Account::recharge).unwrap_or(NEVER)
     }
 
-    /// The VCPU is to run if it has accesses, and asks for some if it has to. When its account
-    /// changes, if that matters: what it has ends, or it gets some, for which it waits.
+    /// Takes accesses for the VCPU, which is to run if there are any. Returns when its account
+    /// changes, if that matters: when the accesses expire, or when the next ones come.
     #[inline(never)]
     fn admit(&mut self, vcpu: usize, now: Instant, grants: &mut dyn Grants) -> Option<Instant> {
         if !self.ready {
@@ -175,33 +179,33 @@ impl Slot {
         Some(end.unwrap_or(account.until()))
     }
 
-    /// [`Server::supply`], out of line: where it is rare.
+    /// [`Server::supply`], out of line because it is rare here.
     #[inline(never)]
     fn supply(&mut self, now: Instant) -> Result<Duration, Instant> {
         self.server.supply(now)
     }
 
-    /// Out of line, unlike where no VCPU has a memory budget.
+    /// [`Server::charge`], out of line, unlike on PCPUs without memory budgets.
     #[inline(never)]
     fn charge(&mut self, now: Instant, since: Instant) {
         let owed = core::mem::take(&mut self.owed);
         self.server.charge(now, since, owed);
     }
 
-    /// It has something to do and is in a section. Rare: kept out of the way of other events.
+    /// The VCPU is ready and in a section. This is rare, so that the code is out of line.
     #[cold]
     fn enter_gcs(&mut self, now: Instant) {
         let _ = self.supply(now);
         self.server.enter_gcs();
     }
 
-    /// Whether it executes if it is the one to run.
+    /// Returns true if the VCPU executes when it is chosen to run.
     fn executes(&self) -> bool {
         self.ready && !self.recharges
     }
 }
 
-/// Keeps what the VCPU that ran has of a shared memory budget until it is known who runs next.
+/// Keeps the rest of a shared memory budget that the last VCPU has, until the next VCPU is known.
 struct Held<'a> {
     grants: &'a mut dyn Grants,
     rest: Option<(usize, Grant)>,
@@ -229,25 +233,26 @@ impl Grants for Held<'_> {
     }
 }
 
-/// What happens.
+/// An input of the scheduler.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
-    /// The VCPU has something to do.
+    /// The VCPU has something to execute.
     Wake(usize),
-    /// The VCPU has nothing to do any more.
+    /// The VCPU waits from now on.
     Block(usize),
-    /// A task of the VCPU is in a global critical section (vMPCP, section III.C): from now on the VCPU
-    /// may overrun its budget, if its server has overrun. Nothing changes if a task was in one before.
+    /// A task of the VCPU enters a global critical section (vMPCP, section III.C): from now on the
+    /// VCPU may overrun its budget, if its server has overrun. Nothing changes if a task was in a
+    /// section before.
     EnterGcs(usize),
-    /// No task of the VCPU is in a global critical section any more: without budget the VCPU waits.
+    /// The last task of the VCPU leaves its global critical section. Without budget the VCPU stops.
     LeaveGcs(usize),
     /// Time has passed.
     Tick,
-    /// The VCPU has made the accesses that it may make.
+    /// The VCPU has used up its memory accesses.
     Overflow(usize),
 }
 
-/// What the CPU does until the next event.
+/// The action of the CPU until the next event.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Decision {
     /// The VCPU to run; none: the CPU idles.
@@ -256,7 +261,7 @@ pub struct Decision {
     pub timer: Option<Instant>,
 }
 
-/// A [`Decision`] in two words, which fit into registers: [`NOBODY`] and [`NEVER`] for none.
+/// A [`Decision`] in two words, which fit into registers; [`NOBODY`] and [`NEVER`] mean none.
 #[derive(Clone, Copy)]
 struct Choice {
     run: usize,
@@ -273,14 +278,14 @@ impl Choice {
     }
 }
 
-/// What became of a VCPU in global critical sections. Each case is told once.
+/// An event ended the section of a VCPU, or stopped the VCPU in a section. Each case is told once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum News {
-    /// The VCPU would run, but has to wait in its section, because its budget and its overrun are used up: the
-    /// limit was too low, or the section too long.
+    /// The VCPU would run, but waits in its section because its budget and its overrun are used up:
+    /// the overrun is too short, or the section too long.
     StoppedInGcs(usize),
-    /// The VCPU was in sections for too long ([`Slot::with_hold`]), or had nothing to do in one: it is in none any
-    /// more, whatever its guest says.
+    /// The VCPU was in sections for too long ([`Slot::with_hold`]) or blocked in one. It counts as
+    /// outside, whatever its guest says.
     EndedGcs(usize),
 }
 
@@ -292,40 +297,41 @@ pub struct Cpu<S> {
     charge: Charge,
 }
 
-/// Whose budget is used, and since when.
+/// The VCPU whose budget decreases, and the state of the scheduler.
 ///
-/// What decides is here and not generic, so that it is compiled once, for speed.
+/// The functions that decide are here and not generic, so that they are compiled once.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Charge {
     slot: Option<usize>,
-    /// Nobody is charged for what was before.
+    /// Time until which all VCPUs have been charged.
     since: Instant,
-    /// For how much longer a VCPU is charged that blocks.
+    /// Additional charge of a VCPU that blocks.
     switch: Duration,
-    /// What one pays when it wakes, at most.
+    /// Maximum charge of a VCPU that wakes.
     wait: Duration,
-    /// What the VCPU had that was to run since then.
+    /// The budget at `since` of the VCPU that was to run.
     budget: Duration,
-    /// The VCPU that is to run; only where one has a memory budget.
+    /// The VCPU that is to run; only kept if a VCPU has a memory budget.
     run: Option<usize>,
-    /// Whether VCPUs in global critical sections go before the others.
+    /// VCPUs in global critical sections come before the others.
     ceilings: bool,
-    /// Whether there is only one VCPU, of the background class and with a memory budget.
+    /// There is only one VCPU, of the background class and with a memory budget.
     alone: bool,
-    /// VCPUs that are in sections, or were and have not executed outside since; and [`REGULATED`] where a VCPU
-    /// has a memory budget. 0: the usual case, which takes the fewest steps.
+    /// Number of VCPUs that are in sections or have not executed outside since; plus [`REGULATED`]
+    /// if a VCPU has a memory budget. 0 is the usual case, which takes the fewest steps.
     unusual: usize,
-    /// Nothing was decided since the VCPU that runs entered its section, the only one; and when that was.
+    /// Nothing was decided since the running VCPU entered its section, and no other VCPU is in one.
     undisturbed: bool,
+    /// Time at which that VCPU entered its section.
     entered: Instant,
-    /// What has not been told yet: 1 + the VCPU that has to wait in its section, if there is one; and those that were in
-    /// sections for too long and are in none any more. Bit `i` is VCPU `i`.
+    /// 1 + the VCPU of [`News::StoppedInGcs`] that was not told yet; 0: none.
     stopped: u64,
+    /// The VCPUs of [`News::EndedGcs`] that were not told yet: bit `i` is VCPU `i`.
     overheld: u64,
 }
 
 impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
-    /// A CPU on which nothing runs.
+    /// Makes a CPU on which nothing runs.
     pub fn new(slots: S) -> Self {
         let regulated = slots.as_ref().iter().any(|slot| slot.account.is_some());
         let alone = match slots.as_ref() {
@@ -350,47 +356,48 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         Self { slots, charge }
     }
 
-    /// VCPUs in global critical sections go before all others, as vMPCP wants it.
+    /// Lets VCPUs in global critical sections come before all others (vMPCP, section III.B).
     #[must_use]
     pub fn with_ceilings(mut self) -> Self {
         self.charge.ceilings = true;
         self
     }
 
-    /// A VCPU that blocks is charged for `switch` longer, which is what it takes to go on with the next one.
+    /// Charges a VCPU that blocks for `switch` more: the time until the next VCPU executes.
     #[must_use]
     pub fn with_switch(mut self, switch: Duration) -> Self {
         self.charge.switch = switch;
         self
     }
 
-    /// A VCPU that wakes pays so much of its budget at most, for interrupts of others while it waited.
+    /// Charges a VCPU that wakes for up to `wait`: the time of interrupts for it while it waited.
     #[must_use]
     pub fn with_wait(mut self, wait: Duration) -> Self {
         self.charge.wait = wait;
         self
     }
 
-    /// The VCPU that is to run executes from `now` on, though [`Cpu::with_switch`] expects that it takes longer: it
-    /// is charged from now on. The timer stays as it is: its budget may end so much earlier than that.
+    /// Charges the VCPU that is to run from `now` on, because it executes earlier than
+    /// [`Cpu::with_switch`] assumes. The timer stays as it is, so that the budget may end earlier
+    /// than the timer by that difference.
     #[inline(always)]
     pub fn enter(&mut self, now: Instant) {
         self.charge.since = self.charge.since.min(now);
     }
 
-    /// Its VCPUs.
+    /// Returns the VCPUs.
     pub fn slots(&self) -> &[Slot] {
         self.slots.as_ref()
     }
 
-    /// How long the VCPU may run that is to run, from the last decision on and if nothing
-    /// happens; the largest duration if there is no limit.
+    /// Returns the time that the chosen VCPU may run from the last decision on if no event comes;
+    /// the largest duration if there is no limit.
     pub fn budget(&self) -> Duration {
         self.charge.budget
     }
 
-    /// The one door: what the CPU does from `now` on, because of an event. VCPUs that share a memory budget ask `grants` for
-    /// accesses.
+    /// Decides after an event at `now`. VCPUs that share a memory budget take accesses from
+    /// `grants`.
     #[inline(always)]
     pub fn step(&mut self, event: Event, now: Instant, grants: &mut dyn Grants) -> Decision {
         let (slots, charge) = (self.slots.as_mut(), &mut self.charge);
@@ -401,8 +408,8 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         choice.decision()
     }
 
-    /// The VCPU has made so many accesses since that was told last. Nothing else may be told
-    /// before, if a VCPU with a memory budget ran.
+    /// Charges the VCPU for the accesses that it has made since the last call. If a VCPU with a
+    /// memory budget ran, this call comes before that of [`Cpu::step`].
     #[inline(always)]
     pub fn account(&mut self, vcpu: usize, accesses: u64) {
         if let Some(slot) = self.slots.as_mut().get_mut(vcpu)
@@ -412,21 +419,22 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         }
     }
 
-    /// How many accesses the VCPU may make that is to run, from the last decision on and if
-    /// nothing happens; none: there is no limit.
+    /// Returns the number of accesses that the chosen VCPU may make from the last decision on if no
+    /// event comes; `None` if there is no limit.
     #[inline(always)]
     pub fn accesses(&self) -> Option<u64> {
         let slot = self.slots.as_ref().get(self.charge.run?)?;
         Some(slot.account.as_ref()?.accesses())
     }
 
-    /// Whether [`Cpu::take_news`] has some.
+    /// Returns true if [`Cpu::take_news`] has news.
     #[inline(always)]
     pub fn has_news(&self) -> bool {
         self.charge.stopped | self.charge.overheld != 0
     }
 
-    /// What became of VCPUs in global critical sections with the last event. All of it is to be taken before the next one.
+    /// Takes news of VCPUs in global critical sections. Callers take all news before the next
+    /// event.
     pub fn take_news(&mut self) -> Option<News> {
         let Charge { stopped, overheld, .. } = &mut self.charge;
         match core::mem::take(stopped) {
@@ -437,7 +445,7 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
 }
 
 impl Charge {
-    /// Where no VCPU has a memory budget.
+    /// [`Cpu::step`] for CPUs without memory budgets.
     #[inline(never)]
     fn step_unregulated(&mut self, slots: &mut [Slot], event: Event, now: Instant) -> Choice {
         if self.unusual > 0 {
@@ -446,7 +454,7 @@ impl Charge {
         self.step_as::<false>(slots, event, now, &mut NoGrants)
     }
 
-    /// Where VCPUs have memory budgets or are in global critical sections.
+    /// [`Cpu::step`] if VCPUs may have memory budgets or be in global critical sections.
     #[inline(never)]
     fn step_unusual(
         &mut self,
@@ -463,7 +471,8 @@ impl Charge {
         self.step_as::<true>(slots, event, now, grants)
     }
 
-    /// `UNUSUAL`: some VCPU may have a memory budget or be in a section. Others do not pay for what that needs.
+    /// [`Cpu::step`]. `UNUSUAL`: a VCPU may have a memory budget or be in a section; the usual case
+    /// needs fewer steps.
     #[inline(always)]
     fn step_as<const UNUSUAL: bool>(
         &mut self,
@@ -512,7 +521,7 @@ impl Charge {
             }
             Event::EnterGcs(vcpu) | Event::LeaveGcs(vcpu) => {
                 if !UNUSUAL {
-                    // From now on it is. Until now no time is left.
+                    // The sections make the case unusual. No time is left to charge.
                     return self.step_unusual(slots, event, now, grants);
                 }
                 let inside = matches!(event, Event::EnterGcs(_));
@@ -526,7 +535,7 @@ impl Charge {
         }
     }
 
-    /// The VCPU is in sections from now on, or not any more. Time was taken into account until now.
+    /// Notes that the VCPU enters or leaves sections. All time until `now` has been charged.
     #[inline(always)]
     fn change_gcs(&mut self, slots: &mut [Slot], vcpu: usize, inside: bool, now: Instant) {
         if let Some(slot) = slots.get_mut(vcpu) {
@@ -542,8 +551,8 @@ impl Charge {
         self.count(slots);
     }
 
-    /// The VCPU, which is in a section, has nothing to do. If it may not be in sections for as long as it likes,
-    /// others may not have to wait for it either.
+    /// The VCPU blocks in a section. If its time in sections is limited, its section ends, so that
+    /// other VCPUs do not wait for it.
     #[cold]
     #[inline(never)]
     fn wait_in_gcs(&mut self, vcpu: usize, slot: &mut Slot) {
@@ -553,7 +562,7 @@ impl Charge {
         }
     }
 
-    /// The VCPU has been in sections for too long.
+    /// Lets the VCPU count as outside of sections.
     fn end_gcs(&mut self, vcpu: usize, slot: &mut Slot) {
         slot.in_gcs = false;
         slot.server.leave_gcs();
@@ -582,7 +591,7 @@ impl Charge {
         }
     }
 
-    /// Takes the time since the last event from the budget that was used, and what its VCPU owes.
+    /// Charges the VCPU that ran for the time since the last event, and for what it owes.
     #[inline]
     fn settle<const UNUSUAL: bool>(&mut self, slots: &mut [Slot], now: Instant) {
         if let Some(slot) = self.slot.and_then(|slot| slots.get_mut(slot)) {
@@ -619,26 +628,31 @@ impl Charge {
         choice
     }
 
-    /// Which VCPU runs: the first one, in the order of priorities, that has something to do, budget and accesses.
+    /// Chooses the first VCPU, in the order of priorities, that is ready and has budget and
+    /// accesses.
     ///
-    /// Before the loop looks at a slot, this holds of those that it has looked at:
+    /// Before the loop looks at a slot, the following holds for the slots that it has looked at:
     ///
-    /// - None of them can run now: each has nothing to do, no budget or no accesses. So `run` is nobody.
-    /// - `self.slot` is the first of them whose budget goes by from now on, if there is one (`charged`): it has
-    ///   budget, but nothing to do or no accesses, and its server is periodic. The time is its own, so that after
-    ///   it only VCPUs of the background class can run.
-    /// - `timer` is the first time at which one of them may run, or the budget of `self.slot` ends: what was said
-    ///   of them holds until then, if nothing happens. Slots that were skipped as they come after `charged` need no
-    ///   time: its budget ends before that matters.
-    /// - What the VCPU that ran has left of a shared memory budget is in `grants.rest`, until it is the one to
-    ///   run again or another one asks.
+    /// - None of them can run now: each VCPU waits, has no budget or has no accesses. So `run` is
+    ///   [`NOBODY`].
+    /// - `self.slot` is the first of them whose budget decreases from now on, if there is one
+    ///   (`charged`): its server is periodic and has budget, but the VCPU waits or has no accesses.
+    ///   The time belongs to this VCPU, so that only VCPUs of the background class can run after
+    ///   it.
+    /// - `timer` is the first time at which one of them may run, or at which the budget of
+    ///   `self.slot` ends. Without an event, these statements hold until then. Slots that were
+    ///   skipped because they come after `charged` need no time: the budget of `self.slot` ends
+    ///   before they matter.
+    /// - `grants.rest` keeps the accesses of a shared memory budget that the last VCPU has left,
+    ///   until this VCPU is chosen again or another one takes accesses.
     ///
-    /// The VCPU at which the loop stops runs, and is the one whose budget goes by if no other one's does. Nothing that
-    /// comes after it matters until `timer`, since it could only run if those before it do not.
+    /// The VCPU at which the loop stops runs, and its budget decreases unless that of another VCPU
+    /// does. The slots after it do not matter until `timer`, since they can only run if those
+    /// before them do not.
     ///
-    /// `UNUSUAL`: VCPUs may have memory budgets, one without is as one with any number of accesses; and those in
-    /// global critical sections come before the others. Then there are two passes, and each slot is looked at in
-    /// one of them.
+    /// `UNUSUAL`: VCPUs may have memory budgets (a VCPU without one has unlimited accesses), and
+    /// VCPUs in global critical sections come before the others. Then there are two passes, and
+    /// each slot is looked at in one of them.
     #[inline(always)]
     fn choose<const UNUSUAL: bool>(
         &mut self,
@@ -724,15 +738,15 @@ impl Charge {
     }
 }
 
-/// In [`Charge::unusual`]: a VCPU has a memory budget.
+/// The bit in [`Charge::unusual`] for memory budgets.
 const REGULATED: usize = 1 << (usize::BITS - 1);
 
-/// A set with one VCPU, of which a CPU has less than 64 where anybody looks at such sets.
+/// Returns the set with this VCPU. CPUs on which sections are limited have fewer than 64 VCPUs.
 fn bit(vcpu: usize) -> u64 {
     1 << (vcpu % 64)
 }
 
-/// Takes the first one out of a set.
+/// Takes the first VCPU out of a set.
 fn first(set: &mut u64) -> Option<usize> {
     let vcpu = set.trailing_zeros();
     *set &= set.wrapping_sub(1);
@@ -742,7 +756,7 @@ fn first(set: &mut u64) -> Option<usize> {
 /// No VCPU.
 const NOBODY: usize = usize::MAX;
 
-/// The end of time, which does not come.
+/// A time that does not come.
 const NEVER: Instant = Instant(u64::MAX);
 
 /// Parameters of a VCPU that gets all of the CPU: budget and period are one tick.

@@ -1,13 +1,13 @@
-//! A VCPU that has its CPU for itself, but not as many memory accesses as it likes: the shortest
-//! way from an overflow to a CPU that idles, and back.
+//! A VCPU that has its CPU for itself, but a memory budget: the shortest path from an overflow to
+//! an idle CPU, and back.
 
 use super::{Charge, Choice, Event, NEVER, NOBODY, Slot};
 use crate::bandwidth::Grants;
 use crate::time::{Duration, Instant};
 
 impl Charge {
-    /// The same as with others, where the VCPU is of the background class and has a memory
-    /// budget: processor time is no matter.
+    /// [`Charge::step_as`] for a VCPU of the background class with a memory budget: processor time
+    /// does not matter.
     #[inline(always)]
     pub(super) fn step_alone(
         &mut self,

@@ -1,17 +1,19 @@
-//! Short cuts of [`Cpu::step`], for what comes often and changes little. Who drives a CPU may leave them out.
+//! Short cuts of [`Cpu::step`] for frequent events. A caller may always use [`Cpu::step`] instead.
 //!
-//! [`step_unregulated`] spares a comparison. Each of the others says whether it was gone. If not, nothing has changed, and
-//! the event is one for [`Cpu::step`]. If so, the outcome is that of [`Cpu::step`]:
+//! [`step_unregulated`] saves a comparison. Each other function returns whether it applied. If it
+//! did not, nothing has changed, and the caller passes the event to [`Cpu::step`]. If it did, the
+//! outcome is that of [`Cpu::step`]:
 //!
-//! - [`stop_alone`], [`resume_alone`]: the same decision, and the same state from then on.
-//! - [`change_gcs`]: the VCPU that ran goes on, and what [`Cpu::step`] would do besides is put off until the next
-//!   event, at the time of the timer at the latest: the decision and the state are those of [`Cpu::step`] then. A VCPU that
-//!   has to pay for a wait ([`Cpu::with_wait`]) pays at that event too, as it would if there were no section.
+//! - [`stop_alone`] and [`resume_alone`]: the same decision, and the same state from then on.
+//! - [`change_gcs`]: the running VCPU goes on, and everything else that [`Cpu::step`] would do
+//!   happens at the next event, at the latest when the timer fires. The decision and the state are
+//!   those of [`Cpu::step`] then. A VCPU that owes time for a wait ([`Cpu::with_wait`]) is charged
+//!   at that event too, as it would be without a section.
 
 use super::{Charge, Cpu, Decision, Event, Slot};
 use crate::time::{Duration, Instant};
 
-/// [`Cpu::step`] for a CPU of which no VCPU has a memory budget: does not look whether one has.
+/// [`Cpu::step`] for a CPU without memory budgets.
 #[inline(always)]
 pub fn step_unregulated<S: AsRef<[Slot]> + AsMut<[Slot]>>(
     cpu: &mut Cpu<S>,
@@ -21,13 +23,13 @@ pub fn step_unregulated<S: AsRef<[Slot]> + AsMut<[Slot]>>(
     cpu.charge.step_unregulated(cpu.slots.as_mut(), event, now).decision()
 }
 
-/// The VCPU, which runs, enters its first global critical section (`inside`), or leaves its last one: as
-/// [`Event::EnterGcs`] and [`Event::LeaveGcs`], where nobody else can be
-/// the one to run then. To be called before the time of the timer only.
+/// The running VCPU enters its first global critical section (`inside`) or leaves its last one:
+/// [`Event::EnterGcs`] or [`Event::LeaveGcs`], if no other VCPU can be chosen because of it.
+/// Callers use this function only before the time of the timer.
 ///
-/// The last decision holds on. Its timer may come earlier than needed, since it knows of no overrun; and it does not
-/// come when the VCPU has been in sections for too long. As soon as that matters to somebody else, there has to be
-/// an event: [`Event::Tick`], if nothing else.
+/// The last decision remains valid. Its timer knows of no overrun, so that it may fire earlier than
+/// necessary, and it does not fire when the VCPU has been in sections for too long. As soon as that
+/// matters to another VCPU, the caller has to pass an event, for example [`Event::Tick`].
 #[inline(always)]
 pub fn change_gcs<S: AsRef<[Slot]> + AsMut<[Slot]>>(
     cpu: &mut Cpu<S>,
@@ -55,9 +57,9 @@ pub fn change_gcs<S: AsRef<[Slot]> + AsMut<[Slot]>>(
     true
 }
 
-/// The VCPU, which is alone on its CPU and runs, has made so many accesses, at least those that it may make: as
-/// [`Cpu::account`] and then [`Event::Overflow`]. `true`: nothing runs from now on, until the
-/// time that is known from before.
+/// The running VCPU, which has its CPU for itself, has made `accesses`, at least all that it may
+/// make: [`Cpu::account`] and then [`Event::Overflow`]. Returns true if nothing runs from now on,
+/// until the time that the last decision named.
 #[inline(always)]
 pub fn stop_alone<S: AsRef<[Slot]> + AsMut<[Slot]>>(
     cpu: &mut Cpu<S>,
@@ -77,8 +79,9 @@ pub fn stop_alone<S: AsRef<[Slot]> + AsMut<[Slot]>>(
     true
 }
 
-/// Time has passed for the VCPU, which is alone on its CPU and waits for accesses: as
-/// [`Event::Tick`]. How many it may make, which runs from now on, and until when.
+/// Time has passed for the VCPU that has its CPU for itself and waits for accesses:
+/// [`Event::Tick`]. Returns the number of accesses that it may make from now on, and until when, if
+/// it runs.
 #[inline(always)]
 pub fn resume_alone<S: AsRef<[Slot]> + AsMut<[Slot]>>(
     cpu: &mut Cpu<S>,
@@ -98,7 +101,7 @@ pub fn resume_alone<S: AsRef<[Slot]> + AsMut<[Slot]>>(
     Some((level as u64, end))
 }
 
-/// The VCPU alone on its CPU, its own memory budget and the period of that.
+/// Returns the VCPU that has its CPU for itself, its own memory budget, and the period of that.
 #[inline(always)]
 fn own_alone<S: AsRef<[Slot]> + AsMut<[Slot]>>(
     cpu: &mut Cpu<S>,
