@@ -97,7 +97,7 @@ const TICKET: [Mutant; 4] = [
 ];
 
 /// Those of what CPUs do, in these files of the hypervisor.
-const CPUS: [(&str, Mutant); 11] = [
+const CPUS: [(&str, Mutant); 12] = [
     ("", Mutant { name: "real", replaced: &[] }),
     (
         "pcpu/sharing.rs",
@@ -171,6 +171,16 @@ const CPUS: [(&str, Mutant); 11] = [
                 table.take(who, resource, function == LOCK)
             } {",
             )],
+        },
+    ),
+    (
+        "locks.rs",
+        Mutant {
+            name: "opens_and_closes_alike",
+            replaced: &[
+                ("true => open.fetch_and(!bit, Relaxed)", "true => open.fetch_xor(bit, Relaxed)"),
+                ("false => open.fetch_or(bit, Relaxed)", "false => open.fetch_xor(bit, Relaxed)"),
+            ],
         },
     ),
     (

@@ -40,7 +40,7 @@ use bulkhead_abi::hypercall::{
 };
 use bulkhead_abi::trace::{Kind, lock_argument};
 use policy::lock::rate::Rate;
-use policy::lock::table::{Granted, Holdings, Locked, Resource, Table};
+use policy::lock::table::{Granted, Holdings, Locked, Resource, Table, VMS};
 use policy::lock::{LockError, RESOURCES_MAX, VCPUS_MAX, Who, rank};
 use policy::time::Instant;
 
@@ -65,8 +65,6 @@ pub struct Locks {
     homes: [Home; VCPUS_MAX],
 }
 
-/// Maximum number of VMs: the number of bits in the rights of a resource.
-const VMS: usize = u8::BITS as usize;
 const _: () = assert!(RESOURCES_MAX <= u16::BITS as usize);
 
 impl Locks {
@@ -391,7 +389,12 @@ fn openings(
             let changed =
                 if is_open { table.destroy(vm, resource) } else { table.open(vm, resource) };
             if changed.is_ok() {
-                locks.open[vm % VMS].fetch_xor(1 << resource, Relaxed);
+                // Not a toggle: another VCPU of the VM may have made the same call meanwhile.
+                let (open, bit) = (&locks.open[vm % VMS], 1 << resource);
+                match is_open {
+                    true => open.fetch_and(!bit, Relaxed),
+                    false => open.fetch_or(bit, Relaxed),
+                };
             }
             changed
         }),

@@ -32,8 +32,9 @@ pub enum Act {
     Route(u32, u64),
     /// A virtual device signals an edge.
     Raise(u32),
-    /// It opens the resource, asks for it and waits until it has it, gives it back.
+    /// It opens the resource, closes it; asks for it and waits until it has it, gives it back.
     Open,
+    Close,
     Lock(usize),
     Unlock(usize),
     /// The assigned device signals one.

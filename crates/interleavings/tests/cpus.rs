@@ -62,6 +62,9 @@ const SHARING: Vms = &[
     &[(1, &[Handle, Send(1, 5), Handle]), (0, &[Send(0, 6), Handle, Send(0, 7)])],
 ];
 
+/// VCPUs of a VM that open the same resource.
+const OPENING: Vms = &[&[(0, &[Open, Close]), (1, &[Open])]];
+
 /// Interleavings to draw; more with BULKHEAD_INTERLEAVINGS.
 fn iterations() -> usize {
     std::env::var("BULKHEAD_INTERLEAVINGS").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
@@ -103,6 +106,11 @@ fn one_has_a_resource_and_the_next_gets_it() {
     some(cpus::real::run, SHARING);
 }
 
+#[test]
+fn a_resource_is_open_whoever_opened_it() {
+    some(cpus::real::run, OPENING);
+}
+
 /// Random interleavings, more than the real one needs to pass, show the mistake.
 macro_rules! found {
     ($($mutant:ident in $vms:ident)*) => {$(
@@ -125,6 +133,7 @@ mod mutants {
         grants_without_a_kick in SHARING
         kicks_before_the_grant in SHARING
         two_owners in SHARING
+        opens_and_closes_alike in OPENING
         masks_without_a_kick in ASSIGNED
         waits_for_those_who_sleep in WITHDRAWN
         trusts_what_seems_listed in ROUTED

@@ -65,7 +65,7 @@ fn calls_that_break_a_rule_are_refused_and_change_nothing() {
     assert_eq!(table, before);
 
     assert_eq!(table.unlock(who(0, 0), 0), Ok(Some(who(1, 7))));
-    assert!(!table.in_gcs(0) && table.in_gcs(1) && table.vcpus()[1].has_grants());
+    assert!(!table.in_gcs(0) && table.in_gcs(1));
     assert_eq!(table.take_grant(1), Some(Granted { task: 7, orphaned: false }));
     assert_eq!(table.take_grant(1), None);
     assert_eq!(table.unlock(who(1, 7), 0), Ok(None));

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
-use bulkhead_abi::hypercall::{LOCK, LOCK_GRANTED, LOCK_INTERRUPT, LOCK_OPEN, LOCK_WAITS, UNLOCK};
+use bulkhead_abi::hypercall::{LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_INTERRUPT, LOCK_OPEN, LOCK_WAITS, UNLOCK};
 pub use gic_env::GicEnv;
 use policy::lock::rate::Rate;
 use policy::time::Duration;
@@ -281,6 +281,9 @@ impl Vm {
             Act::Raise(intid) => self.gic.raise(&env, intid),
             Act::Open => {
                 assert_eq!(Self::call(LOCK_OPEN, [b'r'.into(), 0], at, pcpu)[0], 0, "the first");
+            }
+            Act::Close => {
+                assert_eq!(Self::call(LOCK_DESTROY, [0; 2], at, pcpu)[0], 0, "it was open");
             }
             Act::Lock(resource) => return Self::lock(resource, at, pcpu),
             Act::Unlock(resource) => {

@@ -31,9 +31,9 @@ impl Queue {
         self.tasks.get(who.vcpu()).is_some_and(|tasks| tasks & who.task_bit() != 0)
     }
 
-    /// Returns true if a task of the VCPU waits.
-    pub fn has_vcpu(&self, vcpu: usize) -> bool {
-        self.tasks.get(vcpu).is_some_and(|tasks| *tasks != 0)
+    /// Returns the VCPUs with waiting tasks: bit `i` is rank `i`.
+    pub fn vcpus(&self) -> u64 {
+        self.vcpus
     }
 
     /// Puts the task into the queue.

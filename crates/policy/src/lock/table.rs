@@ -3,7 +3,10 @@
 //! The hypervisor has one table behind a lock; each call takes constant time.
 
 use super::mutex::{Grant, Mutex};
-use super::{LockError, Who};
+use super::{LockError, VCPUS_MAX, Who};
+
+/// Maximum number of VMs: the number of bits in the rights of a resource.
+pub const VMS: usize = u8::BITS as usize;
 
 /// A global resource.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -43,18 +46,13 @@ pub struct Holdings {
 impl Holdings {
     /// Makes the state of a VCPU of the VM with this index, which is less than 8.
     pub fn new(vm: usize) -> Self {
-        Self { vm: (vm % 8) as u8, ..Self::default() }
+        Self { vm: (vm % VMS) as u8, ..Self::default() }
     }
 
     /// Returns true if a task of the VCPU is in a global critical section.
     #[inline]
     pub fn in_gcs(&self) -> bool {
         self.holds != 0
-    }
-
-    /// Returns true if tasks got resources for which they waited, but have not been told yet.
-    pub fn has_grants(&self) -> bool {
-        self.granted != 0
     }
 
     #[inline]
@@ -89,6 +87,8 @@ pub struct Granted {
 pub struct Table<R, V> {
     resources: R,
     vcpus: V,
+    /// The VCPUs of each VM: bit `i` is rank `i`.
+    members: [u64; VMS],
 }
 
 impl<R, V> Table<R, V>
@@ -98,13 +98,11 @@ where
 {
     /// Makes a table in which no VM has opened a resource and no VCPU holds one.
     pub fn new(resources: R, vcpus: V) -> Self {
-        Self { resources, vcpus }
-    }
-
-    /// Returns true if there is a resource that the VM may open.
-    pub fn has_right(&self, vm: usize) -> bool {
-        let bit = 1u8.checked_shl(vm as u32).unwrap_or(0);
-        self.resources.as_ref().iter().any(|resource| resource.rights & bit != 0)
+        let mut members = [0; VMS];
+        for (rank, vcpu) in vcpus.as_ref().iter().enumerate().take(VCPUS_MAX) {
+            members[usize::from(vcpu.vm) % VMS] |= 1 << rank;
+        }
+        Self { resources, vcpus, members }
     }
 
     /// Returns the owner of a resource.
@@ -146,17 +144,13 @@ where
     /// A VM closes a resource that none of its tasks may hold or wait for. Returns true if no other
     /// VM has it open.
     pub fn destroy(&mut self, vm: usize, resource: usize) -> Result<bool, LockError> {
-        let vcpus = self.vcpus.as_ref();
         let it = self.resources.as_mut().get_mut(resource).ok_or(LockError::NotOpen)?;
         let bit = 1u8.checked_shl(vm as u32).unwrap_or(0);
         if it.open & bit == 0 {
             return Err(LockError::NotOpen);
         }
-        let owner = it.mutex.owner().and_then(|owner| vcpus.get(owner.vcpu()));
-        let mut of_vm = vcpus.iter().enumerate().filter(|(_, vcpu)| usize::from(vcpu.vm) == vm);
-        if owner.is_some_and(|owner| usize::from(owner.vm) == vm)
-            || of_vm.any(|(rank, _)| it.mutex.waiting().has_vcpu(rank))
-        {
+        let owner = it.mutex.owner().map_or(0, |owner| 1 << owner.vcpu());
+        if (owner | it.mutex.waiting().vcpus()) & self.members[vm % VMS] != 0 {
             return Err(LockError::Busy);
         }
         it.open &= !bit;
