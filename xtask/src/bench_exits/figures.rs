@@ -127,7 +127,7 @@ const FIGURES: &[Figure] = &[
     figure(
         switching::SWITCH,
         "switch between two VCPUs of two VMs, all accounting included",
-        Some(700),
+        Some(720),
         NONE,
     ),
     figure(

@@ -34,10 +34,13 @@ impl Replenishment {
     }
 
     /// Joins the replenishment with a later one; the result ends where the later one would end.
+    ///
+    /// The sum and the difference need no limits: the amounts add up to the budget at most, and
+    /// `later` ends both of them after its own start.
     #[inline(always)]
     fn join(&mut self, later: Self) {
-        self.amount += later.amount;
-        self.time = self.time.max(later.end() - self.amount);
+        self.amount.0 += later.amount.0;
+        self.time = self.time.max(Instant(later.end().0 - self.amount.0));
     }
 }
 
@@ -117,7 +120,7 @@ impl Sporadic {
         self.split(used);
     }
 
-    /// A part of the head was used.
+    /// A part of the head was used, less than its amount.
     #[inline(always)]
     fn split(&mut self, used: Duration) {
         if used == Duration::ZERO {
@@ -125,7 +128,7 @@ impl Sporadic {
         }
         let rest = self.at(0);
         let time = rest.time;
-        rest.amount -= used;
+        rest.amount.0 -= used.0;
         rest.time += used;
         self.put_back(Replenishment { time, amount: used });
     }
