@@ -252,3 +252,24 @@ fn image_can_be_written_without_a_run() {
     assert_eq!(document["blobs"][1]["name"], contents.blobs[1].name);
     assert!(sandbox.qemu().is_none());
 }
+
+/// What lies in the folder and was written beside a trace.
+fn leftovers(sandbox: &Sandbox) -> Vec<String> {
+    let files = std::fs::read_dir(sandbox.path("")).expect("a folder");
+    let names = files.map(|file| file.expect("a file").file_name().into_string().expect("text"));
+    names.filter(|name| name.starts_with(".bulkhead-") || name.ends_with(".trace")).collect()
+}
+
+#[test]
+fn a_recording_without_a_run_leaves_no_file() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.run_command(GOOD, &["--trace", "a.trace"]);
+    let result = Result::of(command.env("BULKHEAD_QEMU", "/no/qemu").output().expect("it starts"));
+    result.assert_refused(&["/no/qemu"]);
+    assert_eq!(leftovers(&sandbox), [""; 0]);
+
+    let mut child = sandbox.start("while echo busy; do sleep 0.05; done", &["--trace", "a.trace"]);
+    drop(child.stdout.take());
+    child.wait().expect("it ends when its reader goes away");
+    assert_eq!(leftovers(&sandbox), [""; 0]);
+}

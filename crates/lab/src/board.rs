@@ -13,7 +13,7 @@ pub fn board(system: &System) -> Result<Board, Failure> {
             "no-board",
             format!(
                 "QEMU has no board for the platform `{name}`\n\
-                 help: `--image-only FILE` writes the image for the machine itself"
+                 help: `bulkhead run SYSTEM --image-only FILE` writes the image for the machine itself"
             ),
         ));
     };

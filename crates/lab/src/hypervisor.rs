@@ -10,6 +10,9 @@ use crate::failure::Failure;
 /// Where `make build` puts it.
 const BUILT: &str = "build/hypervisor.elf";
 
+/// Names the hypervisor's ELF file in the environment.
+pub const VARIABLE: &str = "BULKHEAD_HYPERVISOR";
+
 /// The hypervisor's file.
 #[derive(Debug)]
 pub struct Found {
@@ -26,11 +29,13 @@ impl Found {
     }
 }
 
-/// Finds the hypervisor: the file that was asked for, or `build/hypervisor.elf` in the
-/// current folder, in one above it, or in one above this program.
+/// Finds the hypervisor: the file that was asked for, or that the environment names
+/// ([`VARIABLE`]), or `build/hypervisor.elf` in the current folder, in one above it, or in one above
+/// this program.
 pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
-    if let Some(path) = asked {
-        return Ok(Found { path: path.to_owned(), build: None });
+    let named = env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+    if let Some(path) = asked.map(Path::to_owned).or(named) {
+        return Ok(Found { path, build: None });
     }
     let starts = [env::current_dir(), env::current_exe()];
     starts
@@ -45,7 +50,7 @@ pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
                 "no-hypervisor",
                 format!(
                     "the hypervisor is missing: there is no {BUILT} in this folder or one above it\n\
-                     help: `make build` makes it; or name an ELF file with --hypervisor or BULKHEAD_HYPERVISOR"
+                     help: `make build` makes it; or name an ELF file in {VARIABLE}"
                 ),
             )
         })

@@ -41,13 +41,23 @@ pub enum What {
     Marks,
 }
 
+/// What the thread of a recording is to do.
+#[derive(Debug, Default)]
+struct Order {
+    /// Read what is left, and end.
+    stop: AtomicBool,
+    /// The machine has ended, so that the trace is complete: the file gets its name.
+    keep: AtomicBool,
+}
+
 /// A recording under way.
 #[derive(Debug)]
 pub struct Recording {
     ram: Arc<SharedRam>,
     path: PathBuf,
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Result<(u64, u64), String>>,
+    order: Arc<Order>,
+    /// `None` after [`Recording::finish`].
+    thread: Option<JoinHandle<Result<(u64, u64), String>>>,
 }
 
 /// What was recorded.
@@ -78,17 +88,17 @@ impl Recording {
         let out = WholeFile::create(path).map_err(|error| {
             Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
         })?;
-        let (ram, stop) = (Arc::new(ram), Arc::new(AtomicBool::new(false)));
+        let (ram, order) = (Arc::new(ram), Arc::new(Order::default()));
         let recorder = Recorder {
             ram: Arc::clone(&ram),
             pages: pages(system)?,
             // The frequency is that of the machine, which tells it later.
             header: header(&system.plan, system.description.as_deref(), 0),
             what,
-            stop: Arc::clone(&stop),
+            order: Arc::clone(&order),
         };
         let thread = thread::spawn(move || recorder.run(out));
-        Ok(Self { ram, path: path.to_owned(), stop, thread })
+        Ok(Self { ram, path: path.to_owned(), order, thread: Some(thread) })
     }
 
     /// The arguments for QEMU.
@@ -97,15 +107,28 @@ impl Recording {
     }
 
     /// Reads what is left after the machine has ended.
-    pub fn finish(self) -> Result<Recorded, String> {
-        self.stop.store(true, Ordering::Release);
+    pub fn finish(mut self) -> Result<Recorded, String> {
         let file = self.path.display().to_string();
+        self.order.keep.store(true, Ordering::Relaxed);
         let (records, lost) = self
-            .thread
-            .join()
-            .unwrap_or_else(|_| Err("the thread that reads it ended".into()))
+            .end()
+            .unwrap_or_else(|| Err("the thread that reads it ended".into()))
             .map_err(|error| format!("there is no complete trace in {file}: {error}"))?;
         Ok(Recorded { file, records, lost })
+    }
+
+    /// Ends the thread; `None` if it panicked or has been ended before.
+    fn end(&mut self) -> Option<Result<(u64, u64), String>> {
+        self.order.stop.store(true, Ordering::Release);
+        self.thread.take()?.join().ok()
+    }
+}
+
+/// The machine did not start, or nobody waited for its end: the thread must not go on, and its
+/// unfinished file is removed.
+impl Drop for Recording {
+    fn drop(&mut self) {
+        let _ = self.end();
     }
 }
 
@@ -143,7 +166,7 @@ struct Recorder {
     pages: Vec<u64>,
     header: Header,
     what: What,
-    stop: Arc<AtomicBool>,
+    order: Arc<Order>,
 }
 
 impl Recorder {
@@ -165,7 +188,7 @@ impl Recorder {
         let mut last = vec![None; rings.count()];
         loop {
             // Looked at first: what was written before the end is read once more.
-            let is_last = self.stop.load(Ordering::Acquire);
+            let is_last = self.order.stop.load(Ordering::Acquire);
             let most = self
                 .copy(&mut rings, &mut writer, (&mut read, &mut lost), &mut last)
                 .map_err(text)?;
@@ -180,6 +203,9 @@ impl Recorder {
             writer.append(pcpu, 0, last.as_slice()).map_err(text)?;
         }
         let out = writer.finish().map_err(text)?.into_inner().map_err(text)?;
+        if !self.order.keep.load(Ordering::Relaxed) {
+            return Err("nobody waited for the machine".into());
+        }
         out.finish().map_err(text)?;
         Ok((read, lost))
     }
@@ -187,7 +213,7 @@ impl Recorder {
     /// Waits for the rings. `None`: it stopped before they appeared.
     fn find(&self) -> Result<Option<Rings>, String> {
         loop {
-            let is_last = self.stop.load(Ordering::Acquire);
+            let is_last = self.order.stop.load(Ordering::Acquire);
             let rings = Rings::find(&*self.ram, self.pages.iter().copied());
             match rings.map_err(text)? {
                 None if !is_last => thread::sleep(POLL),
