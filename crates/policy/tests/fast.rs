@@ -83,13 +83,21 @@ impl State {
         prop_assert_eq!(self.decision.run, Some(vcpu));
         let mut stepped = self.clone();
         let event = if inside { Event::EnterGcs(vcpu) } else { Event::LeaveGcs(vcpu) };
-        let (decision, news, ..) = stepped.step(event, &mut NoGrants);
+        let outcome = stepped.step(event, &mut NoGrants);
+        let (decision, news, ..) = &outcome;
         // What the short way leaves to the next event: what the VCPU owes for a wait may end its budget now, as may time
         // that is charged since it executes, and it may have been in sections for too long.
         let goes_on = decision.run == self.decision.run && news.is_empty();
         let is_sure = costs == Costs::None;
         prop_assert!(goes_on || !is_sure, "{:?} leads to {:?}, {:?}", event, decision, news);
         if !goes_on {
+            let late = quick.clone().step(Event::Tick, &mut NoGrants);
+            let mut outcome = outcome;
+            if !inside {
+                // It has left by itself.
+                outcome.1.retain(|news| *news != News::EndedGcs(vcpu));
+            }
+            prop_assert_eq!(late, outcome, "{:?} told late", event);
             return Ok(Some(quick));
         }
         // When the next event is later, a renewal may pay what the VCPU owes.
@@ -264,11 +272,10 @@ fn a_vcpu_alone_stops_and_resumes_the_same_in_all_states() {
     assert!(stops > 100 && resumes > 100, "{stops} stops, {resumes} times resumed");
 }
 
-fn event(happens: Happens, run: Option<usize>, vcpus: usize) -> Event {
+fn event(happens: Happens, vcpus: usize) -> Event {
     match happens {
         Happens::Wakes(vcpu) => Event::Wake(vcpu % vcpus),
         Happens::Blocks(vcpu) => Event::Block(vcpu % vcpus),
-        Happens::Overflows => run.map_or(Event::Tick, Event::Overflow),
         Happens::Nothing | Happens::Executes => Event::Tick,
         Happens::Enters(vcpu) => Event::EnterGcs(vcpu % vcpus),
         Happens::Leaves(vcpu) => Event::LeaveGcs(vcpu % vcpus),
@@ -278,23 +285,19 @@ fn event(happens: Happens, run: Option<usize>, vcpus: usize) -> Event {
 /// The state before each of these, and what comes then.
 fn follow(
     drawn: &Drawn,
-    steps: Vec<(u64, u64, Happens)>,
+    steps: Vec<(u64, Happens)>,
     mut look: impl FnMut(&mut State, Event) -> Result<(), TestCaseError>,
 ) -> Result<(), TestCaseError> {
-    let mut pool = drawn.pool.clone();
     let mut state = State::new(drawn.cpu.clone());
-    for (gap, accesses, happens) in steps {
+    for (gap, happens) in steps {
         state.now += gap;
         if happens == Happens::Executes {
             state.cpu.enter(Instant(state.now));
             continue;
         }
-        if let Some(run) = state.decision.run {
-            state.cpu.account(run, accesses);
-        }
-        let event = event(happens, state.decision.run, drawn.vcpus);
+        let event = event(happens, drawn.vcpus);
         look(&mut state, event)?;
-        state.step(event, &mut pool);
+        state.step(event, &mut NoGrants);
     }
     Ok(())
 }
@@ -304,7 +307,7 @@ proptest! {
 
     #[test]
     fn sections_of_many_vcpus_end_the_same(
-        drawn in drawn(false, true),
+        drawn in drawn(),
         waits in any::<bool>(),
         steps in happenings(),
     ) {
@@ -329,13 +332,13 @@ proptest! {
     /// A VCPU that never has anything to do, but has a memory budget, makes the CPU take the long way for all events.
     #[test]
     fn the_usual_way_is_that_of_cpus_with_memory_budgets(
-        drawn in drawn(false, true),
+        drawn in drawn(),
         steps in happenings(),
     ) {
         let last = Slot::new(Policy::Background).unwrap().with_account(Account::shared());
         let mut usual = State::new(drawn.cpu.clone());
         let mut unusual = State::new(drawn.cpu_with(last));
-        for (gap, _, happens) in steps {
+        for (gap, happens) in steps {
             usual.now += gap;
             unusual.now += gap;
             if happens == Happens::Executes {
@@ -343,7 +346,7 @@ proptest! {
                 unusual.cpu.enter(Instant(usual.now));
                 continue;
             }
-            let event = event(happens, usual.decision.run, drawn.vcpus);
+            let event = event(happens, drawn.vcpus);
             let expected = usual.step(event, &mut NoGrants);
             let mut outcome = unusual.step(event, &mut NoGrants);
             outcome.4.pop();

@@ -103,11 +103,6 @@ impl Tally {
         self.lines.end(|time, line| self.known.line(time, line));
         self.known
     }
-
-    /// Whether the hypervisor listens to keys.
-    pub fn is_ready(&self) -> bool {
-        self.known.ready
-    }
 }
 
 impl Known {

@@ -5,19 +5,9 @@ use super::bank::bits;
 use super::env::Env;
 
 impl VGic {
-    /// `vcpu` wrote `value` to ICC_SGI1R_EL1: a group 1 SGI.
+    /// `vcpu` wrote `value` to ICC_SGI1R_EL1: makes the SGI pending at those VCPUs that have it in
+    /// group 1.
     pub fn write_sgi1r<E: Env>(&self, env: &E, vcpu: usize, value: u64) {
-        self.send_sgi(env, vcpu, value, true);
-    }
-
-    /// `vcpu` wrote `value` to ICC_SGI0R_EL1, or to ICC_ASGI1R_EL1, which with
-    /// one security state does the same: a group 0 SGI.
-    pub fn write_sgi0r<E: Env>(&self, env: &E, vcpu: usize, value: u64) {
-        self.send_sgi(env, vcpu, value, false);
-    }
-
-    /// Makes the SGI pending at those VCPUs that have it in that group.
-    fn send_sgi<E: Env>(&self, env: &E, vcpu: usize, value: u64, group1: bool) {
         let bit = 1u32 << (value >> 24 & 0xf);
         let all = (1u32 << self.vcpus.len()) - 1;
         let targets = self.sgi_targets(vcpu, value) & all;
@@ -25,7 +15,7 @@ impl VGic {
         let mut concerned = 0;
         for target in bits(targets) {
             let bank = &mut state.banks[target];
-            if (bank.group1 & bit != 0) == group1 {
+            if bank.group1 & bit != 0 {
                 bank.pending |= bit;
                 concerned |= 1 << target;
             }
