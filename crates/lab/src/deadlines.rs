@@ -37,6 +37,8 @@ pub struct Task {
     pub response_mean_ns: Option<u64>,
     /// See above.
     pub response_max_ns: Option<u64>,
+    /// Whether no job was late and, where times are exact, none took longer than the bound; `None`: that was not seen.
+    pub ok: Option<bool>,
 }
 
 /// How exact the times of a run are.
@@ -101,6 +103,7 @@ impl Tasks {
                 response_max_ns: marked
                     .and_then(|it| it.max_ns)
                     .max(told.map(|it| it.response_max_ns)),
+                ok: None,
             });
         }
         for vm in 0..known.vms.len() {
@@ -110,7 +113,12 @@ impl Tasks {
             all.extend(others);
         }
         all.sort_by_key(|task| task.vm);
-        Self { all, times, lost: trace.map_or(0, Trace::lost) }
+        let lost = trace.map_or(0, Trace::lost);
+        for task in &mut all {
+            let is_late = task.misses > 0 || times == Times::Exact && above_bound(task).is_some();
+            task.ok = (is_late || task.jobs > 0 && lost == 0).then_some(!is_late);
+        }
+        Self { all, times, lost }
     }
 
     /// Those of a VM.
@@ -213,5 +221,6 @@ fn only_told(vm: usize, told: &Told) -> Task {
         response_min_ns: Some(told.response_min_ns),
         response_mean_ns: Some(told.response_mean_ns),
         response_max_ns: Some(told.response_max_ns),
+        ok: None,
     }
 }

@@ -23,6 +23,7 @@ pub mod load;
 pub mod proof;
 pub mod record;
 pub mod responses;
+pub mod run;
 pub mod simulate;
 pub mod verdict;
 mod watch;

@@ -41,13 +41,23 @@ pub enum What {
     Marks,
 }
 
-/// A recording under way.
+/// A recording under way. Dropped without [`Recording::finish`], it leaves no file.
 #[derive(Debug)]
 pub struct Recording {
     ram: Arc<SharedRam>,
     path: PathBuf,
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Result<(u64, u64), String>>,
+    signals: Arc<Signals>,
+    /// `None`: it has ended.
+    thread: Option<JoinHandle<Result<(u64, u64), String>>>,
+}
+
+/// What the thread that reads the rings is told.
+#[derive(Debug, Default)]
+struct Signals {
+    /// The machine has ended: what is left is read.
+    stop: AtomicBool,
+    /// Nobody wants the trace.
+    discard: AtomicBool,
 }
 
 /// What was recorded.
@@ -78,17 +88,17 @@ impl Recording {
         let out = WholeFile::create(path).map_err(|error| {
             Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
         })?;
-        let (ram, stop) = (Arc::new(ram), Arc::new(AtomicBool::new(false)));
+        let (ram, signals) = (Arc::new(ram), Arc::new(Signals::default()));
         let recorder = Recorder {
             ram: Arc::clone(&ram),
             pages: pages(system)?,
             // The frequency is that of the machine, which tells it later.
             header: header(&system.plan, system.description.as_deref(), 0),
             what,
-            stop: Arc::clone(&stop),
+            signals: Arc::clone(&signals),
         };
         let thread = thread::spawn(move || recorder.run(out));
-        Ok(Self { ram, path: path.to_owned(), stop, thread })
+        Ok(Self { ram, path: path.to_owned(), signals, thread: Some(thread) })
     }
 
     /// The arguments for QEMU.
@@ -97,15 +107,26 @@ impl Recording {
     }
 
     /// Reads what is left after the machine has ended.
-    pub fn finish(self) -> Result<Recorded, String> {
-        self.stop.store(true, Ordering::Release);
+    pub fn finish(mut self) -> Result<Recorded, String> {
         let file = self.path.display().to_string();
         let (records, lost) = self
-            .thread
-            .join()
-            .unwrap_or_else(|_| Err("the thread that reads it ended".into()))
+            .stop()
+            .unwrap_or_else(|| Err("the thread that reads it ended".into()))
             .map_err(|error| format!("there is no complete trace in {file}: {error}"))?;
         Ok(Recorded { file, records, lost })
+    }
+
+    /// Stops the thread. Returns what it came to, if it came to an end.
+    fn stop(&mut self) -> Option<Result<(u64, u64), String>> {
+        self.signals.stop.store(true, Ordering::Release);
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.signals.discard.store(true, Ordering::Release);
+        self.stop();
     }
 }
 
@@ -143,7 +164,7 @@ struct Recorder {
     pages: Vec<u64>,
     header: Header,
     what: What,
-    stop: Arc<AtomicBool>,
+    signals: Arc<Signals>,
 }
 
 impl Recorder {
@@ -165,7 +186,7 @@ impl Recorder {
         let mut last = vec![None; rings.count()];
         loop {
             // Looked at first: what was written before the end is read once more.
-            let is_last = self.stop.load(Ordering::Acquire);
+            let is_last = self.signals.stop.load(Ordering::Acquire);
             let most = self
                 .copy(&mut rings, &mut writer, (&mut read, &mut lost), &mut last)
                 .map_err(text)?;
@@ -180,6 +201,9 @@ impl Recorder {
             writer.append(pcpu, 0, last.as_slice()).map_err(text)?;
         }
         let out = writer.finish().map_err(text)?.into_inner().map_err(text)?;
+        if self.signals.discard.load(Ordering::Acquire) {
+            return Err("nobody wants it".into());
+        }
         out.finish().map_err(text)?;
         Ok((read, lost))
     }
@@ -187,7 +211,7 @@ impl Recorder {
     /// Waits for the rings. `None`: it stopped before they appeared.
     fn find(&self) -> Result<Option<Rings>, String> {
         loop {
-            let is_last = self.stop.load(Ordering::Acquire);
+            let is_last = self.signals.stop.load(Ordering::Acquire);
             let rings = Rings::find(&*self.ram, self.pages.iter().copied());
             match rings.map_err(text)? {
                 None if !is_last => thread::sleep(POLL),
