@@ -64,10 +64,9 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
 /// The run that `options` ask for.
 fn wanted(options: &RunOptions) -> Options {
     let clock = match &options.cachescope {
-        Some(folder) => Clock::Cachescope {
-            folder: folder.clone(),
-            options: options.cachescope_option.clone(),
-        },
+        Some(folder) => {
+            Clock::Cachescope { folder: folder.clone(), options: options.cachescope_option.clone() }
+        }
         None if options.short_turns => Clock::ShortTurns,
         None if options.deterministic => Clock::Deterministic,
         None => Clock::Host,

@@ -10,7 +10,7 @@ use crate::console::Known;
 use crate::console::Told;
 use crate::header::header;
 use crate::load::System;
-use crate::responses::responses;
+use crate::responses::{mean, responses};
 use crate::verdict;
 
 /// A task of a run.
@@ -80,8 +80,6 @@ impl Tasks {
             let told = told(known, vm).find(|told| told.name == task.name);
             let marked = found.get(&(vcpu, number));
             let times = marked.map(|it| &*it.times_ns).unwrap_or_default();
-            let mean = times.iter().map(|&time| u128::from(time)).sum::<u128>();
-            let mean = mean.checked_div(times.len() as u128).map(|mean| mean as u64);
             let bound = verdict.as_ref().and_then(|verdict| {
                 let name = &known.vms[vm].name;
                 verdict::all(verdict)
@@ -99,7 +97,7 @@ impl Tasks {
                 jobs: marked.map_or(0, |it| it.jobs).max(told.map_or(0, |it| it.jobs)),
                 misses: marked.map_or(0, |it| it.missed).max(told.map_or(0, |it| it.misses)),
                 response_min_ns: times.iter().min().copied().or(told.map(|it| it.response_min_ns)),
-                response_mean_ns: mean.or(told.map(|it| it.response_mean_ns)),
+                response_mean_ns: mean(times).or(told.map(|it| it.response_mean_ns)),
                 response_max_ns: marked
                     .and_then(|it| it.max_ns)
                     .max(told.map(|it| it.response_max_ns)),

@@ -7,6 +7,8 @@ use bulkhead_image::Hypervisor;
 
 use crate::failure::Failure;
 
+/// Environment variable that names another hypervisor than the one that was built.
+pub const VARIABLE: &str = "BULKHEAD_HYPERVISOR";
 /// Where `make build` puts it.
 const BUILT: &str = "build/hypervisor.elf";
 
@@ -45,7 +47,7 @@ pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
                 "no-hypervisor",
                 format!(
                     "the hypervisor is missing: there is no {BUILT} in this folder or one above it\n\
-                     help: `make build` makes it; or name an ELF file with --hypervisor or BULKHEAD_HYPERVISOR"
+                     help: `make build` makes it; or name an ELF file with --hypervisor or {VARIABLE}"
                 ),
             )
         })
