@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _bulkhead
-from .runs import _path
-from .systems import Path
+from .systems import Path, optional_path
 from .table import Table
 
 
@@ -47,8 +46,8 @@ class Proof:
     schedulable_without: bool | None
     """The same without isolation, if the system has some."""
     tasks: Table
-    """``vm, vcpu, task, deadline_ns, bound_with_ns, simulated_response_max_ns, with_response_max_ns, with_missed_deadlines,
-    bound_without_ns, without_response_max_ns, ...`` of each task."""
+    """``vm, vcpu, task, deadline_ns, bound_with_ns, simulated_response_max_ns, with_response_max_ns,
+    with_missed_deadlines, bound_without_ns, without_response_max_ns, ...`` of each task."""
     budgets: Table
     """``vm, vcpu, period_ns, budget_accesses, with_accesses_max, without_accesses_max, ...`` of each limit on memory
     accesses."""
@@ -83,8 +82,8 @@ def prove(
         timeout_s: a run that takes longer is stopped, and nothing is proven.
         simulate_ns: simulated time.
         cachescope_options: options of cachescope, such as ``"bus=20ns"``.
-        hypervisor: an ELF file; default: what ``BULKHEAD_HYPERVISOR`` names, or ``build/hypervisor.elf`` here or in a folder
-            above.
+        hypervisor: an ELF file; default: what ``BULKHEAD_HYPERVISOR`` names, or ``build/hypervisor.elf`` here or in
+            a folder above.
 
     Raises:
         DescriptionError: the file has mistakes.
@@ -94,12 +93,12 @@ def prove(
     document = json.loads(
         _bulkhead.prove(
             os.fspath(file),
-            _path(output),
+            optional_path(output),
             list((append or {}).items()),
             timeout_s,
             simulate_ns,
             list(cachescope_options),
-            _path(hypervisor),
+            optional_path(hypervisor),
         )
     )
     without = document["without"]

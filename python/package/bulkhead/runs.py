@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from . import _bulkhead
-from .systems import Path
+from .systems import Path, optional_path
 from .table import Table
 
 
@@ -28,8 +28,8 @@ class Run:
     times: Literal["host", "turns", "exact"]
     """How exact times are: those of this host, of a machine whose CPUs take long turns, or of one whose CPUs do not."""
     tasks: Table
-    """``vm, task, period_us, deadline_ns, bound_ns, jobs, misses, response_max_ns, ok, ...`` of each task. ``ok``: no job
-    was late and, where times are exact, none took longer than the bound; none where that was not seen."""
+    """``vm, task, period_us, deadline_ns, bound_ns, jobs, misses, response_max_ns, ok, ...`` of each task. ``ok``:
+    no job was late and, where times are exact, none took longer than the bound; none where that was not seen."""
     vms: Table
     """``vm, state, reason, restarts, exits, interrupts, lines, ...`` of each VM."""
     owners: Table | None
@@ -79,8 +79,8 @@ def run(
         until_off: whether each VM has to switch itself off.
         timeout_s: the run is stopped after this time, and is not well then.
         log: a file for all output of the console; default: one beside the image.
-        hypervisor: an ELF file; default: what ``BULKHEAD_HYPERVISOR`` names, or ``build/hypervisor.elf`` here or in a folder
-            above.
+        hypervisor: an ELF file; default: what ``BULKHEAD_HYPERVISOR`` names, or ``build/hypervisor.elf`` here or in
+            a folder above.
         qemu_arguments: more arguments for QEMU.
 
     Raises:
@@ -94,13 +94,13 @@ def run(
             list((append or {}).items()),
             deterministic,
             short_turns,
-            _path(cachescope),
+            optional_path(cachescope),
             list(cachescope_options),
-            _path(trace),
+            optional_path(trace),
             until_off,
             timeout_s,
-            _path(log),
-            _path(hypervisor),
+            optional_path(log),
+            optional_path(hypervisor),
             list(qemu_arguments),
         )
     )
@@ -123,10 +123,6 @@ def run(
         log_file=document["log_file"],
         document=document,
     )
-
-
-def _path(path: Path | None) -> str | None:
-    return None if path is None else os.fspath(path)
 
 
 def _named(row: dict[str, Any], what: str) -> dict[str, Any]:

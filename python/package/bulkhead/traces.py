@@ -14,7 +14,10 @@ from .table import Table
 
 @dataclass(frozen=True)
 class Trace:
-    """A trace of an execution or a simulation. Its time 0 is the start of the servers' first period, or the first record."""
+    """What happened in an execution or a simulation.
+
+    Its time 0 is the start of the servers' first period, or the first record.
+    """
 
     system: str
     """Name of the system."""
