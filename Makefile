@@ -59,8 +59,9 @@ check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no
 test-report: setup ## Look at reports of proofs with a real browser, those of `make demo` too (needs a network the first time)
 	scripts/test-report $(wildcard build/demo)
 
-test-python: setup $(VENV)/bin/python ## Test the package for Python: types, tutorial, a Dask cluster (needs a network the first time)
+test-python: setup cachescope $(VENV)/bin/python ## Test the package for Python: types, tutorial, runs in QEMU, a Dask cluster (needs a network the first time)
 	cargo clippy --locked $(PYTHON) -- -D warnings
+	cargo xtask build hypervisor guests
 	cargo build --package bulkhead
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
 		--no-deps --no-build-isolation --force-reinstall ./python

@@ -1,7 +1,6 @@
 //! Why something was not done, as an exception.
 
 use bulkhead_system::diagnostic::Errors;
-use planner::completion::Refusal;
 use pyo3::prelude::*;
 
 /// Why something was not done. Made where there is no interpreter lock.
@@ -39,11 +38,12 @@ impl From<Errors> for Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Input(errors) => Self::Mistakes(errors),
-            Refusal::NoPlan(errors) => Self::NoPlan(errors),
+impl From<lab::Failure> for Failure {
+    fn from(failure: lab::Failure) -> Self {
+        match failure {
+            lab::Failure::Mistakes(errors) => Self::Mistakes(errors),
+            lab::Failure::NoPlan(errors) => Self::NoPlan(errors),
+            lab::Failure::Message { text, .. } => Self::Text(text),
         }
     }
 }

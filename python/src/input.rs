@@ -1,11 +1,10 @@
 //! Descriptions and plans out of files.
 
-use std::fs;
 use std::path::Path;
 
 use bulkhead_system::description;
 use bulkhead_system::plan::{self, Plan};
-use planner::completion;
+use lab::load;
 
 use crate::failure::Failure;
 
@@ -19,27 +18,14 @@ pub struct Input {
 
 /// Reads a description and plans it, or reads a plan.
 pub fn read(file: &str) -> Result<Input, Failure> {
-    let path = Path::new(file);
-    let bytes =
-        fs::read(path).map_err(|error| Failure::new(format!("cannot read {file}: {error}")))?;
-    if file.ends_with(".dtb") {
-        return Ok(Input { plan: Some(Plan::from_dtb(&bytes)?), description: None });
-    }
-    let text = String::from_utf8(bytes)
-        .map_err(|error| Failure::new(format!("{file} is not UTF-8: {error}")))?;
-    if file.ends_with(".dts") {
-        return Ok(Input { plan: Some(Plan::from_dts(file, &text)?), description: None });
-    }
-    if !file.ends_with(".toml") {
-        let text = format!("{file} is neither a description (.toml) nor a plan (.dts, .dtb)");
-        return Err(Failure::Text(text));
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut system = description::System::from_toml(file, &text, folder.unwrap_or(Path::new(".")))?;
-    completion::complete(&mut system)?;
-    let bootable = system.platform.value.boot.is_ok();
-    let plan = bootable.then(|| plan::make(&system)).transpose()?;
-    Ok(Input { plan, description: Some(system) })
+    Ok(match load::read(Path::new(file))? {
+        load::Input::Plan(plan) => Input { plan: Some(*plan), description: None },
+        load::Input::Description(system) => {
+            let bootable = system.platform.value.boot.is_ok();
+            let plan = bootable.then(|| plan::make(&system)).transpose()?;
+            Input { plan, description: Some(*system) }
+        }
+    })
 }
 
 impl Input {

@@ -9,9 +9,12 @@ mod generating;
 mod input;
 mod interrupt;
 mod planning;
+mod proving;
 mod responding;
+mod running;
 mod simulating;
 mod sweeping;
+mod tracing;
 
 use pyo3::prelude::*;
 
@@ -22,6 +25,9 @@ fn _bulkhead(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(checking::check, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
     module.add_function(wrap_pyfunction!(simulating::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(running::run, module)?)?;
+    module.add_function(wrap_pyfunction!(proving::prove, module)?)?;
+    module.add_function(wrap_pyfunction!(tracing::trace, module)?)?;
     module.add_function(wrap_pyfunction!(responding::response_times, module)?)?;
     module.add_function(wrap_pyfunction!(generating::uunifast, module)?)?;
     module.add_function(wrap_pyfunction!(generating::uunifast_discard, module)?)?;

@@ -11,12 +11,13 @@ use bulkhead_measure::isolation::workload::Workload;
 use bulkhead_measure::isolation::{self, Context};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use lab::{cachescope, hypervisor};
 
 use crate::prove::ProveOptions;
 use crate::sim::SimOptions;
 use crate::sweep::SweepOptions;
 use crate::trace::TraceOptions;
-use crate::words::{append, scope_option, time};
+use crate::words::{append, time};
 
 /// Most leeches at a time.
 const LEECHES_MAX: usize = 1024;
@@ -153,7 +154,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "DIR", requires = "deterministic")]
     pub cachescope: Option<PathBuf>,
     /// An option of cachescope, such as preset=exynos-5422; may be given several times
-    #[arg(long, value_name = "KEY=VALUE", requires = "cachescope", value_parser = scope_option)]
+    #[arg(long, value_name = "KEY=VALUE", requires = "cachescope", value_parser = cachescope::option)]
     pub cachescope_option: Vec<String>,
     /// CPUs take turns of 500 instructions: timers are then some us late at most, not 1 ms and more beside busy CPUs; half as fast (needs --deterministic and `make cachescope`)
     #[arg(long, requires = "deterministic", conflicts_with = "cachescope")]
@@ -174,7 +175,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// The hypervisor [default: build/hypervisor.elf here or in a folder above]
-    #[arg(long, value_name = "ELF", env = "BULKHEAD_HYPERVISOR", hide_env_values = true)]
+    #[arg(long, value_name = "ELF", env = hypervisor::VARIABLE, hide_env_values = true)]
     pub hypervisor: Option<PathBuf>,
     /// One more argument for QEMU; may be given several times
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]

@@ -4,17 +4,6 @@ use std::time::Duration;
 
 use bulkhead_system::units::{self, QuantityError};
 
-/// Reads `preset=exynos-5422`; the plugin knows the options.
-pub fn scope_option(text: &str) -> Result<String, String> {
-    match text.split_once('=') {
-        Some(("out" | "ranges", _)) => {
-            Err("expected an option that `--cachescope DIR` does not set itself".into())
-        }
-        Some((key, _)) if !key.is_empty() => Ok(text.to_owned()),
-        _ => Err("expected an option, `=` and its value, such as preset=exynos-5422".into()),
-    }
-}
-
 /// Reads `linux=quiet bulkhead.job=demo`.
 pub fn append(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

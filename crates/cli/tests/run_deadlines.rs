@@ -49,8 +49,8 @@ fn a_guest_that_says_it_is_in_time_can_be_late() {
     let task = &document["vms"][0]["tasks"][0];
     assert_eq!((status, &document["ok"]), (Some(1), &json!(false)));
     assert_eq!(
-        [&task["name"], &task["jobs"], &task["misses"], &task["deadline_ns"]],
-        [&json!("fast"), &json!(200), &json!(200), &json!(50_000)]
+        [&task["name"], &task["jobs"], &task["misses"], &task["deadline_ns"], &task["ok"]],
+        [&json!("fast"), &json!(200), &json!(200), &json!(50_000), &json!(false)]
     );
     assert_eq!(document["problems"], json!(["task `fast` of VM `rt` missed 200 of 200 deadlines"]));
     assert_eq!(document["times"], "turns");
@@ -86,6 +86,10 @@ fn all_is_not_well_where_nobody_looked() {
     assert_eq!(status, Some(0), "{text}");
     let end = "nothing went wrong, but no complete job was seen of `ghost` of `rt`\n";
     assert!(text.ends_with(end), "{text}");
+    let (_, text) = shown(&tasks, &["--short-turns", "--json"]);
+    let document: Value = serde_json::from_str(&text).expect("a document");
+    let verdicts = [0, 1, 2, 3].map(|task| document["vms"][0]["tasks"][task]["ok"].clone());
+    assert_eq!(verdicts, [json!(true), json!(true), json!(true), json!(null)]);
     let (_, text) = shown(&tasks[..3], &["--short-turns"]);
     assert!(text.ends_with("all is well\n"), "{text}");
 }

@@ -125,6 +125,17 @@ impl Cachescope {
     }
 }
 
+/// Reads an option such as `preset=exynos-5422`; the plugin knows the options.
+pub fn option(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some(("out" | "ranges", _)) => {
+            Err("expected an option that `--cachescope DIR` does not set itself".into())
+        }
+        Some((key, _)) if !key.is_empty() => Ok(text.to_owned()),
+        _ => Err("expected an option, `=` and its value, such as preset=exynos-5422".into()),
+    }
+}
+
 /// Whether the hypervisor lets the plugin count memory accesses.
 fn counts_for(system: &System) -> bool {
     let counter = system.plan.platform.bandwidth_counter.as_ref();

@@ -10,7 +10,7 @@ use crate::console::Known;
 use crate::console::Told;
 use crate::header::header;
 use crate::load::System;
-use crate::responses::responses;
+use crate::responses::{mean, responses};
 use crate::verdict;
 
 /// A task of a run.
@@ -37,6 +37,8 @@ pub struct Task {
     pub response_mean_ns: Option<u64>,
     /// See above.
     pub response_max_ns: Option<u64>,
+    /// Whether no job was late and, where times are exact, none took longer than the bound; `None`: that was not seen.
+    pub ok: Option<bool>,
 }
 
 /// How exact the times of a run are.
@@ -78,8 +80,6 @@ impl Tasks {
             let told = told(known, vm).find(|told| told.name == task.name);
             let marked = found.get(&(vcpu, number));
             let times = marked.map(|it| &*it.times_ns).unwrap_or_default();
-            let mean = times.iter().map(|&time| u128::from(time)).sum::<u128>();
-            let mean = mean.checked_div(times.len() as u128).map(|mean| mean as u64);
             let bound = verdict.as_ref().and_then(|verdict| {
                 let name = &known.vms[vm].name;
                 verdict::all(verdict)
@@ -97,10 +97,11 @@ impl Tasks {
                 jobs: marked.map_or(0, |it| it.jobs).max(told.map_or(0, |it| it.jobs)),
                 misses: marked.map_or(0, |it| it.missed).max(told.map_or(0, |it| it.misses)),
                 response_min_ns: times.iter().min().copied().or(told.map(|it| it.response_min_ns)),
-                response_mean_ns: mean.or(told.map(|it| it.response_mean_ns)),
+                response_mean_ns: mean(times).or(told.map(|it| it.response_mean_ns)),
                 response_max_ns: marked
                     .and_then(|it| it.max_ns)
                     .max(told.map(|it| it.response_max_ns)),
+                ok: None,
             });
         }
         for vm in 0..known.vms.len() {
@@ -110,7 +111,12 @@ impl Tasks {
             all.extend(others);
         }
         all.sort_by_key(|task| task.vm);
-        Self { all, times, lost: trace.map_or(0, Trace::lost) }
+        let lost = trace.map_or(0, Trace::lost);
+        for task in &mut all {
+            let is_late = task.misses > 0 || times == Times::Exact && above_bound(task).is_some();
+            task.ok = (is_late || task.jobs > 0 && lost == 0).then_some(!is_late);
+        }
+        Self { all, times, lost }
     }
 
     /// Those of a VM.
@@ -213,5 +219,6 @@ fn only_told(vm: usize, told: &Told) -> Task {
         response_min_ns: Some(told.response_min_ns),
         response_mean_ns: Some(told.response_mean_ns),
         response_max_ns: Some(told.response_max_ns),
+        ok: None,
     }
 }

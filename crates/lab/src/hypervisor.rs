@@ -7,11 +7,10 @@ use bulkhead_image::Hypervisor;
 
 use crate::failure::Failure;
 
+/// Environment variable that names another hypervisor than the one that was built.
+pub const VARIABLE: &str = "BULKHEAD_HYPERVISOR";
 /// Where `make build` puts it.
 const BUILT: &str = "build/hypervisor.elf";
-
-/// Names the hypervisor's ELF file in the environment.
-pub const VARIABLE: &str = "BULKHEAD_HYPERVISOR";
 
 /// The hypervisor's file.
 #[derive(Debug)]

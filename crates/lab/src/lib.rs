@@ -1,9 +1,9 @@
 //! Loads, boots, records, simulates and judges systems: what all commands, experiments and tests do with one.
 //!
 //! A file becomes a [`load::System`]. [`boot`] makes its image and starts it in a machine, [`record`] writes what happens
-//! there as a trace, [`cachescope`] counts what happens in the caches, [`simulate`] does without a machine. [`deadlines`]
-//! says whether the tasks of a run were in time, [`decisions`] whether the scheduler decided as its policies do, and
-//! [`proof`] puts analysis, simulation and execution together.
+//! there as a trace, [`cachescope`] counts what happens in the caches, [`simulate`] does without a machine. [`run`] is one
+//! run with its verdict. [`deadlines`] says whether the tasks of a run were in time, [`decisions`] whether the scheduler
+//! decided as its policies do, and [`proof`] puts analysis, simulation and execution together.
 //!
 //! Nothing here prints, reads options or ends a process.
 
@@ -23,6 +23,7 @@ pub mod load;
 pub mod proof;
 pub mod record;
 pub mod responses;
+pub mod run;
 pub mod simulate;
 pub mod verdict;
 mod watch;

@@ -2,26 +2,30 @@
 
 mod caches;
 mod described;
+mod document;
 mod evidence;
 mod execute;
+mod folder;
 mod isolation;
 mod judge;
 mod lanes;
+mod origin;
+mod prove;
 mod sections;
 mod tasks;
 mod traffic;
 
 use bulkhead_system::plan;
 
-pub use caches::model;
-pub use evidence::Evidence;
-pub use execute::{Executed, Prepared};
-pub use traffic::bin_ns;
+pub use prove::{Options, Proven, prove};
+
+use evidence::Evidence;
+use traffic::bin_ns;
 
 use crate::load::System;
 
 /// The same system without isolation, if it has some and can be planned without; if not, why.
-pub fn plain(system: &System) -> (Option<System>, Vec<String>) {
+fn plain(system: &System) -> (Option<System>, Vec<String>) {
     let without = system.description.as_deref().and_then(isolation::without);
     let Some(without) = without else {
         let why = "the system has neither colours nor limits of memory accesses: there is nothing to \

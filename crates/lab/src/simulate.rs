@@ -5,14 +5,17 @@ pub mod recording;
 
 use bulkhead_system::units::Duration;
 use model::{Assumptions, Contention, Model};
-use sim::{Limits, Simulation};
+use sim::{Ended, Limits, Simulation};
 use trace::Trace;
 
 use crate::failure::Failure;
 use crate::load::System;
+use crate::watch::Watch;
 
 /// Where a simulation ends if nothing else is said.
 pub const UNTIL: Duration = Duration(10_000_000_000);
+/// Events between two looks at whether somebody still waits.
+const EVENTS: u64 = 100_000;
 /// The seed of random times if nothing else is said.
 pub const SEED: u64 = 1;
 
@@ -24,21 +27,28 @@ pub fn simulate(
     until: Option<Duration>,
     change: impl FnOnce(&mut sim::System),
 ) -> Result<Trace, Failure> {
-    trace_of(system, Assumptions::default(), like, until, change)
+    trace_of(system, Assumptions::default(), like, until, change, || false)
 }
 
-/// Simulates a system for the time `until`, where accesses to memory meet as badly as they can.
-pub fn simulate_worst(system: &System, until: Duration) -> Result<Trace, Failure> {
+/// Simulates a system for the time `until`, where accesses to memory meet as badly as they can. `None`: `watch` stopped it.
+pub fn simulate_worst(
+    system: &System,
+    until: Duration,
+    watch: &dyn Watch,
+) -> Result<Option<Trace>, Failure> {
     let assumptions = Assumptions { contention: Contention::Worst, ..Assumptions::default() };
-    trace_of(system, assumptions, None, Some(until), |_| ())
+    let trace = trace_of(system, assumptions, None, Some(until), |_| (), || watch.stops())?;
+    Ok((!watch.stops()).then_some(trace))
 }
 
+/// The trace of a simulation, or of its first part if `stops` returns true.
 fn trace_of(
     system: &System,
     assumptions: Assumptions,
     like: Option<&Trace>,
     until: Option<Duration>,
     change: impl FnOnce(&mut sim::System),
+    stops: impl Fn() -> bool,
 ) -> Result<Trace, Failure> {
     let mut model = Model::new(&system.plan, system.description.as_deref(), &assumptions);
     let name = system.file.display().to_string();
@@ -48,8 +58,14 @@ fn trace_of(
     let mut simulation = Simulation::new(&model.system, SEED).map_err(|error| failed(&error))?;
     let recorder = recording::start(Vec::new(), &system.plan, &model);
     let mut recorder = recorder.map_err(|error| failed(&error))?;
-    let limits = Limits { until: until.or(traced).unwrap_or(UNTIL).0, events: u64::MAX };
-    simulation.run(limits, &mut recorder).map_err(|error| failed(&error))?;
+    let until = until.or(traced).unwrap_or(UNTIL).0;
+    loop {
+        let limits = Limits { until, events: simulation.events() + EVENTS };
+        let ended = simulation.run(limits, &mut recorder).map_err(|error| failed(&error))?;
+        if ended == Ended::Time || stops() {
+            break;
+        }
+    }
     let bytes = recorder.finish().map_err(|error| failed(&error))?;
     Trace::read(bytes.as_slice()).map_err(|error| failed(&error))
 }

@@ -7,6 +7,9 @@ pub trait Watch {
     /// Returns true if the work is to be stopped; the results of machines that run are not wanted any more.
     fn stops(&self) -> bool;
 
+    /// Work goes on with this step.
+    fn step(&self, _what: &str) {}
+
     /// Work begins that consists of `all` parts; `unit` says what a part is.
     fn begin(&self, _what: &str, _unit: &str, _all: u64) {}
 

@@ -12,57 +12,35 @@
 
 use std::io::Write;
 
-use crate::{Event, Trace};
+use crate::Trace;
+use crate::records::rows;
 
 const COLUMNS: [&str; 10] =
     ["time_ns", "ticks", "pcpu", "event", "vm", "vcpu", "task", "job", "step", "value"];
 
 /// Writes a trace.
 pub fn write(trace: &Trace, out: impl Write) -> Result<(), csv::Error> {
-    let clock = trace.clock();
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(COLUMNS)?;
-    for (pcpu, entry) in trace.merged() {
-        let event = entry.event;
-        let (mut vm, mut vcpu) = (String::new(), String::new());
-        let (mut task, mut job, mut step) = (String::new(), String::new(), String::new());
-        if let Some(id) = event.vcpu() {
-            vm = trace.header.vm_name(id.vm);
-            vcpu = id.vcpu.to_string();
-        }
-        let mut value = match event {
-            Event::Run { budget, .. } => budget.map(|ticks| clock.length_ns(ticks)),
-            Event::Exit { syndrome, .. } => Some(syndrome),
-            Event::Interrupt { intid, .. } => Some(intid),
-            Event::Mark { value, .. } => Some(value),
-            Event::VmStop { vm: index, reason: number }
-            | Event::VmStart { vm: index, restarts: number } => {
-                vm = trace.header.vm_name(index);
-                Some(number)
-            }
-            Event::Epoch { frequency_hz } => Some(frequency_hz),
-            Event::Lost { records } => Some(records),
-            Event::Account { accesses, .. }
-            | Event::Overflow { accesses, .. }
-            | Event::Recharge { accesses, .. }
-            | Event::Grant { accesses, .. } => Some(accesses),
-            Event::Lock { vcpu, task: number, resource, .. } => {
-                task = trace.header.task_name(vcpu, number);
-                Some(u64::from(resource))
-            }
-            _ => None,
-        };
-        if let Some((id, mark)) = event.job() {
-            task = trace.header.task_name(id, mark.task);
-            job = mark.job.to_string();
-            step = mark.step.to_string();
-            value = None;
-        }
-        let value = value.map_or_else(String::new, |value| value.to_string());
-        let (time, ticks) = (clock.ns(entry.ticks).to_string(), entry.ticks.to_string());
-        let (pcpu, name) = (pcpu.to_string(), event.name().to_owned());
-        writer.write_record([time, ticks, pcpu, name, vm, vcpu, task, job, step, value])?;
+    for row in rows(trace) {
+        writer.write_record([
+            row.time_ns.to_string(),
+            row.ticks.to_string(),
+            row.pcpu.to_string(),
+            row.event.to_owned(),
+            row.vm.unwrap_or_default(),
+            shown(row.vcpu),
+            row.task.unwrap_or_default(),
+            shown(row.job),
+            shown(row.step),
+            shown(row.value),
+        ])?;
     }
     writer.flush()?;
     Ok(())
+}
+
+/// Nothing where there is nothing.
+fn shown(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
 }

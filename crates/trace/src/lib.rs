@@ -9,6 +9,7 @@ mod file;
 pub mod gantt;
 mod header;
 pub mod perfetto;
+pub mod records;
 mod replay;
 pub mod rings;
 pub mod simulation;

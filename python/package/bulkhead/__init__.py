@@ -1,6 +1,7 @@
-"""Bulkhead: plans, analyses and simulates real-time systems in virtual machines.
+"""Bulkhead: plans, analyses, simulates and runs real-time systems in virtual machines.
 
 - :func:`check`, :func:`plan`, :func:`simulate`: described systems;
+- :func:`run`, :func:`prove`: the same in QEMU; :func:`trace`: what was recorded there;
 - :func:`response_times`: plain tasks;
 - :mod:`bulkhead.generate`: random task sets;
 - :func:`sweep`: experiments over random systems, here or on a Dask cluster.
@@ -12,27 +13,37 @@ the interpreter lock; Ctrl-C works.
 from . import generate
 from .errors import BulkheadError, DescriptionError, Mistake, NoPlanError
 from .experiments import Experiment, Sweep, sweep
+from .proofs import Execution, Proof, prove
+from .runs import Run, run
 from .systems import Check, Plan, Simulation, check, plan, simulate
 from .table import Table
 from .tasks import Server, Task, response_times
+from .traces import Trace, trace
 
 __all__ = [
     "BulkheadError",
     "Check",
     "DescriptionError",
+    "Execution",
     "Experiment",
     "Mistake",
     "NoPlanError",
     "Plan",
+    "Proof",
+    "Run",
     "Server",
     "Simulation",
     "Sweep",
     "Table",
     "Task",
+    "Trace",
     "check",
     "generate",
     "plan",
+    "prove",
     "response_times",
+    "run",
     "simulate",
     "sweep",
+    "trace",
 ]

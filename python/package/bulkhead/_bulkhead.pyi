@@ -8,6 +8,32 @@ SOURCES: str
 Jobs = tuple[list[int], list[int], list[int], list[int], list[int]]
 """PCPU, place on it, place of the task, completion and response time of jobs."""
 
+TraceRecords = tuple[
+    list[int],
+    list[int],
+    list[int],
+    list[str],
+    list[str | None],
+    list[int | None],
+    list[str | None],
+    list[int | None],
+    list[str | None],
+    list[int | None],
+]
+"""Time, ticks, PCPU, event, VM, VCPU, task, job, step, value."""
+
+TraceJobs = tuple[
+    list[str],
+    list[int],
+    list[str],
+    list[int],
+    list[int | None],
+    list[int | None],
+    list[int | None],
+    list[int | None],
+]
+"""VM, VCPU, task, number, release, start, completion and response time of jobs."""
+
 def check(file: str) -> str: ...
 def plan(file: str) -> str: ...
 def simulate(
@@ -19,6 +45,30 @@ def simulate(
     contention: str,
     jobs: bool,
 ) -> tuple[str, Jobs | None]: ...
+def run(
+    file: str,
+    append: list[tuple[str, str]],
+    deterministic: bool,
+    short_turns: bool,
+    cachescope: str | None,
+    cachescope_options: list[str],
+    trace: str | None,
+    until_off: bool,
+    timeout_s: float | None,
+    log: str | None,
+    hypervisor: str | None,
+    arguments: list[str],
+) -> str: ...
+def prove(
+    file: str,
+    output: str | None,
+    append: list[tuple[str, str]],
+    timeout_s: float,
+    simulate_ns: int,
+    cachescope_options: list[str],
+    hypervisor: str | None,
+) -> str: ...
+def trace(file: str) -> tuple[str, TraceRecords, TraceJobs]: ...
 def response_times(
     tasks: list[tuple[int, int, int, int, int, int]], server: tuple[str, int, int] | None
 ) -> str: ...

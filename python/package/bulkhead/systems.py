@@ -72,6 +72,11 @@ class Simulation:
         return sum(self.tasks["missed_deadlines"]) if len(self.tasks) else 0
 
 
+def optional_path(path: Path | None) -> str | None:
+    """A path as text, if there is one."""
+    return None if path is None else os.fspath(path)
+
+
 def _vcpus(analysis: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {"pcpu": pcpu["pcpu"], **vcpu} for pcpu in analysis["pcpus"] for vcpu in pcpu["vcpus"]

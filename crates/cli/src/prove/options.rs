@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use bulkhead_system::units;
 use clap::Args;
+use lab::{cachescope, hypervisor};
 
-use crate::words::{append, scope_option, time};
+use crate::words::{append, time};
 
 /// Prove that a system is isolated: with numbers, without and with its plan
 ///
@@ -41,10 +42,10 @@ pub struct ProveOptions {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = simulated)]
     pub simulate: units::Duration,
     /// An option of cachescope, such as bus=20ns; may be given several times
-    #[arg(long, value_name = "KEY=VALUE", value_parser = scope_option)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = cachescope::option)]
     pub cachescope_option: Vec<String>,
     /// The hypervisor [default: build/hypervisor.elf here or in a folder above]
-    #[arg(long, value_name = "ELF", env = "BULKHEAD_HYPERVISOR", hide_env_values = true)]
+    #[arg(long, value_name = "ELF", env = hypervisor::VARIABLE, hide_env_values = true)]
     pub hypervisor: Option<PathBuf>,
 }
 

@@ -6,16 +6,17 @@ use std::path::Path;
 
 use bulkhead_image::Hypervisor;
 use bulkhead_report::proof::{Command, Fact, File, Origin};
-use lab::proof::{Evidence, model};
 use sha2::{Digest, Sha256};
 
+use super::Options;
+use super::caches::model;
+use super::evidence::Evidence;
 use super::folder::{Folder, PLAN, PLAN_WITHOUT};
-use super::options::ProveOptions;
 use crate::failure::Failure;
 
 /// Commands, digests of what was read, and settings.
 pub fn origin(
-    options: &ProveOptions,
+    options: &Options,
     evidence: &Evidence,
     hypervisor: &Path,
     folder: &Folder,
@@ -54,11 +55,11 @@ fn qemu() -> Option<String> {
     bulkhead_qemu::Version::of(&program).ok().map(|version| version.to_string())
 }
 
-fn commands(options: &ProveOptions, evidence: &Evidence, folder: &Folder) -> Vec<Command> {
+fn commands(options: &Options, evidence: &Evidence, folder: &Folder) -> Vec<Command> {
     let file = quoted(&options.file.display().to_string());
     let appended = options.append.iter().map(|(vm, text)| quoted(&format!("{vm}={text}")));
     let appended: String = appended.map(|it| format!(" --append {it}")).collect();
-    let scope = options.cachescope_option.iter().map(|it| quoted(it));
+    let scope = options.cachescope_options.iter().map(|it| quoted(it));
     let scope: String = scope.map(|it| format!(" --cachescope-option {it}")).collect();
     let command = |purpose: &str, line: String| Command { purpose: purpose.into(), line };
     let run = |plan: &str| {

@@ -1,0 +1,140 @@
+//! Proves that a system is isolated: planned, simulated and executed, with the results in a folder.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bulkhead_report::proof::Proof;
+use bulkhead_system::units;
+
+use super::document::Document;
+use super::execute::Prepared;
+use super::folder::{Folder, PAGE, PLAN, PLAN_WITHOUT, RESULTS};
+use super::{Evidence, bin_ns, origin, plain};
+use crate::failure::Failure;
+use crate::hypervisor;
+use crate::load::{self, System};
+use crate::simulate::simulate_worst;
+use crate::watch::Watch;
+
+/// What is proven, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The description.
+    pub file: PathBuf,
+    /// Where the results go, if not beside the description.
+    pub output: Option<PathBuf>,
+    /// What is appended to the command lines of VMs.
+    pub append: Vec<(String, String)>,
+    /// A run that takes longer is stopped.
+    pub timeout: Duration,
+    /// Simulated time.
+    pub simulate: units::Duration,
+    /// Options of cachescope, `KEY=VALUE`.
+    pub cachescope_options: Vec<String>,
+    /// The hypervisor, if not the one that was built.
+    pub hypervisor: Option<PathBuf>,
+}
+
+/// A proof whose results are written.
+#[derive(Debug)]
+pub struct Proven {
+    /// What was found.
+    pub proof: Proof,
+    /// The results for programs (JSON).
+    pub results: String,
+    /// Where the page for people is.
+    pub page: PathBuf,
+}
+
+/// Proves that a system is isolated. `None`: `watch` stopped it, and no file was changed.
+pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Failure> {
+    watch.step("check and plan");
+    let mut system = described(options)?;
+    let (mut plain, notes) = plain(&system);
+    for (vm, arguments) in &options.append {
+        for system in std::iter::once(&mut system).chain(&mut plain) {
+            system.append(vm, arguments)?;
+        }
+    }
+    let hypervisor = hypervisor::find(options.hypervisor.as_deref())?;
+    let default = options.file.with_extension("proof");
+    let mut folder = Folder::create(options.output.as_ref().unwrap_or(&default))?;
+    let bin = bin_ns(&system);
+    let prepare = |system, name| -> Result<Prepared<'_>, Failure> {
+        let (folder, options) = (folder.of_run(name)?, &options.cachescope_options);
+        Prepared::new(system, &hypervisor, &folder, bin, options)
+    };
+    let with = prepare(&system, "with")?;
+    let without = plain.as_ref().map(|plain| prepare(plain, "without")).transpose()?;
+
+    watch.step("simulate the plan");
+    let Some(simulated) = simulate_worst(&system, options.simulate, watch)? else {
+        return Ok(None);
+    };
+    let run = |prepared: &Prepared| prepared.run(options.timeout, watch);
+    watch.step("run without isolation");
+    let without = without.as_ref().map(run).transpose()?.flatten();
+    if watch.stops() {
+        return Ok(None);
+    }
+    watch.step("run with the plan");
+    let Some(with) = run(&with)? else {
+        return Ok(None);
+    };
+
+    watch.step("write the report");
+    let evidence = Evidence { system: &system, plain: plain.as_ref(), simulated, with, without };
+    let mut proof = evidence.proof(notes)?;
+    proof.origin = origin::origin(options, &evidence, &hypervisor.path, &folder)?;
+    let results = write(&folder, &system, plain.as_ref(), &proof)?;
+    folder.finish()?;
+    Ok(Some(Proven { proof, results, page: folder.place(PAGE) }))
+}
+
+/// The described system, which has tasks.
+fn described(options: &Options) -> Result<System, Failure> {
+    let system = load::plan(&options.file)?;
+    let file = options.file.display();
+    let Some(described) = &system.description else {
+        return Err(Failure::new(
+            "is-a-plan",
+            format!(
+                "{file} is a plan, which has no tasks\nhelp: name the description that it was made from"
+            ),
+        ));
+    };
+    if described.vms.iter().all(|vm| vm.tasks.is_empty()) {
+        return Err(Failure::new(
+            "no-tasks",
+            format!(
+                "there are no tasks in {file}: nothing could be late\nhelp: describe them under `[[vm.task]]`"
+            ),
+        ));
+    }
+    Ok(system)
+}
+
+/// Writes plans, results and page; returns the results.
+fn write(
+    folder: &Folder,
+    system: &System,
+    plain: Option<&System>,
+    proof: &Proof,
+) -> Result<String, Failure> {
+    for (name, system) in [(PLAN, Some(system)), (PLAN_WITHOUT, plain)] {
+        let Some(system) = system else { continue };
+        let mut plan = system.plan.clone();
+        let place = folder.place(name);
+        plan.move_files(&system.folder, load::folder(&place)).map_err(|error| {
+            Failure::new("output", format!("cannot write {}: {error}", place.display()))
+        })?;
+        folder.write(name, plan.to_dts().as_bytes())?;
+    }
+    let document = Document::new(proof, folder.place(PAGE).display().to_string());
+    let mut results =
+        serde_json::to_string_pretty(&document).map_err(|it| Failure::new("output", it))?;
+    results.push('\n');
+    folder.write(RESULTS, results.as_bytes())?;
+    folder.write(PAGE, proof.html().as_bytes())?;
+    Ok(results)
+}

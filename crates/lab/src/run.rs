@@ -1,0 +1,166 @@
+//! One run of a system in QEMU: prepared, started, and judged when it is over.
+
+mod summary;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bulkhead_qemu::{Exit, Time};
+use tempfile::TempDir;
+
+use crate::board::board;
+use crate::boot::{self, Ran, Running, Start};
+use crate::cachescope::{self, Cachescope, SHORT_TURNS};
+use crate::deadlines::{Tasks, Times};
+use crate::failure::Failure;
+use crate::hypervisor::Found;
+use crate::load::System;
+use crate::record::{What, read_trace};
+use crate::workspace::Workspace;
+
+pub use summary::{Document, End, Summary, VmDocument};
+
+/// How long QEMU may take to end after its console is closed, or when it is asked to.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+/// What time passes in a machine.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Clock {
+    /// That of this host.
+    Host,
+    /// One instruction takes 1 ns: every run is the same. CPUs take turns of 1 ms and more.
+    Deterministic,
+    /// The same with turns of 500 instructions.
+    ShortTurns,
+    /// The same as [`Clock::Deterministic`], and cachescope counts accesses; with its option `time=model` they take time.
+    Cachescope {
+        /// Where the results go.
+        folder: PathBuf,
+        /// Options of the plugin, `KEY=VALUE`.
+        options: Vec<String>,
+    },
+}
+
+/// How a system is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Time in the machine.
+    pub clock: Clock,
+    /// The file for a trace, if one is wanted.
+    pub trace: Option<PathBuf>,
+    /// It is a failure if a VM does not switch itself off.
+    pub until_off: bool,
+    /// The machine is asked to end after this time, which is a failure.
+    pub timeout: Option<Duration>,
+    /// The file for all output of the console, if not the one in the workspace.
+    pub log: Option<PathBuf>,
+    /// More arguments for QEMU.
+    pub arguments: Vec<String>,
+}
+
+/// A run that can be started.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    system: &'a System,
+    options: Options,
+    machine: boot::Prepared<'a>,
+    recorded_to: Option<(PathBuf, What)>,
+    log: PathBuf,
+    times: Times,
+    /// Removed with this value.
+    _scratch: [Option<TempDir>; 2],
+}
+
+impl<'a> Prepared<'a> {
+    /// Builds the image of a system, and finds what is needed to run it.
+    pub fn new(system: &'a System, found: &Found, options: Options) -> Result<Self, Failure> {
+        let image = system.image(&found.load()?)?;
+        if !matches!(options.clock, Clock::ShortTurns | Clock::Cachescope { .. }) {
+            cachescope::check_not_needed(system)?;
+        }
+        board(system)?;
+        let place = Workspace::new(found, &system.plan.name)?;
+        let mut turns = None;
+        let scope = match &options.clock {
+            Clock::Host | Clock::Deterministic => None,
+            Clock::ShortTurns => {
+                let folder = turns.insert(place.scratch()?).path();
+                Some(Cachescope::prepare(folder, system, found)?.with_options(&SHORT_TURNS))
+            }
+            Clock::Cachescope { folder, options } => {
+                Some(Cachescope::prepare(folder, system, found)?.with_options(options))
+            }
+        };
+        let times = match &options.clock {
+            Clock::Host => Times::Host,
+            Clock::ShortTurns => Times::Exact,
+            _ if scope.as_ref().is_some_and(Cachescope::is_model_time) => Times::Exact,
+            _ => Times::Turns,
+        };
+        let machine = boot::Prepared::new(system, &image.bytes, &place)?.with_cachescope(scope);
+        let marks = match &options.trace {
+            None if is_described(system) && machine.can_record() => Some(place.scratch()?),
+            _ => None,
+        };
+        let recorded_to = match (&options.trace, &marks) {
+            (Some(path), _) => Some((path.clone(), What::All)),
+            (None, marks) => marks.as_ref().map(|it| (it.path().join("marks.trace"), What::Marks)),
+        };
+        let log = options.log.clone().unwrap_or_else(|| place.log());
+        let _scratch = [turns, marks];
+        Ok(Self { system, options, machine, recorded_to, log, times, _scratch })
+    }
+
+    /// Starts the machine.
+    pub fn start(&self) -> Result<Running, Failure> {
+        self.machine.start(Start {
+            time: match self.options.clock {
+                Clock::Host => Time::Real,
+                _ => Time::Deterministic,
+            },
+            timeout: self.options.timeout,
+            log: self.log.clone(),
+            keep_log: false,
+            record: self.recorded_to.as_ref().map(|(path, what)| (path.as_path(), *what)),
+            arguments: &self.options.arguments,
+        })
+    }
+
+    /// What the run comes to that left `ran`, and that `end` ended.
+    pub fn judge(self, ran: Ran, end: End) -> Result<Summary, Failure> {
+        if let Exit::Code(code @ 1..) = ran.outcome.exit
+            && !ran.known.spoke
+        {
+            let why = match ran.outcome.stderr.trim() {
+                "" => String::new(),
+                said => format!("\nQEMU says: {said}"),
+            };
+            let text =
+                format!("QEMU did not start the machine: it ended with exit status {code}{why}");
+            return Err(Failure::new("qemu", text));
+        }
+        let wanted = matches!(self.options.clock, Clock::Cachescope { .. });
+        let counts = self.machine.cachescope().filter(|_| wanted).map(Cachescope::counts);
+        let trace = match (&ran.recorded, &self.recorded_to) {
+            (Some(Ok(_)), Some((path, _))) => read_trace(path).ok(),
+            _ => None,
+        };
+        let tasks = Tasks::new(self.system, trace.as_ref(), &ran.known, self.times);
+        Ok(Summary {
+            name: self.system.plan.name.clone(),
+            known: ran.known,
+            tasks,
+            end,
+            until_off: self.options.until_off,
+            outcome: ran.outcome,
+            counts,
+            trace: ran.recorded.filter(|_| self.options.trace.is_some()),
+            log_file: self.log,
+        })
+    }
+}
+
+/// Whether the description has tasks, whose deadlines are to be watched.
+fn is_described(system: &System) -> bool {
+    system.description.iter().flat_map(|it| &it.vms).any(|vm| !vm.tasks.is_empty())
+}

@@ -1,0 +1,251 @@
+//! What a run comes to.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bulkhead_qemu::{Exit, Outcome};
+use serde::Serialize;
+
+use crate::cachescope::Counts;
+use crate::console::{Known, Vm};
+use crate::deadlines::{Task, Tasks};
+use crate::record::Recorded;
+
+/// What ended the run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum End {
+    /// QEMU ended.
+    Itself,
+    /// The user left the console.
+    Left,
+    /// Somebody who did not want to wait for the end of QEMU.
+    Interrupted,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Summary {
+    pub(super) name: String,
+    pub(super) known: Known,
+    pub(super) tasks: Tasks,
+    pub(super) end: End,
+    /// Each VM must have switched itself off.
+    pub(super) until_off: bool,
+    /// The machine; its console is in a file.
+    pub(super) outcome: Outcome,
+    /// The caches, if they were measured.
+    pub(super) counts: Option<Result<Counts, String>>,
+    /// The trace, if one was to be recorded.
+    pub(super) trace: Option<Result<Recorded, String>>,
+    pub(super) log_file: PathBuf,
+}
+
+impl Summary {
+    /// Returns true if all is well. Nothing is known of a run that was interrupted.
+    pub fn is_ok(&self) -> bool {
+        match self.end {
+            End::Interrupted => false,
+            End::Left => true,
+            End::Itself => self.problems().is_empty(),
+        }
+    }
+
+    /// Returns true if QEMU ended by itself.
+    pub fn is_over(&self) -> bool {
+        self.end == End::Itself
+    }
+
+    /// What is to be said above the table of tasks, if it proves nothing.
+    pub fn heading(&self) -> Option<&'static str> {
+        self.tasks.heading()
+    }
+
+    /// What has to be known to read the rest, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        self.tasks.notes(&self.names())
+    }
+
+    /// What keeps the run from being called well.
+    pub fn unseen(&self) -> Option<String> {
+        self.tasks.unseen(&self.names())
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.known.vms.iter().map(|vm| vm.name.as_str()).collect()
+    }
+
+    /// Everything that is not well, a sentence each.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.end == End::Itself {
+            match self.outcome.exit {
+                Exit::TimedOut => {
+                    problems.push(format!(
+                        "the time was over after {:.1} s",
+                        self.outcome.elapsed.as_secs_f64()
+                    ));
+                }
+                Exit::Code(0) if self.known.power_off => {}
+                Exit::Code(0) => problems.push(match &self.known.refusal {
+                    Some(why) => format!("the hypervisor started no VM: {why}"),
+                    None => "the hypervisor ended without power-off".into(),
+                }),
+                exit => problems.push(format!("QEMU ended with {exit}")),
+            }
+        }
+        for vm in &self.known.vms {
+            let state = state(vm, self.known.ready);
+            if state == "stopped" {
+                problems.push(format!(
+                    "VM `{}` was stopped: {}",
+                    vm.name,
+                    reason(vm).unwrap_or("no reason given")
+                ));
+            } else if self.until_off && state != "off" && self.end == End::Itself {
+                problems.push(format!("VM `{}` did not switch itself off", vm.name));
+            }
+            let failures = vm.failures.iter();
+            problems.extend(failures.map(|what| format!("VM `{}` says: {what}", vm.name)));
+        }
+        problems.extend(self.tasks.problems(&self.names()));
+        if let Some(Err(why)) = &self.counts {
+            problems.push(why.clone());
+        }
+        if let Some(Err(why)) = &self.trace {
+            problems.push(why.clone());
+        }
+        problems
+    }
+
+    /// The same for machines.
+    pub fn document(&self) -> Document {
+        let result = match (self.end, self.outcome.exit) {
+            (End::Left, _) => "left",
+            (End::Interrupted, _) => "interrupted",
+            (End::Itself, Exit::TimedOut) => "timed-out",
+            (End::Itself, _) if self.is_ok() => "ok",
+            (End::Itself, _) => "failed",
+        };
+        let vms = self.known.vms.iter().zip(0..);
+        let vms =
+            vms.map(|(vm, index)| VmDocument::new(vm, self.known.ready, self.tasks.of(index)));
+        Document {
+            ok: self.is_ok(),
+            result,
+            name: self.name.clone(),
+            problems: self.problems(),
+            notes: self.notes().into_iter().chain(self.unseen()).collect(),
+            times: self.tasks.times(),
+            qemu_messages: messages(&self.outcome),
+            power_off: self.known.power_off,
+            elapsed_ms: millis(self.outcome.elapsed),
+            log_file: self.log_file.display().to_string(),
+            vms: vms.collect(),
+            cachescope: self.counts.as_ref().and_then(|counts| counts.as_ref().ok()).cloned(),
+            trace: self.trace.as_ref().and_then(|trace| trace.as_ref().ok()).cloned(),
+        }
+    }
+}
+
+/// A run as `--json` shows it.
+#[derive(Debug, Serialize)]
+pub struct Document {
+    /// Whether all is well.
+    pub ok: bool,
+    /// `ok`, `failed`, `timed-out`, `interrupted` or `left`.
+    pub result: &'static str,
+    /// The name of the system.
+    pub name: String,
+    /// What is not well, a sentence each.
+    pub problems: Vec<String>,
+    /// What has to be known to read the rest.
+    pub notes: Vec<String>,
+    /// How exact times are: `host`, `turns` or `exact`.
+    pub times: &'static str,
+    /// What QEMU says.
+    pub qemu_messages: String,
+    /// Whether the hypervisor ended in good order.
+    pub power_off: bool,
+    /// How long QEMU ran, in time of this host.
+    pub elapsed_ms: u64,
+    /// All output of the console.
+    pub log_file: String,
+    /// The VMs with their tasks, in the order of the plan.
+    pub vms: Vec<VmDocument>,
+    /// The caches, if they were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cachescope: Option<Counts>,
+    /// The trace, if one was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Recorded>,
+}
+
+/// A VM of a run.
+#[derive(Debug, Serialize)]
+pub struct VmDocument {
+    /// Its name.
+    pub name: String,
+    /// `off`, `stopped`, `running` or `not-started`.
+    pub state: String,
+    /// Why it is so, if that is worth telling.
+    pub reason: Option<String>,
+    /// Restarts since the hypervisor started.
+    pub restarts: Option<u64>,
+    /// Exits of all its VCPUs.
+    pub exits: Option<u64>,
+    /// Interrupts injected.
+    pub interrupts: Option<u64>,
+    /// Lines of output.
+    pub lines: u64,
+    /// When the first of them came, from the start of QEMU, in time of this host.
+    pub first_line_ms: Option<u64>,
+    /// When the last of them came.
+    pub last_line_ms: Option<u64>,
+    /// Its tasks.
+    pub tasks: Vec<Task>,
+}
+
+impl VmDocument {
+    fn new(vm: &Vm, ready: bool, tasks: Vec<Task>) -> Self {
+        let report = vm.report.as_ref();
+        Self {
+            name: vm.name.clone(),
+            state: state(vm, ready).into(),
+            reason: reason(vm).map(str::to_owned),
+            restarts: report.map(|report| report.restarts),
+            exits: report.map(|report| report.exits),
+            interrupts: report.map(|report| report.irqs),
+            lines: vm.lines,
+            first_line_ms: vm.first_line.map(millis),
+            last_line_ms: vm.last_line.map(millis),
+            tasks,
+        }
+    }
+}
+
+/// What QEMU says, but for that it was asked to end.
+fn messages(outcome: &Outcome) -> String {
+    let asked = |line: &&str| line.contains("terminating on signal 15 from pid");
+    outcome.stderr.lines().filter(|line| !asked(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// By the hypervisor's report; without one, by what it said when the VM ended.
+fn state(vm: &Vm, ready: bool) -> &str {
+    match (&vm.report, &vm.ended) {
+        (Some(report), _) => &report.state,
+        (None, Some((state, _))) => state,
+        (None, None) if ready => "running",
+        (None, None) => "not-started",
+    }
+}
+
+fn reason(vm: &Vm) -> Option<&str> {
+    match (&vm.report, &vm.ended) {
+        (Some(report), _) => report.reason.as_deref(),
+        (None, ended) => ended.as_ref().map(|(_, reason)| reason.as_str()),
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
