@@ -76,7 +76,7 @@ fn a_run_and_its_simulation_are_alike() {
 
 /// All PCPUs are busy, Linux too.
 #[test]
-#[ignore = "takes a minute and needs `make cachescope`"]
+#[ignore = "half a minute; needs `make cachescope`: `make campaign`"]
 fn the_example_runs_as_it_is_simulated() {
     let folder = tempfile::tempdir().expect("a folder");
     let trace = folder.path().join("servers.trace");
@@ -85,7 +85,7 @@ fn the_example_runs_as_it_is_simulated() {
     let document = beside_its_simulation("systems/servers.toml", &trace);
     assert_alike(&document, 10, 50, true);
     for pcpu in document["pcpus"].as_array().expect("PCPUs") {
-        assert!(pcpu["longest_ns"].as_u64() <= Some(50_000), "{pcpu}");
+        assert!(pcpu["longest_ns"].as_u64() <= Some(100_000), "{pcpu}");
     }
 }
 
