@@ -16,6 +16,7 @@ mod room;
 mod tree;
 mod write;
 
+pub use bulkhead_abi::limits::COUNT_MAX;
 pub use check::check;
 pub(crate) use check::{PAGE, VM_NAME_HELP, is_vm_name};
 pub use coloring::frames_needed;
@@ -28,14 +29,10 @@ pub use model::{
     OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu,
     VirtualGic, VirtualSerial, Vm,
 };
+pub use policy::lock::RESOURCES_MAX;
 pub use room::{check_described_files, check_room};
 
 use crate::diagnostic::{Errors, Source};
-
-/// Most PCPUs, VMs, and VCPUs of one VM.
-pub const COUNT_MAX: usize = 8;
-/// Most resources that tasks share.
-pub const RESOURCES_MAX: usize = 16;
 
 impl Plan {
     /// The plan as device tree source, written to be read and compared.

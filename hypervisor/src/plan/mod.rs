@@ -18,6 +18,7 @@ mod vm;
 use alloc::vec::Vec;
 use core::fmt;
 
+pub use bulkhead_abi::limits::COUNT_MAX as MAX_CPUS;
 pub use check::check;
 pub use error::{PlanError, Problem, Refusal};
 pub use memory::{Compensation, Counter, MemoryBudget, Source, VmBudget};
@@ -26,6 +27,8 @@ pub use tree::{Node, Tree};
 
 use ticks::Clock;
 
+use bulkhead_abi::plan::{self as abi, names};
+
 use policy::bandwidth::Account;
 use policy::color::{Area, ColorSet, Stripe};
 use policy::lock::rate::Rate;
@@ -33,9 +36,6 @@ use policy::time::Instant;
 
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
-
-/// Most PCPUs, VMs, and VCPUs of a VM.
-pub const MAX_CPUS: usize = 8;
 
 /// A range of addresses: not empty, page aligned, without wrap-around.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -459,8 +459,8 @@ impl Plan<'_> {
 /// needed, because reading the rest allocates, and the heap lies there. Says what is
 /// wrong with it.
 pub fn hypervisor_memory(tree: Tree<'_>) -> Result<Range, &'static str> {
-    let node = tree.root().nth("platform", 0).nth("hypervisor", 0);
-    binding::range(node.value("reg").unwrap_or_default(), 0)
+    let node = tree.root().nth(names::PLATFORM, 0).nth(names::HYPERVISOR, 0);
+    binding::range(node.value(names::REG).unwrap_or_default(), 0)
 }
 
 /// Reads a plan for a machine whose system counter makes `frequency` ticks in a second.
@@ -468,17 +468,17 @@ pub fn hypervisor_memory(tree: Tree<'_>) -> Result<Range, &'static str> {
 pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let root = tree.root();
     root.only(
-        &["compatible", "model", "#address-cells", "#size-cells", "locks"],
-        &["platform", "resources", "vms"],
+        &[names::COMPATIBLE, names::MODEL, names::ADDRESS_CELLS, names::SIZE_CELLS, names::LOCKS],
+        &[names::PLATFORM, names::RESOURCES, names::VMS],
     )?;
-    root.expect_text("compatible", &["bulkhead,plan-v1"])?;
+    root.expect_text(names::COMPATIBLE, &[abi::COMPATIBLE])?;
     // One walk for all of them: the way over a node is long.
     let [mut platform, mut resources, mut vms] = [None; 3];
     for child in root.children() {
         let (name, place) = match () {
-            () if child.is("platform") => ("platform", &mut platform),
-            () if child.is("resources") => ("resources", &mut resources),
-            () => ("vms", &mut vms),
+            () if child.is(names::PLATFORM) => (names::PLATFORM, &mut platform),
+            () if child.is(names::RESOURCES) => (names::RESOURCES, &mut resources),
+            () => (names::VMS, &mut vms),
         };
         if place.replace(child).is_some() {
             return Err(root.node_error(Problem::NodeTwice(name)));
@@ -486,13 +486,13 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     }
     let missing = |name| root.node_error(Problem::MissingNode(name));
     let clock = Clock::new(frequency);
-    let platform = platform::read(platform.ok_or_else(|| missing("platform"))?, clock)?;
-    let node = vms.ok_or_else(|| missing("vms"))?;
-    node.only(&["#address-cells", "#size-cells"], &["vm"])?;
+    let platform = platform::read(platform.ok_or_else(|| missing(names::PLATFORM))?, clock)?;
+    let node = vms.ok_or_else(|| missing(names::VMS))?;
+    node.only(&[names::ADDRESS_CELLS, names::SIZE_CELLS], &[names::VM])?;
     let mut vms = Vec::new();
     for vm in node.children() {
         vms.push(vm::read(vm, &platform, clock)?);
     }
     let locks = locks::read(root, resources, vms.len())?;
-    Ok(Plan { root, model: root.string("model")?, platform, locks, vms })
+    Ok(Plan { root, model: root.string(names::MODEL)?, platform, locks, vms })
 }

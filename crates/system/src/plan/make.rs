@@ -9,6 +9,7 @@ mod servers;
 mod words;
 
 pub(super) use boot::boot;
+use bulkhead_abi::limits::{CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES};
 pub(super) use origins::Origins;
 
 use super::{
@@ -26,10 +27,9 @@ const HYPERVISOR_MEMORY: Bytes = Bytes::mib(96);
 // Guests see a machine laid out like QEMU's `virt`.
 /// Start of the RAM of a guest.
 pub(super) const RAM: Ipa = Ipa(0x4000_0000);
-const GICD: (u64, Bytes) = (0x0800_0000, Bytes::kib(64));
-const GICC: (u64, Bytes) = (0x0801_0000, Bytes::kib(8));
+const GICD: (u64, Bytes) = (0x0800_0000, Bytes(DISTRIBUTOR_BYTES));
+const GICC: (u64, Bytes) = (0x0801_0000, Bytes(CPU_INTERFACE_BYTES));
 const GICR: u64 = 0x080a_0000;
-const GICR_PER_VCPU: Bytes = Bytes::kib(128);
 const UART: (u64, Bytes) = (0x0900_0000, Bytes::kib(4));
 const UART_INTERRUPT: IntId = IntId(33);
 // Where that machine has devices that guests do not get.
@@ -208,7 +208,7 @@ fn virtual_gic(host: &Gic, vcpus: usize) -> VirtualGic {
     match host {
         Gic::V2 { .. } => VirtualGic::V2 { gicd, gicc: Region::new(GICC.0, GICC.1) },
         Gic::V3 { .. } => {
-            let size = Bytes(GICR_PER_VCPU.0 * vcpus as u64);
+            let size = Bytes(REDISTRIBUTOR_BYTES * vcpus as u64);
             VirtualGic::V3 { gicd, gicr: Region::new(GICR, size) }
         }
     }

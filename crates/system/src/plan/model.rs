@@ -8,6 +8,7 @@ mod server;
 use std::fmt;
 
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
+use bulkhead_abi::plan::words;
 pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
@@ -71,11 +72,6 @@ pub struct PowerOff {
     pub registers: Region<PhysicalAddress>,
 }
 
-impl PowerOff {
-    /// The `compatible` strings.
-    pub const KINDS: [&'static str; 1] = ["brcm,bcm2835-pm"];
-}
-
 /// The interrupt controller of the machine and its register frames.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Gic {
@@ -111,8 +107,8 @@ impl Gic {
     /// The `compatible` string.
     pub fn compatible(&self) -> &'static str {
         match self {
-            Self::V2 { .. } => "arm,gic-400",
-            Self::V3 { .. } => "arm,gic-v3",
+            Self::V2 { .. } => words::GIC_V2,
+            Self::V3 { .. } => words::GIC_V3,
         }
     }
 
@@ -147,20 +143,18 @@ pub enum SerialKind {
     Pl011,
     /// Cadence UART of the Zynq UltraScale+.
     Cadence,
-    /// Auxiliary mini UART of the BCM2835 family.
-    Bcm2835Aux,
 }
 
 impl SerialKind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Pl011, Self::Cadence, Self::Bcm2835Aux];
+    pub const ALL: [Self; 2] = [Self::Pl011, Self::Cadence];
 
     /// The `compatible` string.
     pub fn compatible(self) -> &'static str {
+        let [pl011, cadence] = words::UARTS;
         match self {
-            Self::Pl011 => "arm,pl011",
-            Self::Cadence => "xlnx,zynqmp-uart",
-            Self::Bcm2835Aux => "brcm,bcm2835-aux-uart",
+            Self::Pl011 => pl011,
+            Self::Cadence => cadence,
         }
     }
 }
@@ -180,9 +174,10 @@ impl OnEvent {
 
     /// The word in description and plan.
     pub fn as_str(self) -> &'static str {
+        let [stop, restart] = words::EVENTS;
         match self {
-            Self::Stop => "stop",
-            Self::Restart => "restart",
+            Self::Stop => stop,
+            Self::Restart => restart,
         }
     }
 }
@@ -315,8 +310,8 @@ impl VirtualGic {
     /// The `compatible` string.
     pub fn compatible(&self) -> &'static str {
         match self {
-            Self::V2 { .. } => "arm,gic-400",
-            Self::V3 { .. } => "arm,gic-v3",
+            Self::V2 { .. } => words::GIC_V2,
+            Self::V3 { .. } => words::GIC_V3,
         }
     }
 

@@ -7,6 +7,8 @@ mod overheads;
 pub(crate) use bandwidth::read as bandwidth;
 pub(crate) use overheads::read as overheads;
 
+use bulkhead_abi::plan::words;
+
 use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qemu};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
@@ -186,7 +188,7 @@ fn boot(
 }
 
 fn power_off(at: &Fields<'_>) -> Option<PowerOff> {
-    let kinds = PowerOff::KINDS.map(|kind| (kind, kind));
+    let kinds = words::POWER_OFFS.map(|kind| (kind, kind));
     let kind = at.required("kind", at.choice("kind", &kinds), "\"brcm,bcm2835-pm\"");
     let registers = region(at);
     at.finish();

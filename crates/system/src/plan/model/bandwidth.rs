@@ -1,5 +1,8 @@
 //! Budgets of memory accesses, and what counts them.
 
+use bulkhead_abi::limits;
+use bulkhead_abi::plan::words;
+
 use super::Budget;
 use crate::units::{Bytes, Duration, IntId, Rate};
 
@@ -33,7 +36,7 @@ pub enum CounterSource {
 
 impl CounterSource {
     /// The words in description and plan.
-    pub const WORDS: [&'static str; 3] = ["pmu", "cycles", "cachescope"];
+    pub const WORDS: [&'static str; 3] = words::COUNTERS;
 
     /// Events that have a name (Arm Architecture Reference Manual, D13.12): loads and stores;
     /// beats on the bus; lines that come into the level 2 cache, which is the last one of these
@@ -80,9 +83,8 @@ pub struct MemoryBudget {
 }
 
 impl MemoryBudget {
-    /// Shortest period that there can be: shorter ones would take a large part of the time for
-    /// interrupts and replenishments.
-    pub const SHORTEST_PERIOD: Duration = Duration(20_000);
+    /// Shortest period that there can be.
+    pub const SHORTEST_PERIOD: Duration = Duration(limits::MEMORY_PERIOD_MIN_NS);
     /// Longest period that there can be: that of servers.
     pub const LONGEST_PERIOD: Duration = Budget::LONGEST_PERIOD;
 
@@ -109,6 +111,6 @@ pub struct Compensation {
 }
 
 impl Compensation {
-    /// Fewest periods: in the first one of them there are no credits yet.
-    pub const FEWEST_PERIODS: u32 = 2;
+    /// Fewest periods.
+    pub const FEWEST_PERIODS: u32 = limits::COMPENSATION_MIN;
 }
