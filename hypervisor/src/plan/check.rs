@@ -157,7 +157,7 @@ fn beside_others<'a>(
             if own.is_background() != other.is_background()
                 && own.is_background() == (own.priority > other.priority)
             {
-                let text = "puts a VCPU of the background above one with a budget";
+                let text = "puts a background VCPU above one with a budget";
                 return Some((names::PRIORITY, Problem::Text(text)));
             }
             parts += other.part();

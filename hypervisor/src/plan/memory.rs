@@ -101,9 +101,9 @@ pub struct Compensation {
     pub flush_task_switch: bool,
 }
 
-/// Reads `/platform/bandwidth-counter`, for so many PCPUs.
+/// Reads `/platform/bandwidth-counter`, for so many PCPUs; `console` is the interrupt of the UART.
 #[inline(never)]
-pub fn counter(node: Node<'_>, cpus: usize) -> Result<Counter, Refusal<'_>> {
+pub fn counter(node: Node<'_>, cpus: usize, console: u32) -> Result<Counter, Refusal<'_>> {
     node.only(
         &[names::SOURCE, names::EVENT, names::BITS, names::INTERRUPTS, names::ACCESS_BYTES],
         &[],
@@ -137,13 +137,12 @@ pub fn counter(node: Node<'_>, cpus: usize) -> Result<Counter, Refusal<'_>> {
         return Ok(Counter { source, width, interrupts });
     }
     if interrupts.len() != cpus {
-        let text =
-            "must be a private interrupt that is free (not 25 to 27), or a shared one for each CPU";
+        let text = "must be a free private interrupt (not 25 to 27), or a shared one for each CPU";
         return Err(node.error(names::INTERRUPTS, Problem::Text(text)));
     }
     for (index, &intid) in interrupts.iter().enumerate() {
         platform::shared_interrupt(node, names::INTERRUPTS, intid)?;
-        if interrupts.iter().take(index).any(|&other| other == intid) {
+        if intid == console || interrupts.iter().take(index).any(|&other| other == intid) {
             return Err(node.error(names::INTERRUPTS, Problem::InterruptTwice(intid.into())));
         }
     }

@@ -57,7 +57,7 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
         None => None,
     };
     let counter = match node.optional_child(names::BANDWIDTH_COUNTER)? {
-        Some(node) => Some(memory::counter(node, cpus.len())?),
+        Some(node) => Some(memory::counter(node, cpus.len(), serial.interrupt)?),
         None => None,
     };
     let hypervisor = node.child(names::HYPERVISOR)?;
