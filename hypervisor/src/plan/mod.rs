@@ -23,7 +23,7 @@ pub use check::check;
 pub use error::{PlanError, Problem, Refusal};
 pub use memory::{Compensation, Counter, MemoryBudget, Source, VmBudget};
 pub use server::Server;
-pub use tree::{Node, Tree};
+pub use tree::{Node, Property, Tree};
 
 use ticks::Clock;
 

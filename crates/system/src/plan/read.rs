@@ -273,7 +273,7 @@ fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
         let server = server::read(vcpu);
         let memory_budget = bandwidth::budget(vcpu);
         let hold = match vcpu.optional(names::HOLD_NS) {
-            true => vcpu.long(names::HOLD_NS).map(Duration),
+            true => hold(vcpu),
             false => Some(Duration(0)),
         };
         let entries = match vcpu.optional(names::HOLD_NS) {
@@ -291,6 +291,15 @@ fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
     });
     at.finish();
     vcpus
+}
+
+/// How long a VCPU may be in critical sections: without the property it may be in none.
+fn hold(vcpu: &Cursor<'_>) -> Option<Duration> {
+    let hold = vcpu.long(names::HOLD_NS)?;
+    if hold == 0 {
+        vcpu.wrong(names::HOLD_NS, "is 0", "give the VCPU a time, or remove the property");
+    }
+    Some(Duration(hold))
 }
 
 fn memory(at: &Cursor<'_>) -> Option<Memory> {

@@ -116,7 +116,8 @@ fn counter(seed: (u8, u16, bool, u32), cpus: u32) -> BandwidthCounter {
         bits: 64 >> (event % 2),
         interrupts: match shared {
             true => (0..cpus).map(|pcpu| IntId(900 + pcpu)).collect(),
-            false => vec![IntId(16 + u32::from(event % 16))],
+            // The hypervisor uses 25 to 27 itself.
+            false => vec![IntId(16 + u32::from(event % 9))],
         },
         access: (access % 2 == 0).then_some(Bytes(u64::from(access) + 1)),
     }
@@ -339,7 +340,7 @@ impl Machine {
                 entry: Ipa(first + 0x1000),
                 bootargs,
                 kernel: File { file: kernel, load: Ipa(first + 0x1000) },
-                initrd: initrd.map(|file| File { file, load: Ipa(first + 0x2004) }),
+                initrd: initrd.map(|file| File { file, load: Ipa(first + 0x2008) }),
                 device_tree: device_tree.then_some(Ipa(first)),
             },
         }

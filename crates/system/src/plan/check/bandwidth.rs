@@ -1,6 +1,6 @@
 //! Rules of memory budgets.
 
-use bulkhead_abi::limits::PRIVATE_INTERRUPTS;
+use bulkhead_abi::limits::{PRIVATE_INTERRUPTS, RESERVED_INTERRUPTS};
 use bulkhead_abi::plan::names;
 
 use super::Mistakes;
@@ -55,6 +55,10 @@ fn interrupts(plan: &Plan, counter: &BandwidthCounter, mistakes: &mut Mistakes) 
         |message: String, help: &str| mistakes.add(COUNTER, names::INTERRUPTS, message, help);
     let pcpus = plan.platform.cpus.len();
     match counter.interrupts[..] {
+        [only] if RESERVED_INTERRUPTS.contains(&only.0) => {
+            let help = "25 is the maintenance interrupt, 26 and 27 are timers: use another one";
+            wrong(format!("the hypervisor itself uses INTID {only}"), help);
+        }
         [only] if PRIVATE_INTERRUPTS.contains(&only.0) => {}
         [] => wrong("there is none".into(), "name the interrupt of an overflow"),
         [only] if !only.is_shared() => {

@@ -1,6 +1,6 @@
 //! Rules of the machine.
 
-use bulkhead_abi::limits::WORD_BYTES;
+use bulkhead_abi::limits::{ADDRESS_END, CPU_INTERFACE_BYTES, WORD_BYTES};
 use bulkhead_abi::plan::names;
 
 use super::Mistakes;
@@ -37,6 +37,14 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     for (mpidr, release) in platform.cpus.iter().zip(&platform.spin_table) {
         let node = format!("/platform/cpus/{}", unit(names::CPU, mpidr.0));
         let word = Region { start: *release, size: Bytes(WORD_BYTES) };
+        if !release.0.is_multiple_of(WORD_BYTES) {
+            let message = format!("{release} is not a multiple of {WORD_BYTES}");
+            mistakes.add(&node, names::CPU_RELEASE_ADDR, message, "give the address of a word");
+        }
+        if release.0 >= ADDRESS_END {
+            let message = format!("{release} does not lie below 2^39");
+            mistakes.add(&node, names::CPU_RELEASE_ADDR, message, "addresses have 39 bits");
+        }
         let is_ram = platform.memory.iter().any(|bank| bank.overlaps(&word));
         if is_ram && !own.contains(&word) {
             let message = format!("{word} is RAM that the hypervisor does not have");
@@ -61,13 +69,32 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
         let message = format!("{} do not fit into a cell", Bytes(llc.geometry.cache().bytes()));
         mistakes.add("/platform/llc", names::CACHE_SIZE, message, "it must be less than 4 GiB");
     }
-    if let Gic::V3 { gicd, gicr } = platform.gic {
-        let needed = Bytes(GICR_PER_CPU.0 * platform.cpus.len() as u64);
-        if gicr.size < needed {
-            let node = format!("/platform/{}", unit(names::INTERRUPT_CONTROLLER, gicd.start.0));
-            let message = format!("GICR has {}", gicr.size);
-            let help = format!("{} PCPUs need {needed}: {GICR_PER_CPU} each", platform.cpus.len());
-            mistakes.add(&node, names::REG, message, &help);
+    interrupt_controller(plan, mistakes);
+}
+
+/// The frames of the interrupt controller are large enough.
+fn interrupt_controller(plan: &Plan, mistakes: &mut Mistakes) {
+    let platform = &plan.platform;
+    let frames = platform.gic.frames();
+    let node = format!("/platform/{}", unit(names::INTERRUPT_CONTROLLER, frames[0].1.start.0));
+    match platform.gic {
+        Gic::V3 { gicr, .. } => {
+            let needed = Bytes(GICR_PER_CPU.0 * platform.cpus.len() as u64);
+            if gicr.size < needed {
+                let message = format!("GICR has {}", gicr.size);
+                let help =
+                    format!("{} PCPUs need {needed}: {GICR_PER_CPU} each", platform.cpus.len());
+                mistakes.add(&node, names::REG, message, &help);
+            }
+        }
+        Gic::V2 { gicc, gicv, .. } => {
+            let needed = Bytes(CPU_INTERFACE_BYTES);
+            for (name, frame) in [("GICC", gicc), ("GICV", gicv)] {
+                if frame.size < needed {
+                    let message = format!("{name} has {}", frame.size);
+                    mistakes.add(&node, names::REG, message, &format!("give it {needed}"));
+                }
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Rules of the VMs, apart from those about regions.
 
 use bulkhead_abi::console::HYPERVISOR;
-use bulkhead_abi::limits::{DISTRIBUTOR_BYTES, NAME_MAX, REDISTRIBUTOR_BYTES, WORD_BYTES};
+use bulkhead_abi::limits::{
+    CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, NAME_MAX, REDISTRIBUTOR_BYTES, WORD_BYTES,
+};
 use bulkhead_abi::plan::names;
 
 use super::Mistakes;
@@ -54,6 +56,12 @@ fn interrupt_controller(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
     if version != host {
         let message = format!("the VM has a GICv{version}, but the machine has a GICv{host}");
         mistakes.add(&node, names::COMPATIBLE, message, "give the VM the version of the machine");
+    }
+    if let VirtualGic::V2 { gicc, .. } = one.gic
+        && gicc.size != Bytes(CPU_INTERFACE_BYTES)
+    {
+        let help = format!("give it {}: it is the GICV of the machine", Bytes(CPU_INTERFACE_BYTES));
+        mistakes.add(&node, names::REG, format!("GICC has {}", gicc.size), &help);
     }
     if let VirtualGic::V3 { gicd, gicr } = one.gic {
         let needed = Bytes(GICR_PER_CPU.0 * one.vcpus.len() as u64);
@@ -156,9 +164,10 @@ fn boot(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     for (at, (name, load)) in loads.iter().enumerate() {
         let child = format!("{node}/{name}");
         inside_ram(&child, names::LOAD, *load, one, mistakes);
-        if *name == names::DEVICE_TREE && !load.0.is_multiple_of(WORD_BYTES) {
-            let message = format!("{load} is not a multiple of 8");
-            mistakes.add(&child, names::LOAD, message, "device trees are aligned to 8 bytes");
+        if !load.0.is_multiple_of(WORD_BYTES) {
+            let message = format!("{load} is not a multiple of {WORD_BYTES}");
+            let help = format!("what is loaded is aligned to {WORD_BYTES} bytes");
+            mistakes.add(&child, names::LOAD, message, &help);
         }
         if let Some((other, _)) = loads[..at].iter().find(|(_, before)| before == load) {
             let message = format!("{load} is where `{other}` is loaded");
