@@ -6,7 +6,25 @@ use bulkhead_abi::plan::{names, words};
 use policy::lock::RESOURCES_MAX;
 
 use super::vm::wrong_name;
-use super::{Locks, MAX_CPUS, Node, Problem, Refusal, Resource};
+use super::{MAX_CPUS, Node, Problem, Refusal};
+
+/// What VMs share.
+#[derive(Debug)]
+pub struct Locks<'a> {
+    /// Whether VCPUs in global critical sections go before all others.
+    pub ceilings: bool,
+    /// The resources.
+    pub resources: Vec<Resource<'a>>,
+}
+
+/// A resource that VMs share.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Resource<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The VMs that may open it, one bit each.
+    pub vms: u8,
+}
 
 /// The locks of a plan with so many VMs; `node` is that of the resources, if there is one.
 #[inline(never)]

@@ -7,11 +7,124 @@ use bulkhead_abi::plan::{names, words};
 use policy::color::{ColorSet, Stripe};
 
 use super::vm::ram;
-use super::{
-    Clock, Gic, GuestGic, Llc, MAX_CPUS, Mapping, Node, Platform, Problem, Range, Refusal, Serial,
-    memory,
-};
+use super::{Clock, Counter, MAX_CPUS, Mapping, Node, Problem, Ram, Range, Refusal, memory};
 use crate::arch::page_table::PAGE_BYTES;
+
+/// Addresses of the machine's interrupt controller.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Gic {
+    /// GICv2.
+    V2 {
+        /// GICD: distributor.
+        distributor: Range,
+        /// GICC: CPU interface.
+        cpu: Range,
+        /// GICH: control of the virtual CPU interface.
+        control: Range,
+        /// GICV: virtual CPU interface, for guests.
+        guest: Range,
+    },
+    /// GICv3.
+    V3 {
+        /// Distributor.
+        distributor: Range,
+        /// Redistributors of all CPUs.
+        redistributors: Range,
+    },
+}
+
+impl Gic {
+    /// Version of the architecture.
+    pub fn version(&self) -> u32 {
+        match self {
+            Self::V2 { .. } => 2,
+            Self::V3 { .. } => 3,
+        }
+    }
+
+    /// All its registers. `own`: only those that the hypervisor itself uses.
+    pub fn frames(&self, own: bool) -> impl Iterator<Item = Range> {
+        let frames = match *self {
+            Self::V2 { distributor, cpu, control, guest } => {
+                [Some(distributor), Some(cpu), Some(control), Some(guest).filter(|_| !own)]
+            }
+            Self::V3 { distributor, redistributors } => {
+                [Some(distributor), Some(redistributors), None, None]
+            }
+        };
+        frames.into_iter().flatten()
+    }
+}
+
+/// Addresses of a VM's interrupt controller (IPA), which has the version of the machine's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct GuestGic {
+    /// Distributor.
+    pub distributor: Range,
+    /// Redistributors of a GICv3; of a GICv2 an empty range at 0.
+    pub redistributors: Range,
+    /// CPU interface of a GICv2, where the guest finds the machine's virtual one.
+    pub cpu: Option<Mapping>,
+}
+
+impl GuestGic {
+    /// Its registers: the distributor, then the redistributors or the CPU interface.
+    pub fn frames(&self) -> [Range; 2] {
+        [self.distributor, self.cpu.map_or(self.redistributors, |cpu| cpu.guest)]
+    }
+}
+
+/// The UART of the machine.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Serial {
+    /// Registers.
+    pub registers: Range,
+    /// INTID.
+    pub interrupt: u32,
+    /// Index of the PCPU that serves it.
+    pub pcpu: usize,
+}
+
+/// The machine.
+#[derive(Debug)]
+pub struct Platform<'a> {
+    /// Name of the board.
+    pub board: &'a [u8],
+    /// RAM banks.
+    pub memory: Vec<Range>,
+    /// RAM of the hypervisor: where it is loaded.
+    pub hypervisor: Range,
+    /// The frames in which it runs instead, if it has colours.
+    pub own: Option<Ram>,
+    /// MPIDR affinity of each PCPU.
+    pub cpus: Vec<u64>,
+    /// Where each PCPU waits for the address at which it is to start; empty if PSCI starts them.
+    pub spin_table: Vec<u64>,
+    /// Power management of the BCM2835 family, if it turns the machine off in place of PSCI.
+    pub power_off: Option<Range>,
+    /// Interrupt controller.
+    pub gic: Gic,
+    /// Console.
+    pub serial: Serial,
+    /// Last-level cache, if VMs have colours.
+    pub llc: Option<Llc>,
+    /// What counts memory accesses, if some are to be counted.
+    pub counter: Option<Counter>,
+    /// How many ticks of its budget a VCPU pays where VCPUs share a PCPU: when it blocks; and when it wakes, for
+    /// interrupts that came because of it while it waited.
+    pub prices: [u64; 2],
+}
+
+/// The shared last-level cache.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Llc {
+    /// Bytes, ways, bytes of a line, slices.
+    pub shape: [u32; 4],
+    /// Address bits that are the colour.
+    pub color_mask: u64,
+    /// Whether the cache registers of the CPUs describe it.
+    pub in_registers: bool,
+}
 
 #[inline(never)]
 pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a>> {

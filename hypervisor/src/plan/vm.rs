@@ -6,15 +6,192 @@ use bulkhead_abi::console::HYPERVISOR;
 use bulkhead_abi::doorbell;
 use bulkhead_abi::limits::NAME_MAX;
 use bulkhead_abi::plan::{names, words};
-use policy::color::{ColorSet, Stripe, StripeError};
+use policy::bandwidth::Account;
+use policy::color::{Area, ColorSet, Stripe, StripeError};
+use policy::lock::rate::Rate;
+use policy::time::Instant;
 
 use super::platform::{guest_gic, shared_interrupt};
 use super::{
-    Boot, Clock, Coloring, Counter, Device, Load, MAX_CPUS, Mapping, Node, Platform, Policy,
-    Problem, Ram, Range, Refusal, Vcpu, Vm, memory, server, tree,
+    Clock, Counter, GuestGic, Llc, MAX_CPUS, Mapping, MemoryBudget, Node, Platform, Problem, Ram,
+    Range, Refusal, Server, VmBudget, memory, server, tree,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
+
+/// A device that a VM owns.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Device {
+    /// Its registers.
+    pub registers: Mapping,
+    /// `(INTID in the guest, INTID of the machine)` of its interrupts.
+    pub interrupts: Vec<(u32, u32)>,
+}
+
+/// Colours besides its own that tasks of a VM can ask for (vCache, section 4.2).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Coloring {
+    /// The page on which the guest asks (IPA).
+    pub doorbell: Range,
+    /// The frames: as if they were RAM from address 0 on.
+    pub pool: Ram,
+}
+
+/// What happens to a VM that crashes or resets.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Policy {
+    /// It stays stopped.
+    Stop,
+    /// It starts again from its images.
+    Restart,
+}
+
+/// Something that is copied into a VM before it starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Load<'a> {
+    /// Its node, for messages.
+    pub node: Node<'a>,
+    /// Its name in the image.
+    pub blob: BlobName<'a>,
+    /// IPA of its first byte.
+    pub address: u64,
+}
+
+/// How a VM starts.
+#[derive(Debug)]
+pub struct Boot<'a> {
+    /// Its node, for messages.
+    pub node: Node<'a>,
+    /// IPA of the first instruction.
+    pub entry: u64,
+    /// Kernel, initial RAM disk, device tree.
+    pub loads: Vec<Load<'a>>,
+    /// IPA of the device tree, passed in `x0`; 0 without one.
+    pub device_tree: u64,
+}
+
+/// A virtual CPU.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Vcpu {
+    /// Index of the PCPU that runs it.
+    pub pcpu: usize,
+    /// How it shares the PCPU with others; none: it has the PCPU for itself.
+    pub server: Option<Server>,
+    /// How many memory accesses it may make; none: as many as it likes, or its VM may.
+    pub memory: Option<MemoryBudget>,
+    /// For how many ticks it may execute in global critical sections until it executes outside; 0: it may
+    /// be in none.
+    pub hold: u64,
+    /// How often it may enter them, in ticks; none: never.
+    pub rate: Option<Rate>,
+}
+
+/// A virtual machine.
+#[derive(Debug)]
+pub struct Vm<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its node, for messages.
+    pub node: Node<'a>,
+    /// What happens after a crash.
+    pub on_crash: Policy,
+    /// What happens after a reset.
+    pub on_reset: Policy,
+    /// Most restarts before the VM stays stopped.
+    pub restart_limit: u32,
+    /// With a virtual last-level cache: it has `2^share` times fewer sets than the machine's.
+    pub cache_share: Option<u8>,
+    /// Whether all RAM is mapped at the start; otherwise a page is when it is first touched.
+    pub warm_up: bool,
+    /// How many memory accesses its VCPUs may make together, if that is limited.
+    pub memory_budget: Option<VmBudget>,
+    /// Whether its accesses count for the compensation of others.
+    pub critical: bool,
+    /// The machine's last-level cache, if the plan names it.
+    pub llc: Option<Llc>,
+    /// Colours that its tasks can ask for.
+    pub coloring: Option<Coloring>,
+    /// Its VCPUs.
+    pub vcpus: Vec<Vcpu>,
+    /// RAM.
+    pub memory: Vec<Ram>,
+    /// Virtual interrupt controller.
+    pub gic: GuestGic,
+    /// Virtual PL011: registers (IPA) and INTID.
+    pub serial: Option<(Range, u32)>,
+    /// Virtual PL011 on which closed guests ask for colours: registers (IPA) and INTID.
+    pub color_serial: Option<(Range, u32)>,
+    /// Assigned devices.
+    pub devices: Vec<Device>,
+    /// How it starts.
+    pub boot: Boot<'a>,
+}
+
+impl Vm<'_> {
+    /// Memory of the machine that belongs to it: RAM, then the pool of extra colours.
+    pub fn areas(&self) -> impl Iterator<Item = &Ram> {
+        self.memory.iter().chain(self.coloring.iter().map(|coloring| &coloring.pool))
+    }
+
+    /// With colours: its RAM, and what the frames of that area are for.
+    #[inline(never)]
+    pub fn colored(&self) -> Option<(&Ram, Area)> {
+        let ram = self.memory.first().filter(|ram| ram.colors.is_some())?;
+        let pool_frames = self.coloring.map_or(0, |coloring| coloring.pool.pages());
+        Some((ram, Area::new(ram.pages(), pool_frames)))
+    }
+
+    /// Where VCPUs that share PCPUs or have budgets read how much time was stolen from them (IPA): behind all
+    /// that the plan gives to the guest.
+    pub fn time_page(&self) -> Option<u64> {
+        let waits = |vcpu: &Vcpu| vcpu.server.is_some() || vcpu.memory.is_some();
+        if self.memory_budget.is_none() && !self.vcpus.iter().any(waits) {
+            return None;
+        }
+        let serial = self.serial.iter().chain(&self.color_serial).map(|(range, _)| *range);
+        let ranges = self.memory.iter().map(|ram| ram.guest);
+        let ranges = ranges.chain(self.devices.iter().map(|device| device.registers.guest));
+        let ranges = ranges.chain(self.gic.frames()).chain(serial);
+        let ranges = ranges.chain(self.coloring.iter().map(|coloring| coloring.doorbell));
+        ranges.map(Range::end).max().map(|end| end.next_multiple_of(PAGE_BYTES))
+    }
+
+    /// Whether its memory accesses, or those of one of its VCPUs, are limited.
+    pub fn is_limited(&self) -> bool {
+        self.memory_budget.is_some() || self.vcpus.iter().any(|vcpu| vcpu.memory.is_some())
+    }
+
+    /// Whether the accesses of one of its VCPUs are counted. `compensates`: some VM gets credits
+    /// for those of critical ones.
+    pub fn counts(&self, vcpu: &Vcpu, compensates: bool) -> bool {
+        vcpu.memory.is_some() || self.memory_budget.is_some() || self.critical && compensates
+    }
+
+    /// The account of the accesses of one of its VCPUs, if they are limited; periods are counted
+    /// from `start`.
+    pub fn account(&self, vcpu: &Vcpu, start: Instant) -> Option<Account> {
+        match vcpu.memory {
+            Some(own) => own.account(start),
+            None => self.memory_budget.map(|_| Account::shared()),
+        }
+    }
+
+    /// Whether it gets credits for what critical VMs do not access.
+    pub fn is_compensated(&self) -> bool {
+        self.memory_budget.is_some_and(|budget| budget.compensation.is_some())
+    }
+
+    /// The PCPUs of some of its VCPUs, one bit each.
+    pub fn cpus(&self, of: impl Fn(&Vcpu) -> bool) -> u64 {
+        let vcpus = self.vcpus.iter().filter(|vcpu| of(vcpu));
+        vcpus.fold(0, |cpus, vcpu| cpus | 1 << vcpu.pcpu)
+    }
+
+    /// INTIDs of its virtual UARTs.
+    pub fn serial_interrupts(&self) -> impl Iterator<Item = u32> {
+        self.serial.iter().chain(&self.color_serial).map(|&(_, interrupt)| interrupt)
+    }
+}
 
 /// Reads a VM of this machine.
 #[inline(never)]
