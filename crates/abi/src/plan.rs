@@ -6,9 +6,7 @@
 /// `compatible` of the root: name and version of the tree.
 pub const COMPATIBLE: &str = "bulkhead,plan-v1";
 
-/// Names of nodes and properties.
-///
-/// A new property stands here, in the reader of the hypervisor, and in the tools: `CONTRIBUTING.md` names the files.
+/// Names of nodes and properties. `CONTRIBUTING.md` says where else a property stands.
 #[expect(missing_docs, reason = "docs/reference/plan.md says what each one means")]
 pub mod names {
     // Nodes.

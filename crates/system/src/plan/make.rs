@@ -117,11 +117,8 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     let vms = system.vms.iter().zip(vcpus).zip(placed.vms);
     let vms = vms.map(|((described, vcpus), (memory, pool))| Vm {
         name: described.name.value.clone(),
-        on_crash: described.on_crash,
-        on_reset: described.on_reset,
-        restart_limit: described.restart_limit,
+        lifecycle: described.lifecycle,
         vllc: described.vllc,
-        warm_up: described.warm_up,
         memory_budget: machine
             .bandwidth
             .as_ref()

@@ -5,8 +5,6 @@ mod locks;
 mod memory;
 mod server;
 
-use std::fmt;
-
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
 use bulkhead_abi::plan::words;
 pub use locks::{Entries, Locks, Resource};
@@ -14,6 +12,7 @@ pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
 pub use server::{Budget, Class, Server};
 
+use super::Lifecycle;
 use crate::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 /// A plan.
@@ -159,51 +158,15 @@ impl SerialKind {
     }
 }
 
-/// What happens to a VM after a crash or a reset.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum OnEvent {
-    /// It stays stopped.
-    Stop,
-    /// It is started again.
-    Restart,
-}
-
-impl OnEvent {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Stop, Self::Restart];
-
-    /// The word in description and plan.
-    pub fn as_str(self) -> &'static str {
-        let [stop, restart] = words::EVENTS;
-        match self {
-            Self::Stop => stop,
-            Self::Restart => restart,
-        }
-    }
-}
-
-impl fmt::Display for OnEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
 /// A virtual machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Vm {
     /// Name: 1..15 characters out of `a-z 0-9 - _`.
     pub name: String,
-    /// What happens after a crash.
-    pub on_crash: OnEvent,
-    /// What happens after the VM has reset itself.
-    pub on_reset: OnEvent,
-    /// Number of restarts after which the VM stays stopped.
-    pub restart_limit: u32,
+    /// How it starts, and what happens when it ends.
+    pub lifecycle: Lifecycle,
     /// Whether it sees a last-level cache that consists of its colours only.
     pub vllc: bool,
-    /// Whether all of its RAM is mapped before it starts, instead of page by page
-    /// when it is first touched.
-    pub warm_up: bool,
     /// Memory accesses of all of its VCPUs together, if they are limited.
     pub memory_budget: Option<MemoryBudget>,
     /// What it gets of interference that critical VMs did not have, if anything.

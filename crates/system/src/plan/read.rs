@@ -11,12 +11,12 @@ mod server;
 use std::cell::RefCell;
 
 use bulkhead_abi::plan::{self as abi, names, words};
-use cursor::Cursor;
+pub(super) use cursor::Cursor;
 use policy::color::ColorSet;
 
 use super::tree::Node;
 use super::{
-    Boot, Coloring, Device, DeviceInterrupts, Entries, File, Gic, Mapping, Memory, OnEvent, Plan,
+    Boot, Coloring, Device, DeviceInterrupts, Entries, File, Gic, Lifecycle, Mapping, Memory, Plan,
     Platform, PowerOff, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
 use crate::diagnostic::Errors;
@@ -212,11 +212,8 @@ fn vms(at: &Cursor<'_>) -> Option<Vec<Vm>> {
 fn vm(at: &Cursor<'_>) -> Option<Vm> {
     at.cell_counts(2, 2);
     let name = at.string(names::VM_NAME);
-    let on_crash = event(at, names::ON_CRASH);
-    let on_reset = event(at, names::ON_RESET);
-    let restart_limit = at.number(names::RESTART_LIMIT);
-    let vllc = one_or_absent(at, names::VLLC);
-    let warm_up = one_or_absent(at, names::WARM_UP);
+    let lifecycle = Lifecycle::read(at);
+    let vllc = at.one_or_absent(names::VLLC);
     let memory_budget = bandwidth::budget(at);
     let compensation = bandwidth::compensation(at);
     let critical = at.flag(names::CRITICAL);
@@ -231,11 +228,8 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
     at.finish();
     Some(Vm {
         name: name?,
-        on_crash: on_crash?,
-        on_reset: on_reset?,
-        restart_limit: restart_limit?,
+        lifecycle: lifecycle?,
         vllc,
-        warm_up,
         memory_budget: memory_budget?,
         compensation: compensation?,
         critical,
@@ -248,22 +242,6 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
         devices: devices?,
         boot: boot?,
     })
-}
-
-/// A property that is `<1>` or not there.
-fn one_or_absent(at: &Cursor<'_>, name: &str) -> bool {
-    if !at.optional(name) {
-        return false;
-    }
-    if let Some(number) = at.number(name).filter(|number| *number != 1) {
-        at.wrong(name, format!("is {number}"), "write <1>, or remove the property");
-    }
-    true
-}
-
-fn event(at: &Cursor<'_>, name: &str) -> Option<OnEvent> {
-    let word = at.word(name, &OnEvent::ALL.map(OnEvent::as_str))?;
-    OnEvent::ALL.into_iter().find(|event| event.as_str() == word)
 }
 
 fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {

@@ -122,14 +122,9 @@ fn vm(index: usize, vm: &Vm, access: Option<Bytes>) -> Node {
     node.numbers(names::REG, &[index as u32]);
     cell_counts(&mut node, 2, 2);
     node.strings(names::VM_NAME, &[&vm.name]);
-    node.strings(names::ON_CRASH, &[vm.on_crash.as_str()]);
-    node.strings(names::ON_RESET, &[vm.on_reset.as_str()]);
-    node.numbers(names::RESTART_LIMIT, &[vm.restart_limit]);
+    vm.lifecycle.write(&mut node);
     if vm.vllc {
         node.numbers(names::VLLC, &[1]).comment("its last-level cache consists of its colours");
-    }
-    if vm.warm_up {
-        node.numbers(names::WARM_UP, &[1]).comment("all of its RAM is mapped at the start");
     }
     bandwidth::vm(&mut node, vm, access);
 

@@ -3,9 +3,9 @@
 
 use bulkhead_system::plan::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget,
-    OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu,
-    VirtualGic, VirtualSerial, Vm, frames_needed,
+    DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Llc, Locks, Mapping, Memory,
+    MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server,
+    Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
 };
 use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
@@ -315,11 +315,13 @@ impl Machine {
         let (kernel, initrd, bootargs, device_tree) = draft.files.clone();
         Vm {
             name: format!("{}{index}", draft.name),
-            on_crash: draft.events.0,
-            on_reset: draft.events.1,
-            restart_limit: draft.events.2,
+            lifecycle: Lifecycle {
+                on_crash: draft.events.0,
+                on_reset: draft.events.1,
+                restart_limit: draft.events.2,
+                warm_up: draft.warm_up,
+            },
             vllc,
-            warm_up: draft.warm_up,
             memory_budget: None,
             compensation: None,
             critical: false,

@@ -15,7 +15,7 @@ use crate::units::{Address, Region};
 ///
 /// Each method remembers the names it was asked for; [`Cursor::finish`]
 /// reports the properties and nodes that nobody asked for.
-pub(super) struct Cursor<'t> {
+pub(in crate::plan) struct Cursor<'t> {
     node: &'t Node,
     path: String,
     mistakes: &'t RefCell<Vec<Diagnostic>>,
@@ -180,6 +180,17 @@ impl<'t> Cursor<'t> {
             self.wrong(name, "has a value", &format!("write `{name};`"));
         }
         is_there
+    }
+
+    /// Whether a property is `<1>`, and not absent.
+    pub fn one_or_absent(&self, name: &str) -> bool {
+        if !self.optional(name) {
+            return false;
+        }
+        if let Some(number) = self.number(name).filter(|number| *number != 1) {
+            self.wrong(name, format!("is {number}"), "write <1>, or remove the property");
+        }
+        true
     }
 
     /// A number of 32 bits.
