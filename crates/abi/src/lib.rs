@@ -3,6 +3,7 @@
 //! - [`console`]: labels, keys and sequences of the console;
 //! - [`counter`]: a counter of memory accesses that an observer of the machine keeps;
 //! - [`doorbell`]: the page on which guests ask for colours without a call;
+//! - [`guest`]: the address space of guests;
 //! - [`hypercall`]: function identifiers, results and feature bits of the HVC interface;
 //! - [`image`]: the layout of the one bootable image;
 //! - [`limits`]: limits of plans;
@@ -18,6 +19,7 @@
 pub mod console;
 pub mod counter;
 pub mod doorbell;
+pub mod guest;
 pub mod hypercall;
 pub mod image;
 pub mod limits;
