@@ -103,7 +103,7 @@ pub mod words {
     /// `compatible` of the UARTs for which the hypervisor has a driver: PL011, that of the Zynq UltraScale+.
     pub const UARTS: [&str; 2] = ["arm,pl011", "xlnx,zynqmp-uart"];
     /// `compatible` of the UARTs that guests see.
-    pub const VIRTUAL_UART: &str = "arm,pl011";
+    pub const VIRTUAL_UART: &str = UARTS[0];
     /// `compatible` of the devices that turn the machine off.
     pub const POWER_OFFS: [&str; 1] = ["brcm,bcm2835-pm"];
     /// `enable-method` of a CPU that waits in a spin table.
@@ -116,4 +116,12 @@ pub mod words {
     pub const SERVERS: [&str; 4] = ["periodic", "deferrable", "sporadic", "background"];
     /// `locks`: whether VCPUs in global critical sections go before all others, or keep their priorities.
     pub const LOCKS: [&str; 2] = ["vmpcp", "mpcp"];
+}
+
+/// Events of the PMU that are no accesses to memory (Arm Architecture Reference Manual, D13.12).
+pub mod events {
+    /// Instructions.
+    pub const INSTRUCTIONS: u16 = 0x08;
+    /// Cycles.
+    pub const CYCLES: u16 = 0x11;
 }

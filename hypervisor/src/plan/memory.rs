@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use bulkhead_abi::limits::{
     COMPENSATION_MIN, MEMORY_PERIOD_MIN_NS, PERIOD_MAX_NS, PRIVATE_INTERRUPTS, RESERVED_INTERRUPTS,
 };
-use bulkhead_abi::plan::{names, words};
+use bulkhead_abi::plan::{events, names, words};
 use policy::bandwidth::{self, Account, Parameters, Pool};
 use policy::time::{Duration, Instant};
 
@@ -41,9 +41,12 @@ impl Counter {
         self.interrupts.get(pcpu).or(self.interrupts.first()).copied().unwrap_or_default()
     }
 
-    /// Whether accesses to memory are counted: events 0x08 and 0x11 are instructions and cycles.
+    /// Whether accesses to memory are counted.
     pub fn counts_memory(&self) -> bool {
-        !matches!(self.source, Source::Cycles | Source::Event(0x08 | 0x11))
+        !matches!(
+            self.source,
+            Source::Cycles | Source::Event(events::INSTRUCTIONS | events::CYCLES)
+        )
     }
 
     /// Most accesses for which it can wait.

@@ -6,6 +6,7 @@ mod both;
 mod broken;
 #[path = "../support/mod.rs"]
 mod support;
+mod values;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::path::Path;
 use both::{Exception, HYPERVISOR_ONLY, TOOLS_ONLY, Verdict};
 use broken::Node;
 use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Locks, Plan, Vm};
+use bulkhead_system::plan::{self, CounterSource, Locks, Plan, Vm};
 use hypervisor::plan::Tree;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -61,10 +62,15 @@ const MISTAKES: [Mistake; 5] = [
 ];
 
 #[test]
-fn good_plans_are_accepted_by_both() {
+fn good_plans_mean_the_same_to_both() {
     for (name, plan) in plans() {
-        let verdict = both::read("nothing", &plan.to_dtb());
+        let tree = plan.to_dtb();
+        let verdict = both::read("nothing", &tree);
         assert!(matches!(verdict, Verdict::Good), "{name}: {verdict:?}\n{}", plan.to_dts());
+        let tree = Tree::new(&tree).expect("a tree");
+        let read = hypervisor::plan::read(tree, both::FREQUENCY).expect("a plan");
+        println!("{name}");
+        values::compare(&plan, &read);
     }
 }
 
@@ -98,5 +104,19 @@ fn broken_plans_are_refused_by_both_or_an_exception_says_why() {
     assert!(texts.is_empty(), "{} of {trees}:\n{}", texts.len(), texts.join("\n"));
     for rule in TOOLS_ONLY.iter().chain(&HYPERVISOR_ONLY) {
         assert!(used.iter().any(|it| std::ptr::eq(*it, rule)), "not needed any more: {rule:?}");
+    }
+}
+
+#[test]
+fn both_know_which_events_are_accesses_to_memory() {
+    let counts = |plan: &Plan| plan.platform.bandwidth_counter.is_some();
+    let mut plan = plans().into_iter().map(|it| it.1).find(counts).expect("a plan with a counter");
+    for event in 0..=0xff {
+        let counter = plan.platform.bandwidth_counter.as_mut().expect("a counter");
+        counter.source = CounterSource::Pmu { event };
+        let tree = plan.to_dtb();
+        let tree = Tree::new(&tree).expect("a tree");
+        let read = hypervisor::plan::read(tree, both::FREQUENCY).expect("a plan");
+        values::compare(&plan, &read);
     }
 }

@@ -5,7 +5,7 @@ use bulkhead_system::plan::Plan;
 use hypervisor::plan::Tree;
 
 /// Ticks of the system counter in a second: every time in the plan is a whole number of ticks.
-const FREQUENCY: u32 = 1_000_000_000;
+pub const FREQUENCY: u32 = 1_000_000_000;
 
 /// A rule that one reader has and the other has not.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Budgets of memory accesses, and what counts them.
 
 use bulkhead_abi::limits;
-use bulkhead_abi::plan::words;
+use bulkhead_abi::plan::{events, words};
 
 use super::Budget;
 use crate::units::{Bytes, Duration, IntId, Rate};
@@ -41,8 +41,12 @@ impl CounterSource {
     /// Events that have a name (Arm Architecture Reference Manual, D13.12): loads and stores;
     /// beats on the bus; lines that come into the level 2 cache, which is the last one of these
     /// CPUs; instructions.
-    pub const EVENTS: [(&'static str, u16); 4] =
-        [("mem-access", 0x13), ("bus-access", 0x19), ("llc-refill", 0x17), ("instructions", 0x08)];
+    pub const EVENTS: [(&'static str, u16); 4] = [
+        ("mem-access", 0x13),
+        ("bus-access", 0x19),
+        ("llc-refill", 0x17),
+        ("instructions", events::INSTRUCTIONS),
+    ];
 
     /// That of lines that come into the last-level cache.
     pub const REFILLS: Self = Self::Pmu { event: Self::EVENTS[2].1 };
@@ -59,8 +63,7 @@ impl CounterSource {
 
     /// Whether accesses to memory are counted, and not time or instructions.
     pub fn counts_memory(self) -> bool {
-        let instructions = CounterSource::Pmu { event: Self::EVENTS[3].1 };
-        self != Self::Cycles && self != instructions
+        !matches!(self, Self::Cycles | Self::Pmu { event: events::INSTRUCTIONS | events::CYCLES })
     }
 }
 
