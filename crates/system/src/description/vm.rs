@@ -5,7 +5,7 @@ use super::{Boot, Device, Extra, Located, Protocol, Vm, bandwidth, task, vcpu};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::plan::{Lifecycle, PAGE, VM_NAME_HELP, is_vm_name};
-use crate::units::{Address, Bytes, IntId, Ipa};
+use crate::units::{Address, Bytes, Ipa};
 
 /// The colours are to be planned.
 const PLANNED: &str = "planned";
@@ -165,18 +165,16 @@ fn device(at: &Fields<'_>) -> Option<Device> {
     let address = at.required("address", at.address("address"), "0x09010000");
     let guest_address = at.address("guest_address");
     let size = at.required("size", at.quantity("size"), "\"4KiB\"");
-    let interrupt = at.integer("interrupt", 32, 1019);
-    let guest_interrupt = at.integer("guest_interrupt", 32, 1019);
+    let interrupt = at.shared_interrupt("interrupt");
+    let guest_interrupt = at.shared_interrupt("guest_interrupt");
     if !at.has("interrupt") {
         let help = "add `interrupt`, or remove this";
         at.forbid("guest_interrupt", "the device has no `interrupt`", help);
     }
     at.finish();
     let address = address?.value;
-    let interrupt = interrupt.map(|host| {
-        let guest = guest_interrupt.map_or(host.value, |guest| guest.value);
-        (IntId(host.value as u32), IntId(guest as u32))
-    });
+    let interrupt =
+        interrupt.map(|host| (host.value, guest_interrupt.map_or(host.value, |guest| guest.value)));
     Some(Device {
         place: at.place().clone(),
         compatible: compatible?,

@@ -13,7 +13,7 @@ use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qem
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
 use crate::plan::{Gic, PowerOff, SerialKind};
-use crate::units::{Address, Bytes, Frequency, IntId, Mpidr, PhysicalAddress, Region};
+use crate::units::{Address, Bytes, Frequency, Mpidr, PhysicalAddress, Region};
 
 /// The machine that the keys describe.
 pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
@@ -227,13 +227,9 @@ fn console(at: &Fields<'_>) -> Option<Console> {
     let kinds = SerialKind::ALL.map(|kind| (kind.compatible(), kind));
     let kind = at.required("kind", at.choice("kind", &kinds), "\"arm,pl011\"");
     let registers = region(at);
-    let interrupt = at.required("interrupt", at.integer("interrupt", 32, 1019), "33");
+    let interrupt = at.required("interrupt", at.shared_interrupt("interrupt"), "33");
     at.finish();
-    Some(Console {
-        kind: kind?.value,
-        registers: registers?,
-        interrupt: IntId(interrupt?.value as u32),
-    })
+    Some(Console { kind: kind?.value, registers: registers?, interrupt: interrupt?.value })
 }
 
 fn qemu(at: &Fields<'_>) -> Option<Qemu> {
