@@ -21,8 +21,7 @@ const fn rule(parts: &'static [&'static str], why: &'static str) -> Exception {
 }
 
 const FORM: &str = "the tools write plans in this form; the hypervisor does not look at it";
-const FIRST: &str =
-    "the hypervisor takes the first one, as every reader of the plan that it was given does";
+const FIRST: &str = "the tools write one; of several the hypervisor takes the first";
 const GUEST: &str =
     "the tools put this into the guest's device tree or the image; the hypervisor does not read it";
 const PEOPLE: &str = "for people: nothing depends on it";
@@ -54,8 +53,8 @@ pub static TOOLS_ONLY: [Exception; 23] = [
         "the hypervisor counts the frames that there are",
     ),
     rule(
-        &["/platform/", " overlaps /platform/"],
-        "no VM gets these registers; a plan for another machine does not boot",
+        &["\n/platform/", " overlaps /platform/"],
+        "these are registers of the machine, of which no VM gets any",
     ),
     rule(
         &["the VM sees a virtual cache, whose colours follow from its addresses"],
