@@ -649,7 +649,7 @@ fn servers_that_cannot_be_are_refused() {
             BACKGROUND,
             "priority: is 5, as that of a VCPU of linux",
         ),
-        ("priority = <1>", "priority = <6>", BACKGROUND, "priority: puts a VCPU of the background"),
+        ("priority = <1>", "priority = <6>", BACKGROUND, "priority: puts a background VCPU"),
         (SECOND, "server = \"background\"; budget-ns = <0 1000>;", BACKGROUND, "budget-ns: has no"),
         (
             SECOND,
@@ -739,10 +739,11 @@ fn memory_budgets_that_cannot_be_are_refused() {
         ("event = <0x19>;", "", COUNTER, "event: is missing"),
         ("event = <0x19>", "event = <0x10000>", COUNTER, "event: must be <0> to <0xffff>"),
         ("bits = <32>", "bits = <48>", COUNTER, "bits: must be <32> or <64>"),
-        ("<23>", "<26>", COUNTER, "interrupts: must be a private interrupt that is free"),
-        ("<23>", "<40 41>", COUNTER, "interrupts: must be a private interrupt that is free"),
+        ("<23>", "<26>", COUNTER, "interrupts: must be a free private interrupt"),
+        ("<23>", "<40 41>", COUNTER, "interrupts: must be a free private interrupt"),
         ("<23>", "<40 41 42 22>", COUNTER, "interrupts: is 22, expected 32 to 1019"),
         ("<23>", "<40 41 42 40>", COUNTER, "interrupts: interrupt 40 is used twice"),
+        ("<23>", "<40 41 42 33>", COUNTER, "interrupts: interrupt 33 is used twice"),
         (
             "<0 1000>",
             "<0 0>",

@@ -14,7 +14,7 @@
 pub const COMPATIBLE: &str = "bulkhead,coloring";
 
 /// Bytes of the page.
-pub const PAGE_BYTES: u64 = 0x1000;
+pub const PAGE_BYTES: u64 = crate::limits::PAGE_BYTES;
 
 /// Written: requests colours, as [`COLOR_REQUEST`](crate::hypercall::COLOR_REQUEST) does with this
 /// value in `x1`. The store completes when the request is complete.

@@ -57,8 +57,6 @@ pub enum ConsoleKind {
     Pl011 = 1,
     /// Cadence UART (Zynq UltraScale+).
     Cadence = 2,
-    /// BCM2835 auxiliary mini UART.
-    Bcm2835Aux = 3,
 }
 
 impl ConsoleKind {
@@ -68,7 +66,6 @@ impl ConsoleKind {
             0 => Self::None,
             1 => Self::Pl011,
             2 => Self::Cadence,
-            3 => Self::Bcm2835Aux,
             _ => return None,
         })
     }

@@ -1,9 +1,13 @@
 //! The interface between the Bulkhead hypervisor, its guests and its tools.
 //!
+//! - [`console`]: labels, keys and sequences of the console;
 //! - [`counter`]: a counter of memory accesses that an observer of the machine keeps;
 //! - [`doorbell`]: the page on which guests ask for colours without a call;
+//! - [`guest`]: the address space of guests;
 //! - [`hypercall`]: function identifiers, results and feature bits of the HVC interface;
 //! - [`image`]: the layout of the one bootable image;
+//! - [`limits`]: limits of plans;
+//! - [`plan`]: the names in a plan's device tree;
 //! - [`trace`]: the records that the hypervisor writes into its per-CPU rings.
 //!
 //! The crate has no dependencies, needs no allocator and contains only numbers and layouts that
@@ -12,8 +16,12 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod console;
 pub mod counter;
 pub mod doorbell;
+pub mod guest;
 pub mod hypercall;
 pub mod image;
+pub mod limits;
+pub mod plan;
 pub mod trace;

@@ -199,7 +199,7 @@ impl<'a> VmDocument<'a> {
             extra_colors: vm.pool.map(|pool| indices(pool.area.colors)),
             extra_memory_bytes: vm.pool.map(|pool| pool.size().get()),
             color_serial: vm.color_serial.is_some(),
-            warm_up: vm.warm_up,
+            warm_up: vm.lifecycle.warm_up,
             memory_budget: vm.memory_budget.map(|it| MemoryBudgetReport::new(it, access)),
             compensation_periods: vm.compensation.map(|it| it.periods),
             flush_task_switch: vm.compensation.is_some_and(|it| it.flush_task_switch),

@@ -8,8 +8,13 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// All pages of the repository.
 fn pages() -> Vec<PathBuf> {
+    files(".md")
+}
+
+/// All files of the repository whose names end like this.
+fn files(end: &str) -> Vec<PathBuf> {
     let mut folders = vec![PathBuf::from(ROOT)];
-    let mut pages = Vec::new();
+    let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a folder").flatten() {
             let (path, name) = (entry.path(), entry.file_name());
@@ -18,12 +23,12 @@ fn pages() -> Vec<PathBuf> {
                 if !name.starts_with('.') && !["target", "build"].contains(&&*name) {
                     folders.push(path);
                 }
-            } else if name.ends_with(".md") {
-                pages.push(path);
+            } else if name.ends_with(end) {
+                files.push(path);
             }
         }
     }
-    pages
+    files
 }
 
 /// The text outside of blocks of code.
@@ -54,6 +59,27 @@ fn anchors(page: &Path) -> Vec<String> {
     let prose = prose(page);
     let headings = prose.lines().filter(|line| line.starts_with('#'));
     headings.map(|line| slug(line.trim_start_matches('#'))).collect()
+}
+
+/// CONTRIBUTING.md shows by an example which source files know a property of the plan: four at most.
+#[test]
+fn a_property_of_the_plan_stands_in_the_files_that_are_shown() {
+    let page = fs::read_to_string(Path::new(ROOT).join("CONTRIBUTING.md")).expect("a page");
+    let (_, section) = page.split_once("### A property of the plan\n").expect("a section");
+    let (section, _) = section.split_once("\n## ").expect("another section");
+    let steps = section.lines().filter_map(|line| line.split_once(". `")?.1.split_once("`: "));
+    let mut shown: Vec<PathBuf> = steps.map(|(path, _)| path.into()).collect();
+    shown.sort();
+    assert!(shown.len() <= 4, "{shown:?}");
+    let knows = |path: &PathBuf| {
+        let text = fs::read_to_string(path).expect("text");
+        text.contains("restart_limit") || text.contains("RESTART_LIMIT")
+    };
+    let sources = files(".rs").into_iter().filter(|path| path.iter().any(|name| name == "src"));
+    let found = sources.filter(knows).map(|path| path.strip_prefix(ROOT).expect("below").into());
+    let mut found: Vec<PathBuf> = found.collect();
+    found.sort();
+    assert_eq!(found, shown);
 }
 
 #[test]

@@ -40,7 +40,8 @@ pub fn missing(plan: &Plan, target: Target) -> Vec<String> {
     lost("compensation for unused interference", names(vms, |vm| vm.compensation.is_some()));
     lost("colours of single tasks, vColoring", names(vms, |vm| vm.pool.is_some()));
     lost("a cache that shows the VM's colours only, virtual LLC", names(vms, |vm| vm.vllc));
-    let restarts = |vm: &Vm| [vm.on_crash, vm.on_reset].contains(&OnEvent::Restart);
+    let restarts =
+        |vm: &Vm| [vm.lifecycle.on_crash, vm.lifecycle.on_reset].contains(&OnEvent::Restart);
     match target {
         Target::Xen => lost("a limit of restarts", names(vms, restarts)),
         Target::Bao | Target::Jailhouse | Target::Xvisor => {

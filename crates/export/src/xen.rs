@@ -110,8 +110,8 @@ fn domain(plan: &Plan, vm: &Vm) -> String {
         let runs: Vec<String> = runs.iter().map(|run| quoted(run)).collect();
         set("llc_colors", format!("[ {} ]", runs.join(", ")));
     }
-    set("on_crash", event(vm.on_crash));
-    set("on_reboot", event(vm.on_reset));
+    set("on_crash", event(vm.lifecycle.on_crash));
+    set("on_reboot", event(vm.lifecycle.on_reset));
     text
 }
 

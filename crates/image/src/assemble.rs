@@ -134,6 +134,5 @@ fn console_kind(kind: SerialKind) -> ConsoleKind {
     match kind {
         SerialKind::Pl011 => ConsoleKind::Pl011,
         SerialKind::Cadence => ConsoleKind::Cadence,
-        SerialKind::Bcm2835Aux => ConsoleKind::Bcm2835Aux,
     }
 }

@@ -5,6 +5,8 @@
 //! of vColoring and assigned devices. Node and property names are those of the bindings in the Linux kernel,
 //! so that an unmodified Linux boots from it.
 
+use bulkhead_abi::doorbell;
+use bulkhead_abi::plan::words::VIRTUAL_UART;
 use bulkhead_system::plan::{Device, Vm};
 use bulkhead_system::units::{Address, IntId};
 use dtoolkit::ToPropertyValue;
@@ -91,7 +93,7 @@ fn root(
         let Some(serial) = serial else { continue };
         root.add_child(
             node(format!("serial@{:x}", serial.registers.start.0))
-                .with("compatible", vec!["arm,pl011", "arm,primecell"])
+                .with("compatible", vec![VIRTUAL_UART, "arm,primecell"])
                 .with("reg", reg(serial.registers.start, serial.registers.size.get()))
                 .with("interrupts", interrupt(serial.interrupt)?)
                 .with("clocks", [PHANDLE_CLOCK, PHANDLE_CLOCK])
@@ -101,7 +103,7 @@ fn root(
     if let Some(pool) = &vm.pool {
         root.add_child(
             node(format!("coloring@{:x}", pool.doorbell.start.0))
-                .with("compatible", "bulkhead,coloring")
+                .with("compatible", doorbell::COMPATIBLE)
                 .with("reg", reg(pool.doorbell.start, pool.doorbell.size.get())),
         );
     }
@@ -196,7 +198,7 @@ fn assigned(device: &Device) -> Result<DeviceTreeNode, String> {
     if let Some(interrupts) = &device.interrupts {
         device_node = device_node.with("interrupts", interrupt(interrupts.guest)?);
     }
-    if compatible.contains(&"arm,pl011") {
+    if compatible.contains(&VIRTUAL_UART) {
         device_node = device_node
             .with("clocks", [PHANDLE_CLOCK, PHANDLE_CLOCK])
             .with("clock-names", vec!["uartclk", "apb_pclk"]);

@@ -5,4 +5,4 @@ mod messages;
 mod tally;
 
 pub use messages::{Report, Told};
-pub use tally::{HYPERVISOR_LABEL, Known, Tally, Vm};
+pub use tally::{Known, Tally, Vm};

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use bulkhead_abi::limits::PAGE_BYTES;
 use bulkhead_abi::trace::{Kind, RING_RECORDS, Record};
 use bulkhead_qemu::Board;
 use policy::color::Stripe;
@@ -30,7 +31,6 @@ use ram::SharedRam;
 const POLL: Duration = Duration::from_millis(1);
 /// Pages of the hypervisor that are searched for the descriptor: image and what it has at first.
 const PAGES_SEARCHED: u64 = 4096;
-const PAGE_BYTES: u64 = 4096;
 
 /// What is recorded.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

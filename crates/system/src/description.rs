@@ -20,7 +20,7 @@ use policy::color::ColorSet;
 
 use crate::diagnostic::{Diagnostic, Errors, Place};
 pub use crate::document::Located;
-use crate::plan::{Class, Locks, OnEvent};
+use crate::plan::{Class, Lifecycle, Locks};
 use crate::platform::Platform;
 use crate::units::{Bytes, Duration, IntId, Ipa, PhysicalAddress};
 
@@ -75,9 +75,6 @@ pub struct Vm {
     pub vllc: bool,
     /// What its tasks can ask for beyond its colours (vColoring), if anything.
     pub extra: Option<Extra>,
-    /// Whether all of its RAM is mapped before it starts, instead of page by page
-    /// when it is first touched.
-    pub warm_up: bool,
     /// Memory accesses of all of its VCPUs together, if they are limited.
     pub bandwidth: Option<Bandwidth>,
     /// What it gets of interference that critical VMs did not have, if anything.
@@ -89,12 +86,8 @@ pub struct Vm {
     pub boot: Boot,
     /// Whether it has a console.
     pub console: bool,
-    /// What happens after a crash.
-    pub on_crash: OnEvent,
-    /// What happens after the VM has reset itself.
-    pub on_reset: OnEvent,
-    /// Number of restarts after which the VM stays stopped.
-    pub restart_limit: u32,
+    /// How it starts, and what happens when it ends.
+    pub lifecycle: Lifecycle,
     /// Assigned devices.
     pub devices: Vec<Device>,
     /// The tasks that run in it.

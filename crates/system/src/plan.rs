@@ -8,6 +8,7 @@ mod coloring;
 mod dtb;
 mod dts;
 mod files;
+mod lifecycle;
 mod make;
 mod model;
 mod path;
@@ -16,26 +17,24 @@ mod room;
 mod tree;
 mod write;
 
+pub use bulkhead_abi::limits::COUNT_MAX;
 pub use check::check;
 pub(crate) use check::{PAGE, VM_NAME_HELP, is_vm_name};
 pub use coloring::frames_needed;
 pub(crate) use coloring::virtual_cache;
 pub use files::{FileReport, check_files};
+pub use lifecycle::{Lifecycle, OnEvent};
 pub use make::{assign, console, make};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget,
-    OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu,
-    VirtualGic, VirtualSerial, Vm,
+    DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget, Plan,
+    Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu, VirtualGic,
+    VirtualSerial, Vm,
 };
+pub use policy::lock::RESOURCES_MAX;
 pub use room::{check_described_files, check_room};
 
 use crate::diagnostic::{Errors, Source};
-
-/// Most PCPUs, VMs, and VCPUs of one VM.
-pub const COUNT_MAX: usize = 8;
-/// Most resources that tasks share.
-pub const RESOURCES_MAX: usize = 16;
 
 impl Plan {
     /// The plan as device tree source, written to be read and compared.

@@ -283,7 +283,7 @@ fn report_vm(index: usize, vm: &Vm, system: &System, plan: Option<&Plan>) -> VmR
         extra_colors: vm.extra.as_ref().map(|extra| indices(&extra.colors)),
         extra_memory_bytes: vm.extra.as_ref().map(|extra| extra.memory.value.0),
         color_serial: vm.extra.as_ref().is_some_and(|extra| extra.serial),
-        warm_up: vm.warm_up,
+        warm_up: vm.lifecycle.warm_up,
         memory_budget: vm.bandwidth.as_ref().and_then(memory_budget),
         compensation_periods: vm.compensation.as_ref().map(|it| it.value.periods),
         flush_task_switch: vm.compensation.as_ref().is_some_and(|it| it.value.flush_task_switch),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bulkhead_system::description::{Protocol, System, Wcet};
 use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{self, Budget, Class, OnEvent, Server};
+use bulkhead_system::plan::{self, Budget, Class, Lifecycle, OnEvent, Server};
 use bulkhead_system::platform::Platform;
 use bulkhead_system::units::{Bytes, Duration, Ipa, PhysicalAddress};
 use proptest::prelude::*;
@@ -114,7 +114,7 @@ fn every_key_reaches_the_model_and_the_plan() {
     assert!(vm.tasks[0].sporadic);
     assert_eq!(vm.tasks[0].priority.as_ref().unwrap().value, 5);
     assert_eq!(vm.colors.as_ref().unwrap().value.bits(), 0x17f);
-    assert!(vm.share_colors && vm.warm_up && !vm.vllc && system.vms[1].vllc);
+    assert!(vm.share_colors && vm.lifecycle.warm_up && !vm.vllc && system.vms[1].vllc);
     let extra = vm.extra.as_ref().unwrap();
     assert_eq!((extra.colors.value.bits(), extra.memory.value), (0xf00, Bytes::mib(16)));
     assert!(extra.serial);
@@ -130,9 +130,10 @@ fn every_key_reaches_the_model_and_the_plan() {
     assert_eq!((vm.vcpus[0].server, vm.vcpus[1].server), (Some(server), None));
     assert_eq!(vm.memory[0].host, PhysicalAddress(0x5000_0000));
     assert_eq!(vm.colors(), Some(system.vms[0].colors.as_ref().unwrap().value));
-    assert_eq!((vm.on_crash, vm.on_reset, vm.restart_limit), (OnEvent::Restart, OnEvent::Stop, 7));
+    let Lifecycle { on_crash, on_reset, restart_limit, .. } = vm.lifecycle;
+    assert_eq!((on_crash, on_reset, restart_limit), (OnEvent::Restart, OnEvent::Stop, 7));
     assert_eq!(vm.serial, None);
-    assert!(vm.warm_up && !plan.vms[1].warm_up);
+    assert!(vm.lifecycle.warm_up && !plan.vms[1].lifecycle.warm_up);
     assert_eq!(vm.pool.unwrap().frames, 4096);
     assert_eq!(vm.color_serial.unwrap().registers.start, Ipa(0x0a01_0000));
     assert_eq!(plan.platform.hypervisor_area.unwrap().colors.bits(), 1 << 15);
@@ -573,7 +574,7 @@ proptest! {
         for (vm, (vcpus, mebibytes, console, limit)) in system.vms.iter().zip(&vms) {
             prop_assert_eq!(vm.vcpus.len() as u64, *vcpus);
             prop_assert_eq!(vm.memory.value, Bytes::mib(*mebibytes));
-            prop_assert_eq!((vm.console, vm.restart_limit), (*console, *limit));
+            prop_assert_eq!((vm.console, vm.lifecycle.restart_limit), (*console, *limit));
             let read: Vec<_> = vm.tasks.iter().map(|task| (task.wcet.longest().0, task.period.0)).collect();
             let written: Vec<_> =
                 tasks.iter().map(|(wcet, factor)| (wcet * 1000, wcet * factor * 1000)).collect();

@@ -1,5 +1,9 @@
-//! Each rule of the plan, broken on its own, is reported with node and property.
+//! Each rule of the plan, broken on its own, is reported with node and property; and the hypervisor refuses the plan too.
 
+#[path = "support/both.rs"]
+mod both;
+
+use both::Verdict;
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{
     self, Area, BandwidthCounter, Coloring, Compensation, CounterSource, Device, DeviceInterrupts,
@@ -47,6 +51,8 @@ fn broken(change: impl Fn(&mut Plan)) -> Vec<String> {
     assert_eq!(plan::check(&plan), Ok(()));
     change(&mut plan);
     let Err(errors) = plan::check(&plan) else { return Vec::new() };
+    let verdict = both::read("a rule", &plan.to_dtb());
+    assert!(matches!(verdict, Verdict::Bad | Verdict::Exception(_)), "{verdict:?}");
     for error in errors.iter() {
         assert!(error.help.is_some(), "{error:?} says what to do");
     }
@@ -178,6 +184,7 @@ fn each_broken_rule_names_node_and_property() {
         ("/vms/vm@1/boot: entry", |p| p.vms[1].boot.entry.0 += 2),
         ("/vms/vm@1/boot: entry", |p| p.vms[1].boot.entry = Ipa(0x3fff_fffc)),
         ("/vms/vm@0/boot/kernel: load", |p| p.vms[0].boot.kernel.load = Ipa(0x5000_0000)),
+        ("/vms/vm@0/boot/kernel: load", |p| p.vms[0].boot.kernel.load.0 += 4),
         ("/vms/vm@0/boot/initrd: load", |p| {
             p.vms[0].boot.initrd.as_mut().unwrap().load = p.vms[0].boot.kernel.load;
         }),
@@ -384,6 +391,7 @@ fn each_broken_rule_of_memory_budgets_names_node_and_property() {
         (COUNTER, |p| counter(p).interrupts.clear()),
         (COUNTER, |p| counter(p).interrupts = vec![IntId(15)]),
         (COUNTER, |p| counter(p).interrupts = vec![IntId(1020)]),
+        (COUNTER, |p| counter(p).interrupts = vec![IntId(27)]),
         (COUNTER, |p| counter(p).interrupts = vec![IntId(50)]),
         (COUNTER, |p| counter(p).interrupts = [50, 51, 52].map(IntId).to_vec()),
         (COUNTER, |p| counter(p).interrupts = [50, 51, 52, 23].map(IntId).to_vec()),

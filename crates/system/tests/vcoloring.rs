@@ -105,7 +105,7 @@ fn ram_is_warmed_up_without_colors_unless_the_description_says_so() {
         (format!("{colored}\nwarm_up = true"), true),
     ] {
         let plan = make(&system("", &[&lines])).unwrap();
-        assert_eq!(plan.vms[0].warm_up, warm_up, "{lines}");
+        assert_eq!(plan.vms[0].lifecycle.warm_up, warm_up, "{lines}");
         assert_eq!(plan.to_dts().contains("warm-up = <1>;"), warm_up, "{lines}");
     }
 }

@@ -1,13 +1,13 @@
 //! Interrupts and their handlers.
 
+pub use bulkhead_abi::guest::UART_INTERRUPT as UART;
+
 use crate::arch::lock::InterruptLock;
 use crate::arch::{CPUS_MAX, Frame, cpu, gic_cpu};
 use crate::gic;
 
 /// INTID of the virtual timer.
 pub const VIRTUAL_TIMER: u32 = 27;
-/// INTID of the PL011 UART.
-pub const UART: u32 = 33;
 
 /// Handles an interrupt: gets its INTID and the interrupted thread. Runs with interrupts masked.
 pub type Handler = fn(u32, &mut Frame);

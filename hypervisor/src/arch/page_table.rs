@@ -8,10 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use policy::color::Stripe;
 
-/// Bytes of a page.
-pub const PAGE_BYTES: u64 = 4096;
-/// First address that the tables cannot translate.
-pub const ADDRESS_END: u64 = 1 << 39;
+pub use bulkhead_abi::limits::{ADDRESS_END, PAGE_BYTES};
 
 const ENTRIES: usize = 512;
 const VALID: u64 = 1;

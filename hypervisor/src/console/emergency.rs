@@ -3,7 +3,8 @@
 use core::fmt::{self, Write};
 use core::sync::atomic::Ordering;
 
-use super::names::HYPERVISOR_LABEL;
+use bulkhead_abi::console::HYPERVISOR_LABEL;
+
 use super::sources::HYPERVISOR;
 use super::{Console, Uart, send_polled};
 
@@ -66,7 +67,7 @@ impl<U: Uart> Polled<'_, U> {
             return;
         }
         if core::mem::take(&mut self.line_start) {
-            self.send(HYPERVISOR_LABEL);
+            self.send(HYPERVISOR_LABEL.as_bytes());
         }
         self.send(&[byte]);
     }

@@ -1,7 +1,6 @@
 //! The escape key: Ctrl-] and one more key speak to the console, all else to a VM.
 
-/// Ctrl-].
-pub const ESCAPE: u8 = 0x1d;
+use bulkhead_abi::console::{ESCAPE, FOCUS_FIRST, FOCUS_LAST, QUIT};
 
 /// What a key means.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -45,10 +44,10 @@ impl Keys {
         match key {
             ESCAPE => Action::Input(ESCAPE),
             b'a' => Action::All,
-            b'0'..=b'7' => Action::Focus(usize::from(key - b'0')),
+            FOCUS_FIRST..=FOCUS_LAST => Action::Focus(usize::from(key - FOCUS_FIRST)),
             b'n' => Action::Next,
             b'?' => Action::Help,
-            b'q' => Action::Quit,
+            QUIT => Action::Quit,
             _ => Action::Unknown,
         }
     }

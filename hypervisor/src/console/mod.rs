@@ -6,7 +6,7 @@
 //! what the UART does not take at once is sent by its transmit interrupt. A
 //! VM whose ring is full is told so and waits alone; nothing is dropped.
 //!
-//! Two views, switched by [`keys::ESCAPE`] (Ctrl-]) and a key:
+//! Two views, switched by [`ESCAPE`] (Ctrl-]) and a key:
 //!
 //! - *all*: whole lines, each behind the label of its source, harmless characters only
 //!   (see `render`): a VM cannot pass its output off as another's. Lines longer than a
@@ -44,13 +44,10 @@ use mux::Mux;
 use names::Names;
 use sources::{SOURCES, Sources};
 
-pub use keys::ESCAPE;
-pub use names::NAME_MAX;
+pub use bulkhead_abi::console::ESCAPE;
+pub use bulkhead_abi::limits::{COUNT_MAX as MAX_VMS, NAME_MAX};
 pub use ring::{LONG_LINE, RING_SIZE};
 pub use uart::{Input, Uart, send_polled};
-
-/// Most VMs that share the console.
-pub const MAX_VMS: usize = 8;
 
 /// Most steps of one call, give or take a few: a step takes a byte from a ring or sends one.
 pub const BUDGET: usize = 48;

@@ -7,6 +7,8 @@
 //! A message of the hypervisor comes after the lines that VMs had written by then, so that the
 //! report of a VM's end follows its last words. They are at most what the rings hold.
 
+use bulkhead_abi::console::END_OF_RAW;
+
 use super::names::Names;
 use super::render::{Piece, Renderer};
 use super::ring::Ring;
@@ -16,10 +18,6 @@ use super::{MAX_VMS, View};
 
 /// Most bytes taken out of a ring while its lock is held.
 const CHUNK: usize = 16;
-
-/// Sent when a VM's raw output ends: cancels a sequence the VM left open, resets
-/// attributes, character sets and margins (DECSTR), and begins a new line.
-const END_RAW: &[u8] = b"\x18\x1b[!p\r\n";
 
 /// When a source's incomplete line was seen first.
 #[derive(Clone, Copy)]
@@ -113,7 +111,7 @@ impl Mux {
 
     fn fill(&mut self, sources: &Sources) -> usize {
         if core::mem::take(&mut self.end_raw) {
-            self.staging.extend(END_RAW);
+            self.staging.extend(END_OF_RAW.as_bytes());
             self.open = None;
             return 0;
         }

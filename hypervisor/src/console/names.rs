@@ -2,16 +2,12 @@
 
 use core::fmt::{self, Write};
 
-use super::MAX_VMS;
+use bulkhead_abi::console::HYPERVISOR_LABEL;
 
-/// Most bytes of a VM's name that are shown.
-pub const NAME_MAX: usize = 15;
+use super::{MAX_VMS, NAME_MAX};
 
 /// Bytes of the longest label: the name, brackets and a space.
 pub(super) const LABEL_MAX: usize = NAME_MAX + 3;
-
-/// The label of the hypervisor's own lines.
-pub(super) const HYPERVISOR_LABEL: &[u8] = b"[bulkhead] ";
 
 /// The name of a VM, padded with spaces.
 #[derive(Clone, Copy)]
@@ -77,7 +73,7 @@ impl Names {
     pub(super) fn label(&self, source: usize) -> [&[u8]; 3] {
         match self.names.get(source) {
             Some(name) => [b"[", &name.0[..self.longest.min(NAME_MAX)], b"] "],
-            None => [HYPERVISOR_LABEL, b"", b""],
+            None => [HYPERVISOR_LABEL.as_bytes(), b"", b""],
         }
     }
 }

@@ -4,17 +4,15 @@
 //! The lists are short: whatever must not overlap is compared with everything that
 //! comes before it.
 
+use bulkhead_abi::limits::{
+    CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES, WORD_BYTES,
+};
+use bulkhead_abi::plan::names;
+
 use super::server::WHOLE;
 use super::{Gic, MAX_CPUS, Plan, Problem, Ram, Range, Refusal, Server, Vcpu, Vm};
 use crate::arch::page_table::{ADDRESS_END, PAGE_BYTES};
 use crate::payload::BlobName;
-
-/// Bytes of the redistributor frames of one VCPU.
-const REDISTRIBUTOR_BYTES: u64 = 0x2_0000;
-/// Bytes of a distributor of a GICv3.
-const DISTRIBUTOR_BYTES: u64 = 0x1_0000;
-/// Bytes of a CPU interface of a GICv2.
-const CPU_INTERFACE_BYTES: u64 = 0x2000;
 
 /// Tells the size of a blob of the image, if there is one of this name.
 type BlobBytes<'f> = &'f dyn Fn(&BlobName<'_>) -> Option<u64>;
@@ -25,20 +23,20 @@ pub fn check<'a>(plan: &Plan<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), Refus
     platform(plan)?;
     if plan.vms.is_empty() || plan.vms.len() > MAX_CPUS {
         let problem = Problem::Count(plan.vms.len(), "VMs");
-        return Err(plan.root.nth("vms", 0).node_error(problem));
+        return Err(plan.root.nth(names::VMS, 0).node_error(problem));
     }
     for (index, vm) in plan.vms.iter().enumerate() {
         if plan.vms.iter().take(index).any(|other| other.name == vm.name) {
-            return Err(vm.node.error("vm-name", Problem::SameName(vm.name)));
+            return Err(vm.node.error(names::VM_NAME, Problem::SameName(vm.name)));
         }
         if vm.cache_share.is_some() && plan.platform.llc.is_some_and(|llc| !llc.in_registers) {
             let problem = Problem::Text("needs a cache that the CPU's registers describe");
-            return Err(vm.node.error("vllc", problem));
+            return Err(vm.node.error(names::VLLC, problem));
         }
         vcpus(plan, index, vm)?;
         if vm.is_compensated() && (vm.critical || !plan.vms.iter().any(|vm| vm.critical)) {
             let problem = Problem::Text("needs another VM that is critical, and this one not");
-            return Err(vm.node.error("compensation", problem));
+            return Err(vm.node.error(names::COMPENSATION, problem));
         }
         memory(plan, index, vm)?;
         devices(plan, index, vm)?;
@@ -50,7 +48,7 @@ pub fn check<'a>(plan: &Plan<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), Refus
 }
 
 fn platform<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
-    let node = plan.root.nth("platform", 0);
+    let node = plan.root.nth(names::PLATFORM, 0);
     let platform = &plan.platform;
     for (index, bank) in platform.memory.iter().enumerate() {
         let problem = if let Some(other) =
@@ -62,11 +60,11 @@ fn platform<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
         } else {
             continue;
         };
-        return Err(node.nth("memory", index).error("reg", problem));
+        return Err(node.nth(names::MEMORY, index).error(names::REG, problem));
     }
-    let hypervisor = node.nth("hypervisor", 0);
+    let hypervisor = node.nth(names::HYPERVISOR, 0);
     if !in_one_bank(plan, platform.hypervisor) {
-        return Err(hypervisor.error("reg", Problem::NotInBank(platform.hypervisor)));
+        return Err(hypervisor.error(names::REG, Problem::NotInBank(platform.hypervisor)));
     }
     if let Some(Ram { host, guest: loaded, .. }) = platform.own {
         let problem = if !in_one_bank(plan, host) {
@@ -77,12 +75,12 @@ fn platform<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
             None
         };
         if let Some(problem) = problem {
-            return Err(hypervisor.error("host-reg", problem));
+            return Err(hypervisor.error(names::HOST_REG, problem));
         }
     }
     for (range, _, name) in machine_devices(plan) {
         if range.end() > ADDRESS_END {
-            return Err(node.nth(name, 0).error("reg", Problem::Beyond(range)));
+            return Err(node.nth(name, 0).error(names::REG, Problem::Beyond(range)));
         }
     }
     for (index, &start) in platform.spin_table.iter().enumerate() {
@@ -90,8 +88,8 @@ fn platform<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
         let own = platform.hypervisor.contains(page);
         if page.start >= ADDRESS_END || !own && platform.memory.iter().any(|it| it.overlaps(page)) {
             let problem = Problem::Text("must lie in the memory of the hypervisor, or in no bank");
-            let cpu = node.nth("cpus", 0).nth("cpu", index);
-            return Err(cpu.error("cpu-release-addr", problem));
+            let cpu = node.nth(names::CPUS, 0).nth(names::CPU, index);
+            return Err(cpu.error(names::CPU_RELEASE_ADDR, problem));
         }
     }
     let problem = match platform.gic {
@@ -103,7 +101,7 @@ fn platform<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
             .then_some(Problem::CpuInterface(CPU_INTERFACE_BYTES)),
     };
     match problem {
-        Some(problem) => Err(node.nth("interrupt-controller", 0).error("reg", problem)),
+        Some(problem) => Err(node.nth(names::INTERRUPT_CONTROLLER, 0).error(names::REG, problem)),
         None => Ok(()),
     }
 }
@@ -114,9 +112,9 @@ fn in_one_bank(plan: &Plan<'_>, range: Range) -> bool {
 
 /// What the hypervisor drives: its registers, what it is, and its node.
 fn machine_devices(plan: &Plan<'_>) -> impl Iterator<Item = (Range, &'static str, &'static str)> {
-    let gic = |frame| (frame, "the interrupt controller", "interrupt-controller");
-    let serial = (plan.platform.serial.registers, "the console", "serial");
-    let power = |device| (device, "the power management", "power-off");
+    let gic = |frame| (frame, "the interrupt controller", names::INTERRUPT_CONTROLLER);
+    let serial = (plan.platform.serial.registers, "the console", names::SERIAL);
+    let power = |device| (device, "the power management", names::POWER_OFF);
     let others = plan.platform.power_off.map(power).into_iter().chain([serial]);
     plan.platform.gic.frames(false).map(gic).chain(others)
 }
@@ -125,13 +123,13 @@ fn vcpus<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'
     let cpus = plan.platform.cpus.len();
     for (number, vcpu) in vm.vcpus.iter().enumerate() {
         let (property, problem) = if vcpu.pcpu >= cpus {
-            ("pcpu", Problem::NoPcpu(vcpu.pcpu, cpus))
+            (names::PCPU, Problem::NoPcpu(vcpu.pcpu, cpus))
         } else if let Some(conflict) = beside_others(plan, (index, number), vcpu) {
             conflict
         } else {
             continue;
         };
-        return Err(vm.node.nth("vcpus", 0).nth("vcpu", number).error(property, problem));
+        return Err(vm.node.nth(names::VCPUS, 0).nth(names::VCPU, number).error(property, problem));
     }
     Ok(())
 }
@@ -148,33 +146,36 @@ fn beside_others<'a>(
         let before = if vm == place.0 { place.1 } else { owner.vcpus.len() };
         for other in owner.vcpus.iter().take(before).filter(|other| other.pcpu == vcpu.pcpu) {
             let (Some(own), Some(other)) = (vcpu.server, other.server) else {
-                return Some(("pcpu", Problem::PcpuTaken(vcpu.pcpu, owner.name)));
+                return Some((names::PCPU, Problem::PcpuTaken(vcpu.pcpu, owner.name)));
             };
             if own.priority == other.priority {
-                return Some(("priority", Problem::PriorityTaken(own.priority.into(), owner.name)));
+                return Some((
+                    names::PRIORITY,
+                    Problem::PriorityTaken(own.priority.into(), owner.name),
+                ));
             }
             if own.is_background() != other.is_background()
                 && own.is_background() == (own.priority > other.priority)
             {
-                let text = "puts a VCPU of the background above one with a budget";
-                return Some(("priority", Problem::Text(text)));
+                let text = "puts a background VCPU above one with a budget";
+                return Some((names::PRIORITY, Problem::Text(text)));
             }
             parts += other.part();
         }
     }
     let text = "is more than the VCPUs before leave of the PCPU";
-    (parts > WHOLE).then_some(("budget-ns", Problem::Text(text)))
+    (parts > WHOLE).then_some((names::BUDGET_NS, Problem::Text(text)))
 }
 
 fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     if vm.memory.is_empty() {
-        return Err(vm.node.node_error(Problem::MissingNode("memory")));
+        return Err(vm.node.node_error(Problem::MissingNode(names::MEMORY)));
     }
     for (number, region) in vm.areas().enumerate() {
         let (host, is_ram) = (region.host, number < vm.memory.len());
         if is_ram && region.colors.is_none() && plan.platform.own.is_some() {
             let problem = Problem::Text("is missing, but the hypervisor has colours of its own");
-            return Err(vm.node.nth("memory", number).error("colors", problem));
+            return Err(vm.node.nth(names::MEMORY, number).error(names::COLORS, problem));
         }
         let needed = match is_ram {
             true => vm.colored().map_or(0, |(_, area)| area.frames()),
@@ -196,10 +197,10 @@ fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<
             continue;
         };
         let node = match is_ram {
-            true => vm.node.nth("memory", number),
-            false => vm.node.nth("coloring", 0),
+            true => vm.node.nth(names::MEMORY, number),
+            false => vm.node.nth(names::COLORING, 0),
         };
-        return Err(node.error("host-reg", problem));
+        return Err(node.error(names::HOST_REG, problem));
     }
     Ok(())
 }
@@ -237,12 +238,15 @@ fn devices<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal
                 let place = (index, number, position);
                 if let Some(owner) = interrupt_owner_before(plan, place, interrupt) {
                     let problem = Problem::InterruptTaken(interrupt.into(), owner);
-                    return Err(vm.node.nth("device", number).error("host-interrupts", problem));
+                    return Err(vm
+                        .node
+                        .nth(names::DEVICE, number)
+                        .error(names::HOST_INTERRUPTS, problem));
                 }
             }
             continue;
         };
-        return Err(vm.node.nth("device", number).error("host-reg", problem));
+        return Err(vm.node.nth(names::DEVICE, number).error(names::HOST_REG, problem));
     }
     Ok(())
 }
@@ -303,18 +307,18 @@ fn interrupt_owner_before<'a>(
 /// The `index`-th thing that the guest sees: where, and its node (name and number).
 fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, usize)> {
     if let Some(region) = vm.memory.get(index) {
-        return Some((region.guest, "memory", index));
+        return Some((region.guest, names::MEMORY, index));
     }
     index -= vm.memory.len();
     if let Some(device) = vm.devices.get(index) {
-        return Some((device.registers.guest, "device", index));
+        return Some((device.registers.guest, names::DEVICE, index));
     }
     let rest = [
-        Some((vm.gic.frames()[0], "interrupt-controller", 0)),
-        Some((vm.gic.frames()[1], "interrupt-controller", 0)),
-        vm.serial.map(|(range, _)| (range, "serial", 0)),
-        vm.coloring.map(|coloring| (coloring.doorbell, "coloring", 0)),
-        vm.color_serial.map(|(range, _)| (range, "color-serial", 0)),
+        Some((vm.gic.frames()[0], names::INTERRUPT_CONTROLLER, 0)),
+        Some((vm.gic.frames()[1], names::INTERRUPT_CONTROLLER, 0)),
+        vm.serial.map(|(range, _)| (range, names::SERIAL, 0)),
+        vm.coloring.map(|coloring| (coloring.doorbell, names::COLORING, 0)),
+        vm.color_serial.map(|(range, _)| (range, names::COLOR_SERIAL, 0)),
     ];
     rest.into_iter().flatten().nth(index - vm.devices.len())
 }
@@ -322,7 +326,7 @@ fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, us
 fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     let mut index = 0;
     while let Some((range, name, number)) = guest_range(vm, index) {
-        let error = |problem| Err(vm.node.nth(name, number).error("reg", problem));
+        let error = |problem| Err(vm.node.nth(name, number).error(names::REG, problem));
         if range.end() > ADDRESS_END {
             return error(Problem::Beyond(range));
         }
@@ -345,7 +349,7 @@ fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     };
     if distributor < first || !right {
         let problem = Problem::GicFrames(first, second);
-        return Err(vm.node.nth("interrupt-controller", 0).error("reg", problem));
+        return Err(vm.node.nth(names::INTERRUPT_CONTROLLER, 0).error(names::REG, problem));
     }
     Ok(())
 }
@@ -355,7 +359,7 @@ fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
         && first == second
     {
         let problem = Problem::InterruptTwice(second.into());
-        return Err(vm.node.nth("color-serial", 0).error("interrupts", problem));
+        return Err(vm.node.nth(names::COLOR_SERIAL, 0).error(names::INTERRUPTS, problem));
     }
     for (number, device) in vm.devices.iter().enumerate() {
         for (position, &(interrupt, _)) in device.interrupts.iter().enumerate() {
@@ -368,7 +372,7 @@ fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
                     .any(|before| before.interrupts.iter().any(|other| other.0 == interrupt));
             if twice {
                 let problem = Problem::InterruptTwice(interrupt.into());
-                return Err(vm.node.nth("device", number).error("interrupts", problem));
+                return Err(vm.node.nth(names::DEVICE, number).error(names::INTERRUPTS, problem));
             }
         }
     }
@@ -386,8 +390,8 @@ fn loads<'a>(vm: &Vm<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), Refusal<'a>> 
         let Some(bytes) = blob_bytes(&load.blob) else {
             return Err(load.node.node_error(Problem::NoBlob(load.blob)));
         };
-        if !load.address.is_multiple_of(8) || !in_ram(vm, load.address, bytes) {
-            return Err(load.node.error("load", Problem::LoadOutside(bytes, load.address)));
+        if !load.address.is_multiple_of(WORD_BYTES) || !in_ram(vm, load.address, bytes) {
+            return Err(load.node.error(names::LOAD, Problem::LoadOutside(bytes, load.address)));
         }
         let range = Range { start: load.address, bytes };
         for before in vm.boot.loads.iter().take(index) {
@@ -395,12 +399,12 @@ fn loads<'a>(vm: &Vm<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), Refusal<'a>> 
             let other = Range { start: before.address, bytes };
             if other.overlaps(range) {
                 let problem = Problem::OverlapNode(range, other, before.node);
-                return Err(load.node.error("load", problem));
+                return Err(load.node.error(names::LOAD, problem));
             }
         }
     }
     if !vm.boot.entry.is_multiple_of(4) || !in_ram(vm, vm.boot.entry, 4) {
-        return Err(vm.boot.node.error("entry", Problem::NotCode(vm.boot.entry)));
+        return Err(vm.boot.node.error(names::ENTRY, Problem::NotCode(vm.boot.entry)));
     }
     Ok(())
 }

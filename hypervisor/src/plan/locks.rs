@@ -2,10 +2,29 @@
 
 use alloc::vec::Vec;
 
+use bulkhead_abi::plan::{names, words};
 use policy::lock::RESOURCES_MAX;
 
 use super::vm::wrong_name;
-use super::{Locks, MAX_CPUS, Node, Problem, Refusal, Resource};
+use super::{MAX_CPUS, Node, Problem, Refusal};
+
+/// What VMs share.
+#[derive(Debug)]
+pub struct Locks<'a> {
+    /// Whether VCPUs in global critical sections go before all others.
+    pub ceilings: bool,
+    /// The resources.
+    pub resources: Vec<Resource<'a>>,
+}
+
+/// A resource that VMs share.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Resource<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The VMs that may open it, one bit each.
+    pub vms: u8,
+}
 
 /// The locks of a plan with so many VMs; `node` is that of the resources, if there is one.
 #[inline(never)]
@@ -14,18 +33,18 @@ pub fn read<'a>(
     node: Option<Node<'a>>,
     vms: usize,
 ) -> Result<Locks<'a>, Refusal<'a>> {
-    let ceilings = match root.value("locks") {
-        Some(_) => root.expect_text("locks", &["vmpcp", "mpcp"])? == 0,
+    let ceilings = match root.value(names::LOCKS) {
+        Some(_) => root.expect_text(names::LOCKS, &words::LOCKS)? == 0,
         None => true,
     };
     let mut resources: Vec<Resource<'_>> = Vec::new();
     if let Some(node) = node {
-        node.only(&["#address-cells", "#size-cells"], &["resource"])?;
+        node.only(&[names::ADDRESS_CELLS, names::SIZE_CELLS], &[names::RESOURCE])?;
         for child in node.children() {
             let resource = resource(child, vms)?;
             if resources.iter().any(|other| other.name == resource.name) {
                 let problem = Problem::Text("is the name of another resource");
-                return Err(child.error("resource-name", problem));
+                return Err(child.error(names::RESOURCE_NAME, problem));
             }
             resources.push(resource);
         }
@@ -37,18 +56,18 @@ pub fn read<'a>(
 }
 
 fn resource(node: Node<'_>, count: usize) -> Result<Resource<'_>, Refusal<'_>> {
-    node.only(&["reg", "resource-name", "vms"], &[])?;
-    let name = node.text("resource-name")?;
+    node.only(&[names::REG, names::RESOURCE_NAME, names::VMS], &[])?;
+    let name = node.text(names::RESOURCE_NAME)?;
     if let Some(why) = wrong_name(name) {
-        return Err(node.error("resource-name", Problem::Text(why)));
+        return Err(node.error(names::RESOURCE_NAME, Problem::Text(why)));
     }
     let mut vms = 0u8;
-    for cell in node.cells("vms", 1)?.chunks_exact(4) {
+    for cell in node.cells(names::VMS, 1)?.chunks_exact(4) {
         let vm = super::tree::word(cell, 0).unwrap_or(u32::MAX);
         // Ascending, so that each is named once.
         if vm as usize >= count.min(MAX_CPUS) || vms >> vm != 0 {
             let problem = Problem::Text("must be VMs that exist, in ascending order");
-            return Err(node.error("vms", problem));
+            return Err(node.error(names::VMS, problem));
         }
         vms |= 1 << vm;
     }

@@ -2,18 +2,16 @@
 
 use alloc::vec::Vec;
 
+use bulkhead_abi::limits::{
+    COMPENSATION_MIN, MEMORY_PERIOD_MIN_NS, PERIOD_MAX_NS, PRIVATE_INTERRUPTS, RESERVED_INTERRUPTS,
+};
+use bulkhead_abi::plan::{events, names, words};
 use policy::bandwidth::{self, Account, Parameters, Pool};
 use policy::time::{Duration, Instant};
 
-use super::server::{PERIOD_MAX, refuse};
+use super::server::refuse;
 use super::{Clock, Node, Problem, Refusal, platform, tree};
 use crate::arch::counter::width::Width;
-
-/// Shortest period in nanoseconds. In each one a VCPU that uses its budget up costs its PCPU two
-/// interrupts and a switch to another VCPU and back, some 2,000 instructions.
-const PERIOD_MIN: u64 = 20_000;
-/// Fewest periods after which credits are given up: in the first one of them there are none yet.
-const COMPENSATION_MIN: u32 = 2;
 
 /// What counts the memory accesses of each PCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -43,9 +41,12 @@ impl Counter {
         self.interrupts.get(pcpu).or(self.interrupts.first()).copied().unwrap_or_default()
     }
 
-    /// Whether accesses to memory are counted: events 0x08 and 0x11 are instructions and cycles.
+    /// Whether accesses to memory are counted.
     pub fn counts_memory(&self) -> bool {
-        !matches!(self.source, Source::Cycles | Source::Event(0x08 | 0x11))
+        !matches!(
+            self.source,
+            Source::Cycles | Source::Event(events::INSTRUCTIONS | events::CYCLES)
+        )
     }
 
     /// Most accesses for which it can wait.
@@ -103,53 +104,53 @@ pub struct Compensation {
     pub flush_task_switch: bool,
 }
 
-/// Reads `/platform/bandwidth-counter`, for so many PCPUs.
+/// Reads `/platform/bandwidth-counter`, for so many PCPUs; `console` is the interrupt of the UART.
 #[inline(never)]
-pub fn counter(node: Node<'_>, cpus: usize) -> Result<Counter, Refusal<'_>> {
-    node.only(&["source", "event", "bits", "interrupts", "access-bytes"], &[])?;
-    let source = match node.expect_text("source", &["pmu", "cycles", "cachescope"])? {
-        0 => match u16::try_from(node.number("event")?) {
+pub fn counter(node: Node<'_>, cpus: usize, console: u32) -> Result<Counter, Refusal<'_>> {
+    node.only(
+        &[names::SOURCE, names::EVENT, names::BITS, names::INTERRUPTS, names::ACCESS_BYTES],
+        &[],
+    )?;
+    let source = match node.expect_text(names::SOURCE, &words::COUNTERS)? {
+        0 => match u16::try_from(node.number(names::EVENT)?) {
             Ok(event) => Source::Event(event),
-            Err(_) => return Err(node.error("event", Problem::Text("must be <0> to <0xffff>"))),
+            Err(_) => {
+                return Err(node.error(names::EVENT, Problem::Text("must be <0> to <0xffff>")));
+            }
         },
         class => {
-            refuse(node, &["event"], "has a meaning with source = \"pmu\" only")?;
+            refuse(node, &[names::EVENT], "has a meaning with source = \"pmu\" only")?;
             if class == 1 { Source::Cycles } else { Source::Observer }
         }
     };
-    let width = match node.number("bits")? {
+    let width = match node.number(names::BITS)? {
         32 => Width::BITS_32,
         64 => Width::BITS_64,
-        _ => return Err(node.error("bits", Problem::Text("must be <32> or <64>"))),
+        _ => return Err(node.error(names::BITS, Problem::Text("must be <32> or <64>"))),
     };
     let mut interrupts = Vec::new();
-    let cells = node.cells("interrupts", 1)?;
+    let cells = node.cells(names::INTERRUPTS, 1)?;
     while let Some(intid) = tree::word(cells, 4 * interrupts.len()) {
         interrupts.push(intid);
     }
     if let [private] = *interrupts.as_slice()
-        && (16..32).contains(&private)
-        && !RESERVED.contains(&private)
+        && PRIVATE_INTERRUPTS.contains(&private)
+        && !RESERVED_INTERRUPTS.contains(&private)
     {
         return Ok(Counter { source, width, interrupts });
     }
     if interrupts.len() != cpus {
-        let text =
-            "must be a private interrupt that is free (not 25 to 27), or a shared one for each CPU";
-        return Err(node.error("interrupts", Problem::Text(text)));
+        let text = "must be a free private interrupt (not 25 to 27), or a shared one for each CPU";
+        return Err(node.error(names::INTERRUPTS, Problem::Text(text)));
     }
     for (index, &intid) in interrupts.iter().enumerate() {
-        platform::shared_interrupt(node, "interrupts", intid)?;
-        if interrupts.iter().take(index).any(|&other| other == intid) {
-            return Err(node.error("interrupts", Problem::InterruptTwice(intid.into())));
+        platform::shared_interrupt(node, names::INTERRUPTS, intid)?;
+        if intid == console || interrupts.iter().take(index).any(|&other| other == intid) {
+            return Err(node.error(names::INTERRUPTS, Problem::InterruptTwice(intid.into())));
         }
     }
     Ok(Counter { source, width, interrupts })
 }
-
-/// Private interrupts that are something else: maintenance of virtual interrupts, EL2's timer,
-/// the virtual timer.
-const RESERVED: [u32; 3] = [25, 26, 27];
 
 const NO_COUNTER: &str = "needs the node /platform/bandwidth-counter";
 
@@ -160,23 +161,24 @@ pub fn budget<'a>(
     counter: Option<&Counter>,
     clock: Clock,
 ) -> Result<Option<MemoryBudget>, Refusal<'a>> {
-    if node.value("memory-budget").is_none() {
-        refuse(node, &["memory-period-ns"], "needs memory-budget")?;
+    if node.value(names::MEMORY_BUDGET).is_none() {
+        refuse(node, &[names::MEMORY_PERIOD_NS], "needs memory-budget")?;
         return Ok(None);
     }
     let Some(counter) = counter else {
-        return Err(node.error("memory-budget", Problem::Text(NO_COUNTER)));
+        return Err(node.error(names::MEMORY_BUDGET, Problem::Text(NO_COUNTER)));
     };
-    let (accesses, period) = (node.long("memory-budget")?, node.long("memory-period-ns")?);
+    let (accesses, period) =
+        (node.long(names::MEMORY_BUDGET)?, node.long(names::MEMORY_PERIOD_NS)?);
     if accesses == 0 || accesses > counter.most() {
         let problem = Problem::Accesses(accesses, counter.most());
-        return Err(node.error("memory-budget", problem));
+        return Err(node.error(names::MEMORY_BUDGET, problem));
     }
-    if !(PERIOD_MIN..=PERIOD_MAX).contains(&period) {
-        let problem = Problem::Period(period, PERIOD_MIN, PERIOD_MAX);
-        return Err(node.error("memory-period-ns", problem));
+    if !(MEMORY_PERIOD_MIN_NS..=PERIOD_MAX_NS).contains(&period) {
+        let problem = Problem::Period(period, MEMORY_PERIOD_MIN_NS, PERIOD_MAX_NS);
+        return Err(node.error(names::MEMORY_PERIOD_NS, problem));
     }
-    let period = Duration(clock.whole(node, "memory-period-ns", period)?);
+    let period = Duration(clock.whole(node, names::MEMORY_PERIOD_NS, period)?);
     Ok(Some(MemoryBudget { accesses, period }))
 }
 
@@ -188,31 +190,31 @@ pub fn of_vm<'a>(
     clock: Clock,
 ) -> Result<Option<VmBudget>, Refusal<'a>> {
     let Some(budget) = budget(node, counter, clock)? else {
-        refuse(node, &["compensation", "flush-task-switch"], "needs memory-budget")?;
+        refuse(node, &[names::COMPENSATION, names::FLUSH_TASK_SWITCH], "needs memory-budget")?;
         return Ok(None);
     };
-    if node.value("compensation").is_none() {
-        refuse(node, &["flush-task-switch"], "needs compensation")?;
+    if node.value(names::COMPENSATION).is_none() {
+        refuse(node, &[names::FLUSH_TASK_SWITCH], "needs compensation")?;
         return Ok(Some(VmBudget { budget, compensation: None }));
     }
-    let periods = node.number("compensation")?;
+    let periods = node.number(names::COMPENSATION)?;
     if periods < COMPENSATION_MIN {
-        return Err(node.error("compensation", Problem::Text("must be <2> or more")));
+        return Err(node.error(names::COMPENSATION, Problem::Text("must be <2> or more")));
     }
     let most = counter.map_or(0, Counter::most);
     if budget.accesses.saturating_mul(u64::from(periods)) > most {
-        return Err(node.error("compensation", Problem::Accesses(budget.accesses, most)));
+        return Err(node.error(names::COMPENSATION, Problem::Accesses(budget.accesses, most)));
     }
-    let flush_task_switch = node.value("flush-task-switch").is_some();
+    let flush_task_switch = node.value(names::FLUSH_TASK_SWITCH).is_some();
     let compensation = Some(Compensation { periods, flush_task_switch });
     Ok(Some(VmBudget { budget, compensation }))
 }
 
 /// Whether the accesses of a VM are counted for the compensation of others.
 pub fn critical<'a>(node: Node<'a>, counter: Option<&Counter>) -> Result<bool, Refusal<'a>> {
-    let critical = node.value("critical").is_some();
+    let critical = node.value(names::CRITICAL).is_some();
     if critical && counter.is_none() {
-        return Err(node.error("critical", Problem::Text(NO_COUNTER)));
+        return Err(node.error(names::CRITICAL, Problem::Text(NO_COUNTER)));
     }
     Ok(critical)
 }

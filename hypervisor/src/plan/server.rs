@@ -1,20 +1,15 @@
 //! Reads how VCPUs share a PCPU.
 
+use bulkhead_abi::limits::{
+    BUDGET_MIN_NS, PERIOD_MAX_NS, SECTIONS_EARLY_MAX_NS, SECTIONS_INTERVAL_MAX_NS,
+    SECTIONS_INTERVAL_MIN_NS,
+};
+use bulkhead_abi::plan::{names, words};
 use policy::lock::rate::Rate;
 use policy::server;
 use policy::time::{Duration, Instant};
 
 use super::{Clock, Node, Problem, Refusal};
-
-/// Shortest budget and longest period in nanoseconds. The second one keeps products of
-/// times within 64 bits.
-const BUDGET_MIN: u64 = 1_000;
-pub const PERIOD_MAX: u64 = 60_000_000_000;
-
-/// Nanoseconds from one entry into a global critical section to the next, and by which some may come early.
-const INTERVAL_MIN: u64 = 1_000;
-const INTERVAL_MAX: u64 = 3_600_000_000_000;
-const EARLY_MAX: u64 = 1 << 56;
 
 /// A budget that fills its period, as a part of the PCPU.
 pub const WHOLE: u64 = 1 << 24;
@@ -59,14 +54,17 @@ impl Server {
 
 /// The server of a VCPU, if it has one.
 pub fn read(node: Node<'_>, clock: Clock) -> Result<Option<Server>, Refusal<'_>> {
-    if node.value("server").is_none() {
-        refuse(node, &["budget-ns", "period-ns", "overrun-ns", "priority"], "needs server")?;
+    if node.value(names::SERVER).is_none() {
+        refuse(
+            node,
+            &[names::BUDGET_NS, names::PERIOD_NS, names::OVERRUN_NS, names::PRIORITY],
+            "needs server",
+        )?;
         return Ok(None);
     }
-    let class =
-        node.expect_text("server", &["periodic", "deferrable", "sporadic", "background"])?;
+    let class = node.expect_text(names::SERVER, &words::SERVERS)?;
     let policy = if class == 3 {
-        let budget = ["budget-ns", "period-ns", "overrun-ns"];
+        let budget = [names::BUDGET_NS, names::PERIOD_NS, names::OVERRUN_NS];
         refuse(node, &budget, "has no meaning in the background")?;
         server::Policy::Background
     } else {
@@ -75,22 +73,22 @@ pub fn read(node: Node<'_>, clock: Clock) -> Result<Option<Server>, Refusal<'_>>
             0 => server::Policy::Periodic(parameters),
             1 => server::Policy::Deferrable(parameters),
             _ => {
-                refuse(node, &["overrun-ns"], "has no meaning for a sporadic server")?;
+                refuse(node, &[names::OVERRUN_NS], "has no meaning for a sporadic server")?;
                 server::Policy::Sporadic(parameters)
             }
         }
     };
-    Ok(Some(Server { priority: node.number("priority")?, policy }))
+    Ok(Some(Server { priority: node.number(names::PRIORITY)?, policy }))
 }
 
 /// How many ticks it may execute in global critical sections at a stretch, rounded down as overrun is; 0: it may be in none.
 pub fn hold(node: Node<'_>, clock: Clock) -> Result<u64, Refusal<'_>> {
-    if node.value("hold-ns").is_none() {
+    if node.value(names::HOLD_NS).is_none() {
         return Ok(0);
     }
-    let hold = node.long("hold-ns")?;
-    if hold == 0 || hold > PERIOD_MAX {
-        return Err(node.error("hold-ns", Problem::Text("must be 1 ns to one minute")));
+    let hold = node.long(names::HOLD_NS)?;
+    if hold == 0 || hold > PERIOD_MAX_NS {
+        return Err(node.error(names::HOLD_NS, Problem::Text("must be 1 ns to one minute")));
     }
     Ok(clock.ticks(hold).max(1))
 }
@@ -98,16 +96,16 @@ pub fn hold(node: Node<'_>, clock: Clock) -> Result<u64, Refusal<'_>> {
 /// How often it may enter global critical sections, in ticks, rounded so that it may rather more often; none: it may be
 /// in none.
 pub fn rate(node: Node<'_>, clock: Clock) -> Result<Option<Rate>, Refusal<'_>> {
-    let [interval, early] = ["sections-interval-ns", "sections-early-ns"];
-    if node.value("hold-ns").is_none() {
+    let [interval, early] = [names::SECTIONS_INTERVAL_NS, names::SECTIONS_EARLY_NS];
+    if node.value(names::HOLD_NS).is_none() {
         refuse(node, &[interval, early], "needs hold-ns")?;
         return Ok(None);
     }
     let [between, before] = [node.long(interval)?, node.long(early)?];
-    if !(INTERVAL_MIN..=INTERVAL_MAX).contains(&between) {
+    if !(SECTIONS_INTERVAL_MIN_NS..=SECTIONS_INTERVAL_MAX_NS).contains(&between) {
         return Err(node.error(interval, Problem::Text("must be 1 us to one hour")));
     }
-    if before > EARLY_MAX {
+    if before > SECTIONS_EARLY_MAX_NS {
         return Err(node.error(early, Problem::Text("must be at most 2^56 ns")));
     }
     let ticks = Duration(clock.ticks(between).max(1));
@@ -129,28 +127,30 @@ pub fn refuse<'a>(
 }
 
 fn parameters(node: Node<'_>, clock: Clock) -> Result<server::Parameters, Refusal<'_>> {
-    let (budget, period) = (node.long("budget-ns")?, node.long("period-ns")?);
-    if period > PERIOD_MAX {
-        return Err(node.error("period-ns", Problem::Text("is longer than one minute")));
+    let (budget, period) = (node.long(names::BUDGET_NS)?, node.long(names::PERIOD_NS)?);
+    if period > PERIOD_MAX_NS {
+        return Err(node.error(names::PERIOD_NS, Problem::Text("is longer than one minute")));
     }
-    if budget < BUDGET_MIN || budget > period {
+    if budget < BUDGET_MIN_NS || budget > period {
         let text = "must be 1 us to the whole period";
-        return Err(node.error("budget-ns", Problem::Text(text)));
+        return Err(node.error(names::BUDGET_NS, Problem::Text(text)));
     }
-    let overrun = match node.value("overrun-ns") {
-        Some(_) => node.long("overrun-ns")?,
+    let overrun = match node.value(names::OVERRUN_NS) {
+        Some(_) => node.long(names::OVERRUN_NS)?,
         None => 0,
     };
     if overrun > period - budget {
         let text = "is more than the budget leaves of the period";
-        return Err(node.error("overrun-ns", Problem::Text(text)));
+        return Err(node.error(names::OVERRUN_NS, Problem::Text(text)));
     }
     // Together rounded down: others get no less than in nanoseconds.
     let both = clock.ticks(budget + overrun);
-    let period = clock.whole(node, "period-ns", period)?;
+    let period = clock.whole(node, names::PERIOD_NS, period)?;
     let budget = clock.ticks(budget);
     if budget == 0 {
-        return Err(node.error("budget-ns", Problem::Text("is less than a tick of the counter")));
+        return Err(
+            node.error(names::BUDGET_NS, Problem::Text("is less than a tick of the counter"))
+        );
     }
     Ok(server::Parameters {
         budget: Duration(budget),

@@ -2,16 +2,196 @@
 
 use alloc::vec::Vec;
 
+use bulkhead_abi::console::HYPERVISOR;
 use bulkhead_abi::doorbell;
-use policy::color::{ColorSet, Stripe, StripeError};
+use bulkhead_abi::limits::NAME_MAX;
+use bulkhead_abi::plan::{names, words};
+use policy::bandwidth::Account;
+use policy::color::{Area, ColorSet, Stripe, StripeError};
+use policy::lock::rate::Rate;
+use policy::time::Instant;
 
 use super::platform::{guest_gic, shared_interrupt};
 use super::{
-    Boot, Clock, Coloring, Counter, Device, Load, MAX_CPUS, Mapping, Node, Platform, Policy,
-    Problem, Ram, Range, Refusal, Vcpu, Vm, memory, server, tree,
+    Clock, Counter, GuestGic, Llc, MAX_CPUS, Mapping, MemoryBudget, Node, Platform, Problem, Ram,
+    Range, Refusal, Server, VmBudget, memory, server, tree,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
+
+/// A device that a VM owns.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Device {
+    /// Its registers.
+    pub registers: Mapping,
+    /// `(INTID in the guest, INTID of the machine)` of its interrupts.
+    pub interrupts: Vec<(u32, u32)>,
+}
+
+/// Colours besides its own that tasks of a VM can ask for (vCache, section 4.2).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Coloring {
+    /// The page on which the guest asks (IPA).
+    pub doorbell: Range,
+    /// The frames: as if they were RAM from address 0 on.
+    pub pool: Ram,
+}
+
+/// What happens to a VM that crashes or resets.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Policy {
+    /// It stays stopped.
+    Stop,
+    /// It starts again from its images.
+    Restart,
+}
+
+/// Something that is copied into a VM before it starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Load<'a> {
+    /// Its node, for messages.
+    pub node: Node<'a>,
+    /// Its name in the image.
+    pub blob: BlobName<'a>,
+    /// IPA of its first byte.
+    pub address: u64,
+}
+
+/// How a VM starts.
+#[derive(Debug)]
+pub struct Boot<'a> {
+    /// Its node, for messages.
+    pub node: Node<'a>,
+    /// IPA of the first instruction.
+    pub entry: u64,
+    /// Kernel, initial RAM disk, device tree.
+    pub loads: Vec<Load<'a>>,
+    /// IPA of the device tree, passed in `x0`; 0 without one.
+    pub device_tree: u64,
+}
+
+/// A virtual CPU.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Vcpu {
+    /// Index of the PCPU that runs it.
+    pub pcpu: usize,
+    /// How it shares the PCPU with others; none: it has the PCPU for itself.
+    pub server: Option<Server>,
+    /// How many memory accesses it may make; none: as many as it likes, or its VM may.
+    pub memory: Option<MemoryBudget>,
+    /// For how many ticks it may execute in global critical sections until it executes outside; 0: it may
+    /// be in none.
+    pub hold: u64,
+    /// How often it may enter them, in ticks; none: never.
+    pub rate: Option<Rate>,
+}
+
+/// A virtual machine.
+#[derive(Debug)]
+pub struct Vm<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its node, for messages.
+    pub node: Node<'a>,
+    /// What happens after a crash.
+    pub on_crash: Policy,
+    /// What happens after a reset.
+    pub on_reset: Policy,
+    /// Most restarts before the VM stays stopped.
+    pub restart_limit: u32,
+    /// With a virtual last-level cache: it has `2^share` times fewer sets than the machine's.
+    pub cache_share: Option<u8>,
+    /// Whether all RAM is mapped at the start; otherwise a page is when it is first touched.
+    pub warm_up: bool,
+    /// How many memory accesses its VCPUs may make together, if that is limited.
+    pub memory_budget: Option<VmBudget>,
+    /// Whether its accesses count for the compensation of others.
+    pub critical: bool,
+    /// The machine's last-level cache, if the plan names it.
+    pub llc: Option<Llc>,
+    /// Colours that its tasks can ask for.
+    pub coloring: Option<Coloring>,
+    /// Its VCPUs.
+    pub vcpus: Vec<Vcpu>,
+    /// RAM.
+    pub memory: Vec<Ram>,
+    /// Virtual interrupt controller.
+    pub gic: GuestGic,
+    /// Virtual PL011: registers (IPA) and INTID.
+    pub serial: Option<(Range, u32)>,
+    /// Virtual PL011 on which closed guests ask for colours: registers (IPA) and INTID.
+    pub color_serial: Option<(Range, u32)>,
+    /// Assigned devices.
+    pub devices: Vec<Device>,
+    /// How it starts.
+    pub boot: Boot<'a>,
+}
+
+impl Vm<'_> {
+    /// Memory of the machine that belongs to it: RAM, then the pool of extra colours.
+    pub fn areas(&self) -> impl Iterator<Item = &Ram> {
+        self.memory.iter().chain(self.coloring.iter().map(|coloring| &coloring.pool))
+    }
+
+    /// With colours: its RAM, and what the frames of that area are for.
+    #[inline(never)]
+    pub fn colored(&self) -> Option<(&Ram, Area)> {
+        let ram = self.memory.first().filter(|ram| ram.colors.is_some())?;
+        let pool_frames = self.coloring.map_or(0, |coloring| coloring.pool.pages());
+        Some((ram, Area::new(ram.pages(), pool_frames)))
+    }
+
+    /// Where VCPUs that share PCPUs or have budgets read how much time was stolen from them (IPA): behind all
+    /// that the plan gives to the guest.
+    pub fn time_page(&self) -> Option<u64> {
+        let waits = |vcpu: &Vcpu| vcpu.server.is_some() || vcpu.memory.is_some();
+        if self.memory_budget.is_none() && !self.vcpus.iter().any(waits) {
+            return None;
+        }
+        let serial = self.serial.iter().chain(&self.color_serial).map(|(range, _)| *range);
+        let ranges = self.memory.iter().map(|ram| ram.guest);
+        let ranges = ranges.chain(self.devices.iter().map(|device| device.registers.guest));
+        let ranges = ranges.chain(self.gic.frames()).chain(serial);
+        let ranges = ranges.chain(self.coloring.iter().map(|coloring| coloring.doorbell));
+        ranges.map(Range::end).max().map(|end| end.next_multiple_of(PAGE_BYTES))
+    }
+
+    /// Whether its memory accesses, or those of one of its VCPUs, are limited.
+    pub fn is_limited(&self) -> bool {
+        self.memory_budget.is_some() || self.vcpus.iter().any(|vcpu| vcpu.memory.is_some())
+    }
+
+    /// Whether the accesses of one of its VCPUs are counted. `compensates`: some VM gets credits
+    /// for those of critical ones.
+    pub fn counts(&self, vcpu: &Vcpu, compensates: bool) -> bool {
+        vcpu.memory.is_some() || self.memory_budget.is_some() || self.critical && compensates
+    }
+
+    /// The account of the accesses of one of its VCPUs, if they are limited; periods are counted
+    /// from `start`.
+    pub fn account(&self, vcpu: &Vcpu, start: Instant) -> Option<Account> {
+        match vcpu.memory {
+            Some(own) => own.account(start),
+            None => self.memory_budget.map(|_| Account::shared()),
+        }
+    }
+
+    /// Whether it gets credits for what critical VMs do not access.
+    pub fn is_compensated(&self) -> bool {
+        self.memory_budget.is_some_and(|budget| budget.compensation.is_some())
+    }
+
+    /// The PCPUs of some of its VCPUs, one bit each.
+    pub fn cpus(&self, of: impl Fn(&Vcpu) -> bool) -> u64 {
+        let vcpus = self.vcpus.iter().filter(|vcpu| of(vcpu));
+        vcpus.fold(0, |cpus, vcpu| cpus | 1 << vcpu.pcpu)
+    }
+
+    /// INTIDs of its virtual UARTs.
+    pub fn serial_interrupts(&self) -> impl Iterator<Item = u32> {
+        self.serial.iter().chain(&self.color_serial).map(|&(_, interrupt)| interrupt)
+    }
+}
 
 /// Reads a VM of this machine.
 #[inline(never)]
@@ -23,76 +203,76 @@ pub fn read<'a>(
     let (llc, counter) = (platform.llc, platform.counter.as_ref());
     node.only(
         &[
-            "reg",
-            "#address-cells",
-            "#size-cells",
-            "vm-name",
-            "on-crash",
-            "on-reset",
-            "restart-limit",
-            "vllc",
-            "warm-up",
-            "memory-budget",
-            "memory-period-ns",
-            "compensation",
-            "flush-task-switch",
-            "critical",
+            names::REG,
+            names::ADDRESS_CELLS,
+            names::SIZE_CELLS,
+            names::VM_NAME,
+            names::ON_CRASH,
+            names::ON_RESET,
+            names::RESTART_LIMIT,
+            names::VLLC,
+            names::WARM_UP,
+            names::MEMORY_BUDGET,
+            names::MEMORY_PERIOD_NS,
+            names::COMPENSATION,
+            names::FLUSH_TASK_SWITCH,
+            names::CRITICAL,
         ],
         &[
-            "vcpus",
-            "memory",
-            "interrupt-controller",
-            "serial",
-            "device",
-            "boot",
-            "coloring",
-            "color-serial",
+            names::VCPUS,
+            names::MEMORY,
+            names::INTERRUPT_CONTROLLER,
+            names::SERIAL,
+            names::DEVICE,
+            names::BOOT,
+            names::COLORING,
+            names::COLOR_SERIAL,
         ],
     )?;
     let color_mask = llc.map_or(0, |llc| llc.color_mask);
-    let name = node.text("vm-name")?;
+    let name = node.text(names::VM_NAME)?;
     if let Some(problem) = wrong_name(name) {
-        return Err(node.error("vm-name", Problem::Text(problem)));
+        return Err(node.error(names::VM_NAME, Problem::Text(problem)));
     }
     let (mut memory, mut devices) = (Vec::new(), Vec::new());
     for child in node.children() {
-        if child.is("memory") {
+        if child.is(names::MEMORY) {
             memory.push(ram(child, color_mask)?);
-        } else if child.is("device") {
+        } else if child.is(names::DEVICE) {
             devices.push(device(child)?);
         }
     }
-    let serial = uart(node, "serial")?;
-    let coloring = match node.optional_child("coloring")? {
+    let serial = uart(node, names::SERIAL)?;
+    let coloring = match node.optional_child(names::COLORING)? {
         Some(node) => Some(coloring(node, &memory, color_mask)?),
         None => None,
     };
-    let color_serial = uart(node, "color-serial")?;
+    let color_serial = uart(node, names::COLOR_SERIAL)?;
     if color_serial.is_some() && coloring.is_none() {
         let problem = Problem::Text("needs the node coloring");
-        return Err(node.nth("color-serial", 0).node_error(problem));
+        return Err(node.nth(names::COLOR_SERIAL, 0).node_error(problem));
     }
     let memory_budget = memory::of_vm(node, counter, clock)?;
-    let vcpus = vcpus(node.child("vcpus")?, counter, clock, memory_budget.is_some())?;
+    let vcpus = vcpus(node.child(names::VCPUS)?, counter, clock, memory_budget.is_some())?;
     Ok(Vm {
         name,
         node,
-        on_crash: policy(node, "on-crash")?,
-        on_reset: policy(node, "on-reset")?,
-        restart_limit: node.number("restart-limit")?,
+        on_crash: policy(node, names::ON_CRASH)?,
+        on_reset: policy(node, names::ON_RESET)?,
+        restart_limit: node.number(names::RESTART_LIMIT)?,
         cache_share: cache_share(node, &memory, color_mask)?,
-        warm_up: flag(node, "warm-up")?,
+        warm_up: flag(node, names::WARM_UP)?,
         llc,
         coloring,
         memory_budget,
         critical: memory::critical(node, counter)?,
         vcpus,
         memory,
-        gic: guest_gic(node.child("interrupt-controller")?, &platform.gic)?,
+        gic: guest_gic(node.child(names::INTERRUPT_CONTROLLER)?, &platform.gic)?,
         serial,
         color_serial,
         devices,
-        boot: boot(node.child("boot")?, name)?,
+        boot: boot(node.child(names::BOOT)?, name)?,
     })
 }
 
@@ -100,16 +280,16 @@ pub fn read<'a>(
 #[inline(never)]
 pub(super) fn wrong_name(name: &str) -> Option<&'static str> {
     let usable = |c: &u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
-    if !(1..=15).contains(&name.len()) || !name.as_bytes().iter().all(usable) {
+    if !(1..=NAME_MAX).contains(&name.len()) || !name.as_bytes().iter().all(usable) {
         return Some("must have 1 to 15 characters of a-z 0-9 - _");
     }
     // Such a VM would carry the hypervisor's label on the console.
-    (name == "bulkhead").then_some("is the name of the hypervisor, choose another")
+    (name == HYPERVISOR).then_some("is the name of the hypervisor, choose another")
 }
 
 fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, Refusal<'a>> {
     node.text(property)?;
-    Ok(match node.expect_text(property, &["stop", "restart"])? {
+    Ok(match node.expect_text(property, &words::EVENTS)? {
         0 => Policy::Stop,
         _ => Policy::Restart,
     })
@@ -117,18 +297,18 @@ fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, Refusal<
 
 /// Properties of a VCPU.
 const VCPU: [&str; 12] = [
-    "reg",
-    "pcpu",
-    "server",
-    "budget-ns",
-    "period-ns",
-    "overrun-ns",
-    "hold-ns",
-    "sections-interval-ns",
-    "sections-early-ns",
-    "priority",
-    "memory-budget",
-    "memory-period-ns",
+    names::REG,
+    names::PCPU,
+    names::SERVER,
+    names::BUDGET_NS,
+    names::PERIOD_NS,
+    names::OVERRUN_NS,
+    names::HOLD_NS,
+    names::SECTIONS_INTERVAL_NS,
+    names::SECTIONS_EARLY_NS,
+    names::PRIORITY,
+    names::MEMORY_BUDGET,
+    names::MEMORY_PERIOD_NS,
 ];
 
 /// `together`: the VM has a memory budget for all of them.
@@ -138,7 +318,7 @@ fn vcpus<'a>(
     clock: Clock,
     together: bool,
 ) -> Result<Vec<Vcpu>, Refusal<'a>> {
-    node.only(&["#address-cells", "#size-cells"], &["vcpu"])?;
+    node.only(&[names::ADDRESS_CELLS, names::SIZE_CELLS], &[names::VCPU])?;
     let mut vcpus = Vec::new();
     for vcpu in node.children() {
         vcpu.only(&VCPU, &[])?;
@@ -146,10 +326,10 @@ fn vcpus<'a>(
         let memory = memory::budget(vcpu, counter, clock)?;
         if together && memory.is_some() {
             let text = "the VM has a budget for all of its VCPUs together";
-            return Err(vcpu.error("memory-budget", Problem::Text(text)));
+            return Err(vcpu.error(names::MEMORY_BUDGET, Problem::Text(text)));
         }
         let (hold, rate) = (server::hold(vcpu, clock)?, server::rate(vcpu, clock)?);
-        vcpus.push(Vcpu { pcpu: vcpu.number("pcpu")? as usize, server, memory, hold, rate });
+        vcpus.push(Vcpu { pcpu: vcpu.number(names::PCPU)? as usize, server, memory, hold, rate });
     }
     if vcpus.is_empty() || vcpus.len() > MAX_CPUS {
         return Err(node.node_error(Problem::Count(vcpus.len(), "VCPUs")));
@@ -159,44 +339,48 @@ fn vcpus<'a>(
 
 /// Reads a region of RAM, of a VM or the hypervisor's.
 pub fn ram(node: Node<'_>, color_mask: u64) -> Result<Ram, Refusal<'_>> {
-    node.only(&["device_type", "reg", "host-reg", "colors"], &[])?;
-    if node.value("colors").is_none() {
+    node.only(&[names::DEVICE_TYPE, names::REG, names::HOST_REG, names::COLORS], &[])?;
+    if node.value(names::COLORS).is_none() {
         let Mapping { guest, host } = mapping(node)?;
         let stripe = Stripe::contiguous(host, PAGE_BYTES);
         return Ok(Ram { guest, host: Range { start: host, ..guest }, colors: None, stripe });
     }
-    colored(node, node.range("reg")?, color_mask)
+    colored(node, node.range(names::REG)?, color_mask)
 }
 
 /// An area with colours.
 fn colored(node: Node<'_>, guest: Range, color_mask: u64) -> Result<Ram, Refusal<'_>> {
     if color_mask == 0 {
-        return Err(node.error("colors", Problem::Text("needs the node /platform/llc")));
+        return Err(node.error(names::COLORS, Problem::Text("needs the node /platform/llc")));
     }
-    let host = node.range("host-reg")?;
-    let colors = ColorSet::from_bits(node.long("colors")?);
+    let host = node.range(names::HOST_REG)?;
+    let colors = ColorSet::from_bits(node.long(names::COLORS)?);
     match Stripe::new(PAGE_BYTES, color_mask, colors, host.start) {
         Ok(stripe) => Ok(Ram { guest, host, colors: Some(colors), stripe }),
         Err(StripeError::Start { .. }) => {
-            Err(node.error("host-reg", Problem::Text("must start where colours begin to repeat")))
+            Err(node
+                .error(names::HOST_REG, Problem::Text("must start where colours begin to repeat")))
         }
-        Err(_) => Err(node.error("colors", Problem::Text("must be colours of /platform/llc"))),
+        Err(_) => Err(node.error(names::COLORS, Problem::Text("must be colours of /platform/llc"))),
     }
 }
 
 fn coloring<'a>(node: Node<'a>, memory: &[Ram], color_mask: u64) -> Result<Coloring, Refusal<'a>> {
-    node.only(&["compatible", "reg", "colors", "host-reg", "frames"], &[])?;
-    node.expect_text("compatible", &[doorbell::COMPATIBLE])?;
+    node.only(
+        &[names::COMPATIBLE, names::REG, names::COLORS, names::HOST_REG, names::FRAMES],
+        &[],
+    )?;
+    node.expect_text(names::COMPATIBLE, &[doorbell::COMPATIBLE])?;
     if memory.iter().all(|ram| ram.colors.is_none()) {
         return Err(node.node_error(Problem::Text(NEEDS_COLORS)));
     }
-    let doorbell = node.range("reg")?;
+    let doorbell = node.range(names::REG)?;
     if doorbell.bytes != doorbell::PAGE_BYTES {
-        return Err(node.error("reg", Problem::Text("must be one page")));
+        return Err(node.error(names::REG, Problem::Text("must be one page")));
     }
-    let bytes = u64::from(node.number("frames")?) * PAGE_BYTES;
+    let bytes = u64::from(node.number(names::FRAMES)?) * PAGE_BYTES;
     if bytes == 0 {
-        return Err(node.error("frames", Problem::Text("must not be <0>")));
+        return Err(node.error(names::FRAMES, Problem::Text("must not be <0>")));
     }
     Ok(Coloring { doorbell, pool: colored(node, Range { start: 0, bytes }, color_mask)? })
 }
@@ -219,10 +403,10 @@ fn cache_share<'a>(
     memory: &[Ram],
     color_mask: u64,
 ) -> Result<Option<u8>, Refusal<'a>> {
-    if !flag(node, "vllc")? {
+    if !flag(node, names::VLLC)? {
         return Ok(None);
     }
-    let refuse = |text| Err(node.error("vllc", Problem::Text(text)));
+    let refuse = |text| Err(node.error(names::VLLC, Problem::Text(text)));
     let Some((ram, colors)) = memory.iter().find_map(|ram| Some((ram, ram.colors?))) else {
         return refuse(NEEDS_COLORS);
     };
@@ -238,10 +422,10 @@ fn cache_share<'a>(
 
 #[inline(never)]
 fn mapping(node: Node<'_>) -> Result<Mapping, Refusal<'_>> {
-    let guest = node.range("reg")?;
-    let host = node.range("host-reg")?;
+    let guest = node.range(names::REG)?;
+    let host = node.range(names::HOST_REG)?;
     if guest.bytes != host.bytes {
-        return Err(node.error("host-reg", Problem::Sizes(host.bytes, guest.bytes)));
+        return Err(node.error(names::HOST_REG, Problem::Sizes(host.bytes, guest.bytes)));
     }
     Ok(Mapping { guest, host: host.start })
 }
@@ -249,19 +433,28 @@ fn mapping(node: Node<'_>) -> Result<Mapping, Refusal<'_>> {
 /// A virtual PL011.
 fn uart<'a>(node: Node<'a>, name: &'static str) -> Result<Option<(Range, u32)>, Refusal<'a>> {
     let Some(node) = node.optional_child(name)? else { return Ok(None) };
-    node.only(&["compatible", "reg", "interrupts"], &[])?;
-    node.expect_text("compatible", &["arm,pl011"])?;
-    let interrupt = shared_interrupt(node, "interrupts", node.number("interrupts")?)?;
-    Ok(Some((node.range("reg")?, interrupt)))
+    node.only(&[names::COMPATIBLE, names::REG, names::INTERRUPTS], &[])?;
+    node.expect_text(names::COMPATIBLE, &[words::VIRTUAL_UART])?;
+    let interrupt = shared_interrupt(node, names::INTERRUPTS, node.number(names::INTERRUPTS)?)?;
+    Ok(Some((node.range(names::REG)?, interrupt)))
 }
 
 fn device(node: Node<'_>) -> Result<Device, Refusal<'_>> {
-    node.only(&["compatible", "reg", "host-reg", "interrupts", "host-interrupts"], &[])?;
-    let guest = interrupts(node, "interrupts")?;
-    let host = interrupts(node, "host-interrupts")?;
+    node.only(
+        &[
+            names::COMPATIBLE,
+            names::REG,
+            names::HOST_REG,
+            names::INTERRUPTS,
+            names::HOST_INTERRUPTS,
+        ],
+        &[],
+    )?;
+    let guest = interrupts(node, names::INTERRUPTS)?;
+    let host = interrupts(node, names::HOST_INTERRUPTS)?;
     if guest.len() != host.len() {
         let problem = Problem::InterruptCounts(host.len() / 4, guest.len() / 4);
-        return Err(node.error("host-interrupts", problem));
+        return Err(node.error(names::HOST_INTERRUPTS, problem));
     }
     let mut interrupts = Vec::new();
     while let (Some(guest), Some(host)) =
@@ -288,19 +481,22 @@ fn interrupts<'a>(node: Node<'a>, property: &'static str) -> Result<&'a [u8], Re
 }
 
 fn boot<'a>(node: Node<'a>, vm: &'a str) -> Result<Boot<'a>, Refusal<'a>> {
-    node.only(&["entry", "bootargs"], &["kernel", "initrd", "device-tree"])?;
-    node.child("kernel")?;
+    node.only(
+        &[names::ENTRY, names::BOOTARGS],
+        &[names::KERNEL, names::INITRD, names::DEVICE_TREE],
+    )?;
+    node.child(names::KERNEL)?;
     let mut loads = Vec::new();
     let mut device_tree = 0;
-    for name in ["kernel", "initrd", "device-tree"] {
+    for name in [names::KERNEL, names::INITRD, names::DEVICE_TREE] {
         if let Some(load) = node.optional_child(name)? {
-            load.only(&["file", "load"], &[])?;
-            let address = load.long("load")?;
-            if name == "device-tree" {
+            load.only(&[names::FILE, names::LOAD], &[])?;
+            let address = load.long(names::LOAD)?;
+            if name == names::DEVICE_TREE {
                 device_tree = address;
             }
             loads.push(Load { node: load, blob: BlobName::of(vm, name), address });
         }
     }
-    Ok(Boot { node, entry: node.long("entry")?, loads, device_tree })
+    Ok(Boot { node, entry: node.long(names::ENTRY)?, loads, device_tree })
 }

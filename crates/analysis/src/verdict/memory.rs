@@ -202,7 +202,9 @@ impl Crowd {
 /// VCPU can be stopped late.
 fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd: &Crowd) -> u64 {
     let is_simple = vm.extra.is_none()
-        && [vm.on_crash, vm.on_reset].iter().all(|event| *event == OnEvent::Stop);
+        && [vm.lifecycle.on_crash, vm.lifecycle.on_reset]
+            .iter()
+            .all(|event| *event == OnEvent::Stop);
     let is_together =
         shared(system, vm).is_some() || system.vms.iter().any(|vm| vm.critical.is_some());
     let of = |vcpu: &plan::Vcpu| {

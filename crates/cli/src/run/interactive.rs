@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use bulkhead_abi::console::{ESCAPE, FOCUS_FIRST};
 use bulkhead_qemu::Input;
 
-use super::keys::{ESCAPE, Keys, Pressed};
+use super::keys::{Keys, Pressed};
 use super::terminal::RawTerminal;
 
 /// Connects the standard input with the console of a VM.
@@ -32,7 +33,7 @@ impl Interactive {
         if std::mem::replace(&mut self.open, true) {
             return;
         }
-        self.input.send(&[ESCAPE, b'0' + self.vm as u8]);
+        self.input.send(&[ESCAPE, FOCUS_FIRST + self.vm as u8]);
         let (input, left) = (self.input.clone(), Arc::clone(&self.left));
         // Not joined: it may wait for a key for ever, and ends with the process.
         thread::spawn(move || pass_on(&input, &left));

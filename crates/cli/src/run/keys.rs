@@ -1,7 +1,6 @@
 //! Keys behind the escape key Ctrl-].
 
-/// Ctrl-]: the next key speaks to the console and not to the VM.
-pub const ESCAPE: u8 = 0x1d;
+use bulkhead_abi::console::{ESCAPE, QUIT};
 
 /// Sees the keys pass by. All but one belong to the hypervisor, which shows and
 /// switches the consoles; to leave is our business.
@@ -25,7 +24,7 @@ impl Keys {
         let mut passed = Vec::with_capacity(keys.len() + 1);
         for &key in keys {
             match (std::mem::take(&mut self.escaped), key) {
-                (true, b'q') => return Pressed::Leave,
+                (true, QUIT) => return Pressed::Leave,
                 (true, key) => passed.extend([ESCAPE, key]),
                 (false, ESCAPE) => self.escaped = true,
                 (false, key) => passed.push(key),

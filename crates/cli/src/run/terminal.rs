@@ -2,14 +2,11 @@
 
 use std::io::{self, Write};
 
+use bulkhead_abi::console::SOFT_RESET;
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, isatty, tcgetattr,
     tcsetattr,
 };
-
-/// Undoes colours, a hidden cursor and the like that a guest has left behind
-/// (cancels a half-sent sequence, then DECSTR).
-const SOFT_RESET: &[u8] = b"\x18\x1b[!p";
 
 /// Gives every key to us as it is pressed, Ctrl-C included; what the terminal
 /// was before comes back when this is dropped.
@@ -48,7 +45,7 @@ impl Drop for RawTerminal {
         // Nothing is left to do when the terminal has gone.
         let mut stdout = io::stdout();
         if isatty(&stdout) {
-            let _ = stdout.write_all(SOFT_RESET).and_then(|()| stdout.flush());
+            let _ = stdout.write_all(SOFT_RESET.as_bytes()).and_then(|()| stdout.flush());
         }
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use lab::console::HYPERVISOR_LABEL;
+use bulkhead_abi::console::HYPERVISOR_LABEL;
 
 /// Colours of the labels: cyan, green, yellow, magenta, blue, red.
 const COLORS: [u8; 6] = [36, 32, 33, 35, 34, 31];
 const BOLD: u8 = 1;
 /// The reports at the end are shown as a table instead.
-const REPORT: &str = "[bulkhead] summary ";
+const REPORT: &str = "summary ";
 
 /// Where the console is shown.
 pub struct View {
@@ -86,7 +86,7 @@ impl Painter {
             })
             .collect();
         patterns.push(paint(HYPERVISOR_LABEL.into(), BOLD));
-        patterns.push((REPORT.into(), Vec::new()));
+        patterns.push((format!("{HYPERVISOR_LABEL}{REPORT}").into(), Vec::new()));
         Self { patterns, held: Vec::new(), within_line: false, hiding: false }
     }
 
@@ -125,7 +125,7 @@ impl Painter {
             .filter(|(text, _)| held.starts_with(text))
             .max_by_key(|(text, _)| text.len());
         let Some((text, shown)) = label else { return held };
-        if text == REPORT.as_bytes() {
+        if text.ends_with(REPORT.as_bytes()) {
             self.hiding = self.within_line;
             self.within_line = false;
             return Vec::new();

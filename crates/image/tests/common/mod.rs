@@ -13,11 +13,13 @@ use tempfile::TempDir;
 pub fn plan() -> Plan {
     let vm = |name: &str, pcpus: &[u32], host: u64| Vm {
         name: name.into(),
-        on_crash: OnEvent::Stop,
-        on_reset: OnEvent::Restart,
-        restart_limit: 3,
+        lifecycle: Lifecycle {
+            on_crash: OnEvent::Stop,
+            on_reset: OnEvent::Restart,
+            restart_limit: 3,
+            warm_up: true,
+        },
         vllc: false,
-        warm_up: true,
         memory_budget: None,
         compensation: None,
         critical: false,

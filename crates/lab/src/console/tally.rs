@@ -4,13 +4,8 @@ use std::time::Duration;
 
 use super::lines::Lines;
 use super::messages::{Report, Told, ended, failed, report, task};
+use bulkhead_abi::console::{HYPERVISOR_LABEL, SOFT_RESET};
 use bulkhead_qemu::Chunk;
-
-/// Label of the hypervisor's own lines.
-pub const HYPERVISOR_LABEL: &str = "[bulkhead] ";
-
-/// What the hypervisor sends to the terminal when it ends the raw output of a VM.
-const END_OF_RAW: &str = "\x18\x1b[!p";
 
 /// How many failures of a VM are kept.
 const FAILURES_MAX: usize = 10;
@@ -111,7 +106,7 @@ impl Known {
         if let Some(text) = line.strip_prefix(HYPERVISOR_LABEL) {
             return self.hypervisor(text);
         }
-        let line = match line.strip_suffix(END_OF_RAW) {
+        let line = match line.strip_suffix(SOFT_RESET) {
             Some("") => return,
             Some(cut_off) => cut_off,
             None => line,

@@ -4,11 +4,8 @@ use super::locks::Known;
 use super::{Boot, Device, Extra, Located, Protocol, Vm, bandwidth, task, vcpu};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
-use crate::plan::{OnEvent, PAGE, VM_NAME_HELP, is_vm_name};
-use crate::units::{Address, Bytes, IntId, Ipa};
-
-/// Restarts of a VM if the description does not limit them.
-const RESTART_LIMIT: u32 = 3;
+use crate::plan::{Lifecycle, PAGE, VM_NAME_HELP, is_vm_name};
+use crate::units::{Address, Bytes, Ipa};
 
 /// The colours are to be planned.
 const PLANNED: &str = "planned";
@@ -29,16 +26,12 @@ pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<V
         }
     }
     let extra = extra(at, vllc == Some(true));
-    let warm_up = at.boolean("warm_up");
+    let lifecycle = Lifecycle::described(at, colors.is_some() || planned.is_some());
     let bandwidth = bandwidth::read(at);
     let compensation = bandwidth::compensation(at);
     let critical = at.boolean("critical").filter(|critical| *critical);
     let boot = boot(at);
     let console = at.boolean("console");
-    let events = OnEvent::ALL.map(|event| (event.as_str(), event));
-    let on_crash = at.choice("on_crash", &events);
-    let on_reset = at.choice("on_reset", &events);
-    let restart_limit = at.integer("restart_limit", 0, u64::from(u32::MAX));
     let devices: Vec<_> = at.tables("device", "[[vm.device]]").iter().map(device).collect();
     let tasks = task::read(at, vcpus.as_ref().map(Vec::len), index, resources);
     at.finish();
@@ -47,7 +40,6 @@ pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<V
         vcpus: vcpus?,
         memory: memory?,
         memory_at,
-        warm_up: warm_up.unwrap_or(colors.is_none() && planned.is_none()),
         colors,
         colors_open: planned.map(|planned| planned.place),
         bandwidth: bandwidth?,
@@ -58,9 +50,7 @@ pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<V
         extra,
         boot: boot?,
         console: console.unwrap_or(true),
-        on_crash: on_crash.map_or(OnEvent::Stop, |event| event.value),
-        on_reset: on_reset.map_or(OnEvent::Restart, |event| event.value),
-        restart_limit: restart_limit.map_or(RESTART_LIMIT, |limit| limit.value as u32),
+        lifecycle,
         devices: devices.into_iter().collect::<Option<_>>()?,
         tasks: tasks?,
     })
@@ -175,18 +165,16 @@ fn device(at: &Fields<'_>) -> Option<Device> {
     let address = at.required("address", at.address("address"), "0x09010000");
     let guest_address = at.address("guest_address");
     let size = at.required("size", at.quantity("size"), "\"4KiB\"");
-    let interrupt = at.integer("interrupt", 32, 1019);
-    let guest_interrupt = at.integer("guest_interrupt", 32, 1019);
+    let interrupt = at.shared_interrupt("interrupt");
+    let guest_interrupt = at.shared_interrupt("guest_interrupt");
     if !at.has("interrupt") {
         let help = "add `interrupt`, or remove this";
         at.forbid("guest_interrupt", "the device has no `interrupt`", help);
     }
     at.finish();
     let address = address?.value;
-    let interrupt = interrupt.map(|host| {
-        let guest = guest_interrupt.map_or(host.value, |guest| guest.value);
-        (IntId(host.value as u32), IntId(guest as u32))
-    });
+    let interrupt =
+        interrupt.map(|host| (host.value, guest_interrupt.map_or(host.value, |guest| guest.value)));
     Some(Device {
         place: at.place().clone(),
         compatible: compatible?,

@@ -1,5 +1,8 @@
 //! Values of the types that descriptions use.
 
+use std::ops::Range;
+
+use bulkhead_abi::limits::SHARED_INTERRUPTS;
 use policy::color::{ColorSet, ParseColorsError};
 use toml::Spanned;
 use toml::de::DeValue;
@@ -8,7 +11,7 @@ use super::fields::Entry;
 use super::{Fields, Located};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
-use crate::units::{self, Address, Quantity, QuantityError};
+use crate::units::{self, Address, IntId, Quantity, QuantityError};
 
 type Value<'t> = Spanned<DeValue<'t>>;
 
@@ -111,6 +114,13 @@ impl<'t> Fields<'t> {
             return self.refuse(value, "out-of-range", &message, &help);
         }
         Some(self.located(value, number))
+    }
+
+    /// The number of a shared interrupt.
+    pub fn shared_interrupt(&self, key: &'static str) -> Option<Located<IntId>> {
+        let Range { start, end } = SHARED_INTERRUPTS;
+        let number = self.integer(key, start.into(), u64::from(end) - 1)?;
+        Some(number.map(|number| IntId(number as u32)))
     }
 
     /// A list of whole numbers in a range: at least one.

@@ -9,6 +9,7 @@ mod regions;
 mod servers;
 mod vms;
 
+use bulkhead_abi::limits::PAGE_BYTES;
 pub(crate) use vms::{NAME_HELP as VM_NAME_HELP, is_name as is_vm_name};
 
 use super::{COUNT_MAX, Plan, RESOURCES_MAX};
@@ -16,7 +17,7 @@ use crate::diagnostic::{Diagnostic, Errors};
 use crate::units::Bytes;
 
 /// Alignment of every region.
-pub(crate) const PAGE: Bytes = Bytes::kib(4);
+pub(crate) const PAGE: Bytes = Bytes(PAGE_BYTES);
 
 /// Checks all rules.
 ///

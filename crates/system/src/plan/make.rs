@@ -9,6 +9,8 @@ mod servers;
 mod words;
 
 pub(super) use boot::boot;
+use bulkhead_abi::guest;
+use bulkhead_abi::limits::{CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES};
 pub(super) use origins::Origins;
 
 use super::{
@@ -23,18 +25,14 @@ use crate::units::{Bytes, IntId, Ipa, Pcpu, Region};
 /// RAM of the hypervisor if the description does not say.
 const HYPERVISOR_MEMORY: Bytes = Bytes::mib(96);
 
-// Guests see a machine laid out like QEMU's `virt`.
 /// Start of the RAM of a guest.
-pub(super) const RAM: Ipa = Ipa(0x4000_0000);
-const GICD: (u64, Bytes) = (0x0800_0000, Bytes::kib(64));
-const GICC: (u64, Bytes) = (0x0801_0000, Bytes::kib(8));
-const GICR: u64 = 0x080a_0000;
-const GICR_PER_VCPU: Bytes = Bytes::kib(128);
-const UART: (u64, Bytes) = (0x0900_0000, Bytes::kib(4));
-const UART_INTERRUPT: IntId = IntId(33);
-// Where that machine has devices that guests do not get.
-const DOORBELL: (u64, Bytes) = (0x0a00_0000, PAGE);
-const COLOR_UART: (u64, Bytes) = (0x0a01_0000, Bytes::kib(4));
+pub(super) const RAM: Ipa = Ipa(guest::RAM);
+const GICD: (u64, Bytes) = (guest::GICD, Bytes(DISTRIBUTOR_BYTES));
+const GICC: (u64, Bytes) = (guest::GICC, Bytes(CPU_INTERFACE_BYTES));
+const UART: (u64, Bytes) = (guest::UART, PAGE);
+const UART_INTERRUPT: IntId = IntId(guest::UART_INTERRUPT);
+const DOORBELL: (u64, Bytes) = (guest::DOORBELL, PAGE);
+const COLOR_UART: (u64, Bytes) = (guest::COLOR_UART, PAGE);
 /// Lowest interrupt for the UART on which guests ask for colours.
 const COLOR_UART_INTERRUPT: u32 = 34;
 
@@ -117,11 +115,8 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     let vms = system.vms.iter().zip(vcpus).zip(placed.vms);
     let vms = vms.map(|((described, vcpus), (memory, pool))| Vm {
         name: described.name.value.clone(),
-        on_crash: described.on_crash,
-        on_reset: described.on_reset,
-        restart_limit: described.restart_limit,
+        lifecycle: described.lifecycle,
         vllc: described.vllc,
-        warm_up: described.warm_up,
         memory_budget: machine
             .bandwidth
             .as_ref()
@@ -208,8 +203,8 @@ fn virtual_gic(host: &Gic, vcpus: usize) -> VirtualGic {
     match host {
         Gic::V2 { .. } => VirtualGic::V2 { gicd, gicc: Region::new(GICC.0, GICC.1) },
         Gic::V3 { .. } => {
-            let size = Bytes(GICR_PER_VCPU.0 * vcpus as u64);
-            VirtualGic::V3 { gicd, gicr: Region::new(GICR, size) }
+            let size = Bytes(REDISTRIBUTOR_BYTES * vcpus as u64);
+            VirtualGic::V3 { gicd, gicr: Region::new(guest::GICR, size) }
         }
     }
 }

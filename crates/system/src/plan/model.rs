@@ -5,14 +5,14 @@ mod locks;
 mod memory;
 mod server;
 
-use std::fmt;
-
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
+use bulkhead_abi::plan::words;
 pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
 pub use server::{Budget, Class, Server};
 
+use super::Lifecycle;
 use crate::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 /// A plan.
@@ -71,11 +71,6 @@ pub struct PowerOff {
     pub registers: Region<PhysicalAddress>,
 }
 
-impl PowerOff {
-    /// The `compatible` strings.
-    pub const KINDS: [&'static str; 1] = ["brcm,bcm2835-pm"];
-}
-
 /// The interrupt controller of the machine and its register frames.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Gic {
@@ -111,8 +106,8 @@ impl Gic {
     /// The `compatible` string.
     pub fn compatible(&self) -> &'static str {
         match self {
-            Self::V2 { .. } => "arm,gic-400",
-            Self::V3 { .. } => "arm,gic-v3",
+            Self::V2 { .. } => words::GIC_V2,
+            Self::V3 { .. } => words::GIC_V3,
         }
     }
 
@@ -147,49 +142,19 @@ pub enum SerialKind {
     Pl011,
     /// Cadence UART of the Zynq UltraScale+.
     Cadence,
-    /// Auxiliary mini UART of the BCM2835 family.
-    Bcm2835Aux,
 }
 
 impl SerialKind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Pl011, Self::Cadence, Self::Bcm2835Aux];
+    pub const ALL: [Self; 2] = [Self::Pl011, Self::Cadence];
 
     /// The `compatible` string.
     pub fn compatible(self) -> &'static str {
+        let [pl011, cadence] = words::UARTS;
         match self {
-            Self::Pl011 => "arm,pl011",
-            Self::Cadence => "xlnx,zynqmp-uart",
-            Self::Bcm2835Aux => "brcm,bcm2835-aux-uart",
+            Self::Pl011 => pl011,
+            Self::Cadence => cadence,
         }
-    }
-}
-
-/// What happens to a VM after a crash or a reset.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum OnEvent {
-    /// It stays stopped.
-    Stop,
-    /// It is started again.
-    Restart,
-}
-
-impl OnEvent {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Stop, Self::Restart];
-
-    /// The word in description and plan.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Restart => "restart",
-        }
-    }
-}
-
-impl fmt::Display for OnEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 
@@ -198,17 +163,10 @@ impl fmt::Display for OnEvent {
 pub struct Vm {
     /// Name: 1..15 characters out of `a-z 0-9 - _`.
     pub name: String,
-    /// What happens after a crash.
-    pub on_crash: OnEvent,
-    /// What happens after the VM has reset itself.
-    pub on_reset: OnEvent,
-    /// Number of restarts after which the VM stays stopped.
-    pub restart_limit: u32,
+    /// How it starts, and what happens when it ends.
+    pub lifecycle: Lifecycle,
     /// Whether it sees a last-level cache that consists of its colours only.
     pub vllc: bool,
-    /// Whether all of its RAM is mapped before it starts, instead of page by page
-    /// when it is first touched.
-    pub warm_up: bool,
     /// Memory accesses of all of its VCPUs together, if they are limited.
     pub memory_budget: Option<MemoryBudget>,
     /// What it gets of interference that critical VMs did not have, if anything.
@@ -315,8 +273,8 @@ impl VirtualGic {
     /// The `compatible` string.
     pub fn compatible(&self) -> &'static str {
         match self {
-            Self::V2 { .. } => "arm,gic-400",
-            Self::V3 { .. } => "arm,gic-v3",
+            Self::V2 { .. } => words::GIC_V2,
+            Self::V3 { .. } => words::GIC_V3,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::LowerHex;
 
+use bulkhead_abi::plan::names;
+
 /// `memory@40000000`.
 pub(super) fn unit(name: &str, address: impl LowerHex) -> String {
     format!("{name}@{address:x}")
@@ -9,15 +11,15 @@ pub(super) fn unit(name: &str, address: impl LowerHex) -> String {
 
 /// `/vms/vm@0`.
 pub(super) fn vm(index: usize) -> String {
-    format!("/vms/vm@{index:x}")
+    format!("/{}/{}", names::VMS, unit(names::VM, index))
 }
 
 /// `/vms/vm@0/vcpus/vcpu@1`.
 pub(super) fn vcpu(vm_index: usize, index: usize) -> String {
-    format!("{}/vcpus/vcpu@{index:x}", vm(vm_index))
+    format!("{}/{}/{}", vm(vm_index), names::VCPUS, unit(names::VCPU, index))
 }
 
 /// `/resources/resource@0`.
 pub(super) fn resource(index: usize) -> String {
-    format!("/resources/resource@{index:x}")
+    format!("/{}/{}", names::RESOURCES, unit(names::RESOURCE, index))
 }

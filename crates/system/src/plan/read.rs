@@ -10,12 +10,13 @@ mod server;
 
 use std::cell::RefCell;
 
-use cursor::Cursor;
+use bulkhead_abi::plan::{self as abi, names, words};
+pub(super) use cursor::Cursor;
 use policy::color::ColorSet;
 
 use super::tree::Node;
 use super::{
-    Boot, Coloring, Device, DeviceInterrupts, Entries, File, Gic, Mapping, Memory, OnEvent, Plan,
+    Boot, Coloring, Device, DeviceInterrupts, Entries, File, Gic, Lifecycle, Mapping, Memory, Plan,
     Platform, PowerOff, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
 use crate::diagnostic::Errors;
@@ -56,32 +57,32 @@ fn numbered<'t, T>(
 }
 
 fn root(at: &Cursor<'_>) -> Option<Plan> {
-    at.word("compatible", &["bulkhead,plan-v1"]);
-    let name = at.string("model");
+    at.word(names::COMPATIBLE, &[abi::COMPATIBLE]);
+    let name = at.string(names::MODEL);
     at.cell_counts(2, 2);
-    let platform = at.child("platform").and_then(|node| platform(&node));
+    let platform = at.child(names::PLATFORM).and_then(|node| platform(&node));
     let locks = locks::protocol(at);
     let resources = locks::resources(at);
-    let vms = at.child("vms").and_then(|node| vms(&node));
+    let vms = at.child(names::VMS).and_then(|node| vms(&node));
     at.finish();
     Some(Plan { name: name?, platform: platform?, locks: locks?, resources: resources?, vms: vms? })
 }
 
 fn platform(at: &Cursor<'_>) -> Option<Platform> {
-    let board = at.string("board");
-    let version = at.number("gic-version");
+    let board = at.string(names::BOARD);
+    let version = at.number(names::GIC_VERSION);
     let price = |name| match at.optional(name) {
         true => at.long(name).map(|price| Some(Duration(price))),
         false => Some(None),
     };
-    let [switch, wait] = ["switch-ns", "wait-ns"].map(price);
+    let [switch, wait] = [names::SWITCH_NS, names::WAIT_NS].map(price);
     at.cell_counts(2, 2);
-    let memory = all(&at.units("memory"), bank);
-    let hypervisor = at.unit("hypervisor").and_then(|node| coloring::hypervisor(&node));
-    let cpus = at.child("cpus").and_then(|node| cpus(&node));
-    let gic = at.unit("interrupt-controller").and_then(|node| gic(&node));
-    let serial = at.unit("serial").and_then(|node| serial(&node));
-    let power_off = at.units("power-off");
+    let memory = all(&at.units(names::MEMORY), bank);
+    let hypervisor = at.unit(names::HYPERVISOR).and_then(|node| coloring::hypervisor(&node));
+    let cpus = at.child(names::CPUS).and_then(|node| cpus(&node));
+    let gic = at.unit(names::INTERRUPT_CONTROLLER).and_then(|node| gic(&node));
+    let serial = at.unit(names::SERIAL).and_then(|node| serial(&node));
+    let power_off = at.units(names::POWER_OFF);
     let power_off = match power_off.as_slice() {
         [] => None,
         [node] => Some(self::power_off(node)),
@@ -90,14 +91,14 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
             None
         }
     };
-    let llc = at.optional_child("llc").map(|node| llc::read(&node));
-    let counter = at.optional_child("bandwidth-counter").map(|node| bandwidth::counter(&node));
+    let llc = at.optional_child(names::LLC).map(|node| llc::read(&node));
+    let counter = at.optional_child(names::BANDWIDTH_COUNTER).map(|node| bandwidth::counter(&node));
     if let (Some(version), Some(gic)) = (version, gic)
         && version != gic.version()
     {
         let message =
             format!("is {version}, but the interrupt controller is a GICv{}", gic.version());
-        at.wrong("gic-version", message, "make the two agree");
+        at.wrong(names::GIC_VERSION, message, "make the two agree");
     }
     at.finish();
     let (hypervisor, hypervisor_area) = hypervisor?;
@@ -122,8 +123,8 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
 }
 
 fn bank<A: Address>(at: &Cursor<'_>) -> Option<Region<A>> {
-    at.word("device_type", &["memory"]);
-    let region = at.region("reg");
+    at.word(names::DEVICE_TYPE, &[words::MEMORY]);
+    let region = at.region(names::REG);
     at.named_after(region);
     at.finish();
     region
@@ -132,12 +133,12 @@ fn bank<A: Address>(at: &Cursor<'_>) -> Option<Region<A>> {
 /// PCPUs, and where they wait if not PSCI starts them.
 fn cpus(at: &Cursor<'_>) -> Option<Vec<(Mpidr, Option<u64>)>> {
     at.cell_counts(2, 0);
-    let cpus = all(&at.units("cpu"), |cpu| {
-        let mpidr = cpu.long("reg");
+    let cpus = all(&at.units(names::CPU), |cpu| {
+        let mpidr = cpu.long(names::REG);
         cpu.named(mpidr);
-        let release = cpu.optional("enable-method").then(|| {
-            cpu.word("enable-method", &["spin-table"])?;
-            cpu.long("cpu-release-addr")
+        let release = cpu.optional(names::ENABLE_METHOD).then(|| {
+            cpu.word(names::ENABLE_METHOD, &[words::SPIN_TABLE])?;
+            cpu.long(names::CPU_RELEASE_ADDR)
         });
         cpu.finish();
         let release = match release {
@@ -160,8 +161,8 @@ fn spin_table(at: &Cursor<'_>, cpus: &[(Mpidr, Option<u64>)]) -> Option<Vec<Phys
 }
 
 fn power_off(at: &Cursor<'_>) -> Option<PowerOff> {
-    let known = at.word("compatible", &PowerOff::KINDS);
-    let registers = at.region("reg");
+    let known = at.word(names::COMPATIBLE, &words::POWER_OFFS);
+    let registers = at.region(names::REG);
     at.named_after(registers);
     at.finish();
     known?;
@@ -169,17 +170,14 @@ fn power_off(at: &Cursor<'_>) -> Option<PowerOff> {
 }
 
 fn gic(at: &Cursor<'_>) -> Option<Gic> {
-    let gic = match at.word("compatible", &["arm,gic-v3", "arm,gic-400"]) {
-        Some("arm,gic-v3") => at
-            .regions("reg", &["GICD", "GICR"])
+    let gic = match at.word(names::COMPATIBLE, &words::GICS) {
+        Some(words::GIC_V3) => at
+            .regions(names::REG, &["GICD", "GICR"])
             .map(|frames| Gic::V3 { gicd: frames[0], gicr: frames[1] }),
-        Some(_) => at.regions("reg", &["GICD", "GICC", "GICH", "GICV"]).map(|frames| Gic::V2 {
-            gicd: frames[0],
-            gicc: frames[1],
-            gich: frames[2],
-            gicv: frames[3],
+        Some(_) => at.regions(names::REG, &["GICD", "GICC", "GICH", "GICV"]).map(|frames| {
+            Gic::V2 { gicd: frames[0], gicc: frames[1], gich: frames[2], gicv: frames[3] }
         }),
-        None => at.skip("reg"),
+        None => at.skip(names::REG),
     };
     at.named_after(gic.map(|gic| gic.frames()[0].1));
     at.finish();
@@ -189,12 +187,12 @@ fn gic(at: &Cursor<'_>) -> Option<Gic> {
 fn serial(at: &Cursor<'_>) -> Option<Serial> {
     let known = SerialKind::ALL.map(SerialKind::compatible);
     let kind = at
-        .word("compatible", &known)
+        .word(names::COMPATIBLE, &known)
         .and_then(|word| SerialKind::ALL.into_iter().find(|kind| kind.compatible() == word));
-    let registers = at.region("reg");
+    let registers = at.region(names::REG);
     at.named_after(registers);
-    let interrupt = at.number("interrupts");
-    let pcpu = at.number("pcpu");
+    let interrupt = at.number(names::INTERRUPTS);
+    let pcpu = at.number(names::PCPU);
     at.finish();
     Some(Serial {
         kind: kind?,
@@ -206,38 +204,32 @@ fn serial(at: &Cursor<'_>) -> Option<Serial> {
 
 fn vms(at: &Cursor<'_>) -> Option<Vec<Vm>> {
     at.cell_counts(1, 0);
-    let vms = numbered(&at.units("vm"), vm);
+    let vms = numbered(&at.units(names::VM), vm);
     at.finish();
     vms
 }
 
 fn vm(at: &Cursor<'_>) -> Option<Vm> {
     at.cell_counts(2, 2);
-    let name = at.string("vm-name");
-    let on_crash = event(at, "on-crash");
-    let on_reset = event(at, "on-reset");
-    let restart_limit = at.number("restart-limit");
-    let vllc = one_or_absent(at, "vllc");
-    let warm_up = one_or_absent(at, "warm-up");
+    let name = at.string(names::VM_NAME);
+    let lifecycle = Lifecycle::read(at);
+    let vllc = at.one_or_absent(names::VLLC);
     let memory_budget = bandwidth::budget(at);
     let compensation = bandwidth::compensation(at);
-    let critical = at.flag("critical");
-    let vcpus = at.child("vcpus").and_then(|node| vcpus(&node));
-    let memory = all(&at.units("memory"), memory);
-    let gic = at.unit("interrupt-controller").and_then(|node| virtual_gic(&node));
-    let serials = all(&at.at_most_one("serial"), virtual_serial);
-    let pools = all(&at.at_most_one("coloring"), coloring::pool);
-    let color_serials = all(&at.at_most_one("color-serial"), virtual_serial);
-    let devices = all(&at.units("device"), device);
-    let boot = at.child("boot").and_then(|node| boot(&node));
+    let critical = at.flag(names::CRITICAL);
+    let vcpus = at.child(names::VCPUS).and_then(|node| vcpus(&node));
+    let memory = all(&at.units(names::MEMORY), memory);
+    let gic = at.unit(names::INTERRUPT_CONTROLLER).and_then(|node| virtual_gic(&node));
+    let serials = all(&at.at_most_one(names::SERIAL), virtual_serial);
+    let pools = all(&at.at_most_one(names::COLORING), coloring::pool);
+    let color_serials = all(&at.at_most_one(names::COLOR_SERIAL), virtual_serial);
+    let devices = all(&at.units(names::DEVICE), device);
+    let boot = at.child(names::BOOT).and_then(|node| boot(&node));
     at.finish();
     Some(Vm {
         name: name?,
-        on_crash: on_crash?,
-        on_reset: on_reset?,
-        restart_limit: restart_limit?,
+        lifecycle: lifecycle?,
         vllc,
-        warm_up,
         memory_budget: memory_budget?,
         compensation: compensation?,
         critical,
@@ -252,33 +244,17 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
     })
 }
 
-/// A property that is `<1>` or not there.
-fn one_or_absent(at: &Cursor<'_>, name: &str) -> bool {
-    if !at.optional(name) {
-        return false;
-    }
-    if let Some(number) = at.number(name).filter(|number| *number != 1) {
-        at.wrong(name, format!("is {number}"), "write <1>, or remove the property");
-    }
-    true
-}
-
-fn event(at: &Cursor<'_>, name: &str) -> Option<OnEvent> {
-    let word = at.word(name, &OnEvent::ALL.map(OnEvent::as_str))?;
-    OnEvent::ALL.into_iter().find(|event| event.as_str() == word)
-}
-
 fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
     at.cell_counts(1, 0);
-    let vcpus = numbered(&at.units("vcpu"), |vcpu| {
-        let pcpu = vcpu.number("pcpu");
+    let vcpus = numbered(&at.units(names::VCPU), |vcpu| {
+        let pcpu = vcpu.number(names::PCPU);
         let server = server::read(vcpu);
         let memory_budget = bandwidth::budget(vcpu);
-        let hold = match vcpu.optional("hold-ns") {
-            true => vcpu.long("hold-ns").map(Duration),
+        let hold = match vcpu.optional(names::HOLD_NS) {
+            true => hold(vcpu),
             false => Some(Duration(0)),
         };
-        let entries = match vcpu.optional("hold-ns") {
+        let entries = match vcpu.optional(names::HOLD_NS) {
             true => locks::entries(vcpu),
             false => Some(Entries::default()),
         };
@@ -295,16 +271,25 @@ fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
     vcpus
 }
 
+/// How long a VCPU may be in critical sections: without the property it may be in none.
+fn hold(vcpu: &Cursor<'_>) -> Option<Duration> {
+    let hold = vcpu.long(names::HOLD_NS)?;
+    if hold == 0 {
+        vcpu.wrong(names::HOLD_NS, "is 0", "give the VCPU a time, or remove the property");
+    }
+    Some(Duration(hold))
+}
+
 fn memory(at: &Cursor<'_>) -> Option<Memory> {
-    at.word("device_type", &["memory"]);
-    if !at.optional("colors") {
+    at.word(names::DEVICE_TYPE, &[words::MEMORY]);
+    if !at.optional(names::COLORS) {
         let map = at.mapping();
         at.finish();
         return map.map(|Mapping { ipa, host, size }| Memory { ipa, size, host, coloring: None });
     }
-    let (ipa, host) = (at.region("reg"), at.region("host-reg"));
+    let (ipa, host) = (at.region(names::REG), at.region(names::HOST_REG));
     at.named_after(ipa);
-    let colors = at.long("colors").map(ColorSet::from_bits);
+    let colors = at.long(names::COLORS).map(ColorSet::from_bits);
     at.finish();
     let (ipa, host): (_, Region<_>) = (ipa?, host?);
     let coloring = Some(Coloring { colors: colors?, area: host.size });
@@ -312,14 +297,14 @@ fn memory(at: &Cursor<'_>) -> Option<Memory> {
 }
 
 fn virtual_gic(at: &Cursor<'_>) -> Option<VirtualGic> {
-    let gic = match at.word("compatible", &["arm,gic-v3", "arm,gic-400"]) {
-        Some("arm,gic-v3") => at
-            .regions("reg", &["GICD", "GICR"])
+    let gic = match at.word(names::COMPATIBLE, &words::GICS) {
+        Some(words::GIC_V3) => at
+            .regions(names::REG, &["GICD", "GICR"])
             .map(|frames| VirtualGic::V3 { gicd: frames[0], gicr: frames[1] }),
         Some(_) => at
-            .regions("reg", &["GICD", "GICC"])
+            .regions(names::REG, &["GICD", "GICC"])
             .map(|frames| VirtualGic::V2 { gicd: frames[0], gicc: frames[1] }),
-        None => at.skip("reg"),
+        None => at.skip(names::REG),
     };
     at.named_after(gic.map(|gic| gic.frames()[0].1));
     at.finish();
@@ -327,23 +312,24 @@ fn virtual_gic(at: &Cursor<'_>) -> Option<VirtualGic> {
 }
 
 fn virtual_serial(at: &Cursor<'_>) -> Option<VirtualSerial> {
-    at.word("compatible", &["arm,pl011"]);
-    let registers = at.region("reg");
+    at.word(names::COMPATIBLE, &[words::VIRTUAL_UART]);
+    let registers = at.region(names::REG);
     at.named_after(registers);
-    let interrupt = at.number("interrupts");
+    let interrupt = at.number(names::INTERRUPTS);
     at.finish();
     Some(VirtualSerial { registers: registers?, interrupt: IntId(interrupt?) })
 }
 
 fn device(at: &Cursor<'_>) -> Option<Device> {
-    let compatible = at.strings("compatible");
+    let compatible = at.strings(names::COMPATIBLE);
     let registers = at.mapping();
-    let guest = at.optional("interrupts").then(|| at.number("interrupts")).flatten();
-    let host = at.optional("host-interrupts").then(|| at.number("host-interrupts")).flatten();
-    if at.has("interrupts") != at.has("host-interrupts") {
-        let (missing, other) = match at.has("interrupts") {
-            true => ("host-interrupts", "interrupts"),
-            false => ("interrupts", "host-interrupts"),
+    let guest = at.optional(names::INTERRUPTS).then(|| at.number(names::INTERRUPTS)).flatten();
+    let host =
+        at.optional(names::HOST_INTERRUPTS).then(|| at.number(names::HOST_INTERRUPTS)).flatten();
+    if at.has(names::INTERRUPTS) != at.has(names::HOST_INTERRUPTS) {
+        let (missing, other) = match at.has(names::INTERRUPTS) {
+            true => (names::HOST_INTERRUPTS, names::INTERRUPTS),
+            false => (names::INTERRUPTS, names::HOST_INTERRUPTS),
         };
         let help = format!("give both, or remove `{other}`");
         at.wrong(missing, format!("is missing although `{other}` is given"), &help);
@@ -356,12 +342,12 @@ fn device(at: &Cursor<'_>) -> Option<Device> {
 }
 
 fn boot(at: &Cursor<'_>) -> Option<Boot> {
-    let entry = at.long("entry");
-    let bootargs = at.optional("bootargs").then(|| at.string("bootargs"));
-    let kernel = at.child("kernel").and_then(|node| file(&node));
-    let initrd = at.optional_child("initrd").map(|node| file(&node));
-    let device_tree = at.optional_child("device-tree").map(|node| {
-        let load = node.long("load");
+    let entry = at.long(names::ENTRY);
+    let bootargs = at.optional(names::BOOTARGS).then(|| at.string(names::BOOTARGS));
+    let kernel = at.child(names::KERNEL).and_then(|node| file(&node));
+    let initrd = at.optional_child(names::INITRD).map(|node| file(&node));
+    let device_tree = at.optional_child(names::DEVICE_TREE).map(|node| {
+        let load = node.long(names::LOAD);
         node.finish();
         load
     });
@@ -376,8 +362,8 @@ fn boot(at: &Cursor<'_>) -> Option<Boot> {
 }
 
 fn file(at: &Cursor<'_>) -> Option<File> {
-    let file = at.string("file");
-    let load = at.long("load");
+    let file = at.string(names::FILE);
+    let load = at.long(names::LOAD);
     at.finish();
     Some(File { file: file?, load: Ipa(load?) })
 }

@@ -1,5 +1,7 @@
 //! What the hypervisor takes of a PCPU's time.
 
+use bulkhead_abi::limits::PRICE_MAX_NS;
+
 use crate::units::Duration;
 
 /// How long a PCPU is in the hypervisor for each of the things that it does there, at most.
@@ -29,7 +31,7 @@ impl Overheads {
     pub const KEYS: [&'static str; 8] =
         ["switch", "tick", "kick", "interrupt", "exit", "console", "lock", "chunk"];
     /// Longest time of each.
-    pub const LONGEST: Duration = Duration(10_000_000);
+    pub const LONGEST: Duration = Duration(PRICE_MAX_NS);
 
     /// An interrupt for a VCPU, while another one runs that goes on, with `waits` times [`Overheads::lock`]
     /// ([`crate::description::Vm::lock_waits`]).

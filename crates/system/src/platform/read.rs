@@ -7,11 +7,13 @@ mod overheads;
 pub(crate) use bandwidth::read as bandwidth;
 pub(crate) use overheads::read as overheads;
 
+use bulkhead_abi::plan::words;
+
 use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qemu};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
 use crate::plan::{Gic, PowerOff, SerialKind};
-use crate::units::{Address, Bytes, Frequency, IntId, Mpidr, PhysicalAddress, Region};
+use crate::units::{Address, Bytes, Frequency, Mpidr, PhysicalAddress, Region};
 
 /// The machine that the keys describe.
 pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
@@ -186,7 +188,7 @@ fn boot(
 }
 
 fn power_off(at: &Fields<'_>) -> Option<PowerOff> {
-    let kinds = PowerOff::KINDS.map(|kind| (kind, kind));
+    let kinds = words::POWER_OFFS.map(|kind| (kind, kind));
     let kind = at.required("kind", at.choice("kind", &kinds), "\"brcm,bcm2835-pm\"");
     let registers = region(at);
     at.finish();
@@ -225,13 +227,9 @@ fn console(at: &Fields<'_>) -> Option<Console> {
     let kinds = SerialKind::ALL.map(|kind| (kind.compatible(), kind));
     let kind = at.required("kind", at.choice("kind", &kinds), "\"arm,pl011\"");
     let registers = region(at);
-    let interrupt = at.required("interrupt", at.integer("interrupt", 32, 1019), "33");
+    let interrupt = at.required("interrupt", at.shared_interrupt("interrupt"), "33");
     at.finish();
-    Some(Console {
-        kind: kind?.value,
-        registers: registers?,
-        interrupt: IntId(interrupt?.value as u32),
-    })
+    Some(Console { kind: kind?.value, registers: registers?, interrupt: interrupt?.value })
 }
 
 fn qemu(at: &Fields<'_>) -> Option<Qemu> {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Bytes;
+use bulkhead_abi::limits::SHARED_INTERRUPTS;
 
 /// An address in one of the address spaces: [`Ipa`] or [`PhysicalAddress`].
 pub trait Address: Copy + Ord + fmt::Debug + fmt::Display + From<u64> {
@@ -110,7 +111,7 @@ pub struct IntId(pub u32);
 impl IntId {
     /// Whether the interrupt is a shared one (SPI).
     pub fn is_shared(self) -> bool {
-        (32..=1019).contains(&self.0)
+        SHARED_INTERRUPTS.contains(&self.0)
     }
 }
 

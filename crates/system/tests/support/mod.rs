@@ -3,9 +3,9 @@
 
 use bulkhead_system::plan::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget,
-    OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu,
-    VirtualGic, VirtualSerial, Vm, frames_needed,
+    DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Llc, Locks, Mapping, Memory,
+    MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server,
+    Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
 };
 use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
@@ -116,7 +116,8 @@ fn counter(seed: (u8, u16, bool, u32), cpus: u32) -> BandwidthCounter {
         bits: 64 >> (event % 2),
         interrupts: match shared {
             true => (0..cpus).map(|pcpu| IntId(900 + pcpu)).collect(),
-            false => vec![IntId(16 + u32::from(event % 16))],
+            // The hypervisor uses 25 to 27 itself.
+            false => vec![IntId(16 + u32::from(event % 9))],
         },
         access: (access % 2 == 0).then_some(Bytes(u64::from(access) + 1)),
     }
@@ -314,11 +315,13 @@ impl Machine {
         let (kernel, initrd, bootargs, device_tree) = draft.files.clone();
         Vm {
             name: format!("{}{index}", draft.name),
-            on_crash: draft.events.0,
-            on_reset: draft.events.1,
-            restart_limit: draft.events.2,
+            lifecycle: Lifecycle {
+                on_crash: draft.events.0,
+                on_reset: draft.events.1,
+                restart_limit: draft.events.2,
+                warm_up: draft.warm_up,
+            },
             vllc,
-            warm_up: draft.warm_up,
             memory_budget: None,
             compensation: None,
             critical: false,
@@ -339,7 +342,7 @@ impl Machine {
                 entry: Ipa(first + 0x1000),
                 bootargs,
                 kernel: File { file: kernel, load: Ipa(first + 0x1000) },
-                initrd: initrd.map(|file| File { file, load: Ipa(first + 0x2004) }),
+                initrd: initrd.map(|file| File { file, load: Ipa(first + 0x2008) }),
                 device_tree: device_tree.then_some(Ipa(first)),
             },
         }

@@ -2,6 +2,11 @@
 
 use core::arch::asm;
 
+use bulkhead_abi::guest;
+use bulkhead_abi::limits::{
+    CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, PAGE_BYTES, REDISTRIBUTOR_BYTES,
+};
+
 use super::stacks::CPUS_MAX;
 
 /// The registers of one device. Every access is one plain load or store, which a hypervisor can
@@ -13,22 +18,25 @@ pub struct Registers {
 }
 
 /// The distributor of the interrupt controller.
-pub const GICD: Registers = Registers { base: 0x0800_0000, bytes: 0x1_0000 };
+pub const GICD: Registers = Registers::new(guest::GICD, DISTRIBUTOR_BYTES);
 /// The CPU interface of a GICv2.
-pub const GICC: Registers = Registers { base: 0x0801_0000, bytes: 0x2000 };
+pub const GICC: Registers = Registers::new(guest::GICC, CPU_INTERFACE_BYTES);
 /// The redistributors of the interrupt controller, [`GICR_BYTES`] for each processor.
-pub const GICR: Registers = Registers { base: 0x080a_0000, bytes: CPUS_MAX * GICR_BYTES };
+pub const GICR: Registers = Registers::new(guest::GICR, CPUS_MAX as u64 * REDISTRIBUTOR_BYTES);
 /// Bytes of the registers of one redistributor: two pages of 64 KiB.
-pub const GICR_BYTES: usize = 0x2_0000;
+pub const GICR_BYTES: usize = REDISTRIBUTOR_BYTES as usize;
 /// The PL011 UART.
-pub const UART: Registers = Registers { base: 0x0900_0000, bytes: 0x1000 };
+pub const UART: Registers = Registers::new(guest::UART, PAGE_BYTES);
 
 impl Registers {
+    const fn new(base: u64, bytes: u64) -> Self {
+        Self { base: base as usize, bytes: bytes as usize }
+    }
+
     /// One page of registers at `base`, which must be a page below RAM.
     pub fn page(base: u64) -> Option<Self> {
-        let base = usize::try_from(base).ok()?;
-        let registers = Self { base, bytes: 0x1000 };
-        (base.is_multiple_of(0x1000) && base < super::RAM_BASE).then_some(registers)
+        let fits = base.is_multiple_of(PAGE_BYTES) && base < guest::RAM;
+        fits.then_some(Self::new(base, PAGE_BYTES))
     }
 
     /// Address of the first register.

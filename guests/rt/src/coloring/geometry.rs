@@ -2,10 +2,11 @@
 
 use core::fmt;
 
+use bulkhead_abi::limits::PAGE_BYTES;
 use policy::color::{CacheError, Ccsidr, ClidrError, Geometry, GeometryError, IndexBits};
 
 /// Bytes of a page.
-pub(super) const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = PAGE_BYTES;
 
 /// Why there are no colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -16,6 +16,7 @@
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use bulkhead_abi::hypercall::{COLOR_REQUEST, VmInfo};
+use bulkhead_abi::limits::PAGE_BYTES;
 use policy::color::Rotation;
 
 use crate::arch::bench::{baseline, hvc_with, load};
@@ -23,7 +24,7 @@ use crate::arch::cpu;
 use crate::coloring::{Memory, STACK_BYTES, Task, geometry};
 use crate::{hypercall, println};
 
-const PAGE: usize = 4096;
+const PAGE: usize = PAGE_BYTES as usize;
 /// Pages that are touched.
 const TOUCHES: usize = 64;
 /// Pages of the tasks.

@@ -1,5 +1,7 @@
 //! Values that registers may hold, and where things are.
 
+use bulkhead_abi::guest::{DOORBELL, GICD, GICR, UART};
+
 use crate::random::Random;
 
 /// Where this machine has what, as guest physical addresses.
@@ -25,13 +27,10 @@ pub struct Places {
 /// Bytes of tables and code in an arena, and of all of it.
 const DATA: u64 = 0x2_0000;
 const ARENA: u64 = 0x20_0000;
-const GICD: u64 = 0x0800_0000;
-const GICR: u64 = 0x080a_0000;
 /// Two pages of 64 KiB for each of three VCPUs.
 const GICR_BYTES: u64 = 0x6_0000;
-const UART: u64 = 0x0900_0000;
 /// Where nothing is.
-pub const HOLE: u64 = 0x0a00_0000;
+pub const HOLE: u64 = DOORBELL;
 
 impl Places {
     /// The same as code at EL0 sees it.

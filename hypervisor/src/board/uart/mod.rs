@@ -37,7 +37,7 @@ impl AnyUart {
                 uart.init();
                 Some(Self::Cadence(uart))
             }
-            ConsoleKind::None | ConsoleKind::Bcm2835Aux => None,
+            ConsoleKind::None => None,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Rules of memory budgets.
 
+use bulkhead_abi::limits::{PRIVATE_INTERRUPTS, RESERVED_INTERRUPTS};
+use bulkhead_abi::plan::names;
+
 use super::Mistakes;
 use crate::plan::path::{vcpu, vm};
 use crate::plan::{BandwidthCounter, Compensation, MemoryBudget, Plan, Vm};
-use crate::units::IntId;
 
 const COUNTER: &str = "/platform/bandwidth-counter";
 
@@ -26,7 +28,7 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
             if one.memory_budget.is_some() {
                 let message = "the VM has a budget for all of its VCPUs together";
                 let help = "give budgets to the VM or to its VCPUs";
-                mistakes.add(&node, "memory-budget", message, help);
+                mistakes.add(&node, names::MEMORY_BUDGET, message, help);
             }
         }
     }
@@ -35,25 +37,29 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
 fn bits(counter: &BandwidthCounter, mistakes: &mut Mistakes) {
     if !matches!(counter.bits, 32 | 64) {
         let message = format!("a counter of {} bits", counter.bits);
-        mistakes.add(COUNTER, "bits", message, "counters have 32 or 64 bits");
+        mistakes.add(COUNTER, names::BITS, message, "counters have 32 or 64 bits");
     }
     if counter.access.is_some_and(|access| access.0 == 0) {
         let help = "write the bytes that one access moves, or remove it";
-        mistakes.add(COUNTER, "access-bytes", "an access moves nothing", help);
+        mistakes.add(COUNTER, names::ACCESS_BYTES, "an access moves nothing", help);
     }
     if counter.access.is_some_and(|access| u32::try_from(access.0).is_err()) {
         let help = "write the bytes that one access moves: less than 4 GiB";
-        mistakes.add(COUNTER, "access-bytes", "does not fit into a cell", help);
+        mistakes.add(COUNTER, names::ACCESS_BYTES, "does not fit into a cell", help);
     }
 }
 
 /// One private interrupt, or a shared one of its own for each PCPU.
 fn interrupts(plan: &Plan, counter: &BandwidthCounter, mistakes: &mut Mistakes) {
     let mut wrong =
-        |message: String, help: &str| mistakes.add(COUNTER, "interrupts", message, help);
+        |message: String, help: &str| mistakes.add(COUNTER, names::INTERRUPTS, message, help);
     let pcpus = plan.platform.cpus.len();
     match counter.interrupts[..] {
-        [IntId(16..=31)] => {}
+        [only] if RESERVED_INTERRUPTS.contains(&only.0) => {
+            let help = "25 is the maintenance interrupt, 26 and 27 are timers: use another one";
+            wrong(format!("the hypervisor itself uses INTID {only}"), help);
+        }
+        [only] if PRIVATE_INTERRUPTS.contains(&only.0) => {}
         [] => wrong("there is none".into(), "name the interrupt of an overflow"),
         [only] if !only.is_shared() => {
             let help = "private interrupts are 16 to 31, shared ones 32 to 1019";
@@ -77,24 +83,24 @@ fn of_vm(plan: &Plan, node: &str, one: &Vm, mistakes: &mut Mistakes) {
     let has_counter = plan.platform.bandwidth_counter.is_some();
     if one.critical && !has_counter {
         let message = "nothing counts the accesses of the VM";
-        mistakes.add(node, "critical", message, "add `bandwidth-counter` to the platform");
+        mistakes.add(node, names::CRITICAL, message, "add `bandwidth-counter` to the platform");
     }
     let Some(Compensation { periods, .. }) = one.compensation else { return };
     if one.memory_budget.is_none() {
         let help = "add `memory-budget`, or remove it";
-        mistakes.add(node, "compensation", "the VM has no budget for all of its VCPUs", help);
+        mistakes.add(node, names::COMPENSATION, "the VM has no budget for all of its VCPUs", help);
     }
     if periods < Compensation::FEWEST_PERIODS {
         let message = format!("credits are given up after {periods} periods");
         let help = format!("{} periods are the fewest", Compensation::FEWEST_PERIODS);
-        mistakes.add(node, "compensation", message, &help);
+        mistakes.add(node, names::COMPENSATION, message, &help);
     }
     if one.critical {
         let help = "remove one of the two";
-        mistakes.add(node, "compensation", "the VM is critical itself", help);
+        mistakes.add(node, names::COMPENSATION, "the VM is critical itself", help);
     } else if !plan.vms.iter().any(|vm| vm.critical) {
         let help = "make the VM `critical` whose accesses count, or remove it";
-        mistakes.add(node, "compensation", "no VM is critical", help);
+        mistakes.add(node, names::COMPENSATION, "no VM is critical", help);
     }
 }
 
@@ -108,16 +114,16 @@ fn budget(
     let MemoryBudget { accesses, period } = budget;
     if accesses == 0 {
         let help = "nothing would ever run: give it at least 1, or remove it";
-        mistakes.add(node, "memory-budget", "the budget is 0", help);
+        mistakes.add(node, names::MEMORY_BUDGET, "the budget is 0", help);
     }
     let (shortest, longest) = (MemoryBudget::SHORTEST_PERIOD, MemoryBudget::LONGEST_PERIOD);
     if period < shortest || period > longest {
         let help = format!("periods of memory budgets are {shortest} to {longest}");
-        mistakes.add(node, "memory-period-ns", format!("the period is {period}"), &help);
+        mistakes.add(node, names::MEMORY_PERIOD_NS, format!("the period is {period}"), &help);
     }
     let Some(counter) = counter else {
         let help = "add `bandwidth-counter` to the platform";
-        mistakes.add(node, "memory-budget", "nothing counts the accesses", help);
+        mistakes.add(node, names::MEMORY_BUDGET, "nothing counts the accesses", help);
         return;
     };
     let largest = BandwidthCounter::largest_budget(counter.bits);
@@ -125,6 +131,6 @@ fn budget(
     if most > largest {
         let message = format!("a counter of {} bits cannot wait for {most}", counter.bits);
         let help = format!("budget and credits of a period are at most {largest} accesses");
-        mistakes.add(node, "memory-budget", message, &help);
+        mistakes.add(node, names::MEMORY_BUDGET, message, &help);
     }
 }

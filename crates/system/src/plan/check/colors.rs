@@ -1,5 +1,6 @@
 //! Rules of areas of coloured frames, apart from those about whom they may overlap.
 
+use bulkhead_abi::plan::names;
 use policy::color::{ColorSet, Geometry};
 
 use super::Mistakes;
@@ -18,10 +19,15 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
         }
         for memory in &one.memory {
             let Some(coloring) = memory.coloring else { continue };
-            let node = format!("{}/{}", vm(index), unit("memory", memory.ipa.0));
+            let node = format!("{}/{}", vm(index), unit(names::MEMORY, memory.ipa.0));
             if one.memory.len() > 1 {
                 let message = "the VM has other RAM too";
-                mistakes.add(&node, "colors", message, "coloured RAM is one region: remove others");
+                mistakes.add(
+                    &node,
+                    names::COLORS,
+                    message,
+                    "coloured RAM is one region: remove others",
+                );
             }
             if let Some(llc) = llc(plan, &node, mistakes) {
                 self::memory(&node, one, memory, coloring, llc, mistakes);
@@ -30,7 +36,8 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
         if let Some(it) = one.pool {
             pool(plan, index, it, mistakes);
         } else if let Some(serial) = &one.color_serial {
-            let node = format!("{}/{}", vm(index), unit("color-serial", serial.registers.start.0));
+            let node =
+                format!("{}/{}", vm(index), unit(names::COLOR_SERIAL, serial.registers.start.0));
             let help = "add a node `coloring@address`, or remove this one";
             mistakes.add(&node, "", "there are no colours that the VM could ask for", help);
         }
@@ -41,18 +48,18 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
 fn llc(plan: &Plan, node: &str, mistakes: &mut Mistakes) -> Option<Geometry> {
     if plan.platform.llc.is_none() {
         let help = "say in `/platform/llc` which cache the colours divide";
-        mistakes.add(node, "colors", "there is no node `/platform/llc`", help);
+        mistakes.add(node, names::COLORS, "there is no node `/platform/llc`", help);
     }
     Some(plan.platform.llc?.geometry)
 }
 
 /// Colours of the hypervisor help only if no VM evicts its lines.
 fn hypervisor(plan: &Plan, area: Area, mistakes: &mut Mistakes) {
-    let node = format!("/platform/{}", unit("hypervisor", plan.platform.hypervisor.start.0));
+    let node = format!("/platform/{}", unit(names::HYPERVISOR, plan.platform.hypervisor.start.0));
     for (index, _) in plan.vms.iter().enumerate().filter(|(_, vm)| vm.colors().is_none()) {
         let message = format!("{} has no colours", vm(index));
         let help = "give every VM colours, or remove those of the hypervisor";
-        mistakes.add(&node, "colors", message, help);
+        mistakes.add(&node, names::COLORS, message, help);
     }
     if let Some(llc) = llc(plan, &node, mistakes) {
         form(&node, area.colors, area.region, llc, mistakes);
@@ -65,21 +72,21 @@ fn vllc(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
     let one = &plan.vms[index];
     let Some((colors, Llc { geometry, in_registers })) = one.colors().zip(plan.platform.llc) else {
         let help = "give its RAM `colors`, or remove `vllc`";
-        return mistakes.add(&vm(index), "vllc", "the VM has no colours", help);
+        return mistakes.add(&vm(index), names::VLLC, "the VM has no colours", help);
     };
     // Colours that do not exist are reported with the RAM.
     if colors.is_empty() || geometry.check(colors).is_err() {
         return;
     }
     if let Err((message, help)) = virtual_cache(geometry, in_registers, colors) {
-        mistakes.add(&vm(index), "vllc", message, &help);
+        mistakes.add(&vm(index), names::VLLC, message, &help);
     }
     let turn = Bytes(u64::from(colors.len()) * PAGE.0);
     for memory in one.memory.iter().filter(|memory| !memory.ipa.0.is_multiple_of(turn.0)) {
-        let node = format!("{}/{}", vm(index), unit("memory", memory.ipa.0));
+        let node = format!("{}/{}", vm(index), unit(names::MEMORY, memory.ipa.0));
         let message = format!("the RAM does not start at a multiple of {turn}");
         let help = "a virtual cache needs this, one page for each colour: align it";
-        mistakes.add(&node, "reg", message, help);
+        mistakes.add(&node, names::REG, message, help);
     }
 }
 
@@ -104,16 +111,16 @@ fn memory(
             memory.size,
             area(llc, colors, needed)
         );
-        mistakes.add(node, "host-reg", message, &help);
+        mistakes.add(node, names::HOST_REG, message, &help);
     }
 }
 
 fn pool(plan: &Plan, index: usize, pool: Pool, mistakes: &mut Mistakes) {
     let one = &plan.vms[index];
-    let node = format!("{}/{}", vm(index), unit("coloring", pool.doorbell.start.0));
+    let node = format!("{}/{}", vm(index), unit(names::COLORING, pool.doorbell.start.0));
     if pool.doorbell.size != PAGE {
         let message = format!("the doorbell has {}", pool.doorbell.size);
-        mistakes.add(&node, "reg", message, &format!("it is one page: write {PAGE}"));
+        mistakes.add(&node, names::REG, message, &format!("it is one page: write {PAGE}"));
     }
     if one.colors().is_none() {
         let help = "give its RAM `colors`, or remove this node";
@@ -131,11 +138,11 @@ fn pool(plan: &Plan, index: usize, pool: Pool, mistakes: &mut Mistakes) {
     }
     let (found, needed) = (frames(llc, colors, region.size), u64::from(pool.frames));
     if needed == 0 {
-        mistakes.add(&node, "frames", "the pool is empty", "give it at least one frame");
+        mistakes.add(&node, names::FRAMES, "the pool is empty", "give it at least one frame");
     } else if found < needed {
         let message = format!("the area has {found} frames of the colours ({colors})");
         let help = format!("make the area {}", area(llc, colors, needed));
-        mistakes.add(&node, "frames", message, &help);
+        mistakes.add(&node, names::FRAMES, message, &help);
     }
 }
 
@@ -148,19 +155,19 @@ fn form(
     mistakes: &mut Mistakes,
 ) -> bool {
     if colors.is_empty() {
-        mistakes.add(node, "colors", "there is no colour", "give at least one");
+        mistakes.add(node, names::COLORS, "there is no colour", "give at least one");
         return false;
     }
     if let Err(unknown) = llc.check(colors) {
         let help = format!("`/platform/llc` has {llc}");
-        mistakes.add(node, "colors", unknown.to_string(), &help);
+        mistakes.add(node, names::COLORS, unknown.to_string(), &help);
         return false;
     }
     let period = period(llc);
     let places = [("start", Bytes(area.start.0)), ("size", area.size)];
     for (what, _) in places.into_iter().filter(|(_, it)| !it.is_multiple_of(period)) {
         let message = format!("the {what} of the area is not a multiple of {period}");
-        mistakes.add(node, "host-reg", message, "colours repeat after this: align it");
+        mistakes.add(node, names::HOST_REG, message, "colours repeat after this: align it");
     }
     true
 }

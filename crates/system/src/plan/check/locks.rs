@@ -1,5 +1,7 @@
 //! Rules of locks across VCPUs and VMs.
 
+use bulkhead_abi::plan::names;
+
 use super::vms::{NAME_HELP, is_name};
 use super::{Mistakes, RESOURCES_MAX};
 use crate::plan::path::{resource, vcpu};
@@ -17,11 +19,11 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
         let node = resource(index);
         if !is_name(&it.name) {
             let message = format!("\"{}\" cannot name a resource", it.name.escape_debug());
-            mistakes.add(&node, "resource-name", message, NAME_HELP);
+            mistakes.add(&node, names::RESOURCE_NAME, message, NAME_HELP);
         }
         if plan.resources[..index].iter().any(|other| other.name == it.name) {
             let message = format!("\"{}\" is the name of another one", it.name);
-            mistakes.add(&node, "resource-name", message, "give each its own name");
+            mistakes.add(&node, names::RESOURCE_NAME, message, "give each its own name");
         }
         users(&node, &it.vms, plan.vms.len(), mistakes);
     }
@@ -33,7 +35,7 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
             if it.hold > Budget::LONGEST_PERIOD {
                 let message = format!("{} in critical sections is too long", it.hold);
                 let help = format!("at most {} is possible", Budget::LONGEST_PERIOD);
-                mistakes.add(&vcpu(vm, index), "hold-ns", message, &help);
+                mistakes.add(&vcpu(vm, index), names::HOLD_NS, message, &help);
             }
             if it.hold != Duration(0) {
                 entries(&vcpu(vm, index), it.entries, mistakes);
@@ -44,15 +46,15 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
 
 fn users(node: &str, vms: &[u32], count: usize, mistakes: &mut Mistakes) {
     if vms.is_empty() {
-        mistakes.add(node, "vms", "nobody may open it", "name the VMs, or remove the node");
+        mistakes.add(node, names::VMS, "nobody may open it", "name the VMs, or remove the node");
     }
     if !vms.is_sorted_by(|one, next| one < next) {
         let help = "write each VM once, the lowest number first";
-        mistakes.add(node, "vms", "the VMs are not in ascending order", help);
+        mistakes.add(node, names::VMS, "the VMs are not in ascending order", help);
     }
     if let Some(vm) = vms.iter().find(|vm| **vm as usize >= count) {
         let help = format!("VMs are 0 to {}", count.saturating_sub(1));
-        mistakes.add(node, "vms", format!("VM {vm} does not exist"), &help);
+        mistakes.add(node, names::VMS, format!("VM {vm} does not exist"), &help);
     }
 }
 
@@ -62,17 +64,17 @@ fn entries(node: &str, entries: Entries, mistakes: &mut Mistakes) {
     if interval < shortest || interval > longest {
         let message = format!("one critical section each {interval} is not possible");
         let help = format!("{shortest} to {longest} is");
-        mistakes.add(node, "sections-interval-ns", message, &help);
+        mistakes.add(node, names::SECTIONS_INTERVAL_NS, message, &help);
     }
     if early > Entries::EARLIEST {
         let message = format!("{early} is too early");
         let help = format!("at most {} is possible", Entries::EARLIEST);
-        mistakes.add(node, "sections-early-ns", message, &help);
+        mistakes.add(node, names::SECTIONS_EARLY_NS, message, &help);
     }
 }
 
 fn overrun(node: &str, server: Server, locks: Locks, mistakes: &mut Mistakes) {
-    let mut wrong = |message: String, help| mistakes.add(node, "overrun-ns", message, help);
+    let mut wrong = |message: String, help| mistakes.add(node, names::OVERRUN_NS, message, help);
     if locks == Locks::Mpcp {
         let help = "remove it, or the property `locks`";
         wrong("has no meaning with this protocol".into(), help);

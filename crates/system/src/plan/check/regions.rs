@@ -1,12 +1,12 @@
 //! Rules of regions: form, place, and who may not touch whom.
 
+use bulkhead_abi::limits::ADDRESS_END;
+use bulkhead_abi::plan::names;
+
 use super::{Mistakes, PAGE};
 use crate::plan::path::{unit, vm};
 use crate::plan::{Frames, Plan, Vm};
 use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
-
-/// End of the addresses that guests and hypervisor can have: 39 bits.
-const END: u64 = 1 << 39;
 
 /// A region and where it stands in the plan.
 struct Named<A> {
@@ -46,7 +46,7 @@ fn form<A: Address>(named: &Named<A>, mistakes: &mut Mistakes) {
     if !Bytes(region.start.get()).is_multiple_of(PAGE) {
         add(format!("{} is not aligned", region.start), "start at a multiple of 4 KiB");
     }
-    if region.end().get() > END {
+    if region.end().get() > ADDRESS_END {
         add(format!("{region} does not lie below 2^39"), "addresses have 39 bits: move it down");
     }
     if !region.size.is_multiple_of(PAGE) {
@@ -65,7 +65,7 @@ fn apart<A: Address>(regions: &[Named<A>], help: &str, mistakes: &mut Mistakes) 
 
 fn banks(plan: &Plan) -> Vec<Named<PhysicalAddress>> {
     let name = |bank: &Region<PhysicalAddress>| {
-        Named::new(format!("/platform/{}", unit("memory", bank.start.0)), "reg", *bank)
+        Named::new(format!("/platform/{}", unit(names::MEMORY, bank.start.0)), names::REG, *bank)
     };
     plan.platform.memory.iter().map(name).collect()
 }
@@ -73,22 +73,22 @@ fn banks(plan: &Plan) -> Vec<Named<PhysicalAddress>> {
 /// Registers that belong to the hypervisor.
 fn own_registers(plan: &Plan) -> Vec<Named<PhysicalAddress>> {
     let frames = plan.platform.gic.frames();
-    let gic = format!("/platform/{}", unit("interrupt-controller", frames[0].1.start.0));
+    let gic = format!("/platform/{}", unit(names::INTERRUPT_CONTROLLER, frames[0].1.start.0));
     let serial = plan.platform.serial.registers;
-    let console = format!("/platform/{}", unit("serial", serial.start.0));
+    let console = format!("/platform/{}", unit(names::SERIAL, serial.start.0));
     let mut registers: Vec<_> =
-        frames.into_iter().map(|(_, region)| Named::new(gic.clone(), "reg", region)).collect();
-    registers.push(Named::new(console, "reg", serial));
+        frames.into_iter().map(|(_, region)| Named::new(gic.clone(), names::REG, region)).collect();
+    registers.push(Named::new(console, names::REG, serial));
     if let Some(device) = plan.platform.power_off {
-        let node = format!("/platform/{}", unit("power-off", device.registers.start.0));
-        registers.push(Named::new(node, "reg", device.registers));
+        let node = format!("/platform/{}", unit(names::POWER_OFF, device.registers.start.0));
+        registers.push(Named::new(node, names::REG, device.registers));
     }
     registers
 }
 
 fn hypervisor(plan: &Plan) -> Named<PhysicalAddress> {
     let region = plan.platform.hypervisor;
-    Named::new(format!("/platform/{}", unit("hypervisor", region.start.0)), "reg", region)
+    Named::new(format!("/platform/{}", unit(names::HYPERVISOR, region.start.0)), names::REG, region)
 }
 
 fn machine(plan: &Plan, mistakes: &mut Mistakes) {
@@ -122,19 +122,22 @@ fn in_one_bank(
 /// The address space of one VM.
 fn guest(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     let named = |name: &str, region: Region<Ipa>| {
-        Named::new(format!("{}/{}", vm(index), unit(name, region.start.0)), "reg", region)
+        Named::new(format!("{}/{}", vm(index), unit(name, region.start.0)), names::REG, region)
     };
-    let mut all: Vec<_> = one.memory.iter().map(|map| named("memory", map.ipa_region())).collect();
+    let mut all: Vec<_> =
+        one.memory.iter().map(|map| named(names::MEMORY, map.ipa_region())).collect();
     if all.is_empty() {
         mistakes.add(&vm(index), "", "the VM has no memory", "add a node `memory@address`");
     }
     let [(_, gicd), (_, second)] = one.gic.frames();
-    let gic = format!("{}/{}", vm(index), unit("interrupt-controller", gicd.start.0));
-    all.extend([gicd, second].map(|frame| Named::new(gic.clone(), "reg", frame)));
-    all.extend(one.serial.iter().map(|serial| named("serial", serial.registers)));
-    all.extend(one.pool.iter().map(|pool| named("coloring", pool.doorbell)));
-    all.extend(one.color_serial.iter().map(|serial| named("color-serial", serial.registers)));
-    all.extend(one.devices.iter().map(|device| named("device", device.registers.ipa_region())));
+    let gic = format!("{}/{}", vm(index), unit(names::INTERRUPT_CONTROLLER, gicd.start.0));
+    all.extend([gicd, second].map(|frame| Named::new(gic.clone(), names::REG, frame)));
+    all.extend(one.serial.iter().map(|serial| named(names::SERIAL, serial.registers)));
+    all.extend(one.pool.iter().map(|pool| named(names::COLORING, pool.doorbell)));
+    all.extend(one.color_serial.iter().map(|serial| named(names::COLOR_SERIAL, serial.registers)));
+    all.extend(
+        one.devices.iter().map(|device| named(names::DEVICE, device.registers.ipa_region())),
+    );
     for region in &all {
         form(region, mistakes);
     }
@@ -145,17 +148,17 @@ fn guest(index: usize, one: &Vm, mistakes: &mut Mistakes) {
 fn owned(plan: &Plan) -> Vec<(Named<PhysicalAddress>, Frames)> {
     let mut all = Vec::new();
     let mut add = |node: String, frames: Frames| {
-        all.push((Named::new(node, "host-reg", frames.region), frames));
+        all.push((Named::new(node, names::HOST_REG, frames.region), frames));
     };
     if let Some(area) = plan.platform.hypervisor_area {
         add(hypervisor(plan).node, area.into());
     }
     for (index, one) in plan.vms.iter().enumerate() {
         for memory in &one.memory {
-            add(format!("{}/{}", vm(index), unit("memory", memory.ipa.0)), memory.frames());
+            add(format!("{}/{}", vm(index), unit(names::MEMORY, memory.ipa.0)), memory.frames());
         }
         if let Some(pool) = one.pool {
-            let node = unit("coloring", pool.doorbell.start.0);
+            let node = unit(names::COLORING, pool.doorbell.start.0);
             add(format!("{}/{node}", vm(index)), pool.area.into());
         }
     }
@@ -195,15 +198,15 @@ fn devices(plan: &Plan, mistakes: &mut Mistakes) {
     let own = all.len();
     for (index, one) in plan.vms.iter().enumerate() {
         for device in &one.devices {
-            let node = format!("{}/{}", vm(index), unit("device", device.registers.ipa.0));
-            all.push(Named::new(node.clone(), "host-reg", device.registers.host_region()));
+            let node = format!("{}/{}", vm(index), unit(names::DEVICE, device.registers.ipa.0));
+            all.push(Named::new(node.clone(), names::HOST_REG, device.registers.host_region()));
             if !Bytes(device.registers.host.0).is_multiple_of(PAGE) {
                 let message = format!("{} is not aligned", device.registers.host);
-                mistakes.add(&node, "host-reg", message, "start at a multiple of 4 KiB");
+                mistakes.add(&node, names::HOST_REG, message, "start at a multiple of 4 KiB");
             }
-            if device.registers.host_region().end().0 > END {
+            if device.registers.host_region().end().0 > ADDRESS_END {
                 let message = format!("{} does not lie below 2^39", device.registers.host_region());
-                mistakes.add(&node, "host-reg", message, "addresses have 39 bits: correct it");
+                mistakes.add(&node, names::HOST_REG, message, "addresses have 39 bits: correct it");
             }
         }
     }

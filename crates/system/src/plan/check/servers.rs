@@ -1,5 +1,7 @@
 //! Rules of VCPUs that share a PCPU.
 
+use bulkhead_abi::plan::names;
+
 use super::{COUNT_MAX, Mistakes};
 use crate::plan::path::{vcpu, vm};
 use crate::plan::{Budget, Class, Plan, Server};
@@ -22,7 +24,7 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
                 None => {
                     let message = format!("PCPU {} does not exist", it.pcpu);
                     let last = plan.platform.cpus.len().saturating_sub(1);
-                    mistakes.add(&node, "pcpu", message, &format!("PCPUs are 0 to {last}"));
+                    mistakes.add(&node, names::PCPU, message, &format!("PCPUs are 0 to {last}"));
                 }
             }
         }
@@ -37,15 +39,15 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
 fn lengths(node: &str, Budget { budget, period }: Budget, mistakes: &mut Mistakes) {
     if budget < Budget::SHORTEST {
         let help = format!("give it at least {}", Budget::SHORTEST);
-        mistakes.add(node, "budget-ns", format!("the budget is {budget}"), &help);
+        mistakes.add(node, names::BUDGET_NS, format!("the budget is {budget}"), &help);
     }
     if budget > period {
         let message = format!("the budget is {budget}, the period {period}");
-        mistakes.add(node, "budget-ns", message, "a budget is at most the period");
+        mistakes.add(node, names::BUDGET_NS, message, "a budget is at most the period");
     }
     if period > Budget::LONGEST_PERIOD {
         let help = format!("periods are at most {}", Budget::LONGEST_PERIOD);
-        mistakes.add(node, "period-ns", format!("the period is {period}"), &help);
+        mistakes.add(node, names::PERIOD_NS, format!("the period is {period}"), &help);
     }
 }
 
@@ -63,13 +65,18 @@ fn beside(
         let (Some(own), Some(other)) = (server, *other) else {
             let message = format!("PCPU {pcpu} runs {other_node} already");
             let help = "give both a `server`, or each its own PCPU";
-            mistakes.add(node, "pcpu", message, help);
+            mistakes.add(node, names::PCPU, message, help);
             return;
         };
         if own.priority == other.priority {
             let message =
                 format!("{other_node} on the same PCPU has the priority {} too", own.priority);
-            mistakes.add(node, "priority", message, "give each VCPU of a PCPU its own priority");
+            mistakes.add(
+                node,
+                names::PRIORITY,
+                message,
+                "give each VCPU of a PCPU its own priority",
+            );
         }
         let is_background = |server: Server| server.class == Class::Background;
         if is_background(own) != is_background(other)
@@ -78,13 +85,13 @@ fn beside(
             let message =
                 format!("a VCPU of the background is above one with a budget: {other_node}");
             let help = "give VCPUs of the background the lowest priorities";
-            mistakes.add(node, "priority", message, help);
+            mistakes.add(node, names::PRIORITY, message, help);
         }
         shares = shares.saturating_add(share(other));
     }
     if shares > Budget::WHOLE {
         let message = format!("this budget is more than others leave of PCPU {pcpu}");
         let help = "the sum of all budget / period on a PCPU is at most 1";
-        mistakes.add(node, "budget-ns", message, help);
+        mistakes.add(node, names::BUDGET_NS, message, help);
     }
 }

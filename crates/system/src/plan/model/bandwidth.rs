@@ -1,5 +1,8 @@
 //! Budgets of memory accesses, and what counts them.
 
+use bulkhead_abi::limits;
+use bulkhead_abi::plan::{events, words};
+
 use super::Budget;
 use crate::units::{Bytes, Duration, IntId, Rate};
 
@@ -33,13 +36,17 @@ pub enum CounterSource {
 
 impl CounterSource {
     /// The words in description and plan.
-    pub const WORDS: [&'static str; 3] = ["pmu", "cycles", "cachescope"];
+    pub const WORDS: [&'static str; 3] = words::COUNTERS;
 
     /// Events that have a name (Arm Architecture Reference Manual, D13.12): loads and stores;
     /// beats on the bus; lines that come into the level 2 cache, which is the last one of these
     /// CPUs; instructions.
-    pub const EVENTS: [(&'static str, u16); 4] =
-        [("mem-access", 0x13), ("bus-access", 0x19), ("llc-refill", 0x17), ("instructions", 0x08)];
+    pub const EVENTS: [(&'static str, u16); 4] = [
+        ("mem-access", 0x13),
+        ("bus-access", 0x19),
+        ("llc-refill", 0x17),
+        ("instructions", events::INSTRUCTIONS),
+    ];
 
     /// That of lines that come into the last-level cache.
     pub const REFILLS: Self = Self::Pmu { event: Self::EVENTS[2].1 };
@@ -56,8 +63,7 @@ impl CounterSource {
 
     /// Whether accesses to memory are counted, and not time or instructions.
     pub fn counts_memory(self) -> bool {
-        let instructions = CounterSource::Pmu { event: Self::EVENTS[3].1 };
-        self != Self::Cycles && self != instructions
+        !matches!(self, Self::Cycles | Self::Pmu { event: events::INSTRUCTIONS | events::CYCLES })
     }
 }
 
@@ -80,9 +86,8 @@ pub struct MemoryBudget {
 }
 
 impl MemoryBudget {
-    /// Shortest period that there can be: shorter ones would take a large part of the time for
-    /// interrupts and replenishments.
-    pub const SHORTEST_PERIOD: Duration = Duration(20_000);
+    /// Shortest period that there can be.
+    pub const SHORTEST_PERIOD: Duration = Duration(limits::MEMORY_PERIOD_MIN_NS);
     /// Longest period that there can be: that of servers.
     pub const LONGEST_PERIOD: Duration = Budget::LONGEST_PERIOD;
 
@@ -109,6 +114,6 @@ pub struct Compensation {
 }
 
 impl Compensation {
-    /// Fewest periods: in the first one of them there are no credits yet.
-    pub const FEWEST_PERIODS: u32 = 2;
+    /// Fewest periods.
+    pub const FEWEST_PERIODS: u32 = limits::COMPENSATION_MIN;
 }

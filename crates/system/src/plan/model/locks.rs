@@ -1,5 +1,8 @@
 //! Locks across VCPUs and VMs.
 
+use bulkhead_abi::limits;
+use bulkhead_abi::plan::words;
+
 use crate::units::Duration;
 
 /// What the hypervisor does for VCPUs in global critical sections.
@@ -18,9 +21,10 @@ impl Locks {
 
     /// The word in description and plan.
     pub fn as_str(self) -> &'static str {
+        let [vmpcp, mpcp] = words::LOCKS;
         match self {
-            Self::Vmpcp => "vmpcp",
-            Self::Mpcp => "mpcp",
+            Self::Vmpcp => vmpcp,
+            Self::Mpcp => mpcp,
         }
     }
 }
@@ -37,9 +41,10 @@ pub struct Entries {
 
 impl Entries {
     /// Shortest and longest interval.
-    pub const INTERVALS: [Duration; 2] = [Duration(1_000), Duration(3_600_000_000_000)];
+    pub const INTERVALS: [Duration; 2] =
+        [Duration(limits::SECTIONS_INTERVAL_MIN_NS), Duration(limits::SECTIONS_INTERVAL_MAX_NS)];
     /// Most that entries may come early.
-    pub const EARLIEST: Duration = Duration(1 << 56);
+    pub const EARLIEST: Duration = Duration(limits::SECTIONS_EARLY_MAX_NS);
 }
 
 /// A resource whose mutex the hypervisor keeps.

@@ -1,5 +1,8 @@
 //! How VCPUs share a PCPU.
 
+use bulkhead_abi::limits;
+use bulkhead_abi::plan::words;
+
 use crate::units::Duration;
 
 /// How a VCPU shares its PCPU with others.
@@ -40,9 +43,9 @@ pub struct Budget {
 
 impl Budget {
     /// Shortest budget that there can be.
-    pub const SHORTEST: Duration = Duration(1_000);
+    pub const SHORTEST: Duration = Duration(limits::BUDGET_MIN_NS);
     /// Longest period that there can be.
-    pub const LONGEST_PERIOD: Duration = Duration(60_000_000_000);
+    pub const LONGEST_PERIOD: Duration = Duration(limits::PERIOD_MAX_NS);
     /// All of a PCPU, as a share.
     pub const WHOLE: u128 = 1_000_000_000_000_000_000;
 
@@ -56,14 +59,14 @@ impl Budget {
 
 impl Class {
     /// The words in description and plan.
-    pub const WORDS: [&'static str; 4] = ["periodic", "deferrable", "sporadic", "background"];
+    pub const WORDS: [&'static str; 4] = words::SERVERS;
 
     /// The class of this name; `budget` is asked for if it has one.
     pub(crate) fn named(word: &str, budget: impl FnOnce() -> Option<Budget>) -> Option<Self> {
-        match word {
-            "periodic" => budget().map(Self::Periodic),
-            "deferrable" => budget().map(Self::Deferrable),
-            "sporadic" => budget().map(Self::Sporadic),
+        match Self::WORDS.iter().position(|known| *known == word) {
+            Some(0) => budget().map(Self::Periodic),
+            Some(1) => budget().map(Self::Deferrable),
+            Some(2) => budget().map(Self::Sporadic),
             _ => Some(Self::Background),
         }
     }

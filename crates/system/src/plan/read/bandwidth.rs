@@ -1,23 +1,29 @@
 //! Budgets of memory accesses, and what counts them.
 
+use bulkhead_abi::plan::names;
+
 use super::Cursor;
 use crate::plan::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
 use crate::units::{Bytes, Duration, IntId};
 
 /// `bandwidth-counter` of the platform.
 pub(super) fn counter(at: &Cursor<'_>) -> Option<BandwidthCounter> {
-    let source = match at.word("source", &CounterSource::WORDS) {
-        Some("pmu") => event(at).map(|event| CounterSource::Pmu { event }),
+    let source = match at.word(names::SOURCE, &CounterSource::WORDS) {
         Some(word) => {
-            useless(at, &["event"], "only the PMU counts one of several events");
-            let cycles = word == CounterSource::Cycles.as_str();
-            Some(if cycles { CounterSource::Cycles } else { CounterSource::Cachescope })
+            let others = [CounterSource::Cycles, CounterSource::Cachescope];
+            match others.into_iter().find(|source| source.as_str() == word) {
+                Some(source) => {
+                    useless(at, &[names::EVENT], "only the PMU counts one of several events");
+                    Some(source)
+                }
+                None => event(at).map(|event| CounterSource::Pmu { event }),
+            }
         }
-        None => at.skip("event"),
+        None => at.skip(names::EVENT),
     };
-    let bits = at.number("bits");
-    let interrupts = at.numbers("interrupts");
-    let access = at.optional("access-bytes").then(|| at.number("access-bytes"));
+    let bits = at.number(names::BITS);
+    let interrupts = at.numbers(names::INTERRUPTS);
+    let access = at.optional(names::ACCESS_BYTES).then(|| at.number(names::ACCESS_BYTES));
     at.finish();
     Some(BandwidthCounter {
         source: source?,
@@ -31,11 +37,11 @@ pub(super) fn counter(at: &Cursor<'_>) -> Option<BandwidthCounter> {
 }
 
 fn event(at: &Cursor<'_>) -> Option<u16> {
-    let number = at.number("event")?;
+    let number = at.number(names::EVENT)?;
     let event = u16::try_from(number);
     if event.is_err() {
         let message = format!("{number:#x} is not the number of an event");
-        at.wrong("event", message, "events are 0 to 0xffff");
+        at.wrong(names::EVENT, message, "events are 0 to 0xffff");
     }
     event.ok()
 }
@@ -43,22 +49,22 @@ fn event(at: &Cursor<'_>) -> Option<u16> {
 /// The memory budget of a VM or VCPU: `Some(None)` if it has none, `None` if it cannot be
 /// read.
 pub(super) fn budget(at: &Cursor<'_>) -> Option<Option<MemoryBudget>> {
-    if !at.optional("memory-budget") {
-        useless(at, &["memory-period-ns"], "there is no `memory-budget`");
+    if !at.optional(names::MEMORY_BUDGET) {
+        useless(at, &[names::MEMORY_PERIOD_NS], "there is no `memory-budget`");
         return Some(None);
     }
-    let (accesses, period) = (at.long("memory-budget"), at.long("memory-period-ns"));
+    let (accesses, period) = (at.long(names::MEMORY_BUDGET), at.long(names::MEMORY_PERIOD_NS));
     Some(Some(MemoryBudget { accesses: accesses?, period: Duration(period?) }))
 }
 
 /// The credits of a VM: as for [`budget`].
 pub(super) fn compensation(vm: &Cursor<'_>) -> Option<Option<Compensation>> {
-    if !vm.optional("compensation") {
-        useless(vm, &["flush-task-switch"], "there is no `compensation`");
+    if !vm.optional(names::COMPENSATION) {
+        useless(vm, &[names::FLUSH_TASK_SWITCH], "there is no `compensation`");
         return Some(None);
     }
-    let periods = vm.number("compensation");
-    let flush_task_switch = vm.flag("flush-task-switch");
+    let periods = vm.number(names::COMPENSATION);
+    let flush_task_switch = vm.flag(names::FLUSH_TASK_SWITCH);
     Some(Some(Compensation { periods: periods?, flush_task_switch }))
 }
 

@@ -1,5 +1,7 @@
 //! Reads areas of coloured frames that are not RAM of a VM.
 
+use bulkhead_abi::doorbell;
+use bulkhead_abi::plan::names;
 use policy::color::ColorSet;
 
 use super::cursor::Cursor;
@@ -8,9 +10,9 @@ use crate::units::{PhysicalAddress, Region};
 
 /// `hypervisor@...`: where it is loaded, and the area of its colours if it has some.
 pub(super) fn hypervisor(at: &Cursor<'_>) -> Option<(Region<PhysicalAddress>, Option<Area>)> {
-    let loaded = at.region("reg");
+    let loaded = at.region(names::REG);
     at.named_after(loaded);
-    let colored = at.optional("colors") || at.has("host-reg");
+    let colored = at.optional(names::COLORS) || at.has(names::HOST_REG);
     let area = colored.then(|| area(at));
     at.finish();
     Some((loaded?, area.map_or(Some(None), |area| area.map(Some))?))
@@ -18,17 +20,17 @@ pub(super) fn hypervisor(at: &Cursor<'_>) -> Option<(Region<PhysicalAddress>, Op
 
 /// `coloring@...` of a VM.
 pub(super) fn pool(at: &Cursor<'_>) -> Option<Pool> {
-    at.word("compatible", &["bulkhead,coloring"]);
-    let doorbell = at.region("reg");
+    at.word(names::COMPATIBLE, &[doorbell::COMPATIBLE]);
+    let doorbell = at.region(names::REG);
     at.named_after(doorbell);
     let area = area(at);
-    let frames = at.number("frames");
+    let frames = at.number(names::FRAMES);
     at.finish();
     Some(Pool { doorbell: doorbell?, area: area?, frames: frames? })
 }
 
 /// `colors` and `host-reg`.
 fn area(at: &Cursor<'_>) -> Option<Area> {
-    let (colors, region) = (at.long("colors"), at.region("host-reg"));
+    let (colors, region) = (at.long(names::COLORS), at.region(names::HOST_REG));
     Some(Area { colors: ColorSet::from_bits(colors?), region: region? })
 }

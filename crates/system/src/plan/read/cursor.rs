@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 
+use bulkhead_abi::plan::names;
+
 use crate::diagnostic::Diagnostic;
 use crate::plan::Mapping;
 use crate::plan::path::unit;
@@ -13,7 +15,7 @@ use crate::units::{Address, Region};
 ///
 /// Each method remembers the names it was asked for; [`Cursor::finish`]
 /// reports the properties and nodes that nobody asked for.
-pub(super) struct Cursor<'t> {
+pub(in crate::plan) struct Cursor<'t> {
     node: &'t Node,
     path: String,
     mistakes: &'t RefCell<Vec<Diagnostic>>,
@@ -180,6 +182,17 @@ impl<'t> Cursor<'t> {
         is_there
     }
 
+    /// Whether a property is `<1>`, and not absent.
+    pub fn one_or_absent(&self, name: &str) -> bool {
+        if !self.optional(name) {
+            return false;
+        }
+        if let Some(number) = self.number(name).filter(|number| *number != 1) {
+            self.wrong(name, format!("is {number}"), "write <1>, or remove the property");
+        }
+        true
+    }
+
     /// A number of 32 bits.
     pub fn number(&self, name: &str) -> Option<u32> {
         self.cells(name, 1, "<number>").map(|cells| cells[0])
@@ -219,12 +232,12 @@ impl<'t> Cursor<'t> {
 
     /// `reg` and `host-reg`.
     pub fn mapping(&self) -> Option<Mapping> {
-        let (ipa, host) = (self.region("reg"), self.region("host-reg"));
+        let (ipa, host) = (self.region(names::REG), self.region(names::HOST_REG));
         self.named_after(ipa);
         let (ipa, host): (_, Region<_>) = (ipa?, host?);
         if ipa.size != host.size {
             let message = format!("has {}, but `reg` has {}", host.size, ipa.size);
-            self.wrong("host-reg", message, "make the two sizes equal");
+            self.wrong(names::HOST_REG, message, "make the two sizes equal");
             return None;
         }
         Some(Mapping { ipa: ipa.start, host: host.start, size: ipa.size })
@@ -232,7 +245,7 @@ impl<'t> Cursor<'t> {
 
     /// `#address-cells` and `#size-cells`, which the binding fixes.
     pub fn cell_counts(&self, address: u32, size: u32) {
-        for (name, expected) in [("#address-cells", address), ("#size-cells", size)] {
+        for (name, expected) in [(names::ADDRESS_CELLS, address), (names::SIZE_CELLS, size)] {
             if self.number(name).is_some_and(|found| found != expected) {
                 let message = format!("must be {expected} in this node");
                 self.wrong(name, message, &format!("write `{name} = <{expected}>;`"));
@@ -259,10 +272,10 @@ impl<'t> Cursor<'t> {
 
     /// `reg` must be this number: nodes are numbered in their order.
     pub fn index(&self, index: usize) {
-        let Some(found) = self.number("reg") else { return };
+        let Some(found) = self.number(names::REG) else { return };
         if found as usize != index {
             let message = format!("is {found}, but this is number {index} of its kind");
-            self.wrong("reg", message, "number these nodes 0, 1, 2, ... in their order");
+            self.wrong(names::REG, message, "number these nodes 0, 1, 2, ... in their order");
         } else {
             self.named(Some(index as u64));
         }

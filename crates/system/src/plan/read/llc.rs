@@ -1,22 +1,23 @@
 //! Reads the last-level cache.
 
+use bulkhead_abi::plan::names;
 use policy::color::{Cache, Geometry, IndexBits, Stripe};
 
 use super::cursor::Cursor;
 use crate::plan::{Llc, PAGE};
 
 pub(super) fn read(at: &Cursor<'_>) -> Option<Llc> {
-    let size = at.number("cache-size");
-    let ways = at.number("ways");
-    let line = at.number("line-size");
-    let slices = at.number("slices");
-    let mask = at.long("color-mask");
-    let in_registers = !at.flag("not-in-registers");
+    let size = at.number(names::CACHE_SIZE);
+    let ways = at.number(names::WAYS);
+    let line = at.number(names::LINE_SIZE);
+    let slices = at.number(names::SLICES);
+    let mask = at.long(names::COLOR_MASK);
+    let in_registers = !at.flag(names::NOT_IN_REGISTERS);
     at.finish();
     let cache = match Cache::sliced(size?.into(), ways?, line?, slices?) {
         Ok(cache) => cache,
         Err(error) => {
-            at.wrong("cache-size", error.to_string(), "give the numbers of one cache");
+            at.wrong(names::CACHE_SIZE, error.to_string(), "give the numbers of one cache");
             return None;
         }
     };
@@ -28,7 +29,7 @@ pub(super) fn read(at: &Cursor<'_>) -> Option<Llc> {
             "give contiguous bits above the page offset (bit 12 and up) that end at the highest \
              bit of the set index ({last:#x})"
         );
-        at.wrong("color-mask", message, &help);
+        at.wrong(names::COLOR_MASK, message, &help);
     }
     Some(Llc { geometry: geometry?, in_registers })
 }

@@ -1,25 +1,27 @@
 //! Locks across VCPUs and VMs.
 
+use bulkhead_abi::plan::names;
+
 use super::{Cursor, numbered};
 use crate::plan::{Entries, Locks, Resource};
 use crate::units::Duration;
 
 /// What is done for VCPUs in global critical sections.
 pub(super) fn protocol(root: &Cursor<'_>) -> Option<Locks> {
-    if !root.optional("locks") {
+    if !root.optional(names::LOCKS) {
         return Some(Locks::default());
     }
-    let word = root.word("locks", &Locks::ALL.map(Locks::as_str))?;
+    let word = root.word(names::LOCKS, &Locks::ALL.map(Locks::as_str))?;
     Locks::ALL.into_iter().find(|locks| locks.as_str() == word)
 }
 
 /// The resources whose mutexes the hypervisor keeps.
 pub(super) fn resources(root: &Cursor<'_>) -> Option<Vec<Resource>> {
-    let Some(at) = root.optional_child("resources") else { return Some(Vec::new()) };
+    let Some(at) = root.optional_child(names::RESOURCES) else { return Some(Vec::new()) };
     at.cell_counts(1, 0);
-    let resources = numbered(&at.units("resource"), |resource| {
-        let name = resource.string("resource-name");
-        let vms = resource.numbers("vms");
+    let resources = numbered(&at.units(names::RESOURCE), |resource| {
+        let name = resource.string(names::RESOURCE_NAME);
+        let vms = resource.numbers(names::VMS);
         resource.finish();
         Some(Resource { name: name?, vms: vms? })
     });
@@ -29,7 +31,7 @@ pub(super) fn resources(root: &Cursor<'_>) -> Option<Vec<Resource>> {
 
 /// How often a VCPU may enter global critical sections.
 pub(super) fn entries(vcpu: &Cursor<'_>) -> Option<Entries> {
-    let interval = vcpu.long("sections-interval-ns").map(Duration);
-    let early = vcpu.long("sections-early-ns").map(Duration);
+    let interval = vcpu.long(names::SECTIONS_INTERVAL_NS).map(Duration);
+    let early = vcpu.long(names::SECTIONS_EARLY_NS).map(Duration);
     Some(Entries { interval: interval?, early: early? })
 }

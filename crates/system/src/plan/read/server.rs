@@ -1,34 +1,36 @@
 //! How a VCPU shares its PCPU.
 
+use bulkhead_abi::plan::names;
+
 use super::Cursor;
 use crate::plan::{Budget, Class, Server};
 use crate::units::Duration;
 
 /// The server of a VCPU: `Some(None)` if it has none, `None` if it cannot be read.
 pub(super) fn read(vcpu: &Cursor<'_>) -> Option<Option<Server>> {
-    if !vcpu.optional("server") {
-        let alone = ["budget-ns", "period-ns", "overrun-ns", "priority"];
+    if !vcpu.optional(names::SERVER) {
+        let alone = [names::BUDGET_NS, names::PERIOD_NS, names::OVERRUN_NS, names::PRIORITY];
         useless(vcpu, &alone, "there is no `server`");
         return Some(None);
     }
-    let word = vcpu.word("server", &Class::WORDS);
-    if word == Some("background") {
-        useless(vcpu, &["budget-ns", "period-ns"], "the background has no budget");
+    let word = vcpu.word(names::SERVER, &Class::WORDS);
+    if word == Some(Class::Background.as_str()) {
+        useless(vcpu, &[names::BUDGET_NS, names::PERIOD_NS], "the background has no budget");
     }
     let class = match word {
         Some(word) => Class::named(word, || budget(vcpu)),
-        None => vcpu.skip("budget-ns").or_else(|| vcpu.skip("period-ns")),
+        None => vcpu.skip(names::BUDGET_NS).or_else(|| vcpu.skip(names::PERIOD_NS)),
     };
-    let overrun = match vcpu.optional("overrun-ns") {
-        true => vcpu.long("overrun-ns").map(Duration),
+    let overrun = match vcpu.optional(names::OVERRUN_NS) {
+        true => vcpu.long(names::OVERRUN_NS).map(Duration),
         false => Some(Duration(0)),
     };
-    let priority = vcpu.number("priority");
+    let priority = vcpu.number(names::PRIORITY);
     Some(Some(Server { class: class?, priority: priority?, overrun: overrun? }))
 }
 
 fn budget(vcpu: &Cursor<'_>) -> Option<Budget> {
-    let (budget, period) = (vcpu.long("budget-ns"), vcpu.long("period-ns"));
+    let (budget, period) = (vcpu.long(names::BUDGET_NS), vcpu.long(names::PERIOD_NS));
     Some(Budget { budget: Duration(budget?), period: Duration(period?) })
 }
 

@@ -1,5 +1,7 @@
 //! Locks across VCPUs and VMs.
 
+use bulkhead_abi::plan::names;
+
 use super::{cell_counts, unit};
 use crate::plan::tree::Node;
 use crate::plan::{Entries, Locks, Resource};
@@ -7,7 +9,7 @@ use crate::plan::{Entries, Locks, Resource};
 /// `locks`, unless it is what holds without it.
 pub(super) fn protocol(root: &mut Node, locks: Locks) {
     if locks != Locks::default() {
-        root.strings("locks", &[locks.as_str()]).comment("VCPUs keep their priorities");
+        root.strings(names::LOCKS, &[locks.as_str()]).comment("VCPUs keep their priorities");
     }
 }
 
@@ -16,14 +18,14 @@ pub(super) fn resources(resources: &[Resource]) -> Option<Node> {
     if resources.is_empty() {
         return None;
     }
-    let mut node = Node::new("resources");
+    let mut node = Node::new(names::RESOURCES);
     node.comment = "mutexes that the hypervisor keeps".into();
     cell_counts(&mut node, 1, 0);
     for (index, resource) in resources.iter().enumerate() {
-        let mut child = Node::new(unit("resource", index));
-        child.numbers("reg", &[index as u32]);
-        child.strings("resource-name", &[&resource.name]);
-        child.numbers("vms", &resource.vms).comment("VMs that may open it");
+        let mut child = Node::new(unit(names::RESOURCE, index));
+        child.numbers(names::REG, &[index as u32]);
+        child.strings(names::RESOURCE_NAME, &[&resource.name]);
+        child.numbers(names::VMS, &resource.vms).comment("VMs that may open it");
         node.children.push(child);
     }
     Some(node)
@@ -32,6 +34,7 @@ pub(super) fn resources(resources: &[Resource]) -> Option<Node> {
 /// How often a VCPU may enter global critical sections.
 pub(super) fn entries(vcpu: &mut Node, entries: Entries) {
     let Entries { interval, early } = entries;
-    vcpu.longs("sections-interval-ns", &[interval.0], 1).comment(format!("{interval} between two"));
-    vcpu.longs("sections-early-ns", &[early.0], 1).comment(format!("{early} early"));
+    vcpu.longs(names::SECTIONS_INTERVAL_NS, &[interval.0], 1)
+        .comment(format!("{interval} between two"));
+    vcpu.longs(names::SECTIONS_EARLY_NS, &[early.0], 1).comment(format!("{early} early"));
 }

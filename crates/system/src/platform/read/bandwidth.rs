@@ -1,5 +1,7 @@
 //! Reads `[bandwidth]`.
 
+use bulkhead_abi::limits::{PRIVATE_INTERRUPTS, SHARED_INTERRUPTS};
+
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
 use crate::plan::CounterSource;
@@ -109,8 +111,16 @@ fn bits(at: &Fields<'_>) -> Option<u32> {
 
 /// `counter_interrupt`, or `counter_interrupts` of the CPUs in their order.
 fn interrupts(at: &Fields<'_>, cpus: usize) -> Option<Vec<IntId>> {
-    let private = at.integer("counter_interrupt", 16, 31);
-    let shared = at.integers("counter_interrupts", 32, 1019);
+    let private = at.integer(
+        "counter_interrupt",
+        PRIVATE_INTERRUPTS.start.into(),
+        u64::from(PRIVATE_INTERRUPTS.end) - 1,
+    );
+    let shared = at.integers(
+        "counter_interrupts",
+        SHARED_INTERRUPTS.start.into(),
+        u64::from(SHARED_INTERRUPTS.end) - 1,
+    );
     if at.has("counter_interrupt") {
         let why = "`counter_interrupt` is one for all CPUs";
         at.forbid("counter_interrupts", why, "remove one of the two");

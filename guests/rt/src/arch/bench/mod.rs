@@ -6,6 +6,8 @@ mod uart;
 
 use core::arch::global_asm;
 
+use bulkhead_abi::guest;
+
 pub use measure::{
     baseline, counter_offset, enable_timer_interrupt, faults, full_speed, hvc, hvc_with, load, smc,
     store, timer,
@@ -22,9 +24,9 @@ const fn chosen(text: Option<&str>, default: u64) -> u64 {
 
 global_asm!(
     include_str!("boot.s"),
-    uart = const chosen(option_env!("BENCH_UART"), 0x0900_0000),
-    gicd = const chosen(option_env!("BENCH_GICD"), 0x0800_0000),
-    gicr = const chosen(option_env!("BENCH_GICR"), 0x080a_0000),
+    uart = const chosen(option_env!("BENCH_UART"), guest::UART),
+    gicd = const chosen(option_env!("BENCH_GICD"), guest::GICD),
+    gicr = const chosen(option_env!("BENCH_GICR"), guest::GICR),
     gic_version = const chosen(option_env!("BENCH_GIC_VERSION"), 3),
     hvc_function = const chosen(option_env!("BENCH_HVC_FUNCTION"), 0xc600_ffff),
     isenabler_value = const chosen(option_env!("BENCH_ISENABLER_VALUE"), 2),

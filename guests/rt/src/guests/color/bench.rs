@@ -3,6 +3,7 @@
 use core::sync::atomic::Ordering::SeqCst;
 
 use bulkhead_abi::hypercall::{COLOR_REQUEST, INFO_POOL_FREE_OF, VmInfo};
+use bulkhead_abi::limits::PAGE_BYTES;
 use policy::color::ColorSet;
 
 use crate::arch::ram::{self, Arena, Words};
@@ -13,7 +14,7 @@ use crate::doorbell::Doorbell;
 use crate::{arguments, hypercall};
 
 /// Bytes of a page.
-pub const PAGE: u64 = 4096;
+pub const PAGE: u64 = PAGE_BYTES;
 /// Words of a page.
 pub const WORDS: usize = (PAGE / 8) as usize;
 /// First virtual address of what cases map.

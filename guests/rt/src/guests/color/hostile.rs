@@ -3,6 +3,7 @@
 use core::sync::atomic::Ordering::SeqCst;
 
 use bulkhead_abi::doorbell::{LOCATE, RESULT};
+use bulkhead_abi::guest::UART;
 use bulkhead_abi::hypercall::Error;
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
@@ -35,7 +36,7 @@ pub fn tables_nowhere(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
     let doorbell = bench.doorbell.address();
     for (check, address) in [
         ("table-behind-ram", 0x70_0000_0000),
-        ("table-in-a-device", 0x0900_0000),
+        ("table-in-a-device", UART),
         ("table-in-the-doorbell", doorbell),
         ("table-at-the-end-of-addresses", 0xffff_ffff_f000),
     ] {

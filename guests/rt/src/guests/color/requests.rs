@@ -83,7 +83,7 @@ pub fn present_user_ram(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
     entry.fetch_and(!1, core::sync::atomic::Ordering::SeqCst);
     tables.map(arena, BASE + 3 * PAGE, UART.base(), 3, Use::Device)?;
     tables.map(arena, BASE + 4 * PAGE, doorbell, 3, Use::Device)?;
-    tables.map(arena, BASE + (2 << 20), 0x0900_0000 & !0x1f_ffff, 2, Use::Device)?;
+    tables.map(arena, BASE + (2 << 20), UART.base() & !0x1f_ffff, 2, Use::Device)?;
     checks.equal("only-one-counts", request(&tables, bench.only(0)), 1);
     let colors = bench.colors_of(user).next();
     checks.equal("user-moves", colors, Some(bench.color(0) as i64));

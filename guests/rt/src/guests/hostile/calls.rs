@@ -1,5 +1,6 @@
 //! Calls with nonsense in them.
 
+use bulkhead_abi::guest;
 use bulkhead_abi::hypercall::{CONSOLE_WRITE, CONSOLE_WRITE_MAX};
 
 use super::end_of_ram;
@@ -59,8 +60,8 @@ pub fn hvc_bad_address(case: &str) {
         (end, 1),
         (end - 8, 16),
         (end - 1, CONSOLE_WRITE_MAX),
-        (0x0900_0000, 4),
-        (0x0800_0000, 16),
+        (guest::UART, 4),
+        (guest::GICD, 16),
         (u64::MAX, 1),
         (u64::MAX - 7, 16),
         (1 << 40, 8),
@@ -96,7 +97,7 @@ pub fn cpu_on_nonsense(case: &str) {
         ("eighth", 7, nowhere),
         ("second-misaligned", 1, nowhere + 2),
         ("second-wraps", 1, u64::MAX - 3),
-        ("second-device", 1, 0x0900_0000),
+        ("second-device", 1, guest::UART),
         ("second-nowhere", 1, nowhere),
         ("second-again", 1, nowhere),
     ];

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use bulkhead_abi::hypercall::{
     COLOR_REQUEST, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_OPEN, LOCK_TRY, UNLOCK, VmInfo,
 };
+use bulkhead_abi::limits::PAGE_BYTES;
 
 use spin::Once;
 
@@ -19,7 +20,7 @@ use crate::{arguments, hypercall, println};
 
 /// Pages of the address space that asks for colours, and their bytes.
 const PAGES: u64 = 64;
-const PAGE: u64 = 4096;
+const PAGE: u64 = PAGE_BYTES;
 /// A line of the console.
 const LINE: &[u8; 64] = b"###############################################################\n";
 

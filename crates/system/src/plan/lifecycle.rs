@@ -1,0 +1,104 @@
+//! How a VM starts, and what happens when it ends.
+//!
+//! A description says this, and its plan repeats it for the hypervisor. All that the tools do with such a property
+//! stands here: its key in the description, its type, and how it is written into a plan and read.
+
+use std::fmt;
+
+use bulkhead_abi::plan::{names, words};
+
+use super::read::Cursor;
+use super::tree::Node;
+use crate::document::Fields;
+
+/// Restarts of a VM if the description does not limit them.
+const RESTART_LIMIT: u32 = 3;
+
+/// How a VM starts, and what happens when it ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Lifecycle {
+    /// What happens after a crash.
+    pub on_crash: OnEvent,
+    /// What happens after the VM has reset itself.
+    pub on_reset: OnEvent,
+    /// Number of restarts after which the VM stays stopped.
+    pub restart_limit: u32,
+    /// Whether all of its RAM is mapped before it starts, instead of page by page
+    /// when it is first touched.
+    pub warm_up: bool,
+}
+
+impl Lifecycle {
+    /// What a table `[[vm]]` says. `colored`: the VM has colours, or they are planned.
+    pub(crate) fn described(at: &Fields<'_>, colored: bool) -> Self {
+        let warm_up = at.boolean("warm_up");
+        let events = OnEvent::ALL.map(|event| (event.as_str(), event));
+        let on_crash = at.choice("on_crash", &events);
+        let on_reset = at.choice("on_reset", &events);
+        let restart_limit = at.integer("restart_limit", 0, u64::from(u32::MAX));
+        Self {
+            on_crash: on_crash.map_or(OnEvent::Stop, |event| event.value),
+            on_reset: on_reset.map_or(OnEvent::Restart, |event| event.value),
+            restart_limit: restart_limit.map_or(RESTART_LIMIT, |limit| limit.value as u32),
+            warm_up: warm_up.unwrap_or(!colored),
+        }
+    }
+
+    /// Writes the properties of `vm@i`.
+    pub(super) fn write(self, vm: &mut Node) {
+        vm.strings(names::ON_CRASH, &[self.on_crash.as_str()]);
+        vm.strings(names::ON_RESET, &[self.on_reset.as_str()]);
+        vm.numbers(names::RESTART_LIMIT, &[self.restart_limit]);
+        if self.warm_up {
+            vm.numbers(names::WARM_UP, &[1]).comment("all of its RAM is mapped at the start");
+        }
+    }
+
+    /// Reads the properties of `vm@i`.
+    pub(super) fn read(vm: &Cursor<'_>) -> Option<Self> {
+        let on_crash = event(vm, names::ON_CRASH);
+        let on_reset = event(vm, names::ON_RESET);
+        let restart_limit = vm.number(names::RESTART_LIMIT);
+        let warm_up = vm.one_or_absent(names::WARM_UP);
+        Some(Self {
+            on_crash: on_crash?,
+            on_reset: on_reset?,
+            restart_limit: restart_limit?,
+            warm_up,
+        })
+    }
+}
+
+fn event(vm: &Cursor<'_>, name: &str) -> Option<OnEvent> {
+    let word = vm.word(name, &OnEvent::ALL.map(OnEvent::as_str))?;
+    OnEvent::ALL.into_iter().find(|event| event.as_str() == word)
+}
+
+/// What happens to a VM after a crash or a reset.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OnEvent {
+    /// It stays stopped.
+    Stop,
+    /// It is started again.
+    Restart,
+}
+
+impl OnEvent {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Stop, Self::Restart];
+
+    /// The word in description and plan.
+    pub fn as_str(self) -> &'static str {
+        let [stop, restart] = words::EVENTS;
+        match self {
+            Self::Stop => stop,
+            Self::Restart => restart,
+        }
+    }
+}
+
+impl fmt::Display for OnEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
