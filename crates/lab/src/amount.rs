@@ -27,13 +27,13 @@ pub fn percent(ppm: u64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
-/// A time in microseconds with three digits behind the point.
+/// Returns a time in microseconds with three digits behind the point.
 pub fn micros(ns: i64) -> String {
     let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
     format!("{sign}{}.{:03} us", ns / 1000, ns % 1000)
 }
 
-/// A length of time in microseconds with three digits behind the point.
+/// Returns a length of time in microseconds with three digits behind the point.
 pub fn length(ns: u64) -> String {
     micros(i64::try_from(ns).unwrap_or(i64::MAX))
 }

@@ -1,4 +1,4 @@
-//! Where the hypervisor is.
+//! Finds the image of the hypervisor.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use bulkhead_image::Hypervisor;
 
 use crate::failure::Failure;
 
-/// Where `make build` puts it.
+/// Place of the hypervisor after `make build`.
 const BUILT: &str = "build/hypervisor.elf";
 
 /// The hypervisor's file.

@@ -1,4 +1,4 @@
-//! What happens in a system, by the code that decides at run time, as a trace.
+//! Simulates a system with the code that decides at run time, and writes a trace.
 
 pub mod like;
 pub mod recording;
@@ -11,7 +11,7 @@ use trace::Trace;
 use crate::failure::Failure;
 use crate::load::System;
 
-/// Where a simulation ends if nothing else is said.
+/// Default end of a simulation.
 pub const UNTIL: Duration = Duration(10_000_000_000);
 /// The seed of random times if nothing else is said.
 pub const SEED: u64 = 1;
@@ -27,7 +27,7 @@ pub fn simulate(
     trace_of(system, Assumptions::default(), like, until, change)
 }
 
-/// Simulates a system for the time `until`, where accesses to memory meet as badly as they can.
+/// Simulates a system for the time `until`, where accesses to memory meet in the worst way.
 pub fn simulate_worst(system: &System, until: Duration) -> Result<Trace, Failure> {
     let assumptions = Assumptions { contention: Contention::Worst, ..Assumptions::default() };
     trace_of(system, assumptions, None, Some(until), |_| ())

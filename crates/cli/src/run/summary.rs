@@ -97,10 +97,8 @@ impl Summary {
         if self.end == End::Itself {
             match self.exit {
                 Exit::TimedOut => {
-                    problems.push(format!(
-                        "the time was over after {:.1} s",
-                        self.elapsed.as_secs_f64()
-                    ));
+                    problems
+                        .push(format!("it timed out after {:.1} s", self.elapsed.as_secs_f64()));
                 }
                 Exit::Code(0) if self.known.power_off => {}
                 Exit::Code(0) => problems.push(match &self.known.refusal {
@@ -348,7 +346,9 @@ fn task_row(vm: &str, task: &Task) -> Vec<String> {
 fn recording(Recorded { file, records, lost }: &Recorded) -> String {
     let lost = match lost {
         0 => "none lost".into(),
-        lost => format!("{lost} LOST: they came faster than they could be read"),
+        lost => {
+            format!("{lost} LOST: the hypervisor wrote records faster than this machine read them")
+        }
     };
     format!("trace: {file}, {records} records, {lost}\n")
 }

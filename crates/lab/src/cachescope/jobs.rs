@@ -4,16 +4,16 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// A row of `jobs.csv`, as far as it is used.
+/// The used columns of a row of `jobs.csv`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Job {
     /// The VM.
     pub vm: String,
     /// Number of the task in its marks.
     pub task: u64,
-    /// When it started, in time of the model.
+    /// Start, in time of the model.
     pub start_ns: u64,
-    /// When it finished.
+    /// End, in time of the model.
     pub finish_ns: u64,
     /// From start to finish, of the CPU.
     pub execution_ns: u64,

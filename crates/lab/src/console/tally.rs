@@ -1,4 +1,4 @@
-//! Reads what the console says: whose lines there are, how VMs ended, how tasks did.
+//! Reads the lines of the console: their VMs, how VMs ended, and the results of tasks.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use bulkhead_qemu::Chunk;
 /// Label of the hypervisor's own lines.
 pub const HYPERVISOR_LABEL: &str = "[bulkhead] ";
 
-/// What the hypervisor sends to the terminal when it ends the raw output of a VM.
+/// The hypervisor sends this to the terminal when it ends the raw output of a VM.
 const END_OF_RAW: &str = "\x18\x1b[!p";
 
-/// How many failures of a VM are kept.
+/// Most failures of a VM that are kept.
 const FAILURES_MAX: usize = 10;
 
-/// What is known of a run.
+/// The state of a run, from its console.
 #[derive(Debug)]
 pub struct Tally {
     lines: Lines,
     known: Known,
 }
 
-/// What the lines said.
+/// The facts that the lines contain.
 #[derive(Debug)]
 pub struct Known {
     /// The VMs, in the order of the plan.
@@ -41,29 +41,29 @@ pub struct Known {
     last_message: String,
 }
 
-/// What is known of a VM.
+/// The facts about a VM.
 #[derive(Clone, Debug)]
 pub struct Vm {
     /// Its name.
     pub name: String,
     /// Lines of output that were seen.
     pub lines: u64,
-    /// When the first of them came, from the start of QEMU.
+    /// Time of the first of them since the start of QEMU.
     pub first_line: Option<Duration>,
-    /// When the last of them came.
+    /// Time of the last of them.
     pub last_line: Option<Duration>,
-    /// How the VM ended, as the hypervisor said at that moment: state and reason.
+    /// State and reason with which the VM ended, as the hypervisor printed them.
     pub ended: Option<(String, String)>,
     /// The hypervisor's report at the end.
     pub report: Option<Report>,
     /// The tasks that reported themselves.
     pub tasks: Vec<Told>,
-    /// What failed, by its own word.
+    /// The failures that the guest printed.
     pub failures: Vec<String>,
 }
 
 impl Tally {
-    /// Nothing is known yet about VMs with these names.
+    /// Returns a tally that has seen no lines yet of VMs with these names.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         let vm = |name| Vm {
             name,
@@ -93,7 +93,7 @@ impl Tally {
         self.lines.feed(chunk, |time, line| self.known.line(time, line));
     }
 
-    /// What is known so far.
+    /// Returns the facts so far.
     pub fn known(&self) -> &Known {
         &self.known
     }
@@ -104,7 +104,7 @@ impl Tally {
         self.known
     }
 
-    /// Whether the hypervisor listens to keys.
+    /// Returns true if the hypervisor listens to keys.
     pub fn is_ready(&self) -> bool {
         self.known.ready
     }
@@ -139,7 +139,7 @@ impl Known {
         }
     }
 
-    /// The VM whose label is in front of the line, and the rest of the line.
+    /// Returns the VM whose label is in front of the line, and the rest of the line.
     fn labelled<'a>(&self, line: &'a str) -> (Option<usize>, &'a str) {
         let label = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
         // The line of a VM may be empty, and its last blank cut off.

@@ -1,4 +1,4 @@
-//! What tasks did with resources.
+//! The resources that tasks requested and held.
 
 use std::collections::BTreeMap;
 
