@@ -15,17 +15,17 @@ use crate::diagnostic::Place;
 pub struct Located<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
 }
 
 impl<T> Located<T> {
-    /// A value at a place.
+    /// Returns a value at a place.
     pub fn new(value: T, place: &Place) -> Self {
         Self { value, place: place.clone() }
     }
 
-    /// Another value at the same place.
+    /// Returns another value at the same place.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Located<U> {
         Located { value: change(self.value), place: self.place }
     }

@@ -38,12 +38,12 @@ pub const COUNT_MAX: usize = 8;
 pub const RESOURCES_MAX: usize = 16;
 
 impl Plan {
-    /// The plan as device tree source, written to be read and compared.
+    /// Returns the plan as device tree source, written to be read and compared.
     pub fn to_dts(&self) -> String {
         dts::print(&write::tree(self))
     }
 
-    /// The plan as a flattened device tree, the form that the hypervisor reads.
+    /// Returns the plan as a flattened device tree, the form that the hypervisor reads.
     pub fn to_dtb(&self) -> Vec<u8> {
         dtb::print(&write::tree(self))
     }

@@ -1,6 +1,6 @@
 //! "Did you mean ...?"
 
-/// The known name that is most like `name`, if one is like it at all.
+/// Returns the known name that is most like `name`, if one is like it at all.
 pub fn closest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let likeness = |other: &str| strsim::jaro_winkler(name, other);
     known

@@ -12,7 +12,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A text; `name` is what messages call it.
+    /// Returns a text; `name` is what messages call it.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
         Arc::new(Self { name: name.into(), text: text.into() })
     }
@@ -22,7 +22,7 @@ impl Source {
         &self.name
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -44,8 +44,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// The bytes `span` of the text; cut to what the text has, to whole
-    /// characters and to the first line.
+    /// Returns the bytes `span` of the text; cut to what the text has, to whole characters and to
+    /// the first line.
     pub fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
         let text = source.text();
         let mut start = span.start.min(text.len());
@@ -60,7 +60,7 @@ impl Place {
         Self { source: source.clone(), start, end }
     }
 
-    /// The text that the place is in.
+    /// Returns the text that the place is in.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -70,7 +70,7 @@ impl Place {
         self.start
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn span(&self) -> Range<usize> {
         self.start..self.end
     }

@@ -8,7 +8,7 @@ use super::path::vm;
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::units::{Bytes, Ipa, Region};
 
-/// What is said about files that are not wrong.
+/// Facts about files that are not wrong.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FileReport {
     /// Files that do not exist (yet), as paths from the working folder.
@@ -45,7 +45,7 @@ fn relative(path: &Path, folder: &Path) -> String {
     names.join("/")
 }
 
-/// The path with `/` between names, without `.` and needless `..`.
+/// Returns the path with `/` between names, without `.` and needless `..`.
 pub(super) fn tidy(path: &Path) -> String {
     let root = if path.has_root() { "/" } else { "" };
     let names = normal(path).join("/");
@@ -55,7 +55,7 @@ pub(super) fn tidy(path: &Path) -> String {
     }
 }
 
-/// The names in a path, `.` and `name/..` resolved.
+/// Returns the names in a path, `.` and `name/..` resolved.
 fn normal(path: &Path) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for component in path.components() {

@@ -22,7 +22,7 @@ pub struct Plan {
     pub name: String,
     /// The machine.
     pub platform: Platform,
-    /// What is done for VCPUs in global critical sections.
+    /// The protocol for VCPUs in global critical sections.
     pub locks: Locks,
     /// The resources whose mutexes the hypervisor keeps, in the order of their indices.
     pub resources: Vec<Resource>,
@@ -39,27 +39,28 @@ pub struct Platform {
     pub memory: Vec<Region<PhysicalAddress>>,
     /// RAM of the hypervisor: image, blobs, heap.
     pub hypervisor: Region<PhysicalAddress>,
-    /// Where its own code and data lie while VMs run, if they have colours.
+    /// Area of its own code and data while VMs run, if they have colours.
     pub hypervisor_area: Option<Area>,
-    /// How long going over from one VCPU of a PCPU to another one takes, if VCPUs share one and it is known:
-    /// a VCPU that stops is charged for so long.
+    /// Time of a switch from one VCPU of a PCPU to another, if VCPUs share one and it is known: a
+    /// VCPU that stops is charged this time.
     pub switch: Option<Duration>,
-    /// What a VCPU pays of its budget at most each time that it wakes, for interrupts that came because of it while
-    /// others ran.
+    /// The most that a VCPU pays of its budget when it wakes, for interrupts that came for it while
+    /// other VCPUs ran.
     pub wait: Option<Duration>,
     /// The PCPUs, in the order of their indices.
     pub cpus: Vec<Mpidr>,
-    /// Where each PCPU waits for the address at which it is to start; empty if PSCI starts them.
+    /// Words of memory in which the PCPUs wait for the address at which they start; empty if PSCI
+    /// starts them.
     pub spin_table: Vec<PhysicalAddress>,
-    /// What turns the machine off, if not PSCI does.
+    /// The device that turns the machine off, if PSCI does not.
     pub power_off: Option<PowerOff>,
     /// The interrupt controller.
     pub gic: Gic,
     /// The UART of the console.
     pub serial: Serial,
-    /// The last-level cache, if somebody has colours of it.
+    /// The last-level cache, if a VM or the hypervisor has colours of it.
     pub llc: Option<Llc>,
-    /// What counts memory accesses, if some VM or VCPU has a budget of them or is critical.
+    /// The counter of memory accesses, if a VM or VCPU has a budget of them or is critical.
     pub bandwidth_counter: Option<BandwidthCounter>,
 }
 
@@ -100,7 +101,7 @@ pub enum Gic {
 }
 
 impl Gic {
-    /// The version: 2 or 3.
+    /// Returns the version: 2 or 3.
     pub fn version(&self) -> u32 {
         match self {
             Self::V2 { .. } => 2,
@@ -108,7 +109,7 @@ impl Gic {
         }
     }
 
-    /// The `compatible` string.
+    /// Returns the `compatible` string.
     pub fn compatible(&self) -> &'static str {
         match self {
             Self::V2 { .. } => "arm,gic-400",
@@ -116,7 +117,7 @@ impl Gic {
         }
     }
 
-    /// The register frames with their names, in the order of `reg`.
+    /// Returns the register frames with their names, in the order of `reg`.
     pub fn frames(&self) -> Vec<(&'static str, Region<PhysicalAddress>)> {
         match *self {
             Self::V2 { gicd, gicc, gich, gicv } => {
@@ -130,7 +131,7 @@ impl Gic {
 /// The UART of the console.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Serial {
-    /// What it is.
+    /// Type of the UART.
     pub kind: SerialKind,
     /// Its registers.
     pub registers: Region<PhysicalAddress>,
@@ -155,7 +156,7 @@ impl SerialKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Pl011, Self::Cadence, Self::Bcm2835Aux];
 
-    /// The `compatible` string.
+    /// Returns the `compatible` string.
     pub fn compatible(self) -> &'static str {
         match self {
             Self::Pl011 => "arm,pl011",
@@ -165,7 +166,7 @@ impl SerialKind {
     }
 }
 
-/// What happens to a VM after a crash or a reset.
+/// Actions after a crash or a reset of a VM.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OnEvent {
     /// It stays stopped.
@@ -178,7 +179,7 @@ impl OnEvent {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Stop, Self::Restart];
 
-    /// The word in description and plan.
+    /// Returns the word in description and plan.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -198,22 +199,22 @@ impl fmt::Display for OnEvent {
 pub struct Vm {
     /// Name: 1..15 characters out of `a-z 0-9 - _`.
     pub name: String,
-    /// What happens after a crash.
+    /// Action after a crash.
     pub on_crash: OnEvent,
-    /// What happens after the VM has reset itself.
+    /// Action after the VM has reset itself.
     pub on_reset: OnEvent,
     /// Number of restarts after which the VM stays stopped.
     pub restart_limit: u32,
-    /// Whether it sees a last-level cache that consists of its colours only.
+    /// True if it sees a last-level cache that consists of its colours only.
     pub vllc: bool,
-    /// Whether all of its RAM is mapped before it starts, instead of page by page
-    /// when it is first touched.
+    /// True if all of its RAM is mapped before it starts, instead of page by page when it is first
+    /// touched.
     pub warm_up: bool,
     /// Memory accesses of all of its VCPUs together, if they are limited.
     pub memory_budget: Option<MemoryBudget>,
-    /// What it gets of interference that critical VMs did not have, if anything.
+    /// Compensation for interference that critical VMs did not have, if there is any.
     pub compensation: Option<Compensation>,
-    /// Whether its accesses are counted for the compensation of others.
+    /// True if its accesses are counted for the compensation of others.
     pub critical: bool,
     /// The VCPUs, in the order of their indices.
     pub vcpus: Vec<Vcpu>,
@@ -229,7 +230,7 @@ pub struct Vm {
     pub color_serial: Option<VirtualSerial>,
     /// Assigned devices.
     pub devices: Vec<Device>,
-    /// What runs in it.
+    /// The guest.
     pub boot: Boot,
 }
 
@@ -239,7 +240,7 @@ impl Vm {
         Bytes(self.memory.iter().fold(0, |sum, memory| sum.saturating_add(memory.size.get())))
     }
 
-    /// The colours of its RAM, if it has some.
+    /// Returns the colours of its RAM, if it has some.
     pub fn colors(&self) -> Option<ColorSet> {
         self.memory.iter().find_map(Memory::colors)
     }
@@ -250,35 +251,35 @@ impl Vm {
 pub struct Vcpu {
     /// PCPU on which it runs.
     pub pcpu: Pcpu,
-    /// How it shares the PCPU with others; none: it has the PCPU for itself.
+    /// The server under which it shares a PCPU; `None`: it has a PCPU of its own.
     pub server: Option<Server>,
     /// Memory accesses of its own, if they are limited.
     pub memory_budget: Option<MemoryBudget>,
-    /// How long it may execute in global critical sections until it executes outside of them. Zero: it may
-    /// be in none.
+    /// Time that it may execute in global critical sections before it executes outside of them.
+    /// Zero: it may enter none.
     pub hold: Duration,
-    /// How often it may enter them, if it may.
+    /// The limit on its entries into these sections.
     pub entries: Entries,
 }
 
 /// A part of the address space of a VM and the memory or registers behind it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mapping {
-    /// Where the VM sees it.
+    /// Address in the VM.
     pub ipa: Ipa,
-    /// Where it lies in the machine.
+    /// Address in the machine.
     pub host: PhysicalAddress,
     /// Number of bytes.
     pub size: Bytes,
 }
 
 impl Mapping {
-    /// The region as the VM sees it.
+    /// Returns the region as the VM sees it.
     pub fn ipa_region(&self) -> Region<Ipa> {
         Region { start: self.ipa, size: self.size }
     }
 
-    /// The region of the machine.
+    /// Returns the region of the machine.
     pub fn host_region(&self) -> Region<PhysicalAddress> {
         Region { start: self.host, size: self.size }
     }
@@ -304,7 +305,7 @@ pub enum VirtualGic {
 }
 
 impl VirtualGic {
-    /// The version: 2 or 3.
+    /// Returns the version: 2 or 3.
     pub fn version(&self) -> u32 {
         match self {
             Self::V2 { .. } => 2,
@@ -312,7 +313,7 @@ impl VirtualGic {
         }
     }
 
-    /// The `compatible` string.
+    /// Returns the `compatible` string.
     pub fn compatible(&self) -> &'static str {
         match self {
             Self::V2 { .. } => "arm,gic-400",
@@ -320,7 +321,7 @@ impl VirtualGic {
         }
     }
 
-    /// The register frames with their names, in the order of `reg`.
+    /// Returns the register frames with their names, in the order of `reg`.
     pub fn frames(&self) -> [(&'static str, Region<Ipa>); 2] {
         match *self {
             Self::V2 { gicd, gicc } => [("GICD", gicd), ("GICC", gicc)],
@@ -358,7 +359,7 @@ pub struct DeviceInterrupts {
     pub host: IntId,
 }
 
-/// What runs in a VM, and how it starts.
+/// The guest of a VM, and its start.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Boot {
     /// Address of the first instruction.
@@ -369,7 +370,7 @@ pub struct Boot {
     pub kernel: File,
     /// The initial RAM disk.
     pub initrd: Option<File>,
-    /// Where the generated device tree is loaded, if the guest gets one.
+    /// Load address of the generated device tree, if the guest gets one.
     pub device_tree: Option<Ipa>,
 }
 
@@ -378,6 +379,6 @@ pub struct Boot {
 pub struct File {
     /// Path, relative to the folder in which the plan lies; `/` separates.
     pub file: String,
-    /// Where it is loaded.
+    /// Load address.
     pub load: Ipa,
 }

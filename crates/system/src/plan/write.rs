@@ -11,7 +11,7 @@ use super::{
 };
 use crate::units::{Address, Bytes, Duration, Ipa, PhysicalAddress, Region};
 
-/// The tree of `docs/reference/plan.md`.
+/// Returns the tree of `docs/reference/plan.md`.
 pub(super) fn tree(plan: &Plan) -> Node {
     let mut root = Node::new("");
     root.strings("compatible", &["bulkhead,plan-v1"]);
@@ -38,10 +38,11 @@ fn platform(platform: &Platform) -> Node {
     node.strings("board", &[&platform.board]);
     node.numbers("gic-version", &[platform.gic.version()]);
     if let Some(switch) = platform.switch {
-        node.longs("switch-ns", &[switch.0], 1).comment(format!("{switch}, of who stops"));
+        node.longs("switch-ns", &[switch.0], 1)
+            .comment(format!("{switch}, paid by the VCPU that stops"));
     }
     if let Some(wait) = platform.wait {
-        node.longs("wait-ns", &[wait.0], 1).comment(format!("{wait}, of who wakes"));
+        node.longs("wait-ns", &[wait.0], 1).comment(format!("{wait}, paid by the VCPU that wakes"));
     }
     cell_counts(&mut node, 2, 2);
     for bank in &platform.memory {

@@ -4,11 +4,11 @@ use super::{Bytes, Duration, Frequency, Rate};
 
 /// A type that is written as a number with a unit.
 pub trait Quantity: Sized {
-    /// What it is, as in "a time".
+    /// Name of the quantity, as in "a time".
     const WHAT: &'static str;
     /// Its units and how many of the smallest one each of them is.
     const UNITS: &'static [(&'static str, u64)];
-    /// How it is written.
+    /// An example of its text.
     const EXAMPLE: &'static str;
 
     /// From a number of the smallest unit.

@@ -22,12 +22,12 @@ impl Bytes {
         Self(n << 30)
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Whether the size is a multiple of `unit`.
+    /// Returns true if the size is a multiple of `unit`.
     pub const fn is_multiple_of(self, unit: Self) -> bool {
         self.0.is_multiple_of(unit.0)
     }

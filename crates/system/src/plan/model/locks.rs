@@ -2,13 +2,13 @@
 
 use crate::units::Duration;
 
-/// What the hypervisor does for VCPUs in global critical sections.
+/// Protocols of the hypervisor for VCPUs in global critical sections.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Locks {
     /// A VCPU in a global critical section goes before all that are in none (vMPCP, section III).
     #[default]
     Vmpcp,
-    /// Nothing: VCPUs keep their priorities, and only the tasks in them are raised (MPCP).
+    /// VCPUs keep their priorities, and only the tasks in sections are raised (MPCP).
     Mpcp,
 }
 
@@ -16,7 +16,7 @@ impl Locks {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Vmpcp, Self::Mpcp];
 
-    /// The word in description and plan.
+    /// Returns the word in description and plan.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Vmpcp => "vmpcp",
@@ -25,13 +25,13 @@ impl Locks {
     }
 }
 
-/// How often a VCPU may enter global critical sections: in any time `t` at most
-/// `1 + floor((t + early) / interval)` times.
+/// The limit on entries of a VCPU into global critical sections: in any time `t` at most `1 +
+/// floor((t + early) / interval)`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Entries {
     /// From one to the next.
     pub interval: Duration,
-    /// How much earlier than that some may come, together.
+    /// Time by which entries may come earlier than one in each interval.
     pub early: Duration,
 }
 

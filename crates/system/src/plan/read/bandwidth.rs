@@ -40,7 +40,7 @@ fn event(at: &Cursor<'_>) -> Option<u16> {
     event.ok()
 }
 
-/// The memory budget of a VM or VCPU: `Some(None)` if it has none, `None` if it cannot be
+/// Returns the memory budget of a VM or VCPU: `Some(None)` if it has none, `None` if it cannot be
 /// read.
 pub(super) fn budget(at: &Cursor<'_>) -> Option<Option<MemoryBudget>> {
     if !at.optional("memory-budget") {
@@ -51,7 +51,7 @@ pub(super) fn budget(at: &Cursor<'_>) -> Option<Option<MemoryBudget>> {
     Some(Some(MemoryBudget { accesses: accesses?, period: Duration(period?) }))
 }
 
-/// The credits of a VM: as for [`budget`].
+/// Returns the credits of a VM: as for [`budget`].
 pub(super) fn compensation(vm: &Cursor<'_>) -> Option<Option<Compensation>> {
     if !vm.optional("compensation") {
         useless(vm, &["flush-task-switch"], "there is no `compensation`");

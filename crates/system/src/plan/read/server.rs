@@ -1,10 +1,10 @@
-//! How a VCPU shares its PCPU.
+//! Reads the server of a VCPU.
 
 use super::Cursor;
 use crate::plan::{Budget, Class, Server};
 use crate::units::Duration;
 
-/// The server of a VCPU: `Some(None)` if it has none, `None` if it cannot be read.
+/// Returns the server of a VCPU: `Some(None)` if it has none, `None` if it cannot be read.
 pub(super) fn read(vcpu: &Cursor<'_>) -> Option<Option<Server>> {
     if !vcpu.optional("server") {
         let alone = ["budget-ns", "period-ns", "overrun-ns", "priority"];

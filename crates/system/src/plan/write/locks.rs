@@ -29,7 +29,7 @@ pub(super) fn resources(resources: &[Resource]) -> Option<Node> {
     Some(node)
 }
 
-/// How often a VCPU may enter global critical sections.
+/// Writes the limit on entries of a VCPU into global critical sections.
 pub(super) fn entries(vcpu: &mut Node, entries: Entries) {
     let Entries { interval, early } = entries;
     vcpu.longs("sections-interval-ns", &[interval.0], 1).comment(format!("{interval} between two"));
