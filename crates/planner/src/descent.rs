@@ -20,7 +20,7 @@ pub(crate) struct Problem<'a> {
     pub least: Duration,
 }
 
-/// The least budget of at most `most` that some steps from these sizes lead to, and the
+/// Returns the least budget of at most `most` that some steps from these sizes lead to, and the
 /// colours for it.
 pub(crate) fn descend(
     evaluator: &mut Evaluator,

@@ -39,19 +39,19 @@ impl Task {
         Ok(Self { by_colors, working_set: 0, raised })
     }
 
-    /// The same task, which touches so many bytes in a job.
+    /// Returns the same task with a working set of this number of bytes in each job.
     pub fn with_working_set(self, working_set: u64) -> Self {
         Self { working_set, ..self }
     }
 
-    /// The task with so many colours (at least 1); beyond the last time that was given
-    /// more colours change nothing.
+    /// Returns the task with this number of colours (at least 1); colours beyond the last given
+    /// time change nothing.
     pub fn with_colors(&self, colors: usize) -> &analysis::Task {
         let last = self.by_colors.len() - 1;
         &self.by_colors[colors.saturating_sub(1).min(last)]
     }
 
-    /// Execution time with so many colours: `C(k)`.
+    /// Returns the execution time with this number of colours: `C(k)`.
     pub fn wcet(&self, colors: usize) -> Duration {
         self.with_colors(colors).wcet()
     }
@@ -71,7 +71,7 @@ impl Task {
         self.working_set
     }
 
-    /// Whether execution times were raised so that more colours never take longer.
+    /// Returns true if execution times were raised so that more colours never take longer.
     pub fn was_raised(&self) -> bool {
         self.raised
     }

@@ -115,7 +115,7 @@ pub fn demand(
     Demand::new(period, (1..=colors).map(&mut point).collect())
 }
 
-/// The budget that is this part of a period, rounded down: no budget below it is enough.
+/// Returns the budget that is this part of a period, rounded down: no budget below it is enough.
 pub(crate) fn budget_of(share: Share, period: Duration) -> Duration {
     // Rounded up by at most 10^-18 for each task: less than a nanosecond, taken off again.
     let budget = share.0.saturating_mul(period.0.into()) / Share::WHOLE.0;
