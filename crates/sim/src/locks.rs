@@ -1,4 +1,4 @@
-//! What tasks share while it is simulated.
+//! State of the resources that simulated tasks share.
 
 use policy::lock::table::{Holdings, Locked, Resource, Table};
 use policy::lock::{RESOURCES_MAX, VCPUS_MAX, Who};
@@ -6,7 +6,7 @@ use policy::lock::{RESOURCES_MAX, VCPUS_MAX, Who};
 use crate::pcpu::PcpuState;
 use crate::{Error, Section, System};
 
-/// Where a job is among its critical sections.
+/// The position of a job among its critical sections.
 #[derive(Clone, Debug, Default)]
 pub struct Passage {
     sections: Vec<Section>,
@@ -26,7 +26,7 @@ impl Passage {
         Self { longest, places: vec![(0, 0); sections.len()], sections, ..Self::default() }
     }
 
-    /// A job begins that executes for so long.
+    /// Begins a job with this execution time.
     pub fn begin(&mut self, execution: u64) {
         if self.sections.is_empty() {
             return;
@@ -49,7 +49,7 @@ impl Passage {
         Some(if self.at.1 { *end } else { *start })
     }
 
-    /// The resource, and whether the job is in the section, which it leaves next.
+    /// Returns the resource, and whether the job is in the section, which it leaves next.
     pub fn current(&self) -> Option<(usize, bool)> {
         Some((self.sections.get(self.at.0)?.resource, self.at.1))
     }
@@ -71,7 +71,7 @@ pub struct Grant {
     pub task: usize,
 }
 
-/// All global resources, and who is to be told of them.
+/// All global resources, and the VCPUs whose schedulers have to learn of a change.
 #[derive(Clone, Debug)]
 pub struct LockState {
     table: Table<Vec<Resource>, Vec<Holdings>>,
@@ -82,7 +82,7 @@ pub struct LockState {
 }
 
 impl LockState {
-    /// None if no task has critical sections.
+    /// Returns `None` if no task has critical sections.
     pub fn new(system: &System, pcpus: &mut [PcpuState]) -> Result<Option<Self>, Error> {
         let locks = &system.locks;
         if locks.tasks.is_empty() {
@@ -132,7 +132,7 @@ impl LockState {
         Ok(Some(Self { table, global, ceilings, ranks, grants: Vec::new() }))
     }
 
-    /// The rank of a VCPU.
+    /// Returns the rank of a VCPU.
     pub fn rank(&self, pcpu: usize, vcpu: usize) -> u8 {
         self.ranks[pcpu][vcpu]
     }
@@ -161,7 +161,7 @@ impl LockState {
         }
     }
 
-    /// Whether tasks of the VCPU hold global resources.
+    /// Returns true if tasks of the VCPU hold global resources.
     pub fn in_gcs(&self, pcpu: usize, vcpu: usize) -> bool {
         self.who(pcpu, vcpu, 0).is_some_and(|who| self.table.in_gcs(who.vcpu()))
     }

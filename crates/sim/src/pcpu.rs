@@ -1,4 +1,4 @@
-//! A physical CPU while it is simulated: the next event on it, and what it does.
+//! The state of a simulated physical CPU, and the next event on it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,7 +27,7 @@ pub struct PcpuState {
     now: u64,
     /// Until when it goes over from a VCPU that blocked: no other one executes before.
     busy_until: u64,
-    /// What interrupts for a VCPU that waits still take, until it wakes.
+    /// Time that interrupts for a waiting VCPU still take, until it wakes.
     kicked: u64,
     overheads: Overheads,
     pub memory: PcpuMemory,
@@ -130,7 +130,8 @@ impl PcpuState {
         next.min(begin.saturating_add(after))
     }
 
-    /// When the job that runs goes on, if nothing else happens: after what the hypervisor takes.
+    /// Returns the time at which the running job continues if nothing else happens: after the
+    /// overheads.
     #[inline]
     fn begin(&self) -> u64 {
         let owed = self.decision.run.map_or(0, |run| self.vcpus[run].owed);
@@ -204,8 +205,8 @@ impl PcpuState {
         }
     }
 
-    /// The job that runs makes up to so many accesses together with others, if it does that and
-    /// if it may: its VCPU and how many.
+    /// Lets the running job make up to this number of accesses together with others, if it makes
+    /// accesses and its VCPU may. Returns the VCPU and the number of accesses.
     pub fn access_with(&mut self, accesses: u64) -> Option<(usize, u64)> {
         let left = self.cpu.accesses().map(|most| most.saturating_sub(self.memory.since));
         let run = self.decision.run?;
@@ -409,7 +410,7 @@ impl PcpuState {
         self.cpu = self.cpu.clone().with_ceilings();
     }
 
-    /// A VCPU is in global critical sections from now on, or not any more: the scheduler is told.
+    /// Tells the scheduler that a VCPU has entered or left global critical sections.
     fn tell_gcs<O: Observer, const MEMORY: bool>(
         &mut self,
         vcpu: usize,
@@ -501,7 +502,7 @@ impl PcpuState {
         events
     }
 
-    /// The VCPU that runs, if its job asks for a global resource at that time.
+    /// Returns the VCPU that runs, if its job asks for a global resource at that time.
     pub fn asks_at(&self, time: u64, global: &[bool]) -> Option<usize> {
         let vcpu = self.decision.run?;
         let state = &self.vcpus[vcpu];
@@ -562,7 +563,7 @@ impl PcpuState {
     }
 }
 
-/// The memory budget of a VCPU.
+/// Returns the memory budget of a VCPU.
 fn account(vcpu: &crate::Vcpu) -> Result<Option<Account>, Error> {
     let error = |error| Error::Memory { name: format!("VCPU {}", vcpu.name), error };
     Ok(match vcpu.memory {

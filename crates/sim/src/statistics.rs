@@ -1,4 +1,4 @@
-//! What a simulation counts.
+//! Statistics of a simulation.
 
 /// Results of a task. Times are nanoseconds; responses are those of complete jobs.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -35,7 +35,7 @@ impl TaskStatistics {
 pub struct VcpuStatistics {
     /// Nanoseconds for which it ran.
     pub supply_ns: u64,
-    /// How often it began to run.
+    /// Number of times that the VCPU began to run.
     pub dispatches: u64,
     /// Memory accesses that its jobs have made.
     pub accesses: u64,

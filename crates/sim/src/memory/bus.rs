@@ -1,7 +1,8 @@
 //! How accesses of PCPUs delay each other (XenThrottle, section 3.2).
 //!
-//! An access keeps the memory busy for the latency `L`. One that is made meanwhile by another PCPU
-//! waits: for one of each other PCPU, and none makes two accesses of a PCPU wait.
+//! An access keeps the memory busy for the latency `L`. An access of another PCPU in that time
+//! waits. It waits for at most one access of each other PCPU, and no access makes two accesses of
+//! one PCPU wait.
 
 use crate::pcpu::PcpuState;
 use crate::{Contention, Event, Observer};

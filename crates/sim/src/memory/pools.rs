@@ -62,13 +62,13 @@ impl Pools {
         &mut self.pools[pool].pool
     }
 
-    /// When a period of a pool ends that is compensated.
+    /// Returns the end of the next period of a compensated pool.
     pub fn next_end(&self) -> u64 {
         self.pools.iter().map(|shared| shared.end).min().unwrap_or(NEVER)
     }
 
-    /// Periods end now: tells what the critical PCPUs have made in them. Their accesses until now
-    /// are known.
+    /// Ends periods: passes on the accesses that critical PCPUs have made in them. The accesses
+    /// until `now` must be known.
     pub fn end(&mut self, now: u64, pcpus: &[PcpuState]) {
         for shared in self.pools.iter_mut().filter(|shared| shared.end == now) {
             for (side, (&pcpu, before)) in self.sides.iter().zip(&mut shared.before).enumerate() {
