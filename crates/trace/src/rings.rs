@@ -25,7 +25,7 @@ pub enum RingsError {
         "the hypervisor has version {0} of the descriptor, {VERSION} is known: build both anew"
     )]
     Version(u64),
-    /// The descriptor names something that cannot be.
+    /// The descriptor contains an impossible value.
     #[error("the descriptor of the rings makes no sense: {0}")]
     Descriptor(&'static str),
 }
@@ -171,7 +171,7 @@ mod tests {
     const BASE: u64 = 0x4000_0000;
     const COUNTER: u64 = BASE + 0x1008;
     const DESCRIPTOR: u64 = BASE + 0x3000;
-    /// Where the ring begins in its first page.
+    /// Offset of the ring in its first page.
     const START: usize = 0x230;
 
     /// RAM with one ring on scattered pages.
