@@ -42,8 +42,7 @@ impl Page {
         }
     }
 
-    /// A table of plain texts. Columns whose heading starts with `>` are aligned to the
-    /// right.
+    /// Adds a table of plain texts. Columns whose heading starts with `>` are aligned to the right.
     pub fn table(&mut self, heading: &[&str], rows: &[Vec<String>]) {
         let class = |column: usize| match heading.get(column) {
             Some(title) if title.starts_with('>') => " class=\"right\"",
@@ -70,7 +69,7 @@ impl Page {
         self.body.push_str(&format!("<figure>\n{svg}\n</figure>\n"));
     }
 
-    /// The page.
+    /// Returns the page.
     pub fn html(&self) -> String {
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -26,7 +26,7 @@ const WORDS: &str = "<details>\n<summary>Words on this page</summary>\n<dl class
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The document.
+/// Returns the document.
 pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
     let name = escape(&proof.name);
     let (style, script) = (STYLE.trim(), SCRIPT.trim());
@@ -62,7 +62,7 @@ pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
     format!("{before}{size}{after}")
 }
 
-/// The size of a document of so many bytes and this size, in digits.
+/// Returns the size of a document of so many bytes and this size, in digits.
 fn size(rest: usize) -> String {
     let mut text = String::new();
     // Each turn can make it longer once at most, by a digit and a space.
