@@ -18,12 +18,12 @@ pub struct Shard {
     rows: Vec<Vec<Cell>>,
 }
 
-/// The stream of a system.
+/// Returns the stream of a system.
 fn stream(point: usize, index: u64) -> u64 {
     (point as u64) << INDEX_BITS | index
 }
 
-/// Whether a point has systems: draws the first one.
+/// Draws the first system of a point, to find out whether the point has systems.
 pub fn first(experiment: &Experiment, point: usize) -> Result<(), Error> {
     let worker = experiment.points()[point].kind().worker();
     let mut worker = worker.map_err(|error| experiment.failed(point, 0, error))?;
@@ -55,12 +55,12 @@ impl Shard {
         Ok(Some(Self { shard: number, rows }))
     }
 
-    /// Its number.
+    /// Returns the number of the shard.
     pub fn number(&self) -> u64 {
         self.shard
     }
 
-    /// A row for each of its systems.
+    /// Returns a row for each of its systems.
     pub fn rows(&self) -> &[Vec<Cell>] {
         &self.rows
     }
