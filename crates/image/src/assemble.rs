@@ -20,7 +20,7 @@ const LOAD_SLACK: u64 = 2 << 20;
 /// An image, ready to be written or booted.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Image {
-    /// All of its bytes.
+    /// The bytes of the whole image.
     pub bytes: Vec<u8>,
     /// Bytes of the hypervisor; the payload follows.
     pub hypervisor_bytes: u64,

@@ -1,4 +1,4 @@
-//! What can go wrong while an image is built.
+//! Errors of building an image.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub enum Error {
     ReadHypervisor {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The hypervisor's file is not a Bulkhead hypervisor.
@@ -22,7 +22,7 @@ pub enum Error {
     HypervisorElf {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the mistake.
         problem: String,
     },
     /// A file of a VM cannot be used.
@@ -34,10 +34,10 @@ pub enum Error {
         key: &'static str,
         /// The file, as it was looked for.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         problem: GuestFileProblem,
     },
-    /// Something that is loaded does not lie in one region of RAM of its VM.
+    /// Something that is loaded does not lie in one region of the VM's RAM.
     #[error(
         "VM `{vm}`: {what} ({size}) is loaded at {region} and does not fit there: the RAM of the VM is {ram}\n\
          help: give the VM more memory or load it elsewhere"
@@ -49,7 +49,7 @@ pub enum Error {
         what: &'static str,
         /// Its size in memory.
         size: Bytes,
-        /// Where it would lie.
+        /// Region that it would occupy.
         region: Region<Ipa>,
         /// The RAM of the VM, as text.
         ram: String,
@@ -62,13 +62,13 @@ pub enum Error {
     Overlap {
         /// Name of the VM.
         vm: String,
-        /// One of them.
+        /// Name of the first.
         first: &'static str,
-        /// Where it lies.
+        /// Region of the first.
         first_region: Region<Ipa>,
-        /// The other.
+        /// Name of the second.
         second: &'static str,
-        /// Where it lies.
+        /// Region of the second.
         second_region: Region<Ipa>,
     },
     /// The load address of a device tree is not a multiple of 8.
@@ -79,7 +79,7 @@ pub enum Error {
     DeviceTreeAlignment {
         /// Name of the VM.
         vm: String,
-        /// Where it would lie.
+        /// The load address.
         load: Ipa,
     },
     /// A device cannot be described to the guest.
@@ -87,7 +87,7 @@ pub enum Error {
     DeviceTree {
         /// Name of the VM.
         vm: String,
-        /// What is wrong.
+        /// Description of the mistake.
         problem: String,
     },
     /// The image does not fit into the RAM of the hypervisor.
@@ -119,7 +119,7 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
 }
