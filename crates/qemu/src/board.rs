@@ -24,7 +24,7 @@ impl Board {
         }
     }
 
-    /// Whether QEMU generates a device tree with random seeds for this board.
+    /// Returns true if QEMU generates a device tree with random seeds for this board.
     pub(crate) fn has_random_device_tree(&self) -> bool {
         self.machine.split(',').next() == Some("virt")
     }
