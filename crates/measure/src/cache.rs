@@ -35,7 +35,7 @@ impl CpuCache {
     }
 }
 
-/// The caches of a CPU that hold data, behind the first level, nearest first.
+/// Returns the caches of a CPU that hold data, behind the first level, nearest first.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ fn in_folder(folder: &Path) -> Result<Vec<CpuCache>, Missing> {
     Ok(caches)
 }
 
-/// A number of at most 32 bits that is not 0.
+/// Returns a number of at most 32 bits that is not 0.
 fn number(path: PathBuf) -> Result<u64, Missing> {
     let found = text(path.clone())?;
     match found.parse::<u32>() {
@@ -108,7 +108,7 @@ fn sharers(path: PathBuf) -> Result<usize, Missing> {
 mod tests {
     use super::*;
 
-    /// What Linux shows of a CPU with these caches: level, type, size, ways, sets, CPUs.
+    /// Makes a folder as Linux shows a CPU with these caches: level, type, size, ways, sets, CPUs.
     fn folder(caches: &[[&str; 6]]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         for (index, [level, kind, size, ways, sets, cpus]) in caches.iter().enumerate() {

@@ -12,11 +12,11 @@ const SEED: u64 = 1;
 /// Times of runs, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Times {
-    /// The median.
+    /// The median run.
     pub median_ns: f64,
-    /// The shortest.
+    /// The shortest run.
     pub min_ns: u64,
-    /// The longest.
+    /// The longest run.
     pub max_ns: u64,
 }
 
@@ -65,7 +65,7 @@ fn median_of(times: &[u64]) -> f64 {
     median(times.iter().map(|time| *time as f64).collect())
 }
 
-/// Whether a victim is isolated.
+/// The verdict on a victim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -88,8 +88,8 @@ impl Verdict {
         }
     }
 
-    /// By the interval of I. `noise` is the largest coefficient that the A/A row admits:
-    /// what is no larger may be noise.
+    /// Judges by the interval of I. `noise` is the largest coefficient that the A/A row allows: a
+    /// value that is not larger may be noise.
     pub fn of(coefficient: &Coefficient, tolerance: f64, noise: f64) -> Self {
         if coefficient.low > tolerance.max(noise) {
             Self::NotIsolated

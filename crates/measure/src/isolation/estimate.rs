@@ -1,4 +1,4 @@
-//! How long a measurement will take.
+//! Estimates the duration of a measurement.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::workload::Workload;
 const ROW: Duration = Duration::from_millis(150);
 /// To start the victim of a test, and to find out how long its workload takes.
 const TEST: Duration = Duration::from_millis(500);
-/// A victim whose CPU is taken without a pause gets what the kernel keeps for others.
+/// Share of the CPU that the kernel keeps for a victim whose CPU is taken without a pause.
 const SHARE_MIN: f64 = 0.05;
 
-/// What is still to be done, row by row.
+/// The rest of the measurement, row by row.
 #[derive(Debug)]
 pub(crate) struct Estimate {
     /// Seconds of each row, in the order in which they are measured.
     rows: Vec<f64>,
-    /// How many of them are done,
+    /// Number of completed rows.
     done: usize,
     /// and what they have really taken.
     taken: f64,
@@ -39,14 +39,14 @@ impl Estimate {
         Self { rows: rows.collect(), done: 0, taken: 0.0 }
     }
 
-    /// A test begins whose runs take so long.
+    /// Notes that a test begins whose runs take this time.
     pub fn test(&mut self, test: &Test, run: Duration, options: &Options) {
         for (row, seconds) in self.rows.iter_mut().skip(self.done).zip(rows(test, run, options)) {
             *row = seconds;
         }
     }
 
-    /// The next row is done, and took so long.
+    /// Notes that the next row is complete, and took this time.
     pub fn done(&mut self, taken: Duration) {
         self.done += 1;
         self.taken += taken.as_secs_f64();
@@ -67,7 +67,7 @@ impl Estimate {
     }
 }
 
-/// About how long a measurement will take; nobody knows of a command.
+/// Returns the approximate duration of a measurement; `None` if a victim is a command.
 pub fn estimate(options: &Options) -> Option<Duration> {
     let known = options.tests.iter().all(|test| guess(&test.workload).is_some());
     known.then(|| Estimate::new(options).left())
@@ -89,7 +89,7 @@ fn rows(test: &Test, run: Duration, options: &Options) -> Vec<f64> {
         .collect()
 }
 
-/// A run without and a run beside leeches.
+/// Returns a run without and a run beside leeches.
 fn pair(point: &Point, run: Duration) -> Duration {
     let leech = &point.leech;
     let round = if leech.sleep.is_zero() { Duration::ZERO } else { leech.sleep + ROUND };
@@ -101,7 +101,7 @@ fn pair(point: &Point, run: Duration) -> Duration {
     run + run.div_f64(share.max(SHARE_MIN)) + round / 2
 }
 
-/// A guess of how long a workload takes on a machine of today.
+/// Returns a guess of how long a workload takes on a machine of today.
 fn guess(workload: &Workload) -> Option<Duration> {
     let ns = match workload {
         Workload::Matrix(rows) => u64::from(*rows).pow(3),

@@ -97,7 +97,7 @@ fn doubled(workload: &Workload) -> Option<Workload> {
     })
 }
 
-/// Both ends of `a..b`, or one value twice. A unit may stand at the second alone.
+/// Returns both ends of `a..b`, or one value twice. A unit may stand at the second alone.
 fn ends(range: Option<&str>, unit: &str) -> (Option<String>, Option<String>) {
     let Some(range) = range else { return (None, None) };
     match range.split_once("..") {

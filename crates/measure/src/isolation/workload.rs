@@ -1,4 +1,4 @@
-//! What a victim does.
+//! Workloads of victims.
 
 mod chase;
 mod command;
@@ -15,10 +15,10 @@ pub(crate) use command::{Command, end_command};
 use matrix::Matrix;
 use stream::Stream;
 
-/// What a victim does in one run.
+/// The work of a victim in one run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Workload {
-    /// The product of two square matrices with so many rows (IsoTest, section IV).
+    /// The product of two square matrices with this number of rows (IsoTest, section IV).
     Matrix(u32),
     /// Reads every line of a buffer in an order that no prefetcher guesses, each address
     /// out of the line before.
