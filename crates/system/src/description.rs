@@ -102,7 +102,7 @@ pub struct Vm {
     pub tasks: Vec<Task>,
 }
 
-/// Colours that tasks of a guest can ask for (vCache, section 4.2).
+/// Colours that tasks of a guest can request (vCache, section 4.2).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Extra {
     /// The colours; some may be colours of the VM itself.
@@ -287,7 +287,7 @@ impl Vm {
         own | self.extra.as_ref().map_or(ColorSet::EMPTY, |extra| extra.colors.value)
     }
 
-    /// Most interrupts for a VCPU from one time that it executes to the next ([`policy::pace`]).
+    /// Returns the most interrupts for a VCPU between two of its executions ([`policy::pace`]).
     pub fn interrupts_max(&self) -> u32 {
         let devices = self.devices.iter().filter(|it| it.interrupt.is_some()).count();
         policy::pace::interrupts_max(devices as u32)

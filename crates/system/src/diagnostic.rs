@@ -11,7 +11,7 @@ use std::fmt;
 pub use render::Style;
 pub use source::{Place, Source};
 
-/// One mistake.
+/// A mistake in an input.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Diagnostic {
     /// Stable name of the kind of mistake, such as `unknown-key`.
@@ -108,7 +108,7 @@ pub struct Entry {
 pub struct Errors(Vec<Diagnostic>);
 
 impl Errors {
-    /// `Err` with the mistakes, or `Ok(value)` if there are none.
+    /// Returns `Err` with the mistakes, or `Ok(value)` if there are none.
     pub fn unless_none<T>(mistakes: Vec<Diagnostic>, value: T) -> Result<T, Self> {
         if mistakes.is_empty() {
             return Ok(value);
@@ -147,7 +147,7 @@ impl Errors {
         self.0.iter().map(Diagnostic::entry).collect()
     }
 
-    /// Returns the mistakes for people, each with the line it stands in.
+    /// Returns the mistakes for people, each with its line of the input.
     pub fn render(&self, style: Style) -> String {
         render::render(&self.0, style)
     }

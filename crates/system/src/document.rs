@@ -10,7 +10,7 @@ pub(crate) use text::Document;
 
 use crate::diagnostic::Place;
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Located<T> {
     /// The value.

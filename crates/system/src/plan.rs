@@ -74,7 +74,7 @@ impl Plan {
     }
 }
 
-/// Compiles device tree source as it stands, whether or not it is a plan.
+/// Compiles device tree source without checks: it need not be a plan.
 ///
 /// # Errors
 ///

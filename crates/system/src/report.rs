@@ -87,7 +87,7 @@ pub struct MemoryBudgetReport {
     pub accesses: u64,
     /// The period.
     pub period_ns: u64,
-    /// The same as a rate, rounded down, where it is known what an access moves.
+    /// The budget as a rate, rounded down, if the size of an access is known.
     pub bytes_per_second: Option<u64>,
 }
 
@@ -115,7 +115,7 @@ pub struct VmReport {
     pub colors: Option<Vec<usize>>,
     /// True if it sees a last-level cache that consists of its colours only.
     pub vllc: bool,
-    /// Colours that its tasks can ask for, if there are some.
+    /// Colours that its tasks can request, if there are some.
     pub extra_colors: Option<Vec<usize>>,
     /// Size of the pool of frames of these colours.
     pub extra_memory_bytes: Option<u64>,
@@ -151,7 +151,7 @@ pub struct VcpuReport {
     /// Part of the time that the tasks need with as few cache colours as are
     /// described, in millionths, rounded up.
     pub utilization_ppm: u64,
-    /// As `utilization_ppm`, with as many colours as are described.
+    /// As `utilization_ppm`, with the largest described number of colours.
     pub utilization_best_ppm: u64,
     /// Part of the time that its budget gives it, in millionths, rounded down.
     pub budget_ppm: Option<u64>,

@@ -11,7 +11,7 @@ pub fn closest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
         .map(|(_, other)| other)
 }
 
-/// "did you mean `closest`?", or all `known` names if none is like `name`.
+/// Returns "did you mean `closest`?", or all `known` names if none is like `name`.
 pub fn help(name: &str, known: &[&str]) -> String {
     match closest(name, known.iter().copied()) {
         Some(other) => format!("did you mean `{other}`?"),

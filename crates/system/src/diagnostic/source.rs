@@ -17,7 +17,7 @@ impl Source {
         Arc::new(Self { name: name.into(), text: text.into() })
     }
 
-    /// Name of the file.
+    /// Returns the name of the file.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -65,7 +65,7 @@ impl Place {
         &self.source
     }
 
-    /// Offset of the first byte.
+    /// Returns the offset of the first byte.
     pub fn start(&self) -> usize {
         self.start
     }
@@ -75,7 +75,7 @@ impl Place {
         self.start..self.end
     }
 
-    /// Line and column, both from 1; the column counts characters.
+    /// Returns line and column, both from 1; the column counts characters.
     pub fn line_column(&self) -> (usize, usize) {
         let before = &self.source.text()[..self.start];
         let line = before.matches('\n').count() + 1;

@@ -24,7 +24,7 @@ pub(crate) struct Document<'t> {
 }
 
 impl<'t> Document<'t> {
-    /// Parses a text; goes on behind mistakes of syntax.
+    /// Parses a text; continues behind mistakes of syntax.
     pub fn parse(source: &'t Arc<Source>) -> Self {
         let (root, errors) = DeTable::parse_recoverable(source.text());
         let broken = errors.iter().any(|error| error.message() != "duplicate key");

@@ -16,13 +16,12 @@ pub struct FileReport {
 }
 
 impl Plan {
-    /// Changes the paths of files from being relative to `from` to being
-    /// relative to `to`: the folder in which the plan is going to lie.
-    /// Absolute paths stay.
+    /// Changes the paths of files from being relative to `from` to being relative to `to`: the
+    /// future folder of the plan. Absolute paths stay.
     ///
     /// # Errors
     ///
-    /// The working folder cannot be found out.
+    /// The working folder is unknown.
     pub fn move_files(&mut self, from: &Path, to: &Path) -> std::io::Result<()> {
         let (from, to) = (std::path::absolute(from)?, std::path::absolute(to)?);
         for boot in self.vms.iter_mut().map(|vm| &mut vm.boot) {
@@ -72,9 +71,8 @@ fn normal(path: &Path) -> Vec<String> {
     names
 }
 
-/// Looks at the files of a plan that lies in `folder`: each has to fit into
-/// the RAM of its VM without touching another. Files that do not exist are
-/// listed.
+/// Checks the files of a plan in `folder`: each has to fit into the RAM of its VM without
+/// overlapping another. The report lists files that do not exist.
 ///
 /// # Errors
 ///

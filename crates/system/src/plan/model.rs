@@ -169,14 +169,14 @@ impl SerialKind {
 /// Actions after a crash or a reset of a VM.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OnEvent {
-    /// It stays stopped.
+    /// The VM stays stopped.
     Stop,
-    /// It is started again.
+    /// The VM is restarted.
     Restart,
 }
 
 impl OnEvent {
-    /// Both.
+    /// Both actions.
     pub const ALL: [Self; 2] = [Self::Stop, Self::Restart];
 
     /// Returns the word in description and plan.
@@ -224,9 +224,9 @@ pub struct Vm {
     pub gic: VirtualGic,
     /// The virtual PL011, if the VM has a console.
     pub serial: Option<VirtualSerial>,
-    /// Colours that its tasks can ask for, if there are some.
+    /// Colours that its tasks can request, if there are some.
     pub pool: Option<Pool>,
-    /// The virtual PL011 on which closed guests ask for them.
+    /// The virtual PL011 on which closed guests request colours.
     pub color_serial: Option<VirtualSerial>,
     /// Assigned devices.
     pub devices: Vec<Device>,
@@ -377,7 +377,7 @@ pub struct Boot {
 /// A file that is loaded into the RAM of a VM.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct File {
-    /// Path, relative to the folder in which the plan lies; `/` separates.
+    /// Path, relative to the folder of the plan; `/` separates folders.
     pub file: String,
     /// Load address.
     pub load: Ipa,

@@ -12,7 +12,7 @@ const MOST: Bytes = Bytes::gib(4);
 /// Proposals are multiples of this.
 const STEP: Bytes = Bytes::mib(1);
 
-/// As [`check_files`] for the `plan` that was made of `system`, in words of the description.
+/// As [`check_files`] for the `plan` that was made from `system`, in words of the description.
 ///
 /// # Errors
 ///

@@ -9,7 +9,7 @@ pub enum CacheKind {
     Instruction,
     /// Data.
     Data,
-    /// Both.
+    /// Instructions and data.
     Unified,
 }
 

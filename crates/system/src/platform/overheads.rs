@@ -39,7 +39,7 @@ impl Overheads {
         Duration(self.kick.max(self.tick).0.saturating_add(self.lock_waits(waits).0))
     }
 
-    /// `waits` times [`Overheads::lock`].
+    /// Returns `waits` times [`Overheads::lock`].
     pub fn lock_waits(&self, waits: u64) -> Duration {
         Duration(self.lock.0.saturating_mul(waits))
     }

@@ -11,7 +11,7 @@ pub trait Quantity: Sized {
     /// An example of its text.
     const EXAMPLE: &'static str;
 
-    /// From a number of the smallest unit.
+    /// Returns the quantity for a number of the smallest unit.
     fn from_smallest(number: u64) -> Self;
 }
 
@@ -69,15 +69,15 @@ impl Quantity for Rate {
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum QuantityError {
-    /// It does not start with a number.
+    /// The text does not start with a number.
     NoNumber,
     /// There is no unit behind the number.
     NoUnit,
     /// There is no such unit.
     UnknownUnit(String),
-    /// It is not a whole number of the smallest unit.
+    /// The quantity is not a whole number of the smallest unit.
     NotWhole,
-    /// It is more than 64 bits can hold.
+    /// The quantity has more than 64 bits.
     TooLarge,
 }
 

@@ -7,17 +7,17 @@ use std::fmt;
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// `n` KiB.
+    /// Returns `n` KiB.
     pub const fn kib(n: u64) -> Self {
         Self(n << 10)
     }
 
-    /// `n` MiB.
+    /// Returns `n` MiB.
     pub const fn mib(n: u64) -> Self {
         Self(n << 20)
     }
 
-    /// `n` GiB.
+    /// Returns `n` GiB.
     pub const fn gib(n: u64) -> Self {
         Self(n << 30)
     }

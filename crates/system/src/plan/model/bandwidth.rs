@@ -86,12 +86,12 @@ impl MemoryBudget {
     /// Longest period that there can be: that of servers.
     pub const LONGEST_PERIOD: Duration = Budget::LONGEST_PERIOD;
 
-    /// As a rate, rounded down.
+    /// Returns the budget as a rate, rounded down.
     pub fn rate(self, access: Bytes) -> Rate {
         Rate::of(self.accesses, access, self.period)
     }
 
-    /// Returns the most accesses that it comes to in one period, with credits.
+    /// Returns the most accesses that are possible in one period, with credits.
     pub fn most(self, compensation: Option<Compensation>) -> u64 {
         self.accesses.saturating_mul(compensation.map_or(1, |it| u64::from(it.periods).max(1)))
     }

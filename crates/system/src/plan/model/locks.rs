@@ -13,7 +13,7 @@ pub enum Locks {
 }
 
 impl Locks {
-    /// Both.
+    /// Both protocols.
     pub const ALL: [Self; 2] = [Self::Vmpcp, Self::Mpcp];
 
     /// Returns the word in description and plan.
@@ -29,7 +29,7 @@ impl Locks {
 /// floor((t + early) / interval)`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Entries {
-    /// From one to the next.
+    /// Time between two entries.
     pub interval: Duration,
     /// Time by which entries may come earlier than one in each interval.
     pub early: Duration,

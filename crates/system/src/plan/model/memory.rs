@@ -34,7 +34,8 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Returns true if the colours differ, so that no frame belongs to both wherever they lie.
+    /// Returns true if the colours differ, so that no frame belongs to both areas, wherever they
+    /// are.
     pub fn is_apart_by_colors(&self, other: &Self) -> bool {
         self.colors.zip(other.colors).is_some_and(|(a, b)| a.is_disjoint(b))
     }
@@ -60,8 +61,8 @@ pub struct Memory {
     pub size: Bytes,
     /// Start in the machine.
     pub host: PhysicalAddress,
-    /// The part of the cache that it lies in; without one, the bytes in the
-    /// machine are contiguous.
+    /// The part of the cache that the RAM uses; without one, the bytes in the machine are
+    /// contiguous.
     pub coloring: Option<Coloring>,
 }
 
@@ -103,7 +104,7 @@ impl Memory {
 pub struct Pool {
     /// The page on which programs of the guest ask.
     pub doorbell: Region<Ipa>,
-    /// The extra colours, and where their frames lie.
+    /// The extra colours, and the area of their frames.
     pub area: Area,
     /// Number of frames: the first ones of these colours in the area.
     pub frames: u32,
