@@ -53,13 +53,13 @@ pub enum Refusal {
 
 /// The obstacle at which planning ended.
 enum Obstacle {
-    /// It did not begin.
+    /// Planning did not begin, because of mistakes.
     Input(Errors),
     /// There are no budgets, VCPUs of tasks and colours with which all tasks are in time.
     Tasks,
     /// A task is late whatever the limits of memory accesses are.
     Memory(Box<System>),
-    /// With what the hypervisor takes where VCPUs share PCPUs, some task is late.
+    /// A task is late because of the overheads of VCPUs that share PCPUs.
     Overheads(Box<System>),
     /// VCPUs do not fit onto PCPUs: what they need, and how many PCPUs there are for them.
     Pcpus(Box<pcpus::Crowd>),

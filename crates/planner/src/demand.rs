@@ -39,7 +39,7 @@ impl Demand {
         Self { period, points }
     }
 
-    /// Period of the VCPU: `T^v`.
+    /// Returns the period of the VCPU: `T^v`.
     pub fn period(&self) -> Duration {
         self.period
     }

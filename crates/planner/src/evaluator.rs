@@ -18,7 +18,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// For VCPUs of this setting.
+    /// Returns an evaluator for VCPUs of this setting.
     pub fn new(setting: Setting) -> Self {
         Self { setting, analyzer: Analyzer::default(), tasks: Vec::new() }
     }
@@ -71,7 +71,7 @@ impl Evaluator {
         Some(Duration(high.saturating_mul(grain)).min(most))
     }
 
-    /// Utilisation of tasks with these colours (Eq. 4), which no budget can be below.
+    /// Returns the utilisation of tasks with these colours (Eq. 4), a lower bound of every budget.
     pub fn utilization(&mut self, tasks: &[&Task], sets: &[ColorSet]) -> Share {
         self.collect(tasks, sets);
         utilization(&self.tasks, Some(&Caches::new(sets, self.setting.reload)))

@@ -46,7 +46,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Of one task.
+    /// Returns the costs of one task.
     pub fn new(task: &Task, setting: &Setting) -> Self {
         let colors = setting.colors();
         let mut best = vec![(NEVER, 0); (colors + 1) * (colors + 1)];
@@ -86,14 +86,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// Without tasks.
+    /// Returns the table of a VCPU without tasks.
     pub fn empty(setting: &Setting) -> Self {
         let mut best = vec![(NEVER, 0); setting.colors() + 1];
         best[0] = (0, 0);
         Self { best }
     }
 
-    /// With another task above the others.
+    /// Returns the table with another task above the others.
     pub fn with(&self, above: &Costs) -> Self {
         let colors = above.colors;
         let least = |used: usize| {

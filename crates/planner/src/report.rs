@@ -45,7 +45,7 @@ pub struct Task {
     pub ok: bool,
     /// Colours of the machine: its own or those of its VM; none if that has all of the cache.
     pub colors: Option<Vec<usize>>,
-    /// The same as a guest with a virtual cache sees them.
+    /// These colours as a guest with a virtual cache sees them.
     pub guest_colors: Option<Vec<usize>>,
 }
 
@@ -94,7 +94,7 @@ pub struct Pcpu {
 }
 
 impl Report {
-    /// Of what the analysis says of a plan, and of the description, if there is one.
+    /// Returns the report for a verdict on a plan, and its description, if there is one.
     pub fn new(verdict: &Verdict, described: Option<&System>) -> Self {
         let mut report =
             Self { total_ppm: 0, tasks: Vec::new(), vcpus: Vec::new(), pcpus: Vec::new() };

@@ -43,7 +43,7 @@ pub struct Planner<'a> {
 /// VCPUs with tasks, and what they need.
 #[derive(Clone, Debug)]
 pub struct Design {
-    /// For each VM, its VCPUs in their order; none for those without tasks.
+    /// For each VM, its VCPUs in their order; `None` for VCPUs without tasks.
     pub vms: Vec<Vec<Option<Vcpu>>>,
 }
 
@@ -88,7 +88,7 @@ struct SharedOut {
 }
 
 impl<'a> Planner<'a> {
-    /// For these VMs.
+    /// Returns a planner for these VMs.
     pub fn new(vms: &'a [Vm], setting: &Setting) -> Self {
         Self { setting: *setting, vms: vms.iter().map(|vm| Blocks::new(vm, setting)).collect() }
     }

@@ -36,7 +36,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Sporadic servers under Eq. 2 as published, with budgets of whole microseconds.
+    /// Returns the setting of sporadic servers under Eq. 2 as published, with budgets of whole
+    /// microseconds.
     ///
     /// # Errors
     ///
@@ -49,7 +50,7 @@ impl Setting {
         Ok(Self { colors, grain: Duration(1_000), reload, kind, test, costs: None, neighbours: 0 })
     }
 
-    /// The same with budgets that are multiples of this.
+    /// Returns the setting with budgets that are multiples of `grain`.
     ///
     /// # Errors
     ///

@@ -15,14 +15,14 @@ pub struct Task {
 }
 
 impl Task {
-    /// `base` with the execution times `wcet` for 1, 2, ... colours, whatever its own is.
+    /// Returns `base` with the execution times `wcet` for 1, 2, ... colours instead of its own.
     ///
     /// A time that is shorter than one with more colours is raised to it, which is safe:
     /// see [`Task::was_raised`].
     ///
     /// # Errors
     ///
-    /// There is no execution time, or one that analyses cannot work with.
+    /// There is no execution time, or one that the analyses cannot handle.
     pub fn new(base: analysis::Task, wcet: &[Duration]) -> Result<Self, Error> {
         let mut by_colors = Vec::with_capacity(wcet.len());
         let (mut longest, mut raised) = (Duration(0), false);
@@ -56,12 +56,12 @@ impl Task {
         self.with_colors(colors).wcet()
     }
 
-    /// Least time between two arrivals: `T`.
+    /// Returns the least time between two arrivals: `T`.
     pub fn period(&self) -> Duration {
         self.by_colors[0].period()
     }
 
-    /// From arrival to deadline: `D`.
+    /// Returns the time from arrival to deadline: `D`.
     pub fn deadline(&self) -> Duration {
         self.by_colors[0].deadline()
     }

@@ -106,11 +106,11 @@ impl Vm {
         Ok(Self { tasks, vcpus, coloring, least_colors: 0, power_of_two: false })
     }
 
-    /// The same with this way to colour tasks.
+    /// Returns the VM with this division of colours among tasks.
     ///
     /// # Errors
     ///
-    /// Colours are fixed, but there are none for some task.
+    /// Colours are fixed, but a task has none.
     pub fn with_coloring(self, coloring: Coloring) -> Result<Self, Error> {
         if let Coloring::Fixed(sets) = &coloring
             && (sets.len() != self.tasks.len() || sets.iter().any(|set| set.is_empty()))

@@ -76,8 +76,8 @@ impl Tests<'_> {
     }
 }
 
-/// For a part of a VM that does not fit by itself; `task` is late then. If it is not the `only`
-/// one, others are left out of account.
+/// Returns advice for a part of a VM that does not fit by itself; `task` is late then. If it is not
+/// the `only` such part, the advice ignores the others.
 pub(super) fn of_part(system: &System, vm: usize, part: Part, task: usize, only: bool) -> Advice {
     if !is_small(system) {
         return Advice::TooLarge;
@@ -108,7 +108,7 @@ pub(super) fn of_memory(system: &System, vm: usize) -> Advice {
     Advice::Changes(change.into_iter().collect())
 }
 
-/// For tasks that fit one by one, but not all together.
+/// Returns advice for tasks that fit one by one, but not all together.
 pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
     if !is_small(system) {
         return Advice::TooLarge;
@@ -128,7 +128,7 @@ pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
     Advice::Changes(changes)
 }
 
-/// For VCPUs that need more PCPUs than there are.
+/// Returns advice for VCPUs that need more PCPUs than there are.
 pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
     if !is_small(system) {
         return Advice::TooLarge;

@@ -122,13 +122,13 @@ fn donor(system: &System, but: usize) -> Option<(usize, ColorSet)> {
     sets.max_by_key(|(index, set)| (set.len(), std::cmp::Reverse(*index)))
 }
 
-/// With another budget for a VCPU.
+/// Returns the system with another budget for a VCPU.
 pub(super) fn budget(system: &System, vm: usize, vcpu: usize, budget: Duration) -> Option<System> {
     let given = system.vms[vm].vcpus[vcpu].server.as_ref()?.class.value.budget()?;
     server(system, vm, vcpu, Budget { budget, ..given })
 }
 
-/// With another period for a VCPU; a budget that is open stays so.
+/// Returns the system with another period for a VCPU; an open budget stays open.
 pub(super) fn period(system: &System, vm: usize, vcpu: usize, period: Duration) -> Option<System> {
     let described = system.vms[vm].vcpus[vcpu].server.as_ref()?;
     let given = described.class.value.budget()?;
@@ -143,14 +143,14 @@ fn server(system: &System, vm: usize, vcpu: usize, budget: Budget) -> Option<Sys
     Some(changed)
 }
 
-/// With another deadline for a task.
+/// Returns the system with another deadline for a task.
 pub(super) fn deadline(system: &System, vm: usize, task: usize, deadline: Duration) -> System {
     let mut changed = system.clone();
     changed.vms[vm].tasks[task].deadline = deadline;
     changed
 }
 
-/// With shorter execution times of a task, whatever its colours.
+/// Returns the system with shorter execution times of a task, whatever its colours.
 pub(super) fn less(system: &System, vm: usize, task: usize, less: Duration) -> System {
     let mut changed = system.clone();
     let shorter = |time: Duration| Duration(time.0.saturating_sub(less.0).max(1));
@@ -194,7 +194,7 @@ pub(super) fn vcpus(system: &System, vm: usize, count: usize) -> Option<System> 
     Some(changed)
 }
 
-/// In the largest unit that shows the exact time, with decimals: `3.4 ms`.
+/// Shows the exact time in the largest possible unit, with decimals: `3.4 ms`.
 pub(super) fn exact(time: Duration) -> String {
     let (unit, name) = match time.0 {
         0..1_000 => return format!("{} ns", time.0),

@@ -31,10 +31,10 @@ pub fn cache_aware_vm(
     Some(allocated.into_iter().map(design).collect())
 }
 
-/// Phase 1: the tasks of each VCPU that has some.
+/// Phase 1: returns the tasks of each VCPU with tasks.
 ///
-/// As printed, line 28 fails also when no bundle is left: here only when those that are
-/// left are single tasks. A single task that does not fit a VCPU with one colour stays a
+/// As printed, line 28 also fails when no bundle is left; here it fails only when the bundles that
+/// are left are single tasks. A single task that does not fit a VCPU with one colour stays a
 /// bundle, and may fit with more.
 pub fn allocate(
     evaluator: &mut Evaluator,
@@ -94,7 +94,7 @@ fn average_utilization(tasks: &[Task], bundle: &[usize], colors: usize) -> Share
     bundle.iter().map(of_task).sum()
 }
 
-/// Phase 2: what a VCPU with these tasks needs with 1, 2, ... `colors`.
+/// Phase 2: returns the demand of a VCPU with these tasks for 1, 2, ... `colors`.
 pub fn demand(
     evaluator: &mut Evaluator,
     tasks: &[Task],

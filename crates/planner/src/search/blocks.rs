@@ -89,7 +89,7 @@ impl<'a> Blocks<'a> {
         self.vm.vcpus()[one].is_like(&self.vm.vcpus()[other])
     }
 
-    /// These tasks in this VCPU.
+    /// Returns the block of these tasks in this VCPU.
     pub fn block(&mut self, mask: Mask, vcpu: usize) -> Block {
         let slot = self.vm.vcpus()[vcpu];
         let first = self.vm.vcpus().iter().position(|other| other.is_like(&slot)).unwrap_or(vcpu);
@@ -149,7 +149,7 @@ impl<'a> Blocks<'a> {
         points[colors].is_some() || (effort == Effort::Little && shares[colors] == UNFIT)
     }
 
-    /// From now on colours other than those with the least utilisation are looked for, too.
+    /// Searches from now on also colours other than those with the least utilisation.
     pub fn reconsider(&mut self) {
         self.effort = Effort::Much;
         for block in (0..self.curves.len()).map(Block) {
