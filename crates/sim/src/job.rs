@@ -68,7 +68,7 @@ impl Jobs {
         self.task.offset
     }
 
-    /// A job is released; returns the time of the next release.
+    /// Releases a job; returns the time of the next release.
     pub fn release(&mut self, now: u64) -> Result<u64, Error> {
         self.statistics.releases += 1;
         if self.released.len() > BACKLOG_MAX {
@@ -94,7 +94,7 @@ impl Jobs {
         Ok(now.saturating_add(self.task.period).saturating_add(delay))
     }
 
-    /// The first job is complete; returns its response time.
+    /// Completes the first job; returns its response time.
     pub fn complete(&mut self, now: u64) -> u64 {
         let response = now - self.released.pop_front().unwrap_or(now);
         self.statistics.complete(response, self.task.deadline);

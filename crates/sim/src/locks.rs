@@ -12,11 +12,12 @@ pub struct Passage {
     sections: Vec<Section>,
     /// Execution of a job that takes as long as jobs can.
     longest: u64,
-    /// For each section of the first job, at which execution it begins and ends.
+    /// For each section of the first job, the execution times at which it begins and ends.
     places: Vec<(u64, u64)>,
     /// Section, and whether the job is in it.
     at: (usize, bool),
-    /// The job has asked for the resource of the next section, which is global, and has to wait.
+    /// True if the job has requested the resource of the next section, which is global, and has to
+    /// wait.
     pub waits: bool,
 }
 
@@ -42,7 +43,7 @@ impl Passage {
         self.at = (0, false);
     }
 
-    /// After how much execution the job enters or leaves a section the next time.
+    /// Returns the execution time at which the job next enters or leaves a section.
     #[inline]
     pub fn next(&self) -> Option<u64> {
         let (start, end) = self.places.get(self.at.0)?;
@@ -54,7 +55,7 @@ impl Passage {
         Some((self.sections.get(self.at.0)?.resource, self.at.1))
     }
 
-    /// The job enters or leaves the section.
+    /// Lets the job enter or leave the section.
     pub fn pass(&mut self) {
         self.at = match self.at {
             (section, false) => (section, true),
@@ -141,13 +142,13 @@ impl LockState {
         Who::new(usize::from(*self.ranks.get(pcpu)?.get(vcpu)?), task)
     }
 
-    /// A task asks for a global resource: whether it gets it.
+    /// Requests a global resource for a task; returns true if it is granted.
     pub fn lock(&mut self, pcpu: usize, vcpu: usize, task: usize, resource: usize) -> bool {
         let asked = self.who(pcpu, vcpu, task).map(|who| self.table.lock(who, resource));
         matches!(asked, Some(Ok(Locked::Held { .. })))
     }
 
-    /// A task releases a global resource.
+    /// Releases a global resource of a task.
     pub fn unlock(&mut self, pcpu: usize, vcpu: usize, task: usize, resource: usize) {
         let released = self.who(pcpu, vcpu, task).map(|who| self.table.unlock(who, resource));
         let Some(Ok(Some(next))) = released else { return };

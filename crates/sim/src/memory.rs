@@ -28,7 +28,7 @@ pub struct PcpuMemory {
 }
 
 impl PcpuMemory {
-    /// A VCPU has made accesses, the last one at this time.
+    /// Adds accesses of a VCPU, the last one at this time.
     pub fn add(&mut self, accesses: u64, last: u64, is_critical: bool) {
         self.since += accesses;
         self.unseen += accesses;

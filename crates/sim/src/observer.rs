@@ -16,7 +16,7 @@ pub enum Event {
         vcpu: usize,
         /// Task, by its index in the VCPU.
         task: usize,
-        /// From release to completion in nanoseconds.
+        /// Time from release to completion in nanoseconds.
         response_ns: u64,
     },
     /// Input of the scheduler: a VCPU has work. This input and the two that follow come before the

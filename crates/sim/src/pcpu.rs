@@ -23,9 +23,9 @@ pub struct PcpuState {
     /// Next releases: time, VCPU, task.
     releases: BinaryHeap<Reverse<(u64, u32, u32)>>,
     decision: Decision,
-    /// Until when execution has been accounted.
+    /// Time until which execution has been accounted.
     now: u64,
-    /// Until when it goes over from a VCPU that blocked: no other one executes before.
+    /// End of the switch from a VCPU that blocked: no other VCPU executes before.
     busy_until: u64,
     /// Time that interrupts for a waiting VCPU still take, until it wakes.
     kicked: u64,
@@ -93,8 +93,8 @@ impl PcpuState {
         })
     }
 
-    /// Time of the next event. `MEMORY`: memory is accessed; `CONTENTION`: accesses that can be
-    /// delayed are events.
+    /// Returns the time of the next event. `MEMORY`: memory is accessed; `CONTENTION`: accesses
+    /// that can be delayed are events.
     #[inline]
     pub fn next<const MEMORY: bool>(&mut self, contention: bool) -> u64 {
         let timer = self.decision.timer.map_or(NEVER, |timer| timer.0);
@@ -158,7 +158,7 @@ impl PcpuState {
         });
     }
 
-    /// Execution goes on until `now`, which is not after the next event.
+    /// Lets execution continue until `now`, which is not after the next event.
     #[inline]
     pub fn advance<const MEMORY: bool>(&mut self, now: u64) {
         let (elapsed, leaves) = (now - self.now, self.busy_until.clamp(self.now, now) - self.now);
@@ -225,7 +225,7 @@ impl PcpuState {
         Some((run, made))
     }
 
-    /// The accesses that the job that runs has just made wait.
+    /// Delays the accesses that the running job has just made.
     pub fn wait(&mut self, delay: u64) {
         if let Some(run) = self.decision.run
             && let vcpu = &mut self.vcpus[run]
@@ -236,7 +236,7 @@ impl PcpuState {
         }
     }
 
-    /// All that happens at the time of the next event; returns how many events that were.
+    /// Handles all events at the time of the next event; returns their number.
     ///
     /// A job that ends when the next one of its VCPU is released does not put the
     /// VCPU to sleep: its timer interrupt is pending before it could wait for one.
@@ -502,7 +502,7 @@ impl PcpuState {
         events
     }
 
-    /// Returns the VCPU that runs, if its job asks for a global resource at that time.
+    /// Returns the running VCPU, if its job requests a global resource at that time.
     pub fn asks_at(&self, time: u64, global: &[bool]) -> Option<usize> {
         let vcpu = self.decision.run?;
         let state = &self.vcpus[vcpu];
@@ -513,7 +513,7 @@ impl PcpuState {
         asks.then_some(vcpu)
     }
 
-    /// A task got the resource for which it waited.
+    /// Grants a task the resource for which it waited.
     pub fn granted<O: Observer, const MEMORY: bool>(
         &mut self,
         grant: Grant,

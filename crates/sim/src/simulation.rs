@@ -19,7 +19,7 @@ pub struct Limits {
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Ended {
-    /// At the time that was given.
+    /// The simulation reached the given time.
     Time,
     /// After the events that were given.
     Events,
@@ -37,7 +37,7 @@ pub struct Simulation {
     memory: bool,
     pools: Pools,
     bus: Option<Bus>,
-    /// Until when accesses were made and delayed.
+    /// Time until which accesses were made and delayed.
     settled: Option<u64>,
     /// State of the shared resources, if tasks have critical sections.
     locks: Option<LockState>,
@@ -186,7 +186,7 @@ impl Simulation {
         }
     }
 
-    /// Simulated time in nanoseconds.
+    /// Returns the simulated time in nanoseconds.
     pub fn now_ns(&self) -> u64 {
         self.now
     }

@@ -5,7 +5,7 @@
 pub struct TaskStatistics {
     /// Jobs that are complete.
     pub jobs: u64,
-    /// Those that completed after their deadline.
+    /// Jobs that completed after their deadline.
     pub misses: u64,
     /// Jobs that were released.
     pub releases: u64,

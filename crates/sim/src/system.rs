@@ -91,8 +91,8 @@ pub struct Pool {
 pub struct Compensation {
     /// Number of periods after which credit is reset: `n`.
     pub periods: u32,
-    /// It is flushed whenever a critical VCPU goes on with another task, not only when a
-    /// critical VCPU begins to run.
+    /// True if credit is flushed whenever a critical VCPU runs another task, too, and not only when
+    /// a critical VCPU begins to run.
     pub flush_task_switch: bool,
 }
 
@@ -129,13 +129,13 @@ pub struct Overheads {
     /// A VCPU begins to run, because it wakes or gets budget, or those above leave the PCPU. One that blocks pays as much for
     /// leaving ([`policy::cpu::Cpu::with_switch`]).
     pub switch: u64,
-    /// Time has passed, and the same VCPU goes on.
+    /// Time has passed, and the same VCPU continues.
     pub tick: u64,
     /// Another VCPU wakes, and has to wait.
     pub kick: u64,
     /// A job is released, or gets a resource.
     pub interrupt: u64,
-    /// A job asks for a global resource, or leaves it.
+    /// A job requests a global resource, or releases it.
     pub exit: u64,
 }
 
@@ -170,7 +170,7 @@ pub enum MemoryBudget {
     None,
     /// The VCPU has a budget of its own; its ticks are nanoseconds.
     Own(bandwidth::Parameters),
-    /// Those of the pool with this index in [`Memory::pools`], with others.
+    /// The VCPU shares the pool with this index in [`Memory::pools`].
     Shared(usize),
 }
 
@@ -183,7 +183,7 @@ pub struct Task {
     pub offset: u64,
     /// Least time between two releases in nanoseconds: `T`.
     pub period: u64,
-    /// From release to deadline in nanoseconds: `D`.
+    /// Time from release to deadline in nanoseconds: `D`.
     pub deadline: u64,
     /// Releases of jobs.
     pub release: Release,
@@ -206,8 +206,8 @@ pub enum Accesses {
     /// A job makes an access whenever it has executed for this number of nanoseconds, at least 1.
     /// These accesses are not delayed.
     Every(u64),
-    /// One with each delayable access of another PCPU, which it delays: the worst neighbour that
-    /// there is. Only with [`Contention`].
+    /// An access with each delayable access of another PCPU, which it delays: the worst possible
+    /// neighbour. Only with [`Contention`].
     WithOthers,
 }
 
@@ -239,6 +239,6 @@ pub enum Execution {
         /// Longest time.
         max: u64,
     },
-    /// One after the other, and then from the start again.
+    /// These times one after the other, repeatedly.
     Trace(Vec<u64>),
 }

@@ -10,7 +10,8 @@ use crate::{Contention, Event, Observer};
 #[derive(Clone, Debug)]
 pub struct Bus {
     contention: Contention,
-    /// For each PCPU and each other one, after how many accesses of the other one it waited last.
+    /// For each PCPU and each other one, the number of accesses of the other one after which it
+    /// waited last.
     waited: Vec<Vec<u64>>,
 }
 
@@ -19,7 +20,7 @@ impl Bus {
         Self { contention, waited: vec![vec![0; pcpus]; pcpus] }
     }
 
-    /// The accesses that a PCPU has just made wait for others.
+    /// Delays the accesses that a PCPU has just made by those of others.
     pub fn delay<O: Observer>(
         &mut self,
         at: usize,

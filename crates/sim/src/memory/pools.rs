@@ -80,7 +80,7 @@ impl Pools {
         }
     }
 
-    /// A critical VCPU goes on, or one goes on with another task.
+    /// Notes that a critical VCPU runs, or runs another task.
     pub fn flush(&mut self, now: u64, is_task_switch: bool) {
         for shared in &mut self.pools {
             if !is_task_switch || shared.flush_task_switch {
