@@ -161,14 +161,14 @@ pub struct JobSummary {
 }
 
 impl Usage {
-    /// Mean of the times, rounded down; 0 without a period.
+    /// Returns the mean of the times, rounded down; 0 without a period.
     pub fn mean_ns(&self) -> u64 {
         self.sum_ns.checked_div(self.periods).unwrap_or(0)
     }
 }
 
 impl JobSummary {
-    /// Mean of the times from release to completion, rounded down; 0 without a job.
+    /// Returns the mean of the times from release to completion, rounded down; 0 without a job.
     pub fn response_mean_ns(&self) -> u64 {
         let mean = self.response_sum_ns.checked_div(u128::from(self.jobs)).unwrap_or(0);
         u64::try_from(mean).unwrap_or(u64::MAX)

@@ -155,11 +155,11 @@ pub enum Event {
 /// Actions of a task on a resource.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LockStep {
-    /// It gets it.
+    /// The task gets the resource.
     Lock,
-    /// It has to wait for it.
+    /// The task has to wait for the resource.
     Wait,
-    /// It releases it.
+    /// The task releases the resource.
     Unlock,
 }
 
@@ -177,11 +177,11 @@ pub struct JobMark {
 /// Events of a job.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Step {
-    /// It is released.
+    /// The job is released.
     Release,
-    /// It executes for the first time.
+    /// The job executes for the first time.
     Start,
-    /// It is complete.
+    /// The job is complete.
     Finish,
 }
 

@@ -27,7 +27,7 @@ pub struct Header {
 pub enum Origin {
     /// The system ran.
     Hypervisor,
-    /// It was simulated.
+    /// The simulator wrote the trace.
     Simulator,
 }
 
@@ -98,17 +98,17 @@ impl Header {
         self.vcpu(id)?.tasks.get(usize::from(task))
     }
 
-    /// Name of a VM; its number if it has none.
+    /// Returns the name of a VM; its number if it has none.
     pub fn vm_name(&self, vm: u8) -> String {
         self.vms.get(usize::from(vm)).map_or_else(|| format!("vm{vm}"), |it| it.name.clone())
     }
 
-    /// Name of a VCPU, such as `linux/0`.
+    /// Returns the name of a VCPU, such as `linux/0`.
     pub fn vcpu_name(&self, id: VcpuId) -> String {
         format!("{}/{}", self.vm_name(id.vm), id.vcpu)
     }
 
-    /// Name of a task of a VCPU; its number if it has none.
+    /// Returns the name of a task of a VCPU; its number if it has none.
     pub fn task_name(&self, id: VcpuId, task: u8) -> String {
         self.task(id, task).map_or_else(|| format!("task {task}"), |task| task.name.clone())
     }

@@ -90,12 +90,12 @@ impl Rings {
         Ok(Self { frequency_hz: words[FREQUENCY_WORD], rings: rings.collect() })
     }
 
-    /// Frequency of the machine's counter in Hz.
+    /// Returns the frequency of the machine's counter in Hz.
     pub fn frequency_hz(&self) -> u64 {
         self.frequency_hz
     }
 
-    /// Number of rings, which is that of the PCPUs.
+    /// Returns the number of rings, which is that of the PCPUs.
     pub fn count(&self) -> usize {
         self.rings.len()
     }

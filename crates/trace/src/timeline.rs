@@ -8,9 +8,9 @@ use crate::{Entry, Event, LockStep, Step, Trace, VcpuId};
 /// The state of a PCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum State {
-    /// It runs this VCPU.
+    /// The PCPU runs this VCPU.
     Runs(VcpuId),
-    /// It runs nothing.
+    /// The PCPU runs no VCPU.
     Idle,
     /// Records were lost, and no later record shows the state.
     Unknown,
@@ -90,7 +90,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// From release to completion in ticks.
+    /// Returns the time from release to completion in ticks.
     pub fn response(&self) -> Option<u64> {
         self.finish?.checked_sub(self.release?)
     }

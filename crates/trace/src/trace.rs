@@ -20,13 +20,13 @@ impl Trace {
         epochs.filter(|entry| matches!(entry.event, Event::Epoch { .. })).map(|it| it.ticks).next()
     }
 
-    /// Time of the first entry; 0 if there is none.
+    /// Returns the time of the first entry; 0 if there is none.
     pub fn first(&self) -> u64 {
         let firsts = self.tracks.iter().filter_map(|track| track.first());
         firsts.map(|entry| entry.ticks).min().unwrap_or(0)
     }
 
-    /// Time of the last entry; 0 if there is none.
+    /// Returns the time of the last entry; 0 if there is none.
     pub fn last(&self) -> u64 {
         let lasts = self.tracks.iter().filter_map(|track| track.last());
         lasts.map(|entry| entry.ticks).max().unwrap_or(0)

@@ -19,7 +19,7 @@ pub enum ReadError {
     /// The file does not begin with the magic number.
     #[error("it is no trace: it does not begin with `BLKTRACE`")]
     Magic,
-    /// Another version wrote it.
+    /// Another version of the program wrote the file.
     #[error("it has version {0} of the format, {VERSION} is known: record it again")]
     Version(u32),
     /// The header is wrong.
