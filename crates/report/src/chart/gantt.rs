@@ -38,7 +38,7 @@ pub struct Lane {
 /// A bar in a lane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// From when to when.
+    /// Start and end of the bar.
     pub time: Range<f64>,
     /// Number of its colour.
     pub series: usize,

@@ -16,7 +16,7 @@ pub struct Origin {
 pub struct Command {
     /// The purpose of the command, in a few words.
     pub purpose: String,
-    /// As it is typed.
+    /// The command line.
     pub line: String,
 }
 

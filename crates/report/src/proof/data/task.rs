@@ -11,9 +11,9 @@ pub struct Task {
     pub name: String,
     /// Execution time that the analysis counts with, in nanoseconds.
     pub wcet_ns: Option<u64>,
-    /// From release to release at least, in nanoseconds.
+    /// Least time between two releases, in nanoseconds.
     pub period_ns: Option<u64>,
-    /// From release to deadline, in nanoseconds; none if it has no deadline.
+    /// Time from release to deadline, in nanoseconds; `None` if the task has no deadline.
     pub deadline_ns: Option<u64>,
     /// Memory accesses of a job that the analysis counts with.
     pub accesses: Option<u64>,

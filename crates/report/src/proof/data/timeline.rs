@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// A window of a run, in lanes. What lies outside of the window is not shown.
+/// A window of a run, in lanes. Events outside of the window are not shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// From when to when, in nanoseconds.
+    /// Start and end of the window, in nanoseconds.
     pub window_ns: Range<i64>,
     /// The reason for this window, in a sentence: `around the first missed deadline`.
     pub reason: String,
@@ -41,7 +41,7 @@ pub enum LaneKind {
 /// An event that lasts for a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Span {
-    /// From when to when, in nanoseconds.
+    /// Start and end, in nanoseconds.
     pub time_ns: Range<i64>,
     /// Kind of the event.
     pub kind: SpanKind,
