@@ -1,4 +1,4 @@
-//! One parameter of a grid: the values that it takes.
+//! A parameter of a grid, and its values.
 
 use std::fmt;
 
@@ -58,9 +58,9 @@ impl fmt::Display for Scalar {
     expecting = "expected a list of values, or { from = ..., to = ..., step = ... } with numbers"
 )]
 pub enum Axis {
-    /// One after the other.
+    /// The values one by one.
     List(Vec<Scalar>),
-    /// From one number to another, both included.
+    /// A range of numbers, both ends included.
     Range(Range),
 }
 

@@ -52,7 +52,7 @@ pub enum Error {
     Foreign {
         /// The file with these results.
         path: PathBuf,
-        /// Of what.
+        /// The owner of the results.
         whose: &'static str,
     },
     /// Another process uses the file.

@@ -25,7 +25,7 @@ pub struct Experiment {
     points: Vec<Point>,
 }
 
-/// One point of the grid.
+/// A point of the grid.
 #[derive(Clone, Debug, Serialize)]
 pub struct Point {
     values: Vec<Scalar>,
@@ -52,7 +52,7 @@ impl Experiment {
         &self.text
     }
 
-    /// Seed of its random numbers.
+    /// Returns the seed of its random numbers.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -77,7 +77,7 @@ impl Experiment {
         self.points.first().map(|point| point.kind.columns()).unwrap_or_default()
     }
 
-    /// Number of shards.
+    /// Returns the number of shards.
     pub fn shards(&self) -> u64 {
         self.points.len() as u64 * self.shards_per_point()
     }

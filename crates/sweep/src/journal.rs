@@ -31,13 +31,12 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal in a folder, which is made if it is not there, with all shards that are
-    /// finished.
+    /// Opens the journal in a folder, which is made if it does not exist, with all finished shards.
     ///
     /// # Errors
     ///
-    /// The file cannot be read or written, another process uses it, or it belongs to another
-    /// experiment or version, as does a table that is there.
+    /// The file cannot be read or written; another process uses it; or it, or an existing table,
+    /// belongs to another experiment or version.
     pub fn open(folder: &Path, experiment: &Experiment) -> Result<Self, Error> {
         let (mut lines, found) = Lines::open(&folder.join(FILE))?;
         let own = header(experiment);

@@ -65,16 +65,16 @@ impl Shard {
         &self.rows
     }
 
-    /// As a line of text.
+    /// Returns the shard as a line of text.
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).expect("numbers and words can be written")
     }
 
-    /// Out of a line of text that is a shard of this experiment.
+    /// Reads a line of text that is a shard of this experiment.
     ///
     /// # Errors
     ///
-    /// It is none.
+    /// The line is not such a shard.
     pub fn from_line(experiment: &Experiment, line: &str) -> Result<Self, Error> {
         let wrong = |error: &dyn ToString| Error::Shard(error.to_string());
         let shard: Self = serde_json::from_str(line).map_err(|error| wrong(&error))?;
@@ -96,7 +96,7 @@ impl Shard {
     }
 }
 
-/// Point and systems of a shard.
+/// Returns the point and the systems of a shard.
 pub fn place(experiment: &Experiment, number: u64) -> Result<(usize, Range<u64>), Error> {
     if number >= experiment.shards() {
         let text = format!("there are {} shards, and no {number}", experiment.shards());

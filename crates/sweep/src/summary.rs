@@ -34,7 +34,7 @@ struct Sum {
 }
 
 impl Summary {
-    /// Of all shards that are finished. Sums are whole numbers, so that their order is no matter.
+    /// Summarises all finished shards. Sums are whole numbers, so that their order does not matter.
     pub fn new(experiment: &Experiment, journal: &Journal) -> Self {
         let columns = experiment.columns();
         let mut sums = vec![vec![Sum::default(); columns.len()]; experiment.points().len()];

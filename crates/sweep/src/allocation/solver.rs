@@ -41,7 +41,7 @@ pub enum Scheme {
     FfdCcs,
     /// Algorithms 1 to 5 of vCache.
     Cavm,
-    /// The same with the exact cache-to-VM allocation.
+    /// CAVM with the exact cache-to-VM allocation.
     CavmKnapsack,
     /// The planner of this project.
     Planner,
@@ -86,11 +86,11 @@ pub struct Solver {
 }
 
 impl Solver {
-    /// For these systems.
+    /// Returns a solver for these systems.
     ///
     /// # Errors
     ///
-    /// There are no VCPUs, or not a possible number of colours.
+    /// There are no VCPUs, or the number of colours is impossible.
     pub fn new(systems: Systems) -> Result<Self, Error> {
         let reload = Duration(systems.reload_us.saturating_mul(1_000));
         let setting = Setting::new(systems.colors, reload)?;

@@ -41,9 +41,9 @@ pub enum ServerKind {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Analysis {
-    /// As published.
+    /// The analysis as published.
     Published,
-    /// As it holds.
+    /// The sound variant of the analysis.
     Sound,
 }
 
@@ -104,7 +104,7 @@ impl Default for Evaluator {
 }
 
 impl Evaluator {
-    /// For any systems.
+    /// Returns an evaluator for any systems.
     pub fn new() -> Self {
         let analyzer = |variant| Analyzer::new(variant, Protocol::Vmpcp);
         let (published, sound) = (analyzer(Variant::Published), analyzer(Variant::Sound));

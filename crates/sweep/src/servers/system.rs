@@ -34,7 +34,7 @@ pub enum Server {
 }
 
 impl Server {
-    /// The same as analyses call it.
+    /// Returns the kind of server for analyses.
     pub fn kind(self) -> Kind {
         match self {
             Self::Periodic => Kind::Periodic,
@@ -63,7 +63,7 @@ pub struct Vcpu {
 /// A task.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// As it is analysed; its deadline is its period.
+    /// The task for the analysis; its deadline is its period.
     pub model: analysis::Task,
     /// Its first release in the simulation.
     pub offset: Duration,
