@@ -80,8 +80,7 @@ impl Cachescope {
         Ok(Self { plugin, folder, out, caches, options, vms })
     }
 
-    /// More options of the plugin, `KEY=VALUE`. They count more than what the
-    /// system says.
+    /// Adds options of the plugin, `KEY=VALUE`. They take precedence over those of the system.
     pub fn with_options(mut self, options: &[impl AsRef<str>]) -> Self {
         self.options.extend(options.iter().map(|option| option.as_ref().to_owned()));
         self

@@ -42,7 +42,7 @@ pub struct Task {
 /// The exactness of times in a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Times {
-    /// Those of the host: they prove nothing about the machine.
+    /// Times of the host, which prove nothing about the machine.
     Host,
     /// One instruction takes 1 ns, but QEMU runs its CPUs in turns that are longer than response
     /// times.
@@ -115,7 +115,7 @@ impl Tasks {
         Self { all, times, lost: trace.map_or(0, Trace::lost) }
     }
 
-    /// Those of a VM.
+    /// Returns the tasks of a VM.
     pub fn of(&self, vm: usize) -> Vec<Task> {
         self.all.iter().filter(|task| task.vm == vm).cloned().collect()
     }

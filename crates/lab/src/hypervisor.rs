@@ -26,8 +26,8 @@ impl Found {
     }
 }
 
-/// Finds the hypervisor: the file that was asked for, or `build/hypervisor.elf` in the
-/// current folder, in one above it, or in one above this program.
+/// Finds the hypervisor: the given file, or `build/hypervisor.elf` in the current folder, in one
+/// above it, or in one above this program.
 pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
     if let Some(path) = asked {
         return Ok(Found { path: path.to_owned(), build: None });

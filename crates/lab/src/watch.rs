@@ -1,4 +1,4 @@
-//! Those that wait while work is done.
+//! Callers that wait while work is done.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

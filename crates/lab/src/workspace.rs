@@ -25,7 +25,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// `build/run` beside the hypervisor; the user's cache if that cannot be written.
+    /// Returns the workspace `build/run` beside the hypervisor, or in the user's cache if that
+    /// cannot be written.
     pub fn new(found: &Found, name: &str) -> Result<Self, Failure> {
         let build = found.build.as_ref().map(|build| build.join("run"));
         let mut tried = None;

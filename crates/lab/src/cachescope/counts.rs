@@ -37,9 +37,9 @@ pub struct Owner {
     pub name: String,
     /// Accesses of the owner.
     pub accesses: u64,
-    /// Those that missed the first-level cache.
+    /// Accesses that missed the first-level cache.
     pub l1_misses: u64,
-    /// Those that missed the last-level cache, too.
+    /// Accesses that missed the last-level cache, too.
     pub llc_misses: u64,
 }
 

@@ -15,9 +15,9 @@ pub struct Job {
     pub start_ns: u64,
     /// End, in time of the model.
     pub finish_ns: u64,
-    /// From start to finish, of the CPU.
+    /// Time of the CPU from start to finish.
     pub execution_ns: u64,
-    /// Of that, the time in the address spaces of other tasks with marks.
+    /// The part of it in the address spaces of other tasks with marks.
     pub others_ns: u64,
     /// Instructions from start to finish.
     pub instructions: u64,

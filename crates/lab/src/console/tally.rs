@@ -98,7 +98,7 @@ impl Tally {
         &self.known
     }
 
-    /// Output has ended.
+    /// Ends the tally after the last output.
     pub fn end(mut self) -> Known {
         self.lines.end(|time, line| self.known.line(time, line));
         self.known

@@ -1,4 +1,4 @@
-//! The same system without isolation.
+//! Makes the system without isolation.
 
 use bulkhead_system::description::System;
 

@@ -14,18 +14,18 @@ use crate::responses::Key;
 const WINDOW_MAX_NS: u64 = 200_000_000;
 const PERIODS: u64 = 2;
 
-/// From when to when in ns, and why.
+/// Start and end in ns, and the reason for the choice.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// From the start of the servers.
+    /// Times from the start of the servers.
     pub ns: Range<i64>,
     /// Why this window was chosen.
     pub reason: String,
 }
 
 impl Window {
-    /// Around the first missed deadline of a run after all tasks have released jobs, or before; or where all
-    /// of them have.
+    /// Returns the window around the first missed deadline of a run, after all tasks have released
+    /// jobs if possible; without a missed deadline, the window where all tasks have released jobs.
     pub fn of(trace: &Trace) -> Self {
         let clock = trace.clock();
         let jobs = timeline::jobs(trace);
