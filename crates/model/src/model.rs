@@ -51,7 +51,7 @@ pub struct Task {
     pub name: String,
     /// Time between two releases.
     pub period: Duration,
-    /// From release to deadline.
+    /// Time from release to deadline.
     pub deadline: Duration,
 }
 
