@@ -24,7 +24,7 @@ pub struct Image {
     pub bytes: Vec<u8>,
     /// Bytes of the hypervisor; the payload follows.
     pub hypervisor_bytes: u64,
-    /// Names and sizes in bytes of the blobs, in the order in which they lie.
+    /// Names and sizes in bytes of the blobs, in their order in the image.
     pub blobs: Vec<(String, u64)>,
 }
 

@@ -54,7 +54,7 @@ pub enum Error {
         /// The RAM of the VM, as text.
         ram: String,
     },
-    /// Two things that are loaded share bytes.
+    /// Two things that are loaded overlap.
     #[error(
         "VM `{vm}`: {first} at {first_region} and {second} at {second_region} overlap\n\
          help: move one of the load addresses"
@@ -127,28 +127,28 @@ pub enum Error {
 /// Why a file of a VM cannot be used.
 #[derive(Debug, ThisError)]
 pub enum GuestFileProblem {
-    /// It is not there.
+    /// The file does not exist.
     #[error(
         "not found\nhelp: `make build` makes the files below build/; paths are relative to the \
          folder of the description or plan"
     )]
     NotFound,
-    /// It is a folder, a device or a pipe.
+    /// The path is a folder, a device or a pipe.
     #[error("not a regular file")]
     NoFile,
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{0}")]
     Read(#[from] std::io::Error),
-    /// It is empty.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// It is an ELF file: the hypervisor loads bytes as they are.
+    /// The file is an ELF file: the hypervisor loads bytes as they are.
     #[error(
         "this is an ELF file, a flat binary is needed\n\
          help: convert it with `aarch64-linux-gnu-objcopy -O binary` or `llvm-objcopy -O binary`"
     )]
     Elf,
-    /// It is compressed.
+    /// The file is compressed.
     #[error(
         "this kernel is compressed ({0}), an uncompressed arm64 `Image` is needed\nhelp: unpack it first"
     )]
