@@ -14,7 +14,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// QEMU's `virt` with GICv3, four Cortex-A53, 1 GiB, started at EL2.
+    /// Returns QEMU's `virt` with GICv3, four Cortex-A53, 1 GiB, started at EL2.
     pub fn virt() -> Self {
         Self {
             machine: "virt,virtualization=on,gic-version=3".into(),
