@@ -16,7 +16,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Written as `0-3`, or as `8` if it is only one.
+    /// Returns the run as `0-3`, or as `8` if it is one colour.
     pub fn range(self) -> String {
         match self.count {
             1 => self.first.to_string(),

@@ -46,7 +46,7 @@ pub fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The names of those VMs for which `is` holds, in a row: none, if there is none.
+/// Returns the names of the VMs for which `is` holds, as a list; `None` if there are none.
 pub fn names<'a>(vms: &'a [Vm], is: impl Fn(&'a Vm) -> bool) -> Option<String> {
     let names: Vec<String> =
         vms.iter().filter(|vm| is(vm)).map(|vm| format!("`{}`", vm.name)).collect();
