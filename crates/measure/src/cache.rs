@@ -26,8 +26,8 @@ pub struct CpuCache {
 }
 
 impl CpuCache {
-    /// Most bits of a frame's number that can be its colour: those in the index of the
-    /// sets if the cache has one slice. With several slices there are fewer.
+    /// Returns the most bits of a frame number that can be its colour: the bits in the set index if
+    /// the cache has one slice. With several slices there are fewer.
     pub fn color_bits_max(&self, page_bytes: u64) -> u32 {
         // Numbers of slices need not be powers of two, sets of a slice are.
         let sets = 1 << self.sets.trailing_zeros();

@@ -35,7 +35,7 @@ pub enum Missing {
         /// The existing levels.
         found: String,
     },
-    /// One way of the cache is no larger than a page.
+    /// A way of the cache is not larger than a page.
     #[error("a way of the cache has {way_bytes} bytes, a page {page_bytes}: there is one colour")]
     OneColor {
         /// Bytes of a way.

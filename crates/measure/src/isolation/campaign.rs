@@ -62,7 +62,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Most runs for a median.
+    /// Returns the most runs for a median.
     pub fn runs(self) -> usize {
         if self == Self::Quick { 10 } else { 50 }
     }

@@ -21,7 +21,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Of times that are not empty.
+    /// Summarises times, of which there is at least one.
     pub fn of(times: &[u64]) -> Self {
         Self {
             median_ns: median_of(times),
@@ -44,7 +44,7 @@ pub struct Coefficient {
 }
 
 impl Coefficient {
-    /// Of times that are not empty.
+    /// Returns the coefficient of times without and beside leeches, at least one of each.
     pub fn of(baseline: &[u64], loaded: &[u64]) -> Self {
         let ratio = |baseline: f64, loaded: f64| loaded / baseline.max(1.0) - 1.0;
         let value = ratio(median_of(baseline), median_of(loaded));
@@ -79,7 +79,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As in results.
+    /// Returns the word in results.
     pub fn word(self) -> &'static str {
         match self {
             Self::Isolated => "isolated",
@@ -100,8 +100,8 @@ impl Verdict {
         }
     }
 
-    /// Of several: one that is not isolated decides, and one that cannot tell leaves it
-    /// open. Nothing at all cannot tell either.
+    /// Combines verdicts: one that is not isolated decides, and one that cannot tell leaves the
+    /// answer open. Without a verdict the answer is open, too.
     pub fn all(verdicts: impl IntoIterator<Item = Self>) -> Self {
         let mut all = None;
         for verdict in verdicts {

@@ -35,7 +35,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Those that there are.
+    /// Opens the counters that the machine has.
     pub fn new() -> Self {
         let misses = |which| Cache { which, operation: CacheOp::READ, result: CacheResult::MISS };
         let mut unavailable = Vec::new();

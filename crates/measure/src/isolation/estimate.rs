@@ -26,7 +26,8 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// Of all contexts, with guesses for the times of workloads; a command may take any.
+    /// Returns the estimate for all contexts, with guesses for the times of workloads; a command
+    /// may take any time.
     pub fn new(options: &Options) -> Self {
         let rows = options.contexts.iter().flat_map(|_| &options.tests).flat_map(|test| {
             let run = guess(&test.workload).unwrap_or_default().max(test.at_least);
@@ -52,13 +53,14 @@ impl Estimate {
         self.taken += taken.as_secs_f64();
     }
 
-    /// Part that is done, from 0 to 1.
+    /// Returns the part that is complete, from 0 to 1.
     pub fn part(&self) -> f64 {
         let sum = |rows: &[f64]| rows.iter().sum::<f64>();
         sum(&self.rows[..self.done.min(self.rows.len())]) / sum(&self.rows).max(1e-9)
     }
 
-    /// Time that is left, if what is left takes as much longer than was thought as what is done.
+    /// Returns the time that is left, if the rest exceeds its estimate by the same factor as the
+    /// completed part.
     pub fn left(&self) -> Duration {
         let (done, left) = self.rows.split_at(self.done.min(self.rows.len()));
         let [thought, left] = [done, left].map(|rows| rows.iter().sum::<f64>());

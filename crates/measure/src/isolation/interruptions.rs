@@ -12,14 +12,14 @@ pub struct Interruptions {
 }
 
 impl Interruptions {
-    /// Until now.
+    /// Returns the counts until now.
     pub fn now() -> Self {
         let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
         let schedule = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
         Self { preemptions: preemptions(&status), waited_ns: waited_ns(&schedule) }
     }
 
-    /// Those between an earlier time and this one.
+    /// Returns the counts between an earlier time and this one.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             preemptions: self.preemptions.saturating_sub(earlier.preemptions),

@@ -58,9 +58,9 @@ pub enum Kind {
 /// Places of leeches.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Place {
-    /// On the victim's CPU.
+    /// The leech runs on the victim's CPU.
     Same,
-    /// On CPUs of its own.
+    /// The leech runs on CPUs of its own.
     Other,
 }
 
@@ -110,16 +110,16 @@ impl Kind {
 }
 
 impl Leech {
-    /// One that never sleeps.
+    /// Returns a leech that never sleeps.
     pub const fn tireless(kind: Kind) -> Self {
         Self { kind, sleep: Duration::ZERO }
     }
 
-    /// Ready to take.
+    /// Returns the leech, ready to load its resource.
     ///
     /// # Errors
     ///
-    /// What it needs and does not get, for people.
+    /// A requirement is not met; the message is for the user.
     pub(crate) fn prepare(&self) -> Result<Box<dyn Take>, String> {
         room::for_bytes(self.kind.bytes())?;
         Ok(match self.kind {

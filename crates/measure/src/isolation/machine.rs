@@ -26,7 +26,7 @@ pub struct Machine {
     pub governor: Option<String>,
     /// The kernel's setting of huge pages.
     pub huge_pages: Option<String>,
-    /// Of each 1,000,000 us, those that real-time programs may take together.
+    /// Microseconds of each 1,000,000 that real-time programs may take together.
     pub real_time_us: Option<String>,
     /// The kernel's measures against leaks of the CPU.
     pub mitigations: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// With the caches and the governor of this CPU.
+    /// Returns the facts about this machine, with the caches and the governor of this CPU.
     pub fn here(cpu: usize) -> Self {
         let file = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
         let info = file("/proc/cpuinfo").unwrap_or_default();

@@ -23,8 +23,8 @@ use crate::statistics::median;
 pub struct Context {
     /// Name of the context.
     pub name: String,
-    /// A command of a shell that stands for this program there; without one, victims are
-    /// started here.
+    /// A shell command that takes the place of this program there; without one, victims are started
+    /// on this machine.
     pub command: Option<String>,
 }
 

@@ -24,14 +24,14 @@ use super::workload::{Workload, end_command};
 /// Roles of a process.
 #[derive(Clone, Debug)]
 pub enum Role {
-    /// One that is measured.
+    /// A measured program.
     Victim {
         /// The workload.
         workload: Workload,
         /// A run repeats the workload until it takes about this time.
         at_least: Duration,
     },
-    /// One that takes.
+    /// A program that loads a resource.
     Leech(Leech),
 }
 
@@ -50,7 +50,7 @@ pub struct Options {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// It is ready.
+    /// The process is ready.
     Ready {
         /// The protection that the process got.
         protection: Protection,
@@ -66,7 +66,7 @@ pub enum Answer {
     Ran(Run),
     /// The process carried out the command.
     Ok,
-    /// It cannot go on.
+    /// The process cannot continue.
     Failed(String),
 }
 
@@ -98,7 +98,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// As a line, without its end.
+    /// Returns the command as a line, without the line's end.
     pub fn line(self) -> &'static str {
         match self {
             Self::Run => "run",

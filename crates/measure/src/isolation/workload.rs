@@ -46,11 +46,11 @@ impl Workload {
         }
     }
 
-    /// Ready to run.
+    /// Returns the workload, ready to run.
     ///
     /// # Errors
     ///
-    /// What it needs and does not get, for people.
+    /// A requirement is not met; the message is for the user.
     pub(crate) fn prepare(&self) -> Result<Box<dyn Work>, String> {
         room::for_bytes(self.bytes())?;
         Ok(match self {
