@@ -61,7 +61,7 @@ pub enum Error {
     },
 }
 
-/// `value`, if it is a number of at least `least`.
+/// Returns `value` if it is a number of at least `least`.
 pub(crate) fn at_least(what: &'static str, value: f64, least: f64) -> Result<f64, Error> {
     if value.is_finite() && value >= least {
         Ok(value)

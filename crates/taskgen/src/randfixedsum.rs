@@ -75,7 +75,7 @@ pub(crate) struct Volumes {
 }
 
 impl Volumes {
-    /// For slices of up to `n` numbers and sums of up to `sum`.
+    /// Returns the table for slices of up to `n` numbers and sums of up to `sum`.
     pub fn new(n: usize, sum: f64) -> Self {
         let fraction = sum - libm::floor(sum);
         let whole = libm::floor(sum) as usize;

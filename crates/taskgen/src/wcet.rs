@@ -28,7 +28,7 @@ const LINE: u64 = 64;
 pub struct Latencies {
     /// An access that finds its line in the cache.
     pub hit: Duration,
-    /// One that does not.
+    /// An access that misses.
     pub miss: Duration,
 }
 
