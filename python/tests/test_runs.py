@@ -149,7 +149,7 @@ def test_exact_times_are_compared_with_bounds(tmp_path: Path) -> None:
 def test_a_run_that_takes_too_long_is_no(tmp_path: Path) -> None:
     run = bulkhead.run(description(tmp_path, seconds=600), timeout_s=2)
     assert (run.ok, run.result) == (False, "timed-out")
-    assert run.problems[0].startswith("the time was over after 2.")
+    assert run.problems[0].startswith("it timed out after 2.")
 
 
 def test_traces_have_records_jobs_and_responses(tmp_path: Path) -> None:

@@ -22,12 +22,16 @@ use crate::words::{append, time};
 /// Most leeches at a time.
 const LEECHES_MAX: usize = 1024;
 
-/// Several real-time systems on one multicore chip, each with its timing intact.
+/// Runs several real-time systems on one multicore chip, and bounds how much they delay each other.
 #[derive(Debug, Parser)]
 #[command(name = "bulkhead", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "\
 Example:
   bulkhead run systems/demo.toml      run a system on QEMU
+
+A description (.toml) has the board, the virtual machines (VMs) and their tasks. A plan (.dts, .dtb)
+gives each VM its memory, devices and virtual CPUs (VCPUs), and each VCPU a physical CPU (PCPU) or a
+share of one. A cache colour is a part of the shared cache that one VM can have alone.
 
 Exit status: 0 yes, 1 the answer is no, 2 bad input, 3 the answer is open; 129, 130 and 143: ended
 by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.")]
@@ -39,7 +43,7 @@ pub struct Arguments {
     pub command: Command,
 }
 
-/// What can be done.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Check(CheckOptions),
@@ -56,9 +60,9 @@ pub enum Command {
 
 /// Check a description or a plan: is it sound, and is every deadline met?
 ///
-/// All mistakes are reported at once, each with its place. Response times are
-/// upper bounds: a task that is in time here is in time, whatever happens. For
-/// one that is not, the longest parts of its bound are shown.
+/// The command reports all mistakes at once, each with its place. It computes an upper bound for
+/// the response time of each task. If the bound is later than the deadline, the command shows the
+/// longest parts of the bound.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -66,39 +70,39 @@ Example:
   bulkhead check systems/servers.toml --sensitivity
   make-description | bulkhead check -
 
-Exit status: 0 ok, 1 a task can miss its deadline, 2 the file has mistakes.")]
+Exit status: 0 all deadlines are met, 1 a task can miss its deadline, 2 the file has mistakes.")]
 pub struct CheckOptions {
     /// Description (.toml) or plan (.dts, .dtb); `-` is the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Say also by how much each execution time, and all together, can grow until a task can be late
+    /// Show also how much each execution time, and all of them together, can grow before a task can be late
     #[arg(long)]
     pub sensitivity: bool,
 }
 
-/// Make a plan out of a description
+/// Make a plan from a description
 ///
-/// The plan is a device tree in source form: read it, compare it, edit it, and
-/// run it with `bulkhead run`.
+/// The command chooses what the description leaves open. The plan is a device tree in source form:
+/// you can read, compare and edit it, and run it with `bulkhead run`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   bulkhead plan systems/demo.toml                writes systems/demo.plan.dts
   bulkhead plan systems/demo.toml -o - | less    shows the plan")]
 pub struct PlanOptions {
-    /// Description (.toml), or a plan to write anew (.dts, .dtb)
+    /// Description (.toml), or a plan (.dts, .dtb), which is written in this command's layout
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Where the plan goes; `-` is the standard output [default: FILE with the ending .plan.dts]
+    /// The file for the plan; `-` is the standard output [default: FILE with the ending .plan.dts]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
 /// Write a plan's colours, CPUs and bandwidth for another system
 ///
-/// For Xen, Bao, Xvisor, Jailhouse, or cache ways and bandwidth of a Linux host (resctrl).
-/// None of them can do all that a plan may ask for: what is lost is listed, and stands at
-/// the head of each file.
+/// The other system is Xen, Bao, Xvisor, Jailhouse, or a Linux host that divides cache ways and
+/// bandwidth (resctrl). None of them can do everything that a plan can contain: the command lists
+/// what is lost, and the head of each file has the same list.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -110,7 +114,7 @@ pub struct ExportOptions {
     /// Description (.toml) or plan (.dts, .dtb)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The other system
+    /// The system that reads the files
     #[arg(long, value_name = "SYSTEM", value_parser = target())]
     pub to: Target,
     /// The folder for the files; `-` is the standard output [default: FILE with the ending .SYSTEM]
@@ -120,7 +124,7 @@ pub struct ExportOptions {
 
 /// Run a system on QEMU
 ///
-/// Shows the lines of all VMs, each with its label, and a summary at the end.
+/// The command shows the lines of all VMs, each with the name of its VM, and a summary at the end.
 /// With --console, your keyboard belongs to one VM.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -130,12 +134,12 @@ Examples:
   bulkhead run systems/demo.toml --append linux=bulkhead.job=demo
   bulkhead run demo.plan.dts --deterministic        the same run every time
   bulkhead run demo.plan.dts --deterministic --cachescope build/scope
-                                                    who evicts whom from the caches
+                                                    which VM evicts whose cache lines
   bulkhead run systems/demo.toml --trace build/demo.trace
-                                                    what runs when, see `bulkhead trace`
+                                                    when each VCPU runs: `bulkhead trace`
 
 Exit status: 0 all is well, 1 a VM crashed or was stopped, a task missed its deadline or
-took longer than its bound, a guest says that something FAILED, or the time was over,
+took longer than its bound, a guest printed FAILED, or the run took longer than --timeout,
 2 bad input; 129, 130 and 143: ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.")]
 pub struct RunOptions {
     /// Description (.toml) or plan (.dts, .dtb)
@@ -147,25 +151,25 @@ pub struct RunOptions {
     /// Append to the command line of a VM; may be given several times
     #[arg(long, value_name = "VM=ARGS", value_parser = append)]
     pub append: Vec<(String, String)>,
-    /// One instruction is 1 ns: every run is the same; Linux shows its first line after half a minute
+    /// Let each instruction take 1 ns, so that every run is the same; Linux shows its first line after half a minute
     #[arg(long)]
     pub deterministic: bool,
-    /// Count who evicts whom from the caches; the results go into this folder (needs --deterministic and `make cachescope`)
+    /// Count which VM evicts whose cache lines, into this folder (needs --deterministic and `make cachescope`)
     #[arg(long, value_name = "DIR", requires = "deterministic")]
     pub cachescope: Option<PathBuf>,
-    /// An option of cachescope, such as preset=exynos-5422; may be given several times
+    /// Pass an option to cachescope, such as preset=exynos-5422; may be given several times
     #[arg(long, value_name = "KEY=VALUE", requires = "cachescope", value_parser = cachescope::option)]
     pub cachescope_option: Vec<String>,
-    /// CPUs take turns of 500 instructions: timers are then some us late at most, not 1 ms and more beside busy CPUs; half as fast (needs --deterministic and `make cachescope`)
+    /// Let QEMU execute 500 instructions of each CPU in turn: timers are then late by microseconds, not by a millisecond; the run takes twice as long (needs --deterministic and `make cachescope`)
     #[arg(long, requires = "deterministic", conflicts_with = "cachescope")]
     pub short_turns: bool,
     /// Record what the hypervisor does in this file, for `bulkhead trace`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// It is a failure if a VM does not switch itself off
+    /// Fail if a VM does not switch itself off
     #[arg(long)]
     pub until_off: bool,
-    /// Stop after this time, with exit status 1
+    /// Stop the run after this time, with exit status 1
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub timeout: Option<Duration>,
     /// Write the bootable image to this file and do not run it
@@ -174,20 +178,21 @@ pub struct RunOptions {
     /// Write all output of the console to this file [default: a log beside the image, named after the system]
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// The hypervisor [default: build/hypervisor.elf here or in a folder above]
+    /// Image of the hypervisor [default: build/hypervisor.elf in this folder or in one above it]
     #[arg(long, value_name = "ELF", env = hypervisor::VARIABLE, hide_env_values = true)]
     pub hypervisor: Option<PathBuf>,
-    /// One more argument for QEMU; may be given several times
+    /// Pass this argument to QEMU; may be given several times
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub qemu_arg: Vec<String>,
 }
 
 /// Measure how well this machine isolates programs from each other
 ///
-/// A victim runs alone and beside leeches, which take one resource each: its CPU, the
-/// cache, the memory bus, translations, the disk, interrupts. The isolation coefficient
-/// is I = P / C - 1: P is the median time beside leeches, C the one alone. Runs best as
-/// root: with real-time priority and locked memory.
+/// A victim is a program that runs alone and then beside leeches. A leech is a program that loads
+/// one resource: the victim's CPU, the cache, the memory bus, address translation, the disk, or
+/// interrupts. The isolation coefficient is I = P / C - 1, where C is the victim's median time
+/// alone, and P its median time beside leeches. Run it as root, so that the victim has
+/// real-time priority and locked memory.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -202,10 +207,10 @@ Examples:
 
 Workloads: matrix:ROWS, chase:SIZE, read:SIZE, write:SIZE, command:TEXT.
 Leeches: cpu, copy:SIZE, non-temporal:SIZE, tlb:SIZE, bank:SIZE, disk:SIZE, timers, loopback;
-@25ms behind one lets it sleep after each round.
-Ranges sweep: chase:64KiB..8MiB, copy:64KiB..8MiB, cpu@25..200ms.
+A leech with @25ms behind its name sleeps for 25 ms after each round.
+A range is measured at several points: chase:64KiB..8MiB, copy:64KiB..8MiB, cpu@25..200ms.
 
-Exit status: 0 isolated, 1 not isolated, 2 bad input, 3 cannot tell."
+Exit status: 0 isolated, 1 not isolated, 2 bad input, 3 the measurement cannot tell."
 )]
 pub struct MeasureOptions {
     #[command(flatten)]
@@ -214,41 +219,41 @@ pub struct MeasureOptions {
     pub what: Option<Measurement>,
 }
 
-/// How isolation is measured.
+/// Options of a measurement of isolation.
 #[derive(Args, Debug)]
 pub struct IsolationOptions {
-    /// A short look, in 20 seconds
+    /// Measure less, in 20 seconds
     #[arg(long, conflicts_with_all = ["full", "victim"])]
     pub quick: bool,
-    /// All sweeps with 50 runs each; the estimate tells how long
+    /// Measure all ranges with 50 runs each; the command first estimates the duration
     #[arg(long, conflicts_with = "victim")]
     pub full: bool,
-    /// What the victim does; may be given several times, each is a test [default: what each test of the standard set needs]
+    /// Workload of the victim; each one given is a test of its own [default: the workloads of the standard set]
     #[arg(long, value_name = "WORKLOAD", requires = "leech", value_parser = victims)]
     pub victim: Vec<Victims>,
-    /// What it is exposed to; may be given several times
+    /// Leech beside the victim; may be given several times
     #[arg(long, value_name = "LEECH", requires = "victim", value_parser = leeches)]
     pub leech: Vec<Sweep>,
-    /// How many of each leech at a time, one number or a range such as 1..3
+    /// Number of leeches of each kind at a time, or a range such as 1..3
     #[arg(long, value_name = "N", requires = "leech", value_parser = counts)]
     pub count: Option<RangeInclusive<usize>>,
-    /// Runs for each median
+    /// Number of runs for each median
     #[arg(long, value_name = "N", value_parser = runs)]
     pub runs: Option<usize>,
-    /// I of a victim that is isolated is at most this, in percent
+    /// A victim counts as isolated if its I is at most this, in percent
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub tolerance: f64,
-    /// CPU of the victim [default: the last one]
+    /// CPU of the victim [default: the last CPU]
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<usize>,
-    /// CPUs of leeches [default: all others]
+    /// CPUs of the leeches, separated by commas [default: all CPUs but the victim's]
     #[arg(long, value_name = "CPUS", value_delimiter = ',')]
     pub leech_cpus: Vec<usize>,
-    /// Where the victim runs: a name and the command that is `bulkhead` there, or nothing
-    /// behind `=` for here; several are compared
+    /// Measure in this context: a name, and the command that starts `bulkhead` there, or nothing
+    /// behind `=` for this machine; a report compares several contexts
     #[arg(long, value_name = "NAME=COMMAND", value_parser = context)]
     pub context: Vec<Context>,
-    /// A run that takes longer is an error
+    /// Stop with an error if one run takes longer
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
     pub timeout: Duration,
     /// Folder for results.json with every run, results.csv and report.html
@@ -256,15 +261,15 @@ pub struct IsolationOptions {
     pub output: Option<PathBuf>,
 }
 
-/// Workloads of one option.
+/// The workloads that one `--victim` names.
 #[derive(Clone, Debug)]
 pub struct Victims(pub Vec<Workload>);
 
-/// Leeches of one option.
+/// The leeches that one `--leech` names.
 #[derive(Clone, Debug)]
 pub struct Sweep(pub Vec<Leech>);
 
-/// What else can be measured.
+/// Measurements besides that of isolation.
 #[derive(Debug, Subcommand)]
 pub enum Measurement {
     Colors(ColorsOptions),
@@ -272,85 +277,86 @@ pub enum Measurement {
     Worker(WorkerOptions),
 }
 
-/// Be a victim or a leech of a measurement, for the process that started this one
+/// Act as a victim or a leech for the process that started this one
 #[derive(Args, Debug)]
 pub struct WorkerOptions {
     #[command(subcommand)]
     pub role: WorkerRole,
 }
 
-/// What to be.
+/// Roles of a worker.
 #[derive(Debug, Subcommand)]
 pub enum WorkerRole {
-    /// Run a workload when told
+    /// Run a workload on each command from the standard input
     Victim {
         /// The workload
         workload: Workload,
-        /// A run repeats it until it takes about so long
+        /// Repeat the workload in each run, so that a run takes about this time
         #[arg(long, value_name = "MS", default_value_t = 0)]
         at_least_ms: u64,
         #[command(flatten)]
         common: WorkerCommon,
     },
-    /// Run a workload, for who measures from outside
+    /// Run a workload at once, for measurements by another program
     Run {
         /// The workload
         workload: Workload,
-        /// How often
+        /// Number of runs
         #[arg(long, value_name = "N", default_value_t = 1)]
         times: u32,
     },
-    /// Take until killed, for who measures from outside
+    /// Load a resource until killed, for measurements by another program
     Take {
-        /// What to take
+        /// The leech
         leech: Leech,
     },
-    /// Take when told
+    /// Load a resource on each command from the standard input
     Leech {
-        /// What to take
+        /// The leech
         leech: Leech,
         #[command(flatten)]
         common: WorkerCommon,
     },
 }
 
-/// What victims and leeches have in common.
+/// Options of victims and leeches.
 #[derive(Args, Debug)]
 pub struct WorkerCommon {
-    /// The CPU
+    /// Run on this CPU
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<usize>,
-    /// End by itself after so many seconds
+    /// End after this many seconds
     #[arg(long, value_name = "S", default_value_t = 3600)]
     pub lifetime_s: u64,
 }
 
 /// Find out whether page colours of a cache can be observed here
 ///
-/// Reads pages whose frames have the same colour by their numbers, and measures whether
-/// they push each other out of the cache while pages of other colours do not. Needs root,
-/// because the kernel tells the numbers of frames to nobody else.
+/// The colour of a page is the part of the cache that its physical address selects. The command
+/// reads pages of one colour, and measures whether they evict each other while pages of other
+/// colours do not. It needs root, because the kernel shows physical addresses to root only.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   sudo bulkhead measure colors              the last-level cache
   sudo bulkhead measure colors --level 2
 
-Exit status: 0 observable, 1 not observable here, 2 there is no such cache, 3 cannot tell.")]
+Exit status: 0 observable, 1 not observable here, 2 there is no such cache, 3 the measurement cannot
+tell.")]
 pub struct ColorsOptions {
-    /// Level of the cache, from 2 [default: the last]
+    /// Level of the cache, 2 or more [default: the last level]
     #[arg(long, value_name = "N")]
     pub level: Option<u32>,
-    /// Time for the measurement
+    /// Duration of the measurement
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
     pub time: Duration,
 }
 
 /// Measure again what papers have published
 ///
-/// Boots the systems of an experiment in QEMU with the plugin cachescope, and
-/// puts what was measured beside what was published: data.csv, plot.svg and
-/// table.md in a folder for each experiment. Ctrl-C keeps what is finished.
+/// The command boots the systems of an experiment in QEMU with the plugin cachescope, and compares
+/// the measured values with the published ones: data.csv, plot.svg and table.md in a folder for
+/// each experiment. Ctrl-C keeps what is finished.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -359,29 +365,29 @@ Examples:
   bulkhead reproduce vcache-fig8 xviso-fig5 --output results
   bulkhead reproduce all --expect docs/reproduce
 
-Exit status: 0 no statement is refuted (with --expect: no verdict has changed),
-1 one is, 2 bad input or a boot without result.")]
+Exit status: 0 no statement is refuted, 1 a statement is refuted, 2 bad input or a boot without
+result. With --expect: 0 no verdict has changed, 1 a verdict has changed.")]
 pub struct ReproduceOptions {
-    /// Name of an experiment, or path of its folder (with a `/`); `all`: all of
-    /// the project, and a page of all verdicts, published.md
+    /// Name of an experiment, or path of its folder (with a `/`); `all` measures all experiments of
+    /// the project and writes a page of all verdicts, published.md
     #[arg(value_name = "NAME", required_unless_present = "list")]
     pub names: Vec<String>,
     /// List the experiments
     #[arg(long, conflicts_with = "names")]
     pub list: bool,
-    /// Where the results go [default: build/reproduce in the folder of the project]
+    /// Folder for the results [default: build/reproduce in the folder of the project]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Measure a few places only
+    /// Measure only some points of each figure
     #[arg(long)]
     pub quick: bool,
-    /// Boot nothing: judge the values of an earlier run in the output folder again
+    /// Boot nothing, and judge the values again that an earlier run left in the output folder
     #[arg(long, conflicts_with_all = ["quick", "jobs"])]
     pub judge: bool,
-    /// Earlier results: hold each verdict against the one there
+    /// Compare each verdict with the one in this folder of earlier results
     #[arg(long, value_name = "DIR")]
     pub expect: Option<PathBuf>,
-    /// How many systems are booted at a time [default: number of CPUs]
+    /// Boot this many systems at a time [default: number of CPUs]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }

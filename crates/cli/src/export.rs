@@ -93,7 +93,7 @@ fn summary(export: &Export, folder: &Path) -> String {
         }
     };
     let target = export.target.name();
-    list(format!("What the plan says and {target} does not do"), &export.missing);
+    list(format!("Parts of the plan that {target} does not enforce"), &export.missing);
     list("What is left to do".into(), &export.left);
     text
 }

@@ -206,7 +206,7 @@ fn what_was_counted_until_the_time_is_over_is_shown() {
     let result = run(&sandbox, UNTIL_ASKED, &arguments);
     result.assert_status(1);
     assert!(result.stdout.contains("\ncross-VM evictions: 7\n"), "{}", result.stdout);
-    assert!(result.stdout.contains("not well: the time was over"), "{}", result.stdout);
+    assert!(result.stdout.contains("not well: it timed out"), "{}", result.stdout);
     assert!(!result.stdout.contains("nothing"), "{}", result.stdout);
     assert!(!result.stdout.contains("signal"), "{}", result.stdout);
 }

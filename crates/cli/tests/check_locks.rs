@@ -133,7 +133,7 @@ fn the_case_study_has_bounds_where_budgets_are_sure() {
     shown.assert_status(1);
     for text in [
         "task `tau-1` on VCPU 0 of VM `one` has no bound: its VCPU may have to wait for",
-        "until it has had its budget, and has a period of 10 ms",
+        "until it has had its budget, but its period is 10 ms",
     ] {
         assert!(shown.stdout.contains(text), "{}", shown.stdout);
     }

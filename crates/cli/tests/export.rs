@@ -32,7 +32,7 @@ fn files_go_into_a_folder_beside_the_plan() {
     sandbox.write("shared.toml", SHARED);
     let result = sandbox.bulkhead(&["export", "shared.toml", "--to", "xen"]);
     result.assert_status(0);
-    for part in ["wrote into shared.xen", "a.cfg", "does not do:", "earliest deadline"] {
+    for part in ["wrote into shared.xen", "a.cfg", "does not enforce:", "earliest deadline"] {
         assert!(result.stdout.contains(part), "`{part}` is not in: {}", result.stdout);
     }
     let domain = fs::read_to_string(sandbox.path("shared.xen/a.cfg")).expect("it is written");

@@ -121,7 +121,7 @@ fn a_context_that_cannot_start_is_named() {
     ]);
     Sandbox::new()
         .bulkhead(&["measure", "--quick", "--context", "cell=echo hello"])
-        .assert_refused(&["context cell", "hello", "no answer"]);
+        .assert_refused(&["context cell", "hello", "not an answer"]);
 }
 
 #[test]

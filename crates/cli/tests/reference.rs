@@ -53,7 +53,7 @@ fn describe(command: &[&str], page: &mut String) {
 
 #[test]
 fn every_command_is_in_the_reference() {
-    let mut page = "# The command line\n\nWhat `--help` says of each command.\n\n".to_owned();
+    let mut page = "# The command line\n\nThe output of `--help` for each command.\n\n".to_owned();
     describe(&[], &mut page);
     for command in ["## bulkhead check\n", "### bulkhead trace compare\n"] {
         assert!(page.contains(command), "{command}");

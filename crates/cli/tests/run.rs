@@ -103,7 +103,7 @@ fn timeout_ends_the_run_with_status_1() {
     let sandbox = Sandbox::new();
     let result = sandbox.run("echo '[linux] up'; exec sleep 600", &["--timeout", "300ms"]);
     result.assert_status(1);
-    assert!(result.stdout.contains("the time was over after "), "{}", result.stdout);
+    assert!(result.stdout.contains("it timed out after "), "{}", result.stdout);
     assert!(sandbox.qemu_has_gone());
 }
 

@@ -139,7 +139,7 @@ fn what_is_not_described_is_assumed_and_said() {
     let busy = sandbox.bulkhead(&["sim", "test.dts", "--until", "1s"]);
     busy.assert_status(0);
     assert!(busy.stdout.starts_with("test.dts: there are no tasks\n"), "{}", busy.stdout);
-    assert!(busy.stdout.contains("always have something to do: linux/0, linux/1, rt/0"));
+    assert!(busy.stdout.contains("these VCPUs are always busy: linux/0, linux/1, rt/0"));
     let idle = sandbox.bulkhead(&["sim", "test.dts", "--assume", "idle", "--json"]).json();
     assert_eq!(idle["vcpus"][0]["supply_ns"], 0);
     let linux = BACKGROUND.replace("boot = \"raw\"\nmemory = \"1MiB\"", "memory = \"64MiB\"");

@@ -57,8 +57,7 @@ PCPU  VM        VCPU  budget of  accesses  period   made  % throttled  delayed u
    2  other        1  VM             1000    1 ms  50000        99.49       0.000
 ";
     assert!(result.stdout.contains(memory), "{}", result.stdout);
-    let assumed =
-        "assumed: VCPUs that always have something to do access memory one time after the other";
+    let assumed = "assumed: busy VCPUs make one memory access after the other";
     assert!(result.stdout.contains(assumed), "{}", result.stdout);
 }
 

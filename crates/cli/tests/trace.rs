@@ -122,12 +122,12 @@ fn simulations_are_decided_again_and_another_plan_is_not() {
     let sandbox = simulated();
     let result = sandbox.bulkhead(&["trace", "replay", "a.trace", "--plan", "s.toml"]);
     result.assert_status(0);
-    assert!(result.stdout.ends_with("\nall decisions came out again\n"), "{}", result.stdout);
+    assert!(result.stdout.ends_with("\nall decisions are the same\n"), "{}", result.stdout);
     sandbox.write("other.toml", &SYSTEM.replace("1ms", "1.2ms"));
     let result = sandbox.bulkhead(&["trace", "replay", "a.trace", "--plan", "other.toml"]);
     result.assert_status(1);
-    let expected = "PCPU 1 at 0.000 us: rt/0 had a budget of 1000000 ticks, but what it was told \
-                    leads to 1200000 ticks\n";
+    let expected = "PCPU 1 at 0.000 us: rt/0 had a budget of 1000000 ticks, but its recorded inputs \
+                    lead to 1200000 ticks\n";
     assert!(result.stdout.ends_with(expected), "{}", result.stdout);
     sandbox.write("elsewhere.toml", &SYSTEM.replace("pcpu = 1", "pcpu = 2"));
     sandbox

@@ -1,11 +1,11 @@
-//! What plans may ask for and targets do not have.
+//! Properties of plans that targets cannot express.
 
 use bulkhead_system::plan::{OnEvent, Plan, Vm};
 
 use crate::Target;
 use crate::text::names;
 
-/// What the plan says and the target does not do, however it is configured.
+/// Returns the properties of the plan that no configuration of the target can express.
 pub fn missing(plan: &Plan, target: Target) -> Vec<String> {
     let mut missing = Vec::new();
     let servers = plan.vms.iter().flat_map(|vm| &vm.vcpus).any(|vcpu| vcpu.server.is_some());
@@ -68,7 +68,7 @@ fn bandwidth(vm: &Vm) -> Vec<String> {
     of_vm.chain(of_vcpus).collect()
 }
 
-/// Why the target cannot run the plan at all.
+/// Returns the reasons for which the target cannot run the plan at all.
 pub fn impossible(plan: &Plan, target: Target) -> Vec<String> {
     if !matches!(target, Target::Bao | Target::Jailhouse) {
         return Vec::new();

@@ -9,14 +9,14 @@ pub const PAGE: u64 = 4096;
 /// Contiguous colours of single pages.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Run {
-    /// The lowest.
+    /// The lowest colour.
     pub first: u64,
-    /// How many, at least one.
+    /// Number of colours, at least one.
     pub count: u64,
 }
 
 impl Run {
-    /// Written as `0-3`, or as `8` if it is only one.
+    /// Returns the run as `0-3`, or as `8` if it is one colour.
     pub fn range(self) -> String {
         match self.count {
             1 => self.first.to_string(),
@@ -25,7 +25,7 @@ impl Run {
     }
 }
 
-/// The runs of `colors`, where each page of a way has a colour of its own: a colour of
+/// Returns the runs of `colors`, where each page of a way has a colour of its own: a colour of
 /// `geometry` may be several of them.
 pub fn page_runs(colors: ColorSet, geometry: Geometry) -> Vec<Run> {
     let pages = geometry.color_bytes() / PAGE;
@@ -36,12 +36,12 @@ pub fn page_runs(colors: ColorSet, geometry: Geometry) -> Vec<Run> {
     colors.runs().map(run).collect()
 }
 
-/// How many colours of single pages there are.
+/// Returns the number of colours of single pages.
 pub fn page_colors(geometry: Geometry) -> u64 {
     geometry.cache().way_bytes() / PAGE
 }
 
-/// The cache that the plan shares out by colours.
+/// Returns the cache that the plan shares out by colours.
 pub fn geometry(plan: &Plan) -> Option<Geometry> {
     plan.platform.llc.map(|llc| llc.geometry)
 }

@@ -154,7 +154,7 @@ fn region(host: u64, ipa: u64, size: u64, flags: &str) -> String {
     )
 }
 
-/// The interrupts of the devices, as bits of as many irqchips as they need.
+/// Returns the interrupts of the devices, as bits of as many irqchips as they need.
 fn irqchips(plan: &Plan, vm: &Vm) -> Vec<String> {
     let (first, count) = PINS;
     let interrupts = vm.devices.iter().filter_map(|device| device.interrupts);

@@ -1,9 +1,9 @@
-//! What a plan says of colours, CPUs and memory bandwidth, in the configuration of other
-//! hypervisors and of Linux.
+//! A plan's colours, CPUs and memory bandwidth as the configuration of another hypervisor or of
+//! Linux.
 //!
-//! None of them can do all that a plan may ask for. What is lost is said, sentence by
-//! sentence, in [`Export::missing`] and at the head of every file; where a target cannot
-//! keep apart what the plan keeps apart, there is a [`Refusal`] and no file.
+//! None of these systems can do everything that a plan can contain. [`Export::missing`] and the
+//! head of every file list what is lost. If a target cannot separate what the plan separates, there
+//! is a [`Refusal`] and no file.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +24,7 @@ use std::fmt;
 use bulkhead_system::plan::Plan;
 use serde::Serialize;
 
-/// A system whose configuration can be written.
+/// A system for which a configuration can be written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
@@ -41,10 +41,10 @@ pub enum Target {
 }
 
 impl Target {
-    /// All of them.
+    /// All targets.
     pub const ALL: [Self; 5] = [Self::Xen, Self::Bao, Self::Xvisor, Self::Jailhouse, Self::Resctrl];
 
-    /// The word on the command line.
+    /// Returns the word on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Xen => "xen",
@@ -55,7 +55,7 @@ impl Target {
         }
     }
 
-    /// As it calls itself.
+    /// Returns the name in the target's own spelling.
     pub fn name(self) -> &'static str {
         match self {
             Self::Xen => "Xen",
@@ -76,22 +76,22 @@ impl fmt::Display for Target {
 /// A file of a configuration.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct File {
-    /// Its name, without a folder.
+    /// Name of the file, without a folder.
     pub name: String,
-    /// All of its text.
+    /// The whole text.
     pub text: String,
 }
 
 /// The configuration of a target.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Export {
-    /// What it is for.
+    /// The target.
     pub target: Target,
-    /// Its files.
+    /// The files.
     pub files: Vec<File>,
-    /// What the plan says and the target cannot do, one sentence each.
+    /// Properties of the plan that the target cannot enforce, one sentence each.
     pub missing: Vec<String>,
-    /// What these files leave to be done by hand, one sentence each.
+    /// Steps that the user has to do by hand, one sentence each.
     pub left: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ pub fn export(plan: &Plan, target: Target) -> Result<Export, Refusal> {
     Ok(Export { target, files: files.collect(), missing, left })
 }
 
-/// What one target makes of a plan.
+/// The contribution of one target to an [`Export`].
 #[derive(Default)]
 struct Part {
     files: Vec<Draft>,

@@ -108,7 +108,7 @@ fn ways(plan: &Plan, part: &mut Part) -> Option<Vec<Option<u64>>> {
     Some(plan.vms.iter().map(mask).collect())
 }
 
-/// The bandwidth of all VCPUs of a VM in whole megabytes per second, if it is limited and
+/// Returns the bandwidth of all VCPUs of a VM in whole megabytes per second, if it is limited and
 /// the plan says how large an access is.
 fn megabytes(plan: &Plan, vm: &Vm) -> Option<u64> {
     let access: Bytes = plan.platform.bandwidth_counter.as_ref()?.access?;

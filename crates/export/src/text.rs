@@ -2,7 +2,7 @@
 
 use bulkhead_system::plan::Vm;
 
-/// How a comment is written.
+/// The syntax of a comment.
 #[derive(Clone, Copy)]
 pub enum Comment {
     /// `# ...`; the first line may have to name an interpreter.
@@ -34,26 +34,26 @@ impl Comment {
     }
 }
 
-/// A text in double quotes, as C, device trees and `xl` read it: on one line, as command lines
-/// of kernels are.
+/// Returns a text in double quotes, as C, device trees and `xl` read it: on one line, as command
+/// lines of kernels are.
 pub fn quoted(text: &str) -> String {
     let line = text.trim().replace(['\r', '\n'], " ");
     format!("\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A text as one word of a shell.
+/// Returns a text as one word of a shell.
 pub fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The names of those VMs for which `is` holds, in a row: none, if there is none.
+/// Returns the names of the VMs for which `is` holds, as a list; `None` if there are none.
 pub fn names<'a>(vms: &'a [Vm], is: impl Fn(&'a Vm) -> bool) -> Option<String> {
     let names: Vec<String> =
         vms.iter().filter(|vm| is(vm)).map(|vm| format!("`{}`", vm.name)).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// The name of a VM as an identifier of C: the index keeps `a-b` and `a_b` apart.
+/// Returns the name of a VM as an identifier of C: the index keeps `a-b` and `a_b` apart.
 pub fn identifier(index: usize, name: &str) -> String {
     format!("vm{index}_{}", name.replace('-', "_"))
 }

@@ -9,9 +9,10 @@ use crate::colors::{self, Run};
 use crate::text::{Comment, names, quoted, word};
 use crate::{Draft, Part};
 
-/// Period of a VCPU that has its PCPU for itself, in microseconds; its budget is all of it.
+/// Period of a VCPU that has a PCPU of its own, in microseconds; the budget is the whole period.
 const ALONE_US: u64 = 10_000;
-/// What RTDS gives a VCPU without a budget: the least it takes, and time that is left.
+/// The RTDS parameters of a VCPU without a budget: period and the least budget, in microseconds;
+/// the VCPU also gets time that is left.
 const BACKGROUND_US: (u64, u64) = (10_000, 10);
 
 pub fn part(plan: &Plan) -> Part {
@@ -79,7 +80,7 @@ fn options(plan: &Plan, shared: bool, missing: &mut Vec<String>) -> String {
     options.join(" ") + "\n"
 }
 
-/// The file of a domain.
+/// Returns the file of a domain.
 fn domain(plan: &Plan, vm: &Vm) -> String {
     let mut text = String::new();
     let mut set = |key: &str, value: String| {

@@ -10,7 +10,7 @@ use crate::colors::{self, PAGE};
 use crate::text::{Comment, quoted};
 use crate::{Draft, Part};
 
-/// Priorities of VCPUs go from 0 to this; larger goes first.
+/// Priorities of VCPUs are 0 to this; a larger number is a higher priority.
 const PRIORITY_MAX: usize = 7;
 
 pub fn part(plan: &Plan) -> Part {
@@ -49,7 +49,7 @@ pub fn part(plan: &Plan) -> Part {
     part
 }
 
-/// The priorities of the servers of a PCPU, lowest first.
+/// Returns the priorities of the servers of a PCPU, lowest first.
 fn priorities(plan: &Plan, pcpu: u32) -> Vec<u32> {
     let here = plan.vms.iter().flat_map(|vm| &vm.vcpus).filter(|vcpu| vcpu.pcpu.0 == pcpu);
     let mut all: Vec<u32> = here.filter_map(|it| Some(it.server?.priority)).collect();
@@ -58,7 +58,7 @@ fn priorities(plan: &Plan, pcpu: u32) -> Vec<u32> {
     all
 }
 
-/// The node that makes the colours of Xvisor those of the plan.
+/// Returns the node that makes the colours of Xvisor those of the plan.
 fn host(geometry: Geometry) -> String {
     let (first, count) = (geometry.color_bytes().trailing_zeros(), geometry.colors());
     format!(
@@ -147,7 +147,7 @@ fn ram(memory: &Memory) -> Vec<(u64, u64, Option<Run>)> {
     pieces
 }
 
-/// An address or a size: one cell, or two where it needs them.
+/// Returns an address or a size: one cell, or two where it needs them.
 fn cells(value: u64) -> String {
     match u32::try_from(value) {
         Ok(value) => format!("<{value:#x}>"),
@@ -155,7 +155,7 @@ fn cells(value: u64) -> String {
     }
 }
 
-/// A value of two cells.
+/// Returns a value of two cells.
 fn wide(value: u64) -> String {
     format!("<{:#x} {:#x}>", value >> 32, value & 0xffff_ffff)
 }

@@ -20,11 +20,11 @@ const LOAD_SLACK: u64 = 2 << 20;
 /// An image, ready to be written or booted.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Image {
-    /// All of its bytes.
+    /// The bytes of the whole image.
     pub bytes: Vec<u8>,
     /// Bytes of the hypervisor; the payload follows.
     pub hypervisor_bytes: u64,
-    /// Names and sizes in bytes of the blobs, in the order in which they lie.
+    /// Names and sizes in bytes of the blobs, in their order in the image.
     pub blobs: Vec<(String, u64)>,
 }
 

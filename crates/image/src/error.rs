@@ -1,4 +1,4 @@
-//! What can go wrong while an image is built.
+//! Errors of building an image.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub enum Error {
     ReadHypervisor {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The hypervisor's file is not a Bulkhead hypervisor.
@@ -22,7 +22,7 @@ pub enum Error {
     HypervisorElf {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the mistake.
         problem: String,
     },
     /// A file of a VM cannot be used.
@@ -34,10 +34,10 @@ pub enum Error {
         key: &'static str,
         /// The file, as it was looked for.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         problem: GuestFileProblem,
     },
-    /// Something that is loaded does not lie in one region of RAM of its VM.
+    /// Something that is loaded does not lie in one region of the VM's RAM.
     #[error(
         "VM `{vm}`: {what} ({size}) is loaded at {region} and does not fit there: the RAM of the VM is {ram}\n\
          help: give the VM more memory or load it elsewhere"
@@ -49,12 +49,12 @@ pub enum Error {
         what: &'static str,
         /// Its size in memory.
         size: Bytes,
-        /// Where it would lie.
+        /// Region that it would occupy.
         region: Region<Ipa>,
         /// The RAM of the VM, as text.
         ram: String,
     },
-    /// Two things that are loaded share bytes.
+    /// Two things that are loaded overlap.
     #[error(
         "VM `{vm}`: {first} at {first_region} and {second} at {second_region} overlap\n\
          help: move one of the load addresses"
@@ -62,13 +62,13 @@ pub enum Error {
     Overlap {
         /// Name of the VM.
         vm: String,
-        /// One of them.
+        /// Name of the first.
         first: &'static str,
-        /// Where it lies.
+        /// Region of the first.
         first_region: Region<Ipa>,
-        /// The other.
+        /// Name of the second.
         second: &'static str,
-        /// Where it lies.
+        /// Region of the second.
         second_region: Region<Ipa>,
     },
     /// The load address of a device tree is not a multiple of 8.
@@ -79,7 +79,7 @@ pub enum Error {
     DeviceTreeAlignment {
         /// Name of the VM.
         vm: String,
-        /// Where it would lie.
+        /// The load address.
         load: Ipa,
     },
     /// A device cannot be described to the guest.
@@ -87,7 +87,7 @@ pub enum Error {
     DeviceTree {
         /// Name of the VM.
         vm: String,
-        /// What is wrong.
+        /// Description of the mistake.
         problem: String,
     },
     /// The image does not fit into the RAM of the hypervisor.
@@ -119,7 +119,7 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -127,28 +127,28 @@ pub enum Error {
 /// Why a file of a VM cannot be used.
 #[derive(Debug, ThisError)]
 pub enum GuestFileProblem {
-    /// It is not there.
+    /// The file does not exist.
     #[error(
         "not found\nhelp: `make build` makes the files below build/; paths are relative to the \
          folder of the description or plan"
     )]
     NotFound,
-    /// It is a folder, a device or a pipe.
+    /// The path is a folder, a device or a pipe.
     #[error("not a regular file")]
     NoFile,
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{0}")]
     Read(#[from] std::io::Error),
-    /// It is empty.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// It is an ELF file: the hypervisor loads bytes as they are.
+    /// The file is an ELF file: the hypervisor loads bytes as they are.
     #[error(
         "this is an ELF file, a flat binary is needed\n\
          help: convert it with `aarch64-linux-gnu-objcopy -O binary` or `llvm-objcopy -O binary`"
     )]
     Elf,
-    /// It is compressed.
+    /// The file is compressed.
     #[error(
         "this kernel is compressed ({0}), an uncompressed arm64 `Image` is needed\nhelp: unpack it first"
     )]

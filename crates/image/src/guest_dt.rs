@@ -18,7 +18,7 @@ use policy::color::Cache;
 const TIMER_INTERRUPTS: [IntId; 4] = [IntId(29), IntId(30), IntId(27), IntId(26)];
 /// Rate of the clock that PrimeCell devices are given, in hertz, as on QEMU virt.
 const PERIPHERAL_CLOCK_HZ: u32 = 24_000_000;
-/// What a CPU is called when nothing better is known.
+/// The `compatible` string of a CPU whose model is not known.
 const GENERIC_CPU: &str = "arm,armv8";
 
 const PHANDLE_GIC: u32 = 1;
@@ -28,7 +28,7 @@ const PHANDLE_CACHE: u32 = 3;
 /// Level of the last-level cache: that of the boards that the hypervisor drives.
 const LAST_LEVEL: u32 = 2;
 
-/// The device tree of `vm`, flattened.
+/// Returns the device tree of `vm`, flattened.
 ///
 /// `cache` is the last-level cache that the VM sees, if the plan names one, `cpu`
 /// the `compatible` string of the CPUs, if it is known, `initrd_bytes` the size of
@@ -208,7 +208,7 @@ fn assigned(device: &Device) -> Result<DeviceTreeNode, String> {
     Ok(device_node)
 }
 
-/// A node name out of a `compatible` string: `arm,pl031` becomes `pl031`.
+/// Returns a node name out of a `compatible` string: `arm,pl031` becomes `pl031`.
 fn node_name(compatible: &str) -> String {
     let model = compatible.rsplit(',').next().unwrap_or_default();
     let name: String = model
@@ -225,7 +225,7 @@ fn reg(start: impl Address, size: u64) -> [u32; 4] {
     [(start >> 32) as u32, start as u32, (size >> 32) as u32, size as u32]
 }
 
-/// The three cells of the GIC's binding for a level-sensitive interrupt.
+/// Returns the three cells of the GIC's binding for a level-sensitive interrupt.
 fn interrupt(intid: IntId) -> Result<[u32; 3], String> {
     const LEVEL_HIGH: u32 = 4;
     match intid.0 {

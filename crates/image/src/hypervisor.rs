@@ -83,7 +83,7 @@ impl Hypervisor {
         Ok(Self { memory })
     }
 
-    /// The memory of the hypervisor as it is loaded; the payload follows.
+    /// Returns the memory of the hypervisor as it is loaded; the payload follows.
     pub fn memory(&self) -> &[u8] {
         &self.memory
     }

@@ -11,7 +11,7 @@ use crate::error::Error;
 /// Bytes with a name.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Blob {
-    /// What the plan calls it, at most 39 bytes.
+    /// Name of the blob in the plan, at most 39 bytes.
     pub name: String,
     /// The bytes.
     pub data: Vec<u8>,
@@ -20,13 +20,13 @@ pub struct Blob {
 /// The UART on which the hypervisor reports before it has read the plan.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct EarlyConsole {
-    /// What it is.
+    /// Type of the UART.
     pub kind: ConsoleKind,
     /// Physical address of its registers.
     pub address: u64,
 }
 
-/// The payload with these blobs, in this order.
+/// Returns the payload with these blobs, in this order.
 ///
 /// Fails if there are more than [`BLOBS_MAX`] blobs, or if a name is empty or
 /// too long.
@@ -71,12 +71,12 @@ pub fn pack(console: EarlyConsole, blobs: &[Blob]) -> Result<Vec<u8>, Error> {
     Ok(payload)
 }
 
-/// Where the blob after one of `bytes` at `offset` starts.
+/// Returns the offset of the blob behind one of `bytes` at `offset`.
 fn next_blob(offset: usize, bytes: usize) -> usize {
     (offset + bytes).next_multiple_of(ALIGNMENT)
 }
 
-/// The digest over header and blob table of `payload`, which has both.
+/// Returns the digest over header and blob table of `payload`, which has both.
 pub(crate) fn table_digest(payload: &[u8], header: &PayloadHeader) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(&payload[..HEADER_DIGEST.start]);

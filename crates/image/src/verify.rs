@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::arm64;
 use crate::payload::table_digest;
 
-/// What is in an image.
+/// Contents of an image.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Contents {
     /// Bytes of the hypervisor: where the payload starts.
@@ -25,14 +25,14 @@ pub struct Contents {
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// Where it starts, in bytes from the start of the image.
+    /// Offset of the blob in the image, in bytes.
     pub offset: u64,
     /// Its size in bytes.
     pub bytes: u64,
 }
 
 impl Contents {
-    /// The bytes of the blob called `name`; `image` is what was verified.
+    /// Returns the bytes of the blob called `name`; `image` is what was verified.
     pub fn blob<'a>(&self, image: &'a [u8], name: &str) -> Option<&'a [u8]> {
         let entry = self.blobs.iter().find(|entry| entry.name == name)?;
         image.get(entry.offset as usize..(entry.offset + entry.bytes) as usize)

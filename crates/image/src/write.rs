@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// An `error` of a temporary file without the name of that file, which tells its reader nothing. `tempfile` puts the name
-/// behind what the system says, and keeps nothing else of that but its kind.
+/// Returns an `error` of a temporary file without the name of that file, which means nothing to the
+/// user. `tempfile` keeps only the kind of the system's error, and appends the name to its text.
 pub fn without_path(error: io::Error) -> io::Error {
     match error.to_string().split_once(" at path \"") {
         Some((said, _)) => io::Error::new(error.kind(), said),

@@ -2,7 +2,7 @@
 
 use bulkhead_system::units::Duration;
 
-/// In the largest unit that shows at most three decimals.
+/// Shows a time in the largest unit that needs at most three decimals.
 pub fn time(nanoseconds: u64) -> String {
     for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
         if nanoseconds >= unit && nanoseconds.is_multiple_of(unit / 1_000) {
@@ -15,25 +15,25 @@ pub fn time(nanoseconds: u64) -> String {
     Duration(nanoseconds).to_string()
 }
 
-/// The same with a sign.
+/// Shows a time with its sign, in the same way.
 pub fn signed(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "-" } else { "" };
     format!("{sign}{}", time(nanoseconds.unsigned_abs()))
 }
 
-/// In per cent with one decimal, rounded.
+/// Shows millionths in per cent with one decimal, rounded.
 pub fn percent(ppm: u64) -> String {
     let tenths = ppm.saturating_add(500) / 1_000;
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
-/// A time in microseconds with three digits behind the point.
+/// Returns a time in microseconds with three digits behind the point.
 pub fn micros(ns: i64) -> String {
     let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
     format!("{sign}{}.{:03} us", ns / 1000, ns % 1000)
 }
 
-/// A length of time in microseconds with three digits behind the point.
+/// Returns a length of time in microseconds with three digits behind the point.
 pub fn length(ns: u64) -> String {
     micros(i64::try_from(ns).unwrap_or(i64::MAX))
 }

@@ -1,11 +1,11 @@
-//! Which board of QEMU a platform is.
+//! The board of QEMU for a platform.
 
 use bulkhead_qemu::Board;
 
 use crate::failure::Failure;
 use crate::load::System;
 
-/// The board of QEMU for the platform of the plan.
+/// Returns the board of QEMU for the platform of the plan.
 pub fn board(system: &System) -> Result<Board, Failure> {
     let Some(qemu) = system.platform.as_ref().and_then(|platform| platform.qemu.as_ref()) else {
         let name = &system.plan.platform.board;

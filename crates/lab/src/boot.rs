@@ -14,7 +14,7 @@ use crate::record::{Recorded, Recording, What};
 use crate::watch::Watch;
 use crate::workspace::{ImageFile, Workspace};
 
-/// How often somebody who waits for a machine is asked whether it is to be stopped.
+/// Interval at which a caller that waits for a machine can stop it.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A machine that runs a system. QEMU's boards are such machines; whatever else runs systems implements this trait, and
@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub trait Machine {
     /// Waits up to `timeout` for the next output of the console.
     fn next(&mut self, timeout: Duration) -> Next;
-    /// A handle that sends to the console.
+    /// Returns a handle that sends to the console.
     fn input(&self) -> Input;
     /// Waits up to `grace` for the machine to end, then kills it.
     fn finish(self: Box<Self>, grace: Duration) -> Outcome;
@@ -54,7 +54,7 @@ impl Machine for Session {
     }
 }
 
-/// A system whose image is written: it can be started as often as needed.
+/// A system whose image is written: it can be started any number of times.
 #[derive(Debug)]
 pub struct Prepared<'a> {
     system: &'a System,
@@ -63,10 +63,10 @@ pub struct Prepared<'a> {
     scope: Option<Cachescope>,
 }
 
-/// How a system is started.
+/// Options of a start.
 #[derive(Clone, Debug)]
 pub struct Start<'a> {
-    /// What a second of the guests is.
+    /// The clock of the guests.
     pub time: Time,
     /// The machine is asked to end after this time.
     pub timeout: Option<Duration>,
@@ -74,7 +74,7 @@ pub struct Start<'a> {
     pub log: PathBuf,
     /// Returns the output of the console with the outcome, too.
     pub keep_log: bool,
-    /// Where a trace goes, and what is in it.
+    /// The file for a trace, and its contents.
     pub record: Option<(&'a Path, What)>,
     /// More arguments for QEMU.
     pub arguments: &'a [String],
@@ -119,7 +119,7 @@ impl<'a> Prepared<'a> {
         Ok(Running { machine: Box::new(session), tally: Tally::new(names), recording })
     }
 
-    /// What counts what happens in the caches.
+    /// Returns the plugin cachescope, if the system runs with it.
     pub fn cachescope(&self) -> Option<&Cachescope> {
         self.scope.as_ref()
     }
@@ -132,14 +132,14 @@ pub struct Running {
     recording: Option<Recording>,
 }
 
-/// What is left of a machine.
+/// The result of a machine that has ended.
 #[derive(Debug)]
 pub struct Ran {
-    /// How it ended.
+    /// How the machine ended.
     pub outcome: Outcome,
-    /// What the console said.
+    /// What the lines of the console showed.
     pub known: Known,
-    /// What was recorded, or why there is no trace; `None`: nothing was to be recorded.
+    /// The recorded trace, or why there is none; `None`: no trace was wanted.
     pub recorded: Option<Result<Recorded, String>>,
 }
 
@@ -153,12 +153,12 @@ impl Running {
         next
     }
 
-    /// What is known so far.
+    /// Returns what the console has shown so far.
     pub fn known(&self) -> &Known {
         self.tally.known()
     }
 
-    /// A handle that sends to the console.
+    /// Returns a handle that sends to the console.
     pub fn input(&self) -> Input {
         self.machine.input()
     }
@@ -185,7 +185,7 @@ impl Running {
         Some(self.end(grace))
     }
 
-    /// Waits up to `grace` for the machine, whose console is closed, to end.
+    /// Waits up to `grace` for the end of the machine, whose console is closed.
     pub fn finish(self, grace: Duration) -> Ran {
         let Self { machine, tally, recording } = self;
         Ran::new(machine.finish(grace), tally, recording)

@@ -22,15 +22,15 @@ pub use ranges::HYPERVISOR;
 
 /// Environment variable that names another plugin than the one that was built.
 const PLUGIN_VARIABLE: &str = "BULKHEAD_CACHESCOPE";
-/// Where `make cachescope` puts the plugin in the folder of the project.
+/// Place of the plugin in the folder of the project after `make cachescope`.
 const BUILT: &str = "cachescope/target/release/libbulkhead_cachescope.so";
-/// The file in the results that says whose memory is whose.
+/// The file in the results that has the owners of memory.
 const RANGES: &str = "ranges.txt";
 /// The file that the plugin writes at the end of QEMU.
 const SUMMARY: &str = "summary.json";
 
-/// Options with which only instructions take time: the plugin then does nothing but let the
-/// CPUs take short turns.
+/// Options with which only instructions take time: the plugin then only makes the turns of CPUs
+/// short.
 pub const SHORT_TURNS: [&str; 6] =
     ["fetch=off", "l1-hit=0cy", "llc-hit=0cy", "memory=0ns", "bus=0", "time=qemu"];
 /// The option with which guests and hypervisor see the model's time.
@@ -45,15 +45,15 @@ pub struct Cachescope {
     /// As QEMU finds it.
     out: PathBuf,
     caches: String,
-    /// What the user says, which counts more.
+    /// Options of the user, which replace others.
     options: Vec<String>,
     vms: Vec<String>,
 }
 
 impl Cachescope {
-    /// Finds the plugin and writes down whose memory is whose. Counts of an
-    /// earlier run are removed from the folder. Where the plugin counts for budgets of accesses, their
-    /// periods are times of the model.
+    /// Finds the plugin, and writes the owners of memory into a file. Counts of an earlier run are
+    /// removed from the folder. If the plugin counts for budgets of accesses, their periods are
+    /// times of the model.
     pub fn prepare(
         folder: &Path,
         system: &System,
@@ -80,8 +80,7 @@ impl Cachescope {
         Ok(Self { plugin, folder, out, caches, options, vms })
     }
 
-    /// More options of the plugin, `KEY=VALUE`. They count more than what the
-    /// system says.
+    /// Adds options of the plugin, `KEY=VALUE`. They take precedence over those of the system.
     pub fn with_options(mut self, options: &[impl AsRef<str>]) -> Self {
         self.options.extend(options.iter().map(|option| option.as_ref().to_owned()));
         self
@@ -96,7 +95,7 @@ impl Cachescope {
             .is_some_and(|it| it == MODEL_TIME)
     }
 
-    /// The arguments for QEMU.
+    /// Returns the arguments for QEMU.
     pub fn arguments(&self) -> [String; 2] {
         // In a value QEMU takes two commas for one.
         let value = |text: String| text.replace(',', ",,");
@@ -111,7 +110,7 @@ impl Cachescope {
         ["-plugin".into(), argument]
     }
 
-    /// What was counted, or why that is not known.
+    /// Returns the counts, or why there are none.
     pub fn counts(&self) -> Result<Counts, String> {
         let file = self.folder.join(SUMMARY);
         let bytes = fs::read(&file).map_err(|error| match error.kind() {
@@ -136,13 +135,13 @@ pub fn option(text: &str) -> Result<String, String> {
     }
 }
 
-/// Whether the hypervisor lets the plugin count memory accesses.
+/// Returns true if the hypervisor lets the plugin count memory accesses.
 fn counts_for(system: &System) -> bool {
     let counter = system.plan.platform.bandwidth_counter.as_ref();
     counter.is_some_and(|counter| counter.source == CounterSource::Cachescope)
 }
 
-/// Refuses a system whose memory accesses the plugin counts: without it the hypervisor would
+/// Refuses a system whose memory accesses the plugin has to count: without it the hypervisor would
 /// start no VM.
 pub fn check_not_needed(system: &System) -> Result<(), Failure> {
     if !counts_for(system) {
@@ -158,8 +157,8 @@ pub fn check_not_needed(system: &System) -> Result<(), Failure> {
     ))
 }
 
-/// The plugin that the environment names, or the one that was built in the
-/// project of the hypervisor.
+/// Returns the plugin that the environment names, or the one that was built in the project of the
+/// hypervisor.
 fn plugin(found: &hypervisor::Found) -> Result<PathBuf, Failure> {
     let named = env::var_os(PLUGIN_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     // A hypervisor that was named is in a folder `build` too, if it was built in the project.

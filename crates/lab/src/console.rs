@@ -1,4 +1,4 @@
-//! What the console says of the hypervisor, the VMs and their tasks.
+//! The console's messages about the hypervisor, the VMs and their tasks.
 
 mod lines;
 mod messages;

@@ -1,4 +1,4 @@
-//! Whether the tasks of a run were in time: by the marks of their guests and by what guests tell, beside deadlines and
+//! Deadlines of the tasks of a run: compares the marks and results of guests with deadlines and
 //! bounds of the description.
 
 use analysis::verdict::Verdict;
@@ -41,14 +41,15 @@ pub struct Task {
     pub ok: Option<bool>,
 }
 
-/// How exact the times of a run are.
+/// The exactness of times in a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Times {
-    /// Those of the host: they prove nothing about the machine.
+    /// Times of the host, which prove nothing about the machine.
     Host,
-    /// One instruction takes 1 ns, and CPUs take turns that are longer than response times.
+    /// One instruction takes 1 ns, but QEMU runs its CPUs in turns that are longer than response
+    /// times.
     Turns,
-    /// CPUs take turns that are too short to matter.
+    /// One instruction takes 1 ns, and the turns of CPUs are too short to matter.
     Exact,
 }
 
@@ -62,7 +63,8 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// The described tasks, and those that only their guests know. `trace` has the marks, if there is one.
+    /// Returns the described tasks, and those that only their guests know. `trace` has the marks,
+    /// if there is one.
     pub fn new(system: &System, trace: Option<&Trace>, known: &Known, times: Times) -> Self {
         let header = header(&system.plan, system.description.as_deref(), 0);
         let verdict = system.description.as_deref().map(|described| {
@@ -119,17 +121,17 @@ impl Tasks {
         Self { all, times, lost }
     }
 
-    /// Those of a VM.
+    /// Returns the tasks of a VM.
     pub fn of(&self, vm: usize) -> Vec<Task> {
         self.all.iter().filter(|task| task.vm == vm).cloned().collect()
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub fn all(&self) -> &[Task] {
         &self.all
     }
 
-    /// How exact times are, for documents.
+    /// Returns the word for the exactness of times, for documents.
     pub fn times(&self) -> &'static str {
         match self.times {
             Times::Host => "host",
@@ -138,14 +140,14 @@ impl Tasks {
         }
     }
 
-    /// What is to be said above the table, if it proves nothing.
+    /// Returns the heading above a table that proves nothing.
     pub fn heading(&self) -> Option<&'static str> {
         (self.times == Times::Host && !self.all.is_empty()).then_some(
             "times of this host, which prove nothing about the machine: `--deterministic` gives those",
         )
     }
 
-    /// What is not well, a sentence each.
+    /// Returns the failures, a sentence each.
     pub fn problems(&self, names: &[&str]) -> Vec<String> {
         let mut problems = Vec::new();
         for task in &self.all {
@@ -163,7 +165,7 @@ impl Tasks {
         problems
     }
 
-    /// What has to be known to read the rest, a sentence each.
+    /// Returns notes that help to read the rest, a sentence each.
     pub fn notes(&self, names: &[&str]) -> Vec<String> {
         let cause = match self.times {
             Times::Exact => return self.lost_note().into_iter().collect(),
@@ -184,7 +186,8 @@ impl Tasks {
         })
     }
 
-    /// What keeps the run from being called well: described tasks of which no job was seen, or lost records.
+    /// Returns why the run cannot be called well: no job of a described task was seen, or records
+    /// were lost.
     pub fn unseen(&self, names: &[&str]) -> Option<String> {
         let unseen = self.all.iter().filter(|task| task.jobs == 0 && task.misses == 0);
         let unseen: Vec<String> =
@@ -196,7 +199,7 @@ impl Tasks {
     }
 }
 
-/// By how much a task took longer than its bound, if it did.
+/// Returns by how much a task exceeded its bound, if it did.
 fn above_bound(task: &Task) -> Option<String> {
     let (max, bound) =
         task.response_max_ns.zip(task.bound_ns).filter(|(max, bound)| max > bound)?;

@@ -1,4 +1,4 @@
-//! Whether what was decided in a run follows from what was told: the trace is decided again with the plan.
+//! Replays the decisions of a trace with the plan, and compares the results.
 
 use std::cmp::Reverse;
 
@@ -11,8 +11,9 @@ use trace::{
 use crate::amount::micros;
 use crate::failure::Failure;
 
-/// Decides again what a trace records, by the code that decided: what came out for each PCPU on which something is
-/// decided. `None`: nothing is decided with this plan. `name` is that of the trace in messages.
+/// Repeats the decisions of a trace with the code of the hypervisor, for each PCPU on which
+/// something is decided. `None`: nothing is decided with this plan. `name` is the name of the trace
+/// in messages.
 pub fn replays(plan: &Plan, trace: &Trace, name: &str) -> Result<Option<Vec<Replay>>, Failure> {
     let planned = planned(plan, trace.header.frequency_hz)?;
     if planned.is_empty() {
@@ -22,8 +23,8 @@ pub fn replays(plan: &Plan, trace: &Trace, name: &str) -> Result<Option<Vec<Repl
     replays.map(Some).map_err(|error| Failure::new("no-replay", format!("{name}: {error}")))
 }
 
-/// The first decision of each PCPU that does not follow from what the PCPU was told, a sentence each. `None`: nothing is
-/// decided with this plan.
+/// Describes the first decision of each PCPU that does not follow from its recorded inputs, in one
+/// sentence each. `None`: the plan has no server and no memory budget, so nothing is decided.
 pub fn wrong_decisions(plan: &Plan, trace: &Trace) -> Result<Option<Vec<String>>, Failure> {
     let Some(replays) = replays(plan, trace, &trace.header.name)? else { return Ok(None) };
     let sentence = |replay: &Replay| {
@@ -34,10 +35,10 @@ pub fn wrong_decisions(plan: &Plan, trace: &Trace) -> Result<Option<Vec<String>>
     Ok(Some(replays.iter().filter_map(sentence).collect()))
 }
 
-/// What tells that a trace is of another system than a plan, if something does: PCPUs, VMs, VCPUs and their places.
+/// Says in which PCPUs, VMs or places of VCPUs a trace differs from a plan; `None` if in none.
 pub fn difference(plan: &Header, trace: &Header) -> Option<String> {
     if plan.pcpus != trace.pcpus {
-        return Some(format!("it has {} PCPUs, the plan {}", trace.pcpus, plan.pcpus));
+        return Some(format!("it has {} PCPUs, the plan has {}", trace.pcpus, plan.pcpus));
     }
     let names = |header: &Header| {
         let names = header.vms.iter().map(|vm| format!("`{}`", vm.name));
@@ -55,7 +56,7 @@ pub fn difference(plan: &Header, trace: &Header) -> Option<String> {
         (pcpus(plan) != pcpus(trace)).then(|| {
             let name = &trace.name;
             format!(
-                "the VCPUs of `{name}` ran on PCPUs {}, those of the plan do on {}",
+                "the VCPUs of `{name}` ran on PCPUs {}, but the plan puts them on {}",
                 pcpus(trace),
                 pcpus(plan)
             )
@@ -63,7 +64,7 @@ pub fn difference(plan: &Header, trace: &Header) -> Option<String> {
     })
 }
 
-/// Why a replay stopped, in words.
+/// Returns why a replay stopped, in words.
 pub fn why(stopped: &Stopped, header: &Header) -> String {
     let choice = |choice| match choice {
         Choice::Run(vcpu) => header.vcpu_name(vcpu),
@@ -72,40 +73,41 @@ pub fn why(stopped: &Stopped, header: &Header) -> String {
     let budget = |ticks: Option<u64>| ticks.map_or("no limit".into(), |it| format!("{it} ticks"));
     match stopped.why {
         Why::Decision { expected, recorded } => format!(
-            "it ran {}, but what it was told leads to {}",
+            "it ran {}, but its recorded inputs lead to {}",
             choice(recorded),
             choice(expected)
         ),
         Why::Budget { vcpu, expected, recorded } => format!(
-            "{} had a budget of {}, but what it was told leads to {}",
+            "{} had a budget of {}, but its recorded inputs lead to {}",
             header.vcpu_name(vcpu),
             budget(recorded),
             budget(expected)
         ),
         Why::Accesses { vcpu, expected, recorded } => format!(
-            "{} could make {recorded} accesses, but what it was told leads to {}",
+            "{} was allowed {recorded} accesses, but its recorded inputs lead to {}",
             header.vcpu_name(vcpu),
             expected.map_or("no limit".into(), |it| it.to_string())
         ),
         Why::Grant(vcpu) => format!(
-            "{} asked for accesses of its VM's budget where the other one did not",
+            "{} requested accesses from its VM's budget either in the trace or in the replay, but not in both",
             header.vcpu_name(vcpu)
         ),
         Why::Section(vcpu) => format!(
-            "{} had to wait in a critical section, or was in one for too long, where the other one was not",
+            "{} had to wait in a critical section, or stayed in one for too long, either in the trace or in the replay, but not in both",
             header.vcpu_name(vcpu)
         ),
         Why::Vcpu(vcpu) => {
             format!("{} is not on this PCPU in the plan", header.vcpu_name(vcpu))
         }
-        Why::Time => "time goes back".into(),
+        Why::Time => "the time of a record is before that of the record before it".into(),
         Why::Lost { records } => {
-            format!("{records} records were lost; what was decided later is not known")
+            format!("{records} records were lost, so later decisions cannot be checked")
         }
     }
 }
 
-/// What holds for all VCPUs, as the hypervisor has it: of what those pay that block, no part of a tick is lost.
+/// Returns the rules for all VCPUs as the hypervisor applies them; prices are rounded up to whole
+/// ticks.
 fn rules(plan: &Plan, frequency_hz: u64) -> Rules {
     let price =
         |price: Option<units::Duration>| price.map_or(0, |price| ticks(price, frequency_hz) + 1);
@@ -113,8 +115,8 @@ fn rules(plan: &Plan, frequency_hz: u64) -> Rules {
     Rules { ceilings: plan.locks == Locks::Vmpcp, switch, wait }
 }
 
-/// The PCPUs of a plan on which somebody decides: their VCPUs, the one with the highest priority
-/// first.
+/// Returns the PCPUs of a plan on which somebody decides: their VCPUs, the one with the highest
+/// priority first.
 fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>, Failure> {
     let mut pcpus = Vec::new();
     for pcpu in 0..plan.platform.cpus.len() {
@@ -142,8 +144,8 @@ fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>,
     Ok(pcpus)
 }
 
-/// A VCPU in ticks: budgets of time rounded down, periods exact, as the hypervisor has them.
-/// `shares`: the VM may open resources that VMs share.
+/// Returns a VCPU in ticks: budgets of time rounded down, periods exact, as the hypervisor has
+/// them. `shares`: the VM may open resources that VMs share.
 fn vcpu(
     vcpu: VcpuId,
     vm: &Vm,

@@ -1,25 +1,25 @@
-//! Why something could not be done.
+//! Errors of this crate.
 
 use bulkhead_system::diagnostic::Errors;
 
-/// Why something could not be done.
+/// Why an operation failed.
 #[derive(Debug)]
 pub enum Failure {
     /// There are mistakes in a description or plan.
     Mistakes(Errors),
     /// No plan was found for what a description leaves open: the answer is no.
     NoPlan(Errors),
-    /// Something else, with the stable name of its kind.
+    /// Another failure, with the stable name of its kind.
     Message {
         /// Such as `cannot-read`, for documents.
         code: &'static str,
-        /// What is wrong, and `help: ...` on a line of its own.
+        /// The message, and `help: ...` on a line of its own.
         text: String,
     },
 }
 
 impl Failure {
-    /// A failure out of any error.
+    /// Returns a failure out of any error.
     pub fn new(code: &'static str, error: impl ToString) -> Self {
         Self::Message { code, text: error.to_string() }
     }

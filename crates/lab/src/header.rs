@@ -1,4 +1,4 @@
-//! What a trace of a planned system says about it.
+//! The header of a trace of a planned system.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use bulkhead_system::description;
 use bulkhead_system::plan::{Plan, Server};
 use trace::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
 
-/// The header of traces of executions. `described` is what the plan was made from, if that
+/// Returns the header of traces of executions. `described` is what the plan was made from, if that
 /// is known: it has the tasks.
 pub fn header(plan: &Plan, described: Option<&description::System>, frequency_hz: u64) -> Header {
     let vms = plan.vms.iter().enumerate().map(|(index, vm)| {
@@ -36,7 +36,8 @@ fn server(server: Server) -> ServerHeader {
     }
 }
 
-/// A VCPU's tasks, the one with the highest priority first: real-time guests number them so.
+/// Returns a VCPU's tasks, the one with the highest priority first: real-time guests number them
+/// so.
 fn tasks(vm: &description::Vm, vcpu: usize) -> Vec<TaskHeader> {
     let mut tasks: Vec<_> = vm.tasks.iter().filter(|task| task.vcpu == vcpu).collect();
     tasks.sort_by_key(|task| {

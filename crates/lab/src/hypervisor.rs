@@ -1,4 +1,4 @@
-//! Where the hypervisor is.
+//! Finds the image of the hypervisor.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use bulkhead_image::Hypervisor;
 
 use crate::failure::Failure;
 
-/// Environment variable that names another hypervisor than the one that was built.
+/// The environment variable that names another hypervisor than the built one.
 pub const VARIABLE: &str = "BULKHEAD_HYPERVISOR";
-/// Where `make build` puts it.
+/// Place of the hypervisor after `make build`.
 const BUILT: &str = "build/hypervisor.elf";
 
 /// The hypervisor's file.
@@ -28,9 +28,8 @@ impl Found {
     }
 }
 
-/// Finds the hypervisor: the file that was asked for, or that the environment names
-/// ([`VARIABLE`]), or `build/hypervisor.elf` in the current folder, in one above it, or in one above
-/// this program.
+/// Finds the hypervisor: the given file, the file that the environment names ([`VARIABLE`]), or
+/// `build/hypervisor.elf` in the current folder, in one above it, or in one above this program.
 pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
     let named = env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
     if let Some(path) = asked.map(Path::to_owned).or(named) {

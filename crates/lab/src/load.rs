@@ -11,7 +11,7 @@ use planner::completion::{self, Refusal};
 
 use crate::failure::Failure;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug)]
 pub enum Input {
     /// A description (`.toml`).
@@ -36,7 +36,7 @@ pub struct System {
 }
 
 impl System {
-    /// The `compatible` string of the CPUs, if it is known.
+    /// Returns the `compatible` string of the CPUs, if it is known.
     pub fn cpu(&self) -> Option<String> {
         let model = self.platform.as_ref()?.cpus.first()?.model.to_ascii_lowercase();
         model.starts_with("cortex-").then(|| format!("arm,{model}"))
@@ -65,7 +65,7 @@ impl System {
         Ok(())
     }
 
-    /// The image that boots the plan on this `hypervisor`.
+    /// Returns the image that boots the plan on this `hypervisor`.
     pub fn image(&self, hypervisor: &Hypervisor) -> Result<Image, Failure> {
         let image =
             bulkhead_image::build(&self.plan, &self.folder, hypervisor, self.cpu().as_deref());
@@ -125,7 +125,8 @@ pub fn read_or_standard_input(file: &Path) -> Result<Input, Failure> {
     }
 }
 
-/// The description of this `name` and `text`, whose paths start in `folder`, with everything planned that it leaves open.
+/// Returns the description of this `name` and `text`, whose paths start in `folder`, with
+/// everything planned that it leaves open.
 fn described(name: &str, text: &str, folder: &Path) -> Result<Input, Failure> {
     let mut system = description::System::from_toml(name, text, folder)?;
     // For every command alike.
@@ -151,12 +152,12 @@ pub fn plan(file: &Path) -> Result<System, Failure> {
     })
 }
 
-/// The ending of the name of a file.
+/// Returns the ending of the name of a file.
 pub fn ending(file: &Path) -> Option<&str> {
     file.extension().and_then(|ending| ending.to_str())
 }
 
-/// The folder of a file; `.` for a bare name.
+/// Returns the folder of a file; `.` for a bare name.
 pub fn folder(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -164,12 +165,12 @@ pub fn folder(file: &Path) -> &Path {
     }
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 pub fn text(file: &Path) -> Result<String, Failure> {
     utf8(file, bytes(file)?)
 }
 
-/// The `bytes` of a file as text.
+/// Returns the `bytes` of a file as text.
 fn utf8(file: &Path, bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -24,7 +24,8 @@ use traffic::bin_ns;
 
 use crate::load::System;
 
-/// The same system without isolation, if it has some and can be planned without; if not, why.
+/// Returns the system without isolation, if it has isolation and can be planned without; and if it
+/// cannot, the reason.
 fn plain(system: &System) -> (Option<System>, Vec<String>) {
     let without = system.description.as_deref().and_then(isolation::without);
     let Some(without) = without else {

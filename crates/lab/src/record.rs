@@ -27,12 +27,13 @@ use crate::load::System;
 use crate::whole_file::WholeFile;
 use ram::SharedRam;
 
-/// How often the rings are read.
+/// Interval at which the rings are read.
 const POLL: Duration = Duration::from_millis(1);
-/// Pages of the hypervisor that are searched for the descriptor: image and what it has at first.
+/// Pages of the hypervisor that are searched for the descriptor: the image, and the first pages
+/// that it allocates.
 const PAGES_SEARCHED: u64 = 4096;
 
-/// What is recorded.
+/// The contents of a trace.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum What {
     /// Everything.
@@ -60,10 +61,10 @@ pub struct Recording {
     thread: Option<JoinHandle<Result<(u64, u64), String>>>,
 }
 
-/// What was recorded.
+/// A recorded trace.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recorded {
-    /// The file.
+    /// Name of the file.
     pub file: String,
     /// Records in it.
     pub records: u64,
@@ -79,7 +80,9 @@ impl Recording {
             let name = &system.plan.platform.board;
             return Err(Failure::new(
                 "no-trace",
-                format!("the RAM of the board `{name}` cannot be shared: there is no trace of it"),
+                format!(
+                    "the RAM of the board `{name}` cannot be shared, so no trace of it can be recorded"
+                ),
             ));
         };
         let ram = SharedRam::new(bank.start.0, bytes).map_err(|error| {
@@ -101,7 +104,7 @@ impl Recording {
         Ok(Self { ram, path: path.to_owned(), order, thread: Some(thread) })
     }
 
-    /// The arguments for QEMU.
+    /// Returns the arguments for QEMU.
     pub fn arguments(&self) -> [String; 4] {
         self.ram.arguments()
     }
@@ -141,7 +144,7 @@ pub fn read_trace(path: &Path) -> Result<Trace, Failure> {
         .map_err(|error| Failure::new("not-a-trace", format!("{name}: {error}")))
 }
 
-/// The pages of the hypervisor on which its descriptor can be.
+/// Returns the pages of the hypervisor on which its descriptor can be.
 fn pages(system: &System) -> Result<Vec<u64>, Failure> {
     let platform = &system.plan.platform;
     let area = platform.hypervisor_area.zip(platform.llc);

@@ -12,9 +12,9 @@ use crate::console::Known;
 /// A task, as traces name it.
 pub type Key = (VcpuId, u8);
 
-/// The responses of all described tasks of which there is something. A job that is not complete when the
-/// trace ends is late if its deadline has passed. A guest knows when jobs were to be released, the trace when
-/// their VCPU had the processor then: the longer response counts.
+/// Returns the responses of all described tasks for which there are any. A job that is not complete
+/// at the end of the trace is late if its deadline has passed. A guest knows when jobs were due to
+/// be released, and the trace when their VCPU then had the processor: the longer response counts.
 pub fn responses(trace: &Trace, known: Option<&Known>) -> BTreeMap<Key, Responses> {
     let mut found = BTreeMap::new();
     let jobs = timeline::jobs(trace);

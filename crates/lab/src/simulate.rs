@@ -1,4 +1,4 @@
-//! What happens in a system, by the code that decides at run time, as a trace.
+//! Simulates a system with the code that decides at run time, and writes a trace.
 
 pub mod like;
 pub mod recording;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::load::System;
 use crate::watch::Watch;
 
-/// Where a simulation ends if nothing else is said.
+/// Default end of a simulation.
 pub const UNTIL: Duration = Duration(10_000_000_000);
 /// Events between two looks at whether somebody still waits.
 const EVENTS: u64 = 100_000;
@@ -30,7 +30,8 @@ pub fn simulate(
     trace_of(system, Assumptions::default(), like, until, change, || false)
 }
 
-/// Simulates a system for the time `until`, where accesses to memory meet as badly as they can. `None`: `watch` stopped it.
+/// Simulates a system for the time `until`, where accesses to memory meet in the worst way. Returns
+/// `None` if `watch` stopped the simulation.
 pub fn simulate_worst(
     system: &System,
     until: Duration,

@@ -1,4 +1,4 @@
-//! What the analysis found, in words.
+//! The verdict of the analysis, in words.
 
 use analysis::Reason;
 use analysis::overheads::Source;
@@ -9,57 +9,58 @@ use crate::amount::time;
 /// Terms of a bound that are shown.
 const TERMS_SHOWN: usize = 4;
 
-/// Why tasks can be late.
+/// Returns why tasks can be late.
 pub fn reasons(verdict: &Verdict) -> String {
     let late = all(verdict).filter(|(_, task)| !task.ok);
     late.map(|(vcpu, task)| format!("\n{}", why(vcpu, task))).collect()
 }
 
-/// What VCPUs without tasks should know: that they may get less than their budget; those with
-/// tasks, that what others evict and what turns of others cost is not counted; and that the hypervisor's time is not.
+/// Returns notes on VCPUs without tasks that may get less than their budget, on VCPUs with tasks
+/// whose bounds do not contain evictions or accesses caused by other VCPUs, and on platforms
+/// without overheads.
 pub fn notes(verdict: &Verdict) -> Vec<String> {
     let vcpus = || verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
     let short = vcpus().filter(|vcpu| !vcpu.ok && vcpu.tasks.is_empty());
     let note = |vcpu: &VcpuVerdict| {
         format!(
-            "VCPU {} of VM `{}` may not get its budget in each period: those above it can take \
+            "VCPU {} of VM `{}` may not get its budget in each period: VCPUs above it can take \
              too much at a time",
             vcpu.vcpu, vcpu.vm
         )
     };
     let evicted = |vcpu: &VcpuVerdict| {
         format!(
-            "other VCPUs of its PCPU have colours of VCPU {} of VM `{}`: what they evict is not in \
-             `color_reload`, and has to be in `wcet`",
+            "other VCPUs of its PCPU have colours of VCPU {} of VM `{}`: `color_reload` does not \
+             contain the lines that they evict, so `wcet` has to",
             vcpu.vcpu, vcpu.vm
         )
     };
     let shared = vcpus().filter(|vcpu| vcpu.shares_colors).map(evicted);
     let limited = |vcpu: &VcpuVerdict| {
         format!(
-            "VCPU {} of VM `{}` has a `bandwidth` and shares its PCPU: what the hypervisor accesses to stop it and to go on \
-             with it, each time that another one takes a turn, has to be in `accesses`",
+            "VCPU {} of VM `{}` has a `bandwidth` and shares its PCPU: `accesses` has to contain the \
+             accesses of the hypervisor that stop and resume it each time that another VCPU runs",
             vcpu.vcpu, vcpu.vm
         )
     };
     let limited = vcpus().filter(|vcpu| vcpu.limited_beside_others).map(limited);
-    let unknown = "the platform does not say what the hypervisor takes: none of that is counted (`[overheads]`)";
+    let unknown = "the platform has no `[overheads]`: the bounds contain no time of the hypervisor";
     let unknown = verdict.overheads_unknown.then(|| unknown.to_owned());
     short.map(note).chain(shared).chain(limited).chain(unknown).collect()
 }
 
-/// All tasks, with their VCPUs.
+/// Returns all tasks, with their VCPUs.
 pub fn all(verdict: &Verdict) -> impl Iterator<Item = (&VcpuVerdict, &TaskVerdict)> {
     let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
     vcpus.flat_map(|vcpu| vcpu.tasks.iter().map(move |task| (vcpu, task)))
 }
 
-/// Why a task can be late, in a sentence; `None`: it is in time.
+/// Returns in a sentence why a task can be late; `None` if it meets its deadline.
 pub fn reason(vcpu: &VcpuVerdict, task: &TaskVerdict) -> Option<String> {
     (!task.ok).then(|| why(vcpu, task).lines().next().unwrap_or_default().to_owned())
 }
 
-/// Why a task can be late.
+/// Returns why a task can be late, with the longest parts of its bound.
 fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
     let name = format!("task `{}` on VCPU {} of VM `{}`", task.task, vcpu.vcpu, vcpu.vm);
     let reason = match (task.wcrt_ns, task.failure) {
@@ -79,15 +80,15 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
         }
         (None, Some(Reason::Overload)) => "it and the tasks above need more time than there is".into(),
         (None, Some(Reason::NoSupply)) if vcpu.failure == Some(Reason::Others) => {
-            "nothing limits how often VCPUs below, which go first in sections, keep its VCPU from its budget".into()
+            "nothing limits how often VCPUs below, which run first while in critical sections, delay the budget of its VCPU".into()
         }
         (None, Some(Reason::NoSupply)) if vcpu.budget_ns.is_some() => match vcpu.at_least_ns {
             Some(needed) => format!(
-                "its VCPU may have to wait for {} or longer until it has had its budget, and has a period of {}",
+                "its VCPU may have to wait for {} or longer until it has had its budget, but its period is {}",
                 time(needed),
                 time(vcpu.period_ns.unwrap_or_default()),
             ),
-            None => "others can keep its VCPU from its budget for longer than a period".into(),
+            None => "other VCPUs can delay the budget of its VCPU for longer than a period".into(),
         },
         (None, Some(Reason::NoSupply)) => {
             "another VCPU of the background class is above its VCPU".into()
@@ -109,15 +110,15 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
                 .into()
         }
         (None, Some(Reason::UnknownWcet)) => {
-            "it has fewer colours than its execution time is described for".into()
+            "the description has no execution time for as few colours as it has".into()
         }
         (None, Some(Reason::Unschedulable)) => "it is above the deadline".into(),
         (None, Some(Reason::Others)) => {
-            "nothing limits how long it waits for a resource: who goes first has no bound, or asks too often"
+            "nothing limits how long it waits for a resource: a task that is served first has no bound, or requests it too often"
                 .into()
         }
         (None, Some(Reason::Refused)) => {
-            "tasks of its VCPU are so late that the hypervisor can refuse to let them into sections"
+            "tasks of its VCPU can be so late that the hypervisor refuses to let them enter critical sections"
                 .into()
         }
         (None, Some(Reason::Combined)) => {
@@ -133,15 +134,15 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
                  `section_overhead` to more than that (default: 100us)"
             )
         }
-        (None, Some(Reason::Overflow)) => "the bound is longer than can be counted".into(),
+        (None, Some(Reason::Overflow)) => "the bound is longer than 64 bits of nanoseconds".into(),
         (None, Some(Reason::LimitReached) | None) => {
-            "none was found within the limits of the search".into()
+            "the search reached its limit before it found one".into()
         }
     };
     format!("{name} has no bound: {reason}\n")
 }
 
-/// What a term is.
+/// Describes a part of a bound.
 pub fn part(term: &Term) -> String {
     let jobs = |count: u64| if count == 1 { "1 job".into() } else { format!("{count} jobs") };
     let other = match (&term.task, term.jobs) {
@@ -156,18 +157,20 @@ pub fn part(term: &Term) -> String {
         Part::MemoryBudget => "its VCPU waits for its memory budget".into(),
         Part::Servers => "VCPUs above its own".into(),
         Part::Execution => "its own execution".into(),
-        Part::Blocking => "tasks below that keep the processor".into(),
-        Part::Suspension => "waiting for something else".into(),
+        Part::Blocking => "tasks below it that cannot be preempted".into(),
+        Part::Suspension => "suspending itself".into(),
         Part::Remote => "waiting for resources that others hold".into(),
         Part::OverheadJob => "the hypervisor: calls and waits of these jobs".into(),
         Part::Overhead(Source::Release) => "the hypervisor: interrupts that release jobs".into(),
         Part::Overhead(Source::Switch) => "the hypervisor: its VCPU wakes and gets budget".into(),
-        Part::Overhead(Source::Preemption) => "the hypervisor: VCPUs above leave the PCPU".into(),
+        Part::Overhead(Source::Preemption) => {
+            "the hypervisor: VCPUs above its own leave the PCPU".into()
+        }
         Part::Overhead(Source::Kick) => "the hypervisor: other VCPUs wake and have to wait".into(),
-        Part::Overhead(Source::Request) => "the hypervisor: others ask for resources".into(),
+        Part::Overhead(Source::Request) => "the hypervisor: other VCPUs request resources".into(),
         Part::Overhead(Source::Console) => "the hypervisor: the console".into(),
         Part::Overhead(Source::Memory) => "the hypervisor: limits of memory accesses".into(),
-        Part::Overhead(Source::Late) => "the hypervisor: nothing is served for a while".into(),
+        Part::Overhead(Source::Late) => "the hypervisor: interrupts are served late".into(),
         Part::Jitter => "jitter of its releases".into(),
     }
 }

@@ -1,8 +1,8 @@
-//! Those that wait while work is done.
+//! Callers that wait while work is done.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Somebody who waits while machines run or systems are computed.
+/// A caller that waits while machines run or systems are computed.
 pub trait Watch {
     /// Returns true if the work is to be stopped; the results of machines that run are not wanted any more.
     fn stops(&self) -> bool;
@@ -13,7 +13,7 @@ pub trait Watch {
     /// Work begins that consists of `all` parts; `unit` says what a part is.
     fn begin(&self, _what: &str, _unit: &str, _all: u64) {}
 
-    /// So many parts are done.
+    /// Is called when this number of parts is complete.
     fn done(&self, _parts: u64) {}
 
     /// Time has passed.

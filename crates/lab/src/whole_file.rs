@@ -19,7 +19,7 @@ pub struct WholeFile {
 #[derive(Debug)]
 enum Out {
     New(NamedTempFile),
-    /// What is no regular file, a pipe for example, is written as it is.
+    /// A file that is not regular, such as a pipe, is written directly.
     There(File),
 }
 

@@ -1,4 +1,4 @@
-//! Where the image and the log of a run lie.
+//! The folder for the image and the log of a run.
 
 use std::env;
 use std::fs::File;
@@ -12,9 +12,9 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 use crate::failure::Failure;
 use crate::hypervisor::Found;
 
-/// How the names of images end. Nothing else in the folder has such a name.
+/// Ending of the names of images. No other file in the folder has such a name.
 const IMAGE: &str = "-run.img";
-/// How often an image is made again that another run took for one that was left behind.
+/// Attempts to make an image again that another run took for one that was left behind.
 const ATTEMPTS: usize = 8;
 
 /// A folder for files of runs, and the files of this one.
@@ -25,7 +25,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// `build/run` beside the hypervisor; the user's cache if that cannot be written.
+    /// Returns the workspace `build/run` beside the hypervisor, or in the user's cache if that
+    /// cannot be written.
     pub fn new(found: &Found, name: &str) -> Result<Self, Failure> {
         let build = found.build.as_ref().map(|build| build.join("run"));
         let mut tried = None;
@@ -56,7 +57,7 @@ impl Workspace {
         })
     }
 
-    /// A new file for an image, with a lock that lasts as long as this process.
+    /// Returns a new file for an image, with a lock that lasts as long as this process.
     fn locked(&self) -> io::Result<ImageFile> {
         let prefix = format!("{}-", self.name);
         let new = || Builder::new().prefix(&prefix).suffix(IMAGE).tempfile_in(&self.folder);
@@ -85,7 +86,7 @@ impl Workspace {
         }
     }
 
-    /// A folder that is removed when it is dropped.
+    /// Returns a folder that is removed when it is dropped.
     pub fn scratch(&self) -> Result<TempDir, Failure> {
         let prefix = format!("{}-", self.name);
         let made = Builder::new().prefix(&prefix).tempdir_in(&self.folder);
@@ -95,7 +96,7 @@ impl Workspace {
         })
     }
 
-    /// Where the log goes if nothing else was said; each run replaces it.
+    /// Returns the default place of the log; each run replaces it.
     pub fn log(&self) -> PathBuf {
         self.folder.join(format!("{}.log", self.name))
     }
@@ -106,7 +107,7 @@ impl Workspace {
 pub struct ImageFile(NamedTempFile);
 
 impl ImageFile {
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -123,7 +124,7 @@ fn usable(folder: &Path) -> io::Result<()> {
     tempfile::tempfile_in(folder).map(drop).map_err(without_path)
 }
 
-/// The name of a system as a part of a file name.
+/// Returns the name of a system as a part of a file name.
 fn file_name(name: &str) -> String {
     let safe = |c: char| if c.is_alphanumeric() || "-_".contains(c) { c } else { '-' };
     let name: String = name.chars().map(safe).take(64).collect();

@@ -24,7 +24,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// So many pages, in lines of so many bytes.
+    /// Creates this number of pages, in lines of this number of bytes.
     pub fn new(pages: usize, line_bytes: usize, random: &mut fastrand::Rng) -> Self {
         let words_per_page = page_bytes() / WORD_BYTES;
         let mut words = vec![0; (pages + 1) * words_per_page];
@@ -40,7 +40,7 @@ impl Buffer {
         Self { words, start, pages, words_per_page, words_per_line, order }
     }
 
-    /// The number of the frame behind each page.
+    /// Returns the number of the frame behind each page.
     pub fn frames(&self) -> Result<Vec<u64>, Missing> {
         frames(self.words[self.start..].as_ptr().addr(), self.pages)
     }
@@ -74,7 +74,7 @@ impl Memory for Buffer {
         black_box(sum);
     }
 
-    /// The time to read the chain of the page.
+    /// Returns the time to read the chain of the page.
     fn time(&mut self, page: usize) -> Duration {
         // The first line is not in the chain: reading it fills the TLB.
         black_box(self.words[self.word(page, 0)]);

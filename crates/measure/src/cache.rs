@@ -26,8 +26,8 @@ pub struct CpuCache {
 }
 
 impl CpuCache {
-    /// Most bits of a frame's number that can be its colour: those in the index of the
-    /// sets if the cache has one slice. With several slices there are fewer.
+    /// Returns the most bits of a frame number that can be its colour: the bits in the set index if
+    /// the cache has one slice. With several slices there are fewer.
     pub fn color_bits_max(&self, page_bytes: u64) -> u32 {
         // Numbers of slices need not be powers of two, sets of a slice are.
         let sets = 1 << self.sets.trailing_zeros();
@@ -35,7 +35,7 @@ impl CpuCache {
     }
 }
 
-/// The caches of a CPU that hold data, behind the first level, nearest first.
+/// Returns the caches of a CPU that hold data, behind the first level, nearest first.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ fn in_folder(folder: &Path) -> Result<Vec<CpuCache>, Missing> {
     Ok(caches)
 }
 
-/// A number of at most 32 bits that is not 0.
+/// Returns a number of at most 32 bits that is not 0.
 fn number(path: PathBuf) -> Result<u64, Missing> {
     let found = text(path.clone())?;
     match found.parse::<u32>() {
@@ -108,7 +108,7 @@ fn sharers(path: PathBuf) -> Result<usize, Missing> {
 mod tests {
     use super::*;
 
-    /// What Linux shows of a CPU with these caches: level, type, size, ways, sets, CPUs.
+    /// Makes a folder as Linux shows a CPU with these caches: level, type, size, ways, sets, CPUs.
     fn folder(caches: &[[&str; 6]]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         for (index, [level, kind, size, ways, sets, cpus]) in caches.iter().enumerate() {

@@ -1,17 +1,16 @@
-//! Whether page colours can be observed.
+//! Measures if page colours can be observed.
 //!
-//! The colour of a page are the bits of its frame's number that choose its sets in a
-//! cache (vCache, section 2.3). If the numbers that the kernel shows are those that the
-//! cache sees, then enough pages of one colour push any page of this colour out of the
-//! cache, and as many pages of any other colour do not. The probe measures how long it
-//! takes to read a page (the *victim*) after reading pages
+//! The colour of a page are the bits of its frame number that choose its sets in a cache (vCache,
+//! section 2.3). If the frame numbers of the kernel are those that the cache uses, then enough
+//! pages of one colour evict any page of this colour from the cache, and as many pages of any other
+//! colour do not. The probe measures the time to read a page (the *victim*) after reading pages
 //!
 //! - of the victim's colour,
 //! - of the colours that differ from it in one bit, for each bit,
-//! - chosen as if colours had been shuffled: the control.
+//! - chosen as if the colours had been shuffled: the control.
 //!
-//! Where numbers of frames mean nothing to the cache, as in most virtual machines, all
-//! of these are equal.
+//! If frame numbers mean nothing to the cache, as in most virtual machines, all of these times are
+//! equal.
 
 mod memory;
 #[cfg(test)]
@@ -34,7 +33,7 @@ use crate::{Missing, machine};
 /// Pages of RAM in the sizes of the cache that are taken.
 const CACHES_OF_MEMORY: u64 = 2;
 
-/// What is measured.
+/// Options of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Level of the cache; without one, the last.
@@ -45,12 +44,12 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// Measures. `progress` is told which part is done, from 0 to 1; if it returns false,
-/// the measurement ends.
+/// Measures. `progress` is called with the share that is complete, from 0 to 1; if it returns
+/// false, the measurement ends.
 ///
 /// # Errors
 ///
-/// What the measurement needs and this machine does not give.
+/// The machine lacks something that the measurement needs.
 pub fn probe(options: &Options, mut progress: impl FnMut(f64) -> bool) -> Result<Report, Missing> {
     let start = Instant::now();
     let mut random = fastrand::Rng::with_seed(options.seed);
@@ -82,7 +81,7 @@ pub fn probe(options: &Options, mut progress: impl FnMut(f64) -> bool) -> Result
     Ok(Report::new(cpu, cache.clone(), page_bytes, &trial, moved, start.elapsed()))
 }
 
-/// The cache that is measured, and the one before it if that is behind the first level.
+/// Returns the cache that is measured, and the one before it if that is behind the first level.
 fn choose(
     caches: &[CpuCache],
     level: Option<u32>,

@@ -1,17 +1,18 @@
-//! How well a victim is isolated from other programs (IsoTest).
+//! Measures how well a victim is isolated from other programs (IsoTest).
 //!
-//! A *victim* runs a workload again and again, alone and beside *leeches*, which take one
-//! resource. The isolation coefficient is `I = P / C - 1` (Eq. 1): P is the median time of
-//! runs beside leeches, C the one without. Victims and leeches are processes of their own,
-//! pinned to CPUs, with real-time priorities where this is allowed.
+//! A *victim* runs a workload repeatedly, alone and beside *leeches*, each of which loads one
+//! resource. The isolation coefficient is `I = P / C - 1` (Eq. 1), where P is the median time of
+//! runs beside leeches, and C that of runs without. Victims and leeches are processes of their own,
+//! pinned to CPUs, with real-time priorities if this is allowed.
 //!
-//! What keeps the number honest:
+//! These measures keep the coefficient honest:
 //!
-//! - Loaded and baseline runs alternate, and so does their order in each pair (AB, BA).
-//! - While the baseline is measured, leeches keep their CPUs busy without taking anything.
+//! - Runs beside leeches and runs of the baseline alternate, and so does their order in each pair
+//!   (AB, BA).
+//! - While the baseline is measured, leeches keep their CPUs busy without loading a resource.
 //! - The first row of each test compares the baseline with itself (A/A).
-//! - Runs that other programs interrupted are marked and made again.
-//! - The interval of I is shown, and where the CPUs lie.
+//! - Runs that other programs interrupted are marked and repeated.
+//! - The interval of I is shown, and the places of the CPUs.
 
 mod campaign;
 mod coefficient;
@@ -63,18 +64,18 @@ pub fn llc_bytes(cpu: usize) -> u64 {
 /// Why there is no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A process cannot do what it is for.
+    /// A process cannot do its work.
     #[error("{name}: {why}")]
     Process {
-        /// Which one.
+        /// Name of the process.
         name: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A run took too long.
     #[error("{name}: no answer within {} s", limit.as_secs_f64())]
     Timeout {
-        /// Which process.
+        /// Name of the process.
         name: String,
         /// The limit.
         limit: Duration,

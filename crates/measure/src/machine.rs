@@ -1,4 +1,4 @@
-//! What the kernel says about the machine.
+//! The kernel's facts about the machine.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -11,7 +11,7 @@ use crate::Missing;
 /// Bytes of an entry of `/proc/self/pagemap` (Linux, `admin-guide/mm/pagemap.rst`).
 const ENTRY: usize = 8;
 
-/// The text of a file of the kernel, without the end of its line.
+/// Returns the text of a file of the kernel, without the end of its line.
 pub fn text(path: PathBuf) -> Result<String, Missing> {
     match fs::read_to_string(&path) {
         Ok(text) => Ok(text.trim_end().to_owned()),
@@ -45,7 +45,7 @@ pub fn available_bytes() -> Result<u64, Missing> {
     Ok(kib.ok_or(Missing::Form { path, found, expected })?.saturating_mul(1024))
 }
 
-/// Whether the kernel knows that it runs in a virtual machine.
+/// Returns true if the kernel knows that it runs in a virtual machine.
 pub fn is_virtual() -> bool {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = cpu.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
@@ -54,8 +54,8 @@ pub fn is_virtual() -> bool {
         || Path::new("/sys/hypervisor/type").exists()
 }
 
-/// The numbers of the frames behind pages that this process has touched, from a
-/// virtual address on.
+/// Returns the numbers of the frames behind pages that this process has touched, from a virtual
+/// address on.
 pub fn frames(address: usize, pages: usize) -> Result<Vec<u64>, Missing> {
     const PRESENT: u64 = 1 << 63;
     const NUMBER: u64 = (1 << 55) - 1;

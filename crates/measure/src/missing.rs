@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// What a measurement needs and this machine does not give.
+/// Requirements of a measurement that this machine does not meet.
 #[derive(Debug, thiserror::Error)]
 pub enum Missing {
     /// A file of the kernel cannot be read.
@@ -11,17 +11,17 @@ pub enum Missing {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// A file of the kernel says something else than expected.
+    /// A file of the kernel has an unexpected content.
     #[error("{} says {found:?}, which is not {expected}", path.display())]
     Form {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The content.
         found: String,
-        /// What was expected.
+        /// The expected content.
         expected: &'static str,
     },
     /// The kernel knows no cache behind the first level.
@@ -30,12 +30,12 @@ pub enum Missing {
     /// There is no cache of the level that was asked for.
     #[error("there is no cache of level {level} behind the first level, but {found}")]
     Level {
-        /// What was asked for.
+        /// The requested level.
         level: u32,
-        /// What there is.
+        /// The existing levels.
         found: String,
     },
-    /// One way of the cache is no larger than a page.
+    /// A way of the cache is not larger than a page.
     #[error("a way of the cache has {way_bytes} bytes, a page {page_bytes}: there is one colour")]
     OneColor {
         /// Bytes of a way.
@@ -57,7 +57,7 @@ pub enum Missing {
     /// The frames that the kernel gave are too few of some colours.
     #[error("the kernel gave too few frames of some colours, try again")]
     Frames,
-    /// The time is over before anything can be said.
+    /// The time is over before the measurement has a result.
     #[error("the time did not suffice for so large a cache: allow more, or measure another level")]
     Time,
     /// The caller ended it.

@@ -14,9 +14,9 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Of a sample that is not empty, whatever its distribution: the interval ends at
-    /// two of its values, whose ranks follow from the binomial distribution. With fewer
-    /// than six values it is the whole range, and less sure.
+    /// Returns the median of a sample that is not empty, with its interval for any distribution.
+    /// The interval ends at two of the values, whose ranks follow from the binomial distribution.
+    /// With fewer than six values it is the whole range, and less certain.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let below = values_outside(values.len());
@@ -28,7 +28,7 @@ impl Interval {
     }
 }
 
-/// The median of a sample that is not empty.
+/// Returns the median of a sample that is not empty.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     median_of_sorted(&values)
@@ -42,9 +42,9 @@ fn median_of_sorted(values: &[f64]) -> f64 {
     }
 }
 
-/// How many of `count` values can be left out at each end, so that the median lies
-/// between the others with at least 95 %: the largest k for which at most k of `count`
-/// tosses of a coin are heads with at most 2.5 %, counted from 0.
+/// Returns how many of `count` values can be left out at each end such that the median lies between
+/// the others with at least 95 %: the largest k for which at most k of `count` tosses of a coin are
+/// heads with at most 2.5 %, counted from 0.
 fn values_outside(count: usize) -> usize {
     let mut probability = 0.5_f64.powi(count as i32);
     let mut sum = 0.0;

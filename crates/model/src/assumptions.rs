@@ -1,15 +1,15 @@
-//! What is assumed about what plans and descriptions do not say.
+//! Assumptions about facts that a plan and its description do not contain.
 
 use serde::Serialize;
 
-/// All assumptions.
+/// All assumptions of a simulation.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Assumptions {
-    /// How long jobs execute, and how often sporadic tasks release some.
+    /// Execution times of jobs, and releases of sporadic tasks.
     pub execution: Execution,
-    /// What VCPUs without tasks do, and those of Linux besides their tasks.
+    /// Load of VCPUs without tasks, and of Linux VCPUs besides their tasks.
     pub assume: Assume,
-    /// How memory accesses of PCPUs delay each other, and what VCPUs access that are always busy.
+    /// How memory accesses of PCPUs delay each other, and which accesses busy VCPUs make.
     pub contention: Contention,
 }
 
@@ -18,38 +18,38 @@ pub struct Assumptions {
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Execution {
-    /// Each job for its longest time; sporadic tasks as often as they may
+    /// Jobs execute for their longest times; sporadic tasks release jobs as often as they may
     #[default]
     Worst,
-    /// Uniformly between the shortest and the longest time; sporadic tasks one to two periods apart
+    /// Execution times are uniform between shortest and longest; sporadic tasks release a job every one to two periods
     Uniform,
-    /// As in a trace
+    /// Jobs are released and execute as in a trace
     #[cfg_attr(feature = "clap", value(skip))]
     Traced,
 }
 
-/// What is assumed about VCPUs.
+/// Assumptions about VCPUs without tasks.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Assume {
-    /// They always have something to do
+    /// These VCPUs are always busy
     #[default]
     Busy,
-    /// They never have anything to do
+    /// These VCPUs are always idle
     Idle,
 }
 
-/// What is assumed about memory accesses.
+/// Assumptions about memory accesses.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Contention {
-    /// Busy VCPUs access memory one time after the other; who comes meanwhile waits
+    /// Busy VCPUs make one memory access after the other; an access waits until the one before it is complete
     #[default]
     Stream,
-    /// Busy VCPUs access memory just when tasks of other PCPUs do, as often as they may
+    /// Busy VCPUs make an access whenever a task of another PCPU makes one, as long as their limit lasts
     Worst,
-    /// As `stream`, but nobody waits
+    /// As `stream`, but no access waits for another one
     None,
 }

@@ -1,5 +1,5 @@
-//! What is simulated of a described system: a plan, the description that it was made from, and
-//! assumptions about what neither of them says, as a system for `crates/sim`.
+//! The simulator's input (`crates/sim`), made from a plan, its description, and assumptions about
+//! facts that neither of them contains.
 
 #![forbid(unsafe_code)]
 

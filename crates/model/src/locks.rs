@@ -1,4 +1,4 @@
-//! What tasks of a system share.
+//! The resources that tasks of a system share.
 
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{Locks, Plan};
@@ -6,8 +6,9 @@ use policy::lock;
 
 use crate::model::{Vcpu, tasks};
 
-/// What the tasks of a plan share; `described`: what it was made from, if that is known, without
-/// which nothing is known of critical sections. `pcpus` are the VCPUs in the order of the simulator.
+/// Returns the resources that the tasks of a plan share. `described` is the description behind the
+/// plan, if it is known; without it nothing is known of critical sections. `pcpus` has the VCPUs in
+/// the order of the simulator.
 pub(crate) fn shared(plan: &Plan, described: Option<&System>, pcpus: &[Vec<Vcpu>]) -> sim::Locks {
     let Some(system) = described else { return sim::Locks::default() };
     let global = (0..system.resources.len()).map(|resource| system.is_global(resource));
@@ -37,7 +38,7 @@ pub(crate) fn shared(plan: &Plan, described: Option<&System>, pcpus: &[Vec<Vcpu>
     }
 }
 
-/// The rank of each VCPU among all, by its priority and then in the order of the plan.
+/// Returns the rank of each VCPU among all, by its priority and then in the order of the plan.
 fn ranks(plan: &Plan, pcpus: &[Vec<Vcpu>]) -> Vec<Vec<u8>> {
     let all = || {
         plan.vms

@@ -1,4 +1,4 @@
-//! What is simulated of memory accesses.
+//! The memory accesses of a simulated system.
 
 use bulkhead_system::description;
 use bulkhead_system::plan::{MemoryBudget, Plan, Vcpu, Vm};
@@ -11,16 +11,16 @@ use crate::assumptions::{Assumptions, Contention};
 /// The accesses of a system.
 #[derive(Clone, Copy, Debug)]
 pub struct Accesses {
-    /// What those do that always have something to do, and whom that delays.
+    /// The accesses of busy VCPUs, and how accesses delay each other.
     pub contention: Contention,
-    /// For how long an access keeps the memory busy, if that is known.
+    /// Time for which an access keeps the memory busy, if it is known.
     pub latency: Option<Duration>,
-    /// Whether budgets are numbers of memory accesses: they are simulated.
+    /// True if budgets are numbers of memory accesses, so that they are simulated.
     pub budgets: bool,
 }
 
 impl Accesses {
-    /// None if nothing is known of accesses, and they are not limited.
+    /// Returns `None` if nothing is known of accesses, and they are not limited.
     pub fn new(
         plan: &Plan,
         described: Option<&description::System>,
@@ -44,7 +44,8 @@ impl Accesses {
         })
     }
 
-    /// What the simulator is told of the way to memory. The budgets of VMs are in their order.
+    /// Returns the simulator's parameters of the memory, with the budgets of VMs in the order of
+    /// the VMs.
     pub fn shared(&self, plan: &Plan) -> sim::Memory {
         let pool = |vm: &Vm| {
             let compensation = vm.compensation.map(|it| sim::Compensation {
@@ -62,7 +63,7 @@ impl Accesses {
         }
     }
 
-    /// The memory budget of a VCPU of the VM with this index.
+    /// Returns the memory budget of a VCPU of the VM with this index.
     pub fn budget(&self, plan: &Plan, vm: usize, vcpu: &Vcpu) -> sim::MemoryBudget {
         let pools = plan.vms.iter().take(vm).filter(|vm| vm.memory_budget.is_some()).count();
         match (vcpu.memory_budget, plan.vms[vm].memory_budget) {
@@ -73,7 +74,7 @@ impl Accesses {
         }
     }
 
-    /// What something accesses that never ends.
+    /// Returns the accesses of a job that never ends.
     pub fn endless(&self) -> sim::Accesses {
         match (self.latency, self.contention) {
             (None, _) => sim::Accesses::None,
@@ -82,7 +83,7 @@ impl Accesses {
         }
     }
 
-    /// What the jobs of a task access.
+    /// Returns the accesses of the jobs of a task.
     pub fn of(task: &description::Task) -> sim::Accesses {
         match &task.accesses {
             Some(accesses) => sim::Accesses::PerJob(accesses.value),

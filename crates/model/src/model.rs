@@ -1,4 +1,4 @@
-//! What is simulated of a system.
+//! The simulator's view of a system.
 
 use std::cmp::Reverse;
 
@@ -14,10 +14,10 @@ use crate::assumptions::{Assume, Assumptions, Execution};
 use crate::locks;
 use crate::memory::Accesses;
 
-/// A system to simulate, and what its parts are called.
+/// A system to simulate, and the names of its parts.
 #[derive(Debug)]
 pub struct Model {
-    /// For the simulator: all PCPUs, in the order of their indices.
+    /// Input of the simulator: all PCPUs, in the order of their indices.
     pub system: sim::System,
     /// The VCPUs of each PCPU, in the order of `system`.
     pub pcpus: Vec<Vec<Vcpu>>,
@@ -34,11 +34,11 @@ pub struct Vcpu {
     pub vm_name: String,
     /// Index in the VM.
     pub index: usize,
-    /// How it shares its PCPU.
+    /// The server under which the VCPU shares its PCPU, if it shares it.
     pub server: Option<Server>,
-    /// What it has to do.
+    /// The work of the VCPU.
     pub load: Load,
-    /// Its tasks, in the order of `system`, which has one more where something else is to do.
+    /// Its tasks, in the order of `system`, which has one task more for a VCPU that is always busy.
     pub tasks: Vec<Task>,
 }
 
@@ -47,31 +47,31 @@ pub struct Vcpu {
 pub struct Task {
     /// Its number among the tasks of the VCPU, in the order of the description.
     pub number: usize,
-    /// Its name.
+    /// Name of the task.
     pub name: String,
     /// Time between two releases.
     pub period: Duration,
-    /// From release to deadline.
+    /// Time from release to deadline.
     pub deadline: Duration,
 }
 
-/// What a VCPU has to do.
+/// The work of a VCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Load {
-    /// Its tasks.
+    /// The VCPU executes its tasks.
     Tasks,
-    /// Its tasks, and always something else below them.
+    /// The VCPU executes its tasks, and is busy whenever they are not.
     TasksAndMore,
-    /// Always something.
+    /// The VCPU is always busy.
     Busy,
-    /// Nothing.
+    /// The VCPU is always idle.
     Idle,
-    /// What it did in a trace.
+    /// The VCPU executes the same work as in a trace.
     Traced,
 }
 
 impl Load {
-    /// The words in reports.
+    /// Returns the words for reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tasks => "tasks",
@@ -84,7 +84,7 @@ impl Load {
 }
 
 impl Model {
-    /// The model of a plan; `described`: what it was made from, if that is known.
+    /// Returns the model of a plan. `described` is the description behind the plan, if it is known.
     pub fn new(
         plan: &Plan,
         described: Option<&description::System>,
@@ -148,14 +148,14 @@ impl Model {
         model
     }
 
-    /// All VCPUs: index of the PCPU, index on it, and the VCPU.
+    /// Returns all VCPUs: index of the PCPU, index on it, and the VCPU.
     pub fn vcpus(&self) -> impl Iterator<Item = (usize, usize, &Vcpu)> {
         self.pcpus.iter().enumerate().flat_map(|(pcpu, vcpus)| {
             vcpus.iter().enumerate().map(move |(index, vcpu)| (pcpu, index, vcpu))
         })
     }
 
-    /// The memory budget of a VCPU, its own or that of its VM.
+    /// Returns the memory budget of a VCPU, its own or that of its VM.
     pub fn memory_budget(&self, vcpu: &sim::Vcpu) -> Option<Parameters> {
         match vcpu.memory {
             sim::MemoryBudget::None => None,
@@ -164,7 +164,7 @@ impl Model {
         }
     }
 
-    /// The last offset and twice the least common multiple of all periods, of that PCPU
+    /// Returns the last offset and twice the least common multiple of all periods, of that PCPU
     /// where it is the longest: a schedule of tasks without servers repeats then (Leung and
     /// Merrill, Information Processing Letters 1980). `None` if it is more than 64 bits of
     /// nanoseconds, or nothing repeats.
@@ -197,8 +197,8 @@ impl Task {
     }
 }
 
-/// The tasks of a VCPU with their numbers, the one with the highest priority first; without priorities the one
-/// with the shortest deadline.
+/// Returns the tasks of a VCPU with their numbers, the one with the highest priority first; without
+/// priorities the one with the shortest deadline.
 pub(crate) fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &description::Task)> {
     let tasks = vm.into_iter().flat_map(|vm| &vm.tasks);
     let mut tasks: Vec<_> = tasks.filter(|task| task.vcpu == vcpu).enumerate().collect();
@@ -208,7 +208,8 @@ pub(crate) fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &d
     tasks
 }
 
-/// What the hypervisor takes, where the platform says it; execution times of a trace contain it.
+/// Returns the overheads of the hypervisor if the platform has them. Execution times of a trace
+/// contain the overheads.
 fn overheads(
     plan: &Plan,
     described: Option<&description::System>,
@@ -229,8 +230,8 @@ fn overheads(
     })
 }
 
-/// A task as the simulator has it. With its colours, or those of its VM, it takes a certain time;
-/// where the VM shares all of the cache, the longest that there is.
+/// Returns a task as the simulator has it. With its colours, or those of its VM, it takes a certain
+/// time; where the VM shares all of the cache, the longest that there is.
 fn simulated(
     task: &description::Task,
     colors: Option<u64>,
@@ -264,7 +265,7 @@ fn simulated(
     }
 }
 
-/// What always is to do, as a task of the lowest priority: one job that never ends.
+/// Returns the work of a busy VCPU: one job that never ends, with the lowest priority.
 fn endless(load: Load, accesses: Option<&Accesses>) -> Option<sim::Task> {
     matches!(load, Load::TasksAndMore | Load::Busy).then(|| sim::Task {
         name: "all else".into(),

@@ -1,5 +1,5 @@
-//! What vCache, section 6.2, compares its scheme with: bin packing of tasks, and one of two
-//! ways to give them colours.
+//! The allocations that vCache, section 6.2, compares with its own: bin packing of tasks, and one
+//! of two ways to give them colours.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use crate::demand::members;
 use crate::published::cache_aware_vm::budget_of;
 use crate::{Evaluator, Task};
 
-/// Which VCPU of those that a task fits into.
+/// The choice among the VCPUs into which a task fits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Packing {
     /// The one with the highest utilisation: best-fit decreasing (BFD).
@@ -22,7 +22,7 @@ pub enum Packing {
     First,
 }
 
-/// How the colours of a VCPU are given to its tasks.
+/// The division of a VCPU's colours among its tasks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Coloring {
     /// Complete cache partitioning (CCP): each task has its own, in proportion to its
@@ -43,12 +43,12 @@ pub struct Packed {
     pub budget: Duration,
 }
 
-/// Packs the tasks of a VM into VCPUs with so many colours each. None if a task fits
-/// nowhere.
+/// Packs the tasks of a VM into VCPUs with this number of colours each. Returns `None` if a task
+/// fits into no VCPU.
 ///
-/// Tasks are taken in decreasing order of their utilisation with the fewest colours that a
-/// VCPU has; one fits if all tasks of the VCPU then meet their deadlines with the whole
-/// processor. What the paper does not say, it does here as in its Algorithm 4.
+/// Tasks are packed in decreasing order of their utilisation with the fewest colours that a VCPU
+/// has. A task fits if all tasks of the VCPU then meet their deadlines with the whole processor.
+/// The paper leaves details open; these are as in its Algorithm 4.
 pub fn pack(
     evaluator: &mut Evaluator,
     tasks: &[Task],
@@ -93,12 +93,12 @@ pub fn pack(
     complete.collect()
 }
 
-/// `colors` for so many VCPUs, the numbers of which differ by at most 1.
+/// Divides `colors` among this number of VCPUs, so that the parts differ by at most 1.
 pub fn evenly(colors: usize, vcpus: usize) -> Vec<usize> {
     (0..vcpus).map(|vcpu| colors / vcpus + usize::from(vcpu < colors % vcpus)).collect()
 }
 
-/// The colours of each task; none if there are not enough.
+/// Returns the colours of each task; none if there are not enough.
 fn color(tasks: &[&Task], colors: usize, coloring: Coloring) -> Option<Vec<ColorSet>> {
     match coloring {
         Coloring::Shared => (colors > 0).then(|| vec![ColorSet::first(colors as u32); tasks.len()]),

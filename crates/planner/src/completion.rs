@@ -44,22 +44,22 @@ use problem::{Problem, Subject};
 /// Why a description was not completed.
 #[derive(Debug)]
 pub enum Refusal {
-    /// It asks for something that cannot be planned.
+    /// The description asks for something that cannot be planned.
     Input(Errors),
     /// No plan was found; the messages say what is in the way, and the smallest change that was
     /// found to help.
     NoPlan(Errors),
 }
 
-/// How far planning came.
+/// The obstacle at which planning ended.
 enum Obstacle {
-    /// It did not begin.
+    /// Planning did not begin, because of mistakes.
     Input(Errors),
     /// There are no budgets, VCPUs of tasks and colours with which all tasks are in time.
     Tasks,
-    /// Whatever limits memory accesses have, some task is late.
+    /// A task is late whatever the limits of memory accesses are.
     Memory(Box<System>),
-    /// With what the hypervisor takes where VCPUs share PCPUs, some task is late.
+    /// A task is late because of the overheads of VCPUs that share PCPUs.
     Overheads(Box<System>),
     /// VCPUs do not fit onto PCPUs: what they need, and how many PCPUs there are for them.
     Pcpus(Box<pcpus::Crowd>),
@@ -86,7 +86,7 @@ pub fn complete(system: &mut System) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The system with everything decided.
+/// Returns the system with everything decided.
 fn attempt(system: &System) -> Result<System, Obstacle> {
     if !system.processor_open() {
         let mut system = system.clone();
@@ -104,7 +104,7 @@ fn attempt(system: &System) -> Result<System, Obstacle> {
     }
 }
 
-/// The system, of which all periods are known, with everything decided.
+/// Returns the system, of which all periods are known, with everything decided.
 fn settle(system: &System) -> Result<System, Obstacle> {
     let problem = Problem::new(system).map_err(Obstacle::Input)?;
     let planned: Vec<usize> = problem.subjects.iter().map(|subject| subject.index).collect();
@@ -177,7 +177,7 @@ fn set_class(system: &mut System, (vm, vcpu): (usize, usize), change: impl Fn(Cl
     }
 }
 
-/// A server of the same kind.
+/// Returns a server of the same kind.
 fn with_budget(class: Class, budget: Budget) -> Class {
     match class {
         Class::Periodic(_) => Class::Periodic(budget),
@@ -187,7 +187,8 @@ fn with_budget(class: Class, budget: Budget) -> Class {
     }
 }
 
-/// What the analysis says of a description of which nothing is open; none if it has no plan.
+/// Returns the verdict of the analysis on a description in which nothing is open; `None` if it has
+/// no plan.
 fn verdict(system: &System) -> Option<Verdict> {
     match system.platform.value.boot.is_ok() {
         true => Some(Verdict::of_plan(&plan::make(system).ok()?, Some(system))),
@@ -195,17 +196,17 @@ fn verdict(system: &System) -> Option<Verdict> {
     }
 }
 
-/// Whether a description can be completed such that all deadlines are met.
+/// Returns true if a description can be completed such that all deadlines are met.
 fn holds(system: &System) -> bool {
     attempt(system).ok().and_then(|planned| verdict(&planned)).is_some_and(|it| it.schedulable)
 }
 
-/// A setting for so many colours.
+/// Returns a setting for this number of colours.
 fn setting(problem: &Setting, colors: usize) -> Setting {
     problem.with_colors(colors.max(1)).unwrap_or(*problem)
 }
 
-/// A mistake of this kind.
+/// Returns a mistake of this kind.
 fn cannot_plan(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new("cannot-plan", message)
 }

@@ -1,10 +1,10 @@
-//! What a VCPU needs, as a function of the number of its colours: `C^v(k)`.
+//! The processor time that a VCPU needs, as a function of the number of its colours: `C^v(k)`.
 
 use analysis::Duration;
 use analysis::utilization::Share;
 use policy::color::ColorSet;
 
-/// What a VCPU needs with a number of colours.
+/// The needs of a VCPU with a certain number of colours.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Point {
     /// The budget: `C^v(k)`.
@@ -23,8 +23,8 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Of a VCPU with this period, and with what it needs with 1, 2, ... colours. What
-    /// needs more than with fewer colours leaves the others unused (vCache, Alg. 2,
+    /// Returns the demand of a VCPU with this period, whose needs with 1, 2, ... colours are
+    /// `points`. Where more colours need more, the additional colours stay unused (vCache, Alg. 2,
     /// line 40).
     pub fn new(period: Duration, points: Vec<Option<Point>>) -> Self {
         let mut points = points;
@@ -39,42 +39,42 @@ impl Demand {
         Self { period, points }
     }
 
-    /// Period of the VCPU: `T^v`.
+    /// Returns the period of the VCPU: `T^v`.
     pub fn period(&self) -> Duration {
         self.period
     }
 
-    /// The most colours that it says something about.
+    /// Returns the largest number of colours for which the demand is known.
     pub fn colors(&self) -> usize {
         self.points.len()
     }
 
-    /// What it needs with `k` colours; none if that is not enough.
+    /// Returns the needs with `k` colours; `None` if these are not enough.
     pub fn point(&self, k: usize) -> Option<&Point> {
         self.points.get(k.checked_sub(1)?)?.as_ref()
     }
 
-    /// The part of a processor that it needs with `k` colours: `C^v(k) / T^v`.
+    /// Returns the part of a processor that it needs with `k` colours: `C^v(k) / T^v`.
     pub fn share(&self, k: usize) -> Option<Share> {
         Some(Share::up(self.point(k)?.budget, self.period))
     }
 
-    /// The fewest colours that are enough: `x` (vCache, section 5.4).
+    /// Returns the fewest colours that are enough: `x` (vCache, section 5.4).
     pub fn least_colors(&self) -> Option<usize> {
         Some(self.points.iter().position(Option::is_some)? + 1)
     }
 }
 
-/// A VCPU, its tasks, and what it needs.
+/// A VCPU, its tasks, and its demand.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Vcpu {
     /// Indices of its tasks, ascending; not empty.
     pub tasks: Vec<usize>,
-    /// What it needs.
+    /// The demand.
     pub demand: Demand,
 }
 
-/// The tasks with these indices.
+/// Returns the tasks with these indices.
 pub(crate) fn members<'a>(tasks: &'a [crate::Task], indices: &[usize]) -> Vec<&'a crate::Task> {
     indices.iter().map(|&index| &tasks[index]).collect()
 }

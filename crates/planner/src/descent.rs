@@ -1,7 +1,7 @@
-//! From the colours with the least utilisation to a smaller budget, in small steps.
+//! Descends from the colours with the least utilisation to a smaller budget, in small steps.
 //!
-//! A budget depends on more than utilisation: a task with a short deadline gains more from
-//! a colour than its part of the utilisation says.
+//! A budget depends on more than utilisation: a task with a short deadline gains more from a colour
+//! than its utilisation shows.
 
 use analysis::Duration;
 use policy::color::ColorSet;
@@ -20,7 +20,7 @@ pub(crate) struct Problem<'a> {
     pub least: Duration,
 }
 
-/// The least budget of at most `most` that some steps from these sizes lead to, and the
+/// Returns the least budget of at most `most` that some steps from these sizes lead to, and the
 /// colours for it.
 pub(crate) fn descend(
     evaluator: &mut Evaluator,

@@ -8,7 +8,7 @@ pub enum Error {
     /// More colours than a set of colours holds, or none.
     #[error("a cache has 1 to {most} colours, not {colors}")]
     Colors {
-        /// How many were given.
+        /// The given number of colours.
         colors: usize,
         /// The most that can be.
         most: usize,
@@ -19,7 +19,7 @@ pub enum Error {
     /// More tasks than the search can tell apart.
     #[error("a VM can have {most} tasks here, not {tasks}")]
     Tasks {
-        /// How many there are.
+        /// The given number of tasks.
         tasks: usize,
         /// The most that can be.
         most: usize,

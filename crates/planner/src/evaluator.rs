@@ -18,18 +18,18 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// For VCPUs of this setting.
+    /// Returns an evaluator for VCPUs of this setting.
     pub fn new(setting: Setting) -> Self {
         Self { setting, analyzer: Analyzer::default(), tasks: Vec::new() }
     }
 
-    /// The setting.
+    /// Returns the setting.
     pub fn setting(&self) -> &Setting {
         &self.setting
     }
 
-    /// Whether tasks with these colours meet their deadlines in a VCPU with this budget,
-    /// if the VCPU gets it. The one with the highest priority comes first.
+    /// Returns true if tasks with these colours meet their deadlines in a VCPU with this budget, if
+    /// the VCPU gets it. The one with the highest priority comes first.
     pub fn fits(
         &mut self,
         tasks: &[&Task],
@@ -41,7 +41,7 @@ impl Evaluator {
         self.schedulable(sets, budget, period)
     }
 
-    /// The least budget with which they do, of those from `least` to `most`; a multiple of
+    /// Returns the least budget with which they do, of those from `least` to `most`; a multiple of
     /// the grain, or `most`. None if `most` is not enough.
     pub fn least_budget(
         &mut self,
@@ -71,14 +71,13 @@ impl Evaluator {
         Some(Duration(high.saturating_mul(grain)).min(most))
     }
 
-    /// Utilisation of tasks with these colours (Eq. 4), which no budget can be below.
+    /// Returns the utilisation of tasks with these colours (Eq. 4), a lower bound of every budget.
     pub fn utilization(&mut self, tasks: &[&Task], sets: &[ColorSet]) -> Share {
         self.collect(tasks, sets);
         utilization(&self.tasks, Some(&Caches::new(sets, self.setting.reload)))
     }
 
-    /// As [`Evaluator::fits`], for tasks whose execution times do not follow from their
-    /// colours.
+    /// As [`Evaluator::fits`], for tasks whose execution times do not follow from their colours.
     pub(crate) fn fits_as_they_are(
         &mut self,
         tasks: impl IntoIterator<Item = analysis::Task>,
@@ -97,8 +96,9 @@ impl Evaluator {
         self.tasks.extend(with_sets.map(|(task, set)| *task.with_colors(set.len() as usize)));
     }
 
-    /// What the hypervisor takes of the time of a VCPU beside so many others as [`Setting::neighbours`] says: who is there is
-    /// decided later, and then counted. Who has all of a PCPU leaves it to nobody.
+    /// Returns the time that the hypervisor takes from a VCPU beside [`Setting::neighbours`]
+    /// others. The real neighbours are decided, and counted, later. A VCPU that has all of a PCPU
+    /// has none.
     fn overheads(&self, server: Server) -> Option<Overheads> {
         let shares = server.budget() < server.period();
         let alike = Server::new(Kind::Periodic, server.budget(), server.period()).ok();

@@ -34,10 +34,10 @@ use crate::{Setting, Task};
 pub const WHOLE: u64 = 1_000_000_000_000;
 /// More than any utilisation.
 pub(crate) const NEVER: u64 = u64::MAX / 1024;
-/// A utilisation that is not told from larger ones; sums of it stay below [`NEVER`].
+/// A utilisation at which larger ones are cut off; sums of it stay below [`NEVER`].
 const HUGE: u64 = 1_000 * WHOLE;
 
-/// What a task costs on top of others, by their colours and its fresh ones.
+/// The cost of a task in addition to others, by the colours of these and its fresh ones.
 #[derive(Clone, Debug)]
 pub struct Costs {
     colors: usize,
@@ -46,7 +46,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Of one task.
+    /// Returns the costs of one task.
     pub fn new(task: &Task, setting: &Setting) -> Self {
         let colors = setting.colors();
         let mut best = vec![(NEVER, 0); (colors + 1) * (colors + 1)];
@@ -60,12 +60,12 @@ impl Costs {
         Self { colors, best }
     }
 
-    /// With so many fresh colours, where the others have `used`.
+    /// Returns the cost with this number of fresh colours, when the others have `used`.
     pub(crate) fn of(&self, used: usize, fresh: usize) -> u64 {
         self.best[used * (self.colors + 1) + fresh].0
     }
 
-    /// With so many fresh colours and so many shared ones.
+    /// Returns the cost with these numbers of fresh and shared colours.
     pub(crate) fn exactly(task: &Task, setting: &Setting, fresh: usize, shared: usize) -> u64 {
         if fresh + shared == 0 {
             return NEVER;
@@ -77,23 +77,23 @@ impl Costs {
     }
 }
 
-/// How the tasks of a VCPU share its colours, for all numbers of colours: `V_h`.
+/// The division of the colours among the tasks of a VCPU, for all numbers of colours: `V_h`.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// By number of colours: utilisation rounded down, and the fresh colours of the task
-    /// with the highest priority.
+    /// By number of colours: the utilisation, rounded down, and the number of fresh colours of the
+    /// task with the highest priority.
     best: Vec<(u64, u8)>,
 }
 
 impl Table {
-    /// Without tasks.
+    /// Returns the table of a VCPU without tasks.
     pub fn empty(setting: &Setting) -> Self {
         let mut best = vec![(NEVER, 0); setting.colors() + 1];
         best[0] = (0, 0);
         Self { best }
     }
 
-    /// With another task above the others.
+    /// Returns the table with another task above the others.
     pub fn with(&self, above: &Costs) -> Self {
         let colors = above.colors;
         let least = |used: usize| {
@@ -109,8 +109,8 @@ impl Table {
         Self { best: (0..=colors).map(least).collect() }
     }
 
-    /// The least utilisation with `colors`, in units of [`WHOLE`], rounded down; more
-    /// than `NEVER` says if there is none.
+    /// Returns the least utilisation with `colors`, in units of [`WHOLE`], rounded down; more than
+    /// `NEVER` says if there is none.
     pub fn utilization(&self, colors: usize) -> u64 {
         self.best[colors].0
     }
@@ -123,9 +123,9 @@ pub(crate) struct Size {
     pub shared: usize,
 }
 
-/// The sizes that the tables chose for `colors`: that of the highest priority first. There
-/// is a table and the costs for each task with those below it, in this order, and a last
-/// table without tasks.
+/// Returns the sizes that the tables chose for `colors`: that of the highest priority first. There
+/// is a table and the costs for each task with those below it, in this order, and a last table
+/// without tasks.
 pub(crate) fn sizes(tables: &[&Table], costs: &[&Costs], colors: usize) -> Vec<Size> {
     let mut used = colors;
     let size = |(table, costs): (&&Table, &&Costs)| {
@@ -137,8 +137,9 @@ pub(crate) fn sizes(tables: &[&Table], costs: &[&Costs], colors: usize) -> Vec<S
     tables.iter().zip(costs).map(size).collect()
 }
 
-/// Colours of these sizes, numbered from 0: that of the highest priority first. Shared
-/// colours are those whose highest user is lowest, so that tasks between are delayed least.
+/// Chooses colours for tasks with these numbers of colours, that of the highest priority first. A
+/// shared colour is one whose highest user has the lowest priority, so that tasks between are
+/// delayed least.
 pub(crate) fn place(sizes: &[Size]) -> Vec<ColorSet> {
     // For each colour that somebody has: its highest user, as its distance from the end.
     let mut users: Vec<usize> = Vec::new();
@@ -174,11 +175,11 @@ pub fn allocate(tasks: &[&Task], setting: &Setting) -> Vec<ColorSet> {
     place(&sizes(&tables, &costs, colors))
 }
 
-/// By number of colours (0, 1, ...), the least utilisation (Eq. 4) of tasks in one VCPU, the
-/// highest priority first, rounded down; none if there are not enough colours.
+/// Returns the least utilisation (Eq. 4) of tasks in one VCPU, the highest priority first, for 0,
+/// 1, ... colours, rounded down; `None` if there are not enough colours.
 ///
-/// Also a lower bound for the same tasks in several VCPUs, of one VM or of many: colours that
-/// VCPUs do not share are colours that these tasks do not share here.
+/// This is also a lower bound for the same tasks in several VCPUs, of one VM or of many: VCPUs that
+/// share no colours are a case in which the tasks share none.
 pub fn by_colors(tasks: &[&Task], setting: &Setting) -> Vec<Option<Share>> {
     let above = |table: Table, task: &&Task| table.with(&Costs::new(task, setting));
     let table = tasks.iter().rev().fold(Table::empty(setting), above);

@@ -71,7 +71,7 @@ mod tests {
         Duration(ms * 1_000_000)
     }
 
-    /// A task with this period and these execution times in milliseconds.
+    /// Returns a task with this period and these execution times in milliseconds.
     pub fn task(period: u64, wcet: &[u64]) -> Task {
         let base = analysis::Task::new(ms(1), ms(period)).unwrap();
         let wcet: Vec<_> = wcet.iter().map(|&wcet| ms(wcet)).collect();

@@ -1,5 +1,5 @@
-//! What a plan promises, and where the time of the PCPUs goes. Field names carry their units;
-//! `ppm` are millionths of a PCPU.
+//! The guarantees of a plan, and the use of the PCPUs' time. Field names carry their units; `ppm`
+//! are millionths of a PCPU.
 
 use analysis::verdict::{PcpuVerdict, TaskVerdict, VcpuVerdict, Verdict};
 use bulkhead_system::description::{System, Vm};
@@ -12,13 +12,13 @@ const WHOLE: u64 = 1_000_000;
 /// Tasks, VCPUs and PCPUs of a plan.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// What all VCPUs have together.
+    /// Share of all VCPUs together.
     pub total_ppm: u64,
     /// All tasks.
     pub tasks: Vec<Task>,
     /// All VCPUs.
     pub vcpus: Vec<Vcpu>,
-    /// The PCPUs on which something runs.
+    /// The PCPUs on which a VCPU runs.
     pub pcpus: Vec<Pcpu>,
 }
 
@@ -29,7 +29,7 @@ pub struct Task {
     pub vm: String,
     /// Index of its VCPU in the VM.
     pub vcpu: usize,
-    /// Its name.
+    /// Name of the task.
     pub task: String,
     /// `C`, with its colours.
     pub wcet_ns: u64,
@@ -41,11 +41,11 @@ pub struct Task {
     pub wcrt_ns: Option<u64>,
     /// `D - R`: negative if it can be late.
     pub slack_ns: Option<i64>,
-    /// Whether it meets its deadline for sure.
+    /// True if the analysis guarantees the deadline.
     pub ok: bool,
     /// Colours of the machine: its own or those of its VM; none if that has all of the cache.
     pub colors: Option<Vec<usize>>,
-    /// The same as a guest with a virtual cache sees them.
+    /// These colours as a guest with a virtual cache sees them.
     pub guest_colors: Option<Vec<usize>>,
 }
 
@@ -58,7 +58,7 @@ pub struct Vcpu {
     pub vm: String,
     /// Its index in the VM.
     pub vcpu: usize,
-    /// None: the PCPU is its own.
+    /// Class of the server; `None` if the VCPU has a PCPU of its own.
     pub server: Option<&'static str>,
     /// `C`.
     pub budget_ns: Option<u64>,
@@ -66,35 +66,35 @@ pub struct Vcpu {
     pub period_ns: Option<u64>,
     /// `C / T`; none in the background, which gets what is left.
     pub supply_ppm: Option<u64>,
-    /// What its tasks need, with what they load again (vCache, Eq. 4).
+    /// Share that its tasks need, with the cache lines that they load again (vCache, Eq. 4).
     pub tasks_ppm: u64,
     /// The longest time without supply.
     pub blackout_ns: Option<u64>,
-    /// Whether it gets its budget in each period.
+    /// True if the VCPU gets its budget in each period.
     pub ok: bool,
 }
 
-/// Where the time of a PCPU goes.
+/// The use of the time of a PCPU.
 #[derive(Debug, Serialize)]
 pub struct Pcpu {
-    /// Its index.
+    /// Index of the PCPU.
     pub pcpu: u32,
-    /// What VCPUs have of it.
+    /// Share of all VCPUs.
     pub load_ppm: u64,
     /// Execution times of tasks.
     pub execution_ppm: u64,
-    /// What tasks load again after preemptions.
+    /// Share for loading cache lines again after preemptions.
     pub cache_ppm: u64,
-    /// What VCPUs with tasks have beyond that, to meet deadlines.
+    /// Share that VCPUs with tasks have beyond their tasks' needs, to meet deadlines.
     pub margin_ppm: u64,
-    /// What VCPUs without tasks have.
+    /// Share of VCPUs without tasks.
     pub other_ppm: u64,
-    /// What nobody has, less what tasks in the background need.
+    /// Share that no VCPU has, less the needs of tasks in the background.
     pub free_ppm: u64,
 }
 
 impl Report {
-    /// Of what the analysis says of a plan, and of the description, if there is one.
+    /// Returns the report for a verdict on a plan, and its description, if there is one.
     pub fn new(verdict: &Verdict, described: Option<&System>) -> Self {
         let mut report =
             Self { total_ppm: 0, tasks: Vec::new(), vcpus: Vec::new(), pcpus: Vec::new() };
@@ -184,7 +184,7 @@ impl Pcpu {
     }
 }
 
-/// The part of its PCPU that a VCPU has; none in the background.
+/// Returns the part of its PCPU that a VCPU has; none in the background.
 fn supply(vcpu: &VcpuVerdict) -> Option<u64> {
     match (vcpu.server, vcpu.budget_ns, vcpu.period_ns) {
         (None, ..) => Some(WHOLE),

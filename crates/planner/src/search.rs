@@ -1,19 +1,19 @@
 //! The planner of this project: tasks to VCPUs, colours to tasks and VCPUs, budgets.
 //!
-//! It looks for the least sum of `C^v / T^v` of all VCPUs with a given number of colours:
+//! The planner searches the least sum of `C^v / T^v` of all VCPUs with a given number of colours:
 //!
-//! - colours of a VCPU go to its tasks so that the utilisation is least
-//!   ([`crate::least_utilization`]), and in the end from there on in small steps as long as
-//!   the budget gets smaller;
-//! - colours of the machine go to VCPUs exactly ([`crate::exact::cache_to_vm()`]);
-//! - tasks go to the VCPUs of their VM by local search: the tasks of two VCPUs at a time
-//!   are split anew in the best of all ways, with all other VCPUs in view. It starts from
-//!   tasks that are spread evenly, and from what CAVM ([`crate::published`]) does.
+//! - the colours of a VCPU are divided among its tasks such that the utilisation is least
+//!   ([`crate::least_utilization`]); in the end the division is changed in small steps as long as the
+//!   budget decreases;
+//! - the colours of the machine are divided among the VCPUs exactly
+//!   ([`crate::exact::cache_to_vm()`]);
+//! - tasks are distributed over the VCPUs of their VM by local search: the tasks of two VCPUs at a
+//!   time are split in the best of all ways, in view of all other VCPUs. The search starts from an
+//!   even distribution, and from the result of CAVM ([`crate::published`]).
 //!
-//! The least utilisation of a VCPU is a lower bound of what it needs, and takes little time
-//! to compute: a split is looked at only as far as its bound is below the best one so far, and
-//! a budget is looked for only if there is one that makes it the best. Everything is
-//! deterministic.
+//! The least utilisation of a VCPU is a lower bound of its needs, and quick to compute. A split is
+//! examined only as long as its bound is below the best one so far, and a budget is searched only
+//! if one can make the split the best. The search is deterministic.
 
 mod blocks;
 mod split;
@@ -33,8 +33,7 @@ const ROUNDS_MAX: usize = 20;
 /// Splits of two VCPUs of which others then need more than their bounds; mostly there is none.
 const SPLITS_MAX: usize = 100;
 
-/// Plans one system for several numbers of colours: what it finds out for one helps the
-/// next.
+/// Plans one system for several numbers of colours. Results for one number speed up the next.
 #[derive(Debug)]
 pub struct Planner<'a> {
     setting: Setting,
@@ -44,7 +43,7 @@ pub struct Planner<'a> {
 /// VCPUs with tasks, and what they need.
 #[derive(Clone, Debug)]
 pub struct Design {
-    /// For each VM, its VCPUs in their order; none for those without tasks.
+    /// For each VM, its VCPUs in their order; `None` for VCPUs without tasks.
     pub vms: Vec<Vec<Option<Vcpu>>>,
 }
 
@@ -74,8 +73,8 @@ pub struct Planned {
     /// Its colours; its tasks may leave some of them unused. Those of the VM if they are
     /// shared; of no meaning if they are fixed.
     pub colors: usize,
-    /// Its budget, and the colours of its tasks: numbered from 0, in each VCPU anew, unless
-    /// they are fixed.
+    /// Budget of the VCPU, and colours of its tasks: numbered from 0 in each VCPU, unless they are
+    /// fixed.
     pub point: Point,
 }
 
@@ -89,13 +88,13 @@ struct SharedOut {
 }
 
 impl<'a> Planner<'a> {
-    /// For these VMs.
+    /// Returns a planner for these VMs.
     pub fn new(vms: &'a [Vm], setting: &Setting) -> Self {
         Self { setting: *setting, vms: vms.iter().map(|vm| Blocks::new(vm, setting)).collect() }
     }
 
-    /// What needs little with `colors` colours in all (at most those of the setting). None
-    /// if deadlines are missed in all ways that were found.
+    /// Returns a plan that needs little with `colors` colours in all (at most those of the
+    /// setting). `None` if deadlines are missed in all plans that were found.
     pub fn plan(&mut self, colors: usize) -> Option<Plan> {
         let colors = colors.min(self.setting.colors());
         let state = self.search(colors)?;
@@ -116,7 +115,7 @@ impl<'a> Planner<'a> {
         Some(Plan { vms, total })
     }
 
-    /// The VCPUs of a plan for `colors`, with what they need with any number of colours up
+    /// Returns the VCPUs of a plan for `colors`, with what they need with any number of colours up
     /// to that. None as with [`Planner::plan`].
     pub fn design(&mut self, colors: usize) -> Option<Design> {
         let colors = colors.min(self.setting.colors());
@@ -139,7 +138,7 @@ impl<'a> Planner<'a> {
         Design { vms: vms.collect() }
     }
 
-    /// The best state from all starts.
+    /// Returns the best state from all starts.
     fn search(&mut self, colors: usize) -> Option<State> {
         let mut states = vec![self.spread(colors)];
         states.extend(self.published(colors));
@@ -205,8 +204,8 @@ impl<'a> Planner<'a> {
         self.vms.iter_mut().map(allocate).collect()
     }
 
-    /// Splits the tasks of pairs of VCPUs anew until that is of no more use. The sum of what
-    /// all need, and the VCPUs.
+    /// Splits the tasks of pairs of VCPUs again until that helps no more. Returns the sum of all
+    /// needs, and the VCPUs.
     fn improve(&mut self, start: State, colors: usize, effort: Effort) -> (u64, State) {
         let mut state = start;
         let settled = self.settle(&state, colors, NEVER, effort);
@@ -259,8 +258,8 @@ impl<'a> Planner<'a> {
         total
     }
 
-    /// The least sum of what all VCPUs need, and the colours of each VM and VCPU for that; none
-    /// if it is not below `limit`. Finds out only what it has to.
+    /// Returns the least sum of the needs of all VCPUs, and the colours of each VM and VCPU for
+    /// that sum; `None` if it is not below `limit`. Computes only what is necessary.
     fn settle(
         &mut self,
         state: &State,
@@ -286,7 +285,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The least sum as far as it is known, and the colours for that.
+    /// Returns the least sum as far as it is known, and the colours for that.
     fn share_out(&self, state: &State, colors: usize) -> Option<(u64, Vec<SharedOut>)> {
         // From the last VM to the first: what it and those behind it need at least.
         let mut behind = vec![vec![0; colors + 1]];
@@ -308,7 +307,7 @@ impl<'a> Planner<'a> {
         Some((total, shared_out))
     }
 
-    /// The colours of the VCPUs of a VM that has so many.
+    /// Returns the colours of the VCPUs of a VM that has this number of colours.
     fn of_vcpus(&self, vm: usize, vcpus: &[Block], colors: usize) -> Option<Vec<usize>> {
         let blocks = &self.vms[vm];
         if *blocks.vm().coloring() == Coloring::Shared {
@@ -329,7 +328,7 @@ impl<'a> Planner<'a> {
         each.collect()
     }
 
-    /// What all VCPUs need but for two of a VM, by the number of colours of these two.
+    /// Returns the needs of all VCPUs but two of a VM, by the number of colours of these two.
     fn others(&self, state: &State, vm: usize, pair: [usize; 2], colors: usize) -> Vec<u64> {
         let other_vms = (0..state.len()).filter(|other| *other != vm);
         let elsewhere = other_vms
@@ -356,14 +355,14 @@ impl<'a> Planner<'a> {
         (0..=colors).map(with_pair).collect()
     }
 
-    /// What a VM needs with exactly so many colours.
+    /// Returns the needs of a VM with exactly these numbers of colours.
     fn curve(&self, vm: usize, vcpus: &[Block], colors: usize) -> Vec<u64> {
         let described = self.vms[vm].vm();
         let sum = self.sum(vm, vcpus, colors).into_iter().enumerate();
         sum.map(|(own, sum)| if described.allows(own) { sum } else { NEVER }).collect()
     }
 
-    /// What VCPUs of a VM need with up to so many colours.
+    /// Returns the needs of VCPUs of a VM with up to this number of colours.
     fn sum(&self, vm: usize, vcpus: &[Block], colors: usize) -> Vec<u64> {
         let blocks = &self.vms[vm];
         let mut sum = vec![0; colors + 1];
@@ -378,21 +377,22 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// A VCPU with these tasks and colours, about which everything is known; none without tasks.
+/// Returns a VCPU with these tasks and colours, about which everything is known; none without
+/// tasks.
 fn planned_vcpu(blocks: &mut Blocks<'_>, block: Block, colors: usize) -> Option<Planned> {
     let point = blocks.known_point(block, colors)?.clone();
     let tasks = indices(blocks.mask(block));
     Some(Planned { tasks, colors, point: blocks.polish(block, colors, point) })
 }
 
-/// By number of colours, what two need together that have no colour in common.
+/// Returns the needs of two VCPUs that share no colour, by number of colours.
 fn add(one: &[u64], other: &[u64]) -> Vec<u64> {
     let least = |k: usize| (0..=k).map(|own| one[own] + other[k - own]).min();
     (0..other.len()).map(|k| least(k).unwrap_or(u64::MAX)).collect()
 }
 
 impl Design {
-    /// What the VCPUs with tasks need, VM by VM.
+    /// Returns the demands of the VCPUs with tasks, VM by VM.
     pub fn demands(&self) -> impl Iterator<Item = &Demand> {
         self.vms.iter().flatten().flatten().map(|vcpu| &vcpu.demand)
     }

@@ -1,4 +1,4 @@
-//! What holds for all VCPUs of a system.
+//! Parameters of all VCPUs of a system.
 
 use analysis::overheads::Costs;
 use analysis::{Duration, Kind};
@@ -6,7 +6,7 @@ use policy::color::COLORS_MAX;
 
 use crate::Error;
 
-/// The test that tells whether the tasks of a VCPU meet their deadlines.
+/// The test that decides if the tasks of a VCPU meet their deadlines.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Test {
     /// vCache, Eq. 2, as published.
@@ -26,16 +26,18 @@ pub struct Setting {
     pub reload: Duration,
     /// Servers of the VCPUs.
     pub kind: Kind,
-    /// The test.
+    /// The schedulability test.
     pub test: Test,
-    /// What the hypervisor costs a VCPU by itself, if that is to be counted.
+    /// The time that the hypervisor takes from a single VCPU, if it is counted.
     pub costs: Option<Costs>,
-    /// How many VCPUs of higher priority, alike, are taken to be on the PCPU of each, where costs are counted.
+    /// Assumed number of equal VCPUs of higher priority on the PCPU of each VCPU, where overheads
+    /// are counted.
     pub neighbours: u64,
 }
 
 impl Setting {
-    /// Sporadic servers under Eq. 2 as published, with budgets of whole microseconds.
+    /// Returns the setting of sporadic servers under Eq. 2 as published, with budgets of whole
+    /// microseconds.
     ///
     /// # Errors
     ///
@@ -48,7 +50,7 @@ impl Setting {
         Ok(Self { colors, grain: Duration(1_000), reload, kind, test, costs: None, neighbours: 0 })
     }
 
-    /// The same with budgets that are multiples of this.
+    /// Returns the setting with budgets that are multiples of `grain`.
     ///
     /// # Errors
     ///
@@ -57,7 +59,7 @@ impl Setting {
         if grain == Duration(0) { Err(Error::NoGrain) } else { Ok(Self { grain, ..self }) }
     }
 
-    /// The same for a cache with so many colours.
+    /// Returns the same setting for a cache with this number of colours.
     ///
     /// # Errors
     ///

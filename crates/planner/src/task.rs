@@ -15,14 +15,14 @@ pub struct Task {
 }
 
 impl Task {
-    /// `base` with the execution times `wcet` for 1, 2, ... colours, whatever its own is.
+    /// Returns `base` with the execution times `wcet` for 1, 2, ... colours instead of its own.
     ///
     /// A time that is shorter than one with more colours is raised to it, which is safe:
     /// see [`Task::was_raised`].
     ///
     /// # Errors
     ///
-    /// There is no execution time, or one that analyses cannot work with.
+    /// There is no execution time, or one that the analyses cannot handle.
     pub fn new(base: analysis::Task, wcet: &[Duration]) -> Result<Self, Error> {
         let mut by_colors = Vec::with_capacity(wcet.len());
         let (mut longest, mut raised) = (Duration(0), false);
@@ -39,29 +39,29 @@ impl Task {
         Ok(Self { by_colors, working_set: 0, raised })
     }
 
-    /// The same task, which touches so many bytes in a job.
+    /// Returns the same task with a working set of this number of bytes in each job.
     pub fn with_working_set(self, working_set: u64) -> Self {
         Self { working_set, ..self }
     }
 
-    /// The task with so many colours (at least 1); beyond the last time that was given
-    /// more colours change nothing.
+    /// Returns the task with this number of colours (at least 1); colours beyond the last given
+    /// time change nothing.
     pub fn with_colors(&self, colors: usize) -> &analysis::Task {
         let last = self.by_colors.len() - 1;
         &self.by_colors[colors.saturating_sub(1).min(last)]
     }
 
-    /// Execution time with so many colours: `C(k)`.
+    /// Returns the execution time with this number of colours: `C(k)`.
     pub fn wcet(&self, colors: usize) -> Duration {
         self.with_colors(colors).wcet()
     }
 
-    /// Least time between two arrivals: `T`.
+    /// Returns the least time between two arrivals: `T`.
     pub fn period(&self) -> Duration {
         self.by_colors[0].period()
     }
 
-    /// From arrival to deadline: `D`.
+    /// Returns the time from arrival to deadline: `D`.
     pub fn deadline(&self) -> Duration {
         self.by_colors[0].deadline()
     }
@@ -71,7 +71,7 @@ impl Task {
         self.working_set
     }
 
-    /// Whether execution times were raised so that more colours never take longer.
+    /// Returns true if execution times were raised so that more colours never take longer.
     pub fn was_raised(&self) -> bool {
         self.raised
     }

@@ -8,15 +8,15 @@ use analysis::{Duration, Server};
 
 use crate::exact::Limit;
 
-/// The PCPU of each server, such that all get their budgets (vCache, Eq. 1); none if there
+/// Returns the PCPU of each server, such that all get their budgets (vCache, Eq. 1); none if there
 /// is no way.
 ///
-/// `servers` are in the order of their priorities, the highest first. `pinned` says for
-/// each on which PCPU it has to be, if that is fixed. `steps` bounds the search.
+/// `servers` are in the order of their priorities, the highest first. `pinned` has the PCPU of each
+/// server that is fixed. `steps` bounds the search.
 ///
 /// # Errors
 ///
-/// The search was not over after so many steps.
+/// The search was not complete after this number of steps.
 pub fn vcpus_to_pcpus(
     servers: &[Server],
     pinned: &[Option<usize>],
@@ -92,7 +92,8 @@ fn search(
     Ok(false)
 }
 
-/// Whether these servers get their budgets on one PCPU, whose hypervisor serves nothing for `late` now and then.
+/// Returns true if these servers get their budgets on one PCPU whose hypervisor can be late by
+/// `late` in serving interrupts.
 pub(crate) fn budgets_fit(servers: &[Server], on: &[usize], late: Duration) -> bool {
     let servers: Vec<Server> = on.iter().map(|&index| servers[index]).collect();
     late_response_times(&servers, late).iter().all(Result::is_ok)

@@ -11,7 +11,7 @@ pub const TASKS_MAX: usize = 128;
 /// A set of tasks of a VM: bit `i` is task `i`.
 pub type Mask = u128;
 
-/// The tasks of a set, ascending.
+/// Returns the tasks of a set, ascending.
 pub fn indices(mut mask: Mask) -> Vec<usize> {
     let mut indices = Vec::with_capacity(mask.count_ones() as usize);
     while mask != 0 {
@@ -21,7 +21,7 @@ pub fn indices(mut mask: Mask) -> Vec<usize> {
     indices
 }
 
-/// The set of these tasks.
+/// Returns the set of these tasks.
 pub fn mask(indices: &[usize]) -> Mask {
     indices.iter().fold(0, |mask, index| mask | 1 << index)
 }
@@ -38,18 +38,18 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// A VCPU of which the period is fixed.
+    /// Returns a VCPU of which the period is fixed.
     pub fn new(period: Duration) -> Self {
         Self { period, budget: None, pinned: 0 }
     }
 
-    /// Whether the same tasks need the same in both.
+    /// Returns true if the same tasks need the same in both.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.period == other.period && self.budget == other.budget
     }
 }
 
-/// Which colours the tasks of a VM have.
+/// The colours of a VM's tasks.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Coloring {
     /// Each task has some of the colours of its VCPU, which no other VCPU has: the guest, or
@@ -72,17 +72,17 @@ pub struct Vm {
     coloring: Coloring,
     /// Fewest colours of the VM, for reasons other than time.
     pub least_colors: usize,
-    /// Whether the number of its colours is a power of two (vLLC).
+    /// True if the number of its colours is a power of two (vLLC).
     pub power_of_two: bool,
 }
 
 impl Vm {
-    /// With these tasks, the highest priority first, and VCPUs.
+    /// Returns a VM with these tasks, the highest priority first, and these VCPUs.
     ///
     /// # Errors
     ///
-    /// There are more than [`TASKS_MAX`] tasks, no VCPU, or a VCPU whose period is 0 or
-    /// shorter than its budget; pins that name a task twice or one that there is not.
+    /// There are more than [`TASKS_MAX`] tasks; there is no VCPU, or one whose period is 0 or
+    /// shorter than its budget; or pins name a task twice or one that does not exist.
     pub fn new(tasks: Vec<Task>, vcpus: Vec<Slot>) -> Result<Self, Error> {
         if tasks.len() > TASKS_MAX {
             return Err(Error::Tasks { tasks: tasks.len(), most: TASKS_MAX });
@@ -106,11 +106,11 @@ impl Vm {
         Ok(Self { tasks, vcpus, coloring, least_colors: 0, power_of_two: false })
     }
 
-    /// The same with this way to colour tasks.
+    /// Returns the VM with this division of colours among tasks.
     ///
     /// # Errors
     ///
-    /// Colours are fixed, but there are none for some task.
+    /// Colours are fixed, but a task has none.
     pub fn with_coloring(self, coloring: Coloring) -> Result<Self, Error> {
         if let Coloring::Fixed(sets) = &coloring
             && (sets.len() != self.tasks.len() || sets.iter().any(|set| set.is_empty()))
@@ -120,17 +120,17 @@ impl Vm {
         Ok(Self { coloring, ..self })
     }
 
-    /// Which colours its tasks have.
+    /// Returns the colours of the tasks.
     pub fn coloring(&self) -> &Coloring {
         &self.coloring
     }
 
-    /// Whether colours of the VM are planned.
+    /// Returns true if colours of the VM are planned.
     pub(crate) fn needs_colors(&self) -> bool {
         !matches!(self.coloring, Coloring::Fixed(_))
     }
 
-    /// Whether the VM can have so many of the colours that are planned.
+    /// Returns true if the VM can have this number of the planned colours.
     pub(crate) fn allows(&self, colors: usize) -> bool {
         match self.coloring {
             Coloring::Fixed(_) => colors == 0,
@@ -138,12 +138,12 @@ impl Vm {
         }
     }
 
-    /// The tasks, the highest priority first.
+    /// Returns the tasks, the highest priority first.
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
-    /// The VCPUs.
+    /// Returns the VCPUs.
     pub fn vcpus(&self) -> &[Slot] {
         &self.vcpus
     }

@@ -14,7 +14,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// QEMU's `virt` with GICv3, four Cortex-A53, 1 GiB, started at EL2.
+    /// Returns QEMU's `virt` with GICv3, four Cortex-A53, 1 GiB, started at EL2.
     pub fn virt() -> Self {
         Self {
             machine: "virt,virtualization=on,gic-version=3".into(),
@@ -24,7 +24,7 @@ impl Board {
         }
     }
 
-    /// Whether QEMU generates a device tree with random seeds for this board.
+    /// Returns true if QEMU generates a device tree with random seeds for this board.
     pub(crate) fn has_random_device_tree(&self) -> bool {
         self.machine.split(',').next() == Some("virt")
     }

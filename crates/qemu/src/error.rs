@@ -1,4 +1,4 @@
-//! What can go wrong with QEMU.
+//! Errors of starting and using QEMU.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::version::{LEAST_VERSION, Version};
 const INSTALL: &str = "`make setup` installs it; by hand on Debian 12: add the suite \
                        bookworm-backports, then `apt-get install -t bookworm-backports qemu-system-arm`";
 
-/// Why QEMU did not start, or did not do what was waited for.
+/// Why QEMU did not start, or did not print an expected text.
 #[derive(Debug, ThisError)]
 pub enum Error {
     /// The program cannot be started.
@@ -21,10 +21,10 @@ pub enum Error {
     NoQemu {
         /// The program.
         program: String,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The program does not tell its version.
+    /// The program does not print a version.
     #[error("`{program} --version` answers `{answer}`: is it QEMU?")]
     UnknownVersion {
         /// The program.
@@ -45,7 +45,7 @@ pub enum Error {
     Image {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The log file cannot be made.
@@ -53,23 +53,23 @@ pub enum Error {
     Log {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The text did not come in time.
+    /// The text did not appear in time.
     #[error("`{pattern}` did not appear within {} s{tail}", after.as_secs_f64())]
     Timeout {
-        /// What was waited for.
+        /// The expected text.
         pattern: String,
-        /// How long.
+        /// Duration of the wait.
         after: Duration,
         /// The last lines of the console and where the log is, on lines of their own.
         tail: String,
     },
-    /// QEMU ended before the text came.
+    /// QEMU ended before the text appeared.
     #[error("QEMU ended ({exit}) before `{pattern}` appeared{tail}")]
     Ended {
-        /// What was waited for.
+        /// The expected text.
         pattern: String,
         /// How QEMU ended.
         exit: Exit,

@@ -14,28 +14,28 @@ use crate::version::{LEAST_VERSION, Version};
 pub const PROGRAM_VARIABLE: &str = "BULKHEAD_QEMU";
 const PROGRAM: &str = "qemu-system-aarch64";
 
-/// What a second of the guest is.
+/// The clock of the guest.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Time {
-    /// A second of the clock on the wall; CPUs run in parallel.
+    /// Guest time is real time; CPUs run in parallel.
     #[default]
     Real,
-    /// As many instructions as fit at 1 ns each; every run is the same, bit by bit.
+    /// Each instruction takes 1 ns, so that every run is the same, bit by bit.
     Deterministic,
 }
 
-/// How an image is run.
+/// Options of a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Options {
     /// The QEMU to start; `None`: what [`PROGRAM_VARIABLE`] names, else `qemu-system-aarch64`.
     pub program: Option<String>,
-    /// What time means.
+    /// The clock of the guest.
     pub time: Time,
     /// QEMU is asked to end after this time, so that plugins write their results, and killed if it does not.
     pub timeout: Option<Duration>,
     /// File for all output of the console.
     pub log_file: Option<PathBuf>,
-    /// Whether the output is also kept in memory for [`crate::Outcome::log`].
+    /// True if the output is also kept in memory for [`crate::Outcome::log`].
     pub keep_log: bool,
     /// More arguments for QEMU, behind all others.
     pub arguments: Vec<String>,
@@ -85,7 +85,7 @@ impl Machine {
         Ok(Session::new(process, pipes, log, options))
     }
 
-    /// The arguments that [`Machine::start`] gives to QEMU.
+    /// Returns the arguments that [`Machine::start`] gives to QEMU.
     pub fn arguments(board: &Board, image: &Path, options: &Options) -> Vec<String> {
         let mut machine = board.machine.clone();
         if options.time == Time::Deterministic && board.has_random_device_tree() {

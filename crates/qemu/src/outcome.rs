@@ -10,13 +10,13 @@ const TAIL_LINES: usize = 20;
 /// How QEMU ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Exit {
-    /// By itself, with this status; 0 after the board was powered off or reset.
+    /// QEMU ended by itself, with this status; 0 after the board was powered off or reset.
     Code(i32),
-    /// By this signal, which did not come from the session.
+    /// This signal, which did not come from the session, ended QEMU.
     Signal(i32),
-    /// It was made to end because its time was over.
+    /// QEMU was ended because its timeout was over.
     TimedOut,
-    /// It was killed because the session was stopped.
+    /// QEMU was killed because the session was stopped.
     Stopped,
 }
 
@@ -31,19 +31,19 @@ impl fmt::Display for Exit {
     }
 }
 
-/// What is known when a session has ended. Shown as text, it is what a failed
-/// test wants to say: how QEMU ended, its errors, the end of the console, the log.
+/// The result of a session. Its text is made for failed tests: how QEMU ended, its errors, the end
+/// of the console, the log.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How QEMU ended.
     pub exit: Exit,
     /// All output of the console, unless [`crate::Options::keep_log`] was off.
     pub log: String,
-    /// The file that has it too.
+    /// The file that has the output too.
     pub log_file: Option<PathBuf>,
     /// QEMU's own messages.
     pub stderr: String,
-    /// From the start to the end.
+    /// Time from the start to the end of QEMU.
     pub elapsed: Duration,
 }
 
@@ -54,8 +54,8 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The end of QEMU's messages and of the console, and the name of the log, each
-/// on lines of their own.
+/// Returns the end of QEMU's messages and of the console, and the name of the log, each on lines of
+/// their own.
 pub(crate) fn tail(stderr: &str, log: &str, log_file: Option<&Path>) -> String {
     let mut text = String::new();
     for (title, part) in [("QEMU says", stderr), ("end of the console", log)] {

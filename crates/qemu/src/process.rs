@@ -13,10 +13,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::outcome::Exit;
 
-/// How often a process that is about to end is looked at.
+/// Interval at which a process that is about to end is polled.
 const POLL: Duration = Duration::from_millis(5);
 
-/// How long a process may take to end when its time is over: plugins write their results.
+/// Time that a process has to end after its timeout, so that plugins can write their results.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The guard of a running process.
@@ -90,7 +90,7 @@ impl Process {
         Ok((Self { child, timed_out, keep: Some(keep), keeper: Some(keeper) }, pipes))
     }
 
-    /// How the process ended, if it has.
+    /// Returns how the process ended, or `None` while it runs.
     pub(crate) fn exit(&self) -> Option<Exit> {
         let status = lock(&self.child).try_wait().ok().flatten()?;
         Some(self.classify(status))
@@ -175,7 +175,7 @@ fn take_pipes(child: &mut Child) -> io::Result<Pipes> {
     }
 }
 
-/// A command for `program` that the kernel kills when its parent dies.
+/// Returns a command for `program` that the kernel kills when its parent dies.
 ///
 /// `setpriv` (util-linux, on every Debian) sets that up and then becomes the
 /// program. Where it is missing, the process is guarded by everything else.

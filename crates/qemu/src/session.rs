@@ -18,30 +18,30 @@ use crate::process::{Pipes, Process};
 const CHUNK_BYTES: usize = 4096;
 /// Pieces that wait for a slow reader; then QEMU's console waits, not our memory.
 const CHUNKS_WAITING: usize = 4096;
-/// How long QEMU may take to end after it has closed its console.
+/// Time that QEMU has to end after it has closed its console.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Output of the console.
+/// A piece of console output.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Chunk {
-    /// When it came, from the start of QEMU.
+    /// Time of the output since the start of QEMU.
     pub time: Duration,
     /// The bytes; a chunk may end within a line or a character.
     pub bytes: Vec<u8>,
 }
 
-/// What [`Session::next`] found.
+/// Result of [`Session::next`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Next {
     /// Output of the console.
     Output(Chunk),
-    /// Nothing came in time.
+    /// No output came in time.
     Idle,
     /// The console is closed: QEMU ends or has ended.
     Ended,
 }
 
-/// Sends to the console, from any thread.
+/// A handle that sends to the console from any thread.
 #[derive(Clone, Debug)]
 pub struct Input(Sender<Vec<u8>>);
 
@@ -102,7 +102,7 @@ impl Session {
         self.input.send(bytes);
     }
 
-    /// A handle that sends to the console.
+    /// Returns a handle that sends to the console.
     pub fn input(&self) -> Input {
         self.input.clone()
     }
@@ -184,7 +184,7 @@ impl Session {
         }
     }
 
-    /// How QEMU ended; it has closed its console and gets a moment to do so.
+    /// Returns how QEMU ended. QEMU has closed its console, and gets a moment to end.
     fn reap(&mut self, killed: Exit) -> Exit {
         let exit = self.process.wait(GRACE).unwrap_or_else(|| self.process.kill(killed));
         if let Some(reader) = self.stderr_reader.take() {

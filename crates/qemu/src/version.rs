@@ -1,4 +1,4 @@
-//! Which QEMU this is.
+//! The version of QEMU.
 
 use std::fmt;
 use std::process::Command;

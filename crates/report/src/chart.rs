@@ -26,7 +26,7 @@ pub enum Error {
         chart: String,
         /// Name of the line or of the bars.
         series: String,
-        /// The value.
+        /// The value as text.
         value: String,
     },
     /// There is more to show than anybody can read.
@@ -45,7 +45,7 @@ pub enum Error {
     Drawing {
         /// Title of the chart.
         chart: String,
-        /// What the library says.
+        /// The error of the library.
         reason: String,
     },
 }
@@ -53,20 +53,20 @@ pub enum Error {
 /// An axis of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What is shown, with its unit.
+    /// The quantity, with its unit.
     pub label: String,
-    /// Whether the axis begins at zero, and not near the least value.
+    /// True if the axis begins at zero; false if it begins near the least value.
     pub from_zero: bool,
 }
 
 impl Axis {
-    /// An axis that begins at zero.
+    /// Returns an axis that begins at zero.
     pub fn from_zero(label: &str) -> Self {
         Self { label: label.into(), from_zero: true }
     }
 
-    /// The range of the axis that shows all these values. A range has a width
-    /// even if all values are equal.
+    /// Returns the range of the axis that shows all these values. A range has a width even if all
+    /// values are equal.
     fn range(&self, values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
         let (low, high) =
             values.fold((f64::MAX, f64::MIN), |(low, high), it| (low.min(it), high.max(it)));
@@ -77,8 +77,8 @@ impl Axis {
     }
 }
 
-/// A number at an axis: whole ones without a point, long ones with spaces.
-/// Places of ticks are sums, so that what is meant to be whole is not quite.
+/// Returns a number at an axis: whole ones without a point, long ones with spaces. Places of ticks
+/// are sums, so that what is meant to be whole is not quite.
 fn number(value: f64) -> String {
     if (value - value.round()).abs() > 0.0005 {
         return format!("{value:.3}").trim_end_matches('0').to_owned();
@@ -109,7 +109,7 @@ fn finite(chart: &str, series: &str, values: impl Iterator<Item = f64>) -> Resul
     Ok(())
 }
 
-/// The error of the library for this chart.
+/// Returns the error of the library for this chart.
 fn drawing<E: std::error::Error>(chart: &str) -> impl Fn(E) -> Error {
     move |error| Error::Drawing { chart: chart.into(), reason: error.to_string() }
 }

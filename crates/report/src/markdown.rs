@@ -1,7 +1,7 @@
 //! Markdown.
 
-/// A table of rows under a heading. Columns whose heading starts with `>` are
-/// aligned to the right; `|` in a cell stands for itself.
+/// Returns a table of rows under a heading. Columns whose heading starts with `>` are aligned to
+/// the right; `|` in a cell stands for itself.
 pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = row(heading.iter().map(|title| title.trim_start_matches('>')));
     let ruler = |title: &&str| if title.starts_with('>') { "---:" } else { "---" };

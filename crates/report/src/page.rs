@@ -18,22 +18,22 @@ figure{margin:1rem 0}svg{max-width:100%;height:auto}\
 th,td{border-color:#30363d}}";
 
 impl Page {
-    /// With its title as first heading.
+    /// Returns a page with its title as first heading.
     pub fn new(title: &str) -> Self {
         Self { title: title.into(), body: format!("<h1>{}</h1>\n", escape(title)) }
     }
 
-    /// A heading of a section.
+    /// Adds the heading of a section.
     pub fn section(&mut self, title: &str) {
         self.body.push_str(&format!("<h2>{}</h2>\n", escape(title)));
     }
 
-    /// A paragraph of plain text.
+    /// Adds a paragraph of plain text.
     pub fn text(&mut self, text: &str) {
         self.body.push_str(&format!("<p>{}</p>\n", escape(text)));
     }
 
-    /// A list of plain texts; nothing if there are none.
+    /// Adds a list of plain texts; no list if there are none.
     pub fn list(&mut self, items: impl IntoIterator<Item = String>) {
         let items: String =
             items.into_iter().map(|item| format!("<li>{}</li>\n", escape(&item))).collect();
@@ -42,8 +42,7 @@ impl Page {
         }
     }
 
-    /// A table of plain texts. Columns whose heading starts with `>` are aligned to the
-    /// right.
+    /// Adds a table of plain texts. Columns whose heading starts with `>` are aligned to the right.
     pub fn table(&mut self, heading: &[&str], rows: &[Vec<String>]) {
         let class = |column: usize| match heading.get(column) {
             Some(title) if title.starts_with('>') => " class=\"right\"",
@@ -65,12 +64,12 @@ impl Page {
         self.body.push_str("</table>\n");
     }
 
-    /// A chart of this crate.
+    /// Adds a chart of this crate.
     pub fn figure(&mut self, svg: &str) {
         self.body.push_str(&format!("<figure>\n{svg}\n</figure>\n"));
     }
 
-    /// The page.
+    /// Returns the page.
     pub fn html(&self) -> String {
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -28,12 +28,13 @@ pub use data::timeline::{Lane, LaneKind, Mark, MarkKind, Span, SpanKind, Timelin
 pub struct Proof {
     /// Name of the system.
     pub name: String,
-    /// Whether everything holds with the plan: schedulable, all bounds hold, nothing missed, no
-    /// evictions across VMs, no budget overdrawn by more than is analysed.
+    /// True if everything holds with the plan: the system is schedulable, all bounds hold, no
+    /// deadline is missed, no VM evicts lines of another VM, and no budget is exceeded by more than
+    /// the analysis allows.
     pub holds: bool,
-    /// What does not hold with the plan, a sentence each; empty if everything does.
+    /// The failures with the plan, a sentence each; empty if everything holds.
     pub failures: Vec<String>,
-    /// What else a reader has to know, a sentence each: what is assumed, what was not measured.
+    /// Notes for the reader, a sentence each: assumptions, and missing measurements.
     pub notes: Vec<String>,
     /// The machine.
     pub platform: Platform,
@@ -41,9 +42,9 @@ pub struct Proof {
     pub vms: Vec<Vm>,
     /// The tasks, in the order of VMs, VCPUs and priorities.
     pub tasks: Vec<Task>,
-    /// What the analysis says of the system without isolation.
+    /// The verdict of the analysis without isolation.
     pub check_without: Check,
-    /// What it says with the plan.
+    /// The verdict of the analysis with the plan.
     pub check_with: Check,
     /// The simulation of the plan.
     pub simulation: Option<Run>,
@@ -53,12 +54,12 @@ pub struct Proof {
     pub with: Option<Run>,
     /// Accesses to memory against budgets, each of a VCPU or of a VM.
     pub traffic: Vec<Traffic>,
-    /// How to get all this again, and from what it was made.
+    /// The inputs of the proof, and the commands that repeat it.
     pub origin: Origin,
 }
 
 impl Proof {
-    /// The page: one HTML document that needs nothing else, neither a network nor scripts.
+    /// Returns the page: one HTML document that needs nothing else, neither a network nor scripts.
     pub fn html(&self) -> String {
         page::html(self)
     }

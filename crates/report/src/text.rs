@@ -1,6 +1,6 @@
 //! Tables for people.
 
-/// Rows of text under a heading, columns two spaces apart. Columns whose heading
+/// Returns rows of text under a heading, with columns two spaces apart. Columns whose heading
 /// starts with `>` are aligned to the right.
 pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let titles: Vec<String> =

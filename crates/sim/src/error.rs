@@ -4,7 +4,7 @@ use policy::bandwidth;
 use policy::server::ParametersError;
 use policy::task::TASKS_MAX;
 
-/// What is wrong, and where.
+/// A mistake in a system, and its place.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A server with impossible parameters.
@@ -12,7 +12,7 @@ pub enum Error {
     Server {
         /// Name of the VCPU.
         vcpu: String,
-        /// What is wrong.
+        /// The mistake.
         error: ParametersError,
     },
     /// An impossible memory budget.
@@ -20,7 +20,7 @@ pub enum Error {
     Memory {
         /// Name of the VCPU or of the pool.
         name: String,
-        /// What is wrong.
+        /// The mistake.
         error: bandwidth::ParametersError,
     },
     /// A VCPU shares a memory budget that there is not.
@@ -31,7 +31,7 @@ pub enum Error {
         /// The index that it has.
         pool: usize,
     },
-    /// More PCPUs with critical VCPUs than can be told apart.
+    /// There are more PCPUs with critical VCPUs than the simulator can handle.
     #[error("{pcpus} PCPUs, at most 64 are possible where memory budgets are compensated")]
     TooManyPcpus {
         /// PCPUs.
@@ -48,7 +48,7 @@ pub enum Error {
     TooManyTasks {
         /// Name of the VCPU.
         vcpu: String,
-        /// Its tasks.
+        /// Number of tasks of the VCPU.
         tasks: usize,
     },
     /// A VCPU of the background class has a higher priority than another one.
@@ -76,7 +76,7 @@ pub enum Error {
     /// too large or given twice.
     #[error("locks: {what}")]
     Locks {
-        /// What is wrong.
+        /// The mistake.
         what: String,
     },
     /// Jobs of a task pile up without end.

@@ -20,11 +20,11 @@ pub struct Jobs {
     /// Execution time that the first job still needs; 0: there is no job, or it only waits for
     /// its last access.
     pub remaining: u64,
-    /// What it needed when it began.
+    /// Execution time of the job when it began.
     execution: u64,
     /// Memory accesses that it has made.
     pub made: u64,
-    /// For how long it waits for accesses of others before it goes on.
+    /// Time that the job waits for accesses of other PCPUs before it continues.
     pub stall: u64,
     /// Release times, of the first job first.
     released: VecDeque<u64>,
@@ -68,7 +68,7 @@ impl Jobs {
         self.task.offset
     }
 
-    /// A job is released; returns the time of the next release.
+    /// Releases a job; returns the time of the next release.
     pub fn release(&mut self, now: u64) -> Result<u64, Error> {
         self.statistics.releases += 1;
         if self.released.len() > BACKLOG_MAX {
@@ -94,7 +94,7 @@ impl Jobs {
         Ok(now.saturating_add(self.task.period).saturating_add(delay))
     }
 
-    /// The first job is complete; returns its response time.
+    /// Completes the first job; returns its response time.
     pub fn complete(&mut self, now: u64) -> u64 {
         let response = now - self.released.pop_front().unwrap_or(now);
         self.statistics.complete(response, self.task.deadline);
@@ -117,8 +117,8 @@ impl Jobs {
         self.sections.begin(self.execution);
     }
 
-    /// How long the first job has to execute until it enters or leaves a critical section; the
-    /// largest number if it does not.
+    /// Returns the execution time of the first job until it enters or leaves a critical section;
+    /// `u64::MAX` if it does not.
     #[inline]
     pub fn to_section(&self) -> u64 {
         match self.sections.next() {
@@ -127,7 +127,8 @@ impl Jobs {
         }
     }
 
-    /// The first job, which runs, goes on for so long. Returns the accesses that it makes.
+    /// Lets the first job, which runs, execute for `elapsed` nanoseconds. Returns the number of its
+    /// accesses.
     pub fn go_on(&mut self, elapsed: u64) -> u64 {
         let waited = self.stall.min(elapsed);
         self.stall -= waited;
@@ -162,7 +163,7 @@ impl Jobs {
         place.div_ceil(u128::from(self.all().max(1))) as u64
     }
 
-    /// How long the first job has to run until it has made so many accesses.
+    /// Returns the time that the first job has to run until it has made this number of accesses.
     pub fn time_to(&self, accesses: u64) -> Option<u64> {
         let at = match self.task.accesses {
             Accesses::PerJob(_) if accesses <= self.all() => self.place(accesses),
@@ -172,7 +173,7 @@ impl Jobs {
         Some(self.stall + at.saturating_sub(self.execution - self.remaining))
     }
 
-    /// For how long the first job has executed since its last access.
+    /// Returns the time that the first job has executed since its last access.
     pub fn since_access(&self) -> u64 {
         let done = self.execution - self.remaining;
         match self.task.accesses {
@@ -182,12 +183,12 @@ impl Jobs {
         }
     }
 
-    /// How the jobs access memory.
+    /// Returns the memory accesses of the jobs.
     pub fn accesses(&self) -> Accesses {
         self.task.accesses
     }
 
-    /// The longest execution time of its jobs.
+    /// Returns the longest execution time of its jobs.
     pub fn longest(&self) -> u64 {
         match &self.task.execution {
             Execution::Always(time) => *time,

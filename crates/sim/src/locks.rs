@@ -1,4 +1,4 @@
-//! What tasks share while it is simulated.
+//! State of the resources that simulated tasks share.
 
 use policy::lock::table::{Holdings, Locked, Resource, Table};
 use policy::lock::{RESOURCES_MAX, VCPUS_MAX, Who};
@@ -6,17 +6,18 @@ use policy::lock::{RESOURCES_MAX, VCPUS_MAX, Who};
 use crate::pcpu::PcpuState;
 use crate::{Error, Section, System};
 
-/// Where a job is among its critical sections.
+/// The position of a job among its critical sections.
 #[derive(Clone, Debug, Default)]
 pub struct Passage {
     sections: Vec<Section>,
     /// Execution of a job that takes as long as jobs can.
     longest: u64,
-    /// For each section of the first job, at which execution it begins and ends.
+    /// For each section of the first job, the execution times at which it begins and ends.
     places: Vec<(u64, u64)>,
     /// Section, and whether the job is in it.
     at: (usize, bool),
-    /// The job has asked for the resource of the next section, which is global, and has to wait.
+    /// True if the job has requested the resource of the next section, which is global, and has to
+    /// wait.
     pub waits: bool,
 }
 
@@ -26,7 +27,7 @@ impl Passage {
         Self { longest, places: vec![(0, 0); sections.len()], sections, ..Self::default() }
     }
 
-    /// A job begins that executes for so long.
+    /// Begins a job with this execution time.
     pub fn begin(&mut self, execution: u64) {
         if self.sections.is_empty() {
             return;
@@ -42,19 +43,19 @@ impl Passage {
         self.at = (0, false);
     }
 
-    /// After how much execution the job enters or leaves a section the next time.
+    /// Returns the execution time at which the job next enters or leaves a section.
     #[inline]
     pub fn next(&self) -> Option<u64> {
         let (start, end) = self.places.get(self.at.0)?;
         Some(if self.at.1 { *end } else { *start })
     }
 
-    /// The resource, and whether the job is in the section, which it leaves next.
+    /// Returns the resource, and whether the job is in the section, which it leaves next.
     pub fn current(&self) -> Option<(usize, bool)> {
         Some((self.sections.get(self.at.0)?.resource, self.at.1))
     }
 
-    /// The job enters or leaves the section.
+    /// Lets the job enter or leave the section.
     pub fn pass(&mut self) {
         self.at = match self.at {
             (section, false) => (section, true),
@@ -71,7 +72,7 @@ pub struct Grant {
     pub task: usize,
 }
 
-/// All global resources, and who is to be told of them.
+/// All global resources, and the VCPUs whose schedulers have to learn of a change.
 #[derive(Clone, Debug)]
 pub struct LockState {
     table: Table<Vec<Resource>, Vec<Holdings>>,
@@ -82,7 +83,7 @@ pub struct LockState {
 }
 
 impl LockState {
-    /// None if no task has critical sections.
+    /// Returns `None` if no task has critical sections.
     pub fn new(system: &System, pcpus: &mut [PcpuState]) -> Result<Option<Self>, Error> {
         let locks = &system.locks;
         if locks.tasks.is_empty() {
@@ -132,7 +133,7 @@ impl LockState {
         Ok(Some(Self { table, global, ceilings, ranks, grants: Vec::new() }))
     }
 
-    /// The rank of a VCPU.
+    /// Returns the rank of a VCPU.
     pub fn rank(&self, pcpu: usize, vcpu: usize) -> u8 {
         self.ranks[pcpu][vcpu]
     }
@@ -141,13 +142,13 @@ impl LockState {
         Who::new(usize::from(*self.ranks.get(pcpu)?.get(vcpu)?), task)
     }
 
-    /// A task asks for a global resource: whether it gets it.
+    /// Requests a global resource for a task; returns true if it is granted.
     pub fn lock(&mut self, pcpu: usize, vcpu: usize, task: usize, resource: usize) -> bool {
         let asked = self.who(pcpu, vcpu, task).map(|who| self.table.lock(who, resource));
         matches!(asked, Some(Ok(Locked::Held { .. })))
     }
 
-    /// A task releases a global resource.
+    /// Releases a global resource of a task.
     pub fn unlock(&mut self, pcpu: usize, vcpu: usize, task: usize, resource: usize) {
         let released = self.who(pcpu, vcpu, task).map(|who| self.table.unlock(who, resource));
         let Some(Ok(Some(next))) = released else { return };
@@ -161,7 +162,7 @@ impl LockState {
         }
     }
 
-    /// Whether tasks of the VCPU hold global resources.
+    /// Returns true if tasks of the VCPU hold global resources.
     pub fn in_gcs(&self, pcpu: usize, vcpu: usize) -> bool {
         self.who(pcpu, vcpu, 0).is_some_and(|who| self.table.in_gcs(who.vcpu()))
     }

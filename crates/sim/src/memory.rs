@@ -11,7 +11,7 @@ pub use pools::Pools;
 /// Accesses of a PCPU.
 #[derive(Clone, Debug, Default)]
 pub struct PcpuMemory {
-    /// Accesses of the VCPU that runs since its scheduler was told.
+    /// Accesses of the running VCPU since the last input of its scheduler.
     pub since: u64,
     /// Accesses that no observer has seen.
     pub unseen: u64,
@@ -28,7 +28,7 @@ pub struct PcpuMemory {
 }
 
 impl PcpuMemory {
-    /// A VCPU has made accesses, the last one at this time.
+    /// Adds accesses of a VCPU, the last one at this time.
     pub fn add(&mut self, accesses: u64, last: u64, is_critical: bool) {
         self.since += accesses;
         self.unseen += accesses;

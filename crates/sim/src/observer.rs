@@ -1,6 +1,6 @@
-//! What one can see of a simulation while it runs.
+//! Observation of a running simulation.
 
-/// Something that happened on a PCPU.
+/// An event on a PCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
     /// A job is released.
@@ -16,32 +16,32 @@ pub enum Event {
         vcpu: usize,
         /// Task, by its index in the VCPU.
         task: usize,
-        /// From release to completion in nanoseconds.
+        /// Time from release to completion in nanoseconds.
         response_ns: u64,
     },
-    /// The scheduler of the PCPU is told that a VCPU has something to do. As the following
-    /// two it comes before the decision that it leads to.
+    /// Input of the scheduler: a VCPU has work. This input and the two that follow come before the
+    /// decision that they cause.
     Wake {
         /// VCPU, by its index on the PCPU.
         vcpu: usize,
     },
-    /// The scheduler is told that a VCPU has nothing to do any more.
+    /// Input of the scheduler: a VCPU has no more work.
     Block {
         /// VCPU, by its index on the PCPU.
         vcpu: usize,
     },
-    /// The scheduler is told that time has passed. The first time, at 0 before all other
-    /// events, is not shown.
+    /// Input of the scheduler: time has passed. The first such input, at 0 before all other events,
+    /// is not shown.
     Tick,
-    /// The scheduler is told how many memory accesses a VCPU with a memory budget has made since
-    /// that was told last.
+    /// Input of the scheduler: the number of memory accesses of a VCPU with a memory budget since
+    /// the last such input.
     Account {
         /// VCPU, by its index on the PCPU.
         vcpu: usize,
         /// Accesses.
         accesses: u64,
     },
-    /// The scheduler is told that a VCPU has made the memory accesses that it may make.
+    /// Input of the scheduler: a VCPU has made all memory accesses of its budget.
     Overflow {
         /// VCPU, by its index on the PCPU.
         vcpu: usize,
@@ -52,7 +52,7 @@ pub enum Event {
         vcpu: usize,
         /// Accesses.
         accesses: u64,
-        /// When they end, in nanoseconds.
+        /// End of the section in nanoseconds.
         until_ns: u64,
     },
     /// A VCPU has made memory accesses. With contention at the time at which it makes them, otherwise
@@ -63,12 +63,12 @@ pub enum Event {
         /// Accesses.
         accesses: u64,
     },
-    /// The scheduler of the PCPU is told that tasks of a VCPU are in global critical sections.
+    /// Input of the scheduler: tasks of a VCPU are in global critical sections.
     StartGcs {
         /// VCPU, by its index on the PCPU.
         vcpu: usize,
     },
-    /// The scheduler of the PCPU is told that no task of a VCPU is in one any more.
+    /// Input of the scheduler: no task of a VCPU is in a global critical section any more.
     FinishGcs {
         /// VCPU, by its index on the PCPU.
         vcpu: usize,
@@ -87,7 +87,7 @@ pub enum Event {
         task: usize,
         /// Index of the resource.
         resource: usize,
-        /// Whether the resource is global.
+        /// True if the resource is global.
         global: bool,
     },
     /// A task gets a resource.
@@ -98,7 +98,7 @@ pub enum Event {
         task: usize,
         /// Index of the resource.
         resource: usize,
-        /// Whether the resource is global.
+        /// True if the resource is global.
         global: bool,
     },
     /// A task releases a resource.
@@ -109,14 +109,14 @@ pub enum Event {
         task: usize,
         /// Index of the resource.
         resource: usize,
-        /// Whether the resource is global.
+        /// True if the resource is global.
         global: bool,
     },
     /// The PCPU runs another VCPU from now on.
     Run {
         /// VCPU, by its index on the PCPU.
         vcpu: usize,
-        /// What is left of its budget in nanoseconds, if it has one.
+        /// Budget of the VCPU that is left, in nanoseconds, if it has a budget.
         budget_ns: Option<u64>,
     },
     /// The PCPU runs no VCPU from now on.

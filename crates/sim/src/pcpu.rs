@@ -1,4 +1,4 @@
-//! A physical CPU while it is simulated: the next event on it, and what it does.
+//! The state of a simulated physical CPU, and the next event on it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,11 +23,11 @@ pub struct PcpuState {
     /// Next releases: time, VCPU, task.
     releases: BinaryHeap<Reverse<(u64, u32, u32)>>,
     decision: Decision,
-    /// Until when execution has been accounted.
+    /// Time until which execution has been accounted.
     now: u64,
-    /// Until when it goes over from a VCPU that blocked: no other one executes before.
+    /// End of the switch from a VCPU that blocked: no other VCPU executes before.
     busy_until: u64,
-    /// What interrupts for a VCPU that waits still take, until it wakes.
+    /// Time that interrupts for a waiting VCPU still take, until it wakes.
     kicked: u64,
     overheads: Overheads,
     pub memory: PcpuMemory,
@@ -93,8 +93,8 @@ impl PcpuState {
         })
     }
 
-    /// Time of the next event. `MEMORY`: memory is accessed; `CONTENTION`: accesses that can be
-    /// delayed are events.
+    /// Returns the time of the next event. `MEMORY`: memory is accessed; `CONTENTION`: accesses
+    /// that can be delayed are events.
     #[inline]
     pub fn next<const MEMORY: bool>(&mut self, contention: bool) -> u64 {
         let timer = self.decision.timer.map_or(NEVER, |timer| timer.0);
@@ -130,7 +130,8 @@ impl PcpuState {
         next.min(begin.saturating_add(after))
     }
 
-    /// When the job that runs goes on, if nothing else happens: after what the hypervisor takes.
+    /// Returns the time at which the running job continues if nothing else happens: after the
+    /// overheads.
     #[inline]
     fn begin(&self) -> u64 {
         let owed = self.decision.run.map_or(0, |run| self.vcpus[run].owed);
@@ -157,7 +158,7 @@ impl PcpuState {
         });
     }
 
-    /// Execution goes on until `now`, which is not after the next event.
+    /// Lets execution continue until `now`, which is not after the next event.
     #[inline]
     pub fn advance<const MEMORY: bool>(&mut self, now: u64) {
         let (elapsed, leaves) = (now - self.now, self.busy_until.clamp(self.now, now) - self.now);
@@ -204,8 +205,8 @@ impl PcpuState {
         }
     }
 
-    /// The job that runs makes up to so many accesses together with others, if it does that and
-    /// if it may: its VCPU and how many.
+    /// Lets the running job make up to this number of accesses together with others, if it makes
+    /// accesses and its VCPU may. Returns the VCPU and the number of accesses.
     pub fn access_with(&mut self, accesses: u64) -> Option<(usize, u64)> {
         let left = self.cpu.accesses().map(|most| most.saturating_sub(self.memory.since));
         let run = self.decision.run?;
@@ -224,7 +225,7 @@ impl PcpuState {
         Some((run, made))
     }
 
-    /// The accesses that the job that runs has just made wait.
+    /// Delays the accesses that the running job has just made.
     pub fn wait(&mut self, delay: u64) {
         if let Some(run) = self.decision.run
             && let vcpu = &mut self.vcpus[run]
@@ -235,7 +236,7 @@ impl PcpuState {
         }
     }
 
-    /// All that happens at the time of the next event; returns how many events that were.
+    /// Handles all events at the time of the next event; returns their number.
     ///
     /// A job that ends when the next one of its VCPU is released does not put the
     /// VCPU to sleep: its timer interrupt is pending before it could wait for one.
@@ -412,7 +413,7 @@ impl PcpuState {
         self.cpu = self.cpu.clone().with_ceilings();
     }
 
-    /// A VCPU is in global critical sections from now on, or not any more: the scheduler is told.
+    /// Tells the scheduler that a VCPU has entered or left global critical sections.
     fn tell_gcs<O: Observer, const MEMORY: bool>(
         &mut self,
         vcpu: usize,
@@ -505,7 +506,7 @@ impl PcpuState {
         events
     }
 
-    /// The VCPU that runs, if its job asks for a global resource at that time.
+    /// Returns the running VCPU, if its job requests a global resource at that time.
     pub fn asks_at(&self, time: u64, global: &[bool]) -> Option<usize> {
         let vcpu = self.decision.run?;
         let state = &self.vcpus[vcpu];
@@ -516,7 +517,7 @@ impl PcpuState {
         asks.then_some(vcpu)
     }
 
-    /// A task got the resource for which it waited.
+    /// Grants a task the resource for which it waited.
     pub fn granted<O: Observer, const MEMORY: bool>(
         &mut self,
         grant: Grant,
@@ -567,7 +568,7 @@ impl PcpuState {
     }
 }
 
-/// The memory budget of a VCPU.
+/// Returns the memory budget of a VCPU.
 fn account(vcpu: &crate::Vcpu) -> Result<Option<Account>, Error> {
     let error = |error| Error::Memory { name: format!("VCPU {}", vcpu.name), error };
     Ok(match vcpu.memory {

@@ -15,8 +15,8 @@ impl Random {
         Self(generator)
     }
 
-    /// A number of `min..=max`, of which each is equally likely up to 1 in 2^64 /
-    /// (max - min + 1).
+    /// Returns a number of `min..=max`, of which each is equally likely up to 1 in 2^64 / (max -
+    /// min + 1).
     pub fn between(&mut self, min: u64, max: u64) -> u64 {
         let count = u128::from(max - min) + 1;
         min + ((u128::from(self.0.next_u64()) * count) >> 64) as u64

@@ -6,7 +6,7 @@ use crate::pcpu::{NEVER, PcpuState};
 use crate::statistics::{TaskStatistics, VcpuStatistics};
 use crate::{Accesses, Error, MemoryBudget, Observer, System};
 
-/// Where a run ends at the latest.
+/// The limits at which a run ends at the latest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Limits {
     /// Time in nanoseconds; what happens then is not simulated.
@@ -19,7 +19,7 @@ pub struct Limits {
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Ended {
-    /// At the time that was given.
+    /// The simulation reached the given time.
     Time,
     /// After the events that were given.
     Events,
@@ -33,18 +33,18 @@ pub struct Simulation {
     next: Vec<u64>,
     now: u64,
     events: u64,
-    /// Whether memory is accessed; VCPUs that share budgets; how accesses delay others.
+    /// True if memory accesses are simulated.
     memory: bool,
     pools: Pools,
     bus: Option<Bus>,
-    /// Until when accesses were made and delayed.
+    /// Time until which accesses were made and delayed.
     settled: Option<u64>,
-    /// What tasks share, if they do.
+    /// State of the shared resources, if tasks have critical sections.
     locks: Option<LockState>,
 }
 
 impl Simulation {
-    /// The system at time 0. Systems and seeds that are equal give equal simulations.
+    /// Returns the system at time 0. Systems and seeds that are equal give equal simulations.
     pub fn new(system: &System, seed: u64) -> Result<Self, Error> {
         let mut pcpus = Vec::new();
         let mut stream = 0;
@@ -133,8 +133,8 @@ impl Simulation {
         }
     }
 
-    /// The PCPU that is next at a time: of those where tasks ask for global resources just then
-    /// the one with the highest priority, behind all others.
+    /// Returns the PCPU that is next at a time: of those where tasks ask for global resources just
+    /// then the one with the highest priority, behind all others.
     fn first_of_equals<'a>(
         &'a self,
         time: Option<&u64>,
@@ -147,8 +147,8 @@ impl Simulation {
         })
     }
 
-    /// Tasks go on that got resources for which they waited: behind all else that happens at that
-    /// time, so that who is done then is done.
+    /// Lets tasks continue that were granted a resource. This comes after all other events of the
+    /// same time, so that a job that completes then is complete.
     fn grant<O: Observer, const MEMORY: bool>(&mut self, observer: &mut O) {
         let Some(locks) = &mut self.locks else { return };
         for grant in std::mem::take(&mut locks.grants) {
@@ -158,8 +158,8 @@ impl Simulation {
         }
     }
 
-    /// Makes all accesses until `now`, before anything else that happens then, and delays
-    /// those that are made just then.
+    /// Makes all accesses until `now`, before all other events of that time, and delays the
+    /// accesses that are made at `now`.
     fn settle<O: Observer>(&mut self, now: u64, observer: &mut O) {
         (self.now, self.settled) = (now, Some(now));
         if let Some(bus) = &mut self.bus {
@@ -186,12 +186,12 @@ impl Simulation {
         }
     }
 
-    /// Simulated time in nanoseconds.
+    /// Returns the simulated time in nanoseconds.
     pub fn now_ns(&self) -> u64 {
         self.now
     }
 
-    /// Events so far.
+    /// Returns the number of events so far.
     pub fn events(&self) -> u64 {
         self.events
     }
@@ -213,7 +213,7 @@ impl Simulation {
     }
 }
 
-/// Whether memory is accessed.
+/// Returns true if a task accesses memory.
 fn accesses_memory(system: &System) -> Result<bool, Error> {
     let mut accesses = false;
     for vcpu in system.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus) {

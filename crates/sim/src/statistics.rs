@@ -1,11 +1,11 @@
-//! What a simulation counts.
+//! Statistics of a simulation.
 
 /// Results of a task. Times are nanoseconds; responses are those of complete jobs.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct TaskStatistics {
     /// Jobs that are complete.
     pub jobs: u64,
-    /// Those that completed after their deadline.
+    /// Jobs that completed after their deadline.
     pub misses: u64,
     /// Jobs that were released.
     pub releases: u64,
@@ -35,7 +35,7 @@ impl TaskStatistics {
 pub struct VcpuStatistics {
     /// Nanoseconds for which it ran.
     pub supply_ns: u64,
-    /// How often it began to run.
+    /// Number of times that the VCPU began to run.
     pub dispatches: u64,
     /// Memory accesses that its jobs have made.
     pub accesses: u64,

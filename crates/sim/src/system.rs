@@ -1,4 +1,4 @@
-//! What is simulated.
+//! The simulated system.
 
 use policy::bandwidth;
 use policy::server::Policy;
@@ -8,11 +8,11 @@ use policy::server::Policy;
 pub struct System {
     /// The physical CPUs.
     pub pcpus: Vec<Pcpu>,
-    /// What they share on their way to memory.
+    /// The shared memory.
     pub memory: Memory,
-    /// What tasks share.
+    /// The shared resources.
     pub locks: Locks,
-    /// What the hypervisor takes.
+    /// Times that the hypervisor takes.
     pub overheads: Overheads,
 }
 
@@ -24,14 +24,14 @@ impl System {
     }
 }
 
-/// What tasks share in critical sections ([`policy::lock`]).
+/// The resources of critical sections ([`policy::lock`]).
 #[derive(Clone, Debug, Default)]
 pub struct Locks {
-    /// Whether each resource is global, in the order of their indices; at most
-    /// [`policy::lock::RESOURCES_MAX`].
+    /// For each resource in the order of their indices, true if it is global. There are at most
+    /// [`policy::lock::RESOURCES_MAX`] resources.
     pub global: Vec<bool>,
-    /// VCPUs in global critical sections go before all others of their PCPU, and may overrun
-    /// (vMPCP). Otherwise their schedulers are not told (MPCP).
+    /// True (vMPCP): VCPUs in global critical sections run before all other VCPUs of their PCPU,
+    /// and may overrun their budgets. False (MPCP): their schedulers do not know of the sections.
     pub ceilings: bool,
     /// The rank of each VCPU among those that share resources: by PCPU, then by VCPU on it. 0 is the
     /// highest priority, each rank is given once, and all of them are below
@@ -66,12 +66,12 @@ pub struct Section {
     pub length: u64,
 }
 
-/// What the VCPUs of several PCPUs share on their way to memory.
+/// The memory that the VCPUs of several PCPUs share.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// Memory budgets of VMs.
     pub pools: Vec<Pool>,
-    /// How accesses delay others; none: not at all.
+    /// The delay of accesses by other accesses; `None`: no access delays another one.
     pub contention: Option<Contention>,
 }
 
@@ -82,25 +82,27 @@ pub struct Pool {
     pub name: String,
     /// Accesses of all its VCPUs together; ticks are nanoseconds.
     pub parameters: bandwidth::Parameters,
-    /// What it gets of the interference that critical VCPUs did not have.
+    /// Compensation of the pool for interference that critical VCPUs did not have.
     pub compensation: Option<Compensation>,
 }
 
 /// Compensation of a memory budget (XenThrottle, section 3.4).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Compensation {
-    /// Credit is reset every so many periods: `n`.
+    /// Number of periods after which credit is reset: `n`.
     pub periods: u32,
-    /// It is flushed whenever a critical VCPU goes on with another task, not only when a
-    /// critical VCPU begins to run.
+    /// True if credit is flushed whenever a critical VCPU runs another task, too, and not only when
+    /// a critical VCPU begins to run.
     pub flush_task_switch: bool,
 }
 
-/// How accesses of other PCPUs delay those of a PCPU: each of them at most one access, by at
-/// most [`Contention::latency`]; an access is delayed by at most one of each other PCPU.
+/// The delay of accesses by accesses of other PCPUs. An access of another PCPU delays at most one
+/// access, by at most [`Contention::latency`]; an access is delayed by at most one access of each
+/// other PCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Contention {
-    /// For how long an access keeps the memory busy in nanoseconds: `L` (XenThrottle, section 3.1).
+    /// Time in nanoseconds for which an access keeps the memory busy: `L` (XenThrottle, section
+    /// 3.1).
     pub latency: u64,
     /// Each access that is delayed is delayed for that long. Otherwise it waits until the other
     /// access is over.
@@ -115,24 +117,25 @@ pub struct Pcpu {
     pub vcpus: Vec<Vcpu>,
 }
 
-/// How long a physical CPU is in the hypervisor for what that does, in nanoseconds. The time belongs to the VCPU
-/// because of which it is there: its tasks wait, and its budget goes by.
+/// Times that a physical CPU spends in the hypervisor, in nanoseconds. The VCPU that causes the
+/// work pays: its tasks wait, and its budget decreases.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Overheads {
-    /// What a VCPU pays of its budget at most that wakes, for interrupts while it waited ([`policy::cpu::Cpu::with_wait`]).
+    /// The most that a VCPU pays of its budget when it wakes, for interrupts while it waited
+    /// ([`policy::cpu::Cpu::with_wait`]).
     pub wait: u64,
-    /// How many interrupts come for a VCPU that has stopped: whoever runs next waits for them.
+    /// Number of interrupts for a VCPU that has stopped; the VCPU that runs next waits for them.
     pub kicks: u64,
     /// A VCPU begins to run, because it wakes or gets budget, or those above leave the PCPU. One that blocks pays as much for
     /// leaving ([`policy::cpu::Cpu::with_switch`]).
     pub switch: u64,
-    /// Time has passed, and the same VCPU goes on.
+    /// Time has passed, and the same VCPU continues.
     pub tick: u64,
     /// Another VCPU wakes, and has to wait.
     pub kick: u64,
     /// A job is released, or gets a resource.
     pub interrupt: u64,
-    /// A job asks for a global resource, or leaves it.
+    /// A job requests a global resource, or releases it.
     pub exit: u64,
 }
 
@@ -141,33 +144,33 @@ pub struct Overheads {
 pub struct Vcpu {
     /// Name in messages.
     pub name: String,
-    /// How much of the CPU it gets; ticks are nanoseconds.
+    /// The server; its ticks are nanoseconds.
     pub server: Policy,
     /// Its tasks, the one with the highest priority first; at most
     /// [`policy::task::TASKS_MAX`].
     pub tasks: Vec<Task>,
-    /// How many memory accesses it may make.
+    /// The budget of memory accesses.
     pub memory: MemoryBudget,
     /// Its accesses are those of the critical side for [`Compensation`].
     pub critical: bool,
 }
 
 impl Vcpu {
-    /// A VCPU without a memory budget.
+    /// Returns a VCPU without a memory budget.
     pub fn new(name: impl Into<String>, server: Policy, tasks: Vec<Task>) -> Self {
         Self { name: name.into(), server, tasks, memory: MemoryBudget::None, critical: false }
     }
 }
 
-/// How many memory accesses a VCPU may make.
+/// The budget of memory accesses of a VCPU.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum MemoryBudget {
     /// Any number.
     #[default]
     None,
-    /// So many; ticks are nanoseconds.
+    /// The VCPU has a budget of its own; its ticks are nanoseconds.
     Own(bandwidth::Parameters),
-    /// Those of the pool with this index in [`Memory::pools`], with others.
+    /// The VCPU shares the pool with this index in [`Memory::pools`].
     Shared(usize),
 }
 
@@ -180,38 +183,40 @@ pub struct Task {
     pub offset: u64,
     /// Least time between two releases in nanoseconds: `T`.
     pub period: u64,
-    /// From release to deadline in nanoseconds: `D`.
+    /// Time from release to deadline in nanoseconds: `D`.
     pub deadline: u64,
-    /// When jobs are released.
+    /// Releases of jobs.
     pub release: Release,
-    /// How long jobs execute.
+    /// Execution times of jobs.
     pub execution: Execution,
-    /// What jobs access of memory.
+    /// Memory accesses of jobs.
     pub accesses: Accesses,
 }
 
 /// Memory accesses of the jobs of a task.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Accesses {
-    /// None that matter.
+    /// Jobs make no accesses.
     #[default]
     None,
-    /// So many in each job, evenly over its execution, but at most one in each nanosecond: number
-    /// `i` of `N` when `i/N` of it are done. They can be delayed, which makes the job take longer.
+    /// Each job makes this number of accesses, evenly over its execution, but at most one in each
+    /// nanosecond: access `i` of `N` when `i/N` of the job are done. An access that is delayed
+    /// makes the job take longer.
     PerJob(u64),
-    /// One whenever the job has executed for so many nanoseconds; they are not delayed. At least 1.
+    /// A job makes an access whenever it has executed for this number of nanoseconds, at least 1.
+    /// These accesses are not delayed.
     Every(u64),
-    /// One with each delayable access of another PCPU, which it delays: the worst neighbour that
-    /// there is. Only with [`Contention`].
+    /// An access with each delayable access of another PCPU, which it delays: the worst possible
+    /// neighbour. Only with [`Contention`].
     WithOthers,
 }
 
-/// When the jobs of a task are released.
+/// Release times of the jobs of a task.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Release {
     /// Once in each period.
     Periodic,
-    /// The period and up to so many nanoseconds more after the release before,
+    /// The time between two releases is the period and up to this number of nanoseconds more,
     /// uniformly distributed.
     Sporadic {
         /// Longest delay in nanoseconds.
@@ -222,7 +227,7 @@ pub enum Release {
     Trace(Vec<u64>),
 }
 
-/// How long the jobs of a task execute, in nanoseconds; at least one.
+/// Execution times of the jobs of a task in nanoseconds, at least one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Execution {
     /// All jobs for the same time: the worst case `C`.
@@ -234,6 +239,6 @@ pub enum Execution {
         /// Longest time.
         max: u64,
     },
-    /// One after the other, and then from the start again.
+    /// These times one after the other, repeatedly.
     Trace(Vec<u64>),
 }

@@ -15,7 +15,7 @@ pub struct VcpuState {
     /// The memory budget that it shares.
     pub pool: Option<usize>,
     pub critical: bool,
-    /// What the hypervisor takes before its tasks go on.
+    /// Time that the hypervisor takes before tasks of the VCPU continue.
     pub owed: u64,
     /// Whether its tasks have critical sections; those in global ones; the local resources.
     pub locks: bool,
@@ -53,14 +53,14 @@ impl VcpuState {
         })
     }
 
-    /// The task that runs when the VCPU does, and how long its job still needs.
+    /// Returns the task that runs when the VCPU does, and how long its job still needs.
     #[inline]
     pub fn running(&mut self) -> Option<(usize, &mut Jobs)> {
         let task = self.running_task()?;
         Some((task, self.tasks.get_mut(task)?))
     }
 
-    /// The task that runs when the VCPU does.
+    /// Returns the task that runs when the VCPU does.
     #[inline]
     pub fn running_task(&self) -> Option<usize> {
         match self.locks {

@@ -1,4 +1,4 @@
-//! One parameter of a grid: the values that it takes.
+//! A parameter of a grid, and its values.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The number that it is.
+    /// Returns the number that it is.
     pub fn real(&self) -> Result<f64, String> {
         match self {
             Self::Int(value) => Ok(*value as f64),
@@ -31,7 +31,7 @@ impl Scalar {
         }
     }
 
-    /// The whole number that it is; not below 0.
+    /// Returns the whole number that it is; not below 0.
     pub fn whole<T: TryFrom<i64>>(&self) -> Result<T, String> {
         let value = match self {
             Self::Int(value) => T::try_from(*value).ok(),
@@ -58,9 +58,9 @@ impl fmt::Display for Scalar {
     expecting = "expected a list of values, or { from = ..., to = ..., step = ... } with numbers"
 )]
 pub enum Axis {
-    /// One after the other.
+    /// The values one by one.
     List(Vec<Scalar>),
-    /// From one number to another, both included.
+    /// A range of numbers, both ends included.
     Range(Range),
 }
 
@@ -74,7 +74,7 @@ pub struct Range {
 }
 
 impl Axis {
-    /// The values: at least one, all of one type.
+    /// Returns the values: at least one, all of one type.
     pub fn values(&self) -> Result<Vec<Scalar>, String> {
         let values = match self {
             Self::List(values) => values.clone(),

@@ -1,8 +1,8 @@
-//! What can go wrong beside mistakes in an experiment.
+//! Errors of a sweep other than mistakes in an experiment.
 
 use std::path::PathBuf;
 
-/// Why a sweep cannot go on.
+/// Why a sweep cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A random system could not be drawn.
@@ -28,11 +28,11 @@ pub enum Error {
     System {
         /// The point, from 0.
         point: usize,
-        /// Its parameters.
+        /// Parameters of the system.
         values: String,
         /// The system, from 0.
         index: u64,
-        /// What is wrong.
+        /// The error.
         error: Box<Error>,
     },
     /// A file or folder that cannot be read or written.
@@ -40,9 +40,9 @@ pub enum Error {
     File {
         /// `read`, `write` or `remove`.
         what: &'static str,
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         error: std::io::Error,
     },
     /// Results of another experiment, or of another version of this program.
@@ -52,7 +52,7 @@ pub enum Error {
     Foreign {
         /// The file with these results.
         path: PathBuf,
-        /// Of what.
+        /// The owner of the results.
         whose: &'static str,
     },
     /// Another process uses the file.
@@ -61,7 +61,7 @@ pub enum Error {
         /// The file that is locked.
         path: PathBuf,
     },
-    /// Something that was computed elsewhere does not belong here.
+    /// A shard that another process computed does not belong to this experiment.
     #[error("what a worker returned is no shard of this experiment: {0}")]
     Shard(String),
     /// A table that cannot be written.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::kind::Kind;
 use crate::{Column, Error, Scalar};
 
-/// An experiment whose parameters make sense at all its points.
+/// An experiment whose parameters are valid at all of its points.
 #[derive(Clone, Debug, Serialize)]
 pub struct Experiment {
     // Private: points are those of the grid, each with workers that can be made.
@@ -25,7 +25,7 @@ pub struct Experiment {
     points: Vec<Point>,
 }
 
-/// One point of the grid.
+/// A point of the grid.
 #[derive(Clone, Debug, Serialize)]
 pub struct Point {
     values: Vec<Scalar>,
@@ -42,17 +42,17 @@ impl Experiment {
         read::experiment(name, text)
     }
 
-    /// What it shows, in a line.
+    /// Returns the title: what the experiment shows, in a line.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// The text that it was read from.
+    /// Returns the text that it was read from.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Seed of its random numbers.
+    /// Returns the seed of its random numbers.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -72,12 +72,12 @@ impl Experiment {
         &self.points
     }
 
-    /// The columns of results, which are the same at all points.
+    /// Returns the columns of results, which are the same at all points.
     pub fn columns(&self) -> Vec<Column> {
         self.points.first().map(|point| point.kind.columns()).unwrap_or_default()
     }
 
-    /// Number of shards.
+    /// Returns the number of shards.
     pub fn shards(&self) -> u64 {
         self.points.len() as u64 * self.shards_per_point()
     }
@@ -91,7 +91,7 @@ impl Experiment {
         self.systems.div_ceil(self.systems_per_shard)
     }
 
-    /// A failure of a system, with its place.
+    /// Returns a failure of a system, with its place.
     pub(crate) fn failed(&self, point: usize, index: u64, error: Error) -> Error {
         let mut values = String::new();
         let of_point = self.points.get(point).map(Point::values).unwrap_or_default();
@@ -104,7 +104,7 @@ impl Experiment {
 }
 
 impl Point {
-    /// The values of the parameters that differ, in their order.
+    /// Returns the values of the parameters that differ, in their order.
     pub fn values(&self) -> &[Scalar] {
         &self.values
     }

@@ -20,10 +20,10 @@ struct Header {
     sources: String,
 }
 
-/// The finished shards of an experiment, here and in a file.
+/// The finished shards of an experiment, in memory and in a file.
 ///
-/// A line is a shard. One that was cut off, because the process was killed, is computed anew. The file is locked while
-/// this exists.
+/// Each line of the file is a shard. A line that is cut off, because the process was killed, is
+/// computed again. The file is locked while the journal exists.
 #[derive(Debug)]
 pub struct Journal {
     lines: Lines,
@@ -31,13 +31,12 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal in a folder, which is made if it is not there, with all shards that are
-    /// finished.
+    /// Opens the journal in a folder, which is made if it does not exist, with all finished shards.
     ///
     /// # Errors
     ///
-    /// The file cannot be read or written, another process uses it, or it belongs to another
-    /// experiment or version, as does a table that is there.
+    /// The file cannot be read or written; another process uses it; or it, or an existing table,
+    /// belongs to another experiment or version.
     pub fn open(folder: &Path, experiment: &Experiment) -> Result<Self, Error> {
         let (mut lines, found) = Lines::open(&folder.join(FILE))?;
         let own = header(experiment);
@@ -69,17 +68,17 @@ impl Journal {
         Ok(Self { lines, shards })
     }
 
-    /// Whether a shard is finished.
+    /// Returns true if a shard is finished.
     pub fn has(&self, shard: u64) -> bool {
         self.shards.contains_key(&shard)
     }
 
-    /// The shards that are not finished.
+    /// Returns the shards that are not finished.
     pub fn open_shards(&self, experiment: &Experiment) -> Vec<u64> {
         (0..experiment.shards()).filter(|shard| !self.has(*shard)).collect()
     }
 
-    /// The finished shards in their order.
+    /// Returns the finished shards in their order.
     pub fn shards(&self) -> impl Iterator<Item = &Shard> {
         self.shards.values()
     }
@@ -97,8 +96,8 @@ impl Journal {
 
     /// Puts all shards into the table, and removes the journal. Returns the path of the table.
     ///
-    /// The table replaces one that is there when it is whole; who is interrupted before finds the
-    /// journal as it was.
+    /// The table replaces an older one only when it is complete; after an interruption the journal
+    /// is unchanged.
     ///
     /// # Errors
     ///

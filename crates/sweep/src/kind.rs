@@ -1,10 +1,10 @@
-//! What is drawn and evaluated.
+//! The kinds of random systems, and how each is evaluated.
 
 use serde::Serialize;
 
 use crate::{Cell, Column, Error, Scalar, allocation, locks, servers};
 
-/// What is drawn and evaluated, with all parameters.
+/// A kind of random systems with all of its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -21,12 +21,12 @@ pub trait Worker {
     /// Draws a system, to see whether that is possible.
     fn draws(&mut self, seed: u64, stream: u64) -> Result<(), Error>;
 
-    /// The cells of a system: a stream of the seed.
+    /// Returns the cells of a system: a stream of the seed.
     fn row(&mut self, seed: u64, stream: u64) -> Result<Vec<Cell>, Error>;
 }
 
 impl Kind {
-    /// The parameters that a grid can have.
+    /// Returns the parameters that a grid can have.
     pub fn parameters(&self) -> &'static [&'static str] {
         match self {
             Self::Allocation(_) => allocation::Settings::PARAMETERS,
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// The columns of results.
+    /// Returns the columns of results.
     pub fn columns(&self) -> Vec<Column> {
         match self {
             Self::Allocation(settings) => settings.columns(),
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Who computes rows with these parameters.
+    /// Returns the worker that computes rows with these parameters.
     pub fn worker(&self) -> Result<Box<dyn Worker>, Error> {
         Ok(match self {
             Self::Allocation(settings) => Box::new(settings.worker()?),

@@ -72,8 +72,8 @@ pub use shard::Shard;
 pub use summary::{PointSummary, Summary};
 pub use table::{Cell, Column, Summarize};
 
-/// What tells results of this program from those of others: a digest of the sources that they
-/// depend on.
+/// A digest of the sources on which results depend. It tells results of this version from results
+/// of others.
 pub const SOURCES: &str = env!("BULKHEAD_SOURCES");
 
 /// The file with the table, in the folder of a sweep.

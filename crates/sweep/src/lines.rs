@@ -42,7 +42,7 @@ impl Lines {
         Ok((Self { path: path.to_owned(), file }, whole.collect()))
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

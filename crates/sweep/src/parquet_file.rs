@@ -49,7 +49,7 @@ pub fn write(path: &Path, experiment: &Experiment, journal: &Journal) -> Result<
     Ok(())
 }
 
-/// The text of the experiment that a table is of, if the file has one.
+/// Returns the text of the experiment that a table is of, if the file has one.
 pub fn experiment(path: &Path) -> Option<String> {
     let reader = SerializedFileReader::new(File::open(path).ok()?).ok()?;
     let pairs = reader.metadata().file_metadata().key_value_metadata()?;

@@ -6,15 +6,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How often `receive` is called without a result.
+/// Interval at which `receive` is called without a result.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Computes something for each item with so many threads.
+/// Computes a result for each item with this number of threads.
 ///
-/// `receive` gets what came out, in any order, on the thread of the caller, and `None` about ten
-/// times a second. When it returns false no more is begun and the flag that computations see is set;
-/// those that end with a result all the same are received, too. A computation that was stopped
-/// returns `None`.
+/// `receive` gets the results in any order, on the thread of the caller, and `None` about ten times
+/// a second. When it returns false, no more computation begins, and the flag that computations see
+/// is set; results that arrive after that are received, too. A computation that was stopped returns
+/// `None`.
 pub fn each<T: Sync, R: Send>(
     items: &[T],
     jobs: NonZeroUsize,

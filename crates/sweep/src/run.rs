@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use crate::{Error, Experiment, Journal, Shard, pool};
 
-/// How far a sweep is.
+/// The progress of a sweep.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Progress {
     /// Shards that are finished.
@@ -13,14 +13,15 @@ pub struct Progress {
     pub shards: u64,
 }
 
-/// Computes the shards that are not finished, with so many threads; tells whether all are then.
+/// Computes the unfinished shards with this number of threads. Returns true if all shards are
+/// finished then.
 ///
-/// `watch` is called about ten times a second; when it returns false no more shards are begun, and
-/// those that are not finished are given up.
+/// `watch` is called about ten times a second. When it returns false, no more shards begin, and the
+/// unfinished ones are given up.
 ///
 /// # Errors
 ///
-/// A system fails, or the journal cannot be written. Shards that are finished are kept.
+/// A system fails, or the journal cannot be written. Finished shards are kept.
 pub fn run(
     experiment: &Experiment,
     journal: &mut Journal,

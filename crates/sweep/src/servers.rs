@@ -1,10 +1,10 @@
 //! VCPUs with servers on a PCPU: budgets are planned, response times bounded, and jobs simulated.
 //!
-//! The tasks of all VCPUs have a utilisation together (UUniFast) and log-uniform periods, at the
-//! end of which their deadlines are; so have VCPUs. Shorter periods go first. Each VCPU gets
-//! the least budget with which its tasks are in time if it gets that in each period.
-//! Then the PCPU is analysed with all of them, and simulated: first releases at random times, all
-//! jobs as long as they can be.
+//! The tasks of all VCPUs together have a given utilisation (UUniFast). Tasks and VCPUs have
+//! log-uniform periods; a deadline is the end of the period, and a shorter period has a higher
+//! priority. Each VCPU gets the least budget with which its tasks meet their deadlines if the VCPU
+//! gets this budget in each period. Then the PCPU is analysed with all VCPUs, and simulated: first
+//! releases are at random times, and all jobs take their longest execution times.
 
 mod evaluate;
 mod sweep;

@@ -18,12 +18,12 @@ pub struct Shard {
     rows: Vec<Vec<Cell>>,
 }
 
-/// The stream of a system.
+/// Returns the stream of a system.
 fn stream(point: usize, index: u64) -> u64 {
     (point as u64) << INDEX_BITS | index
 }
 
-/// Whether a point has systems: draws the first one.
+/// Draws the first system of a point, to find out whether the point has systems.
 pub fn first(experiment: &Experiment, point: usize) -> Result<(), Error> {
     let worker = experiment.points()[point].kind().worker();
     let mut worker = worker.map_err(|error| experiment.failed(point, 0, error))?;
@@ -55,26 +55,26 @@ impl Shard {
         Ok(Some(Self { shard: number, rows }))
     }
 
-    /// Its number.
+    /// Returns the number of the shard.
     pub fn number(&self) -> u64 {
         self.shard
     }
 
-    /// A row for each of its systems.
+    /// Returns a row for each of its systems.
     pub fn rows(&self) -> &[Vec<Cell>] {
         &self.rows
     }
 
-    /// As a line of text.
+    /// Returns the shard as a line of text.
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).expect("numbers and words can be written")
     }
 
-    /// Out of a line of text that is a shard of this experiment.
+    /// Reads a line of text that is a shard of this experiment.
     ///
     /// # Errors
     ///
-    /// It is none.
+    /// The line is not such a shard.
     pub fn from_line(experiment: &Experiment, line: &str) -> Result<Self, Error> {
         let wrong = |error: &dyn ToString| Error::Shard(error.to_string());
         let shard: Self = serde_json::from_str(line).map_err(|error| wrong(&error))?;
@@ -96,7 +96,7 @@ impl Shard {
     }
 }
 
-/// Point and systems of a shard.
+/// Returns the point and the systems of a shard.
 pub fn place(experiment: &Experiment, number: u64) -> Result<(usize, Range<u64>), Error> {
     if number >= experiment.shards() {
         let text = format!("there are {} shards, and no {number}", experiment.shards());

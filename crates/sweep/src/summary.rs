@@ -1,4 +1,4 @@
-//! What the systems of each point come to.
+//! Summaries of the systems of each point.
 
 use crate::{Cell, Experiment, Journal, Scalar, Summarize, shard};
 
@@ -9,19 +9,19 @@ pub struct Summary {
     pub points: Vec<PointSummary>,
     /// Names of the columns, with what they count.
     pub columns: Vec<String>,
-    /// What becomes of them.
+    /// How each column is summarised.
     summarized: Vec<Summarize>,
 }
 
-/// What the systems of one point come to.
+/// The summary of the systems of one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointSummary {
     /// Values of the parameters of the grid.
     pub values: Vec<Scalar>,
     /// Systems that are evaluated.
     pub systems: u64,
-    /// What each column comes to: a share of 0 to 1, a mean, the greatest, or the sum; none if
-    /// there is nothing to count.
+    /// The summary of each column: a share of 0 to 1, a mean, a maximum, or a sum; `None` if there
+    /// is nothing to count.
     pub cells: Vec<Option<f64>>,
 }
 
@@ -34,7 +34,7 @@ struct Sum {
 }
 
 impl Summary {
-    /// Of all shards that are finished. Sums are whole numbers, so that their order is no matter.
+    /// Summarises all finished shards. Sums are whole numbers, so that their order does not matter.
     pub fn new(experiment: &Experiment, journal: &Journal) -> Self {
         let columns = experiment.columns();
         let mut sums = vec![vec![Sum::default(); columns.len()]; experiment.points().len()];
@@ -77,7 +77,7 @@ impl Summary {
         Self { points, columns: columns.iter().map(heading).collect(), summarized }
     }
 
-    /// Whether nothing was found that refutes an analysis.
+    /// Returns true if nothing was found that refutes an analysis.
     pub fn holds(&self) -> bool {
         let of_point = |point: &PointSummary| {
             let mut cells = point.cells.iter().zip(&self.summarized);
@@ -86,7 +86,7 @@ impl Summary {
         self.points.iter().all(of_point)
     }
 
-    /// The lines for people: names of columns, and cells.
+    /// Returns the lines for people: names of columns, and cells.
     pub fn lines(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let percent = |name: &str| name.ends_with("_ppb_mean") || name.ends_with("_ppm_max");
         let heading = |name: &String| {

@@ -15,7 +15,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A whole number, if there is one; those beyond 63 bits are cut to the largest.
+    /// Returns a whole number, if there is one; those beyond 63 bits are cut to the largest.
     pub fn int(number: Option<impl TryInto<i64>>) -> Self {
         number.map_or(Self::Missing, |number| Self::Int(number.try_into().unwrap_or(i64::MAX)))
     }
@@ -24,35 +24,35 @@ impl Cell {
 /// A column of results.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Column {
-    /// Its name; what it counts with its unit.
+    /// Name of the column: the quantity and its unit.
     pub name: String,
-    /// What becomes of its cells in a summary.
+    /// How its cells are summarised.
     pub summarize: Summarize,
 }
 
 impl Column {
-    /// A column with this name.
+    /// Returns a column with this name.
     pub fn new(name: impl Into<String>, summarize: Summarize) -> Self {
         Self { name: name.into(), summarize }
     }
 
-    /// Whether its cells are yes or no, not numbers.
+    /// Returns true if its cells are yes or no, not numbers.
     pub fn is_bool(&self) -> bool {
         self.summarize == Summarize::Share
     }
 }
 
-/// What becomes of the cells of a column in the summary of a point.
+/// How the cells of a column are summarised at a point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Summarize {
     /// The share of systems for which it is true.
     Share,
-    /// The mean over systems in whose row the column with this index is true.
+    /// The mean over the systems for which the column with this index is true.
     MeanWhere(usize),
     /// The mean over systems that have a number.
     Mean,
     /// The greatest number.
     Max,
-    /// The sum, which has to be 0: anything else refutes an analysis.
+    /// The sum, which has to be 0: any other value refutes an analysis.
     Zero,
 }

@@ -37,17 +37,18 @@ pub struct System {
     pub hypervisor_memory: Option<Located<Bytes>>,
     /// The colours of the hypervisor's own code and data, if they are limited.
     pub hypervisor_colors: Option<Located<ColorSet>>,
-    /// Longest time in which a task loads what it had in one colour of the cache, if that is to
-    /// be counted for each preemption (vCache, section 5.1: delta).
+    /// Longest time in which a task loads its lines in one colour of the cache again; if given, it
+    /// counts for each preemption (vCache, section 5.1: delta).
     pub color_reload: Option<Located<Duration>>,
-    /// By which part all execution times and accesses may grow, in millionths, where budgets and limits are planned.
+    /// Share by which all execution times and accesses may grow, in millionths, where budgets and
+    /// limits are planned.
     pub margin_ppm: u64,
-    /// How critical sections of VCPUs are ordered.
+    /// The protocol that orders critical sections of VCPUs.
     pub locks: Locks,
-    /// What the hypervisor may take in each global critical section, beside its length: calls, interrupts, turns of other
-    /// VCPUs.
+    /// Time that the hypervisor may take in each global critical section, beside its length: calls,
+    /// interrupts, switches to other VCPUs.
     pub section_overhead: Duration,
-    /// What tasks share, in its order.
+    /// The resources that tasks share, in the order of the description.
     pub resources: Vec<Resource>,
     /// The VMs, in their order.
     pub vms: Vec<Vm>,
@@ -62,29 +63,29 @@ pub struct Vm {
     pub vcpus: Vec<Vcpu>,
     /// Amount of RAM.
     pub memory: Located<Bytes>,
-    /// Where in the machine its RAM starts, or the area of its colours, if it was
-    /// given.
+    /// Start of its RAM in the machine, or of the area of its colours, if given.
     pub memory_at: Option<Located<PhysicalAddress>>,
     /// The colours of the last-level cache that it has, if they are limited.
     pub colors: Option<Located<ColorSet>>,
-    /// Where it says that they are to be planned, if it does; then it has none yet.
+    /// Place of the key that leaves the colours to the planner, if there is one; the VM then has no
+    /// colours yet.
     pub colors_open: Option<Place>,
-    /// Whether other VMs that say so too may have some of these colours.
+    /// True if it may share colours with other VMs that have the same key.
     pub share_colors: bool,
-    /// Whether it sees a last-level cache that consists of its colours only.
+    /// True if it sees a last-level cache that consists of its colours only.
     pub vllc: bool,
-    /// What its tasks can ask for beyond its colours (vColoring), if anything.
+    /// Colours that its tasks can request beyond its own (vColoring), if there are any.
     pub extra: Option<Extra>,
     /// Memory accesses of all of its VCPUs together, if they are limited.
     pub bandwidth: Option<Bandwidth>,
-    /// What it gets of interference that critical VMs did not have, if anything.
+    /// Compensation for interference that critical VMs did not have, if there is any.
     pub compensation: Option<Credits>,
-    /// Where it says that it is critical, if it does: its accesses count for the compensation of
-    /// others.
+    /// Place of the key that makes the VM critical, if there is one: its accesses count for the
+    /// compensation of other VMs.
     pub critical: Option<Place>,
-    /// What runs in it.
+    /// The guest.
     pub boot: Boot,
-    /// Whether it has a console.
+    /// True if it has a console.
     pub console: bool,
     /// How it starts, and what happens when it ends.
     pub lifecycle: Lifecycle,
@@ -94,14 +95,14 @@ pub struct Vm {
     pub tasks: Vec<Task>,
 }
 
-/// Colours that tasks of a guest can ask for (vCache, section 4.2).
+/// Colours that tasks of a guest can request (vCache, section 4.2).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Extra {
     /// The colours; some may be colours of the VM itself.
     pub colors: Located<ColorSet>,
     /// Size of the pool of frames of these colours: whole pages, at least one.
     pub memory: Located<Bytes>,
-    /// Whether the VM has a serial port on which closed guests ask.
+    /// True if the VM has a serial port on which closed guests request colours.
     pub serial: bool,
 }
 
@@ -110,34 +111,34 @@ pub struct Extra {
 pub struct Vcpu {
     /// PCPU that it shall run on, if it was given.
     pub pcpu: Option<Located<u64>>,
-    /// How it shares the PCPU with others; none: it has the PCPU for itself.
+    /// The server under which it shares a PCPU; `None`: it has a PCPU of its own.
     pub server: Option<Server>,
     /// Memory accesses of its own, if they are limited.
     pub bandwidth: Option<Bandwidth>,
 }
 
-/// How a VCPU shares its PCPU with others.
+/// The server of a VCPU that shares its PCPU with others.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Server {
-    /// How much of the PCPU it gets; the place is that of the budget if it has one.
+    /// The class, with its budget; the place is that of the budget if it has one.
     pub class: Located<Class>,
-    /// Where its period stands, if it has one.
+    /// Place of the period, if it has one.
     pub period: Option<Place>,
-    /// Priority on its PCPU: a larger number goes first.
+    /// Priority on its PCPU; a larger number is a higher priority.
     pub priority: Option<Located<u64>>,
-    /// Whether its budget is to be planned; until then it is the whole period.
+    /// True if its budget is to be planned; until then the budget is the whole period.
     pub open: bool,
-    /// Whether its period is to be planned, too; until then it is some time.
+    /// True if its period is to be planned, too; until then the period has no meaning.
     pub period_open: bool,
-    /// Where it says that the VCPU may go beyond its budget in global critical sections, if it
-    /// does: by how much says [`System::overrun`].
+    /// Place of the key that lets the VCPU exceed its budget in global critical sections, if there
+    /// is one; [`System::overrun`] has the limit.
     pub overrun: Option<Place>,
 }
 
-/// How a guest is started.
+/// Start protocols of guests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protocol {
-    /// As Linux wants it: an arm64 `Image`, loaded at 2 MiB boundaries.
+    /// The protocol of Linux: an arm64 `Image`, loaded at 2 MiB boundaries.
     Linux,
     /// A memory image whose first byte is the first instruction.
     Raw,
@@ -148,25 +149,25 @@ impl Protocol {
     pub const ALL: [(&'static str, Self); 2] = [("linux", Self::Linux), ("raw", Self::Raw)];
 }
 
-/// What runs in a VM. Paths start in the folder of the description; addresses
-/// are planned where they are not given.
+/// The guest of a VM. Paths start in the folder of the description; addresses that are not given
+/// are planned.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Boot {
-    /// How it is started.
+    /// The start protocol.
     pub protocol: Protocol,
     /// The kernel, or the whole guest.
     pub kernel: Located<String>,
-    /// Where the kernel is loaded.
+    /// Load address of the kernel.
     pub load: Option<Located<Ipa>>,
     /// The first instruction; that of the kernel if not given.
     pub entry: Option<Located<Ipa>>,
     /// The initial RAM disk.
     pub initrd: Option<Located<String>>,
-    /// Where the initial RAM disk is loaded.
+    /// Load address of the initial RAM disk.
     pub initrd_load: Option<Located<Ipa>>,
-    /// Whether the guest gets a device tree.
+    /// True if the guest gets a device tree.
     pub device_tree: bool,
-    /// Where the device tree is loaded.
+    /// Load address of the device tree.
     pub device_tree_load: Option<Located<Ipa>>,
     /// Command line.
     pub bootargs: Option<Located<String>>,
@@ -175,13 +176,13 @@ pub struct Boot {
 /// A device of the machine that is given to a VM.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Device {
-    /// Where it is described.
+    /// Place of its description.
     pub place: Place,
     /// `compatible` strings for the device tree of the guest.
     pub compatible: Vec<String>,
-    /// Where its registers lie in the machine.
+    /// Address of its registers in the machine.
     pub address: PhysicalAddress,
-    /// Where the VM sees them.
+    /// Address of its registers in the VM.
     pub guest_address: Ipa,
     /// Bytes of registers.
     pub size: Bytes,
@@ -196,13 +197,13 @@ pub struct Task {
     pub name: Located<String>,
     /// Index of its VCPU in the VM.
     pub vcpu: usize,
-    /// Whether its VCPU is to be planned; until then it is the first one.
+    /// True if its VCPU is to be planned; until then it is the first one.
     pub vcpu_open: bool,
     /// Time of the first release.
     pub offset: Duration,
     /// Time between two releases; more than zero.
     pub period: Duration,
-    /// Whether the period is only the least time between two releases.
+    /// True if the period is only the least time between two releases.
     pub sporadic: bool,
     /// Time from release to deadline; at most the period.
     pub deadline: Duration,
@@ -210,15 +211,17 @@ pub struct Task {
     pub jitter: Duration,
     /// Worst-case execution time; at most the deadline.
     pub wcet: Wcet,
-    /// Whether execution times with few colours were given shorter than with more, and raised.
+    /// True if the description has shorter execution times for fewer colours, which were then
+    /// raised.
     pub wcet_raised: bool,
-    /// For how long tasks of lower priority of its VCPU can keep the processor from a job.
+    /// Longest time for which tasks of lower priority on its VCPU can delay a job.
     pub blocking: Duration,
-    /// For how long a job waits for something that is no processor.
+    /// Longest time for which a job waits for events instead of executing.
     pub self_suspension: Duration,
     /// Its critical sections, in the order of execution: a part of the execution time.
     pub sections: Vec<Section>,
-    /// How often a job comes to the hypervisor by itself: calls, and accesses to virtual devices.
+    /// Most exits to the hypervisor that a job causes by itself: calls, and accesses to virtual
+    /// devices.
     pub exits: u64,
     /// The most memory accesses of one job, if they are known.
     pub accesses: Option<Located<u64>>,
@@ -227,7 +230,7 @@ pub struct Task {
     /// Best-case execution time, if it was given; more than zero, and at most the
     /// shortest worst case.
     pub bcet: Option<Duration>,
-    /// Priority on its VCPU: a larger number goes first.
+    /// Priority on its VCPU; a larger number is a higher priority.
     pub priority: Option<Located<u64>>,
 }
 
@@ -236,12 +239,12 @@ pub struct Task {
 pub enum Wcet {
     /// The same for any number of colours.
     Fixed(Duration),
-    /// By number of cache colours: more colours never take longer. Not empty.
+    /// By number of cache colours: more colours never take longer. The map is not empty.
     ByColors(BTreeMap<u64, Duration>),
 }
 
 impl Wcet {
-    /// With as few colours as are described: the longest.
+    /// Returns the time with the least described number of colours: the longest.
     pub fn longest(&self) -> Duration {
         match self {
             Self::Fixed(wcet) => *wcet,
@@ -249,8 +252,8 @@ impl Wcet {
         }
     }
 
-    /// With so many colours: that of the largest number that is described and not
-    /// above; the longest if all are above.
+    /// Returns the time with this number of colours: that of the largest described number that is
+    /// not above; the longest time if all are above.
     pub fn with_colors(&self, colors: u64) -> Duration {
         match self {
             Self::Fixed(wcet) => *wcet,
@@ -261,7 +264,7 @@ impl Wcet {
         }
     }
 
-    /// With as many colours as are described: the shortest.
+    /// Returns the time with the largest described number of colours: the shortest.
     pub fn shortest(&self) -> Duration {
         match self {
             Self::Fixed(wcet) => *wcet,
@@ -271,20 +274,22 @@ impl Wcet {
 }
 
 impl Vm {
-    /// All colours that frames of the VM can have.
+    /// Returns all colours that frames of the VM can have.
     pub fn all_colors(&self) -> ColorSet {
         let own = self.colors.as_ref().map_or(ColorSet::EMPTY, |colors| colors.value);
         own | self.extra.as_ref().map_or(ColorSet::EMPTY, |extra| extra.colors.value)
     }
 
-    /// Most interrupts for a VCPU from one time that it executes to the next ([`policy::pace`]).
+    /// Returns the most interrupts for a VCPU between two of its executions ([`policy::pace`]).
     pub fn interrupts_max(&self) -> u32 {
         let devices = self.devices.iter().filter(|it| it.interrupt.is_some()).count();
         policy::pace::interrupts_max(devices as u32)
     }
 
-    /// How often `lock` of [`crate::platform::Overheads`] a VCPU waits for its siblings at most: once for each of them, and again for
-    /// each 32 shared interrupts beyond the 64 that every VM has, because who has the lock looks at all of them.
+    /// Returns the most times that a VCPU waits for its siblings, each time as long as `lock` of
+    /// [`crate::platform::Overheads`]: once for each of them, and again for each 32 shared
+    /// interrupts beyond the 64 that every VM has, because the holder of the lock visits all of
+    /// them.
     pub fn lock_waits(&self) -> u64 {
         let interrupts = self.devices.iter().filter_map(|it| Some(it.interrupt?.1.0));
         let last = interrupts.max().unwrap_or(0).max(95);
@@ -294,25 +299,25 @@ impl Vm {
 }
 
 impl System {
-    /// Whether something is left to the planner: budgets, periods of VCPUs, colours, VCPUs of
-    /// tasks, limits of memory accesses.
+    /// Returns true if something is left to the planner: budgets, periods of VCPUs, colours, VCPUs
+    /// of tasks, limits of memory accesses.
     pub fn is_open(&self) -> bool {
         self.limits_open() || self.processor_open()
     }
 
-    /// Whether limits of memory accesses are left to the planner.
+    /// Returns true if limits of memory accesses are left to the planner.
     pub fn limits_open(&self) -> bool {
         self.limits().any(Bandwidth::is_open)
     }
 
-    /// The limits of memory accesses, of VMs as a whole and of VCPUs.
+    /// Returns the limits of memory accesses, of VMs as a whole and of VCPUs.
     pub fn limits(&self) -> impl Iterator<Item = &Bandwidth> {
         self.vms.iter().flat_map(|vm| {
             vm.bandwidth.iter().chain(vm.vcpus.iter().filter_map(|vcpu| vcpu.bandwidth.as_ref()))
         })
     }
 
-    /// Whether something other than limits of memory accesses is left to the planner.
+    /// Returns true if something other than limits of memory accesses is left to the planner.
     pub fn processor_open(&self) -> bool {
         let servers =
             |vm: &Vm| vm.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref()).any(|it| it.open);
@@ -320,8 +325,9 @@ impl System {
         self.vms.iter().any(|vm| vm.colors_open.is_some() || servers(vm) || tasks(vm))
     }
 
-    /// The longest interrupt for a VCPU that shares its PCPU while another one runs there, if the platform says that; and how
-    /// many come for one at most, from one time that it executes to the next.
+    /// Returns the longest interrupt for a VCPU that shares its PCPU while another one runs there,
+    /// if the platform says that; and how many come for one at most, from one time that it executes
+    /// to the next.
     pub fn kicks(&self) -> Option<(Duration, u32)> {
         let overheads = self.platform.value.overheads?;
         let sharing = || self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
@@ -330,14 +336,15 @@ impl System {
         Some((overheads.kick_with(waits), interrupts))
     }
 
-    /// What a VCPU pays for them when it wakes, if the platform says what they take.
+    /// Returns the time that a VCPU pays for these interrupts when it wakes, if the platform has
+    /// it.
     pub fn wait(&self) -> Option<Duration> {
         let (kick, most) = self.kicks()?;
         Some(Duration(kick.0.saturating_mul(most.into())))
     }
 
-    /// Whether memory accesses have to be counted: some VM or VCPU has a budget of them, or is
-    /// critical.
+    /// Returns true if memory accesses have to be counted: some VM or VCPU has a budget of them, or
+    /// is critical.
     pub fn counts_accesses(&self) -> bool {
         self.limits().next().is_some() || self.vms.iter().any(|vm| vm.critical.is_some())
     }
@@ -364,7 +371,7 @@ impl System {
     }
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 fn read_text(path: &Path) -> Result<String, Box<Diagnostic>> {
     std::fs::read_to_string(path).map_err(|error| {
         Diagnostic::new("cannot-read", format!("cannot read {}: {error}", path.display()))

@@ -1,4 +1,4 @@
-//! What is wrong with an input: where, what was expected, what to do.
+//! Mistakes in an input: place, expectation and help.
 //!
 //! Readers of this crate do not stop at the first mistake: they collect
 //! [`Diagnostic`]s and return all of them as [`Errors`].
@@ -11,27 +11,27 @@ use std::fmt;
 pub use render::Style;
 pub use source::{Place, Source};
 
-/// One mistake.
+/// A mistake in an input.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Diagnostic {
     /// Stable name of the kind of mistake, such as `unknown-key`.
     pub code: &'static str,
-    /// What is wrong, in one sentence.
+    /// The mistake, in one sentence.
     pub message: String,
-    /// Where it stands in a text, if the input is a text.
+    /// Its place, if the input is a text.
     pub place: Option<Place>,
-    /// What is said at that place, in a few words.
+    /// A few words about that place.
     pub label: String,
     /// Other places that matter, such as the first of two definitions.
     pub related: Vec<(Place, String)>,
     /// Node and property of a plan, such as `/vms/vm@0/vcpus/vcpu@1: pcpu`.
     pub node: Option<String>,
-    /// What to do.
+    /// Proposal of what to do.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// A mistake without a place.
+    /// Returns a mistake without a place.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -44,7 +44,7 @@ impl Diagnostic {
         }
     }
 
-    /// Says where the mistake is, and what is said there.
+    /// Sets the place of the mistake, and the words about it.
     pub fn at(mut self, place: &Place, label: impl Into<String>) -> Self {
         self.place = Some(place.clone());
         self.label = label.into();
@@ -63,13 +63,13 @@ impl Diagnostic {
         self
     }
 
-    /// Says what to do.
+    /// Sets the proposal of what to do.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The mistake as a flat record for machines.
+    /// Returns the mistake as a flat record for machines.
     pub fn entry(&self) -> Entry {
         let position = self.place.as_ref().map(Place::line_column);
         Entry {
@@ -89,7 +89,7 @@ impl Diagnostic {
 pub struct Entry {
     /// Stable name of the kind of mistake.
     pub code: &'static str,
-    /// What is wrong.
+    /// The mistake, in one sentence.
     pub message: String,
     /// Name of the file, if the input is a text.
     pub file: Option<String>,
@@ -99,7 +99,7 @@ pub struct Entry {
     pub column: Option<usize>,
     /// Node and property of a plan.
     pub node: Option<String>,
-    /// What to do.
+    /// Proposal of what to do.
     pub help: Option<String>,
 }
 
@@ -108,7 +108,7 @@ pub struct Entry {
 pub struct Errors(Vec<Diagnostic>);
 
 impl Errors {
-    /// `Err` with the mistakes, or `Ok(value)` if there are none.
+    /// Returns `Err` with the mistakes, or `Ok(value)` if there are none.
     pub fn unless_none<T>(mistakes: Vec<Diagnostic>, value: T) -> Result<T, Self> {
         if mistakes.is_empty() {
             return Ok(value);
@@ -118,17 +118,17 @@ impl Errors {
         Err(errors)
     }
 
-    /// The mistakes.
+    /// Returns the mistakes.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Diagnostic> {
         self.0.iter()
     }
 
-    /// The mistakes, to be put beside others.
+    /// Returns the mistakes, to be put beside others.
     pub fn into_vec(self) -> Vec<Diagnostic> {
         self.0
     }
 
-    /// The mistakes, each changed.
+    /// Returns the mistakes, each changed.
     pub(crate) fn map(self, change: impl FnMut(Diagnostic) -> Diagnostic) -> Self {
         let mut changed = Self(self.0.into_iter().map(change).collect());
         changed.sort();
@@ -142,12 +142,12 @@ impl Errors {
         });
     }
 
-    /// The mistakes as flat records, for `--json`.
+    /// Returns the mistakes as flat records, for `--json`.
     pub fn entries(&self) -> Vec<Entry> {
         self.0.iter().map(Diagnostic::entry).collect()
     }
 
-    /// The mistakes for people, each with the line it stands in.
+    /// Returns the mistakes for people, each with its line of the input.
     pub fn render(&self, style: Style) -> String {
         render::render(&self.0, style)
     }

@@ -10,22 +10,22 @@ pub(crate) use text::Document;
 
 use crate::diagnostic::Place;
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Located<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
 }
 
 impl<T> Located<T> {
-    /// A value at a place.
+    /// Returns a value at a place.
     pub fn new(value: T, place: &Place) -> Self {
         Self { value, place: place.clone() }
     }
 
-    /// Another value at the same place.
+    /// Returns another value at the same place.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Located<U> {
         Located { value: change(self.value), place: self.place }
     }

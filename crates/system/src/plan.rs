@@ -37,12 +37,12 @@ pub use room::{check_described_files, check_room};
 use crate::diagnostic::{Errors, Source};
 
 impl Plan {
-    /// The plan as device tree source, written to be read and compared.
+    /// Returns the plan as device tree source, written to be read and compared.
     pub fn to_dts(&self) -> String {
         dts::print(&write::tree(self))
     }
 
-    /// The plan as a flattened device tree, the form that the hypervisor reads.
+    /// Returns the plan as a flattened device tree, the form that the hypervisor reads.
     pub fn to_dtb(&self) -> Vec<u8> {
         dtb::print(&write::tree(self))
     }
@@ -73,7 +73,7 @@ impl Plan {
     }
 }
 
-/// Compiles device tree source as it stands, whether or not it is a plan.
+/// Compiles device tree source without checks: it need not be a plan.
 ///
 /// # Errors
 ///

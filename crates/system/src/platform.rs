@@ -30,7 +30,7 @@ use crate::units::{Bytes, Frequency, IntId, Mpidr, PhysicalAddress, Region};
 pub struct Platform {
     /// Name of the platform file.
     pub name: String,
-    /// What it is, in one line.
+    /// Description of the machine in one line.
     pub about: String,
     /// Instruction set of the CPUs.
     pub architecture: Architecture,
@@ -40,28 +40,28 @@ pub struct Platform {
     pub memory: Vec<Region<PhysicalAddress>>,
     /// The caches, those nearest to the CPU first.
     pub caches: Vec<Cache>,
-    /// Frequency of the system counter, by which the hypervisor tells the time, if it is known.
+    /// Frequency of the system counter, which is the hypervisor's clock, if it is known.
     pub counter: Option<Frequency>,
-    /// What counts memory accesses, if something does.
+    /// The counter of memory accesses, if there is one.
     pub bandwidth: Option<Bandwidth>,
-    /// What the hypervisor takes of the time, if it was measured here.
+    /// Time that the hypervisor takes, if it was measured on this machine.
     pub overheads: Option<Overheads>,
-    /// What the hypervisor needs, or why it cannot run here.
+    /// Facts that the hypervisor needs, or the reason why it cannot run on this machine.
     pub boot: Result<BootSupport, AnalysisOnly>,
-    /// How QEMU is told to be this machine, if it can be.
+    /// Arguments that make QEMU emulate this machine, if it can.
     pub qemu: Option<Qemu>,
 }
 
-/// What the hypervisor needs to know of a machine that it runs on.
+/// Facts about a machine that the hypervisor needs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BootSupport {
     /// Interrupt controller.
     pub gic: Gic,
     /// UART of the console.
     pub console: Console,
-    /// What turns the machine off, if not PSCI does.
+    /// The device that turns the machine off, if PSCI does not.
     pub power_off: Option<PowerOff>,
-    /// Where the image is loaded: the start of the RAM of the hypervisor.
+    /// Load address of the image: the start of the hypervisor's RAM.
     pub image_base: PhysicalAddress,
 }
 
@@ -72,7 +72,7 @@ pub struct AnalysisOnly(pub String);
 /// UART of the console.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Console {
-    /// What it is.
+    /// Type of the UART.
     pub kind: SerialKind,
     /// Its registers.
     pub registers: Region<PhysicalAddress>,
@@ -83,11 +83,12 @@ pub struct Console {
 /// A CPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Cpu {
-    /// What its maker calls it.
+    /// Name that its maker gives it.
     pub model: String,
     /// Affinity as `MPIDR_EL1` shows it; the index on other architectures.
     pub mpidr: Mpidr,
-    /// Where it waits for the address at which it is to start, if not PSCI starts it.
+    /// Word of memory in which it waits for the address at which it starts, if PSCI does not start
+    /// it.
     pub release: Option<PhysicalAddress>,
 }
 
@@ -115,7 +116,7 @@ impl fmt::Display for Architecture {
     }
 }
 
-/// How QEMU (`qemu-system-aarch64`) is told to be a machine.
+/// Arguments of QEMU (`qemu-system-aarch64`) for a machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Qemu {
     /// `-machine`
@@ -129,7 +130,7 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    /// The arguments for QEMU.
+    /// Returns the arguments for QEMU.
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec!["-machine".to_owned(), self.machine.clone()];
         let optional = [
@@ -145,7 +146,7 @@ impl Qemu {
 }
 
 impl Platform {
-    /// The board of this name ([`NAMES`]).
+    /// Returns the board of this name ([`NAMES`]).
     ///
     /// # Errors
     ///
@@ -168,8 +169,8 @@ impl Platform {
         document.finish(platform)
     }
 
-    /// The shared cache farthest from the CPUs, if there is one: the one that
-    /// page colours divide ([`Platform::colors`]).
+    /// Returns the shared cache farthest from the CPUs, if there is one: the one that page colours
+    /// divide ([`Platform::colors`]).
     pub fn last_level_cache(&self) -> Option<&Cache> {
         self.caches.iter().filter(|cache| cache.shared_by > 1).max_by_key(|cache| cache.level)
     }

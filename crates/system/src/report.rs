@@ -1,5 +1,5 @@
-//! A summary of a system for people and machines: who gets what, and how much
-//! of it the tasks use. Field names carry their units.
+//! A summary of a system for people and machines: the shares of VMs, and how much of them the tasks
+//! use. Field names carry their units.
 
 use policy::color::{Color, ColorSet};
 use serde::Serialize;
@@ -18,8 +18,8 @@ pub struct Report {
     pub platform: PlatformReport,
     /// The VMs, in the order of their indices.
     pub vms: Vec<VmReport>,
-    /// Whether some VCPU has more work than time, even with the whole cache:
-    /// then no plan meets the deadlines.
+    /// True if a VCPU has more work than time, even with the whole cache: then no plan meets the
+    /// deadlines.
     pub overloaded: bool,
 }
 
@@ -28,11 +28,11 @@ pub struct Report {
 pub struct PlatformReport {
     /// Name of the board.
     pub name: String,
-    /// What it is.
+    /// Description of the machine in one line.
     pub about: String,
     /// Instruction set.
     pub architecture: String,
-    /// Why it cannot boot a plan, if it cannot.
+    /// The reason why it cannot boot a plan, if it cannot.
     pub analysis_only: Option<String>,
     /// Number of PCPUs.
     pub pcpus: usize,
@@ -42,13 +42,13 @@ pub struct PlatformReport {
     pub hypervisor_bytes: Option<u64>,
     /// The colours of the hypervisor's own code and data, if they are limited.
     pub hypervisor_colors: Option<Vec<usize>>,
-    /// RAM that nobody has, if there is a plan.
+    /// RAM without an owner, if there is a plan.
     pub free_bytes: Option<u64>,
     /// PCPU that serves the console, if there is a plan.
     pub console_pcpu: Option<u32>,
     /// The cache that page colours divide, if there is one.
     pub shared_cache: Option<CacheReport>,
-    /// What counts memory accesses, if something does.
+    /// The counter of memory accesses, if there is one.
     pub bandwidth: Option<BandwidthReport>,
 }
 
@@ -61,11 +61,11 @@ pub struct CacheReport {
     pub size_bytes: u64,
     /// Page colours; 1 if they cannot divide it.
     pub colors: u32,
-    /// Whether the cache registers of the CPUs describe it.
+    /// True if the cache registers of the CPUs describe it.
     pub in_registers: bool,
 }
 
-/// What counts memory accesses, and what they cost.
+/// The counter of memory accesses, and the time of an access.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct BandwidthReport {
     /// `pmu`, `cycles` or `cachescope`.
@@ -76,7 +76,7 @@ pub struct BandwidthReport {
     pub counter_bits: u32,
     /// Bytes that one access moves; none where no accesses to memory are counted.
     pub access_bytes: Option<u64>,
-    /// For how long one access of another PCPU can delay one access, if it is known.
+    /// Longest time that one access of another PCPU can delay one access, if it is known.
     pub access_latency_ns: Option<u64>,
 }
 
@@ -87,12 +87,12 @@ pub struct MemoryBudgetReport {
     pub accesses: u64,
     /// The period.
     pub period_ns: u64,
-    /// The same as a rate, rounded down, where it is known what an access moves.
+    /// The budget as a rate, rounded down, if the size of an access is known.
     pub bytes_per_second: Option<u64>,
 }
 
 impl MemoryBudgetReport {
-    /// A budget, and the bytes that an access moves.
+    /// Returns a budget, and the bytes that an access moves.
     pub fn new(budget: MemoryBudget, access: Option<Bytes>) -> Self {
         Self {
             accesses: budget.accesses,
@@ -109,28 +109,27 @@ pub struct VmReport {
     pub name: String,
     /// RAM.
     pub memory_bytes: u64,
-    /// Where in the machine its RAM starts, or the area of its colours, if there
-    /// is a plan.
+    /// Start of its RAM in the machine, or of the area of its colours, if there is a plan.
     pub memory_at: Option<u64>,
     /// Its colours of the shared cache, if it does not have all.
     pub colors: Option<Vec<usize>>,
-    /// Whether it sees a last-level cache that consists of its colours only.
+    /// True if it sees a last-level cache that consists of its colours only.
     pub vllc: bool,
-    /// Colours that its tasks can ask for, if there are some.
+    /// Colours that its tasks can request, if there are some.
     pub extra_colors: Option<Vec<usize>>,
     /// Size of the pool of frames of these colours.
     pub extra_memory_bytes: Option<u64>,
-    /// Whether it has a serial port on which closed guests ask for them.
+    /// True if it has a serial port on which closed guests request colours.
     pub color_serial: bool,
-    /// Whether all of its RAM is mapped before it starts.
+    /// True if all of its RAM is mapped before it starts.
     pub warm_up: bool,
     /// Memory accesses of all of its VCPUs together, if they are limited.
     pub memory_budget: Option<MemoryBudgetReport>,
     /// After how many periods it gives up credits, if it gets some.
     pub compensation_periods: Option<u32>,
-    /// Whether it gives them up at switches of tasks on the critical side, too.
+    /// True if it gives them up at switches of tasks in critical guests, too.
     pub flush_task_switch: bool,
-    /// Whether its accesses count for the compensation of others.
+    /// True if its accesses count for the compensation of others.
     pub critical: bool,
     /// Number of assigned devices.
     pub devices: usize,
@@ -143,7 +142,7 @@ pub struct VmReport {
 pub struct VcpuReport {
     /// PCPU on which it runs, if there is a plan.
     pub pcpu: Option<u32>,
-    /// How it shares the PCPU with others, if it does.
+    /// The server under which it shares a PCPU, if it does.
     pub server: Option<ServerReport>,
     /// Memory accesses of its own, if they are limited.
     pub memory_budget: Option<MemoryBudgetReport>,
@@ -152,15 +151,15 @@ pub struct VcpuReport {
     /// Part of the time that the tasks need with as few cache colours as are
     /// described, in millionths, rounded up.
     pub utilization_ppm: u64,
-    /// As `utilization_ppm`, with as many colours as are described.
+    /// As `utilization_ppm`, with the largest described number of colours.
     pub utilization_best_ppm: u64,
     /// Part of the time that its budget gives it, in millionths, rounded down.
     pub budget_ppm: Option<u64>,
-    /// Whether the tasks need more time than there is, even at best.
+    /// True if the tasks need more time than there is, even at best.
     pub overloaded: bool,
 }
 
-/// How a VCPU shares its PCPU with others.
+/// The server of a VCPU that shares its PCPU with others.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct ServerReport {
     /// `periodic`, `deferrable`, `sporadic` or `background`.
@@ -169,7 +168,8 @@ pub struct ServerReport {
     pub budget_ns: Option<u64>,
     /// The period.
     pub period_ns: Option<u64>,
-    /// Priority on the PCPU, if there is a plan or it was given: a larger number goes first.
+    /// Priority on the PCPU, if there is a plan or it was given; a larger number is a higher
+    /// priority.
     pub priority: Option<u64>,
 }
 
@@ -188,12 +188,12 @@ pub struct TaskReport {
     pub wcet_best_ns: u64,
     /// The most memory accesses of one job, if they are known.
     pub accesses: Option<u64>,
-    /// Priority: a larger number goes first.
+    /// Priority; a larger number is a higher priority.
     pub priority: Option<u64>,
 }
 
 impl Report {
-    /// The summary of a system and, if it can be booted, its plan.
+    /// Returns the summary of a system and, if it can be booted, its plan.
     pub fn new(system: &System, plan: Option<&Plan>) -> Self {
         let vms: Vec<_> = system
             .vms
@@ -330,7 +330,7 @@ fn utilization_ppm(tasks: &[&Task], wcet: impl Fn(&Wcet) -> Duration) -> u64 {
     tasks.iter().map(part).fold(0, u64::saturating_add)
 }
 
-/// Whether the sum is certainly above this share of [`Budget::WHOLE`], which was rounded
+/// Returns true if the sum is certainly above this share of [`Budget::WHOLE`], which was rounded
 /// down: each part is, too.
 fn is_overloaded(tasks: &[&Task], share: u128) -> bool {
     let part = |task: &&Task| Budget { budget: task.wcet.shortest(), period: task.period }.share();

@@ -1,6 +1,6 @@
 //! "Did you mean ...?"
 
-/// The known name that is most like `name`, if one is like it at all.
+/// Returns the known name that is most like `name`, if one is like it at all.
 pub fn closest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let likeness = |other: &str| strsim::jaro_winkler(name, other);
     known
@@ -11,7 +11,7 @@ pub fn closest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
         .map(|(_, other)| other)
 }
 
-/// "did you mean `closest`?", or all `known` names if none is like `name`.
+/// Returns "did you mean `closest`?", or all `known` names if none is like `name`.
 pub fn help(name: &str, known: &[&str]) -> String {
     match closest(name, known.iter().copied()) {
         Some(other) => format!("did you mean `{other}`?"),

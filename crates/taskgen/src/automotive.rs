@@ -13,11 +13,11 @@ use policy::time::Duration;
 
 use crate::Random;
 
-/// One runnable in so many would have an average execution time above the published
-/// greatest one; about as many as one system has.
+/// About one in this many runnables has an average execution time above the published maximum:
+/// about as many as one system has.
 const BEYOND: f64 = 1000.0;
 
-/// What was published about the runnables of one period.
+/// Published values of the runnables of one period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Class {
     /// Period in milliseconds.
@@ -81,7 +81,7 @@ impl Default for Automotive {
 }
 
 impl Automotive {
-    /// A runnable of a random period. Times are at least 1 ns, and in their order.
+    /// Returns a runnable of a random period. Times are at least 1 ns, and in their order.
     pub fn sample(&self, random: &mut Random) -> Runnable {
         let index = random.weighted(&CLASSES.map(|class| class.share));
         let class = CLASSES[index];
@@ -107,7 +107,7 @@ struct Weibull {
 }
 
 impl Weibull {
-    /// The distribution with this start, mean and rarely reached end.
+    /// Returns the distribution with this start, mean and rarely reached end.
     fn fit([start, mean, end]: [f64; 3]) -> Self {
         // Mean and end are `scale gamma(1 + 1/shape)` and `scale (ln BEYOND)^(1/shape)`
         // after the start: their ratio grows with 1/shape.

@@ -91,7 +91,7 @@ impl Capped {
         })
     }
 
-    /// The numbers, in the order of their limits.
+    /// Returns the numbers, in the order of their limits.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Capped {
         Err(Error::Trials { trials: TRIALS })
     }
 
-    /// A point within the cells.
+    /// Returns a point within the cells.
     fn trial(&self, random: &mut Random) -> Vec<f64> {
         let mut point = vec![0.0; self.caps.len()];
         let n = self.free.len();
@@ -138,8 +138,8 @@ impl Capped {
     }
 }
 
-/// The length of a cell: so short that at least half of the cells' points are within
-/// the limits, unless that takes too many cells.
+/// Returns the length of a cell: so short that at least half of the cells' points are within the
+/// limits, unless that takes too many cells.
 fn cell(limits: &[f64]) -> f64 {
     let highest = limits.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     let most = CELLS_SQUARES_MAX / limits.len().max(1).pow(2);

@@ -1,4 +1,4 @@
-//! What cannot be drawn.
+//! Errors of drawing random numbers.
 
 /// Why nothing was drawn.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -6,7 +6,7 @@ pub enum Error {
     /// No tasks, or more than the tables of a generator can hold.
     #[error("cannot draw {count} numbers: ask for 1 to {most}")]
     Count {
-        /// How many were asked for.
+        /// The requested number.
         count: usize,
         /// The most that can be.
         most: usize,
@@ -14,7 +14,7 @@ pub enum Error {
     /// A number that is not finite, or below its least value.
     #[error("{what} is {value}: it must be a number of at least {least}")]
     Number {
-        /// Which number.
+        /// Name of the parameter.
         what: &'static str,
         /// Its value.
         value: f64,
@@ -24,7 +24,7 @@ pub enum Error {
     /// A lower limit above the upper one.
     #[error("{what} starts at {min}, but ends at {max}: swap the two")]
     Range {
-        /// Which range.
+        /// Name of the range.
         what: &'static str,
         /// Its start.
         min: f64,
@@ -56,12 +56,12 @@ pub enum Error {
         "none of {trials} trials stayed within the limits: `randfixedsum` and `capped` need none"
     )]
     Trials {
-        /// How many there were.
+        /// Number of trials.
         trials: u32,
     },
 }
 
-/// `value`, if it is a number of at least `least`.
+/// Returns `value` if it is a number of at least `least`.
 pub(crate) fn at_least(what: &'static str, value: f64, least: f64) -> Result<f64, Error> {
     if value.is_finite() && value >= least {
         Ok(value)
@@ -70,7 +70,7 @@ pub(crate) fn at_least(what: &'static str, value: f64, least: f64) -> Result<f64
     }
 }
 
-/// `count`, if there is something to draw and not too much.
+/// Returns `count` if it is at least 1 and at most `most`.
 pub(crate) fn count(count: usize, most: usize) -> Result<usize, Error> {
     if (1..=most).contains(&count) { Ok(count) } else { Err(Error::Count { count, most }) }
 }

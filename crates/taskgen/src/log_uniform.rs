@@ -7,8 +7,8 @@ use policy::time::Duration;
 
 use crate::{Error, Random};
 
-/// A period of `min..=max` nanoseconds, a multiple of `step`:
-/// `floor(exp(r) / step) step` with `r` uniform in `ln min .. ln(max + step)`.
+/// Returns a period of `min..=max` nanoseconds, a multiple of `step`: `floor(exp(r) / step) step`
+/// with `r` uniform in `ln min .. ln(max + step)`.
 ///
 /// # Errors
 ///

@@ -23,8 +23,8 @@ use crate::{Error, Random, error};
 /// Most numbers of one sample.
 pub const COUNT_MAX: usize = 500;
 
-/// Draws `n` numbers of `min..=max` whose sum is `sum`; all are equally likely. The
-/// table that this needs is made once.
+/// Draws `n` numbers of `min..=max` whose sum is `sum`; all such points are equally likely. The
+/// table of volumes is computed once.
 #[derive(Clone, Debug)]
 pub struct RandFixedSum {
     min: f64,
@@ -55,7 +55,7 @@ impl RandFixedSum {
         Ok(Self { min, width, scaled, volumes: Volumes::new(n, scaled) })
     }
 
-    /// The numbers, in random order.
+    /// Returns the numbers, in random order.
     pub fn sample(&self, random: &mut Random) -> Vec<f64> {
         let mut point = self.volumes.sample(random, self.scaled);
         for x in &mut point {
@@ -75,7 +75,7 @@ pub(crate) struct Volumes {
 }
 
 impl Volumes {
-    /// For slices of up to `n` numbers and sums of up to `sum`.
+    /// Returns the table for slices of up to `n` numbers and sums of up to `sum`.
     pub fn new(n: usize, sum: f64) -> Self {
         let fraction = sum - libm::floor(sum);
         let whole = libm::floor(sum) as usize;
@@ -100,12 +100,12 @@ impl Volumes {
         Self { fraction, rows }
     }
 
-    /// How the volumes of `P(n, fraction)`, `P(n, fraction + 1)`, ... compare.
+    /// Returns the relative volumes of `P(n, fraction)`, `P(n, fraction + 1)`, ...
     pub fn last(&self) -> &[f64] {
         self.rows.last().map_or(&[], Vec::as_slice)
     }
 
-    /// A point of `P(n, sum)`, where `sum` differs from that of the table by a whole
+    /// Returns a point of `P(n, sum)`, where `sum` differs from that of the table by a whole
     /// number.
     pub fn sample(&self, random: &mut Random, sum: f64) -> Vec<f64> {
         let n = self.rows.len();

@@ -11,27 +11,27 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 pub struct Random(ChaCha8Rng);
 
 impl Random {
-    /// The start of a stream.
+    /// Returns the start of a stream.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
         generator.set_stream(stream);
         Self(generator)
     }
 
-    /// A number of `min..=max` (`min <= max`), of which each is equally likely up to 1
-    /// in 2^64 / (max - min + 1).
+    /// Returns a number of `min..=max` (`min <= max`), of which each is equally likely up to 1 in
+    /// 2^64 / (max - min + 1).
     pub fn between(&mut self, min: u64, max: u64) -> u64 {
         let count = u128::from(max.saturating_sub(min)) + 1;
         min + ((u128::from(self.0.next_u64()) * count) >> 64) as u64
     }
 
-    /// One of the 2^53 multiples of 2^-53 in 0..1.
+    /// Returns a number in 0..1: one of the 2^53 multiples of 2^-53.
     pub fn unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
         (self.0.next_u64() >> 11) as f64 * STEP
     }
 
-    /// A number of `min..max`.
+    /// Returns a number of `min..max`.
     pub fn real(&mut self, min: f64, max: f64) -> f64 {
         min + (max - min) * self.unit()
     }
@@ -44,8 +44,8 @@ impl Random {
         }
     }
 
-    /// An index of `weights`, as likely as its weight is part of their sum. The last
-    /// one if all are zero.
+    /// Returns an index of `weights`, as likely as its weight is part of their sum. The last one if
+    /// all are zero.
     pub fn weighted(&mut self, weights: &[f64]) -> usize {
         let mut left = self.unit() * weights.iter().sum::<f64>();
         for (index, weight) in weights.iter().enumerate() {

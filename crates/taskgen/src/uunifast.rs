@@ -6,12 +6,12 @@
 
 use crate::{Error, Random, error};
 
-/// `n` utilisations of at least 0 whose sum is `total`; all are equally likely. For a
-/// `total` above 1 some can be above 1: see [`crate::uunifast_discard`].
+/// Draws `n` utilisations of at least 0 whose sum is `total`; all such points are equally likely.
+/// For a `total` above 1 some utilisations can be above 1: see [`crate::uunifast_discard`].
 ///
 /// # Errors
 ///
-/// `n` is 0, or `total` no number of at least 0.
+/// `n` is 0, or `total` is not a number of at least 0.
 pub fn sample(random: &mut Random, n: usize, total: f64) -> Result<Vec<f64>, Error> {
     let n = error::count(n, usize::MAX)?;
     let mut rest = error::at_least("the total utilisation", total, 0.0)?;

@@ -1,8 +1,8 @@
 //! UUniFast-Discard: utilisations with a given sum, none above a limit.
 //!
-//! Davis and Burns, "Priority assignment for global fixed priority pre-emptive
-//! scheduling in multiprocessor real-time systems", RTSS 2009: what has too large a
-//! utilisation is drawn anew, which leaves the rest uniform.
+//! Davis and Burns, "Priority assignment for global fixed priority pre-emptive scheduling in
+//! multiprocessor real-time systems", RTSS 2009: a point with a utilisation above the limit is
+//! discarded and drawn again, so that the other points stay equally likely.
 
 use crate::{Error, Random, error, uunifast};
 

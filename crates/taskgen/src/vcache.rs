@@ -9,7 +9,7 @@ use crate::{Error, Random, uunifast_discard};
 /// few are enough.
 const TRIALS: u32 = 100_000;
 
-/// What is drawn, and from where. Ranges include both ends.
+/// The parameters of the drawn systems. Ranges include both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Number of VMs.
@@ -72,7 +72,7 @@ pub struct Vm {
 }
 
 impl Parameters {
-    /// The VMs of a random system. The period of a task is `C(1)` by its utilisation, of
+    /// Returns the VMs of a random system. The period of a task is `C(1)` by its utilisation, of
     /// which none is above 1; each task belongs to each VM with the same probability.
     ///
     /// # Errors

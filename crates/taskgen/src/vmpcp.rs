@@ -10,7 +10,7 @@ const TRIALS: u32 = 100_000;
 /// The minimum time unit of the experiments, in nanoseconds.
 const UNIT: u64 = 10_000;
 
-/// What is drawn, and from where. Ranges include both ends.
+/// The parameters of the drawn systems. Ranges include both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Physical cores.
@@ -57,24 +57,25 @@ pub struct Task {
 /// A VCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Vcpu {
-    /// Its priority in the whole system, which no other has: a larger number goes first.
+    /// Priority in the whole system, which no other task has; a larger number is a higher priority.
     pub priority: u32,
     /// Its tasks, the shortest period first.
     pub tasks: Vec<Task>,
 }
 
 impl Parameters {
-    /// The PCPUs of a random system, each with its VCPUs, the highest priority first.
+    /// Returns the PCPUs of a random system, each with its VCPUs, the highest priority first.
     ///
-    /// Utilisations are drawn by UUniFast. A task whose share is less than its sections need
-    /// executes for these. Periods of VCPUs are equal, so that their priorities are a random
-    /// order. Each task has one section in each of `sections_per_task` rounds; a round shares all
-    /// tasks out to mutexes of its own, so many to each, and all ways are equally likely in which
-    /// no mutex has the tasks of a single VCPU: it would be a local one.
+    /// Utilisations are drawn by UUniFast. If the share of a task is less than its sections need,
+    /// the task executes for its sections. All VCPUs have the same period, so that their priorities
+    /// are a random order. Each task has one section in each of `sections_per_task` rounds. A round
+    /// divides all tasks evenly among mutexes of its own. All divisions are equally likely in which
+    /// no mutex has the tasks of a single VCPU, because that mutex would be a local one.
     ///
     /// # Errors
     ///
-    /// There is nothing to draw, tasks cannot be shared out evenly, or the numbers make no sense.
+    /// There is nothing to draw, the tasks cannot be divided evenly, or the parameters contradict
+    /// each other.
     pub fn sample(&self, random: &mut Random) -> Result<Vec<Vec<Vcpu>>, Error> {
         let vcpus = error::count(self.pcpus.saturating_mul(self.vcpus_per_pcpu), 1 << 16)?;
         error::count(self.tasks_per_vcpu, 1 << 16)?;

@@ -28,11 +28,11 @@ const LINE: u64 = 64;
 pub struct Latencies {
     /// An access that finds its line in the cache.
     pub hit: Duration,
-    /// One that does not.
+    /// An access that misses.
     pub miss: Duration,
 }
 
-/// How a program uses memory.
+/// The memory use of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Program {
     /// Memory accesses of one job: `N`.
@@ -46,14 +46,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// The part of the accesses that miss with this much cache: `m`.
+    /// Returns the part of the accesses that miss with this much cache: `m`.
     pub fn miss_ratio(&self, cache_bytes: u64) -> f64 {
         let (a, theta) = (self.neighborhood, self.locality);
         let kib = cache_bytes.min(self.memory) as f64 / 1024.0;
         (libm::pow(a, theta) / theta * libm::pow(kib, 1.0 - theta)).clamp(0.0, 1.0)
     }
 
-    /// The execution time of a job with this much cache: `C`. More cache never takes
+    /// Returns the execution time of a job with this much cache: `C`. More cache never takes
     /// longer.
     pub fn wcet(&self, latencies: Latencies, cache_bytes: u64) -> Duration {
         let misses = libm::ceil(self.accesses as f64 * self.miss_ratio(cache_bytes)) as u64;

@@ -1,10 +1,11 @@
-//! Lays two traces of a system beside each other: an execution and its simulation.
+//! Compares two traces of a system: an execution and its simulation.
 //!
-//! Times count from the start of the servers' first period. Two traces agree on a PCPU while
-//! it runs the same VCPU in both, or none. They differ where that is not so for longer than a
-//! tolerance: what the hypervisor needs to switch shows as many short times, a wrong decision
-//! as a long one. Jobs agree if they are released and complete at the same times up to the
-//! tolerance. PCPUs whose VCPU has them for itself are left out: nobody decides there.
+//! Times count from the start of the servers' first period. Two traces agree on a PCPU while it
+//! runs the same VCPU in both, or none. They differ where this is not the case for longer than a
+//! tolerance: the time of a switch in the hypervisor shows as many short differences, a wrong
+//! decision as a long one. Jobs agree if they are released and complete at the same times, up to
+//! the tolerance. PCPUs that belong to one VCPU alone are left out, because nothing is decided
+//! there.
 
 mod jobs;
 mod pcpu;
@@ -15,7 +16,7 @@ use std::ops::Range;
 use crate::timeline::{self, State};
 use crate::{Header, Step, Trace, VcpuId};
 
-/// What is compared, and how closely.
+/// Options of a comparison.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Options {
     /// Differences of this length are none.
@@ -44,7 +45,7 @@ pub enum CompareError {
     },
 }
 
-/// Where two traces differ.
+/// A difference between two traces.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Difference {
     /// A PCPU does not do the same.
@@ -55,10 +56,10 @@ pub enum Difference {
         from_ns: i64,
         /// Its end.
         until_ns: i64,
-        /// What it does at first, in both.
+        /// State of the PCPU at the start of the difference, in both traces.
         states: [State; 2],
     },
-    /// Something happens to a job at another time, or in one trace only.
+    /// An event of a job is at another time, or in one trace only.
     Job {
         /// The VCPU.
         vcpu: VcpuId,
@@ -66,15 +67,15 @@ pub enum Difference {
         task: u8,
         /// Number of the job.
         job: u32,
-        /// What happens.
+        /// The event.
         step: Step,
-        /// When, in both.
+        /// Time of the event, in both traces.
         at_ns: [Option<i64>; 2],
     },
 }
 
 impl Difference {
-    /// When it begins.
+    /// Returns the time at which the difference begins.
     pub fn at_ns(&self) -> i64 {
         match self {
             Self::Pcpu { from_ns, .. } => *from_ns,
@@ -83,7 +84,7 @@ impl Difference {
     }
 }
 
-/// What two traces have in common.
+/// The result of a comparison.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Comparison {
     /// The time that was compared.
@@ -103,11 +104,11 @@ pub struct Comparison {
 pub struct PcpuComparison {
     /// The PCPU.
     pub pcpu: usize,
-    /// For how long it does not do the same, all together.
+    /// Total time in which the PCPU runs different VCPUs in the traces.
     pub differs_ns: u64,
     /// Longest time without a break for which it does not do the same.
     pub longest_ns: u64,
-    /// For how long a trace does not say what it does.
+    /// Time for which a trace does not show the state of the PCPU.
     pub unknown_ns: u64,
 }
 
@@ -116,18 +117,18 @@ pub struct PcpuComparison {
 pub struct VcpuComparison {
     /// The VCPU.
     pub vcpu: VcpuId,
-    /// How long it runs, in both.
+    /// Time that the VCPU runs, in both traces.
     pub supply_ns: [u64; 2],
-    /// How often it begins to run, in both.
+    /// Number of times that the VCPU begins to run, in both traces.
     pub runs: [u64; 2],
-    /// What it used of its budget, in both, if it has one.
+    /// Use of its budget, in both traces, if the VCPU has a budget.
     pub usage: Option<[Usage; 2]>,
 }
 
-/// How long a VCPU ran in whole periods of its server.
+/// The time that a VCPU ran in whole periods of its server.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Usage {
-    /// How many periods.
+    /// Number of periods.
     pub periods: u64,
     /// Longest time in one of them.
     pub max_ns: u64,
@@ -149,9 +150,9 @@ pub struct TaskComparison {
 /// Jobs that complete.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct JobSummary {
-    /// How many.
+    /// Number of jobs.
     pub jobs: u64,
-    /// How many of them after their deadline.
+    /// Number of jobs that completed after their deadline.
     pub misses: u64,
     /// Longest time from release to completion.
     pub response_max_ns: u64,
@@ -160,14 +161,14 @@ pub struct JobSummary {
 }
 
 impl Usage {
-    /// Mean of the times, rounded down; 0 without a period.
+    /// Returns the mean of the times, rounded down; 0 without a period.
     pub fn mean_ns(&self) -> u64 {
         self.sum_ns.checked_div(self.periods).unwrap_or(0)
     }
 }
 
 impl JobSummary {
-    /// Mean of the times from release to completion, rounded down; 0 without a job.
+    /// Returns the mean of the times from release to completion, rounded down; 0 without a job.
     pub fn response_mean_ns(&self) -> u64 {
         let mean = self.response_sum_ns.checked_div(u128::from(self.jobs)).unwrap_or(0);
         u64::try_from(mean).unwrap_or(u64::MAX)
@@ -228,7 +229,7 @@ pub fn compare(traces: [&Trace; 2], options: Options) -> Result<Comparison, Comp
     Ok(Comparison { window_ns: window, first, pcpus, vcpus, tasks })
 }
 
-/// The period of the server of a VCPU on a PCPU.
+/// Returns the period of the server of a VCPU on a PCPU.
 fn period(header: &Header, vcpu: VcpuId, pcpu: usize) -> Option<u64> {
     let vcpu = header.vcpu(vcpu).filter(|vcpu| vcpu.pcpu == pcpu)?;
     vcpu.server.as_ref()?.period_ns.filter(|&period| period > 0)
@@ -240,7 +241,7 @@ fn shared_pcpus(header: &Header) -> BTreeSet<usize> {
     vcpus.map(|(_, vcpu)| vcpu.pcpu).collect()
 }
 
-/// Whether the systems have the same VMs with the same VCPUs.
+/// Checks that the systems have the same VMs with the same VCPUs.
 fn same_system([first, second]: [&Header; 2]) -> Result<(), CompareError> {
     let names = |header: &Header| {
         let vms = header.vms.iter().map(|vm| format!("{} ({} VCPUs)", vm.name, vm.vcpus.len()));

@@ -1,4 +1,4 @@
-//! What a trace consists of.
+//! The events of a trace.
 
 use std::fmt;
 
@@ -19,11 +19,11 @@ pub struct VcpuId {
 pub struct Entry {
     /// Time in ticks of the trace's clock.
     pub ticks: u64,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
-/// Something that happened on a PCPU.
+/// An event on a PCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
     /// The PCPU runs this VCPU from now on.
@@ -37,18 +37,18 @@ pub enum Event {
     Idle,
     /// The VCPU is off and runs no more.
     Stop(VcpuId),
-    /// Input of the scheduler: the VCPU has something to do.
+    /// Input of the scheduler: the VCPU has work.
     Wake(VcpuId),
     /// Input of the scheduler: the VCPU has nothing to do any more.
     Block(VcpuId),
     /// Input of the scheduler: time has passed.
     Tick,
-    /// The VCPU has made accesses to memory since it started to run or since that was told
-    /// last: told to the scheduler with the input that follows.
+    /// Memory accesses of the VCPU since it started to run or since the last such event; the
+    /// scheduler gets this number with the input that follows.
     Account {
         /// The VCPU.
         vcpu: VcpuId,
-        /// How many.
+        /// Number of accesses.
         accesses: u64,
     },
     /// Input of the scheduler: the VCPU has made all accesses that it may make.
@@ -62,7 +62,7 @@ pub enum Event {
     Recharge {
         /// The VCPU.
         vcpu: VcpuId,
-        /// How many it may make from now on.
+        /// Number of accesses that the VCPU may make from now on.
         accesses: u64,
     },
     /// The VCPU took accesses from the budget of its VM, while the scheduler decided about the
@@ -70,7 +70,7 @@ pub enum Event {
     Grant {
         /// The VCPU.
         vcpu: VcpuId,
-        /// How many.
+        /// Number of accesses.
         accesses: u64,
         /// They end not with this period of the budget, but with the next one.
         later: bool,
@@ -96,13 +96,13 @@ pub enum Event {
     Lock {
         /// The VCPU.
         vcpu: VcpuId,
-        /// What the task does.
+        /// The action of the task.
         step: LockStep,
         /// Number of the task.
         task: u8,
         /// Index of the resource.
         resource: u8,
-        /// Whether the resource is global.
+        /// True if the resource is global.
         global: bool,
     },
     /// The VCPU came to the hypervisor by an exception.
@@ -137,7 +137,7 @@ pub enum Event {
     VmStart {
         /// Index of the VM.
         vm: u8,
-        /// Restarts so far.
+        /// Number of restarts so far.
         restarts: u64,
     },
     /// The first period of all servers starts.
@@ -145,28 +145,28 @@ pub enum Event {
         /// Frequency of the clock in Hz.
         frequency_hz: u64,
     },
-    /// The reader was too slow: so many records before this were overwritten.
+    /// The reader was too slow: this number of earlier records was overwritten.
     Lost {
         /// Number of records.
         records: u64,
     },
 }
 
-/// What a task does with a resource.
+/// Actions of a task on a resource.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LockStep {
-    /// It gets it.
+    /// The task gets the resource.
     Lock,
-    /// It has to wait for it.
+    /// The task has to wait for the resource.
     Wait,
-    /// It releases it.
+    /// The task releases the resource.
     Unlock,
 }
 
-/// What a mark of a guest says about a job of a task ([`bulkhead_abi::hypercall::mark`]).
+/// The meaning of a guest's mark about a job of a task ([`bulkhead_abi::hypercall::mark`]).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct JobMark {
-    /// What happened to the job.
+    /// The event of the job.
     pub step: Step,
     /// Index of the task in its VCPU.
     pub task: u8,
@@ -174,19 +174,19 @@ pub struct JobMark {
     pub job: u32,
 }
 
-/// What happens to a job.
+/// Events of a job.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Step {
-    /// It is released.
+    /// The job is released.
     Release,
-    /// It executes for the first time.
+    /// The job executes for the first time.
     Start,
-    /// It is complete.
+    /// The job is complete.
     Finish,
 }
 
 impl JobMark {
-    /// What a mark with this value says; `None` if it is a mark of another kind.
+    /// Returns the meaning of a mark with this value; `None` if it is a mark of another kind.
     pub fn from_value(value: u64) -> Option<Self> {
         let step = match (value >> 40) as u8 {
             MARK_RELEASE => Step::Release,
@@ -197,7 +197,7 @@ impl JobMark {
         Some(Self { step, task: (value >> 32) as u8, job: value as u32 })
     }
 
-    /// The value of the mark.
+    /// Returns the value of the mark.
     pub fn value(self) -> u64 {
         let event = match self.step {
             Step::Release => MARK_RELEASE,
@@ -209,7 +209,7 @@ impl JobMark {
 }
 
 impl Entry {
-    /// The entry in a record; `None` if its kind is not known.
+    /// Returns the entry in a record; `None` if its kind is not known.
     pub fn from_record(record: Record) -> Option<Self> {
         let vcpu = VcpuId { vm: record.vm(), vcpu: record.vcpu() };
         let argument = record.argument();
@@ -249,7 +249,7 @@ impl Entry {
         Some(Self { ticks: record.ticks, event })
     }
 
-    /// The record of the entry; `None` for [`Event::Lost`], which has none.
+    /// Returns the record of the entry; `None` for [`Event::Lost`], which has none.
     pub fn to_record(self) -> Option<Record> {
         let (kind, id, argument) = match self.event {
             Event::Run { vcpu, budget } => {
@@ -298,12 +298,12 @@ fn lock(vcpu: VcpuId, step: LockStep, argument: u64) -> Event {
 }
 
 impl VcpuId {
-    /// What records carry that are about no VCPU.
+    /// The place of the VCPU in records that are not about a VCPU.
     const NONE: Self = Self { vm: 0, vcpu: 0 };
 }
 
 impl Event {
-    /// The VCPU that it is about.
+    /// Returns the VCPU that it is about.
     pub fn vcpu(self) -> Option<VcpuId> {
         match self {
             Self::Run { vcpu, .. }
@@ -328,7 +328,7 @@ impl Event {
         }
     }
 
-    /// The job that it is about.
+    /// Returns the job that it is about.
     pub fn job(self) -> Option<(VcpuId, JobMark)> {
         match self {
             Self::Mark { vcpu, value } => Some((vcpu, JobMark::from_value(value)?)),

@@ -15,16 +15,16 @@ use crate::{Clock, Event, LockStep, Trace, VcpuId};
 
 pub use page::html;
 
-/// Where in a task's lane the line lies that says that it has a resource.
+/// Position in a task's lane of the line that shows that the task holds a resource.
 const HOLDS: f64 = 0.8;
 
-/// The chart from a time to another in nanoseconds from the start of the servers, or of
+/// Returns the chart from a time to another in nanoseconds from the start of the servers, or of
 /// everything.
 pub fn svg(trace: &Trace, from_ns: Option<u64>, until_ns: Option<u64>) -> Result<String, Error> {
     chart(trace, &window(trace, from_ns, until_ns)).svg()
 }
 
-/// The time that is shown.
+/// Returns the time that is shown.
 fn window(trace: &Trace, from_ns: Option<u64>, until_ns: Option<u64>) -> Range<i64> {
     let clock = trace.clock();
     let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
@@ -108,7 +108,7 @@ fn sections(trace: &Trace, view: &View, id: VcpuId, of: u8) -> Vec<[(f64, f64); 
     lines
 }
 
-/// The budget of a VCPU in nanoseconds, if it has one.
+/// Returns the budget of a VCPU in nanoseconds, if it has one.
 fn full_budget(trace: &Trace, vcpu: VcpuId) -> Option<f64> {
     Some(trace.header.vcpu(vcpu)?.server.as_ref()?.budget_ns? as f64)
 }
@@ -124,14 +124,14 @@ struct View {
 }
 
 impl View {
-    /// The part of a time that is shown, in nanoseconds.
+    /// Returns the part of a time that is shown, in nanoseconds.
     fn time(&self, ticks: Range<u64>) -> Option<Range<i64>> {
         let start = self.clock.ns(ticks.start).max(self.window.start);
         let end = self.clock.ns(ticks.end).min(self.window.end);
         (start < end).then_some(start..end)
     }
 
-    /// A time that is shown, in milliseconds.
+    /// Returns a time that is shown, in milliseconds.
     fn point(&self, ticks: u64) -> Option<f64> {
         let ns = self.clock.ns(ticks);
         self.window.contains(&ns).then(|| millis(ns))

@@ -1,4 +1,4 @@
-//! What the numbers in a trace mean: the first part of its file.
+//! The meaning of the numbers in a trace: the first part of its file.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::VcpuId;
 pub struct Header {
     /// Name of the system.
     pub name: String,
-    /// Where the trace comes from.
+    /// Origin of the trace.
     pub origin: Origin,
     /// Frequency of the clock in Hz; more than 0.
     pub frequency_hz: u64,
@@ -21,20 +21,20 @@ pub struct Header {
     pub vms: Vec<VmHeader>,
 }
 
-/// Where a trace comes from.
+/// Origins of traces.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// The system ran.
     Hypervisor,
-    /// It was simulated.
+    /// The simulator wrote the trace.
     Simulator,
 }
 
 /// A VM of the system.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct VmHeader {
-    /// Its name.
+    /// Name of the VM.
     pub name: String,
     /// Its VCPUs, in the order of their indices.
     pub vcpus: Vec<VcpuHeader>,
@@ -45,7 +45,7 @@ pub struct VmHeader {
 pub struct VcpuHeader {
     /// Index of its PCPU.
     pub pcpu: usize,
-    /// How it shares its PCPU; absent if it has it for itself.
+    /// The server; absent if the VCPU has a PCPU of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerHeader>,
     /// Its tasks, in the order of the numbers that marks carry; may be empty.
@@ -56,7 +56,7 @@ pub struct VcpuHeader {
 /// A task of a VCPU.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct TaskHeader {
-    /// Its name.
+    /// Name of the task.
     pub name: String,
     /// Nanoseconds from release to release, if that never differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ pub struct ServerHeader {
 }
 
 impl Header {
-    /// All VCPUs.
+    /// Returns all VCPUs.
     pub fn vcpus(&self) -> impl Iterator<Item = (VcpuId, &VcpuHeader)> {
         self.vms.iter().zip(0..).flat_map(|(vm, index)| {
             let ids = (0..).map(move |vcpu| VcpuId { vm: index, vcpu });
@@ -88,27 +88,27 @@ impl Header {
         })
     }
 
-    /// What is said about a VCPU.
+    /// Returns the header of a VCPU.
     pub fn vcpu(&self, id: VcpuId) -> Option<&VcpuHeader> {
         self.vms.get(usize::from(id.vm))?.vcpus.get(usize::from(id.vcpu))
     }
 
-    /// What is said about a task of a VCPU.
+    /// Returns the header of a task of a VCPU.
     pub fn task(&self, id: VcpuId, task: u8) -> Option<&TaskHeader> {
         self.vcpu(id)?.tasks.get(usize::from(task))
     }
 
-    /// Name of a VM; its number if it has none.
+    /// Returns the name of a VM; its number if it has none.
     pub fn vm_name(&self, vm: u8) -> String {
         self.vms.get(usize::from(vm)).map_or_else(|| format!("vm{vm}"), |it| it.name.clone())
     }
 
-    /// Name of a VCPU, such as `linux/0`.
+    /// Returns the name of a VCPU, such as `linux/0`.
     pub fn vcpu_name(&self, id: VcpuId) -> String {
         format!("{}/{}", self.vm_name(id.vm), id.vcpu)
     }
 
-    /// Name of a task of a VCPU; its number if it has none.
+    /// Returns the name of a task of a VCPU; its number if it has none.
     pub fn task_name(&self, id: VcpuId, task: u8) -> String {
         self.task(id, task).map_or_else(|| format!("task {task}"), |task| task.name.clone())
     }

@@ -69,7 +69,7 @@ impl<W: Write> Exporter<'_, W> {
         self.event(ticks, TrackEvent::counter(tracks::budget(vcpu), left))
     }
 
-    /// What a PCPU runs, and what happens on it.
+    /// Writes the VCPUs that a PCPU runs, and its events.
     fn pcpu(&mut self, pcpu: usize) -> io::Result<()> {
         let header = &self.trace.header;
         let track = tracks::pcpu(pcpu);
@@ -108,7 +108,9 @@ impl<W: Write> Exporter<'_, W> {
                     (tracks::vcpu(vcpu), format!("mark {value:#x}"))
                 }
                 Event::Tick => (track, "tick".into()),
-                Event::Overflow { vcpu, .. } => (tracks::vcpu(vcpu), "accesses used up".into()),
+                Event::Overflow { vcpu, .. } => {
+                    (tracks::vcpu(vcpu), "its accesses are used up".into())
+                }
                 Event::Recharge { vcpu, accesses } => {
                     (tracks::vcpu(vcpu), format!("may make {accesses} accesses"))
                 }
@@ -119,9 +121,9 @@ impl<W: Write> Exporter<'_, W> {
                     (tracks::vcpu(vcpu), format!("{accesses} accesses of the VM's"))
                 }
                 Event::StartGcs(vcpu) => (tracks::vcpu(vcpu), "in a critical section".into()),
-                Event::FinishGcs(vcpu) => (tracks::vcpu(vcpu), "in none any more".into()),
+                Event::FinishGcs(vcpu) => (tracks::vcpu(vcpu), "left the critical section".into()),
                 Event::Enter(vcpu) => (tracks::vcpu(vcpu), "enters".into()),
-                Event::StopInGcs(vcpu) => (tracks::vcpu(vcpu), "overrun used up".into()),
+                Event::StopInGcs(vcpu) => (tracks::vcpu(vcpu), "its overrun is used up".into()),
                 Event::EndGcs(vcpu) => (tracks::vcpu(vcpu), "critical section too long".into()),
                 Event::TooOften { vcpu, ticks } => {
                     let what = format!("critical section refused, in {ticks} ticks");
@@ -146,7 +148,7 @@ impl<W: Write> Exporter<'_, W> {
         Ok(())
     }
 
-    /// The jobs of all tasks. Those of one task follow each other on its track: one that is
+    /// Returns the jobs of all tasks. Those of one task follow each other on its track: one that is
     /// released before the one before is complete begins when that is.
     fn jobs(&mut self) -> io::Result<()> {
         let mut free: BTreeMap<u64, u64> = BTreeMap::new();

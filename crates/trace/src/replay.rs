@@ -1,11 +1,11 @@
-//! Decides again: recorded inputs through the code that decided give the recorded decisions.
+//! Replays a trace: repeats each decision from its recorded inputs.
 //!
-//! All inputs of a PCPU's scheduler ([`policy::cpu`]) are in the trace with the times that it
-//! was told. So the host can make the same calls, and whatever the hypervisor decided must
-//! come out. Where two inputs follow each other before the PCPU acts, it acts on the second.
+//! The trace has all inputs of a PCPU's scheduler ([`policy::cpu`]) with their times. So the host
+//! can make the same calls, and must come to the same decisions as the hypervisor. Where two inputs
+//! follow each other before the PCPU acts, the PCPU acts on the decision after the second one.
 //!
-//! What a VCPU got of the budget of its VM, while the PCPU decided, depends on other PCPUs. It is
-//! an input too, recorded behind the one that led to it.
+//! The accesses that a VCPU got from the budget of its VM, while the PCPU decided, depend on other
+//! PCPUs. They are recorded as an input, too, behind the input that led to them.
 
 mod grants;
 
@@ -30,7 +30,8 @@ pub struct Planned {
     pub overrun: u64,
     /// Ticks in global critical sections until it executes outside; none: it is in none.
     pub hold: Option<u64>,
-    /// Whether it may hold resources that VMs share: its PCPU decides then, also if it has it for itself.
+    /// True if the VCPU may hold resources that VMs share: its PCPU then makes decisions, even if
+    /// it belongs to this VCPU alone.
     pub may_hold: bool,
 }
 
@@ -62,7 +63,7 @@ impl Planned {
     }
 }
 
-/// Why a VCPU cannot be.
+/// Why the parameters of a VCPU are impossible.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Impossible {
     /// Its server cannot be.
@@ -84,7 +85,7 @@ pub enum Server {
     Sporadic(u64, u64),
     /// Background.
     Background,
-    /// None: it has its PCPU for itself.
+    /// The VCPU has a PCPU of its own.
     Alone,
 }
 
@@ -105,7 +106,7 @@ impl Server {
     }
 }
 
-/// Why a trace cannot be decided again.
+/// Why a trace cannot be replayed.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ReplayError {
     /// The trace does not say when the servers started.
@@ -124,12 +125,12 @@ pub enum ReplayError {
     Vcpu {
         /// The PCPU.
         pcpu: usize,
-        /// What is wrong.
+        /// The reason.
         error: Impossible,
     },
 }
 
-/// What became of a PCPU.
+/// The result for a PCPU.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Replay {
     /// The PCPU.
@@ -142,27 +143,27 @@ pub struct Replay {
     pub superseded: u64,
     /// Ticks by which the latest input came after the time for which its timer was set.
     pub late_max: u64,
-    /// Where it ended before the end of the trace.
+    /// The place at which the replay ended before the end of the trace.
     pub stopped: Option<Stopped>,
 }
 
-/// Why it ended before the end of the trace.
+/// Why a replay ended before the end of the trace.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Stopped {
     /// Time in ticks.
     pub ticks: u64,
-    /// What is wrong.
+    /// The reason.
     pub why: Why,
 }
 
-/// Why a trace cannot be followed further.
+/// Reasons for which a replay cannot continue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Why {
     /// The recorded decision is not the one that the inputs lead to.
     Decision {
-        /// What the inputs lead to.
+        /// The decision that follows from the inputs.
         expected: Choice,
-        /// What was recorded.
+        /// The recorded decision.
         recorded: Choice,
     },
     /// The same VCPU, with another budget.
@@ -171,16 +172,16 @@ pub enum Why {
         vcpu: VcpuId,
         /// Ticks of budget that it has after the inputs.
         expected: Option<u64>,
-        /// What was recorded.
+        /// The recorded budget.
         recorded: Option<u64>,
     },
     /// The right VCPU, which may make another number of accesses.
     Accesses {
         /// The VCPU.
         vcpu: VcpuId,
-        /// How many it may make after the inputs, if they are limited.
+        /// Number of accesses that it may make after the inputs, if they are limited.
         expected: Option<u64>,
-        /// What was recorded.
+        /// The recorded number.
         recorded: u64,
     },
     /// The VCPU asked for accesses of its VM's budget when it was not recorded, or the other
@@ -195,12 +196,12 @@ pub enum Why {
     Time,
     /// Records were lost.
     Lost {
-        /// How many.
+        /// Number of lost records.
         records: u64,
     },
 }
 
-/// What a PCPU shall do.
+/// A decision about a PCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Choice {
     /// Run this VCPU.
@@ -209,14 +210,14 @@ pub enum Choice {
     Idle,
 }
 
-/// What holds for all VCPUs of a plan.
+/// Rules for all VCPUs of a plan.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Rules {
-    /// VCPUs in global critical sections go first.
+    /// True if VCPUs in global critical sections run before all others.
     pub ceilings: bool,
-    /// How many ticks of its budget a VCPU pays when it blocks.
+    /// Ticks of its budget that a VCPU pays when it blocks.
     pub switch: u64,
-    /// How many it pays when it wakes, at most.
+    /// Ticks of its budget that a VCPU pays at most when it wakes.
     pub wait: u64,
 }
 
@@ -258,7 +259,7 @@ pub fn replay(
 }
 
 struct Follower<'a> {
-    /// When servers and memory budgets started.
+    /// The start of servers and memory budgets.
     start: u64,
     planned: &'a [Planned],
     cpu: Cpu<Vec<Slot>>,
@@ -267,7 +268,7 @@ struct Follower<'a> {
     decision: Decision,
     /// The last input, of which the decision comes with the next one, a tick.
     noted: Option<cpu::Event>,
-    /// What the PCPU runs.
+    /// The VCPU that the PCPU runs.
     acted: Option<usize>,
     replay: Replay,
 }

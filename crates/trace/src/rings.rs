@@ -25,7 +25,7 @@ pub enum RingsError {
         "the hypervisor has version {0} of the descriptor, {VERSION} is known: build both anew"
     )]
     Version(u64),
-    /// The descriptor names something that cannot be.
+    /// The descriptor contains an impossible value.
     #[error("the descriptor of the rings makes no sense: {0}")]
     Descriptor(&'static str),
 }
@@ -90,12 +90,12 @@ impl Rings {
         Ok(Self { frequency_hz: words[FREQUENCY_WORD], rings: rings.collect() })
     }
 
-    /// Frequency of the machine's counter in Hz.
+    /// Returns the frequency of the machine's counter in Hz.
     pub fn frequency_hz(&self) -> u64 {
         self.frequency_hz
     }
 
-    /// Number of rings, which is that of the PCPUs.
+    /// Returns the number of rings, which is that of the PCPUs.
     pub fn count(&self) -> usize {
         self.rings.len()
     }
@@ -171,7 +171,7 @@ mod tests {
     const BASE: u64 = 0x4000_0000;
     const COUNTER: u64 = BASE + 0x1008;
     const DESCRIPTOR: u64 = BASE + 0x3000;
-    /// Where the ring begins in its first page.
+    /// Offset of the ring in its first page.
     const START: usize = 0x230;
 
     /// RAM with one ring on scattered pages.

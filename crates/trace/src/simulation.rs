@@ -13,12 +13,12 @@ const CHUNK_RECORDS: usize = 4096;
 /// Frequency of the clock of simulations in Hz.
 pub const FREQUENCY_HZ: u64 = 1_000_000_000;
 
-/// Writes what it sees of a simulation into a trace file. Its memory does not grow.
+/// Writes the events of a simulation into a trace file. Its memory does not grow.
 ///
-/// The simulator says when jobs are released and complete. That a job starts to execute
-/// follows from what runs, and is recorded too.
+/// The simulator reports when jobs are released and complete. The recorder finds out when a job
+/// starts to execute, and records that too.
 ///
-/// Errors of the file appear at the end: what follows the first one is dropped.
+/// The first error of the file appears at the end; all events after it are dropped.
 #[derive(Debug)]
 pub struct Recorder<W> {
     writer: Writer<W>,
@@ -32,7 +32,7 @@ struct Pcpu {
     running: Option<usize>,
     /// Time of the last event.
     now: u64,
-    /// The last input of the scheduler: accesses that are told with it come before it.
+    /// The last input of the scheduler: accesses that belong to it come before it.
     input: Option<Entry>,
     records: Vec<Record>,
 }
@@ -50,7 +50,7 @@ struct Vcpu {
 struct Task {
     released: u32,
     completed: u32,
-    /// Whether its first job that is not complete has executed.
+    /// True if the first incomplete job has executed.
     started: bool,
 }
 
@@ -178,7 +178,7 @@ impl Pcpu {
         self.write(now, event);
     }
 
-    /// A VCPU has made accesses: that is told with the input of the scheduler.
+    /// Records the accesses of a VCPU before the input of the scheduler.
     fn account(&mut self, id: VcpuId, told: u64) {
         if let Some(Entry { event: Event::Overflow { vcpu, accesses }, .. }) = &mut self.input
             && *vcpu == id

@@ -1,18 +1,18 @@
-//! Who runs on a PCPU from when to when, and the jobs of tasks: what entries say together.
+//! The VCPUs that PCPUs run over time, and the jobs of tasks: combined from single events.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::{Entry, Event, LockStep, Step, Trace, VcpuId};
 
-/// What a PCPU does.
+/// The state of a PCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum State {
-    /// It runs this VCPU.
+    /// The PCPU runs this VCPU.
     Runs(VcpuId),
-    /// It runs nothing.
+    /// The PCPU runs no VCPU.
     Idle,
-    /// Records were lost, and none since has told.
+    /// Records were lost, and no later record shows the state.
     Unknown,
 }
 
@@ -23,14 +23,14 @@ pub struct Span {
     pub start: u64,
     /// First tick after it; later than the first.
     pub end: u64,
-    /// What it does.
+    /// The state.
     pub state: State,
-    /// What was left of the VCPU's budget at the start, if it runs one that has a budget.
+    /// Budget of the VCPU that was left at the start, if the PCPU runs one that has a budget.
     pub budget: Option<u64>,
 }
 
-/// What a PCPU does from the first entry of the trace to the last, without gaps. Before the
-/// first decision it does nothing.
+/// Returns the states of a PCPU from the first entry of the trace to the last, without gaps. Before
+/// the first decision the PCPU is idle.
 pub fn spans(trace: &Trace, pcpu: usize) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut open =
@@ -64,8 +64,8 @@ pub fn spans(trace: &Trace, pcpu: usize) -> Vec<Span> {
     spans
 }
 
-/// The times from which records of a PCPU were lost: from the last entry before to the first
-/// one behind, in ticks.
+/// Returns the times from which records of a PCPU were lost: from the last entry before to the
+/// first one behind, in ticks.
 pub fn gaps(trace: &Trace, pcpu: usize) -> Vec<Range<u64>> {
     let entries = trace.tracks.get(pcpu).map_or(&[][..], Vec::as_slice);
     let mut before = trace.first();
@@ -79,7 +79,7 @@ pub fn gaps(trace: &Trace, pcpu: usize) -> Vec<Range<u64>> {
 /// A job of a task: when it was released, first executed, and complete, as far as the trace says.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Job {
-    /// Its number.
+    /// Number of the job.
     pub job: u32,
     /// Release in ticks.
     pub release: Option<u64>,
@@ -90,17 +90,18 @@ pub struct Job {
 }
 
 impl Job {
-    /// From release to completion in ticks.
+    /// Returns the time from release to completion in ticks.
     pub fn response(&self) -> Option<u64> {
         self.finish?.checked_sub(self.release?)
     }
 }
 
-/// The jobs of all tasks, in the order in which they appear: by VCPU and number of the task.
+/// Returns the jobs of all tasks, in the order in which they appear: by VCPU and number of the
+/// task.
 ///
-/// A guest notes a release when it has the processor, which its VCPU may not have at that
-/// time. Where the header tells the period, jobs are released whole periods after each other,
-/// as early as the earliest note of all says.
+/// A guest notes a release when it has the processor, but at the time of the release its VCPU may
+/// not run. If the header has the period, releases are whole periods apart, as early as the
+/// earliest of all notes shows.
 pub fn jobs(trace: &Trace) -> BTreeMap<(VcpuId, u8), Vec<Job>> {
     let mut tasks: BTreeMap<(VcpuId, u8), Vec<Job>> = BTreeMap::new();
     for (_, entry) in trace.merged() {
@@ -132,7 +133,7 @@ pub fn jobs(trace: &Trace) -> BTreeMap<(VcpuId, u8), Vec<Job>> {
     tasks
 }
 
-/// Puts releases where a period of so many nanoseconds has them.
+/// Sets releases to times that are whole periods apart.
 fn settle_releases(jobs: &mut [Job], period_ns: u64, frequency_hz: u64) {
     let since_first = |job: u32| {
         let ns = u128::from(job) * u128::from(period_ns);
@@ -161,9 +162,10 @@ pub struct Piece {
     pub end: u64,
 }
 
-/// When tasks execute on a PCPU. While a VCPU runs, that is the job which started last and
-/// is not complete, as tasks with fixed priorities do, and waits for no resource. One that gets a
-/// resource goes on before all others until it releases it; then those with lower numbers do.
+/// Returns the times at which tasks execute on a PCPU. While a VCPU runs, it executes the job that
+/// started last, is not complete and waits for no resource, as with fixed priorities. A job that is
+/// granted a resource continues before all others until it releases the resource; after that, jobs
+/// of lower numbers do.
 pub fn pieces(trace: &Trace, pcpu: usize) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut started: BTreeMap<VcpuId, Vec<(u8, u32)>> = BTreeMap::new();

@@ -2,31 +2,31 @@
 
 use crate::{Entry, Event, Header};
 
-/// What happened on the PCPUs of a system.
+/// The events on the PCPUs of a system.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Trace {
-    /// What the numbers in it mean.
+    /// The meaning of the numbers in the trace.
     pub header: Header,
     /// The entries of each PCPU, in the order of time.
     pub tracks: Vec<Vec<Entry>>,
-    /// Whether the file ended within a record or chunk.
+    /// True if the file ended within a record or chunk.
     pub is_cut_off: bool,
 }
 
 impl Trace {
-    /// When the first period of all servers started, if that was recorded.
+    /// Returns the start of the first period of all servers, if it was recorded.
     pub fn epoch(&self) -> Option<u64> {
         let epochs = self.tracks.iter().flatten();
         epochs.filter(|entry| matches!(entry.event, Event::Epoch { .. })).map(|it| it.ticks).next()
     }
 
-    /// Time of the first entry; 0 if there is none.
+    /// Returns the time of the first entry; 0 if there is none.
     pub fn first(&self) -> u64 {
         let firsts = self.tracks.iter().filter_map(|track| track.first());
         firsts.map(|entry| entry.ticks).min().unwrap_or(0)
     }
 
-    /// Time of the last entry; 0 if there is none.
+    /// Returns the time of the last entry; 0 if there is none.
     pub fn last(&self) -> u64 {
         let lasts = self.tracks.iter().filter_map(|track| track.last());
         lasts.map(|entry| entry.ticks).max().unwrap_or(0)
@@ -41,7 +41,8 @@ impl Trace {
         lost.sum()
     }
 
-    /// The instant that is called 0: that of the servers' first period, or of the first entry.
+    /// Returns the instant that is called 0: that of the servers' first period, or of the first
+    /// entry.
     pub fn zero(&self) -> u64 {
         self.epoch().unwrap_or_else(|| self.first())
     }
@@ -51,7 +52,8 @@ impl Trace {
         Clock { zero: self.zero(), frequency_hz: self.header.frequency_hz }
     }
 
-    /// All entries with their PCPU, in the order of time; those of one PCPU keep their order.
+    /// Returns all entries with their PCPU, in the order of time; those of one PCPU keep their
+    /// order.
     pub fn merged(&self) -> impl Iterator<Item = (usize, Entry)> + '_ {
         let mut next = vec![0; self.tracks.len()];
         std::iter::from_fn(move || {
@@ -79,7 +81,7 @@ impl Clock {
         i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
     }
 
-    /// A length of time in nanoseconds, rounded down.
+    /// Returns a length of time in nanoseconds, rounded down.
     pub fn length_ns(self, ticks: u64) -> u64 {
         let ns = u128::from(ticks) * 1_000_000_000 / u128::from(self.frequency_hz);
         u64::try_from(ns).unwrap_or(u64::MAX)

@@ -22,8 +22,8 @@ pub fn raised(system: &System) -> Vec<String> {
     let raised = tasks.filter(|(_, task)| task.wcet_raised);
     let note = |(vm, task): (&description::Vm, &description::Task)| {
         format!(
-            "task `{}` of VM `{}` takes longer with more colours: with fewer it is taken to need \
-             as long",
+            "task `{}` of VM `{}` takes longer with more colours: the longer time is used for fewer \
+             colours, too",
             task.name.value, vm.name.value
         )
     };

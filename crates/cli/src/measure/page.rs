@@ -114,9 +114,9 @@ fn machine(machine: &Machine) -> Vec<Vec<String>> {
         arguments => arguments,
     };
     row("kernel's arguments that matter for time", arguments);
-    row("governor", machine.governor.as_deref().unwrap_or("not told"));
-    row("huge pages", machine.huge_pages.as_deref().unwrap_or("not told"));
-    row("real-time share (us of 1,000,000)", machine.real_time_us.as_deref().unwrap_or("not told"));
+    row("governor", machine.governor.as_deref().unwrap_or("unknown"));
+    row("huge pages", machine.huge_pages.as_deref().unwrap_or("unknown"));
+    row("real-time share (us of 1,000,000)", machine.real_time_us.as_deref().unwrap_or("unknown"));
     row("virtual machine", if machine.is_virtual { "yes: CPUs may move" } else { "no" });
     rows
 }

@@ -9,42 +9,42 @@ use lab::{cachescope, hypervisor};
 
 use crate::words::{append, time};
 
-/// Prove that a system is isolated: with numbers, without and with its plan
+/// Prove by analysis, simulation and execution that a system meets its deadlines
 ///
-/// Checks the system without isolation (the same VMs without colours and limits of memory
-/// accesses) and with its plan, simulates the plan, runs both on QEMU in the time of the cache
-/// model, and puts bound, simulation and execution of every task into one table. A run ends
-/// when all VMs with tasks are off. Needs `make cachescope`.
+/// The command analyses the system with its plan, and without isolation: the same VMs without
+/// colours and without limits on memory accesses. It simulates the plan, runs both variants on QEMU
+/// in the time of the cache model, and compares bound, simulation and execution of every task in
+/// one table. A run ends when all VMs with tasks are off. The command needs `make cachescope`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   bulkhead prove systems/rover.toml -o build/demo --append linux=bulkhead.job=demo
   bulkhead prove system.toml --json > proof.json
 
-The folder gets report.html, results.json, both plans, traces and counts.
+The folder then contains report.html, results.json, both plans, traces and counts.
 
-Exit status: 0 everything holds with the plan, 1 something does not, 2 bad input; 129, 130 and 143:
-ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM, and nothing is proven.")]
+Exit status: 0 everything holds with the plan, 1 something does not hold, 2 bad input; 129, 130 and
+143: ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM, and nothing is proven.")]
 pub struct ProveOptions {
     /// Description (.toml)
     #[arg(value_name = "DESCRIPTION")]
     pub file: PathBuf,
-    /// Where the results go [default: DESCRIPTION with the ending .proof]
+    /// Folder for the results [default: DESCRIPTION with the ending .proof]
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
     /// Append to the command line of a VM; may be given several times
     #[arg(long, value_name = "VM=ARGS", value_parser = append)]
     pub append: Vec<(String, String)>,
-    /// A run that takes longer is stopped, and nothing is proven
+    /// Stop a run that takes longer, and prove nothing
     #[arg(long, value_name = "TIME", default_value = "600s", value_parser = time)]
     pub timeout: Duration,
     /// Simulated time
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = simulated)]
     pub simulate: units::Duration,
-    /// An option of cachescope, such as bus=20ns; may be given several times
+    /// Pass an option to cachescope, such as bus=20ns; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = cachescope::option)]
     pub cachescope_option: Vec<String>,
-    /// The hypervisor [default: build/hypervisor.elf here or in a folder above]
+    /// Image of the hypervisor [default: build/hypervisor.elf in this folder or in one above it]
     #[arg(long, value_name = "ELF", env = hypervisor::VARIABLE, hide_env_values = true)]
     pub hypervisor: Option<PathBuf>,
 }

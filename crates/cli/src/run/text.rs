@@ -104,7 +104,9 @@ fn task_row(vm: &str, task: &Task) -> Vec<String> {
 fn recording(Recorded { file, records, lost }: &Recorded) -> String {
     let lost = match lost {
         0 => "none lost".into(),
-        lost => format!("{lost} LOST: they came faster than they could be read"),
+        lost => {
+            format!("{lost} LOST: the hypervisor wrote records faster than this machine read them")
+        }
     };
     format!("trace: {file}, {records} records, {lost}\n")
 }

@@ -9,9 +9,9 @@ use model::{Assume, Assumptions, Contention, Execution};
 
 /// Simulate the tasks and VCPUs of a system
 ///
-/// VCPUs are chosen by the code that the hypervisor runs; jobs of tasks are released, execute
-/// and end as the description says. Shows response times, missed deadlines, and what each
-/// VCPU got. Ctrl-C shows the results so far.
+/// The code of the hypervisor chooses the VCPUs; jobs of tasks are released, execute and end as the
+/// description says. The command shows response times, missed deadlines, and the processor time of
+/// each VCPU. Ctrl-C shows the results so far.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -21,52 +21,52 @@ Examples:
   bulkhead sim systems/servers.toml --assume idle --trace build/sim.trace
   bulkhead sim systems/servers.toml --like build/run.trace --trace build/sim.trace
 
-Exit status: 0 all deadlines were met, 1 one was missed, 2 bad input.")]
+Exit status: 0 all deadlines were met, 1 a deadline was missed, 2 bad input.")]
 pub struct SimOptions {
     /// Description (.toml) or plan (.dts, .dtb)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Simulated time, or `hyperperiod`: the last offset and twice the time after which all repeats
-    /// [default: 10s, with --like the length of the trace]
+    /// Simulated time, or `hyperperiod`: the largest offset plus two hyperperiods (the time after
+    /// which all releases repeat) [default: 10s, with --like the length of the trace]
     #[arg(long, value_name = "TIME", value_parser = until)]
     pub until: Option<Until>,
-    /// Stop after so many releases, completions and timers
+    /// Stop after this number of releases, completions and timers
     #[arg(long, value_name = "N")]
     pub events: Option<u64>,
-    /// How long jobs execute, and how often sporadic tasks release some
+    /// Execution times of jobs, and releases of sporadic tasks
     #[arg(long, value_name = "MODEL", value_enum, default_value_t = Execution::Worst)]
     pub execution: Execution,
-    /// What jobs and VCPUs have to do as in this trace, of `bulkhead run --trace`
+    /// Take releases and execution times from this trace, which `bulkhead run --trace` wrote
     #[arg(long, value_name = "TRACE", conflicts_with = "execution")]
     pub like: Option<PathBuf>,
-    /// Where random numbers start; equal seeds give equal simulations
+    /// Seed of the random numbers; equal seeds give equal simulations
     #[arg(long, value_name = "N", default_value_t = SEED)]
     pub seed: u64,
-    /// What VCPUs without tasks do, and those of Linux besides their tasks
+    /// Load of VCPUs without tasks, and of Linux VCPUs besides their tasks
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Assume::Busy)]
     pub assume: Assume,
-    /// How memory accesses of PCPUs delay each other, and what VCPUs access that are always busy
+    /// How memory accesses of PCPUs delay each other, and which accesses busy VCPUs make
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Contention::Stream)]
     pub contention: Contention,
-    /// Write all that happens to this file, for `bulkhead trace`
+    /// Write all events to this file, for `bulkhead trace`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 }
 
 impl SimOptions {
-    /// What is assumed.
+    /// Returns the assumptions of the simulation.
     pub fn assumptions(&self) -> Assumptions {
         let Self { execution, assume, contention, .. } = *self;
         Assumptions { execution, assume, contention }
     }
 }
 
-/// Where a simulation ends.
+/// The end of a simulation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Until {
-    /// At this time.
+    /// The simulation ends at this time.
     Time(Duration),
-    /// When all that repeats has repeated.
+    /// The simulation ends after the largest offset plus two hyperperiods.
     Hyperperiod,
 }
 

@@ -233,9 +233,12 @@ impl Results {
         };
         let mut text = String::new();
         for (load, what) in [
-            ("busy", "these VCPUs always have something to do"),
-            ("idle", "these VCPUs never have anything to do"),
-            ("tasks and more", "these VCPUs always have something to do below their tasks"),
+            ("busy", "these VCPUs are always busy"),
+            ("idle", "these VCPUs are always idle"),
+            (
+                "tasks and more",
+                "these VCPUs are always busy, with less urgent work than their tasks",
+            ),
         ] {
             let vcpus = with(load);
             if !vcpus.is_empty() {
@@ -320,20 +323,18 @@ fn seconds(ns: u64) -> String {
 /// What is assumed of memory accesses.
 fn assumptions(accesses: &Accesses) -> &'static str {
     match (accesses.budgets, accesses.latency, accesses.contention) {
-        (false, ..) => {
-            "\nmemory budgets are not simulated: what is counted there are no memory accesses\n"
-        }
+        (false, ..) => "\nmemory budgets are not simulated: they do not count memory accesses\n",
         (_, None, _) => {
-            "\nassumed: no access delays another one, and VCPUs access nothing besides their \
-             tasks: no access_latency is known\n"
+            "\nassumed: no access delays another one, and VCPUs make no accesses but those of their \
+             tasks: the platform has no access_latency\n"
         }
         (.., Contention::Stream) => {
-            "\nassumed: VCPUs that always have something to do access memory one time after the \
-             other\n(`--contention stream`, `worst` or `none`)\n"
+            "\nassumed: busy VCPUs make one memory access after the other\n\
+             (`--contention stream`, `worst` or `none`)\n"
         }
         (.., Contention::Worst) => {
-            "\nassumed: VCPUs that always have something to do access memory whenever a task of \
-             another\nPCPU does (`--contention stream`, `worst` or `none`)\n"
+            "\nassumed: busy VCPUs make a memory access whenever a task of another PCPU does\n\
+             (`--contention stream`, `worst` or `none`)\n"
         }
         (.., Contention::None) => {
             "\nassumed: no access delays another one (`--contention stream`, `worst` or `none`)\n"

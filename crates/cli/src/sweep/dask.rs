@@ -37,8 +37,8 @@ pub fn run(file: &Path, folder: &Path, address: &str, signals: &Signals) -> Resu
         false => Err(Failure::new(
             "dask",
             format!(
-                "the sweep on {address} failed, as said above\n\
-                 help: what is finished is kept in {}; the same command goes on",
+                "the sweep on {address} failed: the lines above have the cause\n\
+                 help: {} keeps the finished shards; the same command continues there",
                 folder.display()
             ),
         )),

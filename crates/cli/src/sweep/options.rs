@@ -7,9 +7,9 @@ use clap::Args;
 
 /// Evaluate random systems over a grid of parameters
 ///
-/// What share of systems is schedulable, what do schemes need, how close do simulations come to
-/// bounds? Uses all CPUs here. The same experiment gives the same table, however many there are.
-/// Ctrl-C keeps what is finished; the same command goes on.
+/// An experiment asks which share of systems is schedulable, what each scheme needs, or how close
+/// simulations come to bounds. The same experiment gives the same table, however many CPUs compute
+/// it. Ctrl-C keeps what is finished, and the same command continues there.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -22,19 +22,19 @@ pub struct SweepOptions {
     /// Experiment (.toml)
     #[arg(value_name = "EXPERIMENT")]
     pub file: PathBuf,
-    /// The folder for the table, and for what an interrupted sweep has finished [default: EXPERIMENT with the ending .sweep]
+    /// Folder for the table, and for what an interrupted sweep has finished [default: EXPERIMENT with the ending .sweep]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// How many systems are evaluated at a time [default: one for each CPU]
+    /// Evaluate this many systems at a time [default: one for each CPU]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
-    /// Compute on the Dask cluster with this scheduler, as tcp://host:8786; needs the package `bulkhead` for Python there and here
+    /// Compute on the Dask cluster with this scheduler, such as tcp://host:8786; the Python package `bulkhead` must be installed there and here
     #[arg(long, value_name = "ADDRESS", conflicts_with = "jobs")]
     pub dask: Option<String>,
 }
 
 impl SweepOptions {
-    /// The folder for results.
+    /// Returns the folder for results.
     pub fn folder(&self) -> PathBuf {
         match &self.output {
             Some(folder) => folder.clone(),

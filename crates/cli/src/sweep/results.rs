@@ -40,7 +40,7 @@ impl Results<'_> {
         text + &match &self.table {
             Some(table) => format!("all systems: {}\n", table.display()),
             None => format!(
-                "interrupted: {} of {} shards are finished and kept in {}; the same command goes on\n",
+                "interrupted: {} of {} shards are finished and kept in {}; the same command continues there\n",
                 self.finished,
                 self.experiment.shards(),
                 self.folder.display()

@@ -73,7 +73,7 @@ fn describe(difference: &Difference, header: &Header, sides: [&str; 2]) -> Strin
             let [a, b] = states.map(|state| match state {
                 State::Runs(vcpu) => header.vcpu_name(vcpu),
                 State::Idle => "nothing".into(),
-                State::Unknown => "something that is not known".into(),
+                State::Unknown => "an unknown VCPU (records are missing)".into(),
             });
             format!(
                 "from {} on, for {}, PCPU {pcpu} runs {a} in {first} and {b} in {second}",

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use bulkhead_system::units::{self, Duration};
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Show, compare and check what happened in a system
+/// Export, compare and replay traces of a system
 ///
-/// Traces come from `bulkhead run --trace FILE` and `bulkhead sim --trace FILE`.
+/// `bulkhead run --trace FILE` and `bulkhead sim --trace FILE` write traces.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -15,12 +15,12 @@ Examples:
   bulkhead trace compare run.trace sim.trace --tolerance 50us
   bulkhead trace replay run.trace --plan systems/servers.toml")]
 pub struct TraceOptions {
-    /// What to do with it.
+    /// What to do with a trace.
     #[command(subcommand)]
     pub what: TraceCommand,
 }
 
-/// What can be done with traces.
+/// The commands for traces.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
     Export(ExportOptions),
@@ -41,35 +41,35 @@ pub struct ExportOptions {
     /// The trace
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// What to write
+    /// Format of the output
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub to: Format,
-    /// Where it goes; `-` is the standard output [default: FILE with the ending of the format]
+    /// The file for the output; `-` is the standard output [default: FILE with the ending of the format]
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Show only what happens from then on (svg, html)
+    /// Show only events from this time on (svg, html)
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub from: Option<Duration>,
-    /// Show only what happens until then (svg, html)
+    /// Show only events until this time (svg, html)
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub until: Option<Duration>,
 }
 
-/// What traces can be written as.
+/// Formats of an exported trace.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Format {
-    /// For the viewer of Perfetto
+    /// A file for the viewer of Perfetto
     Perfetto,
-    /// A table, one line for each event
+    /// A table with one line for each event
     Csv,
     /// A chart
     Svg,
-    /// A page with the chart and tables
+    /// A page with the chart and with tables
     Html,
 }
 
 impl Format {
-    /// The ending of its files.
+    /// Returns the ending of files in this format.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Perfetto => "pftrace",
@@ -80,53 +80,54 @@ impl Format {
     }
 }
 
-/// Lay two traces of a system beside each other and name the first difference
+/// Compare two traces of a system and show the first difference
 ///
-/// Times count from the start of the servers' first period. They differ where a PCPU does
-/// something else in each for longer than the tolerance, or where a job is released or
-/// complete at another time. PCPUs whose VCPU has them for itself are not compared.
+/// Times count from the start of the servers' first period. Two traces differ if a PCPU executes
+/// different VCPUs for longer than the tolerance, or if the times at which a job is released or
+/// completes differ by more. PCPUs that belong to one VCPU alone are not compared.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
   bulkhead trace compare run.trace sim.trace --tolerance 50us --from 20ms
 
-Exit status: 0 they agree, 1 they differ, 2 bad input.")]
+Exit status: 0 the traces agree, 1 they differ, 2 bad input.")]
 pub struct CompareOptions {
-    /// One trace
+    /// The first trace
     #[arg(value_name = "A")]
     pub first: PathBuf,
-    /// The other one
+    /// The second trace
     #[arg(value_name = "B")]
     pub second: PathBuf,
-    /// Differences of this length are none
+    /// Ignore differences up to this length
     #[arg(long, value_name = "TIME", default_value = "100us", value_parser = time)]
     pub tolerance: Duration,
-    /// Compare from then on
+    /// Compare from this time on
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub from: Option<Duration>,
-    /// Compare until then
+    /// Compare until this time
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub until: Option<Duration>,
-    /// Let everything in B happen so much later
+    /// Add this time to all times of B
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub shift: Option<Duration>,
 }
 
-/// Decide again what was decided: recorded inputs must give the recorded decisions
+/// Repeat each scheduling decision from its recorded inputs, and compare the results
 ///
-/// All that the schedulers of the PCPUs were told is in the trace. The same code on this
-/// machine, told the same, must choose the same VCPUs with the same budgets.
+/// The trace has every input of the schedulers of the PCPUs. The same code, executed on this
+/// machine with these inputs, must choose the same VCPUs with the same budgets.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
   bulkhead trace replay run.trace --plan systems/servers.toml
 
-Exit status: 0 all decisions are the same, 1 one is not or records were lost, 2 bad input.")]
+Exit status: 0 all decisions are the same, 1 a decision differs or records were lost,
+2 bad input.")]
 pub struct ReplayOptions {
     /// The trace
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Plan (.dts, .dtb) or description (.toml) of the system
+    /// Description (.toml) or plan (.dts, .dtb) of the system
     #[arg(long, value_name = "PLAN")]
     pub plan: PathBuf,
 }

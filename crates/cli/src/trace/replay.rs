@@ -58,7 +58,7 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
             }
         }
         if ok {
-            text.push_str("all decisions came out again\n");
+            text.push_str("all decisions are the same\n");
         }
         output::print(&text)?;
     }

@@ -118,7 +118,7 @@ impl Recorded {
             "--plan",
             &self.path("system.toml"),
         ]);
-        assert!(out.ends_with("\nall decisions came out again\n"), "{out}");
+        assert!(out.ends_with("\nall decisions are the same\n"), "{out}");
         out
     }
 

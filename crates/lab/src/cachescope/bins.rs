@@ -1,4 +1,4 @@
-//! What VMs did over time, as cachescope counted it.
+//! The memory traffic of VMs over time, as cachescope counted it.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use serde::Deserialize;
 /// Bytes that an access moves: the line of all caches of QEMU's CPUs.
 pub const ACCESS_BYTES: u64 = 64;
 
-/// What a VM did in a bin of cachescope: a row of `timeseries.csv`, as far as it is used.
+/// The traffic of a VM in a bin of cachescope: the used columns of a row of `timeseries.csv`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Bin {
-    /// Its start.
+    /// Start of the bin.
     pub time_ns: u64,
     /// The VM.
     pub owner: String,
-    /// What came from memory.
+    /// Bytes from memory.
     pub memory_read_bytes: u64,
-    /// What went there.
+    /// Bytes to memory.
     pub memory_written_bytes: u64,
 }
 

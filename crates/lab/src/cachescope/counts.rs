@@ -1,4 +1,4 @@
-//! What cachescope has counted.
+//! The counts of cachescope.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::ranges::HYPERVISOR;
 /// The format of the summary that is understood.
 const FORMAT: &str = "bulkhead-cachescope-summary-v1";
 
-/// The plugin's summary, as far as it is shown.
+/// The shown parts of the plugin's summary.
 #[derive(Debug, Deserialize)]
 struct Scope {
     format: String,
@@ -30,20 +30,20 @@ struct Llc {
     ways: u32,
 }
 
-/// What one owner of memory did.
+/// The counts of one owner of memory.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Owner {
-    /// Its name.
+    /// Name of the owner.
     pub name: String,
-    /// Its accesses.
+    /// Accesses of the owner.
     pub accesses: u64,
-    /// Those that missed the first-level cache.
+    /// Accesses that missed the first-level cache.
     pub l1_misses: u64,
-    /// Those that missed the last-level cache, too.
+    /// Accesses that missed the last-level cache, too.
     pub llc_misses: u64,
 }
 
-/// Row: whose line came; column: whose line went.
+/// Rows are the owners of new lines, columns the owners of evicted lines.
 #[derive(Debug, Deserialize)]
 struct Evictions {
     suffered: Vec<Suffered>,
@@ -64,12 +64,12 @@ pub struct Suffered {
     by_hypervisor: u64,
     /// A line of another VM came, or one of its own as another VM wanted.
     by_other_vms: u64,
-    /// A line came that nobody owns.
+    /// Evictions by lines that no VM owns.
     by_unowned: u64,
 }
 
 impl Suffered {
-    /// All counts, in the order of the fields.
+    /// Returns all counts, in the order of the fields.
     pub fn counts(&self) -> [u64; 5] {
         [
             self.by_itself,
@@ -84,11 +84,11 @@ impl Suffered {
 /// Evictions of lines of one owner by lines of one owner.
 #[derive(Clone, Debug, Serialize)]
 pub struct Eviction {
-    /// Whose line came.
+    /// Owner of the new line.
     pub came: String,
-    /// Whose line went.
+    /// Owner of the evicted line.
     pub went: String,
-    /// How often.
+    /// Number of evictions.
     pub evictions: u64,
 }
 
@@ -96,11 +96,11 @@ pub struct Eviction {
 /// last-level cache, and named after the owners of both lines.
 #[derive(Clone, Debug, Serialize)]
 pub struct Counts {
-    /// Where all counts are.
+    /// The folder with all counts.
     pub folder: String,
     /// Size of the last-level cache.
     pub llc_bytes: u64,
-    /// Its ways.
+    /// Number of ways.
     pub llc_ways: u32,
     /// Lines of a VM by lines of another VM.
     pub cross_vm_evictions: u64,
@@ -108,11 +108,11 @@ pub struct Counts {
     pub vm_evictions_by_hypervisor: u64,
     /// Lines of the hypervisor by lines of VMs.
     pub hypervisor_evictions_by_vms: u64,
-    /// The VMs, the hypervisor, and who else has memory.
+    /// The VMs, the hypervisor, and other owners of memory.
     pub owners: Vec<Owner>,
     /// Each pair of owners.
     pub evictions: Vec<Eviction>,
-    /// Of whose lines, and why.
+    /// Evictions of each owner's lines, by cause.
     pub suffered: Vec<Suffered>,
 }
 

@@ -4,20 +4,20 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// A row of `jobs.csv`, as far as it is used.
+/// The used columns of a row of `jobs.csv`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Job {
     /// The VM.
     pub vm: String,
     /// Number of the task in its marks.
     pub task: u64,
-    /// When it started, in time of the model.
+    /// Start, in time of the model.
     pub start_ns: u64,
-    /// When it finished.
+    /// End, in time of the model.
     pub finish_ns: u64,
-    /// From start to finish, of the CPU.
+    /// Time of the CPU from start to finish.
     pub execution_ns: u64,
-    /// Of that, the time in the address spaces of other tasks with marks.
+    /// The part of it in the address spaces of other tasks with marks.
     pub others_ns: u64,
     /// Instructions from start to finish.
     pub instructions: u64,

@@ -5,8 +5,8 @@ use bulkhead_system::platform::{Cache, CacheKind};
 use crate::failure::Failure;
 use crate::load::System;
 
-/// The last-level cache of the machine, and its first-level caches if they are
-/// known. Without colours the plan does not tell them.
+/// Returns the last-level cache of the machine, and its first-level caches if they are known.
+/// Without colours the plan does not tell them.
 pub fn caches(system: &System) -> Result<String, Failure> {
     let platform = system.platform.as_ref();
     let planned = system.plan.platform.llc.map(|llc| llc.geometry.cache());

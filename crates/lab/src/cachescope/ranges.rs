@@ -1,4 +1,4 @@
-//! Whose memory is whose, in the words of cachescope.
+//! The owners of memory, in the format of cachescope.
 
 use std::fmt::Write;
 
@@ -7,12 +7,12 @@ use policy::color::{Geometry, Stripe};
 
 use crate::failure::Failure;
 
-/// Who owns the hypervisor's memory.
+/// The owner of the hypervisor's memory.
 pub const HYPERVISOR: &str = "hypervisor";
-/// Who owns all memory that nobody was given.
+/// The owner of all memory that no VM has.
 const UNOWNED: &str = "unowned";
 
-/// A line for each contiguous piece of memory, and one for each CPU of a VM.
+/// Returns a line for each contiguous piece of memory, and one for each CPU of a VM.
 pub fn text(plan: &Plan) -> Result<String, Failure> {
     if let Some(vm) = plan.vms.iter().find(|vm| [HYPERVISOR, UNOWNED].contains(&vm.name.as_str())) {
         return Err(Failure::new(

@@ -5,7 +5,7 @@
 pub struct Report {
     /// `off`, `stopped` or `running`.
     pub state: String,
-    /// Why it is so, if that is worth telling.
+    /// The reason, if there is one.
     pub reason: Option<String>,
     /// Restarts since the hypervisor started.
     pub restarts: u64,
@@ -18,7 +18,7 @@ pub struct Report {
 /// A task of a real-time guest, by its own report.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Told {
-    /// Its name.
+    /// Name of the VM.
     pub name: String,
     /// Its period in microseconds.
     pub period_us: u64,
@@ -34,7 +34,7 @@ pub struct Told {
     pub response_max_ns: u64,
 }
 
-/// The value of `key=value` among words.
+/// Returns the value of `key=value` among words.
 fn value<'a>(words: &'a str, key: &str) -> Option<&'a str> {
     words.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
@@ -62,7 +62,8 @@ pub fn report(summary: &str) -> Option<(&str, Report)> {
     Some((value(summary, "vm")?, report))
 }
 
-/// Reads `linux: measure FAILED: why`, which a guest of any name says of anything: what failed, and why.
+/// Reads `linux: measure FAILED: why`, which any guest can print: returns the failure and its
+/// reason.
 pub fn failed(text: &str) -> Option<&str> {
     let (_, what) = text.trim().split_once(": ")?;
     let (_, rest) = what.split_once(" FAILED")?;

@@ -1,4 +1,4 @@
-//! Reads what the console says: whose lines there are, how VMs ended, how tasks did.
+//! Reads the lines of the console: their VMs, how VMs ended, and the results of tasks.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use super::messages::{Report, Told, ended, failed, report, task};
 use bulkhead_abi::console::{HYPERVISOR_LABEL, SOFT_RESET};
 use bulkhead_qemu::Chunk;
 
-/// How many failures of a VM are kept.
+/// Maximum number of failures of a VM that are kept.
 const FAILURES_MAX: usize = 10;
 
-/// What is known of a run.
+/// The state of a run, from its console.
 #[derive(Debug)]
 pub struct Tally {
     lines: Lines,
     known: Known,
 }
 
-/// What the lines said.
+/// The facts that the lines contain.
 #[derive(Debug)]
 pub struct Known {
     /// The VMs, in the order of the plan.
@@ -36,29 +36,29 @@ pub struct Known {
     last_message: String,
 }
 
-/// What is known of a VM.
+/// The facts about a VM.
 #[derive(Clone, Debug)]
 pub struct Vm {
     /// Its name.
     pub name: String,
     /// Lines of output that were seen.
     pub lines: u64,
-    /// When the first of them came, from the start of QEMU.
+    /// Time of the first of them since the start of QEMU.
     pub first_line: Option<Duration>,
-    /// When the last of them came.
+    /// Time of the last of them.
     pub last_line: Option<Duration>,
-    /// How the VM ended, as the hypervisor said at that moment: state and reason.
+    /// State and reason with which the VM ended, as the hypervisor printed them.
     pub ended: Option<(String, String)>,
     /// The hypervisor's report at the end.
     pub report: Option<Report>,
     /// The tasks that reported themselves.
     pub tasks: Vec<Told>,
-    /// What failed, by its own word.
+    /// The failures that the guest printed.
     pub failures: Vec<String>,
 }
 
 impl Tally {
-    /// Nothing is known yet about VMs with these names.
+    /// Returns a tally that has seen no lines yet of VMs with these names.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         let vm = |name| Vm {
             name,
@@ -88,12 +88,12 @@ impl Tally {
         self.lines.feed(chunk, |time, line| self.known.line(time, line));
     }
 
-    /// What is known so far.
+    /// Returns the facts so far.
     pub fn known(&self) -> &Known {
         &self.known
     }
 
-    /// Output has ended.
+    /// Ends the tally after the last output.
     pub fn end(mut self) -> Known {
         self.lines.end(|time, line| self.known.line(time, line));
         self.known
@@ -129,7 +129,7 @@ impl Known {
         }
     }
 
-    /// The VM whose label is in front of the line, and the rest of the line.
+    /// Returns the VM whose label is in front of the line, and the rest of the line.
     fn labelled<'a>(&self, line: &'a str) -> (Option<usize>, &'a str) {
         let label = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
         // The line of a VM may be empty, and its last blank cut off.

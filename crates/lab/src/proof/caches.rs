@@ -1,4 +1,4 @@
-//! What happened in the last-level cache and on the bus.
+//! The traffic in the last-level cache and on the bus.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::cachescope::Counts;
 use crate::cachescope::bins::ACCESS_BYTES;
 use crate::failure::Failure;
 
-/// A row of `colors.csv`, as far as it is used.
+/// The used columns of a row of `colors.csv`.
 #[derive(Deserialize)]
 struct Color {
     owner: String,
@@ -30,7 +30,7 @@ struct Evicted {
     evictions: u64,
 }
 
-/// `summary.json`, as far as it is used.
+/// The used parts of `summary.json`.
 #[derive(Deserialize)]
 struct Summary {
     model: Model,
@@ -38,7 +38,7 @@ struct Summary {
     owners: Vec<Moved>,
 }
 
-/// What things take in the model.
+/// Times in the cache model.
 #[derive(Deserialize)]
 struct Model {
     llc_hit_cycles: u64,
@@ -62,16 +62,16 @@ struct Moved {
     memory_written_bytes: u64,
 }
 
-/// What a VM did beyond the caches.
+/// The traffic of a VM behind the caches.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Beyond {
-    /// For how long its PCPUs waited for the bus; none if they are not its own.
+    /// Time that its PCPUs waited for the bus; `None` if it shares PCPUs.
     pub bus_wait_ns: Option<u64>,
     /// Lines that were moved to and from memory.
     pub memory_lines: Option<u64>,
 }
 
-/// The cache in a run; `vms` are the names of the VMs.
+/// Returns the cache in a run; `vms` are the names of the VMs.
 pub fn cache(run: &Executed, vms: &[String]) -> Result<Cache, Failure> {
     let colors: Vec<Color> = rows(&run.folder.join("colors.csv"))?;
     let evicted: Vec<Evicted> = rows(&run.folder.join("evictions.csv"))?;
@@ -106,7 +106,7 @@ fn summary(run: &Executed) -> Result<Summary, Failure> {
     serde_json::from_reader(file).map_err(|error| cannot_read(&path, &error))
 }
 
-/// What things take in the model, in words.
+/// Describes the times of the cache model.
 pub fn model(run: &Executed) -> Result<String, Failure> {
     let Model { llc_hit_cycles, memory_cycles, bus_cycles, clock_mhz } = summary(run)?.model;
     Ok(format!(
@@ -115,7 +115,7 @@ pub fn model(run: &Executed) -> Result<String, Failure> {
     ))
 }
 
-/// What each VM did beyond the caches, in the order of their names.
+/// Returns the traffic of each VM behind the caches, in the order of their names.
 pub fn beyond(run: &Executed, vms: &[String]) -> Result<Vec<Beyond>, Failure> {
     let summary = summary(run)?;
     let line = ACCESS_BYTES;

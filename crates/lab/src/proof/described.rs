@@ -7,7 +7,7 @@ use policy::color::{Color, ColorSet};
 use crate::cachescope::Counts;
 use crate::load::System;
 
-/// The machine; `counts` know its last-level cache.
+/// Returns the machine; `counts` know its last-level cache.
 pub fn platform(system: &System, counts: &Counts) -> Platform {
     let plan = &system.plan.platform;
     let area = plan.hypervisor_area.map(|area| indices(area.colors));
@@ -21,7 +21,7 @@ pub fn platform(system: &System, counts: &Counts) -> Platform {
     }
 }
 
-/// The VMs, as planned.
+/// Returns the VMs, as planned.
 pub fn vms(system: &System) -> Vec<Vm> {
     let described = system.description.iter().flat_map(|it| &it.vms);
     let protocols = described.map(|vm| vm.boot.protocol);

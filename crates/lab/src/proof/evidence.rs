@@ -1,4 +1,4 @@
-//! What was found out about a system, put together.
+//! Combines the results about a system.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use crate::header::header;
 use crate::load::System;
 use crate::responses::{Key, responses};
 
-/// Where executed times come from.
+/// The origin of executed times.
 const MODEL: &str = "executed times are those of a model of caches and bus in QEMU, not of a chip";
-/// What bounds rest on.
+/// The assumptions of bounds.
 const DESCRIBED: &str = "bounds hold as long as the execution times, memory accesses and critical sections of \
                          the description do";
-/// What is to be said where nobody shares a PCPU or has a budget.
+/// The sentence for systems in which no VCPU shares a PCPU or has a budget.
 const NO_DECISIONS: &str = "nothing is decided at run time: each VCPU has a PCPU for itself";
 
 /// All of it.
@@ -38,7 +38,7 @@ pub struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// What follows from it; `notes` are known before.
+    /// Returns the proof that follows from the evidence; `notes` come first.
     pub fn proof(&self, notes: Vec<String>) -> Result<Proof, Failure> {
         let Self { system, with, without, .. } = self;
         let verdict = verdict(system);
@@ -120,7 +120,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// The names of what tasks share.
+    /// Returns the names of what tasks share.
     fn resources(&self) -> Vec<&str> {
         let resources = self.system.description.iter().flat_map(|it| &it.resources);
         resources.map(|it| it.name.value.as_str()).collect()

@@ -16,7 +16,7 @@ use crate::record::{What, read_trace};
 use crate::watch::Watch;
 use crate::workspace::Workspace;
 
-/// How long QEMU may take to write its results.
+/// Time that QEMU has to write its results.
 const GRACE: Duration = Duration::from_secs(20);
 /// The trace in the folder of a run.
 pub const TRACE: &str = "run.trace";
@@ -31,20 +31,20 @@ pub struct Prepared<'a> {
     folder: PathBuf,
 }
 
-/// How often a run is recorded until no record is missing: all of them are the same.
+/// Number of attempts to record a run without losing records; all runs are the same.
 const ATTEMPTS: u32 = 3;
 
-/// What was seen of a run.
+/// The results of a run.
 pub struct Executed {
-    /// What happened.
+    /// The trace.
     pub trace: Trace,
-    /// What the console said.
+    /// What the console showed.
     pub known: Known,
     /// Evictions.
     pub counts: Counts,
-    /// Where the results of the cache model are.
+    /// The folder with the results of the cache model.
     pub folder: PathBuf,
-    /// What was not as it should be, a sentence each.
+    /// Problems of the run, a sentence each.
     pub problems: Vec<String>,
 }
 

@@ -1,9 +1,10 @@
-//! The same system without isolation.
+//! Makes the system without isolation.
 
 use bulkhead_system::description::System;
 
-/// The system without what isolates its memory: colours of VMs, tasks and hypervisor, and limits of memory
-/// accesses. All else stays as it is, budgets and PCPUs that were planned too. `None`: there is none of this.
+/// Returns the system without isolation of its memory: without colours of VMs, tasks and
+/// hypervisor, and without limits on memory accesses. All other properties stay, planned budgets
+/// and PCPUs included. `None`: the system has no such isolation.
 pub fn without(system: &System) -> Option<System> {
     let mut plain = system.clone();
     plain.hypervisor_colors = None;

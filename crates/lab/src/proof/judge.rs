@@ -1,11 +1,11 @@
-//! Whether everything holds with the plan.
+//! Judges if everything holds with the plan.
 
 use bulkhead_report::proof::{Cache, Proof, Responses, Task};
 
 use crate::amount::time;
 use crate::cachescope::HYPERVISOR;
 
-/// What does not hold, a sentence each. Evictions across VMs are none where VMs have colours.
+/// Returns the failures, a sentence each. Evictions across VMs are failures if VMs have colours.
 pub fn failures(proof: &Proof) -> Vec<String> {
     let mut failures = Vec::new();
     for task in &proof.tasks {
@@ -39,7 +39,8 @@ pub fn failures(proof: &Proof) -> Vec<String> {
     failures
 }
 
-/// What a reader has to know: lines that VMs without colours lost, and bounds without isolation that do not hold.
+/// Returns notes for the reader: lines that VMs without colours lost, and bounds without isolation
+/// that do not hold.
 pub fn notes(proof: &Proof) -> Vec<String> {
     let mut notes = Vec::new();
     let cache = proof.with.as_ref().and_then(|run| run.cache.as_ref());

@@ -14,18 +14,18 @@ use crate::responses::Key;
 const WINDOW_MAX_NS: u64 = 200_000_000;
 const PERIODS: u64 = 2;
 
-/// From when to when in ns, and why.
+/// Start and end in ns, and the reason for the choice.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// From the start of the servers.
+    /// Times from the start of the servers.
     pub ns: Range<i64>,
-    /// Why this one.
+    /// Why this window was chosen.
     pub reason: String,
 }
 
 impl Window {
-    /// Around the first missed deadline of a run after all tasks have released jobs, or before; or where all
-    /// of them have.
+    /// Returns the window around the first missed deadline of a run, after all tasks have released
+    /// jobs if possible; without a missed deadline, the window where all tasks have released jobs.
     pub fn of(trace: &Trace) -> Self {
         let clock = trace.clock();
         let jobs = timeline::jobs(trace);
@@ -56,14 +56,14 @@ impl Window {
         Self { ns: from..from + length as i64, reason }
     }
 
-    /// What is left of a time, if it is in the window.
+    /// Returns the part of a time that is in the window.
     fn clip(&self, time: Range<i64>) -> Option<Range<i64>> {
         let time = time.start.max(self.ns.start)..time.end.min(self.ns.end);
         (time.start < time.end).then_some(time)
     }
 }
 
-/// What happened in a window; `resources` are the names of what tasks share.
+/// Returns the events in a window; `resources` has the names of the shared resources.
 pub fn timeline(trace: &Trace, resources: &[&str], window: &Window) -> Timeline {
     let clock = trace.clock();
     let jobs = timeline::jobs(trace);
@@ -115,7 +115,7 @@ fn pcpu_lane(trace: &Trace, pcpu: usize, window: &Window) -> Lane {
     Lane { kind: LaneKind::Pcpu, name, spans: spans.collect(), marks: Vec::new() }
 }
 
-/// When a VCPU runs, and when its memory budget makes it wait.
+/// Returns the times at which a VCPU runs, and at which it waits for its memory budget.
 fn vcpu_lane(trace: &Trace, pcpu: usize, id: VcpuId, window: &Window) -> Lane {
     let clock = trace.clock();
     let own = timeline::spans(trace, pcpu).into_iter().filter(|it| it.state == State::Runs(id));
@@ -156,7 +156,7 @@ fn throttled(trace: &Trace, pcpu: usize, id: VcpuId) -> Vec<(u64, u64)> {
     found
 }
 
-/// When a task waits for resources and has them.
+/// Returns the times at which a task waits for resources and holds them.
 fn section_spans(trace: &Trace, key: Key, resources: &[&str], window: &Window) -> Vec<Span> {
     let clock = trace.clock();
     let mut open: BTreeMap<u8, (SpanKind, i64)> = BTreeMap::new();

@@ -35,10 +35,8 @@ pub fn origin(
         }
     }
     let fact = |name: &str, value: String| Fact { name: name.into(), value };
-    let simulated = format!(
-        "{}, longest executions, accesses that meet as badly as they can",
-        options.simulate
-    );
+    let simulated =
+        format!("{}, longest executions, accesses that meet in the worst way", options.simulate);
     let mut facts = vec![
         fact("Bulkhead", env!("CARGO_PKG_VERSION").into()),
         fact("cache model", model(&evidence.with)?),

@@ -1,4 +1,4 @@
-//! What tasks did with resources.
+//! The resources that tasks requested and held.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use trace::{Event, LockStep, Trace};
 
 use crate::responses::Key;
 
-/// Waiting for and having each global resource, by resource and task; `names` are those of resources, `places`
-/// those of tasks.
+/// Returns how tasks wait for and hold each global resource, by resource and task. `names` are the
+/// names of the resources, `places` the places of the tasks.
 pub fn sections(trace: &Trace, names: &[&str], places: &BTreeMap<Key, usize>) -> Vec<Section> {
     let clock = trace.clock();
     let mut found: BTreeMap<(u8, usize), Section> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What was analysed, simulated and executed of each task.
+//! The analysed, simulated and executed results of each task.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use crate::load::System;
 use crate::responses::Key;
 use crate::verdict::{all, part, reason};
 
-/// The described tasks, in the order of VMs, VCPUs and priorities, with their bounds, and the place of each.
+/// Returns the described tasks, in the order of VMs, VCPUs and priorities, with their bounds, and
+/// the place of each.
 pub fn tasks(
     system: &System,
     header: &Header,

@@ -15,17 +15,17 @@ use crate::load::System;
 /// Shortest interval of the cache model's time series.
 const BIN_MIN_NS: u64 = 100_000;
 
-/// A budget, and whose it is.
+/// A budget and its owner.
 struct Budget {
     vm: usize,
-    /// None: of all VCPUs of the VM.
+    /// The VCPU; `None`: the budget is for all VCPUs of the VM.
     vcpu: Option<usize>,
     budget: MemoryBudget,
-    /// How many budgets there can be in a period, with credits.
+    /// Most budgets that a period can have, with credits.
     credits: u64,
 }
 
-/// All budgets of the plan that count accesses.
+/// Returns all budgets of the plan that count accesses.
 fn budgets(system: &System) -> Vec<Budget> {
     let counter = system.plan.platform.bandwidth_counter.as_ref();
     if !counter.is_some_and(|counter| counter.source.counts_memory()) {
@@ -43,7 +43,8 @@ fn budgets(system: &System) -> Vec<Budget> {
     all
 }
 
-/// The interval of the time series that fits all periods of budgets; `None`: there are none.
+/// Returns the interval of the time series that fits all periods of budgets; `None`: there are
+/// none.
 pub fn bin_ns(system: &System) -> Option<u64> {
     let periods = budgets(system).into_iter().map(|it| it.budget.period.0);
     let common = periods.reduce(|a, b| {
@@ -56,8 +57,8 @@ pub fn bin_ns(system: &System) -> Option<u64> {
     common.filter(|ns| *ns >= BIN_MIN_NS)
 }
 
-/// The accesses of all who have a budget: with the plan as the hypervisor counted them, without
-/// isolation as the cache model did.
+/// Returns the accesses of all VMs and VCPUs with a budget: with the plan as the hypervisor counted
+/// them, without isolation as the cache model did.
 pub fn traffic(
     system: &System,
     with: &Trace,
@@ -106,15 +107,15 @@ fn series(bins: &[Bin], vm: &str, window_ns: u64) -> Vec<u64> {
     series
 }
 
-/// What the hypervisor counted in the periods of a budget.
+/// The hypervisor's counts in the periods of a budget.
 #[derive(Debug, Default, Eq, PartialEq)]
 struct Windows {
     accesses: Vec<u64>,
     throttled: Vec<usize>,
 }
 
-/// What is told is what was accessed since that was told last or the VCPU began to run: it belongs to the
-/// period in which that was, because at the start of each period it is told what was before.
+/// Returns the counts in each period. An entry has the accesses since the entry before, or since
+/// the VCPU began to run. They belong to one period, because each period starts with an entry.
 fn windows(trace: &Trace, budget: &Budget) -> Windows {
     let clock = trace.clock();
     let window = |ticks: u64| (clock.ns(ticks).max(0) as u64 / budget.budget.period.0) as usize;

@@ -19,14 +19,14 @@ pub struct SharedRam {
 }
 
 impl SharedRam {
-    /// RAM of so many bytes that starts at an address of the machine.
+    /// Creates RAM of this number of bytes that starts at an address of the machine.
     pub fn new(start: u64, bytes: u64) -> io::Result<Self> {
         let file = File::from(memfd_create("bulkhead-ram", MemfdFlags::CLOEXEC)?);
         file.set_len(bytes)?;
         Ok(Self { file, start, bytes })
     }
 
-    /// The arguments for QEMU.
+    /// Returns the arguments for QEMU.
     pub fn arguments(&self) -> [String; 4] {
         let path = format!("/proc/{}/fd/{}", process::id(), self.file.as_raw_fd());
         let object =

@@ -81,7 +81,7 @@ impl Summary {
             match self.outcome.exit {
                 Exit::TimedOut => {
                     problems.push(format!(
-                        "the time was over after {:.1} s",
+                        "it timed out after {:.1} s",
                         self.outcome.elapsed.as_secs_f64()
                     ));
                 }

@@ -1,4 +1,4 @@
-//! What was to do in an execution: for a simulation that can be laid beside it.
+//! The work of VCPUs in an execution, for a simulation that can be compared with it.
 
 mod rest;
 

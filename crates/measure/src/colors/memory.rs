@@ -1,4 +1,4 @@
-//! What is measured: memory behind caches.
+//! The measured memory behind the caches.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub trait Memory {
     /// Reads all lines of the pages, in their order.
     fn read(&mut self, pages: &[usize]);
 
-    /// The time to read a page.
+    /// Returns the time to read a page.
     fn time(&mut self, page: usize) -> Duration;
 
     /// Lines that [`Memory::time`] reads.

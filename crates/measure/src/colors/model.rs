@@ -21,7 +21,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// So many ways, and sets in each of the slices.
+    /// Creates a cache with this number of ways, and of sets in each of the slices.
     pub fn new(ways: usize, sets: u64, slices: u64) -> Self {
         let lines = vec![Vec::new(); (sets * slices) as usize];
         Self { ways, sets, slices, frames: Vec::new(), is_scattered: false, lines }
@@ -32,7 +32,7 @@ impl Model {
         Self { is_scattered: true, ..self }
     }
 
-    /// The frame behind each page, as the kernel sees it.
+    /// Returns the frame behind each page, as the kernel sees it.
     pub fn with_frames(self, mut frames: Vec<u64>) -> Self {
         if self.is_scattered {
             fastrand::Rng::with_seed(11).shuffle(&mut frames);
@@ -80,7 +80,7 @@ impl Memory for Model {
     }
 }
 
-/// What the kernel says about the cache.
+/// Returns the kernel's description of the cache.
 pub fn cache(model: &Model) -> CpuCache {
     let sets = model.sets * model.slices;
     CpuCache {

@@ -11,14 +11,14 @@ pub struct Pages<M> {
 }
 
 impl<M> Pages<M> {
-    /// The pages of this memory, and the number of the frame behind each.
+    /// Returns the pages of this memory, and the number of the frame behind each.
     pub fn new(memory: M, frames: Vec<u64>, random: &mut fastrand::Rng) -> Self {
         let mut shuffled: Vec<usize> = (0..frames.len()).collect();
         random.shuffle(&mut shuffled);
         Self { memory, frames, shuffled }
     }
 
-    /// The pages of each colour, if so many bits of the frames' numbers are colours.
+    /// Returns the pages of each colour, if colours are this number of bits of the frame numbers.
     /// Their order is random.
     pub fn by_color(&self, bits: u32) -> Vec<Vec<usize>> {
         let mut colors = vec![Vec::new(); 1 << bits];
@@ -28,7 +28,7 @@ impl<M> Pages<M> {
         colors
     }
 
-    /// So many pages as if colours had been shuffled.
+    /// Returns this number of pages, chosen as if the colours had been shuffled.
     pub fn any(&self, count: usize, random: &mut fastrand::Rng) -> Vec<usize> {
         random.choose_multiple(self.shuffled.iter().copied(), count)
     }

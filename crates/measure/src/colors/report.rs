@@ -1,4 +1,4 @@
-//! What was found.
+//! The result of the measurement.
 
 use std::time::Duration;
 
@@ -14,31 +14,31 @@ use crate::statistics::Interval;
 pub enum Verdict {
     /// Page colours can be observed.
     Observable {
-        /// Number of colours that were told apart.
+        /// Number of colours that could be distinguished.
         colors: u32,
-        /// Whether there can be more, which this measurement does not tell apart.
+        /// True if there can be more colours, which this measurement cannot distinguish.
         at_least: bool,
     },
     /// Page colours cannot be observed here.
     NotObservable {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// What pages do whose colour differs in one bit.
+/// The effect of pages whose colour differs in one bit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ColorBit {
     /// The bit of physical addresses.
     pub address_bit: u32,
     /// Nanoseconds to read a line of a victim after reading such pages.
     pub line_ns: Interval,
-    /// Whether they leave victims alone: closer to the control than to pages of the
-    /// victim's colour.
+    /// True if the pages do not evict victims: their effect is closer to the control than to the
+    /// effect of pages of the victim's colour.
     pub separates: bool,
 }
 
-/// What was measured, and the answer.
+/// The measured values, and the answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// The answer.
@@ -56,15 +56,15 @@ pub struct Report {
     pub same_color_line_ns: Interval,
     /// The same after reading as many pages of any colour.
     pub control_line_ns: Interval,
-    /// How many times longer the first took than the second.
+    /// The ratio of the first to the second.
     pub ratio: Interval,
-    /// The same after reading as many pages whose colour differs in one bit.
+    /// Times after reading as many pages whose colour differs in one bit.
     pub bits: Vec<ColorBit>,
-    /// How often everything was measured.
+    /// Number of rounds of measurements.
     pub rounds: u32,
-    /// Pages whose frame changed meanwhile.
+    /// Pages whose frame changed during the measurement.
     pub moved_pages: usize,
-    /// How long it took.
+    /// Duration of the measurement.
     pub seconds: f64,
 }
 

@@ -19,7 +19,7 @@ const ROUNDS: u32 = 25;
 /// With fewer victims there is no interval of 95 %.
 const VICTIMS_MIN: usize = 6;
 
-/// The largest number of bits that is tried.
+/// Returns the largest number of bits that is tried.
 ///
 /// # Errors
 ///
@@ -34,8 +34,8 @@ pub fn bits(cache: &CpuCache, page_bytes: u64) -> Result<u32, Missing> {
     }
 }
 
-/// Measures with the largest number of bits that has an effect; if none has, with the
-/// one that comes closest.
+/// Measures with the largest number of bits that has an effect, or if none has, with the number
+/// that comes closest.
 ///
 /// How many sets a slice of the cache has is not known, so that the highest bits may
 /// not be colours. Then pages that are equal in all bits are too few to push a victim

@@ -7,12 +7,13 @@ use crate::statistics::{Interval, median};
 
 /// Victims. An interval of 95 % leaves out a quarter of them at each end.
 const VICTIMS: usize = 24;
-/// An effect is a victim that takes so many times longer than in the control.
+/// The pages have an effect if a victim takes this many times longer than in the control.
 const EFFECT: f64 = 1.2;
-/// How often pages are read, so that replacement that is not strictly LRU takes them.
+/// Number of passes over the pages, so that they also evict victims from caches that are not
+/// strictly LRU.
 const PASSES: usize = 2;
 
-/// What is read between two readings of a victim.
+/// The pages that are read between two readings of a victim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Disturbance {
     /// Pages of the victim's colour.
@@ -47,8 +48,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Takes so many bits for colours; `count` pages push a victim out, and
-    /// `inner_pages` out of the cache before this one.
+    /// Assumes that this number of bits are colours; `count` pages evict a victim, and
+    /// `inner_pages` evict it from the caches nearer to the CPU.
     pub fn new<M>(
         pages: &Pages<M>,
         bits: u32,
@@ -96,8 +97,8 @@ impl Trial {
         self.samples = disturbances.into_iter().map(empty).collect();
     }
 
-    /// Measures each victim once after each disturbance, in random order, as long as
-    /// `go_on` says so. Whether it did to the end.
+    /// Measures each victim once after each disturbance, in random order, as long as `go_on`
+    /// returns true. Returns true if the round is complete.
     pub fn round<M: Memory>(
         &mut self,
         pages: &mut Pages<M>,
@@ -145,7 +146,7 @@ impl Trial {
         time.as_nanos() as f64 / memory.timed_lines() as f64
     }
 
-    /// The median of each victim that was measured.
+    /// Returns the median of each victim that was measured.
     fn medians(&self, wanted: Disturbance) -> Vec<f64> {
         let found = self.samples.iter().find(|(disturbance, _)| *disturbance == wanted);
         let samples = found.iter().flat_map(|(_, samples)| samples);
@@ -167,19 +168,19 @@ impl Trial {
         Interval::of(self.medians(Disturbance::Control))
     }
 
-    /// Nanoseconds for a line after pages whose colour differs in a bit; there are
-    /// such samples after [`Trial::add_neighbors`].
+    /// Returns the nanoseconds for a line after pages whose colour differs in a bit; such samples
+    /// exist after [`Trial::add_neighbors`].
     pub fn neighbor(&self, bit: u32) -> Interval {
         Interval::of(self.medians(Disturbance::Neighbor(bit)))
     }
 
-    /// How many times longer a victim takes after pages of its colour than in the control.
+    /// Returns the ratio of a victim's time after pages of its colour to its time in the control.
     pub fn ratio(&self) -> Interval {
         let (same, control) = (self.medians(Disturbance::Same), self.medians(Disturbance::Control));
         Interval::of(same.iter().zip(control).map(|(same, control)| same / control).collect())
     }
 
-    /// Whether pages of its colour push a victim out, and others do not.
+    /// Returns true if pages of its colour push a victim out, and others do not.
     pub fn is_effect(&self) -> bool {
         self.ratio().low >= EFFECT
     }

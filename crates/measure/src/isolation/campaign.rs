@@ -1,4 +1,4 @@
-//! What is measured.
+//! The tests of a measurement.
 
 use std::time::Duration;
 
@@ -6,25 +6,26 @@ use super::leech::{Kind, Leech, Place, ROUND};
 use super::size::Size;
 use super::workload::Workload;
 
-/// A victim and what it is exposed to.
+/// A victim and its leeches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
-    /// Its name.
+    /// Name of the test.
     pub name: String,
-    /// What the victim does.
+    /// The workload of the victim.
     pub workload: Workload,
-    /// A run repeats it until it takes about so long.
+    /// A run repeats the workload until it takes about this time.
     pub at_least: Duration,
-    /// What it is exposed to, beside nothing.
+    /// The leeches beside the victim, one measurement each; a measurement without leeches comes
+    /// first.
     pub points: Vec<Point>,
 }
 
 /// Leeches that take together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// What each of them is.
+    /// The kind of leech.
     pub leech: Leech,
-    /// How many there are.
+    /// Number of leeches.
     pub count: usize,
 }
 
@@ -35,12 +36,12 @@ impl Point {
     }
 }
 
-/// A run takes at least so long, so that the clock is exact.
+/// Least duration of a run, so that the clock is exact.
 const AT_LEAST: Duration = Duration::from_millis(20);
-/// The same for a run whose CPU is taken.
+/// Least duration of a run beside leeches on the victim's CPU.
 const AT_LEAST_TAKEN: Duration = Duration::from_millis(150);
 
-/// A test of this victim, with runs that are long enough for these leeches.
+/// Returns a test of this victim, with runs that are long enough for these leeches.
 pub fn test(name: &str, workload: Workload, points: Vec<Point>) -> Test {
     let taken = points.iter().map(|point| &point.leech).filter(|it| it.kind.place() == Place::Same);
     // A run begins while the leech sleeps: it is longer than that and cannot hide there.
@@ -49,7 +50,7 @@ pub fn test(name: &str, workload: Workload, points: Vec<Point>) -> Test {
     Test { name: name.into(), workload, at_least, points }
 }
 
-/// How much is measured.
+/// The effort of a measurement.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Effort {
     /// A look, in some 20 s.
@@ -61,12 +62,12 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Most runs for a median.
+    /// Returns the most runs for a median.
     pub fn runs(self) -> usize {
         if self == Self::Quick { 10 } else { 50 }
     }
 
-    /// The time that the number of runs is fitted to, if it is.
+    /// Returns the time that the number of runs is fitted to, if it is.
     pub fn time(self) -> Option<Duration> {
         match self {
             Self::Quick => Some(Duration::from_secs(20)),
@@ -76,7 +77,7 @@ impl Effort {
     }
 }
 
-/// What the machine has.
+/// Limits of the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes of the last-level cache.
@@ -89,7 +90,7 @@ pub struct Limits {
 
 const MIB: u64 = 1 << 20;
 
-/// The tests of the paper (IsoTest, section IV) and those that it left for later.
+/// Returns the tests of the paper (IsoTest, section IV) and those that it left for later.
 pub fn standard(effort: Effort, limits: &Limits) -> Vec<Test> {
     let full = effort == Effort::Full;
     let quick = effort == Effort::Quick;

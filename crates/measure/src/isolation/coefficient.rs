@@ -12,16 +12,16 @@ const SEED: u64 = 1;
 /// Times of runs, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Times {
-    /// The median.
+    /// The median run.
     pub median_ns: f64,
-    /// The shortest.
+    /// The shortest run.
     pub min_ns: u64,
-    /// The longest.
+    /// The longest run.
     pub max_ns: u64,
 }
 
 impl Times {
-    /// Of times that are not empty.
+    /// Summarises times, of which there is at least one.
     pub fn of(times: &[u64]) -> Self {
         Self {
             median_ns: median_of(times),
@@ -44,7 +44,7 @@ pub struct Coefficient {
 }
 
 impl Coefficient {
-    /// Of times that are not empty.
+    /// Returns the coefficient of times without and beside leeches, at least one of each.
     pub fn of(baseline: &[u64], loaded: &[u64]) -> Self {
         let ratio = |baseline: f64, loaded: f64| loaded / baseline.max(1.0) - 1.0;
         let value = ratio(median_of(baseline), median_of(loaded));
@@ -65,7 +65,7 @@ fn median_of(times: &[u64]) -> f64 {
     median(times.iter().map(|time| *time as f64).collect())
 }
 
-/// Whether a victim is isolated.
+/// The verdict on a victim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -79,7 +79,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As in results.
+    /// Returns the word in results.
     pub fn word(self) -> &'static str {
         match self {
             Self::Isolated => "isolated",
@@ -88,8 +88,8 @@ impl Verdict {
         }
     }
 
-    /// By the interval of I. `noise` is the largest coefficient that the A/A row admits:
-    /// what is no larger may be noise.
+    /// Judges by the interval of I. `noise` is the largest coefficient that the A/A row allows: a
+    /// value that is not larger may be noise.
     pub fn of(coefficient: &Coefficient, tolerance: f64, noise: f64) -> Self {
         if coefficient.low > tolerance.max(noise) {
             Self::NotIsolated
@@ -100,8 +100,8 @@ impl Verdict {
         }
     }
 
-    /// Of several: one that is not isolated decides, and one that cannot tell leaves it
-    /// open. Nothing at all cannot tell either.
+    /// Combines verdicts: one that is not isolated decides, and one that cannot tell leaves the
+    /// answer open. Without a verdict the answer is open, too.
     pub fn all(verdicts: impl IntoIterator<Item = Self>) -> Self {
         let mut all = None;
         for verdict in verdicts {

@@ -4,7 +4,7 @@ use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware};
 use perf_event::{Builder, Counter};
 use serde::{Deserialize, Serialize};
 
-/// What was counted during a run. What the machine does not count is absent.
+/// Counts of a run. Events that the machine cannot count are absent.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Counts {
     /// Reads that the last-level cache missed.
@@ -13,7 +13,7 @@ pub struct Counts {
     /// Instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<u64>,
-    /// Reads of data whose translation the TLB missed.
+    /// Data reads that missed the TLB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tlb_misses: Option<u64>,
 }
@@ -22,9 +22,9 @@ pub struct Counts {
 pub(crate) trait Counters {
     /// Starts from zero.
     fn start(&mut self);
-    /// What was counted since.
+    /// Returns the counts since the start.
     fn stop(&mut self) -> Counts;
-    /// Why events are not counted, once each.
+    /// Returns why events are not counted, each reason once.
     fn unavailable(&self) -> Vec<String>;
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Those that there are.
+    /// Opens the counters that the machine has.
     pub fn new() -> Self {
         let misses = |which| Cache { which, operation: CacheOp::READ, result: CacheResult::MISS };
         let mut unavailable = Vec::new();

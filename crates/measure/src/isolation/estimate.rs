@@ -1,4 +1,4 @@
-//! How long a measurement will take.
+//! Estimates the duration of a measurement.
 
 use std::time::Duration;
 
@@ -11,22 +11,23 @@ use super::workload::Workload;
 const ROW: Duration = Duration::from_millis(150);
 /// To start the victim of a test, and to find out how long its workload takes.
 const TEST: Duration = Duration::from_millis(500);
-/// A victim whose CPU is taken without a pause gets what the kernel keeps for others.
+/// Share of the CPU that the kernel keeps for a victim whose CPU is taken without a pause.
 const SHARE_MIN: f64 = 0.05;
 
-/// What is still to be done, row by row.
+/// The rest of the measurement, row by row.
 #[derive(Debug)]
 pub(crate) struct Estimate {
     /// Seconds of each row, in the order in which they are measured.
     rows: Vec<f64>,
-    /// How many of them are done,
+    /// Number of completed rows.
     done: usize,
     /// and what they have really taken.
     taken: f64,
 }
 
 impl Estimate {
-    /// Of all contexts, with guesses for the times of workloads; a command may take any.
+    /// Returns the estimate for all contexts, with guesses for the times of workloads; a command
+    /// may take any time.
     pub fn new(options: &Options) -> Self {
         let rows = options.contexts.iter().flat_map(|_| &options.tests).flat_map(|test| {
             let run = guess(&test.workload).unwrap_or_default().max(test.at_least);
@@ -39,26 +40,27 @@ impl Estimate {
         Self { rows: rows.collect(), done: 0, taken: 0.0 }
     }
 
-    /// A test begins whose runs take so long.
+    /// Notes that a test begins whose runs take this time.
     pub fn test(&mut self, test: &Test, run: Duration, options: &Options) {
         for (row, seconds) in self.rows.iter_mut().skip(self.done).zip(rows(test, run, options)) {
             *row = seconds;
         }
     }
 
-    /// The next row is done, and took so long.
+    /// Notes that the next row is complete, and took this time.
     pub fn done(&mut self, taken: Duration) {
         self.done += 1;
         self.taken += taken.as_secs_f64();
     }
 
-    /// Part that is done, from 0 to 1.
+    /// Returns the part that is complete, from 0 to 1.
     pub fn part(&self) -> f64 {
         let sum = |rows: &[f64]| rows.iter().sum::<f64>();
         sum(&self.rows[..self.done.min(self.rows.len())]) / sum(&self.rows).max(1e-9)
     }
 
-    /// Time that is left, if what is left takes as much longer than was thought as what is done.
+    /// Returns the time that is left, if the rest exceeds its estimate by the same factor as the
+    /// completed part.
     pub fn left(&self) -> Duration {
         let (done, left) = self.rows.split_at(self.done.min(self.rows.len()));
         let [thought, left] = [done, left].map(|rows| rows.iter().sum::<f64>());
@@ -67,7 +69,7 @@ impl Estimate {
     }
 }
 
-/// About how long a measurement will take; nobody knows of a command.
+/// Returns the approximate duration of a measurement; `None` if a victim is a command.
 pub fn estimate(options: &Options) -> Option<Duration> {
     let known = options.tests.iter().all(|test| guess(&test.workload).is_some());
     known.then(|| Estimate::new(options).left())
@@ -89,7 +91,7 @@ fn rows(test: &Test, run: Duration, options: &Options) -> Vec<f64> {
         .collect()
 }
 
-/// A run without and a run beside leeches.
+/// Returns a run without and a run beside leeches.
 fn pair(point: &Point, run: Duration) -> Duration {
     let leech = &point.leech;
     let round = if leech.sleep.is_zero() { Duration::ZERO } else { leech.sleep + ROUND };
@@ -101,7 +103,7 @@ fn pair(point: &Point, run: Duration) -> Duration {
     run + run.div_f64(share.max(SHARE_MIN)) + round / 2
 }
 
-/// A guess of how long a workload takes on a machine of today.
+/// Returns a guess of how long a workload takes on a machine of today.
 fn guess(workload: &Workload) -> Option<Duration> {
     let ns = match workload {
         Workload::Matrix(rows) => u64::from(*rows).pow(3),

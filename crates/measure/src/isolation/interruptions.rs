@@ -1,25 +1,25 @@
-//! What the kernel knows about interruptions of this thread.
+//! The kernel's counts of this thread's interruptions.
 
 use std::fs;
 
-/// How often and for how long this thread had to wait for its CPU.
+/// How often and how long this thread had to wait for its CPU.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Interruptions {
-    /// How often another program took its CPU.
+    /// Number of times that another program took its CPU.
     pub preemptions: u64,
-    /// For how long it was ready and did not run, in nanoseconds.
+    /// Time that the thread was ready and did not run, in nanoseconds.
     pub waited_ns: u64,
 }
 
 impl Interruptions {
-    /// Until now.
+    /// Returns the counts until now.
     pub fn now() -> Self {
         let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
         let schedule = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
         Self { preemptions: preemptions(&status), waited_ns: waited_ns(&schedule) }
     }
 
-    /// Those between an earlier time and this one.
+    /// Returns the counts between an earlier time and this one.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             preemptions: self.preemptions.saturating_sub(earlier.preemptions),
@@ -33,7 +33,8 @@ fn preemptions(status: &str) -> u64 {
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Time that ran, time that waited, number of turns.
+/// Returns the time that the thread waited. The file has the time that it ran, the time that it
+/// waited, and the number of its turns.
 fn waited_ns(schedule: &str) -> u64 {
     schedule.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
 }

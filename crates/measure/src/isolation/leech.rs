@@ -1,4 +1,4 @@
-//! What takes a resource away from a victim.
+//! Programs that load a resource of a victim.
 
 mod bank;
 mod copy;
@@ -22,16 +22,16 @@ pub(crate) const ROUND: Duration = Duration::from_millis(80);
 /// A leech: a process that takes one resource, again and again.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Leech {
-    /// What it takes.
+    /// The resource that it loads.
     pub kind: Kind,
-    /// For how long it sleeps after each round.
+    /// Time that it sleeps after each round.
     pub sleep: Duration,
 }
 
-/// What a leech takes.
+/// Resources that a leech loads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
-    /// Nothing: it computes in registers, as all leeches do while the baseline is
+    /// No resource: the leech computes in registers, as all leeches do while the baseline is
     /// measured.
     None,
     /// The CPU of the victim, at a higher priority: random numbers for 80 ms (IsoTest,
@@ -40,14 +40,14 @@ pub enum Kind {
     /// The cache, and the memory bus if the size is larger than it: copies a buffer of so
     /// many bytes to another one (IsoTest, sections IV.B and IV.C).
     Copy(Size),
-    /// The memory bus: stores so many bytes past the caches.
+    /// The memory bus: the leech stores this number of bytes past the caches.
     NonTemporal(Size),
-    /// Entries of translations: reads a line of each page of so many bytes.
+    /// TLB entries: the leech reads a line of each page of this number of bytes.
     Tlb(Size),
-    /// Rows of DRAM banks: reads so many bytes in steps of a power of two, so that reads
-    /// that follow each other tend to lie in other rows of the same bank.
+    /// Rows of DRAM banks: the leech reads this number of bytes in steps of a power of two, so that
+    /// consecutive reads tend to lie in different rows of the same bank.
     Bank(Size),
-    /// The disk: writes so many bytes and waits until they are there.
+    /// The disk: the leech writes this number of bytes and waits until they are on the disk.
     Disk(Size),
     /// Interrupts of timers, on the CPU of the victim and above it.
     Timers,
@@ -55,17 +55,17 @@ pub enum Kind {
     Loopback,
 }
 
-/// Where a leech runs.
+/// Places of leeches.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Place {
-    /// On the victim's CPU.
+    /// The leech runs on the victim's CPU.
     Same,
-    /// On CPUs of its own.
+    /// The leech runs on CPUs of its own.
     Other,
 }
 
 impl Kind {
-    /// Where it runs.
+    /// Returns the place of the leech.
     pub fn place(self) -> Place {
         match self {
             Self::Cpu | Self::Timers => Place::Same,
@@ -110,16 +110,16 @@ impl Kind {
 }
 
 impl Leech {
-    /// One that never sleeps.
+    /// Returns a leech that never sleeps.
     pub const fn tireless(kind: Kind) -> Self {
         Self { kind, sleep: Duration::ZERO }
     }
 
-    /// Ready to take.
+    /// Returns the leech, ready to load its resource.
     ///
     /// # Errors
     ///
-    /// What it needs and does not get, for people.
+    /// A requirement is not met; the message is for the user.
     pub(crate) fn prepare(&self) -> Result<Box<dyn Take>, String> {
         room::for_bytes(self.kind.bytes())?;
         Ok(match self.kind {
@@ -138,7 +138,7 @@ impl Leech {
 
 /// A leech that is ready.
 pub(crate) trait Take {
-    /// A part of a round that takes some milliseconds at most; whether the round is over.
+    /// Returns a part of a round that takes some milliseconds at most; whether the round is over.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a result needs to say about the machine it was measured on.
+//! Facts about the machine that a result has to contain.
 
 use std::fs;
 
@@ -20,22 +20,22 @@ pub struct Machine {
     pub page_bytes: usize,
     /// Version of the kernel.
     pub kernel: String,
-    /// What the command line of the kernel says about time: the rest is nobody's business.
+    /// The parameters of the kernel's command line that matter for time; the others stay private.
     pub kernel_arguments: String,
-    /// How the frequency of the victim's CPU is chosen; absent where it is not told.
+    /// How the frequency of the victim's CPU is chosen, if it is known.
     pub governor: Option<String>,
-    /// Whether pages may be huge.
+    /// The kernel's setting of huge pages.
     pub huge_pages: Option<String>,
-    /// Of each 1,000,000 us, those that real-time programs may take together.
+    /// Microseconds of each 1,000,000 that real-time programs may take together.
     pub real_time_us: Option<String>,
-    /// What the kernel does against leaks of the CPU.
+    /// The kernel's measures against leaks of the CPU.
     pub mitigations: Vec<String>,
-    /// Whether this is a virtual machine: its CPUs may move.
+    /// True if this is a virtual machine: its CPUs may move.
     pub is_virtual: bool,
 }
 
 impl Machine {
-    /// With the caches and the governor of this CPU.
+    /// Returns the facts about this machine, with the caches and the governor of this CPU.
     pub fn here(cpu: usize) -> Self {
         let file = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
         let info = file("/proc/cpuinfo").unwrap_or_default();
@@ -91,7 +91,7 @@ const OF_TIME: [&str; 31] = [
     "tsc",
 ];
 
-/// The parameters of a kernel's command line that matter for time, in their order.
+/// Returns the parameters of a kernel's command line that matter for time, in their order.
 fn of_time(line: &str) -> String {
     let matters = |parameter: &&str| {
         let name = parameter.split('=').next().unwrap_or_default();
@@ -101,7 +101,7 @@ fn of_time(line: &str) -> String {
     line.split_whitespace().filter(matters).collect::<Vec<_>>().join(" ")
 }
 
-/// `model name` on PCs; on Arm the kernel tells numbers only.
+/// Returns `model name` on PCs; on Arm the kernel shows numbers only.
 fn name(info: &str) -> String {
     let value = |key: &str| {
         let line = info.lines().find(|line| line.starts_with(key))?;

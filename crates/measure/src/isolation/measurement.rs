@@ -18,22 +18,22 @@ use super::result::{ContextResult, Report, Row, Sample, TestResult};
 use super::worker::{Order, Role};
 use crate::statistics::median;
 
-/// Where victims run.
+/// A place where victims run.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// Its name.
+    /// Name of the context.
     pub name: String,
-    /// A command of a shell that stands for this program there; without one, victims are
-    /// started here.
+    /// A shell command that takes the place of this program there; without one, victims are started
+    /// on this machine.
     pub command: Option<String>,
 }
 
-/// How it is measured.
+/// Options of a measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where victims run.
+    /// The places where victims run.
     pub contexts: Vec<Context>,
-    /// What is measured.
+    /// The tests.
     pub tests: Vec<Test>,
     /// Most runs for a median.
     pub runs: usize,
@@ -52,7 +52,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The time that a row may take, if there is a limit.
+    /// Returns the time that a row may take, if there is a limit.
     pub(crate) fn time_of_row(&self) -> Option<Duration> {
         let rows = self.tests.iter().map(|test| test.points.len() + 1).sum::<usize>();
         let rows = (rows * self.contexts.len()).max(1);
@@ -60,12 +60,12 @@ impl Options {
     }
 }
 
-/// How far it is.
+/// The progress of a measurement.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// Part that is done, from 0 to 1.
     pub part: f64,
-    /// What is measured now.
+    /// The current row.
     pub what: String,
     /// About the time that is left.
     pub left: Duration,
@@ -77,21 +77,21 @@ pub(crate) const RUNS_MIN: usize = 5;
 const SETTLE: Duration = Duration::from_millis(2);
 /// A run that waited for more than a hundredth of its time was interrupted.
 const WAIT_SHARE: u64 = 100;
-/// More than the longest run: processes end by themselves if nobody ends them.
+/// More than the longest run: processes end after this time if nothing ends them.
 const LIFETIME: Duration = Duration::from_secs(24 * 3600);
 
 /// Builds the command of a process with these options; `None` is this program.
 pub trait Launch {
-    /// The command for a process here, or in a context.
+    /// Returns the command for a process here, or in a context.
     fn command(&self, context: Option<&str>, role: &Role, cpu: usize, life: Duration) -> Command;
 }
 
-/// Measures all tests in all contexts. `progress` is told how far it is; if it returns
-/// false, the measurement ends with what it has.
+/// Measures all tests in all contexts. `progress` is called with the progress; if it returns false,
+/// the measurement ends with the results so far.
 ///
 /// # Errors
 ///
-/// A process that cannot do what it is for.
+/// A process cannot do its work.
 pub fn measure(
     options: &Options,
     launch: &dyn Launch,
@@ -164,7 +164,7 @@ struct Measurement<'a> {
 }
 
 impl Measurement<'_> {
-    /// A test, and whether it is whole.
+    /// Returns a test, and whether it is whole.
     fn test(&mut self, context: &Context, test: &Test) -> Result<(TestResult, bool), Error> {
         let role = Role::Victim { workload: test.workload.clone(), at_least: test.at_least };
         let command = self.launch.command(
@@ -300,7 +300,7 @@ impl Measurement<'_> {
     }
 }
 
-/// What samples say.
+/// Returns the row for the samples.
 fn row(point: &Point, cpus: Vec<usize>, distance: [Option<f64>; 2], samples: Vec<Sample>) -> Row {
     let of = |loaded: bool| -> Vec<&Sample> {
         let all: Vec<&Sample> = samples.iter().filter(|it| it.loaded == loaded).collect();

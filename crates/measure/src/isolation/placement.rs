@@ -1,4 +1,4 @@
-//! Where victim and leeches run, and how near these places are to each other.
+//! The CPUs of victim and leeches, and the distance between them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;

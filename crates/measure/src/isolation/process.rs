@@ -1,4 +1,4 @@
-//! Victims and leeches, seen from who started them.
+//! Victims and leeches, from the side of the process that started them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -11,13 +11,13 @@ use super::Error;
 use super::protection::Protection;
 use super::worker::{Answer, Order, Run};
 
-/// How long a process that was told to end may take for it.
+/// Time that a process has to end after the command to end.
 const GRACE: Duration = Duration::from_millis(500);
 /// The signal of a process that was killed,
 const SIGKILL: i32 = 9;
 /// and what may be behind it.
 const MEMORY: &str = ", which the kernel does where memory is short";
-/// How long a signal may need from one process to the other.
+/// Time that a signal may need from one process to the other.
 const MOMENT: Duration = Duration::from_millis(100);
 /// Time between looks at whether it has ended, or whether the user wants to.
 const LOOK: Duration = Duration::from_millis(5);
@@ -30,13 +30,13 @@ pub(crate) struct Process {
     answers: Receiver<String>,
     complaints: Option<thread::JoinHandle<String>>,
     timeout: Duration,
-    /// What it got.
+    /// The protection that the process got.
     pub protection: Protection,
-    /// How often a run repeats its workload.
+    /// Number of times that a run repeats its workload.
     pub repeats: u32,
     /// About how long a run takes.
     pub run_time: Duration,
-    /// What is not counted, and why.
+    /// Events that are not counted, and why.
     pub uncounted: Vec<String>,
 }
 
@@ -127,7 +127,7 @@ impl Process {
                     Ok(Answer::Failed(why)) => return Err(self.failed(why)),
                     Ok(answer) => return Ok(answer),
                     Err(_) => {
-                        return Err(self.failed(format!("said {line:?}, which is no answer")));
+                        return Err(self.failed(format!("said {line:?}, which is not an answer")));
                     }
                 },
                 // Ctrl-C on a terminal reaches it too, and may end it first.
@@ -159,7 +159,7 @@ impl Process {
     }
 }
 
-/// Whether the user wants to end, now or in a moment.
+/// Returns true if the user wants to end, now or in a moment.
 fn soon(ended: &dyn Fn() -> bool) -> bool {
     let start = Instant::now();
     while !ended() {

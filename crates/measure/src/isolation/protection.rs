@@ -14,19 +14,19 @@ use thread_priority::{ThreadPriority, ThreadPriorityValue};
 pub const VICTIM: u8 = 10;
 /// Priority of leeches: on the CPU of a victim they are above it (IsoTest, section IV.A).
 pub const LEECH: u8 = 20;
-/// Priority of who ends them: it must run whatever they do.
+/// Priority of the process that ends the others: it must run whatever they do.
 pub const CONTROL: u8 = 40;
 
-/// What a process got.
+/// The protection of a process from other programs.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Protection {
     /// The CPU that it is pinned to; without one it is not pinned.
     pub cpu: Option<usize>,
     /// Its real-time priority; without one, that of any program.
     pub priority: Option<u8>,
-    /// Whether its memory stays where it is.
+    /// True if its memory is locked.
     pub locked: bool,
-    /// What it did not get, and why.
+    /// The protection that it did not get, and why.
     pub missing: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Protection {
     pub fn lock(mut self) -> Self {
         let result = mlockall(MlockAllFlags::CURRENT);
         self.locked = self.has(result.map_err(|error| {
-            format!("memory is not locked: {error}; pages that the kernel takes away cost it time")
+            format!("memory is not locked: {error}; the kernel can take pages away")
         }));
         self
     }
@@ -84,7 +84,7 @@ pub fn raise(priority: u8) -> Result<(), String> {
     .map_err(|error| match error {
         thread_priority::Error::OS(number) => {
             format!(
-                "no real-time priority: {}; other programs can slow it, and I may be theirs",
+                "no real-time priority: {}; other programs can slow it down, and I may be due to them",
                 std::io::Error::from_raw_os_error(number)
             )
         }

@@ -1,4 +1,4 @@
-//! What was measured.
+//! The results of a measurement.
 
 use serde::Serialize;
 
@@ -16,20 +16,20 @@ pub struct Report {
     pub tolerance: f64,
     /// The machine.
     pub machine: Machine,
-    /// What the processes did not get, and what could not be measured, once each.
+    /// The missing protection of processes, and what could not be measured, each once.
     pub remarks: Vec<String>,
-    /// Whether everything that was asked for was measured.
+    /// True if all requested tests were measured.
     pub complete: bool,
     /// Time that it took.
     pub seconds: f64,
-    /// What was measured, in each context.
+    /// The results in each context.
     pub contexts: Vec<ContextResult>,
 }
 
-/// What was measured in one context.
+/// The results in one context.
 #[derive(Clone, Debug, Serialize)]
 pub struct ContextResult {
-    /// Its name.
+    /// Name of the context.
     pub name: String,
     /// The command that starts victims there; without one they start here.
     pub command: Option<String>,
@@ -39,33 +39,33 @@ pub struct ContextResult {
     pub tests: Vec<TestResult>,
 }
 
-/// What a victim was exposed to.
+/// The results of a victim.
 #[derive(Clone, Debug, Serialize)]
 pub struct TestResult {
-    /// Its name.
+    /// Name of the test.
     pub name: String,
-    /// What the victim does.
+    /// The workload of the victim.
     pub workload: String,
-    /// How often a run repeats it.
+    /// Number of times that a run repeats it.
     pub repeats: u32,
-    /// What the victim got.
+    /// The protection of the victim.
     pub victim: Protection,
-    /// What was measured; the first row compares the baseline with itself.
+    /// The rows; the first one compares the baseline with itself.
     pub rows: Vec<Row>,
 }
 
 /// A victim beside leeches.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// What the leeches take.
+    /// The kind of leech.
     pub leech: String,
-    /// How many there are.
+    /// Number of leeches.
     pub leeches: usize,
     /// Bytes of the buffer of each.
     pub size_bytes: Option<u64>,
-    /// For how long each sleeps after a round.
+    /// Time that each sleeps after a round.
     pub sleep_ms: u64,
-    /// Where they run.
+    /// CPUs of the leeches.
     pub leech_cpus: Vec<usize>,
     /// Time that a line takes from the victim's CPU to the first leech's, at the
     /// beginning and at the end of the row: equal, unless the host moved one of them.
@@ -76,13 +76,14 @@ pub struct Row {
     pub loaded: Times,
     /// I and its interval.
     pub coefficient: Coefficient,
-    /// What it means; absent for the row that compares the baseline with itself.
+    /// The verdict; absent for the row that compares the baseline with itself.
     pub verdict: Option<Verdict>,
     /// Medians of reads that the last-level cache missed, without and with leeches.
     pub llc_misses: [Option<f64>; 2],
     /// Runs that other programs interrupted; they are not in the medians, unless most are.
     pub disturbed: usize,
-    /// Whether they are, since most runs without or beside leeches were interrupted.
+    /// True if interrupted runs count, because most runs without or beside leeches were
+    /// interrupted.
     pub all_count: bool,
     /// Every run, in its order.
     pub samples: Vec<Sample>,
@@ -91,9 +92,9 @@ pub struct Row {
 /// A run of a victim.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
-    /// Whether leeches took.
+    /// True if leeches loaded their resource.
     pub loaded: bool,
-    /// Whether other programs interrupted it.
+    /// True if other programs interrupted the run.
     pub disturbed: bool,
     /// The run.
     #[serde(flatten)]

@@ -1,13 +1,12 @@
-//! Whether a process may have the memory that it needs.
+//! Checks if a process can have the memory that it needs.
 
 use super::size::Size;
 
-/// Asks for so many bytes and gives them back: buffers that are made after it do not end the
-/// process.
+/// Allocates this number of bytes and frees them, so that later allocations do not end the process.
 ///
 /// # Errors
 ///
-/// They are not there, for people.
+/// The memory is not available; the error is a message for the user.
 pub(crate) fn for_bytes(bytes: u64) -> Result<(), String> {
     let refused = || {
         format!(

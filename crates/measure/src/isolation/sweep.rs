@@ -9,12 +9,12 @@ use super::workload::Workload;
 /// Most leeches of one sweep.
 const LEECHES_MAX: usize = 256;
 
-/// Leeches from one word: a size `64KiB..8MiB` doubles, a sleep `25..200ms` goes on in
-/// steps of the first.
+/// Reads the leeches of one word: sizes `64KiB..8MiB` double, sleeps `25..200ms` increase in steps
+/// of the first.
 ///
 /// # Errors
 ///
-/// What was expected.
+/// The word is wrong; the message says what was expected.
 pub fn leeches(text: &str) -> Result<Vec<Leech>, String> {
     let (what, sleep) = text.split_once('@').map_or((text, None), |(it, sleep)| (it, Some(sleep)));
     let (name, size) = what.split_once(':').map_or((what, None), |(it, size)| (it, Some(size)));
@@ -97,7 +97,7 @@ fn doubled(workload: &Workload) -> Option<Workload> {
     })
 }
 
-/// Both ends of `a..b`, or one value twice. A unit may stand at the second alone.
+/// Returns both ends of `a..b`, or one value twice. A unit may stand at the second alone.
 fn ends(range: Option<&str>, unit: &str) -> (Option<String>, Option<String>) {
     let Some(range) = range else { return (None, None) };
     match range.split_once("..") {

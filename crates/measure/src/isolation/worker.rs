@@ -21,52 +21,52 @@ use super::leech::Leech;
 use super::protection::{self, Protection};
 use super::workload::{Workload, end_command};
 
-/// What a process is to be.
+/// Roles of a process.
 #[derive(Clone, Debug)]
 pub enum Role {
-    /// One that is measured.
+    /// A measured program.
     Victim {
-        /// What it does.
+        /// The workload.
         workload: Workload,
-        /// A run repeats it until it takes about so long.
+        /// A run repeats the workload until it takes about this time.
         at_least: Duration,
     },
-    /// One that takes.
+    /// A program that loads a resource.
     Leech(Leech),
 }
 
-/// How a process is started.
+/// Options of a process.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What it is to be.
+    /// Role of the process.
     pub role: Role,
     /// The CPU that it is pinned to.
     pub cpu: Option<usize>,
-    /// After so long it ends by itself.
+    /// The process ends by itself after this time.
     pub lifetime: Duration,
 }
 
-/// What a process says.
+/// Answers of a process.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// It is ready.
+    /// The process is ready.
     Ready {
-        /// What it got.
+        /// The protection that the process got.
         protection: Protection,
-        /// How often a run repeats the workload.
+        /// Number of times that a run repeats the workload.
         repeats: u32,
         /// About how long a run takes, in nanoseconds.
         #[serde(default)]
         run_ns: u64,
-        /// What is not counted, and why.
+        /// Events that are not counted, and why.
         uncounted: Vec<String>,
     },
     /// A run.
     Ran(Run),
-    /// It does what it was told to.
+    /// The process carried out the command.
     Ok,
-    /// It cannot go on.
+    /// The process cannot continue.
     Failed(String),
 }
 
@@ -75,13 +75,13 @@ pub enum Answer {
 pub struct Run {
     /// Time from its beginning to its end.
     pub time_ns: u64,
-    /// How often another program took its CPU.
+    /// Number of times that another program took its CPU.
     pub preemptions: u64,
-    /// For how long it was ready and did not run.
+    /// Time that it was ready and did not run.
     pub waited_ns: u64,
     /// The CPU on which it ended.
     pub cpu: usize,
-    /// What the machine counted.
+    /// Counts of the machine.
     #[serde(flatten)]
     pub counts: Counts,
 }
@@ -98,7 +98,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// As a line, without its end.
+    /// Returns the command as a line, without the line's end.
     pub fn line(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -130,11 +130,11 @@ pub fn serve(options: &Options) -> u8 {
     }
 }
 
-/// Runs a workload, as often as told, and says nothing: for who measures from outside.
+/// Runs a workload this number of times and prints nothing, for measurements by another program.
 ///
 /// # Errors
 ///
-/// What went wrong, for people.
+/// The message is for the user.
 pub fn run(workload: &Workload, times: u32) -> Result<(), String> {
     let mut work = workload.prepare()?;
     (0..times).try_for_each(|_| work.run())
@@ -180,7 +180,7 @@ fn end(status: i32) -> ! {
     exit(status)
 }
 
-/// Says it. Nobody listening is the end of the input too, which is seen elsewhere.
+/// Prints an answer. If the reader is gone, the input ends too, and that is handled elsewhere.
 fn answer(answer: &Answer) {
     let Ok(mut line) = serde_json::to_string(answer) else { return };
     line.push('\n');

@@ -1,4 +1,4 @@
-//! What a victim does.
+//! Workloads of victims.
 
 mod chase;
 mod command;
@@ -15,10 +15,10 @@ pub(crate) use command::{Command, end_command};
 use matrix::Matrix;
 use stream::Stream;
 
-/// What a victim does in one run.
+/// The work of a victim in one run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Workload {
-    /// The product of two square matrices with so many rows (IsoTest, section IV).
+    /// The product of two square matrices with this number of rows (IsoTest, section IV).
     Matrix(u32),
     /// Reads every line of a buffer in an order that no prefetcher guesses, each address
     /// out of the line before.
@@ -46,11 +46,11 @@ impl Workload {
         }
     }
 
-    /// Ready to run.
+    /// Returns the workload, ready to run.
     ///
     /// # Errors
     ///
-    /// What it needs and does not get, for people.
+    /// A requirement is not met; the message is for the user.
     pub(crate) fn prepare(&self) -> Result<Box<dyn Work>, String> {
         room::for_bytes(self.bytes())?;
         Ok(match self {

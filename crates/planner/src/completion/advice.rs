@@ -25,7 +25,7 @@ const STEP: u64 = 1_000;
 /// Shorter periods that are tried are halves, thirds, ... of the given one.
 const PARTS: std::ops::RangeInclusive<u64> = 2..=10;
 
-/// What would help.
+/// Changes that would help.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Advice {
     /// Each of these changes by itself; nothing that was tried helps if there is none.
@@ -55,7 +55,8 @@ impl fmt::Display for Advice {
 /// The test of a changed system.
 type Test<'a> = &'a dyn Fn(&System) -> bool;
 
-/// How to find out whether a change helps: quickly whether it does not, and whether it does.
+/// Tests of a change: a quick one that can show that it does not help, and one that shows that it
+/// helps.
 #[derive(Clone, Copy)]
 struct Tests<'a> {
     near: Test<'a>,
@@ -63,20 +64,20 @@ struct Tests<'a> {
 }
 
 impl Tests<'_> {
-    /// The least number of steps that helps.
+    /// Returns the least number of steps that helps.
     fn least(&self, most: u64, change: impl Fn(u64) -> Option<System>) -> Option<u64> {
         let ok = |test: Test<'_>, steps: u64| change(steps).is_some_and(|changed| test(&changed));
         least(most, |steps| ok(self.near, steps), |steps| ok(self.far, steps))
     }
 
-    /// The first of some changed systems that helps.
+    /// Returns the first of some changed systems that helps.
     fn first<T>(&self, mut all: impl Iterator<Item = (System, T)>) -> Option<T> {
         all.find(|(changed, _)| (self.near)(changed) && (self.far)(changed)).map(|(_, it)| it)
     }
 }
 
-/// For a part of a VM that does not fit by itself; `task` is late then. If it is not the `only`
-/// one, others are left out of account.
+/// Returns advice for a part of a VM that does not fit by itself; `task` is late then. If it is not
+/// the `only` such part, the advice ignores the others.
 pub(super) fn of_part(system: &System, vm: usize, part: Part, task: usize, only: bool) -> Advice {
     if !is_small(system) {
         return Advice::TooLarge;
@@ -98,7 +99,7 @@ pub(super) fn of_part(system: &System, vm: usize, part: Part, task: usize, only:
     Advice::Changes(changes.into_iter().flatten().collect())
 }
 
-/// For a VM whose memory needs more colours than there are.
+/// Returns advice for a VM whose memory needs more colours than are free.
 pub(super) fn of_memory(system: &System, vm: usize) -> Advice {
     if !is_small(system) {
         return Advice::TooLarge;
@@ -107,7 +108,7 @@ pub(super) fn of_memory(system: &System, vm: usize) -> Advice {
     Advice::Changes(change.into_iter().collect())
 }
 
-/// For tasks that fit one by one, but not all together.
+/// Returns advice for tasks that fit one by one, but not all together.
 pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
     if !is_small(system) {
         return Advice::TooLarge;
@@ -127,7 +128,7 @@ pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
     Advice::Changes(changes)
 }
 
-/// For VCPUs that need more PCPUs than there are.
+/// Returns advice for VCPUs that need more PCPUs than there are.
 pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
     if !is_small(system) {
         return Advice::TooLarge;
@@ -150,8 +151,8 @@ pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
     Advice::Changes(changes)
 }
 
-/// For a VCPU of a description of which nothing is open, if something is late on it. A change
-/// helps if nothing is late there, nor anywhere else where nothing was.
+/// Returns advice for a VCPU of a description in which nothing is open, if one of its tasks is
+/// late. A change helps if no task of the VCPU is late then, and no other task becomes late.
 pub fn of_vcpu(system: &System, judged: &Verdict, vm: usize, vcpu: usize) -> Option<Advice> {
     let late = |verdict: &Verdict| -> Vec<(String, usize)> {
         let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
@@ -206,7 +207,7 @@ fn colors(system: &System, vm: usize, tests: Tests<'_>) -> Option<Change> {
     tests.first(more)
 }
 
-/// The budget of one of these VCPUs, where it is given and need be raised least.
+/// Returns the budget of one of these VCPUs, where it is given and need be raised least.
 fn budget(system: &System, vm: usize, vcpus: &[usize], tests: Tests<'_>) -> Option<Change> {
     let raised = |&vcpu: &usize| {
         let server = system.vms[vm].vcpus[vcpu].server.as_ref().filter(|server| !server.open)?;
@@ -222,7 +223,7 @@ fn budget(system: &System, vm: usize, vcpus: &[usize], tests: Tests<'_>) -> Opti
     Some(Change::Budget { of, budget })
 }
 
-/// A smaller budget of a VCPU that is in the way.
+/// Returns a smaller budget of a VCPU that is in the way.
 fn smaller_budget(system: &System, vm: usize, vcpu: usize, tests: Tests<'_>) -> Option<Change> {
     let given = system.vms[vm].vcpus[vcpu].server.as_ref()?.class.value.budget()?;
     let from = given.budget.0.div_ceil(STEP);
@@ -236,7 +237,7 @@ fn named(system: &System, vm: usize, vcpu: usize) -> String {
     format!("VCPU {vcpu} of `{}`", system.vms[vm].name.value)
 }
 
-/// A shorter period, where it is given and the budget is not.
+/// Returns a shorter period, where it is given and the budget is not.
 fn period(system: &System, vm: usize, vcpu: usize, tests: Tests<'_>) -> Option<Duration> {
     let server = system.vms[vm].vcpus[vcpu].server.as_ref();
     let server = server.filter(|server| server.open && !server.period_open)?;
@@ -250,7 +251,7 @@ fn period(system: &System, vm: usize, vcpu: usize, tests: Tests<'_>) -> Option<D
     tests.first(shorter)
 }
 
-/// A later deadline, if it is before the next release.
+/// Returns a later deadline, if it is before the next release.
 fn deadline(system: &System, vm: usize, task: usize, tests: Tests<'_>) -> Option<Change> {
     let task_now = &system.vms[vm].tasks[task];
     let from = task_now.deadline.0 / STEP;

@@ -12,8 +12,8 @@ use super::pcpus::{At, in_time, judge, order};
 use super::problem::grain;
 use super::{set_class, with_budget};
 
-/// Makes the budgets of these VCPUs as small as those above and below allow, those with the
-/// highest priorities first: what they need less is there for those below.
+/// Makes the budgets of these VCPUs as small as the VCPUs above and below allow, the highest
+/// priorities first: time that they do not need is left for VCPUs below.
 pub(super) fn shrink(system: &mut System, open: &[At]) {
     let mut pcpus: Vec<u64> = open.iter().filter_map(|&at| pcpu(system, at)).collect();
     pcpus.sort_unstable();

@@ -12,9 +12,9 @@ use super::problem::free_colors;
 /// A change. VMs, VCPUs and tasks are those of the description, by their indices.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Change {
-    /// So many colours can be had, which takes so many away from a VM.
+    /// This number of colours is available, some of which are taken from a VM.
     Colors {
-        /// Of the VM, or for all VMs whose colours are planned.
+        /// Number of colours of the VM, or of all VMs whose colours are planned.
         colors: usize,
         /// Colours that a VM has less: its name, and how many.
         fewer: Option<(String, usize)>,
@@ -23,27 +23,27 @@ pub enum Change {
     Budget {
         /// The VCPU in words, if it is not clear which.
         of: Option<String>,
-        /// The budget.
+        /// The new budget.
         budget: Duration,
     },
     /// A VCPU has this period.
     Period {
         /// The VCPU in words, if it is not clear which.
         of: Option<String>,
-        /// The period.
+        /// The new period.
         period: Duration,
     },
     /// A task has this deadline.
     Deadline(Duration),
-    /// Each job of a task takes so much less.
+    /// Each job of a task takes this much less time.
     Less(Duration),
-    /// Tasks take so many per cent less.
+    /// Tasks take this percentage less time.
     PercentLess(u64),
-    /// The VM of this name has so many VCPUs.
+    /// The VM of this name has this number of VCPUs.
     Vcpus {
-        /// Its name.
+        /// Name of the VM.
         vm: String,
-        /// How many.
+        /// Number of VCPUs.
         count: usize,
     },
 }
@@ -77,8 +77,8 @@ fn named(of: &Option<String>) -> String {
     of.as_ref().map_or(String::new(), |of| format!(" for {of}"))
 }
 
-/// The colours of a VM, or those that are free if they are planned, and more of them: the free
-/// ones first, then those of a VM that has them for nothing but its memory.
+/// Returns the colours of a VM, or those that are free if they are planned, and more of them: the
+/// free ones first, then those of a VM that has them for nothing but its memory.
 pub(super) fn more_colors(system: &System, vm: usize, more: usize) -> Option<(System, Change)> {
     let mut changed = system.clone();
     let free = free_colors(system);
@@ -111,8 +111,8 @@ pub(super) fn more_colors(system: &System, vm: usize, more: usize) -> Option<(Sy
     Some((changed, Change::Colors { colors, fewer }))
 }
 
-/// The VM that can give away most colours: those that were given to it, for which nobody said
-/// what else they are good for.
+/// Returns the VM that can give away the most of its given colours; nothing says that it needs
+/// these for another purpose.
 fn donor(system: &System, but: usize) -> Option<(usize, ColorSet)> {
     let vms =
         system.vms.iter().enumerate().filter(|(index, vm)| {
@@ -122,13 +122,13 @@ fn donor(system: &System, but: usize) -> Option<(usize, ColorSet)> {
     sets.max_by_key(|(index, set)| (set.len(), std::cmp::Reverse(*index)))
 }
 
-/// With another budget for a VCPU.
+/// Returns the system with another budget for a VCPU.
 pub(super) fn budget(system: &System, vm: usize, vcpu: usize, budget: Duration) -> Option<System> {
     let given = system.vms[vm].vcpus[vcpu].server.as_ref()?.class.value.budget()?;
     server(system, vm, vcpu, Budget { budget, ..given })
 }
 
-/// With another period for a VCPU; a budget that is open stays so.
+/// Returns the system with another period for a VCPU; an open budget stays open.
 pub(super) fn period(system: &System, vm: usize, vcpu: usize, period: Duration) -> Option<System> {
     let described = system.vms[vm].vcpus[vcpu].server.as_ref()?;
     let given = described.class.value.budget()?;
@@ -143,14 +143,14 @@ fn server(system: &System, vm: usize, vcpu: usize, budget: Budget) -> Option<Sys
     Some(changed)
 }
 
-/// With another deadline for a task.
+/// Returns the system with another deadline for a task.
 pub(super) fn deadline(system: &System, vm: usize, task: usize, deadline: Duration) -> System {
     let mut changed = system.clone();
     changed.vms[vm].tasks[task].deadline = deadline;
     changed
 }
 
-/// With shorter execution times of a task, whatever its colours.
+/// Returns the system with shorter execution times of a task, whatever its colours.
 pub(super) fn less(system: &System, vm: usize, task: usize, less: Duration) -> System {
     let mut changed = system.clone();
     let shorter = |time: Duration| Duration(time.0.saturating_sub(less.0).max(1));
@@ -158,7 +158,8 @@ pub(super) fn less(system: &System, vm: usize, task: usize, less: Duration) -> S
     changed
 }
 
-/// With execution times of the tasks of some VMs that are so many per cent shorter.
+/// Returns the system with execution times of the tasks of some VMs that are shorter by this
+/// percentage.
 pub(super) fn percent_less(system: &System, vms: &[usize], percent: u64) -> System {
     let mut changed = system.clone();
     let rest = u128::from(100_u64.saturating_sub(percent));
@@ -179,7 +180,8 @@ fn map_wcet(wcet: &mut Wcet, map: impl Fn(Duration) -> Duration) {
     }
 }
 
-/// With so many VCPUs in a VM: more of the kind of the last one whose budget is open.
+/// Returns the system with this number of VCPUs in a VM: the new ones are of the same kind as the
+/// last VCPU whose budget is open.
 pub(super) fn vcpus(system: &System, vm: usize, count: usize) -> Option<System> {
     let open = |vcpu: &&_| {
         let vcpu: &bulkhead_system::description::Vcpu = vcpu;
@@ -192,7 +194,7 @@ pub(super) fn vcpus(system: &System, vm: usize, count: usize) -> Option<System> 
     Some(changed)
 }
 
-/// In the largest unit that shows the exact time, with decimals: `3.4 ms`.
+/// Shows the exact time in the largest possible unit, with decimals: `3.4 ms`.
 pub(super) fn exact(time: Duration) -> String {
     let (unit, name) = match time.0 {
         0..1_000 => return format!("{} ns", time.0),

@@ -1,4 +1,4 @@
-//! Which colours of the machine are those that were planned.
+//! The mapping from planned colours to colours of the machine.
 
 use bulkhead_system::description::{Located, System};
 use policy::color::{Color, ColorSet};

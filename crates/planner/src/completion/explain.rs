@@ -1,4 +1,4 @@
-//! Why there is no plan, and what would help.
+//! Explanations why there is no plan, and what would help.
 
 use std::cmp::Reverse;
 
@@ -72,7 +72,7 @@ fn memory(system: &System, problem: &Problem, subject: &Subject) -> Option<Diagn
     Some(cannot_plan(message).at(&described.memory.place, "this memory").help(advice.to_string()))
 }
 
-/// What is late if nothing but this part is there: the task and the message.
+/// Returns the task that is late even if the system has only this part, with the message.
 fn of_part(
     system: &System,
     problem: &Problem,
@@ -112,7 +112,7 @@ fn of_part(
     (first, cannot_plan(message).at(&described.tasks[first].name.place, "this task"))
 }
 
-/// How many colours can be had, in words.
+/// Describes this number of free colours.
 fn all_free(colors: usize) -> String {
     match colors {
         0 => "no colour, because none is free".into(),
@@ -121,7 +121,7 @@ fn all_free(colors: usize) -> String {
     }
 }
 
-/// The first task of the only VCPU that misses its deadline, and by how much at least.
+/// Returns the first task of the only VCPU that misses its deadline, and by how much at least.
 fn late(vm: &Vm, slot: Slot, problem: &Problem, free: usize) -> Option<(usize, Option<Duration>)> {
     let members: Vec<&Task> = vm.tasks().iter().collect();
     let sets = match vm.coloring() {
@@ -167,7 +167,7 @@ fn together(system: &System, problem: &Problem) -> Diagnostic {
     mistake.help(advice::of_all(system, &vms).to_string())
 }
 
-/// A number of PCPUs with two decimals, rounded up.
+/// Returns a number of PCPUs with two decimals, rounded up.
 fn in_hundredths(share: Share) -> String {
     let hundredths = share.ppm().div_ceil(10_000);
     format!("{}.{:02}", hundredths / 100, hundredths % 100)

@@ -1,7 +1,8 @@
 //! The smallest change that helps.
 
-/// The least of 1 to `most` steps that help: one step less does not. None if `most` of them do
-/// not. `near` is quick to say that so many do not; what helps, `far` says.
+/// Returns the least number of steps, from 1 to `most`, that helps; one step less does not help.
+/// `None` if `most` steps do not help. `near` finds out quickly that a number of steps does not
+/// help; `far` decides.
 pub(super) fn least(
     most: u64,
     near: impl Fn(u64) -> bool,

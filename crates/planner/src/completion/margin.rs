@@ -3,7 +3,7 @@
 use analysis::verdict::scale;
 use bulkhead_system::description::System;
 
-/// The system as it is planned for: with the margin in all execution times and accesses.
+/// Returns the system with the margin added to all execution times and accesses.
 pub(super) fn with_margin(system: &System) -> System {
     let (mut grown, ppm) = (system.clone(), system.margin_ppm);
     for task in grown.vms.iter_mut().flat_map(|vm| &mut vm.tasks) {
@@ -16,7 +16,7 @@ pub(super) fn with_margin(system: &System) -> System {
     grown
 }
 
-/// What was planned, with the execution times and accesses of the description.
+/// Returns the planned system with the execution times and accesses of the description.
 pub(super) fn without_margin(mut planned: System, described: &System) -> System {
     for (planned, described) in planned.vms.iter_mut().zip(&described.vms) {
         for (planned, described) in planned.tasks.iter_mut().zip(&described.tasks) {

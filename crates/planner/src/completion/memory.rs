@@ -1,14 +1,14 @@
-//! Limits of memory accesses, together with the budgets of processor time that they ask for.
+//! Limits of memory accesses, and the budgets of processor time that they need.
 //!
-//! Accesses of others delay a task, so that its VCPU needs a larger budget than without them: the
-//! larger the limits, the more. Limits are taken to be worth more than processor time that a
-//! VCPU could leave unused. So budgets that are open are made as large as fits, then limits as
-//! large as deadlines allow, then the budgets as small as that still allows.
+//! Accesses of other VCPUs delay a task, so the larger their limits are, the larger the budget that
+//! its VCPU needs. Limits are worth more than processor time that a VCPU could leave unused. So
+//! open budgets are first made as large as fits, then the limits as large as deadlines allow, and
+//! then the budgets as small as the limits allow.
 //!
-//! All limits that are open get the same rate at first, the largest that is found; then each, in
-//! the order of the description, what it can have beyond that. A limit does not only delay
-//! others: tasks of its own wait for it. So larger is not always worse, and rates are tried from
-//! the largest down, in steps of a quarter, before the last step is searched.
+//! All open limits first get the same rate, the largest that is found. Then each limit, in the
+//! order of the description, gets what is possible beyond that. A limit delays not only others: the
+//! tasks of its own VCPU wait for it, so a larger limit is not always worse. Therefore rates are
+//! tried from the largest down, in steps of a quarter, before the last step is searched.
 
 use analysis::Duration;
 use analysis::verdict::{TaskVerdict, VcpuVerdict};
@@ -27,13 +27,14 @@ const STRETCH: u64 = 32;
 /// Nanoseconds of a second.
 const SECOND: u128 = 1_000_000_000;
 
-/// Whether memory accesses of others delay tasks.
+/// Returns true if memory accesses of others delay tasks.
 pub(super) fn matters(system: &System) -> bool {
     let mut tasks = system.vms.iter().flat_map(|vm| &vm.tasks);
     system.counts_accesses() || tasks.any(|task| task.accesses.is_some())
 }
 
-/// Decides open limits, and these budgets anew: they are enough without accesses of others.
+/// Decides the open limits, and then these budgets again, which are sufficient without accesses of
+/// others.
 pub(super) fn limit(system: &mut System, budgets: &[At]) -> Result<(), Obstacle> {
     let mut wide = system.clone();
     stretch(&mut wide, budgets);
@@ -50,7 +51,7 @@ pub(super) fn limit(system: &mut System, budgets: &[At]) -> Result<(), Obstacle>
     Ok(())
 }
 
-/// What is wrong whatever the limits are.
+/// Reports what is wrong with the system whatever the limits are.
 fn can_be_planned(system: &System) -> Result<(), Errors> {
     match system.platform.value.boot.is_ok() {
         true => plan::make(system).map(drop),
@@ -62,7 +63,7 @@ fn schedulable(system: &System) -> bool {
     verdict(system).is_some_and(|verdict| verdict.schedulable)
 }
 
-/// Why even the least limits, which `least` has, are too much.
+/// Explains why even the least limits, those of `least`, are too large.
 pub(super) fn explain(system: &System, least: &System) -> Errors {
     let place = system.limits().find(|limit| limit.is_open()).map(|limit| &limit.amount.place);
     let mut mistake = cannot_plan("no limit of memory accesses is low enough");
@@ -82,7 +83,7 @@ pub(super) fn explain(system: &System, least: &System) -> Errors {
     mistake.help(advice(system, vcpu, task)).into()
 }
 
-/// By how much a task is late with the least limits.
+/// Describes how late a task is with the least limits.
 fn lateness(task: &TaskVerdict) -> String {
     match task.wcrt_ns {
         Some(wcrt) => {
@@ -93,7 +94,7 @@ fn lateness(task: &TaskVerdict) -> String {
     }
 }
 
-/// What can be done for a task that is late with the least limits.
+/// Proposes a change for a task that is late with the least limits.
 fn advice(system: &System, vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
     let others = vcpu.unlimited_neighbours.iter().map(|vm| format!("`{vm}`"));
     let others: Vec<String> = others.collect();
@@ -116,7 +117,7 @@ fn advice(system: &System, vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
     }
 }
 
-/// Whose limit: a VM, and one of its VCPUs or all.
+/// The owner of a limit: a VM, and one of its VCPUs or all of them.
 type Owner = (usize, Option<usize>);
 
 /// The limits that are open.
@@ -142,7 +143,7 @@ impl Limits {
         Self { most: most.collect(), periods, owners }
     }
 
-    /// The system with so many accesses for each.
+    /// Returns the system with these numbers of accesses.
     fn with(&self, system: &System, accesses: &[u64]) -> System {
         let mut system = system.clone();
         for (&owner, &accesses) in self.owners.iter().zip(accesses) {
@@ -158,7 +159,7 @@ impl Limits {
         self.with(system, &vec![1; self.owners.len()])
     }
 
-    /// So many accesses in each second, as far as that can be.
+    /// Returns the limits that allow this number of accesses in each second, as far as possible.
     fn at_rate(&self, rate: u64) -> Vec<u64> {
         let each = self.periods.iter().zip(&self.most).map(|(period, most)| {
             let accesses = u128::from(rate) * u128::from(period.0) / SECOND;
@@ -167,7 +168,7 @@ impl Limits {
         each.collect()
     }
 
-    /// The system with the largest limits that are found; none if none are low enough.
+    /// Returns the system with the largest limits that are found; none if none are low enough.
     fn largest(&self, system: &System) -> Option<System> {
         let fits = |accesses: &[u64]| schedulable(&self.with(system, accesses));
         let rates = self.periods.iter().zip(&self.most).map(|(period, most)| {
@@ -227,8 +228,8 @@ fn given_mut(system: &mut System, (vm, vcpu): Owner) -> Option<&mut Bandwidth> {
     }
 }
 
-/// The most accesses of a limit that is one: as many as the memory serves in a period, and as its
-/// counter can wait for.
+/// Returns the most accesses of a limit that is one: as many as the memory serves in a period, and
+/// as its counter can wait for.
 fn most(system: &System, (vm, vcpu): Owner, period: Duration) -> u64 {
     let Some(counter) = &system.platform.value.bandwidth else { return 1 };
     let served = counter.latency.map_or(u64::MAX, |latency| period.0 / latency.0.max(1));
@@ -301,7 +302,7 @@ fn shrink(system: &mut System, open: &[At]) {
     }
 }
 
-/// The VCPUs of each PCPU that has some of these, the highest priority first.
+/// Returns the VCPUs of each PCPU that has some of these, the highest priority first.
 fn by_pcpu(system: &System, open: &[At]) -> Vec<Vec<At>> {
     let pcpu = |&(vm, vcpu): &At| system.vms[vm].vcpus[vcpu].pcpu.as_ref().map(|it| it.value);
     let mut pcpus: Vec<u64> = open.iter().filter_map(pcpu).collect();

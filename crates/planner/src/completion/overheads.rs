@@ -1,8 +1,9 @@
-//! What the hypervisor takes for VCPUs that share a PCPU.
+//! The time that the hypervisor takes from VCPUs that share a PCPU.
 //!
-//! How much a VCPU loses to those beside it is known only when all have their PCPUs, which follow from their budgets. So
-//! budgets are planned as if nobody was beside any VCPU at first, and then with more and more neighbours, until all tasks
-//! of which something is planned are in time where they are.
+//! The time that a VCPU loses because of its neighbours is known only when all VCPUs have their
+//! PCPUs, and these follow from the budgets. So budgets are first planned as if no VCPU had a
+//! neighbour, and then with more and more neighbours, until all planned tasks meet their deadlines
+//! where they are.
 
 use analysis::Duration;
 use analysis::verdict::VcpuVerdict;
@@ -11,7 +12,7 @@ use bulkhead_system::diagnostic::{Diagnostic, Errors};
 
 use super::{Obstacle, cannot_plan, verdict};
 
-/// The first system of those with more and more neighbours that holds, for `planned` VMs.
+/// Returns the first system of those with more and more neighbours that holds, for `planned` VMs.
 pub(super) fn settle(
     system: &System,
     planned: &[usize],
@@ -34,7 +35,7 @@ pub(super) fn settle(
     Err(Obstacle::Overheads(Box::new(first)))
 }
 
-/// A task of these VMs that is late: the VCPU and the index of the task there.
+/// Returns a task of these VMs that is late: the VCPU and the index of the task there.
 fn late(system: &System, planned: &[usize]) -> Option<(VcpuVerdict, usize)> {
     let is_planned = |name: &str| planned.iter().any(|&vm| system.vms[vm].name.value == name);
     let vcpus = verdict(system)?.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
@@ -45,7 +46,7 @@ fn late(system: &System, planned: &[usize]) -> Option<(VcpuVerdict, usize)> {
     late.next()
 }
 
-/// Why the best system that was found does not hold.
+/// Explains why the best system that was found does not hold.
 pub(super) fn explain(best: &System) -> Errors {
     let all: Vec<usize> = (0..best.vms.len()).collect();
     let Some((vcpu, task)) = late(best, &all) else {
@@ -57,7 +58,7 @@ pub(super) fn explain(best: &System) -> Errors {
         None => "has no bound".into(),
     };
     let message = format!(
-        "task `{}` of VM `{}` {late} where its VCPU shares a PCPU, with what the hypervisor takes",
+        "task `{}` of VM `{}` {late} where its VCPU shares a PCPU, with the time that the hypervisor takes",
         task.task, vcpu.vm
     );
     let mistake = cannot_plan(message)

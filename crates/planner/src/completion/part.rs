@@ -1,5 +1,5 @@
-//! What has to fit by itself before all fits together: a VCPU with the tasks that are pinned to
-//! it, and a task that can be on any VCPU of its VM.
+//! The parts of a system that have to fit by themselves before all of them can fit together: a VCPU
+//! with the tasks that are pinned to it, and a task that can be on any VCPU of its VM.
 
 use analysis::Duration;
 use bulkhead_system::description::System;
@@ -18,7 +18,7 @@ pub(super) enum Part {
     Task(usize),
 }
 
-/// The parts that do not fit even if everything else is not there.
+/// Returns the parts that do not fit even if everything else is not there.
 pub(super) fn misfits(problem: &Problem, subject: &Subject) -> Vec<Part> {
     let with_tasks = subject.vm.vcpus().iter().zip(&subject.slots).filter(|it| it.0.pinned != 0);
     let vcpus = with_tasks.map(|(_, &vcpu)| Part::Vcpu(vcpu));
@@ -31,7 +31,7 @@ pub(super) fn misfits(problem: &Problem, subject: &Subject) -> Vec<Part> {
     misfits
 }
 
-/// Whether a part of a VM fits by itself.
+/// Returns true if a part of a VM fits by itself.
 pub(super) fn fits(system: &System, vm: usize, part: Part) -> bool {
     let Ok(system) = periods::choose_for(system, &[vm]) else { return false };
     let problem = Problem::of_vms(&system, &[vm]);
@@ -47,7 +47,7 @@ fn part_fits(problem: &Problem, subject: &Subject, part: Part) -> bool {
         .any(|slot| least_budget(&subject.vm, *slot, &problem.setting, free).is_some())
 }
 
-/// The VCPUs that the part can be, with the tasks that it then has.
+/// Returns the VCPUs that the part can be, with the tasks that it then has.
 pub(super) fn slots(subject: &Subject, part: Part) -> Vec<Slot> {
     let all = subject.vm.vcpus().iter().copied().zip(&subject.slots);
     match part {
@@ -62,7 +62,7 @@ pub(super) fn slots(subject: &Subject, part: Part) -> Vec<Slot> {
     }
 }
 
-/// The least budget of a VCPU that has exactly the tasks that are pinned to it.
+/// Returns the least budget of a VCPU that has exactly the tasks that are pinned to it.
 fn least_budget(vm: &Vm, slot: Slot, setting: &Setting, colors: usize) -> Option<Duration> {
     let alone = alone(vm, slot)?;
     let setting = super::setting(setting, colors);
@@ -70,7 +70,7 @@ fn least_budget(vm: &Vm, slot: Slot, setting: &Setting, colors: usize) -> Option
     Some(plan.vms.first()?.vcpus.first()?.as_ref().map_or(Duration(0), |it| it.point.budget))
 }
 
-/// A VM that has only this VCPU and the tasks that are pinned to it.
+/// Returns a VM that has only this VCPU and the tasks that are pinned to it.
 pub(super) fn alone(vm: &Vm, slot: Slot) -> Option<Vm> {
     let own = indices(slot.pinned);
     let tasks: Vec<Task> = own.iter().map(|&task| vm.tasks()[task].clone()).collect();

@@ -14,7 +14,7 @@ use crate::vcpus_to_pcpus;
 /// Steps of the search for PCPUs: all ways for eight VCPUs on four PCPUs or so.
 const STEPS: u64 = 10_000;
 
-/// Where a VCPU is in the description.
+/// The place of a VCPU in the description: indices of VM and VCPU.
 pub(super) type At = (usize, usize);
 
 /// VCPUs that do not fit onto PCPUs.
@@ -124,7 +124,7 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
     Ok(())
 }
 
-/// For how long the hypervisor serves nothing at most, where that is known.
+/// Returns the longest time for which the hypervisor serves no interrupt, if it is known.
 fn late(system: &System) -> Duration {
     verdict::costs(system, most_waits(system)).map_or(Duration(0), |costs| costs.late)
 }
@@ -133,14 +133,14 @@ fn vcpu(system: &System, (vm, vcpu): At) -> &Vcpu {
     &system.vms[vm].vcpus[vcpu]
 }
 
-/// The priority that was given to a VCPU; 0 if none was.
+/// Returns the priority that was given to a VCPU; 0 if none was.
 fn priority(system: &System, at: At) -> u64 {
     let given = vcpu(system, at).server.as_ref().and_then(|server| server.priority.as_ref());
     given.map_or(0, |priority| priority.value)
 }
 
-/// Where a VCPU comes on its PCPU, as in the plan: given priorities, then the shorter period, then
-/// the order of the description.
+/// Returns the key by which the VCPUs of a PCPU are ordered, as in the plan: given priorities, then
+/// the shorter period, then the order of the description.
 pub(super) fn order(system: &System, at: At) -> (Reverse<u64>, Duration, At) {
     let budget = vcpu(system, at).server.as_ref().and_then(|server| server.class.value.budget());
     let period = budget.map_or(Duration(u64::MAX), |budget| budget.period);
@@ -156,8 +156,8 @@ fn priorities_fit(system: &System, on: &[At]) -> bool {
     given.is_empty() || given.len() == on.len() && given.is_sorted_by(|a, b| a > b)
 }
 
-/// What the analysis says of these VCPUs on one PCPU, in their order, which is that of their
-/// priorities; below them are those of the background that are there.
+/// Returns the analysis of these VCPUs on one PCPU, in the order of their priorities; VCPUs of the
+/// background class are below them.
 pub(super) fn judge(system: &System, on: &[At]) -> Vec<VcpuVerdict> {
     let pcpus = || system.vms.iter().flat_map(|vm| &vm.vcpus).map(|vcpu| vcpu.pcpu.as_ref());
     let used = |pcpu: u32| pcpus().flatten().any(|it| it.value == u64::from(pcpu));
@@ -193,7 +193,7 @@ pub(super) fn in_time(vcpu: &VcpuVerdict) -> bool {
     vcpu.tasks.iter().all(|task| task.ok)
 }
 
-/// The server of a VCPU as the analysis sees it.
+/// Returns the server of a VCPU as the analysis sees it.
 fn server(vcpu: &Vcpu) -> Option<Server> {
     let class = vcpu.server.as_ref()?.class.value;
     let kind = match class {

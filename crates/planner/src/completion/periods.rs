@@ -1,8 +1,9 @@
-//! Periods of VCPUs that are left open.
+//! Open periods of VCPUs.
 //!
-//! A short period needs little budget, because less of it is lost to waiting, but takes many
-//! turns. All VCPUs of a VM get the same one: of those that divide the shortest deadline or all
-//! periods of the tasks, the one with which the VM needs least if each period costs a turn.
+//! A VCPU with a short period needs less budget, because it loses less time to waiting, but it is
+//! switched more often. All VCPUs of a VM get the same period. Candidates divide the shortest
+//! deadline or all periods of the tasks; the planner chooses the one with which the VM needs least,
+//! if each period costs a switch.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +16,8 @@ use bulkhead_system::plan::Budget;
 use super::problem::{Problem, grain};
 use crate::search::Planner;
 
-/// What the turns of a period are taken to cost where periods are compared: two switches, and
-/// filling the caches of the CPU again. It is in no bound.
+/// The assumed cost of a switch in each period, only to compare periods: two switches, and filling
+/// the caches of the CPU again. No bound contains it.
 const TURN: Duration = Duration(50_000);
 /// No shorter one is chosen, unless deadlines are as short.
 const SHORTEST: u64 = 500_000;
@@ -25,12 +26,12 @@ const USUAL: u64 = 10_000_000;
 /// Parts into which deadlines and periods are divided.
 const PARTS: std::ops::RangeInclusive<u64> = 1..=8;
 
-/// The system with all periods.
+/// Returns the system with all periods.
 pub(super) fn choose(system: &System) -> Result<System, Errors> {
     choose_for(system, &(0..system.vms.len()).collect::<Vec<_>>())
 }
 
-/// The system with the periods of these VMs.
+/// Returns the system with the periods of these VMs.
 pub(super) fn choose_for(system: &System, vms: &[usize]) -> Result<System, Errors> {
     let mut chosen = system.clone();
     for &vm in vms {
@@ -55,8 +56,8 @@ pub(super) fn choose_for(system: &System, vms: &[usize]) -> Result<System, Error
     Ok(chosen)
 }
 
-/// The system with one period for all VCPUs whose periods were left open: the shortest that was
-/// chosen. None if that is nothing new.
+/// Returns the system with one period for all VCPUs whose periods were left open: the shortest that
+/// was chosen. `None` if that is the same system.
 pub(super) fn alike(system: &System, chosen: &System) -> Option<System> {
     let open = |vm: &&usize| is_open(&system.vms[**vm]);
     let vms: Vec<usize> = (0..system.vms.len()).filter(|vm| open(&vm)).collect();
@@ -116,7 +117,8 @@ fn set(system: &System, vm: usize, period: Duration) -> System {
     changed
 }
 
-/// What the VM needs by itself, with turns; none if it does not fit.
+/// Returns the share that the VM needs by itself, with the cost of switches; `None` if it does not
+/// fit.
 fn cost(system: &System, vm: usize) -> Result<Option<Share>, Errors> {
     let problem = Problem::of_vms(system, &[vm])?;
     let Some(subject) = problem.subjects.first() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What is open in a description, as the planner sees it.
+//! The open parts of a description, in the planner's terms.
 
 use std::cmp::Reverse;
 
@@ -18,25 +18,25 @@ use crate::{Coloring, Error, Setting, Slot, TASKS_MAX, Task, Test, Vm, indices, 
 const PAGE: u64 = 4096;
 /// RAM of the hypervisor if the description does not say.
 const HYPERVISOR: u64 = 96 << 20;
-/// The period of a VCPU that has its PCPU for itself: any is as good as another.
+/// The period of a VCPU that has a PCPU of its own: every period is equally good.
 const ALONE: Duration = Duration(1_000_000);
 /// Budgets are multiples of this.
 const GRAIN: u64 = 1_000;
-/// Most tasks of a VM whose VCPUs are searched for; more are spread evenly.
+/// Most tasks of a VM whose allocation to VCPUs is searched; larger VMs get an even distribution.
 const OPEN_MAX: usize = 40;
 /// They are multiples of ticks of the counter, too, if that needs no coarser grain.
 const COARSE: u64 = 20_000;
 
-/// What is open.
+/// The open parts of a description.
 pub(super) struct Problem {
     pub setting: Setting,
-    /// Colours that nobody has.
+    /// Colours that no VM has.
     pub free: ColorSet,
-    /// The VMs of which something is open.
+    /// The VMs with open parts.
     pub subjects: Vec<Subject>,
 }
 
-/// A VM of which something is open.
+/// A VM with open parts.
 pub(super) struct Subject {
     /// Its index in the system.
     pub index: usize,
@@ -49,13 +49,13 @@ pub(super) struct Subject {
 }
 
 impl Problem {
-    /// Of all VMs of which something is open.
+    /// Returns the problem of all VMs with open parts.
     pub fn new(system: &System) -> Result<Self, Errors> {
         let open = (0..system.vms.len()).filter(|&vm| is_open(&system.vms[vm]));
         Self::of_vms(system, &open.collect::<Vec<_>>())
     }
 
-    /// Of these VMs, whether or not something is open.
+    /// Returns the problem of these VMs, with open parts or not.
     pub fn of_vms(system: &System, vms: &[usize]) -> Result<Self, Errors> {
         let all = all_colors(system).len() as usize;
         let free = free_colors(system);
@@ -77,7 +77,7 @@ fn all_colors(system: &System) -> ColorSet {
     geometry.map_or(ColorSet::EMPTY, |geometry| ColorSet::first(geometry.colors()))
 }
 
-/// Colours that nobody has.
+/// Returns the colours that no VM has.
 pub(super) fn free_colors(system: &System) -> ColorSet {
     let hypervisor = system.hypervisor_colors.as_ref().map_or(ColorSet::EMPTY, |it| it.value);
     let vms = system.vms.iter();
@@ -100,8 +100,8 @@ pub(super) fn most_waits(system: &System) -> u64 {
     system.vms.iter().map(description::Vm::lock_waits).max().unwrap_or(0)
 }
 
-/// The grain of budgets, and what is added to each for the ticks of the counter: the hypervisor
-/// rounds down.
+/// Returns the grain of budgets, and what is added to each for the ticks of the counter: the
+/// hypervisor rounds down.
 pub(super) fn grain(system: &System) -> (Duration, Duration) {
     let ticks = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);
     let multiple = (GRAIN..=COARSE).step_by(GRAIN as usize).find(|it| it.is_multiple_of(ticks));
@@ -233,7 +233,7 @@ fn coloring(vm: &description::Vm, tasks: &[usize], all: usize) -> Coloring {
     }
 }
 
-/// A task as the analysis sees it, by number of colours. One that has all of the cache is
+/// Returns a task as the analysis sees it, by number of colours. One that has all of the cache is
 /// taken to have as few colours as are described. Where it has fewer, or a time that cannot be
 /// counted, it can take any time: more than there is.
 fn model(
@@ -274,7 +274,7 @@ fn model(
     Task::new(base, &wcet)
 }
 
-/// The fewest colours in whose frames the RAM of a VM fits.
+/// Returns the least number of colours whose frames can hold the RAM of a VM.
 fn colors_for_memory(system: &System, vm: &description::Vm, all: usize) -> usize {
     let hypervisor = system.hypervisor_memory.as_ref().map_or(HYPERVISOR, |it| it.value.get());
     let banks = system.platform.value.memory.iter().map(|bank| bank.size.get());

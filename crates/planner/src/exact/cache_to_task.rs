@@ -1,16 +1,16 @@
-//! Colours to the tasks of a VCPU such that its budget is least, by branch and bound.
+//! Colours for the tasks of a VCPU such that its budget is least, by branch and bound.
 //!
-//! Colours that the same tasks have are alike: what matters is how many there are of each
-//! kind. Tasks are looked at from the lowest priority up; each takes some colours of each
-//! kind that there is so far, and some fresh ones. A branch ends if no completion can have
-//! a smaller budget than the best one so far:
+//! Colours that the same tasks have are equivalent: only the number of colours of each kind
+//! matters. Tasks are visited from the lowest priority up. Each gets some colours of each existing
+//! kind, and some fresh ones. A branch ends if no completion can have a smaller budget than the
+//! best one so far:
 //!
-//! - the tasks so far have their part of the utilisation (Eq. 4), and those above at least
-//!   that of [`crate::least_utilization`];
-//! - even if those above had all colours for themselves and delayed nobody, the tasks
-//!   would miss a deadline.
+//! - the visited tasks have their part of the utilisation (Eq. 4), and the tasks above them at
+//!   least that of [`crate::least_utilization`];
+//! - the tasks would miss a deadline even if each task above had all colours alone and delayed no
+//!   other task.
 //!
-//! Both bounds hold for all completions, so that what is found is the optimum.
+//! Both bounds hold for all completions, so the result is the optimum.
 
 use analysis::Duration;
 use policy::color::{Color, ColorSet};
@@ -19,13 +19,12 @@ use super::Limit;
 use crate::least_utilization::{Costs, NEVER, WHOLE, allocate};
 use crate::{Evaluator, Point, Setting, Task};
 
-/// The least budget of a VCPU with these tasks, the highest priority first, and with
-/// `colors` colours; none if deadlines are missed with the whole processor. `steps` counts
-/// down.
+/// Returns the least budget of a VCPU with these tasks, the highest priority first, and with
+/// `colors` colours; none if deadlines are missed with the whole processor. `steps` counts down.
 ///
 /// # Errors
 ///
-/// The search was not over after so many steps.
+/// The search was not complete after this number of steps.
 pub fn cache_to_task(
     evaluator: &mut Evaluator,
     tasks: &[&Task],
@@ -142,7 +141,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether the tasks could fit if those that are not decided had all colours and
+    /// Returns true if the tasks could fit if those that are not decided had all colours and
     /// delayed nobody.
     fn may_fit(&mut self, decided: usize, most: Duration) -> bool {
         let (tasks, colors, sets) = (self.tasks, self.colors, &self.sets);

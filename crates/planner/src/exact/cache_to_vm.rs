@@ -12,7 +12,7 @@ use analysis::utilization::Share;
 use crate::Demand;
 use crate::published::cache_to_vm::Allocation;
 
-/// The best allocations for 0, 1, ... `colors`; none where deadlines are missed.
+/// Returns the best allocations for 0, 1, ... `colors`; none where deadlines are missed.
 pub fn cache_to_vm(demands: &[&Demand], colors: usize) -> Vec<Option<Allocation>> {
     // For each VCPU and number of colours: the least sum of all up to this one, and how
     // many of the colours are its own.
@@ -66,7 +66,7 @@ mod tests {
         })
     }
 
-    /// The least sum, by trying all.
+    /// Returns the least sum, by trying all.
     fn least(demands: &[Demand], colors: usize) -> Option<Share> {
         let Some((first, rest)) = demands.split_first() else { return Some(Share(0)) };
         let own = (1..=colors.min(first.colors()))

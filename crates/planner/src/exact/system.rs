@@ -13,13 +13,14 @@ use crate::{Evaluator, Mask, Setting, Task, Vm, indices};
 /// Most tasks of a VM.
 pub const TASKS_MAX: usize = 10;
 
-/// The least sum of `C^v / T^v` of all VCPUs with `colors` colours in all; none if
-/// deadlines are missed whatever the allocation. `steps` bounds the search. All VCPUs of a
-/// VM count as its first one, with a budget to be found and no task pinned.
+/// Returns the least sum of `C^v / T^v` of all VCPUs with `colors` colours in all; none if
+/// deadlines are missed whatever the allocation. `steps` bounds the search. All VCPUs of a VM count
+/// as its first one, with a budget to be found and no task pinned.
 ///
 /// # Errors
 ///
-/// The search was not over after so many steps, or a VM has more than [`TASKS_MAX`] tasks.
+/// The search was not complete after this number of steps, or a VM has more than [`TASKS_MAX`]
+/// tasks.
 pub fn least_total(
     vms: &[Vm],
     setting: &Setting,
@@ -35,7 +36,7 @@ pub fn least_total(
     Ok(totals[colors])
 }
 
-/// By number of colours, what a VM needs at least.
+/// Returns the least needs of a VM, by number of colours.
 fn vm_totals(
     evaluator: &mut Evaluator,
     vm: &Vm,
@@ -78,7 +79,7 @@ fn vm_totals(
     Ok(best.pop().unwrap_or_default())
 }
 
-/// What two need together, by number of colours of both.
+/// Returns the needs of two VMs together, by number of their colours together.
 fn join(one: &[Option<Share>], other: &[Option<Share>]) -> Vec<Option<Share>> {
     let best = |k: usize| {
         let sums = (0..=k).filter_map(|own| Some(one[k - own]? + other[own]?));

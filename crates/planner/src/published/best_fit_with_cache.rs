@@ -20,7 +20,7 @@ pub struct Open {
     pub utilization: Share,
 }
 
-/// The VCPU that has the highest utilisation of those into which the bundle fits with the
+/// Returns the VCPU that has the highest utilisation of those into which the bundle fits with the
 /// fewest more colours, and how many these are; at most `remaining`.
 pub fn best_fit_with_cache(
     evaluator: &mut Evaluator,

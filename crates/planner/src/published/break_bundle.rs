@@ -9,8 +9,8 @@ use crate::Task;
 /// sensitivity, `(C(1) - C(N_cache)) / T`, until the utilisation of the rest, with a
 /// colour for each task, is at most `size`.
 ///
-/// As printed the rest can be empty, for a task that does not fit alone or a `size` near 0,
-/// and then CAVM goes on for ever. Here the last task stays.
+/// As printed, the rest can be empty, for a task that does not fit alone or a `size` near 0, and
+/// then CAVM never ends. Here the last task stays.
 pub fn break_bundle(
     tasks: &[Task],
     bundle: &[usize],
@@ -37,7 +37,7 @@ pub fn break_bundle(
     (rest, order)
 }
 
-/// Utilisation of a bundle with a colour for each task, which nothing is shared with.
+/// Returns the utilisation of a bundle with a colour for each task, without sharing.
 pub(super) fn utilization(tasks: &[Task], bundle: &[usize]) -> Share {
     bundle.iter().map(|&index| Share::up(tasks[index].wcet(1), tasks[index].period())).sum()
 }

@@ -31,10 +31,10 @@ pub fn cache_aware_vm(
     Some(allocated.into_iter().map(design).collect())
 }
 
-/// Phase 1: the tasks of each VCPU that has some.
+/// Phase 1: returns the tasks of each VCPU with tasks.
 ///
-/// As printed, line 28 fails also when no bundle is left: here only when those that are
-/// left are single tasks. A single task that does not fit a VCPU with one colour stays a
+/// As printed, line 28 also fails when no bundle is left; here it fails only when the bundles that
+/// are left are single tasks. A single task that does not fit a VCPU with one colour stays a
 /// bundle, and may fit with more.
 pub fn allocate(
     evaluator: &mut Evaluator,
@@ -94,7 +94,7 @@ fn average_utilization(tasks: &[Task], bundle: &[usize], colors: usize) -> Share
     bundle.iter().map(of_task).sum()
 }
 
-/// Phase 2: what a VCPU with these tasks needs with 1, 2, ... `colors`.
+/// Phase 2: returns the demand of a VCPU with these tasks for 1, 2, ... `colors`.
 pub fn demand(
     evaluator: &mut Evaluator,
     tasks: &[Task],
@@ -115,7 +115,7 @@ pub fn demand(
     Demand::new(period, (1..=colors).map(&mut point).collect())
 }
 
-/// The budget that is this part of a period, rounded down: no budget below it is enough.
+/// Returns the budget that is this part of a period, rounded down: no budget below it is enough.
 pub(crate) fn budget_of(share: Share, period: Duration) -> Duration {
     // Rounded up by at most 10^-18 for each task: less than a nanosecond, taken off again.
     let budget = share.0.saturating_mul(period.0.into()) / Share::WHOLE.0;

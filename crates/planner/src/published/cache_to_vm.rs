@@ -13,7 +13,7 @@ pub struct Allocation {
     pub total: Share,
 }
 
-/// The allocations for 0, 1, ... `colors` (Eq. 6); none where deadlines are missed.
+/// Returns the allocations for 0, 1, ... `colors` (Eq. 6); none where deadlines are missed.
 ///
 /// Each extends an allocation for fewer colours by more colours for one VCPU, so that it
 /// is not always the best: [`crate::exact::cache_to_vm()`] is.

@@ -17,7 +17,7 @@ use crate::{Coloring, Demand, Evaluator, Mask, Point, Setting, Slot, Vm, indices
 /// utilisation, whatever its budget is: more than all VCPUs of a system that do not.
 pub const UNFIT: u64 = 100 * WHOLE;
 
-/// How long colours are looked for.
+/// The effort of a search for colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Effort {
     /// Only those with the least utilisation are tried: [`UNFIT`] says enough.
@@ -30,17 +30,17 @@ pub enum Effort {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Block(usize);
 
-/// What a VCPU with these tasks needs.
+/// The needs of a VCPU with these tasks.
 #[derive(Debug)]
 struct Curve {
     mask: Mask,
     slot: Slot,
-    /// By number of colours, the part of a processor in units of [`WHOLE`]: the lower
-    /// bound until it is known. [`NEVER`] if nothing is enough.
+    /// By number of colours, the part of a processor in units of [`WHOLE`]: a lower bound until the
+    /// part is known. [`NEVER`] if no part is enough.
     shares: Vec<u64>,
-    /// By number of colours, what is known.
+    /// By number of colours, the known results.
     points: Vec<Option<Known>>,
-    /// By number of colours: whether the colours with the least utilisation do not do.
+    /// By number of colours, true if the colours with the least utilisation are not sufficient.
     unfit: Vec<bool>,
     plain: Vec<Known>,
 }
@@ -55,7 +55,7 @@ pub struct Blocks<'a> {
     evaluator: Evaluator,
     costs: Vec<Costs>,
     tables: HashMap<Mask, Rc<Table>>,
-    /// By tasks, and by the first VCPU that is like the one in question.
+    /// By tasks, and by the first VCPU that is equivalent.
     known: HashMap<(Mask, usize), Block>,
     curves: Vec<Curve>,
     effort: Effort,
@@ -74,7 +74,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The VM.
+    /// Returns the VM.
     pub fn vm(&self) -> &'a Vm {
         self.vm
     }
@@ -84,12 +84,12 @@ impl<'a> Blocks<'a> {
         &mut self.evaluator
     }
 
-    /// Whether two VCPUs of the VM are alike.
+    /// Returns true if two VCPUs of the VM are alike.
     pub fn are_alike(&self, one: usize, other: usize) -> bool {
         self.vm.vcpus()[one].is_like(&self.vm.vcpus()[other])
     }
 
-    /// These tasks in this VCPU.
+    /// Returns the block of these tasks in this VCPU.
     pub fn block(&mut self, mask: Mask, vcpu: usize) -> Block {
         let slot = self.vm.vcpus()[vcpu];
         let first = self.vm.vcpus().iter().position(|other| other.is_like(&slot)).unwrap_or(vcpu);
@@ -131,24 +131,25 @@ impl<'a> Blocks<'a> {
         block
     }
 
-    /// The tasks of a block.
+    /// Returns the tasks of a block.
     pub fn mask(&self, block: Block) -> Mask {
         self.curves[block.0].mask
     }
 
-    /// By number of colours, the part of a processor that the block needs, or a lower
-    /// bound of it.
+    /// Returns by number of colours the part of a processor that the block needs, or a lower bound
+    /// of it.
     pub fn shares(&self, block: Block) -> &[u64] {
         &self.curves[block.0].shares
     }
 
-    /// Whether that part is known for so many colours, or as much about it as is of use.
+    /// Returns true if that part is known for this number of colours, or if more knowledge is of no
+    /// use.
     pub fn is_settled(&self, block: Block, colors: usize, effort: Effort) -> bool {
         let Curve { points, shares, .. } = &self.curves[block.0];
         points[colors].is_some() || (effort == Effort::Little && shares[colors] == UNFIT)
     }
 
-    /// From now on colours other than those with the least utilisation are looked for, too.
+    /// Searches from now on also colours other than those with the least utilisation.
     pub fn reconsider(&mut self) {
         self.effort = Effort::Much;
         for block in (0..self.curves.len()).map(Block) {
@@ -167,8 +168,8 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Whether other colours may lead to a smaller budget than those with the least utilisation.
-    /// Where all deadlines are as long as periods, next to nothing is gained.
+    /// Returns true if other colours may lead to a smaller budget than those with the least
+    /// utilisation. Where all deadlines are as long as periods, next to nothing is gained.
     fn may_gain(&self, block: Block) -> bool {
         let Curve { mask, slot, .. } = &self.curves[block.0];
         let is_short = |&task: &usize| {
@@ -181,8 +182,8 @@ impl<'a> Blocks<'a> {
             && indices(*mask).iter().any(is_short)
     }
 
-    /// Finds out what the block needs with so many colours, or that this is not below the bound
-    /// so far and `slack`, which is more than 0.
+    /// Finds out the needs of the block with this number of colours, or that they are not below the
+    /// bound so far plus `slack`, which is more than 0.
     pub fn settle_below(&mut self, block: Block, colors: usize, slack: u64) {
         let curve = &self.curves[block.0];
         if curve.points[colors].is_some() {
@@ -244,12 +245,12 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// What the block needs with so many colours, as far as it is known.
+    /// Returns the needs of the block with this number of colours, as far as they are known.
     pub fn known_point(&self, block: Block, colors: usize) -> Option<&Point> {
         self.curves[block.0].points[colors].as_ref()?.as_deref()
     }
 
-    /// What the block needs with 1 to `most` colours, as far as it is known.
+    /// Returns the needs of the block with 1 to `most` colours, as far as they are known.
     pub fn demand(&self, block: Block, most: usize) -> Demand {
         let Curve { slot, points, .. } = &self.curves[block.0];
         let points = points[1..=most].iter();
@@ -296,7 +297,7 @@ impl<'a> Blocks<'a> {
         self.descend(block, colors, most).map(Rc::new)
     }
 
-    /// The colours of these tasks, where they follow from the number of colours of the VM.
+    /// Returns the colours of these tasks, where they follow from the number of colours of the VM.
     fn given_sets(&self, mask: Mask, colors: usize) -> Option<Vec<ColorSet>> {
         match self.vm.coloring() {
             Coloring::Own => None,
@@ -309,7 +310,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// A lower bound of the part of a processor that these tasks need; [`NEVER`] if they
+    /// Returns a lower bound of the part of a processor that these tasks need; [`NEVER`] if they
     /// need more colours.
     fn utilization(&mut self, mask: Mask, colors: usize) -> u64 {
         let Some(sets) = self.given_sets(mask, colors) else {
@@ -325,7 +326,7 @@ impl<'a> Blocks<'a> {
         u64::try_from(units).unwrap_or(NEVER).min(NEVER).saturating_sub(tasks.len() as u64)
     }
 
-    /// The least budget of at most `most` that was found by trying more than the least
+    /// Returns the least budget of at most `most` that was found by trying more than the least
     /// utilisation.
     fn descend(&mut self, block: Block, colors: usize, most: Duration) -> Option<Point> {
         let slot = self.curves[block.0].slot;
@@ -352,7 +353,7 @@ impl<'a> Blocks<'a> {
         Some(Point { budget, sets })
     }
 
-    /// The colours with the least utilisation.
+    /// Returns the colours with the least utilisation.
     fn sizes(&mut self, block: Block, colors: usize) -> Vec<Size> {
         let mut rest = self.mask(block);
         let tasks = indices(rest);
@@ -391,17 +392,17 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The part of a processor, rounded up.
+/// Returns the part of a processor, rounded up.
 fn share(budget: Duration, period: Duration) -> u64 {
     (u128::from(budget.0) * u128::from(WHOLE)).div_ceil(u128::from(period.0)) as u64
 }
 
-/// The next smaller budget.
+/// Returns the next smaller budget.
 fn below(budget: Duration, grain: Duration) -> Duration {
     Duration(budget.0.saturating_sub(1) / grain.0 * grain.0)
 }
 
-/// The largest budget that is a smaller part of a period than `limit`.
+/// Returns the largest budget that is a smaller part of a period than `limit`.
 fn most_below(limit: u64, period: Duration, grain: Duration) -> Duration {
     if limit > WHOLE {
         return period;

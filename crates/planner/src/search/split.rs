@@ -1,4 +1,4 @@
-//! Splits the tasks of two VCPUs anew.
+//! Splits the tasks of two VCPUs again.
 
 use super::blocks::{Block, Blocks, Effort};
 use crate::{Coloring, Mask, indices};
@@ -7,7 +7,7 @@ use crate::{Coloring, Mask, indices};
 /// task or exchange two.
 const ALL_MAX: usize = 9;
 
-/// The best split of the tasks of these two VCPUs into two, if it is better than `total`:
+/// Returns the best split of the tasks of these two VCPUs into two, if it is better than `total`:
 /// then what they need is settled. `others[k]` is what all other VCPUs need if these two have `k`
 /// colours.
 pub fn best(
@@ -52,8 +52,8 @@ pub fn best(
     best.map(|(_, split)| split)
 }
 
-/// The least sum with these two VCPUs, as far as it is known, and their colours; none if it is
-/// not below `limit`.
+/// Returns the least sum with these two VCPUs, as far as it is known, and their colours; none if it
+/// is not below `limit`.
 fn cheapest(
     blocks: &Blocks<'_>,
     split: [Block; 2],
@@ -87,8 +87,8 @@ fn cheapest(
     least.1.map(|colors| (least.0, colors))
 }
 
-/// The ways to split the tasks of a pair, other than the pair itself. If it is not `ordered`,
-/// which of the two is which does not matter.
+/// Returns the ways to split the tasks of a pair, other than the pair itself. If it is not
+/// `ordered`, which of the two is which does not matter.
 fn splits(pair: [Mask; 2], ordered: bool) -> Vec<[Mask; 2]> {
     let union = pair[0] | pair[1];
     let tasks = indices(union);

@@ -8,7 +8,7 @@ use super::{Axis, Error, drawing, finite, number};
 /// A chart of bars: for each category a group, in which each series has a bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarChart {
-    /// What the chart shows.
+    /// Title of the chart.
     pub title: String,
     /// The axis of the values; it begins at zero.
     pub y: String,
@@ -31,7 +31,7 @@ pub struct Bars {
 const FILLED: f64 = 0.8;
 
 impl BarChart {
-    /// The chart as an SVG document.
+    /// Returns the chart as an SVG document.
     pub fn svg(&self) -> Result<String, Error> {
         let values = || self.series.iter().flat_map(|bars| bars.values.iter().flatten().copied());
         if values().next().is_none() {

@@ -1,4 +1,4 @@
-//! Who does what from when to when: lanes with bars over a common time.
+//! Lanes with bars over a common time.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::{Error, drawing, finite};
 /// A chart of lanes with bars.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gantt {
-    /// What the chart shows.
+    /// Title of the chart.
     pub title: String,
     /// The axis of time, with its unit.
     pub x: String,
@@ -38,7 +38,7 @@ pub struct Lane {
 /// A bar in a lane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// From when to when.
+    /// Start and end of the bar.
     pub time: Range<f64>,
     /// Number of its colour.
     pub series: usize,
@@ -57,7 +57,7 @@ const FILLED: f64 = 0.68;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 impl Gantt {
-    /// The chart as an SVG document.
+    /// Returns the chart as an SVG document.
     pub fn svg(&self) -> Result<String, Error> {
         let pieces: usize = self.lanes.iter().map(|lane| lane.bars.len() + lane.arrows.len()).sum();
         if pieces == 0 {

@@ -10,7 +10,7 @@ use super::{Axis, Error, drawing, finite, number};
 /// A chart of lines, with a mark at each point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineChart {
-    /// What the chart shows.
+    /// Title of the chart.
     pub title: String,
     /// The axis of the points' first numbers.
     pub x: Axis,
@@ -30,7 +30,7 @@ pub struct Line {
 }
 
 impl LineChart {
-    /// The chart as an SVG document.
+    /// Returns the chart as an SVG document.
     pub fn svg(&self) -> Result<String, Error> {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         if points().next().is_none() {
@@ -100,7 +100,7 @@ impl LineChart {
     }
 }
 
-/// The corner for the legend: the one with the fewest points.
+/// Returns the corner for the legend: the one with the fewest points.
 fn emptiest_corner<'a>(
     points: impl Iterator<Item = &'a (f64, f64)> + Clone,
     x: &Range<f64>,
@@ -122,7 +122,7 @@ fn emptiest_corner<'a>(
     best.map_or(UpperRight, |(corner, _)| corner)
 }
 
-/// The mark of a series at a point: every second one is hollow.
+/// Returns the mark of a series at a point: every second one is hollow.
 fn mark<C>(index: usize, at: C) -> Circle<C, i32> {
     let color = theme::series(index);
     Circle::new(at, 3, if index.is_multiple_of(2) { color.filled() } else { color.stroke_width(1) })

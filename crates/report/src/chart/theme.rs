@@ -29,7 +29,7 @@ const SERIES: [RGBColor; 6] = [
     RGBColor(0x56, 0xb4, 0xe9),
 ];
 
-/// The colour of the series with this number.
+/// Returns the colour of the series with this number.
 pub fn series(index: usize) -> RGBColor {
     SERIES[index % SERIES.len()]
 }

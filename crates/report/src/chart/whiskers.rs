@@ -9,11 +9,11 @@ use super::{Axis, Error, drawing, finite, number};
 /// right, may show a count beside each of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WhiskerChart {
-    /// What the chart shows.
+    /// Title of the chart.
     pub title: String,
     /// Names of the places, from left to right.
     pub places: Vec<String>,
-    /// What the places are.
+    /// The quantity at the places.
     pub label: String,
     /// The axis of the values.
     pub y: Axis,
@@ -30,7 +30,7 @@ pub struct Whiskers {
     pub name: String,
     /// The values.
     pub values: Vec<Option<Whisker>>,
-    /// What is counted at each place, for the second axis.
+    /// A count at each place, for the second axis.
     pub counts: Vec<Option<f64>>,
 }
 
@@ -54,7 +54,7 @@ const BESIDE: f64 = 0.12;
 const LEGEND_LINE: f64 = 0.08;
 
 impl WhiskerChart {
-    /// The chart as an SVG document.
+    /// Returns the chart as an SVG document.
     ///
     /// # Errors
     ///

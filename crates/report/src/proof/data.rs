@@ -1,4 +1,4 @@
-//! What a proof consists of: plain data.
+//! The contents of a proof, as plain data.
 
 pub mod cache;
 pub mod memory;

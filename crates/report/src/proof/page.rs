@@ -1,4 +1,4 @@
-//! The page: one document without anything from elsewhere, complete without its script.
+//! The page: one self-contained document, complete even if its script does not run.
 
 mod bounds;
 mod cache;
@@ -32,7 +32,7 @@ struct Part {
     html: String,
 }
 
-/// The page.
+/// Returns the page.
 pub fn html(proof: &Proof) -> String {
     let parts = [
         plan::part(proof),

@@ -1,7 +1,8 @@
 //! How accesses of PCPUs delay each other (XenThrottle, section 3.2).
 //!
-//! An access keeps the memory busy for the latency `L`. One that is made meanwhile by another PCPU
-//! waits: for one of each other PCPU, and none makes two accesses of a PCPU wait.
+//! An access keeps the memory busy for the latency `L`. An access of another PCPU in that time
+//! waits. It waits for at most one access of each other PCPU, and no access makes two accesses of
+//! one PCPU wait.
 
 use crate::pcpu::PcpuState;
 use crate::{Contention, Event, Observer};
@@ -9,7 +10,8 @@ use crate::{Contention, Event, Observer};
 #[derive(Clone, Debug)]
 pub struct Bus {
     contention: Contention,
-    /// For each PCPU and each other one, after how many accesses of the other one it waited last.
+    /// For each PCPU and each other one, the number of accesses of the other one after which it
+    /// waited last.
     waited: Vec<Vec<u64>>,
 }
 
@@ -18,7 +20,7 @@ impl Bus {
         Self { contention, waited: vec![vec![0; pcpus]; pcpus] }
     }
 
-    /// The accesses that a PCPU has just made wait for others.
+    /// Delays the accesses that a PCPU has just made by those of others.
     pub fn delay<O: Observer>(
         &mut self,
         at: usize,

@@ -62,13 +62,13 @@ impl Pools {
         &mut self.pools[pool].pool
     }
 
-    /// When a period of a pool ends that is compensated.
+    /// Returns the end of the next period of a compensated pool.
     pub fn next_end(&self) -> u64 {
         self.pools.iter().map(|shared| shared.end).min().unwrap_or(NEVER)
     }
 
-    /// Periods end now: tells what the critical PCPUs have made in them. Their accesses until now
-    /// are known.
+    /// Ends periods: passes on the accesses that critical PCPUs have made in them. The accesses
+    /// until `now` must be known.
     pub fn end(&mut self, now: u64, pcpus: &[PcpuState]) {
         for shared in self.pools.iter_mut().filter(|shared| shared.end == now) {
             for (side, (&pcpu, before)) in self.sides.iter().zip(&mut shared.before).enumerate() {
@@ -80,7 +80,7 @@ impl Pools {
         }
     }
 
-    /// A critical VCPU goes on, or one goes on with another task.
+    /// Notes that a critical VCPU runs, or runs another task.
     pub fn flush(&mut self, now: u64, is_task_switch: bool) {
         for shared in &mut self.pools {
             if !is_task_switch || shared.flush_task_switch {

@@ -1,4 +1,4 @@
-//! What the schemes need for one system.
+//! The processor time that the schemes need for one system.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,7 +23,7 @@ const STEPS: u64 = 100_000_000;
 /// Designs of the planner for one task set: a design serves several numbers of colours.
 const DESIGNS: usize = 4;
 
-/// How task sets are allocated.
+/// A method of allocation.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
@@ -41,7 +41,7 @@ pub enum Scheme {
     FfdCcs,
     /// Algorithms 1 to 5 of vCache.
     Cavm,
-    /// The same with the exact cache-to-VM allocation.
+    /// CAVM with the exact cache-to-VM allocation.
     CavmKnapsack,
     /// The planner of this project.
     Planner,
@@ -86,11 +86,11 @@ pub struct Solver {
 }
 
 impl Solver {
-    /// For these systems.
+    /// Returns a solver for these systems.
     ///
     /// # Errors
     ///
-    /// There are no VCPUs, or not a possible number of colours.
+    /// There are no VCPUs, or the number of colours is impossible.
     pub fn new(systems: Systems) -> Result<Self, Error> {
         let reload = Duration(systems.reload_us.saturating_mul(1_000));
         let setting = Setting::new(systems.colors, reload)?;
@@ -107,7 +107,7 @@ impl Solver {
         Ok(Self { systems, parameters, setting })
     }
 
-    /// The VMs of a random system: a stream of a seed.
+    /// Returns the VMs of a random system: a stream of a seed.
     ///
     /// # Errors
     ///
@@ -132,8 +132,9 @@ impl Solver {
         Vm::new(tasks, vec![Slot::new(Duration(vm.vcpu_period.0)); self.systems.vcpus])
     }
 
-    /// What a scheme needs of processors for these VMs, if they have so many colours together, by
-    /// number of colours; none where it fails. Numbers of colours are at most those of the cache.
+    /// Returns the processor time that a scheme needs for these VMs, for each total number of
+    /// colours in `places`; `None` where the scheme fails. Numbers of colours are at most those of
+    /// the cache.
     pub fn totals(&self, scheme: Scheme, vms: &[Vm], places: &[usize]) -> Vec<Option<Share>> {
         use Coloring::{Partitioned, Shared};
         let pack = |packing, coloring| self.pack(vms, places, packing, coloring);

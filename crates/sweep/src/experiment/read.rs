@@ -17,7 +17,7 @@ use crate::{Scalar, allocation, locks, servers, shard};
 
 /// Most points.
 const POINTS: usize = 100_000;
-/// Most systems of a point: a stream has so many of its bits for them.
+/// Most systems of a point: the random stream has this number of bits for the index of a system.
 const SYSTEMS: u64 = 1 << shard::INDEX_BITS;
 /// Most rows of all points together: they are put into one table in memory.
 const ROWS: u64 = 100_000_000;
@@ -51,7 +51,7 @@ impl Reader {
         self.mistakes.push(Diagnostic::new(code, message).at(&place, ""));
     }
 
-    /// A number in a range; the least one if it is none of them.
+    /// Returns a number in a range; the least one if it is none of them.
     fn number(&mut self, name: &str, value: &Spanned<i64>, least: u64, most: u64) -> u64 {
         let number = u64::try_from(*value.get_ref()).ok();
         number.filter(|number| (least..=most).contains(number)).unwrap_or_else(|| {
@@ -62,7 +62,7 @@ impl Reader {
         })
     }
 
-    /// What is drawn, and where that stands.
+    /// Returns the kind of systems, and its place in the file.
     fn kind(&mut self, file: &File) -> Option<(Kind, Range<usize>)> {
         let mut kinds: Vec<(Kind, Range<usize>)> = Vec::new();
         if let Some(it) = &file.allocation {
@@ -171,7 +171,7 @@ pub fn experiment(name: &str, text: &str) -> Result<Experiment, Errors> {
     Errors::unless_none(reader.mistakes, experiment)
 }
 
-/// A point by its number: the last parameter changes fastest.
+/// Returns a point by its number: the last parameter changes fastest.
 fn point(kind: &Kind, grid: &[(String, Vec<Scalar>, Range<usize>)], number: usize) -> Point {
     let (mut kind, mut rest) = (kind.clone(), number);
     let mut values = Vec::with_capacity(grid.len());

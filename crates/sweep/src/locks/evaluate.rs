@@ -12,17 +12,18 @@ use crate::Error;
 /// From one budget that is tried to the next (vMPCP, section V.A).
 const STEP: Duration = Duration(10_000);
 
-/// How VCPUs get processor time, and which analysis judges it.
+/// The servers of VCPUs, and the analysis that judges the system.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scheme {
     /// Servers of all VCPUs.
     pub server: ServerKind,
-    /// Whether VCPUs may overrun their budgets in critical sections.
+    /// True if VCPUs may overrun their budgets in critical sections.
     pub overrun: bool,
     /// The analysis.
     pub analysis: Analysis,
-    /// The servers whose budgets these have; default: their own, the largest that Eq. 5 allows.
+    /// The kind of servers that determines the budgets; the default is the servers' own kind, with
+    /// the largest budgets that Eq. 5 allows.
     pub budgets: Option<ServerKind>,
 }
 
@@ -32,17 +33,17 @@ pub struct Scheme {
 pub enum ServerKind {
     /// Budget goes by also while the VCPU has nothing to do.
     Periodic,
-    /// What is not used is kept until the end of the period.
+    /// A server that keeps unused budget until the end of the period.
     Deferrable,
 }
 
-/// Which analysis judges.
+/// The analysis that judges a system.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Analysis {
-    /// As published.
+    /// The analysis as published.
     Published,
-    /// As it holds.
+    /// The sound variant of the analysis.
     Sound,
 }
 
@@ -55,20 +56,20 @@ impl ServerKind {
     }
 }
 
-/// What came out for a system.
+/// The result for a system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Outcome {
     /// The budget of each VCPU; none: there is none that Eq. 5 allows.
     pub budget: Option<Duration>,
-    /// Whether all tasks meet their deadlines for sure.
+    /// True if the analysis guarantees that all tasks meet their deadlines.
     pub schedulable: bool,
 }
 
-/// A random system: a stream of a seed.
+/// Returns a random system: a stream of a seed.
 ///
 /// # Errors
 ///
-/// There is nothing to draw, tasks cannot be shared out to mutexes, or times are none that can be
+/// There is nothing to draw, the tasks cannot be divided among mutexes, or the times cannot be
 /// analysed.
 pub fn draw(parameters: &Parameters, seed: u64, stream: u64) -> Result<System, Error> {
     let drawn = parameters.sample(&mut Random::new(seed, stream))?;
@@ -103,18 +104,18 @@ impl Default for Evaluator {
 }
 
 impl Evaluator {
-    /// For any systems.
+    /// Returns an evaluator for any systems.
     pub fn new() -> Self {
         let analyzer = |variant| Analyzer::new(variant, Protocol::Vmpcp);
         let (published, sound) = (analyzer(Variant::Published), analyzer(Variant::Sound));
         Self { published, sound, hosts: Vec::new() }
     }
 
-    /// Whether a system is schedulable with a scheme and VCPUs of this period.
+    /// Returns true if a system is schedulable with a scheme and VCPUs of this period.
     ///
     /// # Errors
     ///
-    /// The period is one that cannot be analysed.
+    /// The period cannot be analysed.
     pub fn evaluate(
         &mut self,
         system: &System,

@@ -45,7 +45,7 @@ impl Default for Settings {
     }
 }
 
-/// The name of its column.
+/// Returns the name of its column.
 fn name(scheme: &Scheme) -> String {
     let server = |kind| match kind {
         ServerKind::Periodic => "periodic",

@@ -11,19 +11,20 @@ use sim::{Execution, Limits, Pcpu, Release, Silent, Simulation};
 use super::system::{System, Vcpu};
 use crate::Error;
 
-/// What came out for a system.
+/// The result for a system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Outcome {
     /// Sum of the budgets, in 10^-9 of the PCPU and rounded up; none: some VCPU has no budget with
     /// which its tasks are in time.
     pub budgets_ppb: Option<u64>,
-    /// Whether all VCPUs get their budgets and all tasks meet their deadlines for sure.
+    /// True if the analysis guarantees that all VCPUs get their budgets and all tasks meet their
+    /// deadlines.
     pub schedulable: bool,
-    /// What was simulated of a system that has budgets.
+    /// Results of the simulation, if the system has budgets.
     pub simulated: Option<Simulated>,
 }
 
-/// What was seen in a simulation.
+/// Results of a simulation.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Simulated {
     /// Jobs that are complete.
@@ -37,12 +38,12 @@ pub struct Simulated {
     pub exceeded: u64,
 }
 
-/// Plans and analyses a system with servers of a kind, and simulates so much of it. Budgets are
+/// Plans and analyses a system with servers of a kind, and simulates it for this time. Budgets are
 /// multiples of `grain`.
 ///
 /// # Errors
 ///
-/// The grain is 0, or the system is none that can be simulated.
+/// The grain is 0, or the system cannot be simulated.
 pub fn evaluate(
     system: &System,
     kind: Kind,
@@ -89,7 +90,7 @@ pub fn evaluate(
     Ok(Outcome { budgets_ppb, schedulable, simulated: Some(seen) })
 }
 
-/// The servers with the least budgets.
+/// Returns the servers with the least budgets.
 fn budgets(
     system: &System,
     kind: Kind,

@@ -6,7 +6,7 @@ use taskgen::{Random, log_uniform, uunifast};
 
 use crate::Error;
 
-/// What is drawn, and from where. Ranges include both ends.
+/// The parameters of the drawn systems. Ranges include both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Number of VCPUs.
@@ -27,14 +27,14 @@ pub struct Parameters {
 pub enum Server {
     /// Budget goes by also while the VCPU has nothing to do.
     Periodic,
-    /// What is not used is kept until the end of the period.
+    /// A server that keeps unused budget until the end of the period.
     Deferrable,
-    /// What is used comes back one period later.
+    /// A server whose used budget is replenished one period later.
     Sporadic,
 }
 
 impl Server {
-    /// The same as analyses call it.
+    /// Returns the kind of server for analyses.
     pub fn kind(self) -> Kind {
         match self {
             Self::Periodic => Kind::Periodic,
@@ -63,18 +63,18 @@ pub struct Vcpu {
 /// A task.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// As it is analysed; its deadline is its period.
+    /// The task for the analysis; its deadline is its period.
     pub model: analysis::Task,
     /// Its first release in the simulation.
     pub offset: Duration,
 }
 
 impl Parameters {
-    /// A random PCPU.
+    /// Returns a random PCPU.
     ///
     /// # Errors
     ///
-    /// There is nothing to draw, or the numbers make no sense.
+    /// There is nothing to draw, or the parameters contradict each other.
     pub fn sample(&self, random: &mut Random) -> Result<System, Error> {
         let count = self.vcpus.saturating_mul(self.tasks_per_vcpu);
         let shares = uunifast::sample(random, count, self.utilization)?;
@@ -100,7 +100,7 @@ impl Parameters {
     }
 }
 
-/// A log-uniform period of whole microseconds.
+/// Returns a log-uniform period of whole microseconds.
 fn period(random: &mut Random, us: [u64; 2]) -> Result<Duration, Error> {
     const STEP: policy::time::Duration = policy::time::Duration(1_000);
     let [min, max] = us.map(|us| policy::time::Duration(us.saturating_mul(STEP.0)));

@@ -14,31 +14,31 @@ use crate::units::{Duration, Rate};
 /// A limit for memory accesses.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Bandwidth {
-    /// How much.
+    /// The amount.
     pub amount: Located<Amount>,
     /// The period; its place is that of the amount if it was not given.
     pub period: Located<Duration>,
 }
 
-/// How much memory may be accessed.
+/// Amounts of memory accesses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Amount {
-    /// So many accesses in each period.
+    /// This number of accesses in each period.
     Accesses(u64),
-    /// So many bytes in a second.
+    /// This number of bytes in a second.
     Rate(Rate),
-    /// What the planner finds.
+    /// The planner chooses the amount.
     Planned,
 }
 
 impl Bandwidth {
-    /// Whether it is to be planned.
+    /// Returns true if it is to be planned.
     pub fn is_open(&self) -> bool {
         self.amount.value == Amount::Planned
     }
 
-    /// The budget on a machine where this is counted: a rate is rounded down to accesses. None
-    /// if it has no meaning there, or is to be planned.
+    /// Returns the budget on a machine where this is counted: a rate is rounded down to accesses.
+    /// None if it has no meaning there, or is to be planned.
     pub fn budget(&self, counter: &platform::Bandwidth) -> Option<MemoryBudget> {
         let period = self.period.value;
         let accesses = match self.amount.value {
@@ -50,11 +50,11 @@ impl Bandwidth {
     }
 }
 
-/// What a VM gets of interference that critical ones did not have.
+/// Compensation of a VM for interference that critical VMs did not have.
 pub type Credits = Located<Compensation>;
 
 impl Platform {
-    /// What counts memory accesses, as in a plan.
+    /// Returns the counter of memory accesses, as in a plan.
     pub(crate) fn bandwidth_counter(&self) -> Option<BandwidthCounter> {
         let bandwidth = self.bandwidth.clone()?;
         Some(BandwidthCounter {

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::plan::virtual_cache;
 use crate::platform::{NoColors, Platform, division};
 
-/// What is wrong with the colours of the hypervisor and of these VMs.
+/// Returns the mistakes in the colours of the hypervisor and of these VMs.
 pub(super) fn check(
     platform: &Platform,
     hypervisor: Option<&Located<ColorSet>>,
@@ -37,7 +37,7 @@ pub(super) fn check(
     mistakes
 }
 
-/// The sets of colours that a VM has.
+/// Returns the sets of colours that a VM has.
 fn sets(vm: &Vm) -> impl Iterator<Item = &Located<ColorSet>> {
     vm.colors.iter().chain(vm.extra.as_ref().map(|extra| &extra.colors))
 }
@@ -46,7 +46,7 @@ fn sets(vm: &Vm) -> impl Iterator<Item = &Located<ColorSet>> {
 pub(crate) fn none(platform: &Platform, reason: NoColors, place: &Place) -> Diagnostic {
     let message = format!("`{}` has no colours: {reason}", platform.name);
     Diagnostic::new("unknown-colors", message)
-        .at(place, "asks for some")
+        .at(place, "asks for colours")
         .help("remove this, or name a platform whose shared cache can be divided")
 }
 

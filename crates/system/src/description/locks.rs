@@ -16,22 +16,22 @@ use crate::plan::Budget;
 use crate::platform::Platform;
 use crate::units::Duration;
 
-/// What the hypervisor may take in a global critical section, where the description does not say it.
+/// Default time that the hypervisor may take in a global critical section.
 pub(super) const SECTION_OVERHEAD: Duration = Duration(100_000);
 
-/// Something that one task at a time may use.
+/// A resource that one task at a time may use.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Resource {
     /// Name: as one of a VM.
     pub name: Located<String>,
     /// Indices of the VMs that may open it, in ascending order; at least one.
     pub vms: Vec<usize>,
-    /// Whether the hypervisor keeps its mutex, so that VMs can share it. Otherwise it belongs to
+    /// True if the hypervisor keeps its mutex, so that VMs can share it. Otherwise it belongs to
     /// one VM, which keeps the mutex itself.
     pub inter_vm: bool,
 }
 
-/// A critical section of a task: it holds one resource, and asks for no other meanwhile.
+/// A critical section of a task: the task holds one resource, and requests no other.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Section {
     /// Index of the resource in [`System::resources`].
@@ -40,21 +40,21 @@ pub struct Section {
     pub after: Duration,
     /// Execution in it: `E_{i,j}`; more than zero.
     pub length: Duration,
-    /// How much longer it can take because of memory accesses of other PCPUs
-    /// ([`System::memory_delay`]): all accesses of the job may be in it.
+    /// Longest additional time because of memory accesses of other PCPUs
+    /// ([`System::memory_delay`]): all accesses of the job may be in the section.
     pub delay: Duration,
-    /// Where it is described.
+    /// Place of its description.
     pub place: Place,
 }
 
 impl Section {
-    /// How long it can take on a processor that nobody else uses meanwhile.
+    /// Returns the longest time that the section takes on a processor that nothing else uses.
     pub fn longest(&self) -> Duration {
         Duration(self.length.0.saturating_add(self.delay.0))
     }
 }
 
-/// Says of each section what memory accesses can add to it, where they are known.
+/// Sets the delay by memory accesses of each section, if they are known.
 pub(super) fn count_delays<'a>(platform: &Platform, vms: impl Iterator<Item = &'a mut Vm>) {
     for task in vms.flat_map(|vm| &mut vm.tasks) {
         let delay = memory_delay(platform, task);
@@ -72,8 +72,9 @@ fn memory_delay(platform: &Platform, task: &Task) -> Duration {
     Duration(accesses.value.saturating_add(foreign).saturating_mul(each))
 }
 
-/// Whether a resource is *global*: the hypervisor keeps its mutex, or tasks of several VCPUs use
-/// it. Otherwise it is *local*: all its users are on one VCPU. The VCPUs of all tasks are known.
+/// Returns true if a resource is *global*: the hypervisor keeps its mutex, or tasks of several
+/// VCPUs use it. Otherwise it is *local*: all its users are on one VCPU. The VCPUs of all tasks are
+/// known.
 pub(super) fn is_global(vms: &[&Vm], resources: &[Resource], resource: usize) -> bool {
     if resources.get(resource).is_some_and(|resource| resource.inter_vm) {
         return true;
@@ -86,8 +87,8 @@ pub(super) fn is_global(vms: &[&Vm], resources: &[Resource], resource: usize) ->
     users.any(|other| Some(other) != first)
 }
 
-/// The longest time for which the tasks of a VCPU hold global resources if each of them waited for
-/// one: `ght` (vMPCP, Eq. 1).
+/// Returns the longest time for which the tasks of a VCPU hold global resources if each of them
+/// waited for one: `ght` (vMPCP, Eq. 1).
 pub(super) fn holding_time(
     vms: &[&Vm],
     resources: &[Resource],
@@ -125,32 +126,34 @@ impl System {
         self.vms.iter().collect()
     }
 
-    /// Whether a resource is *global*: the hypervisor keeps its mutex, or tasks of several VCPUs
-    /// use it. Otherwise it is *local*: all its users are on one VCPU.
+    /// Returns true if a resource is *global*: the hypervisor keeps its mutex, or tasks of several
+    /// VCPUs use it. Otherwise it is *local*: all its users are on one VCPU.
     pub fn is_global(&self, resource: usize) -> bool {
         is_global(&self.all_vms(), &self.resources, resource)
     }
 
-    /// For how long a job waits for memory accesses of other PCPUs at most: each of its own for one of
-    /// each PCPU. Zero where its accesses, or what one costs, are not known.
+    /// Returns the longest time that a job waits for memory accesses of other PCPUs: each of its
+    /// own accesses for one access of each other PCPU. Zero if its accesses or the time of an
+    /// access are not known.
     pub fn memory_delay(&self, task: &Task) -> Duration {
         memory_delay(&self.platform.value, task)
     }
 
-    /// The longest time for which the tasks of a VCPU hold global resources if each of them has
-    /// waited for one: `ght` (vMPCP, Eq. 1).
+    /// Returns the longest time for which the tasks of a VCPU hold global resources if each of them
+    /// has waited for one: `ght` (vMPCP, Eq. 1).
     pub fn holding_time(&self, vm: usize, vcpu: usize) -> Duration {
         holding_time(&self.all_vms(), &self.resources, vm, vcpu)
     }
 
-    /// How long a VCPU may execute in global critical sections until it executes outside of them:
-    /// [`System::holding_time`], and [`System::section_overhead`] more for each task that is in some. Zero: it may be in none.
+    /// Returns the time that a VCPU may execute in global critical sections before it executes
+    /// outside of them: [`System::holding_time`] plus [`System::section_overhead`] for each of its
+    /// tasks with such sections. Zero: it may enter none.
     pub fn hold(&self, vm: usize, vcpu: usize) -> Duration {
         hold((&self.all_vms(), self.section_overhead), &self.resources, vm, vcpu)
     }
 
-    /// How far a VCPU may execute beyond its budget in each period, in global critical sections
-    /// only: `O` (vMPCP, section IV.A), as long as it may be in some. Zero without overrun.
+    /// Returns the time that a VCPU may execute beyond its budget in each period, only in global
+    /// critical sections: `O` (vMPCP, section IV.A). Zero without overrun.
     pub fn overrun(&self, vm: usize, vcpu: usize) -> Duration {
         let server = self.vms.get(vm).and_then(|vm| vm.vcpus.get(vcpu)?.server.as_ref());
         match server.is_some_and(|server| server.overrun.is_some()) {

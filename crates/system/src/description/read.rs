@@ -94,7 +94,7 @@ fn margin(at: &Fields<'_>) -> u64 {
     0
 }
 
-/// A percentage in millionths, if it is a number with at most four decimals.
+/// Returns a percentage in millionths, if it is a number with at most four decimals.
 fn percent_ppm(number: &str) -> Option<u64> {
     let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -136,7 +136,7 @@ fn platform(at: &Fields<'_>, folder: &Path) -> Option<(Located<Platform>, Hyperv
     Some((platform?, hypervisor))
 }
 
-/// The platform, with what `[platform.bandwidth]` says instead of it.
+/// Returns the platform, with what `[platform.bandwidth]` says instead of it.
 fn counter(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<Located<Platform>> {
     let Some(own) = table.table("bandwidth") else { return platform };
     let Located { value: mut platform, place } = platform?;
@@ -146,7 +146,7 @@ fn counter(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<Lo
     Some(Located { value: platform, place })
 }
 
-/// The platform, with what `[platform.overheads]` says instead of it.
+/// Returns the platform, with what `[platform.overheads]` says instead of it.
 fn overheads(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<Located<Platform>> {
     let Some(own) = table.table("overheads") else { return platform };
     let Located { value: mut platform, place } = platform?;
@@ -154,7 +154,7 @@ fn overheads(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<
     Some(Located { value: platform, place })
 }
 
-/// The board of this name, or in the file of this path.
+/// Returns the board of this name, or in the file of this path.
 fn board(at: &Fields<'_>, name: Located<String>, folder: &Path) -> Option<Located<Platform>> {
     let found = if name.value.ends_with(".toml") {
         let path = folder.join(&name.value);

@@ -6,10 +6,9 @@ use crate::plan::{Budget, Class};
 use crate::platform::Platform;
 use crate::units::Duration;
 
-/// What is wrong with the VCPUs that are given to the same PCPU.
+/// Returns the mistakes in the VCPUs of one PCPU.
 ///
-/// VCPUs without a server are left out: whether one is alone on its PCPU turns out when
-/// the plan is made.
+/// VCPUs without a server are left out: the plan decides which PCPU they get.
 pub(super) fn check(vms: &[&Vm]) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
     let mut pcpus: Vec<(u64, Vec<&Server>)> = Vec::new();
@@ -31,8 +30,8 @@ pub(super) fn check(vms: &[&Vm]) -> Vec<Diagnostic> {
     mistakes
 }
 
-/// What is wrong with the periods on a machine: the hypervisor counts in ticks of its system
-/// counter, and refuses what is no whole number of them.
+/// Returns the mistakes in the periods on a machine: the hypervisor counts in ticks of its system
+/// counter, and refuses a period that is not a whole number of ticks.
 pub(super) fn check_ticks(platform: &Platform, vms: &[&Vm]) -> Vec<Diagnostic> {
     let servers = vms.iter().flat_map(|vm| &vm.vcpus).filter_map(|vcpu| vcpu.server.as_ref());
     let mistake = |server: &Server| {
@@ -42,7 +41,7 @@ pub(super) fn check_ticks(platform: &Platform, vms: &[&Vm]) -> Vec<Diagnostic> {
     servers.filter_map(mistake).collect()
 }
 
-/// What is wrong with a period that is no whole number of ticks.
+/// Returns the mistake of a period that is not a whole number of ticks.
 pub(super) fn ticks(platform: &Platform, period: Duration, place: &Place) -> Option<Diagnostic> {
     let counter = platform.counter?;
     let Duration(whole) = counter.common_period();

@@ -9,7 +9,8 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::units::Duration;
 
-/// The tasks of the VM with this index and this many VCPUs (`None`: the VCPUs are not known).
+/// Returns the tasks of the VM with this index and this many VCPUs (`None`: the VCPUs are not
+/// known).
 pub(super) fn read(
     vm: &Fields<'_>,
     vcpus: Option<usize>,
@@ -107,7 +108,7 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>, vm: usize, resources: &Known) -> 
     })
 }
 
-/// The VCPU, and whether it is to be planned: it may be left out.
+/// Returns the VCPU, and whether it is to be planned: it may be left out.
 fn vcpu(at: &Fields<'_>, vcpus: Option<usize>) -> Option<(usize, bool)> {
     let last = vcpus.map_or(u64::MAX, |count| count as u64 - 1);
     let vcpu = at.integer("vcpu", 0, u64::MAX);

@@ -10,7 +10,7 @@ use crate::units::{Address, Bytes, Ipa};
 /// The colours are to be planned.
 const PLANNED: &str = "planned";
 
-/// The VM with this index; its tasks share these resources.
+/// Returns the VM with this index; its tasks share these resources.
 pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<Vm> {
     let name = at.required("name", name(at), "\"linux\"");
     let vcpus = vcpu::read(at);
@@ -78,13 +78,14 @@ fn extra(at: &Fields<'_>, vllc: bool) -> Option<Extra> {
     Some(Extra { colors: colors?, memory, serial: serial.unwrap_or(false) })
 }
 
-/// The RAM of the VM.
+/// Returns the RAM of the VM.
 fn memory(at: &Fields<'_>) -> Option<Located<Bytes>> {
     let memory = at.quantity("memory")?;
     pages(at, &memory, "RAM consists of pages").then_some(memory)
 }
 
-/// Whether `size` is a number of pages, at least one; reports it if not, saying `why` it has to be.
+/// Returns true if `size` is a number of pages, at least one; reports it if not, saying `why` it
+/// has to be.
 fn pages(at: &Fields<'_>, size: &Located<Bytes>, why: &str) -> bool {
     let bytes = size.value.0;
     if bytes != 0 && size.value.is_multiple_of(PAGE) {

@@ -5,7 +5,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::{Diagnostic, Place};
 
-/// What the output understands.
+/// The abilities of the output.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Style {
     /// Neither colours nor anything beyond ASCII: pipes, files, `NO_COLOR`.
@@ -14,7 +14,7 @@ pub enum Style {
     Colored,
 }
 
-/// All diagnostics, one after the other, with an empty line between two.
+/// Returns all diagnostics, one after the other, with an empty line between two.
 pub(super) fn render(diagnostics: &[Diagnostic], style: Style) -> String {
     let renderer = match style {
         Style::Plain => Renderer::plain(),

@@ -12,17 +12,17 @@ pub struct Source {
 }
 
 impl Source {
-    /// A text; `name` is what messages call it.
+    /// Returns a text; `name` is what messages call it.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
         Arc::new(Self { name: name.into(), text: text.into() })
     }
 
-    /// Name of the file.
+    /// Returns the name of the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -44,8 +44,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// The bytes `span` of the text; cut to what the text has, to whole
-    /// characters and to the first line.
+    /// Returns the bytes `span` of the text; cut to what the text has, to whole characters and to
+    /// the first line.
     pub fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
         let text = source.text();
         let mut start = span.start.min(text.len());
@@ -60,22 +60,22 @@ impl Place {
         Self { source: source.clone(), start, end }
     }
 
-    /// The text that the place is in.
+    /// Returns the text that the place is in.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Offset of the first byte.
+    /// Returns the offset of the first byte.
     pub fn start(&self) -> usize {
         self.start
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn span(&self) -> Range<usize> {
         self.start..self.end
     }
 
-    /// Line and column, both from 1; the column counts characters.
+    /// Returns line and column, both from 1; the column counts characters.
     pub fn line_column(&self) -> (usize, usize) {
         let before = &self.source.text()[..self.start];
         let line = before.matches('\n').count() + 1;

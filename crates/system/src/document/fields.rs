@@ -11,13 +11,13 @@ use crate::suggest;
 
 /// The keys of a table.
 ///
-/// Each method remembers the key it was asked for; [`Fields::finish`] reports
-/// the keys that nobody asked for. A method returns `None` for a key that is
-/// absent and for one whose value is wrong, which it has reported then.
+/// Each method remembers the key that it reads; [`Fields::finish`] reports the keys that no method
+/// has read. A method returns `None` for a missing key, and for a key with a wrong value, which it
+/// reports.
 pub(crate) struct Fields<'t> {
     pub(super) document: &'t Document<'t>,
     table: &'t DeTable<'t>,
-    /// What messages call the table.
+    /// Name of the table in messages.
     what: String,
     place: Place,
     known: RefCell<Vec<&'static str>>,
@@ -45,7 +45,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Where the table starts: its header or its brace.
+    /// Returns the start of the table: its header or its brace.
     pub fn place(&self) -> &Place {
         &self.place
     }
@@ -55,8 +55,8 @@ impl<'t> Fields<'t> {
         self.document.add(mistake);
     }
 
-    /// Reports keys that nobody asked for, and keys that are missing. To be
-    /// called when every key has been asked for.
+    /// Reports keys that no method has read, and keys that are missing. It is called after all keys
+    /// have been read.
     pub fn finish(&self) {
         let known = self.known.borrow();
         let mut missing = self.missing.take();
@@ -95,7 +95,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// The value of a key, if it is there.
+    /// Returns the value of a key, if it is there.
     pub(super) fn value(&self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
         let mut known = self.known.borrow_mut();
         if !known.contains(&key) {
@@ -104,19 +104,19 @@ impl<'t> Fields<'t> {
         self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
     }
 
-    /// Whether the key is there.
+    /// Returns true if the key is there.
     pub fn has(&self, key: &'static str) -> bool {
         self.value(key).is_some()
     }
 
-    /// Where the key stands.
+    /// Returns the place of the key.
     pub fn key_place(&self, key: &str) -> Option<Place> {
         let (name, _) = self.table.iter().find(|(name, _)| name.get_ref() == key)?;
         Some(self.document.place(name.span()))
     }
 
-    /// Remembers the key as missing if it is not there, and hands through
-    /// what was read. Where the syntax is broken, absence tells nothing.
+    /// Remembers the key as missing if it is not there, and returns `read`. If the syntax is
+    /// broken, a missing key is not reported.
     pub fn required<T>(&self, key: &'static str, read: Option<T>, example: &str) -> Option<T> {
         if !self.has(key) {
             self.miss(key, format!("`{key} = {example}`"));
@@ -131,7 +131,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Remembers the key as missing; where the syntax is broken, that it is not there tells nothing.
+    /// Remembers the key as missing, unless the syntax is broken.
     fn miss(&self, key: &'static str, example: String) {
         if self.document.is_whole() {
             self.missing.borrow_mut().push((key, example));
@@ -147,7 +147,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// The table `[key]`.
+    /// Returns the table `[key]`.
     pub fn table(&self, key: &'static str) -> Option<Fields<'t>> {
         let value = self.value(key)?;
         match value.get_ref() {
@@ -159,7 +159,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// The tables `[[key]]`; `header` is the full header, such as `[[vm.task]]`.
+    /// Returns the tables `[[key]]`; `header` is the full header, such as `[[vm.task]]`.
     pub fn tables(&self, key: &'static str, header: &str) -> Vec<Fields<'t>> {
         let help = format!("write a header `{header}` above each of them");
         if self.is_table(key) {
@@ -203,12 +203,12 @@ impl<'t> Fields<'t> {
         tables
     }
 
-    /// The tables of the list `key = [{ ... }, { ... }]`.
+    /// Returns the tables of the list `key = [{ ... }, { ... }]`.
     pub fn inline_tables(&self, key: &'static str) -> Vec<Fields<'t>> {
         self.listed_tables(key, &format!("`{key}`"), &format!("write `{key} = [{{ ... }}]`"))
     }
 
-    /// The entries of the table `key`, whose keys are free.
+    /// Returns the entries of the table `key`, whose keys are free.
     pub fn entries(&self, key: &'static str) -> Vec<Entry<'t>> {
         let table = self.value(key).and_then(|value| value.get_ref().as_table());
         let entry = |(name, value): (&'t Spanned<_>, _)| {
@@ -219,12 +219,12 @@ impl<'t> Fields<'t> {
         table.into_iter().flat_map(|table| table.iter().map(entry)).collect()
     }
 
-    /// Whether the value is a table.
+    /// Returns true if the value is a table.
     pub fn is_table(&self, key: &'static str) -> bool {
         self.value(key).is_some_and(|value| value.get_ref().is_table())
     }
 
-    /// Whether the value is a string.
+    /// Returns true if the value is a string.
     pub fn is_string(&self, key: &'static str) -> bool {
         self.value(key).is_some_and(|value| value.get_ref().is_str())
     }

@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-/// The name in the header in which the byte at `at` stands, such as `vm.task`; none if it stands in no header.
+/// Returns the name in the header in which the byte at `at` stands, such as `vm.task`; none if it
+/// stands in no header.
 pub(super) fn name_at(text: &str, at: usize) -> Option<String> {
     let start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next()?;
     header(line).map(|(name, _)| name)
 }
 
-/// Where the first header of one table with this `name` stands.
+/// Returns the place of the first header of one table with this `name`.
 pub(super) fn first(text: &str, name: &str) -> Option<Range<usize>> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -25,7 +26,8 @@ pub(super) fn first(text: &str, name: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Where the first header behind the line of the byte at `at` starts, or the text ends.
+/// Returns the start of the first header behind the line of the byte at `at`, or the end of the
+/// text.
 pub(super) fn next(text: &str, at: usize) -> usize {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -37,13 +39,15 @@ pub(super) fn next(text: &str, at: usize) -> usize {
     text.len()
 }
 
-/// Whether a header of this `name` is one of the `list` or of what is in it; a list may be named from inside its table.
+/// Returns true if a header of this `name` is one of the `list` or of what is in it; a list may be
+/// named from inside its table.
 pub(super) fn is_within(name: &str, list: &str) -> bool {
     let (name, list) = (format!(".{name}."), format!(".{list}."));
     name.contains(&list)
 }
 
-/// The name in a line that is a header, without spaces, and where its brackets end in the line.
+/// Returns the name in a line that is a header, without spaces, and where its brackets end in the
+/// line.
 fn header(line: &str) -> Option<(String, usize)> {
     let inner = line.trim_start().strip_prefix('[')?;
     let is_list = inner.starts_with('[');

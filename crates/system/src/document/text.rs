@@ -15,7 +15,7 @@ pub(crate) struct Document<'t> {
     source: &'t Arc<Source>,
     root: Spanned<DeTable<'t>>,
     mistakes: RefCell<Vec<Diagnostic>>,
-    /// Whether the syntax is broken, so that parts may be missing that were given.
+    /// True if the syntax is broken, so that parts of the text may be missing.
     broken: bool,
     /// Headers of tables that were there before, each with what is said about the first time that one is given again.
     repeated: Vec<(String, Diagnostic)>,
@@ -24,7 +24,7 @@ pub(crate) struct Document<'t> {
 }
 
 impl<'t> Document<'t> {
-    /// Parses a text; goes on behind mistakes of syntax.
+    /// Parses a text; continues behind mistakes of syntax.
     pub fn parse(source: &'t Arc<Source>) -> Self {
         let (root, errors) = DeTable::parse_recoverable(source.text());
         let broken = errors.iter().any(|error| error.message() != "duplicate key");
@@ -72,12 +72,12 @@ impl<'t> Document<'t> {
         document
     }
 
-    /// The top-level keys.
+    /// Returns the top-level keys.
     pub fn root(&self) -> Fields<'_> {
         Fields::new(self, self.root.get_ref(), "the top level", self.place(0..0))
     }
 
-    /// The place of a stretch of the text.
+    /// Returns the place of a stretch of the text.
     pub fn place(&self, span: Range<usize>) -> Place {
         Place::new(self.source, span)
     }
@@ -99,12 +99,12 @@ impl<'t> Document<'t> {
         (true, header.map(|span| self.place(span)))
     }
 
-    /// Whether the absence of a key tells anything.
+    /// Returns true if the syntax is whole, so that a key that was not found is missing.
     pub fn is_whole(&self) -> bool {
         !self.broken
     }
 
-    /// The value if there was no mistake, else all mistakes.
+    /// Returns the value if there was no mistake, else all mistakes.
     pub fn finish<T>(self, value: Option<T>) -> Result<T, Errors> {
         let (mut mistakes, lone) = (self.mistakes.into_inner(), self.lone.into_inner());
         // A list that is one table has been reported as that.
@@ -147,7 +147,7 @@ impl<'t> Document<'t> {
     }
 }
 
-/// The last key of this name that stands before `end`.
+/// Returns the last key of this name that stands before `end`.
 fn last_key(table: &DeTable<'_>, name: &str, end: usize) -> Option<Range<usize>> {
     let inner = |value: &DeValue<'_>| match value {
         DeValue::Table(table) => last_key(table, name, end),

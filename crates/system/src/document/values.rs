@@ -39,19 +39,19 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// The text of a key for comparisons; what is wrong with it is not reported.
+    /// Returns the text of a key for comparisons; what is wrong with it is not reported.
     pub fn peek(&self, key: &'static str) -> Option<Located<String>> {
         let value = self.value(key)?;
         Some(self.located(value, value.get_ref().as_str()?.to_owned()))
     }
 
-    /// A string, or a list of strings.
+    /// Returns a string, or a list of strings.
     pub fn strings(&self, key: &'static str) -> Option<Vec<String>> {
         let strings = self.located_strings(key)?;
         Some(strings.into_iter().map(|text| text.value).collect())
     }
 
-    /// A string, or a list of strings, with the place of each.
+    /// Returns a string, or a list of strings, with the place of each.
     pub fn located_strings(&self, key: &'static str) -> Option<Vec<Located<String>>> {
         let value = self.value(key)?;
         let form = format!("`{key} = [\"...\", \"...\"]`");
@@ -99,7 +99,7 @@ impl<'t> Fields<'t> {
         found.map(|(_, choice)| text.map(|_| *choice))
     }
 
-    /// A whole number in a range.
+    /// Returns a whole number in a range.
     pub fn integer(&self, key: &'static str, low: u64, high: u64) -> Option<Located<u64>> {
         let value = self.value(key)?;
         // Where 0 is possible it is seldom what was meant.
@@ -116,14 +116,14 @@ impl<'t> Fields<'t> {
         Some(self.located(value, number))
     }
 
-    /// The number of a shared interrupt.
+    /// Returns the number of a shared interrupt.
     pub fn shared_interrupt(&self, key: &'static str) -> Option<Located<IntId>> {
         let Range { start, end } = SHARED_INTERRUPTS;
         let number = self.integer(key, start.into(), u64::from(end) - 1)?;
         Some(number.map(|number| IntId(number as u32)))
     }
 
-    /// A list of whole numbers in a range: at least one.
+    /// Returns a list of whole numbers in a range: at least one.
     pub fn integers(&self, key: &'static str, low: u64, high: u64) -> Option<Located<Vec<u64>>> {
         let value = self.value(key)?;
         let form = format!("write `{key} = [{low}, {}]`", low + 1);
@@ -162,14 +162,14 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// An address.
+    /// Returns an address.
     pub fn address<A: Address>(&self, key: &'static str) -> Option<Located<A>> {
         let value = self.value(key)?;
         let number = self.whole(value, &format!("write `{key} = 0x40000000`, without quotes"))?;
         Some(self.located(value, A::from(number)))
     }
 
-    /// A set of colours, as in `"0-3,8"`.
+    /// Returns a set of colours, as in `"0-3,8"`.
     pub fn colors(&self, key: &'static str) -> Option<Located<ColorSet>> {
         let text = self.string(key)?;
         let error: ParseColorsError = match text.value.parse() {
@@ -194,13 +194,13 @@ impl<'t> Fields<'t> {
         None
     }
 
-    /// A number with a unit.
+    /// Returns a number with a unit.
     pub fn quantity<Q: Quantity>(&self, key: &'static str) -> Option<Located<Q>> {
         let value = self.value(key)?;
         self.as_quantity(value)
     }
 
-    /// The value of an entry as a number with a unit.
+    /// Returns the value of an entry as a number with a unit.
     pub fn entry_quantity<Q: Quantity>(&self, entry: &Entry<'_>) -> Option<Located<Q>> {
         self.as_quantity(entry.value)
     }

@@ -1,5 +1,4 @@
-//! What must hold in a plan: the rules of `docs/reference/plan.md`, apart from
-//! those about the contents of files.
+//! The rules of a plan, as in `docs/reference/plan.md`, but those about the contents of files.
 
 mod bandwidth;
 mod colors;

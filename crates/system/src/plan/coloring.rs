@@ -1,4 +1,4 @@
-//! How much of the machine coloured RAM takes.
+//! The size of coloured RAM in the machine.
 
 use policy::color::{self, Cache, ColorSet, Geometry, Stripe, VirtualLlc};
 
@@ -12,7 +12,7 @@ pub fn frames_needed(size: Bytes, pool_frames: u32) -> u64 {
     color::Area::new(size.0.div_ceil(PAGE.0), pool_frames.into()).frames()
 }
 
-/// The cache that a VM with `vllc` sees: these colours of the last-level cache.
+/// Returns the cache that a VM with `vllc` sees: these colours of the last-level cache.
 ///
 /// # Errors
 ///
@@ -48,8 +48,8 @@ pub(crate) fn virtual_cache(
 }
 
 impl Plan {
-    /// The last-level cache that the cache registers show to a VM, if the plan
-    /// says which it is: its own colours with `vllc`, all of it otherwise.
+    /// Returns the last-level cache that the cache registers show to a VM, if the plan says which
+    /// it is: its own colours with `vllc`, all of it otherwise.
     pub fn last_level_cache(&self, vm: &Vm) -> Option<Cache> {
         let Llc { geometry, in_registers } = self.platform.llc?;
         match vm.colors() {
@@ -92,8 +92,8 @@ pub(super) fn frames(geometry: Geometry, colors: ColorSet, area: Bytes) -> u64 {
     Stripe::new(PAGE.0, geometry.mask(), colors, 0).map_or(0, |stripe| stripe.count(area.0))
 }
 
-/// The size of the smallest area with this number of frames of these colours,
-/// of which there is at least one; the largest of all sizes if none is enough.
+/// Returns the size of the smallest area with this number of frames of these colours, of which
+/// there is at least one; the largest of all sizes if none is enough.
 pub(super) fn area(geometry: Geometry, colors: ColorSet, count: u64) -> Bytes {
     let period = period(geometry);
     match frames(geometry, colors, period) {

@@ -7,7 +7,7 @@ use dtoolkit::{Node as _, Property as _};
 use super::tree::{DEPTH_MAX, Form, Node, Property};
 use crate::diagnostic::{Diagnostic, Errors};
 
-/// The bytes of a tree.
+/// Returns the bytes of a tree.
 pub(super) fn print(tree: &Node) -> Vec<u8> {
     let mut out = DeviceTree::new();
     out.root = node(tree);
@@ -26,7 +26,7 @@ fn node(from: &Node) -> DeviceTreeNode {
     to
 }
 
-/// The tree in `bytes`.
+/// Returns the tree in `bytes`.
 pub(super) fn parse(bytes: &[u8]) -> Result<Node, Errors> {
     let fdt = Fdt::new(bytes).map_err(|error| {
         Diagnostic::new(

@@ -8,7 +8,7 @@ use super::path::vm;
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::units::{Bytes, Ipa, Region};
 
-/// What is said about files that are not wrong.
+/// Facts about files that are not wrong.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FileReport {
     /// Files that do not exist (yet), as paths from the working folder.
@@ -16,13 +16,12 @@ pub struct FileReport {
 }
 
 impl Plan {
-    /// Changes the paths of files from being relative to `from` to being
-    /// relative to `to`: the folder in which the plan is going to lie.
-    /// Absolute paths stay.
+    /// Changes the paths of files from being relative to `from` to being relative to `to`: the
+    /// future folder of the plan. Absolute paths stay.
     ///
     /// # Errors
     ///
-    /// The working folder cannot be found out.
+    /// The working folder is unknown.
     pub fn move_files(&mut self, from: &Path, to: &Path) -> std::io::Result<()> {
         let (from, to) = (std::path::absolute(from)?, std::path::absolute(to)?);
         for boot in self.vms.iter_mut().map(|vm| &mut vm.boot) {
@@ -45,7 +44,7 @@ fn relative(path: &Path, folder: &Path) -> String {
     names.join("/")
 }
 
-/// The path with `/` between names, without `.` and needless `..`.
+/// Returns the path with `/` between names, without `.` and needless `..`.
 pub(super) fn tidy(path: &Path) -> String {
     let root = if path.has_root() { "/" } else { "" };
     let names = normal(path).join("/");
@@ -55,7 +54,7 @@ pub(super) fn tidy(path: &Path) -> String {
     }
 }
 
-/// The names in a path, `.` and `name/..` resolved.
+/// Returns the names in a path, `.` and `name/..` resolved.
 fn normal(path: &Path) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for component in path.components() {
@@ -72,9 +71,8 @@ fn normal(path: &Path) -> Vec<String> {
     names
 }
 
-/// Looks at the files of a plan that lies in `folder`: each has to fit into
-/// the RAM of its VM without touching another. Files that do not exist are
-/// listed.
+/// Checks the files of a plan in `folder`: each has to fit into the RAM of its VM without
+/// overlapping another. The report lists files that do not exist.
 ///
 /// # Errors
 ///

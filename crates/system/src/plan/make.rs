@@ -1,5 +1,4 @@
-//! Makes a plan: what the description leaves open is decided, what it gives
-//! is kept and checked.
+//! Makes a plan: decides what the description leaves open, and keeps and checks what it gives.
 
 mod boot;
 mod origins;
@@ -36,13 +35,13 @@ const COLOR_UART: (u64, Bytes) = (guest::COLOR_UART, PAGE);
 /// Lowest interrupt for the UART on which guests ask for colours.
 const COLOR_UART_INTERRUPT: u32 = 34;
 
-/// The plan of a system. Paths of files in it are relative to the folder of
-/// the description: see [`Plan::move_files`].
+/// Returns the plan of a system. Paths of files in it are relative to the folder of the
+/// description: see [`Plan::move_files`].
 ///
 /// # Errors
 ///
-/// Everything that does not fit, each mistake with its place in the description;
-/// something is left to the planner.
+/// All mistakes, each with its place in the description; or a part of the description is left to
+/// the planner.
 pub fn make(system: &System) -> Result<Plan, Errors> {
     closed(system)?;
     let machine = &system.platform.value;
@@ -147,12 +146,12 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     Ok(plan)
 }
 
-/// The VCPUs of every VM, on their PCPUs and with their priorities: as in the plan, but also for
-/// machines that cannot boot one.
+/// Returns the VCPUs of every VM, on their PCPUs and with their priorities: as in the plan, but
+/// also for machines that cannot boot one.
 ///
 /// # Errors
 ///
-/// PCPUs that do not exist or are too few; something is left to the planner.
+/// PCPUs that do not exist or are too few; or a part of the description is left to the planner.
 pub fn assign(system: &System) -> Result<Vec<Vec<Vcpu>>, Errors> {
     closed(system)?;
     let mut mistakes = Vec::new();
@@ -160,19 +159,20 @@ pub fn assign(system: &System) -> Result<Vec<Vec<Vcpu>>, Errors> {
     Errors::unless_none(mistakes, servers::vcpus(system, &pcpus))
 }
 
-/// The PCPU of so many that serves the console: the last one on which no VCPU runs, or the last one.
+/// Returns the PCPU, of this number, that serves the console: the last one on which no VCPU runs,
+/// or the last one.
 pub fn console(pcpus: usize, used: impl Fn(u32) -> bool) -> u32 {
     let count = pcpus as u32;
     (0..count).rev().find(|pcpu| !used(*pcpu)).unwrap_or(count.saturating_sub(1))
 }
 
-/// Whether VCPUs share a PCPU.
+/// Returns true if VCPUs share a PCPU.
 fn share(vcpus: &[Vec<Vcpu>]) -> bool {
     let all: Vec<_> = vcpus.iter().flatten().map(|vcpu| vcpu.pcpu).collect();
     all.iter().enumerate().any(|(index, pcpu)| all[..index].contains(pcpu))
 }
 
-/// Nothing is left to the planner, which needs the analysis.
+/// Checks that nothing is left to the planner, which needs the analysis.
 fn closed(system: &System) -> Result<(), Errors> {
     let mut mistakes = Vec::new();
     let mut open = |place: &Place, what: &str| {
@@ -216,8 +216,8 @@ fn resource(resource: &description::Resource) -> Resource {
     }
 }
 
-/// The UART on which closed guests ask for colours, with an interrupt that no
-/// device of the VM has.
+/// Returns the UART on which closed guests ask for colours, with an interrupt that no device of the
+/// VM has.
 fn color_serial(vm: &description::Vm) -> Option<VirtualSerial> {
     vm.extra.as_ref().filter(|extra| extra.serial)?;
     let is_taken = |interrupt: &u32| {

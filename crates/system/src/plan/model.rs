@@ -22,7 +22,7 @@ pub struct Plan {
     pub name: String,
     /// The machine.
     pub platform: Platform,
-    /// What is done for VCPUs in global critical sections.
+    /// The protocol for VCPUs in global critical sections.
     pub locks: Locks,
     /// The resources whose mutexes the hypervisor keeps, in the order of their indices.
     pub resources: Vec<Resource>,
@@ -39,27 +39,28 @@ pub struct Platform {
     pub memory: Vec<Region<PhysicalAddress>>,
     /// RAM of the hypervisor: image, blobs, heap.
     pub hypervisor: Region<PhysicalAddress>,
-    /// Where its own code and data lie while VMs run, if they have colours.
+    /// Area of its own code and data while VMs run, if they have colours.
     pub hypervisor_area: Option<Area>,
-    /// How long going over from one VCPU of a PCPU to another one takes, if VCPUs share one and it is known:
-    /// a VCPU that stops is charged for so long.
+    /// Time of a switch from one VCPU of a PCPU to another, if VCPUs share one and it is known: a
+    /// VCPU that stops is charged this time.
     pub switch: Option<Duration>,
-    /// What a VCPU pays of its budget at most each time that it wakes, for interrupts that came because of it while
-    /// others ran.
+    /// The most that a VCPU pays of its budget when it wakes, for interrupts that came for it while
+    /// other VCPUs ran.
     pub wait: Option<Duration>,
     /// The PCPUs, in the order of their indices.
     pub cpus: Vec<Mpidr>,
-    /// Where each PCPU waits for the address at which it is to start; empty if PSCI starts them.
+    /// Words of memory in which the PCPUs wait for the address at which they start; empty if PSCI
+    /// starts them.
     pub spin_table: Vec<PhysicalAddress>,
-    /// What turns the machine off, if not PSCI does.
+    /// The device that turns the machine off, if PSCI does not.
     pub power_off: Option<PowerOff>,
     /// The interrupt controller.
     pub gic: Gic,
     /// The UART of the console.
     pub serial: Serial,
-    /// The last-level cache, if somebody has colours of it.
+    /// The last-level cache, if a VM or the hypervisor has colours of it.
     pub llc: Option<Llc>,
-    /// What counts memory accesses, if some VM or VCPU has a budget of them or is critical.
+    /// The counter of memory accesses, if a VM or VCPU has a budget of them or is critical.
     pub bandwidth_counter: Option<BandwidthCounter>,
 }
 
@@ -95,7 +96,7 @@ pub enum Gic {
 }
 
 impl Gic {
-    /// The version: 2 or 3.
+    /// Returns the version: 2 or 3.
     pub fn version(&self) -> u32 {
         match self {
             Self::V2 { .. } => 2,
@@ -103,7 +104,7 @@ impl Gic {
         }
     }
 
-    /// The `compatible` string.
+    /// Returns the `compatible` string.
     pub fn compatible(&self) -> &'static str {
         match self {
             Self::V2 { .. } => words::GIC_V2,
@@ -111,7 +112,7 @@ impl Gic {
         }
     }
 
-    /// The register frames with their names, in the order of `reg`.
+    /// Returns the register frames with their names, in the order of `reg`.
     pub fn frames(&self) -> Vec<(&'static str, Region<PhysicalAddress>)> {
         match *self {
             Self::V2 { gicd, gicc, gich, gicv } => {
@@ -125,7 +126,7 @@ impl Gic {
 /// The UART of the console.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Serial {
-    /// What it is.
+    /// Type of the UART.
     pub kind: SerialKind,
     /// Its registers.
     pub registers: Region<PhysicalAddress>,
@@ -148,7 +149,7 @@ impl SerialKind {
     /// All kinds.
     pub const ALL: [Self; 2] = [Self::Pl011, Self::Cadence];
 
-    /// The `compatible` string.
+    /// Returns the `compatible` string.
     pub fn compatible(self) -> &'static str {
         let [pl011, cadence] = words::UARTS;
         match self {
@@ -165,13 +166,13 @@ pub struct Vm {
     pub name: String,
     /// How it starts, and what happens when it ends.
     pub lifecycle: Lifecycle,
-    /// Whether it sees a last-level cache that consists of its colours only.
+    /// True if it sees a last-level cache that consists of its colours only.
     pub vllc: bool,
     /// Memory accesses of all of its VCPUs together, if they are limited.
     pub memory_budget: Option<MemoryBudget>,
-    /// What it gets of interference that critical VMs did not have, if anything.
+    /// Compensation for interference that critical VMs did not have, if there is any.
     pub compensation: Option<Compensation>,
-    /// Whether its accesses are counted for the compensation of others.
+    /// True if its accesses are counted for the compensation of others.
     pub critical: bool,
     /// The VCPUs, in the order of their indices.
     pub vcpus: Vec<Vcpu>,
@@ -181,13 +182,13 @@ pub struct Vm {
     pub gic: VirtualGic,
     /// The virtual PL011, if the VM has a console.
     pub serial: Option<VirtualSerial>,
-    /// Colours that its tasks can ask for, if there are some.
+    /// Colours that its tasks can request, if there are some.
     pub pool: Option<Pool>,
-    /// The virtual PL011 on which closed guests ask for them.
+    /// The virtual PL011 on which closed guests request colours.
     pub color_serial: Option<VirtualSerial>,
     /// Assigned devices.
     pub devices: Vec<Device>,
-    /// What runs in it.
+    /// The guest.
     pub boot: Boot,
 }
 
@@ -197,7 +198,7 @@ impl Vm {
         Bytes(self.memory.iter().fold(0, |sum, memory| sum.saturating_add(memory.size.get())))
     }
 
-    /// The colours of its RAM, if it has some.
+    /// Returns the colours of its RAM, if it has some.
     pub fn colors(&self) -> Option<ColorSet> {
         self.memory.iter().find_map(Memory::colors)
     }
@@ -208,35 +209,35 @@ impl Vm {
 pub struct Vcpu {
     /// PCPU on which it runs.
     pub pcpu: Pcpu,
-    /// How it shares the PCPU with others; none: it has the PCPU for itself.
+    /// The server under which it shares a PCPU; `None`: it has a PCPU of its own.
     pub server: Option<Server>,
     /// Memory accesses of its own, if they are limited.
     pub memory_budget: Option<MemoryBudget>,
-    /// How long it may execute in global critical sections until it executes outside of them. Zero: it may
-    /// be in none.
+    /// Time that it may execute in global critical sections before it executes outside of them.
+    /// Zero: it may enter none.
     pub hold: Duration,
-    /// How often it may enter them, if it may.
+    /// The limit on its entries into these sections.
     pub entries: Entries,
 }
 
 /// A part of the address space of a VM and the memory or registers behind it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mapping {
-    /// Where the VM sees it.
+    /// Address in the VM.
     pub ipa: Ipa,
-    /// Where it lies in the machine.
+    /// Address in the machine.
     pub host: PhysicalAddress,
     /// Number of bytes.
     pub size: Bytes,
 }
 
 impl Mapping {
-    /// The region as the VM sees it.
+    /// Returns the region as the VM sees it.
     pub fn ipa_region(&self) -> Region<Ipa> {
         Region { start: self.ipa, size: self.size }
     }
 
-    /// The region of the machine.
+    /// Returns the region of the machine.
     pub fn host_region(&self) -> Region<PhysicalAddress> {
         Region { start: self.host, size: self.size }
     }
@@ -262,7 +263,7 @@ pub enum VirtualGic {
 }
 
 impl VirtualGic {
-    /// The version: 2 or 3.
+    /// Returns the version: 2 or 3.
     pub fn version(&self) -> u32 {
         match self {
             Self::V2 { .. } => 2,
@@ -270,7 +271,7 @@ impl VirtualGic {
         }
     }
 
-    /// The `compatible` string.
+    /// Returns the `compatible` string.
     pub fn compatible(&self) -> &'static str {
         match self {
             Self::V2 { .. } => words::GIC_V2,
@@ -278,7 +279,7 @@ impl VirtualGic {
         }
     }
 
-    /// The register frames with their names, in the order of `reg`.
+    /// Returns the register frames with their names, in the order of `reg`.
     pub fn frames(&self) -> [(&'static str, Region<Ipa>); 2] {
         match *self {
             Self::V2 { gicd, gicc } => [("GICD", gicd), ("GICC", gicc)],
@@ -316,7 +317,7 @@ pub struct DeviceInterrupts {
     pub host: IntId,
 }
 
-/// What runs in a VM, and how it starts.
+/// The guest of a VM, and its start.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Boot {
     /// Address of the first instruction.
@@ -327,15 +328,15 @@ pub struct Boot {
     pub kernel: File,
     /// The initial RAM disk.
     pub initrd: Option<File>,
-    /// Where the generated device tree is loaded, if the guest gets one.
+    /// Load address of the generated device tree, if the guest gets one.
     pub device_tree: Option<Ipa>,
 }
 
 /// A file that is loaded into the RAM of a VM.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct File {
-    /// Path, relative to the folder in which the plan lies; `/` separates.
+    /// Path, relative to the folder of the plan; `/` separates folders.
     pub file: String,
-    /// Where it is loaded.
+    /// Load address.
     pub load: Ipa,
 }

@@ -1,4 +1,4 @@
-//! How the nodes of a plan are called.
+//! Paths of the nodes of a plan.
 
 use std::fmt::LowerHex;
 

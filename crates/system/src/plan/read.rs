@@ -22,7 +22,7 @@ use super::{
 use crate::diagnostic::Errors;
 use crate::units::{Address, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
-/// The plan in a tree.
+/// Returns the plan in a tree.
 pub(super) fn plan(tree: &Node) -> Result<Plan, Errors> {
     let mistakes = RefCell::default();
     let plan = root(&Cursor::new(tree, "", &mistakes));

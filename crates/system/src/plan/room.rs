@@ -1,4 +1,4 @@
-//! Whether the RAM of described VMs is large enough for their files.
+//! Checks that the RAM of described VMs is large enough for their files.
 
 use super::files::{FileReport, check_files, size};
 use super::make::{Origins, RAM, boot};
@@ -12,7 +12,7 @@ const MOST: Bytes = Bytes::gib(4);
 /// Proposals are multiples of this.
 const STEP: Bytes = Bytes::mib(1);
 
-/// As [`check_files`] for the `plan` that was made of `system`, in words of the description.
+/// As [`check_files`] for the `plan` that was made from `system`, in words of the description.
 ///
 /// # Errors
 ///
@@ -23,23 +23,23 @@ pub fn check_described_files(system: &System, plan: &Plan) -> Result<FileReport,
     checked.map_err(|errors| Origins::new(system, plan).locate(errors))
 }
 
-/// Checks that VMs of `system` have enough RAM for their files, where these exist and where they are loaded is
-/// planned.
+/// Checks that VMs of `system` have enough RAM for their files. It skips missing files, and VMs
+/// whose load addresses are given.
 ///
 /// # Errors
 ///
-/// Each VM whose RAM is too small, and how much it needs.
+/// Each VM whose RAM is too small, and the size that it needs.
 pub fn check_room(system: &System) -> Result<(), Errors> {
     Errors::unless_none(system.vms.iter().filter_map(|vm| too_small(vm, system)).collect(), ())
 }
 
-/// What a VM loads: bytes in memory.
+/// The files of a VM: bytes in memory.
 struct Files {
     kernel: Bytes,
     initrd: Option<Bytes>,
 }
 
-/// What is wrong if the files of `vm` do not fit, but would with more RAM.
+/// Returns the mistake if the files of `vm` do not fit, but would with more RAM.
 fn too_small(vm: &Vm, system: &System) -> Option<Diagnostic> {
     let boot = &vm.boot;
     if boot.load.is_some() || boot.initrd_load.is_some() || boot.device_tree_load.is_some() {
@@ -68,7 +68,8 @@ fn too_small(vm: &Vm, system: &System) -> Option<Diagnostic> {
 }
 
 impl Files {
-    /// Whether they fit into so much `memory` of `vm`, as they are loaded then.
+    /// Returns true if the files fit into this `memory` of `vm`, at the addresses that they then
+    /// get.
     fn fit(&self, vm: &Vm, memory: Bytes) -> bool {
         let mut vm = vm.clone();
         vm.memory.value = memory;

@@ -16,7 +16,7 @@ pub(super) struct Node {
     pub properties: Vec<Property>,
     /// Nodes in it, in their order.
     pub children: Vec<Node>,
-    /// Where its name stands, if it was read from text.
+    /// Place of its name, if it was read from text.
     pub place: Option<Place>,
 }
 
@@ -27,15 +27,15 @@ pub(super) struct Property {
     pub name: String,
     /// Value as bytes.
     pub value: Vec<u8>,
-    /// How the text form shows the value.
+    /// Form of the value in text.
     pub form: Form,
     /// Comments for the text form: one, or one for each row.
     pub comments: Vec<String>,
-    /// Where it stands, if it was read from text.
+    /// Place of the property, if it was read from text.
     pub place: Option<Place>,
 }
 
-/// How the text form shows a value.
+/// Forms of a value in text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Form {
     /// Strings in quotes.
@@ -47,7 +47,7 @@ pub(super) enum Form {
 }
 
 impl Node {
-    /// An empty node.
+    /// Returns an empty node.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -95,8 +95,8 @@ impl Node {
         })
     }
 
-    /// The place of `/path: property` or of `/path`; of the closest node
-    /// around it if it does not exist.
+    /// Returns the place of `/path: property` or of `/path`; of the closest node around it if it
+    /// does not exist.
     fn place_of(&self, path: &str) -> Option<&Place> {
         let (path, property) = match path.split_once(": ") {
             Some((path, property)) => (path, Some(property)),

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::units::{Address, Bytes, Duration, Ipa, PhysicalAddress, Region};
 
-/// The tree of `docs/reference/plan.md`.
+/// Returns the tree of `docs/reference/plan.md`.
 pub(super) fn tree(plan: &Plan) -> Node {
     let mut root = Node::new("");
     root.strings(names::COMPATIBLE, &[abi::COMPATIBLE]);
@@ -40,10 +40,12 @@ fn platform(platform: &Platform) -> Node {
     node.strings(names::BOARD, &[&platform.board]);
     node.numbers(names::GIC_VERSION, &[platform.gic.version()]);
     if let Some(switch) = platform.switch {
-        node.longs(names::SWITCH_NS, &[switch.0], 1).comment(format!("{switch}, of who stops"));
+        node.longs(names::SWITCH_NS, &[switch.0], 1)
+            .comment(format!("{switch}, paid by the VCPU that stops"));
     }
     if let Some(wait) = platform.wait {
-        node.longs(names::WAIT_NS, &[wait.0], 1).comment(format!("{wait}, of who wakes"));
+        node.longs(names::WAIT_NS, &[wait.0], 1)
+            .comment(format!("{wait}, paid by the VCPU that wakes"));
     }
     cell_counts(&mut node, 2, 2);
     for bank in &platform.memory {

@@ -1,4 +1,4 @@
-//! What counts memory accesses in a machine, and what they cost others.
+//! The counter of memory accesses of a machine, and the time of an access.
 
 use crate::plan::CounterSource;
 use crate::units::{Bytes, Duration, IntId};
@@ -6,7 +6,7 @@ use crate::units::{Bytes, Duration, IntId};
 /// The counter of memory accesses of each PCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Bandwidth {
-    /// What is counted, and by what.
+    /// The counted event, and the device that counts it.
     pub source: CounterSource,
     /// Width of the counter: 32 or 64.
     pub bits: u32,
@@ -14,7 +14,7 @@ pub struct Bandwidth {
     pub interrupts: Vec<IntId>,
     /// Bytes that one access moves; none where no accesses to memory are counted.
     pub access: Option<Bytes>,
-    /// For how long one access of another PCPU can delay one access, if it is known
+    /// Longest time that one access of another PCPU can delay one access, if it is known
     /// (XenThrottle, section 3.1: `L`).
     pub latency: Option<Duration>,
 }

@@ -43,7 +43,7 @@ pub(super) fn named(name: &str) -> Result<Platform, Errors> {
     }
 }
 
-/// What to do about a name that is not a board.
+/// Returns the help for a name that is not a board.
 pub(super) fn help(name: &str) -> String {
     format!("{}; a path that ends in `.toml` names a file of your own", suggest::help(name, NAMES))
 }

@@ -2,14 +2,14 @@
 
 use policy::color::{self, IndexBits};
 
-/// What a cache holds.
+/// Contents of a cache.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CacheKind {
     /// Instructions.
     Instruction,
     /// Data.
     Data,
-    /// Both.
+    /// Instructions and data.
     Unified,
 }
 
@@ -24,7 +24,7 @@ impl CacheKind {
 pub struct Cache {
     /// Level, from 1.
     pub level: u64,
-    /// What it holds.
+    /// Its contents.
     pub kind: CacheKind,
     /// Size, ways, lines and slices.
     pub shape: color::Cache,
@@ -32,12 +32,12 @@ pub struct Cache {
     pub shared_by: u64,
     /// The bits of its set index that make colours.
     pub color_bits: IndexBits,
-    /// Whether the cache registers of the CPUs describe it.
+    /// True if the cache registers of the CPUs describe it.
     pub in_registers: bool,
 }
 
 impl Cache {
-    /// Whether it is a first-level cache of data.
+    /// Returns true if it is a first-level cache of data.
     pub fn is_first_data(&self) -> bool {
         self.level == 1 && self.kind != CacheKind::Instruction
     }

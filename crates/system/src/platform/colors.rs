@@ -9,7 +9,7 @@ use crate::plan::PAGE;
 use crate::units::Bytes;
 
 impl Platform {
-    /// The colours of the last-level cache: at least two.
+    /// Returns the colours of the last-level cache: at least two.
     ///
     /// # Errors
     ///
@@ -26,7 +26,7 @@ impl Platform {
     }
 }
 
-/// How the number of colours comes about: `1 MiB / (16 ways x 4 KiB)`.
+/// Shows how the number of colours is computed: `1 MiB / (16 ways x 4 KiB)`.
 pub(crate) fn division(geometry: Geometry) -> String {
     let cache = geometry.cache();
     let slices = match cache.slices() {

@@ -15,7 +15,7 @@ use crate::document::{Fields, Located};
 use crate::plan::{Gic, PowerOff, SerialKind};
 use crate::units::{Address, Bytes, Frequency, Mpidr, PhysicalAddress, Region};
 
-/// The machine that the keys describe.
+/// Returns the machine that the keys describe.
 pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
     let name = at.required("name", at.string("name"), "\"my-board\"");
     let about = at.required("about", at.string("about"), "\"what it is\"");
@@ -99,7 +99,7 @@ fn region<A: Address>(at: &Fields<'_>) -> Option<Region<A>> {
     Some(region)
 }
 
-/// The frequency of the system counter, of which the register that shows it has 32 bits.
+/// Returns the frequency of the system counter, of which the register that shows it has 32 bits.
 fn counter(at: &Fields<'_>) -> Option<Frequency> {
     let counter = at.quantity::<Frequency>("counter")?;
     if counter.value == Frequency(0) || counter.value > Frequency(u32::MAX.into()) {
@@ -129,7 +129,8 @@ fn cpus(at: &Fields<'_>) -> Option<Vec<Cpu>> {
     )
 }
 
-/// Where each CPU of a group waits, if not PSCI starts it: a word of eight bytes.
+/// Reads the words of memory in which the CPUs of a group wait, if PSCI does not start them: eight
+/// bytes each.
 fn spin_table(at: &Fields<'_>, count: u64) -> Vec<u64> {
     let Some(Located { value, place }) = at.integers("spin_table", 0, u64::MAX >> 16) else {
         return Vec::new();

@@ -7,10 +7,10 @@ use bulkhead_abi::limits::SHARED_INTERRUPTS;
 
 /// An address in one of the address spaces: [`Ipa`] or [`PhysicalAddress`].
 pub trait Address: Copy + Ord + fmt::Debug + fmt::Display + From<u64> {
-    /// The address as a number.
+    /// Returns the address as a number.
     fn get(self) -> u64;
 
-    /// The address `bytes` further on, or `None` beyond the end of 64 bits.
+    /// Returns the address `bytes` further on, or `None` beyond the end of 64 bits.
     fn checked_add(self, bytes: Bytes) -> Option<Self> {
         self.get().checked_add(bytes.get()).map(Self::from)
     }
@@ -61,34 +61,34 @@ pub struct Region<A> {
 }
 
 impl<A: Address> Region<A> {
-    /// The region of `size` bytes at `start`.
+    /// Returns the region of `size` bytes at `start`.
     pub fn new(start: impl Into<A>, size: impl Into<Bytes>) -> Self {
         Self { start: start.into(), size: size.into() }
     }
 
-    /// The first address behind the region; the end of the address space if
-    /// the region reaches beyond it.
+    /// Returns the first address behind the region; the end of the address space if the region
+    /// reaches beyond it.
     pub fn end(&self) -> A {
         A::from(self.start.get().saturating_add(self.size.get()))
     }
 
-    /// Whether the region reaches beyond the end of the address space.
+    /// Returns true if the region reaches beyond the end of the address space.
     pub fn wraps(&self) -> bool {
         self.start.checked_add(self.size).is_none()
     }
 
-    /// Whether the two share a byte.
+    /// Returns true if the two share a byte.
     pub fn overlaps(&self, other: &Self) -> bool {
         let (first, last) = (self.start.max(other.start), self.end().min(other.end()));
         first < last
     }
 
-    /// Whether all of `other` lies in this region.
+    /// Returns true if all of `other` lies in this region.
     pub fn contains(&self, other: &Self) -> bool {
         self.start <= other.start && other.end() <= self.end() && !other.wraps()
     }
 
-    /// Whether the address lies in the region.
+    /// Returns true if the address lies in the region.
     pub fn has(&self, address: A) -> bool {
         self.start <= address && address < self.end()
     }
@@ -109,7 +109,7 @@ impl<A: Address> fmt::Display for Region<A> {
 pub struct IntId(pub u32);
 
 impl IntId {
-    /// Whether the interrupt is a shared one (SPI).
+    /// Returns true if the interrupt is a shared one (SPI).
     pub fn is_shared(self) -> bool {
         SHARED_INTERRUPTS.contains(&self.0)
     }

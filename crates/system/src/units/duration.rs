@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Duration(pub u64);
 
 impl Duration {
-    /// The number of nanoseconds.
+    /// Returns the number of nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }

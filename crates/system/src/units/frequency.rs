@@ -11,8 +11,8 @@ const SECOND: u64 = 1_000_000_000;
 pub struct Frequency(pub u64);
 
 impl Frequency {
-    /// The shortest time that is a whole number both of ticks and of nanoseconds; one second
-    /// for 0 Hz.
+    /// Returns the shortest time that is a whole number both of ticks and of nanoseconds; one
+    /// second for 0 Hz.
     pub fn common_period(self) -> Duration {
         let (mut a, mut b) = (SECOND, self.0);
         while b != 0 {

@@ -4,14 +4,14 @@ use super::{Bytes, Duration, Frequency, Rate};
 
 /// A type that is written as a number with a unit.
 pub trait Quantity: Sized {
-    /// What it is, as in "a time".
+    /// Name of the quantity, as in "a time".
     const WHAT: &'static str;
     /// Its units and how many of the smallest one each of them is.
     const UNITS: &'static [(&'static str, u64)];
-    /// How it is written.
+    /// An example of its text.
     const EXAMPLE: &'static str;
 
-    /// From a number of the smallest unit.
+    /// Returns the quantity for a number of the smallest unit.
     fn from_smallest(number: u64) -> Self;
 }
 
@@ -69,15 +69,15 @@ impl Quantity for Rate {
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum QuantityError {
-    /// It does not start with a number.
+    /// The text does not start with a number.
     NoNumber,
     /// There is no unit behind the number.
     NoUnit,
     /// There is no such unit.
     UnknownUnit(String),
-    /// It is not a whole number of the smallest unit.
+    /// The quantity is not a whole number of the smallest unit.
     NotWhole,
-    /// It is more than 64 bits can hold.
+    /// The quantity has more than 64 bits.
     TooLarge,
 }
 

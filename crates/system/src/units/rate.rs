@@ -11,29 +11,29 @@ const SECOND: u128 = 1_000_000_000;
 pub struct Rate(pub u64);
 
 impl Rate {
-    /// The rate of so many pieces of this size in each period: rounded down, and the largest
-    /// there is if it has more than 64 bits or the period is 0.
+    /// Returns the rate of this number of pieces of this size in each period: rounded down, and the
+    /// largest rate if it has more than 64 bits or the period is 0.
     pub fn of(pieces: u64, size: Bytes, period: Duration) -> Self {
         let bytes = u128::from(pieces).saturating_mul(size.0.into()).checked_mul(SECOND);
         let rate = bytes.and_then(|bytes| bytes.checked_div(period.0.into()));
         Self(rate.and_then(|rate| rate.try_into().ok()).unwrap_or(u64::MAX))
     }
 
-    /// How many whole pieces of this size it is in a period: 0 if the size is 0.
+    /// Returns the number of whole pieces of this size in a period: 0 if the size is 0.
     pub fn pieces(self, size: Bytes, period: Duration) -> u64 {
         let bytes = u128::from(self.0) * u128::from(period.0);
         let pieces = bytes.checked_div(u128::from(size.0) * SECOND).unwrap_or(0);
         pieces.try_into().unwrap_or(u64::MAX)
     }
 
-    /// The least rate that is one piece of this size in a period.
+    /// Returns the least rate that is one piece of this size in a period.
     pub fn least(size: Bytes, period: Duration) -> Self {
         let bytes = u128::from(size.0) * SECOND;
         let rate = bytes.div_ceil(u128::from(period.0).max(1));
         Self(rate.try_into().unwrap_or(u64::MAX))
     }
 
-    /// The shortest period in which it is one piece of this size.
+    /// Returns the shortest period in which it is one piece of this size.
     pub fn shortest_period(self, size: Bytes) -> Duration {
         let bytes = u128::from(size.0) * SECOND;
         Duration(bytes.div_ceil(u128::from(self.0).max(1)).try_into().unwrap_or(u64::MAX))

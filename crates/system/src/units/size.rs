@@ -7,27 +7,27 @@ use std::fmt;
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// `n` KiB.
+    /// Returns `n` KiB.
     pub const fn kib(n: u64) -> Self {
         Self(n << 10)
     }
 
-    /// `n` MiB.
+    /// Returns `n` MiB.
     pub const fn mib(n: u64) -> Self {
         Self(n << 20)
     }
 
-    /// `n` GiB.
+    /// Returns `n` GiB.
     pub const fn gib(n: u64) -> Self {
         Self(n << 30)
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Whether the size is a multiple of `unit`.
+    /// Returns true if the size is a multiple of `unit`.
     pub const fn is_multiple_of(self, unit: Self) -> bool {
         self.0.is_multiple_of(unit.0)
     }

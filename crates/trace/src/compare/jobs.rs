@@ -52,7 +52,7 @@ fn times(trace: &Trace, shift: i64) -> BTreeMap<(VcpuId, u8), Jobs> {
     tasks.map(|(task, jobs)| (task, jobs.iter().map(times).collect())).collect()
 }
 
-/// When records of the VCPU's PCPU were lost, in nanoseconds.
+/// Returns the times at which records of the VCPU's PCPU were lost, in nanoseconds.
 fn gaps(trace: &Trace, vcpu: VcpuId, shift: i64) -> Vec<Range<i64>> {
     let Some(pcpu) = trace.header.vcpu(vcpu).map(|vcpu| vcpu.pcpu) else { return Vec::new() };
     let time = |ticks| trace.clock().ns(ticks).saturating_add(shift);
@@ -60,7 +60,7 @@ fn gaps(trace: &Trace, vcpu: VcpuId, shift: i64) -> Vec<Range<i64>> {
     gaps.map(|gap| time(gap.start)..time(gap.end)).collect()
 }
 
-/// Whether both times are known and apart, or one is missing at a time of which the other
+/// Returns true if both times are known and apart, or one is missing at a time of which the other
 /// trace has all records.
 fn differ(
     at_ns: [Option<i64>; 2],

@@ -6,14 +6,14 @@ use super::{Difference, PcpuComparison, Usage, VcpuComparison};
 use crate::timeline::{Span, State};
 use crate::{Clock, VcpuId};
 
-/// What a PCPU does for a time, in nanoseconds.
+/// The state of a PCPU for a time, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct SpanNs {
     pub time: Range<i64>,
     pub state: State,
 }
 
-/// What lies within a window; neighbours that do the same are joined.
+/// Returns the spans within a window; neighbours with the same state are joined.
 pub fn spans_within(spans: &[Span], clock: Clock, shift: i64, window: &Range<i64>) -> Vec<SpanNs> {
     let mut within: Vec<SpanNs> = Vec::new();
     for span in spans {
@@ -41,7 +41,7 @@ pub fn add_supply(spans: &[SpanNs], side: usize, vcpus: &mut [VcpuComparison]) {
     }
 }
 
-/// What a VCPU used in those periods of its server that lie in the window.
+/// Returns the use of a VCPU's budget in the periods of its server that lie in the window.
 pub fn usage(spans: &[SpanNs], vcpu: VcpuId, period_ns: u64, window: &Range<i64>) -> Usage {
     let period = i64::try_from(period_ns).unwrap_or(i64::MAX);
     let whole = window.start.div_euclid(period) + i64::from(window.start.rem_euclid(period) > 0)

@@ -10,19 +10,19 @@ use crate::{Entry, Event, Header, Trace};
 /// Longest header that is read, in bytes.
 const HEADER_BYTES_MAX: u32 = 1 << 20;
 
-/// Why a file is no trace.
+/// Why a file is not a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The file begins with something else.
+    /// The file does not begin with the magic number.
     #[error("it is no trace: it does not begin with `BLKTRACE`")]
     Magic,
-    /// Another version wrote it.
+    /// Another version of the program wrote the file.
     #[error("it has version {0} of the format, {VERSION} is known: record it again")]
     Version(u32),
-    /// The header is not what it should be.
+    /// The header is wrong.
     #[error("its header cannot be read: {0}")]
     Header(String),
     /// A chunk names a PCPU that the header does not have.
@@ -131,7 +131,7 @@ fn header(input: &mut impl Read, bytes: u32) -> Result<Header, ReadError> {
     Ok(header)
 }
 
-/// The next 16 bytes; `None` if the input ends before the first of them.
+/// Returns the next 16 bytes; `None` if the input ends before the first of them.
 fn exactly(input: &mut impl Read) -> io::Result<Option<[u8; PREFIX_BYTES]>> {
     let mut bytes = [0; PREFIX_BYTES];
     let mut filled = 0;

@@ -17,7 +17,7 @@ const STYLE: &str = "body { font: 15px/1.5 sans-serif; margin: 2em auto; max-wid
     @media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117; } \
     th, td { border-color: #30363d; } }";
 
-/// The page from a time to another in nanoseconds, as [`super::svg`].
+/// Returns the page from a time to another in nanoseconds, as [`super::svg`].
 pub fn html(trace: &Trace, from_ns: Option<u64>, until_ns: Option<u64>) -> Result<String, Error> {
     let window = window(trace, from_ns, until_ns);
     let svg = chart(trace, &window).svg()?;

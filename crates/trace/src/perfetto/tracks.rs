@@ -32,13 +32,13 @@ pub fn task(vcpu: VcpuId, task: u8) -> u64 {
     TASK | number(vcpu) | u64::from(task)
 }
 
-/// Whether there is a track with the budget of a VCPU.
+/// Returns true if there is a track with the budget of a VCPU.
 pub fn has_budget(header: &Header, id: VcpuId) -> bool {
     let server = header.vcpu(id).and_then(|vcpu| vcpu.server.as_ref());
     server.is_some_and(|server| server.budget_ns.is_some())
 }
 
-/// All tracks, parents before their children.
+/// Returns all tracks, parents before their children.
 pub fn all(trace: &Trace) -> Vec<TrackDescriptor> {
     let header = &trace.header;
     let name = format!("{} ({})", header.name, header.origin);

@@ -1,4 +1,4 @@
-//! What VCPUs took of the budgets of their VMs, as it was recorded.
+//! The accesses that VCPUs took from the budgets of their VMs, as recorded.
 
 use policy::bandwidth::{Grant, Grants};
 use policy::time::Instant;
@@ -9,10 +9,10 @@ use crate::{Entry, Event, VcpuId};
 /// The grants behind an input, in their order.
 pub struct Recorded<'a> {
     planned: &'a [Planned],
-    /// When the first period of all budgets starts.
+    /// Start of the first period of all budgets.
     start: u64,
     next: &'a [Entry],
-    /// Who asked for a grant that was not recorded.
+    /// The VCPU that requested a grant that was not recorded.
     wrong: Option<VcpuId>,
 }
 
@@ -21,7 +21,8 @@ impl<'a> Recorded<'a> {
         Self { planned, start, next, wrong: None }
     }
 
-    /// Whether just those were taken that were recorded; the VCPU for which that is not so.
+    /// Returns an error if the grants that were taken are not those recorded: the VCPU of the first
+    /// difference.
     pub fn all_taken(self) -> Result<(), VcpuId> {
         match (self.wrong, self.next) {
             (Some(vcpu), _) => Err(vcpu),

@@ -1,13 +1,14 @@
-//! What a VCPU did besides its tasks: start, print, serve interrupts, or all that Linux does.
+//! The work of a VCPU besides its tasks: starting, printing, serving interrupts, or all work of
+//! Linux.
 
 use std::ops::Range;
 
 use trace::timeline::{self, Piece, State};
 use trace::{Event, Trace, VcpuId};
 
-/// It as a task of the lowest priority. Each time that the VCPU had something to do is a job:
-/// released when it woke, and as long as it ran until it waited again, without the pieces of
-/// its tasks with these numbers. `None` if there was nothing.
+/// Returns this work as a task of the lowest priority. Each time that the VCPU had work is a job:
+/// released when the VCPU woke, and as long as the VCPU ran until it waited again, without the
+/// pieces of its tasks with these numbers. `None` if there was no such work.
 pub fn task(
     trace: &Trace,
     pcpu: usize,
@@ -51,7 +52,7 @@ pub fn task(
     })
 }
 
-/// When the VCPU had something to do, as its scheduler was told.
+/// Returns the times at which the VCPU had work, by the inputs of its scheduler.
 fn busy(trace: &Trace, pcpu: usize, vcpu: VcpuId) -> Vec<Range<u64>> {
     let mut times: Vec<Range<u64>> = Vec::new();
     let mut since = None;

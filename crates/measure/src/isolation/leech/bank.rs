@@ -19,7 +19,7 @@ pub struct Bank {
 }
 
 impl Bank {
-    /// A buffer of so many bytes, of two steps at least.
+    /// Returns a buffer of this number of bytes, at least two steps.
     pub fn new(bytes: u64) -> Self {
         Self { bytes: vec![1; (bytes as usize).max(2 * STEP)], line: 0 }
     }

@@ -15,7 +15,7 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// Two buffers of so many bytes each.
+    /// Returns two buffers of this number of bytes each.
     pub fn new(bytes: u64) -> Self {
         let words = (bytes as usize).div_ceil(size_of::<u32>()).max(1);
         Self { from: vec![1; words], to: vec![2; words], at: 0 }

@@ -18,7 +18,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// So many bytes a round.
+    /// Returns a leech that writes this number of bytes in each round.
     pub fn new(bytes: u64) -> Result<Self, String> {
         let file = tempfile::tempfile().map_err(|error| {
             format!("disk: cannot write to {}: {error}", env::temp_dir().display())

@@ -13,7 +13,7 @@ pub struct NonTemporal {
 }
 
 impl NonTemporal {
-    /// A buffer of so many bytes.
+    /// Returns a buffer of this number of bytes.
     pub fn new(bytes: u64) -> Self {
         let words = (bytes as usize).div_ceil(size_of::<u64>()).max(1);
         Self { words: vec![1; words], at: 0 }

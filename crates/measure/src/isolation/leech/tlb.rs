@@ -16,7 +16,7 @@ pub struct Tlb {
 }
 
 impl Tlb {
-    /// A buffer of so many bytes, of a page at least.
+    /// Returns a buffer of this number of bytes, at least a page.
     pub fn new(bytes: u64) -> Self {
         let page_bytes = page_bytes();
         Self { bytes: vec![1; (bytes as usize).max(page_bytes)], page_bytes }

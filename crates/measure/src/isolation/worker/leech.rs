@@ -7,7 +7,7 @@ use super::{Answer, Order, answer};
 use crate::isolation::leech::{Leech, Nothing, Place, Take};
 use crate::isolation::protection::{LEECH, Protection};
 
-/// Takes or rests, as it is told.
+/// Loads the resource or rests, as commanded.
 pub fn serve(leech: &Leech, cpu: Option<usize>, orders: &Receiver<Order>) -> Result<(), String> {
     let protection = Protection::take(cpu, LEECH);
     let mut take = leech.prepare()?;
@@ -24,8 +24,8 @@ pub fn serve(leech: &Leech, cpu: Option<usize>, orders: &Receiver<Order>) -> Res
     Ok(())
 }
 
-/// Rests until there is an order. On a CPU of its own it computes meanwhile, so that the
-/// machine is as busy as when it takes; on the victim's it leaves it alone.
+/// Rests until there is a command. On a CPU of its own the leech computes while it rests, so that
+/// the machine is as busy as under load; on the victim's CPU it sleeps.
 fn next(leech: &Leech, orders: &Receiver<Order>) -> Option<Order> {
     if leech.kind.place() == Place::Same {
         return orders.recv().ok();

@@ -16,7 +16,7 @@ const REPEATS_MAX: u32 = 100_000;
 /// Runs to find out how long the workload takes: the first one is cold.
 const TRIALS: usize = 3;
 
-/// Runs as often as it is told.
+/// Runs the workload on each command.
 pub fn serve(
     workload: &Workload,
     at_least: Duration,
@@ -39,7 +39,8 @@ pub fn serve(
     Ok(())
 }
 
-/// How often the workload fits into the time, at least once, and how many nanoseconds that takes.
+/// Returns how often the workload fits into the time, at least once, and the nanoseconds that this
+/// takes.
 fn repeats(work: &mut dyn Work, at_least: Duration) -> Result<(u32, u64), String> {
     let mut shortest = Duration::MAX;
     for trial in 0..TRIALS {

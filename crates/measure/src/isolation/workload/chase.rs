@@ -20,7 +20,7 @@ pub struct Chase {
 }
 
 impl Chase {
-    /// Through so many bytes, two lines at least.
+    /// Returns a chase through this number of bytes, at least two lines.
     pub fn new(bytes: u64) -> Self {
         let lines = (bytes as usize / LINE_BYTES).max(2);
         let mut order: Vec<usize> = (0..lines).collect();

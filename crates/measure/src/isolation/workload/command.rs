@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Work;
 
-/// The command that runs, for who has to end it.
+/// The running command, for the code that has to end it.
 static RUNNING: Mutex<Option<Pid>> = Mutex::new(None);
 
 /// A command of a shell. What it prints is of no interest here.

@@ -13,7 +13,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// With so many rows and columns.
+    /// Returns matrices with this number of rows and columns.
     pub fn new(rows: usize) -> Self {
         let numbers = |factor: usize| {
             (0..rows * rows).map(|index| (index * factor % 1000) as f32 / 1000.0).collect()
@@ -23,7 +23,7 @@ impl Matrix {
 }
 
 impl Work for Matrix {
-    /// By the definition, without blocks: every element of the product reads a row and a
+    /// Multiplies by the definition, without blocks: every element of the product reads a row and a
     /// column, as in the published measurements.
     fn run(&mut self) -> Result<(), String> {
         let rows = self.rows;

@@ -15,12 +15,12 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Reads so many bytes.
+    /// Returns a workload that reads this number of bytes.
     pub fn reading(bytes: u64) -> Self {
         Self::new(bytes, false)
     }
 
-    /// Writes so many bytes.
+    /// Returns a workload that writes this number of bytes.
     pub fn writing(bytes: u64) -> Self {
         Self::new(bytes, true)
     }

@@ -1,16 +1,16 @@
-//! What happened in the last-level cache (LLC).
+//! Counts of the last-level cache (LLC).
 
 /// Counts of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cache {
-    /// The owners of memory: the VMs, the hypervisor, and who else has lines.
+    /// The owners of memory: the VMs, the hypervisor, and others that have lines.
     pub owners: Vec<Owner>,
-    /// Evictions: the row is whose line came, the column whose line went, both in the order of
-    /// the owners.
+    /// Evictions: the row is the owner of the new line, the column the owner of the evicted line,
+    /// both in the order of the owners.
     pub evictions: Vec<Vec<u64>>,
 }
 
-/// What an owner of memory did.
+/// The counts of an owner of memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Owner {
     /// Its name.

@@ -1,4 +1,4 @@
-//! How to get a proof again, and from what it was made.
+//! The inputs of a proof, and the commands that repeat it.
 
 /// Commands, files and versions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,28 +14,28 @@ pub struct Origin {
 /// A command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Command {
-    /// What it does, in a few words.
+    /// The purpose of the command, in a few words.
     pub purpose: String,
-    /// As it is typed.
+    /// The command line.
     pub line: String,
 }
 
 /// A file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct File {
-    /// What it is: `description`, `image`, `trace of the run with the plan`.
+    /// The purpose of the file: `description`, `image`, `trace of the run with the plan`.
     pub purpose: String,
-    /// Its name.
+    /// Name of the file.
     pub name: String,
     /// Its SHA-256 in hexadecimal digits; empty if that is not known.
     pub sha256: String,
 }
 
-/// Something with a name.
+/// A fact: a name and a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fact {
-    /// What it is.
+    /// Name of the fact.
     pub name: String,
-    /// What it is here.
+    /// Its value.
     pub value: String,
 }

@@ -6,46 +6,46 @@ use super::timeline::Timeline;
 /// A run or a simulation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// How long it took in the time of the guests, in nanoseconds.
+    /// Duration of the run in the time of the guests, in nanoseconds.
     pub time_ns: u64,
-    /// What happened on the PCPUs, in a window that is worth a look.
+    /// The events on the PCPUs, in an interesting window.
     pub timeline: Option<Timeline>,
-    /// What happened in the last-level cache.
+    /// Counts of the last-level cache.
     pub cache: Option<Cache>,
-    /// What happened to each VM, in the order of [`Proof::vms`](crate::proof::Proof::vms); may be
+    /// The result of each VM, in the order of [`Proof::vms`](crate::proof::Proof::vms); may be
     /// empty.
     pub vms: Vec<VmRun>,
-    /// What happened to resources, by resource and task.
+    /// The use of resources, by resource and task.
     pub sections: Vec<Section>,
-    /// What else is to be said of it, a sentence each.
+    /// Further notes, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// What happened to a VM.
+/// The result of a VM.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VmRun {
-    /// How it ended: `off`, `running`, `stopped: ...`.
+    /// How the VM ended: `off`, `running`, `stopped: ...`.
     pub state: String,
     /// Restarts.
     pub restarts: u64,
-    /// How often the hypervisor was entered.
+    /// Number of exits to the hypervisor.
     pub exits: Option<u64>,
-    /// For how long it waited for the memory bus, in nanoseconds.
+    /// Time that the VM waited for the memory bus, in nanoseconds.
     pub bus_wait_ns: Option<u64>,
     /// Lines that were moved to and from memory for it.
     pub memory_lines: Option<u64>,
 }
 
-/// What a task did with a resource.
+/// The use of a resource by a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
     /// Name of the resource.
     pub resource: String,
     /// Place of the task in [`Proof::tasks`](crate::proof::Proof::tasks).
     pub task: usize,
-    /// How often it got the resource.
+    /// Number of times that the task got the resource.
     pub times: u64,
-    /// How often it had to wait for it.
+    /// Number of times that the task had to wait for it.
     pub waits: u64,
     /// Its longest time from the request to the resource, in nanoseconds.
     pub wait_max_ns: u64,

@@ -20,11 +20,11 @@ pub struct Platform {
 /// A VM, as planned.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vm {
-    /// Its name.
+    /// Name of the VM.
     pub name: String,
-    /// What it is, in a few words: `Linux`, `real-time guest`.
+    /// The guest in a few words: `Linux`, `real-time guest`.
     pub guest: String,
-    /// Whether it is critical.
+    /// True if the VM is critical.
     pub critical: bool,
     /// Size of its memory in bytes.
     pub memory_bytes: u64,
@@ -57,11 +57,12 @@ pub struct Vcpu {
     pub memory_period_ns: Option<u64>,
 }
 
-/// What the analysis says of the whole system. Bounds are in the tasks ([`super::task::Task`]).
+/// The verdict of the analysis on the whole system. Bounds are in the tasks
+/// ([`super::task::Task`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Check {
-    /// Whether every task meets its deadline, for sure; none if that was not analysed.
+    /// True if the analysis guarantees every deadline; `None` if it was not done.
     pub schedulable: Option<bool>,
-    /// What the analysis says besides: why not, what is assumed; a sentence each.
+    /// Further results, a sentence each: reasons and assumptions.
     pub notes: Vec<String>,
 }

@@ -7,25 +7,25 @@ pub struct Task {
     pub vm: usize,
     /// Index of its VCPU in the VM.
     pub vcpu: usize,
-    /// Its name.
+    /// Name of the task.
     pub name: String,
     /// Execution time that the analysis counts with, in nanoseconds.
     pub wcet_ns: Option<u64>,
-    /// From release to release at least, in nanoseconds.
+    /// Least time between two releases, in nanoseconds.
     pub period_ns: Option<u64>,
-    /// From release to deadline, in nanoseconds; none if it has no deadline.
+    /// Time from release to deadline, in nanoseconds; `None` if the task has no deadline.
     pub deadline_ns: Option<u64>,
     /// Memory accesses of a job that the analysis counts with.
     pub accesses: Option<u64>,
     /// Bound of the response time without isolation, in nanoseconds; none if there is none.
     pub bound_without_ns: Option<u64>,
-    /// Why it can be late or has no bound without isolation, in a sentence.
+    /// Why the task can be late or has no bound without isolation, in a sentence.
     pub reason_without: Option<String>,
     /// Bound with the plan, in nanoseconds; none if there is none.
     pub bound_with_ns: Option<u64>,
-    /// Why it can be late or has no bound with the plan, in a sentence.
+    /// Why the task can be late or has no bound with the plan, in a sentence.
     pub reason_with: Option<String>,
-    /// What the bound with the plan consists of, the longest first.
+    /// The parts of the bound with the plan, the longest first.
     pub terms: Vec<Term>,
     /// Responses in the simulation of the plan.
     pub simulated: Option<Responses>,
@@ -38,9 +38,9 @@ pub struct Task {
 /// A part of a bound.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Term {
-    /// What takes this time, in a few words: `execution`, `jobs of fast`, `memory`.
+    /// The part in a few words: `execution`, `jobs of fast`, `memory`.
     pub name: String,
-    /// For how long, in nanoseconds.
+    /// Its length in nanoseconds.
     pub time_ns: u64,
 }
 

@@ -1,13 +1,13 @@
-//! What happened from when to when.
+//! Events over time.
 
 use std::ops::Range;
 
-/// A window of a run, in lanes. What lies outside of the window is not shown.
+/// A window of a run, in lanes. Events outside of the window are not shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// From when to when, in nanoseconds.
+    /// Start and end of the window, in nanoseconds.
     pub window_ns: Range<i64>,
-    /// Why this window, in a sentence: `around the first missed deadline`.
+    /// The reason for this window, in a sentence: `around the first missed deadline`.
     pub reason: String,
     /// The lanes from top to bottom: each PCPU, then its VCPUs, each with its tasks.
     pub lanes: Vec<Lane>,
@@ -16,17 +16,17 @@ pub struct Timeline {
 /// A lane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lane {
-    /// What it is about.
+    /// The subject of the lane.
     pub kind: LaneKind,
     /// Its name: `PCPU 0`, `rt/0`, `fast`.
     pub name: String,
-    /// What happens in it for a time, in order of time; spans of a kind do not overlap.
+    /// Spans in order of time; spans of a kind do not overlap.
     pub spans: Vec<Span>,
-    /// What happens in it at a point in time.
+    /// Events at a point in time.
     pub marks: Vec<Mark>,
 }
 
-/// What a lane is about.
+/// Subjects of lanes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LaneKind {
     /// A PCPU, and the VCPUs that it runs.
@@ -38,20 +38,20 @@ pub enum LaneKind {
     Task,
 }
 
-/// What happens for a time.
+/// An event that lasts for a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Span {
-    /// From when to when, in nanoseconds.
+    /// Start and end, in nanoseconds.
     pub time_ns: Range<i64>,
-    /// What happens.
+    /// Kind of the event.
     pub kind: SpanKind,
     /// Place of the VM in [`Proof::vms`](crate::proof::Proof::vms) that it happens to: its colour.
     pub vm: Option<usize>,
-    /// What to say of it: `rt/0, budget left 1.2 ms`, `job 17`, the resource.
+    /// A description: `rt/0, budget left 1.2 ms`, `job 17`, the resource.
     pub label: String,
 }
 
-/// What happens for a time.
+/// Kinds of events that last for a time.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum SpanKind {
     /// A VCPU runs, or a task executes.
@@ -67,18 +67,18 @@ pub enum SpanKind {
     Unknown,
 }
 
-/// What happens at a point in time.
+/// An event at a point in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// When, in nanoseconds.
+    /// Time in nanoseconds.
     pub at_ns: i64,
-    /// What happens.
+    /// Kind of the event.
     pub kind: MarkKind,
-    /// What to say of it: `job 17`.
+    /// A description: `job 17`.
     pub label: String,
 }
 
-/// What happens at a point in time.
+/// Kinds of events at a point in time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MarkKind {
     /// A job is released.

@@ -16,7 +16,7 @@ const TOP: f64 = 22.0;
 /// its end.
 const END: [u64; 2] = [125, 250];
 
-/// The chart, of tasks that have a deadline; none if nothing is known of any.
+/// Returns the chart, of tasks that have a deadline; none if nothing is known of any.
 pub fn chart(proof: &Proof) -> Option<String> {
     let known = |task: &Task| {
         task.deadline_ns.is_some_and(|it| it > 0) && times(task).iter().any(Option::is_some)

@@ -1,4 +1,4 @@
-//! The last-level cache: who uses which colours, and who evicts whom.
+//! The last-level cache: which owner has which colours, and which owner evicts whose lines.
 
 use super::Part;
 use super::label::{class, escape, short};
@@ -14,7 +14,7 @@ const LEFT: f64 = 110.0;
 const ROW: f64 = 26.0;
 const TOP: f64 = 6.0;
 
-/// The part, if caches were counted.
+/// Returns the part, if caches were counted.
 pub fn part(proof: &Proof) -> Option<Part> {
     let runs = [("Without isolation", &proof.without), ("With the plan", &proof.with)];
     let caches: Vec<(&str, &Cache)> = runs
@@ -111,7 +111,7 @@ fn map(proof: &Proof, name: &str, cache: &Cache) -> String {
     )
 }
 
-/// The colours that the plan gives to an owner.
+/// Returns the colours that the plan gives to an owner.
 fn granted<'a>(proof: &'a Proof, owner: &Owner) -> &'a [usize] {
     match owner.vm {
         Some(vm) => proof.vms.get(vm).map_or(&[], |vm| &vm.colors),
@@ -163,7 +163,7 @@ fn sum(counts: &[u64]) -> u64 {
     counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
-/// The class of a number of accesses: by powers of ten.
+/// Returns the class of a number of accesses: by powers of ten.
 fn heat(accesses: u64) -> &'static str {
     match accesses {
         0 => "h0",

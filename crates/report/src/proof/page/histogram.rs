@@ -1,5 +1,5 @@
-//! How often a task took how long: jobs of the run with the plan upwards, of that without isolation
-//! downwards.
+//! Histograms of response times: jobs of the run with the plan upwards, jobs of the run without
+//! isolation downwards.
 
 use super::svg::{Anchor, Svg};
 use super::ticks::ticks;
@@ -17,7 +17,7 @@ const BINS: usize = 48;
 /// Least width of a bar.
 const BAR: f64 = 3.0;
 
-/// The histogram; none if responses of single jobs are not known.
+/// Returns the histogram; none if responses of single jobs are not known.
 pub fn chart(name: &str, task: &Task) -> Option<String> {
     let times = |of: &Option<Responses>| of.as_ref().map_or(Vec::new(), |it| it.times_ns.clone());
     let (with, without) = (times(&task.with), times(&task.without));

@@ -5,8 +5,8 @@ use crate::proof::Proof;
 /// Most characters of a name or a text that are shown.
 const LENGTH_MAX: usize = 400;
 
-/// Text for HTML and for attributes in double quotes. It cannot leave its place, cannot turn the
-/// direction of what follows, and has an end.
+/// Escapes a text for HTML and for attributes in double quotes, so that it cannot contain markup,
+/// change the direction of the text behind it, or be too long.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for (index, letter) in text.chars().enumerate() {
@@ -47,7 +47,7 @@ pub fn prose(text: &str) -> String {
     html
 }
 
-/// At most so many characters of a text; `…` stands for the others.
+/// Returns at most this number of characters of a text; `…` stands for the others.
 pub fn short(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.to_owned();
@@ -74,7 +74,7 @@ pub fn task(proof: &Proof, place: usize) -> String {
     }
 }
 
-/// The class of the colour of a VM; of nobody if there is none.
+/// Returns the class of the colour of a VM; of nobody if there is none.
 pub fn class(vm: Option<usize>) -> String {
     const COLORS: usize = 6;
     vm.map_or_else(|| "vx".into(), |vm| format!("v{}", vm % COLORS))

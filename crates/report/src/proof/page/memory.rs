@@ -20,7 +20,7 @@ const RIGHT: f64 = 12.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 28.0;
 
-/// The part, if accesses were counted.
+/// Returns the part, if accesses were counted.
 pub fn part(proof: &Proof) -> Option<Part> {
     let known = |it: &&Traffic| !it.with_accesses.is_empty() || !it.without_accesses.is_empty();
     let all: Vec<&Traffic> = proof.traffic.iter().filter(known).collect();
@@ -87,8 +87,8 @@ fn figure(proof: &Proof, traffic: &Traffic) -> String {
     )
 }
 
-/// The chart. Where accesses without isolation are far above the budget, the axis ends at four
-/// times what matters with the plan.
+/// Returns the chart. Where accesses without isolation are far above the budget, the axis ends at
+/// four times what matters with the plan.
 fn chart(name: &str, traffic: &Traffic) -> String {
     let most = |of: &[u64]| of.iter().copied().max().unwrap_or(0);
     let limit = traffic.budget_accesses.map(|it| it.saturating_add(traffic.overshoot_accesses));

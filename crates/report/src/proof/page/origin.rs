@@ -1,4 +1,4 @@
-//! How to get all this again.
+//! The part of the page that says how to repeat the proof.
 
 use super::Part;
 use super::label::{escape, prose};
@@ -7,7 +7,7 @@ use crate::proof::Proof;
 /// Most files and commands.
 const ROWS_MAX: usize = 200;
 
-/// The part, if something is known.
+/// Returns the part, if something is known.
 pub fn part(proof: &Proof) -> Option<Part> {
     let origin = &proof.origin;
     let mut html = String::new();

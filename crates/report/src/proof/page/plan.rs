@@ -1,4 +1,4 @@
-//! The system as planned: who has which PCPU, which colours, which budgets.
+//! The system as planned: PCPUs, colours and budgets of VMs.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::proof::{Proof, Vcpu, Vm};
 /// Most colours of a strip.
 const COLORS_MAX: usize = 256;
 
-/// The part, if there is a VM.
+/// Returns the part, if there is a VM.
 pub fn part(proof: &Proof) -> Option<Part> {
     if proof.vms.is_empty() {
         return None;
@@ -125,7 +125,7 @@ fn row(proof: &Proof, place: usize, vm: &Vm) -> String {
     )
 }
 
-/// A strip with all colours, and which of them these are.
+/// Returns a strip with all colours, and which of them these are.
 fn colors(proof: &Proof, own: &[usize], vm: Option<usize>) -> String {
     let Some(all) = proof.platform.colors else { return ranges(own) };
     if own.is_empty() {

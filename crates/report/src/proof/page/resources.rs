@@ -8,7 +8,7 @@ use crate::proof::{Proof, Section};
 /// Most rows of a table.
 const ROWS_MAX: usize = 200;
 
-/// The part, if there are critical sections.
+/// Returns the part, if there are critical sections.
 pub fn part(proof: &Proof) -> Option<Part> {
     let runs = [
         ("Executed without isolation", &proof.without),

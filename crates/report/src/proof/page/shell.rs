@@ -15,18 +15,18 @@ const SYMBOLS: &str = include_str!("assets/symbols.svg");
 
 /// Words of the page, for those who read it without anything else.
 const WORDS: &str = "<details>\n<summary>Words on this page</summary>\n<dl class=\"words\">\n\
-<dt>VM, VCPU, PCPU</dt><dd>A virtual machine, a processor that it sees, and a processor of the chip on which that runs.</dd>\n\
-<dt>Response time, deadline</dt><dd>From the release of a job of a task to its end, and how long that may take.</dd>\n\
-<dt>Bound</dt><dd>What no response time exceeds while the assumptions of the analysis hold, whatever the other VMs do.</dd>\n\
+<dt>VM, VCPU, PCPU</dt><dd>A virtual machine, a processor that it sees, and a processor of the chip.</dd>\n\
+<dt>Response time, deadline</dt><dd>The time from the release of a job of a task to its end, and the longest time that this may take.</dd>\n\
+<dt>Bound</dt><dd>A time that no response time exceeds while the assumptions of the analysis hold, whatever the other VMs do.</dd>\n\
 <dt>Colour</dt><dd>Pages of memory of different colours have no place of the last-level cache in common.</dd>\n\
-<dt>Server</dt><dd>How a VCPU shares a PCPU: it runs for its budget in each period at most.</dd>\n\
-<dt>Memory budget</dt><dd>How many lines a VCPU or a VM may move between cache and memory in each period; who has used it up waits for the next one.</dd>\n\
+<dt>Server</dt><dd>The rule by which a VCPU shares a PCPU: in each period it runs for its budget at most.</dd>\n\
+<dt>Memory budget</dt><dd>The number of lines that a VCPU or a VM may move between cache and memory in each period; after that it waits for the next period.</dd>\n\
 <dt>Without isolation</dt><dd>The same VMs and tasks without colours and memory budgets. PCPUs and servers are the same.</dd>\n\
 </dl>\n</details>\n";
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The document.
+/// Returns the document.
 pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
     let name = escape(&proof.name);
     let (style, script) = (STYLE.trim(), SCRIPT.trim());
@@ -62,7 +62,7 @@ pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
     format!("{before}{size}{after}")
 }
 
-/// The size of a document of so many bytes and this size, in digits.
+/// Returns the size of a document of so many bytes and this size, in digits.
 fn size(rest: usize) -> String {
     let mut text = String::new();
     // Each turn can make it longer once at most, by a digit and a space.

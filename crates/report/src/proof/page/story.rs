@@ -43,7 +43,7 @@ pub fn header(proof: &Proof, parts: &[Part]) -> String {
     html
 }
 
-/// The answer in a sentence.
+/// Returns the answer in a sentence.
 fn verdict(proof: &Proof) -> String {
     let name = escape(&proof.name);
     let misses = |of: fn(&Task) -> &Option<Responses>| {
@@ -76,7 +76,7 @@ fn were(missed: u64) -> String {
     }
 }
 
-/// The steps, in the order in which they were taken.
+/// Returns the steps, in the order in which they were taken.
 fn steps(proof: &Proof, parts: &[Part]) -> String {
     let mut html = String::new();
     let mut step = |title: &str,

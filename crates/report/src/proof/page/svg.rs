@@ -24,7 +24,7 @@ pub enum Anchor {
 }
 
 impl Svg {
-    /// An empty drawing.
+    /// Returns an empty drawing.
     pub fn new(width: f64, height: f64) -> Self {
         Self { width, height, body: String::new() }
     }
@@ -100,8 +100,8 @@ impl Svg {
         self.body.push_str("</svg>");
     }
 
-    /// The drawing. It is a picture to those who do not see it, with this name; `attributes` are
-    /// added as they are.
+    /// Returns the drawing. It is a picture to those who do not see it, with this name;
+    /// `attributes` are added as they are.
     pub fn html(self, name: &str, attributes: &str) -> String {
         let (width, height) = (short(self.width), short(self.height));
         format!(
@@ -125,7 +125,7 @@ impl Svg {
     }
 }
 
-/// A number with two places at most. What is not finite is 0.
+/// Returns a number with two places at most. What is not finite is 0.
 fn short(number: f64) -> String {
     if !number.is_finite() {
         return "0".into();

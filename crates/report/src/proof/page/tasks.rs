@@ -11,7 +11,7 @@ const TASKS_MAX: usize = 500;
 /// Most histograms.
 const HISTOGRAMS_MAX: usize = 24;
 
-/// The part, if there are tasks.
+/// Returns the part, if there are tasks.
 pub fn part(proof: &Proof) -> Option<Part> {
     if proof.tasks.is_empty() {
         return None;

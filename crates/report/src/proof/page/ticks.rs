@@ -12,7 +12,7 @@ pub fn ticks(from: i64, until: i64, wanted: u32) -> Vec<i64> {
     places.take_while(|&place| place <= until).collect()
 }
 
-/// The least of 1, 2, 5, 10, 20, ... with which there are not more ticks than wanted.
+/// Returns the least of 1, 2, 5, 10, 20, ... with which there are not more ticks than wanted.
 fn step(width: i64, wanted: u32) -> i64 {
     let least = width / i64::from(wanted.max(1));
     let mut ten: i64 = 1;

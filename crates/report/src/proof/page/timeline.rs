@@ -25,7 +25,7 @@ const BOTTOM: f64 = 30.0;
 /// Height of what a task has or waits for, at the top of its bars.
 const SECTION: f64 = 6.0;
 
-/// The drawing, and the part of the window that it shows.
+/// Returns the drawing, and the part of the window that it shows.
 pub fn draw(timeline: &Timeline, name: &str) -> (String, Range<i64>) {
     let lanes = &timeline.lanes[..timeline.lanes.len().min(LANES_MAX)];
     let window = readable(lanes, &timeline.window_ns);
@@ -127,7 +127,7 @@ impl Scale {
     }
 }
 
-/// The largest part around the middle of the window that has not too many pieces.
+/// Returns the largest part around the middle of the window that has not too many pieces.
 fn readable(lanes: &[Lane], window: &Range<i64>) -> Range<i64> {
     let window = window.start..window.end.max(window.start.saturating_add(1));
     let middle = window.start.midpoint(window.end);

@@ -7,7 +7,7 @@ use super::timeline::{LANES_MAX, PIECES_MAX, draw};
 use super::units::instant;
 use crate::proof::{Proof, Run, Timeline};
 
-/// The part, if there is a time line.
+/// Returns the part, if there is a time line.
 pub fn part(proof: &Proof) -> Option<Part> {
     let runs = [
         ("Executed without isolation", &proof.without),

@@ -6,7 +6,7 @@ pub fn ms(ns: u64) -> String {
     format!("{}.{:03}", count(micros / 1_000), micros % 1_000)
 }
 
-/// A time with the unit that suits it.
+/// Returns a time with the unit that suits it.
 pub fn time(ns: u64) -> String {
     match ns {
         0..1_000 => format!("{ns} ns"),
@@ -22,7 +22,7 @@ pub fn time(ns: u64) -> String {
     }
 }
 
-/// A point in time, which may lie before the start.
+/// Returns a point in time, which may lie before the start.
 pub fn instant(ns: i64) -> String {
     let sign = if ns < 0 { "−" } else { "" };
     format!("{sign}{} ms", ms(ns.unsigned_abs()))
@@ -36,7 +36,7 @@ pub fn exact_ms(ns: i64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A length of time with its unit, as it was set.
+/// Returns a length of time with its unit, as it was set.
 pub fn exact(ns: u64) -> String {
     match i64::try_from(ns) {
         Ok(ns) => format!("{} ms", exact_ms(ns)),
@@ -44,7 +44,7 @@ pub fn exact(ns: u64) -> String {
     }
 }
 
-/// A number with narrow spaces between groups of three digits.
+/// Returns a number with narrow spaces between groups of three digits.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 2);
@@ -57,7 +57,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// A number with its noun: `1 deadline`, `2 deadlines`.
+/// Returns a number with its noun: `1 deadline`, `2 deadlines`.
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = match number {
         1 => "",
@@ -67,7 +67,7 @@ pub fn counted(number: u64, noun: &str) -> String {
     format!("{}\u{a0}{noun}{plural}", count(number))
 }
 
-/// A size in bytes.
+/// Returns a size in bytes.
 pub fn bytes(size: u64) -> String {
     for (unit, name) in [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
         if size >= unit && size.is_multiple_of(unit) {

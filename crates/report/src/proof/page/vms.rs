@@ -8,7 +8,7 @@ use crate::proof::{Proof, Run, VmRun};
 /// Most rows.
 const VMS_MAX: usize = 200;
 
-/// The part, if there was a run of which something is known.
+/// Returns the part, if there was a run of which something is known.
 pub fn part(proof: &Proof) -> Option<Part> {
     let runs = [&proof.without, &proof.with];
     if runs.iter().all(|run| run.as_ref().is_none_or(|run| run.vms.is_empty())) {

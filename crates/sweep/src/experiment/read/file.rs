@@ -7,8 +7,8 @@ use bulkhead_system::diagnostic::{Diagnostic, Errors, Place, Source};
 use bulkhead_system::suggest;
 use serde::de::DeserializeOwned;
 
-/// What the text of `source` says. The parser stops at the first mistake: what is wrong is taken out and the rest is read
-/// again, until nothing more is found.
+/// Reads the text of `source`. The parser stops at the first mistake, so the wrong lines are
+/// removed and the rest is read again, until no more mistake is found.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn read<T: DeserializeOwned>(source: &Arc<Source>) -> Result<T, Errors> {
     Err(Errors::unless_none(mistakes, ()).expect_err("the first mistake was noted"))
 }
 
-/// What is said at `place` for the `message` of the parser.
+/// Returns a diagnostic at `place` for the `message` of the parser.
 fn mistake(message: &str, place: &Place) -> Diagnostic {
     match named(message, "unknown field") {
         Some(key) => Diagnostic::new("unknown-key", format!("unknown key `{key}`"))
@@ -54,24 +54,25 @@ fn mistake(message: &str, place: &Place) -> Diagnostic {
     }
 }
 
-/// The name between the quotes behind `what`, with which the `message` begins.
+/// Returns the name between the quotes behind `what`, with which the `message` begins.
 fn named<'m>(message: &'m str, what: &str) -> Option<&'m str> {
     message.strip_prefix(what)?.strip_prefix(" `")?.split('`').next()
 }
 
-/// The keys that the message of an unknown one names as known.
+/// Returns the keys that the message of an unknown one names as known.
 fn known(message: &str) -> Vec<&str> {
     message.split('`').skip(1).step_by(2).skip(1).collect()
 }
 
-/// The key that was meant by one that is unknown.
+/// Returns the key that was meant by one that is unknown.
 fn meant(message: &str) -> Option<String> {
     let key = named(message, "unknown field")?;
     suggest::closest(key, known(message)).map(str::to_owned)
 }
 
-/// The lines to take out because something is wrong at `span`: its line, or if that is the header of a table, the lines
-/// until the next header. None where more than a line is meant.
+/// Returns the lines to remove because of a mistake at `span`: its line, or if the line is the
+/// header of a table, all lines up to the next header. `None` if the mistake concerns more than a
+/// line.
 fn lines(text: &str, span: &Range<usize>) -> Option<Range<usize>> {
     let place =
         text.get(span.clone()).filter(|place| !place.trim().is_empty() && !place.contains('\n'))?;

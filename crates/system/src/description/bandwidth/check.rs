@@ -1,4 +1,4 @@
-//! Whether budgets of memory accesses fit the machine, and each other.
+//! Checks that budgets of memory accesses fit the machine, and each other.
 
 use super::{Amount, Bandwidth};
 use crate::description::{Located, Task, Vm, servers};
@@ -7,7 +7,7 @@ use crate::plan::{BandwidthCounter, Compensation, MemoryBudget};
 use crate::platform::{self, Platform};
 use crate::units::{Bytes, Duration, Rate};
 
-/// What is wrong with the budgets of VMs and VCPUs on a machine.
+/// Returns the mistakes in the budgets of VMs and VCPUs on a machine.
 pub(in crate::description) fn check(platform: &Platform, vms: &[&Vm]) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
     for vm in vms {
@@ -67,7 +67,7 @@ fn credits(vm: &Vm, vms: &[&Vm]) -> Option<Diagnostic> {
     Some(mistake.at(&credits.place, "there are no accesses to get credits for").help(help))
 }
 
-/// What accesses of a task mean can only be said where it is known what one costs.
+/// Accesses of a task have a meaning only if the platform has the time of one access.
 fn accesses(platform: &Platform, task: &Task) -> Option<Diagnostic> {
     let accesses = task.accesses.as_ref()?;
     if platform.bandwidth.as_ref().is_some_and(|it| it.latency.is_some()) {
@@ -78,7 +78,7 @@ fn accesses(platform: &Platform, task: &Task) -> Option<Diagnostic> {
     let help = "add `access_latency` to `[platform.bandwidth]`, as in `access_latency = \"64ns\"`: \
                 measure it on the machine";
     let mistake = Diagnostic::new("missing-key", message);
-    Some(mistake.at(&accesses.place, "so that these accesses say nothing").help(help))
+    Some(mistake.at(&accesses.place, "so these accesses have no effect on bounds").help(help))
 }
 
 fn period(platform: &Platform, period: &Located<Duration>) -> Option<Diagnostic> {
@@ -150,7 +150,7 @@ fn amount(
     None
 }
 
-/// What keeps a limit from being planned.
+/// Returns the mistake that prevents the planning of a limit.
 fn planned(
     platform: &Platform,
     counter: &platform::Bandwidth,

@@ -79,7 +79,8 @@ pub(in crate::description) fn compensation(at: &Fields<'_>) -> Option<Option<Cre
     Some(Some(periods.map(|periods| Compensation { periods: periods as u32, flush_task_switch })))
 }
 
-/// Whether credits are given up at switches of tasks, too. At switches of VCPUs they always are.
+/// Returns true if credits are given up at switches of tasks, too. At switches of VCPUs they always
+/// are.
 fn flush(at: &Fields<'_>, words: &[String]) -> bool {
     const VCPU: &str = "vcpu-switch";
     const TASK: &str = "task-switch";

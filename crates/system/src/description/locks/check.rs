@@ -1,4 +1,4 @@
-//! Whether overrun fits the servers and the protocol.
+//! Checks that overrun fits the servers and the protocol.
 
 use super::{Resource, hold};
 use crate::description::{Located, Server, Vm};
@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::plan::{Class, Locks};
 use crate::units::Duration;
 
-/// What is wrong with the VCPUs that may overrun their budgets.
+/// Returns the mistakes in the VCPUs that may overrun their budgets.
 pub(in crate::description) fn check(
     locks: Option<&Located<Locks>>,
     (vms, section_overhead): (&[&Vm], Duration),

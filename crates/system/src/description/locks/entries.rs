@@ -1,12 +1,14 @@
-//! How often a VCPU has to be let into global critical sections, so that tasks that are as described are
-//! never refused.
+//! The limit on entries into global critical sections, such that tasks that keep to their
+//! description are never refused.
 //!
-//! A task whose jobs enter `k` sections, are released each period `T` and are done within `D`, its deadline or
-//! if that is longer its period (so that one that is late is not refused at once), enters at most `k (floor((t + D) / T) + 1)` of them in a window from one time to another one `t` later. For
-//! all tasks that is at most `U t + E`, with `U` the sum of `k / T` and `E` that of `k (1 + D / T)`. What is
-//! let in, `1 + floor((t + early) / interval)`, is not below it with an interval of `1 / U` and entries
-//! that come `interval (E - 1)` early: it is the next whole number above `(t + early) / interval`, if that is
-//! none itself. One task with one section gets exactly what it needs: the interval `T`, and `D` early.
+//! A task has jobs that enter `k` sections, are released each period `T` and complete within `D`:
+//! the deadline, or the period if that is longer, so that a late job is not refused at once. In a
+//! window of length `t` the task enters at most `k (floor((t + D) / T) + 1)` sections. For all
+//! tasks together that is at most `U t + E`, where `U` is the sum of `k / T` and `E` the sum of `k
+//! (1 + D / T)`. The limit is `1 + floor((t + early) / interval)`. With an interval of `1 / U` and
+//! `early` of `interval (E - 1)` it is not below `U t + E`, because it is the smallest whole number
+//! above `(t + early) / interval`. For one task with one section the limit is exact: the interval
+//! `T`, and `D` early.
 
 use crate::description::System;
 use crate::plan::Entries;
@@ -20,7 +22,7 @@ struct Demand {
     deadline: u64,
 }
 
-/// What lets all of these in, rounded to the side of the tasks.
+/// Returns the limit that allows all of these entries, rounded in favour of the tasks.
 fn entries(demands: &[Demand]) -> Entries {
     // Parts of a period are counted in a unit that divides all periods, if there is one that is not too
     // large to count with.
@@ -57,8 +59,9 @@ fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
 }
 
 impl System {
-    /// How often a VCPU may enter global critical sections: as often as its tasks do that are as
-    /// described, and done within their deadline or their period. Nothing, if they do not.
+    /// Returns the limit on entries of a VCPU into global critical sections: as many as those of
+    /// its tasks that keep to the description, and complete within their deadline or their period.
+    /// No entries if it has no such tasks.
     pub fn entries(&self, vm: usize, vcpu: usize) -> Entries {
         let own = self.vms.get(vm).into_iter().flat_map(|vm| &vm.tasks);
         let own = own.filter(|task| task.vcpu == vcpu);

@@ -8,23 +8,23 @@ use crate::document::Fields;
 use crate::plan::{RESOURCES_MAX, VM_NAME_HELP, is_vm_name};
 use crate::suggest;
 
-/// What is known of the resources while tasks are read: of those that cannot be read, the name if
-/// there is one.
+/// The known facts about resources while tasks are read: of a resource that cannot be read, the
+/// name if there is one.
 pub(in crate::description) struct Known(Vec<(Option<String>, Option<Resource>)>);
 
 impl Known {
-    /// The names, in their order.
+    /// Returns the names, in their order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|(name, _)| name.as_deref())
     }
 
-    /// The resource of this name: its index, and itself if it can be read.
+    /// Returns the resource of this name: its index, and itself if it can be read.
     pub(super) fn find(&self, name: &str) -> Option<(usize, Option<&Resource>)> {
         let index = self.0.iter().position(|(known, _)| known.as_deref() == Some(name))?;
         Some((index, self.0[index].1.as_ref()))
     }
 
-    /// All that can be read.
+    /// Returns all that can be read.
     pub(in crate::description) fn readable(&self) -> Vec<Resource> {
         self.0.iter().filter_map(|(_, resource)| resource.clone()).collect()
     }
@@ -35,7 +35,7 @@ impl Known {
     }
 }
 
-/// The resources; `vms` are the tables of the VMs.
+/// Returns the resources; `vms` are the tables of the VMs.
 pub(in crate::description) fn read(root: &Fields<'_>, vms: &[Fields<'_>]) -> Known {
     let tables = root.tables("resource", "[[resource]]");
     refuse_twice(root, "resources", &tables);
@@ -76,7 +76,7 @@ fn name(at: &Fields<'_>) -> Option<Located<String>> {
     None
 }
 
-/// The VM of this name.
+/// Returns the VM of this name.
 fn one(at: &Fields<'_>, name: &Located<String>, vms: &[Option<String>]) -> Option<usize> {
     let found = vms.iter().position(|vm| vm.as_ref() == Some(&name.value));
     if found.is_none() {
@@ -88,7 +88,7 @@ fn one(at: &Fields<'_>, name: &Located<String>, vms: &[Option<String>]) -> Optio
     found
 }
 
-/// The VMs of these names, each of them once.
+/// Returns the VMs of these names, each of them once.
 fn several(
     at: &Fields<'_>,
     names: &[Located<String>],

@@ -10,8 +10,8 @@ use crate::units::Duration;
 /// Most critical sections of a task.
 const SECTIONS_MAX: usize = 64;
 
-/// The critical sections of a task in their order; none, if there are none. `vm` is the index of
-/// its VM.
+/// Returns the critical sections of a task in their order; none, if there are none. `vm` is the
+/// index of its VM.
 pub(in crate::description) fn read(
     task: &Fields<'_>,
     vm: usize,
@@ -46,7 +46,7 @@ fn section(at: &Fields<'_>, vm: usize, known: &Known) -> Option<Section> {
     Some(Section { resource: resource?, after, length, delay: Duration(0), place })
 }
 
-/// The resource of this name, which the VM must have the right to.
+/// Returns the resource of this name, which the VM must have the right to.
 fn resource_of(at: &Fields<'_>, name: &Located<String>, vm: usize, known: &Known) -> Option<usize> {
     let Some((index, resource)) = known.find(&name.value) else {
         let names: Vec<&str> = known.names().collect();

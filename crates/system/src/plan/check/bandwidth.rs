@@ -78,7 +78,7 @@ fn interrupts(plan: &Plan, counter: &BandwidthCounter, mistakes: &mut Mistakes) 
     }
 }
 
-/// What a VM says about the memory of all of its VCPUs.
+/// Checks the keys of a VM about the memory accesses of all of its VCPUs.
 fn of_vm(plan: &Plan, node: &str, one: &Vm, mistakes: &mut Mistakes) {
     let has_counter = plan.platform.bandwidth_counter.is_some();
     if one.critical && !has_counter {

@@ -1,4 +1,4 @@
-//! Rules of areas of coloured frames, apart from those about whom they may overlap.
+//! Rules of areas of coloured frames, but those about overlaps.
 
 use bulkhead_abi::plan::names;
 use policy::color::{ColorSet, Geometry};
@@ -44,7 +44,7 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     }
 }
 
-/// The cache that the colours of this node divide.
+/// Returns the cache that the colours of this node divide.
 fn llc(plan: &Plan, node: &str, mistakes: &mut Mistakes) -> Option<Geometry> {
     if plan.platform.llc.is_none() {
         let help = "say in `/platform/llc` which cache the colours divide";
@@ -146,7 +146,7 @@ fn pool(plan: &Plan, index: usize, pool: Pool, mistakes: &mut Mistakes) {
     }
 }
 
-/// Whether the colours exist. The area must start and end where they repeat.
+/// Returns true if the colours exist. The area must start and end where they repeat.
 fn form(
     node: &str,
     colors: ColorSet,

@@ -8,7 +8,8 @@ use crate::plan::path::{resource, vcpu};
 use crate::plan::{Budget, Class, Entries, Locks, Plan, Server};
 use crate::units::Duration;
 
-/// Resources can be told apart, somebody may open each, and overrun fits the periods.
+/// Checks that resources have different names, that a VM may open each, and that overrun fits the
+/// periods.
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     if plan.resources.len() > RESOURCES_MAX {
         let message = format!("there are {} resources", plan.resources.len());

@@ -1,4 +1,4 @@
-//! Rules of regions: form, place, and who may not touch whom.
+//! Rules of regions: form, place, and overlaps.
 
 use bulkhead_abi::limits::ADDRESS_END;
 use bulkhead_abi::plan::names;
@@ -144,7 +144,7 @@ fn guest(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     apart(&all, "move one of the two", mistakes);
 }
 
-/// All frames that have an owner, but those in which the hypervisor is loaded.
+/// Returns all frames that have an owner, but those in which the hypervisor is loaded.
 fn owned(plan: &Plan) -> Vec<(Named<PhysicalAddress>, Frames)> {
     let mut all = Vec::new();
     let mut add = |node: String, frames: Frames| {
@@ -165,8 +165,8 @@ fn owned(plan: &Plan) -> Vec<(Named<PhysicalAddress>, Frames)> {
     all
 }
 
-/// RAM of VMs lies in banks, outside the hypervisor, and nobody shares any; and
-/// so do the areas of pools and that of the hypervisor.
+/// Checks that the RAM of VMs lies in banks, outside the hypervisor, and is not shared; the same
+/// for the areas of pools and that of the hypervisor.
 fn ram(plan: &Plan, mistakes: &mut Mistakes) {
     let (banks, hypervisor, all) = (banks(plan), hypervisor(plan), owned(plan));
     for (index, (one, frames)) in all.iter().enumerate() {

@@ -27,10 +27,10 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     host_interrupts(plan, mistakes);
 }
 
-/// How a VM may be called.
+/// The rule for names of VMs.
 pub(crate) const NAME_HELP: &str = "use 1 to 15 characters out of a-z 0-9 - _, but not `bulkhead`";
 
-/// Whether a text may name a VM.
+/// Returns true if a text may name a VM.
 pub(crate) fn is_name(text: &str) -> bool {
     let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
     (1..=NAME_MAX).contains(&text.len()) && text.bytes().all(fits) && text != HYPERVISOR
@@ -95,7 +95,7 @@ fn interrupts(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     );
 }
 
-/// Devices have something to say in the device tree of the guest.
+/// Checks that devices have `compatible` strings for the device tree of the guest.
 fn compatible(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     for device in &one.devices {
         let texts = &device.compatible;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Place, Source};
 
-/// What stands in the text.
+/// Tokens of the text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Token {
     /// A name, a number, or `/` and `/dts-v1/`.
@@ -14,7 +14,7 @@ pub(super) enum Token {
     Text(Vec<u8>),
     /// One of `{ } < > [ ] ; = , :`.
     Mark(char),
-    /// The end.
+    /// The end of the text.
     End,
 }
 
@@ -35,7 +35,7 @@ impl<'s> Lexer<'s> {
         Self { source, at: 0 }
     }
 
-    /// The place of a stretch of the text.
+    /// Returns the place of a stretch of the text.
     pub fn place(&self, span: Range<usize>) -> Place {
         Place::new(self.source, span)
     }
@@ -44,7 +44,7 @@ impl<'s> Lexer<'s> {
         &self.source.text()[self.at..]
     }
 
-    /// The next token and its place.
+    /// Returns the next token and its place.
     pub fn next(&mut self) -> Result<(Token, Place), Box<Diagnostic>> {
         self.skip_blank()?;
         let (rest, start) = (self.rest(), self.at);
@@ -115,7 +115,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// A string; the lexer stands at its first quote.
+    /// Returns a string; the lexer stands at its first quote.
     fn text(&mut self) -> Result<Vec<u8>, Box<Diagnostic>> {
         let start = self.at;
         self.at += 1;
@@ -151,7 +151,7 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// The byte that an escape stands for; `rest` stands behind the backslash.
+/// Returns the byte that an escape stands for; `rest` stands behind the backslash.
 fn escape(rest: &mut std::str::CharIndices<'_>) -> Option<u8> {
     let (radix, most) = match rest.clone().next()?.1 {
         'x' => {

@@ -9,7 +9,7 @@ use super::lexer::{Lexer, Token};
 use crate::diagnostic::{Diagnostic, Errors, Place, Source};
 use crate::plan::tree::{DEPTH_MAX, Form, Node, Property};
 
-/// The tree that a text describes; ends at the first mistake of syntax.
+/// Returns the tree that a text describes; ends at the first mistake of syntax.
 pub(in crate::plan) fn parse(source: &Arc<Source>) -> Result<Node, Errors> {
     let mut lexer = Lexer::new(source);
     let (token, place) = lexer.next()?;
@@ -83,7 +83,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A node from its `{` on.
+    /// Returns a node from its `{` on.
     fn node(&mut self, name: String, place: Place, depth: usize) -> Result<Node> {
         if depth == DEPTH_MAX {
             let message = format!("nodes are nested deeper than {DEPTH_MAX} levels");
@@ -124,7 +124,7 @@ impl Parser<'_> {
         condition.then(|| self.advance()).transpose()
     }
 
-    /// A property after its name.
+    /// Returns a property after its name.
     fn property(&mut self, name: String, place: Place) -> Result<Property> {
         let mut property = Property {
             name,

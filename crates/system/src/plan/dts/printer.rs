@@ -8,7 +8,7 @@ const COMMENT_COLUMN: usize = 80;
 /// Columns that a tab takes in the eyes of most readers.
 const TAB: usize = 8;
 
-/// The text of a tree.
+/// Returns the text of a tree.
 pub(in crate::plan) fn print(tree: &Node) -> String {
     let mut out = String::from("/dts-v1/;\n");
     node(&mut out, tree, 0);
@@ -72,7 +72,7 @@ fn property(out: &mut String, property: &Property, depth: usize) {
     }
 }
 
-/// The value, one string for each line.
+/// Returns the value, one string for each line.
 fn rows(property: &Property) -> Vec<String> {
     match property.form {
         Form::Strings => vec![strings(&property.value)],

@@ -1,4 +1,4 @@
-//! Where the files of a guest are loaded.
+//! Load addresses of the files of a guest.
 
 use super::RAM;
 use crate::description::{Located, Protocol, Vm};
@@ -45,7 +45,7 @@ pub(in crate::plan) fn boot(vm: &Vm) -> Boot {
     }
 }
 
-/// How far into RAM the kernel is loaded, if the description does not say.
+/// Returns the offset of the kernel in RAM, if the description does not give an address.
 fn kernel_offset(vm: &Vm) -> u64 {
     match vm.boot.protocol {
         Protocol::Linux => LINUX.0,
@@ -53,13 +53,14 @@ fn kernel_offset(vm: &Vm) -> u64 {
     }
 }
 
-/// How far into RAM the initial RAM disk is loaded, if the description does not say.
+/// Returns the offset of the initial RAM disk in RAM, if the description does not give an address.
 fn initrd_offset(vm: &Vm) -> u64 {
     let half = vm.memory.value.0 / 2 / DEVICE_TREE.0 * DEVICE_TREE.0;
     half.min(INITRD_MAX.0)
 }
 
-/// What is wrong if the RAM of `vm` ends before its kernel or its initial RAM disk can start, whose places are not given.
+/// Returns the mistake if the RAM of `vm` ends before its kernel or its initial RAM disk can start,
+/// whose addresses are not given.
 pub(super) fn too_small(vm: &Vm) -> Option<Diagnostic> {
     let (boot, kernel) = (&vm.boot, kernel_offset(vm));
     if boot.load.is_some() {
@@ -95,7 +96,7 @@ fn below(load: Ipa, planned: u64, vm: &Vm) -> u64 {
     }
 }
 
-/// The path as plans write it: `/` between folders, no `.` and needless `..`.
+/// Returns the path as plans write it: `/` between folders, no `.` and needless `..`.
 fn tidy(path: &str) -> String {
     crate::plan::files::tidy(std::path::Path::new(path))
 }

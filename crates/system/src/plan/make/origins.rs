@@ -1,4 +1,4 @@
-//! Where in the description the parts of a plan come from.
+//! Places in the description from which parts of a plan come.
 
 use super::words;
 use crate::description::System;
@@ -13,7 +13,7 @@ pub(in crate::plan) struct Origins<'a> {
 }
 
 impl<'a> Origins<'a> {
-    /// Where in the description of `system` the parts of its `plan` come from.
+    /// Returns the places in the description of `system` from which the parts of its `plan` come.
     pub fn new(system: &System, plan: &'a Plan) -> Self {
         let mut origins = vec![("/".to_owned(), system.platform.place.clone())];
         let mut add = |node: String, place: &Place| origins.push((node, place.clone()));
@@ -90,8 +90,8 @@ impl<'a> Origins<'a> {
         Self { plan, places: origins }
     }
 
-    /// The mistakes in words of the description, each with the place of the closest node around it, and with the places
-    /// of the nodes that it names.
+    /// Returns the mistakes in words of the description, each with the place of the closest node
+    /// around it, and with the places of the nodes that it names.
     pub fn locate(&self, errors: Errors) -> Errors {
         errors.map(|mistake| self.locate_one(mistake))
     }
@@ -113,7 +113,7 @@ impl<'a> Origins<'a> {
         others.iter().fold(mistake, |mistake, (place, words)| mistake.also(place, words))
     }
 
-    /// The place of the closest node around `node`.
+    /// Returns the place of the closest node around `node`.
     fn place(&self, node: &str) -> Option<&Place> {
         let around = self.places.iter().filter(|(prefix, _)| node.starts_with(prefix.as_str()));
         around.max_by_key(|(prefix, _)| prefix.len()).map(|(_, place)| place)

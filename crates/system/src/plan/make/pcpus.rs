@@ -1,11 +1,11 @@
-//! Which VCPU runs on which PCPU.
+//! Assigns VCPUs to PCPUs.
 
 use crate::description::{Located, System, Vcpu};
 use crate::diagnostic::Diagnostic;
 use crate::units::Pcpu;
 
-/// A PCPU for every VCPU of every VM: the given ones as they are given, then each
-/// the lowest that is free, in the order of the description.
+/// Returns a PCPU for every VCPU of every VM: the given ones as they are given, then each the
+/// lowest that is free, in the order of the description.
 pub(super) fn assign(system: &System, mistakes: &mut Vec<Diagnostic>) -> Vec<Vec<Pcpu>> {
     let platform = &system.platform.value;
     let count = platform.cpus.len();

@@ -1,5 +1,4 @@
-//! Where in the machine the RAM of the VMs lies, their pools, and what the
-//! hypervisor has in its colours.
+//! Places the RAM of the VMs, their pools, and the hypervisor's own areas in its colours.
 
 mod space;
 
@@ -17,7 +16,7 @@ use crate::units::{Bytes, PhysicalAddress, Region};
 /// number of CPUs and VMs.
 const HYPERVISOR_COLORED: Bytes = Bytes::mib(4);
 
-/// Where everything lies.
+/// The places.
 #[derive(Default)]
 pub(super) struct Placed {
     /// The area of the hypervisor, if it has colours.
@@ -26,9 +25,8 @@ pub(super) struct Placed {
     pub vms: Vec<(Memory, Option<Pool>)>,
 }
 
-/// RAM is where it is given, all else in the first place that is large enough.
-/// What is given is judged later, with the whole plan. `llc` is there if somebody
-/// has colours.
+/// Places RAM where it is given, and everything else in the first place that is large enough. Given
+/// places are checked later, with the whole plan. `llc` is the cache, if there are colours.
 pub(super) fn place(
     system: &System,
     hypervisor: Region<PhysicalAddress>,

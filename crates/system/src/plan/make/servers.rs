@@ -6,10 +6,10 @@ use crate::description::{self, System};
 use crate::plan::{Class, Server, Vcpu};
 use crate::units::{Duration, Pcpu};
 
-/// The VCPUs of every VM: on the PCPUs that were assigned, with a priority if they have
-/// a server. Where none is given, the shorter period goes first, then the order of the
-/// description; those of the background are last. Where two of one PCPU have the same, the first of the
-/// description goes first.
+/// Returns the VCPUs of every VM: on the PCPUs that were assigned, with a priority if they have a
+/// server. If no priority is given, the shorter period has the higher priority, then the order of
+/// the description; VCPUs of the background are last. If two VCPUs of one PCPU have the same
+/// priority, the first in the description has the higher one.
 pub(super) fn vcpus(system: &System, pcpus: &[Vec<Pcpu>]) -> Vec<Vec<Vcpu>> {
     let described = system.vms.iter().zip(pcpus);
     let described = described.map(|(vm, pcpus)| vm.vcpus.iter().zip(pcpus));
@@ -37,9 +37,10 @@ pub(super) fn vcpus(system: &System, pcpus: &[Vec<Pcpu>]) -> Vec<Vec<Vcpu>> {
     vms.collect()
 }
 
-/// The priorities of VCPUs with a server, in the order of the description: those that are given or follow from the
-/// order on each PCPU, or if two of a PCPU have the same, others in the same order. The hypervisor runs
-/// no plan that leaves it open who goes first.
+/// Returns the priorities of VCPUs with a server, in the order of the description: the given ones,
+/// or those that follow from the order on each PCPU. If two VCPUs of a PCPU have the same priority,
+/// all get others in the same order, because the hypervisor runs only plans with different
+/// priorities.
 fn all_different(vcpus: &[(&description::Vcpu, Pcpu)]) -> Vec<Option<u32>> {
     let servers = vcpus.iter().enumerate();
     let servers = servers.filter_map(|(at, (vcpu, pcpu))| Some((at, vcpu.server.as_ref()?, *pcpu)));

@@ -1,4 +1,4 @@
-//! What the nodes of a plan are called by who wrote the description.
+//! Translates the nodes of a plan into words of the description.
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::Plan;
@@ -6,7 +6,8 @@ use crate::plan::Plan;
 /// Properties that say no more than the place in the description does.
 const PLAIN: [&str; 5] = ["reg", "host-reg", "load", "vm-name", "file"];
 
-/// The mistake with nodes of `plan` in words of the description; one whose node has none stays as it is.
+/// Returns the mistake with nodes of `plan` in words of the description; one whose node has none
+/// stays as it is.
 pub(super) fn reword(plan: &Plan, mut mistake: Diagnostic) -> Diagnostic {
     let node = mistake.node.clone().unwrap_or_default();
     let (path, property) = node.split_once(": ").unwrap_or((&node, ""));
@@ -22,12 +23,12 @@ pub(super) fn reword(plan: &Plan, mut mistake: Diagnostic) -> Diagnostic {
     mistake
 }
 
-/// The nodes that a message names.
+/// Returns the nodes that a message names.
 pub(super) fn nodes(message: &str) -> impl Iterator<Item = &str> {
     message.split(' ').filter(|word| word.starts_with("/vms/") || word.starts_with("/platform/"))
 }
 
-/// The message with its nodes in words.
+/// Returns the message with its nodes in words.
 fn message(plan: &Plan, message: &str) -> String {
     let words = message.split(' ');
     let words = words.map(|word| match nodes(word).next() {
@@ -37,7 +38,7 @@ fn message(plan: &Plan, message: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The words for the node with this path, if there are some.
+/// Returns the words for the node with this path, if there are some.
 pub(super) fn of(plan: &Plan, path: &str) -> Option<String> {
     let mut parts = path.strip_prefix('/')?.split('/');
     match parts.next()? {
@@ -63,7 +64,7 @@ pub(super) fn of(plan: &Plan, path: &str) -> Option<String> {
     }
 }
 
-/// A node without its address.
+/// Returns a node without its address.
 fn name(part: &str) -> &str {
     part.split('@').next().unwrap_or(part)
 }

@@ -6,10 +6,10 @@ use bulkhead_abi::plan::{events, words};
 use super::Budget;
 use crate::units::{Bytes, Duration, IntId, Rate};
 
-/// What counts the memory accesses of each PCPU.
+/// The counter of memory accesses of each PCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BandwidthCounter {
-    /// What is counted, and by what.
+    /// The counted event, and the device that counts it.
     pub source: CounterSource,
     /// Width of the counter: 32 or 64.
     pub bits: u32,
@@ -51,7 +51,7 @@ impl CounterSource {
     /// That of lines that come into the last-level cache.
     pub const REFILLS: Self = Self::Pmu { event: Self::EVENTS[2].1 };
 
-    /// The word in description and plan.
+    /// Returns the word in description and plan.
     pub fn as_str(self) -> &'static str {
         let [pmu, cycles, cachescope] = Self::WORDS;
         match self {
@@ -61,15 +61,15 @@ impl CounterSource {
         }
     }
 
-    /// Whether accesses to memory are counted, and not time or instructions.
+    /// Returns true if accesses to memory are counted, and not time or instructions.
     pub fn counts_memory(self) -> bool {
         !matches!(self, Self::Cycles | Self::Pmu { event: events::INSTRUCTIONS | events::CYCLES })
     }
 }
 
 impl BandwidthCounter {
-    /// The most accesses that it can be set to wait for: with half of its range an overshoot is
-    /// never taken for the next round.
+    /// Returns the most accesses that it can be set to wait for: with half of its range an
+    /// overshoot is never taken for the next round.
     pub fn largest_budget(bits: u32) -> u64 {
         1 << (if bits == 32 { 31 } else { 63 })
     }
@@ -91,25 +91,25 @@ impl MemoryBudget {
     /// Longest period that there can be: that of servers.
     pub const LONGEST_PERIOD: Duration = Budget::LONGEST_PERIOD;
 
-    /// As a rate, rounded down.
+    /// Returns the budget as a rate, rounded down.
     pub fn rate(self, access: Bytes) -> Rate {
         Rate::of(self.accesses, access, self.period)
     }
 
-    /// The most accesses that it comes to in one period, with credits.
+    /// Returns the most accesses that are possible in one period, with credits.
     pub fn most(self, compensation: Option<Compensation>) -> u64 {
         self.accesses.saturating_mul(compensation.map_or(1, |it| u64::from(it.periods).max(1)))
     }
 }
 
-/// What a VM gets of the accesses that critical VMs could have been delayed by and were not
+/// Compensation of a VM for accesses of critical VMs that could have delayed it but did not happen
 /// (XenThrottle, section 4.3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Compensation {
-    /// Credits are given up every so many periods: at least 2.
+    /// Number of periods after which credits are given up: at least 2.
     pub periods: u32,
-    /// Whether a switch of tasks in a guest of the critical side, too, makes the VM give them up.
-    /// One of VCPUs always does.
+    /// True if a switch of tasks in a critical guest makes the VM give up its credits, too. A
+    /// switch of VCPUs always does.
     pub flush_task_switch: bool,
 }
 

@@ -5,21 +5,21 @@ use bulkhead_abi::plan::words;
 
 use crate::units::Duration;
 
-/// What the hypervisor does for VCPUs in global critical sections.
+/// Protocols of the hypervisor for VCPUs in global critical sections.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Locks {
     /// A VCPU in a global critical section goes before all that are in none (vMPCP, section III).
     #[default]
     Vmpcp,
-    /// Nothing: VCPUs keep their priorities, and only the tasks in them are raised (MPCP).
+    /// VCPUs keep their priorities, and only the tasks in sections are raised (MPCP).
     Mpcp,
 }
 
 impl Locks {
-    /// Both.
+    /// Both protocols.
     pub const ALL: [Self; 2] = [Self::Vmpcp, Self::Mpcp];
 
-    /// The word in description and plan.
+    /// Returns the word in description and plan.
     pub fn as_str(self) -> &'static str {
         let [vmpcp, mpcp] = words::LOCKS;
         match self {
@@ -29,13 +29,13 @@ impl Locks {
     }
 }
 
-/// How often a VCPU may enter global critical sections: in any time `t` at most
-/// `1 + floor((t + early) / interval)` times.
+/// The limit on entries of a VCPU into global critical sections: in any time `t` at most `1 +
+/// floor((t + early) / interval)`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Entries {
-    /// From one to the next.
+    /// Time between two entries.
     pub interval: Duration,
-    /// How much earlier than that some may come, together.
+    /// Time by which entries may come earlier than one in each interval.
     pub early: Duration,
 }
 

@@ -10,37 +10,37 @@ use crate::units::{Bytes, Ipa, PhysicalAddress, Region};
 pub struct Llc {
     /// Its colours, in pages of 4 KiB.
     pub geometry: Geometry,
-    /// Whether the cache registers of the CPUs describe it. Those of system-level
-    /// caches often do not.
+    /// True if the cache registers of the CPUs describe it. Those of system-level caches often do
+    /// not.
     pub in_registers: bool,
 }
 
-/// A part of the machine, of which somebody has the frames of some colours.
+/// A part of the machine of which one owner has the frames of some colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Area {
     /// The colours.
     pub colors: ColorSet,
-    /// The part.
+    /// The region of the part.
     pub region: Region<PhysicalAddress>,
 }
 
 /// Frames of the machine that have one owner.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Frames {
-    /// Where they lie.
+    /// The region.
     pub region: Region<PhysicalAddress>,
     /// Their colours; without any, these are all frames of the region.
     pub colors: Option<ColorSet>,
 }
 
 impl Frames {
-    /// Whether the colours differ, so that no frame belongs to both wherever
-    /// they lie.
+    /// Returns true if the colours differ, so that no frame belongs to both areas, wherever they
+    /// are.
     pub fn is_apart_by_colors(&self, other: &Self) -> bool {
         self.colors.zip(other.colors).is_some_and(|(a, b)| a.is_disjoint(b))
     }
 
-    /// Whether a frame of the machine can belong to both.
+    /// Returns true if a frame of the machine can belong to both.
     pub fn overlap(&self, other: &Self) -> bool {
         !self.is_apart_by_colors(other) && self.region.overlaps(&other.region)
     }
@@ -55,14 +55,14 @@ impl From<Area> for Frames {
 /// A region of RAM of a VM.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Memory {
-    /// Where the VM sees it.
+    /// Address in the VM.
     pub ipa: Ipa,
     /// Number of bytes that the VM sees.
     pub size: Bytes,
-    /// Where it starts in the machine.
+    /// Start in the machine.
     pub host: PhysicalAddress,
-    /// The part of the cache that it lies in; without one, the bytes in the
-    /// machine are contiguous.
+    /// The part of the cache that the RAM uses; without one, the bytes in the machine are
+    /// contiguous.
     pub coloring: Option<Coloring>,
 }
 
@@ -77,22 +77,22 @@ pub struct Coloring {
 }
 
 impl Memory {
-    /// The region as the VM sees it.
+    /// Returns the region as the VM sees it.
     pub fn ipa_region(&self) -> Region<Ipa> {
         Region { start: self.ipa, size: self.size }
     }
 
-    /// The region of the machine: RAM, or the area that the RAM is in.
+    /// Returns the region of the machine: RAM, or the area that the RAM is in.
     pub fn host_region(&self) -> Region<PhysicalAddress> {
         Region { start: self.host, size: self.coloring.map_or(self.size, |it| it.area) }
     }
 
-    /// The colours, if it has some.
+    /// Returns the colours, if it has some.
     pub fn colors(&self) -> Option<ColorSet> {
         self.coloring.map(|coloring| coloring.colors)
     }
 
-    /// The frames that it takes.
+    /// Returns the frames that it takes.
     pub fn frames(&self) -> Frames {
         Frames { region: self.host_region(), colors: self.colors() }
     }
@@ -104,7 +104,7 @@ impl Memory {
 pub struct Pool {
     /// The page on which programs of the guest ask.
     pub doorbell: Region<Ipa>,
-    /// The extra colours, and where their frames lie.
+    /// The extra colours, and the area of their frames.
     pub area: Area,
     /// Number of frames: the first ones of these colours in the area.
     pub frames: u32,

@@ -1,17 +1,17 @@
-//! How VCPUs share a PCPU.
+//! The server of a VCPU that shares a PCPU.
 
 use bulkhead_abi::limits;
 use bulkhead_abi::plan::words;
 
 use crate::units::Duration;
 
-/// How a VCPU shares its PCPU with others.
+/// The server of a VCPU that shares a PCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Server {
-    /// How much of the PCPU it gets.
+    /// The class, with its budget.
     pub class: Class,
-    /// Larger goes first; no two VCPUs of a PCPU have the same, and those of the
-    /// background come last.
+    /// A larger number is a higher priority. The VCPUs of a PCPU have different priorities, and
+    /// those of the background have the lowest.
     pub priority: u32,
     /// Processor time beyond the budget in each period, in global critical sections only: the
     /// limit of `O` (vMPCP, section IV.A). Zero: none, as for all but periodic and deferrable
@@ -26,7 +26,7 @@ pub enum Class {
     Periodic(Budget),
     /// Budget that is not used is kept until the end of the period.
     Deferrable(Budget),
-    /// What is used comes back one period later.
+    /// A server whose used budget is replenished one period later.
     Sporadic(Budget),
     /// No budget: what others leave.
     Background,
@@ -61,7 +61,7 @@ impl Class {
     /// The words in description and plan.
     pub const WORDS: [&'static str; 4] = words::SERVERS;
 
-    /// The class of this name; `budget` is asked for if it has one.
+    /// Returns the class of this name; `budget` is asked for if it has one.
     pub(crate) fn named(word: &str, budget: impl FnOnce() -> Option<Budget>) -> Option<Self> {
         match Self::WORDS.iter().position(|known| *known == word) {
             Some(0) => budget().map(Self::Periodic),
@@ -71,7 +71,7 @@ impl Class {
         }
     }
 
-    /// The word in description and plan.
+    /// Returns the word in description and plan.
     pub fn as_str(self) -> &'static str {
         let [periodic, deferrable, sporadic, background] = Self::WORDS;
         match self {
@@ -82,7 +82,7 @@ impl Class {
         }
     }
 
-    /// The budget, if it has one.
+    /// Returns the budget, if it has one.
     pub fn budget(self) -> Option<Budget> {
         match self {
             Self::Periodic(budget) | Self::Deferrable(budget) | Self::Sporadic(budget) => {

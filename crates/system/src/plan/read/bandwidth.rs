@@ -46,7 +46,7 @@ fn event(at: &Cursor<'_>) -> Option<u16> {
     event.ok()
 }
 
-/// The memory budget of a VM or VCPU: `Some(None)` if it has none, `None` if it cannot be
+/// Returns the memory budget of a VM or VCPU: `Some(None)` if it has none, `None` if it cannot be
 /// read.
 pub(super) fn budget(at: &Cursor<'_>) -> Option<Option<MemoryBudget>> {
     if !at.optional(names::MEMORY_BUDGET) {
@@ -57,7 +57,7 @@ pub(super) fn budget(at: &Cursor<'_>) -> Option<Option<MemoryBudget>> {
     Some(Some(MemoryBudget { accesses: accesses?, period: Duration(period?) }))
 }
 
-/// The credits of a VM: as for [`budget`].
+/// Returns the credits of a VM: as for [`budget`].
 pub(super) fn compensation(vm: &Cursor<'_>) -> Option<Option<Compensation>> {
     if !vm.optional(names::COMPENSATION) {
         useless(vm, &[names::FLUSH_TASK_SWITCH], "there is no `compensation`");

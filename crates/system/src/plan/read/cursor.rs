@@ -13,8 +13,8 @@ use crate::units::{Address, Region};
 
 /// A node that is being read.
 ///
-/// Each method remembers the names it was asked for; [`Cursor::finish`]
-/// reports the properties and nodes that nobody asked for.
+/// Each method remembers the name that it reads; [`Cursor::finish`] reports the properties and
+/// nodes that no method has read.
 pub(in crate::plan) struct Cursor<'t> {
     node: &'t Node,
     path: String,
@@ -68,7 +68,7 @@ impl<'t> Cursor<'t> {
         });
     }
 
-    /// Reports what nobody asked for, and names that stand twice.
+    /// Reports names that no method has read, and names that are given twice.
     pub fn finish(&self) {
         let known = self.known_properties.borrow();
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -96,7 +96,7 @@ impl<'t> Cursor<'t> {
 
     // ---- properties
 
-    /// Whether the property is there.
+    /// Returns true if the property is there.
     pub fn has(&self, name: &str) -> bool {
         self.node.properties.iter().any(|property| property.name == name)
     }
@@ -173,7 +173,7 @@ impl<'t> Cursor<'t> {
         Some(cells.iter().map(|cell| u32::from_be_bytes(*cell)).collect())
     }
 
-    /// Whether a property is there; it has no value.
+    /// Returns true if a property is there; it has no value.
     pub fn flag(&self, name: &str) -> bool {
         let is_there = self.optional(name);
         if is_there && self.property(name).is_some_and(|property| !property.value.is_empty()) {
@@ -182,7 +182,7 @@ impl<'t> Cursor<'t> {
         is_there
     }
 
-    /// Whether a property is `<1>`, and not absent.
+    /// Returns true if a property is `<1>`, false if it is absent.
     pub fn one_or_absent(&self, name: &str) -> bool {
         if !self.optional(name) {
             return false;
@@ -193,7 +193,7 @@ impl<'t> Cursor<'t> {
         true
     }
 
-    /// A number of 32 bits.
+    /// Returns a number of 32 bits.
     pub fn number(&self, name: &str) -> Option<u32> {
         self.cells(name, 1, "<number>").map(|cells| cells[0])
     }
@@ -209,7 +209,7 @@ impl<'t> Cursor<'t> {
         Some(cells.chunks(2).map(|pair| u64::from(pair[0]) << 32 | u64::from(pair[1])).collect())
     }
 
-    /// A number of 64 bits.
+    /// Returns a number of 64 bits.
     pub fn long(&self, name: &str) -> Option<u64> {
         self.longs(name, 1, "<high low>").map(|longs| longs[0])
     }
@@ -283,7 +283,7 @@ impl<'t> Cursor<'t> {
 
     // ---- nodes
 
-    /// The node with this name.
+    /// Returns the node with this name.
     pub fn child(&self, name: &str) -> Option<Self> {
         let child = self.optional_child(name);
         if child.is_none() {
@@ -295,21 +295,21 @@ impl<'t> Cursor<'t> {
         child
     }
 
-    /// The node with this name, if there is one.
+    /// Returns the node with this name, if there is one.
     pub fn optional_child(&self, name: &str) -> Option<Self> {
         self.known_children.borrow_mut().push(name.to_owned());
         let child = self.node.children.iter().find(|child| child.name == name)?;
         Some(Self::new(child, &self.path, self.mistakes))
     }
 
-    /// All nodes `name@...`.
+    /// Returns all nodes `name@...`.
     pub fn units(&self, name: &str) -> Vec<Self> {
         self.known_children.borrow_mut().push(name.to_owned());
         let children = self.node.children.iter().filter(|child| base_name(child) == name);
         children.map(|child| Self::new(child, &self.path, self.mistakes)).collect()
     }
 
-    /// The nodes `name@...`, of which there may be one.
+    /// Returns the nodes `name@...`, of which there may be one.
     pub fn at_most_one(&self, name: &str) -> Vec<Self> {
         let units = self.units(name);
         for more in units.iter().skip(1) {
@@ -318,7 +318,7 @@ impl<'t> Cursor<'t> {
         units
     }
 
-    /// The one node `name@...`.
+    /// Returns the one node `name@...`.
     pub fn unit(&self, name: &str) -> Option<Self> {
         let units = self.at_most_one(name);
         if units.is_empty() {
@@ -329,7 +329,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// The name without its unit address.
+/// Returns the name without its unit address.
 fn base_name(node: &Node) -> &str {
     node.name.split('@').next().unwrap_or_default()
 }

@@ -34,8 +34,8 @@ pub(super) fn read(at: &Cursor<'_>) -> Option<Llc> {
     Some(Llc { geometry: geometry?, in_registers })
 }
 
-/// The colours that are these address bits. The lowest is as high as a cache of
-/// one way below it would make it.
+/// Returns the colours that are these address bits. The lowest is as high as a cache of one way
+/// below it would make it.
 fn with_mask(cache: Cache, mask: u64) -> Option<Geometry> {
     let below = Cache::new(mask & mask.wrapping_neg(), 1, cache.line_bytes()).ok()?;
     let geometry = Geometry::new(cache, PAGE.0, IndexBits::AboveL1(below)).ok()?;

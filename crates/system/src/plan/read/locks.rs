@@ -6,7 +6,7 @@ use super::{Cursor, numbered};
 use crate::plan::{Entries, Locks, Resource};
 use crate::units::Duration;
 
-/// What is done for VCPUs in global critical sections.
+/// Reads the protocol for VCPUs in global critical sections.
 pub(super) fn protocol(root: &Cursor<'_>) -> Option<Locks> {
     if !root.optional(names::LOCKS) {
         return Some(Locks::default());
@@ -15,7 +15,7 @@ pub(super) fn protocol(root: &Cursor<'_>) -> Option<Locks> {
     Locks::ALL.into_iter().find(|locks| locks.as_str() == word)
 }
 
-/// The resources whose mutexes the hypervisor keeps.
+/// Returns the resources whose mutexes the hypervisor keeps.
 pub(super) fn resources(root: &Cursor<'_>) -> Option<Vec<Resource>> {
     let Some(at) = root.optional_child(names::RESOURCES) else { return Some(Vec::new()) };
     at.cell_counts(1, 0);
@@ -29,7 +29,7 @@ pub(super) fn resources(root: &Cursor<'_>) -> Option<Vec<Resource>> {
     resources
 }
 
-/// How often a VCPU may enter global critical sections.
+/// Reads the limit on entries of a VCPU into global critical sections.
 pub(super) fn entries(vcpu: &Cursor<'_>) -> Option<Entries> {
     let interval = vcpu.long(names::SECTIONS_INTERVAL_NS).map(Duration);
     let early = vcpu.long(names::SECTIONS_EARLY_NS).map(Duration);

@@ -1,4 +1,4 @@
-//! How a VCPU shares its PCPU.
+//! Reads the server of a VCPU.
 
 use bulkhead_abi::plan::names;
 
@@ -6,7 +6,7 @@ use super::Cursor;
 use crate::plan::{Budget, Class, Server};
 use crate::units::Duration;
 
-/// The server of a VCPU: `Some(None)` if it has none, `None` if it cannot be read.
+/// Returns the server of a VCPU: `Some(None)` if it has none, `None` if it cannot be read.
 pub(super) fn read(vcpu: &Cursor<'_>) -> Option<Option<Server>> {
     if !vcpu.optional(names::SERVER) {
         let alone = [names::BUDGET_NS, names::PERIOD_NS, names::OVERRUN_NS, names::PRIORITY];

@@ -25,7 +25,7 @@ pub(super) fn counter(counter: &BandwidthCounter) -> Node {
     node
 }
 
-/// What a VM says about the memory of all of its VCPUs.
+/// Writes the properties of a VM about the memory accesses of all of its VCPUs.
 pub(super) fn vm(node: &mut Node, vm: &Vm, access: Option<Bytes>) {
     budget(node, vm.memory_budget, access);
     if let Some(Compensation { periods, flush_task_switch }) = vm.compensation {

@@ -31,7 +31,7 @@ pub(super) fn resources(resources: &[Resource]) -> Option<Node> {
     Some(node)
 }
 
-/// How often a VCPU may enter global critical sections.
+/// Writes the limit on entries of a VCPU into global critical sections.
 pub(super) fn entries(vcpu: &mut Node, entries: Entries) {
     let Entries { interval, early } = entries;
     vcpu.longs(names::SECTIONS_INTERVAL_NS, &[interval.0], 1)

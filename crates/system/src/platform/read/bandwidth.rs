@@ -15,8 +15,8 @@ const CACHESCOPE_INTERRUPT: IntId = IntId(22);
 /// Bytes of an access where no shared cache says how long lines are.
 const LINE: Bytes = Bytes(64);
 
-/// The counter of a machine with so many CPUs and these caches. What is not given is as in
-/// `base`, where that is a counter of the same kind, or else usual.
+/// Reads the counter of a machine with this number of CPUs and these caches. Keys that are not
+/// given are as in `base`, if that is a counter of the same kind, or else have their defaults.
 pub(crate) fn read(
     at: &Fields<'_>,
     base: Option<&Bandwidth>,
@@ -90,7 +90,7 @@ pub(crate) fn read(
     })
 }
 
-/// The name or the number of an event.
+/// Returns the name or the number of an event.
 fn event(at: &Fields<'_>) -> Option<u16> {
     if at.has("event") && !at.is_string("event") {
         return at.integer("event", 0, u16::MAX.into()).map(|event| event.value as u16);

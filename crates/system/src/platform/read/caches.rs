@@ -8,7 +8,7 @@ use crate::document::Fields;
 use crate::platform::{Cache, CacheKind};
 use crate::units::Bytes;
 
-/// The caches, those nearest to the CPU first.
+/// Returns the caches, those nearest to the CPU first.
 pub(super) fn read(at: &Fields<'_>) -> Option<Vec<Cache>> {
     let read = all(&at.tables("cache", "[[cache]]"), cache)?;
     let l1 = read.iter().map(|(cache, _)| cache).find(|cache| cache.is_first_data());
@@ -32,8 +32,8 @@ pub(super) fn read(at: &Fields<'_>) -> Option<Vec<Cache>> {
     Some(caches)
 }
 
-/// A cache, and the place that says that its colours are the bits above the
-/// index of the first level.
+/// Returns a cache, and the place that says that its colours are the bits above the index of the
+/// first level.
 fn cache(at: &Fields<'_>) -> Option<(Cache, Option<Place>)> {
     let level = at.required("level", at.integer("level", 1, 7), "2");
     let kind = at.required("kind", at.choice("kind", &CacheKind::ALL), "\"unified\"");

@@ -5,7 +5,7 @@ use crate::document::Fields;
 use crate::platform::Overheads;
 use crate::units::Duration;
 
-/// The overheads of a machine. What is not given is as in `base`, if there is one.
+/// Returns the overheads of a machine. What is not given is as in `base`, if there is one.
 pub(crate) fn read(at: &Fields<'_>, base: Option<&Overheads>) -> Option<Overheads> {
     let before = base.map(Overheads::times);
     let mut times = [None; Overheads::KEYS.len()];

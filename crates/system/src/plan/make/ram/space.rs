@@ -1,4 +1,4 @@
-//! What is free in the RAM of the machine, for which colours.
+//! Free RAM of the machine, by colours.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const ALIGNMENT: Bytes = Bytes::mib(2);
 
 type Part = Region<PhysicalAddress>;
 
-/// The RAM of the machine, and whose it is.
+/// The RAM of the machine, and its owners.
 pub(super) struct Space<'a> {
     system: &'a System,
     hypervisor: Part,
@@ -25,20 +25,20 @@ pub(super) struct Space<'a> {
 
 /// A region that is wanted, and why.
 pub(super) struct Wanted<'a> {
-    /// Who wants it, as messages say.
+    /// The owner, for messages.
     pub owner: String,
-    /// How much of it is wanted.
+    /// The requested size.
     pub size: Bytes,
     /// Bytes of the region.
     pub bytes: Bytes,
     /// The colours in it that are wanted; all if there are none.
     pub colors: Option<ColorSet>,
-    /// Where it is asked for.
+    /// The place of the request.
     pub place: &'a Place,
 }
 
 impl<'a> Space<'a> {
-    /// All RAM but that where the hypervisor is loaded and these frames.
+    /// Returns all RAM but that where the hypervisor is loaded and these frames.
     pub fn new(
         system: &'a System,
         hypervisor: Part,
@@ -66,8 +66,8 @@ impl<'a> Space<'a> {
         Ok(part.start)
     }
 
-    /// The pieces of RAM that nobody has in one of these colours, from their first
-    /// aligned address on.
+    /// Returns the pieces of RAM without an owner in one of these colours, from their first aligned
+    /// address on.
     fn free(&self, colors: Option<ColorSet>) -> Vec<Part> {
         let mut free = self.system.platform.value.memory.clone();
         remove(&mut free, self.hypervisor);
@@ -127,7 +127,7 @@ impl<'a> Space<'a> {
         frames(llc, color.into(), self.largest(Some(color.into())))
     }
 
-    /// Who has RAM of the machine before VMs have some.
+    /// Names the owners of RAM before VMs have some.
     fn machine(&self) -> String {
         let platform = &self.system.platform.value;
         let all = sum(platform.memory.iter().map(|bank| bank.size));
@@ -139,7 +139,7 @@ fn sum(sizes: impl Iterator<Item = Bytes>) -> Bytes {
     Bytes(sizes.fold(0, |sum: u64, size| sum.saturating_add(size.0)))
 }
 
-/// What is left of `part` from the first aligned address on.
+/// Returns the rest of `part` from the first aligned address on.
 fn aligned(part: &Part, alignment: Bytes) -> Option<Part> {
     let start = part.start.0.checked_next_multiple_of(alignment.0)?;
     Some(Region::new(start, part.end().0.checked_sub(start)?))
