@@ -69,7 +69,7 @@ pub use server::{Kind, Server, ServerError};
 pub use task::{Task, TaskError};
 
 /// A length of time in nanoseconds.
-pub use bulkhead_system::units::Duration;
+pub use units::Duration;
 
 /// The longest time that analyses count with, more than 36 years: sums of a few of them fit into
 /// 63 bits.

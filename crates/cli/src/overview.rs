@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 use bulkhead_report::text::table;
 use bulkhead_system::plan::{Plan, Pool, Vcpu, Vm};
 use bulkhead_system::report::{MemoryBudgetReport, Report};
-use bulkhead_system::units::{Bytes, Duration};
 use policy::color::{Color, ColorSet};
 use serde::Serialize;
+use units::{Bytes, Duration};
 
 /// A plan for people.
 pub fn plan(plan: &Plan) -> String {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bulkhead_system::units::{self, QuantityError};
+use units::QuantityError;
 
 /// Reads `preset=exynos-5422`; the plugin knows the options.
 pub fn scope_option(text: &str) -> Result<String, String> {

@@ -5,8 +5,8 @@
 //! of vColoring and assigned devices. Node and property names are those of the bindings in the Linux kernel,
 //! so that an unmodified Linux boots from it.
 
+use bulkhead_system::address::{Address, IntId};
 use bulkhead_system::plan::{Device, Vm};
-use bulkhead_system::units::{Address, IntId};
 use dtoolkit::ToPropertyValue;
 use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
 use policy::color::Cache;

@@ -1,6 +1,6 @@
 //! Amounts as people read them.
 
-use bulkhead_system::units::Duration;
+use units::Duration;
 
 /// In the largest unit that shows at most three decimals.
 pub fn time(nanoseconds: u64) -> String {

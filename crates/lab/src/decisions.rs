@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 
 use bulkhead_system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
-use bulkhead_system::units;
 use trace::{
     Choice, Header, Memory, Planned, Replay, Rules, Server, Stopped, Trace, VcpuId, VmHeader, Why,
 };

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use bulkhead_system::description::{self, Protocol};
 use bulkhead_system::plan::{Budget, Class, Plan, Server};
-use bulkhead_system::units::Duration;
 use policy::bandwidth::Parameters;
 use policy::cpu::WHOLE_CPU;
 use policy::server::{self, Policy};
 use policy::time::Instant;
+use units::Duration;
 
 use crate::assumptions::{Assume, Assumptions, Execution};
 use crate::locks;

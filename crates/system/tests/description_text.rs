@@ -4,12 +4,13 @@ mod support;
 
 use std::path::Path;
 
+use bulkhead_system::address::{Ipa, PhysicalAddress};
 use bulkhead_system::description::{Protocol, System, Wcet};
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::{self, Budget, Class, OnEvent, Server};
 use bulkhead_system::platform::Platform;
-use bulkhead_system::units::{Bytes, Duration, Ipa, PhysicalAddress};
 use proptest::prelude::*;
+use units::{Bytes, Duration};
 
 fn read(text: &str) -> Result<System, Errors> {
     System::from_toml("s.toml", text, Path::new(""))

@@ -5,7 +5,7 @@ use std::path::Path;
 use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::{self, Entries, Locks, Resource};
-use bulkhead_system::units::Duration;
+use units::Duration;
 
 /// `bus` between two VMs, `shared` between the VCPUs of one, `own` inside a VCPU.
 const LOCKS: &str = r#"locks = "vmpcp"

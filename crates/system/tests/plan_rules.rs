@@ -1,12 +1,13 @@
 //! Each rule of the plan, broken on its own, is reported with node and property.
 
+use bulkhead_system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{
     self, Area, BandwidthCounter, Coloring, Compensation, CounterSource, Device, DeviceInterrupts,
     Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, VirtualGic, VirtualSerial,
 };
-use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
+use units::{Bytes, Duration};
 
 fn example() -> Plan {
     let text = r#"

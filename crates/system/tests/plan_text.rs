@@ -4,12 +4,13 @@ mod support;
 
 use std::path::Path;
 
+use bulkhead_system::address::IntId;
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{
     self, Budget, Class, Compensation, CounterSource, MemoryBudget, Plan, Server,
 };
-use bulkhead_system::units::{Bytes, Duration, IntId};
 use proptest::prelude::*;
+use units::{Bytes, Duration};
 
 /// The example of `docs/reference/plan.md`.
 fn example() -> String {

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use bulkhead_system::address::Pcpu;
 use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::{self, Class, Plan};
 use bulkhead_system::report::Report;
-use bulkhead_system::units::{Duration, Pcpu};
+use units::Duration;
 
 /// Three VCPUs on PCPU 1, one on its own.
 const SHARED: &str = r#"platform = "qemu-virt"

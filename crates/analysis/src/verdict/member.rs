@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use bulkhead_system::description::{self, Resource, System, Wcet};
 use bulkhead_system::plan::{self, Class, Entries};
-use bulkhead_system::units::Frequency;
 use policy::color::ColorSet;
+use units::Frequency;
 
 use super::memory::{Accesses, OfVcpu};
 use super::overheads::{self, Calls};

@@ -2,7 +2,7 @@
 
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{Locks, MemoryBudget};
-use bulkhead_system::units::Frequency;
+use units::Frequency;
 
 use super::member::Member;
 use crate::overheads::{Costs, Neighbour, Overheads, Source};

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use analysis::verdict::{self, PcpuVerdict, VcpuVerdict};
 use analysis::{Duration, Kind, Server};
+use bulkhead_system::address::Pcpu;
 use bulkhead_system::description::{Located, System, Vcpu};
 use bulkhead_system::plan::{self, Budget, Class};
-use bulkhead_system::units::Pcpu;
 
 use super::problem::most_waits;
 use crate::vcpus_to_pcpus;

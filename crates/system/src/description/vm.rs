@@ -1,11 +1,13 @@
 //! Reads `[[vm]]`.
 
+use units::Bytes;
+
 use super::locks::Known;
 use super::{Boot, Device, Extra, Located, Protocol, Vm, bandwidth, task, vcpu};
+use crate::address::{Address, IntId, Ipa};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::plan::{OnEvent, PAGE, VM_NAME_HELP, is_vm_name};
-use crate::units::{Address, Bytes, IntId, Ipa};
 
 /// Restarts of a VM if the description does not limit them.
 const RESTART_LIMIT: u32 = 3;

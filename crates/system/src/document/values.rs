@@ -3,12 +3,13 @@
 use policy::color::{ColorSet, ParseColorsError};
 use toml::Spanned;
 use toml::de::DeValue;
+use units::{Quantity, QuantityError};
 
 use super::fields::Entry;
 use super::{Fields, Located};
+use crate::address::Address;
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
-use crate::units::{self, Address, Quantity, QuantityError};
 
 type Value<'t> = Spanned<DeValue<'t>>;
 

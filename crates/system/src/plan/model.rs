@@ -12,8 +12,9 @@ pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
 pub use server::{Budget, Class, Server};
+use units::{Bytes, Duration};
 
-use crate::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+use crate::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 /// A plan.
 #[derive(Clone, Debug, Eq, PartialEq)]

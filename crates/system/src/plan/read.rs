@@ -12,14 +12,15 @@ use std::cell::RefCell;
 
 use cursor::Cursor;
 use policy::color::ColorSet;
+use units::Duration;
 
 use super::tree::Node;
 use super::{
     Boot, Coloring, Device, DeviceInterrupts, Entries, File, Gic, Mapping, Memory, OnEvent, Plan,
     Platform, PowerOff, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
+use crate::address::{Address, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use crate::diagnostic::Errors;
-use crate::units::{Address, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 /// The plan in a tree.
 pub(super) fn plan(tree: &Node) -> Result<Plan, Errors> {

@@ -3,13 +3,15 @@
 mod bandwidth;
 mod locks;
 
+use units::{Bytes, Duration};
+
 use super::path::unit;
 use super::tree::{Form, Node};
 use super::{
     Area, Boot, Budget, Device, File, Llc, Memory, Plan, Platform, Pool, PowerOff, Server,
     VirtualSerial, Vm,
 };
-use crate::units::{Address, Bytes, Duration, Ipa, PhysicalAddress, Region};
+use crate::address::{Address, Ipa, PhysicalAddress, Region};
 
 /// The tree of `docs/reference/plan.md`.
 pub(super) fn tree(plan: &Plan) -> Node {

@@ -1,7 +1,9 @@
 //! What counts memory accesses in a machine, and what they cost others.
 
+use units::{Bytes, Duration};
+
+use crate::address::IntId;
 use crate::plan::CounterSource;
-use crate::units::{Bytes, Duration, IntId};
 
 /// The counter of memory accesses of each PCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]

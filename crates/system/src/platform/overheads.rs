@@ -1,6 +1,6 @@
 //! What the hypervisor takes of a PCPU's time.
 
-use crate::units::Duration;
+use units::Duration;
 
 /// How long a PCPU is in the hypervisor for each of the things that it does there, at most.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -7,11 +7,13 @@ mod overheads;
 pub(crate) use bandwidth::read as bandwidth;
 pub(crate) use overheads::read as overheads;
 
+use units::{Bytes, Frequency};
+
 use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qemu};
+use crate::address::{Address, IntId, Mpidr, PhysicalAddress, Region};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
 use crate::plan::{Gic, PowerOff, SerialKind};
-use crate::units::{Address, Bytes, Frequency, IntId, Mpidr, PhysicalAddress, Region};
 
 /// The machine that the keys describe.
 pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {

@@ -1,17 +1,18 @@
 //! Random plans that hold all the rules, and damage to texts and bytes.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+use bulkhead_system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use bulkhead_system::plan::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
     DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget,
     OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu,
     VirtualGic, VirtualSerial, Vm, frames_needed,
 };
-use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
+use units::{Bytes, Duration};
 
 const PAGE: u64 = 4096;
 /// The bank of RAM in which coloured areas lie.

@@ -1,10 +1,11 @@
 //! Whether overrun fits the servers and the protocol.
 
+use units::Duration;
+
 use super::{Resource, hold};
 use crate::description::{Located, Server, Vm};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::plan::{Class, Locks};
-use crate::units::Duration;
 
 /// What is wrong with the VCPUs that may overrun their budgets.
 pub(in crate::description) fn check(

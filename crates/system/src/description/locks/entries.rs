@@ -8,9 +8,10 @@
 //! that come `interval (E - 1)` early: it is the next whole number above `(t + early) / interval`, if that is
 //! none itself. One task with one section gets exactly what it needs: the interval `T`, and `D` early.
 
+use units::Duration;
+
 use crate::description::System;
 use crate::plan::Entries;
-use crate::units::Duration;
 
 /// A task with `k`, `T` and `D`: for how long its jobs may be pending.
 #[derive(Clone, Copy)]

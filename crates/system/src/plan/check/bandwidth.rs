@@ -1,9 +1,9 @@
 //! Rules of memory budgets.
 
 use super::Mistakes;
+use crate::address::IntId;
 use crate::plan::path::{vcpu, vm};
 use crate::plan::{BandwidthCounter, Compensation, MemoryBudget, Plan, Vm};
-use crate::units::IntId;
 
 const COUNTER: &str = "/platform/bandwidth-counter";
 

@@ -1,10 +1,11 @@
 //! Rules of locks across VCPUs and VMs.
 
+use units::Duration;
+
 use super::vms::{NAME_HELP, is_name};
 use super::{Mistakes, RESOURCES_MAX};
 use crate::plan::path::{resource, vcpu};
 use crate::plan::{Budget, Class, Entries, Locks, Plan, Server};
-use crate::units::Duration;
 
 /// Resources can be told apart, somebody may open each, and overrun fits the periods.
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {

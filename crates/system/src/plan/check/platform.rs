@@ -1,11 +1,13 @@
 //! Rules of the machine.
 
+use units::{Bytes, Duration};
+
 use super::Mistakes;
 use super::vms::GICR_PER_CPU;
+use crate::address::Region;
 use crate::plan::path::unit;
 use crate::plan::{Gic, Plan};
 use crate::platform::Overheads;
-use crate::units::{Bytes, Duration, Region};
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     let platform = &plan.platform;

@@ -1,9 +1,11 @@
 //! Rules of regions: form, place, and who may not touch whom.
 
+use units::Bytes;
+
 use super::{Mistakes, PAGE};
+use crate::address::{Address, Ipa, PhysicalAddress, Region};
 use crate::plan::path::{unit, vm};
 use crate::plan::{Frames, Plan, Vm};
-use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
 
 /// End of the addresses that guests and hypervisor can have: 39 bits.
 const END: u64 = 1 << 39;

@@ -1,9 +1,11 @@
 //! Rules of the VMs, apart from those about regions.
 
+use units::Bytes;
+
 use super::Mistakes;
+use crate::address::{IntId, Ipa};
 use crate::plan::path::{unit, vm};
 use crate::plan::{Plan, VirtualGic, Vm};
-use crate::units::{Bytes, IntId, Ipa};
 
 /// Redistributor frames of one CPU.
 pub(super) const GICR_PER_CPU: Bytes = Bytes::kib(128);

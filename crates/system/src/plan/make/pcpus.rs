@@ -1,8 +1,8 @@
 //! Which VCPU runs on which PCPU.
 
+use crate::address::Pcpu;
 use crate::description::{Located, System, Vcpu};
 use crate::diagnostic::Diagnostic;
-use crate::units::Pcpu;
 
 /// A PCPU for every VCPU of every VM: the given ones as they are given, then each
 /// the lowest that is free, in the order of the description.

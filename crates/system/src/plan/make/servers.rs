@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 
+use units::Duration;
+
+use crate::address::Pcpu;
 use crate::description::{self, System};
 use crate::plan::{Class, Server, Vcpu};
-use crate::units::{Duration, Pcpu};
 
 /// The VCPUs of every VM: on the PCPUs that were assigned, with a priority if they have
 /// a server. Where none is given, the shorter period goes first, then the order of the

@@ -1,7 +1,9 @@
 //! Budgets of memory accesses, and what counts them.
 
+use units::{Bytes, Duration, Rate};
+
 use super::Budget;
-use crate::units::{Bytes, Duration, IntId, Rate};
+use crate::address::IntId;
 
 /// What counts the memory accesses of each PCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,6 +1,6 @@
 //! Locks across VCPUs and VMs.
 
-use crate::units::Duration;
+use units::Duration;
 
 /// What the hypervisor does for VCPUs in global critical sections.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

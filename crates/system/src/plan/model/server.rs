@@ -1,6 +1,6 @@
 //! How VCPUs share a PCPU.
 
-use crate::units::Duration;
+use units::Duration;
 
 /// How a VCPU shares its PCPU with others.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -2,12 +2,12 @@
 
 use std::cell::RefCell;
 
+use crate::address::{Address, Region};
 use crate::diagnostic::Diagnostic;
 use crate::plan::Mapping;
 use crate::plan::path::unit;
 use crate::plan::tree::{Node, Property};
 use crate::suggest;
-use crate::units::{Address, Region};
 
 /// A node that is being read.
 ///

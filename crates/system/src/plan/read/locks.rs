@@ -1,8 +1,9 @@
 //! Locks across VCPUs and VMs.
 
+use units::Duration;
+
 use super::{Cursor, numbered};
 use crate::plan::{Entries, Locks, Resource};
-use crate::units::Duration;
 
 /// What is done for VCPUs in global critical sections.
 pub(super) fn protocol(root: &Cursor<'_>) -> Option<Locks> {

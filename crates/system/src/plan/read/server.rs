@@ -1,8 +1,9 @@
 //! How a VCPU shares its PCPU.
 
+use units::Duration;
+
 use super::Cursor;
 use crate::plan::{Budget, Class, Server};
-use crate::units::Duration;
 
 /// The server of a VCPU: `Some(None)` if it has none, `None` if it cannot be read.
 pub(super) fn read(vcpu: &Cursor<'_>) -> Option<Option<Server>> {

@@ -1,8 +1,9 @@
 //! Budgets of memory accesses, and what counts them.
 
+use units::Bytes;
+
 use super::Node;
 use crate::plan::{BandwidthCounter, Compensation, CounterSource, MemoryBudget, Vm};
-use crate::units::Bytes;
 
 pub(super) fn counter(counter: &BandwidthCounter) -> Node {
     let mut node = Node::new("bandwidth-counter");

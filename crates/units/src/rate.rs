@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Bytes, Duration};
+use crate::{Bytes, Duration};
 
 const SECOND: u128 = 1_000_000_000;
 
@@ -58,7 +58,7 @@ impl fmt::Display for Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::parse;
+    use crate::parse;
 
     const LINE: Bytes = Bytes(64);
     const MS: Duration = Duration(1_000_000);

@@ -1,14 +1,14 @@
-//! Quantities as types, so that an address is never taken for a size, nor a
-//! guest's address for one of the machine.
+//! Quantities as types, so that a time is never taken for a size, and how they are written: `3ms`,
+//! `512MiB`.
 
-mod address;
+#![forbid(unsafe_code)]
+
 mod duration;
 mod frequency;
 mod quantity;
 mod rate;
 mod size;
 
-pub use address::{Address, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 pub use duration::Duration;
 pub use frequency::Frequency;
 pub use quantity::{Quantity, QuantityError, parse};

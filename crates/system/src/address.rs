@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Bytes;
+use units::Bytes;
 
 /// An address in one of the address spaces: [`Ipa`] or [`PhysicalAddress`].
 pub trait Address: Copy + Ord + fmt::Debug + fmt::Display + From<u64> {

@@ -1,6 +1,6 @@
 //! Quantities in texts: a number and a unit, as in `3ms` or `512KiB`.
 
-use super::{Bytes, Duration, Frequency, Rate};
+use crate::{Bytes, Duration, Frequency, Rate};
 
 /// A type that is written as a number with a unit.
 pub trait Quantity: Sized {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Duration;
+use crate::Duration;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -40,7 +40,7 @@ impl fmt::Display for Frequency {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::parse;
+    use crate::parse;
 
     #[test]
     fn frequencies_are_shown_exactly() {
