@@ -1,6 +1,6 @@
 //! Bounds of response times.
 
-use analysis::verdict::Verdict;
+use verdict::Verdict;
 use bulkhead_system::plan;
 use bulkhead_system::report::Report;
 use pyo3::prelude::*;

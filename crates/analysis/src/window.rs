@@ -102,8 +102,8 @@ impl Beside for () {
     }
 }
 
-/// Stands for windows above [`LONGEST`].
-pub(crate) const TOO_LONG: u64 = LONGEST.0 + 1;
+/// Stands for times above [`LONGEST`], in nanoseconds.
+pub const TOO_LONG: u64 = LONGEST.0 + 1;
 
 /// The window that a search found, and the demand that is met in it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,9 +1,9 @@
 //! Whether the tasks of a run were in time: by the marks of their guests and by what guests tell, beside deadlines and
 //! bounds of the description.
 
-use analysis::verdict::Verdict;
 use serde::Serialize;
 use trace::Trace;
+use verdict::Verdict;
 
 use crate::amount::time;
 use crate::console::Known;
@@ -11,7 +11,6 @@ use crate::console::Told;
 use crate::header::header;
 use crate::load::System;
 use crate::responses::responses;
-use crate::verdict;
 
 /// A task of a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -82,7 +81,8 @@ impl Tasks {
             let mean = mean.checked_div(times.len() as u128).map(|mean| mean as u64);
             let bound = verdict.as_ref().and_then(|verdict| {
                 let name = &known.vms[vm].name;
-                verdict::all(verdict)
+                verdict
+                    .tasks()
                     .find(|(it, of)| {
                         it.vm == *name && it.vcpu == usize::from(vcpu.vcpu) && of.task == task.name
                     })

@@ -32,10 +32,10 @@ mod pcpus;
 mod periods;
 mod problem;
 
-use analysis::verdict::Verdict;
 use bulkhead_system::description::{Located, System, Vcpu};
 use bulkhead_system::diagnostic::{Diagnostic, Errors};
 use bulkhead_system::plan::{self, Budget, Class};
+use verdict::Verdict;
 
 use crate::Setting;
 use crate::search::Planner;

@@ -1,10 +1,10 @@
 //! What a plan promises, and where the time of the PCPUs goes. Field names carry their units;
 //! `ppm` are millionths of a PCPU.
 
-use analysis::verdict::{PcpuVerdict, TaskVerdict, VcpuVerdict, Verdict};
 use bulkhead_system::description::{System, Vm};
 use policy::color::{Color, ColorSet};
 use serde::Serialize;
+use verdict::{PcpuVerdict, TaskVerdict, VcpuVerdict, Verdict};
 
 /// A whole PCPU.
 const WHOLE: u64 = 1_000_000;

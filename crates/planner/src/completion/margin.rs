@@ -1,7 +1,7 @@
 //! A margin: what is planned is enough for execution times and accesses that are longer and more than described.
 
-use analysis::verdict::scale;
 use bulkhead_system::description::System;
+use verdict::scale;
 
 /// The system as it is planned for: with the margin in all execution times and accesses.
 pub(super) fn with_margin(system: &System) -> System {

@@ -11,10 +11,10 @@
 //! the largest down, in steps of a quarter, before the last step is searched.
 
 use analysis::Duration;
-use analysis::verdict::{TaskVerdict, VcpuVerdict};
 use bulkhead_system::description::{Amount, Bandwidth, System};
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::{self, BandwidthCounter, Budget};
+use verdict::{TaskVerdict, VcpuVerdict};
 
 use super::least::least;
 use super::pcpus::{At, in_time, judge, order};

@@ -5,9 +5,9 @@
 //! of which something is planned are in time where they are.
 
 use analysis::Duration;
-use analysis::verdict::VcpuVerdict;
 use bulkhead_system::description::{System, Task};
 use bulkhead_system::diagnostic::{Diagnostic, Errors};
+use verdict::VcpuVerdict;
 
 use super::{Obstacle, cannot_plan, verdict};
 

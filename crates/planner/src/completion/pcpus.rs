@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 
-use analysis::verdict::{self, PcpuVerdict, VcpuVerdict};
 use analysis::{Duration, Kind, Server};
 use bulkhead_system::address::Pcpu;
 use bulkhead_system::description::{Located, System, Vcpu};
 use bulkhead_system::plan::{self, Budget, Class};
+use verdict::{PcpuVerdict, VcpuVerdict};
 
 use super::problem::most_waits;
 use crate::vcpus_to_pcpus;

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use analysis::overheads::Costs;
 use analysis::utilization::Share;
-use analysis::verdict;
 use analysis::{Duration, LONGEST};
 use bulkhead_system::description::{self, System, Wcet};
 use bulkhead_system::diagnostic::{Diagnostic, Errors};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use analysis::verdict::{TaskVerdict, VcpuVerdict, Verdict};
 use analysis::{LONGEST, Reason};
 use bulkhead_system::description::System;
 use bulkhead_system::plan;
+use verdict::{TaskVerdict, VcpuVerdict, Verdict};
 
 /// The VCPUs of the first PCPU.
 fn vcpus(text: &str) -> (bool, Vec<VcpuVerdict>) {

@@ -1,21 +1,22 @@
 //! The verdicts on the VCPUs of a PCPU and their tasks.
 
-use super::member::Member;
-use super::{Part, PcpuVerdict, TaskVerdict, Term, VcpuVerdict, locks, ties};
-use crate::response::{Analyzer, Response};
-use crate::supply::{ServerSupply, Supply};
-use crate::terms::{Above, Terms, terms};
-use crate::{Duration, Failure, LONGEST, Limits, Reason, Server, utilization, vcpu};
+use analysis::response::{Analyzer, Response};
+use analysis::supply::{ServerSupply, Supply};
+use analysis::terms::{Above, Terms, terms};
+use analysis::{Duration, Failure, LONGEST, Limits, Reason, Server, utilization, vcpu};
+
+use crate::member::Member;
+use crate::{Part, PcpuVerdict, TaskVerdict, Term, VcpuVerdict, locks, ties};
 
 /// Enough for all but systems that need all of their time.
-pub(super) const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
+pub(crate) const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
 
 /// Maximum number of terms of a bound that are kept.
 const TERMS_MAX: usize = 100;
 
 /// Returns the verdict on a PCPU with at least one VCPU, the highest priority first. `locks`: the
 /// bounds of VCPUs that locks affect, one element for each VCPU.
-pub(super) fn verdict(members: &[Member<'_>], locks: &[Option<locks::Bounds>]) -> PcpuVerdict {
+pub(crate) fn verdict(members: &[Member<'_>], locks: &[Option<locks::Bounds>]) -> PcpuVerdict {
     let servers = Servers::new(members.iter());
     let vcpus = members.iter().zip(locks).enumerate().map(|(place, (member, locks))| {
         let mut others = members.iter().enumerate().filter(|(other, _)| *other != place);
@@ -34,7 +35,7 @@ pub(super) fn verdict(members: &[Member<'_>], locks: &[Option<locks::Bounds>]) -
 }
 
 /// The servers of a PCPU, the highest priority first.
-pub(super) struct Servers {
+pub(crate) struct Servers {
     servers: Vec<Server>,
     responses: Vec<Result<Duration, Failure>>,
 }
@@ -162,9 +163,9 @@ fn parts(member: &Member<'_>, index: usize, bounds: &locks::Bounds) -> Vec<Term>
     let task = &member.tasks[index];
     let above = member.tasks.iter().zip(&bounds.tasks).take(index).enumerate();
     let above = above.map(|(above, (it, response))| {
-        let jitter = response.map_or(it.jitter, |response| response.jitter.0);
-        let jobs = it.period.ceil(bound.window.0 + jitter);
-        let (execution, cache) = (Duration(jobs * it.wcet), Duration(0));
+        let jitter = response.map_or(it.jitter(), |response| response.jitter);
+        let jobs = (bound.window.0 + jitter.0).div_ceil(it.period().0);
+        let (execution, cache) = (Duration(jobs * it.wcet().0), Duration(0));
         Above { task: above, jobs, execution, cache }
     });
     let above: Vec<Above> = above.collect();
@@ -174,7 +175,7 @@ fn parts(member: &Member<'_>, index: usize, bounds: &locks::Bounds) -> Vec<Term>
     let once = member.overhead();
     let taken = member.overheads.as_ref().map_or(Vec::new(), |it| it.of_window(bound.window));
     let again: u64 = taken.iter().map(|(_, time)| time.0).sum::<u64>().saturating_sub(once);
-    let [execution, suspension] = [task.wcet, task.suspension].map(|time| bound.jobs * time);
+    let [execution, suspension] = [task.wcet(), task.suspension()].map(|time| bound.jobs * time.0);
     let own = execution + memory + again + bound.local.0 + bound.remote.0 + suspension;
     let terms = Terms {
         execution: Duration(execution),
@@ -197,7 +198,7 @@ fn task_verdict(
     terms: Vec<Term>,
 ) -> TaskVerdict {
     let (name, task) = (member.names[index], &member.tasks[index]);
-    let slack = response.map(|response| task.deadline as i64 - response.time.0 as i64);
+    let slack = response.map(|response| task.deadline().0 as i64 - response.time.0 as i64);
     let ok = slack.is_ok_and(|slack| slack >= 0);
     let failure = match response {
         _ if !member.known[index] => Some(Reason::UnknownWcet),
@@ -207,9 +208,12 @@ fn task_verdict(
     };
     TaskVerdict {
         task: name.into(),
-        wcet_ns: task.wcet.saturating_sub(member.job_overheads.get(index).copied().unwrap_or(0)),
+        wcet_ns: task
+            .wcet()
+            .0
+            .saturating_sub(member.job_overheads.get(index).copied().unwrap_or(0)),
         period_ns: task.period().0,
-        deadline_ns: task.deadline,
+        deadline_ns: task.deadline().0,
         wcrt_ns: response.ok().map(|response| response.time.0),
         slack_ns: slack.ok(),
         ok,
@@ -224,7 +228,7 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
     let name = |task: usize| member.names.get(task).map(|&name| name.into());
     let plain = |term, time: Duration| Term { term, task: None, jobs: None, time_ns: time.0 };
     let job = |task: usize| member.job_overheads.get(task).copied().unwrap_or(0);
-    let wcet = |task: usize| member.tasks.get(task).map_or(0, |it| it.wcet);
+    let wcet = |task: usize| member.tasks.get(task).map_or(0, |it| it.wcet().0);
     // Jobs of the task itself, and the overheads of all of them.
     let jobs = terms.execution.0.checked_div(wcet(index)).unwrap_or(0);
     let of_above = terms.above.iter().map(|above| above.jobs * job(above.task)).sum::<u64>();

@@ -5,21 +5,20 @@ mod connected;
 
 use std::cmp::Reverse;
 
+use analysis::overheads::Overheads;
+use analysis::vmpcp::{self, Analyzer, Bound, Host, Protocol, Variant, Vcpu};
+use analysis::{Duration, Failure, Kind, Server};
 use bulkhead_system::description::System;
 use bulkhead_system::plan::Locks;
 
-use self::connected::{Reach, connected};
-use super::member::Member;
-use super::pcpu::LIMITS;
-use super::ties;
-use crate::overheads::Overheads;
-use crate::vmpcp::{self, Analyzer, Bound, Host, Protocol, Variant, Vcpu};
-use crate::window::TOO_LONG;
-use crate::{Duration, Failure, Kind, Server, Task};
+use crate::member::Member;
+use crate::pcpu::LIMITS;
+use crate::ties;
+use connected::{Reach, connected};
 
 /// Bounds of a VCPU and its tasks, in their order.
 #[derive(Clone, Debug)]
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     /// Bound of its server, if it has one with a budget.
     pub server: Option<Result<Duration, Failure>>,
     /// Bounds of its tasks.
@@ -29,7 +28,7 @@ pub(super) struct Bounds {
 /// Returns bounds for VCPUs, PCPU by PCPU and the highest priority first; `None` for those of PCPUs
 /// without critical sections, where locks change nothing. Where a VCPU cannot be analysed, VCPUs
 /// that depend on it have no bounds either.
-pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Bounds>> {
+pub(crate) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Bounds>> {
     let has_sections = |member: &Member<'_>| member.sections.iter().any(|it| !it.is_empty());
     let is_concerned = |member: &Member<'_>| {
         members.iter().any(|it| it.vcpu.pcpu == member.vcpu.pcpu && has_sections(it))
@@ -68,10 +67,9 @@ pub(super) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
         let member = &members[*place];
         let task = |index: usize| {
             let task = member.tasks[index];
-            let wcet = (task.wcet + member.memory_delay(index).0).min(TOO_LONG);
-            let blocking = (task.blocking + member.overhead()).min(TOO_LONG);
-            let sections = member.sections_with_overheads(system, index);
-            vmpcp::Task { task: Task { wcet, blocking, ..task }, sections }
+            let task = task.with_more_wcet(member.memory_delay(index));
+            let task = task.with_more_blocking(Duration(member.overhead()));
+            vmpcp::Task { task, sections: member.sections_with_overheads(system, index) }
         };
         let above = member.overheads.iter().flat_map(Overheads::as_tasks);
         let above = above.map(|task| vmpcp::Task { task, sections: Vec::new() });
@@ -114,7 +112,10 @@ fn is_counted(member: &Member<'_>) -> bool {
     let Some(contention) = memory.contention() else { return true };
     let known = memory.accesses.iter().all(Option::is_some) && contention.bus.latency.0 > 0;
     // Tasks below can make accesses while a job waits for something else.
-    let waits = member.tasks.iter().any(|task| task.blocking > 0 || task.suspension > 0);
+    let waits = member
+        .tasks
+        .iter()
+        .any(|task| task.blocking() > Duration(0) || task.suspension() > Duration(0));
     known && !waits && contention.throttle.is_none()
 }
 

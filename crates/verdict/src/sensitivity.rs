@@ -1,11 +1,11 @@
 //! Sensitivity: how far execution times can grow until some task is late.
 
+use analysis::{Duration, LONGEST};
 use bulkhead_system::description::{System, Wcet};
 use bulkhead_system::plan::{self, Plan};
 use serde::Serialize;
 
-use super::Verdict;
-use crate::{Duration, LONGEST};
+use crate::Verdict;
 
 /// In millionths.
 const WHOLE: u128 = 1_000_000;

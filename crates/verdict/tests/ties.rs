@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use analysis::verdict::Verdict;
 use bulkhead_system::description::System;
 use bulkhead_system::plan;
 use sim::{Accesses, Execution, Release, Silent, Simulation};
 use taskgen::Random;
+use verdict::Verdict;
 
 #[derive(Clone, Debug)]
 struct Drawn {

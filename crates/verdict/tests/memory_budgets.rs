@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use analysis::Duration;
-use analysis::verdict::{NoBudgets, Open, Verdict, memory_budgets};
 use bulkhead_system::description::System;
 use bulkhead_system::plan;
+use verdict::{NoBudgets, Open, Verdict, memory_budgets};
 
 /// Two VMs with tasks, one in a server beside Linux, and two neighbours; `first` and `second` say
 /// what limits these.

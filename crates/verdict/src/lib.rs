@@ -1,8 +1,41 @@
 //! The verdict on a described system: does it meet its deadlines? Bounds for all VCPUs and tasks.
 //!
-//! [`crate::vcpu`] tests VCPUs, and [`mod@crate::response`] tests tasks with the supply of their
-//! VCPU. The hypervisor counts in ticks of the system counter and rounds budgets down; if the
+//! This crate makes models of a description or a plan ([`bulkhead_system`]), which the equations of
+//! [`analysis`] judge: [`analysis::vcpu`] tests VCPUs, and [`mod@analysis::response`] tests tasks
+//! with the supply of their VCPU. The hypervisor counts in ticks of the system counter and rounds budgets down; if the
 //! platform states the frequency of the counter, a VCPU gets the rounded budget.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use bulkhead_system::description::System;
+//! use bulkhead_system::plan;
+//! use verdict::Verdict;
+//!
+//! let text = r#"
+//! platform = "qemu-virt"
+//!
+//! [[vm]]
+//! name = "rt"
+//! boot = "raw"
+//! memory = "16MiB"
+//! kernel = "rt.bin"
+//!
+//! [[vm.task]]
+//! name = "control"
+//! period = "5ms"
+//! wcet = "0.5ms"
+//! "#;
+//! let system = System::from_toml("demo.toml", text, Path::new("."))?;
+//! let verdict = Verdict::of_plan(&plan::make(&system)?, Some(&system));
+//! assert!(verdict.schedulable);
+//! let (vcpu, task) = verdict.tasks().next().expect("a task");
+//! assert_eq!((vcpu.vm.as_str(), task.task.as_str()), ("rt", "control"));
+//! assert!(task.wcrt_ns.is_some_and(|wcrt| wcrt > 500_000));
+//! # Ok::<(), bulkhead_system::diagnostic::Errors>(())
+//! ```
+
+#![forbid(unsafe_code)]
 
 mod budgets;
 mod locks;
@@ -12,18 +45,20 @@ mod overheads;
 mod pcpu;
 mod sensitivity;
 mod ties;
+mod words;
 
 use std::cmp::Reverse;
 
+use analysis::Reason;
+use analysis::overheads::Source;
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, Plan};
 use serde::Serialize;
 
-use crate::Reason;
-use crate::overheads::Source;
-pub use budgets::{NoBudgets, Open, memory_budgets};
 use member::Member;
 use memory::Accesses;
+
+pub use budgets::{NoBudgets, Open, memory_budgets};
 pub use overheads::costs;
 pub use sensitivity::{Sensitivity, TaskSensitivity, scale};
 
@@ -85,6 +120,7 @@ pub struct VcpuVerdict {
     /// True if it gets its budget in each period.
     pub ok: bool,
     /// Why not.
+    #[serde(serialize_with = "words::reason")]
     pub failure: Option<Reason>,
     /// If not: so long it may have to wait until it has its budget, or longer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,6 +160,7 @@ pub struct TaskVerdict {
     /// True if it is guaranteed to meet its deadline.
     pub ok: bool,
     /// Why not.
+    #[serde(serialize_with = "words::reason")]
     pub failure: Option<Reason>,
     /// Jobs of the task in the busy window that leads to the bound: more than one if it is longer
     /// than the period.
@@ -174,7 +211,7 @@ pub enum Part {
     /// What jobs themselves cost the hypervisor.
     OverheadJob,
     /// What else the hypervisor takes: `overhead-release`, `overhead-switch` and so on.
-    #[serde(untagged)]
+    #[serde(untagged, serialize_with = "words::overhead")]
     Overhead(Source),
 }
 
@@ -211,6 +248,12 @@ impl Verdict {
         let used = |pcpu| vcpus.iter().flatten().any(|vcpu| vcpu.pcpu.0 == pcpu);
         let console = plan::console(system.platform.value.cpus.len(), used);
         Self::new(&vms, Some(system), Some(console))
+    }
+
+    /// Returns all tasks, with their VCPUs.
+    pub fn tasks(&self) -> impl Iterator<Item = (&VcpuVerdict, &TaskVerdict)> {
+        let vcpus = self.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
+        vcpus.flat_map(|vcpu| vcpu.tasks.iter().map(move |task| (vcpu, task)))
     }
 
     fn new(

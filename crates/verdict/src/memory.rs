@@ -2,22 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::Duration;
+use analysis::memory::{
+    Bus, Contention, Curve, Interferer, Reservation, Source, Throttle, compensation, interferers,
+};
 use bulkhead_system::description::{self, System};
 use bulkhead_system::plan::{self, CounterSource, MemoryBudget, OnEvent};
 use policy::bandwidth::overshoot;
 use policy::pace::KICKS_MAX;
-
-use crate::Duration;
-use crate::memory::{
-    Bus, Contention, Curve, Interferer, Reservation, Source, Throttle, compensation, interferers,
-};
 
 /// The longest time for which the end of a period goes unnoticed: the longest path of the
 /// hypervisor, which has less than 30,000 instructions.
 const UNNOTICED: Duration = Duration(50_000);
 
 /// The memory accesses of a system.
-pub(super) struct Accesses<'a> {
+pub(crate) struct Accesses<'a> {
     system: &'a System,
     bus: Bus,
     /// All sources of accesses, in the order of the VMs.
@@ -36,7 +35,7 @@ struct Named<'a> {
 
 /// The memory accesses of the tasks of a VCPU.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OfVcpu {
+pub(crate) struct OfVcpu {
     bus: Option<Bus>,
     /// Maximum number of accesses of a job of each task, in their order.
     pub accesses: Vec<Option<u64>>,

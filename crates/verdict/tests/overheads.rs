@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use analysis::overheads::Source;
-use analysis::verdict::{Part, Sensitivity, TaskVerdict, Verdict};
 use bulkhead_system::description::System;
 use bulkhead_system::plan;
+use verdict::{Part, Sensitivity, TaskVerdict, Verdict};
 
 /// Those of `qemu-virt`, in whole ticks of 16 ns.
 const SWITCH: u64 = 1_504;

@@ -7,9 +7,10 @@
 
 use std::ops::Range;
 
-use super::TaskVerdict;
-use super::member::Member;
-use crate::window::TOO_LONG;
+use analysis::Duration;
+
+use crate::TaskVerdict;
+use crate::member::Member;
 
 /// Returns the tasks that have the same priority as others.
 pub fn of(member: &Member<'_>) -> Vec<Range<usize>> {
@@ -35,9 +36,12 @@ pub fn judge(
     if ties.is_empty() {
         return judged(member, false);
     }
-    let sleeps = ties.iter().cloned().flatten().any(|task| member.tasks[task].suspension > 0);
+    let sleeps =
+        ties.iter().cloned().flatten().any(|task| member.tasks[task].suspension() > Duration(0));
     let mut all = member.clone();
-    ties.iter().cloned().flatten().for_each(|task| awake(&mut all, task));
+    for task in ties.iter().cloned().flatten() {
+        all.tasks[task] = all.tasks[task].without_suspension();
+    }
     // Tasks in no tie: all tasks of a tie are above them, or all below.
     let mut tasks = judged(&all, sleeps);
     for tie in ties {
@@ -49,15 +53,6 @@ pub fn judge(
         }
     }
     tasks
-}
-
-/// Counts a task that waits as one that executes.
-fn awake(member: &mut Member<'_>, task: usize) {
-    let it = &mut member.tasks[task];
-    if it.suspension > 0 {
-        it.wcet = (it.wcet + it.suspension + it.blocking).min(TOO_LONG);
-        (it.suspension, it.blocking) = (0, 0);
-    }
 }
 
 /// Moves the first of these tasks behind the others.

@@ -3,15 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use analysis::Duration;
+use analysis::memory::budget::{Critical, Share, largest};
 use bulkhead_system::description::System;
 use bulkhead_system::plan;
 
-use super::member::Member;
-use super::memory::Accesses;
-use super::overheads;
-use super::pcpu::Servers;
-use crate::Duration;
-use crate::memory::budget::{Critical, Share, largest};
+use crate::member::Member;
+use crate::memory::Accesses;
+use crate::overheads;
+use crate::pcpu::Servers;
 
 /// A VM that is to get a memory budget for all of its VCPUs together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -2,7 +2,7 @@
 
 use analysis::Reason;
 use analysis::overheads::Source;
-use analysis::verdict::{Part, TaskVerdict, Term, VcpuVerdict, Verdict};
+use verdict::{Part, TaskVerdict, Term, VcpuVerdict, Verdict};
 
 use crate::amount::time;
 
@@ -11,7 +11,7 @@ const TERMS_SHOWN: usize = 4;
 
 /// Why tasks can be late.
 pub fn reasons(verdict: &Verdict) -> String {
-    let late = all(verdict).filter(|(_, task)| !task.ok);
+    let late = verdict.tasks().filter(|(_, task)| !task.ok);
     late.map(|(vcpu, task)| format!("\n{}", why(vcpu, task))).collect()
 }
 
@@ -46,12 +46,6 @@ pub fn notes(verdict: &Verdict) -> Vec<String> {
     let unknown = "the platform does not say what the hypervisor takes: none of that is counted (`[overheads]`)";
     let unknown = verdict.overheads_unknown.then(|| unknown.to_owned());
     short.map(note).chain(shared).chain(limited).chain(unknown).collect()
-}
-
-/// All tasks, with their VCPUs.
-pub fn all(verdict: &Verdict) -> impl Iterator<Item = (&VcpuVerdict, &TaskVerdict)> {
-    let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
-    vcpus.flat_map(|vcpu| vcpu.tasks.iter().map(move |task| (vcpu, task)))
 }
 
 /// Why a task can be late, in a sentence; `None`: it is in time.

@@ -2,7 +2,7 @@
 
 use bulkhead_system::description::{Resource, System};
 
-use crate::verdict::member::Member;
+use crate::member::Member;
 
 /// The VCPUs that a missing bound affects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

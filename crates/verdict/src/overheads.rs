@@ -1,20 +1,19 @@
 //! The time that the hypervisor takes from the VCPUs of a described system.
 
+use analysis::overheads::{Costs, Neighbour, Overheads, Source};
+use analysis::{Duration, Kind, Server, TOO_LONG, Task};
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{Locks, MemoryBudget};
 use units::Frequency;
 
-use super::member::Member;
-use crate::overheads::{Costs, Neighbour, Overheads, Source};
-use crate::window::TOO_LONG;
-use crate::{Duration, Kind, Server};
+use crate::member::Member;
 
 /// Nanoseconds.
 const SECOND: u128 = 1_000_000_000;
 
 /// Requests of the jobs of a task to the hypervisor.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Calls {
+pub(crate) struct Calls {
     /// Number of calls of a job and of its accesses to virtual devices.
     pub exits: u64,
     /// Its global critical sections.
@@ -54,7 +53,7 @@ pub fn costs(system: &System, waits: u64) -> Option<Costs> {
 
 /// Adds the overheads to VCPUs, PCPU by PCPU and the highest priority first; `console`: the PCPU
 /// that serves the console.
-pub(super) fn attach(members: &mut [Member<'_>], described: Option<&System>, console: Option<u32>) {
+pub(crate) fn attach(members: &mut [Member<'_>], described: Option<&System>, console: Option<u32>) {
     let context: Vec<_> = members.iter().map(|it| Facts::new(it, described)).collect();
     for place in 0..members.len() {
         let Some(costs) = members[place].costs else { continue };
@@ -111,7 +110,7 @@ pub(super) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
         }
         member.in_section = in_section;
         for (task, cost) in member.tasks.iter_mut().zip(&jobs) {
-            task.wcet = task.wcet.saturating_add(*cost).min(TOO_LONG);
+            *task = task.with_more_wcet(Duration(*cost));
         }
         (member.job_overheads, member.overheads) = (jobs, Some(overheads));
     }
@@ -131,10 +130,10 @@ fn in_section(
     // As `vmpcp::section::response`, or longer.
     let gaps = own.server.map_or(0, |server| {
         let gaps = match (locks, own.overruns, server.kind()) {
-            (Locks::Mpcp, ..) => server.budget_divisor().ceil(own.hold) + 1,
+            (Locks::Mpcp, ..) => own.hold.div_ceil(server.budget().0) + 1,
             (_, true, Kind::Periodic) => 1,
             (_, true, _) => 0,
-            _ => server.budget_divisor().ceil(own.hold),
+            _ => own.hold.div_ceil(server.budget().0),
         };
         gaps.saturating_mul(server.gap().0)
     });
@@ -152,8 +151,8 @@ fn in_section(
 /// Returns the cost of each job of the tasks: its calls, and the cost of each of its waits, while
 /// others wake.
 fn jobs(member: &Member<'_>, costs: Costs, others: u64) -> Vec<u64> {
-    let waits = |task: &crate::Task, calls: &Calls| {
-        u64::from(task.suspension > 0).saturating_add(calls.sections)
+    let waits = |task: &Task, calls: &Calls| {
+        u64::from(task.suspension() > Duration(0)).saturating_add(calls.sections)
     };
     let pairs = || member.tasks.iter().zip(&member.calls);
     // Each other task that waits can continue meanwhile.
@@ -161,7 +160,7 @@ fn jobs(member: &Member<'_>, costs: Costs, others: u64) -> Vec<u64> {
     let interrupts = waiting.saturating_sub(1).saturating_mul(costs.interrupt.0);
     let kicks = others.saturating_mul(costs.kicks().0);
     let wait = costs.wait().saturating_add(interrupts).saturating_add(kicks);
-    let cost = |(task, calls): (&crate::Task, &Calls)| {
+    let cost = |(task, calls): (&Task, &Calls)| {
         let exits = calls.exits.saturating_add(calls.sections.saturating_mul(2));
         let called = exits.saturating_mul(costs.exit.0);
         waits(task, calls).saturating_mul(wait).saturating_add(called).min(TOO_LONG)

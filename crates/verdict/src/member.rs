@@ -2,24 +2,22 @@
 
 use std::cmp::Reverse;
 
+use analysis::overheads::{Costs, Overheads};
+use analysis::response::Workload;
+use analysis::supply::Supply;
+use analysis::vmpcp::{Enforced, Section};
+use analysis::{Caches, Duration, Kind, LONGEST, Server, TOO_LONG, Task};
 use bulkhead_system::description::{self, Resource, System, Wcet};
 use bulkhead_system::plan::{self, Class, Entries};
 use policy::color::ColorSet;
 use units::Frequency;
 
-use super::memory::{Accesses, OfVcpu};
-use super::overheads::{self, Calls};
-use crate::divisor::Divisor;
-use crate::overheads::{Costs, Overheads};
-use crate::response::Workload;
-use crate::supply::Supply;
-use crate::vmpcp::{Enforced, Section};
-use crate::window::TOO_LONG;
-use crate::{Caches, Duration, Kind, LONGEST, Server, Task};
+use crate::memory::{Accesses, OfVcpu};
+use crate::overheads::{self, Calls};
 
 /// A VCPU with its tasks.
 #[derive(Clone)]
-pub(super) struct Member<'a> {
+pub(crate) struct Member<'a> {
     /// Name of its VM.
     pub vm: &'a str,
     /// The index of its VM.
@@ -52,7 +50,7 @@ pub(super) struct Member<'a> {
     pub sections: Vec<Vec<Section>>,
     /// How long a job of each task waits for memory accesses of others, however many these are
     /// ([`System::memory_delay`]).
-    pub(super) delays: Vec<Duration>,
+    pub(crate) delays: Vec<Duration>,
     /// The colours of the tasks.
     pub colors: Vec<ColorSet>,
     /// Colours of the lines that this VCPU loads: those of its tasks, or if none is known those of
@@ -266,19 +264,19 @@ fn is_known(task: &description::Task, colors: Option<ColorSet>) -> bool {
 /// to it, which makes no bound too short. If another time is too long or unknown, so is the
 /// execution time, and the task has no bound.
 fn model(task: &description::Task, set: Option<ColorSet>) -> Task {
-    let cut = |time: Duration| time.min(LONGEST).0;
+    let cut = |time: Duration| time.min(LONGEST);
+    let at_least_one = |time: Duration| cut(time).max(Duration(1));
     let colors = set.map(|colors| u64::from(colors.len()));
     let wcet = colors.map_or(task.wcet.longest(), |colors| task.wcet.with_colors(colors));
     let longest = [wcet, task.jitter, task.blocking, task.self_suspension].into_iter().max();
     let too_long = longest.is_some_and(|longest| longest > LONGEST) || !is_known(task, set);
-    Task {
-        wcet: if too_long { TOO_LONG } else { wcet.0.max(1) },
-        period: Divisor::new(cut(task.period)),
-        deadline: cut(task.deadline).max(1),
-        jitter: cut(task.jitter),
-        blocking: cut(task.blocking),
-        suspension: cut(task.self_suspension),
-    }
+    let model = Task::new(at_least_one(wcet), at_least_one(task.period))
+        .and_then(|model| model.with_deadline(at_least_one(task.deadline)))
+        .and_then(|model| model.with_jitter(cut(task.jitter)))
+        .and_then(|model| model.with_blocking(cut(task.blocking)))
+        .and_then(|model| model.with_suspension(cut(task.self_suspension)))
+        .expect("no time is 0 or too long");
+    if too_long { model.with_more_wcet(LONGEST) } else { model }
 }
 
 /// Returns the requests of its jobs to the hypervisor.
