@@ -2,8 +2,9 @@
 //!
 //! This crate makes models of a description or a plan ([`bulkhead_system`]), which the equations of
 //! [`analysis`] judge: [`analysis::vcpu`] tests VCPUs, and [`mod@analysis::response`] tests tasks
-//! with the supply of their VCPU. The hypervisor counts in ticks of the system counter and rounds budgets down; if the
-//! platform states the frequency of the counter, a VCPU gets the rounded budget.
+//! with the supply of their VCPU. The hypervisor counts in ticks of the system counter and rounds
+//! budgets down; if the platform states the frequency of the counter, a VCPU gets the rounded
+//! budget.
 //!
 //! ```
 //! use std::path::Path;
