@@ -2,8 +2,6 @@
 
 mod bandwidth;
 
-use std::cmp::Reverse;
-
 use bulkhead_report::text::table;
 use bulkhead_system::plan::{Plan, Pool, Vcpu, Vm};
 use bulkhead_system::report::{MemoryBudgetReport, Report};
@@ -69,7 +67,7 @@ fn servers(plan: &Plan) -> String {
                 time(budget.map(|budget| budget.period)),
                 server.priority.to_string(),
             ];
-            rows.push(((vcpu.pcpu, Reverse(server.priority)), row));
+            rows.push(((vcpu.pcpu, vcpu.order()), row));
         }
     }
     if rows.is_empty() {

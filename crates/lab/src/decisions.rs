@@ -1,7 +1,5 @@
 //! Whether what was decided in a run follows from what was told: the trace is decided again with the plan.
 
-use std::cmp::Reverse;
-
 use bulkhead_system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
 use trace::{
     Choice, Header, Memory, Planned, Replay, Rules, Server, Stopped, Trace, VcpuId, VmHeader, Why,
@@ -121,18 +119,17 @@ fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>,
         for (vm, number) in plan.vms.iter().zip(0..) {
             for (vcpu, index) in vm.vcpus.iter().zip(0..) {
                 if vcpu.pcpu.0 as usize == pcpu {
-                    let priority = vcpu.server.map(|server| server.priority);
                     let id = VcpuId { vm: number, vcpu: index };
                     let shares =
                         plan.resources.iter().any(|it| it.vms.contains(&u32::from(number)));
                     let planned = self::vcpu(id, vm, vcpu, shares, frequency_hz)?;
-                    vcpus.push((priority, planned));
+                    vcpus.push((vcpu, planned));
                 }
             }
         }
-        vcpus.sort_by_key(|&(priority, ..)| Reverse(priority));
-        let decides = |&(priority, planned): &(Option<u32>, Planned)| {
-            priority.is_some() || planned.memory.is_some() || planned.may_hold
+        vcpus.sort_by_key(|(vcpu, _)| vcpu.order());
+        let decides = |(vcpu, planned): &(&Vcpu, Planned)| {
+            vcpu.server.is_some() || planned.memory.is_some() || planned.may_hold
         };
         if vcpus.iter().any(decides) {
             pcpus.push((pcpu, vcpus.into_iter().map(|(_, planned)| planned).collect()));

@@ -5,6 +5,7 @@
 mod bandwidth;
 pub(crate) mod colors;
 mod locks;
+mod order;
 mod read;
 mod servers;
 mod task;

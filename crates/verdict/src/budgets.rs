@@ -1,6 +1,5 @@
 //! Memory budgets for VMs of a described system that have none yet.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use analysis::Duration;
@@ -64,8 +63,7 @@ pub fn memory_budgets(
     let mut members: Vec<Member<'_>> = places
         .map(|(vm, index, vcpu)| Member::new("", Some(system), Some(&accesses), (vm, index), vcpu))
         .collect();
-    members
-        .sort_by_key(|it| (it.vcpu.pcpu.0, Reverse(it.vcpu.server.map(|server| server.priority))));
+    members.sort_by_key(|it| (it.vcpu.pcpu, it.vcpu.order()));
     let used = |pcpu| members.iter().any(|it| it.vcpu.pcpu.0 == pcpu);
     let console = plan::console(system.platform.value.cpus.len(), used);
     overheads::attach(&mut members, Some(system), Some(console));

@@ -48,8 +48,6 @@ mod sensitivity;
 mod ties;
 mod words;
 
-use std::cmp::Reverse;
-
 use analysis::Reason;
 use analysis::overheads::Source;
 use bulkhead_system::description::System;
@@ -227,7 +225,7 @@ impl PcpuVerdict {
             Member::new(name, Some(system), None, (vm, index), vcpu)
         };
         let mut members: Vec<_> = vcpus.iter().map(member).collect();
-        members.sort_by_key(|it| Reverse(it.vcpu.server.map(|server| server.priority)));
+        members.sort_by_key(|it| it.vcpu.order());
         overheads::attach(&mut members, Some(system), console.then_some(0));
         pcpu::verdict(&members, &locks::bounds(system, &members))
     }
@@ -272,9 +270,7 @@ impl Verdict {
             }));
         }
         // On each PCPU the highest priority first.
-        all.sort_by_key(|it| {
-            (it.vcpu.pcpu.0, Reverse(it.vcpu.server.map(|server| server.priority)))
-        });
+        all.sort_by_key(|it| (it.vcpu.pcpu, it.vcpu.order()));
         overheads::attach(&mut all, described, console);
         let same = |one: &Member<'_>, other: &Member<'_>| one.vcpu.pcpu == other.vcpu.pcpu;
         let mut bounds = match described {

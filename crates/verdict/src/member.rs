@@ -1,7 +1,5 @@
 //! A VCPU of a described system in the analysis.
 
-use std::cmp::Reverse;
-
 use analysis::overheads::{Costs, Overheads};
 use analysis::response::Workload;
 use analysis::supply::Supply;
@@ -75,7 +73,8 @@ impl<'a> Member<'a> {
         vcpu: plan::Vcpu,
     ) -> Self {
         let described = described.and_then(|system| Some((system, system.vms.get(vm_index)?)));
-        let described_tasks = described.map(|(_, vm)| tasks(vm, index)).unwrap_or_default();
+        let described_tasks = described.map(|(_, vm)| vm.tasks_of(index)).unwrap_or_default();
+        let described_tasks: Vec<_> = described_tasks.into_iter().map(|(_, task)| task).collect();
         let all = described.and_then(|(system, _)| system.platform.value.colors().ok());
         let all = all.map_or(ColorSet::EMPTY, |geometry| ColorSet::first(geometry.colors()));
         let colors = described_tasks.iter().map(|task| task_colors(described?.1, task));
@@ -231,16 +230,6 @@ impl<'a> Member<'a> {
         let given = class.budget()?;
         Server::new(kind, budget(given.budget), given.period).ok()
     }
-}
-
-/// Returns the tasks of a VCPU, the one with the highest priority first; without priorities the one
-/// with the shortest deadline.
-fn tasks(vm: &description::Vm, vcpu: usize) -> Vec<&description::Task> {
-    let mut tasks: Vec<_> = vm.tasks.iter().filter(|task| task.vcpu == vcpu).collect();
-    tasks.sort_by_key(|task| {
-        (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
-    });
-    tasks
 }
 
 /// Returns the colours of a task: its own, or those of its VM; `None` if the VM has all of the

@@ -141,10 +141,8 @@ fn priority(system: &System, at: At) -> u64 {
 
 /// Where a VCPU comes on its PCPU, as in the plan: given priorities, then the shorter period, then
 /// the order of the description.
-pub(super) fn order(system: &System, at: At) -> (Reverse<u64>, Duration, At) {
-    let budget = vcpu(system, at).server.as_ref().and_then(|server| server.class.value.budget());
-    let period = budget.map_or(Duration(u64::MAX), |budget| budget.period);
-    (Reverse(priority(system, at)), period, at)
+pub(super) fn order(system: &System, at: At) -> ((Reverse<u64>, Duration), At) {
+    (vcpu(system, at).order(), at)
 }
 
 /// All VCPUs of a PCPU have a priority, each its own, or none has.

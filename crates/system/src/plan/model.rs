@@ -5,6 +5,7 @@ mod locks;
 mod memory;
 mod server;
 
+use std::cmp::Reverse;
 use std::fmt;
 
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
@@ -260,6 +261,13 @@ pub struct Vcpu {
     pub hold: Duration,
     /// How often it may enter them, if it may.
     pub entries: Entries,
+}
+
+impl Vcpu {
+    /// Orders the VCPUs of a PCPU, the one with the highest priority first.
+    pub fn order(&self) -> Reverse<Option<u32>> {
+        Reverse(self.server.map(|server| server.priority))
+    }
 }
 
 /// A part of the address space of a VM and the memory or registers behind it.
