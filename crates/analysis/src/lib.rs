@@ -63,7 +63,8 @@ mod window;
 pub use crpd::Caches;
 pub use failure::{Failure, Reason};
 pub use limits::Limits;
-pub use server::{Kind, Server, ServerError};
+pub use policy::server::kind::Kind;
+pub use server::{Server, ServerError};
 pub use task::{Task, TaskError};
 pub use window::TOO_LONG;
 

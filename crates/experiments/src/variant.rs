@@ -60,7 +60,7 @@ impl Variant {
                     server.overrun = None;
                 }
                 let budget = match &mut server.class.value {
-                    Class::Periodic(it) | Class::Deferrable(it) | Class::Sporadic(it) => it,
+                    Class::Reserved(_, it) => it,
                     Class::Background => continue,
                 };
                 if let Some(us) = self.budget_us {

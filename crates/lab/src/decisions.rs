@@ -170,13 +170,12 @@ fn vcpu(
 }
 
 fn server(class: Class, frequency_hz: u64) -> Result<Server, Failure> {
-    let ticks = |Budget { budget, period }| {
-        Ok::<_, Failure>((ticks(budget, frequency_hz), whole_ticks(period, frequency_hz)?))
-    };
     Ok(match class {
-        Class::Periodic(budget) => ticks(budget).map(|(c, t)| Server::Periodic(c, t))?,
-        Class::Deferrable(budget) => ticks(budget).map(|(c, t)| Server::Deferrable(c, t))?,
-        Class::Sporadic(budget) => ticks(budget).map(|(c, t)| Server::Sporadic(c, t))?,
+        Class::Reserved(kind, Budget { budget, period }) => Server::Reserved {
+            kind,
+            budget: ticks(budget, frequency_hz),
+            period: whole_ticks(period, frequency_hz)?,
+        },
         Class::Background => Server::Background,
     })
 }

@@ -25,7 +25,8 @@ pub fn header(plan: &Plan, described: Option<&description::System>, frequency_hz
     }
 }
 
-fn server(server: Server) -> ServerHeader {
+/// What a trace says of a server.
+pub fn server(server: Server) -> ServerHeader {
     let budget = server.class.budget();
     ServerHeader {
         kind: server.class.as_str().into(),

@@ -272,9 +272,7 @@ fn policy(planned: Server) -> Policy {
         overrun: policy::time::Duration(planned.overrun.0),
     };
     match planned.class {
-        Class::Periodic(budget) => Policy::Periodic(parameters(budget)),
-        Class::Deferrable(budget) => Policy::Deferrable(parameters(budget)),
-        Class::Sporadic(budget) => Policy::Sporadic(parameters(budget)),
+        Class::Reserved(kind, budget) => kind.policy(parameters(budget)),
         Class::Background => Policy::Background,
     }
 }

@@ -174,7 +174,8 @@ fn broken(change: impl FnOnce(&mut Plan)) -> Vec<String> {
 }
 
 fn budget(plan: &mut Plan, nanoseconds: u64, period: Option<u64>) {
-    let Class::Sporadic(budget) = &mut plan.vms[1].vcpus[0].server.as_mut().unwrap().class else {
+    let Class::Reserved(_, budget) = &mut plan.vms[1].vcpus[0].server.as_mut().unwrap().class
+    else {
         panic!("it is sporadic");
     };
     budget.budget = Duration(nanoseconds);

@@ -4,7 +4,7 @@ use analysis::overheads::{Costs, Overheads};
 use analysis::response::Workload;
 use analysis::supply::Supply;
 use analysis::vmpcp::{Enforced, Section};
-use analysis::{Caches, Duration, Kind, LONGEST, Server, TOO_LONG, Task};
+use analysis::{Caches, Duration, LONGEST, Server, TOO_LONG, Task};
 use bulkhead_system::description::{self, Resource, System, Wcet};
 use bulkhead_system::plan::{self, Class, Entries};
 use policy::color::ColorSet;
@@ -220,14 +220,7 @@ impl<'a> Member<'a> {
     }
 
     fn server_with(&self, budget: impl Fn(Duration) -> Duration) -> Option<Server> {
-        let class = self.vcpu.server?.class;
-        let kind = match class {
-            Class::Periodic(_) => Kind::Periodic,
-            Class::Deferrable(_) => Kind::Deferrable,
-            Class::Sporadic(_) => Kind::Sporadic,
-            Class::Background => return None,
-        };
-        let given = class.budget()?;
+        let Class::Reserved(kind, given) = self.vcpu.server?.class else { return None };
         Server::new(kind, budget(given.budget), given.period).ok()
     }
 }

@@ -12,8 +12,8 @@ pub struct Host {
     /// hypervisor counts in ticks of a clock.
     pub served: Duration,
     /// True if the VCPU may continue without budget in a global section, in each period for
-    /// [`super::System::holding_time`], or as long as it may be in sections ([`super::Enforced::hold`]):
-    /// `O^v`.
+    /// [`super::System::holding_time`], or as long as it may be in sections
+    /// ([`super::Enforced::hold`]): `O^v`.
     pub overrun: bool,
     /// The longest time for which the hypervisor serves no interrupt: `B` ([`crate::overheads`]).
     pub late: Duration,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use analysis::{Duration, Kind, Server};
+use analysis::{Duration, Server};
 use bulkhead_system::address::Pcpu;
 use bulkhead_system::description::{Located, System, Vcpu};
 use bulkhead_system::plan::{self, Budget, Class};
@@ -193,13 +193,6 @@ pub(super) fn in_time(vcpu: &VcpuVerdict) -> bool {
 
 /// The server of a VCPU as the analysis sees it.
 fn server(vcpu: &Vcpu) -> Option<Server> {
-    let class = vcpu.server.as_ref()?.class.value;
-    let kind = match class {
-        Class::Periodic(_) => Kind::Periodic,
-        Class::Deferrable(_) => Kind::Deferrable,
-        Class::Sporadic(_) => Kind::Sporadic,
-        Class::Background => return None,
-    };
-    let given = class.budget()?;
+    let Class::Reserved(kind, given) = vcpu.server.as_ref()?.class.value else { return None };
     Server::new(kind, given.budget, given.period).ok()
 }

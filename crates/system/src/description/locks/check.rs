@@ -44,7 +44,7 @@ fn fits(
         Some(Diagnostic::new(code, message).at(place, "here").help(help))
     };
     let budget = match server.class.value {
-        Class::Periodic(budget) | Class::Deferrable(budget) => budget,
+        Class::Reserved(kind, budget) if kind.may_overrun() => budget,
         other => {
             let message = format!("a server that is {} has no overrun", other.as_str());
             let help = "only periodic and deferrable servers can overrun: remove this";

@@ -79,7 +79,7 @@ fn overrun(node: &str, server: Server, locks: Locks, mistakes: &mut Mistakes) {
         wrong("has no meaning with this protocol".into(), help);
     }
     match server.class {
-        Class::Periodic(it) | Class::Deferrable(it) => {
+        Class::Reserved(kind, it) if kind.may_overrun() => {
             let rest = it.period.0.saturating_sub(it.budget.0);
             if server.overrun.0 > rest {
                 let message = format!(
@@ -90,7 +90,7 @@ fn overrun(node: &str, server: Server, locks: Locks, mistakes: &mut Mistakes) {
                 wrong(message, "make it shorter, or the budget");
             }
         }
-        Class::Sporadic(_) | Class::Background => {
+        Class::Reserved(..) | Class::Background => {
             let message = format!("a server that is {} has no overrun", server.class.as_str());
             wrong(message, "remove it");
         }

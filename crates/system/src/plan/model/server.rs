@@ -1,5 +1,6 @@
 //! How VCPUs share a PCPU.
 
+use policy::server::kind::{BACKGROUND, Kind};
 use units::Duration;
 
 /// How a VCPU shares its PCPU with others.
@@ -16,15 +17,11 @@ pub struct Server {
     pub overrun: Duration,
 }
 
-/// The ways in which a VCPU gets processor time: `policy::server` says what they are.
+/// The way in which a VCPU gets processor time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Class {
-    /// The budget goes by also while the VCPU has nothing to do.
-    Periodic(Budget),
-    /// Budget that is not used is kept until the end of the period.
-    Deferrable(Budget),
-    /// What is used comes back one period later.
-    Sporadic(Budget),
+    /// A budget in each period.
+    Reserved(Kind, Budget),
     /// No budget: what others leave.
     Background,
 }
@@ -56,36 +53,41 @@ impl Budget {
 
 impl Class {
     /// The words in description and plan.
-    pub const WORDS: [&'static str; 4] = ["periodic", "deferrable", "sporadic", "background"];
+    pub const WORDS: [&'static str; 4] = {
+        let [first, second, third] = Kind::ALL;
+        [first.name(), second.name(), third.name(), BACKGROUND]
+    };
 
     /// The class of this name; `budget` is asked for if it has one.
     pub(crate) fn named(word: &str, budget: impl FnOnce() -> Option<Budget>) -> Option<Self> {
-        match word {
-            "periodic" => budget().map(Self::Periodic),
-            "deferrable" => budget().map(Self::Deferrable),
-            "sporadic" => budget().map(Self::Sporadic),
-            _ => Some(Self::Background),
+        match Kind::named(word) {
+            Some(kind) => budget().map(|budget| Self::Reserved(kind, budget)),
+            None => Some(Self::Background),
         }
     }
 
     /// The word in description and plan.
     pub fn as_str(self) -> &'static str {
-        let [periodic, deferrable, sporadic, background] = Self::WORDS;
         match self {
-            Self::Periodic(_) => periodic,
-            Self::Deferrable(_) => deferrable,
-            Self::Sporadic(_) => sporadic,
-            Self::Background => background,
+            Self::Reserved(kind, _) => kind.name(),
+            Self::Background => BACKGROUND,
         }
     }
 
     /// The budget, if it has one.
     pub fn budget(self) -> Option<Budget> {
         match self {
-            Self::Periodic(budget) | Self::Deferrable(budget) | Self::Sporadic(budget) => {
-                Some(budget)
-            }
+            Self::Reserved(_, budget) => Some(budget),
             Self::Background => None,
+        }
+    }
+
+    /// The same class with this budget, if it has one.
+    #[must_use]
+    pub fn with_budget(self, budget: Budget) -> Self {
+        match self {
+            Self::Reserved(kind, _) => Self::Reserved(kind, budget),
+            Self::Background => Self::Background,
         }
     }
 }
