@@ -37,7 +37,9 @@ fn bounded(tasks: &[Times], server: Option<(String, u64, u64)>) -> Result<String
     }
     let rows = bounds(&workload).into_iter().map(|bound| match bound {
         Ok(bound) => serde_json::json!({ "wcrt_ns": bound.time.0, "failure": null }),
-        Err(failure) => serde_json::json!({ "wcrt_ns": null, "failure": failure.reason().as_str() }),
+        Err(failure) => {
+            serde_json::json!({ "wcrt_ns": null, "failure": failure.reason().as_str() })
+        }
     });
     Ok(json(&rows.collect::<Vec<_>>()))
 }
