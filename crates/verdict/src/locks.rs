@@ -11,8 +11,8 @@ use analysis::{Duration, Failure, Kind, Server};
 use bulkhead_system::description::System;
 use bulkhead_system::plan::Locks;
 
+use crate::limits::LIMITS;
 use crate::member::Member;
-use crate::pcpu::LIMITS;
 use crate::ties;
 use connected::{Reach, connected};
 

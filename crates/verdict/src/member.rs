@@ -10,8 +10,8 @@ use bulkhead_system::plan::{self, Class, Entries};
 use policy::color::ColorSet;
 use units::Frequency;
 
+use crate::costs::{self, Calls};
 use crate::memory::{Accesses, OfVcpu};
-use crate::overheads::{self, Calls};
 
 /// A VCPU with its tasks.
 #[derive(Clone)]
@@ -100,7 +100,7 @@ impl<'a> Member<'a> {
                 .iter()
                 .map(|task| task.priority.as_ref().map(|priority| priority.value))
                 .collect(),
-            costs: described.and_then(|(system, vm)| overheads::costs(system, vm.lock_waits())),
+            costs: described.and_then(|(system, vm)| costs::costs(system, vm.lock_waits())),
             calls: match described {
                 Some((system, _)) => described_tasks.iter().map(|it| calls(system, it)).collect(),
                 None => Vec::new(),

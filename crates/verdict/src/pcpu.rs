@@ -3,13 +3,12 @@
 use analysis::response::{Analyzer, Response};
 use analysis::supply::{ServerSupply, Supply};
 use analysis::terms::{Above, Terms, terms};
-use analysis::{Duration, Failure, LONGEST, Limits, Reason, Server, utilization, vcpu};
+use analysis::{Duration, Failure, Reason, Server, utilization, vcpu};
 
+use crate::limits::LIMITS;
 use crate::member::Member;
-use crate::{Part, PcpuVerdict, TaskVerdict, Term, VcpuVerdict, locks, ties};
-
-/// Enough for all but systems that need all of their time.
-pub(crate) const LIMITS: Limits = Limits { window: LONGEST, passes: 200_000 };
+use crate::verdict::{Part, PcpuVerdict, TaskVerdict, Term, VcpuVerdict};
+use crate::{locks, ties};
 
 /// Maximum number of terms of a bound that are kept.
 const TERMS_MAX: usize = 100;

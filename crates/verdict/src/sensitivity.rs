@@ -5,7 +5,7 @@ use bulkhead_system::description::{System, Wcet};
 use bulkhead_system::plan::{self, Plan};
 use serde::Serialize;
 
-use crate::Verdict;
+use crate::verdict::Verdict;
 
 /// In millionths.
 const WHOLE: u128 = 1_000_000;

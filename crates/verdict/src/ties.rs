@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use analysis::Duration;
 
-use crate::TaskVerdict;
 use crate::member::Member;
+use crate::verdict::TaskVerdict;
 
 /// Returns the tasks that have the same priority as others.
 pub fn of(member: &Member<'_>) -> Vec<Range<usize>> {

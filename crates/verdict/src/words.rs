@@ -17,7 +17,7 @@ pub fn overhead<S: Serializer>(source: &Source, serializer: S) -> Result<S::Ok, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Part, Term};
+    use crate::verdict::{Part, Term};
 
     #[test]
     fn overheads_are_words_beside_the_other_parts() {
