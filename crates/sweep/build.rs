@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 /// Crates of this project that results depend on.
-const CRATES: [&str; 7] = ["analysis", "planner", "policy", "sim", "sweep", "system", "taskgen"];
+const CRATES: [&str; 9] =
+    ["analysis", "planner", "policy", "sim", "sweep", "system", "taskgen", "units", "verdict"];
 
 fn main() -> io::Result<()> {
     let crates = Path::new("..");

@@ -1,9 +1,9 @@
 //! Bounds of response times.
 
-use analysis::verdict::Verdict;
 use bulkhead_system::plan;
 use bulkhead_system::report::Report;
 use pyo3::prelude::*;
+use verdict::Verdict;
 
 use crate::failure::{Failure, json};
 use crate::input::{self, Input};

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use bulkhead_system::units;
 use lab::proof::{self, Options};
 use pyo3::prelude::*;
 

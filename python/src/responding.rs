@@ -29,19 +29,17 @@ fn bounded(tasks: &[Times], server: Option<(String, u64, u64)>) -> Result<String
     let tasks = tasks.iter().enumerate().map(task).collect::<Result<Vec<_>, _>>()?;
     let mut workload = Workload::new(&tasks);
     if let Some((kind, budget, period)) = server {
-        let kind = match kind.as_str() {
-            "periodic" => Kind::Periodic,
-            "deferrable" => Kind::Deferrable,
-            "sporadic" => Kind::Sporadic,
-            _ => return Err(Failure::new(format!("there are no servers called `{kind}`"))),
-        };
+        let kind = Kind::named(&kind)
+            .ok_or_else(|| Failure::new(format!("there are no servers called `{kind}`")))?;
         let server = Server::new(kind, Duration(budget), Duration(period));
         let server = server.map_err(|error| Failure::new(format!("server: {error}")))?;
         workload = workload.with_supply(Supply::Server(ServerSupply::new(server)));
     }
     let rows = bounds(&workload).into_iter().map(|bound| match bound {
         Ok(bound) => serde_json::json!({ "wcrt_ns": bound.time.0, "failure": null }),
-        Err(failure) => serde_json::json!({ "wcrt_ns": null, "failure": failure.reason() }),
+        Err(failure) => {
+            serde_json::json!({ "wcrt_ns": null, "failure": failure.reason().as_str() })
+        }
     });
     Ok(json(&rows.collect::<Vec<_>>()))
 }

@@ -10,7 +10,7 @@ use bulkhead_qemu::{Board, Machine, Options, Session, Time};
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, Plan};
 use bulkhead_system::platform::Platform;
-use bulkhead_system::units::Bytes;
+use units::Bytes;
 
 use crate::ram::SharedRam;
 use crate::{Run, Vm, hypervisor, project, scratch};

@@ -1,7 +1,5 @@
 //! Failures: there is no bound, or the bound is above the deadline.
 
-use serde::Serialize;
-
 use crate::Duration;
 
 /// The reason why an analysis fails. `task` is the index of a task, or of a VCPU in analyses of
@@ -137,9 +135,8 @@ impl Failure {
     }
 }
 
-/// Why there is no bound, or none that is good enough: a stable word for documents.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
+/// Why there is no bound, or none that is good enough.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Reason {
     /// [`Failure::Unschedulable`]
     Unschedulable,
@@ -167,4 +164,25 @@ pub enum Reason {
     SectionOverhead,
     /// The execution time is described for more colours than the task has.
     UnknownWcet,
+}
+
+impl Reason {
+    /// Returns the word in documents, which is stable.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unschedulable => "unschedulable",
+            Self::Overload => "overload",
+            Self::LimitReached => "limit-reached",
+            Self::Overflow => "overflow",
+            Self::Depends => "depends",
+            Self::NoSupply => "no-supply",
+            Self::Memory => "memory",
+            Self::MemoryBudget => "memory-budget",
+            Self::Others => "others",
+            Self::Refused => "refused",
+            Self::Combined => "combined",
+            Self::SectionOverhead => "section-overhead",
+            Self::UnknownWcet => "unknown-wcet",
+        }
+    }
 }

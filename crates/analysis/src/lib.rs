@@ -6,7 +6,6 @@
 //! - [`mod@response`]: the tasks of a VCPU, under any [`supply`] of processor time;
 //! - [`vcpu`]: whether the VCPUs of a PCPU get their budgets;
 //! - [`hierarchy`]: both together, for PCPUs with VCPUs with tasks;
-//! - [`verdict`]: all of a described system;
 //! - [`vcache`]: the same as published in the vCache paper (Eq. 1 to 4);
 //! - [`memory`]: what other PCPUs cost by their memory accesses, and budgets against that
 //!   (XenThrottle, Eq. 3.1 to 3.8, as published and as they hold);
@@ -58,18 +57,19 @@ pub mod terms;
 pub mod utilization;
 pub mod vcache;
 pub mod vcpu;
-pub mod verdict;
 pub mod vmpcp;
 mod window;
 
 pub use crpd::Caches;
 pub use failure::{Failure, Reason};
 pub use limits::Limits;
-pub use server::{Kind, Server, ServerError};
+pub use policy::server::kind::Kind;
+pub use server::{Server, ServerError};
 pub use task::{Task, TaskError};
+pub use window::TOO_LONG;
 
 /// A length of time in nanoseconds.
-pub use bulkhead_system::units::Duration;
+pub use units::Duration;
 
 /// The longest time that analyses count with, more than 36 years: sums of a few of them fit into
 /// 63 bits.

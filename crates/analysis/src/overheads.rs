@@ -42,7 +42,6 @@
 
 use policy::pace::CONSOLE_PER_SECOND;
 use policy::server::REPLENISHMENTS_MAX;
-use serde::Serialize;
 
 use crate::divisor::Divisor;
 use crate::utilization::Share;
@@ -85,31 +84,23 @@ impl Costs {
 }
 
 /// What takes the time.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Source {
     /// Interrupts by which jobs are released.
-    #[serde(rename = "overhead-release")]
     Release,
     /// The VCPU wakes, or gets budget.
-    #[serde(rename = "overhead-switch")]
     Switch,
     /// VCPUs above leave the PCPU to it.
-    #[serde(rename = "overhead-preemption")]
     Preemption,
     /// Other VCPUs wake, and have to wait.
-    #[serde(rename = "overhead-kick")]
     Kick,
     /// Requests for resources.
-    #[serde(rename = "overhead-request")]
     Request,
     /// The console.
-    #[serde(rename = "overhead-console")]
     Console,
     /// Limits of memory accesses: VCPUs stop and go on.
-    #[serde(rename = "overhead-memory")]
     Memory,
     /// Nothing is served for a while, and debts are paid.
-    #[serde(rename = "overhead-late")]
     Late,
 }
 
@@ -125,6 +116,20 @@ impl Source {
         Self::Memory,
         Self::Late,
     ];
+
+    /// Returns the word in documents, which is stable.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Switch => "switch",
+            Self::Preemption => "preemption",
+            Self::Kick => "kick",
+            Self::Request => "request",
+            Self::Console => "console",
+            Self::Memory => "memory",
+            Self::Late => "late",
+        }
+    }
 }
 
 /// The time that the hypervisor takes from a VCPU.
@@ -259,7 +264,7 @@ impl Overheads {
     }
 
     /// Returns the part that counts once in a busy period.
-    pub(crate) fn constant(&self) -> u64 {
+    pub fn constant(&self) -> u64 {
         self.once.iter().fold(0u64, |sum, time| sum.saturating_add(*time)).min(TOO_LONG)
     }
 
@@ -286,12 +291,12 @@ impl Overheads {
     }
 
     /// Returns the time that each source takes in a window.
-    pub(crate) fn of_window(&self, window: Duration) -> Vec<(Source, Duration)> {
+    pub fn of_window(&self, window: Duration) -> Vec<(Source, Duration)> {
         Source::ALL.map(|source| (source, self.in_window(source, window))).to_vec()
     }
 
     /// Returns the time that the recurring parts of all sources take in a window.
-    pub(crate) fn again_in_window(&self, window: Duration) -> Duration {
+    pub fn again_in_window(&self, window: Duration) -> Duration {
         let all = match window.0 {
             0 => 0,
             window => crate::window::demand(&self.streams, window),
@@ -302,7 +307,7 @@ impl Overheads {
     /// Returns the overheads as tasks above all others of the VCPU, for analyses that have no
     /// overheads: these tasks are as demanding in each window, except for the parts that count
     /// once.
-    pub(crate) fn as_tasks(&self) -> impl Iterator<Item = Task> {
+    pub fn as_tasks(&self) -> impl Iterator<Item = Task> {
         self.events.iter().map(|&(period, jitter, cost)| Task {
             wcet: cost,
             period: Divisor::new(period.0),

@@ -1,18 +1,9 @@
 //! The server of a VCPU in analyses.
 
+use policy::server::kind::Kind;
+
 use crate::divisor::Divisor;
 use crate::{Duration, LONGEST};
-
-/// The kind of a server: how budget is used up and replenished (`policy::server`).
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Kind {
-    /// The budget also decreases while the VCPU waits.
-    Periodic,
-    /// Unused budget is kept until the end of the period.
-    Deferrable,
-    /// A used part is replenished one period later.
-    Sporadic,
-}
 
 /// A server with valid parameters: the budget is at least 1 ns and at most the period, which is at
 /// most [`LONGEST`]. Its priority is its place in a slice of servers: the first one has the highest

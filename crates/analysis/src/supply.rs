@@ -139,7 +139,7 @@ impl ServerSupply {
 
 impl Supply<'_> {
     /// Returns the supply for a task that suspends itself.
-    pub(crate) fn with_sleep(self) -> Self {
+    pub fn with_sleep(self) -> Self {
         match self {
             Self::Server(server) => Self::Server(server.with_sleep()),
             Self::Whole | Self::Leftover(_) => self,

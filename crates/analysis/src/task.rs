@@ -1,7 +1,7 @@
 //! A task in analyses.
 
 use crate::divisor::Divisor;
-use crate::{Duration, LONGEST};
+use crate::{Duration, LONGEST, TOO_LONG};
 
 /// A recurring task with valid parameters: all times are at most [`LONGEST`], execution time,
 /// period and deadline at least 1 ns.
@@ -87,6 +87,32 @@ impl Task {
     /// to `S` in total, at any points of its execution.
     pub fn with_suspension(self, suspension: Duration) -> Result<Self, TaskError> {
         Ok(Self { suspension: checked(suspension)?, ..self })
+    }
+
+    /// Returns the same task, each job of which executes for so much longer. If that is more than
+    /// [`LONGEST`], the execution time is [`TOO_LONG`], and the task has no bound.
+    #[must_use]
+    pub fn with_more_wcet(self, more: Duration) -> Self {
+        Self { wcet: self.wcet.saturating_add(more.0).min(TOO_LONG), ..self }
+    }
+
+    /// Returns the same task, which is blocked for so much longer; at most for [`TOO_LONG`].
+    #[must_use]
+    pub fn with_more_blocking(self, more: Duration) -> Self {
+        Self { blocking: self.blocking.saturating_add(more.0).min(TOO_LONG), ..self }
+    }
+
+    /// Returns the same task, which executes where it would suspend itself: a task that can be
+    /// blocked then executes for that time as well.
+    #[must_use]
+    pub fn without_suspension(self) -> Self {
+        match self.suspension {
+            0 => self,
+            _ => {
+                let waits = Duration(self.suspension + self.blocking);
+                Self { suspension: 0, blocking: 0, ..self.with_more_wcet(waits) }
+            }
+        }
     }
 
     /// Returns the worst-case execution time: `C`.

@@ -10,7 +10,7 @@ use crate::{Caches, Duration, Server, Task};
 pub struct Share(pub u128);
 
 impl Share {
-    /// The whole processor; the same scale as that of `bulkhead_system::plan::Budget`.
+    /// The whole processor.
     pub const WHOLE: Self = Self(1_000_000_000_000_000_000);
 
     /// Returns `time / period`, rounded down; the whole processor for a period of 0.

@@ -58,36 +58,26 @@
 //! ```
 
 mod analyzer;
+mod bound;
 pub mod budget;
+mod endless;
 mod flat;
-mod guests;
+mod guest;
+mod host;
 mod local;
 mod pending;
+mod prepare;
+mod protocol;
 mod remote;
 mod section;
 mod servers;
 mod system;
+mod turns;
 
-pub use analyzer::{Analyzer, Bound, Bounds};
-pub use guests::Enforced;
-pub use servers::Host;
-pub use system::{Section, System, SystemError, Task, Vcpu};
-
-/// The variant of the bounds.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Variant {
-    /// Eq. 1 to 16 as they are printed.
-    Published,
-    /// The corrected equations.
-    Sound,
-}
-
-/// The effect on a VCPU of a task that holds a global resource.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Protocol {
-    /// The VCPU is above all others of its PCPU (vMPCP, section III.A).
-    Vmpcp,
-    /// None: the hypervisor is not told (MPCP). The paper has no analysis of this; both variants
-    /// then count a section like any other execution of its VCPU.
-    Mpcp,
-}
+pub use analyzer::Analyzer;
+pub use bound::{Bound, Bounds};
+pub use guest::Enforced;
+pub use host::Host;
+pub use prepare::SystemError;
+pub use protocol::{Protocol, Variant};
+pub use system::{Section, System, Task, Vcpu};

@@ -102,8 +102,13 @@ impl Beside for () {
     }
 }
 
-/// Stands for windows above [`LONGEST`].
-pub(crate) const TOO_LONG: u64 = LONGEST.0 + 1;
+/// Stands for times above [`LONGEST`], in nanoseconds.
+pub const TOO_LONG: u64 = LONGEST.0 + 1;
+
+/// Returns the sum of times, each at most [`TOO_LONG`], limited to [`TOO_LONG`].
+pub(crate) fn sum(times: impl Iterator<Item = u64>) -> u64 {
+    times.fold(0, |sum, time| (sum + time).min(TOO_LONG))
+}
 
 /// The window that a search found, and the demand that is met in it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

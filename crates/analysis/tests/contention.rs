@@ -199,11 +199,7 @@ fn slot(vcpu: &DrawnVcpu) -> Slot {
             start: Instant(0),
             overrun: policy::time::Duration::ZERO,
         };
-        match server.kind() {
-            Kind::Periodic => Policy::Periodic(parameters),
-            Kind::Deferrable => Policy::Deferrable(parameters),
-            Kind::Sporadic => Policy::Sporadic(parameters),
-        }
+        server.kind().policy(parameters)
     });
     let slot = Slot::new(server.unwrap_or(Policy::Background)).unwrap();
     match vcpu.throttle {

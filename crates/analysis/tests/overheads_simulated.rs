@@ -122,11 +122,7 @@ fn system(drawn: &Drawn) -> System {
             start: Instant(0),
             overrun: policy::time::Duration::ZERO,
         };
-        match kind {
-            Kind::Periodic => Policy::Periodic(parameters),
-            Kind::Deferrable => Policy::Deferrable(parameters),
-            Kind::Sporadic => Policy::Sporadic(parameters),
-        }
+        kind.policy(parameters)
     };
     let vcpu = |vcpu: &DrawnVcpu| {
         let tasks = match vcpu.storm {

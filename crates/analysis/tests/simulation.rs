@@ -73,11 +73,7 @@ fn policy(server: Option<(Server, u64)>) -> Policy {
         start: Instant(start),
         overrun: policy::time::Duration::ZERO,
     };
-    match server.kind() {
-        Kind::Periodic => Policy::Periodic(parameters),
-        Kind::Deferrable => Policy::Deferrable(parameters),
-        Kind::Sporadic => Policy::Sporadic(parameters),
-    }
+    server.kind().policy(parameters)
 }
 
 fn system(vcpus: &[DrawnVcpu]) -> System {

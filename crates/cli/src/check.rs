@@ -6,13 +6,13 @@ mod sensitivity;
 
 use std::path::Path;
 
-use analysis::verdict::{Sensitivity, Verdict};
 use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::Entry;
 use bulkhead_system::plan::{self, Plan, check_described_files, check_files};
 use bulkhead_system::report::Report;
 use lab::load::{self, Input};
 use serde::Serialize;
+use verdict::{Sensitivity, Verdict};
 
 use crate::arguments::CheckOptions;
 use crate::failure::Failure;
@@ -82,7 +82,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
         });
         let notes: Vec<_> =
             plan.iter().filter_map(overview::note_on_colors).chain(missing).collect();
-        let notes = [lab::verdict::notes(&verdict), raised, notes].concat();
+        let notes = [lab::explain::notes(&verdict), raised, notes].concat();
         for note in &notes {
             text.push_str(&format!("\nnote: {note}"));
         }

@@ -2,14 +2,12 @@
 
 mod bandwidth;
 
-use std::cmp::Reverse;
-
 use bulkhead_report::text::table;
 use bulkhead_system::plan::{Plan, Pool, Vcpu, Vm};
 use bulkhead_system::report::{MemoryBudgetReport, Report};
-use bulkhead_system::units::{Bytes, Duration};
 use policy::color::{Color, ColorSet};
 use serde::Serialize;
+use units::{Bytes, Duration};
 
 /// A plan for people.
 pub fn plan(plan: &Plan) -> String {
@@ -69,7 +67,7 @@ fn servers(plan: &Plan) -> String {
                 time(budget.map(|budget| budget.period)),
                 server.priority.to_string(),
             ];
-            rows.push(((vcpu.pcpu, Reverse(server.priority)), row));
+            rows.push(((vcpu.pcpu, vcpu.order()), row));
         }
     }
     if rows.is_empty() {

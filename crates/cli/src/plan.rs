@@ -4,10 +4,10 @@ mod show;
 
 use std::path::{Path, PathBuf};
 
-use analysis::verdict::Verdict;
 use lab::load;
 use planner::report::Report;
 use serde::Serialize;
+use verdict::Verdict;
 
 use crate::arguments::PlanOptions;
 use crate::check::deadlines;
@@ -55,7 +55,7 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
         Some(target) => {
             let verb = if replaced { "replaced" } else { "wrote" };
             let (system, report) = (overview::vms_of(&system.plan), show::show(&report));
-            let reasons = lab::verdict::reasons(&verdict);
+            let reasons = lab::explain::reasons(&verdict);
             let advice: String =
                 advice.iter().map(|advice| format!("\nhelp: {advice}\n")).collect();
             let notes: String = notes.iter().map(|note| format!("\nnote: {note}\n")).collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bulkhead_system::units::{self, QuantityError};
+use units::QuantityError;
 
 /// Reads `linux=quiet bulkhead.job=demo`.
 pub fn append(text: &str) -> Result<(String, String), String> {

@@ -7,11 +7,11 @@ mod common;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use analysis::verdict::Verdict;
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, Plan};
 use common::Sandbox;
 use planner::completion::complete;
+use verdict::Verdict;
 
 /// How many systems are planned; `BULKHEAD_PLANS` gives another number.
 const SYSTEMS: u64 = 120;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use analysis::verdict::Verdict;
 use lab::Failure;
 use lab::load;
 use serde::Deserialize;
+use verdict::Verdict;
 
 use crate::template::expand;
 use crate::variant::Variant;

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bulkhead_system::units::Duration;
 use lab::Failure;
 use lab::WholeFile;
 use lab::load::{self, System};
 use lab::simulate::simulate;
 use serde::Deserialize;
 use trace::{Event, LockStep, Trace, gantt, perfetto, timeline};
+use units::Duration;
 
 use crate::boot::Observed;
 use crate::experiment::{Experiment, Measure, Runs};

@@ -1,10 +1,10 @@
 //! A described system with some things different, so that an experiment needs no file for each.
 
 use bulkhead_system::plan::{self, Class, Locks};
-use bulkhead_system::units::Duration;
 use lab::Failure;
 use lab::load::System;
 use serde::Deserialize;
+use units::Duration;
 
 const MS: u64 = 1_000_000;
 
@@ -60,7 +60,7 @@ impl Variant {
                     server.overrun = None;
                 }
                 let budget = match &mut server.class.value {
-                    Class::Periodic(it) | Class::Deferrable(it) | Class::Sporadic(it) => it,
+                    Class::Reserved(_, it) => it,
                     Class::Background => continue,
                 };
                 if let Some(us) = self.budget_us {

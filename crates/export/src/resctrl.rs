@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use bulkhead_system::plan::{Plan, Vm};
-use bulkhead_system::units::Bytes;
 use policy::color::ColorSet;
+use units::Bytes;
 
 use crate::colors;
 use crate::text::{Comment, word};

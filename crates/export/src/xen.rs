@@ -147,7 +147,7 @@ fn times(vcpu: &Vcpu) -> (u64, u64, bool) {
     match vcpu.server.map(|server| server.class) {
         None => (ALONE_US, ALONE_US, false),
         Some(Class::Background) => (BACKGROUND_US.0, BACKGROUND_US.1, true),
-        Some(Class::Periodic(it) | Class::Deferrable(it) | Class::Sporadic(it)) => {
+        Some(Class::Reserved(_, it)) => {
             // A period below 1 us is none that a plan can have: budgets are at least that.
             let period = (it.period.0 / 1_000).max(1);
             (period, it.budget.0.div_ceil(1_000).min(period), false)

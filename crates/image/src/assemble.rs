@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use bulkhead_abi::image::{ConsoleKind, PLAN_BLOB};
+use bulkhead_system::address::{Ipa, Region};
 use bulkhead_system::plan::{Plan, SerialKind, Vm};
-use bulkhead_system::units::{Bytes, Ipa, Region};
+use units::Bytes;
 
 use crate::arm64;
 use crate::error::Error;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error as ThisError;
 
-use bulkhead_system::units::{Bytes, Ipa, Region};
+use bulkhead_system::address::{Ipa, Region};
+use units::Bytes;
 
 /// Why no image was built.
 #[derive(Debug, ThisError)]

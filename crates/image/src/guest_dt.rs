@@ -7,8 +7,8 @@
 
 use bulkhead_abi::doorbell;
 use bulkhead_abi::plan::words::VIRTUAL_UART;
+use bulkhead_system::address::{Address, IntId};
 use bulkhead_system::plan::{Device, Vm};
-use bulkhead_system::units::{Address, IntId};
 use dtoolkit::ToPropertyValue;
 use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
 use policy::color::Cache;

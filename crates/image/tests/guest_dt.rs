@@ -7,11 +7,12 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use bulkhead_image::guest_dt::generate;
+use bulkhead_system::address::{IntId, Region};
 use bulkhead_system::plan::{Area, Coloring, Llc, Pool, VirtualGic, VirtualSerial, Vm};
-use bulkhead_system::units::{Bytes, IntId, Region};
 use dtoolkit::fdt::Fdt;
 use dtoolkit::{Node, Property};
 use policy::color::{Cache, Geometry, IndexBits};
+use units::Bytes;
 
 fn linux() -> Vm {
     common::plan().vms.remove(0)

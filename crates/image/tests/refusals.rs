@@ -6,8 +6,9 @@ mod common;
 use std::path::Path;
 
 use bulkhead_image::build;
+use bulkhead_system::address::Ipa;
 use bulkhead_system::plan::Plan;
-use bulkhead_system::units::{Bytes, Ipa};
+use units::Bytes;
 
 /// The message after `change` to the plan or its folder.
 fn refusal(change: impl FnOnce(&mut Plan, &Path)) -> String {

@@ -1,6 +1,6 @@
 //! Amounts as people read them.
 
-use bulkhead_system::units::Duration;
+use units::Duration;
 
 /// Shows a time in the largest unit that needs at most three decimals.
 pub fn time(nanoseconds: u64) -> String {

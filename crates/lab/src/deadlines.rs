@@ -1,9 +1,9 @@
 //! Deadlines of the tasks of a run: compares the marks and results of guests with deadlines and
 //! bounds of the description.
 
-use analysis::verdict::Verdict;
 use serde::Serialize;
 use trace::Trace;
+use verdict::Verdict;
 
 use crate::amount::time;
 use crate::console::Known;
@@ -11,7 +11,6 @@ use crate::console::Told;
 use crate::header::header;
 use crate::load::System;
 use crate::responses::{mean, responses};
-use crate::verdict;
 
 /// A task of a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -84,7 +83,8 @@ impl Tasks {
             let times = marked.map(|it| &*it.times_ns).unwrap_or_default();
             let bound = verdict.as_ref().and_then(|verdict| {
                 let name = &known.vms[vm].name;
-                verdict::all(verdict)
+                verdict
+                    .tasks()
                     .find(|(it, of)| {
                         it.vm == *name && it.vcpu == usize::from(vcpu.vcpu) && of.task == task.name
                     })

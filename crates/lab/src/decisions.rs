@@ -1,9 +1,6 @@
 //! Replays the decisions of a trace with the plan, and compares the results.
 
-use std::cmp::Reverse;
-
 use bulkhead_system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
-use bulkhead_system::units;
 use trace::{
     Choice, Header, Memory, Planned, Replay, Rules, Server, Stopped, Trace, VcpuId, VmHeader, Why,
 };
@@ -124,18 +121,17 @@ fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>,
         for (vm, number) in plan.vms.iter().zip(0..) {
             for (vcpu, index) in vm.vcpus.iter().zip(0..) {
                 if vcpu.pcpu.0 as usize == pcpu {
-                    let priority = vcpu.server.map(|server| server.priority);
                     let id = VcpuId { vm: number, vcpu: index };
                     let shares =
                         plan.resources.iter().any(|it| it.vms.contains(&u32::from(number)));
                     let planned = self::vcpu(id, vm, vcpu, shares, frequency_hz)?;
-                    vcpus.push((priority, planned));
+                    vcpus.push((vcpu, planned));
                 }
             }
         }
-        vcpus.sort_by_key(|&(priority, ..)| Reverse(priority));
-        let decides = |&(priority, planned): &(Option<u32>, Planned)| {
-            priority.is_some() || planned.memory.is_some() || planned.may_hold
+        vcpus.sort_by_key(|(vcpu, _)| vcpu.order());
+        let decides = |(vcpu, planned): &(&Vcpu, Planned)| {
+            vcpu.server.is_some() || planned.memory.is_some() || planned.may_hold
         };
         if vcpus.iter().any(decides) {
             pcpus.push((pcpu, vcpus.into_iter().map(|(_, planned)| planned).collect()));
@@ -176,13 +172,12 @@ fn vcpu(
 }
 
 fn server(class: Class, frequency_hz: u64) -> Result<Server, Failure> {
-    let ticks = |Budget { budget, period }| {
-        Ok::<_, Failure>((ticks(budget, frequency_hz), whole_ticks(period, frequency_hz)?))
-    };
     Ok(match class {
-        Class::Periodic(budget) => ticks(budget).map(|(c, t)| Server::Periodic(c, t))?,
-        Class::Deferrable(budget) => ticks(budget).map(|(c, t)| Server::Deferrable(c, t))?,
-        Class::Sporadic(budget) => ticks(budget).map(|(c, t)| Server::Sporadic(c, t))?,
+        Class::Reserved(kind, Budget { budget, period }) => Server::Reserved {
+            kind,
+            budget: ticks(budget, frequency_hz),
+            period: whole_ticks(period, frequency_hz)?,
+        },
         Class::Background => Server::Background,
     })
 }

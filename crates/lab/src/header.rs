@@ -1,7 +1,5 @@
 //! The header of a trace of a planned system.
 
-use std::cmp::Reverse;
-
 use bulkhead_system::description;
 use bulkhead_system::plan::{Plan, Server};
 use trace::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
@@ -27,7 +25,8 @@ pub fn header(plan: &Plan, described: Option<&description::System>, frequency_hz
     }
 }
 
-fn server(server: Server) -> ServerHeader {
+/// What a trace says of a server.
+pub fn server(server: Server) -> ServerHeader {
     let budget = server.class.budget();
     ServerHeader {
         kind: server.class.as_str().into(),
@@ -39,14 +38,10 @@ fn server(server: Server) -> ServerHeader {
 /// Returns a VCPU's tasks, the one with the highest priority first: real-time guests number them
 /// so.
 fn tasks(vm: &description::Vm, vcpu: usize) -> Vec<TaskHeader> {
-    let mut tasks: Vec<_> = vm.tasks.iter().filter(|task| task.vcpu == vcpu).collect();
-    tasks.sort_by_key(|task| {
-        (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
-    });
-    let task = |task: &description::Task| TaskHeader {
+    let task = |(_, task): (usize, &description::Task)| TaskHeader {
         name: task.name.value.clone(),
         period_ns: (!task.sporadic).then_some(task.period.0),
         deadline_ns: Some(task.deadline.0),
     };
-    tasks.into_iter().map(task).collect()
+    vm.tasks_of(vcpu).into_iter().map(task).collect()
 }

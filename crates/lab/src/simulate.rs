@@ -3,10 +3,10 @@
 pub mod like;
 pub mod recording;
 
-use bulkhead_system::units::Duration;
 use model::{Assumptions, Contention, Model};
 use sim::{Ended, Limits, Simulation};
 use trace::Trace;
+use units::Duration;
 
 use crate::failure::Failure;
 use crate::load::System;

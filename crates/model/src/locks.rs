@@ -4,7 +4,7 @@ use bulkhead_system::description::System;
 use bulkhead_system::plan::{Locks, Plan};
 use policy::lock;
 
-use crate::model::{Vcpu, tasks};
+use crate::model::Vcpu;
 
 /// Returns the resources that the tasks of a plan share. `described` is the description behind the
 /// plan, if it is known; without it nothing is known of critical sections. `pcpus` has the VCPUs in
@@ -15,8 +15,9 @@ pub(crate) fn shared(plan: &Plan, described: Option<&System>, pcpus: &[Vec<Vcpu>
     let mut sections = Vec::new();
     for (pcpu, vcpus) in pcpus.iter().enumerate() {
         for (vcpu, it) in vcpus.iter().enumerate() {
-            for (task, (_, described)) in tasks(system.vms.get(it.vm), it.index).iter().enumerate()
-            {
+            let vm = system.vms.get(it.vm);
+            let tasks = vm.map(|vm| vm.tasks_of(it.index)).unwrap_or_default();
+            for (task, (_, described)) in tasks.into_iter().enumerate() {
                 if described.sections.is_empty() {
                     continue;
                 }

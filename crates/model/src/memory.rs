@@ -2,9 +2,9 @@
 
 use bulkhead_system::description;
 use bulkhead_system::plan::{MemoryBudget, Plan, Vcpu, Vm};
-use bulkhead_system::units::Duration;
 use policy::bandwidth::Parameters;
 use policy::time::Instant;
+use units::Duration;
 
 use crate::assumptions::{Assumptions, Contention};
 

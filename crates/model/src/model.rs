@@ -1,14 +1,12 @@
 //! The simulator's view of a system.
 
-use std::cmp::Reverse;
-
 use bulkhead_system::description::{self, Protocol};
 use bulkhead_system::plan::{Budget, Class, Plan, Server};
-use bulkhead_system::units::Duration;
 use policy::bandwidth::Parameters;
 use policy::cpu::WHOLE_CPU;
 use policy::server::{self, Policy};
 use policy::time::Instant;
+use units::Duration;
 
 use crate::assumptions::{Assume, Assumptions, Execution};
 use crate::locks;
@@ -90,7 +88,7 @@ impl Model {
         described: Option<&description::System>,
         assumptions: &Assumptions,
     ) -> Self {
-        let mut pcpus: Vec<Vec<(Vcpu, sim::Vcpu)>> = Vec::new();
+        let mut pcpus: Vec<Vec<_>> = Vec::new();
         pcpus.resize_with(plan.platform.cpus.len(), Vec::new);
         let accesses = Accesses::new(plan, described, assumptions);
         let overheads = overheads(plan, described, assumptions);
@@ -98,7 +96,7 @@ impl Model {
             let described = described.and_then(|system| system.vms.get(vm_index));
             let colors = vm.colors().map(|colors| u64::from(colors.len()));
             for (index, planned) in vm.vcpus.iter().enumerate() {
-                let tasks = tasks(described, index);
+                let tasks = described.map(|vm| vm.tasks_of(index)).unwrap_or_default();
                 let is_linux = described.is_some_and(|vm| vm.boot.protocol == Protocol::Linux);
                 let load = match (tasks.is_empty(), assumptions.assume) {
                     (true, Assume::Busy) => Load::Busy,
@@ -131,7 +129,7 @@ impl Model {
                         .collect(),
                 };
                 if let Some(pcpu) = pcpus.get_mut(planned.pcpu.0 as usize) {
-                    pcpu.push((vcpu, simulated));
+                    pcpu.push((planned.order(), (vcpu, simulated)));
                 }
             }
         }
@@ -139,8 +137,8 @@ impl Model {
         model.system.overheads = overheads;
         model.system.memory = accesses.map(|it| it.shared(plan)).unwrap_or_default();
         for mut pcpu in pcpus {
-            pcpu.sort_by_key(|(vcpu, _)| Reverse(vcpu.server.map(|server| server.priority)));
-            let (vcpus, simulated) = pcpu.into_iter().unzip();
+            pcpu.sort_by_key(|(order, _)| *order);
+            let (vcpus, simulated) = pcpu.into_iter().map(|(_, vcpu)| vcpu).unzip();
             model.system.pcpus.push(sim::Pcpu { vcpus: simulated });
             model.pcpus.push(vcpus);
         }
@@ -195,17 +193,6 @@ impl Task {
     fn new(number: usize, task: &description::Task) -> Self {
         Self { number, name: task.name.value.clone(), period: task.period, deadline: task.deadline }
     }
-}
-
-/// Returns the tasks of a VCPU with their numbers, the one with the highest priority first; without
-/// priorities the one with the shortest deadline.
-pub(crate) fn tasks(vm: Option<&description::Vm>, vcpu: usize) -> Vec<(usize, &description::Task)> {
-    let tasks = vm.into_iter().flat_map(|vm| &vm.tasks);
-    let mut tasks: Vec<_> = tasks.filter(|task| task.vcpu == vcpu).enumerate().collect();
-    tasks.sort_by_key(|(_, task)| {
-        (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
-    });
-    tasks
 }
 
 /// Returns the overheads of the hypervisor if the platform has them. Execution times of a trace
@@ -286,9 +273,7 @@ fn policy(planned: Server) -> Policy {
         overrun: policy::time::Duration(planned.overrun.0),
     };
     match planned.class {
-        Class::Periodic(budget) => Policy::Periodic(parameters(budget)),
-        Class::Deferrable(budget) => Policy::Deferrable(parameters(budget)),
-        Class::Sporadic(budget) => Policy::Sporadic(parameters(budget)),
+        Class::Reserved(kind, budget) => kind.policy(parameters(budget)),
         Class::Background => Policy::Background,
     }
 }

@@ -32,10 +32,10 @@ mod pcpus;
 mod periods;
 mod problem;
 
-use analysis::verdict::Verdict;
 use bulkhead_system::description::{Located, System, Vcpu};
 use bulkhead_system::diagnostic::{Diagnostic, Errors};
 use bulkhead_system::plan::{self, Budget, Class};
+use verdict::Verdict;
 
 use crate::Setting;
 use crate::search::Planner;
@@ -164,7 +164,7 @@ fn set_budget(vcpu: &mut Vcpu, budget: Option<analysis::Duration>) {
     let least = analysis::Duration(period.0 / 100).max(Budget::SHORTEST).min(period);
     let budget = budget.unwrap_or(least).max(Budget::SHORTEST).min(period);
     server.class = Located::new(
-        with_budget(server.class.value, Budget { budget, period }),
+        server.class.value.with_budget(Budget { budget, period }),
         &server.class.place,
     );
     server.open = false;
@@ -174,16 +174,6 @@ fn set_budget(vcpu: &mut Vcpu, budget: Option<analysis::Duration>) {
 fn set_class(system: &mut System, (vm, vcpu): (usize, usize), change: impl Fn(Class) -> Class) {
     if let Some(server) = system.vms[vm].vcpus[vcpu].server.as_mut() {
         server.class.value = change(server.class.value);
-    }
-}
-
-/// Returns a server of the same kind.
-fn with_budget(class: Class, budget: Budget) -> Class {
-    match class {
-        Class::Periodic(_) => Class::Periodic(budget),
-        Class::Deferrable(_) => Class::Deferrable(budget),
-        Class::Sporadic(_) => Class::Sporadic(budget),
-        Class::Background => Class::Background,
     }
 }
 

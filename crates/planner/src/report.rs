@@ -1,10 +1,10 @@
 //! The guarantees of a plan, and the use of the PCPUs' time. Field names carry their units; `ppm`
 //! are millionths of a PCPU.
 
-use analysis::verdict::{PcpuVerdict, TaskVerdict, VcpuVerdict, Verdict};
 use bulkhead_system::description::{System, Vm};
 use policy::color::{Color, ColorSet};
 use serde::Serialize;
+use verdict::{PcpuVerdict, TaskVerdict, VcpuVerdict, Verdict};
 
 /// A whole PCPU.
 const WHOLE: u64 = 1_000_000;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use analysis::verdict::Verdict;
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, Plan};
 use planner::completion::{Refusal, complete};
 use policy::color::ColorSet;
+use verdict::Verdict;
 
 fn system(text: &str) -> System {
     System::from_toml("s.toml", text, Path::new("")).unwrap_or_else(|errors| panic!("{errors}"))

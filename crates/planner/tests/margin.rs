@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use analysis::verdict::{Sensitivity, Verdict};
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, Plan};
 use planner::completion::complete;
+use verdict::{Sensitivity, Verdict};
 
 const TASKS: &str = "[[vm.task]]\nname = \"fast\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n\
     [[vm.task]]\nname = \"slow\"\nperiod = \"40ms\"\nwcet = \"6ms\"\n";

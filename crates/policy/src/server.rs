@@ -50,6 +50,7 @@
 //! A sporadic server has no overrun: vMPCP does not define it, and replenishments belong to used
 //! parts and not to periods, so that the limit has no period to refer to.
 
+pub mod kind;
 mod replenished;
 mod sporadic;
 

@@ -57,6 +57,7 @@ pub mod locks;
 mod parquet_file;
 pub mod pool;
 mod run;
+mod server_kind;
 pub mod servers;
 mod shard;
 mod summary;

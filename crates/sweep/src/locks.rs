@@ -3,5 +3,5 @@
 mod evaluate;
 mod sweep;
 
-pub use evaluate::{Analysis, Evaluator, Outcome, Scheme, ServerKind, draw};
+pub use evaluate::{Analysis, Evaluator, Outcome, Scheme, draw};
 pub use sweep::Settings;

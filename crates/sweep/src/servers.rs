@@ -12,4 +12,4 @@ mod system;
 
 pub use evaluate::{Outcome, evaluate};
 pub use sweep::Settings;
-pub use system::{Parameters, Server, System, Task, Vcpu};
+pub use system::{Parameters, System, Task, Vcpu};

@@ -5,6 +5,7 @@
 mod bandwidth;
 pub(crate) mod colors;
 mod locks;
+mod order;
 mod read;
 mod servers;
 mod task;
@@ -17,12 +18,13 @@ use std::path::{Path, PathBuf};
 pub use bandwidth::{Amount, Bandwidth, Credits};
 pub use locks::{Resource, Section};
 use policy::color::ColorSet;
+use units::{Bytes, Duration};
 
+use crate::address::{IntId, Ipa, PhysicalAddress};
 use crate::diagnostic::{Diagnostic, Errors, Place};
 pub use crate::document::Located;
 use crate::plan::{Class, Lifecycle, Locks};
 use crate::platform::Platform;
-use crate::units::{Bytes, Duration, IntId, Ipa, PhysicalAddress};
 
 /// A system: a platform and the VMs on it.
 #[derive(Clone, Debug, Eq, PartialEq)]

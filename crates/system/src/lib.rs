@@ -6,7 +6,7 @@
 //! - [`report`]: a summary of both;
 //! - [`diagnostic`]: what is wrong with an input, where, and what to do;
 //! - [`suggest`]: which name was meant by one with a typo;
-//! - [`units`]: addresses, sizes, times and interrupt numbers as types.
+//! - [`address`]: addresses, ranges of them, and the numbers of PCPUs and interrupts.
 //!
 //! # Example
 //!
@@ -54,6 +54,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod description;
 pub mod diagnostic;
 mod document;
@@ -61,4 +62,3 @@ pub mod plan;
 pub mod platform;
 pub mod report;
 pub mod suggest;
-pub mod units;

@@ -20,10 +20,12 @@ pub(crate) use colors::division;
 pub use overheads::Overheads;
 pub(crate) use read::{bandwidth as read_bandwidth, overheads as read_overheads, read};
 
+use units::{Bytes, Frequency};
+
+use crate::address::{IntId, Mpidr, PhysicalAddress, Region};
 use crate::diagnostic::{Errors, Source};
 use crate::document::Document;
 use crate::plan::{Gic, PowerOff, SerialKind};
-use crate::units::{Bytes, Frequency, IntId, Mpidr, PhysicalAddress, Region};
 
 /// A machine.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -3,11 +3,11 @@
 
 use policy::color::{Color, ColorSet};
 use serde::Serialize;
+use units::{Bytes, Duration};
 
 use crate::description::{Bandwidth, Located, Server, System, Task, Vm, Wcet};
 use crate::plan::{Budget, CounterSource, MemoryBudget, Plan, Vcpu};
 use crate::platform::AnalysisOnly;
-use crate::units::{Bytes, Duration};
 
 /// The summary.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]

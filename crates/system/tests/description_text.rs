@@ -4,12 +4,14 @@ mod support;
 
 use std::path::Path;
 
+use bulkhead_system::address::{Ipa, PhysicalAddress};
 use bulkhead_system::description::{Protocol, System, Wcet};
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::{self, Budget, Class, Lifecycle, OnEvent, Server};
 use bulkhead_system::platform::Platform;
-use bulkhead_system::units::{Bytes, Duration, Ipa, PhysicalAddress};
+use policy::server::kind::Kind;
 use proptest::prelude::*;
+use units::{Bytes, Duration};
 
 fn read(text: &str) -> Result<System, Errors> {
     System::from_toml("s.toml", text, Path::new(""))
@@ -126,7 +128,11 @@ fn every_key_reaches_the_model_and_the_plan() {
     let vm = &plan.vms[0];
     assert_eq!(vm.vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect::<Vec<_>>(), [3, 0]);
     let budget = Budget { budget: Duration(3_000_000), period: Duration(10_000_000) };
-    let server = Server { class: Class::Deferrable(budget), priority: 5, overrun: Duration(0) };
+    let server = Server {
+        class: Class::Reserved(Kind::Deferrable, budget),
+        priority: 5,
+        overrun: Duration(0),
+    };
     assert_eq!((vm.vcpus[0].server, vm.vcpus[1].server), (Some(server), None));
     assert_eq!(vm.memory[0].host, PhysicalAddress(0x5000_0000));
     assert_eq!(vm.colors(), Some(system.vms[0].colors.as_ref().unwrap().value));

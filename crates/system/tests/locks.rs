@@ -5,7 +5,8 @@ use std::path::Path;
 use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::{self, Entries, Locks, Resource};
-use bulkhead_system::units::Duration;
+use policy::server::kind::Kind;
+use units::Duration;
 
 /// `bus` between two VMs, `shared` between the VCPUs of one, `own` inside a VCPU.
 const LOCKS: &str = r#"locks = "vmpcp"
@@ -218,7 +219,9 @@ fn a_plan_that_breaks_a_rule_of_locks_is_refused() {
     wrong(&|plan| server(plan, &|server| server.overrun = us(7001)), overrun);
     wrong(
         &|plan| {
-            server(plan, &|it| it.class = plan::Class::Sporadic(it.class.budget().unwrap()));
+            server(plan, &|it| {
+                it.class = plan::Class::Reserved(Kind::Sporadic, it.class.budget().unwrap())
+            });
         },
         overrun,
     );

@@ -6,7 +6,7 @@ use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::{self, Plan};
 use bulkhead_system::platform::{NAMES, Overheads, Platform};
-use bulkhead_system::units::Duration;
+use units::Duration;
 
 /// Of a machine with a GICv3, and with a GICv2.
 const TIMES: [u64; 8] = [1_500, 1_000, 1_600, 900, 5_000, 8_000, 5_000, 30_000];

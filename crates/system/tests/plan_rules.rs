@@ -1,5 +1,6 @@
 //! Each rule of the plan, broken on its own, is reported with node and property; and the hypervisor refuses the plan too.
 
+use bulkhead_system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 #[path = "support/both.rs"]
 mod both;
 
@@ -9,8 +10,8 @@ use bulkhead_system::plan::{
     self, Area, BandwidthCounter, Coloring, Compensation, CounterSource, Device, DeviceInterrupts,
     Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, VirtualGic, VirtualSerial,
 };
-use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
+use units::{Bytes, Duration};
 
 fn example() -> Plan {
     let text = r#"

@@ -4,12 +4,14 @@ mod support;
 
 use std::path::Path;
 
+use bulkhead_system::address::IntId;
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{
     self, Budget, Class, Compensation, CounterSource, MemoryBudget, Plan, Server,
 };
-use bulkhead_system::units::{Bytes, Duration, IntId};
+use policy::server::kind::Kind;
 use proptest::prelude::*;
+use units::{Bytes, Duration};
 
 /// The example of `docs/reference/plan.md`.
 fn example() -> String {
@@ -36,7 +38,10 @@ fn the_server_of_the_reference_is_part_of_a_plan() {
     let server = Plan::from_dts("plan.md", &plan).unwrap().vms[0].vcpus[0].server.unwrap();
     let budget = Budget { budget: Duration(3_000_000), period: Duration(10_000_000) };
     let overrun = Duration(1_100_000);
-    assert_eq!(server, Server { class: Class::Deferrable(budget), priority: 5, overrun });
+    assert_eq!(
+        server,
+        Server { class: Class::Reserved(Kind::Deferrable, budget), priority: 5, overrun }
+    );
 }
 
 /// A plan of two VMs with the memory budgets of the reference: one is throttled and gets credits,

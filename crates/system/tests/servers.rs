@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use bulkhead_system::address::Pcpu;
 use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::{self, Class, Plan};
 use bulkhead_system::report::Report;
-use bulkhead_system::units::{Duration, Pcpu};
+use units::Duration;
 
 /// Three VCPUs on PCPU 1, one on its own.
 const SHARED: &str = r#"platform = "qemu-virt"
@@ -173,7 +174,8 @@ fn broken(change: impl FnOnce(&mut Plan)) -> Vec<String> {
 }
 
 fn budget(plan: &mut Plan, nanoseconds: u64, period: Option<u64>) {
-    let Class::Sporadic(budget) = &mut plan.vms[1].vcpus[0].server.as_mut().unwrap().class else {
+    let Class::Reserved(_, budget) = &mut plan.vms[1].vcpus[0].server.as_mut().unwrap().class
+    else {
         panic!("it is sporadic");
     };
     budget.budget = Duration(nanoseconds);

@@ -5,8 +5,8 @@ use std::path::Path;
 use bulkhead_system::description::{System, Task};
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan;
-use bulkhead_system::units::Duration;
 use policy::color::ColorSet;
+use units::Duration;
 
 /// A task in a VM with colours, with `lines` more.
 fn read(task: &str, platform: &str) -> Result<System, Errors> {

@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use bulkhead_system::address::{IntId, Ipa, PhysicalAddress, Region};
 use bulkhead_system::description::System;
 use bulkhead_system::diagnostic::{Entry, Errors};
 use bulkhead_system::plan::{self, Frames, Memory, Plan};
 use bulkhead_system::report::Report;
-use bulkhead_system::units::{Bytes, IntId, Ipa, PhysicalAddress, Region};
 use policy::color::ColorSet;
 use proptest::prelude::*;
+use units::Bytes;
 
 fn read(text: &str) -> Result<System, Errors> {
     System::from_toml("s.toml", text, Path::new(""))

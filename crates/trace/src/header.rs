@@ -69,7 +69,7 @@ pub struct TaskHeader {
 /// The server of a VCPU.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct ServerHeader {
-    /// `periodic`, `deferrable`, `sporadic` or `background`.
+    /// The name of its kind ([`policy::server::kind`]).
     pub kind: String,
     /// Budget in nanoseconds, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,6 +12,7 @@ mod grants;
 use policy::bandwidth::{self, Account};
 use policy::cpu::{self, Cpu, Decision, News, Slot, fast};
 use policy::lock::hold::Hold;
+use policy::server::kind::Kind;
 use policy::server::{Parameters, ParametersError, Policy};
 use policy::time::{Duration, Instant};
 
@@ -77,12 +78,15 @@ pub enum Impossible {
 /// The server of a VCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Server {
-    /// Periodic: budget and period.
-    Periodic(u64, u64),
-    /// Deferrable: budget and period.
-    Deferrable(u64, u64),
-    /// Sporadic: budget and period.
-    Sporadic(u64, u64),
+    /// A budget in each period.
+    Reserved {
+        /// Its kind.
+        kind: Kind,
+        /// The budget.
+        budget: u64,
+        /// The period.
+        period: u64,
+    },
     /// Background.
     Background,
     /// The VCPU has a PCPU of its own.
@@ -91,16 +95,13 @@ pub enum Server {
 
 impl Server {
     fn policy(self, start: u64, overrun: u64) -> Policy {
-        let parameters = |budget, period| Parameters {
-            budget: Duration(budget),
-            period: Duration(period),
-            start: Instant(start),
-            overrun: Duration(overrun),
-        };
         match self {
-            Self::Periodic(budget, period) => Policy::Periodic(parameters(budget, period)),
-            Self::Deferrable(budget, period) => Policy::Deferrable(parameters(budget, period)),
-            Self::Sporadic(budget, period) => Policy::Sporadic(parameters(budget, period)),
+            Self::Reserved { kind, budget, period } => kind.policy(Parameters {
+                budget: Duration(budget),
+                period: Duration(period),
+                start: Instant(start),
+                overrun: Duration(overrun),
+            }),
             Self::Background | Self::Alone => Policy::Background,
         }
     }

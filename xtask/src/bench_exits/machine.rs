@@ -10,10 +10,11 @@ use anyhow::{Context, Error, Result, ensure};
 use bulkhead_image::Hypervisor;
 use bulkhead_linux_guest::file;
 use bulkhead_qemu::{Board, Exit, Options, Time};
+use bulkhead_system::address::Ipa;
 use bulkhead_system::description::System;
 use bulkhead_system::plan::{self, File, Plan};
-use bulkhead_system::units::{Bytes, Ipa};
 use tempfile::TempDir;
+use units::Bytes;
 
 use super::rows::Rows;
 use crate::workspace::Workspace;

@@ -1,6 +1,8 @@
 //! The budget of the experiments (vMPCP, section V.A): one for all VCPUs, as large as Eq. 5 allows.
 
-use super::{Analyzer, Host, System};
+use super::analyzer::Analyzer;
+use super::host::Host;
+use super::system::System;
 use crate::{Duration, Kind, Server};
 
 /// All VCPUs have servers with this period.

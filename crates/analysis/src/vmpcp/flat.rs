@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use super::guests::Guest;
-use super::section::{self, Group};
-use super::system::{System, Vcpu};
-use super::{Variant, local};
+use super::guest::Guest;
+use super::protocol::Variant;
 use crate::divisor::Divisor;
 
 /// A VCPU.
@@ -59,7 +57,7 @@ pub struct FlatSection {
     pub load: u64,
     /// Eq. 13.
     pub preemption: u64,
-    /// Sections with the same resource of VCPUs below, in [`System::rivals`].
+    /// Sections with the same resource of VCPUs below, in [`super::System::rivals`].
     pub below: Range<usize>,
     /// Those of VCPUs above.
     pub above: Range<usize>,
@@ -88,89 +86,4 @@ impl FlatTask {
     pub fn blocking(&self, variant: Variant) -> u64 {
         self.blocking[variant as usize]
     }
-}
-
-/// The users of resources, in the order of resources, then of VCPUs and tasks.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-struct User {
-    resource: usize,
-    vcpu: u32,
-    task: u32,
-    /// Its place in the task.
-    place: u32,
-}
-
-pub fn flatten(pcpus: &[Vec<Vcpu>]) -> System {
-    let mut users: Vec<User> = Vec::new();
-    let (mut vcpus, mut tasks) = (Vec::new(), Vec::new());
-    for pcpu in pcpus {
-        let of_pcpu = vcpus.len()..vcpus.len() + pcpu.len();
-        for vcpu in pcpu {
-            let first = tasks.len();
-            for it in &vcpu.tasks {
-                let at = |(place, section): (usize, &super::Section)| User {
-                    resource: section.resource,
-                    vcpu: vcpus.len() as u32,
-                    task: tasks.len() as u32,
-                    place: place as u32,
-                };
-                users.extend(it.sections.iter().enumerate().map(at));
-                tasks.push(FlatTask {
-                    wcet: it.task.wcet,
-                    period: it.task.period,
-                    deadline: it.task.deadline,
-                    jitter: it.task.jitter,
-                    vcpu: vcpus.len(),
-                    sections: 0..0,
-                    longest: 0,
-                    global: 0,
-                    local: 0,
-                    blocking: [0; 2],
-                    suspension: it.task.suspension,
-                    other_blocking: it.task.blocking,
-                });
-            }
-            vcpus.push(FlatVcpu {
-                pcpu: of_pcpu.clone(),
-                priority: vcpu.priority,
-                tasks: first..tasks.len(),
-                holding: 0,
-                held: 0,
-                guest: None,
-            });
-        }
-    }
-    users.sort_unstable();
-    let mut system = System { vcpus, tasks, sections: Vec::new(), rivals: Vec::new() };
-    let all: Vec<&super::Task> = pcpus.iter().flatten().flat_map(|vcpu| &vcpu.tasks).collect();
-    let described = |user: &User| all[user.task as usize].sections[user.place as usize];
-    let length = |user: &User| described(user).length.0;
-    let mut locals = Vec::new();
-    // Sections by resource; those of a task are made contiguous afterwards.
-    let mut groups = Vec::new();
-    for users in users.chunk_by(|one, other| one.resource == other.resource) {
-        let lengths = users.iter().map(|user| (user.task as usize, length(user)));
-        let is_one = users.first().map(|it| it.vcpu) == users.last().map(|it| it.vcpu);
-        if is_one && !users.iter().any(|user| described(user).inter_vm) {
-            // The first user has the highest priority, which is the ceiling.
-            locals.extend(lengths.map(|(task, length)| (task, users[0].task as usize, length)));
-        } else {
-            let group = groups.len();
-            let inter_vm = users.iter().any(|user| described(user).inter_vm);
-            let resource = users.first().map_or(0, |user| user.resource);
-            let of_group = |(task, length)| Group {
-                task,
-                resource,
-                start: group,
-                size: users.len(),
-                length,
-                inter_vm,
-            };
-            groups.extend(lengths.map(of_group));
-        }
-    }
-    section::place(&mut system, &groups);
-    section::sizes(&mut system);
-    local::blocking(&mut system, &locals);
-    system
 }

@@ -1,8 +1,7 @@
 //! Local blocking: sections of tasks below in the same VCPU (Eq. 7 to 9).
 
-use super::section::sum;
 use super::system::System;
-use crate::window::TOO_LONG;
+use crate::window::{TOO_LONG, sum};
 
 /// Sets the blocking of each task by tasks below, including their local sections. `locals`: task,
 /// highest task that uses the same resource (whose priority is the ceiling), and length.

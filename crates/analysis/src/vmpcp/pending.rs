@@ -9,8 +9,8 @@
 //! A task without a bound is pending for ever, which removes the bounds of the tasks that count its
 //! requests.
 
-use super::Variant;
-use super::analyzer::Bound;
+use super::bound::Bound;
+use super::protocol::Variant;
 use super::system::System;
 use crate::window::TOO_LONG;
 use crate::{Failure, LONGEST};

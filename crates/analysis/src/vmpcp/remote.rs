@@ -1,32 +1,14 @@
 //! Remote blocking: how long a task waits until a resource is granted (Eq. 10 and 11).
 
-use super::Variant;
+use super::endless::Endless;
 use super::flat::FlatSection;
-use super::guests::Turns;
 use super::pending::Pending;
+use super::protocol::Variant;
 use super::system::System;
+use super::turns::Turns;
 use crate::LONGEST;
 use crate::supply::WholeGaps;
 use crate::window::{self, Stop, Stream, TOO_LONG};
-
-/// The reason why nothing limits a wait.
-#[derive(Clone, Copy, Debug)]
-pub enum Endless {
-    /// The search ended without a result.
-    Stopped(Stop),
-    /// The tasks ahead have no bound, or leave no time.
-    Others,
-}
-
-impl From<Stop> for Endless {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            // The wait is above [`LONGEST`].
-            Stop::Beyond(TOO_LONG) => Self::Others,
-            stop => Self::Stopped(stop),
-        }
-    }
-}
 
 impl System {
     /// Returns `B^r` for one section, if it is not above `limit`. `responses`: `W^gcs` of all

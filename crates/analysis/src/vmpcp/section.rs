@@ -4,17 +4,12 @@
 use std::cmp::Reverse;
 
 use super::flat::FlatSection;
-use super::servers::Host;
+use super::host::Host;
+use super::protocol::Protocol;
 use super::system::System;
-use super::{Protocol, Variant};
 use crate::Kind;
 use crate::supply::ServerSupply;
-use crate::window::{Gaps, TOO_LONG};
-
-/// Returns the sum of times, each at most [`TOO_LONG`], limited to [`TOO_LONG`].
-pub fn sum(times: impl Iterator<Item = u64>) -> u64 {
-    times.fold(0, |sum, time| (sum + time).min(TOO_LONG))
-}
+use crate::window::{Gaps, TOO_LONG, sum};
 
 /// A section in the group of those with the same resource.
 #[derive(Clone, Copy, Debug)]
@@ -121,31 +116,4 @@ pub fn response(
         (_, false, _) => server.budget_divisor().ceil(load).saturating_mul(gap),
     };
     sum([load, preemption, suspended.min(TOO_LONG)].into_iter())
-}
-
-impl System {
-    /// Returns the time for which VCPUs above on the same PCPU can be in sections (Eq. 13).
-    pub(super) fn held_above(&self, vcpu: usize) -> u64 {
-        sum(self.vcpus[self.vcpus[vcpu].pcpu.start..vcpu].iter().map(|it| it.held))
-    }
-
-    /// Returns the rank of a VCPU in queues. The larger rank comes first, and of equal priorities
-    /// the first VCPU.
-    pub(super) fn rank(&self, vcpu: usize) -> (u32, Reverse<usize>) {
-        (self.vcpus[vcpu].priority, Reverse(vcpu))
-    }
-
-    /// Returns the sections that can be ahead of this one in the queue, repeatedly.
-    pub(super) fn ahead(
-        &self,
-        section: &FlatSection,
-        variant: Variant,
-    ) -> impl Iterator<Item = u32> {
-        let end = match variant {
-            Variant::Published => section.above.end,
-            // Both ranges are contiguous.
-            Variant::Sound => section.also.end,
-        };
-        self.rivals[section.above.start..end].iter().copied()
-    }
 }

@@ -1,47 +1,14 @@
 //! VCPUs on their PCPUs: whether each gets its budget in each period (Eq. 2 to 5).
 
-use super::guests::Turns;
+use super::endless::Endless;
+use super::host::Host;
 use super::pending::Pending;
-use super::remote::Endless;
-use super::section::sum;
+use super::protocol::{Protocol, Variant};
 use super::system::System;
-use super::{Protocol, Variant};
+use super::turns::Turns;
+use crate::Kind;
 use crate::supply::WholeGaps;
-use crate::window::{self, Found, Stream, TOO_LONG};
-use crate::{Duration, Kind, Server};
-
-/// How a VCPU gets processor time.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Host {
-    /// Its server: a periodic or a deferrable one. A VCPU with a PCPU of its own has a server whose
-    /// budget is its period.
-    pub server: Server,
-    /// The part of the budget that its tasks get, more than 0: less than the budget if the
-    /// hypervisor counts in ticks of a clock.
-    pub served: Duration,
-    /// True if the VCPU may continue without budget in a global section, in each period for
-    /// [`System::holding_time`], or as long as it may be in sections ([`super::Enforced::hold`]):
-    /// `O^v`.
-    pub overrun: bool,
-    /// The longest time for which the hypervisor serves no interrupt: `B` ([`crate::overheads`]).
-    pub late: Duration,
-}
-
-impl Host {
-    /// Makes a host that gives its tasks all of its budget.
-    pub fn new(server: Server, overrun: bool) -> Self {
-        Self { server, served: server.budget(), overrun, late: Duration(0) }
-    }
-
-    /// Returns the server with the budget that its tasks get.
-    pub(super) fn serving(&self) -> Server {
-        match self.served == self.server.budget() {
-            true => self.server,
-            false => Server::new(self.server.kind(), self.served, self.server.period())
-                .unwrap_or(self.server),
-        }
-    }
-}
+use crate::window::{self, Found, Stream, TOO_LONG, sum};
 
 impl System {
     /// `C^v + O^v`.

@@ -1,7 +1,11 @@
 //! Systems of tasks that share resources.
 
-use super::flat::{self, FlatSection, FlatTask, FlatVcpu};
+use std::cmp::Reverse;
+
+use super::flat::{FlatSection, FlatTask, FlatVcpu};
+use super::protocol::Variant;
 use crate::Duration;
+use crate::window::sum;
 
 /// A critical section.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -47,46 +51,7 @@ pub struct System {
     pub(super) rivals: Vec<u32>,
 }
 
-/// The reason why there is no such system.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum SystemError {
-    /// The sections of a task are longer than the task.
-    #[error("task {task} of VCPU {vcpu} executes for {wcet}, its critical sections for more")]
-    SectionsTooLong {
-        /// The VCPU.
-        vcpu: usize,
-        /// The task, by its place in the VCPU.
-        task: usize,
-        /// Its execution time.
-        wcet: Duration,
-    },
-    /// A section without length.
-    #[error("task {task} of VCPU {vcpu} has a critical section of length 0")]
-    NoLength {
-        /// The VCPU.
-        vcpu: usize,
-        /// The task, by its place in the VCPU.
-        task: usize,
-    },
-    /// VCPUs of a PCPU are not in the order of their priorities, or two have the same.
-    #[error("the priority of VCPU {vcpu} is not below that of the one before it on its PCPU")]
-    Order {
-        /// The second one.
-        vcpu: usize,
-    },
-}
-
 impl System {
-    /// Makes a system of PCPUs, each with its VCPUs, the one with the highest priority first.
-    ///
-    /// # Errors
-    ///
-    /// See [`SystemError`].
-    pub fn new(pcpus: &[Vec<Vcpu>]) -> Result<Self, SystemError> {
-        check(pcpus)?;
-        Ok(flat::flatten(pcpus))
-    }
-
     /// Returns the number of VCPUs.
     pub fn vcpus(&self) -> usize {
         self.vcpus.len()
@@ -107,31 +72,29 @@ impl System {
     pub fn is_global(&self, vcpu: usize) -> bool {
         self.vcpus.get(vcpu).is_some_and(|vcpu| vcpu.holding > 0)
     }
-}
 
-fn check(pcpus: &[Vec<Vcpu>]) -> Result<(), SystemError> {
-    let mut vcpu = 0;
-    for pcpu in pcpus {
-        let mut above = None;
-        for it in pcpu {
-            if above.is_some_and(|above| above <= it.priority) {
-                return Err(SystemError::Order { vcpu });
-            }
-            above = Some(it.priority);
-            for (task, it) in it.tasks.iter().enumerate() {
-                let wcet = it.task.wcet();
-                let mut rest = wcet.0;
-                for section in &it.sections {
-                    if section.length.0 == 0 {
-                        return Err(SystemError::NoLength { vcpu, task });
-                    }
-                    rest = rest
-                        .checked_sub(section.length.0)
-                        .ok_or(SystemError::SectionsTooLong { vcpu, task, wcet })?;
-                }
-            }
-            vcpu += 1;
-        }
+    /// Returns the time for which VCPUs above on the same PCPU can be in sections (Eq. 13).
+    pub(super) fn held_above(&self, vcpu: usize) -> u64 {
+        sum(self.vcpus[self.vcpus[vcpu].pcpu.start..vcpu].iter().map(|it| it.held))
     }
-    Ok(())
+
+    /// Returns the rank of a VCPU in queues. The larger rank comes first, and of equal priorities
+    /// the first VCPU.
+    pub(super) fn rank(&self, vcpu: usize) -> (u32, Reverse<usize>) {
+        (self.vcpus[vcpu].priority, Reverse(vcpu))
+    }
+
+    /// Returns the sections that can be ahead of this one in the queue, repeatedly.
+    pub(super) fn ahead(
+        &self,
+        section: &FlatSection,
+        variant: Variant,
+    ) -> impl Iterator<Item = u32> {
+        let end = match variant {
+            Variant::Published => section.above.end,
+            // Both ranges are contiguous.
+            Variant::Sound => section.also.end,
+        };
+        self.rivals[section.above.start..end].iter().copied()
+    }
 }

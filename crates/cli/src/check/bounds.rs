@@ -1,9 +1,9 @@
 //! Bounds of response times for people.
 
-use analysis::verdict::{TaskVerdict, VcpuVerdict, Verdict};
 use bulkhead_report::text::table;
 use lab::amount::{percent, signed, time};
-use lab::verdict::{all, reasons};
+use lab::explain::reasons;
+use verdict::{TaskVerdict, VcpuVerdict, Verdict};
 
 /// The tasks with their bounds, the VCPUs that share a PCPU with theirs, and why some can be late.
 pub fn show(verdict: &Verdict) -> String {
@@ -35,7 +35,7 @@ fn tasks(verdict: &Verdict) -> Vec<Vec<String>> {
             if task.ok { "yes" } else { "no" }.into(),
         ]
     };
-    all(verdict).map(row).collect()
+    verdict.tasks().map(row).collect()
 }
 
 /// The VCPUs that have a server and tasks.

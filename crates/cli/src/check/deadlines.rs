@@ -1,8 +1,8 @@
 //! What `check` and `plan` say beside bounds.
 
-use analysis::verdict::{VcpuVerdict, Verdict};
 use bulkhead_system::description::{self, System};
 use planner::completion;
+use verdict::{VcpuVerdict, Verdict};
 
 /// What would help VCPUs with tasks that can be late.
 pub fn advice(system: &System, verdict: &Verdict) -> Vec<String> {

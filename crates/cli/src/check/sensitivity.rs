@@ -1,8 +1,8 @@
 //! By how much execution times can grow, for people.
 
-use analysis::verdict::{Sensitivity, TaskSensitivity};
 use bulkhead_report::text::table;
 use lab::amount::time;
+use verdict::{Sensitivity, TaskSensitivity};
 
 /// The tasks, and all of them together.
 pub fn show(sensitivity: &Sensitivity) -> String {

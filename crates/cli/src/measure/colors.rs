@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal};
 use bulkhead_measure::colors::{Options, Report, Verdict, probe};
 use bulkhead_measure::{Interval, Missing};
 use bulkhead_report::text::table;
-use bulkhead_system::units::Bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use units::Bytes;
 
 use crate::arguments::ColorsOptions;
 use crate::failure::Failure;

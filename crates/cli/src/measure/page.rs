@@ -3,7 +3,7 @@
 use bulkhead_measure::isolation::{Machine, Report, Row};
 use bulkhead_report::page::Page;
 use bulkhead_report::{Axis, Whisker, WhiskerChart, Whiskers};
-use bulkhead_system::units::Bytes;
+use units::Bytes;
 
 use super::text::{answer, beside, heading, interval, name, notes, verdict};
 use crate::failure::Failure;

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bulkhead_system::units;
 use clap::Args;
 use lab::{cachescope, hypervisor};
 

@@ -1,8 +1,8 @@
 //! What cachescope has counted, for people.
 
 use bulkhead_report::text::table;
-use bulkhead_system::units::Bytes;
 use lab::cachescope::{Counts, Owner};
+use units::Bytes;
 
 /// The counts for people. Owners that did nothing are left out.
 pub fn text(counts: &Counts) -> String {

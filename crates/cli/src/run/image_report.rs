@@ -4,8 +4,8 @@ use std::path::Path;
 
 use bulkhead_image::Image;
 use bulkhead_report::text::table;
-use bulkhead_system::units::Bytes;
 use serde::Serialize;
+use units::Bytes;
 
 use crate::failure::Failure;
 use crate::json;

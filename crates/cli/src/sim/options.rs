@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use bulkhead_system::units::{self, Duration};
 use clap::Args;
 use lab::simulate::SEED;
 use model::{Assume, Assumptions, Contention, Execution};
+use units::Duration;
 
 /// Simulate the tasks and VCPUs of a system
 ///

@@ -4,10 +4,10 @@ mod memory;
 
 use bulkhead_report::text::table;
 use bulkhead_system::diagnostic::Entry;
-use bulkhead_system::units::Duration;
 use model::{Accesses, Assume, Contention, Execution, Model, Vcpu};
 use serde::Serialize;
 use sim::Simulation;
+use units::Duration;
 
 use super::options::SimOptions;
 use super::run::Ended;

@@ -18,7 +18,7 @@ use document::Document;
 /// Runs the command.
 pub fn compare(options: &CompareOptions, as_json: bool) -> Result<Status, Failure> {
     let traces = [super::read_trace(&options.first)?, super::read_trace(&options.second)?];
-    let signed = |time: bulkhead_system::units::Duration| i64::try_from(time.0).unwrap_or(i64::MAX);
+    let signed = |time: units::Duration| i64::try_from(time.0).unwrap_or(i64::MAX);
     let limits = Options {
         tolerance_ns: options.tolerance.0,
         from_ns: options.from.map(signed),

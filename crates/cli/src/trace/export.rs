@@ -3,10 +3,10 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use bulkhead_system::units::Duration;
 use lab::WholeFile;
 use serde::Serialize;
 use trace::Trace;
+use units::Duration;
 
 use super::options::{ExportOptions, Format};
 use crate::failure::Failure;

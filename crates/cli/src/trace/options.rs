@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use bulkhead_system::units::{self, Duration};
 use clap::{Args, Subcommand, ValueEnum};
+use units::Duration;
 
 /// Export, compare and replay traces of a system
 ///

@@ -5,9 +5,10 @@ pub mod elf;
 use std::path::Path;
 
 use bulkhead_image::Hypervisor;
+use bulkhead_system::address::*;
 use bulkhead_system::plan::*;
-use bulkhead_system::units::*;
 use tempfile::TempDir;
+use units::*;
 
 /// A plan whose files lie in [`folder`].
 pub fn plan() -> Plan {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ::trace::Trace;
-use analysis::verdict::Verdict;
 use bulkhead_report::proof::{Check, Proof, Run, VmRun};
+use verdict::Verdict;
 
 use super::execute::Executed;
 use super::lanes::{self, Window};
@@ -132,7 +132,7 @@ fn verdict(system: &System) -> Verdict {
 }
 
 fn check(verdict: &Verdict) -> Check {
-    Check { schedulable: Some(verdict.schedulable), notes: crate::verdict::notes(verdict) }
+    Check { schedulable: Some(verdict.schedulable), notes: crate::explain::notes(verdict) }
 }
 
 fn length(trace: &Trace) -> u64 {

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bulkhead_report::proof::Proof;
-use bulkhead_system::units;
 
 use super::document::Document;
 use super::execute::Prepared;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use analysis::verdict::{TaskVerdict, VcpuVerdict, Verdict};
 use bulkhead_report::proof::{Responses, Task, Term};
 use trace::Header;
+use verdict::{TaskVerdict, VcpuVerdict, Verdict};
 
+use crate::explain::{part, reason};
 use crate::load::System;
 use crate::responses::Key;
-use crate::verdict::{all, part, reason};
 
 /// Returns the described tasks, in the order of VMs, VCPUs and priorities, with their bounds, and
 /// the place of each.
@@ -73,7 +73,7 @@ fn find<'a>(
     vcpu: usize,
     task: &str,
 ) -> Option<(&'a VcpuVerdict, &'a TaskVerdict)> {
-    all(verdict).find(|(it, of)| it.vm == vm && it.vcpu == vcpu && of.task == task)
+    verdict.tasks().find(|(it, of)| it.vm == vm && it.vcpu == vcpu && of.task == task)
 }
 
 fn terms(task: &TaskVerdict) -> Vec<Term> {

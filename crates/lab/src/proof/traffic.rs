@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use analysis::verdict;
 use bulkhead_report::proof::Traffic;
 use bulkhead_system::plan::MemoryBudget;
 use trace::{Event, Trace, VcpuId};

@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use bulkhead_system::units::Duration;
 use model::{Load, Model};
 use trace::timeline::{self, Job, Piece};
 use trace::{Clock, Trace, VcpuId};
+use units::Duration;
 
 use crate::failure::Failure;
 

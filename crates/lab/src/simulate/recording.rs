@@ -2,18 +2,18 @@
 
 use std::io::{self, Write};
 
-use bulkhead_system::plan::{Plan, Server};
+use bulkhead_system::plan::Plan;
 use sim::Release;
-use trace::{
-    Header, Origin, Recorder, ServerHeader, TaskHeader, VcpuHeader, VcpuId, VmHeader, simulation,
-};
+use trace::{Header, Origin, Recorder, TaskHeader, VcpuHeader, VcpuId, VmHeader, simulation};
+
+use crate::header;
 
 /// Starts the file.
 pub fn start<W: Write>(out: W, plan: &Plan, model: &model::Model) -> io::Result<Recorder<W>> {
     let vms = plan.vms.iter().enumerate().map(|(index, vm)| {
         let vcpus = vm.vcpus.iter().enumerate().map(|(number, vcpu)| VcpuHeader {
             pcpu: vcpu.pcpu.0 as usize,
-            server: vcpu.server.map(server),
+            server: vcpu.server.map(header::server),
             tasks: tasks(model, index, number),
         });
         VmHeader { name: vm.name.clone(), vcpus: vcpus.collect() }
@@ -28,15 +28,6 @@ pub fn start<W: Write>(out: W, plan: &Plan, model: &model::Model) -> io::Result<
     let id = |vcpu: &model::Vcpu| VcpuId { vm: vcpu.vm as u8, vcpu: vcpu.index as u8 };
     let ids: Vec<_> = model.pcpus.iter().map(|vcpus| vcpus.iter().map(id).collect()).collect();
     Recorder::new(out, &header, &ids)
-}
-
-fn server(server: Server) -> ServerHeader {
-    let budget = server.class.budget();
-    ServerHeader {
-        kind: server.class.as_str().into(),
-        budget_ns: budget.map(|it| it.budget.0),
-        period_ns: budget.map(|it| it.period.0),
-    }
 }
 
 /// Returns the simulated tasks of a VCPU. What has no end has no period.

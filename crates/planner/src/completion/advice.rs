@@ -8,8 +8,8 @@ use std::fmt;
 
 use analysis::Duration;
 use analysis::utilization::Share;
-use analysis::verdict::{VcpuVerdict, Verdict};
 use bulkhead_system::description::System;
+use verdict::{VcpuVerdict, Verdict};
 
 pub use super::change::Change;
 use super::change::{self, more_colors};

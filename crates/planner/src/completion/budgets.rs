@@ -10,7 +10,7 @@ use bulkhead_system::plan::Budget;
 use super::least::least;
 use super::pcpus::{At, in_time, judge, order};
 use super::problem::grain;
-use super::{set_class, with_budget};
+use super::set_class;
 
 /// Makes the budgets of these VCPUs as small as the VCPUs above and below allow, the highest
 /// priorities first: time that they do not need is left for VCPUs below.
@@ -40,7 +40,7 @@ pub(super) fn shrink(system: &mut System, open: &[At]) {
             let with = |steps: u64| {
                 let budget = Duration(given.budget.0 - (most - steps) * step);
                 let mut changed = system.clone();
-                set_class(&mut changed, at, |class| with_budget(class, Budget { budget, ..given }));
+                set_class(&mut changed, at, |class| class.with_budget(Budget { budget, ..given }));
                 changed
             };
             let holds = |steps: u64| {

@@ -139,7 +139,7 @@ pub(super) fn period(system: &System, vm: usize, vcpu: usize, period: Duration) 
 fn server(system: &System, vm: usize, vcpu: usize, budget: Budget) -> Option<System> {
     let mut changed = system.clone();
     let server = changed.vms[vm].vcpus[vcpu].server.as_mut()?;
-    server.class.value = super::with_budget(server.class.value, budget);
+    server.class.value = server.class.value.with_budget(budget);
     Some(changed)
 }
 

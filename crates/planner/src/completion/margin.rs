@@ -1,7 +1,7 @@
 //! A margin: what is planned is enough for execution times and accesses that are longer and more than described.
 
-use analysis::verdict::scale;
 use bulkhead_system::description::System;
+use verdict::scale;
 
 /// Returns the system with the margin added to all execution times and accesses.
 pub(super) fn with_margin(system: &System) -> System {

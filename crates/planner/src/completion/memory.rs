@@ -11,15 +11,15 @@
 //! tried from the largest down, in steps of a quarter, before the last step is searched.
 
 use analysis::Duration;
-use analysis::verdict::{TaskVerdict, VcpuVerdict};
 use bulkhead_system::description::{Amount, Bandwidth, System};
 use bulkhead_system::diagnostic::Errors;
 use bulkhead_system::plan::{self, BandwidthCounter, Budget};
+use verdict::{TaskVerdict, VcpuVerdict};
 
 use super::least::least;
 use super::pcpus::{At, in_time, judge, order};
 use super::problem::grain;
-use super::{Obstacle, cannot_plan, set_class, verdict, with_budget};
+use super::{Obstacle, cannot_plan, set_class, verdict};
 
 /// Steps between the least budget of a VCPU and its period, when budgets are made larger.
 const STRETCH: u64 = 32;
@@ -255,7 +255,7 @@ pub(super) fn stretch(system: &mut System, open: &[At]) {
                 let more = room * u128::from(steps) / u128::from(STRETCH) / u128::from(step);
                 let budget = Duration(given.budget.0 + more as u64 * step);
                 let budget = Budget { budget, ..given };
-                set_class(&mut changed, *at, |class| with_budget(class, budget));
+                set_class(&mut changed, *at, |class| class.with_budget(budget));
             }
             changed
         };
@@ -292,7 +292,7 @@ fn shrink(system: &mut System, open: &[At]) {
             let with = |steps: u64| {
                 let budget = Duration(given.budget.0 - (most - steps) * step);
                 let mut changed = system.clone();
-                set_class(&mut changed, at, |class| with_budget(class, Budget { budget, ..given }));
+                set_class(&mut changed, at, |class| class.with_budget(Budget { budget, ..given }));
                 changed
             };
             if let Some(steps) = least(most, |steps| schedulable(&with(steps)), |_| true) {

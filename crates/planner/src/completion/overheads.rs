@@ -6,9 +6,9 @@
 //! where they are.
 
 use analysis::Duration;
-use analysis::verdict::VcpuVerdict;
 use bulkhead_system::description::{System, Task};
 use bulkhead_system::diagnostic::{Diagnostic, Errors};
+use verdict::VcpuVerdict;
 
 use super::{Obstacle, cannot_plan, verdict};
 

@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 
-use analysis::verdict::{self, PcpuVerdict, VcpuVerdict};
-use analysis::{Duration, Kind, Server};
+use analysis::{Duration, Server};
+use bulkhead_system::address::Pcpu;
 use bulkhead_system::description::{Located, System, Vcpu};
 use bulkhead_system::plan::{self, Budget, Class};
-use bulkhead_system::units::Pcpu;
+use verdict::{PcpuVerdict, VcpuVerdict};
 
 use super::problem::most_waits;
 use crate::vcpus_to_pcpus;
@@ -141,10 +141,8 @@ fn priority(system: &System, at: At) -> u64 {
 
 /// Returns the key by which the VCPUs of a PCPU are ordered, as in the plan: given priorities, then
 /// the shorter period, then the order of the description.
-pub(super) fn order(system: &System, at: At) -> (Reverse<u64>, Duration, At) {
-    let budget = vcpu(system, at).server.as_ref().and_then(|server| server.class.value.budget());
-    let period = budget.map_or(Duration(u64::MAX), |budget| budget.period);
-    (Reverse(priority(system, at)), period, at)
+pub(super) fn order(system: &System, at: At) -> ((Reverse<u64>, Duration), At) {
+    (vcpu(system, at).order(), at)
 }
 
 /// All VCPUs of a PCPU have a priority, each its own, or none has.
@@ -195,13 +193,6 @@ pub(super) fn in_time(vcpu: &VcpuVerdict) -> bool {
 
 /// Returns the server of a VCPU as the analysis sees it.
 fn server(vcpu: &Vcpu) -> Option<Server> {
-    let class = vcpu.server.as_ref()?.class.value;
-    let kind = match class {
-        Class::Periodic(_) => Kind::Periodic,
-        Class::Deferrable(_) => Kind::Deferrable,
-        Class::Sporadic(_) => Kind::Sporadic,
-        Class::Background => return None,
-    };
-    let given = class.budget()?;
+    let Class::Reserved(kind, given) = vcpu.server.as_ref()?.class.value else { return None };
     Server::new(kind, given.budget, given.period).ok()
 }

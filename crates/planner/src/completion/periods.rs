@@ -110,7 +110,7 @@ fn set(system: &System, vm: usize, period: Duration) -> System {
     for server in changed.vms[vm].vcpus.iter_mut().filter_map(|vcpu| vcpu.server.as_mut()) {
         if server.period_open {
             let budget = Budget { budget: period, period };
-            server.class.value = super::with_budget(server.class.value, budget);
+            server.class.value = server.class.value.with_budget(budget);
             server.period_open = false;
         }
     }

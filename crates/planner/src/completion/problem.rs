@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use analysis::overheads::Costs;
 use analysis::utilization::Share;
-use analysis::verdict;
 use analysis::{Duration, LONGEST};
 use bulkhead_system::description::{self, System, Wcet};
 use bulkhead_system::diagnostic::{Diagnostic, Errors};
@@ -133,10 +132,7 @@ fn subject(
     let mut tasks: Vec<usize> =
         (0..vm.tasks.len()).filter(|&task| planned(&vm.tasks[task])).collect();
     // As the analysis orders them.
-    tasks.sort_by_key(|&task| {
-        let task = &vm.tasks[task];
-        (Reverse(task.priority.as_ref().map(|priority| priority.value)), task.deadline)
-    });
+    tasks.sort_by_key(|&task| vm.tasks[task].order());
     let name = &vm.name;
     let fail = |error: Error| {
         let mistake = match error {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use taskgen::Random;
 use taskgen::vmpcp::Parameters;
 
-use crate::Error;
+use crate::{Error, server_kind};
 
 /// From one budget that is tried to the next (vMPCP, section V.A).
 const STEP: Duration = Duration(10_000);
@@ -17,24 +17,16 @@ const STEP: Duration = Duration(10_000);
 #[serde(deny_unknown_fields)]
 pub struct Scheme {
     /// Servers of all VCPUs.
-    pub server: ServerKind,
+    #[serde(with = "server_kind::overrunning")]
+    pub server: Kind,
     /// True if VCPUs may overrun their budgets in critical sections.
     pub overrun: bool,
     /// The analysis.
     pub analysis: Analysis,
     /// The kind of servers that determines the budgets; the default is the servers' own kind, with
     /// the largest budgets that Eq. 5 allows.
-    pub budgets: Option<ServerKind>,
-}
-
-/// Kinds of servers.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ServerKind {
-    /// Budget goes by also while the VCPU has nothing to do.
-    Periodic,
-    /// A server that keeps unused budget until the end of the period.
-    Deferrable,
+    #[serde(default, with = "server_kind::overrunning_or_none")]
+    pub budgets: Option<Kind>,
 }
 
 /// The analysis that judges a system.
@@ -45,15 +37,6 @@ pub enum Analysis {
     Published,
     /// The sound variant of the analysis.
     Sound,
-}
-
-impl ServerKind {
-    fn kind(self) -> Kind {
-        match self {
-            Self::Periodic => Kind::Periodic,
-            Self::Deferrable => Kind::Deferrable,
-        }
-    }
 }
 
 /// The result for a system.
@@ -123,11 +106,11 @@ impl Evaluator {
         vcpu_period: Duration,
     ) -> Result<Outcome, Error> {
         // Eq. 5 as published gives the budgets for both analyses.
-        let kind = scheme.budgets.unwrap_or(scheme.server).kind();
+        let kind = scheme.budgets.unwrap_or(scheme.server);
         let common = Common { kind, overrun: scheme.overrun, period: vcpu_period, step: STEP };
         let budget = largest(&mut self.published, system, &common, &mut self.hosts);
         if let (Some(budget), Some(_)) = (budget, scheme.budgets) {
-            let server = Server::new(scheme.server.kind(), budget, common.period)?;
+            let server = Server::new(scheme.server, budget, common.period)?;
             self.hosts.fill(Host::new(server, scheme.overrun));
         }
         let analyzer = match scheme.analysis {

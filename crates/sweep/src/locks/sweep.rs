@@ -4,7 +4,7 @@ use analysis::Duration;
 use serde::{Deserialize, Serialize};
 use taskgen::vmpcp::{Parameters, TABLE_1};
 
-use super::{Analysis, Evaluator, Scheme, ServerKind, draw};
+use super::{Analysis, Evaluator, Scheme, draw};
 use crate::kind::{Worker, not_negative, range, within};
 use crate::table::{Cell, Column, Summarize};
 use crate::{Error, Scalar};
@@ -47,18 +47,14 @@ impl Default for Settings {
 
 /// Returns the name of its column.
 fn name(scheme: &Scheme) -> String {
-    let server = |kind| match kind {
-        ServerKind::Periodic => "periodic",
-        ServerKind::Deferrable => "deferrable",
-    };
     let overrun = if scheme.overrun { "_overrun" } else { "" };
     let analysis = match scheme.analysis {
         Analysis::Published => "published",
         Analysis::Sound => "sound",
     };
-    let budgets = scheme.budgets.map(|kind| format!("_budgets_of_{}", server(kind)));
+    let budgets = scheme.budgets.map(|kind| format!("_budgets_of_{}", kind.name()));
     let budgets = budgets.unwrap_or_default();
-    format!("{}{overrun}_{analysis}{budgets}", server(scheme.server))
+    format!("{}{overrun}_{analysis}{budgets}", scheme.server.name())
 }
 
 impl Settings {

@@ -141,11 +141,7 @@ fn policy(server: &analysis::Server) -> Policy {
         start: Instant(0),
         overrun: policy::time::Duration::ZERO,
     };
-    match server.kind() {
-        Kind::Periodic => Policy::Periodic(parameters),
-        Kind::Deferrable => Policy::Deferrable(parameters),
-        Kind::Sporadic => Policy::Sporadic(parameters),
-    }
+    server.kind().policy(parameters)
 }
 
 impl Vcpu {

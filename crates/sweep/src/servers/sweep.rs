@@ -1,13 +1,13 @@
 //! Sweeps over PCPUs.
 
-use analysis::Duration;
+use analysis::{Duration, Kind};
 use serde::{Deserialize, Serialize};
 use taskgen::Random;
 
-use super::{Parameters, Server, evaluate};
+use super::{Parameters, evaluate};
 use crate::kind::{Worker, not_negative, range, within};
 use crate::table::{Cell, Column, Summarize};
-use crate::{Error, Scalar};
+use crate::{Error, Scalar, server_kind};
 
 /// Longest period, in microseconds: an hour.
 const LONGEST_US: u64 = 3_600_000_000;
@@ -23,7 +23,8 @@ pub struct Settings {
     utilization: f64,
     period_us: [u64; 2],
     vcpu_period_us: [u64; 2],
-    server: Server,
+    #[serde(with = "server_kind")]
+    server: Kind,
     grain_us: u64,
     simulate_ms: u64,
 }
@@ -36,7 +37,7 @@ impl Default for Settings {
             utilization: 0.5,
             period_us: [10_000, 100_000],
             vcpu_period_us: [1_000, 10_000],
-            server: Server::Deferrable,
+            server: Kind::Deferrable,
             grain_us: 1,
             simulate_ms: 1_000,
         }
@@ -55,16 +56,14 @@ impl Settings {
             "utilization" => self.utilization = value.real()?,
             "vcpu_period_us" => self.vcpu_period_us = [value.whole()?; 2],
             "server" => {
-                self.server = match value {
-                    Scalar::Text(text) if text == "periodic" => Server::Periodic,
-                    Scalar::Text(text) if text == "deferrable" => Server::Deferrable,
-                    Scalar::Text(text) if text == "sporadic" => Server::Sporadic,
-                    _ => {
-                        return Err(format!(
-                            "expected \"periodic\", \"deferrable\" or \"sporadic\", not {value}"
-                        ));
-                    }
-                }
+                let named = match value {
+                    Scalar::Text(text) => Kind::named(text),
+                    _ => None,
+                };
+                self.server = named.ok_or_else(|| {
+                    let [first, second, third] = Kind::ALL.map(Kind::name);
+                    format!("expected \"{first}\", \"{second}\" or \"{third}\", not {value}")
+                })?;
             }
             _ => self.grain_us = value.whole()?,
         }
@@ -112,7 +111,7 @@ impl Settings {
 /// Evaluates PCPUs.
 pub(crate) struct Evaluation {
     parameters: Parameters,
-    server: Server,
+    server: Kind,
     grain: Duration,
     simulate: Duration,
 }
@@ -124,7 +123,7 @@ impl Worker for Evaluation {
 
     fn row(&mut self, seed: u64, stream: u64) -> Result<Vec<Cell>, Error> {
         let system = self.parameters.sample(&mut Random::new(seed, stream))?;
-        let outcome = evaluate(&system, self.server.kind(), self.grain, self.simulate)?;
+        let outcome = evaluate(&system, self.server, self.grain, self.simulate)?;
         let mut row = vec![
             Cell::Bool(outcome.budgets_ppb.is_some()),
             Cell::Bool(outcome.schedulable),

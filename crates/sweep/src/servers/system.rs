@@ -1,7 +1,6 @@
 //! A random PCPU.
 
-use analysis::{Duration, Kind};
-use serde::{Deserialize, Serialize};
+use analysis::Duration;
 use taskgen::{Random, log_uniform, uunifast};
 
 use crate::Error;
@@ -19,29 +18,6 @@ pub struct Parameters {
     pub period_us: [u64; 2],
     /// Period of VCPUs in microseconds.
     pub vcpu_period_us: [u64; 2],
-}
-
-/// Kinds of servers.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Server {
-    /// Budget goes by also while the VCPU has nothing to do.
-    Periodic,
-    /// A server that keeps unused budget until the end of the period.
-    Deferrable,
-    /// A server whose used budget is replenished one period later.
-    Sporadic,
-}
-
-impl Server {
-    /// Returns the kind of server for analyses.
-    pub fn kind(self) -> Kind {
-        match self {
-            Self::Periodic => Kind::Periodic,
-            Self::Deferrable => Kind::Deferrable,
-            Self::Sporadic => Kind::Sporadic,
-        }
-    }
 }
 
 /// A PCPU.

@@ -6,10 +6,11 @@ mod read;
 pub(super) use check::check;
 pub(super) use read::{compensation, read};
 
+use units::{Duration, Rate};
+
 use super::Located;
 use crate::plan::{BandwidthCounter, Compensation, MemoryBudget};
 use crate::platform::{self, Platform};
-use crate::units::{Duration, Rate};
 
 /// A limit for memory accesses.
 #[derive(Clone, Debug, Eq, PartialEq)]

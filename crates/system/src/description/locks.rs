@@ -10,11 +10,12 @@ pub(super) use check::check;
 pub(super) use read::{Known, read};
 pub(super) use sections::{check_lengths, read as sections};
 
+use units::Duration;
+
 use super::{Located, System, Task, Vm};
 use crate::diagnostic::Place;
 use crate::plan::Budget;
 use crate::platform::Platform;
-use crate::units::Duration;
 
 /// Default time that the hypervisor may take in a global critical section.
 pub(super) const SECTION_OVERHEAD: Duration = Duration(100_000);

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use policy::color::ColorSet;
+use units::{Bytes, Duration};
 
 use super::{Located, System, bandwidth, colors, locks, read_text, servers, vm};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
 use crate::plan::{COUNT_MAX, Locks};
 use crate::platform::{self, Platform};
-use crate::units::{Bytes, Duration};
 
 pub(super) fn system(file: &str, text: &str, folder: &Path) -> Result<System, Errors> {
     let source = Source::new(file, text);

@@ -1,10 +1,11 @@
 //! VCPUs that share a PCPU: whether their servers fit together.
 
+use units::Duration;
+
 use super::{Located, Server, Vm};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::plan::{Budget, Class};
 use crate::platform::Platform;
-use crate::units::Duration;
 
 /// Returns the mistakes in the VCPUs of one PCPU.
 ///

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use units::Duration;
+
 use super::locks::{self, Known};
 use super::read::refuse_twice;
 use super::{Located, Task, Wcet};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
-use crate::units::Duration;
 
 /// Returns the tasks of the VM with this index and this many VCPUs (`None`: the VCPUs are not
 /// known).

@@ -1,10 +1,11 @@
 //! Reads the VCPUs of a VM.
 
+use units::Duration;
+
 use super::{Located, Server, Vcpu, bandwidth};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::document::Fields;
 use crate::plan::{Budget, COUNT_MAX, Class};
-use crate::units::Duration;
 
 /// Stands for a period that is to be planned.
 const PERIOD: Duration = Duration(10_000_000);

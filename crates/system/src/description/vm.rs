@@ -1,11 +1,13 @@
 //! Reads `[[vm]]`.
 
+use units::Bytes;
+
 use super::locks::Known;
 use super::{Boot, Device, Extra, Located, Protocol, Vm, bandwidth, task, vcpu};
+use crate::address::{Address, Ipa};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::plan::{Lifecycle, PAGE, VM_NAME_HELP, is_vm_name};
-use crate::units::{Address, Bytes, Ipa};
 
 /// The colours are to be planned.
 const PLANNED: &str = "planned";

@@ -6,12 +6,14 @@ use bulkhead_abi::limits::SHARED_INTERRUPTS;
 use policy::color::{ColorSet, ParseColorsError};
 use toml::Spanned;
 use toml::de::DeValue;
+use units::{Quantity, QuantityError};
 
 use super::fields::Entry;
 use super::{Fields, Located};
+use crate::address::Address;
+use crate::address::IntId;
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
-use crate::units::{self, Address, IntId, Quantity, QuantityError};
 
 type Value<'t> = Spanned<DeValue<'t>>;
 

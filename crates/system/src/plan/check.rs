@@ -11,9 +11,10 @@ mod vms;
 use bulkhead_abi::limits::PAGE_BYTES;
 pub(crate) use vms::{NAME_HELP as VM_NAME_HELP, is_name as is_vm_name};
 
+use units::Bytes;
+
 use super::{COUNT_MAX, Plan, RESOURCES_MAX};
 use crate::diagnostic::{Diagnostic, Errors};
-use crate::units::Bytes;
 
 /// Alignment of every region.
 pub(crate) const PAGE: Bytes = Bytes(PAGE_BYTES);

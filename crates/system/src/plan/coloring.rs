@@ -1,9 +1,9 @@
 //! The size of coloured RAM in the machine.
 
 use policy::color::{self, Cache, ColorSet, Geometry, Stripe, VirtualLlc};
+use units::Bytes;
 
 use super::{Frames, Llc, Memory, PAGE, Plan, Vm};
-use crate::units::Bytes;
 
 /// Frames that coloured RAM of this size needs: its pages, and what the
 /// hypervisor keeps for the VM in its colours, such as stage-2 tables and the

@@ -3,10 +3,12 @@
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use units::Bytes;
+
 use super::Plan;
 use super::path::vm;
+use crate::address::{Ipa, Region};
 use crate::diagnostic::{Diagnostic, Errors};
-use crate::units::{Bytes, Ipa, Region};
 
 /// Facts about files that are not wrong.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -12,14 +12,16 @@ use bulkhead_abi::guest;
 use bulkhead_abi::limits::{CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES};
 pub(super) use origins::Origins;
 
+use units::Bytes;
+
 use super::{
     Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Resource, Serial, Vcpu,
     VirtualGic, VirtualSerial, Vm, check,
 };
+use crate::address::{IntId, Ipa, Pcpu, Region};
 use crate::description::{self, System, colors};
 use crate::diagnostic::{Diagnostic, Errors, Place};
 use crate::platform::{AnalysisOnly, Overheads};
-use crate::units::{Bytes, IntId, Ipa, Pcpu, Region};
 
 /// RAM of the hypervisor if the description does not say.
 const HYPERVISOR_MEMORY: Bytes = Bytes::mib(96);

@@ -5,15 +5,18 @@ mod locks;
 mod memory;
 mod server;
 
+use std::cmp::Reverse;
+
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
 use bulkhead_abi::plan::words;
 pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
 pub use server::{Budget, Class, Server};
+use units::{Bytes, Duration};
 
 use super::Lifecycle;
-use crate::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+use crate::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 /// A plan.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -218,6 +221,13 @@ pub struct Vcpu {
     pub hold: Duration,
     /// The limit on its entries into these sections.
     pub entries: Entries,
+}
+
+impl Vcpu {
+    /// Orders the VCPUs of a PCPU, the one with the highest priority first.
+    pub fn order(&self) -> Reverse<Option<u32>> {
+        Reverse(self.server.map(|server| server.priority))
+    }
 }
 
 /// A part of the address space of a VM and the memory or registers behind it.

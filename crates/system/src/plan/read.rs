@@ -13,14 +13,15 @@ use std::cell::RefCell;
 use bulkhead_abi::plan::{self as abi, names, words};
 pub(super) use cursor::Cursor;
 use policy::color::ColorSet;
+use units::Duration;
 
 use super::tree::Node;
 use super::{
     Boot, Coloring, Device, DeviceInterrupts, Entries, File, Gic, Lifecycle, Mapping, Memory, Plan,
     Platform, PowerOff, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
 };
+use crate::address::{Address, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use crate::diagnostic::Errors;
-use crate::units::{Address, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 /// Returns the plan in a tree.
 pub(super) fn plan(tree: &Node) -> Result<Plan, Errors> {

@@ -1,11 +1,13 @@
 //! Checks that the RAM of described VMs is large enough for their files.
 
+use units::Bytes;
+
 use super::files::{FileReport, check_files, size};
 use super::make::{Origins, RAM, boot};
 use super::{PAGE, Plan};
+use crate::address::{Ipa, Region};
 use crate::description::{System, Vm};
 use crate::diagnostic::{Diagnostic, Errors};
-use crate::units::{Bytes, Ipa, Region};
 
 /// The most RAM that is proposed.
 const MOST: Bytes = Bytes::gib(4);

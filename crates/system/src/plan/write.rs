@@ -5,13 +5,14 @@ mod locks;
 
 use bulkhead_abi::doorbell;
 use bulkhead_abi::plan::{self as abi, names, words};
+use units::{Bytes, Duration};
 
 use super::path::unit;
 use super::tree::{Form, Node};
 use super::{
     Area, Boot, Budget, Device, File, Llc, Memory, Plan, Platform, Pool, Server, VirtualSerial, Vm,
 };
-use crate::units::{Address, Bytes, Duration, Ipa, PhysicalAddress, Region};
+use crate::address::{Address, Ipa, PhysicalAddress, Region};
 
 /// Returns the tree of `docs/reference/plan.md`.
 pub(super) fn tree(plan: &Plan) -> Node {

@@ -1,7 +1,9 @@
 //! The counter of memory accesses of a machine, and the time of an access.
 
+use units::{Bytes, Duration};
+
+use crate::address::IntId;
 use crate::plan::CounterSource;
-use crate::units::{Bytes, Duration, IntId};
 
 /// The counter of memory accesses of each PCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]

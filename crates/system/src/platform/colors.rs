@@ -3,10 +3,10 @@
 use std::{error, fmt};
 
 use policy::color::{Geometry, GeometryError, Stripe, StripeError};
+use units::Bytes;
 
 use super::Platform;
 use crate::plan::PAGE;
-use crate::units::Bytes;
 
 impl Platform {
     /// Returns the colours of the last-level cache: at least two.

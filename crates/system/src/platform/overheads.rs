@@ -2,7 +2,7 @@
 
 use bulkhead_abi::limits::PRICE_MAX_NS;
 
-use crate::units::Duration;
+use units::Duration;
 
 /// The longest time that a PCPU is in the hypervisor for each kind of work.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -8,12 +8,13 @@ pub(crate) use bandwidth::read as bandwidth;
 pub(crate) use overheads::read as overheads;
 
 use bulkhead_abi::plan::words;
+use units::{Bytes, Frequency};
 
 use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qemu};
+use crate::address::{Address, Mpidr, PhysicalAddress, Region};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
 use crate::plan::{Gic, PowerOff, SerialKind};
-use crate::units::{Address, Bytes, Frequency, Mpidr, PhysicalAddress, Region};
 
 /// Returns the machine that the keys describe.
 pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {

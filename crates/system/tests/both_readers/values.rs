@@ -1,7 +1,7 @@
 //! What the hypervisor understands of a plan is what the tools have written.
 
+use bulkhead_system::address::{Address, Region};
 use bulkhead_system::plan::{Class, Locks, Memory, MemoryBudget, OnEvent, Plan, Vm};
-use bulkhead_system::units::{Address, Region};
 use hypervisor::plan as read;
 
 /// Compares what both have; times are ticks of a nanosecond.

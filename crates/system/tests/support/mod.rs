@@ -1,17 +1,19 @@
 //! Random plans that hold all the rules, and damage to texts and bytes.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+use bulkhead_system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use bulkhead_system::plan::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
     DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Llc, Locks, Mapping, Memory,
     MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server,
     Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
 };
-use bulkhead_system::units::{Bytes, Duration, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
+use policy::server::kind::Kind;
 use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
+use units::{Bytes, Duration};
 
 const PAGE: u64 = 4096;
 /// The bank of RAM in which coloured areas lie.
@@ -151,9 +153,9 @@ fn class() -> impl Strategy<Value = Class> {
         period: Duration(budget * factor),
     });
     prop_oneof![
-        budget.clone().prop_map(Class::Periodic),
-        budget.clone().prop_map(Class::Deferrable),
-        budget.prop_map(Class::Sporadic),
+        budget.clone().prop_map(|it| Class::Reserved(Kind::Periodic, it)),
+        budget.clone().prop_map(|it| Class::Reserved(Kind::Deferrable, it)),
+        budget.prop_map(|it| Class::Reserved(Kind::Sporadic, it)),
         Just(Class::Background),
     ]
 }
@@ -358,7 +360,7 @@ impl Machine {
             let level = if class == Class::Background { 0 } else { 100 };
             let rest = class.budget().map_or(0, |it| it.period.0.saturating_sub(it.budget.0));
             let overrun = match class {
-                Class::Periodic(_) | Class::Deferrable(_) if self.may_overrun => rest / 3,
+                Class::Reserved(kind, _) if kind.may_overrun() && self.may_overrun => rest / 3,
                 _ => 0,
             };
             Server { class, priority: level + self.vcpus, overrun: Duration(overrun) }

@@ -1,9 +1,9 @@
 //! Recorded inputs, decided again.
 
-use crate::support::{ALL_KINDS, id, plan, read, simulate};
+use crate::support::{ALL_KINDS, id, plan, read, reserved, simulate};
+use policy::server::kind::Kind;
 use trace::{
-    Choice, Entry, Event, Memory, Planned, ReplayError, Rules, Server, Stopped, Trace, VcpuId, Why,
-    replay,
+    Choice, Entry, Event, Memory, Planned, ReplayError, Rules, Stopped, Trace, VcpuId, Why, replay,
 };
 
 const RULES: Rules = Rules { ceilings: true, switch: 0, wait: 0 };
@@ -84,7 +84,7 @@ fn another_plan_is_refused() {
     let trace = read(&simulate(ALL_KINDS, 1_000_000));
     let planned = Planned {
         vcpu: id(0),
-        server: Server::Deferrable(2_000, 10_000),
+        server: reserved(Kind::Deferrable, 2_000, 10_000),
         memory: None,
         overrun: 0,
         hold: None,
@@ -102,7 +102,7 @@ fn another_plan_is_refused() {
 /// A VCPU with a part of its VM's memory budget, in periods of 1000, and a limit for its sections.
 const SHARING: Planned = Planned {
     vcpu: VcpuId { vm: 0, vcpu: 0 },
-    server: Server::Deferrable(4_000, 10_000),
+    server: reserved(Kind::Deferrable, 4_000, 10_000),
     memory: Some(Memory::Shared(1_000)),
     overrun: 0,
     hold: Some(300),
@@ -152,7 +152,8 @@ fn a_vcpu_that_wakes_at_once_has_the_budget_that_is_left_then() {
     let mut trace = read(&simulate(ALL_KINDS, 1_000_000));
     let start = trace.epoch().expect("it has one");
     let vcpu = SHARING.vcpu;
-    let planned = Planned { server: Server::Sporadic(4_000, 10_000), memory: None, ..SHARING };
+    let planned =
+        Planned { server: reserved(Kind::Sporadic, 4_000, 10_000), memory: None, ..SHARING };
     let events = [
         (0, Event::Wake(vcpu)),
         (0, Event::Run { vcpu, budget: Some(4_000) }),

@@ -1,5 +1,6 @@
 //! A simulated system, and its trace.
 
+use policy::server::kind::{BACKGROUND, Kind};
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use sim::{Accesses, Execution, Limits, Pcpu, Release, Simulation, System, Task, Vcpu};
@@ -15,11 +16,15 @@ type ServerTasks<'a> = (Server, &'a [(u64, u64)]);
 
 /// A deferrable, a sporadic, a periodic and a background VCPU, with 1 to 2 tasks each.
 pub const ALL_KINDS: Vcpus<'static> = &[
-    (Server::Deferrable(2_000, 10_000), &[(20_000, 3_000), (35_000, 1_000)]),
-    (Server::Sporadic(3_000, 15_000), &[(15_000, 2_500)]),
-    (Server::Periodic(4_000, 20_000), &[(40_000, 3_000)]),
+    (reserved(Kind::Deferrable, 2_000, 10_000), &[(20_000, 3_000), (35_000, 1_000)]),
+    (reserved(Kind::Sporadic, 3_000, 15_000), &[(15_000, 2_500)]),
+    (reserved(Kind::Periodic, 4_000, 20_000), &[(40_000, 3_000)]),
     (Server::Background, &[(50_000, 10_000)]),
 ];
+
+pub const fn reserved(kind: Kind, budget: u64, period: u64) -> Server {
+    Server::Reserved { kind, budget, period }
+}
 
 pub fn id(vm: usize) -> VcpuId {
     VcpuId { vm: vm as u8, vcpu: 0 }
@@ -28,10 +33,8 @@ pub fn id(vm: usize) -> VcpuId {
 pub fn header(vcpus: Vcpus<'_>) -> Header {
     let vm = |(number, (server, tasks)): (usize, &ServerTasks<'_>)| {
         let (kind, budget_ns, period_ns) = match *server {
-            Server::Periodic(budget, period) => ("periodic", Some(budget), Some(period)),
-            Server::Deferrable(budget, period) => ("deferrable", Some(budget), Some(period)),
-            Server::Sporadic(budget, period) => ("sporadic", Some(budget), Some(period)),
-            Server::Background | Server::Alone => ("background", None, None),
+            Server::Reserved { kind, budget, period } => (kind.name(), Some(budget), Some(period)),
+            Server::Background | Server::Alone => (BACKGROUND, None, None),
         };
         let server = Some(ServerHeader { kind: kind.into(), budget_ns, period_ns });
         let task = |(number, &(period, _)): (usize, &(u64, u64))| TaskHeader {
@@ -86,9 +89,7 @@ pub fn simulate(vcpus: Vcpus<'_>, until: u64) -> Vec<u8> {
     };
     let vcpu = |(server, tasks): &ServerTasks<'_>| {
         let server = match *server {
-            Server::Periodic(budget, period) => Policy::Periodic(parameters(budget, period)),
-            Server::Deferrable(budget, period) => Policy::Deferrable(parameters(budget, period)),
-            Server::Sporadic(budget, period) => Policy::Sporadic(parameters(budget, period)),
+            Server::Reserved { kind, budget, period } => kind.policy(parameters(budget, period)),
             Server::Background | Server::Alone => Policy::Background,
         };
         Vcpu::new("", server, tasks.iter().enumerate().map(task).collect())

@@ -1,9 +1,9 @@
 //! What a simulation found about memory accesses.
 
 use bulkhead_report::text::table;
-use bulkhead_system::units::Duration;
 use model::Model;
 use serde::Serialize;
+use units::Duration;
 
 use super::{VcpuResult, micros, percent, ppm};
 

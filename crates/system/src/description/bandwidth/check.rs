@@ -1,11 +1,12 @@
 //! Checks that budgets of memory accesses fit the machine, and each other.
 
+use units::{Bytes, Duration, Rate};
+
 use super::{Amount, Bandwidth};
 use crate::description::{Located, Task, Vm, servers};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::plan::{BandwidthCounter, Compensation, MemoryBudget};
 use crate::platform::{self, Platform};
-use crate::units::{Bytes, Duration, Rate};
 
 /// Returns the mistakes in the budgets of VMs and VCPUs on a machine.
 pub(in crate::description) fn check(platform: &Platform, vms: &[&Vm]) -> Vec<Diagnostic> {

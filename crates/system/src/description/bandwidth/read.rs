@@ -1,11 +1,12 @@
 //! Reads `bandwidth` and what belongs to it.
 
+use units::{Duration, Rate};
+
 use super::{Amount, Bandwidth, Credits};
 use crate::description::Located;
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::plan::Compensation;
-use crate::units::{Duration, Rate};
 
 /// The period if none is given (XenThrottle and XvIso use 1 and 10 ms).
 const PERIOD: Duration = Duration(1_000_000);

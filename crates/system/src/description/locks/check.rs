@@ -1,10 +1,11 @@
 //! Checks that overrun fits the servers and the protocol.
 
+use units::Duration;
+
 use super::{Resource, hold};
 use crate::description::{Located, Server, Vm};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::plan::{Class, Locks};
-use crate::units::Duration;
 
 /// Returns the mistakes in the VCPUs that may overrun their budgets.
 pub(in crate::description) fn check(
@@ -43,7 +44,7 @@ fn fits(
         Some(Diagnostic::new(code, message).at(place, "here").help(help))
     };
     let budget = match server.class.value {
-        Class::Periodic(budget) | Class::Deferrable(budget) => budget,
+        Class::Reserved(kind, budget) if kind.may_overrun() => budget,
         other => {
             let message = format!("a server that is {} has no overrun", other.as_str());
             let help = "only periodic and deferrable servers can overrun: remove this";

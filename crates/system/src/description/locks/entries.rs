@@ -10,9 +10,10 @@
 //! above `(t + early) / interval`. For one task with one section the limit is exact: the interval
 //! `T`, and `D` early.
 
+use units::Duration;
+
 use crate::description::System;
 use crate::plan::Entries;
-use crate::units::Duration;
 
 /// A task with `k`, `T` and `D`: for how long its jobs may be pending.
 #[derive(Clone, Copy)]

@@ -1,11 +1,12 @@
 //! Reads the `sections` of a task.
 
+use units::Duration;
+
 use super::{Known, Section};
 use crate::description::{Located, Wcet};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::suggest;
-use crate::units::Duration;
 
 /// Most critical sections of a task.
 const SECTIONS_MAX: usize = 64;

@@ -2,12 +2,13 @@
 
 use bulkhead_abi::plan::names;
 use policy::color::{ColorSet, Geometry};
+use units::Bytes;
 
 use super::Mistakes;
+use crate::address::{PhysicalAddress, Region};
 use crate::plan::coloring::{area, frames, frames_needed, period, virtual_cache};
 use crate::plan::path::{unit, vm};
 use crate::plan::{Area, Coloring, Llc, Memory, PAGE, Plan, Pool, Vm};
-use crate::units::{Bytes, PhysicalAddress, Region};
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     if let Some(area) = plan.platform.hypervisor_area {

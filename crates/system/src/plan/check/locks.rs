@@ -1,12 +1,12 @@
 //! Rules of locks across VCPUs and VMs.
 
 use bulkhead_abi::plan::names;
+use units::Duration;
 
 use super::vms::{NAME_HELP, is_name};
 use super::{Mistakes, RESOURCES_MAX};
 use crate::plan::path::{resource, vcpu};
 use crate::plan::{Budget, Class, Entries, Locks, Plan, Server};
-use crate::units::Duration;
 
 /// Checks that resources have different names, that a VM may open each, and that overrun fits the
 /// periods.
@@ -81,7 +81,7 @@ fn overrun(node: &str, server: Server, locks: Locks, mistakes: &mut Mistakes) {
         wrong("has no meaning with this protocol".into(), help);
     }
     match server.class {
-        Class::Periodic(it) | Class::Deferrable(it) => {
+        Class::Reserved(kind, it) if kind.may_overrun() => {
             let rest = it.period.0.saturating_sub(it.budget.0);
             if server.overrun.0 > rest {
                 let message = format!(
@@ -92,7 +92,7 @@ fn overrun(node: &str, server: Server, locks: Locks, mistakes: &mut Mistakes) {
                 wrong(message, "make it shorter, or the budget");
             }
         }
-        Class::Sporadic(_) | Class::Background => {
+        Class::Reserved(..) | Class::Background => {
             let message = format!("a server that is {} has no overrun", server.class.as_str());
             wrong(message, "remove it");
         }

@@ -2,13 +2,14 @@
 
 use bulkhead_abi::limits::{ADDRESS_END, CPU_INTERFACE_BYTES, WORD_BYTES};
 use bulkhead_abi::plan::names;
+use units::{Bytes, Duration};
 
 use super::Mistakes;
 use super::vms::GICR_PER_CPU;
+use crate::address::Region;
 use crate::plan::path::unit;
 use crate::plan::{Gic, Plan};
 use crate::platform::Overheads;
-use crate::units::{Bytes, Duration, Region};
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     let platform = &plan.platform;

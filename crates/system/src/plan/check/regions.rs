@@ -3,10 +3,12 @@
 use bulkhead_abi::limits::ADDRESS_END;
 use bulkhead_abi::plan::names;
 
+use units::Bytes;
+
 use super::{Mistakes, PAGE};
+use crate::address::{Address, Ipa, PhysicalAddress, Region};
 use crate::plan::path::{unit, vm};
 use crate::plan::{Frames, Plan, Vm};
-use crate::units::{Address, Bytes, Ipa, PhysicalAddress, Region};
 
 /// A region and where it stands in the plan.
 struct Named<A> {

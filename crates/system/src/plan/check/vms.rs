@@ -5,11 +5,12 @@ use bulkhead_abi::limits::{
     CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, NAME_MAX, REDISTRIBUTOR_BYTES, WORD_BYTES,
 };
 use bulkhead_abi::plan::names;
+use units::Bytes;
 
 use super::Mistakes;
+use crate::address::{IntId, Ipa};
 use crate::plan::path::{unit, vm};
 use crate::plan::{Plan, VirtualGic, Vm};
-use crate::units::{Bytes, IntId, Ipa};
 
 /// Redistributor frames of one CPU.
 pub(super) const GICR_PER_CPU: Bytes = Bytes(REDISTRIBUTOR_BYTES);

@@ -1,10 +1,12 @@
 //! Load addresses of the files of a guest.
 
+use units::Bytes;
+
 use super::RAM;
+use crate::address::{Address, Ipa};
 use crate::description::{Located, Protocol, Vm};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Boot, File, PAGE};
-use crate::units::{Address, Bytes, Ipa};
 
 /// Linux is loaded this far into RAM.
 const LINUX: Bytes = Bytes::mib(2);

@@ -1,8 +1,8 @@
 //! Assigns VCPUs to PCPUs.
 
+use crate::address::Pcpu;
 use crate::description::{Located, System, Vcpu};
 use crate::diagnostic::Diagnostic;
-use crate::units::Pcpu;
 
 /// Returns a PCPU for every VCPU of every VM: the given ones as they are given, then each the
 /// lowest that is free, in the order of the description.

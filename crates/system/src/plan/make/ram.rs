@@ -4,13 +4,14 @@ mod space;
 
 use policy::color::{ColorSet, Geometry};
 use space::{Space, Wanted};
+use units::Bytes;
 
 use super::{DOORBELL, RAM};
+use crate::address::{PhysicalAddress, Region};
 use crate::description::{System, Vm};
 use crate::diagnostic::Diagnostic;
 use crate::plan::coloring::{area, frames_needed};
 use crate::plan::{Area, Coloring, Memory, PAGE, Pool};
-use crate::units::{Bytes, PhysicalAddress, Region};
 
 /// RAM of the hypervisor in its colours: code, data and heap, which grow with the
 /// number of CPUs and VMs.

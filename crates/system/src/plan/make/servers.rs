@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
+use crate::address::Pcpu;
 use crate::description::{self, System};
 use crate::plan::{Class, Server, Vcpu};
-use crate::units::{Duration, Pcpu};
 
 /// Returns the VCPUs of every VM: on the PCPUs that were assigned, with a priority if they have a
 /// server. If no priority is given, the shorter period has the higher priority, then the order of
@@ -45,12 +45,8 @@ fn all_different(vcpus: &[(&description::Vcpu, Pcpu)]) -> Vec<Option<u32>> {
     let servers = vcpus.iter().enumerate();
     let servers = servers.filter_map(|(at, (vcpu, pcpu))| Some((at, vcpu.server.as_ref()?, *pcpu)));
     // Before: the VCPUs of the PCPU that go first.
-    let mut order: Vec<(Pcpu, Reverse<u64>, Duration, usize)> = Vec::new();
-    for (at, server, pcpu) in servers.clone() {
-        let given = server.priority.as_ref().map_or(0, |priority| priority.value);
-        let period = server.class.value.budget().map_or(Duration(u64::MAX), |it| it.period);
-        order.push((pcpu, Reverse(given), period, at));
-    }
+    let order = servers.clone().map(|(at, _, pcpu)| (pcpu, vcpus[at].0.order(), at));
+    let mut order: Vec<_> = order.collect();
     order.sort_unstable();
     let mut priorities = vec![None; vcpus.len()];
     for (at, server, pcpu) in servers.clone() {

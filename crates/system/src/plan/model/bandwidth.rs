@@ -2,9 +2,10 @@
 
 use bulkhead_abi::limits;
 use bulkhead_abi::plan::{events, words};
+use units::{Bytes, Duration, Rate};
 
 use super::Budget;
-use crate::units::{Bytes, Duration, IntId, Rate};
+use crate::address::IntId;
 
 /// The counter of memory accesses of each PCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]

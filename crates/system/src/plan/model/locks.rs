@@ -2,8 +2,7 @@
 
 use bulkhead_abi::limits;
 use bulkhead_abi::plan::words;
-
-use crate::units::Duration;
+use units::Duration;
 
 /// Protocols of the hypervisor for VCPUs in global critical sections.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

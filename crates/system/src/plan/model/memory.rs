@@ -1,9 +1,10 @@
 //! RAM of VMs and of the hypervisor, and the colours that it can have.
 
 use policy::color::{ColorSet, Geometry};
+use units::Bytes;
 
+use crate::address::{Ipa, PhysicalAddress, Region};
 use crate::plan::PAGE;
-use crate::units::{Bytes, Ipa, PhysicalAddress, Region};
 
 /// The last-level cache of the machine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

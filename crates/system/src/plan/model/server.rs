@@ -3,7 +3,8 @@
 use bulkhead_abi::limits;
 use bulkhead_abi::plan::words;
 
-use crate::units::Duration;
+use policy::server::kind::{BACKGROUND, Kind};
+use units::Duration;
 
 /// The server of a VCPU that shares a PCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -19,15 +20,11 @@ pub struct Server {
     pub overrun: Duration,
 }
 
-/// The ways in which a VCPU gets processor time: `policy::server` says what they are.
+/// The way in which a VCPU gets processor time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Class {
-    /// The budget goes by also while the VCPU has nothing to do.
-    Periodic(Budget),
-    /// Budget that is not used is kept until the end of the period.
-    Deferrable(Budget),
-    /// A server whose used budget is replenished one period later.
-    Sporadic(Budget),
+    /// A budget in each period.
+    Reserved(Kind, Budget),
     /// No budget: what others leave.
     Background,
 }
@@ -63,32 +60,34 @@ impl Class {
 
     /// Returns the class of this name; `budget` is asked for if it has one.
     pub(crate) fn named(word: &str, budget: impl FnOnce() -> Option<Budget>) -> Option<Self> {
-        match Self::WORDS.iter().position(|known| *known == word) {
-            Some(0) => budget().map(Self::Periodic),
-            Some(1) => budget().map(Self::Deferrable),
-            Some(2) => budget().map(Self::Sporadic),
-            _ => Some(Self::Background),
+        match Kind::named(word) {
+            Some(kind) => budget().map(|budget| Self::Reserved(kind, budget)),
+            None => Some(Self::Background),
         }
     }
 
     /// Returns the word in description and plan.
     pub fn as_str(self) -> &'static str {
-        let [periodic, deferrable, sporadic, background] = Self::WORDS;
         match self {
-            Self::Periodic(_) => periodic,
-            Self::Deferrable(_) => deferrable,
-            Self::Sporadic(_) => sporadic,
-            Self::Background => background,
+            Self::Reserved(kind, _) => kind.name(),
+            Self::Background => BACKGROUND,
         }
     }
 
     /// Returns the budget, if it has one.
     pub fn budget(self) -> Option<Budget> {
         match self {
-            Self::Periodic(budget) | Self::Deferrable(budget) | Self::Sporadic(budget) => {
-                Some(budget)
-            }
+            Self::Reserved(_, budget) => Some(budget),
             Self::Background => None,
+        }
+    }
+
+    /// The same class with this budget, if it has one.
+    #[must_use]
+    pub fn with_budget(self, budget: Budget) -> Self {
+        match self {
+            Self::Reserved(kind, _) => Self::Reserved(kind, budget),
+            Self::Background => Self::Background,
         }
     }
 }

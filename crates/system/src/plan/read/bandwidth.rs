@@ -1,10 +1,11 @@
 //! Budgets of memory accesses, and what counts them.
 
 use bulkhead_abi::plan::names;
+use units::{Bytes, Duration};
 
 use super::Cursor;
+use crate::address::IntId;
 use crate::plan::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
-use crate::units::{Bytes, Duration, IntId};
 
 /// `bandwidth-counter` of the platform.
 pub(super) fn counter(at: &Cursor<'_>) -> Option<BandwidthCounter> {

@@ -5,8 +5,8 @@ use bulkhead_abi::plan::names;
 use policy::color::ColorSet;
 
 use super::cursor::Cursor;
+use crate::address::{PhysicalAddress, Region};
 use crate::plan::{Area, Pool};
-use crate::units::{PhysicalAddress, Region};
 
 /// `hypervisor@...`: where it is loaded, and the area of its colours if it has some.
 pub(super) fn hypervisor(at: &Cursor<'_>) -> Option<(Region<PhysicalAddress>, Option<Area>)> {

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 
 use bulkhead_abi::plan::names;
 
+use crate::address::{Address, Region};
 use crate::diagnostic::Diagnostic;
 use crate::plan::Mapping;
 use crate::plan::path::unit;
 use crate::plan::tree::{Node, Property};
 use crate::suggest;
-use crate::units::{Address, Region};
 
 /// A node that is being read.
 ///

@@ -1,10 +1,10 @@
 //! Locks across VCPUs and VMs.
 
 use bulkhead_abi::plan::names;
+use units::Duration;
 
 use super::{Cursor, numbered};
 use crate::plan::{Entries, Locks, Resource};
-use crate::units::Duration;
 
 /// Reads the protocol for VCPUs in global critical sections.
 pub(super) fn protocol(root: &Cursor<'_>) -> Option<Locks> {

@@ -2,9 +2,10 @@
 
 use bulkhead_abi::plan::names;
 
+use units::Duration;
+
 use super::Cursor;
 use crate::plan::{Budget, Class, Server};
-use crate::units::Duration;
 
 /// Returns the server of a VCPU: `Some(None)` if it has none, `None` if it cannot be read.
 pub(super) fn read(vcpu: &Cursor<'_>) -> Option<Option<Server>> {

@@ -1,10 +1,10 @@
 //! Budgets of memory accesses, and what counts them.
 
 use bulkhead_abi::plan::names;
+use units::Bytes;
 
 use super::Node;
 use crate::plan::{BandwidthCounter, Compensation, CounterSource, MemoryBudget, Vm};
-use crate::units::Bytes;
 
 pub(super) fn counter(counter: &BandwidthCounter) -> Node {
     let mut node = Node::new(names::BANDWIDTH_COUNTER);

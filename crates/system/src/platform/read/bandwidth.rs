@@ -2,11 +2,13 @@
 
 use bulkhead_abi::limits::{PRIVATE_INTERRUPTS, SHARED_INTERRUPTS};
 
+use units::{Bytes, Duration};
+
+use crate::address::IntId;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
 use crate::plan::CounterSource;
 use crate::platform::{Bandwidth, Cache};
-use crate::units::{Bytes, Duration, IntId};
 
 /// The interrupts that Arm recommends for the PMU (Base System Architecture), and that of the
 /// counter of the cache model.

@@ -1,12 +1,12 @@
 //! Reads `[[cache]]`.
 
 use policy::color::{self, IndexBits};
+use units::Bytes;
 
 use super::all;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::document::Fields;
 use crate::platform::{Cache, CacheKind};
-use crate::units::Bytes;
 
 /// Returns the caches, those nearest to the CPU first.
 pub(super) fn read(at: &Fields<'_>) -> Option<Vec<Cache>> {

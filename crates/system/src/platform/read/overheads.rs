@@ -1,9 +1,10 @@
 //! Reads `[overheads]`.
 
+use units::Duration;
+
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::platform::Overheads;
-use crate::units::Duration;
 
 /// Returns the overheads of a machine. What is not given is as in `base`, if there is one.
 pub(crate) fn read(at: &Fields<'_>, base: Option<&Overheads>) -> Option<Overheads> {

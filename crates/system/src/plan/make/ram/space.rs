@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use policy::color::{Color, ColorSet, Geometry};
+use units::Bytes;
 
+use crate::address::{PhysicalAddress, Region};
 use crate::description::System;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::plan::Frames;
 use crate::plan::coloring::{frames, period};
-use crate::units::{Bytes, PhysicalAddress, Region};
 
 /// Alignment of RAM without colours: the hypervisor can map it in blocks.
 const ALIGNMENT: Bytes = Bytes::mib(2);

@@ -1,0 +1,130 @@
+//! Memory budgets for VMs of a description: with them all tasks are in time, with more they are not.
+
+use std::path::Path;
+
+use analysis::Duration;
+use bulkhead_system::description::System;
+use bulkhead_system::plan;
+use verdict::{NoBudgets, Open, Verdict, memory_budgets};
+
+/// Two VMs with tasks, one in a server beside Linux, and two neighbours; `first` and `second` say
+/// what limits these.
+fn system(latency: &str, critical: &str, first: &str, second: &str) -> System {
+    let text = format!(
+        r#"
+[platform]
+board = "qemu-virt"
+color_reload = "100us"
+
+[platform.bandwidth]
+{latency}
+
+[[vm]]
+name = "control"
+boot = "raw"
+memory = "1MiB"
+kernel = "k"
+{critical}
+
+[[vm.vcpu]]
+pcpu = 0
+server = "periodic"
+budget = "4ms"
+period = "10ms"
+
+[[vm.task]]
+name = "fast"
+period = "40ms"
+wcet = "2ms"
+accesses = 9_000
+
+[[vm.task]]
+name = "slow"
+period = "200ms"
+wcet = "20ms"
+
+[[vm]]
+name = "linux"
+boot = "raw"
+memory = "1MiB"
+kernel = "k"
+vcpus = 2
+{first}
+
+[[vm.vcpu]]
+pcpu = 0
+server = "background"
+
+[[vm.vcpu]]
+pcpu = 1
+
+[[vm]]
+name = "other"
+boot = "raw"
+memory = "1MiB"
+kernel = "k"
+{second}
+
+[[vm.vcpu]]
+pcpu = 2
+"#
+    );
+    let text = text.replace("vcpus = 2\n", "");
+    System::from_toml("s.toml", &text, Path::new("")).expect("a description")
+}
+
+fn budgets(system: &System) -> Result<Vec<u64>, NoBudgets> {
+    let period = Duration(1_000_000);
+    let open = [Open { vm: 1, period, weight: 3 }, Open { vm: 2, period, weight: 1 }];
+    memory_budgets(system, &plan::assign(system).expect("places"), &open)
+}
+
+fn is_schedulable(system: &System) -> bool {
+    Verdict::of_description(system, &plan::assign(system).expect("places")).schedulable
+}
+
+fn limit(accesses: u64) -> String {
+    format!("bandwidth = {{ accesses = {accesses}, period = \"1ms\" }}")
+}
+
+#[test]
+fn the_largest_budgets_leave_all_tasks_in_time() {
+    let latency = "access_latency = \"64ns\"";
+    for critical in ["critical = false", "critical = true"] {
+        let open = system(latency, critical, "", "");
+        let found = budgets(&open).expect("budgets");
+        assert!(found[0] / 3 == found[1] && found[1] > 1, "{found:?}");
+        let with = |more: u64| {
+            let [first, second] = [3 * more, more].map(|more| more);
+            let limits = [limit(found[0] + first), limit(found[1] + second)];
+            is_schedulable(&system(latency, critical, &limits[0], &limits[1]))
+        };
+        assert!(with(0), "{found:?}");
+        assert!(!with(1), "{found:?}");
+    }
+}
+
+#[test]
+fn compensation_takes_a_part_of_the_budgets() {
+    let latency = "access_latency = \"64ns\"";
+    let of = |critical: &str, credits: &str| {
+        let limits = format!("{}\n{credits}", limit(1));
+        budgets(&system(latency, critical, &limits, "")).expect("budgets")[0]
+    };
+    let plain = of("critical = true", "");
+    let credited = of("critical = true", "compensation = 2");
+    assert!(credited < plain, "{credited}, {plain}");
+    // Much more than where credits are those of somebody else.
+    let for_others = budgets(&system(latency, "critical = false", &limit(1), "")).unwrap()[0];
+    assert_eq!(for_others, plain);
+}
+
+#[test]
+fn without_accesses_that_take_a_known_time_there_are_no_budgets() {
+    let cycles = system("counter = \"cycles\"", "", "", "");
+    assert_eq!(budgets(&cycles), Err(NoBudgets::NotCounted));
+    let text = "platform = \"zcu102\"\n[[vm]]\nname = \"a\"\nmemory = \"1MiB\"\nkernel = \"k\"\n\
+                boot = \"raw\"\n";
+    let unknown = System::from_toml("s.toml", text, Path::new("")).expect("a description");
+    assert_eq!(budgets(&unknown), Err(NoBudgets::NoLatency));
+}

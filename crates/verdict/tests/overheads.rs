@@ -1,0 +1,174 @@
+//! What the hypervisor takes, term by term, of described systems; and by how much execution times can grow.
+
+use std::path::Path;
+
+use analysis::overheads::Source;
+use bulkhead_system::description::System;
+use bulkhead_system::plan;
+use verdict::{Part, Sensitivity, TaskVerdict, Verdict};
+
+/// Those of `qemu-virt`, in whole ticks of 16 ns.
+const SWITCH: u64 = 1_504;
+const KICK: u64 = 1_616;
+/// Most for a VCPU from one time that it executes to the next.
+const KICKS: u64 = 3 * KICK;
+const INTERRUPT: u64 = 912;
+const EXIT: u64 = 5_008;
+const CONSOLE: u64 = 8_000;
+const LATE: u64 = 30_000;
+
+fn system(text: &str) -> System {
+    System::from_toml("s.toml", text, Path::new("")).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn verdict(text: &str) -> Verdict {
+    let system = system(text);
+    Verdict::of_plan(&plan::make(&system).unwrap(), Some(&system))
+}
+
+/// A raw VM with one VCPU, and its tasks: name, period in ms, execution time in us, and more.
+fn vm(name: &str, vcpu: &str, tasks: &[(&str, u64, u64, &str)]) -> String {
+    let start = "boot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"rt.bin\"";
+    let tasks = tasks.iter().map(|(name, period, wcet, more)| {
+        format!(
+            "[[vm.task]]\nname = \"{name}\"\nperiod = \"{period}ms\"\nwcet = \"{wcet}us\"\n{more}\n"
+        )
+    });
+    format!(
+        "[[vm]]\nname = \"{name}\"\n{start}\n[[vm.vcpu]]\n{vcpu}\n{}",
+        tasks.collect::<String>()
+    )
+}
+
+fn task<'v>(verdict: &'v Verdict, name: &str) -> &'v TaskVerdict {
+    let mut all = verdict.pcpus.iter().flat_map(|it| &it.vcpus).flat_map(|it| &it.tasks);
+    all.find(|task| task.task == name).unwrap()
+}
+
+/// The terms add up to the bound, and those of the hypervisor are these.
+#[track_caller]
+fn assert_overheads(task: &TaskVerdict, expected: &[(Part, u64)]) {
+    let sum: u64 = task.terms.iter().map(|term| term.time_ns).sum();
+    assert_eq!(Some(sum), task.wcrt_ns, "{:?}", task.terms);
+    let found =
+        task.terms.iter().filter(|term| matches!(term.term, Part::OverheadJob | Part::Overhead(_)));
+    let mut found: Vec<_> = found.map(|term| (term.term, term.time_ns)).collect();
+    let mut expected = expected.to_vec();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_vcpu_of_its_own_pays_for_interrupts_and_its_calls() {
+    let tasks = [("high", 5, 500, "exits = 3\n"), ("low", 20, 1_000, "")];
+    let text = format!("platform = \"qemu-virt\"\n{}", vm("a", "pcpu = 0", &tasks));
+    let verdict = verdict(&text);
+    assert!(!verdict.overheads_unknown);
+    // Both are released; what a task below calls does not matter.
+    let release = 2 * INTERRUPT;
+    let high = task(&verdict, "high");
+    let expected = [
+        (Part::Overhead(Source::Release), release),
+        (Part::Overhead(Source::Late), LATE),
+        (Part::OverheadJob, 3 * EXIT),
+    ];
+    assert_overheads(high, &expected);
+    assert_eq!((high.wcet_ns, high.wcrt_ns), (500_000, Some(500_000 + release + LATE + 3 * EXIT)));
+    assert_overheads(task(&verdict, "low"), &expected);
+    let unknown = text.replace("qemu-virt", "zcu102");
+    let verdict = self::verdict(&unknown);
+    assert!(verdict.overheads_unknown);
+    assert_eq!(task(&verdict, "low").wcrt_ns, Some(1_500_000));
+}
+
+#[test]
+fn the_console_costs_the_pcpu_that_serves_it() {
+    let tasks = [("t", 20, 1_000, "")];
+    let text = format!("platform = \"qemu-virt\"\n{}", vm("a", "pcpu = 0", &tasks));
+    let everywhere: String = (1..4).map(|pcpu| vm(&format!("b{pcpu}"), "", &[])).collect();
+    let last = text.replace("pcpu = 0", "pcpu = 3") + &everywhere;
+    let (verdict, window) = (verdict(&last), |it: &Verdict| task(it, "t").wcrt_ns.unwrap());
+    let timers = (window(&verdict) + 1).div_ceil(1_000_000);
+    let console = (CONSOLE + KICK) * timers + CONSOLE * (timers + 1);
+    let own = [(Part::Overhead(Source::Release), INTERRUPT), (Part::Overhead(Source::Late), LATE)];
+    assert_overheads(
+        task(&verdict, "t"),
+        &[own[0], own[1], (Part::Overhead(Source::Console), console)],
+    );
+    assert_overheads(task(&self::verdict(&text), "t"), &own);
+}
+
+#[test]
+fn vcpus_that_share_a_pcpu_pay_for_turns() {
+    let server = |kind: &str, budget: &str, priority: u32| {
+        format!(
+            "pcpu = 0\nserver = \"{kind}\"\nbudget = \"{budget}\"\nperiod = \"10ms\"\npriority = {priority}"
+        )
+    };
+    let above = vm("above", &server("deferrable", "2ms", 2), &[("top", 20, 500, "")]);
+    for (kind, turns) in [("periodic", 1), ("deferrable", 1), ("sporadic", 9)] {
+        let below = vm("below", &server(kind, "3ms", 1), &[("t", 40, 4_000, "")]);
+        let verdict = verdict(&format!("platform = \"qemu-virt\"\n{above}{below}"));
+        let found = task(&verdict, "t");
+        let (window, period) = (found.wcrt_ns.unwrap(), 10_000_000);
+        let own = turns * (1 + (window + LATE) / period);
+        let of_above = (window + period + LATE).div_ceil(period);
+        assert_overheads(
+            found,
+            &[
+                (Part::Overhead(Source::Release), INTERRUPT),
+                (Part::Overhead(Source::Switch), SWITCH + KICKS + SWITCH * own),
+                (Part::Overhead(Source::Preemption), SWITCH * of_above),
+                (Part::Overhead(Source::Kick), KICKS + KICKS * of_above),
+                (Part::Overhead(Source::Late), 2 * LATE),
+            ],
+        );
+        let found = task(&verdict, "top");
+        let own = 1 + (found.wcrt_ns.unwrap() + LATE) / period;
+        assert_overheads(
+            found,
+            &[
+                (Part::Overhead(Source::Release), INTERRUPT),
+                (Part::Overhead(Source::Switch), SWITCH + KICKS + SWITCH * own),
+                (Part::Overhead(Source::Kick), KICKS + KICKS * own),
+                (Part::Overhead(Source::Late), 2 * LATE),
+            ],
+        );
+        // Two budgets of the one above, which may have gone beyond; each VCPU may be late.
+        let waits: Vec<_> = verdict.pcpus[0].vcpus.iter().map(|vcpu| vcpu.wcrt_ns).collect();
+        assert_eq!(waits, [Some(2_000_000 + LATE), Some(7_000_000 + 2 * LATE)]);
+    }
+}
+
+#[test]
+fn execution_times_can_grow_so_far_and_no_further() {
+    let tasks = [("high", 5, 500, ""), ("low", 20, 5_000, "")];
+    let text = format!("platform = \"qemu-virt\"\n{}", vm("a", "pcpu = 0", &tasks));
+    let (described, holds) = (system(&text), |text: &str| verdict(text).schedulable);
+    let plan = plan::make(&described).unwrap();
+    let found = Sensitivity::new(&described, Some(&plan));
+    for (index, (name, _, wcet, _)) in tasks.iter().enumerate() {
+        let it = &found.tasks[index];
+        assert_eq!((it.task.as_str(), it.wcet_ns), (*name, wcet * 1_000));
+        let growth = it.growth_ns.unwrap();
+        assert_eq!(it.growth_ppm, Some(growth * 1_000 / wcet));
+        let with = |more: u64| {
+            let wcet = format!("wcet = \"{wcet}us\"");
+            text.replace(&wcet, &format!("wcet = \"{}ns\"", it.wcet_ns + more))
+        };
+        assert!(holds(&with(growth)) && !holds(&with(growth + 1)), "{it:?}");
+    }
+    let all = found.all_ppm.unwrap();
+    let with = |ppm: u64| {
+        tasks.iter().fold(text.clone(), |text, (_, _, wcet, _)| {
+            let longer = (wcet * 1_000 * (1_000_000 + ppm)).div_ceil(1_000_000);
+            text.replace(&format!("wcet = \"{wcet}us\""), &format!("wcet = \"{longer}ns\""))
+        })
+    };
+    assert!(holds(&with(all)) && !holds(&with(all + 1)), "{all}");
+    // Nothing can grow where something is late.
+    let late = system(&with(all + 1));
+    let found = Sensitivity::new(&late, Some(&plan::make(&late).unwrap()));
+    assert!(found.all_ppm.is_none() && found.tasks.iter().all(|it| it.growth_ns.is_none()));
+}
