@@ -75,9 +75,11 @@ $(VENV)/bin/python: python/requirements.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements.txt
 	touch $@
 
-campaign: build ## Test what `make test` tests for seconds for longer: PERIODS=1000000 of servers, SEEDS=100, INTERLEAVINGS=20000 of CPUs (an hour)
+campaign: build cachescope ## Test what `make test` tests for seconds for longer: PERIODS=1000000 of servers, SEEDS=100, INTERLEAVINGS=20000 of CPUs (an hour)
 	BULKHEAD_PERIODS=$(PERIODS) BULKHEAD_SEEDS=$(SEEDS) cargo test --release --package bulkhead \
-		--test budgets --test races --test overshoot -- --ignored --nocapture
+		--test budgets --test races --test overshoot --test memory_budgets --test cyclictest --test trace_run \
+		-- --ignored --nocapture
+	cargo test --release --package bulkhead-tests --test coincidence -- --ignored --nocapture
 	BULKHEAD_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --release --package bulkhead-interleavings
 	PROPTEST_CASES=$(INTERLEAVINGS) cargo test --release --package bulkhead-hypervisor --lib vdev::gic
 
@@ -87,6 +89,8 @@ campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 
 		--package bulkhead-analysis --test campaign as_many -- --ignored --nocapture
 	BULKHEAD_SYSTEMS=$(SYSTEMS) cargo test --release \
 		--package bulkhead-analysis --test overheads_simulated many -- --ignored --nocapture
+	cargo test --release --package bulkhead-analysis --test simulation --test contention --test contention_simulated \
+		--test vmpcp -- --ignored --nocapture
 
 miri: setup ## Run tests of policies and hypervisor under Miri: no undefined behaviour (10 minutes; needs a nightly with miri and rust-src)
 	PROPTEST_CASES=4 PROPTEST_FAILURE_PERSISTENCE=off MIRIFLAGS=-Zmiri-disable-isolation \

@@ -22,6 +22,7 @@ use crate::workspace::Workspace;
 /// The programs that take longest: they begin first, so that none is left alone at the end.
 const FIRST: &[&str] = &[
     "vmpcp",
+    "proofs",
     "tutorial",
     "isolation",
     "cachescope",

@@ -465,24 +465,3 @@ fn the_list_has_all_experiments() {
     result.assert_status(0);
     assert_eq!(result.stdout, "experiment  shows\ntime        Time by colours\n");
 }
-
-/// A figure of the project, the real-time guest alone: that its guests, its plugin and its
-/// statements fit together. Takes some seconds.
-#[test]
-#[ignore = "needs `make build cachescope`"]
-fn a_published_figure_is_confirmed() {
-    let project = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let output = tempfile::tempdir().expect("a folder");
-    let command = Command::new(env!("CARGO_BIN_EXE_bulkhead"))
-        .args(["reproduce", "vcache-fig8", "--quick", "--json", "--output"])
-        .arg(output.path())
-        .current_dir(project)
-        .output()
-        .expect("the command starts");
-    let result = Result::of(command);
-    result.assert_status(0);
-    let document = result.json();
-    let claims = document["experiments"][0]["claims"].as_array().expect("claims");
-    assert!(claims.iter().all(|claim| claim["verdict"] == "confirmed"), "{claims:#?}");
-    assert!(output.path().join("vcache-fig8/plot.svg").is_file());
-}
