@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 check test test-report test-python spelling campaign campaign-analysis miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 check test test-cachescope test-report test-python spelling campaign campaign-analysis miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -47,11 +47,14 @@ build: setup ## Build everything: hypervisor, guests, the bulkhead command
 cachescope: setup ## Build the QEMU plugin that counts cache evictions
 	cargo build --release $(CACHESCOPE)
 
-test: setup lint cachescope ## Pass every check and test
+test: setup ## Pass every check and test
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint test-cachescope
 	cargo xtask build
 	cargo xtask size
-	cargo test --release --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 	cargo xtask test
+
+test-cachescope: cachescope ## Test the plugin and its model
+	cargo test --release --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 
 check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
 	cargo xtask test --quick
@@ -77,9 +80,8 @@ $(VENV)/bin/python: python/requirements.txt
 
 campaign: build cachescope ## Test what `make test` tests for seconds for longer: PERIODS=1000000 of servers, SEEDS=100, INTERLEAVINGS=20000 of CPUs (an hour)
 	BULKHEAD_PERIODS=$(PERIODS) BULKHEAD_SEEDS=$(SEEDS) cargo test --release --package bulkhead \
-		--test budgets --test races --test overshoot --test memory_budgets --test cyclictest --test trace_run \
+		--test budgets --test races --test overshoot --test cyclictest --test trace_run \
 		-- --ignored --nocapture
-	cargo test --release --package bulkhead-tests --test coincidence -- --ignored --nocapture
 	BULKHEAD_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --release --package bulkhead-interleavings
 	PROPTEST_CASES=$(INTERLEAVINGS) cargo test --release --package bulkhead-hypervisor --lib vdev::gic
 

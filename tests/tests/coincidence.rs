@@ -84,20 +84,17 @@ fn meet(role: &str, server: &str, late: i64) {
 const AFTER_THE_RUNNER: i64 = 20 * US;
 
 #[test]
-#[ignore = "takes half a minute"]
 fn beside_a_vcpu_that_waits_and_gives_way() {
     meet("waiter", "server = \"background\"\n", AFTER_THE_RUNNER);
 }
 
 #[test]
-#[ignore = "takes half a minute"]
 fn beside_a_vcpu_that_was_stopped() {
     meet("busy", "server = \"background\"\n", AFTER_THE_RUNNER);
 }
 
 /// The shorter period has the higher priority.
 #[test]
-#[ignore = "takes half a minute"]
 fn beside_a_vcpu_that_goes_first() {
     let server = "server = \"deferrable\"\nbudget = \"20ms\"\nperiod = \"500ms\"\n";
     meet("waiter", server, 5 * US);

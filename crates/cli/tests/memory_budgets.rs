@@ -44,7 +44,6 @@ fn accounts(track: &[Entry], of: VcpuId) -> Vec<(u64, u64)> {
 const ALONE: VcpuId = VcpuId { vm: 0, vcpu: 0 };
 
 #[test]
-#[ignore = "takes half a minute"]
 fn a_vcpu_makes_the_accesses_of_its_budget_in_each_period() {
     let periods = campaign("BULKHEAD_PERIODS", 20_000);
     let (budget, period_us) = (60_000, 200);
@@ -77,7 +76,6 @@ fn a_vcpu_makes_the_accesses_of_its_budget_in_each_period() {
 
 /// Two VCPUs on two PCPUs share a budget; a critical VM beside them mostly waits, so that they get credits.
 #[test]
-#[ignore = "takes half a minute"]
 fn the_vcpus_of_a_vm_share_its_budget_and_its_credits() {
     let (budget, period_us) = (50_000_u64, 200);
     let pool = format!("bandwidth = {{ accesses = {budget}, period = \"{period_us}us\" }}\n");
