@@ -17,7 +17,7 @@ use crate::prove::ProveOptions;
 use crate::sim::SimOptions;
 use crate::sweep::SweepOptions;
 use crate::trace::TraceOptions;
-use crate::words::{append, time};
+use crate::words::{append, jobs, time};
 
 /// Most leeches at a time.
 const LEECHES_MAX: usize = 1024;
@@ -388,7 +388,7 @@ pub struct ReproduceOptions {
     #[arg(long, value_name = "DIR")]
     pub expect: Option<PathBuf>,
     /// Boot this many systems at a time [default: number of CPUs]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<NonZeroUsize>,
 }
 

@@ -1,5 +1,6 @@
 //! Words of the command line that several commands read.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use units::QuantityError;
@@ -12,6 +13,11 @@ pub fn append(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("expected the name of a VM, `=` and arguments, such as linux=quiet".into()),
     }
+}
+
+/// Reads the number of jobs at a time.
+pub fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "expected a whole number of at least 1, such as 2".into())
 }
 
 /// Reads `60s` or `500ms`.
@@ -36,6 +42,12 @@ mod tests {
         let expected = ("linux".to_owned(), "quiet job=demo".to_owned());
         assert_eq!(append("linux=quiet job=demo"), Ok(expected));
         assert!(append("linux").is_err() && append("=quiet").is_err() && append("linux=").is_err());
+    }
+
+    #[test]
+    fn there_is_at_least_one_job() {
+        assert_eq!(jobs("2"), Ok(NonZeroUsize::MIN.saturating_add(1)));
+        assert!(["0", "-1", "two", ""].into_iter().all(|wrong| jobs(wrong).is_err()));
     }
 
     #[test]

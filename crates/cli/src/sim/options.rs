@@ -7,6 +7,8 @@ use lab::simulate::SEED;
 use model::{Assume, Assumptions, Contention, Execution};
 use units::Duration;
 
+use crate::words;
+
 /// Simulate the tasks and VCPUs of a system
 ///
 /// The code of the hypervisor chooses the VCPUs; jobs of tasks are released, execute and end as the
@@ -74,11 +76,9 @@ fn until(text: &str) -> Result<Until, String> {
     if text == "hyperperiod" {
         return Ok(Until::Hyperperiod);
     }
-    match units::parse::<Duration>(text) {
-        Ok(Duration(0)) => Err("the time must be more than 0".into()),
-        Ok(time) => Ok(Until::Time(time)),
-        Err(_) => Err("expected a time with a unit, such as 10s, or hyperperiod".into()),
-    }
+    let time = words::time(text).map_err(|why| format!("{why}, or hyperperiod"))?;
+    let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Ok(Until::Time(Duration(nanoseconds)))
 }
 
 #[cfg(test)]

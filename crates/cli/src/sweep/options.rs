@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::words::jobs;
+
 /// Evaluate random systems over a grid of parameters
 ///
 /// An experiment asks which share of systems is schedulable, what each scheme needs, or how close
@@ -26,7 +28,7 @@ pub struct SweepOptions {
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Evaluate this many systems at a time [default: one for each CPU]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<NonZeroUsize>,
     /// Compute on the Dask cluster with this scheduler, such as tcp://host:8786; the Python package `bulkhead` must be installed there and here
     #[arg(long, value_name = "ADDRESS", conflicts_with = "jobs")]
