@@ -49,7 +49,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 39] = [
+pub const STORMS: [Storm; 40] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -81,6 +81,7 @@ pub const STORMS: [Storm; 39] = [
     storm("cpu-on-off", Needs::Nothing),
     storm("lock-refused", Needs::NoRight),
     storm("lock-granted", Needs::Right),
+    storm("lock-opening", Needs::Right),
     storm("colors", Needs::Colors),
     storm("doorbell", Needs::Colors),
     storm("audit", Needs::Colors),

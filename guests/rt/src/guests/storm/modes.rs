@@ -35,7 +35,7 @@ fn burn(_: u64) -> bool {
 }
 
 /// All of them.
-pub const MODES: [Mode; 36] = [
+pub const MODES: [Mode; 37] = [
     // Quiet, to compare with.
     mode("none", Waits, nothing, burn),
     // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
@@ -73,6 +73,7 @@ pub const MODES: [Mode; 36] = [
     // Calls.
     mode("lock-refused", Attacks, nothing, calls::lock_refused),
     mode("lock-granted", Attacks, calls::open_lock, calls::lock_granted),
+    mode("lock-opening", Attacks, calls::open_lock, calls::lock_opening),
     mode("colors", Attacks, calls::color_space, calls::colors),
     mode("doorbell", Attacks, calls::find_doorbell, calls::doorbell),
     mode("audit", Attacks, nothing, calls::audit),
