@@ -102,7 +102,8 @@ fn measure(workspace: &Workspace, marked: &Path) -> Result<Rows> {
     kicks::measure(workspace, &mut rows)?;
     holds::measure(workspace, marked, &mut rows)?;
     let waits = OTHER_CPUS * rows.get("hold_gic")?.max;
-    rows.add(LATEST_TICK, Range::exact(rows.get(kicks::KICK)?.max + waits));
+    let path = rows.get(kicks::KICK)?.max.max(rows.get(holds::EXIT)?.max);
+    rows.add(LATEST_TICK, Range::exact(path + waits));
     rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
     Ok(rows)
 }

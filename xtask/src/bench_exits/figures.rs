@@ -70,7 +70,8 @@ const fn figure(
 
 const NONE: [&str; 3] = [""; 3];
 
-/// The longest way of EL2 that the scheduler's timer waits for: a kick that waits for a lock once for each other CPU. Computed.
+/// The longest path of EL2 without a chunk for which the scheduler's timer waits: a kick or a call
+/// that waits for a lock once for each other CPU. Computed.
 pub const LATEST_TICK: &str = "latest_tick";
 /// The other CPUs of the machine.
 pub const OTHER_CPUS: u64 = 3;
@@ -168,7 +169,7 @@ const FIGURES: &[Figure] = &[
     ),
     figure(kicks::SEND_IDLE, "SGI with which a VCPU can do nothing: sender", Some(500), NONE),
     figure(kicks::KICK_IDLE, "... the VCPU's CPU", Some(0), NONE),
-    figure(LATEST_TICK, "latest tick of the scheduler (bound)", Some(16_600), NONE),
+    figure(LATEST_TICK, "latest tick of the scheduler without chunks (bound)", Some(20_000), NONE),
     figure("hold_gic", "longest hold of a lock: interrupt controller of a VM", Some(5_000), NONE),
     figure("hold_machine", "... that of the machine", Some(100), NONE),
     figure("hold_resources", "... resources of several VMs", Some(100), NONE),
@@ -291,7 +292,8 @@ mod tests {
         ] {
             assert_eq!(limit(key), time.0, "{key}");
         }
-        assert_eq!(limit(LATEST_TICK), limit(kicks::KICK) + OTHER_CPUS * limit("hold_gic"));
+        let path = limit(kicks::KICK).max(limit(holds::EXIT));
+        assert_eq!(limit(LATEST_TICK), path + OTHER_CPUS * limit("hold_gic"));
         // A write to the console counts as two exits. Nobody waits for another one who has its lock.
         assert!(limit(holds::EXIT_CONSOLE) <= 2 * overheads.exit.0);
     }

@@ -19,10 +19,9 @@ use system::{Needs, Place, STORMS, Storm, Victim, named};
 const LOSS_MAX_PPM: u64 = 10_000;
 /// The same where it goes before the VCPU of the attacker.
 const LOSS_FIRST_MAX_PPM: u64 = 1_000;
-/// How late the scheduler's timer is served at most, in nanoseconds, one for each instruction: one path of EL2 that cannot be
-/// interrupted, which is a kick at most (the limit in docs/figures.md); it waits for a lock once for each of the three other
-/// PCPUs, which has it for as long as the longest hold is (the limit there).
-const LATE_MAX_NS: u64 = 1_600 + 3 * 5_000;
+/// How late the scheduler's timer is served at most, in nanoseconds, one for each instruction: the
+/// limit of "latest tick of the scheduler without chunks" in docs/figures.md.
+const LATE_MAX_NS: u64 = 5_000 + 3 * 5_000;
 /// The same where VMs request colours: a chunk of that (the limit in docs/figures.md) comes before.
 const LATE_COLORS_MAX_NS: u64 = LATE_MAX_NS + 30_000;
 
