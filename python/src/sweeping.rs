@@ -121,11 +121,11 @@ impl Journal {
         let work = move |stop: &AtomicBool| {
             let mut journal = lock(&journal);
             let journal = journal.as_mut().ok_or_else(closed)?;
-            let watch = |progress: sweep::Progress| {
-                counter.store(progress.finished, Ordering::SeqCst);
+            let watch = |finished| {
+                counter.store(finished, Ordering::SeqCst);
                 !stop.load(Ordering::SeqCst)
             };
-            Ok(sweep::run(&experiment, journal, jobs, watch)?)
+            Ok(journal.fill(&experiment, jobs, watch)?)
         };
         let mut shown = None;
         let mut tell = |py: Python<'_>| {

@@ -60,8 +60,8 @@ fn here(
     let jobs = options.jobs.or_else(|| std::thread::available_parallelism().ok());
     let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
     let bar = progress(experiment);
-    let done = ::sweep::run(experiment, journal, jobs, |progress| {
-        bar.set_position(progress.finished);
+    let done = journal.fill(experiment, jobs, |finished| {
+        bar.set_position(finished);
         bar.tick();
         signals.caught().is_none()
     });

@@ -1,115 +1,111 @@
-//! Experiments that allocate random task sets: nothing is booted.
+//! Experiments that allocate random task sets.
 //!
 //! A value is the mean of total VM utilisations over those task sets that all schemes of the
 //! experiment can allocate at all places, or by how much one scheme needs more than another,
-//! over those that both can allocate at that place. Task set `i` is stream `i` of the seed, and sums are
-//! whole numbers: the values do not depend on the number of threads, nor on whether the run
-//! was interrupted and went on later.
+//! over those that both can allocate at that place.
 
-mod parts;
-mod schemes;
+mod sums;
 
-use std::num::NonZeroUsize;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 
-use lab::{Failure, Watch};
-use serde::{Deserialize, Serialize};
+use lab::Failure;
+use serde::Serialize;
+use sweep::Error;
+use sweep::allocation::{Scheme, Solver, Systems};
+use taskgen::vcache::TABLE_3;
 
-use crate::experiment::{Experiment, Measure};
-use crate::job::Statistic;
-use crate::sets::{self, Drawn};
-use crate::values::{Value, Values};
-use parts::Sums;
-use schemes::Problem;
+use crate::experiment::{Allocation, Excess, Experiment, Measure};
+use crate::sets;
+use sums::{Sums, Totals};
 
-pub use sweep::allocation::Scheme;
-
-/// The task sets. What is not said is as in vCache, Table 3.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// How many.
-    pub sets: u64,
-    /// How many with `--quick`.
-    pub quick_sets: u64,
-    /// Seed of the random numbers.
-    pub seed: u64,
-    /// Fewest and most tasks.
-    pub tasks: [u64; 2],
-    /// Utilisation of all tasks with one colour each.
-    pub utilization: f64,
-    /// Number of VCPUs of each VM.
-    pub vcpus: usize,
-    /// Colours of the cache.
-    pub colors: usize,
-    /// Deadlines in percent of periods.
-    #[serde(default = "implicit")]
-    pub deadline_percent: u64,
-    /// Longest time to load a colour again, in microseconds.
-    pub reload_us: u64,
+/// Task sets, and what is wanted of them.
+#[derive(Debug, Serialize)]
+pub struct Problem {
+    settings: Allocation,
+    /// Numbers of colours by scheme, ascending.
+    places: BTreeMap<Scheme, BTreeSet<usize>>,
+    /// Which are compared with which, and where.
+    pairs: BTreeSet<(Scheme, Scheme, usize)>,
+    #[serde(skip)]
+    solver: Solver,
 }
 
-fn implicit() -> u64 {
-    100
-}
+impl Problem {
+    /// What the measurements of an experiment need.
+    pub fn new(
+        experiment: &Experiment,
+        settings: &Allocation,
+        quick: bool,
+    ) -> Result<Self, Failure> {
+        let systems = Systems {
+            vms: TABLE_3.vms,
+            tasks: settings.tasks,
+            utilization: settings.utilization,
+            vcpus: settings.vcpus,
+            colors: settings.colors,
+            deadline_percent: settings.deadline_percent,
+            reload_us: settings.reload_us,
+        };
+        let solver = Solver::new(systems)
+            .map_err(|error| Failure::new("experiment", format!("[allocation]: {error}")))?;
+        let (settings, places, pairs) = (settings.clone(), BTreeMap::new(), BTreeSet::new());
+        let mut problem = Self { settings, places, pairs, solver };
+        for runs in &experiment.plan.runs {
+            for x in runs.places(quick) {
+                problem.want(&runs.measure, x).ok_or_else(|| {
+                    let (series, colors) = (&runs.series, problem.settings.colors);
+                    let text = format!("`x` of `{series}`: numbers of colours go to {colors}");
+                    Failure::new("experiment", text)
+                })?;
+            }
+        }
+        Ok(problem)
+    }
 
-/// By how many percent one scheme needs more than another, for the task sets that both allocate.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Excess {
-    /// The one that needs more.
-    pub scheme: Scheme,
-    /// The other one.
-    pub of: Scheme,
-    /// Which of the task sets counts.
-    pub take: Statistic,
-}
-
-/// Allocates the task sets of an experiment, with so many threads. Parts that an interrupted
-/// run has stored in `folder` are not computed again.
-pub fn run(
-    experiment: &Experiment,
-    settings: &Settings,
-    quick: bool,
-    jobs: NonZeroUsize,
-    watch: &dyn Watch,
-    folder: &Path,
-) -> Result<Drawn, Failure> {
-    let mut problem = Problem::new(settings)?;
-    for runs in &experiment.plan.runs {
-        let places: Result<Vec<usize>, _> = runs.places(quick).iter().map(|x| x.parse()).collect();
-        let places = places.ok().filter(|places| places.iter().all(|k| *k <= settings.colors));
-        let places = places.ok_or_else(|| {
-            let text =
-                format!("`x` of `{}`: numbers of colours go to {}", runs.series, settings.colors);
-            Failure::new("experiment", text)
-        })?;
-        match runs.measure {
-            Measure::Utilization(scheme) => problem.want(scheme, &places),
-            Measure::Excess(Excess { scheme, of, .. }) => problem.compare(scheme, of, &places),
+    /// Wants a measurement at a place; returns `None` if the cache has not so many colours.
+    fn want(&mut self, measure: &Measure, x: &str) -> Option<()> {
+        let k = x.parse().ok().filter(|k| *k <= self.settings.colors)?;
+        let mut add = |scheme| self.places.entry(scheme).or_default().insert(k);
+        match *measure {
+            Measure::Utilization(scheme) => drop(add(scheme)),
+            Measure::Excess(Excess { scheme, of, .. }) => {
+                add(scheme);
+                add(of);
+                self.pairs.insert((scheme, of, k));
+            }
             _ => (),
         }
+        Some(())
     }
-    let sets = if quick { settings.quick_sets } else { settings.sets };
-    let done = sets::run(&experiment.name, &problem, sets, jobs, watch, folder)?;
-    let sums = Sums::of(&done.parts, &problem);
-    let mut values = Vec::new();
-    for runs in &experiment.plan.runs {
-        for x in runs.places(quick) {
-            let k = x.parse().unwrap_or_default();
-            let percent = match runs.measure {
-                Measure::Utilization(scheme) => sums.mean_percent(scheme, k),
-                Measure::Excess(excess) => sums.excess_percent(excess, k),
-                _ => None,
-            };
-            let Some(percent) = percent else { continue };
-            let (series, x) = (runs.series.clone(), x.clone());
-            values.push(Value { series, x, measured: percent, shown: percent, spread: None });
+
+    /// What all schemes need for a task set.
+    fn solve(&self, set: u64) -> Result<Totals, Error> {
+        let vms = self.solver.draw(self.settings.seed, set)?;
+        let mut totals = Totals::new();
+        for (&scheme, places) in &self.places {
+            let places: Vec<usize> = places.iter().copied().collect();
+            let found = self.solver.totals(scheme, &vms, &places);
+            totals.extend(places.iter().zip(found).map(|(&k, total)| ((scheme, k), total)));
         }
+        Ok(totals)
     }
-    let sets::Done { parts, complete } = done;
-    if complete {
-        parts.remove()?;
+}
+
+impl sets::Problem for Problem {
+    type Sums = Sums;
+
+    fn sets(&self, quick: bool) -> u64 {
+        if quick { self.settings.quick_sets } else { self.settings.sets }
     }
-    Ok(Drawn { values: Values(values), note: sums.note(), complete })
+
+    fn sums(&self, number: u64) -> Sums {
+        let places = self.places.iter();
+        let places = places.flat_map(|(scheme, all)| all.iter().map(|&k| (*scheme, k)));
+        Sums::new(number, places, self.pairs.iter().copied())
+    }
+
+    fn evaluate(&self, set: u64, sums: &mut Sums) -> Result<(), Error> {
+        sums.count(&self.solve(set)?);
+        Ok(())
+    }
 }

@@ -1,5 +1,10 @@
 //! An experiment: `experiment.toml` and `published.toml` in a folder of its own.
 
+mod figure;
+mod measured;
+mod moment;
+mod sets;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,18 +13,16 @@ use lab::Failure;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::allocation;
 use crate::changes::Change;
 use crate::claim::Claim;
-use crate::figures::Figure;
-use crate::job::Statistic;
-use crate::locks;
 use crate::points::Points;
-use crate::promised::Promised;
-use crate::timeline::{MEAN, Moment, Window};
-use crate::traffic::{Allowed, Traffic};
 use crate::values::DivideBy;
 use crate::variant::Variant;
+
+pub use figure::Figure;
+pub use measured::{Console, Counted, Evictions, Excess, Jobs, Measure};
+pub use moment::{How, MEAN, Moment, Of, Window};
+pub use sets::{Allocation, Locks, Vary};
 
 /// What is run and measured.
 const EXPERIMENT: &str = "experiment.toml";
@@ -74,9 +77,9 @@ pub struct Plan {
     #[serde(default = "default_timeout")]
     pub timeout_s: u64,
     /// The task sets of an experiment that allocates some.
-    pub allocation: Option<allocation::Settings>,
+    pub allocation: Option<Allocation>,
     /// The task sets of an experiment about locks.
-    pub locks: Option<locks::Settings>,
+    pub locks: Option<Locks>,
     /// What time lines show; none: there are none.
     pub timelines: Option<Window>,
     /// Means that are compared.
@@ -153,111 +156,6 @@ impl Runs {
             _ => jobs.skip..u64::MAX,
         }
     }
-}
-
-/// What is measured.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// The execution time of a task's jobs.
-    Jobs(Jobs),
-    /// Evictions from the last-level cache until this VM has ended.
-    Evictions(Evictions),
-    /// A number that a guest prints.
-    Console(Console),
-    /// EL2 instructions: the longest of this row of `cargo xtask bench-exits`.
-    Instructions(String),
-    /// What VMs need if random task sets are allocated by this scheme.
-    Utilization(allocation::Scheme),
-    /// By how many percent one scheme needs more than another.
-    Excess(allocation::Excess),
-    /// The share of random task sets that meet their deadlines, in percent.
-    Schedulable(locks::Scheme),
-    /// Accesses to memory over time.
-    Traffic(Traffic),
-    /// The most accesses that a budget allows.
-    Allowed(Allowed),
-    /// What the analysis of the system promises of a task.
-    Promised(Promised),
-    /// A time of a task, simulated or executed.
-    Moment(Moment),
-}
-
-impl Measure {
-    /// Whether a system is booted for it.
-    fn boots(&self) -> bool {
-        match self {
-            Self::Moment(moment) => moment.boots(),
-            Self::Instructions(_)
-            | Self::Utilization(_)
-            | Self::Excess(_)
-            | Self::Schedulable(_)
-            | Self::Allowed(_)
-            | Self::Promised(_) => false,
-            Self::Jobs(_) | Self::Evictions(_) | Self::Console(_) | Self::Traffic(_) => true,
-        }
-    }
-}
-
-/// The execution time of a task's jobs.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Jobs {
-    /// The VM of the task.
-    pub vm: String,
-    /// The boot ends when this VM has ended; default: that of the task.
-    pub until: Option<String>,
-    /// The number of the task in its marks; `{x}` in it is the place.
-    pub task: String,
-    /// Which of the jobs counts.
-    pub take: Statistic,
-    /// One boot measures all places of `x`, one after the other, with so many
-    /// jobs each; default: all jobs of a boot belong to one place.
-    pub each: Option<u64>,
-    /// How many jobs are left out at the beginning; default: none.
-    #[serde(default)]
-    pub skip: u64,
-    /// Leaves out jobs that others interrupted: those with more than twice as
-    /// many instructions as the shortest.
-    #[serde(default)]
-    pub undisturbed: bool,
-    /// Only the time that the CPU did not spend in the address spaces of other tasks.
-    #[serde(default)]
-    pub own: bool,
-}
-
-/// A number that a guest prints as `key=number`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Console {
-    /// The VM of the guest. The boot ends when this VM has ended.
-    pub vm: String,
-    /// The key, in which `{x}` is the place; its first number counts.
-    pub key: String,
-    /// Only what is printed after the first of this text counts.
-    pub after: Option<String>,
-}
-
-/// Evictions from the last-level cache.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Evictions {
-    /// The boot ends when this VM has ended.
-    pub until: String,
-    /// Which of them.
-    pub count: Counted,
-}
-
-/// Whose lines evict whose.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Counted {
-    /// Lines of a VM by lines of another VM.
-    AcrossVms,
-    /// Lines of VMs by lines of the hypervisor.
-    ByHypervisor,
-    /// Lines of the hypervisor by lines of VMs.
-    OfHypervisor,
 }
 
 /// What others have published.

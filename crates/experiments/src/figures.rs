@@ -2,35 +2,12 @@
 
 use bulkhead_report::{Axis, BarChart, Bars, Line, LineChart};
 use lab::Failure;
-use serde::Deserialize;
 
-use crate::experiment::{Plan, Plot};
+use crate::experiment::{Figure, Plan, Plot};
 use crate::values::Values;
 
 /// The figure of an experiment that has one.
 const ONLY: &str = "plot";
-
-/// One of several figures, over numbers.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Figure {
-    /// Name of its file, without `.svg`.
-    pub file: String,
-    /// What it shows, in a line.
-    pub title: String,
-    /// What the values belong to: label of the axis.
-    pub x: String,
-    /// What the values are, with their unit.
-    pub y: String,
-    /// What is in it.
-    pub series: Vec<String>,
-}
-
-impl Figure {
-    fn has_values(&self, values: &Values) -> bool {
-        values.0.iter().any(|value| self.series.contains(&value.series))
-    }
-}
 
 impl Plan {
     /// Title and file of each figure.

@@ -9,7 +9,6 @@
 mod allocation;
 mod bench;
 mod boot;
-mod boots;
 mod changes;
 mod claim;
 pub mod expected;

@@ -9,7 +9,7 @@ use lab::{Failure, Watch};
 use crate::experiment::Experiment;
 use crate::results::Results;
 use crate::wanted::Wanted;
-use crate::{allocation, bench, boots, changes, folder, locks, timeline};
+use crate::{allocation, bench, changes, folder, locks, sets, timeline};
 
 /// Measures an experiment with `jobs` threads or boots at a time; results go into a folder in `output`. Returns what was
 /// finished before `watch` stopped it or something failed, and why not all was measured.
@@ -22,8 +22,14 @@ pub fn measure<'a>(
 ) -> Result<(Results<'a>, Option<Failure>), Failure> {
     let folder = output.join(&experiment.name);
     let drawn = match (&experiment.plan.allocation, &experiment.plan.locks) {
-        (Some(it), _) => Some(allocation::run(experiment, it, quick, jobs, watch, &folder)?),
-        (None, Some(it)) => Some(locks::run(experiment, it, quick, jobs, watch, &folder)?),
+        (Some(it), _) => {
+            let problem = allocation::Problem::new(experiment, it, quick)?;
+            Some(sets::run(experiment, &problem, quick, jobs, watch, &folder)?)
+        }
+        (None, Some(it)) => {
+            let problem = locks::Problem::new(experiment, it, quick)?;
+            Some(sets::run(experiment, &problem, quick, jobs, watch, &folder)?)
+        }
         (None, None) => None,
     };
     if let Some(done) = drawn {
@@ -36,12 +42,12 @@ pub fn measure<'a>(
         true => bench::rows(&project()?)?,
         false => BTreeMap::new(),
     };
-    let done = boots::run(&experiment.name, &wanted.boots, jobs, watch);
-    let (values, lacking) = wanted.values(&done.observed, &instructions);
-    let all = lacking.is_none() && done.observed.iter().all(Option::is_some);
+    let (observed, failure) = wanted.observe(&experiment.name, jobs, watch);
+    let (values, lacking) = wanted.values(&observed, &instructions);
+    let all = lacking.is_none() && observed.iter().all(Option::is_some);
     let values = values.divided(experiment.plan.divide_by.as_ref());
-    let end = done.failure.or(lacking);
-    timeline::write(experiment, &folder, |runs| wanted.observed(runs, &done.observed))?;
+    let end = failure.or(lacking);
+    timeline::write(experiment, &folder, |runs| wanted.observed(runs, &observed))?;
     let results = Results::new(experiment, values, quick, all);
     if experiment.plan.changes.is_empty() {
         return Ok((results, end));

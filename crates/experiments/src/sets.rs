@@ -1,44 +1,97 @@
-//! Many random task sets: computed in parts by several threads, with progress. What an interrupted
-//! run has computed is kept in a file, and not computed again.
+//! Experiments with many random task sets: nothing is booted.
+//!
+//! Task set `i` is stream `i` of the seed, and sums are whole numbers: the values do not depend on the number of threads,
+//! nor on whether the run was interrupted and went on later.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
-use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lab::{Failure, Watch};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use sweep::{Lines, pool};
+use sweep::family::Family;
+use sweep::{Error, Journal, Recorded};
 
-use crate::values::Values;
+use crate::experiment::{Experiment, Measure};
+use crate::values::{Value, Values};
 
 /// Task sets that are computed and stored together.
 const PART: u64 = 50;
 /// The file, in the folder of the experiment's results.
 const FILE: &str = "parts.jsonl";
 
-/// What is to be computed. As a document it tells problems apart.
+/// What is done with task sets. As a document it tells problems apart.
 pub trait Problem: Serialize + Sync {
-    /// What comes out for some task sets together.
-    type Part: Part;
+    /// What comes out for task sets together.
+    type Sums: Sums;
 
-    /// Computes these task sets; none if it was stopped.
-    fn compute(
-        &self,
-        number: u64,
-        sets: Range<u64>,
-        stop: &AtomicBool,
-    ) -> Result<Option<Self::Part>, Failure>;
+    /// The number of task sets.
+    fn sets(&self, quick: bool) -> u64;
+
+    /// Sums over no task set, for the part with this number.
+    fn sums(&self, number: u64) -> Self::Sums;
+
+    /// Draws a task set, evaluates it, and adds what comes out.
+    fn evaluate(&self, set: u64, sums: &mut Self::Sums) -> Result<(), Error>;
 }
 
-/// What came out for some task sets.
-pub trait Part: Serialize + DeserializeOwned + Send {
-    /// Its number.
+/// Sums over some task sets of a problem.
+pub trait Sums: Serialize + DeserializeOwned + Send {
+    /// The number of the part that these task sets are.
     fn number(&self) -> u64;
+
+    /// Adds the sums over other task sets of the same problem.
+    fn add(&mut self, part: &Self);
+
+    /// What is measured at a place, in percent; `None` if nothing is known.
+    fn percent(&self, measure: &Measure, x: &str) -> Option<f64>;
+
+    /// What else there is to say.
+    fn note(&self) -> String;
+}
+
+/// A problem with its number of task sets.
+struct Parts<'a, P> {
+    problem: &'a P,
+    sets: u64,
+}
+
+impl<P: Problem> Family for Parts<'_, P> {
+    type Shard = P::Sums;
+    type Error = Error;
+
+    fn shards(&self) -> u64 {
+        self.sets.div_ceil(PART)
+    }
+
+    fn compute(&self, number: u64, stop: &AtomicBool) -> Result<Option<P::Sums>, Error> {
+        let mut sums = self.problem.sums(number);
+        for set in number * PART..self.sets.min((number + 1) * PART) {
+            if stop.load(Ordering::SeqCst) {
+                return Ok(None);
+            }
+            self.problem.evaluate(set, &mut sums)?;
+        }
+        Ok(Some(sums))
+    }
+}
+
+impl<P: Problem> Recorded for Parts<'_, P> {
+    fn header(&self) -> String {
+        // What tells this program from others: its digest.
+        let bytes = std::env::current_exe().and_then(fs::read).unwrap_or_default();
+        let program = Sha256::digest(&bytes);
+        let program: String = program.iter().map(|byte| format!("{byte:02x}")).collect();
+        let header = (program, self.sets, self.problem);
+        serde_json::to_string(&header).expect("numbers and words can be written")
+    }
+
+    fn number(sums: &P::Sums) -> u64 {
+        sums.number()
+    }
 }
 
 /// What an experiment with random task sets came to.
@@ -52,120 +105,46 @@ pub struct Drawn {
     pub complete: bool,
 }
 
-/// What was computed.
-#[derive(Debug)]
-pub struct Done<P> {
-    /// The parts that are computed.
-    pub parts: Parts<P>,
-    /// Whether all task sets are computed.
-    pub complete: bool,
-}
-
-/// Computes so many task sets with so many threads.
+/// Evaluates the task sets of an experiment with `jobs` threads. What an interrupted run has stored in `folder` is not computed again;
+/// what another program has stored there, or for another problem, is of no use.
 pub fn run<P: Problem>(
-    name: &str,
+    experiment: &Experiment,
     problem: &P,
-    sets: u64,
+    quick: bool,
     jobs: NonZeroUsize,
     watch: &dyn Watch,
     folder: &Path,
-) -> Result<Done<P::Part>, Failure> {
-    let mut parts = Parts::open(folder, problem, sets)?;
-    let open: Vec<u64> = (0..sets.div_ceil(PART)).filter(|part| !parts.has(*part)).collect();
-    watch.begin(name, "task sets", sets);
-    let mut finished = (sets.div_ceil(PART) - open.len() as u64) * PART;
-    watch.done(finished);
-    let mut failure = None;
-    let compute = |part: &u64, stop: &_| {
-        let last = sets.min((part + 1) * PART);
-        problem.compute(*part, part * PART..last, stop).transpose()
+) -> Result<Drawn, Failure> {
+    let sets = problem.sets(quick);
+    let parts = Parts { problem, sets };
+    let mut journal = Journal::of(&parts, &folder.join(FILE)).map_err(failure)?;
+    watch.begin(&experiment.name, "task sets", sets);
+    let shown = |finished: u64| {
+        watch.done(sets.min(finished * PART));
+        watch.tick();
+        !watch.stops()
     };
-    pool::each(&open, jobs, compute, |computed| {
-        let stored = match computed {
-            Some(part) => {
-                finished += PART;
-                watch.done(finished);
-                part.and_then(|part| parts.add(part))
-            }
-            None => {
-                watch.tick();
-                Ok(())
-            }
-        };
-        if let Err(error) = stored {
-            failure.get_or_insert(error);
+    let complete = journal.fill(&parts, jobs, shown).map_err(failure)?;
+    let mut sums = problem.sums(0);
+    journal.shards().for_each(|part| sums.add(part));
+    let mut values = Vec::new();
+    for runs in &experiment.plan.runs {
+        for x in runs.places(quick) {
+            let Some(percent) = sums.percent(&runs.measure, x) else { continue };
+            let (series, x) = (runs.series.clone(), x.clone());
+            values.push(Value { series, x, measured: percent, shown: percent, spread: None });
         }
-        failure.is_none() && !watch.stops()
-    });
-    if let Some(failure) = failure {
-        return Err(failure);
     }
-    let complete = parts.done.len() as u64 == sets.div_ceil(PART);
-    Ok(Done { parts, complete })
+    if complete {
+        journal.remove().map_err(failure)?;
+    }
+    Ok(Drawn { values: Values(values), note: sums.note(), complete })
 }
 
-/// The parts that are computed, here and in the file.
-#[derive(Debug)]
-pub struct Parts<P> {
-    lines: Lines,
-    done: BTreeMap<u64, P>,
-}
-
-impl<P: Part> Parts<P> {
-    /// Reads what an interrupted run of the same program has computed for the same problem.
-    fn open(folder: &Path, problem: &impl Serialize, sets: u64) -> Result<Self, Failure> {
-        let first = line(&(program(), sets, problem))?;
-        let (mut lines, found) = Lines::open(&folder.join(FILE)).map_err(failed)?;
-        let mut done = BTreeMap::new();
-        match found.split_first() {
-            Some((header, parts)) if *header == first => {
-                let parts = parts.iter().map_while(|line| serde_json::from_str::<P>(line).ok());
-                let parts: Vec<P> = parts.collect();
-                lines.keep(&found[..=parts.len()]).map_err(failed)?;
-                done.extend(parts.into_iter().map(|part| (part.number(), part)));
-            }
-            // What another program has computed, or for another problem, is of no use.
-            _ => {
-                lines.keep(&[]).map_err(failed)?;
-                lines.add(&first).map_err(failed)?;
-            }
-        }
-        Ok(Self { lines, done })
-    }
-
-    /// Returns true if a part is computed.
-    fn has(&self, number: u64) -> bool {
-        self.done.contains_key(&number)
-    }
-
-    /// Keeps a part.
-    fn add(&mut self, part: P) -> Result<(), Failure> {
-        self.lines.add(&line(&part)?).map_err(failed)?;
-        self.done.insert(part.number(), part);
-        Ok(())
-    }
-
-    /// All of them.
-    pub fn all(&self) -> impl Iterator<Item = &P> {
-        self.done.values()
-    }
-
-    /// Removes the file: all is computed.
-    pub fn remove(self) -> Result<(), Failure> {
-        self.lines.remove().map_err(failed)
-    }
-}
-
-fn line(content: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(content).map_err(|error| Failure::new("output", error))
-}
-
-fn failed(error: sweep::Error) -> Failure {
-    Failure::new("output", error)
-}
-
-/// What tells this program from others: its digest.
-fn program() -> String {
-    let bytes = std::env::current_exe().and_then(fs::read).unwrap_or_default();
-    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+fn failure(error: Error) -> Failure {
+    let code = match error {
+        Error::File { .. } | Error::Busy { .. } => "output",
+        _ => "experiment",
+    };
+    Failure::new(code, error)
 }

@@ -1,9 +1,12 @@
 //! What has to be booted and read for the values of an experiment.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
 
-use lab::Failure;
 use lab::cachescope::{Counts, SHORT_TURNS};
+use lab::{Failure, Watch};
+use sweep::family::{self, Family};
 
 use crate::boot::{Boot, Observed};
 use crate::experiment::{Console, Counted, Evictions, Experiment, Jobs, Measure, Runs};
@@ -16,8 +19,7 @@ use crate::values::{Value, Values};
 #[derive(Debug)]
 pub struct Wanted<'a> {
     experiment: &'a Experiment,
-    /// The boots.
-    pub boots: Vec<Boot>,
+    boots: Vec<Boot>,
     /// Values in the order of the experiment.
     values: Vec<(&'a Runs, &'a str, Option<usize>)>,
 }
@@ -38,6 +40,30 @@ impl<'a> Wanted<'a> {
             }
         }
         Self { experiment, boots, values }
+    }
+
+    /// Boots all systems, `jobs` at a time. Returns what was observed, in the order of the boots, and the first failure,
+    /// after which no boot was begun.
+    pub fn observe(
+        &self,
+        name: &str,
+        jobs: NonZeroUsize,
+        watch: &dyn Watch,
+    ) -> (Vec<Option<Observed>>, Option<Failure>) {
+        watch.begin(name, "boots", self.shards());
+        let numbers: Vec<u64> = (0..self.shards()).collect();
+        let mut observed = vec![None; self.boots.len()];
+        let keep = |number, seen| {
+            observed[number as usize] = Some(seen);
+            Ok(())
+        };
+        let shown = |finished| {
+            watch.done(finished);
+            watch.tick();
+            !watch.stops()
+        };
+        let failure = family::compute(self, &numbers, jobs, keep, shown).err();
+        (observed, failure)
     }
 
     /// What was observed for a run at its first place.
@@ -71,6 +97,20 @@ impl<'a> Wanted<'a> {
             }
         }
         (Values(values), failure)
+    }
+}
+
+/// A shard is a boot.
+impl Family for Wanted<'_> {
+    type Shard = Observed;
+    type Error = Failure;
+
+    fn shards(&self) -> u64 {
+        self.boots.len() as u64
+    }
+
+    fn compute(&self, number: u64, stop: &AtomicBool) -> Result<Option<Observed>, Failure> {
+        self.boots[number as usize].run(stop)
     }
 }
 

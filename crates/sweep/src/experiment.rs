@@ -1,5 +1,6 @@
 //! An experiment: read from TOML, with all its points.
 
+mod journal;
 mod read;
 
 use std::fmt::Write;

@@ -1,85 +1,89 @@
-//! Finished shards in a file: what a sweep that is interrupted at any time has computed.
+//! Finished shards in a file: what a run that is interrupted at any time has computed.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::num::NonZeroUsize;
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::{Error, Experiment, Lines, SOURCES, Shard, TABLE, parquet_file};
+use crate::family::{self, Family};
+use crate::lines::Lines;
+use crate::{Error, Experiment};
 
-/// Its name in the folder of a sweep.
-const FILE: &str = "shards.jsonl";
+/// A family whose finished shards are kept in a journal.
+pub trait Recorded: Family<Shard: Serialize + DeserializeOwned, Error = Error> {
+    /// The first line of the journal, which is different for each family and version of this program.
+    fn header(&self) -> String;
 
-/// The first line.
-#[derive(Deserialize, Eq, PartialEq, Serialize)]
-struct Header {
-    /// Digest of the experiment, with all its points.
-    experiment: String,
-    /// [`SOURCES`].
-    sources: String,
+    /// The number of a shard.
+    fn number(shard: &Self::Shard) -> u64;
+
+    /// Reads a line of the journal; returns `None` if the line is no shard of this family.
+    fn read(&self, line: &str) -> Option<Self::Shard> {
+        serde_json::from_str(line).ok()
+    }
+
+    /// Refuses to begin a journal in `file`, whose first line is `other`, if there is one. By default, results of
+    /// others are thrown away.
+    ///
+    /// # Errors
+    ///
+    /// The results of others are kept.
+    fn begin(&self, _file: &Path, _other: Option<&str>) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
-/// The finished shards of an experiment, in memory and in a file.
+/// The finished shards of a family, in memory and in a file.
 ///
 /// Each line of the file is a shard. A line that is cut off, because the process was killed, is
 /// computed again. The file is locked while the journal exists.
 #[derive(Debug)]
-pub struct Journal {
+pub struct Journal<F: Recorded = Experiment> {
     lines: Lines,
-    shards: BTreeMap<u64, Shard>,
+    shards: BTreeMap<u64, F::Shard>,
 }
 
-impl Journal {
-    /// Opens the journal in a folder, which is made if it does not exist, with all finished shards.
+impl<F: Recorded> Journal<F> {
+    /// Opens the journal in a file, which is made with its folder if it does not exist, with all
+    /// finished shards.
     ///
     /// # Errors
     ///
-    /// The file cannot be read or written; another process uses it; or it, or an existing table,
-    /// belongs to another experiment or version.
-    pub fn open(folder: &Path, experiment: &Experiment) -> Result<Self, Error> {
-        let (mut lines, found) = Lines::open(&folder.join(FILE))?;
-        let own = header(experiment);
+    /// The file cannot be read or written, another process uses it, or [`Recorded::begin`] refuses.
+    pub fn of(family: &F, file: &Path) -> Result<Self, Error> {
+        let (mut lines, found) = Lines::open(file)?;
+        let header = family.header();
         let mut shards = BTreeMap::new();
-        let Some(first) = found.first() else {
-            let table = folder.join(TABLE);
-            if table.exists() && !is_table_of(&table, &own) {
-                // Nothing was kept in it.
-                let _ = lines.remove();
-                return Err(Error::Foreign { path: table, whose: "another experiment" });
+        match found.split_first() {
+            Some((first, rest)) if *first == header => {
+                let whole: Vec<_> = rest.iter().map_while(|line| family.read(line)).collect();
+                lines.keep(&found[..=whole.len()])?;
+                shards.extend(whole.into_iter().map(|shard| (F::number(&shard), shard)));
             }
-            lines.keep(&[])?;
-            lines.add(&serde_json::to_string(&own).expect("words can be written"))?;
-            return Ok(Self { lines, shards });
-        };
-        let foreign = |whose| Error::Foreign { path: folder.join(FILE), whose };
-        let header: Option<Header> = serde_json::from_str(first).ok();
-        let header = header.ok_or_else(|| foreign("something else"))?;
-        if header.sources != own.sources {
-            return Err(foreign("another version of this program"));
+            other => {
+                if let Err(refused) = family.begin(file, other.map(|(first, _)| first.as_str())) {
+                    // A file that was made just now has nothing to keep.
+                    if found.is_empty() {
+                        let _ = lines.remove();
+                    }
+                    return Err(refused);
+                }
+                lines.keep(&[])?;
+                lines.add(&header)?;
+            }
         }
-        if header != own {
-            return Err(foreign("another experiment"));
-        }
-        let whole = found[1..].iter().map_while(|line| Shard::from_line(experiment, line).ok());
-        let whole: Vec<Shard> = whole.collect();
-        lines.keep(&found[..=whole.len()])?;
-        shards.extend(whole.into_iter().map(|shard| (shard.number(), shard)));
         Ok(Self { lines, shards })
     }
 
-    /// Returns true if a shard is finished.
-    pub fn has(&self, shard: u64) -> bool {
-        self.shards.contains_key(&shard)
-    }
-
     /// Returns the shards that are not finished.
-    pub fn open_shards(&self, experiment: &Experiment) -> Vec<u64> {
-        (0..experiment.shards()).filter(|shard| !self.has(*shard)).collect()
+    pub fn open_shards(&self, family: &F) -> Vec<u64> {
+        (0..family.shards()).filter(|number| !self.shards.contains_key(number)).collect()
     }
 
     /// Returns the finished shards in their order.
-    pub fn shards(&self) -> impl Iterator<Item = &Shard> {
+    pub fn shards(&self) -> impl Iterator<Item = &F::Shard> {
         self.shards.values()
     }
 
@@ -88,41 +92,43 @@ impl Journal {
     /// # Errors
     ///
     /// The file cannot be written.
-    pub fn add(&mut self, shard: Shard) -> Result<(), Error> {
-        self.lines.add(&shard.to_line())?;
-        self.shards.insert(shard.number(), shard);
+    pub fn add(&mut self, shard: F::Shard) -> Result<(), Error> {
+        self.lines
+            .add(&serde_json::to_string(&shard).expect("numbers and words can be written"))?;
+        self.shards.insert(F::number(&shard), shard);
         Ok(())
     }
 
-    /// Puts all shards into the table, and removes the journal. Returns the path of the table.
+    /// Computes the shards that are not finished with `jobs` threads. Returns true if all are finished
+    /// then.
     ///
-    /// The table replaces an older one only when it is complete; after an interruption the journal
-    /// is unchanged.
+    /// `watch` is called as by [`family::compute`].
     ///
     /// # Errors
     ///
-    /// Shards are missing, or the table cannot be written.
-    pub fn finish(self, experiment: &Experiment) -> Result<PathBuf, Error> {
-        if let Some(shard) = self.open_shards(experiment).first() {
-            return Err(Error::Shard(format!("shard {shard} is not finished")));
-        }
-        let table = self.lines.path().with_file_name(TABLE);
-        parquet_file::write(&table, experiment, &self)?;
-        self.lines.remove()?;
-        Ok(table)
+    /// A shard cannot be computed, or the journal cannot be written. Shards that are finished are kept.
+    pub fn fill(
+        &mut self,
+        family: &F,
+        jobs: NonZeroUsize,
+        watch: impl FnMut(u64) -> bool,
+    ) -> Result<bool, Error> {
+        let open = self.open_shards(family);
+        family::compute(family, &open, jobs, |_, shard| self.add(shard), watch)?;
+        Ok(self.open_shards(family).is_empty())
     }
-}
 
-/// Returns true if a table is of the experiment of a journal with this header, whatever version of this program computed it.
-fn is_table_of(table: &Path, own: &Header) -> bool {
-    let text = parquet_file::experiment(table);
-    let experiment = text.and_then(|text| Experiment::from_toml("", &text).ok());
-    experiment.is_some_and(|it| header(&it).experiment == own.experiment)
-}
+    /// Where the file is.
+    pub(crate) fn path(&self) -> &Path {
+        self.lines.path()
+    }
 
-fn header(experiment: &Experiment) -> Header {
-    let text = serde_json::to_vec(experiment).expect("numbers and words can be written");
-    let digest = Sha256::digest(&text);
-    let experiment = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Header { experiment, sources: SOURCES.to_owned() }
+    /// Removes the file: the journal is not needed any more.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be removed.
+    pub fn remove(self) -> Result<(), Error> {
+        self.lines.remove()
+    }
 }

@@ -12,7 +12,7 @@
 //! | [`allocation`] | systems of vCache: what schemes need to allocate them |
 //! | [`locks`] | systems of vMPCP: whether they are schedulable, by server and analysis |
 //! | [`servers`] | VCPUs with servers on a PCPU: planned, analysed, simulated |
-//! | [`pool`] | many independent computations on several threads |
+//! | [`family`] | computations that do not depend on each other, on several threads |
 //!
 //! ```
 //! use std::num::NonZeroUsize;
@@ -35,7 +35,7 @@
 //!
 //! let folder = tempfile::tempdir()?;
 //! let mut journal = Journal::open(folder.path(), &experiment)?;
-//! let complete = sweep::run(&experiment, &mut journal, NonZeroUsize::MIN, |_| true)?;
+//! let complete = journal.fill(&experiment, NonZeroUsize::MIN, |_| true)?;
 //! assert!(complete);
 //! let summary = Summary::new(&experiment, &journal);
 //! assert!(summary.holds() && summary.points[0].systems == 20);
@@ -50,13 +50,13 @@ pub mod allocation;
 mod axis;
 mod error;
 mod experiment;
+pub mod family;
 mod journal;
 mod kind;
 mod lines;
 pub mod locks;
 mod parquet_file;
-pub mod pool;
-mod run;
+mod pool;
 mod server_kind;
 pub mod servers;
 mod shard;
@@ -66,9 +66,7 @@ mod table;
 pub use axis::Scalar;
 pub use error::Error;
 pub use experiment::{Experiment, Point};
-pub use journal::Journal;
-pub use lines::Lines;
-pub use run::{Progress, run};
+pub use journal::{Journal, Recorded};
 pub use shard::Shard;
 pub use summary::{PointSummary, Summary};
 pub use table::{Cell, Column, Summarize};

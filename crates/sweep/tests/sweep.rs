@@ -66,7 +66,7 @@ fn experiment(text: &str) -> Experiment {
 fn table(experiment: &Experiment, folder: &Path, jobs: usize) -> Vec<u8> {
     let mut journal = Journal::open(folder, experiment).expect("a journal");
     let jobs = NonZeroUsize::new(jobs).expect("jobs");
-    assert!(sweep::run(experiment, &mut journal, jobs, |_| true).expect("a sweep"));
+    assert!(journal.fill(experiment, jobs, |_| true).expect("a sweep"));
     fs::read(journal.finish(experiment).expect("a table")).expect("the table")
 }
 
@@ -105,9 +105,9 @@ fn an_interrupted_sweep_goes_on() {
     let whole = table(&experiment, folder.path(), 1);
     let folder = tempfile::tempdir().unwrap();
     let mut journal = Journal::open(folder.path(), &experiment).unwrap();
-    let two = |progress: sweep::Progress| progress.finished < 2;
+    let two = |finished| finished < 2;
     let one = NonZeroUsize::MIN;
-    assert!(!sweep::run(&experiment, &mut journal, one, two).unwrap());
+    assert!(!journal.fill(&experiment, one, two).unwrap());
     let finished = journal.shards().count();
     assert!((2..experiment.shards() as usize).contains(&finished));
     assert!(matches!(journal.finish(&experiment), Err(Error::Shard(_))));

@@ -1,0 +1,62 @@
+//! The random task sets of an experiment.
+
+use serde::{Deserialize, Serialize};
+
+/// The task sets of an experiment that allocates some. What is not said is as in vCache, Table 3.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allocation {
+    /// How many.
+    pub sets: u64,
+    /// How many with `--quick`.
+    pub quick_sets: u64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Fewest and most tasks.
+    pub tasks: [u64; 2],
+    /// Utilisation of all tasks with one colour each.
+    pub utilization: f64,
+    /// Number of VCPUs of each VM.
+    pub vcpus: usize,
+    /// Colours of the cache.
+    pub colors: usize,
+    /// Deadlines in percent of periods.
+    #[serde(default = "implicit")]
+    pub deadline_percent: u64,
+    /// Longest time to load a colour again, in microseconds.
+    pub reload_us: u64,
+}
+
+fn implicit() -> u64 {
+    100
+}
+
+/// The task sets of an experiment about locks. What is not said is as in vMPCP, Table I.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Locks {
+    /// How many.
+    pub sets: u64,
+    /// How many with `--quick`.
+    pub quick_sets: u64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// What `x` is.
+    pub vary: Vary,
+}
+
+/// What differs from place to place.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Vary {
+    /// Length of a section in microseconds.
+    SectionUs,
+    /// Tasks that lock a mutex.
+    Lockers,
+    /// Sections of each task.
+    SectionsPerTask,
+    /// Period of VCPUs in milliseconds.
+    VcpuPeriodMs,
+    /// Utilisation of the tasks of a VCPU in percent.
+    UtilizationPercent,
+}
