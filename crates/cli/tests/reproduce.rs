@@ -444,6 +444,18 @@ fn mistakes_name_their_place() {
 }
 
 #[test]
+fn incomplete_results_do_not_replace_complete_ones() {
+    let sandbox = sandbox();
+    reproduce(&sandbox, &["time"]);
+    let complete = result_file(&sandbox, "data.csv");
+    let text = EXPERIMENT.replace("task = \"3\"", "task = \"8\"");
+    sandbox.write("experiments/time/experiment.toml", &text);
+    reproduce(&sandbox, &["time"]).assert_status(2);
+    assert_eq!(result_file(&sandbox, "data.csv"), complete);
+    assert!(result_file(&sandbox, "../time.incomplete/table.md").contains("**Incomplete"));
+}
+
+#[test]
 fn tasks_without_jobs_and_vms_that_do_not_exist_are_told() {
     let sandbox = sandbox();
     let write = |from: &str, to: &str| {

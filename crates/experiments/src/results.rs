@@ -19,6 +19,8 @@ use crate::values::{Value, Values};
 const DATA: &str = "data.csv";
 /// The page for people.
 pub const PAGE: &str = "table.md";
+/// A page has this sentence if values are missing.
+const INCOMPLETE: &str = "Incomplete: it was ended before all values were measured.";
 /// What else there is to say, for [`Results::again`].
 const NOTE: &str = "note.txt";
 
@@ -80,9 +82,13 @@ impl<'a> Results<'a> {
         self.judged.iter().all(|judged| judged.verdict != Verdict::NotConfirmed)
     }
 
-    /// Writes all files into a folder named after the experiment; returns it.
+    /// Writes all files into a folder named after the experiment, and returns the folder. Incomplete
+    /// results do not replace complete ones: they go into a folder beside, `NAME.incomplete`.
     pub fn write(&self, output: &Path) -> Result<PathBuf, Failure> {
-        let folder = output.join(&self.experiment.name);
+        let mut folder = output.join(&self.experiment.name);
+        if !self.complete && has_complete(&folder) {
+            folder.set_extension("incomplete");
+        }
         let put = |name: &str, text: &str| -> Result<(), Failure> {
             let file = folder.join(name);
             WholeFile::write(&file, text.as_bytes()).map_err(|error| cannot_write(&file, &error))
@@ -154,7 +160,7 @@ impl<'a> Results<'a> {
     /// What the values lack, if they lack something.
     fn lack(&self) -> Option<&'static str> {
         match (self.complete, self.quick) {
-            (false, _) => Some("Incomplete: it was ended before all values were measured."),
+            (false, _) => Some(INCOMPLETE),
             (true, true) => Some("Measured with `--quick`, at a few places."),
             (true, false) => None,
         }
@@ -326,6 +332,11 @@ impl Row {
         let Self { series, x, measured, shown, .. } = self;
         Value { series, x, measured, shown, spread }
     }
+}
+
+/// Returns true if a folder has the page of complete results.
+fn has_complete(folder: &Path) -> bool {
+    std::fs::read_to_string(folder.join(PAGE)).is_ok_and(|page| !page.contains(INCOMPLETE))
 }
 
 /// A file of results that cannot be written.

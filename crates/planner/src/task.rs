@@ -11,24 +11,21 @@ pub struct Task {
     /// The task with 1, 2, ... colours; not empty.
     by_colors: Vec<analysis::Task>,
     working_set: u64,
-    raised: bool,
 }
 
 impl Task {
     /// Returns `base` with the execution times `wcet` for 1, 2, ... colours instead of its own.
     ///
-    /// A time that is shorter than one with more colours is raised to it, which is safe:
-    /// see [`Task::was_raised`].
+    /// A time that is shorter than one with more colours is raised to it, which is safe.
     ///
     /// # Errors
     ///
     /// There is no execution time, or one that the analyses cannot handle.
     pub fn new(base: analysis::Task, wcet: &[Duration]) -> Result<Self, Error> {
         let mut by_colors = Vec::with_capacity(wcet.len());
-        let (mut longest, mut raised) = (Duration(0), false);
+        let mut longest = Duration(0);
         for &time in wcet.iter().rev() {
             base.with_wcet(time)?;
-            raised |= time < longest;
             longest = longest.max(time);
             by_colors.push(base.with_wcet(longest)?);
         }
@@ -36,7 +33,7 @@ impl Task {
             return Err(Error::NoWcet);
         }
         by_colors.reverse();
-        Ok(Self { by_colors, working_set: 0, raised })
+        Ok(Self { by_colors, working_set: 0 })
     }
 
     /// Returns the same task with a working set of this number of bytes in each job.
@@ -70,11 +67,6 @@ impl Task {
     pub fn working_set(&self) -> u64 {
         self.working_set
     }
-
-    /// Returns true if execution times were raised so that more colours never take longer.
-    pub fn was_raised(&self) -> bool {
-        self.raised
-    }
 }
 
 /// Puts tasks into rate-monotonic order, the highest priority first; those with one
@@ -97,8 +89,6 @@ mod tests {
         let task = Task::new(base, &[ms(5), ms(2), ms(3), ms(3), ms(1)]).unwrap();
         let times: Vec<_> = (1..=7).map(|k| task.wcet(k).0 / 1_000_000).collect();
         assert_eq!(times, [5, 3, 3, 3, 1, 1, 1]);
-        assert!(task.was_raised());
-        assert!(!Task::new(base, &[ms(5), ms(2)]).unwrap().was_raised());
     }
 
     #[test]

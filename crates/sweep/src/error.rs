@@ -38,7 +38,7 @@ pub enum Error {
     /// A file or folder that cannot be read or written.
     #[error("cannot {what} {}: {error}", path.display())]
     File {
-        /// `read`, `write` or `remove`.
+        /// `read`, `write`, `lock` or `remove`.
         what: &'static str,
         /// The file or folder.
         path: PathBuf,

@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::Error;
 
@@ -31,8 +32,9 @@ impl Lines {
         }
         let file = OpenOptions::new().read(true).append(true).create(true).open(path);
         let mut file = file.map_err(failed("write"))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(Error::Busy { path: path.to_owned() });
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Err(Error::Busy { path: path.to_owned() }),
+            locked => locked.map_err(|error| failed("lock")(error.into()))?,
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed("read"))?;
