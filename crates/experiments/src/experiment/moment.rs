@@ -20,7 +20,7 @@ pub struct Window {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moment {
-    /// The name of the task, after [`expand`](crate::template::expand); `mean`: of all tasks.
+    /// The name of the task, in which `{x}` is the place; `mean`: all tasks.
     pub task: String,
     /// Where it comes from.
     pub how: How,
