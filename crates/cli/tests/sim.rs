@@ -220,5 +220,5 @@ fn a_trace_tells_when_jobs_are_released_and_how_long_they_execute() {
     let refused = sandbox.bulkhead(&["sim", "s.toml", "--like", "short"]);
     refused.assert_refused(&["no complete job of task", "marks its jobs"]);
     let refused = sandbox.bulkhead(&["sim", "s.toml", "--like", "s.toml"]);
-    refused.assert_refused(&["cannot read s.toml"]);
+    refused.assert_refused(&["s.toml: it is no trace"]);
 }

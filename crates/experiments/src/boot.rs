@@ -8,13 +8,13 @@ use ::trace::Trace;
 use bulkhead_qemu::{Exit, Outcome, Time};
 use lab::Failure;
 use lab::boot::{Prepared, Ran, Start};
-use lab::cachescope::bins::{self, Bin};
-use lab::cachescope::jobs::{self, Job};
-use lab::cachescope::{Cachescope, Counts};
+use lab::cachescope::bins::Bin;
+use lab::cachescope::jobs::Job;
+use lab::cachescope::{Cachescope, Counts, rows};
 use lab::console::Known;
 use lab::hypervisor;
 use lab::load;
-use lab::record::What;
+use lab::record::{What, read_trace};
 use lab::workspace::Workspace;
 
 use crate::variant::Variant;
@@ -93,17 +93,16 @@ impl Boot {
         let recorded = recorded.transpose();
         let seen = self.check(&outcome, &known, until).and_then(|()| {
             let console = outcome.log.clone();
-            let trace = recorded?.map(|_| read_trace(&traced)).transpose()?;
+            let trace = recorded?.map(|_| whole_trace(&traced)).transpose()?;
             let (jobs, bins) = (Vec::new(), Vec::new());
             let Some(scope) = prepared.cachescope().filter(|_| trace.is_none()) else {
                 return Ok(Observed { jobs, bins, console, counts: None, trace });
             };
             let file = |name: &str| folder.path().join(name);
-            let (marked, series) = (file("jobs.csv"), file("timeseries.csv"));
-            let fail = |file: &Path, error: csv::Error| format!("{}: {error}", file.display());
+            let fail = |failure: Failure| failure.to_string();
             Ok(Observed {
-                jobs: jobs::read(&marked).map_err(|error| fail(&marked, error))?,
-                bins: bins::read(&series).map_err(|error| fail(&series, error))?,
+                jobs: rows(&file("jobs.csv")).map_err(fail)?,
+                bins: rows(&file("timeseries.csv")).map_err(fail)?,
                 console,
                 counts: Some(scope.counts()?),
                 trace,
@@ -154,9 +153,8 @@ impl Boot {
     }
 }
 
-fn read_trace(file: &Path) -> Result<Trace, String> {
-    let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
-    let trace = Trace::read(bytes.as_slice()).map_err(|error| error.to_string())?;
+fn whole_trace(file: &Path) -> Result<Trace, String> {
+    let trace = read_trace(file).map_err(|failure| failure.to_string())?;
     match trace.lost() {
         0 => Ok(trace),
         lost => Err(format!("{lost} records of its trace came faster than they could be read")),

@@ -5,6 +5,7 @@ mod counts;
 pub mod jobs;
 mod model;
 mod ranges;
+mod rows;
 
 use std::env;
 use std::fs;
@@ -19,6 +20,7 @@ use crate::load::System;
 use crate::whole_file::WholeFile;
 pub use counts::{Counts, Eviction, Owner, Suffered};
 pub use ranges::HYPERVISOR;
+pub use rows::rows;
 
 /// Environment variable that names another plugin than the one that was built.
 const PLUGIN_VARIABLE: &str = "BULKHEAD_CACHESCOPE";

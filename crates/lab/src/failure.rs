@@ -1,5 +1,7 @@
 //! Errors of this crate.
 
+use std::fmt;
+
 use bulkhead_system::diagnostic::Errors;
 
 /// Why an operation failed.
@@ -22,6 +24,15 @@ impl Failure {
     /// Returns a failure out of any error.
     pub fn new(code: &'static str, error: impl ToString) -> Self {
         Self::Message { code, text: error.to_string() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mistakes(errors) | Self::NoPlan(errors) => errors.fmt(f),
+            Self::Message { text, .. } => f.write_str(text),
+        }
     }
 }
 

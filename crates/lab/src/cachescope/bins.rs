@@ -1,7 +1,5 @@
 //! The memory traffic of VMs over time, as cachescope counted it.
 
-use std::path::Path;
-
 use serde::Deserialize;
 
 /// Bytes that an access moves: the line of all caches of QEMU's CPUs.
@@ -18,11 +16,6 @@ pub struct Bin {
     pub memory_read_bytes: u64,
     /// Bytes to memory.
     pub memory_written_bytes: u64,
-}
-
-/// Reads `timeseries.csv`.
-pub fn read(file: &Path) -> Result<Vec<Bin>, csv::Error> {
-    csv::Reader::from_path(file)?.deserialize().collect()
 }
 
 impl Bin {

@@ -1,7 +1,5 @@
 //! The jobs that guests marked, with what cachescope measured of each.
 
-use std::path::Path;
-
 use serde::Deserialize;
 
 /// The used columns of a row of `jobs.csv`.
@@ -23,9 +21,4 @@ pub struct Job {
     pub instructions: u64,
     /// Misses of the job in the last-level cache.
     pub llc_misses: u64,
-}
-
-/// Reads `jobs.csv`.
-pub fn read(file: &Path) -> Result<Vec<Job>, csv::Error> {
-    csv::Reader::from_path(file)?.deserialize().collect()
 }

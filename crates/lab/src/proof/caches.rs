@@ -5,11 +5,11 @@ use std::path::Path;
 
 use bulkhead_report::proof::{Cache, Owner};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use super::execute::Executed;
 use crate::cachescope::Counts;
 use crate::cachescope::bins::ACCESS_BYTES;
+use crate::cachescope::rows;
 use crate::failure::Failure;
 
 /// The used columns of a row of `colors.csv`.
@@ -149,12 +149,6 @@ fn by_color(counts: impl Iterator<Item = (usize, u64)>) -> Vec<u64> {
         all[color] += count;
     }
     all
-}
-
-fn rows<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, Failure> {
-    let read =
-        || -> Result<Vec<T>, csv::Error> { csv::Reader::from_path(file)?.deserialize().collect() };
-    read().map_err(|error| cannot_read(file, &error))
 }
 
 fn cannot_read(file: &Path, error: &dyn std::fmt::Display) -> Failure {

@@ -7,7 +7,8 @@ use bulkhead_report::proof::Traffic;
 use bulkhead_system::plan::MemoryBudget;
 use trace::{Event, Trace, VcpuId};
 
-use crate::cachescope::bins::{self, ACCESS_BYTES, Bin};
+use crate::cachescope::bins::Bin;
+use crate::cachescope::rows;
 use crate::failure::Failure;
 use crate::load::System;
 
@@ -63,7 +64,7 @@ pub fn traffic(
     with: &Trace,
     without: Option<&Path>,
 ) -> Result<Vec<Traffic>, Failure> {
-    let bins = without.map(|folder| read(&folder.join("timeseries.csv"))).transpose()?;
+    let bins = without.map(|folder| rows(&folder.join("timeseries.csv"))).transpose()?;
     let of = |it: Budget| {
         let window_ns = it.budget.period.0;
         let name = &system.plan.vms[it.vm].name;
@@ -89,19 +90,13 @@ pub fn traffic(
     Ok(budgets(system).into_iter().map(of).collect())
 }
 
-fn read(file: &Path) -> Result<Vec<Bin>, Failure> {
-    bins::read(file).map_err(|error| {
-        Failure::new("cannot-read", format!("cannot read {}: {error}", file.display()))
-    })
-}
-
 /// Lines that a VM moved in each window, by the model.
 fn series(bins: &[Bin], vm: &str, window_ns: u64) -> Vec<u64> {
     let mut series = Vec::new();
     for bin in bins.iter().filter(|bin| bin.owner == vm) {
         let window = (bin.time_ns / window_ns) as usize;
         series.resize(series.len().max(window + 1), 0);
-        series[window] += (bin.memory_read_bytes + bin.memory_written_bytes) / ACCESS_BYTES;
+        series[window] += bin.accesses();
     }
     series
 }

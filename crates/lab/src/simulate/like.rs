@@ -3,8 +3,6 @@
 mod rest;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use model::{Load, Model};
@@ -13,18 +11,13 @@ use trace::{Clock, Trace, VcpuId};
 use units::Duration;
 
 use crate::failure::Failure;
+use crate::record::read_trace;
 
 /// Gives each task the first release and the execution times of its jobs in a trace, and
 /// each VCPU with a server what else it did. The marks of a guest count the tasks of a VCPU in
 /// the order of the description. Returns the length of the trace.
 pub fn read(path: &Path, model: &mut Model) -> Result<Duration, Failure> {
-    let name = path.display().to_string();
-    let cannot_read = |error: &dyn std::fmt::Display| {
-        Failure::new("cannot-read", format!("cannot read {name}: {error}"))
-    };
-    let file = File::open(path).map_err(|error| cannot_read(&error))?;
-    let trace = Trace::read(BufReader::new(file)).map_err(|error| cannot_read(&error))?;
-    apply(&trace, &name, model)
+    apply(&read_trace(path)?, &path.display().to_string(), model)
 }
 
 /// The same with a trace that was read; `name` for errors.
