@@ -205,7 +205,7 @@ def test_a_proof_has_the_numbers_of_the_command(tmp_path: Path) -> None:
     assert proof.budgets["vm"] == ["noise"]
 
     status, document = command("prove", file, "-o", tmp_path / "there", "--simulate", "1s")
-    assert status == 0
+    assert status == 0, document["failures"]
     assert document["tasks"] == proof.document["tasks"]
     for row, task in zip(proof.tasks, proof.document["tasks"]):
         for part in ("simulated", "with", "without"):
