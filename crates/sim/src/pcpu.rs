@@ -3,10 +3,13 @@
 mod accesses;
 mod advance;
 mod decide;
+mod lane;
 mod next;
 mod overheads;
 mod sections;
 mod step;
+
+pub use lane::{Course, Lane};
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

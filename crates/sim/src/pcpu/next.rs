@@ -10,9 +10,8 @@ impl PcpuState {
     /// that can be delayed are events.
     #[inline]
     pub fn next<const MEMORY: bool>(&mut self, contention: bool) -> u64 {
-        let timer = self.decision.timer.map_or(NEVER, |timer| timer.0);
-        let release = self.releases.peek().map_or(NEVER, |Reverse((time, ..))| *time);
-        let mut next = timer.min(release);
+        let timer = self.timer();
+        let mut next = timer;
         let begin = self.begin();
         if let Some(vcpu) = self.decision.run
             && let Some((_, jobs)) = self.vcpus[vcpu].running()
@@ -20,9 +19,17 @@ impl PcpuState {
             next = next.min(begin.saturating_add(jobs.remaining.min(jobs.to_section())));
         }
         if MEMORY {
-            next = self.next_with_memory(timer.min(release), contention);
+            next = self.next_with_memory(timer, contention);
         }
         next
+    }
+
+    /// Returns the time of the next event that does not depend on what the job does.
+    #[inline]
+    pub(super) fn timer(&self) -> u64 {
+        let timer = self.decision.timer.map_or(NEVER, |timer| timer.0);
+        let release = self.releases.peek().map_or(NEVER, |Reverse((time, ..))| *time);
+        timer.min(release)
     }
 
     /// The same where memory is accessed; `next`: the next event without what the job does.

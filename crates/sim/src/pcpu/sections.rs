@@ -94,6 +94,9 @@ impl PcpuState {
     ) {
         let Grant { vcpu, task, .. } = grant;
         self.advance::<MEMORY>(now);
+        if MEMORY {
+            self.show_accesses(now, observer);
+        }
         let before = self.decision.run;
         let state = &mut self.vcpus[vcpu];
         let was_idle = state.ready.is_empty();
