@@ -175,7 +175,7 @@ impl Simulation {
     fn stretch<O: Observer>(&mut self, limits: Limits, observer: &mut O) -> bool {
         let Some(bus) = &mut self.bus else { return false };
         let accesses = limits.events - self.events;
-        let limits = memory::Limits { start: self.now, end: limits.until, accesses };
+        let limits = memory::Limits { end: limits.until, accesses };
         let stretch = bus.stretch(limits, &mut self.pcpus, &self.next, observer);
         let Some(memory::Stretch { now, accesses }) = stretch else { return false };
         (self.now, self.settled) = (now, Some(now));

@@ -16,8 +16,6 @@ use crate::{Event, Observer};
 /// The limits of a stretch.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Time until which all accesses were made.
-    pub start: u64,
     /// Time of the next event that is not one of a PCPU.
     pub end: u64,
     /// Number of accesses after which the stretch ends, and those that are made at the same time.
@@ -68,14 +66,14 @@ impl Bus {
             }
             self.lanes.push(lane);
         }
-        let mut stretch = Stretch { now: limits.start, accesses: 0 };
+        let mut stretch = Stretch { now: 0, accesses: 0 };
         while stretch.accesses < limits.accesses
             && let Some(first) = self.first()
             && first.now < horizon
         {
             let end = horizon.min(first.other);
             let most = limits.accesses - stretch.accesses;
-            let jumped = self.jump(first, end, (limits.start, most), observer);
+            let jumped = self.jump(first, end, most, observer);
             let (accesses, now) =
                 jumped.unwrap_or_else(|| (self.make(first.now, observer), first.now));
             stretch.accesses += accesses;
@@ -148,21 +146,20 @@ impl Bus {
         accesses
     }
 
-    /// Makes accesses of the first PCPU before `end`, if each is delayed equally. `start`: time
-    /// until which all accesses were made when the stretch began. Returns their number, at most
-    /// `most`, and the time of the last one.
+    /// Makes accesses of the first PCPU before `end`, if each is delayed equally. Returns their
+    /// number, at most `most`, and the time of the last one.
     fn jump<O: Observer>(
         &mut self,
         First { at, now, .. }: First,
         end: u64,
-        (start, most): (u64, u64),
+        most: u64,
         observer: &mut O,
     ) -> Option<(u64, u64)> {
         let Course::Evenly(accesses) = &self.lanes[at].course else { return None };
         if now.saturating_add(accesses.distance()) >= end {
             return None;
         }
-        let delay = self.delay_of_all(at, now, start)?;
+        let delay = self.delay_of_all(at, now)?;
         let mut count = accesses.count_before(end, delay)?.min(most).min(self.lanes[at].left);
         for (_, lane) in self.others(at) {
             if let Course::WithOthers = lane.course {
@@ -203,10 +200,10 @@ impl Bus {
 
     /// Returns the delay of the next access of a PCPU, at `now`, if those after it are delayed as
     /// long until another PCPU makes one that others can delay.
-    fn delay_of_all(&self, at: usize, now: u64, start: u64) -> Option<u64> {
+    fn delay_of_all(&self, at: usize, now: u64) -> Option<u64> {
         let latency = self.contention.latency;
-        // Whoever made accesses until then made this PCPU wait, or no longer does.
-        let since = self.lanes[at].last.unwrap_or(0).max(start);
+        // It has not waited for accesses after this time.
+        let since = self.lanes[at].last.unwrap_or(0);
         let mut sum = 0u64;
         for (other, lane) in self.others(at) {
             let is_delayed = match lane.course {
