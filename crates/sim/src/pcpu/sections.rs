@@ -28,6 +28,7 @@ impl PcpuState {
         {
             events += 1;
             let global = locks.global[resource];
+            let number = jobs.sections.number().unwrap_or_default();
             let state = &mut self.vcpus[vcpu];
             if global {
                 state.owed += self.overheads.exit;
@@ -40,15 +41,15 @@ impl PcpuState {
                 }
                 let state = &mut self.vcpus[vcpu];
                 if global {
-                    locks.unlock(at, vcpu, task, resource);
+                    locks.unlock(at, vcpu, number, resource);
                     state.raised.remove(task);
                 } else {
-                    let _ = state.pcp.unlock(task, resource);
+                    let _ = state.pcp.unlock(number, resource);
                 }
             } else {
                 let held = match global {
-                    true => locks.lock(at, vcpu, task, resource),
-                    false => state.pcp.lock(task, resource).unwrap_or(false),
+                    true => locks.lock(at, vcpu, number, resource),
+                    false => state.pcp.lock(number, resource).unwrap_or(false),
                 };
                 if !held {
                     observer.event(now, at, Event::Wait { vcpu, task, resource, global });
@@ -92,7 +93,8 @@ impl PcpuState {
         ceilings: bool,
         observer: &mut O,
     ) {
-        let Grant { vcpu, task, .. } = grant;
+        let Grant { vcpu, number, .. } = grant;
+        let Some(&task) = self.vcpus[vcpu].users.get(number) else { return };
         self.advance::<MEMORY>(now);
         if MEMORY {
             self.show_accesses(now, observer);

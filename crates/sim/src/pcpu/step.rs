@@ -43,7 +43,7 @@ impl PcpuState {
             emptied = self.vcpus[running].ready.is_empty().then_some(running);
         } else if let Some(running) = before
             && let Some(locks) = locks
-            && self.vcpus[running].locks
+            && !self.vcpus[running].users.is_empty()
         {
             events += self.pass_sections::<O, MEMORY>(running, now, pools, locks, observer);
             emptied = self.vcpus[running].ready.is_empty().then_some(running);
