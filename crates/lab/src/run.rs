@@ -149,8 +149,10 @@ impl<'a> Prepared<'a> {
             end,
         };
         let summary = judge(self.system, ran, circumstances);
-        // A trace that was recorded only for its marks is gone with the run.
-        let trace = summary.trace.filter(|_| self.options.trace.is_some());
+        let asked = self.options.trace.is_some();
+        // A trace that was recorded only for its marks is gone with the run. Without it, nobody has judged the deadlines.
+        let has_started = summary.known.ready;
+        let trace = summary.trace.filter(|it| asked || has_started && it.is_err());
         Ok(Summary { counts, trace, ..summary })
     }
 }
@@ -162,7 +164,7 @@ pub struct Circumstances {
     pub times: Times,
     /// It is a failure if a VM does not switch itself off.
     pub until_off: bool,
-    /// The file of the recorded trace, if there is one.
+    /// The file to which a trace was recorded, if there is one.
     pub trace: Option<PathBuf>,
     /// The file with all output of the console.
     pub log: PathBuf,
@@ -172,9 +174,15 @@ pub struct Circumstances {
 
 /// Judges a run of a system that left `ran`, on any machine.
 pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary {
-    let Circumstances { times, until_off, trace, log, end } = circumstances;
-    let trace = trace.filter(|_| matches!(ran.recorded, Some(Ok(_))));
-    let trace = trace.and_then(|path| read_trace(&path).ok());
+    let Circumstances { times, until_off, log, end, .. } = circumstances;
+    let mut recorded = ran.recorded;
+    let mut trace = None;
+    if let (Some(path), Some(Ok(_))) = (circumstances.trace, &recorded) {
+        match read_trace(&path) {
+            Ok(it) => trace = Some(it),
+            Err(failure) => recorded = Some(Err(failure.to_string())),
+        }
+    }
     let tasks = Tasks::new(system, trace.as_ref(), &ran.known, times);
     Summary {
         name: system.plan.name.clone(),
@@ -184,7 +192,7 @@ pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary
         until_off,
         outcome: ran.outcome,
         counts: None,
-        trace: ran.recorded,
+        trace: recorded,
         log_file: log,
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use bulkhead_qemu::{Chunk, Exit, Input, Next, Outcome};
 use lab::boot::{Machine, Ran, Running};
 use lab::deadlines::Times;
 use lab::load::{self, System};
-use lab::record::{Recording, What, read_trace};
+use lab::record::{Recorded, Recording, What, read_trace};
 use lab::run::{Circumstances, End, Summary, judge};
 use lab::simulate::simulate;
 use sim::Execution;
@@ -218,14 +218,17 @@ fn judged(folder: &Path, system: &System, machine: Replay) -> (Summary, Trace) {
     let ran = running.wait(|_| false, Duration::ZERO, &AtomicBool::new(false));
     let ran: Ran = ran.expect("nothing stopped the run");
     let recorded = read_trace(&file).expect("a complete trace");
-    let circumstances = Circumstances {
+    (judge(system, ran, circumstances(folder, file)), recorded)
+}
+
+fn circumstances(folder: &Path, trace: PathBuf) -> Circumstances {
+    Circumstances {
         times: Times::Exact,
         until_off: true,
-        trace: Some(file),
+        trace: Some(trace),
         log: folder.join("console.log"),
         end: End::Itself,
-    };
-    (judge(system, ran, circumstances), recorded)
+    }
 }
 
 #[test]
@@ -275,6 +278,23 @@ fn vms_and_machines_that_do_not_end_well_are_found() {
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert!(problems[0].contains("exit status 3"), "{problems:?}");
     assert_eq!(problems[1], "VM `logger` was stopped: abort");
+}
+
+#[test]
+fn deadlines_without_a_readable_trace_are_not_judged_well() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let system = system(folder.path());
+    let (machine, _) = replay(&system, &happened(&system, 2_000_000), &WELL);
+    let running = Running::new(Box::new(machine), &system, None);
+    let ran = running.wait(|_| false, Duration::ZERO, &AtomicBool::new(false));
+    let recorded = Recorded { file: "run.trace".into(), records: 1, lost: 0 };
+    let ran = Ran { recorded: Some(Ok(recorded)), ..ran.expect("nothing stopped the run") };
+    let file = folder.path().join("run.trace");
+    fs::write(&file, "no trace").expect("a temporary file");
+    let summary = judge(&system, ran, circumstances(folder.path(), file));
+    let problems = summary.problems();
+    assert!(problems.iter().any(|it| it.contains("run.trace")), "{problems:?}");
+    assert!(!summary.is_ok());
 }
 
 #[test]
