@@ -1,12 +1,9 @@
 //! `bulkhead reproduce` for experiments that allocate random task sets.
 
-#[allow(dead_code)]
-mod common;
-
 use std::fs;
 use std::process::Command;
 
-use common::{Result, Sandbox, eventually, signal, terminal};
+use testing::{Result, Sandbox, eventually, sandbox, signal, terminal};
 
 const EXPERIMENT: &str = r#"
 title = "Utilisation by colours"
@@ -64,7 +61,7 @@ check.ratios = { series = ["planner"], of = "bound", least = 1.0 }
 "#;
 
 fn sandbox(experiment: &str) -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     fs::create_dir_all(sandbox.path("experiments/sets")).expect("a folder");
     sandbox.write("experiments/sets/experiment.toml", experiment);
     sandbox.write("experiments/sets/published.toml", PUBLISHED);
