@@ -223,7 +223,7 @@ fn progress_is_shown_on_a_terminal() {
 fn mistakes_name_their_place() {
     let cases = [
         ("\"wfd-ccs\"", "\"wfd\"", "unknown variant `wfd`"),
-        ("x = \"3-4\"", "x = \"3-5\"", "`x` of `CAVM`: numbers of colours go to 4"),
+        ("x = \"3-4\"", "x = \"3-5\"", "`x` of `CAVM`: numbers of colours are at most 4"),
         ("colors = 4", "colors = 65", "a cache has 1 to 64 colours, not 65"),
         ("vcpus = 2", "vcpus = 0", "VMs need VCPUs"),
         ("utilization = 1.0", "utilization = 9.0", "numbers within these limits have sums of"),

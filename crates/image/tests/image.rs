@@ -50,7 +50,7 @@ fn files_that_are_no_hypervisor_are_refused() {
     let good = Elf::default().to_bytes();
     for (elf, part) in [
         (Elf { machine: 62, ..Elf::default() }, "not for AArch64"),
-        (Elf { symbol: ("_end", 0x3000), ..Elf::default() }, "`__image_end` is missing"),
+        (Elf { symbol: ("_end", 0x3000), ..Elf::default() }, "no symbol `__image_end`"),
         (Elf { symbol: ("__image_end", 0x3010), ..Elf::default() }, "not a multiple of 4 KiB"),
         (Elf { symbol: ("__image_end", 0x2000), ..Elf::default() }, "ends behind `__image_end`"),
         (Elf { symbol: ("__image_end", 1 << 60), ..Elf::default() }, "not a multiple of 4 KiB"),

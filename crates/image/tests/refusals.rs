@@ -26,7 +26,10 @@ fn missing_file_names_vm_and_key_and_says_what_to_run() {
     let message = refusal(|_, folder| {
         std::fs::remove_file(folder.join("initrd.cpio")).expect("removed");
     });
-    assert_says(&message, &["VM `linux`", "initrd", "initrd.cpio: not found", "`make build`"]);
+    assert_says(
+        &message,
+        &["VM `linux`", "initrd", "initrd.cpio: there is no such file", "`make build`"],
+    );
 }
 
 #[test]
@@ -45,7 +48,7 @@ fn files_of_the_wrong_kind_are_recognised() {
 fn folders_and_devices_are_no_guest_files() {
     for file in [".", "/dev/zero"] {
         let message = refusal(|plan, _| plan.vms[1].boot.kernel.file = file.into());
-        assert_says(&message, &["VM `rt`", "kernel", "not a regular file"]);
+        assert_says(&message, &["VM `rt`", "kernel", "no regular file"]);
     }
 }
 
