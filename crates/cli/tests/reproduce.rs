@@ -1,15 +1,12 @@
 //! `bulkhead reproduce` with a script in place of QEMU, and the experiments of
 //! the project in quick mode, for which everything must have been built.
 
-#[allow(dead_code)]
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use common::{Result, Sandbox, eventually, signal};
+use testing::{Result, Sandbox, eventually, sandbox, signal};
 
 /// Writes what cachescope would: the n-th boot has two jobs of task 3, the longer
 /// of which takes 1000 / n ns.
@@ -83,7 +80,7 @@ value = "0.4"
 
 /// A folder with a system, an experiment and a QEMU.
 fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     for folder in ["build", "experiments/time"] {
         fs::create_dir_all(sandbox.path(folder)).expect("a folder");
     }
