@@ -1,5 +1,6 @@
 //! What was published, held against what was measured.
 
+mod placements;
 mod shares;
 
 use std::cmp::Ordering;

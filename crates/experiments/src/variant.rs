@@ -44,8 +44,10 @@ impl Variant {
             return Ok(());
         }
         let Some(described) = &mut system.description else {
-            let text =
-                format!("{} is a plan: a variant needs a description", system.file.display());
+            let text = format!(
+                "{} is a plan, but a variant changes a description\nhelp: name the description that the plan was made from",
+                system.file.display()
+            );
             return Err(Failure::new("experiment", text));
         };
         if let Some(scheme) = self.scheme {

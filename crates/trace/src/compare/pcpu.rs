@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{Difference, PcpuComparison, Usage, VcpuComparison};
-use crate::timeline::{Span, State};
 use crate::Clock;
+use crate::timeline::{Span, State};
 
 /// The state of a PCPU for a time, in nanoseconds.
 #[derive(Clone, Debug)]

@@ -6,13 +6,13 @@
 
 use core::time::Duration;
 
-use crate::arch::lock::InterruptLock;
-use crate::arch::mmio::UART as UART_REGISTERS;
-use crate::arch::{Frame, counter, cpu, gic_cpu};
-use crate::checks::Checks;
-use crate::gic::{self, Trigger};
-use crate::interrupts::{self, UART, VIRTUAL_TIMER};
-use crate::{console, wait};
+use bulkhead_rt::arch::lock::InterruptLock;
+use bulkhead_rt::arch::mmio::UART as UART_REGISTERS;
+use bulkhead_rt::arch::{Frame, counter, cpu, gic_cpu};
+use bulkhead_rt::checks::Checks;
+use bulkhead_rt::gic::{self, Trigger};
+use bulkhead_rt::interrupts::{self, UART, VIRTUAL_TIMER};
+use bulkhead_rt::{console, wait};
 
 const SGIS: u32 = 16;
 /// Private interrupts without a device, pended by software.

@@ -27,13 +27,13 @@ use bulkhead_abi::hypercall::{
     LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, TRACE_MARK, UNLOCK,
 };
 
-use crate::arch::bench::{baseline, hvc_with, smc};
-use crate::arch::smccc::hvc;
-use crate::arch::{counter, cpu, secondary};
-use crate::checks::Checks;
-use crate::sleep::sleep_until;
-use crate::time::Clock;
-use crate::{arguments, gic, interrupts, println, wait};
+use bulkhead_rt::arch::bench::{baseline, hvc_with, smc};
+use bulkhead_rt::arch::smccc::hvc;
+use bulkhead_rt::arch::{counter, cpu, secondary};
+use bulkhead_rt::checks::Checks;
+use bulkhead_rt::sleep::sleep_until;
+use bulkhead_rt::time::Clock;
+use bulkhead_rt::{arguments, gic, interrupts, println, wait};
 
 /// How often each figure is measured.
 const RUNS: usize = 16;

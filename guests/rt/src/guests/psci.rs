@@ -10,10 +10,10 @@ use core::time::Duration;
 
 use bulkhead_abi::hypercall::VmInfo;
 
-use crate::arch::{Frame, RAM_BASE, cpu, secondary};
-use crate::checks::Checks;
-use crate::interrupts::{self, UART};
-use crate::{gic, hypercall, println, psci, wait};
+use bulkhead_rt::arch::{Frame, RAM_BASE, cpu, secondary};
+use bulkhead_rt::checks::Checks;
+use bulkhead_rt::interrupts::{self, UART};
+use bulkhead_rt::{gic, hypercall, println, psci, wait};
 
 const LIMIT: Duration = Duration::from_secs(2);
 /// The second VCPU, and its affinity.

@@ -19,10 +19,10 @@ use bulkhead_abi::hypercall::{COLOR_REQUEST, VmInfo};
 use bulkhead_abi::limits::PAGE_BYTES;
 use policy::color::Rotation;
 
-use crate::arch::bench::{baseline, hvc_with, load};
-use crate::arch::cpu;
-use crate::coloring::{Memory, STACK_BYTES, Task, geometry};
-use crate::{hypercall, println};
+use bulkhead_rt::arch::bench::{baseline, hvc_with, load};
+use bulkhead_rt::arch::cpu;
+use bulkhead_rt::coloring::{Memory, STACK_BYTES, Task, geometry};
+use bulkhead_rt::{hypercall, println};
 
 const PAGE: usize = PAGE_BYTES as usize;
 /// Pages that are touched.

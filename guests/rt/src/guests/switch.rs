@@ -19,11 +19,11 @@
 //! switch: done
 //! ```
 
-use crate::arch::{counter, cpu, gic_cpu};
-use crate::interrupts::{self, VIRTUAL_TIMER};
-use crate::random::Random;
-use crate::time::Clock;
-use crate::{arguments, gic, println};
+use bulkhead_rt::arch::{counter, cpu, gic_cpu};
+use bulkhead_rt::interrupts::{self, VIRTUAL_TIMER};
+use bulkhead_rt::random::Random;
+use bulkhead_rt::time::Clock;
+use bulkhead_rt::{arguments, gic, println};
 
 /// Most samples.
 const SAMPLES_MAX: usize = 256;

@@ -7,13 +7,13 @@ use policy::color::ColorSet;
 use spin::Once;
 
 use super::arguments::{Config, Pattern, Reader, Via};
-use crate::arch::reading::{Chain, Lines};
-use crate::arch::{counter, cpu};
-use crate::hypercall::{self, ColorsRefused};
-use crate::println;
-use crate::random::Random;
-use crate::statistics::Summary;
-use crate::time::Clock;
+use bulkhead_rt::arch::reading::{Chain, Lines};
+use bulkhead_rt::arch::{counter, cpu};
+use bulkhead_rt::hypercall::{self, ColorsRefused};
+use bulkhead_rt::println;
+use bulkhead_rt::random::Random;
+use bulkhead_rt::statistics::Summary;
+use bulkhead_rt::time::Clock;
 
 /// What all tasks of this run have to know.
 #[derive(Debug)]

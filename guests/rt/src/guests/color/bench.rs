@@ -6,12 +6,12 @@ use bulkhead_abi::hypercall::{COLOR_REQUEST, INFO_POOL_FREE_OF, VmInfo};
 use bulkhead_abi::limits::PAGE_BYTES;
 use policy::color::ColorSet;
 
-use crate::arch::ram::{self, Arena, Words};
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::{RAM_BASE, USER_BASE};
-use crate::checks::Checks;
-use crate::doorbell::Doorbell;
-use crate::{arguments, hypercall};
+use bulkhead_rt::arch::ram::{self, Arena, Words};
+use bulkhead_rt::arch::tables::{Granule, Tables, Use};
+use bulkhead_rt::arch::{RAM_BASE, USER_BASE};
+use bulkhead_rt::checks::Checks;
+use bulkhead_rt::doorbell::Doorbell;
+use bulkhead_rt::{arguments, hypercall};
 
 /// Bytes of a page.
 pub const PAGE: u64 = PAGE_BYTES;

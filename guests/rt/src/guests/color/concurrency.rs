@@ -6,11 +6,11 @@ use bulkhead_abi::hypercall::Error;
 
 use super::bench::{BASE, Bench, PAGE, WORDS, intact, request};
 use super::second::while_repeating;
-use crate::arch::lock::InterruptLock;
-use crate::arch::ram::{self, Words};
-use crate::arch::tables::{Entry, Granule, Tables, Use};
-use crate::checks::Checks;
-use crate::println;
+use bulkhead_rt::arch::lock::InterruptLock;
+use bulkhead_rt::arch::ram::{self, Words};
+use bulkhead_rt::arch::tables::{Entry, Granule, Tables, Use};
+use bulkhead_rt::checks::Checks;
+use bulkhead_rt::println;
 
 /// Requests that the first VCPU makes.
 const REQUESTS: usize = 40;

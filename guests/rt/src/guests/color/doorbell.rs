@@ -5,12 +5,12 @@ use bulkhead_abi::guest::UART;
 use bulkhead_abi::hypercall::{Error, VmInfo};
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use crate::arch::probe::{self, Form, Through};
-use crate::arch::ram;
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::user::{self, Routine};
-use crate::checks::Checks;
-use crate::hypercall;
+use bulkhead_rt::arch::probe::{self, Form, Through};
+use bulkhead_rt::arch::ram;
+use bulkhead_rt::arch::tables::{Granule, Tables, Use};
+use bulkhead_rt::arch::user::{self, Routine};
+use bulkhead_rt::checks::Checks;
+use bulkhead_rt::hypercall;
 
 /// What the page says at EL1.
 pub fn kernel(bench: &mut Bench, checks: &mut Checks) -> Option<()> {

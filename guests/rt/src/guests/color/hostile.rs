@@ -7,10 +7,10 @@ use bulkhead_abi::guest::UART;
 use bulkhead_abi::hypercall::Error;
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use crate::arch::ram;
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::user::{self, Routine};
-use crate::checks::Checks;
+use bulkhead_rt::arch::ram;
+use bulkhead_rt::arch::tables::{Granule, Tables, Use};
+use bulkhead_rt::arch::user::{self, Routine};
+use bulkhead_rt::checks::Checks;
 
 const TABLE: u64 = 0b11;
 /// At the last level: a page that EL0 may read, with its access flag.

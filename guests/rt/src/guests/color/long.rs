@@ -4,8 +4,8 @@
 use bulkhead_abi::hypercall::VmInfo;
 
 use super::bench::{Bench, request};
-use crate::checks::Checks;
-use crate::{arguments, hypercall, psci};
+use bulkhead_rt::checks::Checks;
+use bulkhead_rt::{arguments, hypercall, psci};
 
 /// Pages of the task that asks: its requests take many chunks.
 const PAGES: u64 = 512;

@@ -3,9 +3,9 @@
 use bulkhead_abi::hypercall::Error;
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use crate::arch::ram;
-use crate::arch::tables::Use;
-use crate::checks::Checks;
+use bulkhead_rt::arch::ram;
+use bulkhead_rt::arch::tables::Use;
+use bulkhead_rt::checks::Checks;
 
 /// More pages than frames: everything is as before, also where some pages had extra colours.
 pub fn too_small(bench: &mut Bench, checks: &mut Checks) -> Option<()> {

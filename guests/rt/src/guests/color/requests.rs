@@ -4,10 +4,10 @@ use bulkhead_abi::hypercall::Error;
 use policy::color::ColorSet;
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use crate::arch::mmio::UART;
-use crate::arch::ram;
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::checks::Checks;
+use bulkhead_rt::arch::mmio::UART;
+use bulkhead_rt::arch::ram;
+use bulkhead_rt::arch::tables::{Granule, Tables, Use};
+use bulkhead_rt::checks::Checks;
 
 /// Pages of most cases.
 const PAGES: u64 = 8;

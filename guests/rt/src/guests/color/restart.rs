@@ -5,11 +5,11 @@ use bulkhead_abi::hypercall::{Error, VmInfo};
 use super::bench::{Bench, request};
 use super::requests;
 use super::second::while_repeating;
-use crate::arch::cpu;
-use crate::arch::lock::InterruptLock;
-use crate::arch::tables::Tables;
-use crate::checks::Checks;
-use crate::{hypercall, psci};
+use bulkhead_rt::arch::cpu;
+use bulkhead_rt::arch::lock::InterruptLock;
+use bulkhead_rt::arch::tables::Tables;
+use bulkhead_rt::checks::Checks;
+use bulkhead_rt::{hypercall, psci};
 
 /// Pages of the task: its requests take many chunks.
 const PAGES: u64 = 256;

@@ -6,13 +6,13 @@ use bulkhead_abi::hypercall::VmInfo;
 
 use super::bench::{BASE, Bench, PAGE, intact};
 use super::second::while_repeating;
-use crate::arch::Fault;
-use crate::arch::mmio::Registers;
-use crate::arch::ram::{self, Words};
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::user::{self, Routine};
-use crate::checks::Checks;
-use crate::{arguments, hypercall, println, psci, wait};
+use bulkhead_rt::arch::Fault;
+use bulkhead_rt::arch::mmio::Registers;
+use bulkhead_rt::arch::ram::{self, Words};
+use bulkhead_rt::arch::tables::{Granule, Tables, Use};
+use bulkhead_rt::arch::user::{self, Routine};
+use bulkhead_rt::checks::Checks;
+use bulkhead_rt::{arguments, hypercall, println, psci, wait};
 
 /// Data and flag register of a PL011; receive FIFO empty.
 const DR: usize = 0x00;

@@ -4,9 +4,9 @@ use bulkhead_abi::guest;
 use bulkhead_abi::hypercall::{CONSOLE_WRITE, CONSOLE_WRITE_MAX};
 
 use super::end_of_ram;
-use crate::arch::{RAM_BASE, smccc};
-use crate::random::Random;
-use crate::{arguments, hypercall, println, psci};
+use bulkhead_rt::arch::{RAM_BASE, smccc};
+use bulkhead_rt::random::Random;
+use bulkhead_rt::{arguments, hypercall, println, psci};
 
 /// A function that no hypervisor should know: anywhere, or near the functions that exist.
 fn nonsense_function(random: &mut Random) -> u32 {

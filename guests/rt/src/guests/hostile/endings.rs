@@ -1,8 +1,8 @@
 //! Ways to end.
 
 use super::address;
-use crate::arch::{counter, cpu, probe, smccc};
-use crate::{println, psci};
+use bulkhead_rt::arch::{counter, cpu, probe, smccc};
+use bulkhead_rt::{println, psci};
 
 /// Resets the machine.
 pub fn reset(_case: &str) {

@@ -26,8 +26,8 @@ use core::time::Duration;
 
 use bulkhead_abi::hypercall::VmInfo;
 
-use crate::arch::{Fault, RAM_BASE, secondary};
-use crate::{arguments, hypercall, print, println, wait};
+use bulkhead_rt::arch::{Fault, RAM_BASE, secondary};
+use bulkhead_rt::{arguments, hypercall, print, println, wait};
 
 /// A case: its name and what it does.
 type Case = (&'static str, fn(&str));

@@ -10,13 +10,13 @@ use bulkhead_abi::limits::PAGE_BYTES;
 use spin::Once;
 
 use super::SIBLING;
-use crate::arch::mmio::{Registers, UART};
-use crate::arch::ram::{self, Arena};
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::{RAM_BASE, USER_BASE, cpu, secondary, smccc::hvc};
-use crate::doorbell::Doorbell;
-use crate::sections::{self, Resource};
-use crate::{arguments, hypercall, println};
+use bulkhead_rt::arch::mmio::{Registers, UART};
+use bulkhead_rt::arch::ram::{self, Arena};
+use bulkhead_rt::arch::tables::{Granule, Tables, Use};
+use bulkhead_rt::arch::{RAM_BASE, USER_BASE, cpu, secondary, smccc::hvc};
+use bulkhead_rt::doorbell::Doorbell;
+use bulkhead_rt::sections::{self, Resource};
+use bulkhead_rt::{arguments, hypercall, println};
 
 /// Pages of the address space that asks for colours, and their bytes.
 const PAGES: u64 = 64;

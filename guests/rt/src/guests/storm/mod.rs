@@ -30,9 +30,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bulkhead_abi::hypercall::VmInfo;
 
-use crate::arch::{CPUS_MAX, counter, cpu, secondary};
-use crate::time::Clock;
-use crate::{arguments, gic, hypercall, print, println, sleep};
+use bulkhead_rt::arch::{CPUS_MAX, counter, cpu, secondary};
+use bulkhead_rt::time::Clock;
+use bulkhead_rt::{arguments, gic, hypercall, print, println, sleep};
 use modes::{MODES, Mode};
 
 /// The VCPU on the victim's processor.

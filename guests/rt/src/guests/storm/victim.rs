@@ -14,10 +14,10 @@
 use bulkhead_abi::hypercall::{LOCK_TRY, UNLOCK};
 
 use super::after_start;
-use crate::arch::{counter, cpu, smccc::hvc};
-use crate::sections::{self, Resource};
-use crate::time::Clock;
-use crate::{arguments, println};
+use bulkhead_rt::arch::{counter, cpu, smccc::hvc};
+use bulkhead_rt::sections::{self, Resource};
+use bulkhead_rt::time::Clock;
+use bulkhead_rt::{arguments, println};
 
 /// Instructions of a chunk.
 const CHUNK: u64 = 1_000;
