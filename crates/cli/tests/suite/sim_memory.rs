@@ -123,7 +123,7 @@ fn examples_are_the_same_with_accesses_one_by_one() {
     for file in ["rover.toml", "bandwidth.toml"] {
         let read = lab::load::read(&systems.join(file));
         let Ok(lab::load::Input::Description(system)) = read else { panic!("{file}") };
-        let plan = bulkhead_system::plan::make(&system).expect("a plan");
+        let plan = system::plan::make(&system).expect("a plan");
         for contention in [model::Contention::Stream, model::Contention::Worst] {
             let assumptions = model::Assumptions { contention, ..model::Assumptions::default() };
             let system = model::Model::new(&plan, Some(&system), &assumptions).system;
