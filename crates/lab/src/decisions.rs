@@ -1,6 +1,6 @@
 //! Replays the decisions of a trace with the plan, and compares the results.
 
-use bulkhead_system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
+use system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
 use trace::{
     Choice, Header, Memory, Planned, Replay, Rules, Server, Stopped, Trace, VcpuId, VmHeader, Why,
 };

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use bulkhead_abi::trace::Record;
+use abi::trace::Record;
 use policy::task::ReadyTasks;
 use sim::Observer;
 
