@@ -1,9 +1,9 @@
 //! Plans by chance: the hypervisor starts what was planned, and refuses what was changed with a message, or runs
 //! it. `BULKHEAD_PLANS` and `BULKHEAD_SEED` give other numbers than those of `make test`.
 
-use bulkhead_system::plan;
-use bulkhead_tests::{Case, Run, Vm};
+use system::plan;
 use testing::Random;
+use tests::{Case, Run, Vm};
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |it| it.parse().expect("a number"))
@@ -131,7 +131,7 @@ fn what_is_changed_by_chance_is_refused_or_runs() {
         let source = case.plan().to_dts();
         let tree = (0..1000).find_map(|_| changed(&source, random)).expect("one of them is a tree");
         // Whatever the guests make of it: a plan that says something else may be one.
-        let run = case.start(&case.image_with_plan(&tree), bulkhead_qemu::Time::Deterministic);
+        let run = case.start(&case.image_with_plan(&tree), qemu::Time::Deterministic);
         let run = Run::of(run.finish(std::time::Duration::from_secs(30)));
         survived(&run, seed);
         if run.lines("bulkhead").iter().any(|line| line.contains("no VM was started")) {

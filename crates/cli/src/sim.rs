@@ -9,12 +9,12 @@ mod run;
 use std::io::BufWriter;
 use std::path::Path;
 
-use bulkhead_system::plan;
 use lab::WholeFile;
 use lab::load::{self, Input};
 use lab::simulate::{UNTIL, like, recording};
 use model::Model;
 use sim::{Limits, Silent, Simulation};
+use system::plan;
 
 pub use options::SimOptions;
 

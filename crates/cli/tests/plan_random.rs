@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Plan};
 use planner::completion::complete;
+use system::description::System;
+use system::plan::{self, Plan};
 use testing::{Random, sandbox};
 use verdict::Verdict;
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use bulkhead_report::markdown;
 use lab::Failure;
 use lab::WholeFile;
+use report::markdown;
 
 use crate::claim::Verdict;
 use crate::papers::{Paper, Papers};

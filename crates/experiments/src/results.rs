@@ -3,10 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bulkhead_report::markdown;
-use bulkhead_report::text::table;
 use lab::Failure;
 use lab::WholeFile;
+use report::markdown;
+use report::text::table;
 use serde::{Deserialize, Serialize};
 
 use crate::claim::{Judged, Verdict};

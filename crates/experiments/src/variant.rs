@@ -1,9 +1,9 @@
 //! A described system with some things different, so that an experiment needs no file for each.
 
-use bulkhead_system::plan::{self, Class, Locks};
 use lab::Failure;
 use lab::load::System;
 use serde::Deserialize;
+use system::plan::{self, Class, Locks};
 use units::Duration;
 
 const MS: u64 = 1_000_000;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error as ThisError;
 
-use bulkhead_system::address::{Ipa, Region};
+use system::address::{Ipa, Region};
 use units::Bytes;
 
 /// Why no image was built.

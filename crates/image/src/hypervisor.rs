@@ -6,7 +6,7 @@ use object::elf::PT_LOAD;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSymbol};
 
-use bulkhead_abi::image::ALIGNMENT;
+use abi::image::ALIGNMENT;
 
 use crate::arm64;
 use crate::error::Error;

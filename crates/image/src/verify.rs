@@ -1,8 +1,6 @@
 //! Reads an image back and checks it as the hypervisor does at boot.
 
-use bulkhead_abi::image::{
-    ALIGNMENT, BlobEntry, HEADER_BYTES, PAYLOAD_MAGIC, PayloadError, PayloadHeader,
-};
+use abi::image::{ALIGNMENT, BlobEntry, HEADER_BYTES, PAYLOAD_MAGIC, PayloadError, PayloadHeader};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 

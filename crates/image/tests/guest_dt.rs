@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use bulkhead_image::guest_dt::generate;
-use bulkhead_system::address::{IntId, Region};
-use bulkhead_system::plan::{Area, Coloring, Llc, Pool, VirtualGic, VirtualSerial, Vm};
 use dtoolkit::fdt::Fdt;
 use dtoolkit::{Node, Property};
+use image::guest_dt::generate;
 use policy::color::{Cache, Geometry, IndexBits};
+use system::address::{IntId, Region};
+use system::plan::{Area, Coloring, Llc, Pool, VirtualGic, VirtualSerial, Vm};
 use testing::files;
 use units::Bytes;
 

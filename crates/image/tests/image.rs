@@ -1,8 +1,8 @@
 //! Images as they are built and read back.
 
-use bulkhead_abi::image::{ALIGNMENT, BlobEntry, ConsoleKind, HEADER_BYTES, PayloadHeader};
-use bulkhead_image::{Blob, EarlyConsole, Hypervisor, VerifyError, build, pack, verify, write};
-use bulkhead_system::plan::Plan;
+use abi::image::{ALIGNMENT, BlobEntry, ConsoleKind, HEADER_BYTES, PayloadHeader};
+use image::{Blob, EarlyConsole, Hypervisor, VerifyError, build, pack, verify, write};
+use system::plan::Plan;
 use testing::{Elf, files};
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use bulkhead_image::build;
-use bulkhead_system::address::Ipa;
-use bulkhead_system::plan::Plan;
+use image::build;
+use system::address::Ipa;
+use system::plan::Plan;
 use testing::files;
 use units::Bytes;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bulkhead_qemu::{Board, Input, Next, Options, Outcome, Session, Time};
+use qemu::{Board, Input, Next, Options, Outcome, Session, Time};
 
 use crate::board::board;
 use crate::cachescope::Cachescope;
@@ -116,7 +116,7 @@ impl<'a> Prepared<'a> {
             keep_log: start.keep_log,
             arguments,
         };
-        let session = bulkhead_qemu::Machine::start(&self.board, self.image.path(), &options)?;
+        let session = qemu::Machine::start(&self.board, self.image.path(), &options)?;
         Ok(Running::new(Box::new(session), self.system, recording))
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use bulkhead_system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
+use system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
 use trace::{
     Choice, Header, Memory, Planned, Replay, Rules, Server, Source, Stopped, Trace, VcpuId,
     VmHeader, Why,

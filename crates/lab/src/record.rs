@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use bulkhead_abi::limits::PAGE_BYTES;
-use bulkhead_abi::trace::{Kind, RING_RECORDS, Record};
+use abi::limits::PAGE_BYTES;
+use abi::trace::{Kind, RING_RECORDS, Record};
 use policy::color::Stripe;
 use serde::Serialize;
 use trace::rings::{Ram, Rings};

@@ -5,7 +5,7 @@ mod summary;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bulkhead_qemu::{Exit, Time};
+use qemu::{Exit, Time};
 use tempfile::TempDir;
 
 use crate::board::board;

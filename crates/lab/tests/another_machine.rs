@@ -10,18 +10,18 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bulkhead_abi::trace::descriptor::{
+use abi::trace::descriptor::{
     ADDRESS_WORD, FREQUENCY_WORD, MAGIC, MAGIC_WORD, PAGE_BYTES, RECORDS_WORD, RING_PAGES,
     RINGS_WORD, VERSION, VERSION_WORD, ring_word,
 };
-use bulkhead_abi::trace::{RECORD_BYTES, RING_RECORDS, Record};
-use bulkhead_qemu::{Chunk, Exit, Input, Next, Outcome};
+use abi::trace::{RECORD_BYTES, RING_RECORDS, Record};
 use lab::boot::{Machine, Ran, Running};
 use lab::deadlines::Times;
 use lab::load::{self, System};
 use lab::record::{Recorded, Recording, What, read_trace};
 use lab::run::{Circumstances, End, Summary, judge};
 use lab::simulate::simulate;
+use qemu::{Chunk, Exit, Input, Next, Outcome};
 use sim::Execution;
 use trace::Trace;
 use trace::rings::Ram;

@@ -5,8 +5,8 @@ mod read;
 
 use std::fmt::Write;
 
-use bulkhead_system::diagnostic::Errors;
 use serde::Serialize;
+use system::diagnostic::Errors;
 
 use crate::kind::Kind;
 use crate::{Column, Error, Scalar};

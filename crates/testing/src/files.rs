@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use bulkhead_image::Hypervisor;
-use bulkhead_system::address::*;
-use bulkhead_system::plan::*;
+use image::Hypervisor;
+use system::address::*;
+use system::plan::*;
 use tempfile::TempDir;
 use units::*;
 

@@ -406,7 +406,7 @@ impl Follower<'_> {
         }
         if let Choice::Run(vcpu) = recorded {
             let Duration(left) = self.cpu.budget();
-            let expected = (left < bulkhead_abi::trace::NO_LIMIT).then_some(left);
+            let expected = (left < abi::trace::NO_LIMIT).then_some(left);
             if expected != budget {
                 return Err(Why::Budget { vcpu, expected, recorded: budget });
             }

@@ -1,9 +1,9 @@
 //! Limits of the simulator, at their places in a description.
 
-use bulkhead_system::description::System;
-use bulkhead_system::diagnostic::{Diagnostic, Errors};
 use model::Model;
 use sim::TASKS_MAX;
+use system::description::System;
+use system::diagnostic::{Diagnostic, Errors};
 
 use crate::failure::Failure;
 

@@ -2,11 +2,11 @@
 
 mod memory;
 
-use bulkhead_report::text::table;
-use bulkhead_system::diagnostic::Entry;
 use model::{Accesses, Assume, Contention, Execution, Model, Vcpu};
+use report::text::table;
 use serde::Serialize;
 use sim::Simulation;
+use system::diagnostic::Entry;
 use units::Duration;
 
 use super::options::SimOptions;

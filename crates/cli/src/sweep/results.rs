@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bulkhead_report::text::table;
+use report::text::table;
 use serde_json::{Map, Value, json};
 use sweep::{Experiment, PointSummary, Scalar, Summary};
 

@@ -1,10 +1,10 @@
 //! `bulkhead trace replay`.
 
-use bulkhead_report::text::table;
 use lab::amount::{length, micros};
 use lab::decisions::{difference, replays, why};
 use lab::header::header;
 use lab::load;
+use report::text::table;
 use serde::Serialize;
 use trace::{Clock, Header, Replay, Source};
 

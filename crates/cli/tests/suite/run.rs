@@ -243,7 +243,7 @@ fn image_can_be_written_without_a_run() {
     let result = sandbox.run("echo must not run", &["--image-only", "out/test.img", "--json"]);
     result.assert_status(0);
     let image = std::fs::read(sandbox.path("out/test.img")).expect("an image");
-    let contents = bulkhead_image::verify(&image).expect("a good image");
+    let contents = image::verify(&image).expect("a good image");
     let document = result.json();
     assert_eq!(document["image_bytes"], image.len());
     assert_eq!(document["blobs"][1]["name"], contents.blobs[1].name);

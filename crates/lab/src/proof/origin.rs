@@ -4,8 +4,8 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
-use bulkhead_image::Hypervisor;
-use bulkhead_report::proof::{Command, Fact, File, Origin};
+use image::Hypervisor;
+use report::proof::{Command, Fact, File, Origin};
 use sha2::{Digest, Sha256};
 
 use super::Options;
@@ -48,9 +48,9 @@ pub fn origin(
 }
 
 fn qemu() -> Option<String> {
-    let program = env::var(bulkhead_qemu::PROGRAM_VARIABLE);
+    let program = env::var(qemu::PROGRAM_VARIABLE);
     let program = program.unwrap_or_else(|_| "qemu-system-aarch64".into());
-    bulkhead_qemu::Version::of(&program).ok().map(|version| version.to_string())
+    qemu::Version::of(&program).ok().map(|version| version.to_string())
 }
 
 fn commands(options: &Options, evidence: &Evidence, folder: &Folder) -> Vec<Command> {

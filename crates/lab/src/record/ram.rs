@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::process;
 
-use bulkhead_qemu::Board;
+use qemu::Board;
 use rustix::fs::{MemfdFlags, memfd_create};
 use trace::rings::Ram;
 

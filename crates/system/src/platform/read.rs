@@ -7,7 +7,7 @@ mod overheads;
 pub(crate) use bandwidth::read as bandwidth;
 pub(crate) use overheads::read as overheads;
 
-use bulkhead_abi::plan::words;
+use abi::plan::words;
 use units::{Bytes, Frequency};
 
 use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qemu};

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use bulkhead_system::address::IntId;
-use bulkhead_system::description::System;
-use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{self, BandwidthCounter, CounterSource, MemoryBudget, Plan};
-use bulkhead_system::platform::Platform;
+use system::address::IntId;
+use system::description::System;
+use system::diagnostic::Errors;
+use system::plan::{self, BandwidthCounter, CounterSource, MemoryBudget, Plan};
+use system::platform::Platform;
 use units::{Bytes, Duration};
 
 /// A critical VM, one that is throttled as a whole, and one with a throttled VCPU.

@@ -1,7 +1,7 @@
 //! What the tools and the hypervisor say about the same tree, and the rules that only one of the two has.
 
-use bulkhead_system::plan::Plan;
 use hypervisor::plan::Tree;
+use system::plan::Plan;
 
 /// Ticks of the system counter in a second: every time in the plan is a whole number of ticks.
 pub const FREQUENCY: u32 = 1_000_000_000;

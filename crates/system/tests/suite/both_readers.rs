@@ -9,11 +9,11 @@ use std::path::Path;
 
 use crate::both::{Exception, HYPERVISOR_ONLY, TOOLS_ONLY, Verdict};
 use broken::Node;
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, CounterSource, Locks, Plan, Vm};
 use hypervisor::plan::Tree;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
+use system::description::System;
+use system::plan::{self, CounterSource, Locks, Plan, Vm};
 
 /// Random plans besides those of `systems`.
 const RANDOM: usize = 40;

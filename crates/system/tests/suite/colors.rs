@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use bulkhead_system::address::{PhysicalAddress, Region};
-use bulkhead_system::description::System;
-use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{self, Plan, frames_needed};
-use bulkhead_system::report::Report;
 use policy::color::ColorSet;
 use proptest::prelude::*;
+use system::address::{PhysicalAddress, Region};
+use system::description::System;
+use system::diagnostic::Errors;
+use system::plan::{self, Plan, frames_needed};
+use system::report::Report;
 use units::Bytes;
 
 fn read(text: &str) -> Result<System, Errors> {
@@ -32,7 +32,7 @@ fn system(board: &str, vms: &[&str]) -> String {
 /// `line:column message`, and the help, of each mistake.
 fn mistakes(text: &str) -> Vec<(String, String)> {
     let errors = make(text).expect_err("a mistake").entries();
-    let entry = |entry: &bulkhead_system::diagnostic::Entry| {
+    let entry = |entry: &system::diagnostic::Entry| {
         let place = format!("{}:{}", entry.line.unwrap(), entry.column.unwrap());
         (format!("{place} {}: {}", entry.code, entry.message), entry.help.clone().unwrap())
     };

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use bulkhead_system::address::{Ipa, PhysicalAddress};
-use bulkhead_system::description::{Protocol, System, Wcet};
-use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{self, Budget, Class, Lifecycle, OnEvent, Server};
-use bulkhead_system::platform::Platform;
 use policy::server::kind::Kind;
 use proptest::prelude::*;
+use system::address::{Ipa, PhysicalAddress};
+use system::description::{Protocol, System, Wcet};
+use system::diagnostic::Errors;
+use system::plan::{self, Budget, Class, Lifecycle, OnEvent, Server};
+use system::platform::Platform;
 use units::{Bytes, Duration};
 
 fn read(text: &str) -> Result<System, Errors> {
@@ -175,7 +175,7 @@ fn the_demonstration_is_planned_as_its_reader_expects() {
 
 #[test]
 fn every_board_that_boots_takes_a_vm_and_the_others_say_why_not() {
-    for board in bulkhead_system::platform::NAMES {
+    for board in system::platform::NAMES {
         let vm = "[[vm]]\nname = \"a\"\nkernel = \"k\"\nmemory = \"64MiB\"\n";
         let system = read(&format!("platform = \"{board}\"\n{vm}")).unwrap();
         let made = plan::make(&system);
@@ -535,7 +535,7 @@ fn the_examples_of_the_reference_are_valid() {
         let made = read(text).and_then(|system| plan::make(&system));
         made.unwrap_or_else(|errors| panic!("{errors}"));
     }
-    let platform = bulkhead_system::platform::Platform::from_toml("my-board.toml", platform);
+    let platform = system::platform::Platform::from_toml("my-board.toml", platform);
     assert_eq!(platform.unwrap().colors().unwrap().colors(), 16);
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{self, Entries, Locks, Resource};
 use policy::server::kind::Kind;
+use system::description::System;
+use system::diagnostic::Errors;
+use system::plan::{self, Entries, Locks, Resource};
 use units::Duration;
 
 /// `bus` between two VMs, `shared` between the VCPUs of one, `own` inside a VCPU.

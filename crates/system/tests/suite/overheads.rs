@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{self, Plan};
-use bulkhead_system::platform::{NAMES, Overheads, Platform};
+use system::description::System;
+use system::diagnostic::Errors;
+use system::plan::{self, Plan};
+use system::platform::{NAMES, Overheads, Platform};
 use units::Duration;
 
 /// Of a machine with a GICv3, and with a GICv2.

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use bulkhead_system::plan::{self, Plan};
 use proptest::prelude::*;
+use system::plan::{self, Plan};
 
 /// Runs `dtc` on `input`. It is part of the tools that `make test` sets up.
 fn dtc(arguments: &[&str], input: &[u8]) -> Vec<u8> {

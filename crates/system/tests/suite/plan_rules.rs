@@ -1,14 +1,14 @@
 //! Each rule of the plan, broken on its own, is reported with node and property; and the hypervisor refuses the plan too.
 
-use bulkhead_system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+use system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 
 use crate::both::Verdict;
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{
+use policy::color::{Cache, ColorSet, Geometry, IndexBits};
+use system::description::System;
+use system::plan::{
     self, Area, BandwidthCounter, Coloring, Compensation, CounterSource, Device, DeviceInterrupts,
     Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, VirtualGic, VirtualSerial,
 };
-use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 use units::{Bytes, Duration};
 
 fn example() -> Plan {

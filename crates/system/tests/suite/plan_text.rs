@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use bulkhead_system::address::IntId;
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{
-    self, Budget, Class, Compensation, CounterSource, MemoryBudget, Plan, Server,
-};
 use policy::server::kind::Kind;
 use proptest::prelude::*;
+use system::address::IntId;
+use system::description::System;
+use system::plan::{self, Budget, Class, Compensation, CounterSource, MemoryBudget, Plan, Server};
 use units::{Bytes, Duration};
 
 /// The example of `docs/reference/plan.md`.

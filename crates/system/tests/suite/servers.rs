@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use bulkhead_system::address::Pcpu;
-use bulkhead_system::description::System;
-use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{self, Class, Plan};
-use bulkhead_system::report::Report;
+use system::address::Pcpu;
+use system::description::System;
+use system::diagnostic::Errors;
+use system::plan::{self, Class, Plan};
+use system::report::Report;
 use units::Duration;
 
 /// Three VCPUs on PCPU 1, one on its own.

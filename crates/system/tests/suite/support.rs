@@ -1,17 +1,17 @@
 //! Random plans that hold all the rules, and damage to texts and bytes.
 
-use bulkhead_system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
-use bulkhead_system::plan::{
-    Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Llc, Locks, Mapping, Memory,
-    MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server,
-    Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
-};
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 use policy::server::kind::Kind;
 use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
+use system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
+use system::plan::{
+    Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
+    DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Llc, Locks, Mapping, Memory,
+    MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server,
+    Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
+};
 use units::{Bytes, Duration};
 
 const PAGE: u64 = 4096;

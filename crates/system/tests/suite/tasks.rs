@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use bulkhead_system::description::{System, Task};
-use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan;
 use policy::color::ColorSet;
+use system::description::{System, Task};
+use system::diagnostic::Errors;
+use system::plan;
 use units::Duration;
 
 /// A task in a VM with colours, with `lines` more.

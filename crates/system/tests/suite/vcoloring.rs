@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use bulkhead_system::address::{IntId, Ipa, PhysicalAddress, Region};
-use bulkhead_system::description::System;
-use bulkhead_system::diagnostic::{Entry, Errors};
-use bulkhead_system::plan::{self, Frames, Memory, Plan};
-use bulkhead_system::report::Report;
 use policy::color::ColorSet;
 use proptest::prelude::*;
+use system::address::{IntId, Ipa, PhysicalAddress, Region};
+use system::description::System;
+use system::diagnostic::{Entry, Errors};
+use system::plan::{self, Frames, Memory, Plan};
+use system::report::Report;
 use units::Bytes;
 
 fn read(text: &str) -> Result<System, Errors> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use bulkhead_abi::trace::{RECORD_BYTES, Record};
+use abi::trace::{RECORD_BYTES, Record};
 
 use super::track::Piece;
 use super::{PREFIX_BYTES, ReadError};

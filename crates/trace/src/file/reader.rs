@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use bulkhead_abi::trace::{RECORD_BYTES, Record};
+use abi::trace::{RECORD_BYTES, Record};
 
 use super::{MAGIC, PREFIX_BYTES, VERSION};
 use crate::{Entry, Event, Header, Trace};

@@ -32,11 +32,11 @@
 //! `full_speed_10m` is measured before the first output: the work that a hypervisor does for a guest's
 //! console may go on for a while after the guest has written.
 
-use bulkhead_rt::arch::bench::{
+use rt::arch::bench::{
     Uart, baseline, counter_offset, enable_timer_interrupt, faults, full_speed, hvc, load,
     parameters, print_hex, print_number, print_text, store, timer,
 };
-use bulkhead_rt::psci;
+use rt::psci;
 
 /// Instructions of the loop that must not exit.
 const LOOP: u64 = 10_000_000;
@@ -78,7 +78,7 @@ pub fn main(entry: u64) {
     let full_speed = extremes(nop.saturating_sub(1), || full_speed(LOOP));
 
     print_text("bench: cntfrq_hz ");
-    print_number(bulkhead_rt::arch::counter::frequency());
+    print_number(rt::arch::counter::frequency());
     print_text("\nbench: entry_virtual ");
     print_number(entry);
     print_text(" entry_physical ");

@@ -17,11 +17,11 @@
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
 
-use bulkhead_rt::arch::{cache, cpu, secondary};
-use bulkhead_rt::arguments::{self, CacheNode};
-use bulkhead_rt::cache::{Shape, all};
-use bulkhead_rt::checks::Checks;
-use bulkhead_rt::{coloring, println, psci, wait};
+use rt::arch::{cache, cpu, secondary};
+use rt::arguments::{self, CacheNode};
+use rt::cache::{Shape, all};
+use rt::checks::Checks;
+use rt::{coloring, println, psci, wait};
 
 const LIMIT: Duration = Duration::from_secs(2);
 /// The second VCPU, if there is one.

@@ -1,7 +1,7 @@
 //! `rt-coincide`: interrupts and the end of a budget at the same instant, in every order.
 //!
 //! Two VMs that share a processor run it with the same `coincide.start_ms`. At each of its instants, four
-//! seconds apart, [`coincidence`](bulkhead_rt::coincidence) says what fires how many ticks before or after. A
+//! seconds apart, [`coincidence`](rt::coincidence) says what fires how many ticks before or after. A
 //! tick should be about an instruction. What a VM does is its `coincide.role`:
 //!
 //! - `runner`: has a server with `coincide.budget_ns`, and is busy around the instant, so that its budget
@@ -24,15 +24,15 @@
 
 use core::time::Duration;
 
-use bulkhead_rt::alarm::{self, Alarm};
-use bulkhead_rt::arch::lock::InterruptLock;
-use bulkhead_rt::arch::{Frame, counter, cpu};
-use bulkhead_rt::coincidence::{self, ALONE, Source, TRIALS};
-use bulkhead_rt::gic::{self, Trigger};
-use bulkhead_rt::interrupts::{self, VIRTUAL_TIMER};
-use bulkhead_rt::statistics::Summary;
-use bulkhead_rt::time::Clock;
-use bulkhead_rt::{arguments, println, wait};
+use rt::alarm::{self, Alarm};
+use rt::arch::lock::InterruptLock;
+use rt::arch::{Frame, counter, cpu};
+use rt::coincidence::{self, ALONE, Source, TRIALS};
+use rt::gic::{self, Trigger};
+use rt::interrupts::{self, VIRTUAL_TIMER};
+use rt::statistics::Summary;
+use rt::time::Clock;
+use rt::{arguments, println, wait};
 
 /// Seconds between two instants: enough for budgets that last a second to be whole again, after the
 /// runner has set the alarm too.

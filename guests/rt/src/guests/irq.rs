@@ -6,13 +6,13 @@
 
 use core::time::Duration;
 
-use bulkhead_rt::arch::lock::InterruptLock;
-use bulkhead_rt::arch::mmio::UART as UART_REGISTERS;
-use bulkhead_rt::arch::{Frame, counter, cpu, gic_cpu};
-use bulkhead_rt::checks::Checks;
-use bulkhead_rt::gic::{self, Trigger};
-use bulkhead_rt::interrupts::{self, UART, VIRTUAL_TIMER};
-use bulkhead_rt::{console, wait};
+use rt::arch::lock::InterruptLock;
+use rt::arch::mmio::UART as UART_REGISTERS;
+use rt::arch::{Frame, counter, cpu, gic_cpu};
+use rt::checks::Checks;
+use rt::gic::{self, Trigger};
+use rt::interrupts::{self, UART, VIRTUAL_TIMER};
+use rt::{console, wait};
 
 const SGIS: u32 = 16;
 /// Private interrupts without a device, pended by software.

@@ -8,12 +8,12 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
 
-use bulkhead_abi::hypercall::VmInfo;
+use abi::hypercall::VmInfo;
 
-use bulkhead_rt::arch::{Frame, RAM_BASE, cpu, secondary};
-use bulkhead_rt::checks::Checks;
-use bulkhead_rt::interrupts::{self, UART};
-use bulkhead_rt::{gic, hypercall, println, psci, wait};
+use rt::arch::{Frame, RAM_BASE, cpu, secondary};
+use rt::checks::Checks;
+use rt::interrupts::{self, UART};
+use rt::{gic, hypercall, println, psci, wait};
 
 const LIMIT: Duration = Duration::from_secs(2);
 /// The second VCPU, and its affinity.

@@ -20,14 +20,14 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
-use bulkhead_rt::alarm::{self, Alarm};
-use bulkhead_rt::arch::lock::InterruptLock;
-use bulkhead_rt::arch::{CPUS_MAX, Frame, counter, cpu, secondary};
-use bulkhead_rt::gic::{self, Trigger};
-use bulkhead_rt::interrupts::{self, VIRTUAL_TIMER};
-use bulkhead_rt::random::Random;
-use bulkhead_rt::time::Clock;
-use bulkhead_rt::{arguments, println};
+use rt::alarm::{self, Alarm};
+use rt::arch::lock::InterruptLock;
+use rt::arch::{CPUS_MAX, Frame, counter, cpu, secondary};
+use rt::gic::{self, Trigger};
+use rt::interrupts::{self, VIRTUAL_TIMER};
+use rt::random::Random;
+use rt::time::Clock;
+use rt::{arguments, println};
 
 /// No timer is due, and no VCPU is to be interrupted by the device.
 const NONE: u64 = u64::MAX;

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod beacon;
 
-bulkhead_rt::guest!(beacon::main);
+rt::guest!(beacon::main);

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod bench;
 
-bulkhead_rt::measurement_guest!(bench::main);
+rt::measurement_guest!(bench::main);

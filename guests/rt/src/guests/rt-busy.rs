@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod busy;
 
-bulkhead_rt::guest!(busy::main);
+rt::guest!(busy::main);

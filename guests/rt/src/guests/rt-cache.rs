@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod cache;
 
-bulkhead_rt::guest!(cache::main);
+rt::guest!(cache::main);

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod chase;
 
-bulkhead_rt::guest!(chase::main);
+rt::guest!(chase::main);

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod coincide;
 
-bulkhead_rt::guest!(coincide::main);
+rt::guest!(coincide::main);

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod color;
 
-bulkhead_rt::guest!(color::main);
+rt::guest!(color::main);

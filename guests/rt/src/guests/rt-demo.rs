@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod demo;
 
-bulkhead_rt::guest!(demo::main);
+rt::guest!(demo::main);

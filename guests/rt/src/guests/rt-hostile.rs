@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod hostile;
 
-bulkhead_rt::guest!(hostile::main);
+rt::guest!(hostile::main);

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod irq;
 
-bulkhead_rt::guest!(irq::main);
+rt::guest!(irq::main);

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod leech;
 
-bulkhead_rt::guest!(leech::main);
+rt::guest!(leech::main);

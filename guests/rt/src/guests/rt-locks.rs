@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod locks;
 
-bulkhead_rt::guest!(locks::main);
+rt::guest!(locks::main);

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod periods;
 
-bulkhead_rt::guest!(periods::main);
+rt::guest!(periods::main);

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod psci;
 
-bulkhead_rt::guest!(psci::main);
+rt::guest!(psci::main);

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod races;
 
-bulkhead_rt::guest!(races::main);
+rt::guest!(races::main);

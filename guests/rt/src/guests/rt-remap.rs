@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod remap;
 
-bulkhead_rt::guest!(remap::main);
+rt::guest!(remap::main);

@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod storm;
 
-bulkhead_rt::guest!(storm::main);
+rt::guest!(storm::main);

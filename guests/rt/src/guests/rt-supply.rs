@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod supply;
 
-bulkhead_rt::guest!(supply::main);
+rt::guest!(supply::main);

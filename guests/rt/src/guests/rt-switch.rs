@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod switch;
 
-bulkhead_rt::guest!(switch::main);
+rt::guest!(switch::main);

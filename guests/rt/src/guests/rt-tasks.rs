@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod tasks;
 
-bulkhead_rt::guest!(tasks::main);
+rt::guest!(tasks::main);

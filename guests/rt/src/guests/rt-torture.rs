@@ -5,4 +5,4 @@
 #[cfg(target_os = "none")]
 mod torture;
 
-bulkhead_rt::guest!(torture::main);
+rt::guest!(torture::main);

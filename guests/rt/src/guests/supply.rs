@@ -18,10 +18,10 @@
 //! where in it bursts begin and end, from where the first complete one began: between minus and plus
 //! half a period. They show drift.
 
-use bulkhead_rt::arch::{counter, cpu, probe};
-use bulkhead_rt::statistics::Summary;
-use bulkhead_rt::time::Clock;
-use bulkhead_rt::{arguments, println};
+use rt::arch::{counter, cpu, probe};
+use rt::statistics::Summary;
+use rt::time::Clock;
+use rt::{arguments, println};
 
 /// Measures and prints.
 pub fn main() {

@@ -19,11 +19,11 @@
 //! switch: done
 //! ```
 
-use bulkhead_rt::arch::{counter, cpu, gic_cpu};
-use bulkhead_rt::interrupts::{self, VIRTUAL_TIMER};
-use bulkhead_rt::random::Random;
-use bulkhead_rt::time::Clock;
-use bulkhead_rt::{arguments, gic, println};
+use rt::arch::{counter, cpu, gic_cpu};
+use rt::interrupts::{self, VIRTUAL_TIMER};
+use rt::random::Random;
+use rt::time::Clock;
+use rt::{arguments, gic, println};
 
 /// Most samples.
 const SAMPLES_MAX: usize = 256;

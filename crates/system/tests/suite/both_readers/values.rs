@@ -1,8 +1,8 @@
 //! What the hypervisor understands of a plan is what the tools have written.
 
-use bulkhead_system::address::{Address, Region};
-use bulkhead_system::plan::{Class, Locks, Memory, MemoryBudget, OnEvent, Plan, Vm};
 use hypervisor::plan as read;
+use system::address::{Address, Region};
+use system::plan::{Class, Locks, Memory, MemoryBudget, OnEvent, Plan, Vm};
 
 /// Compares what both have; times are ticks of a nanosecond.
 pub fn compare(plan: &Plan, read: &read::Plan<'_>) {

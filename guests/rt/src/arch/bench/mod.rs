@@ -6,7 +6,7 @@ mod uart;
 
 use core::arch::global_asm;
 
-use bulkhead_abi::guest;
+use abi::guest;
 
 pub use measure::{
     baseline, counter_offset, enable_timer_interrupt, faults, full_speed, hvc, hvc_with, load, smc,

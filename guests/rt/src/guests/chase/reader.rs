@@ -2,18 +2,18 @@
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use bulkhead_abi::hypercall::{MARK_FINISH, MARK_START, mark};
+use abi::hypercall::{MARK_FINISH, MARK_START, mark};
 use policy::color::ColorSet;
 use spin::Once;
 
 use super::arguments::{Config, Pattern, Reader, Via};
-use bulkhead_rt::arch::reading::{Chain, Lines};
-use bulkhead_rt::arch::{counter, cpu};
-use bulkhead_rt::hypercall::{self, ColorsRefused};
-use bulkhead_rt::println;
-use bulkhead_rt::random::Random;
-use bulkhead_rt::statistics::Summary;
-use bulkhead_rt::time::Clock;
+use rt::arch::reading::{Chain, Lines};
+use rt::arch::{counter, cpu};
+use rt::hypercall::{self, ColorsRefused};
+use rt::println;
+use rt::random::Random;
+use rt::statistics::Summary;
+use rt::time::Clock;
 
 /// What all tasks of this run have to know.
 #[derive(Debug)]

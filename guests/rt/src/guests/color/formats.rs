@@ -1,10 +1,10 @@
 //! Tables of all granules, blocks, and runs of entries with the contiguous hint.
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use bulkhead_rt::arch::ram;
-use bulkhead_rt::arch::tables::{Granule, Tables, Use};
-use bulkhead_rt::checks::Checks;
-use bulkhead_rt::println;
+use rt::arch::ram;
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::checks::Checks;
+use rt::println;
 
 /// Some pages of this granule, two of them contiguous in virtual addresses, one far away.
 fn granule(bench: &mut Bench, checks: &mut Checks, granule: Granule) -> Option<()> {

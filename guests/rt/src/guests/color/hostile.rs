@@ -2,15 +2,15 @@
 
 use core::sync::atomic::Ordering::SeqCst;
 
-use bulkhead_abi::doorbell::{LOCATE, RESULT};
-use bulkhead_abi::guest::UART;
-use bulkhead_abi::hypercall::Error;
+use abi::doorbell::{LOCATE, RESULT};
+use abi::guest::UART;
+use abi::hypercall::Error;
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use bulkhead_rt::arch::ram;
-use bulkhead_rt::arch::tables::{Granule, Tables, Use};
-use bulkhead_rt::arch::user::{self, Routine};
-use bulkhead_rt::checks::Checks;
+use rt::arch::ram;
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::arch::user::{self, Routine};
+use rt::checks::Checks;
 
 const TABLE: u64 = 0b11;
 /// At the last level: a page that EL0 may read, with its access flag.

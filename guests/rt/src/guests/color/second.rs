@@ -3,10 +3,10 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
 
-use bulkhead_rt::arch::lock::InterruptLock;
-use bulkhead_rt::arch::secondary;
-use bulkhead_rt::time::Clock;
-use bulkhead_rt::{psci, rhythm, wait};
+use rt::arch::lock::InterruptLock;
+use rt::arch::secondary;
+use rt::time::Clock;
+use rt::{psci, rhythm, wait};
 
 const VCPU: usize = 1;
 const LIMIT: Duration = Duration::from_secs(20);

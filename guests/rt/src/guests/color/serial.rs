@@ -2,17 +2,17 @@
 
 use core::time::Duration;
 
-use bulkhead_abi::hypercall::VmInfo;
+use abi::hypercall::VmInfo;
 
 use super::bench::{BASE, Bench, PAGE, intact};
 use super::second::while_repeating;
-use bulkhead_rt::arch::Fault;
-use bulkhead_rt::arch::mmio::Registers;
-use bulkhead_rt::arch::ram::{self, Words};
-use bulkhead_rt::arch::tables::{Granule, Tables, Use};
-use bulkhead_rt::arch::user::{self, Routine};
-use bulkhead_rt::checks::Checks;
-use bulkhead_rt::{arguments, hypercall, println, psci, wait};
+use rt::arch::Fault;
+use rt::arch::mmio::Registers;
+use rt::arch::ram::{self, Words};
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::arch::user::{self, Routine};
+use rt::checks::Checks;
+use rt::{arguments, hypercall, println, psci, wait};
 
 /// Data and flag register of a PL011; receive FIFO empty.
 const DR: usize = 0x00;

@@ -4,11 +4,11 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
 use super::Outcome;
-use bulkhead_rt::arch::mmio::{GICD, GICR, GICR_BYTES, UART};
-use bulkhead_rt::arch::probe::{self, Form, Through};
-use bulkhead_rt::arch::{Fault, cpu};
-use bulkhead_rt::random::Random;
-use bulkhead_rt::{arguments, gic, interrupts, println, wait};
+use rt::arch::mmio::{GICD, GICR, GICR_BYTES, UART};
+use rt::arch::probe::{self, Form, Through};
+use rt::arch::{Fault, cpu};
+use rt::random::Random;
+use rt::{arguments, gic, interrupts, println, wait};
 
 fn places() -> [(&'static str, u64); 3] {
     [("gicd", GICD.base()), ("gicr", GICR.base()), ("uart", UART.base())]

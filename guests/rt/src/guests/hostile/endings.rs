@@ -1,8 +1,8 @@
 //! Ways to end.
 
 use super::address;
-use bulkhead_rt::arch::{counter, cpu, probe, smccc};
-use bulkhead_rt::{println, psci};
+use rt::arch::{counter, cpu, probe, smccc};
+use rt::{println, psci};
 
 /// Resets the machine.
 pub fn reset(_case: &str) {

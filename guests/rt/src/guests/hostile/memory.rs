@@ -1,9 +1,9 @@
 //! Memory that is not the guest's.
 
 use super::{Outcome, address};
-use bulkhead_rt::arch::probe::{self, Through};
-use bulkhead_rt::arch::stolen;
-use bulkhead_rt::{arguments, println};
+use rt::arch::probe::{self, Through};
+use rt::arch::stolen;
+use rt::{arguments, println};
 
 /// Looks for what others left in the page that the hypervisor shows.
 pub fn stolen_page(case: &str) {

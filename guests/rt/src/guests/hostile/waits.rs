@@ -2,14 +2,14 @@
 
 use core::time::Duration;
 
-use bulkhead_rt::arch::mmio::UART;
-use bulkhead_rt::arch::ram::{self, Arena};
-use bulkhead_rt::arch::tables::{Granule, Tables, Use};
-use bulkhead_rt::arch::user::{self, Routine};
-use bulkhead_rt::arch::{Frame, counter, cpu, smccc};
-use bulkhead_rt::interrupts::VIRTUAL_TIMER;
-use bulkhead_rt::time::Clock;
-use bulkhead_rt::{arguments, gic, interrupts, println};
+use rt::arch::mmio::UART;
+use rt::arch::ram::{self, Arena};
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::arch::user::{self, Routine};
+use rt::arch::{Frame, counter, cpu, smccc};
+use rt::interrupts::VIRTUAL_TIMER;
+use rt::time::Clock;
+use rt::{arguments, gic, interrupts, println};
 
 /// How long each wait is.
 const WAIT: Duration = Duration::from_millis(5);

@@ -3,12 +3,12 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use super::{SIBLING, SIBLING_TIMES};
-use bulkhead_rt::alarm::{self, Alarm};
-use bulkhead_rt::arch::cpu;
-use bulkhead_rt::arch::gic_cpu::is_v2;
-use bulkhead_rt::gic::{self, Bits, Trigger};
-use bulkhead_rt::interrupts::{UART, VIRTUAL_TIMER, set_handler};
-use bulkhead_rt::println;
+use rt::alarm::{self, Alarm};
+use rt::arch::cpu;
+use rt::arch::gic_cpu::is_v2;
+use rt::gic::{self, Bits, Trigger};
+use rt::interrupts::{UART, VIRTUAL_TIMER, set_handler};
+use rt::println;
 
 /// The interrupt that is sent, and changed: no mode but `Takes` enables it.
 const SGI: u32 = 3;

@@ -1,9 +1,9 @@
 //! Accesses that the hypervisor has to serve.
 
-use bulkhead_rt::arch::lock::InterruptLock;
-use bulkhead_rt::arch::ram::Arena;
-use bulkhead_rt::arch::{cpu, mmio::GICD};
-use bulkhead_rt::{arguments, println};
+use rt::arch::lock::InterruptLock;
+use rt::arch::ram::Arena;
+use rt::arch::{cpu, mmio::GICD};
+use rt::{arguments, println};
 
 const PAGE: u64 = 4096;
 const GICD_TYPER: usize = 0x4;

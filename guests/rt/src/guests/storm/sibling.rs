@@ -4,10 +4,10 @@ use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use core::time::Duration;
 
 use super::{SIBLING, SIBLING_TIMES, attack, interrupts, mode};
-use bulkhead_rt::arch::{counter, cpu, secondary};
-use bulkhead_rt::interrupts::{VIRTUAL_TIMER, set_handler};
-use bulkhead_rt::time::Clock;
-use bulkhead_rt::{gic, psci, wait};
+use rt::arch::{counter, cpu, secondary};
+use rt::interrupts::{VIRTUAL_TIMER, set_handler};
+use rt::time::Clock;
+use rt::{gic, psci, wait};
 
 /// Longer than it takes until it had processor time.
 const LIMIT: Duration = Duration::from_millis(100);

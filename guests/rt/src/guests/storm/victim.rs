@@ -11,13 +11,13 @@
 //! `chunks` are those in all windows, `least` and `most` those in one; `sections` says how often it had the resource, `refusals`
 //! how often it did not get it.
 
-use bulkhead_abi::hypercall::{LOCK_TRY, UNLOCK};
+use abi::hypercall::{LOCK_TRY, UNLOCK};
 
 use super::after_start;
-use bulkhead_rt::arch::{counter, cpu, smccc::hvc};
-use bulkhead_rt::sections::{self, Resource};
-use bulkhead_rt::time::Clock;
-use bulkhead_rt::{arguments, println};
+use rt::arch::{counter, cpu, smccc::hvc};
+use rt::sections::{self, Resource};
+use rt::time::Clock;
+use rt::{arguments, println};
 
 /// Instructions of a chunk.
 const CHUNK: u64 = 1_000;
