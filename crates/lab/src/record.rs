@@ -19,7 +19,7 @@ use abi::trace::{Kind, RING_RECORDS, Record};
 use policy::color::Stripe;
 use serde::Serialize;
 use trace::rings::{Ram, Rings};
-use trace::{Header, Trace, Writer};
+use trace::{Header, ReadError, Trace, TraceFile, Writer};
 
 use crate::failure::Failure;
 use crate::header::header;
@@ -126,8 +126,21 @@ pub fn read_trace(path: &Path) -> Result<Trace, Failure> {
     let name = path.display();
     let file = File::open(path)
         .map_err(|error| Failure::new("cannot-read", format!("cannot read {name}: {error}")))?;
-    Trace::read(BufReader::new(file))
-        .map_err(|error| Failure::new("not-a-trace", format!("{name}: {error}")))
+    Trace::read(BufReader::new(file)).map_err(|error| unreadable(path, error))
+}
+
+/// Opens a trace that is read from its file again and again, and not kept in memory.
+pub fn open_trace(path: &Path) -> Result<TraceFile, Failure> {
+    TraceFile::open(path).map_err(|error| unreadable(path, error))
+}
+
+/// Returns why a trace cannot be used.
+pub fn unreadable(path: &Path, error: ReadError) -> Failure {
+    let name = path.display();
+    match error {
+        ReadError::Io(error) => Failure::new("cannot-read", format!("cannot read {name}: {error}")),
+        error => Failure::new("not-a-trace", format!("{name}: {error}")),
+    }
 }
 
 /// Returns the pages of the hypervisor on which its descriptor can be.

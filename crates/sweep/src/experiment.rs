@@ -11,6 +11,8 @@ use system::diagnostic::Errors;
 use crate::kind::Kind;
 use crate::{Column, Error, Scalar};
 
+pub use journal::Finished;
+
 /// An experiment whose parameters are valid at all of its points.
 #[derive(Clone, Debug, Serialize)]
 pub struct Experiment {

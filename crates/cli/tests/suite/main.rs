@@ -7,6 +7,7 @@ mod check_locks;
 mod export;
 mod input;
 mod interference;
+mod limits;
 mod locks;
 mod measure;
 mod plan;

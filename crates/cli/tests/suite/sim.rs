@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use testing::{Result, sandbox, signal};
+use testing::{Result, sandbox, signal, terminal};
 
 /// A VM with a task that needs 1.5 of 10 ms, and a budget of 1 of 5 ms.
 const TASK: &str = r#"platform = "zcu102"
@@ -121,8 +121,13 @@ fn random_times_follow_the_seed() {
 #[test]
 fn it_ends_after_a_hyperperiod_or_some_events() {
     let shifted = TASK.replace("bcet", "offset = \"3ms\"\nbcet");
-    let found = sim(&shifted, &["--until", "hyperperiod", "--json"]).json();
-    assert_eq!(found["simulated_ns"], 23_000_000);
+    let result = sim(&shifted, &["--until", "hyperperiod", "--json"]);
+    assert_eq!(result.stderr, "simulating 23 ms: the largest offset and two hyperperiods\n");
+    let found = result.json();
+    assert_eq!(
+        (&found["simulated_ns"], &found["until_ns"]),
+        (&23_000_000.into(), &23_000_000.into())
+    );
     let found = sim(TASK, &["--events", "50", "--json"]).json();
     assert_eq!((&found["ended"], &found["events"]), (&"events".into(), &50.into()));
     let sandbox = sandbox!();
@@ -178,6 +183,72 @@ fn an_interrupt_shows_the_results_so_far() {
     assert!(now.as_u64() >= jobs.as_u64().map(|jobs| (jobs - 1) * 10_000_000), "{found}");
 }
 
+/// Tasks whose releases repeat after 24.6 days, two of which are simulated. One is always late.
+fn long() -> String {
+    let tasks =
+        [("1.009ms", "0.1ms"), ("1.013ms", "0.1ms"), ("1.019ms", "0.1ms"), ("1.021ms", "0.6ms")];
+    let tasks = tasks.into_iter().enumerate().map(|(number, (period, wcet))| {
+        let deadline = if wcet == "0.6ms" { "0.61ms" } else { period };
+        format!(
+            "[[vm.task]]\nname = \"task{number}\"\nperiod = \"{period}\"\nwcet = \"{wcet}\"\n\
+             deadline = \"{deadline}\"\npriority = {}\n",
+            9 - number
+        )
+    });
+    let tasks: Vec<_> = tasks.collect();
+    let vm = &TASK[..TASK.find("[[vm.task]]").unwrap()];
+    let whole = vm.split("[[vm.vcpu]]").next().unwrap();
+    [whole, "[[vm.vcpu]]\npcpu = 1\n", &tasks.concat()].concat()
+}
+
+#[test]
+fn a_long_hyperperiod_is_told_before_and_can_be_ended() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", &long());
+    let arguments = ["sim", "s.toml", "--until", "hyperperiod"];
+    let mut child = sandbox.command(&arguments).spawn().unwrap();
+    let mut said = String::new();
+    let mut errors = std::io::BufReader::new(child.stderr.take().unwrap());
+    for _ in 0..2 {
+        std::io::BufRead::read_line(&mut errors, &mut said).unwrap();
+    }
+    signal(&child, "INT");
+    let result = Result::of(child.wait_with_output().unwrap());
+    // Late jobs do not hide that it did not come to its end.
+    result.assert_status(130);
+    let [first, second] = [0, 1].map(|line| said.lines().nth(line).unwrap().to_owned());
+    assert_eq!(first, "simulating 25 days: the largest offset and two hyperperiods");
+    assert!(second.starts_with("this takes about "), "{second}");
+    assert!(second.ends_with(" more; Ctrl-C shows what is known then"), "{second}");
+    let line = result.stdout.lines().nth(1).unwrap();
+    assert!(line.contains(" s of 2126819.") && line.ends_with(", interrupted"), "{line}");
+    assert!(result.stdout.contains("deadlines were missed"), "{}", result.stdout);
+}
+
+#[test]
+fn progress_is_shown_on_a_terminal() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", &long());
+    let (ours, theirs) = terminal();
+    let mut child = sandbox
+        .command(&["sim", "s.toml", "--until", "hyperperiod"])
+        .stdout(std::process::Stdio::null())
+        .stderr(theirs)
+        .spawn()
+        .unwrap();
+    let mut shown = Vec::new();
+    let mut reader = std::fs::File::from(ours);
+    while !String::from_utf8_lossy(&shown).contains(" events") {
+        let mut bytes = [0; 4096];
+        let count = std::io::Read::read(&mut reader, &mut bytes).unwrap();
+        shown.extend_from_slice(&bytes[..count]);
+    }
+    signal(&child, "INT");
+    // The bar is cleared at the end: somebody has to read that.
+    std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 #[test]
 fn the_example_has_all_kinds_of_servers_and_meets_its_deadlines() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../systems/servers.toml");
@@ -218,4 +289,46 @@ fn a_trace_tells_when_jobs_are_released_and_how_long_they_execute() {
     refused.assert_refused(&["no complete job of task", "marks its jobs"]);
     let refused = sandbox.bulkhead(&["sim", "s.toml", "--like", "s.toml"]);
     refused.assert_refused(&["s.toml: it is no trace"]);
+}
+
+/// `count` tasks on VCPU 0, one of which can execute at a time.
+fn many(count: usize) -> String {
+    let head = TASK.split("[[vm.vcpu]]").next().unwrap();
+    let task = |number: usize| {
+        format!("[[vm.task]]\nname = \"t{number}\"\nperiod = \"100ms\"\nwcet = \"20us\"\n")
+    };
+    [head, "[[vm.vcpu]]\npcpu = 1\n", &(0..count).map(task).collect::<String>()].concat()
+}
+
+#[test]
+fn a_vcpu_can_have_a_thousand_tasks() {
+    let found = sim(&many(1_000), &["--until", "1s", "--json"]);
+    found.assert_status(0);
+    let found = found.json();
+    assert_eq!(found["tasks"].as_array().unwrap().len(), 1_000);
+    assert_eq!((&found["tasks"][999]["jobs"], &found["missed_deadlines"]), (&10.into(), &0.into()));
+    // It waits for all the others.
+    let longest = found["tasks"][999]["response_max_ns"].as_u64().unwrap();
+    assert!((20_000_000..30_000_000).contains(&longest), "{longest}");
+
+    let more = sim(&many(1_026), &[]);
+    more.assert_refused(&["a simulated VCPU can have 1024 tasks", "s.toml:", "one more of VCPU 0"]);
+    let line = more.stderr.lines().find(|line| line.contains("s.toml:")).unwrap();
+    let line: usize =
+        line.split("s.toml:").nth(1).unwrap().split(':').next().unwrap().parse().unwrap();
+    let text = many(1_026);
+    assert_eq!(text.lines().nth(line - 1), Some("name = \"t1024\""));
+}
+
+#[test]
+fn a_trace_numbers_256_tasks() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", &many(256));
+    sandbox.bulkhead(&["sim", "s.toml", "--until", "1s", "--trace", "t"]).assert_status(0);
+    let csv = sandbox.bulkhead(&["trace", "export", "t", "--to", "csv", "-o", "-"]);
+    assert_eq!(csv.stdout.matches(",t255,").count(), 30, "10 jobs with three steps each");
+    sandbox.write("s.toml", &many(257));
+    let refused = sandbox.bulkhead(&["sim", "s.toml", "--until", "1s", "--trace", "u"]);
+    refused.assert_refused(&["VCPU rt/0 has 257 tasks", "help: simulate without a trace"]);
+    assert!(!sandbox.path("u").exists());
 }

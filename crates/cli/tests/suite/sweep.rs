@@ -55,6 +55,60 @@ fn points_are_summarized_and_systems_in_a_table() {
 }
 
 #[test]
+fn a_complete_sweep_is_not_computed_again() {
+    let sandbox = sandbox(EXPERIMENT);
+    let path = sandbox.path("out/systems.parquet");
+    let state = || {
+        let about = fs::metadata(&path).expect("a table");
+        (fs::read(&path).expect("a table"), std::os::unix::fs::MetadataExt::ino(&about))
+    };
+    let first = sweep(&sandbox, "out");
+    first.assert_status(0);
+    let before = state();
+    let again = sweep(&sandbox, "out");
+    again.assert_status(0);
+    let points = |result: &Result| result.stdout.split("\nall systems").next().map(str::to_owned);
+    assert_eq!(points(&again), points(&first));
+    assert!(
+        again.stdout.ends_with(
+            "\nall systems: out/systems.parquet, complete before; `--again` computes it once more\n"
+        ),
+        "{}",
+        again.stdout
+    );
+    assert!(state() == before, "the file is the same");
+    let document = sandbox.bulkhead(&["sweep", "e.toml", "-o", "out", "--json"]).json();
+    assert_eq!(
+        (&document["complete"], &document["already_complete"]),
+        (&true.into(), &true.into())
+    );
+
+    let forced = sandbox.bulkhead(&["sweep", "e.toml", "-o", "out", "--again"]);
+    forced.assert_status(0);
+    assert_eq!(forced.stdout, first.stdout);
+    let after = state();
+    assert!(after.0 == before.0 && after.1 != before.1, "another file with the same bytes");
+
+    // A table that is cut off is none.
+    fs::write(&path, &before.0[..before.0.len() / 2]).expect("written");
+    sweep(&sandbox, "out")
+        .assert_refused(&["out/systems.parquet has results of another experiment"]);
+    // One that another version computed is computed anew.
+    let mut other = before.0.clone();
+    let at = find(&other, b"bulkhead.sources") + "bulkhead.sources".len();
+    let digit = at + other[at..].iter().position(u8::is_ascii_hexdigit).expect("a digest");
+    other[digit] = if other[digit] == b'0' { b'1' } else { b'0' };
+    fs::write(&path, &other).expect("written");
+    let result = sweep(&sandbox, "out");
+    assert_eq!(result.stdout, first.stdout);
+    assert!(state().0 == before.0);
+}
+
+fn find(bytes: &[u8], part: &[u8]) -> usize {
+    bytes.windows(part.len()).position(|window| window == part).expect("it is there")
+}
+
+#[test]
 fn killed_and_interrupted_sweeps_go_on() {
     let sandbox = sandbox(EXPERIMENT);
     sweep(&sandbox, "whole").assert_status(0);

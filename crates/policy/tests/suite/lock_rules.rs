@@ -166,7 +166,7 @@ fn a_vcpu_in_a_section_goes_first_only_with_ceilings() {
 /// high one share a resource.
 #[test]
 fn who_blocks_inherits_and_the_middle_waits() {
-    let mut pcp = Pcp::default();
+    let mut pcp: Pcp = Pcp::default();
     pcp.use_by(0, 0);
     pcp.use_by(2, 0);
     pcp.use_by(1, 1);
@@ -197,7 +197,7 @@ fn who_blocks_inherits_and_the_middle_waits() {
     assert_eq!(pcp.unlock(2, 0), Err(LockError::NotOwner));
     assert_eq!(pcp.lock(0, 16), Err(LockError::NotOpen));
     assert_eq!(pcp.unlock(0, 0), Ok(()));
-    let mut other = Pcp::default();
+    let mut other: Pcp = Pcp::default();
     other.use_by(2, 0);
     assert_eq!(other.lock(1, 0), Err(LockError::NotOpen), "above the ceiling");
 }
