@@ -232,7 +232,6 @@ impl<'a> Results<'a> {
             format!("{}; every value with its jobs is in [{DATA}]({DATA}).", plan.y),
             markdown::table(&heading, &rows).trim_end().to_owned(),
             "## Again".into(),
-            self.took.map(|it| format!("This took {}.", it.text())).unwrap_or_default(),
             format!("```sh\nmake reproduce-setup\n{}\n```", self.command()),
         ];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
