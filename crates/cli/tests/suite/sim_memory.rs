@@ -1,5 +1,7 @@
 //! `bulkhead sim` where memory accesses are described.
 
+use std::path::Path;
+
 use testing::{Result, sandbox};
 
 /// A job with 2,000 accesses beside a VM on two PCPUs; an access takes 10 ns.
@@ -112,4 +114,40 @@ fn what_is_no_budget_of_accesses_is_not_simulated() {
     let result = sim(&text, &[]);
     result.assert_status(0);
     assert!(result.stdout.contains("memory budgets are not simulated"), "{}", result.stdout);
+}
+
+/// Accesses that are computed together against accesses one after the other, in the examples.
+#[test]
+fn examples_are_the_same_with_accesses_one_by_one() {
+    let systems = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../systems"));
+    for file in ["rover.toml", "bandwidth.toml"] {
+        let read = lab::load::read(&systems.join(file));
+        let Ok(lab::load::Input::Description(system)) = read else { panic!("{file}") };
+        let plan = system::plan::make(&system).expect("a plan");
+        for contention in [model::Contention::Stream, model::Contention::Worst] {
+            let assumptions = model::Assumptions { contention, ..model::Assumptions::default() };
+            let system = model::Model::new(&plan, Some(&system), &assumptions).system;
+            let simulate = |one_by_one: bool| {
+                let mut simulation = sim::Simulation::new(&system, 1).expect("a system");
+                if one_by_one {
+                    simulation = simulation.one_by_one();
+                }
+                let mut events = Vec::new();
+                let mut see =
+                    |at: u64, pcpu: usize, event: sim::Event| events.push((at, pcpu, event));
+                let limits = sim::Limits { until: 45_000_000, events: u64::MAX };
+                simulation.run(limits, &mut see).expect("no overload");
+                let vcpus: Vec<_> = (0..system.pcpus.len())
+                    .flat_map(|pcpu| {
+                        (0..system.pcpus[pcpu].vcpus.len()).map(move |vcpu| (pcpu, vcpu))
+                    })
+                    .map(|(pcpu, vcpu)| simulation.vcpu(pcpu, vcpu))
+                    .collect();
+                (events, vcpus, simulation.events())
+            };
+            let (slow, fast) = (simulate(true), simulate(false));
+            assert!(slow.0.len() > 20_000, "{file}: {} events", slow.0.len());
+            assert!(slow == fast, "{file} with {contention:?}");
+        }
+    }
 }

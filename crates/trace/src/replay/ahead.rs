@@ -11,7 +11,7 @@ pub struct Ahead<I> {
     /// Entries that were read, the ones before `at` no longer needed.
     read: Vec<Entry>,
     at: usize,
-    /// Number of entries from the start of which none is of another kind than grant or account.
+    /// Place of the first entry from `at` on that is neither a grant nor an account.
     searched: usize,
 }
 

@@ -102,9 +102,9 @@ mod tests {
             let time = |known: bool, time: u64| known.then_some(time);
             let job = |number: u32| Job {
                 job: number,
-                release: time(number % 2 == 0, u64::MAX - u64::from(number)),
-                start: time(number % 3 == 0, 1 << 40 | u64::from(number)),
-                finish: time(number % 5 == 0, u64::from(block)),
+                release: time(number.is_multiple_of(2), u64::MAX - u64::from(number)),
+                start: time(number.is_multiple_of(3), 1 << 40 | u64::from(number)),
+                finish: time(number.is_multiple_of(5), u64::from(block)),
             };
             (block..block + BLOCK as u32).map(job).collect()
         };
