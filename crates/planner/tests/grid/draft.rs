@@ -126,6 +126,12 @@ impl Draft {
     pub fn tasks(&self) -> usize {
         self.vms.iter().map(|vm| vm.tasks.len()).sum()
     }
+
+    /// Returns true if the periods of some VCPUs are open.
+    pub fn has_open_periods(&self) -> bool {
+        let mut vcpus = self.vms.iter().flat_map(|vm| &vm.vcpus);
+        vcpus.any(|vcpu| vcpu.server.is_some() && vcpu.period_us.is_none())
+    }
 }
 
 impl Resource {

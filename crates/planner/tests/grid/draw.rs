@@ -106,11 +106,11 @@ pub fn draw(number: u64) -> (Draft, f64) {
     (draft, load)
 }
 
-fn one_in(random: &mut Random, count: u64) -> bool {
+pub fn one_in(random: &mut Random, count: u64) -> bool {
     count > 0 && random.between(1, count) == 1
 }
 
-fn of<T: Copy>(random: &mut Random, all: &[T]) -> T {
+pub fn of<T: Copy>(random: &mut Random, all: &[T]) -> T {
     all[random.between(0, all.len() as u64 - 1) as usize]
 }
 
@@ -136,7 +136,7 @@ fn kind(random: &mut Random, alone: bool) -> Kind {
 }
 
 /// Returns random shares with this sum (UUniFast), each at most `most`: what is above is lost.
-fn shares(random: &mut Random, count: usize, sum: f64, most: f64) -> Vec<f64> {
+pub fn shares(random: &mut Random, count: usize, sum: f64, most: f64) -> Vec<f64> {
     let mut left = sum;
     let mut shares = Vec::new();
     for after in (0..count).rev() {

@@ -9,10 +9,13 @@
 mod draft;
 mod draw;
 mod easier;
+mod exact;
 mod judge;
+mod optimum;
 mod outcome;
 mod places;
 mod simple;
+mod small;
 mod table;
 
 use std::path::Path;
