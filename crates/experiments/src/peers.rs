@@ -189,3 +189,55 @@ impl sets::Sums for Sums {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTINGS: Peers = Peers {
+        sets: 1,
+        quick_sets: 1,
+        seed: 1,
+        vms: 3,
+        vcpus: 2,
+        tasks: [3, 5],
+        vcpu_period_us: 2_000,
+    };
+
+    #[test]
+    fn all_methods_have_plans_that_hold() {
+        let peers = [Peer::Planner, Peer::Carts, Peer::Cavm];
+        let peers = peers.into_iter().chain([Peer::FirstFit, Peer::BestFit, Peer::WorstFit]);
+        for peer in peers {
+            let mut plans = 0;
+            for number in 0..4 {
+                let drawn = Drawn::new(&SETTINGS, 40, number).expect("a system");
+                if let Some(plan) = peer.plan(&drawn).expect("a system that can be described") {
+                    assert!(written::holds(&drawn, &plan), "{} {number}: {plan:?}", peer.name());
+                    plans += 1;
+                }
+            }
+            assert!(plans > 0, "{}", peer.name());
+        }
+    }
+
+    #[test]
+    fn a_plan_with_less_budget_is_refused() {
+        let drawn = Drawn::new(&SETTINGS, 40, 0).expect("a system");
+        let mut plan = Peer::Carts.plan(&drawn).expect("a system").expect("a plan");
+        plan.vcpus[0].budget_ns /= 4;
+        assert!(!written::holds(&drawn, &plan));
+        plan.vcpus.clear();
+        assert!(!written::holds(&drawn, &plan), "tasks without VCPUs");
+    }
+
+    #[test]
+    fn all_of_a_system_is_drawn() {
+        for number in 0..20 {
+            let drawn = Drawn::new(&SETTINGS, 90, number).expect("a system");
+            let tasks = drawn.vms.iter().flatten();
+            let sum: f64 = tasks.map(drawn::utilization).sum();
+            assert!((sum - 3.6).abs() < 0.05, "{sum}");
+        }
+    }
+}
