@@ -46,7 +46,7 @@ const CHANGES: usize = 60;
 /// Enough effort for a plan: judged tasks, about.
 pub(super) const TO_PLAN: u64 = 60_000;
 /// Enough to see whether a change helps.
-pub(super) const TO_ADVISE: u64 = 6_000;
+pub(super) const TO_ADVISE: u64 = 600;
 
 /// What is searched, and for how long.
 #[derive(Clone, Copy)]
@@ -363,7 +363,7 @@ impl Search<'_> {
 
 /// Returns true if a complete description has a plan, or needs none.
 fn is_plan(system: &System) -> bool {
-    !system.platform.value.boot.is_ok() || plan::make(system).is_ok()
+    system.platform.value.boot.is_err() || plan::make(system).is_ok()
 }
 
 /// Returns what is least for the best plan: large limits first, then small budgets.

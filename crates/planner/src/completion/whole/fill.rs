@@ -56,7 +56,7 @@ pub fn fill(system: &mut System, open: &Open, weights: &Weights, pcpu: usize) {
         let least = Budget::SHORTEST.0.next_multiple_of(grain);
         let share = match weights.of(at) {
             0 => WHOLE / 100,
-            weight => (u128::from(weight) * u128::from(scale) >> BITS).min(WHOLE.into()) as u64,
+            weight => ((u128::from(weight) * u128::from(scale)) >> BITS).min(WHOLE.into()) as u64,
         };
         let budget = u128::from(period.0) * u128::from(share) / u128::from(WHOLE);
         let budget = match share {
