@@ -1,9 +1,9 @@
 //! Any text is boot arguments of a guest, and words of `bulkhead measure`.
 #![no_main]
 
-use bulkhead_measure::isolation::leech::Leech;
-use bulkhead_measure::isolation::workload::Workload;
-use bulkhead_rt::bootargs::BootArguments;
+use measure::isolation::leech::Leech;
+use measure::isolation::workload::Workload;
+use rt::bootargs::BootArguments;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let (key, arguments) = text.split_once('\n').unwrap_or(("case", text));

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Plan};
-use bulkhead_system::report::Report;
+use system::description::System;
+use system::plan::{self, Plan};
+use system::report::Report;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     // No file of this machine is to be read as a platform.

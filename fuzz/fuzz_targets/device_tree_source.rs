@@ -1,7 +1,7 @@
 //! Any text is a plan that is written and read back, or a list of mistakes that can be shown.
 #![no_main]
 
-use bulkhead_system::plan::Plan;
+use system::plan::Plan;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     match Plan::from_dts("fuzz.dts", text) {

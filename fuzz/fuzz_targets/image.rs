@@ -2,7 +2,7 @@
 //! the hypervisor reads it.
 #![no_main]
 
-use bulkhead_image::{Hypervisor, verify};
+use image::{Hypervisor, verify};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(contents) = verify(bytes) {

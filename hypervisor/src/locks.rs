@@ -34,11 +34,11 @@ use alloc::vec::Vec;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU16};
 
-use bulkhead_abi::hypercall::{
+use abi::hypercall::{
     Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_INTERRUPT,
     LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, UNLOCK,
 };
-use bulkhead_abi::trace::{Kind, lock_argument};
+use abi::trace::{Kind, lock_argument};
 use policy::lock::rate::Rate;
 use policy::lock::table::{Granted, Holdings, Locked, Resource, Table, VMS};
 use policy::lock::{LockError, RESOURCES_MAX, VCPUS_MAX, Who, rank};

@@ -4,7 +4,7 @@
 use core::fmt;
 
 use crate::digest::sha256;
-use bulkhead_abi::image::{
+use abi::image::{
     BLOBS_MAX, BlobEntry, ENTRY_BYTES, HEADER_BYTES, HEADER_DIGEST, PLAN_BLOB, PayloadError,
     PayloadHeader,
 };
@@ -157,7 +157,7 @@ impl<'a> Payload<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bulkhead_abi::image::ALIGNMENT;
+    use abi::image::ALIGNMENT;
     use sha2::{Digest, Sha256};
 
     fn open(bytes: &[u8]) -> Result<Payload<'_>, Damage<'static>> {

@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use bulkhead_abi::trace::{Kind, Record};
+use abi::trace::{Kind, Record};
 use policy::lock::hold::Hold;
 use policy::server;
 use policy::time::{Duration, Instant};

@@ -24,7 +24,7 @@
 
 use alloc::vec::Vec;
 
-use bulkhead_abi::trace::Kind;
+use abi::trace::Kind;
 use policy::bandwidth::{Account, Grants};
 pub use policy::cpu::Event;
 use policy::cpu::{Cpu, Decision, News, Slot, fast};
@@ -187,7 +187,7 @@ impl Scheduler {
 
 #[cfg(test)]
 mod tests {
-    use bulkhead_abi::trace::{NO_LIMIT, Record};
+    use abi::trace::{NO_LIMIT, Record};
     use policy::bandwidth::{self, NoGrants};
     use policy::server::{Parameters, Policy};
 

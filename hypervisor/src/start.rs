@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use bulkhead_abi::image::{ConsoleKind, PayloadHeader};
+use abi::image::{ConsoleKind, PayloadHeader};
 use policy::time::Instant;
 
 use crate::address_space::{self, AddressSpace, Memory};

@@ -9,8 +9,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
-use bulkhead_abi::trace::descriptor::{self, PAGE_BYTES};
-use bulkhead_abi::trace::{Kind, RING_RECORDS as RECORDS, Record};
+use abi::trace::descriptor::{self, PAGE_BYTES};
+use abi::trace::{Kind, RING_RECORDS as RECORDS, Record};
 
 /// A ring of trace records. Only its own CPU writes.
 #[derive(Debug)]

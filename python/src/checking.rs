@@ -1,7 +1,7 @@
 //! Bounds of response times.
 
-use bulkhead_system::plan;
-use bulkhead_system::report::Report;
+use system::plan;
+use system::report::Report;
 use pyo3::prelude::*;
 use verdict::Verdict;
 

@@ -1,6 +1,6 @@
 //! Why something was not done, as an exception.
 
-use bulkhead_system::diagnostic::Errors;
+use system::diagnostic::Errors;
 use pyo3::prelude::*;
 
 /// Why something was not done. Made where there is no interpreter lock.

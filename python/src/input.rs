@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use bulkhead_system::description;
-use bulkhead_system::plan::{self, Plan};
+use system::description;
+use system::plan::{self, Plan};
 use lab::load;
 
 use crate::failure::Failure;

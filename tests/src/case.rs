@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bulkhead_abi::image::{ConsoleKind, PLAN_BLOB};
-use bulkhead_abi::trace::Record;
-use bulkhead_image::{Blob, EarlyConsole, Image, pack};
-use bulkhead_qemu::{Board, Machine, Options, Session, Time};
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Plan};
-use bulkhead_system::platform::Platform;
+use abi::image::{ConsoleKind, PLAN_BLOB};
+use abi::trace::Record;
+use image::{Blob, EarlyConsole, Image, pack};
+use qemu::{Board, Machine, Options, Session, Time};
+use system::description::System;
+use system::plan::{self, Plan};
+use system::platform::Platform;
 use units::Bytes;
 
 use crate::ram::SharedRam;
@@ -103,7 +103,7 @@ impl Case {
 
     /// The image of the system.
     pub fn image(&self) -> Image {
-        bulkhead_image::build(&self.plan(), &project(), &hypervisor(), Some("arm,cortex-a53"))
+        image::build(&self.plan(), &project(), &hypervisor(), Some("arm,cortex-a53"))
             .unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -155,7 +155,7 @@ impl Case {
     /// The image of the system with another plan, compiled.
     pub fn image_with_plan(&self, tree: &[u8]) -> Vec<u8> {
         let image = self.image();
-        let contents = bulkhead_image::verify(&image.bytes).expect("the image is intact");
+        let contents = image::verify(&image.bytes).expect("the image is intact");
         let blob = |(name, _): &(String, u64)| {
             let data = contents.blob(&image.bytes, name).expect("the blob is in the image");
             let data = if name == PLAN_BLOB { tree } else { data }.to_vec();
@@ -186,7 +186,7 @@ impl Case {
         arguments: Vec<String>,
     ) -> Session {
         let path = self.file("img");
-        bulkhead_image::write(&path, image).unwrap_or_else(|error| panic!("{error}"));
+        image::write(&path, image).unwrap_or_else(|error| panic!("{error}"));
         let options = Options {
             time,
             timeout: Some(self.timeout),

@@ -32,8 +32,7 @@ pub fn scratch() -> PathBuf {
 }
 
 /// The hypervisor.
-pub fn hypervisor() -> bulkhead_image::Hypervisor {
+pub fn hypervisor() -> image::Hypervisor {
     let path = project().join("build/hypervisor.elf");
-    bulkhead_image::Hypervisor::read(&path)
-        .unwrap_or_else(|error| panic!("{error}: run `make build`"))
+    image::Hypervisor::read(&path).unwrap_or_else(|error| panic!("{error}: run `make build`"))
 }

@@ -5,9 +5,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use bulkhead_abi::trace::Record;
-use bulkhead_qemu::Board;
-use bulkhead_system::plan::Plan;
+use abi::trace::Record;
+use qemu::Board;
+use system::plan::Plan;
 use trace::rings::{Ram, Rings};
 
 const PAGE_BYTES: usize = 4096;

@@ -1,6 +1,6 @@
 //! What came out of a run.
 
-use bulkhead_qemu::{Exit, Outcome};
+use qemu::{Exit, Outcome};
 
 /// A finished run.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use bulkhead_qemu::Time;
-use bulkhead_tests::{Case, Run, Vm};
+use qemu::Time;
+use tests::{Case, Run, Vm};
 
 /// A server that gives a VCPU so many microseconds of each period.
 fn server(vm: Vm, pcpu: u32, (budget, period): (u32, u32)) -> Vm {

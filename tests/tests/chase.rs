@@ -1,6 +1,6 @@
 //! Tasks of the real-time guest in memory of their colours.
 
-use bulkhead_tests::{Case, Vm};
+use tests::{Case, Vm};
 
 fn chase(bootargs: &str) -> Vm {
     Vm::rt("rt-chase").bootargs(bootargs)

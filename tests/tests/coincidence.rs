@@ -4,7 +4,7 @@
 //! The guests sweep each pair of them across each other, instruction by instruction, and then all of
 //! them by chance (`guests/rt/src/coincidence.rs`).
 
-use bulkhead_tests::{Case, Run, Vm};
+use tests::{Case, Run, Vm};
 
 /// Trials in all, and those in which each source fires.
 const TRIALS: i64 = 3014;

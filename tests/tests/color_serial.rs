@@ -1,6 +1,6 @@
 //! Guests that can only open a serial port ask for colours there.
 
-use bulkhead_tests::{Case, Vm};
+use tests::{Case, Vm};
 
 const EXTRA: [(&str, &str); 3] =
     [("colors", "0-3"), ("extra_colors", "4-7"), ("extra_memory", "4MiB")];

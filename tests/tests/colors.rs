@@ -1,6 +1,6 @@
 //! VMs, and the hypervisor, in colours of the last-level cache, interleaved in one area of the machine.
 
-use bulkhead_tests::{Case, Vm};
+use tests::{Case, Vm};
 
 #[test]
 fn linux_and_a_real_time_guest_run_in_their_colours() {

@@ -1,6 +1,6 @@
 //! A hostile guest beside a quiet one: it can hurt only itself.
 
-use bulkhead_tests::{Case, Run, Vm};
+use tests::{Case, Run, Vm};
 
 /// Lines of the quiet guest, one every 10 ms.
 const LINES: usize = 20;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bulkhead_qemu::Time;
-use bulkhead_tests::{Case, Run, Vm};
+use qemu::Time;
+use tests::{Case, Run, Vm};
 
 #[test]
 fn both_cpus_run_and_one_can_be_unplugged() {
@@ -74,7 +74,7 @@ fn both_consoles_work() {
     let mut session = case.start(&case.image().bytes, Time::Deterministic);
     let second = Duration::from_secs(1);
     let wait = 60 * second;
-    let expect = |session: &mut bulkhead_qemu::Session, text: &str| {
+    let expect = |session: &mut qemu::Session, text: &str| {
         session.wait_for(text, wait).unwrap_or_else(|error| panic!("{error}"))
     };
     expect(&mut session, "[beacon] beacon: 10 ");

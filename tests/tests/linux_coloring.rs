@@ -1,6 +1,6 @@
 //! Processes in Debian's Linux that get cache colours of their own by `bhctl`.
 
-use bulkhead_tests::{Case, Run, Vm};
+use tests::{Case, Run, Vm};
 
 /// Linux with 16 MiB in each of four extra colours.
 fn linux(job: &str) -> Vm {

@@ -2,7 +2,7 @@
 //! accesses to memory, and a cycle is an instruction. `crates/cli/tests/memory_budgets.rs` looks at each period in
 //! the trace.
 
-use bulkhead_tests::{Case, Run, Vm};
+use tests::{Case, Run, Vm};
 
 /// Instructions of EL2 around a period in which a VCPU uses its budget up, at most: those that are counted
 /// for it, the switch to it among them, and those that make it late.

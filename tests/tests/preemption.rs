@@ -1,8 +1,8 @@
 //! Long work of the hypervisor for a VCPU (requests for colours, audits, restarts) is done in the
 //! turn of this VCPU: others on its PCPU do not wait for it, and it has no more time than its budget.
 
-use bulkhead_abi::trace::{Kind, Record};
-use bulkhead_tests::{Case, Run, Vm};
+use abi::trace::{Kind, Record};
+use tests::{Case, Run, Vm};
 
 /// Ticks of QEMU's counter in a microsecond, times 10.
 const TICKS_PER_10_US: u64 = 625;

@@ -1,7 +1,7 @@
 //! What a guest finds of its processor: registers that say what there is, and instructions that come to EL2.
 
-use bulkhead_tests::{Case, Run, Vm};
 use hypervisor::features;
+use tests::{Case, Run, Vm};
 
 /// QEMU's CPU with everything that it knows, and one of the boards'.
 const CPUS: [&str; 2] = ["max", "cortex-a53"];

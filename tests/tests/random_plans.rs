@@ -1,24 +1,9 @@
 //! Plans by chance: the hypervisor starts what was planned, and refuses what was changed with a message, or runs
 //! it. `BULKHEAD_PLANS` and `BULKHEAD_SEED` give other numbers than those of `make test`.
 
-use bulkhead_system::plan;
-use bulkhead_tests::{Case, Run, Vm};
-
-/// Numbers that are random enough (Steele and Vigna's SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % bound.max(1)
-    }
-
-    fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
-    }
-}
+use system::plan;
+use testing::Random;
+use tests::{Case, Run, Vm};
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |it| it.parse().expect("a number"))
@@ -26,7 +11,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 /// One to four VMs that say a line each, with whatever a description may give them.
 fn case(seed: u64) -> (Case, Vec<String>) {
-    let random = &mut Random(seed);
+    let random = &mut Random::new(seed);
     let mut case = Case::new(&format!("random-{seed}")).timeout(60);
     let colored = random.one_in(2);
     let budgets = random.one_in(3);
@@ -141,12 +126,12 @@ fn what_is_changed_by_chance_is_refused_or_runs() {
     let plans = number("BULKHEAD_PLANS", 6);
     let (mut refused, mut ran) = (0, 0);
     for seed in first..first + plans {
-        let random = &mut Random(seed ^ 0xc4a9_6e5d);
+        let random = &mut Random::new(seed ^ 0xc4a9_6e5d);
         let case = case(seed).0.timeout(30);
         let source = case.plan().to_dts();
         let tree = (0..1000).find_map(|_| changed(&source, random)).expect("one of them is a tree");
         // Whatever the guests make of it: a plan that says something else may be one.
-        let run = case.start(&case.image_with_plan(&tree), bulkhead_qemu::Time::Deterministic);
+        let run = case.start(&case.image_with_plan(&tree), qemu::Time::Deterministic);
         let run = Run::of(run.finish(std::time::Duration::from_secs(30)));
         survived(&run, seed);
         if run.lines("bulkhead").iter().any(|line| line.contains("no VM was started")) {

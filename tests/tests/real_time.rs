@@ -1,6 +1,6 @@
 //! Real-time guests: exact periods, interrupts, PSCI, assigned devices.
 
-use bulkhead_tests::{Case, Vm};
+use tests::{Case, Vm};
 
 #[test]
 fn periods_are_exact() {

@@ -1,7 +1,7 @@
 //! Plans and images that must not start: one clear message, no VM.
 
-use bulkhead_qemu::{Board, Time};
-use bulkhead_tests::{Case, Run, Vm};
+use qemu::{Board, Time};
+use tests::{Case, Run, Vm};
 
 fn case(name: &str) -> Case {
     Case::new(name).vm(Vm::rt("rt-beacon").named("beacon").bootargs("beacon.lines=1")).timeout(30)
@@ -124,7 +124,7 @@ fn a_plan_for_gicv3_is_refused_on_gicv2() {
 fn an_image_with_a_flipped_bit_is_refused() {
     let case = case("flipped");
     let image = case.image();
-    let contents = bulkhead_image::verify(&image.bytes).unwrap();
+    let contents = image::verify(&image.bytes).unwrap();
     let start = image.hypervisor_bytes as usize;
     let mut places = vec![
         (start + 50, "the blob table does not match".to_owned()),

@@ -1,7 +1,7 @@
 //! VCPUs that share a PCPU: they get their budgets, exactly and in time, and nothing of each other.
 //! `crates/cli/tests/budgets.rs` looks at 100,000 periods in the trace, `coincidence.rs` at single instants.
 
-use bulkhead_tests::{Case, Run, Vm};
+use tests::{Case, Run, Vm};
 
 /// Ticks of QEMU's counter in a microsecond, times 10.
 const TICKS_PER_10_US: i64 = 625;

@@ -1,7 +1,7 @@
 //! vColoring beside what else a VM does: first touches, restarts, a real working set, tables in use.
 //! What requests do and refuse is tested by the guest `rt-color` (`vcoloring_guest.rs`).
 
-use bulkhead_tests::{Case, Vm};
+use tests::{Case, Vm};
 
 fn with_pool(vm: Vm) -> Vm {
     vm.key("colors", "0-7").key("extra_colors", "8-15").key("extra_memory", "16MiB")

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use bulkhead_qemu::{Board, Time};
-use bulkhead_system::plan;
-use bulkhead_tests::{Case, Run, Vm, hypervisor, project};
+use qemu::{Board, Time};
+use system::plan;
+use tests::{Case, Run, Vm, hypervisor, project};
 
 fn color() -> Vm {
     let vm = Vm::rt("rt-color").number("vcpus", 2).key("colors", "0-3");
@@ -59,7 +59,7 @@ fn tables_of_16_kib_are_walked() {
     let text =
         case.plan().to_dts().replace("<1048576>", "<524288>").replace("ways = <16>", "ways = <8>");
     let plan = plan::Plan::from_dts("plan.dts", &text).unwrap_or_else(|errors| panic!("{errors}"));
-    let image = bulkhead_image::build(&plan, &project(), &hypervisor(), None);
+    let image = image::build(&plan, &project(), &hypervisor(), None);
     let image = image.unwrap_or_else(|error| panic!("{error}"));
     let board = Board { cpu: Some("cortex-a710".into()), ..Board::virt() };
     let session = case.start_on(&board, &image.bytes, Time::Deterministic);

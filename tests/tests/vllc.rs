@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use bulkhead_qemu::{Board, Time};
-use bulkhead_system::plan;
-use bulkhead_tests::{Case, Vm, hypervisor, project};
+use qemu::{Board, Time};
+use system::plan;
+use tests::{Case, Vm, hypervisor, project};
 
 fn cache(name: &str) -> Vm {
     Vm::rt("rt-cache").named(name).number("vcpus", 2)
@@ -48,7 +48,7 @@ fn the_64_bit_format_is_scaled_too() {
     let text =
         case.plan().to_dts().replace("<1048576>", "<524288>").replace("ways = <16>", "ways = <8>");
     let plan = plan::Plan::from_dts("plan.dts", &text).unwrap_or_else(|errors| panic!("{errors}"));
-    let image = bulkhead_image::build(&plan, &project(), &hypervisor(), None);
+    let image = image::build(&plan, &project(), &hypervisor(), None);
     let image = image.unwrap_or_else(|error| panic!("{error}"));
     let board = Board { cpu: Some("cortex-a710".into()), ..Board::virt() };
     let session = case.start_on(&board, &image.bytes, Time::Deterministic);

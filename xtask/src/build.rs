@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use bulkhead_linux_guest::file;
 use clap::ValueEnum;
+use linux_guest::file;
 
 use crate::cargo;
 use crate::elf;
@@ -43,17 +43,17 @@ pub fn run(workspace: &Workspace, parts: &[Part]) -> Result<()> {
                 guests(workspace).context("the bare-metal guests cannot be built")?;
             }
             Part::Linux => {
-                bulkhead_linux_guest::build(&workspace.build("cache"), &workspace.build("linux"))
+                linux_guest::build(&workspace.build("cache"), &workspace.build("linux"))
                     .context("the Linux guest cannot be built")?;
             }
             Part::LinuxVictims => {
                 let (cache, out) = (workspace.build("cache"), workspace.build("linux"));
-                bulkhead_linux_guest::build_victims(&cache, &out)
+                linux_guest::build_victims(&cache, &out)
                     .context("the programs of the Linux guest cannot be built")?;
             }
             Part::LinuxCyclictest => {
                 let (cache, out) = (workspace.build("cache"), workspace.build("linux"));
-                bulkhead_linux_guest::build_cyclictest(&cache, &out)
+                linux_guest::build_cyclictest(&cache, &out)
                     .context("the Linux guest with cyclictest cannot be built")?;
             }
             Part::LinuxMeasure => measure(workspace)
@@ -98,7 +98,7 @@ fn measure(workspace: &Workspace) -> Result<()> {
     };
     let (program, out) = (file::read(&program.path)?, workspace.build("linux"));
     file::write_if_changed(&out.join("bulkhead"), &program)?;
-    bulkhead_linux_guest::build_measure(program, &workspace.build("cache"), &out)
+    linux_guest::build_measure(program, &workspace.build("cache"), &out)
 }
 
 /// A flat file for each program in the package of the guests.

@@ -7,7 +7,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use bulkhead_linux_guest::file;
+use linux_guest::file;
 
 use crate::cargo::{self, Executable};
 use crate::toolchain::{self, host};

@@ -1,7 +1,7 @@
 //! Keeps the hypervisor small.
 
 use anyhow::{Context, Result, ensure};
-use bulkhead_linux_guest::file;
+use linux_guest::file;
 
 use crate::elf::{self, ReadOnly};
 use crate::frames;

@@ -28,6 +28,7 @@ const FIRST: &[&str] = &[
     "cachescope",
     "linux_budget",
     "linux",
+    "suite",
     "server_reference",
     "sharing",
     "memory_budgets",

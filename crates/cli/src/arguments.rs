@@ -5,13 +5,13 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bulkhead_export::Target;
-use bulkhead_measure::isolation::leech::Leech;
-use bulkhead_measure::isolation::workload::Workload;
-use bulkhead_measure::isolation::{self, Context};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use export::Target;
 use lab::{cachescope, hypervisor};
+use measure::isolation::leech::Leech;
+use measure::isolation::workload::Workload;
+use measure::isolation::{self, Context};
 
 use crate::prove::ProveOptions;
 use crate::sim::SimOptions;

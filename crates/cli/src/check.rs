@@ -6,12 +6,12 @@ mod sensitivity;
 
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::diagnostic::Entry;
-use bulkhead_system::plan::{self, Plan, check_described_files, check_files};
-use bulkhead_system::report::Report;
 use lab::load::{self, Input};
 use serde::Serialize;
+use system::description::System;
+use system::diagnostic::Entry;
+use system::plan::{self, Plan, check_described_files, check_files};
+use system::report::Report;
 use verdict::{Sensitivity, Verdict};
 
 use crate::arguments::CheckOptions;

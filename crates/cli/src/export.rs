@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bulkhead_export::{Export, File, Refusal, Target};
-use bulkhead_system::plan::Plan;
+use export::{Export, File, Refusal, Target};
 use lab::load;
 use serde::Serialize;
+use system::plan::Plan;
 
 use crate::arguments::ExportOptions;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure>
     };
     let write = |plan: &Plan| {
         let impossible = |refusal: Refusal| Failure::Impossible(refusal.to_string());
-        bulkhead_export::export(plan, options.to).map_err(impossible)
+        export::export(plan, options.to).map_err(impossible)
     };
     let mut export = write(&system.plan)?;
     if let Some(folder) = &folder {
@@ -33,7 +33,7 @@ pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure>
         system.plan.move_files(&system.folder, folder)?;
         export = write(&system.plan)?;
         for file in &export.files {
-            bulkhead_image::write(&folder.join(&file.name), file.text.as_bytes())?;
+            image::write(&folder.join(&file.name), file.text.as_bytes())?;
         }
     }
     if as_json {

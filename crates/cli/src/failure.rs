@@ -2,8 +2,8 @@
 
 use std::io;
 
-use bulkhead_system::diagnostic::{Entry, Errors, Style};
 use serde::Serialize;
+use system::diagnostic::{Entry, Errors, Style};
 
 use crate::json;
 use crate::output;
@@ -94,8 +94,8 @@ impl From<Errors> for Failure {
     }
 }
 
-impl From<bulkhead_image::Error> for Failure {
-    fn from(error: bulkhead_image::Error) -> Self {
+impl From<image::Error> for Failure {
+    fn from(error: image::Error) -> Self {
         Self::Lab(error.into())
     }
 }

@@ -2,11 +2,11 @@
 
 mod bandwidth;
 
-use bulkhead_report::text::table;
-use bulkhead_system::plan::{Plan, Pool, Vcpu, Vm};
-use bulkhead_system::report::{MemoryBudgetReport, Report};
 use policy::color::{Color, ColorSet};
+use report::text::table;
 use serde::Serialize;
+use system::plan::{Plan, Pool, Vcpu, Vm};
+use system::report::{MemoryBudgetReport, Report};
 use units::{Bytes, Duration};
 
 /// A plan for people.

@@ -42,7 +42,7 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
     let dts = system.plan.to_dts();
     let replaced = target.as_ref().is_some_and(|target| target.exists());
     if let Some(target) = &target {
-        bulkhead_image::write(target, dts.as_bytes())?;
+        image::write(target, dts.as_bytes())?;
     }
     match target {
         _ if as_json => json::print(&Document {

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use bulkhead_report::text::table;
 use experiments::experiment::Experiment;
 use experiments::papers::Papers;
 use experiments::results::{Document, Results};
 use experiments::{expected, folder, project, published};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::Watch;
+use report::text::table;
 use serde::Serialize;
 
 use crate::arguments::ReproduceOptions;

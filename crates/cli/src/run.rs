@@ -10,11 +10,11 @@ mod view;
 
 use std::time::Duration;
 
-use bulkhead_qemu::Next;
 use lab::boot::{Ran, Running};
 use lab::hypervisor;
 use lab::load;
 use lab::run::{Clock, End, GRACE, Options, Prepared};
+use qemu::Next;
 
 use crate::arguments::RunOptions;
 use crate::failure::Failure;
@@ -39,7 +39,7 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
     let found = hypervisor::find(options.hypervisor.as_deref())?;
     if let Some(out) = &options.image_only {
         let image = system.image(&found.load()?)?;
-        bulkhead_image::write(out, &image.bytes)?;
+        image::write(out, &image.bytes)?;
         return image_report::image_written(out, &image, as_json);
     }
     let prepared = Prepared::new(&system, &found, wanted(options))?;

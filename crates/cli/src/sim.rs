@@ -1,5 +1,7 @@
 //! `bulkhead sim`: what happens in a system, by the code that decides at run time.
 
+mod forecast;
+mod limits;
 mod options;
 mod results;
 mod run;
@@ -7,12 +9,12 @@ mod run;
 use std::io::BufWriter;
 use std::path::Path;
 
-use bulkhead_system::plan;
 use lab::WholeFile;
 use lab::load::{self, Input};
 use lab::simulate::{UNTIL, like, recording};
 use model::Model;
 use sim::{Limits, Silent, Simulation};
+use system::plan;
 
 pub use options::SimOptions;
 
@@ -21,6 +23,7 @@ use crate::json;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
+use forecast::Forecast;
 use options::Until;
 use results::Results;
 use run::{Ended, run};
@@ -34,7 +37,9 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
     let mut model = Model::new(&plan, described.as_deref(), &options.assumptions());
     let traced = options.like.as_ref().map(|trace| like::read(trace, &mut model)).transpose()?;
     let default = Until::Time(traced.unwrap_or(UNTIL));
-    let until = match options.until.unwrap_or(default) {
+    let until = options.until.unwrap_or(default);
+    let is_hyperperiod = until == Until::Hyperperiod;
+    let until = match until {
         Until::Time(time) => time,
         Until::Hyperperiod => model.hyperperiod().ok_or_else(|| {
             Failure::new(
@@ -43,31 +48,38 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
             )
         })?,
     };
+    if let Some(described) = &described {
+        limits::check(described, &model)?;
+    }
     let limits = Limits { until: until.0, events: options.events.unwrap_or(u64::MAX) };
     let mut simulation = Simulation::new(&model.system, options.seed)
         .map_err(|error| Failure::new("simulation", error))?;
     let signals = Signals::catch()?;
+    let forecast = is_hyperperiod.then(|| Forecast::new(until.0));
+    if let Some(forecast) = &forecast {
+        output::error(&forecast.text());
+    }
     let ended = match &options.trace {
-        None => run(&mut simulation, limits, &mut Silent, &signals),
+        None => run(&mut simulation, limits, &mut Silent, &signals, forecast),
         Some(path) => {
             let failed = |error| cannot_write(path, error);
             let file = WholeFile::create(path).map(BufWriter::new).map_err(failed)?;
             let mut recorder = recording::start(file, &plan, &model).map_err(failed)?;
-            let ended = run(&mut simulation, limits, &mut recorder, &signals);
+            let ended = run(&mut simulation, limits, &mut recorder, &signals, forecast);
             let file = recorder.finish().map_err(failed)?;
             let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
             file.finish().map_err(failed)?;
             ended
         }
     };
-    let results = Results::new(&plan.name, options, &model, &simulation, &ended);
+    let results = Results::new(&plan.name, options, &model, (&simulation, until), &ended);
     match as_json {
         true => json::print(&results)?,
         false => output::print(&results.text())?,
     }
     Ok(match ended {
-        _ if !results.ok() => Status::No,
         Ended::Signal(signal) => Status::Signal(signal),
+        _ if !results.ok() => Status::No,
         _ => Status::Yes,
     })
 }

@@ -5,10 +5,11 @@ mod options;
 mod results;
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::load;
-use sweep::{Experiment, Journal, Summary};
+use sweep::{Experiment, Finished, Journal, Summary};
 
 pub use options::SweepOptions;
 
@@ -24,6 +25,11 @@ pub fn sweep(options: &SweepOptions, as_json: bool) -> Result<Status, Failure> {
     let file = options.file.display().to_string();
     let experiment = Experiment::from_toml(&file, &load::text(&options.file)?)?;
     let folder = options.folder();
+    if !options.again
+        && let Some(finished) = Finished::find(&folder, &experiment)
+    {
+        return show(&already(&file, &folder, experiment, finished), as_json, None);
+    }
     let signals = Signals::catch()?;
     if let Some(address) = &options.dask {
         // A folder that cannot be used is told before a cluster is asked.
@@ -38,12 +44,30 @@ pub fn sweep(options: &SweepOptions, as_json: bool) -> Result<Status, Failure> {
     let summary = Summary::new(&experiment, &journal);
     let finished = journal.shards().count() as u64;
     let table = complete.then(|| journal.finish(&experiment)).transpose()?;
-    let results = Results { file: &file, folder: &folder, table, finished, experiment, summary };
+    let (file, folder, already) = (&*file, &*folder, false);
+    let results = Results { file, folder, table, already, finished, experiment, summary };
+    show(&results, as_json, signals.caught().filter(|_| !complete))
+}
+
+/// The results of a sweep that was complete before.
+fn already<'a>(
+    file: &'a str,
+    folder: &'a Path,
+    experiment: Experiment,
+    finished: Finished,
+) -> Results<'a> {
+    let summary = Summary::of(&experiment, finished.shards());
+    let (table, shards) = (Some(finished.table), experiment.shards());
+    Results { file, folder, table, already: true, finished: shards, experiment, summary }
+}
+
+/// `signal`: the signal that ended the sweep before it was complete.
+fn show(results: &Results<'_>, as_json: bool, signal: Option<i32>) -> Result<Status, Failure> {
     match as_json {
         true => json::print(&results.document())?,
         false => output::print(&results.text())?,
     }
-    Ok(match signals.caught().filter(|_| !complete) {
+    Ok(match signal {
         _ if !results.summary.holds() => Status::No,
         Some(signal) => Status::Signal(signal),
         None => Status::Yes,

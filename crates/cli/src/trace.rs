@@ -7,7 +7,7 @@ mod replay;
 
 use std::path::Path;
 
-use ::trace::Trace;
+use ::trace::TraceFile;
 use lab::record;
 
 pub use options::TraceOptions;
@@ -26,9 +26,9 @@ pub fn trace(options: &TraceOptions, as_json: bool) -> Result<Status, Failure> {
     }
 }
 
-/// Reads a trace; says so if there are gaps in it.
-pub fn read_trace(path: &Path) -> Result<Trace, Failure> {
-    let (name, trace) = (path.display(), record::read_trace(path)?);
+/// Opens a trace; says so if there are gaps in it.
+pub fn open_trace(path: &Path) -> Result<TraceFile, Failure> {
+    let (name, trace) = (path.display(), record::open_trace(path)?);
     if trace.is_cut_off {
         output::error(&format!("note: {name} was not written to its end\n"));
     }

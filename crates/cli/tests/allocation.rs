@@ -1,12 +1,9 @@
 //! `bulkhead reproduce` for experiments that allocate random task sets.
 
-#[allow(dead_code)]
-mod common;
-
 use std::fs;
 use std::process::Command;
 
-use common::{Result, Sandbox, eventually, signal, terminal};
+use testing::{Result, Sandbox, eventually, sandbox, signal, terminal};
 
 const EXPERIMENT: &str = r#"
 title = "Utilisation by colours"
@@ -64,7 +61,7 @@ check.ratios = { series = ["planner"], of = "bound", least = 1.0 }
 "#;
 
 fn sandbox(experiment: &str) -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     fs::create_dir_all(sandbox.path("experiments/sets")).expect("a folder");
     sandbox.write("experiments/sets/experiment.toml", experiment);
     sandbox.write("experiments/sets/published.toml", PUBLISHED);
@@ -226,7 +223,7 @@ fn progress_is_shown_on_a_terminal() {
 fn mistakes_name_their_place() {
     let cases = [
         ("\"wfd-ccs\"", "\"wfd\"", "unknown variant `wfd`"),
-        ("x = \"3-4\"", "x = \"3-5\"", "`x` of `CAVM`: numbers of colours go to 4"),
+        ("x = \"3-4\"", "x = \"3-5\"", "`x` of `CAVM`: numbers of colours are at most 4"),
         ("colors = 4", "colors = 65", "a cache has 1 to 64 colours, not 65"),
         ("vcpus = 2", "vcpus = 0", "VMs need VCPUs"),
         ("utilization = 1.0", "utilization = 9.0", "numbers within these limits have sums of"),

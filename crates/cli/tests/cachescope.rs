@@ -1,13 +1,10 @@
 //! `bulkhead run --cachescope`: with a script in place of QEMU, and the commands
 //! of the README on the real thing, for which `make build cachescope` is needed.
 
-#[allow(dead_code)]
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Result, Sandbox, eventually, signal};
+use testing::{Result, Sandbox, eventually, sandbox, signal};
 
 /// The console of a run in which all is well.
 const GOOD: &str = "echo '[bulkhead] ready'; echo '[bulkhead] power off'";
@@ -30,7 +27,7 @@ fn run(sandbox: &Sandbox, script: &str, arguments: &[&str]) -> Result {
 }
 
 fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     sandbox.write("plugin,1.so", "");
     sandbox.write("summary", SUMMARY);
     sandbox

@@ -1,18 +1,15 @@
 //! `bulkhead measure`: isolation of this machine, measured for real and shortly. The
 //! verdict is the machine's and is not asserted.
 
-#[allow(dead_code)]
-mod common;
-
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use common::{Result, Sandbox, eventually, signal};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
+use testing::{Result, Sandbox, eventually, sandbox, signal};
 
 /// Attempts at what noise of the machine can spoil: an interval of 95 % misses one time
 /// in twenty even on a quiet one.
@@ -56,7 +53,7 @@ fn assert_answers(result: &Result, document: &Value) {
 #[test]
 fn a_leech_on_the_same_cpu_is_seen_and_nothing_is_not() {
     let _alone = alone();
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     let arguments = "measure --victim matrix:96 --leech cpu@25ms --runs 12 --json --output results";
     let plausible = |document: &Value| {
         let [nothing, taken] = &rows(document)[..] else { panic!("two rows: {document}") };
@@ -94,7 +91,7 @@ fn a_leech_on_the_same_cpu_is_seen_and_nothing_is_not() {
 #[test]
 fn contexts_are_compared() {
     let _alone = alone();
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     let other = format!("again=env LANG=C '{}'", env!("CARGO_BIN_EXE_bulkhead"));
     let arguments =
         ["measure", "--victim", "matrix:32", "--leech", "cpu@25ms", "--runs", "5", "--context"];
@@ -114,20 +111,22 @@ fn contexts_are_compared() {
 fn a_context_that_cannot_start_is_named() {
     let _alone = alone();
     let context = "cell=/nowhere/bulkhead";
-    Sandbox::new().bulkhead(&["measure", "--quick", "--context", context]).assert_refused(&[
+    sandbox!().bulkhead(&["measure", "--quick", "--context", context]).assert_refused(&[
         "context cell",
         "/nowhere/bulkhead",
         "not found",
     ]);
-    Sandbox::new()
-        .bulkhead(&["measure", "--quick", "--context", "cell=echo hello"])
-        .assert_refused(&["context cell", "hello", "not an answer"]);
+    sandbox!().bulkhead(&["measure", "--quick", "--context", "cell=echo hello"]).assert_refused(&[
+        "context cell",
+        "hello",
+        "not an answer",
+    ]);
 }
 
 #[test]
 fn an_end_before_the_first_interval_leaves_the_answer_open() {
     let _alone = alone();
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     let arguments = "measure --victim matrix:32 --leech cpu@25ms --runs 900";
     let mut command = sandbox.command(&arguments.split(' ').collect::<Vec<_>>());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -144,7 +143,7 @@ fn an_end_before_the_first_interval_leaves_the_answer_open() {
 fn bad_input_is_refused_before_anything_runs() {
     let _alone = alone();
     let refused = |arguments: &str, parts: &[&str]| {
-        let sandbox = Sandbox::new();
+        let sandbox = sandbox!();
         let arguments: Vec<&str> = arguments.split(' ').collect();
         sandbox.bulkhead(&[&["measure"], &arguments[..]].concat()).assert_refused(parts);
     };
@@ -169,7 +168,7 @@ fn bad_input_is_refused_before_anything_runs() {
 #[test]
 fn one_cpu_has_no_room_for_leeches_of_its_own() {
     let _alone = alone();
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     let command = |arguments: &str| {
         let program = env!("CARGO_BIN_EXE_bulkhead");
         let mut command = std::process::Command::new("taskset");
@@ -195,7 +194,7 @@ fn unprivileged(sandbox: &Sandbox, arguments: &str) -> Result {
 #[test]
 fn without_privileges_it_measures_and_says_what_that_costs() {
     let _alone = alone();
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     let result = unprivileged(&sandbox, "--victim matrix:32 --leech cpu@25ms --runs 5");
     assert!([Some(0), Some(1), Some(3)].contains(&result.status), "{}", result.stderr);
     for cost in [
@@ -214,7 +213,7 @@ fn without_privileges_it_measures_and_says_what_that_costs() {
 #[test]
 fn buffers_that_this_process_may_not_have_are_refused() {
     let _alone = alone();
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     let limited = |arguments: &str| {
         let mut command = std::process::Command::new("prlimit");
         command.args(["--as=600000000", env!("CARGO_BIN_EXE_bulkhead"), "measure"]);
@@ -230,7 +229,7 @@ fn buffers_that_this_process_may_not_have_are_refused() {
 #[test]
 fn a_command_that_never_ends_is_ended() {
     let _alone = alone();
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     let arguments = ["--victim", "command:sleep 4711", "--leech", "cpu@25ms", "--timeout", "1s"];
     let result = sandbox.bulkhead(&[&["measure"], &arguments[..]].concat());
     result.assert_refused(&["no answer within 1 s", "--timeout"]);
@@ -240,7 +239,7 @@ fn a_command_that_never_ends_is_ended() {
 #[test]
 fn ctrl_c_keeps_what_is_measured_and_leaves_no_process() {
     let _alone = alone();
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     let arguments = "measure --victim matrix:97 --leech cpu@26ms --leech cpu@27ms --runs 100000";
     let arguments: Vec<&str> = arguments.split(' ').collect();
     let mut command = sandbox.command(&arguments);
@@ -258,7 +257,7 @@ fn ctrl_c_keeps_what_is_measured_and_leaves_no_process() {
 #[test]
 fn processes_end_with_the_one_that_started_them_however_it_ends() {
     let _alone = alone();
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     let arguments = "measure --victim matrix:98 --leech cpu@28ms --runs 100000";
     let arguments: Vec<&str> = arguments.split(' ').collect();
     let mut child = sandbox.command(&arguments).spawn().expect("the command starts");

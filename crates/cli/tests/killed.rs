@@ -8,19 +8,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use testing::Random;
+
 use real::{campaign, project};
-
-/// Reproducible numbers (xorshift64: Marsaglia, Journal of Statistical Software 2003).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound.max(1)
-    }
-}
 
 /// The command, which writes into `out`.
 fn command(arguments: &[&str], out: &Path) -> Command {
@@ -68,7 +58,7 @@ fn killed(arguments: &[&str], times: u64, same: impl Fn(&str, &[u8], &[u8]) -> b
     assert!(!expected.is_empty(), "{arguments:?} writes nothing");
 
     let seed = campaign("BULKHEAD_SEED", 1);
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = Random::new(seed);
     let mut early = 0;
     for number in 0..times {
         let out = folder.path().join(format!("killed-{number}"));

@@ -1,12 +1,9 @@
 //! Bad and extreme input of `bulkhead plan`: a clear answer in a short time, nothing half-written.
 
-#[allow(dead_code)]
-mod common;
-
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use common::Sandbox;
+use testing::sandbox;
 
 /// A raw VM with an open VCPU on QEMU's board, and these tasks.
 fn system(tasks: &str) -> String {
@@ -24,7 +21,7 @@ fn task(name: &str, lines: &str) -> String {
 /// The command, which leaves no plan behind if it does not say yes.
 #[track_caller]
 fn plan(text: &str, status: i32) -> String {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     sandbox.write("s.toml", text);
     let before = std::fs::read_dir(sandbox.path("")).expect("a folder").count();
     let result = sandbox.bulkhead(&["plan", "s.toml"]);
@@ -91,7 +88,7 @@ fn execution_times_that_grow_with_the_colours() {
     let grow = task("t", "period = \"10ms\"\nwcet = { 1 = \"2ms\", 2 = \"1ms\", 4 = \"3ms\" }");
     says(&plan(&system(&grow), 0), &["note: task `t` of VM `a` takes longer with more colours"]);
     // All of its times are 3 ms then: there is no budget below 30 %.
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     sandbox.write("s.toml", &system(&grow));
     let document = sandbox.bulkhead(&["plan", "s.toml", "--json"]).json();
     assert_eq!(document["report"]["tasks"][0]["wcet_ns"], 3_000_000);
@@ -103,7 +100,7 @@ fn execution_times_that_grow_with_the_colours() {
 #[test]
 fn execution_times_with_fewer_colours_than_described() {
     let few = task("t", "period = \"10ms\"\nwcet = { 4 = \"1ms\", 6 = \"0.5ms\" }");
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     sandbox.write("s.toml", &system(&few));
     let document = sandbox.bulkhead(&["plan", "s.toml", "--json"]).json();
     assert_eq!(document["ok"], true, "{document}");
@@ -179,7 +176,7 @@ fn times_near_overflow() {
         assert!(!said.is_empty(), "{lines}");
         // Also where the period of the VCPU is left open.
         let open = system(&task("t", &lines)).replace("period = \"5ms\"\n\n", "\n");
-        let sandbox = Sandbox::new();
+        let sandbox = sandbox!();
         sandbox.write("s.toml", &open);
         let result = sandbox.bulkhead(&["plan", "s.toml"]);
         assert!(matches!(result.status, Some(0..=2)), "{lines}: {}", result.stderr);

@@ -1,63 +1,35 @@
 //! Random descriptions: what `plan` says yes to is schedulable as it is written, keeps what was
 //! given, and misses no deadline in the simulator, which decides with the code of the hypervisor.
 
-#[allow(dead_code)]
-mod common;
-
 use std::fmt::Write as _;
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Plan};
-use common::Sandbox;
 use planner::completion::complete;
+use system::description::System;
+use system::plan::{self, Plan};
+use testing::{Random, sandbox};
 use verdict::Verdict;
 
 /// How many systems are planned; `BULKHEAD_PLANS` gives another number.
 const SYSTEMS: u64 = 120;
 
-/// Numbers that are random enough (Steele and Vigna's SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    /// From `least` to `most`.
-    fn number(&mut self, least: u64, most: u64) -> u64 {
-        least + self.next() % (most - least + 1)
-    }
-
-    fn one_in(&mut self, count: u64) -> bool {
-        self.number(1, count) == 1
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.number(0, all.len() as u64 - 1) as usize]
-    }
-}
-
 fn system(random: &mut Random) -> String {
     let mut text = "[platform]\nboard = \"zcu102\"\n".to_owned();
     if random.one_in(2) {
-        let _ = writeln!(text, "color_reload = \"{}us\"", random.number(1, 100));
+        let _ = writeln!(text, "color_reload = \"{}us\"", random.between(1, 100));
     }
-    let vms = random.number(1, 3);
+    let vms = random.between(1, 3);
     for vm in 0..vms {
         let _ = write!(
             text,
             "[[vm]]\nname = \"v{vm}\"\nboot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"rt.bin\"\n"
         );
-        text.push_str(match random.number(0, 4) {
+        text.push_str(match random.between(0, 4) {
             0 => "colors = \"planned\"\n",
             1 | 2 => "colors = \"planned\"\nvllc = true\n",
             _ => "",
         });
-        let vcpus = random.number(1, 3);
+        let vcpus = random.between(1, 3);
         for _ in 0..vcpus {
             let server = random.of(&["periodic", "deferrable", "sporadic"]);
             let _ = writeln!(text, "[[vm.vcpu]]\nserver = \"{server}\"");
@@ -65,25 +37,25 @@ fn system(random: &mut Random) -> String {
             if !random.one_in(4) {
                 let _ = writeln!(text, "period = \"{period}ms\"");
                 if random.one_in(4) {
-                    let _ = writeln!(text, "budget = \"{}us\"", period * random.number(200, 700));
+                    let _ = writeln!(text, "budget = \"{}us\"", period * random.between(200, 700));
                 }
             }
         }
         let priorities = random.one_in(2);
-        for task in 0..random.number(0, 6) {
+        for task in 0..random.between(0, 6) {
             let period = random.of(&[5_u64, 8, 10, 20, 25, 40, 50, 100]);
-            let wcet = period * random.number(10, 120 * vcpus);
-            let deadline = random.number(period * 600, period * 1_000);
+            let wcet = period * random.between(10, 120 * vcpus);
+            let deadline = random.between(period * 600, period * 1_000);
             let _ = write!(
                 text,
                 "[[vm.task]]\nname = \"t{task}\"\nperiod = \"{period}ms\"\ndeadline = \"{deadline}us\"\n\
                  wcet = {{ 1 = \"{wcet}us\", 2 = \"{}us\", 4 = \"{}us\" }}\noffset = \"{}us\"\n",
                 wcet * 4 / 5,
                 wcet / 2 + 1,
-                random.number(0, period * 1_000),
+                random.between(0, period * 1_000),
             );
             if random.one_in(5) {
-                let _ = writeln!(text, "vcpu = {}", random.number(0, vcpus - 1));
+                let _ = writeln!(text, "vcpu = {}", random.between(0, vcpus - 1));
             }
             if priorities {
                 let _ = writeln!(text, "priority = {}", 100 - period + task * 100);
@@ -96,7 +68,7 @@ fn system(random: &mut Random) -> String {
             text,
             "[[vm]]\nname = \"busy\"\nboot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"rt.bin\"\n\
              [[vm.vcpu]]\nserver = \"deferrable\"\nperiod = \"4ms\"\nbudget = \"{}us\"\n",
-            random.number(100, 2_000)
+            random.between(100, 2_000)
         );
     }
     text
@@ -123,10 +95,10 @@ fn keeps(given: &System, planned: &System) {
 fn what_is_planned_holds() {
     let systems =
         std::env::var("BULKHEAD_PLANS").map_or(SYSTEMS, |it| it.parse().expect("a number"));
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     let mut yes = 0;
     for seed in 0..systems {
-        let text = system(&mut Random(seed));
+        let text = system(&mut Random::new(seed));
         let given = System::from_toml("s.toml", &text, Path::new(""));
         let given = given.unwrap_or_else(|errors| panic!("{seed}: {errors}"));
         let mut planned = given.clone();

@@ -1,16 +1,15 @@
 //! `bulkhead prove` and `bulkhead reproduce` with real machines.
 
 #[allow(dead_code)]
-mod common;
 mod real;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Result, signal};
 use real::project;
 use serde_json::Value;
+use testing::{Result, signal};
 
 /// Two VMs that share the cache: with colours nobody evicts anything of the other.
 fn pair(folder: &Path, wcet: &str) -> PathBuf {

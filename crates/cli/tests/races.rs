@@ -3,6 +3,8 @@
 
 mod real;
 
+use testing::Random;
+
 use real::{Recorded, campaign, project};
 
 /// Longest period of a server.
@@ -17,21 +19,9 @@ size = "4KiB"
 interrupt = 34
 "#;
 
-/// Reproducible numbers (xorshift64: Marsaglia, Journal of Statistical Software 2003).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        for (left, by) in [(true, 13), (false, 7), (true, 17)] {
-            self.0 ^= if left { self.0 << by } else { self.0 >> by };
-        }
-        self.0 % bound
-    }
-}
-
 /// Five VCPUs of two VMs on PCPUs 1 and 2.
 fn system(seed: u64) -> String {
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = Random::new(seed);
     let kernel = project().join("build/guests/rt-races.bin");
     // A PCPU has one background VCPU at most: one that waits for another's lock would wait for ever.
     let mut background = [false; 2];

@@ -1,15 +1,12 @@
 //! `bulkhead reproduce` with a script in place of QEMU, and the experiments of
 //! the project in quick mode, for which everything must have been built.
 
-#[allow(dead_code)]
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use common::{Result, Sandbox, eventually, signal};
+use testing::{Result, Sandbox, eventually, sandbox, signal};
 
 /// Writes what cachescope would: the n-th boot has two jobs of task 3, the longer
 /// of which takes 1000 / n ns.
@@ -83,7 +80,7 @@ value = "0.4"
 
 /// A folder with a system, an experiment and a QEMU.
 fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox!();
     for folder in ["build", "experiments/time"] {
         fs::create_dir_all(sandbox.path(folder)).expect("a folder");
     }
@@ -129,8 +126,8 @@ fn values_stand_beside_published_ones_in_all_files() {
 
     let data = result_file(&sandbox, "data.csv");
     let lines: Vec<&str> = data.lines().collect();
-    let heading = "series,x,measured,shown,jobs,min_ns,mean_ns,max_ns,llc_misses_max";
-    assert_eq!(lines[..2], [heading, "rt,1,1000.0,1.0,2,900,950,1000,7"]);
+    let heading = "series,x,measured,shown,jobs,min_ns,mean_ns,max_ns,llc_misses_max,placements";
+    assert_eq!(lines[..2], [heading, "rt,1,1000.0,1.0,2,900,950,1000,7,"]);
     assert_eq!(lines.len(), 5);
     let page = result_file(&sandbox, "table.md");
     for part in ["| 4 | 0.250 | 0.4 |", "| confirmed |", "![Time by colours](plot.svg)"] {
@@ -155,7 +152,7 @@ fn traffic_over_time_stands_beside_what_a_budget_allows() {
     reproduce(&sandbox, &["time"]).assert_status(1);
     let data = result_file(&sandbox, "data.csv");
     let values: Vec<_> =
-        data.lines().skip(1).filter_map(|line| line.strip_suffix(",,,,,")).collect();
+        data.lines().skip(1).filter_map(|line| line.strip_suffix(",,,,,,")).collect();
     let expected = [
         "rt,1,1001.0,1001.0",
         "rt,2,501.0,501.0",
@@ -167,6 +164,28 @@ fn traffic_over_time_stands_beside_what_a_budget_allows() {
         "allowed,4,303.0,303.0",
     ];
     assert_eq!(values, expected);
+}
+
+/// Boots 1 to 3 are those of the first place, boots 10 to 12 those of the last one.
+#[test]
+fn the_median_of_placements_counts_and_pages_tell_the_spread() {
+    let sandbox = sandbox();
+    let text = EXPERIMENT.replace("colors={colors}", "colors={colors} placement={placement}");
+    let text = text.replace("append =", "placements = 3\nappend =");
+    sandbox.write("experiments/time/experiment.toml", &text);
+    let result = reproduce(&sandbox, &["time"]);
+    result.assert_status(0);
+    assert!(result.stdout.contains("at most 0.180, at 4; holds in 3 of 3 placements, 6 jobs"));
+    let data = result_file(&sandbox, "data.csv");
+    assert_eq!(data.lines().nth(1), Some("rt,1,500.0,1.0,6,300,580,1000,7,1000 500 333"));
+    assert_eq!(fs::read_to_string(sandbox.path("count")).map(|it| it.len()).ok(), Some(12));
+    assert!(result_file(&sandbox, "took.json").contains("\"boots\":12"));
+    let page = result_file(&sandbox, "table.md");
+    let mut judge = sandbox.command(&["reproduce", "time", "--judge"]);
+    Result::of(judge.output().expect("the command starts")).assert_status(0);
+    assert_eq!(result_file(&sandbox, "table.md"), page, "values judged again");
+    reproduce(&sandbox, &["time", "--quick"]).assert_status(0);
+    assert_eq!(fs::read_to_string(sandbox.path("count")).map(|it| it.len()).ok(), Some(14));
 }
 
 #[test]
@@ -365,7 +384,7 @@ fn published_pages_are_those_of_their_values() {
     for experiment in &experiments {
         let copy = folder.path().join(experiment.file_name().expect("a name"));
         fs::create_dir(&copy).expect("a folder");
-        for file in ["data.csv", "note.txt"].map(|name| experiment.join(name)) {
+        for file in ["data.csv", "note.txt", "took.json"].map(|name| experiment.join(name)) {
             if file.exists() {
                 fs::copy(&file, copy.join(file.file_name().expect("a name"))).expect("a copy");
             }
@@ -435,6 +454,9 @@ fn mistakes_name_their_place() {
         ("x = \"1-4\"", "x = []", "the run of `rt` has no place in `x`"),
         ("system =", "# system =", "the run of `rt` names no `system`"),
         ("series = \"rt\"", "series = \"linux\"", "no run is of the series `rt`"),
+        ("append =", "placements = 0\nappend =", "placements"),
+        ("append =", "placements = 2\nappend =", "all placements of `rt` are alike"),
+        ("colors={colors}", "placement={placement}", "`rt` has one placement: say how many"),
     ];
     for (from, to, message) in cases {
         let text = EXPERIMENT.replacen(from, to, 2);

@@ -54,7 +54,8 @@ impl Problem {
             for x in runs.places(quick) {
                 problem.want(&runs.measure, x).ok_or_else(|| {
                     let (series, colors) = (&runs.series, problem.settings.colors);
-                    let text = format!("`x` of `{series}`: numbers of colours go to {colors}");
+                    let text =
+                        format!("`x` of `{series}`: numbers of colours are at most {colors}");
                     Failure::new("experiment", text)
                 })?;
             }

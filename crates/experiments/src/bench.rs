@@ -25,7 +25,10 @@ struct Figure {
 pub fn rows(project: &Path) -> Result<BTreeMap<String, u64>, Failure> {
     let fail = |why: String| {
         let tool = TOOL.join(" ");
-        Failure::new("bench-exits", format!("`{tool}` in {}: {why}", project.display()))
+        Failure::new(
+            "bench-exits",
+            format!("`{tool}`, started in {}, failed: {why}", project.display()),
+        )
     };
     let output = Command::new(TOOL[0])
         .args(&TOOL[1..])

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ::trace::Trace;
-use bulkhead_qemu::{Exit, Outcome, Time};
 use lab::Failure;
 use lab::boot::{Prepared, Ran, Start};
 use lab::cachescope::bins::Bin;
@@ -16,6 +15,7 @@ use lab::hypervisor;
 use lab::load;
 use lab::record::{What, read_trace};
 use lab::workspace::Workspace;
+use qemu::{Exit, Outcome, Time};
 
 use crate::variant::Variant;
 

@@ -1,6 +1,6 @@
 //! By how much means of a series changed against another: a table of its own on the page.
 
-use bulkhead_report::markdown;
+use report::markdown;
 use serde::Deserialize;
 
 use crate::values::Values;

@@ -7,6 +7,8 @@ mod sets;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroU64;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use lab::Failure;
@@ -16,6 +18,7 @@ use serde::de::DeserializeOwned;
 use crate::changes::Change;
 use crate::claim::Claim;
 use crate::points::Points;
+use crate::template::PLACEMENT;
 use crate::values::DivideBy;
 use crate::variant::Variant;
 
@@ -117,9 +120,13 @@ pub struct Runs {
     /// What is different from the description.
     #[serde(default)]
     pub variant: Variant,
-    /// What is appended to the command lines of VMs; `{x}` in it is the place.
+    /// What is appended to the command lines of VMs; `{x}` in it is the place, `{placement}` the number of the
+    /// placement.
     #[serde(default)]
     pub append: BTreeMap<String, String>,
+    /// The number of placements: boots of the same system in which the guest gets other frames. Default: one boot.
+    #[serde(default = "one")]
+    pub placements: NonZeroU64,
     /// Options of cachescope in place of those of the experiment.
     #[serde(default)]
     pub cachescope: BTreeMap<String, String>,
@@ -149,6 +156,11 @@ impl Runs {
             Some(few) if quick => &few.0,
             _ => &self.x.0,
         }
+    }
+
+    /// The numbers of the placements, from 1.
+    pub fn placements(&self, quick: bool) -> RangeInclusive<u64> {
+        1..=if quick { 1 } else { self.placements.get() }
     }
 
     /// The jobs that belong to a place, counted from 0 in the order of their ends.
@@ -182,6 +194,10 @@ pub struct Value {
     pub column: String,
     /// The value with its unit.
     pub value: String,
+}
+
+fn one() -> NonZeroU64 {
+    NonZeroU64::MIN
 }
 
 fn default_timeout() -> u64 {
@@ -248,6 +264,25 @@ impl Experiment {
                 return fail(match plans {
                     true => format!("`{series}` plans systems: say which in `[peers]`"),
                     false => format!("`{series}` plans no systems: `[peers]` has no use"),
+                });
+            }
+            let several = runs.placements > NonZeroU64::MIN;
+            let named = runs.append.values().any(|text| text.contains(PLACEMENT));
+            if several != named || several && !runs.measure.repeats() {
+                let series = &runs.series;
+                return fail(match (several, named) {
+                    (true, true) => {
+                        format!(
+                            "`{series}` is no time, count or text of one boot: remove `placements`"
+                        )
+                    }
+                    (true, false) => format!(
+                        "all placements of `{series}` are alike: say `bulkhead.placement={PLACEMENT}` in `append` \
+                         of a Linux VM"
+                    ),
+                    (false, _) => {
+                        format!("`{series}` has one placement: say how many in `placements`")
+                    }
                 });
             }
             let needs_system =

@@ -1,7 +1,7 @@
 //! The figures of an experiment.
 
-use bulkhead_report::{Axis, BarChart, Bars, Line, LineChart};
 use lab::Failure;
+use report::{Axis, BarChart, Bars, Line, LineChart};
 
 use crate::experiment::{Figure, Plan, Plot};
 use crate::values::Values;

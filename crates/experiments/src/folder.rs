@@ -20,7 +20,7 @@ pub fn find() -> Result<PathBuf, Failure> {
         || {
             Failure::new(
                 "no-experiments",
-                format!("there is no folder {EXPERIMENTS} in this folder or one above it"),
+                format!("there is no folder `{EXPERIMENTS}` in this folder or in one above it\nhelp: start the command in the project"),
             )
         },
     )

@@ -67,6 +67,20 @@ impl Spread {
         })
     }
 
+    /// The jobs of several boots together; `None` without a boot.
+    pub fn together(boots: &[Self]) -> Option<Self> {
+        let jobs = boots.iter().map(|it| it.jobs).sum::<u64>();
+        let time =
+            boots.iter().map(|it| u128::from(it.mean_ns) * u128::from(it.jobs)).sum::<u128>();
+        Some(Self {
+            jobs,
+            min_ns: boots.iter().map(|it| it.min_ns).min()?,
+            mean_ns: u64::try_from(time.checked_div(jobs.into())?).ok()?,
+            max_ns: boots.iter().map(|it| it.max_ns).max()?,
+            llc_misses_max: boots.iter().map(|it| it.llc_misses_max).max()?,
+        })
+    }
+
     /// The execution time that counts.
     pub fn take(&self, statistic: Statistic) -> u64 {
         match statistic {
@@ -105,6 +119,15 @@ pub mod tests {
         assert_eq!(spread.take(Statistic::Mean), 150);
         assert_eq!(of_task(&jobs, "a", 1, &(2..9)).len(), 1);
         assert_eq!(Spread::of(&of_task(&jobs, "b", 1, &(0..9))), None);
+    }
+
+    #[test]
+    fn jobs_of_several_boots_are_put_together() {
+        let boots = [[100, 200], [400, 500]]
+            .map(|times| Spread::of(&times.map(|time| job("a", 1, time))).expect("jobs"));
+        let all = Spread { jobs: 4, min_ns: 100, mean_ns: 300, max_ns: 500, llc_misses_max: 50 };
+        assert_eq!(Spread::together(&boots), Some(all));
+        assert_eq!(Spread::together(&[]), None);
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub mod results;
 mod sets;
 mod template;
 mod timeline;
+mod took;
 mod traffic;
 mod values;
 mod variant;

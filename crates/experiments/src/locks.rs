@@ -39,7 +39,7 @@ impl Problem {
             let Measure::Schedulable(scheme) = runs.measure else { continue };
             for x in runs.places(quick) {
                 let x = x.parse().map_err(|_| {
-                    let text = format!("`x` of `{}`: `{x}` is no number", runs.series);
+                    let text = format!("`x` of `{}`: `{x}` is no number\nhelp: give numbers and ranges such as 1-4", runs.series);
                     Failure::new("experiment", text)
                 })?;
                 places.entry(x).or_default().insert(scheme);

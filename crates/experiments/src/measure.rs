@@ -8,6 +8,7 @@ use lab::{Failure, Watch};
 
 use crate::experiment::{Experiment, Plan};
 use crate::results::Results;
+use crate::took::{self, Took};
 use crate::wanted::Wanted;
 use crate::{allocation, bench, changes, folder, locks, peers, sets, timeline};
 
@@ -20,6 +21,23 @@ pub fn measure<'a>(
     watch: &dyn Watch,
     output: &Path,
 ) -> Result<(Results<'a>, Option<Failure>), Failure> {
+    let begin = took::processor_time();
+    let (mut results, boots, end) = values(experiment, quick, jobs, watch, output)?;
+    if let (true, Some(boots)) = (results.complete, boots) {
+        let spent = took::processor_time().zip(begin).map(|(end, begin)| end.saturating_sub(begin));
+        results.took = spent.map(|it| Took { processor_s: it.as_secs(), boots });
+    }
+    Ok((results, end))
+}
+
+/// The results, the number of boots for them, `None` if a part is of an earlier run, and why not all was measured.
+fn values<'a>(
+    experiment: &'a Experiment,
+    quick: bool,
+    jobs: NonZeroUsize,
+    watch: &dyn Watch,
+    output: &Path,
+) -> Result<(Results<'a>, Option<u64>, Option<Failure>), Failure> {
     let folder = output.join(&experiment.name);
     let Plan { allocation, locks, peers, .. } = &experiment.plan;
     let drawn = match (allocation, locks, peers) {
@@ -40,7 +58,7 @@ pub fn measure<'a>(
     if let Some(done) = drawn {
         let values = done.values.divided(experiment.plan.divide_by.as_ref());
         let results = Results::new(experiment, values, quick, done.complete).with_note(done.note);
-        return Ok((results, None));
+        return Ok((results, (!done.resumed).then_some(0), None));
     }
     let wanted = Wanted::new(experiment, quick);
     let instructions = match wanted.needs_bench() {
@@ -49,17 +67,18 @@ pub fn measure<'a>(
     };
     let (observed, failure) = wanted.observe(&experiment.name, jobs, watch);
     let (values, lacking) = wanted.values(&observed, &instructions);
+    let boots = observed.len() as u64;
     let all = lacking.is_none() && observed.iter().all(Option::is_some);
     let values = values.divided(experiment.plan.divide_by.as_ref());
     let end = failure.or(lacking);
     timeline::write(experiment, &folder, |runs| wanted.observed(runs, &observed))?;
     let results = Results::new(experiment, values, quick, all);
     if experiment.plan.changes.is_empty() {
-        return Ok((results, end));
+        return Ok((results, Some(boots), end));
     }
     let tasks = experiment.plan.tasks();
     let note = changes::table(&experiment.plan.changes, &results.values, &tasks);
-    Ok((results.with_note(note), end))
+    Ok((results.with_note(note), Some(boots), end))
 }
 
 /// The folder that the folder of experiments is in.

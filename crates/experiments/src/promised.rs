@@ -55,7 +55,9 @@ impl Promised {
             let (file, vm) = (system.display(), self.vm.as_deref().unwrap_or("any"));
             let text = match self.time {
                 Time::Deadline => format!("{file}: VM `{vm}` has no task `{name}`"),
-                Time::Bound => format!("{file}: no bound for a task `{name}` of VM `{vm}`"),
+                Time::Bound => format!(
+                    "{file}: the analysis has no bound for a task `{name}` of VM `{vm}`\nhelp: `bulkhead check {file}` says why"
+                ),
             };
             Failure::new("experiment", text)
         })

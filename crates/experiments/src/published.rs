@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use bulkhead_report::markdown;
 use lab::Failure;
 use lab::WholeFile;
+use report::markdown;
 
 use crate::claim::Verdict;
 use crate::papers::{Paper, Papers};
 use crate::results::{self, Results};
+use crate::took::Took;
 
 /// The page's file.
 const PAGE: &str = "published.md";
@@ -51,12 +52,31 @@ fn page(papers: &Papers, all: &[&Results]) -> String {
         markdown::table(&heading, &rows).trim_end().to_owned(),
     ];
     let groups = groups.iter().flat_map(|(name, paper, of)| group(name, *paper, of));
-    let again =
-        "## Again\n\n```sh\nmake reproduce-setup\ntarget/release/bulkhead reproduce all          \
-                 # hours; or with the names of some\n```"
-            .to_owned();
+    let again = again(all);
     let parts: Vec<String> = parts.into_iter().chain(groups).chain([again]).collect();
     format!("{}\n", parts.join("\n\n"))
+}
+
+/// How to write the page again, and what that takes.
+fn again(all: &[&Results]) -> String {
+    let took: Vec<Took> = all.iter().filter_map(|it| it.took).collect();
+    let sum = Took {
+        processor_s: took.iter().map(|it| it.processor_s).sum(),
+        boots: took.iter().map(|it| it.boots).sum(),
+    };
+    let took = match (took.len(), all.len()) {
+        (0, _) => String::new(),
+        (some, all) if some == all => {
+            format!("All {all} experiments together took {}.\n\n", sum.text())
+        }
+        (some, all) => {
+            format!("{some} of these {all} experiments together took {}.\n\n", sum.text())
+        }
+    };
+    format!(
+        "## Again\n\n{took}```sh\nmake reproduce-setup\ntarget/release/bulkhead reproduce all          \
+         # hours; or with the names of some\n```"
+    )
 }
 
 fn group(name: &str, paper: Option<&Paper>, of: &[&Results]) -> Vec<String> {

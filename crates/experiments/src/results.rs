@@ -3,16 +3,17 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bulkhead_report::markdown;
-use bulkhead_report::text::table;
 use lab::Failure;
 use lab::WholeFile;
+use report::markdown;
+use report::text::table;
 use serde::{Deserialize, Serialize};
 
 use crate::claim::{Judged, Verdict};
 use crate::experiment::{Experiment, Measure, Runs};
 use crate::job::Spread;
 use crate::timeline;
+use crate::took::Took;
 use crate::values::{Value, Values};
 
 /// The values as a table for programs.
@@ -23,6 +24,8 @@ pub const PAGE: &str = "table.md";
 const INCOMPLETE: &str = "Incomplete: it was ended before all values were measured.";
 /// What else there is to say, for [`Results::again`].
 const NOTE: &str = "note.txt";
+/// What the measurement took, for the same.
+const TOOK: &str = "took.json";
 
 /// What an experiment came to.
 #[derive(Debug)]
@@ -39,13 +42,27 @@ pub struct Results<'a> {
     pub complete: bool,
     /// What else there is to say.
     pub note: Option<String>,
+    /// What the measurement took, if all was measured in one run.
+    pub took: Option<Took>,
 }
 
 impl<'a> Results<'a> {
     /// Judges values. `all`: whether all that were wanted are there.
     pub fn new(experiment: &'a Experiment, values: Values, quick: bool, all: bool) -> Self {
-        let judged = experiment.published.claims.iter().map(|claim| claim.judge(&values));
-        Self { experiment, judged: judged.collect(), values, quick, complete: all, note: None }
+        let judged = experiment
+            .published
+            .claims
+            .iter()
+            .map(|claim| claim.judge_placements(&values, experiment.plan.divide_by.as_ref()));
+        Self {
+            experiment,
+            judged: judged.collect(),
+            values,
+            quick,
+            complete: all,
+            note: None,
+            took: None,
+        }
     }
 
     /// The same with something else to say.
@@ -63,7 +80,8 @@ impl<'a> Results<'a> {
         let rows = csv::Reader::from_path(&file)
             .and_then(|mut reader| reader.deserialize().collect::<Result<Vec<Row>, _>>())
             .map_err(|error| fail(error.to_string()))?;
-        let values = Values(rows.into_iter().map(Row::value).collect());
+        let values = rows.into_iter().map(Row::value).collect::<Result<_, _>>();
+        let values = Values(values.map_err(|error| fail(format!("a placement: {error}")))?);
         let wanted = experiment.plan.runs.iter();
         let mut wanted =
             wanted.flat_map(|runs| runs.places(false).iter().map(|x| (&runs.series, x)));
@@ -72,7 +90,9 @@ impl<'a> Results<'a> {
             None => {
                 let note = std::fs::read_to_string(file.with_file_name(NOTE)).ok();
                 let note = note.map(|note| note.trim_end().to_owned());
-                Ok(Self { note, ..Self::new(experiment, values, false, true) })
+                let took = std::fs::read_to_string(file.with_file_name(TOOK)).ok();
+                let took = took.and_then(|text| serde_json::from_str(&text).ok());
+                Ok(Self { note, took, ..Self::new(experiment, values, false, true) })
             }
         }
     }
@@ -101,6 +121,9 @@ impl<'a> Results<'a> {
         }
         if let Some(note) = &self.note {
             put(NOTE, &format!("{note}\n"))?;
+        }
+        if let Some(text) = self.took.and_then(|took| serde_json::to_string(&took).ok()) {
+            put(TOOK, &format!("{text}\n"))?;
         }
         put(PAGE, &self.page())?;
         Ok(folder)
@@ -300,6 +323,9 @@ struct Row {
     mean_ns: Option<u64>,
     max_ns: Option<u64>,
     llc_misses_max: Option<u64>,
+    /// What was measured with each placement, with spaces between.
+    #[serde(default)]
+    placements: String,
 }
 
 impl Row {
@@ -315,10 +341,11 @@ impl Row {
             mean_ns: spread.map(|it| it.mean_ns),
             max_ns: spread.map(|it| it.max_ns),
             llc_misses_max: spread.map(|it| it.llc_misses_max),
+            placements: value.placements.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
         }
     }
 
-    fn value(self) -> Value {
+    fn value(self) -> Result<Value, std::num::ParseFloatError> {
         let spread = || {
             Some(Spread {
                 jobs: self.jobs?,
@@ -329,8 +356,10 @@ impl Row {
             })
         };
         let spread = spread();
+        let placements =
+            self.placements.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
         let Self { series, x, measured, shown, .. } = self;
-        Value { series, x, measured, shown, spread }
+        Ok(Value { series, x, measured, shown, spread, placements })
     }
 }
 

@@ -103,6 +103,8 @@ pub struct Drawn {
     pub note: String,
     /// Whether all task sets were computed.
     pub complete: bool,
+    /// Whether an earlier run has computed a part.
+    pub resumed: bool,
 }
 
 /// Evaluates the task sets of an experiment with `jobs` threads. What an interrupted run has stored in `folder` is not computed again;
@@ -119,6 +121,7 @@ pub fn run<P: Problem>(
     let parts = Parts { problem, sets };
     let mut journal = Journal::of(&parts, &folder.join(FILE)).map_err(failure)?;
     watch.begin(&experiment.name, "task sets", sets);
+    let resumed = journal.shards().next().is_some();
     let shown = |finished: u64| {
         watch.done(sets.min(finished * PART));
         watch.tick();
@@ -132,13 +135,13 @@ pub fn run<P: Problem>(
         for x in runs.places(quick) {
             let Some(percent) = sums.percent(&runs.measure, x) else { continue };
             let (series, x) = (runs.series.clone(), x.clone());
-            values.push(Value { series, x, measured: percent, shown: percent, spread: None });
+            values.push(Value::new(series, x, percent, None));
         }
     }
     if complete {
         journal.remove().map_err(failure)?;
     }
-    Ok(Drawn { values: Values(values), note: sums.note(), complete })
+    Ok(Drawn { values: Values(values), note: sums.note(), complete, resumed })
 }
 
 fn failure(error: Error) -> Failure {

@@ -1,5 +1,8 @@
 //! Texts that depend on the place of a value.
 
+/// Stands for the number of the placement.
+pub const PLACEMENT: &str = "{placement}";
+
 /// Replaces `{x}` by the place and, where that is a number, `{colors}` by the
 /// first so many colours (`0`, `0-1`, `0-2`, ...).
 pub fn expand(text: &str, x: &str) -> String {

@@ -48,7 +48,10 @@ impl Moment {
             let file = system.file.display();
             Failure::new(
                 "experiment",
-                format!("{file}: `{}`: nothing of task `{task}`", runs.series),
+                format!(
+                    "{file}: the series `{}` has no job of the task `{task}`\nhelp: name a task of the description",
+                    runs.series
+                ),
             )
         })
     }

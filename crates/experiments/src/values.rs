@@ -17,10 +17,34 @@ pub struct Value {
     pub shown: f64,
     /// The jobs that it comes from.
     pub spread: Option<Spread>,
+    /// What was measured with each placement, of which `measured` is the median; empty with one placement.
+    pub placements: Vec<f64>,
+}
+
+impl Value {
+    /// A value that was measured once. Nothing divides it yet.
+    pub fn new(series: String, x: String, measured: f64, spread: Option<Spread>) -> Self {
+        Self { series, x, measured, shown: measured, spread, placements: Vec::new() }
+    }
+
+    /// The median of what was measured with each placement; `None` without a placement.
+    pub fn median(series: String, x: String, each: &[f64], spread: Option<Spread>) -> Option<Self> {
+        let placements = if each.len() > 1 { each.to_vec() } else { Vec::new() };
+        Some(Self { placements, ..Self::new(series, x, median(each)?, spread) })
+    }
+}
+
+/// The median: the mean of the two in the middle of an even number.
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) =
+        (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
+    Some(f64::midpoint(*low, *high))
 }
 
 /// The values of an experiment, as many as there are.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Values(pub Vec<Value>);
 
 impl Values {
@@ -54,10 +78,20 @@ impl Values {
         places
     }
 
+    /// The values as they were measured with one placement, counted from 0, and not divided; values that were measured once
+    /// are the same in each.
+    pub fn of_placement(&self, placement: usize) -> Self {
+        let one = |value: &Value| {
+            let measured = value.placements.get(placement).copied().unwrap_or(value.measured);
+            Value { measured, shown: measured, placements: Vec::new(), ..value.clone() }
+        };
+        Self(self.0.iter().map(one).collect())
+    }
+
     /// Divides all values by what the experiment says. A value whose divisor is
     /// missing cannot be shown and is left out.
-    pub fn divided(self, by: Option<&DivideBy>) -> Self {
-        let Some(by) = by else { return self };
+    pub fn divided(&self, by: Option<&DivideBy>) -> Self {
+        let Some(by) = by else { return self.clone() };
         let divisor = |value: &Value| match by {
             DivideBy::X(x) => self.get(&value.series, x),
             DivideBy::Series(series) => self.get(series, &value.x),
@@ -90,7 +124,7 @@ pub mod tests {
         for (name, row) in ('a'..).zip(series) {
             for (x, &measured) in row.iter().enumerate() {
                 let (series, x) = (name.to_string(), (x + 1).to_string());
-                values.push(Value { series, x, measured, shown: measured, spread: None });
+                values.push(Value::new(series, x, measured, None));
             }
         }
         Values(values)
@@ -115,6 +149,19 @@ pub mod tests {
         let all = values(&[&[10.0, 5.0], &[4.0]]);
         let divided = all.divided(Some(&DivideBy::Series("b".into())));
         assert_eq!(shown(&divided), [2.5, 1.0]);
+    }
+
+    #[test]
+    fn the_median_of_placements_counts() {
+        let value = |each: &[f64]| Value::median("a".into(), "1".into(), each, None);
+        let medians = [&[3.0][..], &[9.0, 1.0, 2.0], &[4.0, 1.0, 2.0, 9.0]]
+            .map(|each| value(each).map(|it| it.measured));
+        assert_eq!(medians, [Some(3.0), Some(2.0), Some(3.0)]);
+        assert!(value(&[]).is_none());
+        let mut all = values(&[&[5.0, 10.0]]);
+        all.0.extend(Value::median("b".into(), "1".into(), &[9.0, 1.0, 2.0], None));
+        let first = all.of_placement(0).divided(Some(&DivideBy::Series("a".into())));
+        assert_eq!(shown(&first), [1.0, 1.0, 1.8]);
     }
 
     #[test]

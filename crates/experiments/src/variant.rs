@@ -1,9 +1,9 @@
 //! A described system with some things different, so that an experiment needs no file for each.
 
-use bulkhead_system::plan::{self, Class, Locks};
 use lab::Failure;
 use lab::load::System;
 use serde::Deserialize;
+use system::plan::{self, Class, Locks};
 use units::Duration;
 
 const MS: u64 = 1_000_000;
@@ -44,8 +44,10 @@ impl Variant {
             return Ok(());
         }
         let Some(described) = &mut system.description else {
-            let text =
-                format!("{} is a plan: a variant needs a description", system.file.display());
+            let text = format!(
+                "{} is a plan, but a variant changes a description\nhelp: name the description that the plan was made from",
+                system.file.display()
+            );
             return Err(Failure::new("experiment", text));
         };
         if let Some(scheme) = self.scheme {

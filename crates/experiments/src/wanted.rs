@@ -11,7 +11,7 @@ use sweep::family::{self, Family};
 use crate::boot::{Boot, Observed};
 use crate::experiment::{Console, Counted, Evictions, Experiment, Jobs, Measure, Runs};
 use crate::job::{self, Spread};
-use crate::template::expand;
+use crate::template::{PLACEMENT, expand};
 use crate::traffic::Traffic;
 use crate::values::{Value, Values};
 
@@ -20,8 +20,8 @@ use crate::values::{Value, Values};
 pub struct Wanted<'a> {
     experiment: &'a Experiment,
     boots: Vec<Boot>,
-    /// Values in the order of the experiment.
-    values: Vec<(&'a Runs, &'a str, Option<usize>)>,
+    /// Values in the order of the experiment, each with a boot for each placement.
+    values: Vec<(&'a Runs, &'a str, Vec<usize>)>,
 }
 
 impl<'a> Wanted<'a> {
@@ -30,13 +30,16 @@ impl<'a> Wanted<'a> {
         let (mut boots, mut values) = (Vec::<Boot>::new(), Vec::new());
         for runs in &experiment.plan.runs {
             for x in runs.places(quick) {
-                let boot = boot(experiment, runs, x).map(|boot| {
+                let mut number = |boot: Boot| {
                     boots.iter().position(|other| *other == boot).unwrap_or_else(|| {
                         boots.push(boot);
                         boots.len() - 1
                     })
-                });
-                values.push((runs, x.as_str(), boot));
+                };
+                let each = runs.placements(quick);
+                let each = each.filter_map(|placement| boot(experiment, runs, x, placement));
+                let numbers = each.map(&mut number).collect();
+                values.push((runs, x.as_str(), numbers));
             }
         }
         Self { experiment, boots, values }
@@ -72,8 +75,8 @@ impl<'a> Wanted<'a> {
         runs: &Runs,
         observed: &'o [Option<Observed>],
     ) -> Option<&'o Observed> {
-        let (.., boot) = self.values.iter().find(|(other, ..)| std::ptr::eq(*other, runs))?;
-        observed.get((*boot)?)?.as_ref()
+        let (.., boots) = self.values.iter().find(|(other, ..)| std::ptr::eq(*other, runs))?;
+        observed.get(*boots.first()?)?.as_ref()
     }
 
     /// Whether a value needs the tool that counts instructions.
@@ -89,10 +92,15 @@ impl<'a> Wanted<'a> {
         instructions: &BTreeMap<String, u64>,
     ) -> (Values, Option<Failure>) {
         let (mut values, mut failure) = (Vec::new(), None);
-        for &(runs, x, boot) in &self.values {
-            let seen = boot.and_then(|boot| observed[boot].as_ref().zip(self.boots.get(boot)));
-            match value(self.experiment, runs, x, seen, instructions) {
-                Ok(value) => values.extend(value),
+        for (runs, x, boots) in &self.values {
+            let seen = |&boot: &usize| observed[boot].as_ref().zip(self.boots.get(boot));
+            let one = |seen| value(self.experiment, runs, x, seen, instructions);
+            let each: Result<Option<Vec<Measured>>, Failure> = match boots.is_empty() {
+                true => one(None).map(|it| it.map(|it| vec![it])),
+                false => boots.iter().map(|boot| one(seen(boot))).collect(),
+            };
+            match each {
+                Ok(each) => values.extend(each.and_then(|each| together(runs, x, &each))),
                 Err(error) => drop(failure.get_or_insert(error)),
             }
         }
@@ -114,15 +122,26 @@ impl Family for Wanted<'_> {
     }
 }
 
-/// The value at a place; `None` without an observation.
+/// What one boot, or none, gives for a place, and the jobs that it comes from.
+type Measured = (f64, Option<Spread>);
+
+/// The value at a place out of what each placement gave.
+fn together(runs: &Runs, x: &str, each: &[Measured]) -> Option<Value> {
+    let (measured, spreads): (Vec<f64>, Vec<Option<Spread>>) = each.iter().copied().unzip();
+    let spreads: Option<Vec<Spread>> = spreads.into_iter().collect();
+    let spread = spreads.and_then(|spreads| Spread::together(&spreads));
+    Value::median(runs.series.clone(), x.to_owned(), &measured, spread)
+}
+
+/// What is measured for a place in one boot; `None` without an observation.
 fn value(
     experiment: &Experiment,
     runs: &Runs,
     x: &str,
     seen: Option<(&Observed, &Boot)>,
     instructions: &BTreeMap<String, u64>,
-) -> Result<Option<Value>, Failure> {
-    let (measured, spread) = match (&runs.measure, seen) {
+) -> Result<Option<Measured>, Failure> {
+    Ok(Some(match (&runs.measure, seen) {
         (Measure::Jobs(jobs), Some((seen, boot))) => {
             let spread = spread(seen, runs, jobs, x, boot)?;
             (spread.take(jobs.take) as f64, Some(spread))
@@ -164,13 +183,13 @@ fn value(
         | (_, None) => {
             return Ok(None);
         }
-    };
-    let (series, x) = (runs.series.clone(), x.to_owned());
-    Ok(Some(Value { series, x, measured, shown: measured, spread }))
+    }))
 }
 
-fn boot(experiment: &Experiment, runs: &Runs, x: &str) -> Option<Boot> {
-    let text = |(key, text): (&String, &String)| (key.clone(), expand(text, x));
+fn boot(experiment: &Experiment, runs: &Runs, x: &str, placement: u64) -> Option<Boot> {
+    let text = |(key, text): (&String, &String)| {
+        (key.clone(), expand(text, x).replace(PLACEMENT, &placement.to_string()))
+    };
     let until = match &runs.measure {
         Measure::Jobs(jobs) => jobs.until.as_ref().unwrap_or(&jobs.vm).clone(),
         Measure::Evictions(evictions) => evictions.until.clone(),

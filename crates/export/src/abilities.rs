@@ -1,6 +1,6 @@
 //! Properties of plans that targets cannot express.
 
-use bulkhead_system::plan::{OnEvent, Plan, Vm};
+use system::plan::{OnEvent, Plan, Vm};
 
 use crate::Target;
 use crate::text::names;
@@ -57,7 +57,7 @@ pub fn missing(plan: &Plan, target: Target) -> Vec<String> {
 
 /// Budgets of memory accesses of a VM, in words.
 fn bandwidth(vm: &Vm) -> Vec<String> {
-    let accesses = |whose: String, budget: &bulkhead_system::plan::MemoryBudget| {
+    let accesses = |whose: String, budget: &system::plan::MemoryBudget| {
         format!("{} memory accesses in {} for {whose}", budget.accesses, budget.period)
     };
     let of_vm = vm.memory_budget.iter().map(|budget| accesses(format!("`{}`", vm.name), budget));

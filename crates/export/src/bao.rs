@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use bulkhead_system::plan::{Plan, VirtualGic, Vm};
+use system::plan::{Plan, VirtualGic, Vm};
 
 use crate::colors;
 use crate::text::{Comment, identifier, names, quoted};

@@ -1,7 +1,7 @@
 //! Colours as other systems count them.
 
-use bulkhead_system::plan::Plan;
 use policy::color::{ColorSet, Geometry};
+use system::plan::Plan;
 
 /// Bytes of a page of the systems that a plan is exported to.
 pub const PAGE: u64 = 4096;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use bulkhead_system::plan::{DeviceInterrupts, Gic, Memory, Plan, Vm};
+use system::plan::{DeviceInterrupts, Gic, Memory, Plan, Vm};
 
 use crate::colors::{self, Run};
 use crate::text::{Comment, names, quoted};

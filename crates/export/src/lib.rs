@@ -21,8 +21,8 @@ mod tests;
 
 use std::fmt;
 
-use bulkhead_system::plan::Plan;
 use serde::Serialize;
+use system::plan::Plan;
 
 /// A system for which a configuration can be written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use bulkhead_system::plan::{Plan, Vm};
 use policy::color::ColorSet;
+use system::plan::{Plan, Vm};
 use units::Bytes;
 
 use crate::colors;
@@ -115,8 +115,7 @@ fn megabytes(plan: &Plan, vm: &Vm) -> Option<u64> {
     let rate = match vm.memory_budget {
         Some(budget) => budget.rate(access).0,
         None => {
-            let each =
-                |vcpu: &bulkhead_system::plan::Vcpu| Some(vcpu.memory_budget?.rate(access).0);
+            let each = |vcpu: &system::plan::Vcpu| Some(vcpu.memory_budget?.rate(access).0);
             // One VCPU without a limit makes the VM one without.
             vm.vcpus.iter().map(each).try_fold(0u64, |sum, rate| Some(sum.saturating_add(rate?)))?
         }

@@ -1,8 +1,8 @@
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Plan};
 use proptest::prelude::*;
+use system::description::System;
+use system::plan::{self, Plan};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Words and comments of the languages that configurations are written in.
 
-use bulkhead_system::plan::Vm;
+use system::plan::Vm;
 
 /// The syntax of a comment.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use bulkhead_system::plan::{Class, OnEvent, Plan, Server, Vcpu, Vm};
+use system::plan::{Class, OnEvent, Plan, Server, Vcpu, Vm};
 
 use crate::colors::{self, Run};
 use crate::text::{Comment, names, quoted, word};

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use bulkhead_system::plan::{Memory, Plan, Server, Vcpu, Vm};
 use policy::color::{Geometry, Run};
+use system::plan::{Memory, Plan, Server, Vcpu, Vm};
 
 use crate::colors::{self, PAGE};
 use crate::text::{Comment, quoted};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use bulkhead_abi::image::{ConsoleKind, PLAN_BLOB};
-use bulkhead_system::address::{Ipa, Region};
-use bulkhead_system::plan::{Plan, SerialKind, Vm};
+use abi::image::{ConsoleKind, PLAN_BLOB};
+use system::address::{Ipa, Region};
+use system::plan::{Plan, SerialKind, Vm};
 use units::Bytes;
 
 use crate::arm64;

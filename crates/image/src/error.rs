@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error as ThisError;
 
-use bulkhead_system::address::{Ipa, Region};
+use system::address::{Ipa, Region};
 use units::Bytes;
 
 /// Why no image was built.
@@ -84,7 +84,7 @@ pub enum Error {
         load: Ipa,
     },
     /// A device cannot be described to the guest.
-    #[error("VM `{vm}`: cannot generate its device tree: {problem}")]
+    #[error("VM `{vm}`: no device tree can be generated for it: {problem}")]
     DeviceTree {
         /// Name of the VM.
         vm: String,
@@ -105,7 +105,9 @@ pub enum Error {
         given: Bytes,
     },
     /// The payload has room for fewer blobs.
-    #[error("{count} blobs are too many, an image holds {most}")]
+    #[error(
+        "the image would hold {count} blobs, but {most} is the most\nhelp: use fewer VMs or fewer initial RAM disks"
+    )]
     TooManyBlobs {
         /// Number of blobs.
         count: usize,
@@ -113,7 +115,9 @@ pub enum Error {
         most: usize,
     },
     /// A blob's name is empty or too long.
-    #[error("`{0}` cannot be the name of a blob: 1..39 bytes are allowed")]
+    #[error(
+        "`{0}` cannot be the name of a blob: a name has 1 to 39 bytes\nhelp: give the VM a shorter name"
+    )]
     BlobName(String),
     /// The image cannot be written.
     #[error("cannot write {}: {source}", path.display())]
@@ -130,28 +134,28 @@ pub enum Error {
 pub enum GuestFileProblem {
     /// The file does not exist.
     #[error(
-        "not found\nhelp: `make build` makes the files below build/; paths are relative to the \
+        "there is no such file\nhelp: `make build` makes the files below build/; paths are relative to the \
          folder of the description or plan"
     )]
     NotFound,
     /// The path is a folder, a device or a pipe.
-    #[error("not a regular file")]
+    #[error("this is no regular file\nhelp: name a file, not a folder, a device or a pipe")]
     NoFile,
     /// The file cannot be read.
-    #[error("{0}")]
+    #[error("the file cannot be read: {0}")]
     Read(#[from] std::io::Error),
     /// The file is empty.
-    #[error("the file is empty")]
+    #[error("the file is empty\nhelp: build it again, or name another file")]
     Empty,
     /// The file is an ELF file: the hypervisor loads bytes as they are.
     #[error(
-        "this is an ELF file, a flat binary is needed\n\
+        "this is an ELF file, but the hypervisor loads flat binaries\n\
          help: convert it with `aarch64-linux-gnu-objcopy -O binary` or `llvm-objcopy -O binary`"
     )]
     Elf,
     /// The file is compressed.
     #[error(
-        "this kernel is compressed ({0}), an uncompressed arm64 `Image` is needed\nhelp: unpack it first"
+        "this kernel is compressed ({0}), but the hypervisor loads uncompressed arm64 kernels (`Image`)\nhelp: unpack the kernel first"
     )]
     Compressed(&'static str),
     /// A kernel with an initial RAM disk is not an arm64 `Image`.
@@ -162,8 +166,8 @@ pub enum GuestFileProblem {
     NoImage,
     /// The kernel's load address does not suit its header.
     #[error(
-        "its header asks for an address that is a multiple of 2 MiB plus {text_offset:#x}, the load \
-         address is {load}"
+        "the header of the kernel asks for an address that is a multiple of 2 MiB plus {text_offset:#x}, but the plan \
+         loads the kernel at {load}\nhelp: change the load address"
     )]
     Placement {
         /// `text_offset` of the header.

@@ -5,13 +5,13 @@
 //! of vColoring and assigned devices. Node and property names are those of the bindings in the Linux kernel,
 //! so that an unmodified Linux boots from it.
 
-use bulkhead_abi::doorbell;
-use bulkhead_abi::plan::words::VIRTUAL_UART;
-use bulkhead_system::address::{Address, IntId};
-use bulkhead_system::plan::{Device, Vm};
+use abi::doorbell;
+use abi::plan::words::VIRTUAL_UART;
 use dtoolkit::ToPropertyValue;
 use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
 use policy::color::Cache;
+use system::address::{Address, IntId};
+use system::plan::{Device, Vm};
 
 /// Interrupts of the generic timer of the VCPU: secure EL1, EL1, virtual, EL2.
 /// The guest has the virtual one; the binding fixes the order of all four.

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use bulkhead_system::plan::{File, Vm};
+use system::plan::{File, Vm};
 
 use crate::arm64;
 use crate::error::{Error, GuestFileProblem};

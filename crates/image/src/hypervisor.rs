@@ -6,7 +6,7 @@ use object::elf::PT_LOAD;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSymbol};
 
-use bulkhead_abi::image::ALIGNMENT;
+use abi::image::ALIGNMENT;
 
 use crate::arm64;
 use crate::error::Error;
@@ -34,11 +34,11 @@ impl Hypervisor {
     /// Flattens an ELF file; the error says what is wrong with it.
     pub fn from_elf(elf: &[u8]) -> Result<Self, String> {
         let file = ElfFile64::<LittleEndian>::parse(elf)
-            .map_err(|error| format!("not a 64-bit little-endian ELF file: {error}"))?;
+            .map_err(|error| format!("it is not a 64-bit little-endian ELF file: {error}"))?;
         let endian = LittleEndian;
         let machine = file.elf_header().e_machine(endian);
         if machine != object::elf::EM_AARCH64 {
-            return Err(format!("made for ELF machine {}, not for AArch64 (183)", machine.0));
+            return Err(format!("it is made for ELF machine {}, not for AArch64 (183)", machine.0));
         }
         let segments: Vec<_> = file
             .elf_program_headers()
@@ -55,25 +55,27 @@ impl Hypervisor {
             .find(|symbol| symbol.name() == Ok(END_SYMBOL))
             .map(|symbol| symbol.address())
             .ok_or_else(|| {
-                format!("the symbol `{END_SYMBOL}` is missing: it is stripped, or no hypervisor")
+                format!(
+                    "it has no symbol `{END_SYMBOL}`, because it was stripped or is another program"
+                )
             })?;
         let bytes = end
             .checked_sub(base)
             .filter(|bytes| *bytes <= MEMORY_MAX && bytes % ALIGNMENT as u64 == 0)
             .ok_or_else(|| {
-                format!("`{END_SYMBOL}` is {end:#x}: not a multiple of 4 KiB behind {base:#x}")
+                format!("its symbol `{END_SYMBOL}` is {end:#x}, which is not a multiple of 4 KiB behind {base:#x}")
             })?;
         let mut memory = vec![0; bytes as usize];
         for segment in segments {
             let at = segment.p_vaddr(endian) - base;
             let data = segment
                 .data(endian, elf)
-                .map_err(|()| format!("the segment at {:#x} is cut off", at + base))?;
+                .map_err(|()| format!("its segment at {:#x} is cut off", at + base))?;
             let inside = at
                 .checked_add(segment.p_memsz(endian).max(data.len() as u64))
                 .is_some_and(|end| end <= bytes);
             if !inside {
-                return Err(format!("the segment at {:#x} ends behind `{END_SYMBOL}`", at + base));
+                return Err(format!("its segment at {:#x} ends behind `{END_SYMBOL}`", at + base));
             }
             memory[at as usize..at as usize + data.len()].copy_from_slice(data);
         }

@@ -2,7 +2,7 @@
 //!
 //! [`build()`] takes a plan and the hypervisor's ELF file, reads the files of
 //! the VMs, generates their device trees and returns the image in the layout of
-//! [`bulkhead_abi::image`]; [`write()`] puts it into a file. [`verify()`] reads an
+//! [`abi::image`]; [`write()`] puts it into a file. [`verify()`] reads an
 //! image back and checks every byte that the hypervisor will check.
 //!
 //! ```text

@@ -1,6 +1,6 @@
-//! Packs blobs behind the hypervisor, as [`bulkhead_abi::image`] says.
+//! Packs blobs behind the hypervisor, as [`abi::image`] says.
 
-use bulkhead_abi::image::{
+use abi::image::{
     ALIGNMENT, BLOBS_MAX, BlobEntry, ConsoleKind, ENTRY_BYTES, HEADER_BYTES, HEADER_DIGEST,
     PayloadHeader,
 };

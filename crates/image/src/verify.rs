@@ -1,8 +1,6 @@
 //! Reads an image back and checks it as the hypervisor does at boot.
 
-use bulkhead_abi::image::{
-    ALIGNMENT, BlobEntry, HEADER_BYTES, PAYLOAD_MAGIC, PayloadError, PayloadHeader,
-};
+use abi::image::{ALIGNMENT, BlobEntry, HEADER_BYTES, PAYLOAD_MAGIC, PayloadError, PayloadHeader};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -46,7 +44,7 @@ pub enum VerifyError {
     #[error("the image does not start with an arm64 `Image` header")]
     NoImage,
     /// The file is longer or shorter than its header says.
-    #[error("the header announces {announced} bytes, the image has {found}")]
+    #[error("the header says that the image has {announced} bytes, but the image has {found}")]
     Size {
         /// Bytes by the header.
         announced: u64,
@@ -60,10 +58,10 @@ pub enum VerifyError {
     #[error("the payload is damaged: {0:?}")]
     Payload(PayloadError),
     /// The digest of header and blob table is wrong.
-    #[error("the SHA-256 of the blob table is wrong")]
+    #[error("the SHA-256 digest of the blob table is wrong: the image is damaged")]
     Table,
     /// The digest of a blob is wrong.
-    #[error("the SHA-256 of blob `{0}` is wrong")]
+    #[error("the SHA-256 digest of the blob `{0}` is wrong: the image is damaged")]
     Blob(String),
     /// Two blobs have the same name.
     #[error("two blobs are called `{0}`")]

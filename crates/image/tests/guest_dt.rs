@@ -1,21 +1,19 @@
 //! Device trees of guests, as `dtc` and the device-tree reader see them.
 
-#[allow(dead_code)]
-mod common;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use bulkhead_image::guest_dt::generate;
-use bulkhead_system::address::{IntId, Region};
-use bulkhead_system::plan::{Area, Coloring, Llc, Pool, VirtualGic, VirtualSerial, Vm};
 use dtoolkit::fdt::Fdt;
 use dtoolkit::{Node, Property};
+use image::guest_dt::generate;
 use policy::color::{Cache, Geometry, IndexBits};
+use system::address::{IntId, Region};
+use system::plan::{Area, Coloring, Llc, Pool, VirtualGic, VirtualSerial, Vm};
+use testing::files;
 use units::Bytes;
 
 fn linux() -> Vm {
-    common::plan().vms.remove(0)
+    files::plan().vms.remove(0)
 }
 
 /// What `dtc` makes of a flattened tree. It must find nothing to warn of.
@@ -70,7 +68,7 @@ fn colors_of_the_machine_do_not_show_in_the_guest() {
 
 #[test]
 fn the_last_level_cache_is_that_of_the_vm() {
-    let mut plan = common::plan();
+    let mut plan = files::plan();
     assert_eq!(plan.last_level_cache(&plan.vms[0]), None);
     let cache = Cache::new(1 << 20, 16, 64).expect("a cache");
     let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("colours");
@@ -101,7 +99,7 @@ fn the_last_level_cache_is_that_of_the_vm() {
 /// What a guest has registers for is in its tree, and nothing else.
 #[test]
 fn a_cache_that_registers_do_not_show_is_not_in_the_tree() {
-    let mut plan = common::plan();
+    let mut plan = files::plan();
     let cache = Cache::new(512 << 10, 8, 64).expect("a cache");
     let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("colours");
     plan.platform.llc = Some(Llc { geometry, in_registers: false });
@@ -168,7 +166,7 @@ fn devices_have_their_interrupt_and_clock() {
 
 #[test]
 fn small_guests_have_small_trees() {
-    let mut vm = common::plan().vms.remove(1);
+    let mut vm = files::plan().vms.remove(1);
     vm.serial = None;
     vm.gic = VirtualGic::V2 {
         gicd: Region::new(0x0800_0000, 0x1000),

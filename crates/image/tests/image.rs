@@ -1,17 +1,14 @@
 //! Images as they are built and read back.
 
-#[allow(dead_code)]
-mod common;
-
-use bulkhead_abi::image::{ALIGNMENT, BlobEntry, ConsoleKind, HEADER_BYTES, PayloadHeader};
-use bulkhead_image::{Blob, EarlyConsole, Hypervisor, VerifyError, build, pack, verify, write};
-use bulkhead_system::plan::Plan;
-use common::elf::Elf;
+use abi::image::{ALIGNMENT, BlobEntry, ConsoleKind, HEADER_BYTES, PayloadHeader};
+use image::{Blob, EarlyConsole, Hypervisor, VerifyError, build, pack, verify, write};
+use system::plan::Plan;
+use testing::{Elf, files};
 
 #[test]
 fn image_holds_hypervisor_plan_files_and_device_trees() {
-    let (plan, folder) = (common::plan(), common::folder());
-    let image = build(&plan, folder.path(), &common::hypervisor(), None).expect("an image");
+    let (plan, folder) = (files::plan(), files::folder());
+    let image = build(&plan, folder.path(), &files::hypervisor(), None).expect("an image");
     let contents = verify(&image.bytes).expect("it is good");
     assert_eq!(contents.hypervisor_bytes, 0x3000);
     assert_eq!(image.hypervisor_bytes, 0x3000);
@@ -42,8 +39,8 @@ fn hypervisor_is_flattened_and_only_its_image_size_is_changed() {
     expected.resize(0x3000, 0);
     assert_eq!(hypervisor.memory(), expected);
 
-    let folder = common::folder();
-    let image = build(&common::plan(), folder.path(), &hypervisor, None).expect("an image");
+    let folder = files::folder();
+    let image = build(&files::plan(), folder.path(), &hypervisor, None).expect("an image");
     expected[16..24].copy_from_slice(&(image.bytes.len() as u64).to_le_bytes());
     assert_eq!(image.bytes[..0x3000], expected);
 }
@@ -53,7 +50,7 @@ fn files_that_are_no_hypervisor_are_refused() {
     let good = Elf::default().to_bytes();
     for (elf, part) in [
         (Elf { machine: 62, ..Elf::default() }, "not for AArch64"),
-        (Elf { symbol: ("_end", 0x3000), ..Elf::default() }, "`__image_end` is missing"),
+        (Elf { symbol: ("_end", 0x3000), ..Elf::default() }, "no symbol `__image_end`"),
         (Elf { symbol: ("__image_end", 0x3010), ..Elf::default() }, "not a multiple of 4 KiB"),
         (Elf { symbol: ("__image_end", 0x2000), ..Elf::default() }, "ends behind `__image_end`"),
         (Elf { symbol: ("__image_end", 1 << 60), ..Elf::default() }, "not a multiple of 4 KiB"),
@@ -75,7 +72,7 @@ fn small() -> (Vec<u8>, usize) {
     let console = EarlyConsole { kind: ConsoleKind::Pl011, address: 0x0900_0000 };
     let blob = |name: &str, bytes| Blob { name: name.into(), data: vec![7; bytes] };
     let payload = pack(console, &[blob("plan", 300), blob("a/kernel", 5000)]).expect("a payload");
-    let mut image = common::kernel((ALIGNMENT + payload.len()) as u64);
+    let mut image = files::kernel((ALIGNMENT + payload.len()) as u64);
     image.extend(payload);
     (image, ALIGNMENT)
 }

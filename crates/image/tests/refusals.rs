@@ -1,20 +1,18 @@
 //! Plans and files from which no image can be made, and what is said then.
 
-#[allow(dead_code)]
-mod common;
-
 use std::path::Path;
 
-use bulkhead_image::build;
-use bulkhead_system::address::Ipa;
-use bulkhead_system::plan::Plan;
+use image::build;
+use system::address::Ipa;
+use system::plan::Plan;
+use testing::files;
 use units::Bytes;
 
 /// The message after `change` to the plan or its folder.
 fn refusal(change: impl FnOnce(&mut Plan, &Path)) -> String {
-    let (mut plan, folder) = (common::plan(), common::folder());
+    let (mut plan, folder) = (files::plan(), files::folder());
     change(&mut plan, folder.path());
-    build(&plan, folder.path(), &common::hypervisor(), None).expect_err("refused").to_string()
+    build(&plan, folder.path(), &files::hypervisor(), None).expect_err("refused").to_string()
 }
 
 fn assert_says(message: &str, parts: &[&str]) {
@@ -28,13 +26,16 @@ fn missing_file_names_vm_and_key_and_says_what_to_run() {
     let message = refusal(|_, folder| {
         std::fs::remove_file(folder.join("initrd.cpio")).expect("removed");
     });
-    assert_says(&message, &["VM `linux`", "initrd", "initrd.cpio: not found", "`make build`"]);
+    assert_says(
+        &message,
+        &["VM `linux`", "initrd", "initrd.cpio: there is no such file", "`make build`"],
+    );
 }
 
 #[test]
 fn files_of_the_wrong_kind_are_recognised() {
     let replace = |name: &'static str, data: Vec<u8>| {
-        refusal(move |_, folder| common::write(folder, name, &data))
+        refusal(move |_, folder| files::write(folder, name, &data))
     };
     assert_says(&replace("rt.bin", b"\x7fELF\x02".to_vec()), &["VM `rt`", "kernel", "objcopy"]);
     assert_says(&replace("rt.bin", Vec::new()), &["VM `rt`", "the file is empty"]);
@@ -47,7 +48,7 @@ fn files_of_the_wrong_kind_are_recognised() {
 fn folders_and_devices_are_no_guest_files() {
     for file in [".", "/dev/zero"] {
         let message = refusal(|plan, _| plan.vms[1].boot.kernel.file = file.into());
-        assert_says(&message, &["VM `rt`", "kernel", "not a regular file"]);
+        assert_says(&message, &["VM `rt`", "kernel", "no regular file"]);
     }
 }
 
@@ -70,8 +71,7 @@ fn files_must_fit_into_the_ram_of_their_vm() {
 #[test]
 fn memory_that_the_kernel_clears_counts_too() {
     // 4 KiB in the file, but 64 MiB in memory: up to the initrd at 0x44000000 and beyond.
-    let message =
-        refusal(|_, folder| common::write(folder, "linux.bin", &common::kernel(64 << 20)));
+    let message = refusal(|_, folder| files::write(folder, "linux.bin", &files::kernel(64 << 20)));
     assert_says(
         &message,
         &["VM `linux`", "kernel at 0x40200000", "initrd at 0x44000000", "overlap"],

@@ -2,7 +2,7 @@
 
 use std::panic::catch_unwind;
 
-use bulkhead_interleavings::attention::{with_loom, with_shuttle};
+use interleavings::attention::{with_loom, with_shuttle};
 
 /// Acts of the VCPU beside calls of its siblings.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 
 use std::panic::catch_unwind;
 
-use bulkhead_interleavings::Act::{self, *};
-use bulkhead_interleavings::cpus;
+use interleavings::Act::{self, *};
+use interleavings::cpus;
 
 /// VMs, for each of its VCPUs the CPU and what its guest does. Those of the first VM go first.
 type Vms = &'static [&'static [(usize, &'static [Act])]];

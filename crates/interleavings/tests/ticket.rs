@@ -2,7 +2,7 @@
 
 use std::panic::catch_unwind;
 
-use bulkhead_interleavings::ticket;
+use interleavings::ticket;
 
 /// All interleavings with at most so many changes of a thread that could go on.
 fn all(changes: usize, run: impl Fn() + Send + Sync + 'static) {

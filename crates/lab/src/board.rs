@@ -1,6 +1,6 @@
 //! The board of QEMU for a platform.
 
-use bulkhead_qemu::Board;
+use qemu::Board;
 
 use crate::failure::Failure;
 use crate::load::System;

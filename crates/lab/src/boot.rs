@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bulkhead_qemu::{Board, Input, Next, Options, Outcome, Session, Time};
+use qemu::{Board, Input, Next, Options, Outcome, Session, Time};
 
 use crate::board::board;
 use crate::cachescope::Cachescope;
 use crate::console::{Known, Tally};
 use crate::failure::Failure;
 use crate::load::System;
-use crate::record::{Recorded, Recording, What};
+use crate::record::{Recorded, Recording, SharedRam, What};
 use crate::watch::Watch;
 use crate::workspace::{ImageFile, Workspace};
 
 /// Interval at which a caller that waits for a machine can stop it.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A machine that runs a system. QEMU's boards are such machines; whatever else runs systems implements this trait, and
-/// everything in this module works with it.
+/// A machine that runs a system. QEMU's boards are such machines. Another backend implements this trait and gives the
+/// machine to [`Running::new`], with a [`Recording`] of its RAM if a trace is wanted; [`crate::run::judge`] then judges the run.
 pub trait Machine {
     /// Waits up to `timeout` for the next output of the console.
     fn next(&mut self, timeout: Duration) -> Next;
@@ -99,12 +99,14 @@ impl<'a> Prepared<'a> {
 
     /// Starts the machine.
     pub fn start(&self, start: Start<'_>) -> Result<Running, Failure> {
-        let recording =
-            start.record.map(|(path, what)| Recording::start(path, self.system, &self.board, what));
-        let recording = recording.transpose()?;
         let mut arguments: Vec<String> =
             self.scope.iter().flat_map(Cachescope::arguments).collect();
-        arguments.extend(recording.iter().flat_map(Recording::arguments));
+        let mut recording = None;
+        if let Some((path, what)) = start.record {
+            let ram = SharedRam::of(self.system, &self.board)?;
+            arguments.extend(ram.arguments());
+            recording = Some(Recording::start(path, self.system, ram, what)?);
+        }
         arguments.extend(start.arguments.iter().cloned());
         let options = Options {
             program: None,
@@ -114,9 +116,8 @@ impl<'a> Prepared<'a> {
             keep_log: start.keep_log,
             arguments,
         };
-        let session = bulkhead_qemu::Machine::start(&self.board, self.image.path(), &options)?;
-        let names = self.system.plan.vms.iter().map(|vm| vm.name.clone());
-        Ok(Running { machine: Box::new(session), tally: Tally::new(names), recording })
+        let session = qemu::Machine::start(&self.board, self.image.path(), &options)?;
+        Ok(Running::new(Box::new(session), self.system, recording))
     }
 
     /// Returns the plugin cachescope, if the system runs with it.
@@ -144,6 +145,13 @@ pub struct Ran {
 }
 
 impl Running {
+    /// Returns a machine that runs the system, and the recording of its trace, if one was started. QEMU's boards come from
+    /// [`Prepared::start`].
+    pub fn new(machine: Box<dyn Machine>, system: &System, recording: Option<Recording>) -> Self {
+        let names = system.plan.vms.iter().map(|vm| vm.name.clone());
+        Self { machine, tally: Tally::new(names), recording }
+    }
+
     /// Waits up to `timeout` for the next output of the console, and takes note of what the output says.
     pub fn next(&mut self, timeout: Duration) -> Next {
         let next = self.machine.next(timeout);

@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bulkhead_system::plan::CounterSource;
+use system::plan::CounterSource;
 
 use crate::failure::Failure;
 use crate::hypervisor;

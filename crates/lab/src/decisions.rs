@@ -1,8 +1,11 @@
 //! Replays the decisions of a trace with the plan, and compares the results.
 
-use bulkhead_system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
+use std::fmt::Display;
+
+use system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
 use trace::{
-    Choice, Header, Memory, Planned, Replay, Rules, Server, Stopped, Trace, VcpuId, VmHeader, Why,
+    Choice, Header, Memory, Planned, Replay, Rules, Server, Source, Stopped, Trace, VcpuId,
+    VmHeader, Why,
 };
 
 use crate::amount::micros;
@@ -11,13 +14,21 @@ use crate::failure::Failure;
 /// Repeats the decisions of a trace with the code of the hypervisor, for each PCPU on which
 /// something is decided. `None`: nothing is decided with this plan. `name` is the name of the trace
 /// in messages.
-pub fn replays(plan: &Plan, trace: &Trace, name: &str) -> Result<Option<Vec<Replay>>, Failure> {
-    let planned = planned(plan, trace.header.frequency_hz)?;
+pub fn replays<S: Source>(
+    plan: &Plan,
+    trace: &S,
+    name: &str,
+) -> Result<Option<Vec<Replay>>, Failure> {
+    let frequency_hz = trace.header().frequency_hz;
+    let planned = planned(plan, frequency_hz)?;
     if planned.is_empty() {
         return Ok(None);
     }
-    let replays = trace::replay(trace, &planned, rules(plan, trace.header.frequency_hz));
-    replays.map(Some).map_err(|error| Failure::new("no-replay", format!("{name}: {error}")))
+    let failed = |error: &dyn Display| Failure::new("no-replay", format!("{name}: {error}"));
+    let replays = trace::replay(trace, &planned, rules(plan, frequency_hz));
+    let replays = replays.map_err(|error| failed(&error))?;
+    trace.check().map_err(|error| failed(&error))?;
+    Ok(Some(replays))
 }
 
 /// Describes the first decision of each PCPU that does not follow from its recorded inputs, in one

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bulkhead_system::diagnostic::Errors;
+use system::diagnostic::Errors;
 
 /// Why an operation failed.
 #[derive(Debug)]
@@ -42,14 +42,14 @@ impl From<Errors> for Failure {
     }
 }
 
-impl From<bulkhead_image::Error> for Failure {
-    fn from(error: bulkhead_image::Error) -> Self {
+impl From<image::Error> for Failure {
+    fn from(error: image::Error) -> Self {
         Self::new("image", error)
     }
 }
 
-impl From<bulkhead_qemu::Error> for Failure {
-    fn from(error: bulkhead_qemu::Error) -> Self {
+impl From<qemu::Error> for Failure {
+    fn from(error: qemu::Error) -> Self {
         Self::new("qemu", error)
     }
 }

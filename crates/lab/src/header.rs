@@ -1,7 +1,7 @@
 //! The header of a trace of a planned system.
 
-use bulkhead_system::description;
-use bulkhead_system::plan::{Plan, Server};
+use system::description;
+use system::plan::{Plan, Server};
 use trace::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
 
 /// Returns the header of traces of executions. `described` is what the plan was made from, if that

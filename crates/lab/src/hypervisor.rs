@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use bulkhead_image::Hypervisor;
+use image::Hypervisor;
 
 use crate::failure::Failure;
 

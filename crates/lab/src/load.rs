@@ -3,11 +3,11 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use bulkhead_image::{Error, Hypervisor, Image};
-use bulkhead_system::description;
-use bulkhead_system::plan::{self, Plan};
-use bulkhead_system::platform::Platform;
+use image::{Error, Hypervisor, Image};
 use planner::completion::{self, Options, Outcome, Refusal};
+use system::description;
+use system::plan::{self, Plan};
+use system::platform::Platform;
 
 use crate::failure::Failure;
 
@@ -67,8 +67,7 @@ impl System {
 
     /// Returns the image that boots the plan on this `hypervisor`.
     pub fn image(&self, hypervisor: &Hypervisor) -> Result<Image, Failure> {
-        let image =
-            bulkhead_image::build(&self.plan, &self.folder, hypervisor, self.cpu().as_deref());
+        let image = image::build(&self.plan, &self.folder, hypervisor, self.cpu().as_deref());
         image.map_err(|error| match (&error, self.description.as_deref()) {
             // Where it was planned where files are loaded, the reason is the memory of the VM.
             (Error::Overlap { .. } | Error::OutsideRam { .. }, Some(described)) => {

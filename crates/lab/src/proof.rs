@@ -15,7 +15,7 @@ mod sections;
 mod tasks;
 mod traffic;
 
-use bulkhead_system::plan;
+use system::plan;
 
 pub use prove::{Options, Proven, prove};
 

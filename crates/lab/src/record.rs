@@ -1,7 +1,8 @@
-//! Records what the hypervisor does while it runs in QEMU.
+//! Records what the hypervisor does while it runs.
 //!
-//! The RAM of the machine is a file in memory that QEMU and this process share. A thread
-//! copies what is new in the trace rings into a file, while the machine goes on.
+//! A thread copies what is new in the trace rings, which lie in the RAM of the machine, into a file, while the machine
+//! goes on. The RAM of a board of QEMU is a file in memory that QEMU and this process share; another machine brings its own
+//! [`Ram`].
 
 mod ram;
 
@@ -13,19 +14,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use bulkhead_abi::limits::PAGE_BYTES;
-use bulkhead_abi::trace::{Kind, RING_RECORDS, Record};
-use bulkhead_qemu::Board;
+use abi::limits::PAGE_BYTES;
+use abi::trace::{Kind, RING_RECORDS, Record};
 use policy::color::Stripe;
 use serde::Serialize;
-use trace::rings::Rings;
-use trace::{Header, Trace, Writer};
+use trace::rings::{Ram, Rings};
+use trace::{Header, ReadError, Trace, TraceFile, Writer};
 
 use crate::failure::Failure;
 use crate::header::header;
 use crate::load::System;
 use crate::whole_file::WholeFile;
-use ram::SharedRam;
+pub(crate) use ram::SharedRam;
 
 /// Interval at which the rings are read.
 const POLL: Duration = Duration::from_millis(1);
@@ -54,7 +54,6 @@ struct Order {
 /// A recording under way.
 #[derive(Debug)]
 pub struct Recording {
-    ram: Arc<SharedRam>,
     path: PathBuf,
     order: Arc<Order>,
     /// `None` after [`Recording::finish`].
@@ -73,27 +72,19 @@ pub struct Recorded {
 }
 
 impl Recording {
-    /// Prepares to record a system on a board, and begins to look for the rings.
-    pub fn start(path: &Path, system: &System, board: &Board, what: What) -> Result<Self, Failure> {
-        let (Some(bytes), Some(bank)) = (board.memory_bytes, system.plan.platform.memory.first())
-        else {
-            let name = &system.plan.platform.board;
-            return Err(Failure::new(
-                "no-trace",
-                format!(
-                    "the RAM of the board `{name}` cannot be shared, so no trace of it can be recorded"
-                ),
-            ));
-        };
-        let ram = SharedRam::new(bank.start.0, bytes).map_err(|error| {
-            Failure::new("no-trace", format!("the RAM of the machine cannot be shared: {error}"))
-        })?;
+    /// Prepares to record a system into a file, and begins to look for the rings in the RAM of its machine.
+    pub fn start(
+        path: &Path,
+        system: &System,
+        ram: impl Ram + Send + 'static,
+        what: What,
+    ) -> Result<Self, Failure> {
         let out = WholeFile::create(path).map_err(|error| {
             Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
         })?;
-        let (ram, order) = (Arc::new(ram), Arc::new(Order::default()));
+        let order = Arc::new(Order::default());
         let recorder = Recorder {
-            ram: Arc::clone(&ram),
+            ram,
             pages: pages(system)?,
             // The frequency is that of the machine, which tells it later.
             header: header(&system.plan, system.description.as_deref(), 0),
@@ -101,12 +92,7 @@ impl Recording {
             order: Arc::clone(&order),
         };
         let thread = thread::spawn(move || recorder.run(out));
-        Ok(Self { ram, path: path.to_owned(), order, thread: Some(thread) })
-    }
-
-    /// Returns the arguments for QEMU.
-    pub fn arguments(&self) -> [String; 4] {
-        self.ram.arguments()
+        Ok(Self { path: path.to_owned(), order, thread: Some(thread) })
     }
 
     /// Reads what is left after the machine has ended.
@@ -140,8 +126,21 @@ pub fn read_trace(path: &Path) -> Result<Trace, Failure> {
     let name = path.display();
     let file = File::open(path)
         .map_err(|error| Failure::new("cannot-read", format!("cannot read {name}: {error}")))?;
-    Trace::read(BufReader::new(file))
-        .map_err(|error| Failure::new("not-a-trace", format!("{name}: {error}")))
+    Trace::read(BufReader::new(file)).map_err(|error| unreadable(path, error))
+}
+
+/// Opens a trace that is read from its file again and again, and not kept in memory.
+pub fn open_trace(path: &Path) -> Result<TraceFile, Failure> {
+    TraceFile::open(path).map_err(|error| unreadable(path, error))
+}
+
+/// Returns why a trace cannot be used.
+pub fn unreadable(path: &Path, error: ReadError) -> Failure {
+    let name = path.display();
+    match error {
+        ReadError::Io(error) => Failure::new("cannot-read", format!("cannot read {name}: {error}")),
+        error => Failure::new("not-a-trace", format!("{name}: {error}")),
+    }
 }
 
 /// Returns the pages of the hypervisor on which its descriptor can be.
@@ -164,15 +163,15 @@ fn pages(system: &System) -> Result<Vec<u64>, Failure> {
 }
 
 /// The thread's part.
-struct Recorder {
-    ram: Arc<SharedRam>,
+struct Recorder<R> {
+    ram: R,
     pages: Vec<u64>,
     header: Header,
     what: What,
     order: Arc<Order>,
 }
 
-impl Recorder {
+impl<R: Ram> Recorder<R> {
     /// Returns how many records were read, and how many lost.
     fn run(self, out: WholeFile) -> Result<(u64, u64), String> {
         let Some(mut rings) = self.find()? else {
@@ -217,7 +216,7 @@ impl Recorder {
     fn find(&self) -> Result<Option<Rings>, String> {
         loop {
             let is_last = self.order.stop.load(Ordering::Acquire);
-            let rings = Rings::find(&*self.ram, self.pages.iter().copied());
+            let rings = Rings::find(&self.ram, self.pages.iter().copied());
             match rings.map_err(text)? {
                 None if !is_last => thread::sleep(POLL),
                 rings => return Ok(rings),
@@ -236,7 +235,7 @@ impl Recorder {
     ) -> std::io::Result<usize> {
         let (mut records, mut most) = (Vec::with_capacity(RING_RECORDS), 0);
         for (pcpu, last) in last.iter_mut().enumerate() {
-            let overwritten = rings.poll(&*self.ram, pcpu, &mut records)?;
+            let overwritten = rings.poll(&self.ram, pcpu, &mut records)?;
             most = most.max(records.len());
             if self.what == What::Marks
                 && let Some(newest) = records.last().copied()

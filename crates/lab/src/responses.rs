@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bulkhead_report::proof::Responses;
+use report::proof::Responses;
 use serde::Serialize;
 use trace::timeline::{self, Job};
 use trace::{Trace, VcpuId};

@@ -1,11 +1,11 @@
-//! One run of a system in QEMU: prepared, started, and judged when it is over.
+//! One run of a system: prepared and started in QEMU, and judged when it is over.
 
 mod summary;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bulkhead_qemu::{Exit, Time};
+use qemu::{Exit, Time};
 use tempfile::TempDir;
 
 use crate::board::board;
@@ -141,22 +141,59 @@ impl<'a> Prepared<'a> {
         }
         let wanted = matches!(self.options.clock, Clock::Cachescope { .. });
         let counts = self.machine.cachescope().filter(|_| wanted).map(Cachescope::counts);
-        let trace = match (&ran.recorded, &self.recorded_to) {
-            (Some(Ok(_)), Some((path, _))) => read_trace(path).ok(),
-            _ => None,
-        };
-        let tasks = Tasks::new(self.system, trace.as_ref(), &ran.known, self.times);
-        Ok(Summary {
-            name: self.system.plan.name.clone(),
-            known: ran.known,
-            tasks,
-            end,
+        let circumstances = Circumstances {
+            times: self.times,
             until_off: self.options.until_off,
-            outcome: ran.outcome,
-            counts,
-            trace: ran.recorded.filter(|_| self.options.trace.is_some()),
-            log_file: self.log,
-        })
+            trace: self.recorded_to.map(|(path, _)| path),
+            log: self.log,
+            end,
+        };
+        let summary = judge(self.system, ran, circumstances);
+        let asked = self.options.trace.is_some();
+        // A trace that was recorded only for its marks is gone with the run. Without it, nobody has judged the deadlines.
+        let has_started = summary.known.ready;
+        let trace = summary.trace.filter(|it| asked || has_started && it.is_err());
+        Ok(Summary { counts, trace, ..summary })
+    }
+}
+
+/// What a judgement needs to know of a run besides what the machine left.
+#[derive(Clone, Debug)]
+pub struct Circumstances {
+    /// How exact the times of the machine are.
+    pub times: Times,
+    /// It is a failure if a VM does not switch itself off.
+    pub until_off: bool,
+    /// The file to which a trace was recorded, if there is one.
+    pub trace: Option<PathBuf>,
+    /// The file with all output of the console.
+    pub log: PathBuf,
+    /// What ended the run.
+    pub end: End,
+}
+
+/// Judges a run of a system that left `ran`, on any machine.
+pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary {
+    let Circumstances { times, until_off, log, end, .. } = circumstances;
+    let mut recorded = ran.recorded;
+    let mut trace = None;
+    if let (Some(path), Some(Ok(_))) = (circumstances.trace, &recorded) {
+        match read_trace(&path) {
+            Ok(it) => trace = Some(it),
+            Err(failure) => recorded = Some(Err(failure.to_string())),
+        }
+    }
+    let tasks = Tasks::new(system, trace.as_ref(), &ran.known, times);
+    Summary {
+        name: system.plan.name.clone(),
+        known: ran.known,
+        tasks,
+        end,
+        until_off,
+        outcome: ran.outcome,
+        counts: None,
+        trace: recorded,
+        log_file: log,
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use bulkhead_image::without_path;
+use image::without_path;
 use tempfile::NamedTempFile;
 
 /// A file being written, in its folder under another name (`.bulkhead-*`). Without [`WholeFile::finish`] it is

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use bulkhead_image::without_path;
+use image::without_path;
 use rustix::fs::{FlockOperation, flock};
 use tempfile::{Builder, NamedTempFile, TempDir};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bulkhead_measure::Missing;
-use bulkhead_measure::colors::{Options, Verdict, probe};
+use measure::Missing;
+use measure::colors::{Options, Verdict, probe};
 
 #[test]
 fn the_answer_agrees_with_its_evidence() {

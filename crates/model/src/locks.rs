@@ -1,8 +1,8 @@
 //! The resources that tasks of a system share.
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{Locks, Plan};
 use policy::lock;
+use system::description::System;
+use system::plan::{Locks, Plan};
 
 use crate::model::Vcpu;
 
@@ -21,7 +21,7 @@ pub(crate) fn shared(plan: &Plan, described: Option<&System>, pcpus: &[Vec<Vcpu>
                 if described.sections.is_empty() {
                     continue;
                 }
-                let section = |it: &bulkhead_system::description::Section| sim::Section {
+                let section = |it: &system::description::Section| sim::Section {
                     resource: it.resource,
                     after: it.after.0,
                     length: it.length.0,

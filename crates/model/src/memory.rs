@@ -1,9 +1,9 @@
 //! The memory accesses of a simulated system.
 
-use bulkhead_system::description;
-use bulkhead_system::plan::{MemoryBudget, Plan, Vcpu, Vm};
 use policy::bandwidth::Parameters;
 use policy::time::Instant;
+use system::description;
+use system::plan::{MemoryBudget, Plan, Vcpu, Vm};
 use units::Duration;
 
 use crate::assumptions::{Assumptions, Contention};

@@ -1,11 +1,11 @@
 //! The simulator's view of a system.
 
-use bulkhead_system::description::{self, Protocol};
-use bulkhead_system::plan::{Budget, Class, Plan, Server};
 use policy::bandwidth::Parameters;
 use policy::cpu::WHOLE_CPU;
 use policy::server::{self, Policy};
 use policy::time::Instant;
+use system::description::{self, Protocol};
+use system::plan::{Budget, Class, Plan, Server};
 use units::Duration;
 
 use crate::assumptions::{Assume, Assumptions, Execution};

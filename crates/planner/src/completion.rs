@@ -39,9 +39,9 @@ mod whole;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-use bulkhead_system::description::{Located, System, Vcpu};
-use bulkhead_system::diagnostic::{Diagnostic, Errors};
-use bulkhead_system::plan::{self, Budget, Class};
+use system::description::{Located, System, Vcpu};
+use system::diagnostic::{Diagnostic, Errors};
+use system::plan::{self, Budget, Class};
 use verdict::Verdict;
 
 use crate::Setting;

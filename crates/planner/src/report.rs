@@ -1,9 +1,9 @@
 //! The guarantees of a plan, and the use of the PCPUs' time. Field names carry their units; `ppm`
 //! are millionths of a PCPU.
 
-use bulkhead_system::description::{System, Vm};
 use policy::color::{Color, ColorSet};
 use serde::Serialize;
+use system::description::{System, Vm};
 use verdict::{PcpuVerdict, TaskVerdict, VcpuVerdict, Verdict};
 
 /// A whole PCPU.

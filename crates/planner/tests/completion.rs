@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Plan};
 use planner::completion::{Refusal, complete};
 use policy::color::ColorSet;
+use system::description::System;
+use system::plan::{self, Plan};
 use verdict::Verdict;
 
 fn system(text: &str) -> System {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Plan};
 use planner::completion::complete;
+use system::description::System;
+use system::plan::{self, Plan};
 use verdict::{Sensitivity, Verdict};
 
 const TASKS: &str = "[[vm.task]]\nname = \"fast\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n\

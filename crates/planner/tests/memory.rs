@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, MemoryBudget, Plan};
 use planner::completion::{Refusal, complete};
+use system::description::System;
+use system::plan::{self, MemoryBudget, Plan};
 use verdict::Verdict;
 
 fn system(text: &str) -> System {
@@ -111,7 +111,7 @@ fn limits_share_what_is_left_alike() {
         complete(&mut more).unwrap();
         let limit = more.vms[vm].bandwidth.as_mut().unwrap();
         let accesses = limit.budget(more.platform.value.bandwidth.as_ref().unwrap()).unwrap();
-        limit.amount.value = bulkhead_system::description::Amount::Accesses(accesses.accesses + 1);
+        limit.amount.value = system::description::Amount::Accesses(accesses.accesses + 1);
         verdict(&more).schedulable
     };
     assert!(!more(1) && !more(2));

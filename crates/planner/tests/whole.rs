@@ -5,10 +5,10 @@ mod random;
 
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan;
 use planner::completion::{Refusal, complete};
 use random::{SMALL, Shape, system};
+use system::description::System;
+use system::plan;
 use verdict::Verdict;
 
 fn read(text: &str) -> System {

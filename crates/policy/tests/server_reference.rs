@@ -1,5 +1,6 @@
 //! The CPU with its servers against definitions that are followed tick by tick.
 
+#[path = "suite/events.rs"]
 mod events;
 #[path = "server/naive.rs"]
 mod naive;

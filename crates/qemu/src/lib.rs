@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! use std::{path::Path, time::Duration};
-//! use bulkhead_qemu::{Board, Machine, Options};
+//! use qemu::{Board, Machine, Options};
 //!
 //! let options = Options { timeout: Some(Duration::from_secs(60)), ..Options::default() };
 //! let mut session = Machine::start(&Board::virt(), Path::new("build/demo.img"), &options)?;
@@ -10,7 +10,7 @@
 //! session.send(b"\x1d0");
 //! let outcome = session.finish(Duration::from_secs(30));
 //! assert!(outcome.log.contains("[bulkhead] power off"), "{outcome}");
-//! # Ok::<(), bulkhead_qemu::Error>(())
+//! # Ok::<(), qemu::Error>(())
 //! ```
 //!
 //! No QEMU outlives its [`Session`]: it is killed when the session is dropped,

@@ -46,6 +46,11 @@ pub enum Next {
 pub struct Input(Sender<Vec<u8>>);
 
 impl Input {
+    /// Returns a handle whose bytes come out of the other end of a channel, for machines that are not QEMU's.
+    pub fn new(bytes: Sender<Vec<u8>>) -> Self {
+        Self(bytes)
+    }
+
     /// Sends bytes to the console and does not wait for them to be read. They
     /// are lost when QEMU has ended.
     pub fn send(&self, bytes: &[u8]) {
@@ -88,7 +93,7 @@ impl Session {
             process,
             start,
             output,
-            input: Input(input),
+            input: Input::new(input),
             stderr,
             stderr_reader: Some(stderr_reader),
             pending: Vec::new(),

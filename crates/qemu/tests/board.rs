@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bulkhead_qemu::{Board, Exit, Machine, Options, Time};
+use qemu::{Board, Exit, Machine, Options, Time};
 
 /// An arm64 `Image` that prints the exception level it runs at and powers off.
 fn image() -> Vec<u8> {

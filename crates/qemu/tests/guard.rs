@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bulkhead_qemu::{Board, Error, Exit, Machine, Next, Options, Session};
+use qemu::{Board, Error, Exit, Machine, Next, Options, Session};
 use tempfile::TempDir;
 
 const SOON: Duration = Duration::from_secs(10);

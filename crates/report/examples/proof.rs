@@ -11,7 +11,7 @@ mod rover;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-use bulkhead_report::proof::Proof;
+use report::proof::Proof;
 
 fn main() -> io::Result<()> {
     let folder = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "build/report".into()));

@@ -4,7 +4,7 @@
 //! on light and on dark pages. The same chart gives the same bytes on every machine.
 //!
 //! ```
-//! use bulkhead_report::{Axis, Line, LineChart};
+//! use report::{Axis, Line, LineChart};
 //!
 //! let chart = LineChart {
 //!     title: "Execution time".into(),
@@ -13,7 +13,7 @@
 //!     lines: vec![Line { name: "latency".into(), points: vec![(1.0, 1.0), (16.0, 0.2)] }],
 //! };
 //! assert!(chart.svg()?.starts_with("<svg"));
-//! # Ok::<(), bulkhead_report::Error>(())
+//! # Ok::<(), report::Error>(())
 //! ```
 
 #![forbid(unsafe_code)]

@@ -6,7 +6,7 @@
 //! and series count from the start of the servers (or of everything) of that run.
 //!
 //! ```
-//! use bulkhead_report::proof::Proof;
+//! use report::proof::Proof;
 //!
 //! let proof = Proof { name: "rover".into(), holds: true, ..Proof::default() };
 //! assert!(proof.html().contains("<h1>rover"));

@@ -2,7 +2,7 @@
 
 mod rover;
 
-use bulkhead_report::proof::Proof;
+use report::proof::Proof;
 
 /// Elements that HTML closes by itself.
 const VOID: [&str; 3] = ["meta", "img", "br"];

@@ -56,24 +56,47 @@ fn events(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// The neighbours of a task with accesses.
+#[derive(Clone, Copy)]
+enum Others {
+    /// They make an access with each of the task.
+    Worst,
+    /// They make one access after the other.
+    Stream,
+    /// As `Stream`, and on another PCPU there is a task with fewer accesses.
+    Two,
+}
+
 /// A task with 1,000 accesses in each ms, beside 3 VCPUs that may make 500 each.
-fn contention() -> System {
+fn contention(others: Others) -> System {
     let vcpu = |number: u64| {
-        let task = Task {
+        let task = |execution, accesses| Task {
             name: number.to_string(),
             offset: 0,
             period: 1_000_000,
             deadline: 1_000_000,
             release: Release::Periodic,
-            execution: Execution::Always(500_000),
-            accesses: Accesses::PerJob(1_000),
+            execution: Execution::Always(execution),
+            accesses,
         };
-        if number == 0 {
-            return Vcpu::new("critical", WHOLE_CPU, vec![task]);
+        match (number, others) {
+            (0, _) => {
+                return Vcpu::new(
+                    "critical",
+                    WHOLE_CPU,
+                    vec![task(500_000, Accesses::PerJob(1_000))],
+                );
+            }
+            (1, Others::Two) => {
+                return Vcpu::new("second", WHOLE_CPU, vec![task(400_000, Accesses::PerJob(100))]);
+            }
+            _ => {}
         }
-        let accesses = Accesses::WithOthers;
-        let execution = Execution::Always(u64::MAX);
-        let endless = Task { period: u64::MAX, execution, accesses, ..task };
+        let accesses = match others {
+            Others::Worst => Accesses::WithOthers,
+            Others::Stream | Others::Two => Accesses::Every(64),
+        };
+        let endless = Task { period: u64::MAX, ..task(u64::MAX, accesses) };
         let memory = MemoryBudget::Own(bandwidth::Parameters {
             budget: 500,
             period: Duration(1_000_000),
@@ -86,20 +109,30 @@ fn contention() -> System {
     system
 }
 
+/// One by one against many at once: the ratio of the times of two lines is what the latter saves.
 fn accesses(criterion: &mut Criterion) {
-    const EVENTS: u64 = 1_000_000;
-    let system = contention();
-    let mut group = criterion.benchmark_group("contention");
-    group.throughput(Throughput::Elements(EVENTS));
+    const UNTIL: u64 = 100_000_000;
+    let mut group = criterion.benchmark_group("100 ms with contention");
     group.sample_size(10);
-    group.bench_function("accesses of 1 PCPU, delayed by 3", |bencher| {
-        bencher.iter(|| {
-            let mut simulation = Simulation::new(&system, 1).expect("a system");
-            let limits = Limits { until: u64::MAX, events: EVENTS };
-            simulation.run(limits, &mut Silent).expect("no overload");
-            simulation.now_ns()
-        });
-    });
+    for (name, others) in
+        [("worst", Others::Worst), ("stream", Others::Stream), ("two tasks", Others::Two)]
+    {
+        let system = contention(others);
+        for one_by_one in [true, false] {
+            let how = if one_by_one { "one by one" } else { "at once" };
+            group.bench_function(format!("{name}, {how}"), |bencher| {
+                bencher.iter(|| {
+                    let mut simulation = Simulation::new(&system, 1).expect("a system");
+                    if one_by_one {
+                        simulation = simulation.one_by_one();
+                    }
+                    let limits = Limits { until: UNTIL, events: u64::MAX };
+                    simulation.run(limits, &mut Silent).expect("no overload");
+                    simulation.events()
+                });
+            });
+        }
+    }
     group.finish();
 }
 

@@ -2,7 +2,8 @@
 
 use policy::bandwidth;
 use policy::server::ParametersError;
-use policy::task::TASKS_MAX;
+
+use crate::tasks::TASKS_MAX;
 
 /// A mistake in a system, and its place.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::locks::Passage;
+use crate::memory::Evenly;
 use crate::pcpu::NEVER;
 use crate::random::Random;
 use crate::statistics::TaskStatistics;
@@ -122,7 +123,7 @@ impl Jobs {
     #[inline]
     pub fn to_section(&self) -> u64 {
         match self.sections.next() {
-            Some(at) => at.saturating_sub(self.execution - self.remaining),
+            Some(at) => at.saturating_sub(self.done()),
             None => NEVER,
         }
     }
@@ -138,9 +139,29 @@ impl Jobs {
         made
     }
 
+    /// Returns the time that the first job has executed.
+    pub fn done(&self) -> u64 {
+        self.execution - self.remaining
+    }
+
+    /// Returns the coming accesses of the first job until it completes or is at the edge of a
+    /// section, if it makes a certain number and others are left. It continues at `begin`.
+    pub fn evenly(&self, begin: u64) -> Option<Evenly> {
+        let end = self.done() + self.remaining.min(self.to_section());
+        let begun = begin.saturating_add(self.stall) - self.done();
+        Evenly::new((self.all(), self.execution), self.made, end, begun)
+    }
+
+    /// Lets the first job continue where it has made the last of these accesses, and waits for it.
+    pub fn go_to(&mut self, accesses: &Evenly, stall: u64) {
+        self.made = accesses.made();
+        self.remaining = self.execution - self.place(self.made);
+        self.stall = stall;
+    }
+
     /// Accesses that the first job makes until where it is.
     fn due(&self) -> u64 {
-        let done = self.execution - self.remaining;
+        let done = self.done();
         match self.task.accesses {
             Accesses::None => 0,
             Accesses::PerJob(_) => quotient(done, self.all(), self.execution),
@@ -170,12 +191,12 @@ impl Jobs {
             Accesses::Every(gap) => accesses.checked_mul(gap).filter(|&at| at <= self.execution)?,
             _ => return None,
         };
-        Some(self.stall + at.saturating_sub(self.execution - self.remaining))
+        Some(self.stall + at.saturating_sub(self.done()))
     }
 
     /// Returns the time that the first job has executed since its last access.
     pub fn since_access(&self) -> u64 {
-        let done = self.execution - self.remaining;
+        let done = self.done();
         match self.task.accesses {
             Accesses::PerJob(_) => done - self.place(self.made),
             Accesses::Every(gap) => done - self.made * gap,

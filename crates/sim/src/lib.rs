@@ -52,9 +52,11 @@ mod random;
 mod simulation;
 mod statistics;
 mod system;
+mod tasks;
 mod vcpu;
 
 pub use error::Error;
+pub use locks::RESOURCES_MAX;
 pub use observer::{Event, Observer, Silent};
 pub use simulation::{Ended, Limits, Simulation};
 pub use statistics::{TaskStatistics, VcpuStatistics};
@@ -62,3 +64,4 @@ pub use system::{
     Accesses, Compensation, Contention, Execution, Locks, Memory, MemoryBudget, Overheads, Pcpu,
     Pool, Release, Section, Sections, System, Task, Vcpu,
 };
+pub use tasks::{TASKS_MAX, TaskSet};

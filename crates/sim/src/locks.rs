@@ -1,14 +1,20 @@
 //! State of the resources that simulated tasks share.
 
 use policy::lock::table::{Holdings, Locked, Resource, Table};
-use policy::lock::{RESOURCES_MAX, VCPUS_MAX, Who};
+use policy::lock::{VCPUS_MAX, Who};
+use policy::task::TASKS_MAX;
 
 use crate::pcpu::PcpuState;
 use crate::{Error, Section, System};
 
+/// Maximum number of resources of a simulated system.
+pub const RESOURCES_MAX: usize = 64;
+
 /// The position of a job among its critical sections.
 #[derive(Clone, Debug, Default)]
 pub struct Passage {
+    /// Number of the task among those of its VCPU that have sections.
+    number: usize,
     sections: Vec<Section>,
     /// Execution of a job that takes as long as jobs can.
     longest: u64,
@@ -22,9 +28,16 @@ pub struct Passage {
 }
 
 impl Passage {
-    fn new(sections: &[Section], longest: u64) -> Self {
+    fn new(number: usize, sections: &[Section], longest: u64) -> Self {
         let sections = sections.to_vec();
-        Self { longest, places: vec![(0, 0); sections.len()], sections, ..Self::default() }
+        let places = vec![(0, 0); sections.len()];
+        Self { number, longest, places, sections, ..Self::default() }
+    }
+
+    /// Returns the number of the task among those of its VCPU that have sections, if it has some.
+    #[inline]
+    pub fn number(&self) -> Option<usize> {
+        (!self.sections.is_empty()).then_some(self.number)
     }
 
     /// Begins a job with this execution time.
@@ -69,7 +82,8 @@ impl Passage {
 pub struct Grant {
     pub pcpu: usize,
     pub vcpu: usize,
-    pub task: usize,
+    /// Number of the task among those of its VCPU that have sections.
+    pub number: usize,
 }
 
 /// All global resources, and the VCPUs whose schedulers have to learn of a change.
@@ -94,12 +108,24 @@ impl LockState {
             return wrong(format!("at most {RESOURCES_MAX} resources are possible"));
         }
         ranks(system)?;
-        let mut homes: Vec<Option<(usize, usize)>> = vec![None; locks.global.len()];
         for it in &locks.tasks {
             let vcpu = pcpus.get_mut(it.pcpu).and_then(|pcpu| pcpu.vcpus.get_mut(it.vcpu));
             let Some(vcpu) = vcpu.filter(|vcpu| it.task < vcpu.tasks.len()) else {
                 return wrong(format!("there is no task {}/{}/{}", it.pcpu, it.vcpu, it.task));
             };
+            if let Err(place) = vcpu.users.binary_search(&it.task)
+                && !it.sections.is_empty()
+            {
+                vcpu.users.insert(place, it.task);
+            }
+            if vcpu.users.len() > TASKS_MAX {
+                return wrong(format!("at most {TASKS_MAX} tasks of a VCPU can have sections"));
+            }
+        }
+        let mut homes: Vec<Option<(usize, usize)>> = vec![None; locks.global.len()];
+        for it in &locks.tasks {
+            let vcpu = &mut pcpus[it.pcpu].vcpus[it.vcpu];
+            let Ok(number) = vcpu.users.binary_search(&it.task) else { continue };
             let longest = vcpu.tasks[it.task].longest();
             let mut sum = 0u64;
             for section in &it.sections {
@@ -111,7 +137,7 @@ impl LockState {
                     return wrong(format!("resource {} is not global", section.resource));
                 }
                 if !global {
-                    vcpu.pcp.use_by(it.task, section.resource);
+                    vcpu.pcp.use_by(number, section.resource);
                 }
                 sum = sum.saturating_add(section.after).saturating_add(section.length);
                 if section.length == 0 || sum > longest {
@@ -121,8 +147,7 @@ impl LockState {
                     ));
                 }
             }
-            vcpu.locks = true;
-            vcpu.tasks[it.task].sections = Passage::new(&it.sections, longest);
+            vcpu.tasks[it.task].sections = Passage::new(number, &it.sections, longest);
         }
         let resources = vec![Resource::new(1); locks.global.len()];
         let mut table = Table::new(resources, vec![Holdings::new(0); VCPUS_MAX]);
@@ -138,19 +163,20 @@ impl LockState {
         self.ranks[pcpu][vcpu]
     }
 
-    fn who(&self, pcpu: usize, vcpu: usize, task: usize) -> Option<Who> {
-        Who::new(usize::from(*self.ranks.get(pcpu)?.get(vcpu)?), task)
+    fn who(&self, pcpu: usize, vcpu: usize, number: usize) -> Option<Who> {
+        Who::new(usize::from(*self.ranks.get(pcpu)?.get(vcpu)?), number)
     }
 
-    /// Requests a global resource for a task; returns true if it is granted.
-    pub fn lock(&mut self, pcpu: usize, vcpu: usize, task: usize, resource: usize) -> bool {
-        let asked = self.who(pcpu, vcpu, task).map(|who| self.table.lock(who, resource));
+    /// Requests a global resource for the task with this number among those of its VCPU that have
+    /// sections; returns true if it is granted.
+    pub fn lock(&mut self, pcpu: usize, vcpu: usize, number: usize, resource: usize) -> bool {
+        let asked = self.who(pcpu, vcpu, number).map(|who| self.table.lock(who, resource));
         matches!(asked, Some(Ok(Locked::Held { .. })))
     }
 
-    /// Releases a global resource of a task.
-    pub fn unlock(&mut self, pcpu: usize, vcpu: usize, task: usize, resource: usize) {
-        let released = self.who(pcpu, vcpu, task).map(|who| self.table.unlock(who, resource));
+    /// Releases a global resource of a task, as in [`LockState::lock`].
+    pub fn unlock(&mut self, pcpu: usize, vcpu: usize, number: usize, resource: usize) {
+        let released = self.who(pcpu, vcpu, number).map(|who| self.table.unlock(who, resource));
         let Some(Ok(Some(next))) = released else { return };
         let place = self.ranks.iter().enumerate().find_map(|(pcpu, ranks)| {
             let vcpu = ranks.iter().position(|rank| usize::from(*rank) == next.vcpu())?;
@@ -158,7 +184,7 @@ impl LockState {
         });
         let _ = self.table.take_grant(next.vcpu());
         if let Some((pcpu, vcpu)) = place {
-            self.grants.push(Grant { pcpu, vcpu, task: next.task() });
+            self.grants.push(Grant { pcpu, vcpu, number: next.task() });
         }
     }
 

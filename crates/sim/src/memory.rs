@@ -1,10 +1,12 @@
 //! Memory accesses while they are simulated: budgets that VCPUs share, and how accesses delay others.
 
 mod bus;
+mod evenly;
 mod grants;
 mod pools;
 
-pub use bus::Bus;
+pub use bus::{Bus, Limits, Stretch};
+pub use evenly::Evenly;
 pub use grants::PcpuGrants;
 pub use pools::Pools;
 

@@ -127,6 +127,12 @@ pub enum Event {
 pub trait Observer {
     /// An event at a time in nanoseconds on a PCPU.
     fn event(&mut self, at_ns: u64, pcpu: usize, event: Event);
+
+    /// Returns false if [`Event::Access`] need not be shown, which is faster where accesses delay
+    /// each other.
+    fn sees_accesses(&self) -> bool {
+        true
+    }
 }
 
 /// Sees nothing and costs nothing.
@@ -136,6 +142,10 @@ pub struct Silent;
 impl Observer for Silent {
     #[inline]
     fn event(&mut self, _: u64, _: usize, _: Event) {}
+
+    fn sees_accesses(&self) -> bool {
+        false
+    }
 }
 
 impl<F: FnMut(u64, usize, Event)> Observer for F {

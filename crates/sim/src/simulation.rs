@@ -1,7 +1,7 @@
 //! All physical CPUs together, in the order of time.
 
 use crate::locks::LockState;
-use crate::memory::{Bus, Pools};
+use crate::memory::{self, Bus, Pools};
 use crate::pcpu::{NEVER, PcpuState};
 use crate::statistics::{TaskStatistics, VcpuStatistics};
 use crate::{Accesses, Error, MemoryBudget, Observer, System};
@@ -39,6 +39,8 @@ pub struct Simulation {
     bus: Option<Bus>,
     /// Time until which accesses were made and delayed.
     settled: Option<u64>,
+    /// Each access is an event of its own.
+    one_by_one: bool,
     /// State of the shared resources, if tasks have critical sections.
     locks: Option<LockState>,
 }
@@ -56,12 +58,13 @@ impl Simulation {
         let bus = bus.filter(|_| memory);
         let pools = Pools::new(system)?;
         let next = vec![0; pcpus.len()];
-        let (now, events, settled) = (0, 0, None);
+        let (now, events, settled, one_by_one) = (0, 0, None, false);
         let locks = LockState::new(system, &mut pcpus)?;
         if locks.as_ref().is_some_and(|locks| locks.ceilings) {
             pcpus.iter_mut().for_each(PcpuState::raise_in_gcs);
         }
-        let mut new = Self { pcpus, next, now, events, memory, pools, bus, settled, locks };
+        let mut new =
+            Self { pcpus, next, now, events, memory, pools, bus, settled, one_by_one, locks };
         for pcpu in 0..new.pcpus.len() {
             match memory {
                 true => new.look_ahead::<true>(pcpu),
@@ -69,6 +72,13 @@ impl Simulation {
             }
         }
         Ok(new)
+    }
+
+    /// Makes accesses with contention one by one, as they are defined, and not many at once where
+    /// that is possible. The results are the same, but take much longer: this is for tests.
+    #[must_use]
+    pub fn one_by_one(self) -> Self {
+        Self { one_by_one: true, ..self }
     }
 
     fn look_ahead<const MEMORY: bool>(&mut self, pcpu: usize) {
@@ -112,7 +122,10 @@ impl Simulation {
                         && time.min(end) < limits.until
                         && self.settled != Some(time.min(end)) =>
                 {
-                    self.settle(time.min(end), observer);
+                    let limits = Limits { until: end.min(limits.until), ..limits };
+                    if self.one_by_one || !self.stretch(limits, observer) {
+                        self.settle(time.min(end), observer);
+                    }
                 }
                 Some((pcpu, &time)) if time < limits.until => {
                     self.now = time;
@@ -158,6 +171,19 @@ impl Simulation {
         }
     }
 
+    /// Makes accesses until something else happens; returns false if that is next.
+    fn stretch<O: Observer>(&mut self, limits: Limits, observer: &mut O) -> bool {
+        let Some(bus) = &mut self.bus else { return false };
+        let accesses = limits.events - self.events;
+        let limits = memory::Limits { end: limits.until, accesses };
+        let stretch = bus.stretch(limits, &mut self.pcpus, &self.next, observer);
+        let Some(memory::Stretch { now, accesses }) = stretch else { return false };
+        (self.now, self.settled) = (now, Some(now));
+        self.events += accesses;
+        self.look_ahead_on_all();
+        true
+    }
+
     /// Makes all accesses until `now`, before all other events of that time, and delays the
     /// accesses that are made at `now`.
     fn settle<O: Observer>(&mut self, now: u64, observer: &mut O) {
@@ -180,7 +206,11 @@ impl Simulation {
             }
             self.pools.end(now, &self.pcpus);
         }
-        // Some have to wait, some may have made all that they may.
+        self.look_ahead_on_all();
+    }
+
+    /// Accesses were made: some have to wait, some may have made all that they may.
+    fn look_ahead_on_all(&mut self) {
         for pcpu in 0..self.pcpus.len() {
             self.look_ahead::<true>(pcpu);
         }

@@ -28,7 +28,7 @@ impl System {
 #[derive(Clone, Debug, Default)]
 pub struct Locks {
     /// For each resource in the order of their indices, true if it is global. There are at most
-    /// [`policy::lock::RESOURCES_MAX`] resources.
+    /// [`crate::RESOURCES_MAX`] resources.
     pub global: Vec<bool>,
     /// True (vMPCP): VCPUs in global critical sections run before all other VCPUs of their PCPU,
     /// and may overrun their budgets. False (MPCP): their schedulers do not know of the sections.
@@ -146,8 +146,7 @@ pub struct Vcpu {
     pub name: String,
     /// The server; its ticks are nanoseconds.
     pub server: Policy,
-    /// Its tasks, the one with the highest priority first; at most
-    /// [`policy::task::TASKS_MAX`].
+    /// Its tasks, the one with the highest priority first; at most [`crate::TASKS_MAX`].
     pub tasks: Vec<Task>,
     /// The budget of memory accesses.
     pub memory: MemoryBudget,

@@ -1,26 +1,29 @@
 //! A VCPU while it is simulated: its tasks, and which of them runs.
 
 use policy::lock::pcp::Pcp;
-use policy::task::{ReadyTasks, TASKS_MAX};
 
 use crate::job::Jobs;
+use crate::locks::RESOURCES_MAX;
 use crate::statistics::VcpuStatistics;
+use crate::tasks::{TASKS_MAX, TaskSet};
 use crate::{Error, MemoryBudget, Vcpu};
 
 #[derive(Clone, Debug)]
 pub struct VcpuState {
     pub tasks: Vec<Jobs>,
-    pub ready: ReadyTasks,
+    pub ready: TaskSet,
     pub statistics: VcpuStatistics,
     /// The memory budget that it shares.
     pub pool: Option<usize>,
     pub critical: bool,
     /// Time that the hypervisor takes before tasks of the VCPU continue.
     pub owed: u64,
-    /// Whether its tasks have critical sections; those in global ones; the local resources.
-    pub locks: bool,
-    pub raised: ReadyTasks,
-    pub pcp: Pcp,
+    /// The tasks that have critical sections; their places are their numbers in locks.
+    pub users: Vec<usize>,
+    /// Tasks in global critical sections.
+    pub raised: TaskSet,
+    /// The local resources.
+    pub pcp: Pcp<RESOURCES_MAX>,
 }
 
 impl VcpuState {
@@ -39,7 +42,7 @@ impl VcpuState {
             MemoryBudget::Shared(pool) => Some(pool),
             MemoryBudget::None | MemoryBudget::Own(_) => None,
         };
-        let (ready, statistics) = (ReadyTasks::default(), VcpuStatistics::default());
+        let (ready, statistics) = (TaskSet::default(), VcpuStatistics::default());
         Ok(Self {
             tasks,
             ready,
@@ -47,8 +50,8 @@ impl VcpuState {
             pool,
             critical: vcpu.critical,
             owed: 0,
-            locks: false,
-            raised: ReadyTasks::default(),
+            users: Vec::new(),
+            raised: TaskSet::default(),
             pcp: Pcp::default(),
         })
     }
@@ -63,9 +66,15 @@ impl VcpuState {
     /// Returns the task that runs when the VCPU does.
     #[inline]
     pub fn running_task(&self) -> Option<usize> {
-        match self.locks {
-            false => self.ready.highest(),
-            true => self.pcp.runs(self.ready, self.raised),
+        if self.users.is_empty() {
+            return self.ready.highest();
+        }
+        let task = self.ready.highest_raised(&self.raised)?;
+        match self.tasks[task].sections.number() {
+            Some(number) if !self.raised.contains(task) => {
+                self.users.get(self.pcp.in_place_of(number)).copied()
+            }
+            _ => Some(task),
         }
     }
 }

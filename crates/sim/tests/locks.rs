@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use policy::lock::RESOURCES_MAX;
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
 use sim::{
-    Accesses, Error, Event, Execution, Limits, Locks, Pcpu, Release, Section, Sections, Simulation,
-    System, Task, Vcpu,
+    Accesses, Error, Event, Execution, Limits, Locks, Pcpu, RESOURCES_MAX, Release, Section,
+    Sections, Simulation, System, Task, Vcpu,
 };
 
 fn task(offset: u64, period: u64, time: u64) -> Task {

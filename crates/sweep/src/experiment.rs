@@ -5,11 +5,13 @@ mod read;
 
 use std::fmt::Write;
 
-use bulkhead_system::diagnostic::Errors;
 use serde::Serialize;
+use system::diagnostic::Errors;
 
 use crate::kind::Kind;
 use crate::{Column, Error, Scalar};
+
+pub use journal::Finished;
 
 /// An experiment whose parameters are valid at all of its points.
 #[derive(Clone, Debug, Serialize)]

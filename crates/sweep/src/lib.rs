@@ -65,7 +65,7 @@ mod table;
 
 pub use axis::Scalar;
 pub use error::Error;
-pub use experiment::{Experiment, Point};
+pub use experiment::{Experiment, Finished, Point};
 pub use journal::{Journal, Recorded};
 pub use shard::Shard;
 pub use summary::{PointSummary, Summary};

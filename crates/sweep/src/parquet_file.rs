@@ -16,15 +16,18 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
+use parquet::record::Field;
 use parquet::schema::types::{PrimitiveTypeBuilder, Type, TypePtr};
 
-use crate::{Cell, Error, Experiment, Journal, SOURCES, Scalar, shard};
+use crate::{Cell, Error, Experiment, Journal, SOURCES, Scalar, Shard, shard};
 
 /// Rows of a row group.
 const GROUP: usize = 1 << 16;
 
 /// The key of the experiment in the metadata.
 const EXPERIMENT: &str = "bulkhead.experiment";
+/// The key of [`SOURCES`].
+const VERSION: &str = "bulkhead.sources";
 
 /// One row: its point and system, and its results.
 type Row<'a> = (usize, u64, &'a [Cell]);
@@ -51,9 +54,45 @@ pub fn write(path: &Path, experiment: &Experiment, journal: &Journal) -> Result<
 
 /// Returns the text of the experiment that a table is of, if the file has one.
 pub fn experiment(path: &Path) -> Option<String> {
+    about(&SerializedFileReader::new(File::open(path).ok()?).ok()?, EXPERIMENT)
+}
+
+/// Returns the shards of a table of this experiment; `None` if another version of this program has
+/// computed it, or it is not whole.
+pub fn shards(path: &Path, experiment: &Experiment) -> Option<Vec<Shard>> {
     let reader = SerializedFileReader::new(File::open(path).ok()?).ok()?;
+    if about(&reader, VERSION)? != SOURCES {
+        return None;
+    }
+    let mut rows = reader.get_row_iter(None).ok()?;
+    // Behind the point, the parameters and the number of the system.
+    let before = experiment.parameters().len() + 2;
+    let mut row = || -> Option<Vec<Cell>> {
+        let row = rows.next()?.ok()?;
+        row.get_column_iter().skip(before).map(|(_, field)| cell(field)).collect()
+    };
+    let mut shards = Vec::new();
+    for number in 0..experiment.shards() {
+        let (_, indices) = shard::place(experiment, number).ok()?;
+        let rows = indices.map(|_| row()).collect::<Option<_>>()?;
+        shards.push(Shard::new(experiment, number, rows).ok()?);
+    }
+    rows.next().is_none().then_some(shards)
+}
+
+fn cell(field: &Field) -> Option<Cell> {
+    match *field {
+        Field::Null => Some(Cell::Missing),
+        Field::Bool(value) => Some(Cell::Bool(value)),
+        Field::Long(value) => Some(Cell::Int(value)),
+        _ => None,
+    }
+}
+
+/// Returns a value of the metadata.
+fn about(reader: &SerializedFileReader<File>, key: &str) -> Option<String> {
     let pairs = reader.metadata().file_metadata().key_value_metadata()?;
-    pairs.iter().find(|pair| pair.key == EXPERIMENT)?.value.clone()
+    pairs.iter().find(|pair| pair.key == key)?.value.clone()
 }
 
 fn fill(
@@ -62,7 +101,7 @@ fn fill(
     rows: &[Row<'_>],
 ) -> Result<(), ParquetError> {
     let about = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
-    let metadata = vec![about(EXPERIMENT, experiment.text()), about("bulkhead.sources", SOURCES)];
+    let metadata = vec![about(EXPERIMENT, experiment.text()), about(VERSION, SOURCES)];
     let properties = WriterProperties::builder()
         .set_created_by(concat!("bulkhead ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(Some(metadata))

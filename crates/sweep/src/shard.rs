@@ -76,9 +76,22 @@ impl Shard {
     ///
     /// The line is not such a shard.
     pub fn from_line(experiment: &Experiment, line: &str) -> Result<Self, Error> {
-        let wrong = |error: &dyn ToString| Error::Shard(error.to_string());
-        let shard: Self = serde_json::from_str(line).map_err(|error| wrong(&error))?;
-        let (_, indices) = place(experiment, shard.shard)?;
+        let shard: Self =
+            serde_json::from_str(line).map_err(|error| Error::Shard(error.to_string()))?;
+        Self::new(experiment, shard.shard, shard.rows)
+    }
+
+    /// Returns the shard with these rows.
+    ///
+    /// # Errors
+    ///
+    /// The rows are not those of such a shard.
+    pub(crate) fn new(
+        experiment: &Experiment,
+        shard: u64,
+        rows: Vec<Vec<Cell>>,
+    ) -> Result<Self, Error> {
+        let (_, indices) = place(experiment, shard)?;
         let columns = experiment.columns();
         let fits = |row: &Vec<Cell>| {
             row.len() == columns.len()
@@ -89,9 +102,9 @@ impl Shard {
                 })
         };
         let count = indices.end - indices.start;
-        match shard.rows.len() as u64 == count && shard.rows.iter().all(fits) {
-            true => Ok(shard),
-            false => Err(wrong(&format!("shard {} has other rows", shard.shard))),
+        match rows.len() as u64 == count && rows.iter().all(fits) {
+            true => Ok(Self { shard, rows }),
+            false => Err(Error::Shard(format!("shard {shard} has other rows"))),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Summaries of the systems of each point.
 
-use crate::{Cell, Experiment, Journal, Scalar, Summarize, shard};
+use crate::{Cell, Experiment, Journal, Scalar, Shard, Summarize, shard};
 
 /// A line for each point.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,12 +34,17 @@ struct Sum {
 }
 
 impl Summary {
-    /// Summarises all finished shards. Sums are whole numbers, so that their order does not matter.
+    /// Summarises all finished shards.
     pub fn new(experiment: &Experiment, journal: &Journal) -> Self {
+        Self::of(experiment, journal.shards())
+    }
+
+    /// Summarises shards. Sums are whole numbers, so that their order does not matter.
+    pub fn of<'a>(experiment: &Experiment, shards: impl Iterator<Item = &'a Shard>) -> Self {
         let columns = experiment.columns();
         let mut sums = vec![vec![Sum::default(); columns.len()]; experiment.points().len()];
         let mut systems = vec![0; experiment.points().len()];
-        for it in journal.shards() {
+        for it in shards {
             let Ok((point, _)) = shard::place(experiment, it.number()) else { continue };
             systems[point] += it.rows().len() as u64;
             for row in it.rows() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bulkhead_abi::limits::SHARED_INTERRUPTS;
+use abi::limits::SHARED_INTERRUPTS;
 use units::Bytes;
 
 /// An address in one of the address spaces: [`Ipa`] or [`PhysicalAddress`].

@@ -13,9 +13,9 @@
 //! ```
 //! use std::path::Path;
 //!
-//! use bulkhead_system::description::System;
-//! use bulkhead_system::plan::{self, Plan};
-//! use bulkhead_system::report::Report;
+//! use system::description::System;
+//! use system::plan::{self, Plan};
+//! use system::report::Report;
 //!
 //! let text = r#"
 //! platform = "qemu-virt"
@@ -49,7 +49,7 @@
 //! assert!(shown.contains("demo.toml:7:1"));
 //! assert!(shown.contains("did you mean `memory`?"));
 //! assert!(shown.contains("add a unit, `ns`, `us`, `ms` or `s`: \"5ms\""));
-//! # Ok::<(), bulkhead_system::diagnostic::Errors>(())
+//! # Ok::<(), system::diagnostic::Errors>(())
 //! ```
 
 #![forbid(unsafe_code)]

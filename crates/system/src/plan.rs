@@ -17,7 +17,7 @@ mod room;
 mod tree;
 mod write;
 
-pub use bulkhead_abi::limits::COUNT_MAX;
+pub use abi::limits::COUNT_MAX;
 pub use check::check;
 pub(crate) use check::{PAGE, VM_NAME_HELP, is_vm_name};
 pub use coloring::frames_needed;

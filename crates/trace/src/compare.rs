@@ -11,10 +11,12 @@ mod jobs;
 mod pcpu;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::ops::Range;
 
 use crate::timeline::{self, State};
-use crate::{Header, Step, Trace, VcpuId};
+use crate::{Header, ReadError, Source, Step, VcpuId};
+use pcpu::Uses;
 
 /// Options of a comparison.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -30,7 +32,7 @@ pub struct Options {
 }
 
 /// Why two traces cannot be compared.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// They are traces of different systems.
     #[error("they are traces of different systems: {0}")]
@@ -43,6 +45,12 @@ pub enum CompareError {
         /// Times of the second one.
         second_ns: Range<i64>,
     },
+    /// A trace cannot be read.
+    #[error("a trace cannot be read to its end: {0}")]
+    Read(#[from] ReadError),
+    /// There is no room for the jobs.
+    #[error("jobs cannot be kept in a temporary file: {0}")]
+    Jobs(#[from] io::Error),
 }
 
 /// A difference between two traces.
@@ -176,8 +184,8 @@ impl JobSummary {
 }
 
 /// Compares two traces.
-pub fn compare(traces: [&Trace; 2], options: Options) -> Result<Comparison, CompareError> {
-    let headers = traces.map(|trace| &trace.header);
+pub fn compare<S: Source>(traces: [&S; 2], options: Options) -> Result<Comparison, CompareError> {
+    let headers = traces.map(|trace| trace.header());
     same_system(headers)?;
     let shifts = [0, options.shift_ns];
     let times = [0, 1].map(|side| {
@@ -203,28 +211,25 @@ pub fn compare(traces: [&Trace; 2], options: Options) -> Result<Comparison, Comp
         .map(|(vcpu, _)| VcpuComparison { vcpu, supply_ns: [0; 2], runs: [0; 2], usage: None })
         .collect();
     for pcpu in 0..headers[0].pcpus {
-        let changes = [0, 1].map(|side| {
+        let periods = headers[0].vcpus().map(|(vcpu, _)| period(headers[0], vcpu, pcpu));
+        let mut uses = Uses::new(&mut vcpus, periods, &window);
+        let spans = [0, 1].map(|side| {
             let (clock, shift) = (traces[side].clock(), shifts[side]);
-            let spans = timeline::spans(traces[side], pcpu);
-            pcpu::spans_within(&spans, clock, shift, &window)
+            let spans = timeline::spans_of(traces[side], pcpu);
+            pcpu::within(spans, clock, shift, window.clone())
         });
-        for (side, spans) in changes.iter().enumerate() {
-            pcpu::add_supply(spans, side, &mut vcpus);
-        }
-        for vcpu in &mut vcpus {
-            if let Some(period) = period(headers[0], vcpu.vcpu, pcpu) {
-                let usage = |spans: &Vec<_>| pcpu::usage(spans, vcpu.vcpu, period, &window);
-                vcpu.usage = Some(changes.each_ref().map(usage));
-            }
-        }
+        let (comparison, difference) = pcpu::compare(pcpu, spans, tolerance, &mut uses);
+        uses.finish();
         if shared.iter().all(|shared| shared.contains(&pcpu)) {
-            let (comparison, difference) = pcpu::compare(pcpu, &changes, tolerance);
             pcpus.push(comparison);
             differences.extend(difference);
         }
     }
-    let (tasks, difference) = jobs::compare(traces, shifts, &window, tolerance);
+    let (tasks, difference) = jobs::compare(traces, shifts, &window, tolerance)?;
     differences.extend(difference);
+    for trace in traces {
+        trace.check()?;
+    }
     let first = differences.into_iter().min_by_key(Difference::at_ns);
     Ok(Comparison { window_ns: window, first, pcpus, vcpus, tasks })
 }

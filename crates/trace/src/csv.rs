@@ -12,14 +12,14 @@
 
 use std::io::Write;
 
-use crate::Trace;
+use crate::Source;
 use crate::records::rows;
 
 const COLUMNS: [&str; 10] =
     ["time_ns", "ticks", "pcpu", "event", "vm", "vcpu", "task", "job", "step", "value"];
 
 /// Writes a trace.
-pub fn write(trace: &Trace, out: impl Write) -> Result<(), csv::Error> {
+pub fn write<S: Source>(trace: &S, out: impl Write) -> Result<(), csv::Error> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(COLUMNS)?;
     for row in rows(trace) {

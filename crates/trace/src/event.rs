@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use bulkhead_abi::hypercall::{MARK_FINISH, MARK_RELEASE, MARK_START};
-use bulkhead_abi::trace::{GRANT_LATER, Kind, NO_LIMIT, Record, lock_argument};
+use abi::hypercall::{MARK_FINISH, MARK_RELEASE, MARK_START};
+use abi::trace::{GRANT_LATER, Kind, NO_LIMIT, Record, lock_argument};
 
 /// A VCPU, by the index of its VM in the plan and its own in the VM.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -163,7 +163,7 @@ pub enum LockStep {
     Unlock,
 }
 
-/// The meaning of a guest's mark about a job of a task ([`bulkhead_abi::hypercall::mark`]).
+/// The meaning of a guest's mark about a job of a task ([`abi::hypercall::mark`]).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct JobMark {
     /// The event of the job.
@@ -204,7 +204,7 @@ impl JobMark {
             Step::Start => MARK_START,
             Step::Finish => MARK_FINISH,
         };
-        bulkhead_abi::hypercall::mark(event, self.task, self.job)
+        abi::hypercall::mark(event, self.task, self.job)
     }
 }
 

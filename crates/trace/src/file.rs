@@ -13,10 +13,14 @@
 //! several PCPUs in any order. A file may end within a chunk, if its writer was killed: what
 //! is complete counts.
 
+mod chunks;
 mod reader;
+mod stream;
+mod track;
 mod writer;
 
 pub use reader::ReadError;
+pub use stream::TraceFile;
 pub use writer::Writer;
 
 const MAGIC: [u8; 8] = *b"BLKTRACE";

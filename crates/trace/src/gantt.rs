@@ -8,7 +8,7 @@ mod page;
 
 use std::ops::Range;
 
-use bulkhead_report::{Error, Gantt, Lane, Span};
+use report::{Error, Gantt, Lane, Span};
 
 use crate::timeline::{self, Piece, State};
 use crate::{Clock, Event, LockStep, Trace, VcpuId};

@@ -13,14 +13,16 @@ pub mod records;
 mod replay;
 pub mod rings;
 pub mod simulation;
+mod source;
 pub mod timeline;
 mod trace;
 
 pub use event::{Entry, Event, JobMark, LockStep, Step, VcpuId};
-pub use file::{ReadError, Writer};
+pub use file::{ReadError, TraceFile, Writer};
 pub use header::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
 pub use replay::{
     Choice, Impossible, Memory, Planned, Replay, ReplayError, Rules, Server, Stopped, Why, replay,
 };
 pub use simulation::Recorder;
+pub use source::Source;
 pub use trace::{Clock, Trace};

@@ -12,30 +12,35 @@ use std::io::{self, Write};
 
 use prost::Message;
 
-use crate::timeline::{self, State};
-use crate::{Event, LockStep, Step, Trace, VcpuId};
+use crate::timeline::{self, Jobs, State};
+use crate::{Clock, Event, LockStep, Source, Step, VcpuId};
 use messages::{TracePacket, TrackDescriptor, TrackEvent, TrackEventType};
 
 /// Writes a trace. `out` should be buffered.
-pub fn write(trace: &Trace, out: impl Write) -> io::Result<()> {
-    let mut exporter = Exporter { trace, out, any: false };
-    for track in tracks::all(trace) {
+pub fn write<S: Source>(trace: &S, out: impl Write) -> io::Result<()> {
+    let jobs = Jobs::new(trace)?;
+    let (clock, first) = (trace.clock(), trace.first());
+    let mut exporter = Exporter { trace, clock, first, out, any: false };
+    for track in tracks::all(trace, &jobs) {
         exporter.packet(TracePacket { track_descriptor: Some(track), ..TracePacket::default() })?;
     }
-    for pcpu in 0..trace.tracks.len() {
+    for pcpu in 0..trace.pcpus() {
         exporter.pcpu(pcpu)?;
     }
-    exporter.jobs()?;
+    exporter.jobs(&jobs)?;
     exporter.out.flush()
 }
 
-struct Exporter<'a, W> {
-    trace: &'a Trace,
+struct Exporter<'a, S, W> {
+    trace: &'a S,
+    clock: Clock,
+    /// Time of the first entry.
+    first: u64,
     out: W,
     any: bool,
 }
 
-impl<W: Write> Exporter<'_, W> {
+impl<S: Source, W: Write> Exporter<'_, S, W> {
     fn packet(&mut self, mut packet: TracePacket) -> io::Result<()> {
         packet.trusted_packet_sequence_id = Some(1);
         if !self.any {
@@ -47,7 +52,7 @@ impl<W: Write> Exporter<'_, W> {
 
     /// Nanoseconds from the first entry on: Perfetto has no times before 0.
     fn time(&self, ticks: u64) -> u64 {
-        self.trace.clock().length_ns(ticks.saturating_sub(self.trace.first()))
+        self.clock.length_ns(ticks.saturating_sub(self.first))
     }
 
     fn event(&mut self, ticks: u64, event: TrackEvent) -> io::Result<()> {
@@ -65,15 +70,16 @@ impl<W: Write> Exporter<'_, W> {
     }
 
     fn budget(&mut self, vcpu: VcpuId, left: u64, ticks: u64) -> io::Result<()> {
-        let left = i64::try_from(self.trace.clock().length_ns(left)).unwrap_or(i64::MAX);
+        let left = i64::try_from(self.clock.length_ns(left)).unwrap_or(i64::MAX);
         self.event(ticks, TrackEvent::counter(tracks::budget(vcpu), left))
     }
 
     /// Writes the VCPUs that a PCPU runs, and its events.
     fn pcpu(&mut self, pcpu: usize) -> io::Result<()> {
-        let header = &self.trace.header;
+        let trace = self.trace;
+        let header = trace.header();
         let track = tracks::pcpu(pcpu);
-        for span in timeline::spans(self.trace, pcpu) {
+        for span in timeline::spans_of(trace, pcpu) {
             match span.state {
                 State::Idle => {}
                 State::Unknown => {
@@ -93,7 +99,7 @@ impl<W: Write> Exporter<'_, W> {
                 }
             }
         }
-        for entry in self.trace.tracks.get(pcpu).into_iter().flatten() {
+        for entry in trace.entries(pcpu) {
             let (track, name) = match entry.event {
                 Event::Wake(vcpu) => (tracks::vcpu(vcpu), "wake".into()),
                 Event::Block(vcpu) => (tracks::vcpu(vcpu), "block".into()),
@@ -150,12 +156,13 @@ impl<W: Write> Exporter<'_, W> {
 
     /// Returns the jobs of all tasks. Those of one task follow each other on its track: one that is
     /// released before the one before is complete begins when that is.
-    fn jobs(&mut self) -> io::Result<()> {
+    fn jobs(&mut self, jobs: &Jobs) -> io::Result<()> {
         let mut free: BTreeMap<u64, u64> = BTreeMap::new();
-        for ((vcpu, task), jobs) in timeline::jobs(self.trace) {
+        for ((vcpu, task), jobs) in jobs.tasks() {
             let track = tracks::task(vcpu, task);
             let free = free.entry(track).or_default();
-            for job in jobs {
+            for job in jobs.iter() {
+                let job = job?;
                 if let Some(release) = job.release {
                     self.instant(track, Step::Release.to_string(), release)?;
                 }

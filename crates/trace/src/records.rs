@@ -1,6 +1,6 @@
 //! The entries of a trace as rows of a table.
 
-use crate::{Event, Step, Trace};
+use crate::{Event, Source, Step};
 
 /// An entry, with names where it has numbers. The columns of [`crate::csv`] say what each field is.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -19,8 +19,8 @@ pub struct Row {
 }
 
 /// All entries, in the order of time.
-pub fn rows(trace: &Trace) -> impl Iterator<Item = Row> + '_ {
-    let clock = trace.clock();
+pub fn rows<S: Source>(trace: &S) -> impl Iterator<Item = Row> + '_ {
+    let (clock, header) = (trace.clock(), trace.header());
     trace.merged().map(move |(pcpu, entry)| {
         let event = entry.event;
         let mut row = Row {
@@ -36,7 +36,7 @@ pub fn rows(trace: &Trace) -> impl Iterator<Item = Row> + '_ {
             value: None,
         };
         if let Some(id) = event.vcpu() {
-            row.vm = Some(trace.header.vm_name(id.vm));
+            row.vm = Some(header.vm_name(id.vm));
             row.vcpu = Some(id.vcpu);
         }
         row.value = match event {
@@ -46,7 +46,7 @@ pub fn rows(trace: &Trace) -> impl Iterator<Item = Row> + '_ {
             Event::Mark { value, .. } => Some(value),
             Event::VmStop { vm: index, reason: number }
             | Event::VmStart { vm: index, restarts: number } => {
-                row.vm = Some(trace.header.vm_name(index));
+                row.vm = Some(header.vm_name(index));
                 Some(number)
             }
             Event::Epoch { frequency_hz } => Some(frequency_hz),
@@ -56,13 +56,13 @@ pub fn rows(trace: &Trace) -> impl Iterator<Item = Row> + '_ {
             | Event::Recharge { accesses, .. }
             | Event::Grant { accesses, .. } => Some(accesses),
             Event::Lock { vcpu, task: number, resource, .. } => {
-                row.task = Some(trace.header.task_name(vcpu, number));
+                row.task = Some(header.task_name(vcpu, number));
                 Some(u64::from(resource))
             }
             _ => None,
         };
         if let Some((id, mark)) = event.job() {
-            row.task = Some(trace.header.task_name(id, mark.task));
+            row.task = Some(header.task_name(id, mark.task));
             row.job = Some(mark.job);
             row.step = Some(mark.step);
             row.value = None;

@@ -7,6 +7,7 @@
 //! The accesses that a VCPU got from the budget of its VM, while the PCPU decided, depend on other
 //! PCPUs. They are recorded as an input, too, behind the input that led to them.
 
+mod ahead;
 mod grants;
 
 use policy::bandwidth::{self, Account};
@@ -16,7 +17,8 @@ use policy::server::kind::Kind;
 use policy::server::{Parameters, ParametersError, Policy};
 use policy::time::{Duration, Instant};
 
-use crate::{Entry, Event, Trace, VcpuId};
+use crate::{Entry, Event, Source, VcpuId};
+use ahead::Ahead;
 
 /// A VCPU in a plan, with all lengths of time in ticks of the trace's clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -224,16 +226,18 @@ pub struct Rules {
 
 /// Decides again what the PCPUs of a plan decided: for each its index and its VCPUs, the one
 /// with the highest priority first.
-pub fn replay(
-    trace: &Trace,
+pub fn replay<S: Source>(
+    trace: &S,
     plan: &[(usize, Vec<Planned>)],
     rules: Rules,
 ) -> Result<Vec<Replay>, ReplayError> {
     let start = trace.epoch().ok_or(ReplayError::NoEpoch)?;
     plan.iter()
         .map(|(pcpu, vcpus)| {
-            let (pcpu, pcpus) = (*pcpu, trace.tracks.len());
-            let track = trace.tracks.get(pcpu).ok_or(ReplayError::Pcpus { pcpu, pcpus })?;
+            let (pcpu, pcpus) = (*pcpu, trace.pcpus());
+            if pcpu >= pcpus {
+                return Err(ReplayError::Pcpus { pcpu, pcpus });
+            }
             let slots = vcpus.iter().map(|vcpu| vcpu.slot(start)).collect::<Result<_, _>>();
             let slots = slots.map_err(|error| ReplayError::Vcpu { pcpu, error })?;
             let cpu =
@@ -248,8 +252,9 @@ pub fn replay(
                 acted: None,
                 replay: Replay { pcpu, ..Replay::default() },
             };
-            for (index, entry) in track.iter().enumerate() {
-                if let Err(why) = follower.follow(entry, &track[index + 1..]) {
+            let mut track = Ahead::new(trace.entries(pcpu));
+            while let Some((entry, next)) = track.next() {
+                if let Err(why) = follower.follow(&entry, next) {
                     follower.replay.stopped = Some(Stopped { ticks: entry.ticks, why });
                     break;
                 }
@@ -275,7 +280,7 @@ struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    /// `next`: the entries behind this one.
+    /// `next`: entries behind this one, as [`Ahead`] has them.
     fn follow(&mut self, entry: &Entry, next: &[Entry]) -> Result<(), Why> {
         let event = match entry.event {
             Event::Wake(vcpu) => cpu::Event::Wake(self.index(vcpu)?),
@@ -401,7 +406,7 @@ impl Follower<'_> {
         }
         if let Choice::Run(vcpu) = recorded {
             let Duration(left) = self.cpu.budget();
-            let expected = (left < bulkhead_abi::trace::NO_LIMIT).then_some(left);
+            let expected = (left < abi::trace::NO_LIMIT).then_some(left);
             if expected != budget {
                 return Err(Why::Budget { vcpu, expected, recorded: budget });
             }

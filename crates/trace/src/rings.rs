@@ -2,11 +2,11 @@
 
 use std::io;
 
-use bulkhead_abi::trace::descriptor::{
+use abi::trace::descriptor::{
     ADDRESS_WORD, FREQUENCY_WORD, MAGIC, MAGIC_WORD, PAGE_BYTES, RECORDS_WORD, RING_PAGES,
     RINGS_MAX, RINGS_WORD, VERSION, VERSION_WORD, WORDS, ring_word,
 };
-use bulkhead_abi::trace::{RECORD_BYTES, RING_RECORDS, Record};
+use abi::trace::{RECORD_BYTES, RING_RECORDS, Record};
 
 /// The RAM of a machine.
 pub trait Ram {
@@ -164,7 +164,7 @@ fn word(ram: &impl Ram, address: u64) -> io::Result<u64> {
 mod tests {
     use std::cell::{Cell, RefCell};
 
-    use bulkhead_abi::trace::Kind;
+    use abi::trace::Kind;
 
     use super::*;
 

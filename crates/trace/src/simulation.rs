@@ -2,14 +2,15 @@
 
 use std::io::{self, Write};
 
-use bulkhead_abi::trace::Record;
-use policy::task::ReadyTasks;
-use sim::Observer;
+use abi::trace::Record;
+use sim::{Observer, TaskSet};
 
 use crate::{Entry, Event, Header, JobMark, LockStep, Step, VcpuId, Writer};
 
 /// Records of a PCPU that wait to be written together.
 const CHUNK_RECORDS: usize = 4096;
+/// Maximum number of tasks of a VCPU in a trace: records have 8 bits for their number.
+pub const TASKS_MAX: usize = 1 << u8::BITS;
 /// Frequency of the clock of simulations in Hz.
 pub const FREQUENCY_HZ: u64 = 1_000_000_000;
 
@@ -40,9 +41,9 @@ struct Pcpu {
 #[derive(Debug)]
 struct Vcpu {
     id: VcpuId,
-    ready: ReadyTasks,
+    ready: TaskSet,
     /// Those of its tasks that hold global resources.
-    raised: ReadyTasks,
+    raised: TaskSet,
     tasks: Vec<Task>,
 }
 
@@ -57,12 +58,26 @@ struct Task {
 impl<W: Write> Recorder<W> {
     /// Starts a file for a simulation. `vcpus` are those of each PCPU in the order of the
     /// simulated system ([`sim::Pcpu::vcpus`]).
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written, or a VCPU has more than [`TASKS_MAX`] tasks.
     pub fn new(out: W, header: &Header, vcpus: &[Vec<VcpuId>]) -> io::Result<Self> {
+        if let Some((id, vcpu)) = header.vcpus().find(|(_, vcpu)| vcpu.tasks.len() > TASKS_MAX) {
+            let (name, tasks) = (header.vcpu_name(id), vcpu.tasks.len());
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!(
+                    "VCPU {name} has {tasks} tasks, and records have numbers for {TASKS_MAX} of \
+                     a VCPU\nhelp: simulate without a trace"
+                ),
+            ));
+        }
         let pcpus = vcpus.iter().map(|ids| {
             let vcpu = |&id| Vcpu {
                 id,
-                ready: ReadyTasks::default(),
-                raised: ReadyTasks::default(),
+                ready: TaskSet::default(),
+                raised: TaskSet::default(),
                 tasks: Vec::new(),
             };
             let mut pcpu = Pcpu {
@@ -110,6 +125,11 @@ impl<W: Write> Observer for Recorder<W> {
         if state.records.len() >= CHUNK_RECORDS {
             self.flush(pcpu);
         }
+    }
+
+    /// A trace has the numbers of accesses that schedulers are told, and not each access.
+    fn sees_accesses(&self) -> bool {
+        false
     }
 }
 
@@ -237,7 +257,7 @@ impl Pcpu {
     /// Records that a job executes from the last time on, if it had not before.
     fn show_start(&mut self) {
         let Some(vcpu) = self.running.and_then(|vcpu| self.vcpus.get_mut(vcpu)) else { return };
-        let Some(number) = vcpu.ready.highest_raised(vcpu.raised) else { return };
+        let Some(number) = vcpu.ready.highest_raised(&vcpu.raised) else { return };
         let Some(task) = vcpu.tasks.get_mut(number).filter(|task| !task.started) else { return };
         task.started = true;
         let mark = JobMark { step: Step::Start, task: number as u8, job: task.completed };

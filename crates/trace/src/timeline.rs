@@ -1,9 +1,14 @@
 //! The VCPUs that PCPUs run over time, and the jobs of tasks: combined from single events.
 
+mod jobs;
+mod store;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::{Entry, Event, LockStep, Step, Trace, VcpuId};
+use crate::{Entry, Event, LockStep, Source, Step, VcpuId};
+
+pub use jobs::{Job, Jobs, TaskJobs, jobs};
 
 /// The state of a PCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -31,122 +36,55 @@ pub struct Span {
 
 /// Returns the states of a PCPU from the first entry of the trace to the last, without gaps. Before
 /// the first decision the PCPU is idle.
-pub fn spans(trace: &Trace, pcpu: usize) -> Vec<Span> {
-    let mut spans = Vec::new();
-    let mut open =
-        Span { start: trace.first(), end: trace.first(), state: State::Idle, budget: None };
-    let entries = trace.tracks.get(pcpu).map_or(&[][..], Vec::as_slice);
-    let mut before = open.start;
-    for entry in entries {
-        let previous = std::mem::replace(&mut before, entry.ticks);
-        let (state, budget) = match entry.event {
-            Event::Run { vcpu, budget } => (State::Runs(vcpu), budget),
-            Event::Idle => (State::Idle, None),
-            Event::Stop(vcpu) if open.state == State::Runs(vcpu) => (State::Idle, None),
-            Event::Lost { .. } => (State::Unknown, None),
-            _ => continue,
-        };
-        // The last record that is left says nothing about the time in which others were lost.
-        let start = match entry.event {
-            Event::Lost { .. } => previous,
-            _ => entry.ticks,
-        };
-        open.end = start;
-        if open.end > open.start {
-            spans.push(open);
+pub fn spans<S: Source>(trace: &S, pcpu: usize) -> Vec<Span> {
+    spans_of(trace, pcpu).collect()
+}
+
+/// Returns the same one by one.
+pub fn spans_of<S: Source>(trace: &S, pcpu: usize) -> impl Iterator<Item = Span> + '_ {
+    let (first, last) = (trace.first(), trace.last());
+    let mut open = Span { start: first, end: first, state: State::Idle, budget: None };
+    let mut before = first;
+    let mut entries = trace.entries(pcpu);
+    let mut ended = false;
+    std::iter::from_fn(move || {
+        for entry in entries.by_ref() {
+            let previous = std::mem::replace(&mut before, entry.ticks);
+            let (state, budget) = match entry.event {
+                Event::Run { vcpu, budget } => (State::Runs(vcpu), budget),
+                Event::Idle => (State::Idle, None),
+                Event::Stop(vcpu) if open.state == State::Runs(vcpu) => (State::Idle, None),
+                Event::Lost { .. } => (State::Unknown, None),
+                _ => continue,
+            };
+            // The last record that is left says nothing about the time in which others were lost.
+            let start = match entry.event {
+                Event::Lost { .. } => previous,
+                _ => entry.ticks,
+            };
+            let next = Span { start, end: start, state, budget };
+            let span = Span { end: start, ..std::mem::replace(&mut open, next) };
+            if span.end > span.start {
+                return Some(span);
+            }
         }
-        open = Span { start, end: start, state, budget };
-    }
-    open.end = trace.last();
-    if open.end > open.start {
-        spans.push(open);
-    }
-    spans
+        if std::mem::replace(&mut ended, true) {
+            return None;
+        }
+        open.end = last;
+        (open.end > open.start).then_some(open)
+    })
 }
 
 /// Returns the times from which records of a PCPU were lost: from the last entry before to the
 /// first one behind, in ticks.
-pub fn gaps(trace: &Trace, pcpu: usize) -> Vec<Range<u64>> {
-    let entries = trace.tracks.get(pcpu).map_or(&[][..], Vec::as_slice);
+pub fn gaps<S: Source>(trace: &S, pcpu: usize) -> Vec<Range<u64>> {
     let mut before = trace.first();
-    let gap = |entry: &Entry| {
+    let gap = |entry: Entry| {
         let start = std::mem::replace(&mut before, entry.ticks);
         matches!(entry.event, Event::Lost { .. }).then_some(start..entry.ticks)
     };
-    entries.iter().filter_map(gap).collect()
-}
-
-/// A job of a task: when it was released, first executed, and complete, as far as the trace says.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Job {
-    /// Number of the job.
-    pub job: u32,
-    /// Release in ticks.
-    pub release: Option<u64>,
-    /// Start in ticks.
-    pub start: Option<u64>,
-    /// Completion in ticks.
-    pub finish: Option<u64>,
-}
-
-impl Job {
-    /// Returns the time from release to completion in ticks.
-    pub fn response(&self) -> Option<u64> {
-        self.finish?.checked_sub(self.release?)
-    }
-}
-
-/// Returns the jobs of all tasks, in the order in which they appear: by VCPU and number of the
-/// task.
-///
-/// A guest notes a release when it has the processor, but at the time of the release its VCPU may
-/// not run. If the header has the period, releases are whole periods apart, as early as the
-/// earliest of all notes shows.
-pub fn jobs(trace: &Trace) -> BTreeMap<(VcpuId, u8), Vec<Job>> {
-    let mut tasks: BTreeMap<(VcpuId, u8), Vec<Job>> = BTreeMap::new();
-    for (_, entry) in trace.merged() {
-        let Some((vcpu, mark)) = entry.event.job() else { continue };
-        let jobs = tasks.entry((vcpu, mark.task)).or_default();
-        // Jobs complete in the order of their release: those that have not are the last.
-        let open = jobs.iter().rev().take_while(|job| job.finish.is_none()).count();
-        let first = jobs.len() - open;
-        let known = jobs[first..].iter().position(|job| job.job == mark.job);
-        let index = known.map_or_else(
-            || {
-                jobs.push(Job { job: mark.job, ..Job::default() });
-                jobs.len() - 1
-            },
-            |known| first + known,
-        );
-        let time = Some(entry.ticks);
-        match mark.step {
-            Step::Release => jobs[index].release = time,
-            Step::Start => jobs[index].start = time,
-            Step::Finish => jobs[index].finish = time,
-        }
-    }
-    for (&(vcpu, task), jobs) in &mut tasks {
-        if let Some(period) = trace.header.task(vcpu, task).and_then(|task| task.period_ns) {
-            settle_releases(jobs, period, trace.header.frequency_hz);
-        }
-    }
-    tasks
-}
-
-/// Sets releases to times that are whole periods apart.
-fn settle_releases(jobs: &mut [Job], period_ns: u64, frequency_hz: u64) {
-    let since_first = |job: u32| {
-        let ns = u128::from(job) * u128::from(period_ns);
-        u64::try_from(ns * u128::from(frequency_hz) / 1_000_000_000).unwrap_or(u64::MAX)
-    };
-    // A guest that was started again counts from 0.
-    for jobs in jobs.chunk_by_mut(|one, next| one.job < next.job) {
-        let noted = jobs.iter().filter_map(|job| job.release?.checked_sub(since_first(job.job)));
-        let Some(first) = noted.min() else { continue };
-        for job in jobs {
-            job.release = job.release.map(|_| first.saturating_add(since_first(job.job)));
-        }
-    }
+    trace.entries(pcpu).filter_map(gap).collect()
 }
 
 /// A task executes for a time.
@@ -166,13 +104,13 @@ pub struct Piece {
 /// started last, is not complete and waits for no resource, as with fixed priorities. A job that is
 /// granted a resource continues before all others until it releases the resource; after that, jobs
 /// of lower numbers do.
-pub fn pieces(trace: &Trace, pcpu: usize) -> Vec<Piece> {
+pub fn pieces<S: Source>(trace: &S, pcpu: usize) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut started: BTreeMap<VcpuId, Vec<(u8, u32)>> = BTreeMap::new();
     let mut waiting: BTreeMap<VcpuId, Vec<(u8, u32)>> = BTreeMap::new();
     let mut running: Option<VcpuId> = None;
     let mut since = trace.first();
-    for entry in trace.tracks.get(pcpu).into_iter().flatten() {
+    for entry in trace.entries(pcpu) {
         let next = match entry.event {
             Event::Run { vcpu, .. } => Some(vcpu),
             Event::Idle | Event::Lost { .. } => None,

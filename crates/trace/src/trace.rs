@@ -1,6 +1,6 @@
 //! A trace in memory.
 
-use crate::{Entry, Event, Header};
+use crate::{Entry, Event, Header, ReadError, Source};
 
 /// The events on the PCPUs of a system.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -14,24 +14,6 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Returns the start of the first period of all servers, if it was recorded.
-    pub fn epoch(&self) -> Option<u64> {
-        let epochs = self.tracks.iter().flatten();
-        epochs.filter(|entry| matches!(entry.event, Event::Epoch { .. })).map(|it| it.ticks).next()
-    }
-
-    /// Returns the time of the first entry; 0 if there is none.
-    pub fn first(&self) -> u64 {
-        let firsts = self.tracks.iter().filter_map(|track| track.first());
-        firsts.map(|entry| entry.ticks).min().unwrap_or(0)
-    }
-
-    /// Returns the time of the last entry; 0 if there is none.
-    pub fn last(&self) -> u64 {
-        let lasts = self.tracks.iter().filter_map(|track| track.last());
-        lasts.map(|entry| entry.ticks).max().unwrap_or(0)
-    }
-
     /// Records that were lost, of all PCPUs.
     pub fn lost(&self) -> u64 {
         let lost = self.tracks.iter().flatten().map(|entry| match entry.event {
@@ -41,28 +23,69 @@ impl Trace {
         lost.sum()
     }
 
+    /// Returns the start of the first period of all servers, if it was recorded.
+    pub fn epoch(&self) -> Option<u64> {
+        Source::epoch(self)
+    }
+
+    /// Returns the time of the first entry; 0 if there is none.
+    pub fn first(&self) -> u64 {
+        Source::first(self)
+    }
+
+    /// Returns the time of the last entry; 0 if there is none.
+    pub fn last(&self) -> u64 {
+        Source::last(self)
+    }
+
     /// Returns the instant that is called 0: that of the servers' first period, or of the first
     /// entry.
     pub fn zero(&self) -> u64 {
-        self.epoch().unwrap_or_else(|| self.first())
+        Source::zero(self)
     }
 
     /// Nanoseconds from [`Trace::zero`] to a time.
     pub fn clock(&self) -> Clock {
-        Clock { zero: self.zero(), frequency_hz: self.header.frequency_hz }
+        Source::clock(self)
     }
 
     /// Returns all entries with their PCPU, in the order of time; those of one PCPU keep their
     /// order.
     pub fn merged(&self) -> impl Iterator<Item = (usize, Entry)> + '_ {
-        let mut next = vec![0; self.tracks.len()];
-        std::iter::from_fn(move || {
-            let heads = self.tracks.iter().zip(&next).enumerate();
-            let heads = heads.filter_map(|(pcpu, (track, &at))| Some((pcpu, *track.get(at)?)));
-            let (pcpu, entry) = heads.min_by_key(|&(_, entry)| entry.ticks)?;
-            next[pcpu] += 1;
-            Some((pcpu, entry))
-        })
+        Source::merged(self)
+    }
+}
+
+impl Source for Trace {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn pcpus(&self) -> usize {
+        self.tracks.len()
+    }
+
+    fn entries(&self, pcpu: usize) -> impl Iterator<Item = Entry> + '_ {
+        self.tracks.get(pcpu).into_iter().flatten().copied()
+    }
+
+    fn epoch(&self) -> Option<u64> {
+        let epochs = self.tracks.iter().flatten();
+        epochs.filter(|entry| matches!(entry.event, Event::Epoch { .. })).map(|it| it.ticks).next()
+    }
+
+    fn first(&self) -> u64 {
+        let firsts = self.tracks.iter().filter_map(|track| track.first());
+        firsts.map(|entry| entry.ticks).min().unwrap_or(0)
+    }
+
+    fn last(&self) -> u64 {
+        let lasts = self.tracks.iter().filter_map(|track| track.last());
+        lasts.map(|entry| entry.ticks).max().unwrap_or(0)
+    }
+
+    fn check(&self) -> Result<(), ReadError> {
+        Ok(())
     }
 }
 
@@ -74,6 +97,11 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// `frequency_hz` is more than 0.
+    pub(crate) fn new(zero: u64, frequency_hz: u64) -> Self {
+        Self { zero, frequency_hz }
+    }
+
     /// Nanoseconds from the zero to a time, rounded down.
     pub fn ns(self, ticks: u64) -> i64 {
         let distance = i128::from(ticks) - i128::from(self.zero);

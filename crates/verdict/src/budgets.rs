@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use analysis::Duration;
 use analysis::memory::budget::{Critical, Share, largest};
-use bulkhead_system::description::System;
-use bulkhead_system::plan;
+use system::description::System;
+use system::plan;
 
 use crate::member::Member;
 use crate::memory::Accesses;

@@ -2,7 +2,7 @@
 
 use analysis::Duration;
 use analysis::overheads::Costs;
-use bulkhead_system::description::System;
+use system::description::System;
 use units::Frequency;
 
 /// Nanoseconds.
@@ -19,7 +19,7 @@ pub struct Calls {
 
 /// Returns the costs on the platform of a system, in whole ticks of its counter; none if they are
 /// not known. `waits`: the number of lock holders for which calls and interrupts of the VM wait
-/// ([`bulkhead_system::description::Vm::lock_waits`]).
+/// ([`system::description::Vm::lock_waits`]).
 pub fn costs(system: &System, waits: u64) -> Option<Costs> {
     let platform = &system.platform.value;
     let given = platform.overheads?;

@@ -1,7 +1,7 @@
 //! Judges all VCPUs of a plan or a description.
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Plan};
+use system::description::System;
+use system::plan::{self, Plan};
 
 use crate::member::Member;
 use crate::memory::Accesses;

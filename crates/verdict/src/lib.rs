@@ -1,6 +1,6 @@
 //! The verdict on a described system: does it meet its deadlines? Bounds for all VCPUs and tasks.
 //!
-//! This crate makes models of a description or a plan ([`bulkhead_system`]), which the equations of
+//! This crate makes models of a description or a plan ([`system`]), which the equations of
 //! [`analysis`] judge: [`analysis::vcpu`] tests VCPUs, and [`mod@analysis::response`] tests tasks
 //! with the supply of their VCPU. The hypervisor counts in ticks of the system counter and rounds
 //! budgets down; if the platform states the frequency of the counter, a VCPU gets the rounded
@@ -9,8 +9,8 @@
 //! ```
 //! use std::path::Path;
 //!
-//! use bulkhead_system::description::System;
-//! use bulkhead_system::plan;
+//! use system::description::System;
+//! use system::plan;
 //! use verdict::Verdict;
 //!
 //! let text = r#"
@@ -33,7 +33,7 @@
 //! let (vcpu, task) = verdict.tasks().next().expect("a task");
 //! assert_eq!((vcpu.vm.as_str(), task.task.as_str()), ("rt", "control"));
 //! assert!(task.wcrt_ns.is_some_and(|wcrt| wcrt > 500_000));
-//! # Ok::<(), bulkhead_system::diagnostic::Errors>(())
+//! # Ok::<(), system::diagnostic::Errors>(())
 //! ```
 
 #![forbid(unsafe_code)]
@@ -52,8 +52,8 @@ mod ties;
 mod verdict;
 mod words;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan::Plan;
+use system::description::System;
+use system::plan::Plan;
 
 pub use budgets::{NoBudgets, Open, memory_budgets};
 pub use costs::costs;

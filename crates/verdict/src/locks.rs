@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use analysis::overheads::Overheads;
 use analysis::vmpcp::{self, Analyzer, Bound, Host, Protocol, Variant, Vcpu};
 use analysis::{Duration, Failure, Kind, Server};
-use bulkhead_system::description::System;
-use bulkhead_system::plan::Locks;
+use system::description::System;
+use system::plan::Locks;
 
 use crate::limits::LIMITS;
 use crate::member::Member;

@@ -5,9 +5,9 @@ use analysis::response::Workload;
 use analysis::supply::Supply;
 use analysis::vmpcp::{Enforced, Section};
 use analysis::{Caches, Duration, LONGEST, Server, TOO_LONG, Task};
-use bulkhead_system::description::{self, Resource, System, Wcet};
-use bulkhead_system::plan::{self, Class, Entries};
 use policy::color::ColorSet;
+use system::description::{self, Resource, System, Wcet};
+use system::plan::{self, Class, Entries};
 use units::Frequency;
 
 use crate::costs::{self, Calls};

@@ -6,10 +6,10 @@ use analysis::Duration;
 use analysis::memory::{
     Bus, Contention, Curve, Interferer, Reservation, Source, Throttle, compensation, interferers,
 };
-use bulkhead_system::description::{self, System};
-use bulkhead_system::plan::{self, CounterSource, MemoryBudget, OnEvent};
 use policy::bandwidth::overshoot;
 use policy::pace::KICKS_MAX;
+use system::description::{self, System};
+use system::plan::{self, CounterSource, MemoryBudget, OnEvent};
 
 /// The longest time for which the end of a period goes unnoticed: the longest path of the
 /// hypervisor, which has less than 30,000 instructions.

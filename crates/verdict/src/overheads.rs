@@ -2,8 +2,8 @@
 
 use analysis::overheads::{Costs, Neighbour, Overheads, Source};
 use analysis::{Duration, Kind, Server, TOO_LONG, Task};
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{Locks, MemoryBudget};
+use system::description::System;
+use system::plan::{Locks, MemoryBudget};
 
 use crate::costs::Calls;
 use crate::member::Member;

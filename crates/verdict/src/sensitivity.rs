@@ -1,9 +1,9 @@
 //! Sensitivity: how far execution times can grow until some task is late.
 
 use analysis::{Duration, LONGEST};
-use bulkhead_system::description::{System, Wcet};
-use bulkhead_system::plan::{self, Plan};
 use serde::Serialize;
+use system::description::{System, Wcet};
+use system::plan::{self, Plan};
 
 use crate::verdict::Verdict;
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use analysis::{LONGEST, Reason};
-use bulkhead_system::description::System;
-use bulkhead_system::plan;
+use system::description::System;
+use system::plan;
 use verdict::{TaskVerdict, VcpuVerdict, Verdict};
 
 /// The VCPUs of the first PCPU.

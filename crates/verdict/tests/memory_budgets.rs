@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use analysis::Duration;
-use bulkhead_system::description::System;
-use bulkhead_system::plan;
+use system::description::System;
+use system::plan;
 use verdict::{NoBudgets, Open, Verdict, memory_budgets};
 
 /// Two VMs with tasks, one in a server beside Linux, and two neighbours; `first` and `second` say

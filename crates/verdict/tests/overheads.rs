@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use analysis::overheads::Source;
-use bulkhead_system::description::System;
-use bulkhead_system::plan;
+use system::description::System;
+use system::plan;
 use verdict::{Part, Sensitivity, TaskVerdict, Verdict};
 
 /// Those of `qemu-virt`, in whole ticks of 16 ns.

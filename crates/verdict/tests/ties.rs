@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan;
 use sim::{Accesses, Execution, Release, Silent, Simulation};
+use system::description::System;
+use system::plan;
 use taskgen::Random;
 use verdict::Verdict;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use bulkhead_abi::doorbell;
-use bulkhead_abi::hypercall::{self, Error, VmInfo};
+use abi::doorbell;
+use abi::hypercall::{self, Error, VmInfo};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bhctl");
 /// Errors from here on are the library's own.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use bulkhead_abi::doorbell::COMPATIBLE;
+use abi::doorbell::COMPATIBLE;
 use dtoolkit::fdt::Fdt;
 use dtoolkit::standard::NodeStandard;
 use dtoolkit::{Node, Property};

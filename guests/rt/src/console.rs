@@ -5,7 +5,7 @@
 
 use core::fmt::{self, Write};
 
-use bulkhead_abi::hypercall::CONSOLE_WRITE_MAX;
+use abi::hypercall::CONSOLE_WRITE_MAX;
 
 use crate::arch::mmio::UART;
 use crate::hypercall;

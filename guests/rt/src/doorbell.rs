@@ -1,7 +1,7 @@
-//! The page of registers on which a guest asks for colours; see `bulkhead_abi::doorbell`.
+//! The page of registers on which a guest asks for colours; see `abi::doorbell`.
 
-use bulkhead_abi::doorbell::{AUDIT, INFO, LOCATE, MAGIC, MAGIC_VALUE, REQUEST, RESULT};
-use bulkhead_abi::hypercall::Error;
+use abi::doorbell::{AUDIT, INFO, LOCATE, MAGIC, MAGIC_VALUE, REQUEST, RESULT};
+use abi::hypercall::Error;
 
 use crate::arch::mmio::Registers;
 use crate::arguments;

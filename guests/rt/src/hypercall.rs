@@ -1,10 +1,10 @@
-//! Bulkhead's hypercalls, where the guest runs on Bulkhead; see `bulkhead_abi::hypercall`.
+//! Bulkhead's hypercalls, where the guest runs on Bulkhead; see `abi::hypercall`.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use core::fmt;
 
-use bulkhead_abi::hypercall::{
+use abi::hypercall::{
     AUDIT, CALL_UID, COLOR_REQUEST, CONSOLE_WRITE, Error, FEATURE_COLORING, FEATURE_CONSOLE_WRITE,
     FEATURE_TRACE_MARK, FEATURE_VM_INFO, FEATURES, REVISION, TRACE_MARK, UID, VERSION_MAJOR,
     VM_INFO, VmInfo,

@@ -1,6 +1,6 @@
 //! Interrupts and their handlers.
 
-pub use bulkhead_abi::guest::UART_INTERRUPT as UART;
+pub use abi::guest::UART_INTERRUPT as UART;
 
 use crate::arch::lock::InterruptLock;
 use crate::arch::{CPUS_MAX, Frame, cpu, gic_cpu};

@@ -1,10 +1,11 @@
-//! A small real-time library for guests at AArch64 EL1, and the test guests built on it.
+//! A small real-time library for guests at AArch64 EL1.
 //!
 //! The machine is laid out like QEMU's `virt` board with GICv3; guests run on Bulkhead and on bare
 //! QEMU. What needs no machine (task sets, statistics, time, boot arguments) is compiled and tested
 //! on the host, the rest only for `target_os = "none"`.
 //!
-//! A guest is a module of `guests` and a binary of one line, [`guest!`].
+//! A guest is a program with [`guest!`]. The test guests are programs of this package, which use the library as any other
+//! guest does: `src/guests/rt-NAME.rs` is the program, and its module `NAME` does the work.
 
 #![cfg_attr(target_os = "none", no_std)]
 // Allowed for what touches the machine, and nowhere else.
@@ -40,8 +41,6 @@ pub mod doorbell;
 #[cfg(target_os = "none")]
 pub mod gic;
 #[cfg(target_os = "none")]
-pub mod guests;
-#[cfg(target_os = "none")]
 pub mod hypercall;
 #[cfg(target_os = "none")]
 pub mod interrupts;
@@ -74,5 +73,14 @@ macro_rules! guest {
             eprintln!("This is a guest: build it for aarch64-unknown-none-softfloat.");
             std::process::exit(2);
         }
+    };
+}
+
+/// As [`guest!`], for the guest that measures exits.
+#[cfg(not(target_os = "none"))]
+#[macro_export]
+macro_rules! measurement_guest {
+    ($main:path) => {
+        $crate::guest!($main);
     };
 }

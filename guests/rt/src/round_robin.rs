@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 
-use bulkhead_abi::hypercall::{MARK_FINISH, MARK_START, mark};
+use abi::hypercall::{MARK_FINISH, MARK_START, mark};
 
 use crate::arch::lock::InterruptLock;
 use crate::arch::task::Thread;

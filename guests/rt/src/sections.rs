@@ -11,7 +11,7 @@
 //! a resource of the guest's own does not know before it runs, and has its normal priority until then. For a
 //! resource of one VM let the description name this VM alone.
 
-use bulkhead_abi::hypercall::{
+use abi::hypercall::{
     Error, GCS_FINISH, GCS_START, LOCK, LOCK_GRANTED, LOCK_INTERRUPT, LOCK_OPEN, LOCK_ORPHANED,
     LOCK_WAITS, UNLOCK,
 };
@@ -89,7 +89,7 @@ pub fn unlock(resource: Resource) -> Result<(), Refused> {
     }
 }
 
-/// A call that was refused and has changed nothing: the number of a `bulkhead_abi::hypercall::Error`.
+/// A call that was refused and has changed nothing: the number of a `abi::hypercall::Error`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Refused(pub i64);
 

@@ -1,5 +1,5 @@
 //! What counts the memory accesses of a CPU: its performance monitors, or an observer of the
-//! machine ([`bulkhead_abi::counter`]).
+//! machine ([`abi::counter`]).
 //!
 //! A [`Counter`] tells how many accesses have been made, and interrupts when a number of them
 //! has. Both mean the CPU that executes the code, whoever makes the accesses there: guest or EL2.
@@ -9,7 +9,7 @@ pub mod width;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use bulkhead_abi::counter::{COUNT_WORD, MAGIC, MAGIC_WORD, NEVER, THRESHOLD_WORD, WORDS};
+use abi::counter::{COUNT_WORD, MAGIC, MAGIC_WORD, NEVER, THRESHOLD_WORD, WORDS};
 
 #[cfg(target_os = "none")]
 use super::pmu::Unit;

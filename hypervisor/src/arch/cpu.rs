@@ -190,7 +190,7 @@ pub fn translate_for_guest(address: u64, as_el0: bool) -> Option<u64> {
 pub fn show_mark(mark: u64) {
     // SAFETY: a hint that no architecture version assigns does nothing.
     unsafe {
-        asm!("hint #{}", const bulkhead_abi::hypercall::MARK_HINT, in("x0") mark,
+        asm!("hint #{}", const abi::hypercall::MARK_HINT, in("x0") mark,
             options(nomem, nostack, preserves_flags));
     }
 }
@@ -201,7 +201,7 @@ pub fn show_counter(block: u64, intid: u32) {
     // SAFETY: a hint that no architecture version assigns does nothing. Who observes the
     // machine writes into the block, which consists of atomics.
     unsafe {
-        asm!("hint #{}", const bulkhead_abi::counter::HINT, in("x0") block,
+        asm!("hint #{}", const abi::counter::HINT, in("x0") block,
             in("x1") u64::from(intid), options(nostack, preserves_flags));
     }
 }

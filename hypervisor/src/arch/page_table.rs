@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use policy::color::Stripe;
 
-pub use bulkhead_abi::limits::{ADDRESS_END, PAGE_BYTES};
+pub use abi::limits::{ADDRESS_END, PAGE_BYTES};
 
 const ENTRIES: usize = 512;
 const VALID: u64 = 1;

@@ -3,7 +3,7 @@
 use core::fmt::{self, Write};
 use core::sync::atomic::Ordering;
 
-use bulkhead_abi::console::HYPERVISOR_LABEL;
+use abi::console::HYPERVISOR_LABEL;
 
 use super::sources::HYPERVISOR;
 use super::{Console, Uart, send_polled};

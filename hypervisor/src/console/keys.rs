@@ -1,6 +1,6 @@
 //! The escape key: Ctrl-] and one more key speak to the console, all else to a VM.
 
-use bulkhead_abi::console::{ESCAPE, FOCUS_FIRST, FOCUS_LAST, QUIT};
+use abi::console::{ESCAPE, FOCUS_FIRST, FOCUS_LAST, QUIT};
 
 /// What a key means.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

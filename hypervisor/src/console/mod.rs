@@ -44,8 +44,8 @@ use mux::Mux;
 use names::Names;
 use sources::{SOURCES, Sources};
 
-pub use bulkhead_abi::console::ESCAPE;
-pub use bulkhead_abi::limits::{COUNT_MAX as MAX_VMS, NAME_MAX};
+pub use abi::console::ESCAPE;
+pub use abi::limits::{COUNT_MAX as MAX_VMS, NAME_MAX};
 pub use ring::{LONG_LINE, RING_SIZE};
 pub use uart::{Input, Uart, send_polled};
 

@@ -7,7 +7,7 @@
 //! A message of the hypervisor comes after the lines that VMs had written by then, so that the
 //! report of a VM's end follows its last words. They are at most what the rings hold.
 
-use bulkhead_abi::console::END_OF_RAW;
+use abi::console::END_OF_RAW;
 
 use super::names::Names;
 use super::render::{Piece, Renderer};

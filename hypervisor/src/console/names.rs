@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use bulkhead_abi::console::HYPERVISOR_LABEL;
+use abi::console::HYPERVISOR_LABEL;
 
 use super::{MAX_VMS, NAME_MAX};
 

@@ -1,6 +1,6 @@
-//! The doorbell page of a VM with vColoring (see `bulkhead_abi::doorbell`).
+//! The doorbell page of a VM with vColoring (see `abi::doorbell`).
 
-use bulkhead_abi::doorbell::{
+use abi::doorbell::{
     AUDIT, INFO, INFO_SELECTORS, LOCATE, MAGIC, MAGIC_VALUE, MARK, REQUEST, RESULT,
 };
 

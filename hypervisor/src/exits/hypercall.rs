@@ -1,12 +1,12 @@
-//! HVC and SMC of guests: PSCI, SMCCC and Bulkhead's own functions (see `bulkhead_abi::hypercall`).
+//! HVC and SMC of guests: PSCI, SMCCC and Bulkhead's own functions (see `abi::hypercall`).
 
-use bulkhead_abi::hypercall::{
+use abi::hypercall::{
     AUDIT, CALL_UID, COLOR_REQUEST, CONSOLE_WRITE, CONSOLE_WRITE_MAX, Error, FEATURE_AUDIT,
     FEATURE_COLORING, FEATURE_CONSOLE_WRITE, FEATURE_LOCKS, FEATURE_TRACE_MARK, FEATURE_VM_INFO,
     FEATURES, GCS_START, INFO_POOL_FREE_OF, LOCK_GRANTED, REVISION, TRACE_MARK, UID, VERSION_MAJOR,
     VERSION_MINOR, VM_INFO, VmInfo,
 };
-use bulkhead_abi::trace::Kind;
+use abi::trace::Kind;
 use policy::color::Color;
 
 use crate::arch::cpu;

@@ -1,6 +1,6 @@
 //! Interrupts of the machine: for a guest of this CPU, for the console, or between the CPUs.
 
-use bulkhead_abi::trace::Kind;
+use abi::trace::Kind;
 
 use crate::arch::context::Context;
 use crate::arch::cpu;

@@ -19,7 +19,7 @@ mod sysreg;
 pub use fault::{hypervisor_fault, panic_report};
 pub use interrupt::{interrupt, serve_interrupt};
 
-use bulkhead_abi::trace::Kind;
+use abi::trace::Kind;
 
 use crate::arch::context::Context;
 use crate::arch::{cpu, regs};

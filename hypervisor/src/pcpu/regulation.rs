@@ -22,7 +22,7 @@ mod grants;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use bulkhead_abi::trace::{Kind, NO_LIMIT};
+use abi::trace::{Kind, NO_LIMIT};
 use policy::bandwidth::overshoot;
 
 use super::{Assignment, Pcpu};

@@ -11,7 +11,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use bulkhead_abi::trace::{Kind, NO_LIMIT};
+use abi::trace::{Kind, NO_LIMIT};
 
 use super::{Assignment, Pcpu};
 use crate::arch::gic::Lists;

@@ -4,10 +4,8 @@
 //! The lists are short: whatever must not overlap is compared with everything that
 //! comes before it.
 
-use bulkhead_abi::limits::{
-    CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES, WORD_BYTES,
-};
-use bulkhead_abi::plan::names;
+use abi::limits::{CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES, WORD_BYTES};
+use abi::plan::names;
 
 use super::server::WHOLE;
 use super::{Gic, MAX_CPUS, Plan, Problem, Ram, Range, Refusal, Server, Vcpu, Vm};

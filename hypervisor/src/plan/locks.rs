@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use bulkhead_abi::plan::{names, words};
+use abi::plan::{names, words};
 use policy::lock::RESOURCES_MAX;
 
 use super::vm::wrong_name;

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use bulkhead_abi::limits::{
+use abi::limits::{
     COMPENSATION_MIN, MEMORY_PERIOD_MIN_NS, PERIOD_MAX_NS, PRIVATE_INTERRUPTS, RESERVED_INTERRUPTS,
 };
-use bulkhead_abi::plan::{events, names, words};
+use abi::plan::{events, names, words};
 use policy::bandwidth::{self, Account, Parameters, Pool};
 use policy::time::{Duration, Instant};
 

@@ -18,7 +18,7 @@ mod vm;
 use alloc::vec::Vec;
 use core::fmt;
 
-pub use bulkhead_abi::limits::COUNT_MAX as MAX_CPUS;
+pub use ::abi::limits::COUNT_MAX as MAX_CPUS;
 pub use check::check;
 pub use error::{PlanError, Problem, Refusal};
 pub use locks::{Locks, Resource};
@@ -28,7 +28,7 @@ pub use server::Server;
 pub use tree::{Node, Property, Tree};
 pub use vm::{Boot, Coloring, Device, Load, Policy, Vcpu, Vm};
 
-use bulkhead_abi::plan::{self as abi, names};
+use ::abi::plan::{self as abi, names};
 use policy::color::{ColorSet, Stripe};
 use ticks::Clock;
 

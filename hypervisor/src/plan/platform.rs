@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use bulkhead_abi::limits::{PRICE_MAX_NS, SHARED_INTERRUPTS, WORD_BYTES};
-use bulkhead_abi::plan::{names, words};
+use abi::limits::{PRICE_MAX_NS, SHARED_INTERRUPTS, WORD_BYTES};
+use abi::plan::{names, words};
 use policy::color::{ColorSet, Stripe};
 
 use super::vm::ram;

@@ -1,10 +1,10 @@
 //! Reads how VCPUs share a PCPU.
 
-use bulkhead_abi::limits::{
+use abi::limits::{
     BUDGET_MIN_NS, PERIOD_MAX_NS, SECTIONS_EARLY_MAX_NS, SECTIONS_INTERVAL_MAX_NS,
     SECTIONS_INTERVAL_MIN_NS,
 };
-use bulkhead_abi::plan::{names, words};
+use abi::plan::{names, words};
 use policy::lock::rate::Rate;
 use policy::server;
 use policy::time::{Duration, Instant};

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use bulkhead_abi::console::HYPERVISOR;
-use bulkhead_abi::doorbell;
-use bulkhead_abi::limits::NAME_MAX;
-use bulkhead_abi::plan::{names, words};
+use abi::console::HYPERVISOR;
+use abi::doorbell;
+use abi::limits::NAME_MAX;
+use abi::plan::{names, words};
 use policy::bandwidth::Account;
 use policy::color::{Area, ColorSet, Stripe, StripeError};
 use policy::lock::rate::Rate;

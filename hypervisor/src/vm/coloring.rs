@@ -24,7 +24,7 @@ mod tables;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use bulkhead_abi::hypercall::Error;
+use abi::hypercall::Error;
 use policy::color::{Choice, ColorSet, Place, Pool, RequestError, Slot};
 
 use super::Vm;

@@ -7,7 +7,7 @@
 use core::fmt;
 use core::sync::atomic::Ordering;
 
-use bulkhead_abi::trace::Kind;
+use abi::trace::Kind;
 
 use super::work::Work;
 use super::{GicEnv, Power, Vcpu, Vm, color_serial};

@@ -23,7 +23,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use bulkhead_abi::hypercall::Error;
+use abi::hypercall::Error;
 
 use super::audit::Progress;
 use super::report::Report;

@@ -262,7 +262,7 @@ fn beyond(measured: Range, own: u64) -> Result<Range> {
 
 #[cfg(test)]
 mod tests {
-    use bulkhead_system::platform::Platform;
+    use system::platform::Platform;
 
     use super::*;
 

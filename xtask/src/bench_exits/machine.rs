@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, ensure};
-use bulkhead_image::Hypervisor;
-use bulkhead_linux_guest::file;
-use bulkhead_qemu::{Board, Exit, Options, Time};
-use bulkhead_system::address::Ipa;
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, File, Plan};
+use image::Hypervisor;
+use linux_guest::file;
+use qemu::{Board, Exit, Options, Time};
+use system::address::Ipa;
+use system::description::System;
+use system::plan::{self, File, Plan};
 use tempfile::TempDir;
 use units::Bytes;
 
@@ -162,14 +162,14 @@ impl Machine {
             }
             Load::File(bytes) => add_file(&mut plan, write(pseudo_random(bytes))?)?,
         }
-        let image = bulkhead_image::build(&plan, &self.folder, &self.hypervisor, Some(CPU))
-            .map_err(whole)?;
+        let image =
+            image::build(&plan, &self.folder, &self.hypervisor, Some(CPU)).map_err(whole)?;
         let path = files.path().join("bench.img");
-        bulkhead_image::write(&path, &image.bytes).map_err(whole)?;
+        image::write(&path, &image.bytes).map_err(whole)?;
 
         let (time, timeout) = (Time::Deterministic, Some(TIMEOUT));
         let options = Options { time, timeout, arguments, ..Options::default() };
-        let session = bulkhead_qemu::Machine::start(&self.board, &path, &options).map_err(whole)?;
+        let session = qemu::Machine::start(&self.board, &path, &options).map_err(whole)?;
         let outcome = session.finish(TIMEOUT);
         ensure!(outcome.exit == Exit::Code(0), "the measurement did not end: {outcome}");
         Ok((outcome.log, image.bytes))

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use analysis::Kind;
 use analysis::vmpcp::Protocol;
+use testing::Random;
 
 use super::described::Described;
 use super::hostile::{Attack, Entries};
@@ -33,12 +34,7 @@ pub fn full(_: u64, _: usize, _: u64, _: usize, longest: u64) -> u64 {
 
 /// Now and then segments are shorter.
 pub fn shorter(seed: u64, task: usize, job: u64, segment: usize, longest: u64) -> u64 {
-    // A number that looks random (splitmix64).
-    let mut it = seed ^ (task as u64) << 48 ^ job << 16 ^ segment as u64;
-    it = it.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    it = (it ^ (it >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    it = (it ^ (it >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    it ^= it >> 31;
+    let it = Random::new(seed ^ (task as u64) << 48 ^ job << 16 ^ segment as u64).number();
     if it.is_multiple_of(3) { (it >> 8) % (longest + 1) } else { longest }
 }
 

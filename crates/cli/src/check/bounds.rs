@@ -1,8 +1,8 @@
 //! Bounds of response times for people.
 
-use bulkhead_report::text::table;
 use lab::amount::{percent, signed, time};
 use lab::explain::reasons;
+use report::text::table;
 use verdict::{TaskVerdict, VcpuVerdict, Verdict};
 
 /// The tasks with their bounds, the VCPUs that share a PCPU with theirs, and why some can be late.

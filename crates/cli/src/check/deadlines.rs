@@ -1,7 +1,7 @@
 //! What `check` and `plan` say beside bounds.
 
-use bulkhead_system::description::{self, System};
 use planner::completion;
+use system::description::{self, System};
 use verdict::{VcpuVerdict, Verdict};
 
 /// What would help VCPUs with tasks that can be late.

@@ -1,7 +1,7 @@
 //! By how much execution times can grow, for people.
 
-use bulkhead_report::text::table;
 use lab::amount::time;
+use report::text::table;
 use verdict::{Sensitivity, TaskSensitivity};
 
 /// The tasks, and all of them together.

@@ -2,10 +2,10 @@
 
 use std::io::{self, IsTerminal};
 
-use bulkhead_measure::colors::{Options, Report, Verdict, probe};
-use bulkhead_measure::{Interval, Missing};
-use bulkhead_report::text::table;
 use indicatif::{ProgressBar, ProgressStyle};
+use measure::colors::{Options, Report, Verdict, probe};
+use measure::{Interval, Missing};
+use report::text::table;
 use serde::Serialize;
 use units::Bytes;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bulkhead_measure::isolation::Report;
 use lab::WholeFile;
+use measure::isolation::Report;
 
 use super::{page, rows};
 use crate::failure::Failure;

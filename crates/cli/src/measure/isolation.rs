@@ -2,9 +2,9 @@
 
 use std::env;
 
-use bulkhead_measure::isolation::leech::Place;
-use bulkhead_measure::isolation::workload::Workload;
-use bulkhead_measure::isolation::{
+use measure::isolation::leech::Place;
+use measure::isolation::workload::Workload;
+use measure::isolation::{
     Context, Effort, Error, Limits, Options, Point, Progress, Size, Test, Verdict, allowed_cpus,
     available_memory, llc_bytes, measure, standard, test,
 };

@@ -1,8 +1,8 @@
 //! Results as a page with the plots of the paper (IsoTest, Figs. 2 to 6).
 
-use bulkhead_measure::isolation::{Machine, Report, Row};
-use bulkhead_report::page::Page;
-use bulkhead_report::{Axis, Whisker, WhiskerChart, Whiskers};
+use measure::isolation::{Machine, Report, Row};
+use report::page::Page;
+use report::{Axis, Whisker, WhiskerChart, Whiskers};
 use units::Bytes;
 
 use super::text::{answer, beside, heading, interval, name, notes, verdict};

@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use bulkhead_measure::isolation::{Options, Progress, estimate};
 use indicatif::{ProgressBar, ProgressStyle};
+use measure::isolation::{Options, Progress, estimate};
 
 /// Steps of the bar.
 const STEPS: f64 = 1000.0;

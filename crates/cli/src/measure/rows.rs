@@ -1,6 +1,6 @@
 //! Results as a table for programs.
 
-use bulkhead_measure::isolation::{Report, Verdict};
+use measure::isolation::{Report, Verdict};
 use serde::Serialize;
 
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! Results for people.
 
-use bulkhead_measure::isolation::{ContextResult, Report, Row, TestResult, Verdict};
-use bulkhead_report::text::table;
+use measure::isolation::{ContextResult, Report, Row, TestResult, Verdict};
+use report::text::table;
 
 /// The answer and what it rests on.
 pub fn report(report: &Report) -> String {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use bulkhead_measure::isolation::Launch;
-use bulkhead_measure::isolation::worker::{Options, Role, run, serve, take};
+use measure::isolation::Launch;
+use measure::isolation::worker::{Options, Role, run, serve, take};
 
 use crate::arguments::{WorkerOptions, WorkerRole};
 use crate::failure::Failure;

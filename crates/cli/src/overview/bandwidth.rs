@@ -1,7 +1,7 @@
 //! Budgets of memory accesses.
 
-use bulkhead_report::text::table;
-use bulkhead_system::plan::{Compensation, MemoryBudget, Plan};
+use report::text::table;
+use system::plan::{Compensation, MemoryBudget, Plan};
 
 /// Who may access memory how much, and whose accesses count for credits, if some limit is set.
 pub(super) fn budgets(plan: &Plan) -> String {

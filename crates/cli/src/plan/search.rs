@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use bulkhead_system::description;
 use lab::amount::percent;
 use lab::load::{self, System};
 use planner::completion::{Objective, Options, Outcome};
+use system::description;
 
 use crate::arguments::PlanOptions;
 use crate::failure::Failure;

@@ -1,9 +1,9 @@
 //! The report of a plan for people.
 
-use bulkhead_report::text::table;
 use lab::amount::{percent, signed, time};
 use planner::report::{Pcpu, Report, Task, Vcpu};
 use policy::color::{Color, ColorSet};
+use report::text::table;
 
 /// Tasks, VCPUs, PCPUs, and the sum.
 pub fn show(report: &Report) -> String {

@@ -1,8 +1,8 @@
 //! A proof for people, as text.
 
-use bulkhead_report::proof::{Proof, Responses, Run, Task, Traffic};
-use bulkhead_report::text::table;
 use lab::amount::time;
+use report::proof::{Proof, Responses, Run, Task, Traffic};
+use report::text::table;
 
 /// Verdicts, one table of the tasks, evictions, budgets, and what does not hold.
 pub fn show(proof: &Proof) -> String {
@@ -112,7 +112,7 @@ fn vms(proof: &Proof) -> Vec<Vec<String>> {
         let wait = of(run, vm).and_then(|it| it.bus_wait_ns);
         wait.map_or("-".into(), |ns| time(ns / 1000 * 1000))
     };
-    let row = |(vm, it): (usize, &bulkhead_report::proof::Vm)| {
+    let row = |(vm, it): (usize, &report::proof::Vm)| {
         let (without, with) = (&proof.without, &proof.with);
         vec![
             it.name.clone(),

@@ -1,7 +1,7 @@
 //! What cachescope has counted, for people.
 
-use bulkhead_report::text::table;
 use lab::cachescope::{Counts, Owner};
+use report::text::table;
 use units::Bytes;
 
 /// The counts for people. Owners that did nothing are left out.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use bulkhead_image::Image;
-use bulkhead_report::text::table;
+use image::Image;
+use report::text::table;
 use serde::Serialize;
 use units::Bytes;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use bulkhead_abi::console::{ESCAPE, FOCUS_FIRST};
-use bulkhead_qemu::Input;
+use abi::console::{ESCAPE, FOCUS_FIRST};
+use qemu::Input;
 
 use super::keys::{Keys, Pressed};
 use super::terminal::RawTerminal;

@@ -1,6 +1,6 @@
 //! Keys behind the escape key Ctrl-].
 
-use bulkhead_abi::console::{ESCAPE, QUIT};
+use abi::console::{ESCAPE, QUIT};
 
 /// Sees the keys pass by. All but one belong to the hypervisor, which shows and
 /// switches the consoles; to leave is our business.

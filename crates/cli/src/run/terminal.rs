@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use bulkhead_abi::console::SOFT_RESET;
+use abi::console::SOFT_RESET;
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, isatty, tcgetattr,
     tcsetattr,

@@ -1,9 +1,9 @@
 //! A run that is over, for people.
 
-use bulkhead_report::text::table;
 use lab::deadlines::Task;
 use lab::record::Recorded;
 use lab::run::{Summary, VmDocument};
+use report::text::table;
 
 use super::counts;
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use abi::console::HYPERVISOR_LABEL;
 use anstream::{AutoStream, ColorChoice};
-use bulkhead_abi::console::HYPERVISOR_LABEL;
 
 /// Colours of the labels: cyan, green, yellow, magenta, blue, red.
 const COLORS: [u8; 6] = [36, 32, 33, 35, 34, 31];

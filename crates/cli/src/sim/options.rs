@@ -13,7 +13,8 @@ use crate::words;
 ///
 /// The code of the hypervisor chooses the VCPUs; jobs of tasks are released, execute and end as the
 /// description says. The command shows response times, missed deadlines, and the processor time of
-/// each VCPU. Ctrl-C shows the results so far.
+/// each VCPU. Ctrl-C shows the results so far. With `--until hyperperiod` it says first how much it
+/// simulates, and after half a second about how long that takes.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +24,7 @@ Examples:
   bulkhead sim systems/servers.toml --assume idle --trace build/sim.trace
   bulkhead sim systems/servers.toml --like build/run.trace --trace build/sim.trace
 
-Exit status: 0 all deadlines were met, 1 a deadline was missed, 2 bad input.")]
+Exit status: 0 all deadlines were met, 1 a deadline was missed, 2 bad input, 130 ended by Ctrl-C.")]
 pub struct SimOptions {
     /// Description (.toml) or plan (.dts, .dtb)
     #[arg(value_name = "FILE")]

@@ -2,11 +2,11 @@
 
 mod memory;
 
-use bulkhead_report::text::table;
-use bulkhead_system::diagnostic::Entry;
 use model::{Accesses, Assume, Contention, Execution, Model, Vcpu};
+use report::text::table;
 use serde::Serialize;
 use sim::Simulation;
+use system::diagnostic::Entry;
 use units::Duration;
 
 use super::options::SimOptions;
@@ -21,6 +21,8 @@ pub struct Results {
     file: String,
     system: String,
     simulated_ns: u64,
+    /// The time that was to be simulated.
+    until_ns: u64,
     events: u64,
     /// `time`, `events`, `interrupted` or `overload`.
     ended: &'static str,
@@ -82,7 +84,7 @@ impl Results {
         system: &str,
         options: &SimOptions,
         model: &Model,
-        simulation: &Simulation,
+        (simulation, until): (&Simulation, Duration),
         ended: &Ended,
     ) -> Self {
         let now = simulation.now_ns();
@@ -111,6 +113,7 @@ impl Results {
             file: options.file.display().to_string(),
             system: system.into(),
             simulated_ns: now,
+            until_ns: until.0,
             events: simulation.events(),
             ended: ended.as_str(),
             overload,
@@ -143,9 +146,12 @@ impl Results {
             (None, 1) => "1 deadline was missed".into(),
             (None, missed) => format!("{missed} deadlines were missed"),
         };
-        let ended = if self.ended == "interrupted" { ", interrupted" } else { "" };
+        let (of_all, ended) = match self.ended {
+            "interrupted" => (format!(" of {} s", seconds(self.until_ns)), ", interrupted"),
+            _ => (String::new(), ""),
+        };
         let mut text = format!(
-            "{}: {verdict}\nsimulated {} s, {} events{ended}\n",
+            "{}: {verdict}\nsimulated {} s{of_all}, {} events{ended}\n",
             self.file,
             seconds(self.simulated_ns),
             self.events

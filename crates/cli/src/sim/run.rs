@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal};
 use indicatif::{ProgressBar, ProgressStyle};
 use sim::{Limits, Observer, Simulation};
 
+use super::forecast::Forecast;
+use crate::output;
 use crate::signals::Signals;
 
 /// Events between two looks for signals: some tens of milliseconds.
@@ -35,12 +37,13 @@ impl Ended {
     }
 }
 
-/// Runs the simulation; its results are those at the time of the end.
+/// Runs the simulation, and says how long that takes if there is a forecast; its results are those at the time of the end.
 pub fn run<O: Observer>(
     simulation: &mut Simulation,
     limits: Limits,
     observer: &mut O,
     signals: &Signals,
+    mut forecast: Option<Forecast>,
 ) -> Ended {
     let progress = Progress::new(limits);
     let ended = loop {
@@ -55,6 +58,9 @@ pub fn run<O: Observer>(
             break Ended::Signal(signal);
         }
         progress.show(simulation);
+        if let Some(rest) = forecast.as_mut().and_then(|it| it.rest(simulation.now_ns())) {
+            progress.bar.suspend(|| output::error(&rest));
+        }
     };
     progress.bar.finish_and_clear();
     if matches!(ended, Ended::Events | Ended::Signal(_)) {

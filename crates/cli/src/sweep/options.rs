@@ -11,7 +11,8 @@ use crate::words::jobs;
 ///
 /// An experiment asks which share of systems is schedulable, what each scheme needs, or how close
 /// simulations come to bounds. The same experiment gives the same table, however many CPUs compute
-/// it. Ctrl-C keeps what is finished, and the same command continues there.
+/// it. Ctrl-C keeps what is finished, and the same command continues there. A sweep that is complete
+/// is shown and not computed again.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -30,6 +31,9 @@ pub struct SweepOptions {
     /// Evaluate this many systems at a time [default: one for each CPU]
     #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<NonZeroUsize>,
+    /// Compute a complete sweep again, and replace its table
+    #[arg(long)]
+    pub again: bool,
     /// Compute on the Dask cluster with this scheduler, such as tcp://host:8786; the Python package `bulkhead` must be installed there and here
     #[arg(long, value_name = "ADDRESS", conflicts_with = "jobs")]
     pub dask: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bulkhead_report::text::table;
+use report::text::table;
 use serde_json::{Map, Value, json};
 use sweep::{Experiment, PointSummary, Scalar, Summary};
 
@@ -14,6 +14,8 @@ pub struct Results<'a> {
     pub folder: &'a Path,
     /// The table; none if not all systems are evaluated.
     pub table: Option<PathBuf>,
+    /// True if the table was there before, so that nothing was computed.
+    pub already: bool,
     /// Shards that are finished.
     pub finished: u64,
     /// The experiment.
@@ -38,6 +40,10 @@ impl Results<'_> {
             );
         }
         text + &match &self.table {
+            Some(table) if self.already => format!(
+                "all systems: {}, complete before; `--again` computes it once more\n",
+                table.display()
+            ),
             Some(table) => format!("all systems: {}\n", table.display()),
             None => format!(
                 "interrupted: {} of {} shards are finished and kept in {}; the same command continues there\n",
@@ -57,6 +63,7 @@ impl Results<'_> {
             "file": self.file,
             "title": self.experiment.title(),
             "complete": self.table.is_some(),
+            "already_complete": self.already,
             "shards": self.experiment.shards(),
             "finished_shards": self.finished,
             "table": self.table.as_ref().map(|table| table.display().to_string()),

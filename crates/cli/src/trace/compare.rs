@@ -6,7 +6,7 @@ mod tables;
 use lab::amount::{length, micros};
 use trace::compare::{self, Comparison, Difference, Options};
 use trace::timeline::State;
-use trace::{Header, Step};
+use trace::{Header, Source, Step};
 
 use super::options::CompareOptions;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use document::Document;
 
 /// Runs the command.
 pub fn compare(options: &CompareOptions, as_json: bool) -> Result<Status, Failure> {
-    let traces = [super::read_trace(&options.first)?, super::read_trace(&options.second)?];
+    let traces = [super::open_trace(&options.first)?, super::open_trace(&options.second)?];
     let signed = |time: units::Duration| i64::try_from(time.0).unwrap_or(i64::MAX);
     let limits = Options {
         tolerance_ns: options.tolerance.0,
@@ -27,7 +27,7 @@ pub fn compare(options: &CompareOptions, as_json: bool) -> Result<Status, Failur
     };
     let comparison = compare::compare([&traces[0], &traces[1]], limits)
         .map_err(|error| Failure::new("not-comparable", error))?;
-    let headers = [&traces[0].header, &traces[1].header];
+    let headers = [traces[0].header(), traces[1].header()];
     if as_json {
         json::print(&Document::new(&comparison, headers))?;
     } else {

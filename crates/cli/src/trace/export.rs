@@ -3,9 +3,9 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use lab::WholeFile;
+use lab::{WholeFile, record};
 use serde::Serialize;
-use trace::Trace;
+use trace::{Source, TraceFile};
 use units::Duration;
 
 use super::options::{ExportOptions, Format};
@@ -23,7 +23,7 @@ pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure>
             "`--from` and `--until` are for charts\nhelp: leave them out, or write svg or html",
         ));
     }
-    let trace = super::read_trace(&options.file)?;
+    let trace = super::open_trace(&options.file)?;
     check_window(&trace, options)?;
     let target = match &options.output {
         Some(path) if path == Path::new("-") => {
@@ -38,7 +38,7 @@ pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure>
     let mut out = WholeFile::create(&target).map_err(|error| failed(error.into()))?;
     write(&trace, options, BufWriter::new(&mut out)).map_err(failed)?;
     out.finish().map_err(|error| failed(error.into()))?;
-    let entries = trace.tracks.iter().map(Vec::len).sum();
+    let entries = trace.count();
     if as_json {
         json::print(&Document { ok: true, file: &target, entries, lost: trace.lost() })?;
     } else {
@@ -48,7 +48,7 @@ pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure>
 }
 
 /// Refuses a time of `options` in which nothing is in the `trace`.
-fn check_window(trace: &Trace, options: &ExportOptions) -> Result<(), Failure> {
+fn check_window(trace: &TraceFile, options: &ExportOptions) -> Result<(), Failure> {
     if options.from.is_none() && options.until.is_none() {
         return Ok(());
     }
@@ -74,24 +74,28 @@ fn check_window(trace: &Trace, options: &ExportOptions) -> Result<(), Failure> {
 struct Document<'a> {
     ok: bool,
     file: &'a PathBuf,
-    entries: usize,
+    entries: u64,
     lost: u64,
 }
 
-fn write(trace: &Trace, options: &ExportOptions, mut out: impl Write) -> Result<(), Error> {
+fn write(trace: &TraceFile, options: &ExportOptions, mut out: impl Write) -> Result<(), Error> {
+    let failed = |error| Error::Trace(record::unreadable(&options.file, error));
     match options.to {
         Format::Perfetto => trace::perfetto::write(trace, &mut out)?,
         Format::Csv => trace::csv::write(trace, &mut out)?,
         Format::Svg | Format::Html => {
             let from = options.from.map(|time| time.0);
             let until = options.until.map(|time| time.0);
+            // Charts draw a short time: all of it is in memory.
+            let trace = trace.load().map_err(failed)?;
             let text = match options.to {
-                Format::Html => trace::gantt::html(trace, from, until),
-                _ => trace::gantt::svg(trace, from, until),
+                Format::Html => trace::gantt::html(&trace, from, until),
+                _ => trace::gantt::svg(&trace, from, until),
             };
             out.write_all(text.map_err(|error| Error::Chart(error.to_string()))?.as_bytes())?;
         }
     }
+    trace.check().map_err(failed)?;
     Ok(out.flush()?)
 }
 
@@ -99,6 +103,7 @@ fn write(trace: &Trace, options: &ExportOptions, mut out: impl Write) -> Result<
 enum Error {
     Io(io::Error),
     Chart(String),
+    Trace(lab::Failure),
 }
 
 impl From<io::Error> for Error {
@@ -121,6 +126,7 @@ impl Error {
     fn into_failure(self, target: Option<&Path>) -> Failure {
         match (self, target) {
             (Self::Chart(error), _) => Failure::new("no-chart", error),
+            (Self::Trace(failure), _) => failure.into(),
             (Self::Io(error), None) => error.into(),
             (Self::Io(error), Some(target)) => {
                 let name = target.display();

@@ -1,12 +1,12 @@
 //! `bulkhead trace replay`.
 
-use bulkhead_report::text::table;
 use lab::amount::{length, micros};
 use lab::decisions::{difference, replays, why};
 use lab::header::header;
 use lab::load;
+use report::text::table;
 use serde::Serialize;
-use trace::{Clock, Header, Replay};
+use trace::{Clock, Header, Replay, Source};
 
 use super::options::ReplayOptions;
 use crate::failure::Failure;
@@ -17,8 +17,8 @@ use crate::status::Status;
 /// Runs the command.
 pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure> {
     let plan = load::plan(&options.plan)?.plan;
-    let trace = super::read_trace(&options.file)?;
-    if let Some(difference) = difference(&header(&plan, None, 1), &trace.header) {
+    let trace = super::open_trace(&options.file)?;
+    if let Some(difference) = difference(&header(&plan, None, 1), trace.header()) {
         let (trace, plan) = (options.file.display(), options.plan.display());
         let text = format!(
             "{trace} is no trace of {plan}: {difference}\nhelp: name the plan or description with which it was recorded"
@@ -37,7 +37,7 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
     let clock = trace.clock();
     let ok = replays.iter().all(|replay| replay.stopped.is_none());
     if as_json {
-        let pcpus = replays.iter().map(|replay| PcpuDocument::new(replay, &trace.header, clock));
+        let pcpus = replays.iter().map(|replay| PcpuDocument::new(replay, trace.header(), clock));
         json::print(&Document { ok, pcpus: pcpus.collect() })?;
     } else {
         let row = |replay: &Replay| {
@@ -53,7 +53,7 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
         for replay in &replays {
             if let Some(stopped) = &replay.stopped {
                 let at = micros(clock.ns(stopped.ticks));
-                let why = why(stopped, &trace.header);
+                let why = why(stopped, trace.header());
                 text.push_str(&format!("PCPU {} at {at}: {why}\n", replay.pcpu));
             }
         }

@@ -59,6 +59,13 @@ impl Measure {
     }
 }
 
+impl Measure {
+    /// Returns true if it can be measured in several boots, of which the median counts.
+    pub fn repeats(&self) -> bool {
+        matches!(self, Self::Jobs(_) | Self::Evictions(_) | Self::Console(_) | Self::Traffic(_))
+    }
+}
+
 /// The execution time of a task's jobs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

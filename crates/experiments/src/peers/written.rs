@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use bulkhead_system::description::System;
-use bulkhead_system::plan;
 use sweep::Error;
+use system::description::System;
+use system::plan;
 use verdict::Verdict;
 
 use super::design::{Plan, Vcpu};

@@ -3,7 +3,7 @@ mod sharing;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use bulkhead_abi::trace::Kind;
+use abi::trace::Kind;
 
 use crate::arch::cpu;
 use crate::arch::gic::SavedLists;

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
-use bulkhead_abi::hypercall::{LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_INTERRUPT, LOCK_OPEN, LOCK_WAITS, UNLOCK};
+use abi::hypercall::{LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_INTERRUPT, LOCK_OPEN, LOCK_WAITS, UNLOCK};
 pub use gic_env::GicEnv;
 use policy::lock::rate::Rate;
 use policy::time::Duration;

@@ -1,6 +1,6 @@
 //! The caches of a platform as options of cachescope.
 
-use bulkhead_system::platform::{Cache, CacheKind};
+use system::platform::{Cache, CacheKind};
 
 use crate::failure::Failure;
 use crate::load::System;

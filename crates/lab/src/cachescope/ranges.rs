@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use bulkhead_system::plan::{Frames, Memory, Plan, Vm};
 use policy::color::{Geometry, Stripe};
+use system::plan::{Frames, Memory, Plan, Vm};
 
 use crate::failure::Failure;
 
@@ -92,8 +92,8 @@ fn pieces(
 mod tests {
     use std::path::Path;
 
-    use bulkhead_system::description::System;
-    use bulkhead_system::plan;
+    use system::description::System;
+    use system::plan;
 
     use super::*;
 

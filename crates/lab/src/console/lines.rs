@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bulkhead_qemu::Chunk;
+use qemu::Chunk;
 
 /// Longer lines are cut: a guest may never end one.
 const LINE_MAX: usize = 4096;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::lines::Lines;
 use super::messages::{Report, Told, ended, failed, report, task};
-use bulkhead_abi::console::{HYPERVISOR_LABEL, SOFT_RESET};
-use bulkhead_qemu::Chunk;
+use abi::console::{HYPERVISOR_LABEL, SOFT_RESET};
+use qemu::Chunk;
 
 /// Maximum number of failures of a VM that are kept.
 const FAILURES_MAX: usize = 10;

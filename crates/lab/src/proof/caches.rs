@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use bulkhead_report::proof::{Cache, Owner};
+use report::proof::{Cache, Owner};
 use serde::Deserialize;
 
 use super::execute::Executed;

@@ -1,8 +1,8 @@
 //! The machine and the VMs of a plan.
 
-use bulkhead_report::proof::{Platform, Vcpu, Vm};
-use bulkhead_system::description::Protocol;
 use policy::color::{Color, ColorSet};
+use report::proof::{Platform, Vcpu, Vm};
+use system::description::Protocol;
 
 use crate::cachescope::Counts;
 use crate::load::System;
@@ -41,7 +41,7 @@ pub fn vms(system: &System) -> Vec<Vm> {
     vms.collect()
 }
 
-fn vcpu(vcpu: &bulkhead_system::plan::Vcpu) -> Vcpu {
+fn vcpu(vcpu: &system::plan::Vcpu) -> Vcpu {
     let budget = vcpu.server.and_then(|server| server.class.budget());
     Vcpu {
         pcpu: vcpu.pcpu.0 as usize,

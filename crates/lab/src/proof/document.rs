@@ -1,6 +1,6 @@
 //! A proof for programs. Names are stable and carry their units.
 
-use bulkhead_report::proof::{Proof, Responses, Run};
+use report::proof::{Proof, Responses, Run};
 use serde::Serialize;
 
 /// `results.json`.

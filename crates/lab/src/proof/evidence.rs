@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ::trace::Trace;
-use bulkhead_report::proof::{Check, Proof, Run, VmRun};
+use report::proof::{Check, Proof, Run, VmRun};
 use verdict::Verdict;
 
 use super::execute::Executed;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bulkhead_qemu::{Exit, Outcome, Time};
+use qemu::{Exit, Outcome, Time};
 use trace::Trace;
 
 use crate::boot::{self, Ran, Start};

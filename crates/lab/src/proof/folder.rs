@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bulkhead_image::without_path;
+use image::without_path;
 use tempfile::TempDir;
 
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! Makes the system without isolation.
 
-use bulkhead_system::description::System;
+use system::description::System;
 
 /// Returns the system without isolation of its memory: without colours of VMs, tasks and
 /// hypervisor, and without limits on memory accesses. All other properties stay, planned budgets
@@ -34,7 +34,7 @@ pub fn without(system: &System) -> Option<System> {
 mod tests {
     use std::path::Path;
 
-    use bulkhead_system::plan;
+    use system::plan;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Judges if everything holds with the plan.
 
-use bulkhead_report::proof::{Cache, Proof, Responses, Task};
+use report::proof::{Cache, Proof, Responses, Task};
 
 use crate::amount::time;
 use crate::cachescope::HYPERVISOR;
@@ -116,7 +116,7 @@ fn of_task(proof: &Proof, task: &Task, failures: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use bulkhead_report::proof::{Owner, Run, Traffic, Vm};
+    use report::proof::{Owner, Run, Traffic, Vm};
 
     use super::*;
 

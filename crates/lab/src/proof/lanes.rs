@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use bulkhead_report::proof::{Lane, LaneKind, Mark, MarkKind, Span, SpanKind, Timeline};
+use report::proof::{Lane, LaneKind, Mark, MarkKind, Span, SpanKind, Timeline};
 use trace::timeline::{self, Job, State};
 use trace::{Clock, Event, LockStep, Trace, VcpuId};
 

@@ -4,8 +4,8 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
-use bulkhead_image::Hypervisor;
-use bulkhead_report::proof::{Command, Fact, File, Origin};
+use image::Hypervisor;
+use report::proof::{Command, Fact, File, Origin};
 use sha2::{Digest, Sha256};
 
 use super::Options;
@@ -48,9 +48,9 @@ pub fn origin(
 }
 
 fn qemu() -> Option<String> {
-    let program = env::var(bulkhead_qemu::PROGRAM_VARIABLE);
+    let program = env::var(qemu::PROGRAM_VARIABLE);
     let program = program.unwrap_or_else(|_| "qemu-system-aarch64".into());
-    bulkhead_qemu::Version::of(&program).ok().map(|version| version.to_string())
+    qemu::Version::of(&program).ok().map(|version| version.to_string())
 }
 
 fn commands(options: &Options, evidence: &Evidence, folder: &Folder) -> Vec<Command> {
@@ -110,12 +110,9 @@ fn digest(purpose: &str, path: &Path) -> Result<File, Failure> {
 }
 
 #[cfg(test)]
-#[allow(dead_code)]
-#[path = "../../../image/tests/common/elf.rs"]
-mod elf;
-
-#[cfg(test)]
 mod tests {
+    use testing::Elf;
+
     use super::*;
 
     #[test]
@@ -126,11 +123,11 @@ mod tests {
             fs::write(&path, file).expect("written");
             loaded(&path).unwrap_or_else(|failure| panic!("{failure:?}")).sha256
         };
-        let file = elf::Elf::default().to_bytes();
+        let file = Elf::default().to_bytes();
         // As debug information is.
         let longer = [&file[..], b"/home/somebody/bulkhead"].concat();
         assert_eq!(of(&longer), of(&file));
-        let mut other = elf::Elf::default();
+        let mut other = Elf::default();
         other.code[0x1000] = 1;
         assert_ne!(of(&other.to_bytes()), of(&file));
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bulkhead_report::proof::Proof;
+use report::proof::Proof;
 
 use super::document::Document;
 use super::execute::Prepared;

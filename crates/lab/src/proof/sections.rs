@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bulkhead_report::proof::Section;
+use report::proof::Section;
 use trace::{Event, LockStep, Trace};
 
 use crate::responses::Key;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bulkhead_report::proof::{Responses, Task, Term};
+use report::proof::{Responses, Task, Term};
 use trace::Header;
 use verdict::{TaskVerdict, VcpuVerdict, Verdict};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bulkhead_report::proof::Traffic;
-use bulkhead_system::plan::MemoryBudget;
+use report::proof::Traffic;
+use system::plan::MemoryBudget;
 use trace::{Event, Trace, VcpuId};
 
 use crate::cachescope::bins::Bin;

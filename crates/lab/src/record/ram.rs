@@ -6,8 +6,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::process;
 
+use qemu::Board;
 use rustix::fs::{MemfdFlags, memfd_create};
 use trace::rings::Ram;
+
+use crate::failure::Failure;
+use crate::load::System;
 
 /// RAM that QEMU and this process share. It is gone when both have ended.
 #[derive(Debug)]
@@ -19,8 +23,25 @@ pub struct SharedRam {
 }
 
 impl SharedRam {
+    /// Creates the RAM of a board on which the system is to run.
+    pub fn of(system: &System, board: &Board) -> Result<Self, Failure> {
+        let (Some(bytes), Some(bank)) = (board.memory_bytes, system.plan.platform.memory.first())
+        else {
+            let name = &system.plan.platform.board;
+            return Err(Failure::new(
+                "no-trace",
+                format!(
+                    "the RAM of the board `{name}` cannot be shared, so no trace of it can be recorded"
+                ),
+            ));
+        };
+        Self::new(bank.start.0, bytes).map_err(|error| {
+            Failure::new("no-trace", format!("the RAM of the machine cannot be shared: {error}"))
+        })
+    }
+
     /// Creates RAM of this number of bytes that starts at an address of the machine.
-    pub fn new(start: u64, bytes: u64) -> io::Result<Self> {
+    fn new(start: u64, bytes: u64) -> io::Result<Self> {
         let file = File::from(memfd_create("bulkhead-ram", MemfdFlags::CLOEXEC)?);
         file.set_len(bytes)?;
         Ok(Self { file, start, bytes })

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bulkhead_qemu::{Exit, Outcome};
+use qemu::{Exit, Outcome};
 use serde::Serialize;
 
 use crate::cachescope::Counts;

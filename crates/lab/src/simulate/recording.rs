@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use bulkhead_system::plan::Plan;
 use sim::Release;
+use system::plan::Plan;
 use trace::{Header, Origin, Recorder, TaskHeader, VcpuHeader, VcpuId, VmHeader, simulation};
 
 use crate::header;

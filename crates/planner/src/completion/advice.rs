@@ -8,7 +8,7 @@ use std::fmt;
 
 use analysis::Duration;
 use analysis::utilization::Share;
-use bulkhead_system::description::System;
+use system::description::System;
 use verdict::{VcpuVerdict, Verdict};
 
 pub use super::change::Change;

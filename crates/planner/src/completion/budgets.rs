@@ -4,8 +4,8 @@
 //! it comes as late in each period as it can. Now it is known when it comes at the latest.
 
 use analysis::Duration;
-use bulkhead_system::description::System;
-use bulkhead_system::plan::Budget;
+use system::description::System;
+use system::plan::Budget;
 
 use super::least::least;
 use super::pcpus::{At, in_time, judge, order};

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use analysis::Duration;
-use bulkhead_system::description::{Located, System, Wcet};
-use bulkhead_system::plan::{Budget, COUNT_MAX};
 use policy::color::ColorSet;
+use system::description::{Located, System, Wcet};
+use system::plan::{Budget, COUNT_MAX};
 
 use super::problem::free_colors;
 
@@ -184,7 +184,7 @@ fn map_wcet(wcet: &mut Wcet, map: impl Fn(Duration) -> Duration) {
 /// last VCPU whose budget is open.
 pub(super) fn vcpus(system: &System, vm: usize, count: usize) -> Option<System> {
     let open = |vcpu: &&_| {
-        let vcpu: &bulkhead_system::description::Vcpu = vcpu;
+        let vcpu: &system::description::Vcpu = vcpu;
         vcpu.server.as_ref().is_some_and(|server| server.open && server.priority.is_none())
             && vcpu.pcpu.is_none()
     };

@@ -1,7 +1,7 @@
 //! The mapping from planned colours to colours of the machine.
 
-use bulkhead_system::description::{Located, System};
 use policy::color::{Color, ColorSet};
+use system::description::{Located, System};
 
 use super::problem::Subject;
 use crate::Coloring;

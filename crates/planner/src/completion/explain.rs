@@ -6,10 +6,10 @@ use analysis::response::{Workload, response_times};
 use analysis::supply::{ServerSupply, Supply};
 use analysis::utilization::Share;
 use analysis::{Caches, Duration, Failure, Server};
-use bulkhead_system::description::System;
-use bulkhead_system::diagnostic::{Diagnostic, Errors};
-use bulkhead_system::plan::Budget;
 use policy::color::{COLORS_MAX, ColorSet};
+use system::description::System;
+use system::diagnostic::{Diagnostic, Errors};
+use system::plan::Budget;
 use verdict::TaskVerdict;
 
 use super::advice::{self, Advice};

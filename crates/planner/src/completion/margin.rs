@@ -1,6 +1,6 @@
 //! A margin: what is planned is enough for execution times and accesses that are longer and more than described.
 
-use bulkhead_system::description::System;
+use system::description::System;
 use verdict::scale;
 
 /// Returns the system with the margin added to all execution times and accesses.

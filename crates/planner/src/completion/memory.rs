@@ -11,9 +11,9 @@
 //! tried from the largest down, in steps of a quarter, before the last step is searched.
 
 use analysis::Duration;
-use bulkhead_system::description::{Amount, Bandwidth, System};
-use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::{self, BandwidthCounter, Budget};
+use system::description::{Amount, Bandwidth, System};
+use system::diagnostic::Errors;
+use system::plan::{self, BandwidthCounter, Budget};
 use verdict::{TaskVerdict, VcpuVerdict};
 
 use super::least::least;

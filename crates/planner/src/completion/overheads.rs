@@ -6,8 +6,8 @@
 //! where they are.
 
 use analysis::Duration;
-use bulkhead_system::description::{System, Task};
-use bulkhead_system::diagnostic::{Diagnostic, Errors};
+use system::description::{System, Task};
+use system::diagnostic::{Diagnostic, Errors};
 use verdict::VcpuVerdict;
 
 use super::{Obstacle, cannot_plan, verdict};

@@ -2,7 +2,7 @@
 //! with the tasks that are pinned to it, and a task that can be on any VCPU of its VM.
 
 use analysis::Duration;
-use bulkhead_system::description::System;
+use system::description::System;
 
 use super::periods;
 use super::problem::{Problem, Subject};

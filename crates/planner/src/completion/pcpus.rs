@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 
 use analysis::{Duration, Server};
-use bulkhead_system::address::Pcpu;
-use bulkhead_system::description::{Located, System, Vcpu};
-use bulkhead_system::plan::{self, Budget, Class};
+use system::address::Pcpu;
+use system::description::{Located, System, Vcpu};
+use system::plan::{self, Budget, Class};
 use verdict::{PcpuVerdict, VcpuVerdict};
 
 use super::problem::most_waits;

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 
 use analysis::Duration;
 use analysis::utilization::Share;
-use bulkhead_system::description::{self, System};
-use bulkhead_system::diagnostic::Errors;
-use bulkhead_system::plan::Budget;
+use system::description::{self, System};
+use system::diagnostic::Errors;
+use system::plan::Budget;
 
 use super::problem::{Problem, grain};
 use crate::search::Planner;

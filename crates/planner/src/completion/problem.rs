@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use analysis::overheads::Costs;
 use analysis::utilization::Share;
 use analysis::{Duration, LONGEST};
-use bulkhead_system::description::{self, System, Wcet};
-use bulkhead_system::diagnostic::{Diagnostic, Errors};
-use bulkhead_system::plan::{Class, frames_needed};
 use policy::color::ColorSet;
+use system::description::{self, System, Wcet};
+use system::diagnostic::{Diagnostic, Errors};
+use system::plan::{Class, frames_needed};
 
 use super::cannot_plan;
 use crate::{Coloring, Error, Setting, Slot, TASKS_MAX, Task, Test, Vm, indices, mask};

@@ -23,8 +23,8 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use bulkhead_system::description::{System, Vcpu};
-use bulkhead_system::plan;
+use system::description::{System, Vcpu};
+use system::plan;
 
 use super::memory::Limits;
 use super::pcpus::{all, vcpu};

@@ -1,6 +1,6 @@
 //! Random descriptions over the whole grid of what can be described and left open.
 
-use bulkhead_system::plan::{COUNT_MAX, RESOURCES_MAX};
+use system::plan::{COUNT_MAX, RESOURCES_MAX};
 use taskgen::Random;
 
 use crate::draft::{Colors, Draft, Limit, Resource, Task, Vcpu, Vm};

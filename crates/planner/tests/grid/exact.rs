@@ -1,7 +1,7 @@
 //! The planner beside the best plans of small systems.
 
-use bulkhead_system::description::System;
 use planner::completion::complete;
+use system::description::System;
 
 use crate::{judge, number, optimum, outcome, read, small};
 

@@ -1,8 +1,8 @@
 //! The judge of all plans: the code of `bulkhead check`.
 
-use bulkhead_system::description::{Amount, System, Vm};
-use bulkhead_system::plan::{self, Plan};
 use policy::color::ColorSet;
+use system::description::{Amount, System, Vm};
+use system::plan::{self, Plan};
 use verdict::Verdict;
 
 /// Returns the verdict of `bulkhead check` on a description in which nothing is open; `None` if it

@@ -20,9 +20,9 @@ mod table;
 
 use std::path::Path;
 
-use bulkhead_system::description::System;
 use draft::Draft;
 use outcome::{Found, Outcome};
+use system::description::System;
 
 /// Systems of the quick tests.
 const QUICK: u64 = 500;

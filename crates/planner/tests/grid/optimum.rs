@@ -6,10 +6,10 @@
 //! budgets are those with the least sum, and if these do not fit, none do.
 
 use analysis::Duration;
-use bulkhead_system::address::Pcpu;
-use bulkhead_system::description::{Located, System};
-use bulkhead_system::plan::{self, Budget, Entries};
 use policy::color::Color;
+use system::address::Pcpu;
+use system::description::{Located, System};
+use system::plan::{self, Budget, Entries};
 use verdict::{PcpuVerdict, scale};
 
 use crate::small::PERIODS_US;
@@ -140,7 +140,7 @@ fn colors(system: &System) -> Vec<System> {
 }
 
 fn periods(system: &System, vm: usize) -> Vec<System> {
-    let open = |vcpu: &bulkhead_system::description::Vcpu| {
+    let open = |vcpu: &system::description::Vcpu| {
         vcpu.server.as_ref().is_some_and(|server| server.period_open)
     };
     if !system.vms[vm].vcpus.iter().any(open) {

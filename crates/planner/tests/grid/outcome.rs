@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration as Time;
 
-use bulkhead_system::description::System;
 use planner::completion::complete;
 use rustix::time::{ClockId, clock_gettime};
+use system::description::System;
 
 use crate::draft::{Draft, Limit};
 use crate::simple::{Rule, rules};

@@ -1,6 +1,6 @@
 //! VCPUs to PCPUs, by rules that look at utilisations only.
 
-use bulkhead_system::description::{Located, System};
+use system::description::{Located, System};
 
 use crate::simple::{Place, given_share, need};
 

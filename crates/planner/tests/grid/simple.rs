@@ -2,9 +2,9 @@
 //! rule of a line or two, and looks at no bound.
 
 use analysis::Duration;
-use bulkhead_system::description::{Amount, Located, System};
-use bulkhead_system::plan::Budget;
 use policy::color::{Color, ColorSet};
+use system::description::{Amount, Located, System};
+use system::plan::Budget;
 
 use crate::places;
 

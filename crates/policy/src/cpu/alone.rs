@@ -1,7 +1,9 @@
 //! A VCPU that has its CPU for itself, but a memory budget: the shortest path from an overflow to
 //! an idle CPU, and back.
 
-use super::{Charge, Choice, Event, NEVER, NOBODY, Slot};
+use super::charge::Charge;
+use super::choice::{Choice, NOBODY};
+use super::{Event, NEVER, Slot};
 use crate::bandwidth::Grants;
 use crate::time::{Duration, Instant};
 

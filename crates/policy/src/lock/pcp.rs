@@ -13,21 +13,21 @@ const NOBODY: u8 = u8::MAX;
 
 /// The local resources of a VCPU. Each operation examines each of them at most once.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct Pcp {
-    ceilings: [u8; RESOURCES_MAX],
-    owners: [u8; RESOURCES_MAX],
+pub struct Pcp<const RESOURCES: usize = RESOURCES_MAX> {
+    ceilings: [u8; RESOURCES],
+    owners: [u8; RESOURCES],
     /// Tasks that asked for a resource, and have to wait until one is released.
     blocked: ReadyTasks,
 }
 
-impl Default for Pcp {
+impl<const RESOURCES: usize> Default for Pcp<RESOURCES> {
     fn default() -> Self {
-        let nobody = [NOBODY; RESOURCES_MAX];
+        let nobody = [NOBODY; RESOURCES];
         Self { ceilings: nobody, owners: nobody, blocked: ReadyTasks::default() }
     }
 }
 
-impl Pcp {
+impl<const RESOURCES: usize> Pcp<RESOURCES> {
     /// Declares that the task uses the resource. All declarations come before the first lock.
     pub fn use_by(&mut self, task: usize, resource: usize) {
         if let Some(ceiling) = self.ceilings.get_mut(resource)
@@ -82,9 +82,15 @@ impl Pcp {
     /// that blocks it.
     pub fn runs(&self, ready: ReadyTasks, raised: ReadyTasks) -> Option<usize> {
         let task = ready.highest_raised(raised)?;
-        if !self.blocked.contains(task) || raised.contains(task) {
-            return Some(task);
+        Some(if raised.contains(task) { task } else { self.in_place_of(task) })
+    }
+
+    /// Returns the task that executes if this one is to run and is in no global critical section:
+    /// itself, or the task that blocks it.
+    pub fn in_place_of(&self, task: usize) -> usize {
+        match self.blocked.contains(task) {
+            true => self.highest_of_others(task).map_or(task, |(_, owner)| owner),
+            false => task,
         }
-        Some(self.highest_of_others(task).map_or(task, |(_, owner)| owner))
     }
 }

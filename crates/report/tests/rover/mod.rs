@@ -4,9 +4,7 @@
 mod runs;
 mod system;
 
-use bulkhead_report::proof::{
-    Check, Command, Fact, File, Lane, Origin, Owner, Platform, Proof, Span,
-};
+use report::proof::{Check, Command, Fact, File, Lane, Origin, Owner, Platform, Proof, Span};
 
 use runs::{cache, run, traffic};
 use system::{tasks, vms};

@@ -1,6 +1,6 @@
 //! Runs: what happened when, in the cache, on the way to memory.
 
-use bulkhead_report::proof::{
+use report::proof::{
     Cache, Lane, LaneKind, Mark, MarkKind, Owner, Run, Section, Span, SpanKind, Timeline, Traffic,
     VmRun,
 };

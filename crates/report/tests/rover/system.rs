@@ -1,6 +1,6 @@
 //! VMs and tasks.
 
-use bulkhead_report::proof::{Responses, Task, Term, Vcpu, Vm};
+use report::proof::{Responses, Task, Term, Vcpu, Vm};
 
 use super::MS;
 

@@ -4,8 +4,12 @@
 //! waits. It waits for at most one access of each other PCPU, and no access makes two accesses of
 //! one PCPU wait.
 
-use crate::pcpu::PcpuState;
+mod stretch;
+
+use crate::pcpu::{Lane, PcpuState};
 use crate::{Contention, Event, Observer};
+
+pub use stretch::{Limits, Stretch};
 
 #[derive(Clone, Debug)]
 pub struct Bus {
@@ -13,11 +17,16 @@ pub struct Bus {
     /// For each PCPU and each other one, the number of accesses of the other one after which it
     /// waited last.
     waited: Vec<Vec<u64>>,
+    /// The PCPUs in a stretch; empty otherwise.
+    lanes: Vec<Lane>,
+    /// The PCPUs that make accesses in it which others delay.
+    makers: Vec<usize>,
 }
 
 impl Bus {
     pub fn new(contention: Contention, pcpus: usize) -> Self {
-        Self { contention, waited: vec![vec![0; pcpus]; pcpus] }
+        let waited = vec![vec![0; pcpus]; pcpus];
+        Self { contention, waited, lanes: Vec::new(), makers: Vec::new() }
     }
 
     /// Delays the accesses that a PCPU has just made by those of others.
@@ -42,15 +51,28 @@ impl Bus {
                 }
                 continue;
             }
-            let waited = &mut self.waited[at][other];
-            let Some(last) = pcpu.memory.last else { continue };
-            let rest = last.saturating_add(self.contention.latency).saturating_sub(now);
-            if rest > 0 && pcpu.memory.total > *waited {
-                *waited = pcpu.memory.total;
-                delay +=
-                    if self.contention.always_longest { self.contention.latency } else { rest };
-            }
+            delay += self.wait((at, other), now, (pcpu.memory.total, pcpu.memory.last));
         }
         pcpus[at].wait(delay);
+    }
+
+    /// Returns the time that an access of a PCPU waits for another PCPU, which has made this number
+    /// of accesses, the last one at that time.
+    #[inline]
+    fn wait(
+        &mut self,
+        (at, other): (usize, usize),
+        now: u64,
+        (total, last): (u64, Option<u64>),
+    ) -> u64 {
+        let waited = &mut self.waited[at][other];
+        let Contention { latency, always_longest } = self.contention;
+        let Some(last) = last else { return 0 };
+        let rest = last.saturating_add(latency).saturating_sub(now);
+        if rest == 0 || total <= *waited {
+            return 0;
+        }
+        *waited = total;
+        if always_longest { latency } else { rest }
     }
 }

@@ -110,6 +110,34 @@ impl Journal {
     }
 }
 
+/// The table of a sweep that is complete.
+#[derive(Debug)]
+pub struct Finished {
+    /// Path of the table.
+    pub table: PathBuf,
+    shards: Vec<Shard>,
+}
+
+impl Finished {
+    /// Finds the table of this experiment, computed by this version of the program, in the folder
+    /// of a sweep. `None` if there is a journal: then the sweep is not complete, or computed again.
+    pub fn find(folder: &Path, experiment: &Experiment) -> Option<Self> {
+        let table = folder.join(TABLE);
+        // The table also has the title and all comments.
+        let is_of = parquet_file::experiment(&table).is_some_and(|it| it == experiment.text());
+        if folder.join(JOURNAL).exists() || !is_of {
+            return None;
+        }
+        let shards = parquet_file::shards(&table, experiment)?;
+        Some(Self { table, shards })
+    }
+
+    /// Returns its shards in their order.
+    pub fn shards(&self) -> impl Iterator<Item = &Shard> {
+        self.shards.iter()
+    }
+}
+
 /// Returns true if a table is of the experiment of a journal with this header, whatever version of this program computed it.
 fn is_table_of(table: &Path, own: &Header) -> bool {
     let text = parquet_file::experiment(table);

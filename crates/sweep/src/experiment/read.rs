@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bulkhead_system::diagnostic::{Diagnostic, Errors, Place, Source};
 use serde::Deserialize;
+use system::diagnostic::{Diagnostic, Errors, Place, Source};
 use toml::Spanned;
 
 use super::{Experiment, Point};

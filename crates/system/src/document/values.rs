@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use bulkhead_abi::limits::SHARED_INTERRUPTS;
+use abi::limits::SHARED_INTERRUPTS;
 use policy::color::{ColorSet, ParseColorsError};
 use toml::Spanned;
 use toml::de::DeValue;

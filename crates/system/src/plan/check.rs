@@ -8,7 +8,7 @@ mod regions;
 mod servers;
 mod vms;
 
-use bulkhead_abi::limits::PAGE_BYTES;
+use abi::limits::PAGE_BYTES;
 pub(crate) use vms::{NAME_HELP as VM_NAME_HELP, is_name as is_vm_name};
 
 use units::Bytes;

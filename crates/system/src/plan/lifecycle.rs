@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use bulkhead_abi::plan::{names, words};
+use abi::plan::{names, words};
 
 use super::read::Cursor;
 use super::tree::Node;

@@ -7,9 +7,9 @@ mod ram;
 mod servers;
 mod words;
 
+use abi::guest;
+use abi::limits::{CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES};
 pub(super) use boot::boot;
-use bulkhead_abi::guest;
-use bulkhead_abi::limits::{CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES};
 pub(super) use origins::Origins;
 
 use units::Bytes;

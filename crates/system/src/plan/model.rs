@@ -7,8 +7,8 @@ mod server;
 
 use std::cmp::Reverse;
 
+use abi::plan::words;
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
-use bulkhead_abi::plan::words;
 pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;

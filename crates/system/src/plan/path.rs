@@ -2,7 +2,7 @@
 
 use std::fmt::LowerHex;
 
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 
 /// `memory@40000000`.
 pub(super) fn unit(name: &str, address: impl LowerHex) -> String {

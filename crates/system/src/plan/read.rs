@@ -10,7 +10,7 @@ mod server;
 
 use std::cell::RefCell;
 
-use bulkhead_abi::plan::{self as abi, names, words};
+use ::abi::plan::{self as abi, names, words};
 pub(super) use cursor::Cursor;
 use policy::color::ColorSet;
 use units::Duration;

@@ -3,8 +3,8 @@
 mod bandwidth;
 mod locks;
 
-use bulkhead_abi::doorbell;
-use bulkhead_abi::plan::{self as abi, names, words};
+use ::abi::doorbell;
+use ::abi::plan::{self as abi, names, words};
 use units::{Bytes, Duration};
 
 use super::path::unit;

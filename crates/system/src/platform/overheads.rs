@@ -1,6 +1,6 @@
 //! Times that the hypervisor takes on a PCPU.
 
-use bulkhead_abi::limits::PRICE_MAX_NS;
+use abi::limits::PRICE_MAX_NS;
 
 use units::Duration;
 

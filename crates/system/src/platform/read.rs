@@ -7,14 +7,14 @@ mod overheads;
 pub(crate) use bandwidth::read as bandwidth;
 pub(crate) use overheads::read as overheads;
 
-use bulkhead_abi::plan::words;
+use abi::plan::words;
 use units::{Bytes, Frequency};
 
 use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qemu};
 use crate::address::{Address, Mpidr, PhysicalAddress, Region};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
-use crate::plan::{Gic, PowerOff, SerialKind};
+use crate::plan::{COUNT_MAX, Gic, PowerOff, SerialKind};
 
 /// Returns the machine that the keys describe.
 pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
@@ -23,7 +23,12 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
     let choices = Architecture::ALL;
     let architecture =
         at.required("architecture", at.choice("architecture", &choices), "\"aarch64\"");
-    let cpus = all(&at.tables("cpu", "[[cpu]]"), cpus).map(|groups| groups.concat());
+    let cpus = all(&at.tables("cpu", "[[cpu]]"), cpus);
+    // The hypervisor does not run on machines that are only analysed.
+    if let Some(groups) = cpus.as_deref().filter(|_| !at.has("analysis_only")) {
+        refuse_more(at, groups);
+    }
+    let cpus = cpus.map(|groups| groups.concat());
     if at.tables("cpu", "[[cpu]]").is_empty() {
         missing(at, "[[cpu]]");
     }
@@ -128,6 +133,24 @@ fn cpus(at: &Fields<'_>) -> Option<Vec<Cpu>> {
             })
             .collect(),
     )
+}
+
+/// Refuses the group of CPUs with which there are too many.
+fn refuse_more(at: &Fields<'_>, groups: &[Vec<Cpu>]) {
+    let mut count = 0;
+    let more = groups.iter().position(|group| {
+        count += group.len();
+        count > COUNT_MAX
+    });
+    let tables = at.tables("cpu", "[[cpu]]");
+    let Some(more) = more.and_then(|more| tables.get(more)) else { return };
+    let message = format!("there are {count} CPUs, and the hypervisor runs on {COUNT_MAX}");
+    let place = more.key_place("count").unwrap_or_else(|| more.place().clone());
+    at.add(
+        Diagnostic::new("out-of-range", message)
+            .at(&place, "too many")
+            .help("describe a machine with fewer, or only analyse this one: `analysis_only`"),
+    );
 }
 
 /// Reads the words of memory in which the CPUs of a group wait, if PSCI does not start them: eight

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use bulkhead_abi::trace::{RECORD_BYTES, Record};
+use abi::trace::{RECORD_BYTES, Record};
 
 use super::{MAGIC, PREFIX_BYTES, VERSION};
 use crate::{Entry, Event, Header, Trace};
@@ -48,18 +48,8 @@ pub enum ReadError {
 impl Trace {
     /// Reads a trace file. `input` should be buffered.
     pub fn read(mut input: impl Read) -> Result<Self, ReadError> {
-        let prefix = exactly(&mut input).or_else(none_at_end)?.ok_or(ReadError::Magic)?;
-        let [magic, rest] = halves(prefix);
-        if magic != u64::from_le_bytes(MAGIC) {
-            return Err(ReadError::Magic);
-        }
-        let (version, header_bytes) = (rest as u32, (rest >> 32) as u32);
-        if version != VERSION {
-            return Err(ReadError::Version(version));
-        }
-        let header = header(&mut input, header_bytes)?;
+        let (header, mut at) = start(&mut input)?;
         let mut tracks = vec![Vec::new(); header.pcpus];
-        let mut at = PREFIX_BYTES as u64 + u64::from(header_bytes);
         let mut is_cut_off = false;
         loop {
             let prefix = match exactly(&mut input) {
@@ -99,6 +89,21 @@ impl Trace {
         tracks.iter_mut().for_each(|track| settle_epoch(track));
         Ok(Self { header, tracks, is_cut_off })
     }
+}
+
+/// Reads what comes before the first chunk; returns the header, and the place of that chunk.
+pub(super) fn start(input: &mut impl Read) -> Result<(Header, u64), ReadError> {
+    let prefix = exactly(input).or_else(none_at_end)?.ok_or(ReadError::Magic)?;
+    let [magic, rest] = halves(prefix);
+    if magic != u64::from_le_bytes(MAGIC) {
+        return Err(ReadError::Magic);
+    }
+    let (version, header_bytes) = (rest as u32, (rest >> 32) as u32);
+    if version != VERSION {
+        return Err(ReadError::Version(version));
+    }
+    let header = header(input, header_bytes)?;
+    Ok((header, PREFIX_BYTES as u64 + u64::from(header_bytes)))
 }
 
 /// The start of the servers is recorded before it comes: puts it where it belongs.
@@ -151,7 +156,7 @@ fn none_at_end<T>(error: io::Error) -> io::Result<Option<T>> {
     if error.kind() == io::ErrorKind::UnexpectedEof { Ok(None) } else { Err(error) }
 }
 
-fn halves(bytes: [u8; PREFIX_BYTES]) -> [u64; 2] {
+pub(super) fn halves(bytes: [u8; PREFIX_BYTES]) -> [u64; 2] {
     let number = u128::from_le_bytes(bytes);
     [number as u64, (number >> 64) as u64]
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use bulkhead_abi::trace::Record;
+use abi::trace::Record;
 
 use super::{MAGIC, VERSION};
 use crate::Header;

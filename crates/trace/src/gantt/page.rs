@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use bulkhead_report::Error;
+use report::Error;
 
 use super::{chart, window};
 use crate::timeline::{self, State};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::messages::{CounterDescriptor, TrackDescriptor, UNIT_TIME_NS};
-use crate::{Header, Trace, VcpuId};
+use crate::timeline::Jobs;
+use crate::{Header, Source, VcpuId};
 
 const PCPUS: u64 = 1;
 const VM: u64 = 1 << 8;
@@ -39,17 +40,17 @@ pub fn has_budget(header: &Header, id: VcpuId) -> bool {
 }
 
 /// Returns all tracks, parents before their children.
-pub fn all(trace: &Trace) -> Vec<TrackDescriptor> {
-    let header = &trace.header;
+pub fn all<S: Source>(trace: &S, jobs: &Jobs) -> Vec<TrackDescriptor> {
+    let header = trace.header();
     let name = format!("{} ({})", header.name, header.origin);
     let mut tracks = vec![TrackDescriptor::new(PCPUS, None, name, 0)];
-    for index in 0..trace.tracks.len() {
+    for index in 0..trace.pcpus() {
         let name = format!("PCPU {index}");
         tracks.push(TrackDescriptor::new(pcpu(index), Some(PCPUS), name, index));
     }
     // Tasks may set marks that the header does not know.
     let mut tasks: BTreeMap<VcpuId, Vec<u8>> = BTreeMap::new();
-    for &(id, task) in crate::timeline::jobs(trace).keys() {
+    for ((id, task), _) in jobs.tasks() {
         tasks.entry(id).or_default().push(task);
     }
     for (index, vm) in header.vms.iter().enumerate() {

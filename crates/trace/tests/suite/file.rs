@@ -1,7 +1,7 @@
 //! Trace files: read back, cut off, damaged.
 
 use crate::support::{ALL_KINDS, header, read, simulate};
-use bulkhead_abi::trace::{Kind, Record};
+use abi::trace::{Kind, Record};
 use proptest::prelude::*;
 use trace::{Event, ReadError, Trace, Writer};
 

@@ -4,5 +4,6 @@ mod compare;
 mod export;
 mod file;
 mod replay;
+mod stream;
 mod support;
 mod timeline;

@@ -1,6 +1,6 @@
 //! Connections between VCPUs: those of a PCPU, and those that may use the same resource.
 
-use bulkhead_system::description::{Resource, System};
+use system::description::{Resource, System};
 
 use crate::member::Member;
 

@@ -2,10 +2,8 @@
 
 use core::arch::asm;
 
-use bulkhead_abi::guest;
-use bulkhead_abi::limits::{
-    CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, PAGE_BYTES, REDISTRIBUTOR_BYTES,
-};
+use abi::guest;
+use abi::limits::{CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, PAGE_BYTES, REDISTRIBUTOR_BYTES};
 
 use super::stacks::CPUS_MAX;
 

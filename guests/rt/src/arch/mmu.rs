@@ -20,7 +20,7 @@ const MIB_2: usize = 2 << 20;
 const PAGE: usize = 4096;
 
 /// Where RAM starts.
-pub const RAM_BASE: usize = bulkhead_abi::guest::RAM as usize;
+pub const RAM_BASE: usize = abi::guest::RAM as usize;
 
 #[repr(C, align(4096))]
 pub(super) struct Table(pub(super) [AtomicU64; ENTRIES]);

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use bulkhead_abi::limits::PAGE_BYTES;
+use abi::limits::PAGE_BYTES;
 use policy::color::{CacheError, Ccsidr, ClidrError, Geometry, GeometryError, IndexBits};
 
 /// Bytes of a page.

@@ -7,7 +7,7 @@
 //! ```no_run
 //! # #[cfg(target_os = "none")]
 //! # fn guest() -> Result<(), Box<dyn core::error::Error>> {
-//! use bulkhead_rt::coloring::{Memory, Task, geometry};
+//! use rt::coloring::{Memory, Task, geometry};
 //!
 //! let geometry = geometry()?;
 //! let mut memory = Memory::take(geometry)?;

@@ -10,9 +10,9 @@
 //!
 //! `late_max_ns` is the largest delay so far from the programmed time to the handler.
 
-use crate::rhythm;
-use crate::time::Clock;
-use crate::{arguments, println};
+use rt::rhythm;
+use rt::time::Clock;
+use rt::{arguments, println};
 
 /// Prints the lines.
 pub fn main() {

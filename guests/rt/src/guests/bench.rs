@@ -32,11 +32,11 @@
 //! `full_speed_10m` is measured before the first output: the work that a hypervisor does for a guest's
 //! console may go on for a while after the guest has written.
 
-use crate::arch::bench::{
+use rt::arch::bench::{
     Uart, baseline, counter_offset, enable_timer_interrupt, faults, full_speed, hvc, load,
     parameters, print_hex, print_number, print_text, store, timer,
 };
-use crate::psci;
+use rt::psci;
 
 /// Instructions of the loop that must not exit.
 const LOOP: u64 = 10_000_000;
@@ -72,13 +72,13 @@ fn row(name: &str, subtract: u64, measure: impl Fn() -> u64) {
 
 /// Measures everything and turns the machine off; `entry` is the virtual counter at the first
 /// instruction.
-pub extern "C" fn main(entry: u64) {
+pub fn main(entry: u64) {
     let (nop, largest_nop) = extremes(0, baseline);
     // The loop stands in place of the `NOP`, which is part of the baseline.
     let full_speed = extremes(nop.saturating_sub(1), || full_speed(LOOP));
 
     print_text("bench: cntfrq_hz ");
-    print_number(crate::arch::counter::frequency());
+    print_number(rt::arch::counter::frequency());
     print_text("\nbench: entry_virtual ");
     print_number(entry);
     print_text(" entry_physical ");

@@ -7,9 +7,9 @@
 //! busy: done
 //! ```
 
-use crate::arch::{counter, cpu};
-use crate::time::Clock;
-use crate::{arguments, println};
+use rt::arch::{counter, cpu};
+use rt::time::Clock;
+use rt::{arguments, println};
 
 /// Instructions between two looks at the time.
 const CHUNK: u64 = 1_000_000;

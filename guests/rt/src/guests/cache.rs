@@ -17,11 +17,11 @@
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
 
-use crate::arch::{cache, cpu, secondary};
-use crate::arguments::{self, CacheNode};
-use crate::cache::{Shape, all};
-use crate::checks::Checks;
-use crate::{coloring, println, psci, wait};
+use rt::arch::{cache, cpu, secondary};
+use rt::arguments::{self, CacheNode};
+use rt::cache::{Shape, all};
+use rt::checks::Checks;
+use rt::{coloring, println, psci, wait};
 
 const LIMIT: Duration = Duration::from_secs(2);
 /// The second VCPU, if there is one.

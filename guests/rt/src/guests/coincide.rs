@@ -1,7 +1,7 @@
 //! `rt-coincide`: interrupts and the end of a budget at the same instant, in every order.
 //!
 //! Two VMs that share a processor run it with the same `coincide.start_ms`. At each of its instants, four
-//! seconds apart, [`coincidence`](crate::coincidence) says what fires how many ticks before or after. A
+//! seconds apart, [`coincidence`](rt::coincidence) says what fires how many ticks before or after. A
 //! tick should be about an instruction. What a VM does is its `coincide.role`:
 //!
 //! - `runner`: has a server with `coincide.budget_ns`, and is busy around the instant, so that its budget
@@ -24,15 +24,15 @@
 
 use core::time::Duration;
 
-use crate::alarm::{self, Alarm};
-use crate::arch::lock::InterruptLock;
-use crate::arch::{Frame, counter, cpu};
-use crate::coincidence::{self, ALONE, Source, TRIALS};
-use crate::gic::{self, Trigger};
-use crate::interrupts::{self, VIRTUAL_TIMER};
-use crate::statistics::Summary;
-use crate::time::Clock;
-use crate::{arguments, println, wait};
+use rt::alarm::{self, Alarm};
+use rt::arch::lock::InterruptLock;
+use rt::arch::{Frame, counter, cpu};
+use rt::coincidence::{self, ALONE, Source, TRIALS};
+use rt::gic::{self, Trigger};
+use rt::interrupts::{self, VIRTUAL_TIMER};
+use rt::statistics::Summary;
+use rt::time::Clock;
+use rt::{arguments, println, wait};
 
 /// Seconds between two instants: enough for budgets that last a second to be whole again, after the
 /// runner has set the alarm too.

@@ -18,12 +18,12 @@ use core::hint::black_box;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
 
-use crate::arch::lock::InterruptLock;
-use crate::arch::{counter, cpu, secondary};
-use crate::scheduler::{self, Task};
-use crate::taskset::{Parameters, TaskError, TaskSet};
-use crate::time::Clock;
-use crate::{arguments, println, records, wait};
+use rt::arch::lock::InterruptLock;
+use rt::arch::{counter, cpu, secondary};
+use rt::scheduler::{self, Task};
+use rt::taskset::{Parameters, TaskError, TaskSet};
+use rt::time::Clock;
+use rt::{arguments, println, records, wait};
 
 const fn task(name: &'static str, milliseconds: u64, priority: u8, body: fn(u64)) -> Task {
     let period = Duration::from_millis(milliseconds);

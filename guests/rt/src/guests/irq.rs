@@ -6,13 +6,13 @@
 
 use core::time::Duration;
 
-use crate::arch::lock::InterruptLock;
-use crate::arch::mmio::UART as UART_REGISTERS;
-use crate::arch::{Frame, counter, cpu, gic_cpu};
-use crate::checks::Checks;
-use crate::gic::{self, Trigger};
-use crate::interrupts::{self, UART, VIRTUAL_TIMER};
-use crate::{console, wait};
+use rt::arch::lock::InterruptLock;
+use rt::arch::mmio::UART as UART_REGISTERS;
+use rt::arch::{Frame, counter, cpu, gic_cpu};
+use rt::checks::Checks;
+use rt::gic::{self, Trigger};
+use rt::interrupts::{self, UART, VIRTUAL_TIMER};
+use rt::{console, wait};
 
 const SGIS: u32 = 16;
 /// Private interrupts without a device, pended by software.

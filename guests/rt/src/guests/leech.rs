@@ -1,7 +1,7 @@
 //! `rt-leech`: takes resources from others, on one VCPU or several, until it is stopped (IsoTest, section
 //! IV). The paper's leeches are programs of a Linux; this one needs no Linux to boot.
 //!
-//! Boot arguments: `leech.take` (`none`), see [`crate::leeches`]: several with commas follow each other,
+//! Boot arguments: `leech.take` (`none`), see [`rt::leeches`]: several with commas follow each other,
 //! each for `leech.each_ms` (0: the first one for ever), and then there is none; `leech.after_ms` (0): when the
 //! first one begins.
 //!
@@ -15,13 +15,13 @@ use core::time::Duration;
 use policy::color::{Cache, Geometry, IndexBits};
 use spin::Once;
 
-use crate::arch::lock::InterruptLock;
-use crate::arch::{CPUS_MAX, counter, cpu, secondary};
-use crate::coloring::{Memory, Task};
-use crate::leeches::{Kind, Leeches};
-use crate::sleep::sleep_until;
-use crate::time::Clock;
-use crate::{arguments, println};
+use rt::arch::lock::InterruptLock;
+use rt::arch::{CPUS_MAX, counter, cpu, secondary};
+use rt::coloring::{Memory, Task};
+use rt::leeches::{Kind, Leeches};
+use rt::sleep::sleep_until;
+use rt::time::Clock;
+use rt::{arguments, println};
 
 /// Time that a round of `cpu` takes: the published one takes 79 to 80 ms.
 const ROUND: Duration = Duration::from_millis(80);

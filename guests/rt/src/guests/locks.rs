@@ -1,4 +1,4 @@
-//! `rt-locks`: resources that VMs share, and global critical sections (`bulkhead_abi::hypercall`).
+//! `rt-locks`: resources that VMs share, and global critical sections (`abi::hypercall`).
 //!
 //! Boot argument `locks.role`:
 //!
@@ -22,18 +22,18 @@
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
-use bulkhead_abi::hypercall::{
+use abi::hypercall::{
     Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_INTERRUPT,
     LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, TRACE_MARK, UNLOCK,
 };
 
-use crate::arch::bench::{baseline, hvc_with, smc};
-use crate::arch::smccc::hvc;
-use crate::arch::{counter, cpu, secondary};
-use crate::checks::Checks;
-use crate::sleep::sleep_until;
-use crate::time::Clock;
-use crate::{arguments, gic, interrupts, println, wait};
+use rt::arch::bench::{baseline, hvc_with, smc};
+use rt::arch::smccc::hvc;
+use rt::arch::{counter, cpu, secondary};
+use rt::checks::Checks;
+use rt::sleep::sleep_until;
+use rt::time::Clock;
+use rt::{arguments, gic, interrupts, println, wait};
 
 /// How often each figure is measured.
 const RUNS: usize = 16;

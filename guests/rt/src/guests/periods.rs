@@ -11,9 +11,9 @@
 //! smallest value, `drift` how much later the last interrupt was than the least late one: with
 //! absolute times it stays below the jitter, however many periods pass.
 
-use crate::rhythm;
-use crate::time::Clock;
-use crate::{arguments, println};
+use rt::rhythm;
+use rt::time::Clock;
+use rt::{arguments, println};
 
 /// Measures and prints.
 pub fn main() {

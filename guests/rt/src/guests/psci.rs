@@ -8,12 +8,12 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
 
-use bulkhead_abi::hypercall::VmInfo;
+use abi::hypercall::VmInfo;
 
-use crate::arch::{Frame, RAM_BASE, cpu, secondary};
-use crate::checks::Checks;
-use crate::interrupts::{self, UART};
-use crate::{gic, hypercall, println, psci, wait};
+use rt::arch::{Frame, RAM_BASE, cpu, secondary};
+use rt::checks::Checks;
+use rt::interrupts::{self, UART};
+use rt::{gic, hypercall, println, psci, wait};
 
 const LIMIT: Duration = Duration::from_secs(2);
 /// The second VCPU, and its affinity.

@@ -20,14 +20,14 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
-use crate::alarm::{self, Alarm};
-use crate::arch::lock::InterruptLock;
-use crate::arch::{CPUS_MAX, Frame, counter, cpu, secondary};
-use crate::gic::{self, Trigger};
-use crate::interrupts::{self, VIRTUAL_TIMER};
-use crate::random::Random;
-use crate::time::Clock;
-use crate::{arguments, println};
+use rt::alarm::{self, Alarm};
+use rt::arch::lock::InterruptLock;
+use rt::arch::{CPUS_MAX, Frame, counter, cpu, secondary};
+use rt::gic::{self, Trigger};
+use rt::interrupts::{self, VIRTUAL_TIMER};
+use rt::random::Random;
+use rt::time::Clock;
+use rt::{arguments, println};
 
 /// No timer is due, and no VCPU is to be interrupted by the device.
 const NONE: u64 = u64::MAX;

@@ -15,14 +15,14 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use bulkhead_abi::hypercall::{COLOR_REQUEST, VmInfo};
-use bulkhead_abi::limits::PAGE_BYTES;
+use abi::hypercall::{COLOR_REQUEST, VmInfo};
+use abi::limits::PAGE_BYTES;
 use policy::color::Rotation;
 
-use crate::arch::bench::{baseline, hvc_with, load};
-use crate::arch::cpu;
-use crate::coloring::{Memory, STACK_BYTES, Task, geometry};
-use crate::{hypercall, println};
+use rt::arch::bench::{baseline, hvc_with, load};
+use rt::arch::cpu;
+use rt::coloring::{Memory, STACK_BYTES, Task, geometry};
+use rt::{hypercall, println};
 
 const PAGE: usize = PAGE_BYTES as usize;
 /// Pages that are touched.

@@ -18,10 +18,10 @@
 //! where in it bursts begin and end, from where the first complete one began: between minus and plus
 //! half a period. They show drift.
 
-use crate::arch::{counter, cpu, probe};
-use crate::statistics::Summary;
-use crate::time::Clock;
-use crate::{arguments, println};
+use rt::arch::{counter, cpu, probe};
+use rt::statistics::Summary;
+use rt::time::Clock;
+use rt::{arguments, println};
 
 /// Measures and prints.
 pub fn main() {

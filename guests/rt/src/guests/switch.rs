@@ -19,11 +19,11 @@
 //! switch: done
 //! ```
 
-use crate::arch::{counter, cpu, gic_cpu};
-use crate::interrupts::{self, VIRTUAL_TIMER};
-use crate::random::Random;
-use crate::time::Clock;
-use crate::{arguments, gic, println};
+use rt::arch::{counter, cpu, gic_cpu};
+use rt::interrupts::{self, VIRTUAL_TIMER};
+use rt::random::Random;
+use rt::time::Clock;
+use rt::{arguments, gic, println};
 
 /// Most samples.
 const SAMPLES_MAX: usize = 256;

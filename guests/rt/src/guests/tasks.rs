@@ -1,6 +1,6 @@
 //! `rt-tasks`: tasks with critical sections on up to four processors, as boot arguments describe them.
 //!
-//! Boot arguments: `task0`, `task1`, ... up to `task15`: the tasks ([`crate::program`]), of each processor that with
+//! Boot arguments: `task0`, `task1`, ... up to `task15`: the tasks ([`rt::program`]), of each processor that with
 //! the highest priority first; `tasks.start_ms` (1000): when the first period of tasks without offset begins, from the
 //! start of the first period of all servers, or of the guest where there are none; `tasks.ms` (1000): releases end
 //! so long after that; `tasks.order` (0,1,2,3): the processors by priority, for the guest's own mutexes.
@@ -21,19 +21,19 @@
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
-use bulkhead_abi::hypercall::VmInfo;
+use abi::hypercall::VmInfo;
 use policy::lock::RESOURCES_MAX;
 use spin::Once;
 
-use crate::arch::lock::InterruptLock;
-use crate::arch::{CPUS_MAX, counter, cpu, secondary, stolen};
-use crate::mutexes::{self, MUTEXES_MAX};
-use crate::program::Program;
-use crate::scheduler::{self, Task};
-use crate::sections::{self, Resource};
-use crate::taskset::{Parameters, TASKS_MAX, TaskError, TaskSet};
-use crate::time::Clock;
-use crate::{arguments, hypercall, println, records, wait};
+use rt::arch::lock::InterruptLock;
+use rt::arch::{CPUS_MAX, counter, cpu, secondary, stolen};
+use rt::mutexes::{self, MUTEXES_MAX};
+use rt::program::Program;
+use rt::scheduler::{self, Task};
+use rt::sections::{self, Resource};
+use rt::taskset::{Parameters, TASKS_MAX, TaskError, TaskSet};
+use rt::time::Clock;
+use rt::{arguments, hypercall, println, records, wait};
 
 /// Most tasks.
 const ALL_MAX: usize = 16;

@@ -1,7 +1,7 @@
 //! `rt-torture`: executes what no guest should, by chance, and goes on with something else when it is started
 //! again.
 //!
-//! VCPU 0 watches: VCPUs 1 and 2 execute [snippets](crate::wild) by chance, each with an arena of its own that
+//! VCPU 0 watches: VCPUs 1 and 2 execute [snippets](rt::wild) by chance, each with an arena of its own that
 //! the other one may write to as well. When one of them does not get on any more, it is turned on again if it is off;
 //! otherwise VCPU 0 resets the VM. So does a VCPU that finds VCPU 0 stuck. Each life, from a start of the VM
 //! to the next, has its own numbers.
@@ -22,16 +22,16 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use bulkhead_abi::hypercall::VmInfo;
+use abi::hypercall::VmInfo;
 
-use crate::arch::ram::{self, Words};
-use crate::arch::wild::{ARENA_BYTES, Arena, Reason};
-use crate::arch::{RAM_BASE, counter, cpu, lock::InterruptLock, secondary};
-use crate::interrupts::VIRTUAL_TIMER;
-use crate::random::Random;
-use crate::time::Clock;
-use crate::wild::{self, Places};
-use crate::{arguments, gic, hypercall, println, psci};
+use rt::arch::ram::{self, Words};
+use rt::arch::wild::{ARENA_BYTES, Arena, Reason};
+use rt::arch::{RAM_BASE, counter, cpu, lock::InterruptLock, secondary};
+use rt::interrupts::VIRTUAL_TIMER;
+use rt::random::Random;
+use rt::time::Clock;
+use rt::wild::{self, Places};
+use rt::{arguments, gic, hypercall, println, psci};
 
 /// VCPUs that execute snippets: 1 and 2.
 const WILD: [usize; 2] = [1, 2];

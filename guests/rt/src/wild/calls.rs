@@ -1,6 +1,6 @@
 //! Calls to the hypervisor and to firmware.
 
-use bulkhead_abi::hypercall;
+use abi::hypercall;
 
 use super::instruction;
 use super::snippet::Snippet;

@@ -1,6 +1,6 @@
 //! Values that registers may hold, and where things are.
 
-use bulkhead_abi::guest::{DOORBELL, GICD, GICR, UART};
+use abi::guest::{DOORBELL, GICD, GICR, UART};
 
 use crate::random::Random;
 

@@ -9,7 +9,7 @@ mod pl011;
 pub use cadence::Cadence;
 pub use pl011::Pl011;
 
-use bulkhead_abi::image::ConsoleKind;
+use abi::image::ConsoleKind;
 
 use crate::arch::mmio::Mmio;
 use crate::console::{Input, Uart};

@@ -1,6 +1,6 @@
 //! VCPUs of this PCPU take accesses from the budgets of their VMs.
 
-use bulkhead_abi::trace::{GRANT_LATER, Kind};
+use abi::trace::{GRANT_LATER, Kind};
 use policy::bandwidth::{Grant, Grants};
 use policy::time::Instant;
 

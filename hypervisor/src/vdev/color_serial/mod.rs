@@ -18,7 +18,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
-use bulkhead_abi::hypercall::Error;
+use abi::hypercall::Error;
 use policy::color::ColorSet;
 
 use super::pl011::Pl011;

@@ -1,6 +1,6 @@
 //! Requests of guests to vColoring, and the pages of a VM that restarts.
 
-use bulkhead_abi::hypercall::Error;
+use abi::hypercall::Error;
 use policy::color::{Color, ColorSet};
 
 use super::super::Vm;

@@ -1,7 +1,7 @@
 //! What a simulation found about memory accesses.
 
-use bulkhead_report::text::table;
 use model::Model;
+use report::text::table;
 use serde::Serialize;
 use units::Duration;
 

@@ -1,7 +1,7 @@
 //! A comparison in tables for people.
 
-use bulkhead_report::text::table;
 use lab::amount::length;
+use report::text::table;
 use trace::compare::{Comparison, TaskComparison, VcpuComparison};
 use trace::{Header, Origin, VcpuId};
 

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use analysis::Duration;
-use bulkhead_system::description::{Located, System};
 use policy::color::{Color, ColorSet};
+use system::description::{Located, System};
 
 use super::super::pcpus::{At, vcpu};
 use super::super::problem::{Problem, free_colors};

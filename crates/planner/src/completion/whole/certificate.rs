@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use bulkhead_system::description::{System, Task};
+use system::description::{System, Task};
 
 use super::super::pcpus::{all, vcpu};
 

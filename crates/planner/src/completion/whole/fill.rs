@@ -1,8 +1,8 @@
 //! Budgets of the VCPUs of a PCPU, in proportion to weights: as large as the PCPU allows.
 
 use analysis::{Duration, Server};
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{Budget, Class};
+use system::description::System;
+use system::plan::{Budget, Class};
 
 use super::super::pcpus::{At, all, given, late, order, server, vcpu};
 use super::super::problem::grain;

@@ -1,8 +1,8 @@
 //! What is left to do with a candidate that holds: limits as large and budgets as small as possible.
 
 use analysis::Duration;
-use bulkhead_system::description::System;
-use bulkhead_system::plan::Budget;
+use system::description::System;
+use system::plan::Budget;
 
 use super::super::least::least;
 use super::super::memory::Limits;

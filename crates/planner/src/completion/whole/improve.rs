@@ -1,6 +1,6 @@
 //! From a plan to a better one.
 
-use bulkhead_system::description::System;
+use system::description::System;
 use verdict::scale;
 
 use super::super::memory::Limits;

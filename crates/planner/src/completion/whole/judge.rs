@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use bulkhead_system::address::Pcpu;
-use bulkhead_system::description::System;
-use bulkhead_system::plan::{self, Class};
+use system::address::Pcpu;
+use system::description::System;
+use system::plan::{self, Class};
 use verdict::{PcpuVerdict, VcpuVerdict, Verdict};
 
 use super::super::memory;

@@ -1,6 +1,6 @@
 //! What a description leaves open.
 
-use bulkhead_system::description::System;
+use system::description::System;
 
 use super::super::pcpus::{At, all, given, vcpu};
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use bulkhead_system::description::System;
+use system::description::System;
 
 use super::super::pcpus::{At, all, given, place_background, priorities_fit, put, reserve, vcpu};
 use super::fill::Weights;

@@ -1,8 +1,8 @@
 //! Local search from a candidate that does not hold, by small changes of everything that is open.
 
-use bulkhead_system::description::{Located, System};
-use bulkhead_system::plan::Budget;
 use std::collections::BTreeSet;
+use system::description::{Located, System};
+use system::plan::Budget;
 
 use super::super::memory::Limits;
 use super::super::pcpus::{At, all, given, order, priorities_fit, vcpu};

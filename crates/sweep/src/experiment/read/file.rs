@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bulkhead_system::diagnostic::{Diagnostic, Errors, Place, Source};
-use bulkhead_system::suggest;
 use serde::de::DeserializeOwned;
+use system::diagnostic::{Diagnostic, Errors, Place, Source};
+use system::suggest;
 
 /// Reads the text of `source`. The parser stops at the first mistake, so the wrong lines are
 /// removed and the rest is read again, until no more mistake is found.

@@ -1,7 +1,7 @@
 //! Rules of memory budgets.
 
-use bulkhead_abi::limits::{PRIVATE_INTERRUPTS, RESERVED_INTERRUPTS};
-use bulkhead_abi::plan::names;
+use abi::limits::{PRIVATE_INTERRUPTS, RESERVED_INTERRUPTS};
+use abi::plan::names;
 
 use super::Mistakes;
 use crate::plan::path::{vcpu, vm};

@@ -1,6 +1,6 @@
 //! Rules of areas of coloured frames, but those about overlaps.
 
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 use policy::color::{ColorSet, Geometry};
 use units::Bytes;
 

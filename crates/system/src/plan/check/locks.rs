@@ -1,6 +1,6 @@
 //! Rules of locks across VCPUs and VMs.
 
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 use units::Duration;
 
 use super::vms::{NAME_HELP, is_name};

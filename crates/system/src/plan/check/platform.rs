@@ -1,7 +1,7 @@
 //! Rules of the machine.
 
-use bulkhead_abi::limits::{ADDRESS_END, CPU_INTERFACE_BYTES, WORD_BYTES};
-use bulkhead_abi::plan::names;
+use abi::limits::{ADDRESS_END, CPU_INTERFACE_BYTES, WORD_BYTES};
+use abi::plan::names;
 use units::{Bytes, Duration};
 
 use super::Mistakes;

@@ -1,7 +1,7 @@
 //! Rules of regions: form, place, and overlaps.
 
-use bulkhead_abi::limits::ADDRESS_END;
-use bulkhead_abi::plan::names;
+use abi::limits::ADDRESS_END;
+use abi::plan::names;
 
 use units::Bytes;
 

@@ -1,6 +1,6 @@
 //! Rules of VCPUs that share a PCPU.
 
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 
 use super::{COUNT_MAX, Mistakes};
 use crate::plan::path::{vcpu, vm};

@@ -1,10 +1,10 @@
 //! Rules of the VMs, apart from those about regions.
 
-use bulkhead_abi::console::HYPERVISOR;
-use bulkhead_abi::limits::{
+use abi::console::HYPERVISOR;
+use abi::limits::{
     CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, NAME_MAX, REDISTRIBUTOR_BYTES, WORD_BYTES,
 };
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 use units::Bytes;
 
 use super::Mistakes;

@@ -1,7 +1,7 @@
 //! Budgets of memory accesses, and what counts them.
 
-use bulkhead_abi::limits;
-use bulkhead_abi::plan::{events, words};
+use abi::limits;
+use abi::plan::{events, words};
 use units::{Bytes, Duration, Rate};
 
 use super::Budget;

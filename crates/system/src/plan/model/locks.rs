@@ -1,7 +1,7 @@
 //! Locks across VCPUs and VMs.
 
-use bulkhead_abi::limits;
-use bulkhead_abi::plan::words;
+use abi::limits;
+use abi::plan::words;
 use units::Duration;
 
 /// Protocols of the hypervisor for VCPUs in global critical sections.

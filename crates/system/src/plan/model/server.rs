@@ -1,7 +1,7 @@
 //! The server of a VCPU that shares a PCPU.
 
-use bulkhead_abi::limits;
-use bulkhead_abi::plan::words;
+use abi::limits;
+use abi::plan::words;
 
 use policy::server::kind::{BACKGROUND, Kind};
 use units::Duration;

@@ -1,6 +1,6 @@
 //! Budgets of memory accesses, and what counts them.
 
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 use units::{Bytes, Duration};
 
 use super::Cursor;

@@ -1,7 +1,7 @@
 //! Reads areas of coloured frames that are not RAM of a VM.
 
-use bulkhead_abi::doorbell;
-use bulkhead_abi::plan::names;
+use abi::doorbell;
+use abi::plan::names;
 use policy::color::ColorSet;
 
 use super::cursor::Cursor;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 
 use crate::address::{Address, Region};
 use crate::diagnostic::Diagnostic;

@@ -1,6 +1,6 @@
 //! Reads the last-level cache.
 
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 use policy::color::{Cache, Geometry, IndexBits, Stripe};
 
 use super::cursor::Cursor;

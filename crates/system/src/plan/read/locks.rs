@@ -1,6 +1,6 @@
 //! Locks across VCPUs and VMs.
 
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 use units::Duration;
 
 use super::{Cursor, numbered};

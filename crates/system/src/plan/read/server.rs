@@ -1,6 +1,6 @@
 //! Reads the server of a VCPU.
 
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 
 use units::Duration;
 

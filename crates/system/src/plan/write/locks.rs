@@ -1,6 +1,6 @@
 //! Locks across VCPUs and VMs.
 
-use bulkhead_abi::plan::names;
+use abi::plan::names;
 
 use super::{cell_counts, unit};
 use crate::plan::tree::Node;

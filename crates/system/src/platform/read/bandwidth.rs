@@ -1,6 +1,6 @@
 //! Reads `[bandwidth]`.
 
-use bulkhead_abi::limits::{PRIVATE_INTERRUPTS, SHARED_INTERRUPTS};
+use abi::limits::{PRIVATE_INTERRUPTS, SHARED_INTERRUPTS};
 
 use units::{Bytes, Duration};
 

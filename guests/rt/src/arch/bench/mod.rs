@@ -6,7 +6,7 @@ mod uart;
 
 use core::arch::global_asm;
 
-use bulkhead_abi::guest;
+use abi::guest;
 
 pub use measure::{
     baseline, counter_offset, enable_timer_interrupt, faults, full_speed, hvc, hvc_with, load, smc,
@@ -22,6 +22,11 @@ const fn chosen(text: Option<&str>, default: u64) -> u64 {
     }
 }
 
+unsafe extern "C" {
+    /// What [`crate::measurement_guest`] defines.
+    fn bench_main(entry: u64);
+}
+
 global_asm!(
     include_str!("boot.s"),
     uart = const chosen(option_env!("BENCH_UART"), guest::UART),
@@ -31,7 +36,7 @@ global_asm!(
     hvc_function = const chosen(option_env!("BENCH_HVC_FUNCTION"), 0xc600_ffff),
     isenabler_value = const chosen(option_env!("BENCH_ISENABLER_VALUE"), 2),
     runs = const chosen(option_env!("BENCH_RUNS"), 16),
-    main = sym crate::guests::bench::main,
+    main = sym bench_main,
 );
 
 /// The parameters at offset 0x48 of the file, as they are or as they were patched.
@@ -61,4 +66,15 @@ pub fn parameters() -> &'static Parameters {
     }
     // SAFETY: boot.s lays them out so; nobody writes to them.
     unsafe { &bench_parameters }
+}
+
+/// Makes the binary out of a function that gets the virtual counter at the first instruction.
+#[macro_export]
+macro_rules! measurement_guest {
+    ($main:path) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn bench_main(entry: u64) {
+            $main(entry)
+        }
+    };
 }

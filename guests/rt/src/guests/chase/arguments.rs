@@ -5,9 +5,9 @@ use core::time::Duration;
 
 use policy::color::{ColorSet, ParseColorsError};
 
-use crate::arch::CPUS_MAX;
-use crate::arguments::{number, text};
-use crate::sweep::{NotASweep, Sweep};
+use rt::arch::CPUS_MAX;
+use rt::arguments::{number, text};
+use rt::sweep::{NotASweep, Sweep};
 
 /// How a task reads its working set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

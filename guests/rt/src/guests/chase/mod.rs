@@ -24,10 +24,10 @@ use policy::color::{Cache, ColorSet, Geometry, IndexBits, OutOfFrames, UnknownCo
 
 use self::arguments::{Config, Pattern, Reader, Via, Where};
 use self::reader::{REFUSED, SETUP, STOP, Setup, corunner, victim};
-use crate::arch::lock::InterruptLock;
-use crate::arch::{CPUS_MAX, secondary};
-use crate::coloring::{Memory, MemoryError, NoColors, Task, geometry};
-use crate::{println, psci, round_robin, wait};
+use rt::arch::lock::InterruptLock;
+use rt::arch::{CPUS_MAX, secondary};
+use rt::coloring::{Memory, MemoryError, NoColors, Task, geometry};
+use rt::{println, psci, round_robin, wait};
 
 /// How long co-runners may take to end.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -2,18 +2,18 @@
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use bulkhead_abi::hypercall::{MARK_FINISH, MARK_START, mark};
+use abi::hypercall::{MARK_FINISH, MARK_START, mark};
 use policy::color::ColorSet;
 use spin::Once;
 
 use super::arguments::{Config, Pattern, Reader, Via};
-use crate::arch::reading::{Chain, Lines};
-use crate::arch::{counter, cpu};
-use crate::hypercall::{self, ColorsRefused};
-use crate::println;
-use crate::random::Random;
-use crate::statistics::Summary;
-use crate::time::Clock;
+use rt::arch::reading::{Chain, Lines};
+use rt::arch::{counter, cpu};
+use rt::hypercall::{self, ColorsRefused};
+use rt::println;
+use rt::random::Random;
+use rt::statistics::Summary;
+use rt::time::Clock;
 
 /// What all tasks of this run have to know.
 #[derive(Debug)]

@@ -2,16 +2,16 @@
 
 use core::sync::atomic::Ordering::SeqCst;
 
-use bulkhead_abi::hypercall::{COLOR_REQUEST, INFO_POOL_FREE_OF, VmInfo};
-use bulkhead_abi::limits::PAGE_BYTES;
+use abi::hypercall::{COLOR_REQUEST, INFO_POOL_FREE_OF, VmInfo};
+use abi::limits::PAGE_BYTES;
 use policy::color::ColorSet;
 
-use crate::arch::ram::{self, Arena, Words};
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::{RAM_BASE, USER_BASE};
-use crate::checks::Checks;
-use crate::doorbell::Doorbell;
-use crate::{arguments, hypercall};
+use rt::arch::ram::{self, Arena, Words};
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::arch::{RAM_BASE, USER_BASE};
+use rt::checks::Checks;
+use rt::doorbell::Doorbell;
+use rt::{arguments, hypercall};
 
 /// Bytes of a page.
 pub const PAGE: u64 = PAGE_BYTES;

@@ -2,15 +2,15 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering::SeqCst};
 
-use bulkhead_abi::hypercall::Error;
+use abi::hypercall::Error;
 
 use super::bench::{BASE, Bench, PAGE, WORDS, intact, request};
 use super::second::while_repeating;
-use crate::arch::lock::InterruptLock;
-use crate::arch::ram::{self, Words};
-use crate::arch::tables::{Entry, Granule, Tables, Use};
-use crate::checks::Checks;
-use crate::println;
+use rt::arch::lock::InterruptLock;
+use rt::arch::ram::{self, Words};
+use rt::arch::tables::{Entry, Granule, Tables, Use};
+use rt::checks::Checks;
+use rt::println;
 
 /// Requests that the first VCPU makes.
 const REQUESTS: usize = 40;

@@ -1,16 +1,16 @@
 //! The doorbell page from EL1 and EL0, and accesses that it refuses.
 
-use bulkhead_abi::doorbell::{AUDIT, INFO, LOCATE, MAGIC, MAGIC_VALUE, MARK, REQUEST, RESULT};
-use bulkhead_abi::guest::UART;
-use bulkhead_abi::hypercall::{Error, VmInfo};
+use abi::doorbell::{AUDIT, INFO, LOCATE, MAGIC, MAGIC_VALUE, MARK, REQUEST, RESULT};
+use abi::guest::UART;
+use abi::hypercall::{Error, VmInfo};
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use crate::arch::probe::{self, Form, Through};
-use crate::arch::ram;
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::user::{self, Routine};
-use crate::checks::Checks;
-use crate::hypercall;
+use rt::arch::probe::{self, Form, Through};
+use rt::arch::ram;
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::arch::user::{self, Routine};
+use rt::checks::Checks;
+use rt::hypercall;
 
 /// What the page says at EL1.
 pub fn kernel(bench: &mut Bench, checks: &mut Checks) -> Option<()> {

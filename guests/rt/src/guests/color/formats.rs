@@ -1,10 +1,10 @@
 //! Tables of all granules, blocks, and runs of entries with the contiguous hint.
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use crate::arch::ram;
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::checks::Checks;
-use crate::println;
+use rt::arch::ram;
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::checks::Checks;
+use rt::println;
 
 /// Some pages of this granule, two of them contiguous in virtual addresses, one far away.
 fn granule(bench: &mut Bench, checks: &mut Checks, granule: Granule) -> Option<()> {

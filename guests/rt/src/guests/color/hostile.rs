@@ -2,15 +2,15 @@
 
 use core::sync::atomic::Ordering::SeqCst;
 
-use bulkhead_abi::doorbell::{LOCATE, RESULT};
-use bulkhead_abi::guest::UART;
-use bulkhead_abi::hypercall::Error;
+use abi::doorbell::{LOCATE, RESULT};
+use abi::guest::UART;
+use abi::hypercall::Error;
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use crate::arch::ram;
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::user::{self, Routine};
-use crate::checks::Checks;
+use rt::arch::ram;
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::arch::user::{self, Routine};
+use rt::checks::Checks;
 
 const TABLE: u64 = 0b11;
 /// At the last level: a page that EL0 may read, with its access flag.

@@ -1,11 +1,11 @@
 //! Long work of the hypervisor, over and over: for those who watch what it does to others. Not
 //! among the cases that run by default. `rounds=` says how often (100).
 
-use bulkhead_abi::hypercall::VmInfo;
+use abi::hypercall::VmInfo;
 
 use super::bench::{Bench, request};
-use crate::checks::Checks;
-use crate::{arguments, hypercall, psci};
+use rt::checks::Checks;
+use rt::{arguments, hypercall, psci};
 
 /// Pages of the task that asks: its requests take many chunks.
 const PAGES: u64 = 512;

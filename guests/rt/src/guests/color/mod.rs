@@ -21,8 +21,8 @@ mod second;
 mod serial;
 
 use self::bench::Bench;
-use crate::checks::Checks;
-use crate::{arguments, println};
+use rt::checks::Checks;
+use rt::{arguments, println};
 
 /// A case: its name, and its checks. `None` means that there is too little RAM for it.
 type Case = (&'static str, fn(&mut Bench, &mut Checks) -> Option<()>);

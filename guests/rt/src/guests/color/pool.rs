@@ -1,11 +1,11 @@
 //! A pool that is too small, and tasks that die without freeing.
 
-use bulkhead_abi::hypercall::Error;
+use abi::hypercall::Error;
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use crate::arch::ram;
-use crate::arch::tables::Use;
-use crate::checks::Checks;
+use rt::arch::ram;
+use rt::arch::tables::Use;
+use rt::checks::Checks;
 
 /// More pages than frames: everything is as before, also where some pages had extra colours.
 pub fn too_small(bench: &mut Bench, checks: &mut Checks) -> Option<()> {

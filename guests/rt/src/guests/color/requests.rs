@@ -1,13 +1,13 @@
 //! What a request moves, and what it leaves alone.
 
-use bulkhead_abi::hypercall::Error;
+use abi::hypercall::Error;
 use policy::color::ColorSet;
 
 use super::bench::{BASE, Bench, PAGE, intact, request};
-use crate::arch::mmio::UART;
-use crate::arch::ram;
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::checks::Checks;
+use rt::arch::mmio::UART;
+use rt::arch::ram;
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::checks::Checks;
 
 /// Pages of most cases.
 const PAGES: u64 = 8;

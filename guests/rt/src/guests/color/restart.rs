@@ -1,15 +1,15 @@
 //! A VM that resets itself during a request.
 
-use bulkhead_abi::hypercall::{Error, VmInfo};
+use abi::hypercall::{Error, VmInfo};
 
 use super::bench::{Bench, request};
 use super::requests;
 use super::second::while_repeating;
-use crate::arch::cpu;
-use crate::arch::lock::InterruptLock;
-use crate::arch::tables::Tables;
-use crate::checks::Checks;
-use crate::{hypercall, psci};
+use rt::arch::cpu;
+use rt::arch::lock::InterruptLock;
+use rt::arch::tables::Tables;
+use rt::checks::Checks;
+use rt::{hypercall, psci};
 
 /// Pages of the task: its requests take many chunks.
 const PAGES: u64 = 256;

@@ -3,10 +3,10 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
 
-use crate::arch::lock::InterruptLock;
-use crate::arch::secondary;
-use crate::time::Clock;
-use crate::{psci, rhythm, wait};
+use rt::arch::lock::InterruptLock;
+use rt::arch::secondary;
+use rt::time::Clock;
+use rt::{psci, rhythm, wait};
 
 const VCPU: usize = 1;
 const LIMIT: Duration = Duration::from_secs(20);

@@ -2,17 +2,17 @@
 
 use core::time::Duration;
 
-use bulkhead_abi::hypercall::VmInfo;
+use abi::hypercall::VmInfo;
 
 use super::bench::{BASE, Bench, PAGE, intact};
 use super::second::while_repeating;
-use crate::arch::Fault;
-use crate::arch::mmio::Registers;
-use crate::arch::ram::{self, Words};
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::user::{self, Routine};
-use crate::checks::Checks;
-use crate::{arguments, hypercall, println, psci, wait};
+use rt::arch::Fault;
+use rt::arch::mmio::Registers;
+use rt::arch::ram::{self, Words};
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::arch::user::{self, Routine};
+use rt::checks::Checks;
+use rt::{arguments, hypercall, println, psci, wait};
 
 /// Data and flag register of a PL011; receive FIFO empty.
 const DR: usize = 0x00;

@@ -1,12 +1,12 @@
 //! Calls with nonsense in them.
 
-use bulkhead_abi::guest;
-use bulkhead_abi::hypercall::{CONSOLE_WRITE, CONSOLE_WRITE_MAX};
+use abi::guest;
+use abi::hypercall::{CONSOLE_WRITE, CONSOLE_WRITE_MAX};
 
 use super::end_of_ram;
-use crate::arch::{RAM_BASE, smccc};
-use crate::random::Random;
-use crate::{arguments, hypercall, println, psci};
+use rt::arch::{RAM_BASE, smccc};
+use rt::random::Random;
+use rt::{arguments, hypercall, println, psci};
 
 /// A function that no hypervisor should know: anywhere, or near the functions that exist.
 fn nonsense_function(random: &mut Random) -> u32 {

@@ -4,11 +4,11 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
 use super::Outcome;
-use crate::arch::mmio::{GICD, GICR, GICR_BYTES, UART};
-use crate::arch::probe::{self, Form, Through};
-use crate::arch::{Fault, cpu};
-use crate::random::Random;
-use crate::{arguments, gic, interrupts, println, wait};
+use rt::arch::mmio::{GICD, GICR, GICR_BYTES, UART};
+use rt::arch::probe::{self, Form, Through};
+use rt::arch::{Fault, cpu};
+use rt::random::Random;
+use rt::{arguments, gic, interrupts, println, wait};
 
 fn places() -> [(&'static str, u64); 3] {
     [("gicd", GICD.base()), ("gicr", GICR.base()), ("uart", UART.base())]

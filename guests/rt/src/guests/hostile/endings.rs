@@ -1,8 +1,8 @@
 //! Ways to end.
 
 use super::address;
-use crate::arch::{counter, cpu, probe, smccc};
-use crate::{println, psci};
+use rt::arch::{counter, cpu, probe, smccc};
+use rt::{println, psci};
 
 /// Resets the machine.
 pub fn reset(_case: &str) {

@@ -3,11 +3,11 @@
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
-use crate::arch::mmio::UART;
-use crate::arch::{Frame, counter, cpu};
-use crate::interrupts::{self, VIRTUAL_TIMER};
-use crate::time::Clock;
-use crate::{arguments, gic, println, wait};
+use rt::arch::mmio::UART;
+use rt::arch::{Frame, counter, cpu};
+use rt::interrupts::{self, VIRTUAL_TIMER};
+use rt::time::Clock;
+use rt::{arguments, gic, println, wait};
 
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 static END: AtomicU64 = AtomicU64::new(0);

@@ -1,8 +1,8 @@
 //! Instructions and system registers that a guest has no business with.
 
 use super::Outcome;
-use crate::arch::{probe, smccc};
-use crate::{println, psci};
+use rt::arch::{probe, smccc};
+use rt::{println, psci};
 
 /// Undefined instructions: the guest's own business, reported by its own vectors.
 pub fn undefined(case: &str) {

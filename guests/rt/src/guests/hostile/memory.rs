@@ -1,9 +1,9 @@
 //! Memory that is not the guest's.
 
 use super::{Outcome, address};
-use crate::arch::probe::{self, Through};
-use crate::arch::stolen;
-use crate::{arguments, println};
+use rt::arch::probe::{self, Through};
+use rt::arch::stolen;
+use rt::{arguments, println};
 
 /// Looks for what others left in the page that the hypervisor shows.
 pub fn stolen_page(case: &str) {

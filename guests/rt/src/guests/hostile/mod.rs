@@ -24,10 +24,10 @@ use core::fmt::{self, Display};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
-use bulkhead_abi::hypercall::VmInfo;
+use abi::hypercall::VmInfo;
 
-use crate::arch::{Fault, RAM_BASE, secondary};
-use crate::{arguments, hypercall, print, println, wait};
+use rt::arch::{Fault, RAM_BASE, secondary};
+use rt::{arguments, hypercall, print, println, wait};
 
 /// A case: its name and what it does.
 type Case = (&'static str, fn(&str));

@@ -2,14 +2,14 @@
 
 use core::time::Duration;
 
-use crate::arch::mmio::UART;
-use crate::arch::ram::{self, Arena};
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::user::{self, Routine};
-use crate::arch::{Frame, counter, cpu, smccc};
-use crate::interrupts::VIRTUAL_TIMER;
-use crate::time::Clock;
-use crate::{arguments, gic, interrupts, println};
+use rt::arch::mmio::UART;
+use rt::arch::ram::{self, Arena};
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::arch::user::{self, Routine};
+use rt::arch::{Frame, counter, cpu, smccc};
+use rt::interrupts::VIRTUAL_TIMER;
+use rt::time::Clock;
+use rt::{arguments, gic, interrupts, println};
 
 /// How long each wait is.
 const WAIT: Duration = Duration::from_millis(5);

@@ -2,21 +2,21 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use bulkhead_abi::hypercall::{
+use abi::hypercall::{
     COLOR_REQUEST, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_OPEN, LOCK_TRY, UNLOCK, VmInfo,
 };
-use bulkhead_abi::limits::PAGE_BYTES;
+use abi::limits::PAGE_BYTES;
 
 use spin::Once;
 
 use super::SIBLING;
-use crate::arch::mmio::{Registers, UART};
-use crate::arch::ram::{self, Arena};
-use crate::arch::tables::{Granule, Tables, Use};
-use crate::arch::{RAM_BASE, USER_BASE, cpu, secondary, smccc::hvc};
-use crate::doorbell::Doorbell;
-use crate::sections::{self, Resource};
-use crate::{arguments, hypercall, println};
+use rt::arch::mmio::{Registers, UART};
+use rt::arch::ram::{self, Arena};
+use rt::arch::tables::{Granule, Tables, Use};
+use rt::arch::{RAM_BASE, USER_BASE, cpu, secondary, smccc::hvc};
+use rt::doorbell::Doorbell;
+use rt::sections::{self, Resource};
+use rt::{arguments, hypercall, println};
 
 /// Pages of the address space that asks for colours, and their bytes.
 const PAGES: u64 = 64;

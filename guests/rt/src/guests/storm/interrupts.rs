@@ -3,12 +3,12 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use super::{SIBLING, SIBLING_TIMES};
-use crate::alarm::{self, Alarm};
-use crate::arch::cpu;
-use crate::arch::gic_cpu::is_v2;
-use crate::gic::{self, Bits, Trigger};
-use crate::interrupts::{UART, VIRTUAL_TIMER, set_handler};
-use crate::println;
+use rt::alarm::{self, Alarm};
+use rt::arch::cpu;
+use rt::arch::gic_cpu::is_v2;
+use rt::gic::{self, Bits, Trigger};
+use rt::interrupts::{UART, VIRTUAL_TIMER, set_handler};
+use rt::println;
 
 /// The interrupt that is sent, and changed: no mode but `Takes` enables it.
 const SGI: u32 = 3;

@@ -1,9 +1,9 @@
 //! Accesses that the hypervisor has to serve.
 
-use crate::arch::lock::InterruptLock;
-use crate::arch::ram::Arena;
-use crate::arch::{cpu, mmio::GICD};
-use crate::{arguments, println};
+use rt::arch::lock::InterruptLock;
+use rt::arch::ram::Arena;
+use rt::arch::{cpu, mmio::GICD};
+use rt::{arguments, println};
 
 const PAGE: u64 = 4096;
 const GICD_TYPER: usize = 0x4;

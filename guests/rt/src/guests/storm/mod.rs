@@ -28,12 +28,12 @@ mod victim;
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use bulkhead_abi::hypercall::VmInfo;
+use abi::hypercall::VmInfo;
 
-use crate::arch::{CPUS_MAX, counter, cpu, secondary};
-use crate::time::Clock;
-use crate::{arguments, gic, hypercall, print, println, sleep};
 use modes::{MODES, Mode};
+use rt::arch::{CPUS_MAX, counter, cpu, secondary};
+use rt::time::Clock;
+use rt::{arguments, gic, hypercall, print, println, sleep};
 
 /// The VCPU on the victim's processor.
 const SIBLING: usize = 1;

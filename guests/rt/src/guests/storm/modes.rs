@@ -2,7 +2,7 @@
 
 use super::sibling::Sibling::{self, Attacks, Busy, Naps, Off, Takes, Unstarted, Waits};
 use super::{calls, interrupts, memory};
-use crate::arch::cpu;
+use rt::arch::cpu;
 
 /// A storm.
 pub struct Mode {

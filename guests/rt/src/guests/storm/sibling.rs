@@ -4,10 +4,10 @@ use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use core::time::Duration;
 
 use super::{SIBLING, SIBLING_TIMES, attack, interrupts, mode};
-use crate::arch::{counter, cpu, secondary};
-use crate::interrupts::{VIRTUAL_TIMER, set_handler};
-use crate::time::Clock;
-use crate::{gic, psci, wait};
+use rt::arch::{counter, cpu, secondary};
+use rt::interrupts::{VIRTUAL_TIMER, set_handler};
+use rt::time::Clock;
+use rt::{gic, psci, wait};
 
 /// Longer than it takes until it had processor time.
 const LIMIT: Duration = Duration::from_millis(100);

@@ -10,11 +10,11 @@
 use core::time::Duration;
 
 use super::after_start;
-use crate::arch::cpu;
-use crate::scheduler::{self, Task};
-use crate::taskset::Parameters;
-use crate::time::Clock;
-use crate::{arguments, println, records};
+use rt::arch::cpu;
+use rt::scheduler::{self, Task};
+use rt::taskset::Parameters;
+use rt::time::Clock;
+use rt::{arguments, println, records};
 
 const fn task(name: &'static str, milliseconds: u64, priority: u8, body: fn(u64)) -> Task {
     let period = Duration::from_millis(milliseconds);

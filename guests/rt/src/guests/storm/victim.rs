@@ -11,13 +11,13 @@
 //! `chunks` are those in all windows, `least` and `most` those in one; `sections` says how often it had the resource, `refusals`
 //! how often it did not get it.
 
-use bulkhead_abi::hypercall::{LOCK_TRY, UNLOCK};
+use abi::hypercall::{LOCK_TRY, UNLOCK};
 
 use super::after_start;
-use crate::arch::{counter, cpu, smccc::hvc};
-use crate::sections::{self, Resource};
-use crate::time::Clock;
-use crate::{arguments, println};
+use rt::arch::{counter, cpu, smccc::hvc};
+use rt::sections::{self, Resource};
+use rt::time::Clock;
+use rt::{arguments, println};
 
 /// Instructions of a chunk.
 const CHUNK: u64 = 1_000;

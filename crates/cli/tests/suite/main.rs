@@ -1,0 +1,22 @@
+//! The command, with a script in place of QEMU where a command starts one.
+
+mod advice;
+mod bandwidth;
+mod check;
+mod check_locks;
+mod export;
+mod input;
+mod interference;
+mod limits;
+mod locks;
+mod measure;
+mod plan;
+mod plan_objectives;
+mod prove;
+mod run;
+mod sim;
+mod sim_memory;
+mod sweep;
+mod terminal;
+mod timelines;
+mod trace;

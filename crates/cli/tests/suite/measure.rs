@@ -1,0 +1,47 @@
+//! `bulkhead measure` on this machine, whatever it finds.
+
+use std::process::Command;
+
+use testing::{Result, sandbox};
+
+#[test]
+fn measure_answers_with_evidence_or_says_what_is_missing() {
+    let sandbox = sandbox!();
+    let result = sandbox.bulkhead(&["measure", "colors", "--time", "2s", "--json"]);
+    let document = result.json();
+    let answer = document["observable"].as_bool();
+    result.assert_status(answer.map_or(3, |observable| if observable { 0 } else { 1 }));
+    let observable = answer == Some(true);
+    assert_eq!(document["why"].is_string(), !observable);
+    assert_eq!(document["colors"].is_u64(), observable);
+    let report = &document["report"];
+    assert!(!observable || report["ratio"]["low"].as_f64().expect("a ratio") > 1.0);
+    if report.is_object() {
+        for field in ["same_color_line_ns", "control_line_ns"] {
+            let [low, median, high] = ["low", "median", "high"]
+                .map(|name| report[field][name].as_f64().expect("a number"));
+            assert!(0.0 < low && low <= median && median <= high, "{report}");
+        }
+        assert!(report["cache"]["level"].as_u64().expect("a level") > 1);
+    }
+}
+
+#[test]
+fn nothing_is_said_about_colors_that_cannot_be_seen() {
+    // Without the right to know the numbers of frames.
+    let mut command = Command::new("setpriv");
+    if rustix::process::geteuid().is_root() {
+        command.args(["--bounding-set=-all", "--inh-caps=-all"]);
+    }
+    command.args([env!("CARGO_BIN_EXE_bulkhead"), "measure", "colors", "--time", "2s"]);
+    let result = Result::of(command.output().expect("setpriv starts"));
+    result.assert_status(3);
+    assert!(result.stdout.starts_with("cannot tell: "), "{}", result.stdout);
+}
+
+#[test]
+fn times_without_a_unit_are_refused() {
+    let result = sandbox!().bulkhead(&["measure", "colors", "--time", "5"]);
+    result.assert_status(2);
+    assert!(result.stderr.contains("the unit is missing"), "{}", result.stderr);
+}

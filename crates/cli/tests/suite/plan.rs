@@ -1,0 +1,111 @@
+//! `bulkhead plan` and `bulkhead check` of descriptions that leave budgets, VCPUs of tasks and
+//! colours open.
+
+use testing::sandbox;
+
+const OPEN: &str = r#"
+[platform]
+board = "qemu-virt"
+color_reload = "100us"
+
+[[vm]]
+name = "pilot"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+colors = "planned"
+vllc = true
+
+[[vm.vcpu]]
+server = "sporadic"
+period = "5ms"
+
+[[vm.vcpu]]
+server = "sporadic"
+period = "5ms"
+
+[[vm.task]]
+name = "gyro"
+period = "10ms"
+wcet = { 1 = "7ms", 2 = "5ms", 8 = "2ms" }
+
+[[vm.task]]
+name = "pid"
+period = "20ms"
+wcet = { 1 = "16ms", 4 = "11ms" }
+"#;
+
+#[test]
+fn what_is_open_is_planned_and_shown() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", OPEN);
+    let result = sandbox.bulkhead(&["plan", "s.toml"]);
+    result.assert_status(0);
+    for part in
+        ["wrote s.plan.dts", "in the guest", "sporadic", "in time", "gyro", "pid", "all VCPUs"]
+    {
+        assert!(result.stdout.contains(part), "{part}: {}", result.stdout);
+    }
+    // The plan is complete: it says the same when it is read.
+    let planned = sandbox.bulkhead(&["plan", "s.toml", "--json"]).json();
+    assert_eq!(planned["ok"], true);
+    let of_plan = sandbox.bulkhead(&["check", "s.plan.dts", "--json"]).json();
+    let vcpu = |document: &serde_json::Value| {
+        document["analysis"]["pcpus"][0]["vcpus"][0]["budget_ns"].as_u64().expect("a budget")
+    };
+    assert_eq!(vcpu(&planned), vcpu(&of_plan));
+    assert!(vcpu(&planned) < 5_000_000);
+    for task in planned["report"]["tasks"].as_array().expect("tasks") {
+        let count = |key: &str| task[key].as_array().expect("colours").len();
+        assert!(count("colors") > 0 && count("colors") == count("guest_colors"), "{task}");
+    }
+    // `check` decides the same.
+    let checked = sandbox.bulkhead(&["check", "s.toml", "--json"]).json();
+    assert_eq!(checked["analysis"], planned["analysis"]);
+    assert_eq!(checked["ok"], true);
+}
+
+#[test]
+fn no_plan_is_an_answer_with_advice() {
+    let sandbox = sandbox!();
+    let other =
+        "\n[[vm]]\nname = \"linux\"\nmemory = \"64MiB\"\nkernel = \"k\"\ncolors = \"1-15\"\n";
+    let late =
+        OPEN.replace("{ 1 = \"7ms\"", "{ 1 = \"11ms\"").replace("8 = \"2ms\"", "8 = \"4ms\"");
+    sandbox.write("s.toml", &(late + other));
+    let result = sandbox.bulkhead(&["plan", "s.toml"]);
+    result.assert_status(1);
+    let message = "task `gyro` of VM `pilot` needs more time than there is on any VCPU";
+    assert!(result.stderr.contains(message), "{}", result.stderr);
+    assert!(
+        result.stderr.contains("help: it fits with 4 colours (3 fewer for `linux`)"),
+        "{}",
+        result.stderr
+    );
+    let document = sandbox.bulkhead(&["check", "s.toml", "--json"]).json();
+    assert_eq!(
+        (&document["ok"], &document["errors"][0]["code"]),
+        (&false.into(), &"cannot-plan".into())
+    );
+}
+
+#[test]
+fn a_plan_in_which_tasks_are_late_is_written_all_the_same() {
+    let sandbox = sandbox!();
+    let given = "platform = \"zcu102\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+                 kernel = \"rt.bin\"\n[[vm.vcpu]]\nserver = \"sporadic\"\nbudget = \"1ms\"\n\
+                 period = \"5ms\"\n[[vm.task]]\nname = \"t\"\nperiod = \"20ms\"\nwcet = \"6ms\"\n";
+    sandbox.write("s.toml", given);
+    let advice =
+        "help: VCPU 0 of VM `a`: it fits with a budget of 1.5 ms, or if it takes 2 ms less";
+    for command in ["check", "plan"] {
+        let result = sandbox.bulkhead(&[command, "s.toml"]);
+        result.assert_status(1);
+        assert!(result.stdout.contains("task `t` on VCPU 0 of VM `a` "), "{}", result.stdout);
+        assert!(result.stdout.contains(advice), "{}", result.stdout);
+        let document = sandbox.bulkhead(&[command, "s.toml", "--json"]).json();
+        assert_eq!(document["ok"], false);
+        assert_eq!(document["advice"][0], advice.trim_start_matches("help: "));
+    }
+    assert!(sandbox.path("s.plan.dts").is_file());
+}

@@ -1,0 +1,41 @@
+//! The terminal during and after an interactive run.
+
+use rustix::termios::{LocalModes, tcgetattr};
+use testing::{eventually, sandbox, signal, terminal};
+
+#[test]
+fn terminal_is_restored_however_the_run_ends() {
+    let script = "echo '[bulkhead] ready'; exec cat";
+    for end in ["INT", "TERM", "HUP", "keys", "power-off"] {
+        let sandbox = sandbox!();
+        let (ours, theirs) = terminal();
+        let before = tcgetattr(&theirs).expect("a terminal").local_modes;
+        assert!(before.contains(LocalModes::ICANON | LocalModes::ECHO));
+        let script =
+            if end == "power-off" { "sleep 0.3; echo '[bulkhead] power off'" } else { script };
+        let mut child = sandbox
+            .run_command(script, &["--console", "linux"])
+            .stdin(theirs.try_clone().expect("a copy"))
+            .spawn()
+            .expect("the command starts");
+        let modes = || tcgetattr(&theirs).expect("a terminal").local_modes;
+        eventually("the terminal is raw", || {
+            !modes().intersects(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+        });
+        match end {
+            "keys" => assert_eq!(rustix::io::write(&ours, b"\x1dq"), Ok(2)),
+            "power-off" => {}
+            name => signal(&child, name),
+        }
+        let status = child.wait().expect("it ends").code();
+        let expected = match end {
+            "INT" => 130,
+            "TERM" => 143,
+            "HUP" => 129,
+            _ => 0,
+        };
+        assert_eq!(status, Some(expected), "{end}");
+        assert_eq!(modes(), before, "{end}");
+        assert!(sandbox.qemu_has_gone(), "{end}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Descriptions, plans, and both readers of plans.
+
+mod bandwidth;
+mod both;
+mod both_readers;
+mod colors;
+mod description_text;
+mod locks;
+mod overheads;
+mod plan_round_trip;
+mod plan_rules;
+mod plan_text;
+mod servers;
+mod support;
+mod tasks;
+mod vcoloring;

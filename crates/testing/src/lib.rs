@@ -1,0 +1,19 @@
+//! What the tests of several crates use. No product code depends on this crate, which panics where a test is to fail.
+
+#![forbid(unsafe_code)]
+
+mod random;
+
+#[cfg(feature = "sandbox")]
+mod elf;
+#[cfg(feature = "sandbox")]
+pub mod files;
+#[cfg(feature = "sandbox")]
+mod sandbox;
+
+pub use random::Random;
+
+#[cfg(feature = "sandbox")]
+pub use elf::Elf;
+#[cfg(feature = "sandbox")]
+pub use sandbox::{Result, Sandbox, eventually, signal, terminal};

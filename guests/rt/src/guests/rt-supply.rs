@@ -1,0 +1,8 @@
+//! How much processor time does a VCPU get?
+#![cfg_attr(target_os = "none", no_std, no_main)]
+#![deny(unsafe_code)]
+
+#[cfg(target_os = "none")]
+mod supply;
+
+rt::guest!(supply::main);
