@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 check test test-cachescope test-report test-python spelling campaign campaign-analysis miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 check test test-cachescope test-report test-python spelling campaign campaign-analysis campaign-planner miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -21,6 +21,7 @@ INTERLEAVINGS ?= 20000
 PERIODS ?= 1000000
 SEEDS ?= 100
 SYSTEMS ?= 1000000
+GRID ?= 10000
 SECONDS ?= 600
 PLANS ?= 100
 KILLS ?= 20
@@ -95,6 +96,10 @@ campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 
 		--package bulkhead-analysis --test overheads_simulated many -- --ignored --nocapture
 	cargo test --release --package bulkhead-analysis --test simulation --test contention --test contention_simulated \
 		--test vmpcp -- --ignored --nocapture
+
+campaign-planner: setup ## Compare the planner with simple plans and optima on GRID=10000 random systems; prints tables
+	BULKHEAD_SYSTEMS=$(GRID) cargo test --release --package bulkhead-planner --test grid many -- --ignored --nocapture \
+		--test-threads 1
 
 miri: setup ## Run tests of policies and hypervisor under Miri: no undefined behaviour (10 minutes; needs a nightly with miri and rust-src)
 	PROPTEST_CASES=4 PROPTEST_FAILURE_PERSISTENCE=off MIRIFLAGS=-Zmiri-disable-isolation \

@@ -17,7 +17,7 @@ use crate::prove::ProveOptions;
 use crate::sim::SimOptions;
 use crate::sweep::SweepOptions;
 use crate::trace::TraceOptions;
-use crate::words::{append, jobs, time};
+use crate::words::{Wish, append, jobs, time, wish};
 
 /// Most leeches at a time.
 const LEECHES_MAX: usize = 1024;
@@ -88,7 +88,8 @@ pub struct CheckOptions {
 #[command(after_help = "\
 Examples:
   bulkhead plan systems/demo.toml                writes systems/demo.plan.dts
-  bulkhead plan systems/demo.toml -o - | less    shows the plan")]
+  bulkhead plan systems/demo.toml -o - | less    shows the plan
+  bulkhead plan systems/planned.toml --objective most-slack --time 10s")]
 pub struct PlanOptions {
     /// Description (.toml), or a plan (.dts, .dtb), which is written in this command's layout
     #[arg(value_name = "FILE")]
@@ -96,6 +97,17 @@ pub struct PlanOptions {
     /// The file for the plan; `-` is the standard output [default: FILE with the ending .plan.dts]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// What the plan is to be best at: `least-time` (of processors), `most-slack` (all execution times can grow by
+    /// the largest factor), `fewest-pcpus`, or `most-bandwidth=VM` (the largest limit of memory accesses for this VM)
+    #[arg(long, value_name = "OBJECTIVE", default_value = "least-time", value_parser = wish)]
+    pub objective: Wish,
+    /// Search for this long, as in `10s`, and take the best plan; Ctrl-C ends the search earlier
+    /// [default: until a number of candidates was tried]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub time: Option<Duration>,
+    /// Seed of the random numbers of the search
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
 }
 
 /// Write a plan's colours, CPUs and bandwidth for another system

@@ -1,10 +1,12 @@
 //! `bulkhead plan`: makes a plan out of a description.
 
+mod search;
 mod show;
 
 use std::path::{Path, PathBuf};
 
 use lab::load;
+use planner::completion::Outcome;
 use planner::report::Report;
 use serde::Serialize;
 use verdict::Verdict;
@@ -19,7 +21,10 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
-    let mut system = load::plan(&options.file)?;
+    let (mut system, outcome) = match search::plan(options)? {
+        search::Answer::Planned(system, outcome) => (*system, outcome),
+        search::Answer::Interrupted(signal) => return Ok(Status::Signal(signal)),
+    };
     let target = match options.output.as_deref() {
         Some(path) if path == Path::new("-") => None,
         Some(path) => Some(path.to_owned()),
@@ -50,6 +55,7 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
             analysis: &verdict,
             advice: &advice,
             notes: &notes,
+            search: &outcome,
         })?,
         None => output::print(&dts)?,
         Some(target) => {
@@ -60,7 +66,10 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
                 advice.iter().map(|advice| format!("\nhelp: {advice}\n")).collect();
             let notes: String = notes.iter().map(|note| format!("\nnote: {note}\n")).collect();
             let target = target.display();
-            output::print(&format!("{verb} {target}\n\n{system}{report}{reasons}{advice}{notes}"))?;
+            let searched = search::show(options, &outcome);
+            output::print(&format!(
+                "{verb} {target}\n\n{system}{report}{searched}{reasons}{advice}{notes}"
+            ))?;
         }
     }
     // A plan is written also where deadlines can be missed: it can be run and looked at.
@@ -78,6 +87,7 @@ struct Document<'a> {
     analysis: &'a Verdict,
     advice: &'a [String],
     notes: &'a [String],
+    search: &'a Outcome,
 }
 
 /// The plan's place if none is given: `demo.plan.dts` beside `demo.toml`.

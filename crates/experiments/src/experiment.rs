@@ -25,7 +25,7 @@ use crate::variant::Variant;
 pub use figure::Figure;
 pub use measured::{Console, Counted, Evictions, Excess, Jobs, Measure};
 pub use moment::{How, MEAN, Moment, Of, Window};
-pub use sets::{Allocation, Locks, Vary};
+pub use sets::{Allocation, Locks, Peers, Vary};
 
 /// What is run and measured.
 const EXPERIMENT: &str = "experiment.toml";
@@ -83,6 +83,8 @@ pub struct Plan {
     pub allocation: Option<Allocation>,
     /// The task sets of an experiment about locks.
     pub locks: Option<Locks>,
+    /// The systems of an experiment that plans some by several methods.
+    pub peers: Option<Peers>,
     /// What time lines show; none: there are none.
     pub timelines: Option<Window>,
     /// Means that are compared.
@@ -254,6 +256,14 @@ impl Experiment {
                 return fail(match self.plan.locks {
                     None => format!("`{series}` analyses task sets: say which in `[locks]`"),
                     Some(_) => format!("`{series}` analyses no task sets: `[locks]` has no use"),
+                });
+            }
+            let plans = matches!(runs.measure, Measure::Planned(_) | Measure::PlanningTime(_));
+            if plans != self.plan.peers.is_some() {
+                let series = &runs.series;
+                return fail(match plans {
+                    true => format!("`{series}` plans systems: say which in `[peers]`"),
+                    false => format!("`{series}` plans no systems: `[peers]` has no use"),
                 });
             }
             let several = runs.placements > NonZeroU64::MIN;

@@ -19,6 +19,7 @@ mod job;
 mod locks;
 mod measure;
 pub mod papers;
+mod peers;
 mod points;
 mod promised;
 pub mod published;

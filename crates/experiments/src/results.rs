@@ -173,7 +173,7 @@ impl<'a> Results<'a> {
         let usual = match plan.divide_by {
             Some(_) => 3,
             None if is_fine => 3,
-            None if plan.locks.is_some() => 2,
+            None if plan.locks.is_some() || plan.peers.is_some() => 2,
             None => 0,
         };
         let decimals = plan.decimals.unwrap_or(usual);

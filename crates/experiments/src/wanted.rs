@@ -172,7 +172,15 @@ fn value(
                 None => return Ok(None),
             }
         }
-        (Measure::Utilization(_) | Measure::Excess(_) | Measure::Schedulable(_), _) | (_, None) => {
+        (
+            Measure::Utilization(_)
+            | Measure::Excess(_)
+            | Measure::Schedulable(_)
+            | Measure::Planned(_)
+            | Measure::PlanningTime(_),
+            _,
+        )
+        | (_, None) => {
             return Ok(None);
         }
     }))
@@ -202,6 +210,8 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str, placement: u64) -> Option
         | Measure::Utilization(_)
         | Measure::Excess(_)
         | Measure::Schedulable(_)
+        | Measure::Planned(_)
+        | Measure::PlanningTime(_)
         | Measure::Allowed(_)
         | Measure::Promised(_)
         | Measure::Moment(_) => return None,

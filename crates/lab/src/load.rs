@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use image::{Error, Hypervisor, Image};
-use planner::completion::{self, Refusal};
+use planner::completion::{self, Options, Outcome, Refusal};
 use system::description;
 use system::plan::{self, Plan};
 use system::platform::Platform;
@@ -129,17 +129,41 @@ pub fn read_or_standard_input(file: &Path) -> Result<Input, Failure> {
 fn described(name: &str, text: &str, folder: &Path) -> Result<Input, Failure> {
     let mut system = description::System::from_toml(name, text, folder)?;
     // For every command alike.
-    completion::complete(&mut system).map_err(|refusal| match refusal {
+    complete(&mut system, &Options::default())?;
+    Ok(Input::Description(Box::new(system)))
+}
+
+fn complete(system: &mut description::System, options: &Options<'_>) -> Result<Outcome, Failure> {
+    completion::complete_with(system, options).map_err(|refusal| match refusal {
         Refusal::Input(errors) => Failure::Mistakes(errors),
         Refusal::NoPlan(errors) => Failure::NoPlan(errors),
-    })?;
-    Ok(Input::Description(Box::new(system)))
+    })
 }
 
 /// Reads a plan, or reads a description and plans it.
 pub fn plan(file: &Path) -> Result<System, Failure> {
+    planned(file, read(file)?)
+}
+
+/// The same, planned in the way that `options` says when it sees the description; and what the
+/// search did. A plan stays as it is.
+pub fn plan_with<'a>(
+    file: &Path,
+    options: impl FnOnce(&description::System) -> Result<Options<'a>, Failure>,
+) -> Result<(System, Outcome), Failure> {
+    if ending(file) != Some("toml") {
+        return Ok((plan(file)?, Outcome::default()));
+    }
+    let name = file.display().to_string();
+    let mut system = description::System::from_toml(&name, &text(file)?, folder(file))?;
+    let options = options(&system)?;
+    let outcome = complete(&mut system, &options)?;
+    Ok((planned(file, Input::Description(Box::new(system)))?, outcome))
+}
+
+fn planned(file: &Path, input: Input) -> Result<System, Failure> {
     let (file, folder) = (file.to_owned(), folder(file).to_owned());
-    Ok(match read(&file)? {
+    Ok(match input {
         Input::Description(system) => {
             let (plan, platform) = (plan::make(&system)?, Some(system.platform.value.clone()));
             System { file, folder, plan, platform, description: Some(system) }

@@ -13,6 +13,9 @@
 //! - VCPUs with a server, but no `pcpu`, go to PCPUs where all get their budgets, and all tasks
 //!   that can be are in time.
 //!
+//! This is decided step by step at first. Where the steps lead to no plan, or to one with late
+//! tasks, one search decides everything together, with the analysis as its only judge.
+//!
 //! With a margin all of this is decided for longer execution times and more accesses.
 //!
 //! What is given is kept. VMs of which nothing is open are not looked at before that: whether
@@ -31,6 +34,10 @@ mod part;
 mod pcpus;
 mod periods;
 mod problem;
+mod whole;
+
+use std::cell::{Cell, RefCell};
+use std::time::Instant;
 
 use system::description::{Located, System, Vcpu};
 use system::diagnostic::{Diagnostic, Errors};
@@ -39,7 +46,11 @@ use verdict::Verdict;
 
 use crate::Setting;
 use crate::search::Planner;
+use pcpus::At;
 use problem::{Problem, Subject};
+use serde::Serialize;
+use whole::certificate::{Certificate, certificate};
+use whole::{Missed, Request, improve};
 
 /// Why a description was not completed.
 #[derive(Debug)]
@@ -51,10 +62,17 @@ pub enum Refusal {
     NoPlan(Errors),
 }
 
+/// Most tasks of a system that is also planned with longer execution times.
+const HEAVIER_MAX: usize = 100;
+/// By these parts, in millionths.
+const HEAVIER: [u64; 3] = [100_000, 300_000, 1_000_000];
+
 /// The obstacle at which planning ended.
 enum Obstacle {
     /// Planning did not begin, because of mistakes.
     Input(Errors),
+    /// No plan can hold, whatever is decided.
+    Certain(Certificate),
     /// There are no budgets, VCPUs of tasks and colours with which all tasks are in time.
     Tasks,
     /// A task is late whatever the limits of memory accesses are.
@@ -63,6 +81,53 @@ enum Obstacle {
     Overheads(Box<System>),
     /// VCPUs do not fit onto PCPUs: what they need, and how many PCPUs there are for them.
     Pcpus(Box<pcpus::Crowd>),
+    /// No candidate of the search holds.
+    Missed(Missed),
+}
+
+/// What a plan is best at.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Objective {
+    /// Limits of memory accesses as large as possible, then as little processor time as possible.
+    #[default]
+    LeastTime,
+    /// The largest factor by which all execution times can grow.
+    MostSlack,
+    /// As few PCPUs as possible, then as [`Objective::LeastTime`].
+    FewestPcpus,
+    /// The largest limit of memory accesses for the VM with this index.
+    MostBandwidth(usize),
+}
+
+/// How a plan is searched.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// What it is best at.
+    pub objective: Objective,
+    /// The seed of random numbers: the same one leads to the same plan.
+    pub seed: u64,
+    /// The search goes on for this long. Without it a fixed number of candidates is tried.
+    pub time: Option<std::time::Duration>,
+    /// Called after each candidate with the number of candidates so far; true ends the search with
+    /// what it has.
+    pub stops: &'a dyn Fn(u64) -> bool,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self { objective: Objective::default(), seed: 1, time: None, stops: &|_| false }
+    }
+}
+
+/// What a search did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Candidates that were judged.
+    pub candidates: u64,
+    /// True if time or [`Options::stops`] ended the search.
+    pub cut: bool,
+    /// The part by which all execution times can grow, in millionths, if that was the objective.
+    pub slack_ppm: Option<u64>,
 }
 
 /// Decides everything that is open. Nothing changes if nothing is.
@@ -71,48 +136,176 @@ enum Obstacle {
 ///
 /// Nothing is changed then.
 pub fn complete(system: &mut System) -> Result<(), Refusal> {
-    if !system.is_open() {
-        return Ok(());
-    }
-    let grown = margin::with_margin(system);
-    let planned = attempt(&grown).map_err(|obstacle| match obstacle {
-        Obstacle::Input(errors) => Refusal::Input(errors),
-        Obstacle::Tasks => Refusal::NoPlan(explain::tasks(&grown)),
-        Obstacle::Memory(least) => Refusal::NoPlan(memory::explain(&grown, &least)),
-        Obstacle::Overheads(best) => Refusal::NoPlan(overheads::explain(&best)),
-        Obstacle::Pcpus(crowd) => Refusal::NoPlan(explain::pcpus(&grown, &crowd).into()),
-    })?;
-    *system = margin::without_margin(planned, system);
-    Ok(())
+    complete_with(system, &Options::default()).map(drop)
 }
 
-/// Returns the system with everything decided.
-fn attempt(system: &System) -> Result<System, Obstacle> {
+/// The same, with an objective, for some time.
+///
+/// # Errors
+///
+/// Nothing is changed then.
+pub fn complete_with(system: &mut System, options: &Options<'_>) -> Result<Outcome, Refusal> {
+    if !system.is_open() {
+        return Ok(Outcome::default());
+    }
+    if let Objective::MostBandwidth(vm) = options.objective {
+        can_have_bandwidth(system, vm).map_err(|it| Refusal::Input((*it).into()))?;
+    }
+    let grown = margin::with_margin(system);
+    let start = Instant::now();
+    let (candidates, cut) = (Cell::new(0), Cell::new(false));
+    let stops = || {
+        let over = options.time.is_some_and(|time| start.elapsed() >= time);
+        cut.set(cut.get() || over || (options.stops)(candidates.get()));
+        cut.get()
+    };
+    let effort = if options.time.is_some() { u64::MAX } else { whole::TO_PLAN };
+    let request = Request { seed: options.seed, ..Request::new(effort, &candidates, &stops) };
+    let planned = attempt(&grown, &request).map_err(|obstacle| match cut.get() {
+        // Advice takes its time.
+        true => Refusal::NoPlan(explain::ended(&grown, obstacle, candidates.get())),
+        false => refusal(&grown, obstacle),
+    })?;
+    let is_plain = options.time.is_none() && options.seed == Options::default().seed;
+    let mut slack_ppm = None;
+    let planned = match options.objective {
+        Objective::LeastTime if is_plain => planned,
+        Objective::LeastTime => improve::least_time(&grown, planned, &request),
+        Objective::MostSlack => {
+            let (planned, slack) = improve::most_slack(&grown, planned, &request);
+            slack_ppm = Some(slack);
+            planned
+        }
+        Objective::FewestPcpus => improve::fewest_pcpus(&grown, planned, &request),
+        Objective::MostBandwidth(vm) => improve::most_bandwidth(&grown, planned, vm, &request),
+    };
+    *system = margin::without_margin(planned, system);
+    Ok(Outcome { candidates: candidates.get(), cut: cut.get(), slack_ppm })
+}
+
+/// Refuses the largest limit of memory accesses for a VM that has none to be planned.
+fn can_have_bandwidth(system: &System, vm: usize) -> Result<(), Box<Diagnostic>> {
+    let Some(described) = system.vms.get(vm) else { return Ok(()) };
+    let of_vcpus = described.vcpus.iter().filter_map(|vcpu| vcpu.bandwidth.as_ref());
+    if described.bandwidth.iter().chain(of_vcpus).any(|limit| limit.is_open()) {
+        return Ok(());
+    }
+    let message =
+        format!("no limit of memory accesses of VM `{}` is to be planned", described.name.value);
+    Err(Box::new(
+        cannot_plan(message)
+            .at(&described.name.place, "this VM")
+            .help("say `bandwidth = \"planned\"` there, or name another VM"),
+    ))
+}
+
+/// Returns what to say about an obstacle.
+fn refusal(system: &System, obstacle: Obstacle) -> Refusal {
+    match obstacle {
+        Obstacle::Input(errors) => Refusal::Input(errors),
+        Obstacle::Certain(certificate) => {
+            Refusal::NoPlan(explain::certain(system, &certificate).into())
+        }
+        Obstacle::Tasks => Refusal::NoPlan(explain::tasks(system)),
+        Obstacle::Memory(least) => Refusal::NoPlan(memory::explain(system, &least)),
+        Obstacle::Overheads(best) => Refusal::NoPlan(overheads::explain(&best)),
+        Obstacle::Pcpus(crowd) => Refusal::NoPlan(explain::pcpus(system, &crowd).into()),
+        Obstacle::Missed(missed) => Refusal::NoPlan(explain::missed(system, &missed)),
+    }
+}
+
+/// Returns the system with everything decided: stage by stage if that leads to a plan that holds,
+/// or else by a search over everything together.
+fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
+    let decided = RefCell::default();
+    let staged = staged(system, &decided);
+    match &staged {
+        Err(Obstacle::Input(_)) => return staged,
+        // What is wrong with it is said when the plan is made.
+        Ok(planned) if verdict(planned).is_none_or(|it| it.schedulable) => return staged,
+        _ => {}
+    }
+    let certain = certificate(system);
+    let missed = match certain {
+        Some(_) => Missed { candidates: 0, best: None },
+        None => {
+            match whole::search(system, &decided.into_inner(), heavier(system, request), request) {
+                Ok(planned) => return Ok(planned),
+                Err(missed) => missed,
+            }
+        }
+    };
+    match (staged, certain) {
+        (Ok(planned), _) if only_given_are_late(system, &planned) => Ok(planned),
+        (Ok(_) | Err(Obstacle::Overheads(_)), Some(certificate)) => {
+            Err(Obstacle::Certain(certificate))
+        }
+        (Ok(_), None) => Err(Obstacle::Missed(missed)),
+        (other, _) => other,
+    }
+}
+
+/// Returns plans of the same system with longer execution times: what holds for these holds.
+fn heavier(system: &System, request: &Request<'_>) -> Vec<System> {
+    let tasks: usize = system.vms.iter().map(|vm| vm.tasks.len()).sum();
+    if request.effort < whole::TO_PLAN || tasks > HEAVIER_MAX {
+        return Vec::new();
+    }
+    let planned = HEAVIER.iter().filter_map(|ppm| {
+        let planned = staged(&improve::grown(system, *ppm), &RefCell::default()).ok()?;
+        Some(improve::with_times_of(planned, system))
+    });
+    planned.collect()
+}
+
+/// Returns true if all tasks that are late in a plan are in VMs of which nothing was open.
+fn only_given_are_late(system: &System, planned: &System) -> bool {
+    let is_given =
+        |name: &str| system.vms.iter().any(|vm| vm.name.value == name && !problem::is_open(vm));
+    let late = |verdict: Verdict| {
+        let vcpus = verdict.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
+        vcpus.filter(|vcpu| vcpu.tasks.iter().any(|task| !task.ok)).collect::<Vec<_>>()
+    };
+    verdict(planned).is_some_and(|it| late(it).iter().all(|vcpu| is_given(&vcpu.vm)))
+}
+
+/// Returns the system with everything decided stage by stage. `decided` gets systems in which only
+/// budgets, PCPUs and limits are open.
+fn staged(system: &System, decided: &RefCell<Vec<System>>) -> Result<System, Obstacle> {
     if !system.processor_open() {
         let mut system = system.clone();
         return memory::limit(&mut system, &[]).map(|()| system);
     }
     let chosen = periods::choose(system).map_err(Obstacle::Input)?;
-    let first = match settle(&chosen) {
+    let first = match settle(&chosen, decided) {
         Err(Obstacle::Pcpus(crowd)) => Obstacle::Pcpus(crowd),
         other => return other,
     };
     // VCPUs share PCPUs more easily if their periods are alike.
     match periods::alike(system, &chosen) {
-        Some(alike) => settle(&alike).map_err(|_| first),
+        Some(alike) => settle(&alike, decided).map_err(|_| first),
         None => Err(first),
     }
 }
 
 /// Returns the system, of which all periods are known, with everything decided.
-fn settle(system: &System) -> Result<System, Obstacle> {
+fn settle(system: &System, decided: &RefCell<Vec<System>>) -> Result<System, Obstacle> {
     let problem = Problem::new(system).map_err(Obstacle::Input)?;
     let planned: Vec<usize> = problem.subjects.iter().map(|subject| subject.index).collect();
-    overheads::settle(system, &planned, |neighbours| settle_beside(system, &problem, neighbours))
+    overheads::settle(system, &planned, |neighbours| {
+        let (system, budgets) = without_pcpus(system, &problem, neighbours, decided)?;
+        with_pcpus(system, &planned, &budgets)
+    })
 }
 
-/// The same, with budgets for VCPUs that have so many neighbours, wherever they come to be.
-fn settle_beside(system: &System, problem: &Problem, neighbours: u64) -> Result<System, Obstacle> {
+/// Returns the system with budgets for VCPUs that have so many neighbours, wherever they come to
+/// be, and the VCPUs whose budgets were open.
+fn without_pcpus(
+    system: &System,
+    problem: &Problem,
+    neighbours: u64,
+    decided: &RefCell<Vec<System>>,
+) -> Result<(System, Vec<At>), Obstacle> {
     let mut setting = problem.setting;
     setting.neighbours = neighbours;
     let vms: Vec<_> = problem.subjects.iter().map(|subject| subject.vm.clone()).collect();
@@ -120,18 +313,24 @@ fn settle_beside(system: &System, problem: &Problem, neighbours: u64) -> Result<
     let plan = Planner::new(&vms, &setting).plan(free).ok_or(Obstacle::Tasks)?;
     let mut system = system.clone();
     let mut left = problem.free;
-    let mut open_budgets = Vec::new();
-    let (_, spare) = problem::grain(&system);
     let open = |subject: &&Subject| system.vms[subject.index].colors_open.is_some();
     let colored: Vec<usize> =
         problem.subjects.iter().filter(open).map(|subject| subject.index).collect();
-    for (subject, planned) in problem.subjects.iter().zip(plan.vms) {
-        colors::give(&mut system, subject, &planned, &mut left);
+    for (subject, planned) in problem.subjects.iter().zip(&plan.vms) {
+        colors::give(&mut system, subject, planned, &mut left);
         for (vcpu, planned) in subject.slots.iter().zip(&planned.vcpus) {
             for task in planned.iter().flat_map(|planned| &planned.tasks) {
                 let task = &mut system.vms[subject.index].tasks[subject.tasks[*task]];
                 (task.vcpu, task.vcpu_open) = (*vcpu, false);
             }
+        }
+    }
+    colors::share_rest(&mut system, &colored, left);
+    decided.borrow_mut().push(system.clone());
+    let mut open_budgets = Vec::new();
+    let (_, spare) = problem::grain(&system);
+    for (subject, planned) in problem.subjects.iter().zip(&plan.vms) {
+        for (vcpu, planned) in subject.slots.iter().zip(&planned.vcpus) {
             let budget = planned
                 .as_ref()
                 .map(|planned| analysis::Duration(planned.point.budget.0.saturating_add(spare.0)));
@@ -142,17 +341,21 @@ fn settle_beside(system: &System, problem: &Problem, neighbours: u64) -> Result<
             set_budget(described, budget);
         }
     }
-    colors::share_rest(&mut system, &colored, left);
-    let planned: Vec<usize> = problem.subjects.iter().map(|subject| subject.index).collect();
-    pcpus::place(&mut system, &planned).map_err(Obstacle::Pcpus)?;
+    Ok((system, open_budgets))
+}
+
+/// Returns the system with PCPUs, limits of memory accesses, and these budgets as small as they can
+/// be then.
+fn with_pcpus(mut system: System, planned: &[usize], budgets: &[At]) -> Result<System, Obstacle> {
+    pcpus::place(&mut system, planned).map_err(Obstacle::Pcpus)?;
     if memory::matters(&system) {
-        memory::limit(&mut system, &open_budgets)?;
+        memory::limit(&mut system, budgets)?;
     } else {
         if system.platform.value.overheads.is_some() {
             // Who shares a PCPU costs the others switches, which nobody knew of before.
-            memory::stretch(&mut system, &open_budgets);
+            memory::stretch(&mut system, budgets);
         }
-        budgets::shrink(&mut system, &open_budgets);
+        budgets::shrink(&mut system, budgets);
     }
     Ok(system)
 }
@@ -188,7 +391,12 @@ fn verdict(system: &System) -> Option<Verdict> {
 
 /// Returns true if a description can be completed such that all deadlines are met.
 fn holds(system: &System) -> bool {
-    attempt(system).ok().and_then(|planned| verdict(&planned)).is_some_and(|it| it.schedulable)
+    let candidates = Cell::new(0);
+    let request = Request::new(whole::TO_ADVISE, &candidates, &|| false);
+    attempt(system, &request)
+        .ok()
+        .and_then(|planned| verdict(&planned))
+        .is_some_and(|it| it.schedulable)
 }
 
 /// Returns a setting for this number of colours.

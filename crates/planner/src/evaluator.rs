@@ -116,9 +116,15 @@ impl Evaluator {
         let overheads = self.overheads(server);
         let workload = match self.setting.test {
             Test::Published => vcache::workload(&self.tasks, server, Some(caches)),
-            Test::Supply => Workload::new(&self.tasks)
-                .with_supply(Supply::Server(ServerSupply::new(server)))
-                .with_caches(caches),
+            Test::Supply | Test::Alone => {
+                let alone = || ServerSupply::with_response(server, server.budget());
+                let supply = match self.setting.test {
+                    Test::Alone => alone().unwrap_or(ServerSupply::new(server)),
+                    _ => ServerSupply::new(server),
+                };
+                let supply = Supply::Server(supply);
+                Workload::new(&self.tasks).with_supply(supply).with_caches(caches)
+            }
         };
         let workload =
             overheads.iter().fold(workload, |it, overheads| it.with_overheads(overheads));

@@ -14,6 +14,8 @@ pub enum Test {
     /// The bound for a VCPU that gets its budget at some time of each period; without
     /// the jitter that Eq. 2 has in addition.
     Supply,
+    /// The bound for a VCPU that is alone on its PCPU: no VCPU with its budget needs less.
+    Alone,
 }
 
 /// Cache, servers and test.

@@ -187,6 +187,7 @@ fn the_planner_says_what_would_help() {
     let two = vcpu(OPEN).repeat(2);
     let errors = refused(&format!("platform = \"qemu-virt\"\n{}", vm("a", &(two + &much))));
     assert!(errors.contains("no plan was found for the tasks of `a`"), "{errors}");
+    assert!(errors.contains("no plan can hold: the tasks of VM `a` need 2.70 of 2"), "{errors}");
     assert!(
         errors.contains("it fits with 3 VCPUs in `a`, or if the tasks take 46 % less"),
         "{errors}"
@@ -200,6 +201,7 @@ fn pcpus_that_are_too_few_are_named() {
     let errors = refused(&format!("platform = \"qemu-virt\"\n{text}"));
     assert!(errors.contains("no way was found to share 4 PCPUs"), "{errors}");
     assert!(errors.contains("VCPU 0 of `v4` "), "{errors}");
+    assert!(errors.contains("no plan can hold: no assignment of 5 VCPUs to 4 PCPUs"), "{errors}");
 }
 
 #[test]

@@ -205,7 +205,7 @@ fn kinds(advice: &[String]) -> Vec<&str> {
 /// The example of the first design: late, with too few colours and too little budget.
 #[test]
 fn more_colours_or_a_larger_budget() {
-    let wcet = "{ 1 = \"3ms\", 2 = \"2.5ms\", 4 = \"2ms\" }\ndeadline = \"16ms\"";
+    let wcet = "{ 1 = \"3ms\", 2 = \"2.5ms\", 4 = \"2ms\" }\ndeadline = \"14ms\"";
     let pid = task("pid", "20ms", wcet);
     let given = vcpu("period = \"5ms\"\nbudget = \"1ms\"");
     let colors = "colors = \"planned\"\n".to_owned();

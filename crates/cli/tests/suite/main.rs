@@ -11,6 +11,7 @@ mod limits;
 mod locks;
 mod measure;
 mod plan;
+mod plan_objectives;
 mod prove;
 mod run;
 mod sim;

@@ -5,6 +5,7 @@ use sweep::{allocation, locks};
 
 use super::moment::Moment;
 use crate::job::Statistic;
+use crate::peers::Peer;
 use crate::promised::Promised;
 use crate::traffic::{Allowed, Traffic};
 
@@ -26,6 +27,10 @@ pub enum Measure {
     Excess(Excess),
     /// The share of random task sets that meet their deadlines, in percent.
     Schedulable(locks::Scheme),
+    /// The share of random systems for which this method has a plan, in percent.
+    Planned(Peer),
+    /// The processor time in which this method plans a random system, in milliseconds: the mean.
+    PlanningTime(Peer),
     /// Accesses to memory over time.
     Traffic(Traffic),
     /// The most accesses that a budget allows.
@@ -45,6 +50,8 @@ impl Measure {
             | Self::Utilization(_)
             | Self::Excess(_)
             | Self::Schedulable(_)
+            | Self::Planned(_)
+            | Self::PlanningTime(_)
             | Self::Allowed(_)
             | Self::Promised(_) => false,
             Self::Jobs(_) | Self::Evictions(_) | Self::Console(_) | Self::Traffic(_) => true,

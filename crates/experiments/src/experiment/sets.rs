@@ -45,6 +45,26 @@ pub struct Locks {
     pub vary: Vary,
 }
 
+/// The systems of an experiment that plans them by several methods.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peers {
+    /// How many at each place.
+    pub sets: u64,
+    /// How many with `--quick`.
+    pub quick_sets: u64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Number of VMs.
+    pub vms: usize,
+    /// Number of VCPUs of each VM.
+    pub vcpus: usize,
+    /// Fewest and most tasks of a VM; more if each would be too large.
+    pub tasks: [u64; 2],
+    /// The period of all VCPUs, in microseconds.
+    pub vcpu_period_us: u64,
+}
+
 /// What differs from place to place.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]

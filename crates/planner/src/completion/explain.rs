@@ -10,12 +10,15 @@ use policy::color::{COLORS_MAX, ColorSet};
 use system::description::System;
 use system::diagnostic::{Diagnostic, Errors};
 use system::plan::Budget;
+use verdict::TaskVerdict;
 
 use super::advice::{self, Advice};
 use super::part::{Part, alone, misfits, slots};
 use super::pcpus::Crowd;
 use super::problem::{Problem, Subject};
-use super::{cannot_plan, periods, setting};
+use super::whole::Missed;
+use super::whole::certificate::{Certificate, certificate};
+use super::{Obstacle, cannot_plan, periods, problem, setting, verdict};
 use crate::least_utilization::allocate;
 use crate::{Coloring, Slot, Task, Vm, indices};
 
@@ -134,8 +137,10 @@ fn late(vm: &Vm, slot: Slot, problem: &Problem, free: usize) -> Option<(usize, O
         tasks.map(|(task, set)| *task.with_colors(set.len() as usize)).collect();
     let budget = slot.budget.unwrap_or(slot.period);
     let server = Server::new(problem.setting.kind, budget, slot.period).ok()?;
+    // Nobody is above it on its PCPU.
+    let supply = Supply::Server(ServerSupply::with_response(server, server.budget())?);
     let workload = Workload::new(&tasks)
-        .with_supply(Supply::Server(ServerSupply::new(server)))
+        .with_supply(supply)
         .with_caches(Caches::new(&sets, problem.setting.reload));
     let over = |time: Duration, task: usize| {
         let deadline = tasks[task].deadline();
@@ -159,7 +164,8 @@ fn together(system: &System, problem: &Problem) -> Diagnostic {
         true => format!(", with {}", all_free(free)),
         false => String::new(),
     };
-    let mistake = cannot_plan(format!("no plan was found for the tasks of {names}{colors}"));
+    let message = format!("no plan was found for the tasks of {names}{colors}");
+    let mistake = cannot_plan(and_is_certain(system, message));
     let mistake = match vms.first() {
         Some(&vm) => mistake.at(&system.vms[vm].name.place, "this VM among them"),
         None => mistake,
@@ -169,8 +175,7 @@ fn together(system: &System, problem: &Problem) -> Diagnostic {
 
 /// Returns a number of PCPUs with two decimals, rounded up.
 fn in_hundredths(share: Share) -> String {
-    let hundredths = share.ppm().div_ceil(10_000);
-    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+    hundredths(share.ppm().div_ceil(10_000))
 }
 
 /// VCPUs need more PCPUs than there are.
@@ -196,11 +201,113 @@ pub(super) fn pcpus(system: &System, crowd: &Crowd) -> Diagnostic {
         in_hundredths(sum),
         needs.join(", ")
     );
-    let mistake = cannot_plan(message);
+    let mistake = cannot_plan(and_is_certain(system, message));
     let mistake = match largest.first() {
         Some((vm, ..)) => mistake.at(&system.vms[*vm].name.place, "needs most"),
         None => mistake,
     };
     let advice: Advice = advice::of_crowd(system, crowd);
     mistake.help(advice.to_string())
+}
+
+/// The search was ended before it found a plan.
+pub(super) fn ended(system: &System, obstacle: Obstacle, candidates: u64) -> Errors {
+    match obstacle {
+        Obstacle::Input(errors) => errors,
+        Obstacle::Missed(missed) => miss(system, &missed).into(),
+        _ => miss(system, &Missed { candidates, best: None }).into(),
+    }
+}
+
+/// The search found no candidate that holds: what the best one misses.
+pub(super) fn missed(system: &System, missed: &Missed) -> Errors {
+    let vms: Vec<usize> =
+        (0..system.vms.len()).filter(|&vm| problem::is_open(&system.vms[vm])).collect();
+    miss(system, missed).help(advice::of_all(system, &vms).to_string()).into()
+}
+
+fn miss(system: &System, missed: &Missed) -> Diagnostic {
+    let searched = format!("no plan was found among {} candidates", missed.candidates);
+    let Some((vm, task)) = missed.best.as_deref().and_then(latest) else {
+        return cannot_plan(searched);
+    };
+    let by = match task.wcrt_ns {
+        Some(wcrt) => {
+            let over = u128::from(wcrt.saturating_sub(task.deadline_ns));
+            let tenths = (over * 1_000).div_ceil(u128::from(task.deadline_ns.max(1)));
+            format!("misses its deadline by {}.{} %", tenths / 10, tenths % 10)
+        }
+        None => "has no bound".into(),
+    };
+    let message = format!("{searched}: in the best one task `{}` of VM `{vm}` {by}", task.task);
+    let vms = system.vms.iter().filter(|it| it.name.value == vm);
+    let mut tasks = vms.flat_map(|vm| &vm.tasks).filter(|it| it.name.value == task.task);
+    match tasks.next() {
+        Some(task) => cannot_plan(message).at(&task.name.place, "this task"),
+        None => cannot_plan(message),
+    }
+}
+
+/// Returns the task of a complete description that is latest for its deadline, with its VM. One
+/// without bound is later than any other.
+fn latest(system: &System) -> Option<(String, TaskVerdict)> {
+    let vcpus = verdict(system)?.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
+    let tasks = vcpus.flat_map(|vcpu| {
+        let vm = vcpu.vm;
+        vcpu.tasks.into_iter().map(move |task| (vm.clone(), task))
+    });
+    let over = |task: &TaskVerdict| match task.wcrt_ns {
+        Some(wcrt) => u128::from(wcrt) * 100_000 / u128::from(task.deadline_ns.max(1)),
+        None => u128::MAX,
+    };
+    tasks.filter(|(_, task)| !task.ok).max_by_key(|(_, task)| over(task))
+}
+
+/// No plan can hold, whatever is decided.
+pub(super) fn certain(system: &System, certificate: &Certificate) -> Diagnostic {
+    let mistake = cannot_plan(format!("no plan can hold: {}", sentence(system, certificate)));
+    let mistake = match *certificate {
+        Certificate::Vcpus { vm, .. } | Certificate::Tasks { vm, .. } => {
+            mistake.at(&system.vms[vm].name.place, "this VM")
+        }
+        Certificate::Pcpus { .. } | Certificate::Packing { .. } => mistake,
+    };
+    let vms: Vec<usize> = (0..system.vms.len()).collect();
+    mistake.help(advice::of_all(system, &vms).to_string())
+}
+
+/// Adds that no plan can hold, if that is certain.
+fn and_is_certain(system: &System, message: String) -> String {
+    match certificate(system) {
+        Some(certificate) => {
+            format!("{message}; no plan can hold: {}", sentence(system, &certificate))
+        }
+        None => message,
+    }
+}
+
+fn sentence(system: &System, certificate: &Certificate) -> String {
+    let name = |vm: usize| &system.vms[vm].name.value;
+    match *certificate {
+        Certificate::Pcpus { needed, pcpus } => {
+            format!("tasks and given budgets need {} of {pcpus} PCPUs", hundredths(needed))
+        }
+        Certificate::Vcpus { vm, needed, vcpus } => {
+            let (name, needed) = (name(vm), hundredths(needed));
+            format!("the tasks of VM `{name}` need {needed} of {vcpus} VCPUs")
+        }
+        Certificate::Packing { vcpus, pcpus } => format!(
+            "no assignment of {vcpus} VCPUs to {pcpus} PCPUs gives each the time that its tasks \
+             execute, or its given budget"
+        ),
+        Certificate::Tasks { vm, tasks, vcpus } => format!(
+            "no assignment of the {tasks} tasks of VM `{}` to {vcpus} VCPUs gives each the time \
+             that it executes",
+            name(vm)
+        ),
+    }
+}
+
+fn hundredths(number: u64) -> String {
+    format!("{}.{:02}", number / 100, number % 100)
 }

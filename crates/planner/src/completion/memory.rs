@@ -42,7 +42,8 @@ pub(super) fn limit(system: &mut System, budgets: &[At]) -> Result<(), Obstacle>
         let limits = Limits::of(&wide);
         let least = limits.least(&wide);
         can_be_planned(&least).map_err(Obstacle::Input)?;
-        wide = limits.largest(&wide).ok_or_else(|| Obstacle::Memory(Box::new(least)))?;
+        wide =
+            limits.largest(&wide, &schedulable).ok_or_else(|| Obstacle::Memory(Box::new(least)))?;
     }
     if schedulable(&wide) {
         shrink(&mut wide, budgets);
@@ -121,7 +122,8 @@ fn advice(system: &System, vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
 type Owner = (usize, Option<usize>);
 
 /// The limits that are open.
-struct Limits {
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
     owners: Vec<Owner>,
     /// The most accesses that each can have: more limit nothing, or cannot be counted.
     most: Vec<u64>,
@@ -129,7 +131,8 @@ struct Limits {
 }
 
 impl Limits {
-    fn of(system: &System) -> Self {
+    /// Returns the limits of a description that are open.
+    pub fn of(system: &System) -> Self {
         let owners = (0..system.vms.len()).flat_map(|vm| {
             let vcpus = (0..system.vms[vm].vcpus.len()).map(Some);
             std::iter::once(None).chain(vcpus).map(move |vcpu| (vm, vcpu))
@@ -168,37 +171,123 @@ impl Limits {
         each.collect()
     }
 
-    /// Returns the system with the largest limits that are found; none if none are low enough.
-    fn largest(&self, system: &System) -> Option<System> {
-        let fits = |accesses: &[u64]| schedulable(&self.with(system, accesses));
+    /// Returns the largest rate that limits something, in accesses of a second.
+    fn highest(&self) -> Option<u64> {
         let rates = self.periods.iter().zip(&self.most).map(|(period, most)| {
             let rate = (u128::from(*most) * SECOND).div_ceil(u128::from(period.0.max(1)));
             u64::try_from(rate).unwrap_or(u64::MAX)
         });
-        let mut above = rates.max()?;
+        rates.max()
+    }
+
+    /// Returns common rates, each half of the one before, down to one access in each period.
+    pub fn rates(&self) -> Vec<u64> {
+        let mut rates: Vec<u64> = self.highest().into_iter().collect();
+        while let Some(&last) = rates.last()
+            && self.at_rate(last).iter().any(|accesses| *accesses > 1)
+        {
+            rates.push(last / 2);
+        }
+        rates
+    }
+
+    /// Returns the system with limits of this common rate, as far as possible.
+    pub fn with_rate(&self, system: &System, rate: u64) -> System {
+        self.with(system, &self.at_rate(rate))
+    }
+
+    /// Returns the accesses of each limit.
+    pub fn accesses(&self, system: &System) -> Vec<u64> {
+        let each = self.owners.iter().map(|&owner| match given(system, owner)?.amount.value {
+            Amount::Accesses(accesses) => Some(accesses),
+            _ => None,
+        });
+        each.map(|accesses| accesses.unwrap_or(1)).collect()
+    }
+
+    /// Changes one of the limits by one of four factors.
+    pub fn change(&self, system: &mut System, which: usize, how: usize) {
+        const FACTORS: [(u64, u64); 4] = [(1, 2), (3, 4), (4, 3), (2, 1)];
+        let mut accesses = self.accesses(system);
+        let which = which % accesses.len().max(1);
+        let (up, down) = FACTORS[how % FACTORS.len()];
+        if let Some(it) = accesses.get_mut(which) {
+            *it = (it.saturating_mul(up) / down).clamp(1, self.most[which]);
+        }
+        *system = self.with(system, &accesses);
+    }
+
+    /// Returns the system with the largest limits that are found; none if none are low enough.
+    pub fn largest(&self, system: &System, fits: &dyn Fn(&System) -> bool) -> Option<System> {
+        let ok = |rate: u64| fits(&self.with_rate(system, rate));
+        let mut above = self.highest()?;
         let mut rate = above;
         let common = loop {
-            if fits(&self.at_rate(rate)) {
-                break largest_between(rate, above, |rate| fits(&self.at_rate(rate)));
+            if ok(rate) {
+                break largest_between(rate, above, ok);
             }
             if self.at_rate(rate).iter().all(|accesses| *accesses == 1) {
                 return None;
             }
             (above, rate) = (rate, rate - rate.div_ceil(4));
         };
-        let mut accesses = self.at_rate(common);
-        for index in 0..accesses.len() {
+        Some(self.grown(&self.with_rate(system, common), fits))
+    }
+
+    /// Returns the system, which fits, with each limit as large as possible, one after the other.
+    pub fn grown(&self, system: &System, fits: &dyn Fn(&System) -> bool) -> System {
+        self.grown_in(system, &(0..self.owners.len()).collect::<Vec<_>>(), fits)
+    }
+
+    /// The same, with those of one VM only.
+    pub fn grown_first(
+        &self,
+        system: &System,
+        vm: usize,
+        fits: &dyn Fn(&System) -> bool,
+    ) -> System {
+        let own = (0..self.owners.len()).filter(|&index| self.owners[index].0 == vm);
+        self.grown_in(system, &own.collect::<Vec<_>>(), fits)
+    }
+
+    /// Returns the system with this part of the limits of all other VMs.
+    pub fn lower(&self, system: &System, vm: usize, part: u64) -> System {
+        let accesses = self
+            .accesses(system)
+            .into_iter()
+            .zip(&self.owners)
+            .map(|(it, owner)| if owner.0 == vm { it } else { (it / part.max(1)).max(1) });
+        self.with(system, &accesses.collect::<Vec<_>>())
+    }
+
+    /// Returns how much a VM is allowed: accesses of a second.
+    pub fn of_vm(&self, system: &System, vm: usize) -> u128 {
+        let all = self.accesses(system).into_iter().zip(&self.periods).zip(&self.owners);
+        let own = all.filter(|(_, owner)| owner.0 == vm).map(|(it, _)| it);
+        own.map(|(it, period)| u128::from(it) * SECOND / u128::from(period.0.max(1))).sum()
+    }
+
+    /// The same, in this order.
+    fn grown_in(&self, system: &System, order: &[usize], fits: &dyn Fn(&System) -> bool) -> System {
+        let mut accesses = self.accesses(system);
+        for &index in order {
             let with = |count: u64| {
                 let mut accesses = accesses.clone();
                 accesses[index] = count;
-                accesses
+                self.with(system, &accesses)
             };
             let more = largest_between(accesses[index], self.most[index].saturating_add(1), |it| {
                 it <= self.most[index] && fits(&with(it))
             });
             accesses[index] = more;
         }
-        Some(self.with(system, &accesses))
+        self.with(system, &accesses)
+    }
+
+    /// Returns how much is allowed in all: accesses of a second.
+    pub fn sum(&self, system: &System) -> u128 {
+        let pairs = self.accesses(system).into_iter().zip(&self.periods);
+        pairs.map(|(it, period)| u128::from(it) * SECOND / u128::from(period.0.max(1))).sum()
     }
 }
 

@@ -7,7 +7,7 @@ use system::description::System;
 use super::periods;
 use super::problem::{Problem, Subject};
 use crate::search::Planner;
-use crate::{Coloring, Setting, Slot, Task, Vm, indices, mask};
+use crate::{Coloring, Setting, Slot, Task, Test, Vm, indices, mask};
 
 /// A part of a VM, by indices in the description.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -65,7 +65,8 @@ pub(super) fn slots(subject: &Subject, part: Part) -> Vec<Slot> {
 /// Returns the least budget of a VCPU that has exactly the tasks that are pinned to it.
 fn least_budget(vm: &Vm, slot: Slot, setting: &Setting, colors: usize) -> Option<Duration> {
     let alone = alone(vm, slot)?;
-    let setting = super::setting(setting, colors);
+    let mut setting = super::setting(setting, colors);
+    setting.test = Test::Alone;
     let plan = Planner::new(&[alone], &setting).plan(colors)?;
     Some(plan.vms.first()?.vcpus.first()?.as_ref().map_or(Duration(0), |it| it.point.budget))
 }

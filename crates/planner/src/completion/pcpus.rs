@@ -26,38 +26,70 @@ pub(super) struct Crowd {
     pub needs: Vec<(usize, usize, Budget)>,
 }
 
+/// Returns all VCPUs of a system.
+pub(super) fn all(system: &System) -> Vec<At> {
+    let of_vm = |vm: usize| (0..system.vms[vm].vcpus.len()).map(move |vcpu| (vm, vcpu));
+    (0..system.vms.len()).flat_map(of_vm).collect()
+}
+
+/// Returns the PCPU that was given to a VCPU.
+pub(super) fn given(system: &System, at: At) -> Option<usize> {
+    vcpu(system, at).pcpu.as_ref().and_then(|it| usize::try_from(it.value).ok())
+}
+
+/// Puts a VCPU that has no PCPU yet onto this one.
+pub(super) fn put(system: &mut System, (vm, vcpu): At, pcpu: usize) {
+    let place = system.vms[vm].name.place.clone();
+    let vcpu = &mut system.vms[vm].vcpus[vcpu];
+    vcpu.pcpu.get_or_insert_with(|| Located::new(pcpu as u64, &place));
+}
+
+/// Gives VCPUs without server PCPUs of their own: the lowest that nobody was given, as without a
+/// planner. Returns the PCPUs for the others, or `None` if there are too few.
+pub(super) fn reserve(system: &mut System) -> Option<Vec<usize>> {
+    let all = all(system);
+    let count = system.platform.value.cpus.len();
+    let taken: Vec<usize> = all.iter().filter_map(|&at| given(system, at)).collect();
+    let mut free = (0..count).filter(|pcpu| !taken.contains(pcpu));
+    let mut alone = Vec::new();
+    for &at in all.iter().filter(|&&at| vcpu(system, at).server.is_none()) {
+        alone.push((at, given(system, at).or_else(|| free.next())?));
+    }
+    alone.iter().for_each(|&(at, pcpu)| put(system, at, pcpu));
+    Some((0..count).filter(|pcpu| !alone.iter().any(|(_, own)| own == pcpu)).collect())
+}
+
+/// Puts VCPUs of the background where there is least of others.
+pub(super) fn place_background(system: &mut System, shared: &[usize]) {
+    for at in all(system) {
+        let server = vcpu(system, at).server.as_ref();
+        let background = server.is_some_and(|server| server.class.value == Class::Background);
+        if !background || given(system, at).is_some() {
+            continue;
+        }
+        let all = all(system);
+        let load =
+            |pcpu: &usize| all.iter().filter(|&&it| given(system, it) == Some(*pcpu)).count();
+        if let Some(&pcpu) = shared.iter().min_by_key(|pcpu| load(pcpu)) {
+            put(system, at, pcpu);
+        }
+    }
+}
+
 /// Gives every VCPU its PCPU. Those without server have one for themselves. The tasks of the
 /// VMs that are `planned` are in time wherever their VCPUs get their budgets.
 pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Crowd>> {
     let count = system.platform.value.cpus.len();
-    let all: Vec<At> = (0..system.vms.len())
-        .flat_map(|vm| (0..system.vms[vm].vcpus.len()).map(move |vcpu| (vm, vcpu)))
-        .collect();
-    let given =
-        |at: At| vcpu(system, at).pcpu.as_ref().and_then(|it| usize::try_from(it.value).ok());
-    // VCPUs without server first: the lowest PCPUs that nobody was given, as without a planner.
-    let mut alone: Vec<usize> = Vec::new();
-    let mut found: Vec<(At, usize)> = Vec::new();
-    let mut free = (0..count).filter(|pcpu| !all.iter().any(|&at| given(at) == Some(*pcpu)));
-    for &at in all.iter().filter(|&&at| vcpu(system, at).server.is_none()) {
-        match given(at) {
-            Some(pcpu) => alone.push(pcpu),
-            None => {
-                // That there are too few is reported when the plan is made.
-                let Some(pcpu) = free.next() else { return Ok(()) };
-                alone.push(pcpu);
-                found.push((at, pcpu));
-            }
-        }
-    }
-    let shared: Vec<usize> = (0..count).filter(|pcpu| !alone.contains(pcpu)).collect();
+    let all = all(system);
+    // That there are too few is reported when the plan is made.
+    let Some(shared) = reserve(system) else { return Ok(()) };
     let mut servers: Vec<(At, Server)> =
         all.iter().filter_map(|&at| Some((at, server(vcpu(system, at))?))).collect();
     servers.sort_by_key(|(at, _)| order(system, *at));
     let pinned: Vec<Option<usize>> = servers
         .iter()
         .map(|(at, _)| {
-            given(*at).map(|pcpu| shared.iter().position(|it| *it == pcpu).unwrap_or(count))
+            given(system, *at).map(|pcpu| shared.iter().position(|it| *it == pcpu).unwrap_or(count))
         })
         .collect();
     let only: Vec<Server> = servers.iter().map(|(_, server)| *server).collect();
@@ -103,33 +135,19 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
             return Err(Box::new(Crowd { pcpus: shared.len(), needs }));
         }
     };
-    found.extend(members.iter().zip(placed).map(|(at, pcpu)| (*at, shared[pcpu])));
-    // Those of the background go where there is least.
-    for &at in &all {
-        let it = vcpu(system, at);
-        let background =
-            it.server.as_ref().is_some_and(|server| server.class.value == Class::Background);
-        if background && it.pcpu.is_none() {
-            let load = |pcpu: &usize| found.iter().filter(|(_, on)| on == pcpu).count();
-            if let Some(&pcpu) = shared.iter().min_by_key(|pcpu| load(pcpu)) {
-                found.push((at, pcpu));
-            }
-        }
+    for (at, pcpu) in members.iter().zip(placed) {
+        put(system, *at, shared[pcpu]);
     }
-    for ((vm, vcpu), pcpu) in found {
-        let place = system.vms[vm].name.place.clone();
-        let vcpu = &mut system.vms[vm].vcpus[vcpu];
-        vcpu.pcpu.get_or_insert_with(|| Located::new(pcpu as u64, &place));
-    }
+    place_background(system, &shared);
     Ok(())
 }
 
 /// Returns the longest time for which the hypervisor serves no interrupt, if it is known.
-fn late(system: &System) -> Duration {
+pub(super) fn late(system: &System) -> Duration {
     verdict::costs(system, most_waits(system)).map_or(Duration(0), |costs| costs.late)
 }
 
-fn vcpu(system: &System, (vm, vcpu): At) -> &Vcpu {
+pub(super) fn vcpu(system: &System, (vm, vcpu): At) -> &Vcpu {
     &system.vms[vm].vcpus[vcpu]
 }
 
@@ -146,7 +164,7 @@ pub(super) fn order(system: &System, at: At) -> ((Reverse<u64>, Duration), At) {
 }
 
 /// All VCPUs of a PCPU have a priority, each its own, or none has.
-fn priorities_fit(system: &System, on: &[At]) -> bool {
+pub(super) fn priorities_fit(system: &System, on: &[At]) -> bool {
     let has = |at: &&At| {
         vcpu(system, **at).server.as_ref().is_some_and(|server| server.priority.is_some())
     };
@@ -192,7 +210,7 @@ pub(super) fn in_time(vcpu: &VcpuVerdict) -> bool {
 }
 
 /// Returns the server of a VCPU as the analysis sees it.
-fn server(vcpu: &Vcpu) -> Option<Server> {
+pub(super) fn server(vcpu: &Vcpu) -> Option<Server> {
     let Class::Reserved(kind, given) = vcpu.server.as_ref()?.class.value else { return None };
     Server::new(kind, given.budget, given.period).ok()
 }

@@ -76,19 +76,12 @@ fn is_open(vm: &description::Vm) -> bool {
 }
 
 /// Periods for the VCPUs of a VM, the longest first; none if nothing is open.
-fn candidates(system: &System, vm: usize) -> Vec<Duration> {
+pub(super) fn candidates(system: &System, vm: usize) -> Vec<Duration> {
     let described = &system.vms[vm];
     if !is_open(described) {
         return Vec::new();
     }
-    // Whole ticks, and no odd numbers where budgets need none.
-    let tick = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);
-    let tick = match grain(system) {
-        (grain, Duration(0)) => grain.0,
-        _ => tick,
-    };
-    let longest = Budget::LONGEST_PERIOD.0;
-    let whole = |period: u64| (period.min(longest) / tick).max(1) * tick;
+    let whole = |period: u64| whole(system, period).0;
     let deadline = described.tasks.iter().map(|task| task.deadline.0).min().unwrap_or(USUAL);
     let common = described.tasks.iter().fold(0, |all, task| divisor(all, task.period.0));
     let common = if common == 0 { USUAL } else { common };
@@ -100,12 +93,24 @@ fn candidates(system: &System, vm: usize) -> Vec<Duration> {
     all.into_iter().rev().map(Duration).collect()
 }
 
+/// Returns the longest possible period that is not longer, or the shortest: whole ticks, and no odd
+/// numbers where budgets need none.
+pub(super) fn whole(system: &System, period: u64) -> Duration {
+    let tick = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);
+    let tick = match grain(system) {
+        (grain, Duration(0)) => grain.0,
+        _ => tick,
+    };
+    let longest = Budget::LONGEST_PERIOD.0;
+    Duration((period.min(longest) / tick).max(1) * tick)
+}
+
 fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
 /// With this period for the open VCPUs of a VM.
-fn set(system: &System, vm: usize, period: Duration) -> System {
+pub(super) fn set(system: &System, vm: usize, period: Duration) -> System {
     let mut changed = system.clone();
     for server in changed.vms[vm].vcpus.iter_mut().filter_map(|vcpu| vcpu.server.as_mut()) {
         if server.period_open {

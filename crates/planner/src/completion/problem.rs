@@ -111,7 +111,8 @@ pub(super) fn grain(system: &System) -> (Duration, Duration) {
     }
 }
 
-fn is_open(vm: &description::Vm) -> bool {
+/// Returns true if something of a VM is open that needs processor time or colours.
+pub(super) fn is_open(vm: &description::Vm) -> bool {
     let mut servers = vm.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref());
     vm.colors_open.is_some()
         || servers.any(|server| server.open)

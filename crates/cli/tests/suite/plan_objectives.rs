@@ -1,0 +1,183 @@
+//! `bulkhead plan` with an objective, for some time, and interrupted.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testing::{Result, Sandbox, sandbox, signal};
+
+/// Three VMs on four PCPUs, one of which may be limited.
+const OPEN: &str = r#"
+[platform]
+board = "qemu-virt"
+
+[[vm]]
+name = "pilot"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+[[vm.vcpu]]
+server = "sporadic"
+[[vm.vcpu]]
+server = "sporadic"
+[[vm.task]]
+name = "gyro"
+period = "10ms"
+wcet = "2ms"
+accesses = 2_000
+[[vm.task]]
+name = "pid"
+period = "20ms"
+wcet = "3ms"
+accesses = 3_000
+
+[[vm]]
+name = "radio"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+LIMIT
+[[vm.vcpu]]
+server = "deferrable"
+[[vm.task]]
+name = "send"
+period = "25ms"
+wcet = "4ms"
+accesses = 4_000
+
+[[vm]]
+name = "camera"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+LIMIT
+[[vm.vcpu]]
+server = "deferrable"
+[[vm.task]]
+name = "image"
+period = "40ms"
+wcet = "6ms"
+accesses = 5_000
+"#;
+
+fn with_limit(limit: &str) -> Sandbox {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", &OPEN.replace("LIMIT", limit));
+    sandbox
+}
+
+/// Plans, and lets `check` judge the plan that was written with its description.
+fn planned(sandbox: &Sandbox, options: &[&str]) -> Value {
+    let all = [&["plan", "s.toml", "--json"], options].concat();
+    let result = sandbox.bulkhead(&all);
+    result.assert_status(0);
+    let document = result.json();
+    assert_eq!(document["ok"], true, "{document}");
+    sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0);
+    document
+}
+
+fn total(document: &Value) -> u64 {
+    document["report"]["total_ppm"].as_u64().expect("a share")
+}
+
+fn pcpus(document: &Value) -> usize {
+    document["report"]["pcpus"].as_array().expect("PCPUs").len()
+}
+
+#[test]
+fn each_objective_is_best_at_what_it_says() {
+    let sandbox = with_limit("");
+    let time = planned(&sandbox, &[]);
+    let same = |options: &[&str], document: &Value| {
+        assert_eq!(planned(&sandbox, options)["plan_dts"], document["plan_dts"]);
+    };
+    same(&["--objective", "least-time"], &time);
+    let slack = planned(&sandbox, &["--objective", "most-slack"]);
+    let few = planned(&sandbox, &["--objective", "fewest-pcpus"]);
+    // Nearly no slack is left where time is least.
+    let grows = slack["search"]["slack_ppm"].as_u64().expect("a slack");
+    assert!(grows > 500_000, "{grows}");
+    assert!(total(&slack) > total(&time), "{} {}", total(&slack), total(&time));
+    assert!(pcpus(&few) <= pcpus(&time) && pcpus(&few) < 3, "{} {}", pcpus(&few), pcpus(&time));
+    // The same every time.
+    same(&["--objective", "most-slack"], &slack);
+}
+
+#[test]
+fn a_vm_gets_the_largest_limit() {
+    let sandbox = with_limit("bandwidth = \"planned\"");
+    let limit = |document: &Value, vm: &str| -> u64 {
+        let plan = document["plan_dts"].as_str().expect("a plan");
+        let (_, of_vm) = plan.split_once(&format!("\"{vm}\"")).expect("a VM");
+        let (_, limit) = of_vm.split_once("memory-budget").expect("a limit");
+        let digits = limit.split(['<', '>']).nth(1).expect("cells");
+        let cell = digits.split_whitespace().map(|cell| {
+            let hex = cell.trim_start_matches("0x");
+            u64::from_str_radix(hex, if hex == cell { 10 } else { 16 }).expect("a number")
+        });
+        cell.fold(0, |all, cell| all << 32 | cell)
+    };
+    let plain = planned(&sandbox, &[]);
+    let radio = planned(&sandbox, &["--objective", "most-bandwidth=radio"]);
+    let camera = planned(&sandbox, &["--objective", "most-bandwidth=camera"]);
+    assert!(limit(&radio, "radio") >= limit(&plain, "radio"));
+    assert!(limit(&camera, "camera") >= limit(&plain, "camera"));
+}
+
+#[test]
+fn a_search_takes_its_time_and_no_more() {
+    let sandbox = with_limit("");
+    let plain = planned(&sandbox, &[]);
+    let start = Instant::now();
+    let longer = planned(&sandbox, &["--time", "1s"]);
+    assert!(start.elapsed() >= Duration::from_secs(1));
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert_eq!(longer["search"]["cut"], true);
+    assert!(longer["search"]["candidates"].as_u64().expect("a number") > 10);
+    assert!(total(&longer) <= total(&plain), "{} {}", total(&longer), total(&plain));
+}
+
+#[test]
+fn ctrl_c_keeps_the_best_plan() {
+    let sandbox = with_limit("");
+    let mut command = sandbox.command(&["plan", "s.toml", "--time", "600s"]);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the command");
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&child, "INT");
+    let result = Result::of(child.wait_with_output().expect("an end"));
+    result.assert_status(0);
+    assert!(result.stdout.contains("until the search was ended"), "{}", result.stdout);
+    sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0);
+}
+
+#[test]
+fn what_cannot_be_an_objective_is_refused() {
+    let sandbox = with_limit("");
+    let plan = |options: &[&str]| sandbox.bulkhead(&[&["plan", "s.toml"], options].concat());
+    for (options, part) in [
+        (["--objective", "fast"], "most-slack"),
+        (["--objective", "most-bandwidth="], "most-bandwidth="),
+        (["--objective", "most-bandwidth=none"], "there is no VM `none`"),
+        (["--objective", "most-bandwidth=pilot"], "no limit of memory accesses of VM `pilot`"),
+        (["--time", "10"], "the unit is missing"),
+        (["--seed", "many"], "--seed"),
+    ] {
+        let result = plan(&options);
+        assert_eq!(result.status, Some(2), "{options:?}: {}{}", result.stdout, result.stderr);
+        assert!(result.stderr.contains(part), "{options:?}: {}", result.stderr);
+    }
+    assert!(!sandbox.path("s.plan.dts").exists());
+}
+
+#[test]
+fn no_plan_in_time_says_what_is_missed() {
+    let sandbox = sandbox!();
+    let late = OPEN.replace("LIMIT", "").replace("\"6ms\"", "\"39.99ms\"");
+    sandbox.write("s.toml", &late);
+    let result = sandbox.bulkhead(&["plan", "s.toml", "--time", "1s"]);
+    result.assert_status(1);
+    assert!(result.stderr.contains("error[cannot-plan]"), "{}", result.stderr);
+    assert!(!sandbox.path("s.plan.dts").exists());
+}

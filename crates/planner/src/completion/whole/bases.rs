@@ -1,0 +1,245 @@
+//! What a search starts from: periods, VCPUs of tasks, and colours.
+
+use std::cmp::Reverse;
+
+use analysis::Duration;
+use policy::color::{Color, ColorSet};
+use system::description::{Located, System};
+
+use super::super::pcpus::{At, vcpu};
+use super::super::problem::{Problem, free_colors};
+use super::super::{colors, periods};
+use super::fill::Weights;
+use super::judge::WHOLE;
+use super::open::Open;
+use crate::search::Planner;
+
+/// How tasks get their VCPUs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Tasks {
+    /// The largest first, each where least is needed.
+    Spread,
+    /// The largest first, each to the first VCPU that has room up to this share in millionths.
+    First(u64),
+    /// One after the other, in the order of the description.
+    Around,
+    /// In the order of their periods, in parts that need the same.
+    ByPeriod,
+}
+
+/// How open periods are chosen.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Periods {
+    /// Of the periods that fit a VM, the longest first, the one after this share in millionths.
+    Own(u64),
+    /// The shortest deadline of all tasks, divided by this.
+    Common(u64),
+    /// The shortest deadline of the VM, divided by this.
+    Part(u64),
+    /// The largest power of two times 125 us that is at most half of the shortest deadline of the
+    /// VM.
+    Harmonic,
+    /// This time in nanoseconds, or half of the shortest deadline of the VM.
+    Time(u64),
+}
+
+/// How colours are shared out.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Colors {
+    /// Such that utilisations are least.
+    Planned,
+    /// The same number for each VM.
+    Alike,
+}
+
+/// Returns the description with these periods.
+pub fn with_periods(system: &System, open: &Open, how: Periods) -> System {
+    let mut system = system.clone();
+    let deadlines = system.vms.iter().flat_map(|vm| &vm.tasks).map(|task| task.deadline.0);
+    let shortest = deadlines.min().unwrap_or(10_000_000);
+    for vm in 0..system.vms.len() {
+        if !open.periods.iter().any(|at| at.0 == vm) {
+            continue;
+        }
+        let own = periods::candidates(&system, vm);
+        let deadlines = system.vms[vm].tasks.iter().map(|task| task.deadline.0);
+        let deadline = deadlines.min().unwrap_or(10_000_000);
+        let whole = |period: u64| Some(periods::whole(&system, period.max(1)));
+        let period = match how {
+            Periods::Own(share) => {
+                let last = own.len().saturating_sub(1) as u64;
+                own.get((share * last).div_ceil(WHOLE) as usize).copied()
+            }
+            Periods::Common(part) => whole(shortest / part.max(1)),
+            Periods::Part(part) => whole(deadline / part.max(1)),
+            Periods::Time(time) => whole(time.min(deadline / 2)),
+            Periods::Harmonic => {
+                let powers = (0..20).map(|power| 125_000 << power);
+                whole(powers.take_while(|it| *it <= deadline / 2).last().unwrap_or(125_000))
+            }
+        };
+        if let Some(period) = period {
+            system = periods::set(&system, vm, period);
+        }
+    }
+    system
+}
+
+/// Returns the description with a VCPU for each task.
+pub fn with_tasks(system: &System, open: &Open, how: Tasks) -> System {
+    let mut system = system.clone();
+    for vm in 0..system.vms.len() {
+        let mut tasks: Vec<usize> =
+            open.tasks.iter().filter(|at| at.0 == vm).map(|at| at.1).collect();
+        // In the background there is no promise.
+        let mut vcpus: Vec<usize> = (0..system.vms[vm].vcpus.len()).collect();
+        vcpus.retain(|&index| {
+            let server = vcpu(&system, (vm, index)).server.as_ref();
+            server.is_none_or(|server| server.class.value.budget().is_some())
+        });
+        if tasks.is_empty() || vcpus.is_empty() {
+            continue;
+        }
+        let need = |task: usize| utilization(&system, (vm, task));
+        match how {
+            Tasks::Spread | Tasks::First(_) => tasks.sort_by_key(|&task| Reverse(need(task))),
+            Tasks::ByPeriod => tasks.sort_by_key(|&task| system.vms[vm].tasks[task].deadline),
+            Tasks::Around => {}
+        }
+        let all: u64 = tasks.iter().map(|&task| need(task)).sum();
+        let mut loads: Vec<u64> = vcpus
+            .iter()
+            .map(|&vcpu| {
+                let pinned = system.vms[vm].tasks.iter().enumerate();
+                let pinned = pinned.filter(|(_, it)| !it.vcpu_open && it.vcpu == vcpu);
+                pinned.map(|(task, _)| need(task)).sum()
+            })
+            .collect();
+        // A small given budget has little room.
+        let room: Vec<u64> = vcpus
+            .iter()
+            .map(|&index| {
+                let server = vcpu(&system, (vm, index)).server.as_ref();
+                let given = server.filter(|it| !it.open).and_then(|it| it.class.value.budget());
+                given.map_or(WHOLE, |it| (it.share() / 1_000_000_000_000) as u64).max(1)
+            })
+            .collect();
+        let full = |loads: &[u64], at: usize, more: u64| {
+            u128::from(loads[at] + more) * u128::from(WHOLE) / u128::from(room[at])
+        };
+        let mut before = 0;
+        let mut chosen = Vec::new();
+        for (number, &task) in tasks.iter().enumerate() {
+            let own = need(task);
+            let least = || (0..vcpus.len()).min_by_key(|&at| full(&loads, at, own)).unwrap_or(0);
+            let at = match how {
+                Tasks::Spread => least(),
+                Tasks::First(most) => (0..vcpus.len())
+                    .find(|&at| full(&loads, at, own) <= u128::from(most))
+                    .unwrap_or_else(least),
+                Tasks::Around => number % vcpus.len(),
+                Tasks::ByPeriod => {
+                    let part = (before + own / 2) * vcpus.len() as u64 / all.max(1);
+                    (part as usize).min(vcpus.len() - 1)
+                }
+            };
+            before += own;
+            loads[at] += own;
+            chosen.push((task, vcpus[at]));
+        }
+        for (task, vcpu) in chosen {
+            let task = &mut system.vms[vm].tasks[task];
+            (task.vcpu, task.vcpu_open) = (vcpu, false);
+        }
+    }
+    system
+}
+
+/// Returns the description with colours for the VMs that have none yet; tasks have their VCPUs.
+pub fn with_colors(system: &System, open: &Open, how: Colors) -> Option<System> {
+    if open.colors.is_empty() {
+        return Some(system.clone());
+    }
+    let problem = Problem::new(system).ok()?;
+    if how == Colors::Alike {
+        return split(system, open, &problem);
+    }
+    let vms: Vec<_> = problem.subjects.iter().map(|subject| subject.vm.clone()).collect();
+    let plan = Planner::new(&vms, &problem.setting).plan(problem.free.len() as usize);
+    let Some(plan) = plan else { return split(system, open, &problem) };
+    let mut system = system.clone();
+    let mut left = problem.free;
+    for (subject, planned) in problem.subjects.iter().zip(plan.vms) {
+        colors::give(&mut system, subject, &planned, &mut left);
+    }
+    colors::share_rest(&mut system, &open.colors, left);
+    Some(system)
+}
+
+/// The same: as many colours for all VMs alike, and of those with a virtual cache for all VCPUs.
+fn split(system: &System, open: &Open, problem: &Problem) -> Option<System> {
+    let mut system = system.clone();
+    let free: Vec<Color> = free_colors(&system).iter().collect();
+    let each = free.len() / open.colors.len().max(1);
+    let mut rest = free.as_slice();
+    for (number, &vm) in open.colors.iter().enumerate() {
+        let subject = problem.subjects.iter().find(|subject| subject.index == vm)?;
+        let behind: usize = open.colors[number + 1..]
+            .iter()
+            .filter_map(|vm| problem.subjects.iter().find(|it| it.index == *vm))
+            .map(|subject| subject.vm.least_colors.max(1))
+            .sum();
+        let most = rest.len().checked_sub(behind)?;
+        let wanted = each.clamp(1, most.max(1));
+        let fits = |&count: &usize| subject.vm.allows(count);
+        let count = (1..=wanted).rev().find(fits).or_else(|| (wanted..=most).find(fits))?;
+        let (own, others) = rest.split_at_checked(count)?;
+        rest = others;
+        let place = system.vms[vm].colors_open.take()?;
+        let set: ColorSet = own.iter().copied().collect();
+        system.vms[vm].colors = Some(Located::new(set, &place));
+        if !system.vms[vm].vllc {
+            continue;
+        }
+        let mut used: Vec<usize> = system.vms[vm].tasks.iter().map(|task| task.vcpu).collect();
+        used.sort_unstable();
+        used.dedup();
+        for task in &mut system.vms[vm].tasks {
+            let at = used.iter().position(|vcpu| *vcpu == task.vcpu).unwrap_or(0);
+            let (from, to) = (own.len() * at / used.len(), own.len() * (at + 1) / used.len());
+            let part: ColorSet = own.get(from..to)?.iter().copied().collect();
+            task.colors = Some(Located::new(if part.is_empty() { set } else { part }, &place));
+        }
+    }
+    Some(system)
+}
+
+/// Returns what a task needs, in millionths of a PCPU.
+pub fn utilization(system: &System, (vm, task): At) -> u64 {
+    let of_vm = &system.vms[vm];
+    let task = &of_vm.tasks[task];
+    let colors = task.colors.as_ref().or(of_vm.colors.as_ref()).map(|it| u64::from(it.value.len()));
+    let wcet = match colors {
+        Some(colors) => task.wcet.with_colors(colors),
+        None if of_vm.colors_open.is_some() => {
+            let (short, long) = (task.wcet.shortest().0, task.wcet.longest().0);
+            Duration(short / 2 + long / 2)
+        }
+        None => task.wcet.longest(),
+    };
+    let share = u128::from(wcet.0) * u128::from(WHOLE) / u128::from(task.period.0.max(1));
+    share.clamp(1, u128::from(10 * WHOLE)) as u64
+}
+
+/// Returns weights in proportion to what the tasks of each VCPU need; 0 for those without tasks.
+pub fn weights(system: &System) -> Weights {
+    let mut vcpus: Vec<Vec<u64>> = system.vms.iter().map(|vm| vec![0; vm.vcpus.len()]).collect();
+    for (vm, described) in system.vms.iter().enumerate() {
+        for (index, task) in described.tasks.iter().enumerate() {
+            if let Some(weight) = vcpus[vm].get_mut(task.vcpu) {
+                *weight += utilization(system, (vm, index));
+            }
+        }
+    }
+    Weights { vcpus, caps: vec![WHOLE; system.platform.value.cpus.len()] }
+}

@@ -1,0 +1,211 @@
+//! From a plan to a better one.
+
+use system::description::System;
+use verdict::scale;
+
+use super::super::memory::Limits;
+use super::super::pcpus::{all, given};
+use super::bases::utilization;
+use super::fill::fill;
+use super::judge::{Judge, WHOLE};
+use super::open::Open;
+use super::random::Random;
+use super::repair::{Candidate, change, weigh};
+use super::{Request, TO_PLAN, finish, is_plan, search, value, weights_of};
+
+/// Changes that come to nothing, before the search ends because nothing can be changed.
+const IDLE: usize = 1_000;
+/// Parts by which slack is tried to grow, in millionths.
+const STEPS: [u64; 8] = [1_000_000, 500_000, 250_000, 100_000, 50_000, 20_000, 10_000, 5_000];
+/// The largest slack that is looked for: execution times a thousand times as long.
+const MOST: u64 = 999 * WHOLE;
+
+/// Returns a plan with less processor time, or larger limits; the same if none is found.
+pub fn least_time(system: &System, planned: System, request: &Request<'_>) -> System {
+    let open = Open::of(system);
+    let limits = open.limits.then(|| Limits::of(system));
+    let value = |system: &System| value(limits.as_ref(), system);
+    let half = Request { effort: request.effort / 2, enough: usize::MAX, ..*request };
+    let other = search(system, &[], vec![planned.clone()], &half).ok();
+    let mut best = match other {
+        Some(other) if value(&other) < value(&planned) => other,
+        _ => planned,
+    };
+    let judge = Judge::new(&half);
+    let mut random = Random(request.seed);
+    let mut idle = 0;
+    while !judge.is_done() && idle < IDLE {
+        idle += 1;
+        let Some(mut next) = Candidate::new(&judge, best.clone(), weights_of(&best)) else { break };
+        for _ in 0..=random.below(3) {
+            let changed = change(&open, limits.as_ref(), &next, &mut random);
+            let changed =
+                changed.and_then(|(system, weights)| Candidate::new(&judge, system, weights));
+            if let Some(changed) = changed {
+                (next, idle) = (changed, 0);
+            }
+        }
+        let next = weigh(&judge, &open, next);
+        if !next.holds() {
+            continue;
+        }
+        let raised = finish::raise_limits(&judge, limits.as_ref(), next.system);
+        let small = finish::shrink(&judge, &open, raised);
+        if value(&small) < value(&best) && judge.holds(&small) && is_plan(&small) {
+            best = small;
+        }
+    }
+    best
+}
+
+/// Returns a plan in which all execution times can grow more, and by how much, in millionths.
+pub fn most_slack(system: &System, planned: System, request: &Request<'_>) -> (System, u64) {
+    let open = Open::of(system);
+    let mut slack = slack_of(&planned, request);
+    let mut best = planned;
+    let mut filled = best.clone();
+    let weights = weights_of(&best);
+    for pcpu in 0..filled.platform.value.cpus.len() {
+        fill(&mut filled, &open, &weights, pcpu);
+    }
+    let of_filled = slack_of(&filled, request);
+    if of_filled > slack && is_plan(&filled) {
+        (best, slack) = (filled, of_filled);
+    }
+    let effort = (request.effort / 8).min(TO_PLAN);
+    // With time for it, again and again with other random numbers.
+    let rounds = if request.effort == u64::MAX { u64::MAX } else { 1 };
+    for (round, step) in (0..rounds).flat_map(|round| STEPS.map(|step| (round, step))) {
+        if (request.stops)() {
+            break;
+        }
+        let seed = request.seed.wrapping_add(round);
+        let part = Request { effort, seed, small: false, enough: 1, ..*request };
+        loop {
+            let target = slack + (WHOLE + slack) / WHOLE * step + (slack % WHOLE) * step / WHOLE;
+            if target > MOST || (request.stops)() {
+                break;
+            }
+            let (open, closed) = (grown(system, target), grown(&best, target));
+            let Ok(found) = search(&open, &[], vec![closed], &part) else { break };
+            let found = with_times_of(found, system);
+            let found_slack = slack_of(&found, request);
+            if found_slack <= slack || !is_plan(&found) {
+                break;
+            }
+            (best, slack) = (found, found_slack);
+        }
+    }
+    (best, slack)
+}
+
+/// Returns a plan that uses fewer PCPUs; the same if none is found.
+pub fn fewest_pcpus(system: &System, planned: System, request: &Request<'_>) -> System {
+    let used = pcpus(&planned);
+    // What VCPUs without server and given PCPUs have is not open.
+    let mut fixed: Vec<usize> =
+        all(system).into_iter().filter_map(|at| given(system, at)).collect();
+    fixed.sort_unstable();
+    fixed.dedup();
+    let needs: u64 = (0..system.vms.len())
+        .flat_map(|vm| (0..system.vms[vm].tasks.len()).map(move |task| (vm, task)))
+        .map(|at| least_utilization(system, at))
+        .sum();
+    let least = usize::try_from(needs / WHOLE).unwrap_or(usize::MAX).max(1);
+    let tried = least.max(fixed.len())..used;
+    let effort = (request.effort / (tried.len() as u64).max(1)).min(8 * TO_PLAN);
+    for pcpus in tried {
+        let few = Request { pcpus: pcpus - fixed.len(), enough: 1, effort, ..*request };
+        if let Ok(found) = search(system, &[], Vec::new(), &few) {
+            return found;
+        }
+    }
+    planned
+}
+
+/// Returns a plan in which a VM may make more memory accesses; the same if none is found.
+pub fn most_bandwidth(
+    system: &System,
+    planned: System,
+    vm: usize,
+    request: &Request<'_>,
+) -> System {
+    let open = Open::of(system);
+    let limits = Limits::of(system);
+    let judge = Judge::new(request);
+    let mut wide = planned.clone();
+    let weights = weights_of(&wide);
+    for pcpu in 0..wide.platform.value.cpus.len() {
+        fill(&mut wide, &open, &weights, pcpu);
+    }
+    let holds = |system: &System| judge.holds(system);
+    let mut best = planned;
+    for start in [wide, best.clone()] {
+        // The others have less and less.
+        for part in (0..16).map(|bit| 1u64 << bit) {
+            let lower = limits.lower(&start, vm, part);
+            if judge.is_done() || !holds(&lower) {
+                continue;
+            }
+            let own = limits.grown_first(&lower, vm, &holds);
+            let small = finish::shrink(&judge, &open, limits.grown(&own, &holds));
+            let more = limits.of_vm(&small, vm) > limits.of_vm(&best, vm);
+            if more && holds(&small) && is_plan(&small) {
+                best = small;
+            }
+        }
+    }
+    best
+}
+
+/// Returns the number of PCPUs on which VCPUs run.
+pub fn pcpus(system: &System) -> usize {
+    let mut used: Vec<usize> = all(system).into_iter().filter_map(|at| given(system, at)).collect();
+    used.sort_unstable();
+    used.dedup();
+    used.len()
+}
+
+/// Returns what a task needs at least, whatever its colours are, in millionths.
+fn least_utilization(system: &System, (vm, task): (usize, usize)) -> u64 {
+    let task_now = &system.vms[vm].tasks[task];
+    let shortest = u128::from(task_now.wcet.shortest().0) * u128::from(WHOLE);
+    let share = shortest / u128::from(task_now.period.0.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX).min(utilization(system, (vm, task)))
+}
+
+/// Returns the description with longer execution times.
+pub fn grown(system: &System, ppm: u64) -> System {
+    let mut grown = system.clone();
+    grown.vms.iter_mut().flat_map(|vm| &mut vm.tasks).for_each(|task| scale(&mut task.wcet, ppm));
+    grown
+}
+
+/// Returns the description with the execution times of another one.
+pub fn with_times_of(mut planned: System, described: &System) -> System {
+    for (planned, described) in planned.vms.iter_mut().zip(&described.vms) {
+        for (planned, described) in planned.tasks.iter_mut().zip(&described.tasks) {
+            planned.wcet.clone_from(&described.wcet);
+        }
+    }
+    planned
+}
+
+/// Returns the largest part by which all execution times of a plan can grow, in millionths: a whole
+/// number of thousandths. 0 if the plan does not hold.
+pub fn slack_of(planned: &System, request: &Request<'_>) -> u64 {
+    let holds = |thousandths: u64| {
+        // What one judge knows is for the same execution times.
+        Judge::new(request).holds(&grown(planned, thousandths * 1_000))
+    };
+    let mut no = 1;
+    while no < MOST / 1_000 && holds(no) {
+        no *= 2;
+    }
+    let mut yes = no / 2;
+    while no - yes > 1 {
+        let middle = yes + (no - yes) / 2;
+        if holds(middle) { yes = middle } else { no = middle }
+    }
+    yes * 1_000
+}

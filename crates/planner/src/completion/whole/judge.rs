@@ -1,0 +1,319 @@
+//! The judge of the search: what `check` says about a complete description, in numbers.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use system::address::Pcpu;
+use system::description::System;
+use system::plan::{self, Class};
+use verdict::{PcpuVerdict, VcpuVerdict, Verdict};
+
+use super::super::memory;
+use super::super::pcpus::At;
+use super::Request;
+
+/// Millionths.
+pub const WHOLE: u64 = 1_000_000;
+/// The lateness of a task without a bound, in millionths of its deadline: more than of any other.
+const UNBOUNDED: u64 = 10 * WHOLE;
+/// Effort of a judgement beside its tasks.
+const OF_EACH: u64 = 4;
+
+/// Judges complete descriptions, and counts the effort.
+pub struct Judge<'a> {
+    request: &'a Request<'a>,
+    spent: Cell<u64>,
+    stopped: Cell<bool>,
+    /// Verdicts on the VCPUs of a PCPU, where PCPUs do not affect each other.
+    known: RefCell<HashMap<Vec<u64>, Rc<[Share]>>>,
+}
+
+/// A VCPU of a judged description.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Share {
+    /// Indices of VM and VCPU.
+    pub at: At,
+    /// Its PCPU.
+    pub pcpu: u32,
+    /// True if it gets its budget in each period, or has none.
+    pub served: bool,
+    /// True if all its tasks are in time.
+    pub in_time: bool,
+    /// The number of its tasks.
+    pub tasks: u64,
+    /// The longest response time of its tasks, in millionths of the deadline.
+    pub worst: u64,
+    /// How late its tasks are in sum, in millionths of their deadlines.
+    pub late: u64,
+}
+
+/// What the judge says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Judgement {
+    /// All VCPUs, PCPU by PCPU.
+    pub vcpus: Vec<Share>,
+}
+
+/// How far a candidate is from holding: less is better.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Lateness {
+    /// The lateness of all tasks, and what VCPUs without their budgets count.
+    pub sum: u64,
+    /// The worst task.
+    pub worst: u64,
+}
+
+impl Judgement {
+    /// Returns true if all tasks are in time, and all VCPUs get their budgets.
+    pub fn holds(&self) -> bool {
+        self.vcpus.iter().all(Share::is_well)
+    }
+
+    /// Returns how far it is from that.
+    pub fn lateness(&self) -> Lateness {
+        let sum = self.vcpus.iter().map(|it| it.late + if it.served { 0 } else { WHOLE }).sum();
+        Lateness { sum, worst: self.vcpus.iter().map(|it| it.worst).max().unwrap_or(0) }
+    }
+}
+
+impl Share {
+    /// Returns true if it gets its budget, and its tasks are in time.
+    pub fn is_well(&self) -> bool {
+        self.served && self.in_time
+    }
+
+    fn new(at: At, pcpu: u32, judged: &VcpuVerdict) -> Self {
+        let budget = judged.budget_ns.unwrap_or(1).min(judged.period_ns.unwrap_or(1));
+        let supply = budget.saturating_mul(WHOLE) / judged.period_ns.unwrap_or(1).max(1);
+        // Without a bound at least a direction.
+        let short = judged.utilization_ppm.saturating_sub(supply).min(WHOLE);
+        let ratio = |task: &verdict::TaskVerdict| match task.wcrt_ns {
+            Some(wcrt) => {
+                let ratio =
+                    u128::from(wcrt) * u128::from(WHOLE) / u128::from(task.deadline_ns.max(1));
+                u64::try_from(ratio).unwrap_or(u64::MAX).min(UNBOUNDED)
+            }
+            None => UNBOUNDED + short,
+        };
+        let late = judged.tasks.iter().filter(|task| !task.ok);
+        Self {
+            at,
+            pcpu,
+            served: judged.ok,
+            in_time: judged.tasks.iter().all(|task| task.ok),
+            tasks: judged.tasks.len() as u64,
+            worst: judged.tasks.iter().map(ratio).max().unwrap_or(0),
+            late: late.map(|task| ratio(task).saturating_sub(WHOLE).max(1)).sum(),
+        }
+    }
+}
+
+impl<'a> Judge<'a> {
+    /// Returns a judge for this request, with all of its effort.
+    pub fn new(request: &'a Request<'a>) -> Self {
+        let (spent, stopped) = (Cell::new(0), Cell::new(false));
+        Self { request, spent, stopped, known: RefCell::default() }
+    }
+
+    /// Returns true if the search has to end.
+    pub fn is_done(&self) -> bool {
+        if self.stopped.get() || (self.request.stops)() {
+            self.stopped.set(true);
+            return true;
+        }
+        self.spent.get() >= self.request.effort
+    }
+
+    /// Returns the part of the effort that was spent, in millionths.
+    pub fn spent_ppm(&self) -> u64 {
+        self.spent.get().saturating_mul(WHOLE) / self.request.effort.max(1)
+    }
+
+    /// Judges a complete description; `None` if it is no plan.
+    pub fn judge(&self, system: &System) -> Option<Judgement> {
+        self.request.candidates.set(self.request.candidates.get() + 1);
+        let vcpus = plan::assign(system).ok()?;
+        match is_separable(system) {
+            true => Some(self.pcpu_by_pcpu(system, &vcpus)),
+            false => {
+                let tasks: usize = system.vms.iter().map(|vm| vm.tasks.len()).sum();
+                self.spend(tasks as u64);
+                let verdict = Verdict::of_description(system, &vcpus);
+                let pcpus = verdict.pcpus.iter().flat_map(|it| shares(system, it.pcpu, it));
+                Some(Judgement { vcpus: pcpus.collect() })
+            }
+        }
+    }
+
+    /// Returns true if a description holds.
+    pub fn holds(&self, system: &System) -> bool {
+        self.judge(system).is_some_and(|it| it.holds())
+    }
+
+    fn spend(&self, tasks: u64) {
+        self.spent.set(self.spent.get().saturating_add(tasks + OF_EACH));
+    }
+
+    /// What is known about a PCPU is not computed again.
+    fn pcpu_by_pcpu(&self, system: &System, vcpus: &[Vec<plan::Vcpu>]) -> Judgement {
+        let count = system.platform.value.cpus.len();
+        let used = |pcpu: u32| vcpus.iter().flatten().any(|vcpu| vcpu.pcpu.0 == pcpu);
+        let console = plan::console(count, used);
+        let mut all = Vec::new();
+        let mut new = 0;
+        for pcpu in 0..count as u32 {
+            let of_vm = |(vm, vcpus): (usize, &Vec<plan::Vcpu>)| {
+                let here = vcpus.iter().enumerate().filter(|(_, vcpu)| vcpu.pcpu.0 == pcpu);
+                // The verdict on a single PCPU calls it the first one.
+                let first = |vcpu: &plan::Vcpu| plan::Vcpu { pcpu: Pcpu(0), ..*vcpu };
+                here.map(move |(index, vcpu)| (vm, index, first(vcpu))).collect::<Vec<_>>()
+            };
+            let here: Vec<_> = vcpus.iter().enumerate().flat_map(of_vm).collect();
+            if here.is_empty() {
+                continue;
+            }
+            let key = key(system, &here, console == pcpu);
+            let known = self.known.borrow().get(&key).cloned();
+            let found = known.unwrap_or_else(|| {
+                let judged = PcpuVerdict::of(system, &here, console == pcpu);
+                let found: Rc<[Share]> = shares(system, pcpu, &judged).collect();
+                new += found.iter().map(|it| it.tasks).sum::<u64>();
+                self.known.borrow_mut().insert(key, Rc::clone(&found));
+                found
+            });
+            all.extend(found.iter().map(|it| Share { pcpu, ..*it }));
+        }
+        self.spend(new);
+        Judgement { vcpus: all }
+    }
+}
+
+/// Returns true if nothing on a PCPU delays others.
+pub fn is_separable(system: &System) -> bool {
+    let mut tasks = system.vms.iter().flat_map(|vm| &vm.tasks);
+    !memory::matters(system) && tasks.all(|task| task.sections.is_empty())
+}
+
+fn shares<'s>(
+    system: &'s System,
+    pcpu: u32,
+    judged: &'s PcpuVerdict,
+) -> impl Iterator<Item = Share> + use<'s> {
+    judged.vcpus.iter().filter_map(move |vcpu| {
+        let vm = system.vms.iter().position(|vm| vm.name.value == vcpu.vm)?;
+        Some(Share::new((vm, vcpu.vcpu), pcpu, vcpu))
+    })
+}
+
+/// Returns all on which the verdict on a PCPU depends and that a search changes.
+fn key(system: &System, here: &[(usize, usize, plan::Vcpu)], console: bool) -> Vec<u64> {
+    let mut key = vec![u64::from(console)];
+    for (vm, index, vcpu) in here {
+        key.extend([*vm as u64, *index as u64]);
+        match vcpu.server {
+            None => key.push(0),
+            Some(server) => {
+                key.extend([1, u64::from(server.priority)]);
+                match server.class {
+                    Class::Background => key.push(0),
+                    Class::Reserved(kind, budget) => {
+                        key.extend([1 + kind as u64, budget.budget.0, budget.period.0]);
+                    }
+                }
+            }
+        }
+        let of_vm = &system.vms[*vm];
+        let bits = |colors: policy::color::ColorSet| {
+            colors.iter().fold(0u64, |bits, color| bits | 1u64 << (color.index() % 64))
+        };
+        key.push(of_vm.colors.as_ref().map_or(u64::MAX, |colors| bits(colors.value)));
+        for (number, task) in of_vm.tasks.iter().enumerate() {
+            if task.vcpu == *index {
+                key.push(number as u64);
+                key.push(task.colors.as_ref().map_or(u64::MAX, |colors| bits(colors.value)));
+            }
+        }
+        key.push(u64::MAX - 1);
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Two VMs with two VCPUs each on two PCPUs, the last of which serves the console.
+    fn system(budget: u64, vcpu: u64) -> System {
+        let vm = |name: &str| {
+            let on = |pcpu: u64| {
+                format!(
+                    "[[vm.vcpu]]\npcpu = {pcpu}\nserver = \"deferrable\"\nperiod = \"5ms\"\n\
+                     budget = \"{budget}us\"\n"
+                )
+            };
+            let task = |name: &str, vcpu: u64, wcet: u64| {
+                format!(
+                    "[[vm.task]]\nname = \"{name}\"\nvcpu = {vcpu}\nperiod = \"20ms\"\n\
+                     wcet = \"{wcet}us\"\n"
+                )
+            };
+            format!(
+                "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+                 kernel = \"rt.bin\"\n{}{}{}{}{}",
+                on(2),
+                on(3),
+                task("one", 0, 800),
+                task("two", vcpu, 1_200),
+                task("three", 1, 1_000),
+            )
+        };
+        let others: String = (0..2)
+            .map(|pcpu| {
+                format!(
+                    "[[vm]]\nname = \"o{pcpu}\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+                     kernel = \"rt.bin\"\n[[vm.vcpu]]\npcpu = {pcpu}\n"
+                )
+            })
+            .collect();
+        let text = format!("platform = \"qemu-virt\"\n{}{}{others}", vm("a"), vm("b"));
+        System::from_toml("s.toml", &text, Path::new("")).unwrap_or_else(|it| panic!("{it}"))
+    }
+
+    /// PCPU by PCPU, and from what is known, the same comes out as for all PCPUs at once.
+    #[test]
+    fn the_judge_says_what_check_says() {
+        let count = Cell::new(0);
+        let request = Request::new(u64::MAX, &count, &|| false);
+        let judge = Judge::new(&request);
+        let (mut yes, mut no) = (0, 0);
+        for budget in (400..2_000).step_by(25) {
+            for vcpu in 0..2 {
+                let system = system(budget, vcpu);
+                assert!(is_separable(&system));
+                let vcpus = plan::assign(&system).expect("PCPUs");
+                let verdict = Verdict::of_description(&system, &vcpus);
+                let all = verdict.pcpus.iter().flat_map(|it| shares(&system, it.pcpu, it));
+                let judged = judge.judge(&system).expect("a plan");
+                assert_eq!(judged.vcpus, all.collect::<Vec<_>>(), "{budget} {vcpu}");
+                let made = plan::make(&system).expect("a plan");
+                let schedulable = Verdict::of_plan(&made, Some(&system)).schedulable;
+                assert_eq!(judged.holds(), schedulable, "{budget} {vcpu}");
+                if schedulable { yes += 1 } else { no += 1 }
+            }
+        }
+        assert!(yes > 10 && no > 10, "{yes} {no}");
+    }
+
+    #[test]
+    fn what_is_later_counts_more() {
+        let count = Cell::new(0);
+        let request = Request::new(u64::MAX, &count, &|| false);
+        let judge = Judge::new(&request);
+        let lateness = |budget| judge.judge(&system(budget, 0)).expect("a plan").lateness();
+        assert!(lateness(420) > lateness(500), "more budget is less late");
+        assert_eq!(count.get(), 2);
+    }
+}

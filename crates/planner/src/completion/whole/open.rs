@@ -1,0 +1,46 @@
+//! What a description leaves open.
+
+use system::description::System;
+
+use super::super::pcpus::{At, all, given, vcpu};
+
+/// The open parts of a description: VCPUs by VM and index, tasks alike.
+#[derive(Clone, Debug, Default)]
+pub struct Open {
+    /// VCPUs whose budgets are open.
+    pub budgets: Vec<At>,
+    /// Those of them whose periods are open, too.
+    pub periods: Vec<At>,
+    /// Tasks whose VCPUs are open.
+    pub tasks: Vec<At>,
+    /// VCPUs with a server whose PCPUs are open.
+    pub pcpus: Vec<At>,
+    /// VMs whose colours are open.
+    pub colors: Vec<usize>,
+    /// True if limits of memory accesses are open.
+    pub limits: bool,
+    /// True if PCPUs without VCPUs are to stay so.
+    pub packs: bool,
+}
+
+impl Open {
+    /// Returns what is open.
+    pub fn of(system: &System) -> Self {
+        let server = |at: At| vcpu(system, at).server.as_ref();
+        let vcpus = || all(system).into_iter();
+        let tasks = |vm: usize| (0..system.vms[vm].tasks.len()).map(move |task| (vm, task));
+        let vms = 0..system.vms.len();
+        let is_open = |&(vm, task): &At| system.vms[vm].tasks[task].vcpu_open;
+        Self {
+            budgets: vcpus().filter(|&at| server(at).is_some_and(|it| it.open)).collect(),
+            periods: vcpus().filter(|&at| server(at).is_some_and(|it| it.period_open)).collect(),
+            tasks: vms.clone().flat_map(tasks).filter(is_open).collect(),
+            pcpus: vcpus()
+                .filter(|&at| server(at).is_some() && given(system, at).is_none())
+                .collect(),
+            colors: vms.filter(|&vm| system.vms[vm].colors_open.is_some()).collect(),
+            limits: system.limits_open(),
+            packs: false,
+        }
+    }
+}

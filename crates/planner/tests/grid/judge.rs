@@ -1,0 +1,119 @@
+//! The judge of all plans: the code of `bulkhead check`.
+
+use policy::color::ColorSet;
+use system::description::{Amount, System, Vm};
+use system::plan::{self, Plan};
+use verdict::Verdict;
+
+/// Returns the verdict of `bulkhead check` on a description in which nothing is open; `None` if it
+/// has no plan.
+pub fn verdict(system: &System) -> Option<(Plan, Verdict)> {
+    let plan = plan::make(system).ok()?;
+    let verdict = Verdict::of_plan(&plan, Some(system));
+    Some((plan, verdict))
+}
+
+/// Returns true if `bulkhead check` says that all deadlines are met.
+pub fn passes(system: &System) -> bool {
+    verdict(system).is_some_and(|(_, verdict)| verdict.schedulable)
+}
+
+/// Says what is wrong with a completed description, whether or not deadlines are met; `None`: it has
+/// a plan, and everything that was given is as it was.
+pub fn mistake(given: &System, completed: &System) -> Option<String> {
+    if completed.is_open() {
+        return Some("something is open still".into());
+    }
+    if let Some(change) = change(given, completed) {
+        return Some(format!("something given has changed: {change}"));
+    }
+    if let Some(common) = common_colors(completed) {
+        return Some(format!("two VMs have the colours {common}"));
+    }
+    let made = match plan::make(completed) {
+        Ok(made) => made,
+        Err(errors) => return Some(format!("it has no plan: {errors}")),
+    };
+    let read = match Plan::from_dts("grid.plan.dts", &made.to_dts()) {
+        Ok(read) => read,
+        Err(errors) => return Some(format!("the plan that is written cannot be read: {errors}")),
+    };
+    if read != made {
+        return Some("the plan that is written is another one".into());
+    }
+    None
+}
+
+/// Names a task that is late in a system without other mistakes; `None`: all deadlines are met.
+pub fn late(system: &System) -> Option<String> {
+    let (_, verdict) = verdict(system)?;
+    let (vcpu, task) = verdict.tasks().find(|(_, task)| !task.ok)?;
+    Some(format!("`{}` of VM `{}` is late: {task:?}", task.task, vcpu.vm))
+}
+
+/// Returns the first thing that is not as it was given.
+fn change(given: &System, completed: &System) -> Option<String> {
+    let mut again = completed.clone();
+    for (given, again) in given.vms.iter().zip(&mut again.vms) {
+        reopen(given, again);
+    }
+    if again == *given {
+        return None;
+    }
+    let vms = given.vms.iter().zip(&again.vms);
+    let different = vms.filter(|(given, again)| given != again).map(|(vm, _)| &vm.name.value);
+    let different: Vec<_> = different.cloned().collect();
+    Some(format!("in the VMs {}", different.join(", ")))
+}
+
+/// Takes back what could be decided.
+fn reopen(given: &Vm, again: &mut Vm) {
+    if given.colors_open.is_some() {
+        (again.colors, again.colors_open) = (None, given.colors_open.clone());
+        again.tasks.iter_mut().for_each(|task| task.colors = None);
+    }
+    let open = |amount: &Amount| *amount == Amount::Planned;
+    if let (Some(given), Some(again)) = (&given.bandwidth, &mut again.bandwidth)
+        && open(&given.amount.value)
+    {
+        again.amount = given.amount.clone();
+    }
+    for (given, again) in given.tasks.iter().zip(&mut again.tasks) {
+        if given.vcpu_open {
+            (again.vcpu, again.vcpu_open) = (given.vcpu, true);
+        }
+    }
+    for (given, again) in given.vcpus.iter().zip(&mut again.vcpus) {
+        if let (Some(given), Some(again)) = (&given.bandwidth, &mut again.bandwidth)
+            && open(&given.amount.value)
+        {
+            again.amount = given.amount.clone();
+        }
+        if given.pcpu.is_none() {
+            again.pcpu = None;
+        }
+        let (Some(server), Some(decided)) = (&given.server, &mut again.server) else { continue };
+        let (before, after) = (server.class.value, decided.class.value);
+        let same_kind = before.as_str() == after.as_str();
+        let period = |class: plan::Class| class.budget().map(|budget| budget.period);
+        let same_period = server.period_open || period(before) == period(after);
+        // What was given shows as a change.
+        if server.open && same_kind && same_period {
+            decided.class = server.class.clone();
+            (decided.open, decided.period_open) = (true, server.period_open);
+        }
+    }
+}
+
+/// Returns colours that two VMs have, though they did not ask for that.
+fn common_colors(system: &System) -> Option<ColorSet> {
+    let mut taken = ColorSet::EMPTY;
+    for vm in system.vms.iter().filter(|vm| !vm.share_colors) {
+        let own = vm.all_colors();
+        if !own.is_disjoint(taken) {
+            return Some(own & taken);
+        }
+        taken = taken | own;
+    }
+    None
+}

@@ -1,0 +1,139 @@
+//! The planner beside simple plans, on random descriptions over the whole grid of what can be
+//! described and left open: it finds a plan wherever a simple one exists, and does not lose it if
+//! the system becomes easier.
+//!
+//! `make campaign-planner` does the same for many more systems, and shows what was found.
+//! `BULKHEAD_SYSTEM=17 cargo test -p bulkhead-planner --test grid one -- --ignored --nocapture`
+//! shows a single system: its description, a simple plan, and what the planner says.
+
+mod draft;
+mod draw;
+mod easier;
+mod exact;
+mod judge;
+mod optimum;
+mod outcome;
+mod places;
+mod simple;
+mod small;
+mod table;
+
+use std::path::Path;
+
+use draft::Draft;
+use outcome::{Found, Outcome};
+use system::description::System;
+
+/// Systems of the quick tests.
+const QUICK: u64 = 500;
+/// Systems of the quick test of easier systems.
+const QUICK_EASIER: u64 = 60;
+/// Systems of a campaign; `BULKHEAD_SYSTEMS` gives another number.
+const MANY: u64 = 10_000;
+/// Effort for simple rules: rules times tasks.
+const QUICK_EFFORT: usize = 3_000;
+const EFFORT: usize = 20_000;
+/// The quick tests mean something only if at least so many percent of the systems have a simple
+/// plan.
+const SIMPLE_PERCENT: usize = 15;
+/// Failures that are shown.
+const SHOWN: usize = 10;
+
+fn read(draft: &Draft) -> System {
+    let text = draft.to_toml();
+    System::from_toml("grid.toml", &text, Path::new(""))
+        .unwrap_or_else(|errors| panic!("the drawn description is wrong: {errors}\n{text}"))
+}
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).map_or(otherwise, |text| text.parse().expect("a number"))
+}
+
+#[test]
+fn a_plan_is_found_wherever_a_simple_one_exists() {
+    compare(QUICK, QUICK_EFFORT);
+}
+
+#[test]
+#[ignore = "a campaign: make campaign-planner"]
+fn a_plan_is_found_wherever_a_simple_one_exists_in_many_systems() {
+    compare(number("BULKHEAD_SYSTEMS", MANY), EFFORT);
+}
+
+fn compare(systems: u64, effort: usize) {
+    let outcomes = outcome::all(0..systems, |number| Outcome::of(number, effort));
+    table::print(&outcomes);
+    let simple = outcomes.iter().filter(|it| it.simple.is_some()).count();
+    println!(
+        "simple rules: {:.1} s",
+        outcomes.iter().map(|it| it.simple_time.as_secs_f64()).sum::<f64>()
+    );
+    let mut failures = Vec::new();
+    for it in &outcomes {
+        if let Some(mistake) = &it.simple_mistake {
+            failures.push(format!("{}: the simple plan is wrong: {mistake}", it.number));
+        }
+        match &it.found {
+            Found::Wrong(mistake) => failures.push(format!("{}: wrong: {mistake}", it.number)),
+            Found::No(_) if it.is_short() => {
+                let rule = it.simple.expect("a system that is short has a rule");
+                failures.push(format!("{}: not planned, but {rule:?} is enough", it.number));
+            }
+            _ => {}
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} failures, {simple} systems with a simple plan:\n{}",
+        failures.len(),
+        failures[..failures.len().min(SHOWN)].join("\n")
+    );
+    let least = systems as usize * SIMPLE_PERCENT / 100;
+    assert!(simple >= least, "only {simple} of {systems} systems have a simple plan");
+}
+
+#[test]
+fn easier_systems_keep_their_plans() {
+    keep(QUICK_EASIER);
+}
+
+#[test]
+#[ignore = "a campaign: make campaign-planner"]
+fn easier_systems_keep_their_plans_in_many_systems() {
+    keep(number("BULKHEAD_SYSTEMS", MANY));
+}
+
+fn keep(systems: u64) {
+    let lost = |number: u64| {
+        let (draft, _) = draw::draw(number);
+        if outcome::plan(&read(&draft)).0 != Found::Yes {
+            return None;
+        }
+        let tried = easier::all(&draft);
+        let lost = tried.iter().filter(|(_, easier)| outcome::plan(&read(easier)).0 != Found::Yes);
+        let lost: Vec<_> = lost.map(|(way, _)| format!("{number}: lost with {way}")).collect();
+        Some((tried.len(), lost))
+    };
+    let results: Vec<_> = outcome::all(0..systems, lost).into_iter().flatten().collect();
+    let tried: usize = results.iter().map(|(tried, _)| tried).sum();
+    let lost: Vec<String> = results.into_iter().flat_map(|(_, lost)| lost).collect();
+    println!("{} of {tried} easier systems have no plan", lost.len());
+    assert!(
+        lost.is_empty(),
+        "{} of {tried}:\n{}",
+        lost.len(),
+        lost[..lost.len().min(SHOWN)].join("\n")
+    );
+    assert!(tried as u64 >= systems / 10, "only {tried} easier systems");
+}
+
+#[test]
+#[ignore = "shows the system BULKHEAD_SYSTEM"]
+fn one() {
+    let number = number("BULKHEAD_SYSTEM", 0);
+    let outcome = Outcome::of(number, EFFORT);
+    println!("{}", outcome.draft.to_toml());
+    println!("load {:.2}, planned in {:?}", outcome.load, outcome.time);
+    println!("simple: {:?}", outcome.simple);
+    println!("planner: {:?}", outcome.found);
+}
