@@ -36,10 +36,23 @@ pub fn planned(drawn: &Drawn) -> Result<Option<Plan>, Error> {
     Ok(Some(Plan { vcpus }))
 }
 
-/// Returns true if `bulkhead check` says that all deadlines are met with a plan.
+/// Returns true if a plan has each task once, and `bulkhead check` says that all deadlines are met.
 pub fn holds(drawn: &Drawn, plan: &Plan) -> bool {
+    if !has_each_task_once(drawn, plan) {
+        return false;
+    }
     let Ok(system) = read(&described(drawn, Some(plan))) else { return false };
     plan::make(&system).is_ok_and(|made| Verdict::of_plan(&made, Some(&system)).schedulable)
+}
+
+/// A task that is left out would be described on a VCPU that the plan does not have.
+fn has_each_task_once(drawn: &Drawn, plan: &Plan) -> bool {
+    drawn.vms.iter().enumerate().all(|(vm, tasks)| {
+        let own = plan.vcpus.iter().filter(|vcpu| vcpu.vm == vm).flat_map(|vcpu| &vcpu.tasks);
+        let mut own: Vec<usize> = own.copied().collect();
+        own.sort_unstable();
+        own.into_iter().eq(0..tasks.len())
+    })
 }
 
 fn read(text: &str) -> Result<System, Error> {
