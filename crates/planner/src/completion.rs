@@ -221,8 +221,7 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
     let staged = staged(system, &decided);
     match &staged {
         Err(Obstacle::Input(_)) => return staged,
-        // What is wrong with it is said when the plan is made.
-        Ok(planned) if verdict(planned).is_none_or(|it| it.schedulable) => return staged,
+        Ok(planned) if verdict(planned).is_some_and(|it| it.schedulable) => return staged,
         _ => {}
     }
     let certain = certificate(system);
@@ -236,6 +235,8 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
         }
     };
     match (staged, certain) {
+        // What is wrong with it is said when the plan is made.
+        (Ok(planned), _) if missed.best.is_none() && verdict(&planned).is_none() => Ok(planned),
         (Ok(planned), _) if only_given_are_late(system, &planned) => Ok(planned),
         (Ok(_) | Err(Obstacle::Overheads(_)), Some(certificate)) => {
             Err(Obstacle::Certain(certificate))
