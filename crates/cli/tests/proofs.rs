@@ -1,6 +1,5 @@
 //! `bulkhead prove` and `bulkhead reproduce` with real machines.
 
-#[allow(dead_code)]
 mod real;
 
 use std::fs;

@@ -50,8 +50,8 @@ kernel = "logger.bin"
 "#;
 const UNTIL: units::Duration = units::Duration(100_000_000);
 const WELL: [&str; 3] = [
-    "[bulkhead] ready\n[control] hel",
-    "lo\n[bulkhead] control: off (power-off)\n[bulkhead] logger: off (power-off)\n",
+    "[bulkhead] ready\n[control] on",
+    "e\n[bulkhead] control: off (power-off)\n[bulkhead] logger: off (power-off)\n",
     "[bulkhead] power off\n",
 ];
 
