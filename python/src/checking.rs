@@ -1,8 +1,8 @@
 //! Bounds of response times.
 
+use pyo3::prelude::*;
 use system::plan;
 use system::report::Report;
-use pyo3::prelude::*;
 use verdict::Verdict;
 
 use crate::failure::{Failure, json};

@@ -1,7 +1,7 @@
 //! Why something was not done, as an exception.
 
-use system::diagnostic::Errors;
 use pyo3::prelude::*;
+use system::diagnostic::Errors;
 
 /// Why something was not done. Made where there is no interpreter lock.
 pub enum Failure {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use lab::load;
 use system::description;
 use system::plan::{self, Plan};
-use lab::load;
 
 use crate::failure::Failure;
 
