@@ -46,6 +46,9 @@ const ALONE: &[&str] = &["storm"];
 /// The folder of the package all of whose tests boot machines.
 const END_TO_END: &str = "tests";
 
+/// Tells tests to take few cases; `testing::cases` reads this variable.
+const FEW_CASES: &str = "BULKHEAD_FEW_CASES";
+
 /// What quick tests find in place of QEMU.
 const NO_QEMU: &str = "#!/bin/sh
 echo 'a quick test boots a machine: give the test `test = false` in its Cargo.toml' | tee /dev/stderr
@@ -65,14 +68,15 @@ struct Job {
 }
 
 impl Job {
-    /// A program runs as `cargo test` does it: in the folder of its package. The programs in the folder `first` go before
-    /// others in PATH.
-    fn program(program: &Executable, boots: bool, first: Option<&Path>) -> Self {
+    /// A program runs as `cargo test` does it: in the folder of its package. In a quick test the programs in the folder
+    /// `quick` go before others in PATH, and properties are tested with few cases.
+    fn program(program: &Executable, boots: bool, quick: Option<&Path>) -> Self {
         let folder = program.package.file_name().unwrap_or_default().to_string_lossy();
         let mut command = Command::new(&program.path);
         command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
         command.env("RUST_TEST_THREADS", "1");
-        if let Some(first) = first {
+        if let Some(first) = quick {
+            command.env(FEW_CASES, "1");
             let path = env::var_os("PATH").unwrap_or_default();
             let folders = iter::once(first.to_owned()).chain(env::split_paths(&path));
             command.env("PATH", env::join_paths(folders).unwrap_or(path));

@@ -73,7 +73,7 @@ fn changes() -> impl Strategy<Value = Vec<(u64, usize, Change)>> {
 const END: u64 = 400;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(15_000))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(15_000)))]
 
     #[test]
     fn decisions_are_those_of_the_definitions(

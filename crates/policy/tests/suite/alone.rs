@@ -101,7 +101,7 @@ fn steps() -> impl Strategy<Value = Vec<(u64, u64, Step)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(5_000))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(5_000)))]
 
     #[test]
     fn decisions_are_those_of_a_cpu_with_others(

@@ -159,7 +159,7 @@ impl Since {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(4_000)))]
 
     /// From a reset and from a flush on, the end of the `j`th period sees `j Q` delays of each side at
     /// most; from any other period on `(n - 1) Q` more. Others make `j Q` accesses at most in

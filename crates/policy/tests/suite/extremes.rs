@@ -58,7 +58,7 @@ fn slot() -> impl Strategy<Value = Slot> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(2_000)))]
 
     #[test]
     fn every_time_has_a_decision(

@@ -301,7 +301,7 @@ fn follow(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(3_000)))]
 
     #[test]
     fn sections_of_many_vcpus_end_the_same(

@@ -208,7 +208,7 @@ fn calls() -> impl Strategy<Value = Vec<(u8, usize, usize, usize)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(4_000)))]
 
     /// Whatever guests call: who holds is known from both sides, and nobody waits for nobody.
     #[test]

@@ -186,7 +186,7 @@ fn supply(budget: u64, period: u64, window: u64) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(3_000)))]
 
     #[test]
     fn nobody_gets_more_than_the_bound(servers in with_memory(), changes in changes()) {
@@ -340,7 +340,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(400)))]
 
     /// Many short uses, so that a sporadic server has to join replenishments: nobody gets
     /// more for it, and who asks again gets the supply.

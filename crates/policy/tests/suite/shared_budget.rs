@@ -101,7 +101,7 @@ impl Machine {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(2_000)))]
 
     #[test]
     fn all_together_make_the_accesses_of_the_budget(
