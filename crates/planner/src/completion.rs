@@ -166,11 +166,12 @@ pub fn complete_with(system: &mut System, options: &Options<'_>) -> Result<Outco
         true => Refusal::NoPlan(explain::ended(&grown, obstacle, candidates.get())),
         false => refusal(&grown, obstacle),
     })?;
-    let is_plain = options.time.is_none() && options.seed == Options::default().seed;
     let mut slack_ppm = None;
     let planned = match options.objective {
-        Objective::LeastTime if is_plain => planned,
-        Objective::LeastTime => improve::least_time(&grown, planned, &request),
+        Objective::LeastTime => {
+            let effort = if options.time.is_some() { u64::MAX } else { whole::TO_IMPROVE };
+            improve::least_time(&grown, planned, &Request { effort, ..request })
+        }
         Objective::MostSlack => {
             let (planned, slack) = improve::most_slack(&grown, planned, &request);
             slack_ppm = Some(slack);

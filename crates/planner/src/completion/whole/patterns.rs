@@ -1,0 +1,348 @@
+//! The least budgets of the VCPUs of a PCPU, where nothing on a PCPU delays others.
+//!
+//! The budget of a VCPU changes nothing for VCPUs above, and the less it is, the more is left for
+//! those below. So the least budgets are found from the highest priority down, and if these do not
+//! fit, none do: where VCPUs of tasks, PCPUs, periods and colours are decided, budgets need no
+//! search.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use analysis::Duration;
+use policy::color::ColorSet;
+use system::address::Pcpu;
+use system::description::System;
+use system::plan::{self, Budget, Class, Entries};
+use verdict::PcpuVerdict;
+
+use super::super::pcpus::{At, all, given, order, priorities_fit, vcpu};
+use super::super::problem::grain;
+use super::super::set_class;
+use super::bases::utilization;
+use super::judge::{Judge, WHOLE, is_separable};
+use super::open::Open;
+
+/// Parts of a PCPU in which costs are counted: millionths of millionths.
+pub const PARTS: u128 = Budget::WHOLE / 1_000_000;
+
+/// Least budgets, which are not computed twice.
+pub struct Patterns<'j, 'a> {
+    judge: &'j Judge<'a>,
+    /// The description without tasks, but for those of the VCPU that is judged.
+    bare: RefCell<System>,
+    grain: u64,
+    known: RefCell<HashMap<Vec<u64>, Option<u64>>>,
+}
+
+/// What VCPUs need.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Need {
+    /// How much more than there is, in millionths of a PCPU; 0 if all tasks are in time.
+    pub lack: u64,
+    /// The sum of budget / period, in parts of [`PARTS`].
+    pub cost: u64,
+    /// The least budgets of those that are open.
+    pub budgets: Vec<(At, Budget)>,
+    /// The PCPUs that have too little.
+    pub short: Vec<usize>,
+}
+
+impl Need {
+    /// Returns what is less for a better plan.
+    pub fn key(&self) -> (u64, u64) {
+        (self.lack, self.cost)
+    }
+
+    /// Returns true if all tasks are in time with these budgets.
+    pub fn holds(&self) -> bool {
+        self.lack == 0
+    }
+
+    fn add(&mut self, other: Self) {
+        self.lack = self.lack.saturating_add(other.lack);
+        self.cost = self.cost.saturating_add(other.cost);
+        self.budgets.extend(other.budgets);
+        self.short.extend(other.short);
+    }
+}
+
+/// A VCPU above the one that is judged.
+type Above = (At, Class);
+
+impl<'j, 'a> Patterns<'j, 'a> {
+    /// Returns the patterns of a description; `None` if PCPUs affect each other, or tasks run in
+    /// the background.
+    pub fn new(judge: &'j Judge<'a>, system: &System) -> Option<Self> {
+        let is_background = |(vm, index): At| {
+            let server = vcpu(system, (vm, index)).server.as_ref();
+            server.is_some_and(|it| it.class.value == Class::Background)
+        };
+        let runs = |(vm, index): At| system.vms[vm].tasks.iter().any(|task| task.vcpu == index);
+        if !is_separable(system) || all(system).into_iter().any(|at| is_background(at) && runs(at))
+        {
+            return None;
+        }
+        let mut bare = system.clone();
+        bare.vms.iter_mut().for_each(|vm| vm.tasks.clear());
+        let grain = grain(system).0.0.max(1);
+        Some(Self { judge, bare: RefCell::new(bare), grain, known: RefCell::default() })
+    }
+
+    /// Returns the judge that counts the effort.
+    pub fn judge(&self) -> &'j Judge<'a> {
+        self.judge
+    }
+
+    /// Returns what the VCPUs of a description need, of which all but budgets is decided.
+    pub fn need(&self, system: &System) -> Need {
+        let count = system.platform.value.cpus.len();
+        let mut on = vec![Vec::new(); count];
+        let vcpus = all(system);
+        self.judge.spend(vcpus.len() as u64 / 4);
+        for at in vcpus {
+            if let Some(on) = given(system, at).and_then(|pcpu| on.get_mut(pcpu)) {
+                on.push(at);
+            }
+        }
+        let console = plan::console(count, |pcpu| !on[pcpu as usize].is_empty()) as usize;
+        let mut sum = Need::default();
+        for (pcpu, here) in on.iter().enumerate() {
+            let mut need = self.of(system, here, console == pcpu);
+            if need.lack > 0 {
+                need.short.push(pcpu);
+            }
+            sum.add(need);
+        }
+        sum
+    }
+
+    /// Returns what these VCPUs need if they have a PCPU.
+    pub fn of(&self, system: &System, here: &[At], console: bool) -> Need {
+        let (mut mine, others): (Vec<At>, Vec<At>) = here.iter().partition(|&&at| {
+            let server = vcpu(system, at).server.as_ref();
+            server.is_some_and(|it| it.class.value.budget().is_some())
+        });
+        mine.sort_by_key(|&at| order(system, at));
+        let mut need = Need::default();
+        if !priorities_fit(system, &mine) {
+            need.lack = WHOLE;
+        }
+        // Without a server, it has all of its PCPU.
+        for &at in others.iter().filter(|&&at| vcpu(system, at).server.is_none()) {
+            let fits = self.fits(system, at, None, (&[], &mine), console);
+            if !fits || here.len() > 1 {
+                need.lack += WHOLE;
+            }
+        }
+        let mut above: Vec<Above> = Vec::new();
+        let mut taken = 0u128;
+        for (place, &at) in mine.iter().enumerate() {
+            let server = vcpu(system, at).server.as_ref();
+            let Some((class, open)) = server.map(|it| (it.class.value, it.open)) else { continue };
+            let Some(Budget { budget, period }) = class.budget() else { continue };
+            let given = (!open).then_some(budget);
+            let below: Vec<At> = mine[place + 1..].iter().chain(&others).copied().collect();
+            let left = Budget::WHOLE.saturating_sub(taken);
+            let most = left * u128::from(period.0) / Budget::WHOLE;
+            let found = self.least(system, at, given, (&above, &below), most as u64, console);
+            let found = match found {
+                Some(found) => found,
+                None => {
+                    // How much is wanting, and what there would be for those below.
+                    let alone = self.least(system, at, given, (&[], &[]), period.0, false);
+                    let needs: u64 = (0..system.vms[at.0].tasks.len())
+                        .filter(|&task| system.vms[at.0].tasks[task].vcpu == at.1)
+                        .map(|task| utilization(system, (at.0, task)))
+                        .sum();
+                    let share = |time: u64| time as u128 * u128::from(WHOLE) / u128::from(period.0.max(1));
+                    let wanted = alone.map_or(u128::from(WHOLE + needs), |it| share(it));
+                    let there = left * u128::from(WHOLE) / Budget::WHOLE;
+                    need.lack += wanted.saturating_sub(there).max(u128::from(WHOLE / 100)) as u64;
+                    (alone.unwrap_or(period.0) / 2).min(most as u64).max(1)
+                }
+            };
+            let budget = Budget { budget: Duration(found), period };
+            taken += budget.share();
+            need.cost += (budget.share() / (Budget::WHOLE / PARTS)) as u64;
+            above.push((at, class.with_budget(budget)));
+            if open {
+                need.budgets.push((at, budget));
+            }
+        }
+        need
+    }
+
+    /// Returns the least budget of a VCPU, or its given one if that is enough, in nanoseconds.
+    fn least(
+        &self,
+        system: &System,
+        at: At,
+        given: Option<Duration>,
+        around: (&[Above], &[At]),
+        most: u64,
+        console: bool,
+    ) -> Option<u64> {
+        let key = key(system, at, given, around, console);
+        if let Some(known) = self.known.borrow().get(&key) {
+            return *known;
+        }
+        let found = self.search(system, at, given, around, most, console);
+        self.known.borrow_mut().insert(key, found);
+        found
+    }
+
+    fn search(
+        &self,
+        system: &System,
+        at: At,
+        given: Option<Duration>,
+        around: (&[Above], &[At]),
+        most: u64,
+        console: bool,
+    ) -> Option<u64> {
+        let fits = |time: u64| self.fits(system, at, Some(Duration(time)), around, console);
+        if let Some(given) = given {
+            return (given.0 <= most && fits(given.0)).then_some(given.0);
+        }
+        let period = vcpu(system, at).server.as_ref()?.class.value.budget()?.period.0;
+        let grain = self.grain;
+        let shortest = Budget::SHORTEST.0.next_multiple_of(grain);
+        let mut tasks = (0..system.vms[at.0].tasks.len())
+            .filter(|&task| system.vms[at.0].tasks[task].vcpu == at.1)
+            .peekable();
+        if tasks.peek().is_none() {
+            let least = (period / 100).next_multiple_of(grain).max(shortest).min(period);
+            return (least <= most && fits(least)).then_some(least);
+        }
+        let needs: u64 = tasks.map(|task| utilization(system, (at.0, task))).sum();
+        // In steps from none; a whole PCPU is a budget, too.
+        let floor = u128::from(period) * u128::from(needs) / u128::from(WHOLE);
+        let floor = u64::try_from(floor).unwrap_or(u64::MAX);
+        let whole = most >= period;
+        let most = if whole { period.div_ceil(grain) } else { most / grain };
+        let time = |steps: u64| (steps * grain).min(period);
+        let (mut no, mut yes) = ((shortest / grain).max(floor / grain).saturating_sub(1), most);
+        if yes <= no || !fits(time(yes)) {
+            return None;
+        }
+        // The need is closer to the least than to the most.
+        let mut step = (period / grain / 32).max(1);
+        while no + step < yes {
+            if fits(time(no + step)) {
+                yes = no + step;
+                break;
+            }
+            (no, step) = (no + step, step * 2);
+        }
+        while yes - no > 1 {
+            let middle = no + (yes - no) / 2;
+            if fits(time(middle)) { yes = middle } else { no = middle }
+        }
+        Some(time(yes))
+    }
+
+    /// Returns true if a VCPU gets this budget, and its tasks are in time.
+    fn fits(
+        &self,
+        system: &System,
+        at: At,
+        budget: Option<Duration>,
+        (above, below): (&[Above], &[At]),
+        console: bool,
+    ) -> bool {
+        let count = above.len() as u32 + 1;
+        let class = budget.and_then(|budget| {
+            let class = vcpu(system, at).server.as_ref()?.class.value;
+            Some(class.with_budget(Budget { budget, ..class.budget()? }))
+        });
+        let make = |(vm, index): At, class: Option<Class>, priority: u32| {
+            let server =
+                class.map(|class| plan::Server { class, priority, overrun: Duration(0) });
+            let (hold, entries) = (Duration(0), Entries::default());
+            let vcpu = plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None, hold, entries };
+            (vm, index, vcpu)
+        };
+        let mut vcpus = Vec::with_capacity(above.len() + below.len() + 1);
+        for (number, &(at, class)) in (0..).zip(above) {
+            vcpus.push(make(at, Some(class), 2 * count - number));
+        }
+        vcpus.push(make(at, class, count));
+        for &at in below {
+            vcpus.push(make(at, Some(Class::Background), 0));
+        }
+        let mut bare = self.bare.borrow_mut();
+        let of_vm = &system.vms[at.0];
+        let tasks = of_vm.tasks.iter().filter(|task| task.vcpu == at.1).cloned();
+        bare.vms[at.0].tasks = tasks.collect();
+        bare.vms[at.0].colors.clone_from(&of_vm.colors);
+        self.judge.spend(bare.vms[at.0].tasks.len() as u64);
+        let verdict = PcpuVerdict::of(&bare, &vcpus, console);
+        bare.vms[at.0].tasks.clear();
+        let own = verdict.vcpus.iter().find(|it| {
+            it.vcpu == at.1 && system.vms[at.0].name.value == it.vm
+        });
+        own.is_some_and(|it| it.ok && it.tasks.iter().all(|task| task.ok))
+    }
+}
+
+/// Returns all on which the least budget of a VCPU depends and that a search changes.
+fn key(
+    system: &System,
+    at: At,
+    given: Option<Duration>,
+    (above, below): (&[Above], &[At]),
+    console: bool,
+) -> Vec<u64> {
+    let of_vm = &system.vms[at.0];
+    let class = vcpu(system, at).server.as_ref().map(|server| server.class.value);
+    let mut key = vec![u64::from(console), below.len() as u64, at.0 as u64];
+    push(&mut key, class, false);
+    key.push(given.map_or(0, |given| given.0));
+    let bits = |colors: ColorSet| {
+        colors.iter().fold(0u64, |bits, color| bits | 1u64 << (color.index() % 64))
+    };
+    key.push(of_vm.colors.as_ref().map_or(u64::MAX, |it| u64::from(it.value.len())));
+    for (number, task) in of_vm.tasks.iter().enumerate() {
+        if task.vcpu == at.1 {
+            key.push(number as u64);
+            key.push(task.colors.as_ref().map_or(u64::MAX, |colors| bits(colors.value)));
+        }
+    }
+    key.push(u64::MAX);
+    for (_, class) in above {
+        push(&mut key, Some(*class), true);
+    }
+    key
+}
+
+fn push(key: &mut Vec<u64>, class: Option<Class>, with_budget: bool) {
+    match class {
+        None => key.push(0),
+        Some(Class::Background) => key.push(1),
+        Some(Class::Reserved(kind, it)) => {
+            key.extend([2 + kind as u64, it.period.0]);
+            if with_budget {
+                key.push(it.budget.0);
+            }
+        }
+    }
+}
+
+/// Returns a description in which everything is decided, with its budgets open again.
+pub fn reopened(mut system: System, open: &Open) -> System {
+    for &(vm, index) in &open.budgets {
+        if let Some(server) = system.vms[vm].vcpus[index].server.as_mut() {
+            server.open = true;
+        }
+    }
+    system
+}
+
+/// Returns the description with these budgets.
+pub fn with_budgets(mut system: System, need: &Need) -> System {
+    for &(at, budget) in &need.budgets {
+        set_class(&mut system, at, |class| class.with_budget(budget));
+    }
+    super::close(&mut system);
+    system
+}
