@@ -159,7 +159,7 @@ pub fn complete_with(system: &mut System, options: &Options<'_>) -> Result<Outco
         cut.set(cut.get() || over || (options.stops)(candidates.get()));
         cut.get()
     };
-    let effort = if options.time.is_some() { u64::MAX } else { whole::TO_PLAN };
+    let effort = if options.time.is_some() { u64::MAX } else { whole::to_plan(&grown) };
     let request = Request { seed: options.seed, ..Request::new(effort, &candidates, &stops) };
     let planned = attempt(&grown, &request).map_err(|obstacle| match cut.get() {
         // Advice takes its time.
@@ -221,7 +221,7 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
     let decided = RefCell::default();
     let staged = staged(system, &decided);
     match &staged {
-        Err(Obstacle::Input(_)) => return staged,
+        Err(Obstacle::Input(_)) if !problem::is_only_large(system) => return staged,
         Ok(planned) if verdict(planned).is_some_and(|it| it.schedulable) => return staged,
         _ => {}
     }
@@ -243,6 +243,7 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
             Err(Obstacle::Certain(certificate))
         }
         (Ok(_), None) => Err(Obstacle::Missed(missed)),
+        (Err(Obstacle::Input(_)), None) if missed.best.is_some() => Err(Obstacle::Missed(missed)),
         (other, _) => other,
     }
 }

@@ -51,6 +51,8 @@ const CHANGES: usize = 60;
 
 /// Enough effort for a plan: judged tasks, about.
 pub(super) const TO_PLAN: u64 = 60_000;
+/// The same for each task of a large system.
+const OF_TASK: u64 = 1_200;
 /// Enough to improve a plan.
 pub(super) const TO_IMPROVE: u64 = 20_000;
 /// Enough to see whether a change helps.
@@ -90,6 +92,12 @@ pub(super) struct Missed {
     pub candidates: u64,
     /// The one that is closest to holding.
     pub best: Option<Box<System>>,
+}
+
+/// Returns enough effort for a plan of a system.
+pub(super) fn to_plan(system: &System) -> u64 {
+    let tasks: usize = system.vms.iter().map(|vm| vm.tasks.len()).sum();
+    TO_PLAN.max(OF_TASK * tasks as u64)
 }
 
 /// Returns a description with everything decided that holds. `decided` are descriptions in which

@@ -75,6 +75,9 @@ fn compare(systems: u64, effort: usize, not_found_yet: &[u64]) {
         if let Some(mistake) = &it.simple_mistake {
             failures.push(format!("{}: the simple plan is wrong: {mistake}", it.number));
         }
+        if let Some(better) = &it.better {
+            failures.push(format!("{}: a simple plan is better: {better}", it.number));
+        }
         match &it.found {
             Found::Wrong(mistake) => failures.push(format!("{}: wrong: {mistake}", it.number)),
             Found::No(_) if it.is_short() && !not_found_yet.contains(&it.number) => {

@@ -7,7 +7,7 @@ use system::description::System;
 
 use super::super::pcpus::{At, vcpu};
 use super::super::periods;
-use super::super::problem::Problem;
+use super::super::problem::least_colors;
 use super::open::Open;
 
 /// No shorter period is chosen for less processor time, unless a deadline is as short: what a
@@ -40,11 +40,8 @@ impl Choices {
             };
             (0..system.vms[vm].vcpus.len()).filter(has_budget).collect()
         };
-        let problem = Problem::new(system).ok();
-        let subjects = problem.iter().flat_map(|problem| &problem.subjects);
-        let colored = subjects.filter(|it| open.colors.contains(&it.index));
-        let colored = colored.filter(|it| !system.vms[it.index].vllc);
-        let colors = colored.map(|it| (it.index, it.vm.least_colors.max(1))).collect();
+        let colored = open.colors.iter().filter(|&&vm| !system.vms[vm].vllc);
+        let colors = colored.map(|&vm| (vm, least_colors(system, vm).max(1))).collect();
         Self {
             open: open.clone(),
             periods: vms.clone().map(|vm| of_vm(system, vm)).collect(),

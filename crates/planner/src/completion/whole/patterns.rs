@@ -5,25 +5,31 @@
 //! fit, none do: where VCPUs of tasks, PCPUs, periods and colours are decided, budgets need no
 //! search.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use analysis::Duration;
+use analysis::{Duration, Server};
 use policy::color::ColorSet;
 use system::address::Pcpu;
 use system::description::System;
 use system::plan::{self, Budget, Class, Entries};
 use verdict::PcpuVerdict;
 
-use super::super::pcpus::{At, all, given, order, priorities_fit, vcpu};
+use super::super::pcpus::{At, all, given, late, order, priorities_fit, vcpu};
 use super::super::problem::grain;
 use super::super::set_class;
 use super::bases::utilization;
 use super::judge::{Judge, WHOLE, is_separable};
 use super::open::Open;
+use crate::vcpus_to_pcpus::budgets_fit;
 
 /// Parts of a PCPU in which costs are counted: millionths of millionths.
 pub const PARTS: u128 = Budget::WHOLE / 1_000_000;
+
+/// Rough budgets are exact to this part of the period.
+const ROUGH: u64 = 128;
+/// Nanoseconds.
+const TENTH: u64 = 100;
 
 /// Least budgets, which are not computed twice.
 pub struct Patterns<'j, 'a> {
@@ -31,6 +37,10 @@ pub struct Patterns<'j, 'a> {
     /// The description without tasks, but for those of the VCPU that is judged.
     bare: RefCell<System>,
     grain: u64,
+    /// The longest time for which the hypervisor serves no interrupt.
+    late: Duration,
+    /// True if budgets may be larger than the least, by a small part of the period: that is quick.
+    pub is_rough: Cell<bool>,
     known: RefCell<HashMap<Vec<u64>, Option<u64>>>,
 }
 
@@ -84,8 +94,9 @@ impl<'j, 'a> Patterns<'j, 'a> {
         }
         let mut bare = system.clone();
         bare.vms.iter_mut().for_each(|vm| vm.tasks.clear());
-        let grain = grain(system).0.0.max(1);
-        Some(Self { judge, bare: RefCell::new(bare), grain, known: RefCell::default() })
+        let grain = fine(system);
+        let late = late(system);
+        Some(Self { judge, bare: RefCell::new(bare), grain, late, is_rough: Cell::new(false), known: RefCell::default() })
     }
 
     /// Returns the judge that counts the effort.
@@ -182,7 +193,8 @@ impl<'j, 'a> Patterns<'j, 'a> {
         most: u64,
         console: bool,
     ) -> Option<u64> {
-        let key = key(system, at, given, around, console);
+        let mut key = key(system, at, given, around, console);
+        key.push(u64::from(self.is_rough.get()));
         if let Some(known) = self.known.borrow().get(&key) {
             return *known;
         }
@@ -218,9 +230,9 @@ impl<'j, 'a> Patterns<'j, 'a> {
         // In steps from none; a whole PCPU is a budget, too.
         let floor = u128::from(period) * u128::from(needs) / u128::from(WHOLE);
         let floor = u64::try_from(floor).unwrap_or(u64::MAX);
-        let whole = most >= period;
-        let most = if whole { period.div_ceil(grain) } else { most / grain };
         let time = |steps: u64| (steps * grain).min(period);
+        let most = if most >= period { period.div_ceil(grain) } else { most / grain };
+        let most = self.served(system, at, around.0, most, time)?;
         let (mut no, mut yes) = ((shortest / grain).max(floor / grain).saturating_sub(1), most);
         if yes <= no || !fits(time(yes)) {
             return None;
@@ -234,11 +246,50 @@ impl<'j, 'a> Patterns<'j, 'a> {
             }
             (no, step) = (no + step, step * 2);
         }
-        while yes - no > 1 {
+        let near = if self.is_rough.get() { (period / grain / ROUGH).max(1) } else { 1 };
+        while yes - no > near {
             let middle = no + (yes - no) / 2;
             if fits(time(middle)) { yes = middle } else { no = middle }
         }
         Some(time(yes))
+    }
+
+    /// Returns the largest number of steps for which the VCPU gets its budget: not always all that
+    /// is left, because those above can come at a bad time.
+    fn served(
+        &self,
+        system: &System,
+        at: At,
+        above: &[Above],
+        most: u64,
+        time: impl Fn(u64) -> u64,
+    ) -> Option<u64> {
+        let server = |class: Class| match class {
+            Class::Reserved(kind, it) => Server::new(kind, it.budget, it.period).ok(),
+            Class::Background => None,
+        };
+        let class = vcpu(system, at).server.as_ref()?.class.value;
+        let period = class.budget()?.period;
+        let above: Option<Vec<Server>> = above.iter().map(|(_, class)| server(*class)).collect();
+        let mut all = above?;
+        let on: Vec<usize> = (0..=all.len()).collect();
+        let mut gets = |steps: u64| {
+            let budget = Budget { budget: Duration(time(steps)), period };
+            let Some(own) = server(class.with_budget(budget)) else { return false };
+            all.push(own);
+            let fits = budgets_fit(&all, &on, self.late);
+            all.pop();
+            fits
+        };
+        if most == 0 || gets(most) {
+            return Some(most);
+        }
+        let (mut yes, mut no) = (0, most);
+        while no - yes > 1 {
+            let middle = yes + (no - yes) / 2;
+            if gets(middle) { yes = middle } else { no = middle }
+        }
+        Some(yes)
     }
 
     /// Returns true if a VCPU gets this budget, and its tasks are in time.
@@ -283,6 +334,13 @@ impl<'j, 'a> Patterns<'j, 'a> {
         });
         own.is_some_and(|it| it.ok && it.tasks.iter().all(|task| task.ok))
     }
+}
+
+/// Returns the grain of least budgets: whole ticks, in tenths of a microsecond if that is possible.
+fn fine(system: &System) -> u64 {
+    let ticks = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);
+    let tenths = (TENTH..=10 * TENTH).step_by(TENTH as usize).find(|it| it.is_multiple_of(ticks));
+    tenths.unwrap_or_else(|| grain(system).0.0.max(1))
 }
 
 /// Returns all on which the least budget of a VCPU depends and that a search changes.

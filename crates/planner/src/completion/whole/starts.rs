@@ -15,10 +15,10 @@ use crate::completion::pcpus::{all, given};
 const PERIODS: [Periods; 11] = [
     Periods::Own(WHOLE / 2),
     Periods::Part(4),
+    Periods::Part(2),
     Periods::Harmonic,
     Periods::Time(1_000_000),
     Periods::Own(0),
-    Periods::Part(2),
     Periods::Own(WHOLE),
     Periods::Common(1),
     Periods::Common(2),
@@ -33,7 +33,7 @@ const TASKS: [Tasks; 6] = [
     Tasks::Around,
     Tasks::First(WHOLE),
 ];
-const COLORS: [Colors; 2] = [Colors::Planned, Colors::Alike];
+const COLORS: [Colors; 4] = [Colors::Planned, Colors::Alike, Colors::Whole, Colors::Few];
 const WAYS: [(Way, Pcpus); 8] = [
     (Way::Worst, Pcpus::All),
     (Way::Best(WHOLE / 10 * 7), Pcpus::All),
@@ -98,13 +98,19 @@ impl Search<'_, '_> {
     /// Tries simple candidates, until some hold.
     pub(super) fn starts(&mut self, decided: &[System]) {
         let count = |is_open: bool, all: usize| if is_open { all } else { 1 };
+        let of_tasks = self.choices.own_colors;
+        let reloads = self.system.color_reload.is_some();
         let counts = [
             count(!self.open.periods.is_empty(), PERIODS.len()),
             count(!self.open.tasks.is_empty(), TASKS.len()),
-            count(!self.open.colors.is_empty(), COLORS.len()),
+            count(!self.open.colors.is_empty(), 2 + usize::from(of_tasks) + usize::from(reloads)),
             count(!self.open.pcpus.is_empty(), WAYS.len()),
             count(self.patterns.is_none() && !self.open.budgets.is_empty(), BUDGETS.len()),
         ];
+        let colors_of = |number: usize| {
+            let skipped = number > 1 && !of_tasks;
+            COLORS[(number + usize::from(skipped)).min(COLORS.len() - 1)]
+        };
         let mut given: Vec<Base> =
             decided.iter().map(|system| Base::new(Some(system.clone()))).collect();
         let mut made: Vec<Option<Base>> = Vec::new();
@@ -127,7 +133,7 @@ impl Search<'_, '_> {
                 let base = made[index].get_or_insert_with(|| {
                     let base = bases::with_periods(self.system, &self.open, PERIODS[period]);
                     let base = bases::with_tasks(&base, &self.open, TASKS[task]);
-                    Base::new(bases::with_colors(&base, &self.open, COLORS[colors]))
+                    Base::new(bases::with_colors(&base, &self.open, colors_of(colors)))
                 });
                 self.start(base, way, budgets);
                 if self.is_started() {

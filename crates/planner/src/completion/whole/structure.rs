@@ -3,9 +3,12 @@
 use system::description::System;
 
 use super::descend::Descent;
+use super::judge::WHOLE;
 use super::patterns::{Need, with_budgets};
 use super::{POOL, Search, is_plan};
 
+/// What is short by less than this may only seem so, in millionths of a PCPU.
+const NEARLY: u64 = WHOLE / 20;
 /// Rounds of local search from each start, at first.
 const ROUNDS: usize = 4;
 
@@ -14,7 +17,13 @@ impl Search<'_, '_> {
     pub(super) fn try_structure(&mut self, placed: System) -> bool {
         let Some(patterns) = self.patterns else { return false };
         self.request.candidates.set(self.request.candidates.get() + 1);
-        let need = patterns.need(&placed);
+        // Of many, most do not hold.
+        patterns.is_rough.set(true);
+        let mut need = patterns.need(&placed);
+        patterns.is_rough.set(false);
+        if need.holds() || need.lack < NEARLY {
+            need = patterns.need(&placed);
+        }
         if need.holds() {
             return self.finish_structure(placed, &need);
         }
