@@ -26,6 +26,7 @@ mod budgets;
 mod change;
 mod colors;
 mod explain;
+mod harder;
 mod least;
 mod margin;
 mod memory;
@@ -231,7 +232,10 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
         None => {
             match whole::search(system, &decided.into_inner(), heavier(system, request), request) {
                 Ok(planned) => return Ok(planned),
-                Err(missed) => missed,
+                Err(missed) => match harder::plan(system, request) {
+                    Some(planned) => return Ok(planned),
+                    None => missed,
+                },
             }
         }
     };

@@ -175,9 +175,8 @@ impl Search<'_, '_> {
         let candidates = self.request.candidates.get();
         let best = self.pool.first().map(|(_, it)| Box::new(it.system.clone()));
         let structure = || self.structures.first().cloned();
-        let best = best.or_else(|| {
-            structure().map(|(system, need)| Box::new(with_budgets(system, &need)))
-        });
+        let best = best
+            .or_else(|| structure().map(|(system, need)| Box::new(with_budgets(system, &need))));
         let value = |system: &&System| value(self.limits.as_ref(), system);
         let found = self.holding.iter().min_by_key(value).cloned();
         found.ok_or(Missed { candidates, best })

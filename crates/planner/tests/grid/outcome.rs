@@ -67,7 +67,8 @@ impl Outcome {
         let better = completed.filter(|_| found == Found::Yes).and_then(|simple| {
             let [one, other] = [&simple, &planned].map(|it| judge::worth(&system, it));
             // Budgets are whole grains.
-            let is_better = one.0 > other.0 || one.0 == other.0 && one.1 > 0.0 && one.1 + GRAIN < other.1;
+            let is_better =
+                one.0 > other.0 || one.0 == other.0 && one.1 > 0.0 && one.1 + GRAIN < other.1;
             is_better.then(|| format!("accesses, share: {one:?}, of the planner {other:?}"))
         });
         Self { number, load, draft, simple, simple_mistake, found, better, time, simple_time }

@@ -88,7 +88,11 @@ impl Descent<'_, '_, '_> {
         let periods = self.choices.periods.iter().map(Vec::len).sum::<usize>();
         let colors = self.choices.colors.len();
         let tasks = open.tasks.len() * (slots - slots.min(1));
-        open.pcpus.len() * (pcpus + open.pcpus.len()) + 2 * tasks + 2 * periods + colors * colors + 8
+        open.pcpus.len() * (pcpus + open.pcpus.len())
+            + 2 * tasks
+            + 2 * periods
+            + colors * colors
+            + 8
     }
 
     /// Returns the description with one random change, on a PCPU that has too little if there is

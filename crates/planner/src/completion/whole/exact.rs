@@ -68,7 +68,8 @@ pub fn exact(
         return None;
     }
     // In the background, nothing is promised.
-    let has_budget = |it: &Vcpu| it.server.as_ref().is_none_or(|it| it.class.value.budget().is_some());
+    let has_budget =
+        |it: &Vcpu| it.server.as_ref().is_none_or(|it| it.class.value.budget().is_some());
     if !system.vms.iter().flat_map(|vm| &vm.vcpus).all(has_budget) {
         return None;
     }
@@ -79,9 +80,8 @@ pub fn exact(
         let periods = choices.periods[vm].len().max(1) as u128;
         slots.checked_pow(tasks).unwrap_or(u128::MAX).saturating_mul(periods)
     };
-    let ways = (0..system.vms.len()).fold(splits.len() as u128, |all, vm| {
-        all.saturating_mul(count(vm))
-    });
+    let ways =
+        (0..system.vms.len()).fold(splits.len() as u128, |all, vm| all.saturating_mul(count(vm)));
     if ways > WAYS {
         return None;
     }
@@ -223,8 +223,7 @@ impl Exact<'_, '_, '_> {
             self.place(work);
             return;
         };
-        let behind: Option<u64> =
-            ways[vm + 1..].iter().map(|ways| Some(ways.first()?.alone)).sum();
+        let behind: Option<u64> = ways[vm + 1..].iter().map(|ways| Some(ways.first()?.alone)).sum();
         let Some(behind) = behind else { return };
         for way in of_vm {
             if self.is_over() {

@@ -252,12 +252,7 @@ pub fn slack_of(planned: &System, request: &Request<'_>) -> u64 {
 }
 
 /// The same as [`most_slack`], where PCPUs do not affect each other.
-fn wider(
-    system: &System,
-    planned: System,
-    slack: u64,
-    request: &Request<'_>,
-) -> (System, u64) {
+fn wider(system: &System, planned: System, slack: u64, request: &Request<'_>) -> (System, u64) {
     let open = Open::of(system);
     let effort = request.effort / 8;
     let part = Request { effort, ..*request };
@@ -283,7 +278,8 @@ fn wider(
                     None if complete => None,
                     None => {
                         let start = grown(&structure, target);
-                        let descent = Descent { patterns: &patterns, choices: &choices, judge: &judge };
+                        let descent =
+                            Descent { patterns: &patterns, choices: &choices, judge: &judge };
                         Some(descent.best(start, &mut random, usize::MAX, Need::holds))
                     }
                 };

@@ -156,8 +156,7 @@ impl Search<'_, '_> {
             Pcpus::All => self.request.pcpus,
             Pcpus::Half => self.request.pcpus.min(half),
         };
-        let placed =
-            base.placed[way].get_or_insert_with(|| place(system, &base.needs, how, pcpus));
+        let placed = base.placed[way].get_or_insert_with(|| place(system, &base.needs, how, pcpus));
         let Some(placed) = placed else { return };
         if self.patterns.is_some() {
             if self.seen.insert(decisions(placed)) {
@@ -224,7 +223,8 @@ impl Budgets {
             .map(|pcpu| match self {
                 Self::Fill { part, .. } => part,
                 Self::Times { .. } => {
-                    let here = all(placed).into_iter().filter(|&at| given(placed, at) == Some(pcpu));
+                    let here =
+                        all(placed).into_iter().filter(|&at| given(placed, at) == Some(pcpu));
                     let least = |weight: u64| if weight == 0 { WHOLE / 100 } else { weight };
                     let sum: u64 = here.map(|at| least(weights.of(at))).sum();
                     sum.clamp(1, WHOLE)
