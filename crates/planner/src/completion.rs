@@ -26,6 +26,7 @@ mod budgets;
 mod change;
 mod colors;
 mod explain;
+mod harder;
 mod least;
 mod margin;
 mod memory;
@@ -159,18 +160,19 @@ pub fn complete_with(system: &mut System, options: &Options<'_>) -> Result<Outco
         cut.set(cut.get() || over || (options.stops)(candidates.get()));
         cut.get()
     };
-    let effort = if options.time.is_some() { u64::MAX } else { whole::TO_PLAN };
+    let effort = if options.time.is_some() { u64::MAX } else { whole::to_plan(&grown) };
     let request = Request { seed: options.seed, ..Request::new(effort, &candidates, &stops) };
     let planned = attempt(&grown, &request).map_err(|obstacle| match cut.get() {
         // Advice takes its time.
         true => Refusal::NoPlan(explain::ended(&grown, obstacle, candidates.get())),
         false => refusal(&grown, obstacle),
     })?;
-    let is_plain = options.time.is_none() && options.seed == Options::default().seed;
     let mut slack_ppm = None;
     let planned = match options.objective {
-        Objective::LeastTime if is_plain => planned,
-        Objective::LeastTime => improve::least_time(&grown, planned, &request),
+        Objective::LeastTime => {
+            let effort = if options.time.is_some() { u64::MAX } else { whole::TO_IMPROVE };
+            improve::least_time(&grown, planned, &Request { effort, ..request })
+        }
         Objective::MostSlack => {
             let (planned, slack) = improve::most_slack(&grown, planned, &request);
             slack_ppm = Some(slack);
@@ -220,7 +222,7 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
     let decided = RefCell::default();
     let staged = staged(system, &decided);
     match &staged {
-        Err(Obstacle::Input(_)) => return staged,
+        Err(Obstacle::Input(_)) if !problem::is_only_large(system) => return staged,
         Ok(planned) if verdict(planned).is_some_and(|it| it.schedulable) => return staged,
         _ => {}
     }
@@ -230,7 +232,10 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
         None => {
             match whole::search(system, &decided.into_inner(), heavier(system, request), request) {
                 Ok(planned) => return Ok(planned),
-                Err(missed) => missed,
+                Err(missed) => match harder::plan(system, request) {
+                    Some(planned) => return Ok(planned),
+                    None => missed,
+                },
             }
         }
     };
@@ -242,6 +247,7 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
             Err(Obstacle::Certain(certificate))
         }
         (Ok(_), None) => Err(Obstacle::Missed(missed)),
+        (Err(Obstacle::Input(_)), None) if missed.best.is_some() => Err(Obstacle::Missed(missed)),
         (other, _) => other,
     }
 }

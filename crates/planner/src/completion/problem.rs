@@ -23,6 +23,8 @@ const ALONE: Duration = Duration(1_000_000);
 const GRAIN: u64 = 1_000;
 /// Most tasks of a VM whose allocation to VCPUs is searched; larger VMs get an even distribution.
 const OPEN_MAX: usize = 40;
+/// Most tasks of a VM that is planned by a search only.
+const SEARCHED_MAX: usize = 1_000;
 /// They are multiples of ticks of the counter, too, if that needs no coarser grain.
 const COARSE: u64 = 20_000;
 
@@ -269,6 +271,20 @@ fn model(
         .with_blocking(blocking)?
         .with_suspension(suspension)?;
     Task::new(base, &wcet)
+}
+
+/// Returns true if all that stands in the way of the planner in its steps is that some VMs have
+/// many tasks, and no VM has too many for a search.
+pub(super) fn is_only_large(system: &System) -> bool {
+    let open = || (0..system.vms.len()).filter(|&vm| is_open(&system.vms[vm]));
+    let tasks = |vm: &usize| system.vms[*vm].tasks.len();
+    let small: Vec<usize> = open().filter(|vm| tasks(vm) <= TASKS_MAX).collect();
+    open().all(|vm| tasks(&vm) <= SEARCHED_MAX) && Problem::of_vms(system, &small).is_ok()
+}
+
+/// Returns the least number of planned colours of a VM.
+pub(super) fn least_colors(system: &System, vm: usize) -> usize {
+    colors_for_memory(system, &system.vms[vm], all_colors(system).len() as usize)
 }
 
 /// Returns the least number of colours whose frames can hold the RAM of a VM.

@@ -10,14 +10,20 @@
 
 mod bases;
 pub(super) mod certificate;
+mod choices;
+mod descend;
+mod exact;
 mod fill;
 mod finish;
 pub(super) mod improve;
 mod judge;
 mod open;
+mod patterns;
 mod place;
 mod random;
 mod repair;
+mod starts;
+mod structure;
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -28,11 +34,11 @@ use system::plan;
 
 use super::memory::Limits;
 use super::pcpus::{all, vcpu};
-use bases::{Colors, Periods, Tasks};
-use fill::{Weights, fill};
+use choices::Choices;
+use fill::Weights;
 use judge::{Judge, Lateness, WHOLE};
 use open::Open;
-use place::{Way, place};
+use patterns::{Need, Patterns, reopened, with_budgets};
 use random::Random;
 use repair::{Candidate, repair};
 
@@ -45,6 +51,10 @@ const CHANGES: usize = 60;
 
 /// Enough effort for a plan: judged tasks, about.
 pub(super) const TO_PLAN: u64 = 60_000;
+/// The same for each task of a large system.
+const OF_TASK: u64 = 1_200;
+/// Enough to improve a plan.
+pub(super) const TO_IMPROVE: u64 = 20_000;
 /// Enough to see whether a change helps.
 pub(super) const TO_ADVISE: u64 = 600;
 
@@ -84,6 +94,12 @@ pub(super) struct Missed {
     pub best: Option<Box<System>>,
 }
 
+/// Returns enough effort for a plan of a system.
+pub(super) fn to_plan(system: &System) -> u64 {
+    let tasks: usize = system.vms.iter().map(|vm| vm.tasks.len()).sum();
+    TO_PLAN.max(OF_TASK * tasks as u64)
+}
+
 /// Returns a description with everything decided that holds. `decided` are descriptions in which
 /// periods, VCPUs of tasks and colours are decided already, and `complete` some in which everything
 /// is.
@@ -95,11 +111,15 @@ pub(super) fn search(
 ) -> Result<System, Missed> {
     let open = Open { packs: request.pcpus != usize::MAX, ..Open::of(system) };
     let limits = open.limits.then(|| Limits::of(system));
+    let judge = Judge::new(request);
+    let patterns = Patterns::new(&judge, system);
     let mut search = Search {
         system,
+        choices: Choices::of(system, &open),
         open,
         limits,
-        judge: Judge::new(request),
+        judge: &judge,
+        patterns: patterns.as_ref(),
         request,
         random: Random(request.seed),
         rates: Vec::new(),
@@ -107,22 +127,31 @@ pub(super) fn search(
         seen: HashSet::new(),
         holding: Vec::new(),
         pool: Vec::new(),
+        structures: Vec::new(),
     };
     search.rates = search.limits.as_ref().map_or(Vec::new(), Limits::rates);
     for system in complete {
+        if search.patterns.is_some() {
+            let system = reopened(system, &search.open);
+            search.try_structure(system);
+            continue;
+        }
         let weights = weights_of(&system);
-        if let Some(candidate) = Candidate::new(&search.judge, system, weights) {
+        if let Some(candidate) = Candidate::new(search.judge, system, weights) {
             search.take(candidate);
         }
     }
     search.run(decided)
 }
 
-struct Search<'a> {
+struct Search<'j, 'a> {
     system: &'a System,
     open: Open,
+    choices: Choices,
     limits: Option<Limits>,
-    judge: Judge<'a>,
+    judge: &'j Judge<'a>,
+    /// Least budgets, where PCPUs do not affect each other.
+    patterns: Option<&'j Patterns<'j, 'a>>,
     request: &'a Request<'a>,
     random: Random,
     /// Common rates of limits, the largest first, and the one that was best so far.
@@ -133,9 +162,11 @@ struct Search<'a> {
     holding: Vec<System>,
     /// The others that are closest to holding.
     pool: Vec<(Lateness, Candidate)>,
+    /// The same where budgets follow from all else.
+    structures: Vec<(System, Need)>,
 }
 
-impl Search<'_> {
+impl Search<'_, '_> {
     fn run(mut self, decided: &[System]) -> Result<System, Missed> {
         self.starts(decided);
         if self.holding.is_empty() {
@@ -143,6 +174,9 @@ impl Search<'_> {
         }
         let candidates = self.request.candidates.get();
         let best = self.pool.first().map(|(_, it)| Box::new(it.system.clone()));
+        let structure = || self.structures.first().cloned();
+        let best = best
+            .or_else(|| structure().map(|(system, need)| Box::new(with_budgets(system, &need))));
         let value = |system: &&System| value(self.limits.as_ref(), system);
         let found = self.holding.iter().min_by_key(value).cloned();
         found.ok_or(Missed { candidates, best })
@@ -151,118 +185,6 @@ impl Search<'_> {
     /// Returns true if no more has to be tried.
     fn is_done(&self) -> bool {
         self.judge.is_done() || self.holding.len() >= self.request.enough
-    }
-
-    /// Tries simple candidates, until some hold.
-    fn starts(&mut self, decided: &[System]) {
-        const PERIODS: [Periods; 10] = [
-            Periods::Own(WHOLE / 2),
-            Periods::Part(4),
-            Periods::Harmonic,
-            Periods::Time(1_000_000),
-            Periods::Own(0),
-            Periods::Own(WHOLE),
-            Periods::Common(1),
-            Periods::Common(2),
-            Periods::Common(5),
-            Periods::Own(WHOLE / 4 * 3),
-        ];
-        const TASKS: [Tasks; 6] = [
-            Tasks::Spread,
-            Tasks::First(WHOLE / 10 * 8),
-            Tasks::ByPeriod,
-            Tasks::First(WHOLE / 2),
-            Tasks::Around,
-            Tasks::First(WHOLE),
-        ];
-        let periods = if self.open.periods.is_empty() { &PERIODS[..1] } else { &PERIODS[..] };
-        let tasks = if self.open.tasks.is_empty() { &TASKS[..1] } else { &TASKS[..] };
-        for base in decided {
-            self.start(base);
-        }
-        // All pairs, those with the first ones first.
-        let mut pairs: Vec<(usize, usize)> = (0..periods.len())
-            .flat_map(|period| (0..tasks.len()).map(move |task| (period, task)))
-            .collect();
-        pairs.sort_by_key(|(period, task)| (period + task, *period));
-        for (period, task) in pairs {
-            if self.is_done() {
-                return;
-            }
-            // The half is for changes.
-            if self.judge.spent_ppm() > WHOLE / 2 {
-                return;
-            }
-            let base = bases::with_periods(self.system, &self.open, periods[period]);
-            let base = bases::with_tasks(&base, &self.open, tasks[task]);
-            let colors = [Colors::Planned, Colors::Alike];
-            let colors = if self.open.colors.is_empty() { &colors[..1] } else { &colors[..] };
-            for &colors in colors {
-                let before = self.holding.len();
-                if let Some(base) = bases::with_colors(&base, &self.open, colors) {
-                    self.start(&base);
-                }
-                if self.holding.len() > before {
-                    break;
-                }
-            }
-        }
-    }
-
-    /// Tries the candidates that follow from a description in which periods, VCPUs of tasks and
-    /// colours are decided.
-    fn start(&mut self, base: &System) {
-        let needs = bases::weights(base);
-        // All rates are tried again.
-        self.rate = None;
-        // What delays others does less on fewer PCPUs.
-        let (all, half) = (self.request.pcpus, base.platform.value.cpus.len().div_ceil(2));
-        let ways = [
-            (Way::Worst, all),
-            (Way::Apart, all),
-            (Way::Best(WHOLE / 10 * 8), all),
-            (Way::Worst, half.min(all)),
-            (Way::ByVm, all),
-            (Way::Around, all),
-            (Way::Best(WHOLE / 2), all),
-        ];
-        let ways = if self.open.pcpus.is_empty() { &ways[..1] } else { &ways[..] };
-        // Where VCPUs hold resources, or wait for accesses, some time is left for that.
-        let caps = match judge::is_separable(base) {
-            true => &[WHOLE][..],
-            false => &[WHOLE, WHOLE / 100 * 95, WHOLE / 100 * 85, WHOLE / 100 * 70, WHOLE / 2][..],
-        };
-        for &(way, pcpus) in ways {
-            if self.is_done() {
-                return;
-            }
-            let Some(placed) = place(base, &needs, way, pcpus) else { continue };
-            let mut held = false;
-            for weights in weightings(&needs, caps) {
-                held |= self.try_filled(&placed, weights);
-                if self.is_done() {
-                    return;
-                }
-            }
-            // The next way would differ only in what is free.
-            if held {
-                return;
-            }
-        }
-    }
-
-    /// Tries a description in which only budgets and limits are open. Returns true if it holds.
-    fn try_filled(&mut self, placed: &System, weights: Weights) -> bool {
-        let mut system = placed.clone();
-        close(&mut system);
-        for pcpu in 0..system.platform.value.cpus.len() {
-            fill(&mut system, &self.open, &weights, pcpu);
-        }
-        if !self.seen.insert(decisions(&system)) {
-            return false;
-        }
-        let Some(candidate) = self.with_rate(system, weights) else { return false };
-        self.take(candidate)
     }
 
     /// Finishes a candidate that holds, and keeps one that is close to that. Returns true if it
@@ -275,34 +197,6 @@ impl Search<'_> {
         false
     }
 
-    /// Returns the candidate with the best of some common rates for limits that are open.
-    fn with_rate(&mut self, system: System, weights: Weights) -> Option<Candidate> {
-        let Some(limits) = &self.limits else {
-            return Candidate::new(&self.judge, system, weights);
-        };
-        // All rates for the first candidate, then those beside the best.
-        let tried = match self.rate {
-            None => 0..self.rates.len(),
-            Some(best) => best.saturating_sub(1)..(best + 2).min(self.rates.len()),
-        };
-        let mut best: Option<(usize, Candidate)> = None;
-        for index in tried {
-            let limited = limits.with_rate(&system, self.rates[index]);
-            let Some(next) = Candidate::new(&self.judge, limited, weights.clone()) else {
-                continue;
-            };
-            if best.as_ref().is_none_or(|(_, it)| next.lateness() < it.lateness()) {
-                best = Some((index, next));
-            }
-            if best.as_ref().is_some_and(|(_, it)| it.holds()) || self.judge.is_done() {
-                break;
-            }
-        }
-        let (index, best) = best?;
-        self.rate = Some(index);
-        Some(best)
-    }
-
     /// Finishes a candidate that holds. Returns false if it turns out to be no plan.
     fn finish(&mut self, candidate: Candidate) -> bool {
         if !is_plan(&candidate.system) {
@@ -310,8 +204,8 @@ impl Search<'_> {
         }
         let mut system = candidate.system;
         if self.request.small {
-            system = finish::raise_limits(&self.judge, self.limits.as_ref(), system);
-            system = finish::shrink(&self.judge, &self.open, system);
+            system = finish::raise_limits(self.judge, self.limits.as_ref(), system);
+            system = finish::shrink(self.judge, &self.open, system);
         }
         let holds = is_plan(&system) && self.judge.holds(&system);
         if holds {
@@ -331,6 +225,9 @@ impl Search<'_> {
 
     /// Changes the candidates that are closest to holding, until one holds.
     fn changes(&mut self) {
+        if self.patterns.is_some() {
+            return self.change_structures();
+        }
         let mut round = 0;
         while !self.judge.is_done() && !self.pool.is_empty() {
             let before = self.request.candidates.get();
@@ -339,7 +236,7 @@ impl Search<'_> {
                     return;
                 }
                 let next = repair(
-                    &self.judge,
+                    self.judge,
                     &self.open,
                     self.limits.as_ref(),
                     start,
@@ -383,23 +280,6 @@ fn weights_of(system: &System) -> Weights {
         described.vcpus.iter().enumerate().map(of).collect()
     });
     Weights { vcpus: vcpus.collect(), caps: vec![WHOLE; system.platform.value.cpus.len()] }
-}
-
-/// Weights that are tried at first: in proportion, alike, and between.
-fn weightings(needs: &Weights, caps: &[u64]) -> Vec<Weights> {
-    let used = || needs.vcpus.iter().flatten().filter(|weight| **weight > 0);
-    let mean = used().sum::<u64>() / (used().count() as u64).max(1);
-    let map = |change: &dyn Fn(u64) -> u64| {
-        let change = |weight: &u64| if *weight == 0 { 0 } else { change(*weight).max(1) };
-        let vcpus = needs.vcpus.iter().map(|vm| vm.iter().map(change).collect());
-        Weights { vcpus: vcpus.collect(), caps: needs.caps.clone() }
-    };
-    let all = [map(&|it| it), map(&|it| it + mean / 4), map(&|_| mean)];
-    let capped = |weights: &Weights, cap: u64| {
-        let caps = weights.caps.iter().map(|_| cap).collect();
-        Weights { caps, ..weights.clone() }
-    };
-    caps.iter().flat_map(|&cap| all.iter().map(move |weights| capped(weights, cap))).collect()
 }
 
 /// Says that budgets are decided.

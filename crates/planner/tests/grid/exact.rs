@@ -88,13 +88,11 @@ fn many() -> u64 {
 }
 
 #[test]
-#[ignore = "does not hold yet: docs/reference/planning.md, \"How good plans are\""]
 fn no_plan_of_a_small_system_needs_much_less() {
     compare(QUICK, Goal::LeastProcessorTime, 0.01);
 }
 
 #[test]
-#[ignore = "does not hold yet: docs/reference/planning.md, \"How good plans are\""]
 fn no_plan_of_a_small_system_has_much_more_slack() {
     compare(QUICK, Goal::MostSlack, 0.02);
 }

@@ -51,6 +51,20 @@ pub fn late(system: &System) -> Option<String> {
     Some(format!("`{}` of VM `{}` is late: {task:?}", task.task, vcpu.vm))
 }
 
+/// Returns what a plan is worth: how many memory accesses in a second the limits allow that were
+/// open, and the sum of budget / period of all VCPUs.
+pub fn worth(given: &System, completed: &System) -> (f64, f64) {
+    let pairs = given.limits().zip(completed.limits());
+    let rates =
+        pairs.filter(|(given, _)| given.is_open()).map(|(_, decided)| match decided.amount.value {
+            Amount::Accesses(accesses) => accesses as f64 * 1e9 / decided.period.value.0 as f64,
+            _ => 0.0,
+        });
+    let servers = completed.vms.iter().flat_map(|vm| &vm.vcpus).filter_map(|it| it.server.as_ref());
+    let budgets = servers.filter_map(|server| server.class.value.budget());
+    (rates.sum(), budgets.map(|it| it.budget.0 as f64 / it.period.0 as f64).sum())
+}
+
 /// Returns the first thing that is not as it was given.
 fn change(given: &System, completed: &System) -> Option<String> {
     let mut again = completed.clone();

@@ -233,11 +233,25 @@ impl Way {
     fn least(&self, members: &mut [(At, Budget)], place: usize, console: bool) -> Option<Duration> {
         let period = members[place].1.period.0;
         let above: f64 = members[..place].iter().map(|(_, budget)| share(*budget)).sum();
-        let mut fits = |grains: u64| {
+        let all = ((1.0 - above) * period as f64) as u64 / GRAIN;
+        let mut judge = |grains: u64| {
             members[place].1.budget = Duration(grains * GRAIN);
-            self.enough(members, place + 1, console)
+            let verdict = self.verdict(members, console);
+            let it = &verdict.vcpus[place];
+            (it.ok, it.ok && it.tasks.iter().all(|task| task.ok))
         };
-        let (mut no, mut yes) = (0, ((1.0 - above) * period as f64) as u64 / GRAIN);
+        // The largest budget that the VCPU gets: not always all that is left, because those above
+        // can come at a bad time.
+        let (mut yes, mut late) = (0, all + 1);
+        if all > 0 && judge(all).0 {
+            yes = all;
+        }
+        while yes < all && late - yes > 1 {
+            let middle = u64::midpoint(yes, late);
+            if judge(middle).0 { yes = middle } else { late = middle }
+        }
+        let mut fits = |grains: u64| judge(grains).1;
+        let mut no = 0;
         if yes == 0 || !fits(yes) {
             return None;
         }
@@ -253,6 +267,11 @@ impl Way {
         if members.is_empty() {
             return true;
         }
+        let verdict = self.verdict(members, console);
+        verdict.vcpus.iter().take(first).all(|it| it.ok && it.tasks.iter().all(|task| task.ok))
+    }
+
+    fn verdict(&self, members: &[(At, Budget)], console: bool) -> PcpuVerdict {
         let ranks = (1..=members.len() as u32).rev();
         let vcpus = members.iter().zip(ranks).map(|(&((vm, index), budget), priority)| {
             let class = self.class((vm, index)).with_budget(budget);
@@ -261,8 +280,7 @@ impl Way {
             let vcpu = plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None, hold, entries };
             (vm, index, vcpu)
         });
-        let verdict = PcpuVerdict::of(&self.system, &vcpus.collect::<Vec<_>>(), console);
-        verdict.vcpus.iter().take(first).all(|it| it.ok && it.tasks.iter().all(|task| task.ok))
+        PcpuVerdict::of(&self.system, &vcpus.collect::<Vec<_>>(), console)
     }
 
     fn has_tasks(&self, (vm, vcpu): At) -> bool {

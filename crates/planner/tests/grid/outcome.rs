@@ -12,6 +12,8 @@ use crate::draft::{Draft, Limit};
 use crate::simple::{Rule, rules};
 use crate::{draw, judge, read};
 
+/// By this part of a PCPU, a plan is not worse because budgets are whole grains.
+const GRAIN: f64 = 0.001;
 /// Fewest rules that are tried on a system before its size counts.
 const RULES_MIN: usize = 24;
 
@@ -26,6 +28,8 @@ pub struct Outcome {
     /// What is wrong with that plan beside its deadlines: the tests would be wrong.
     pub simple_mistake: Option<String>,
     pub found: Found,
+    /// How the simple plan is better by the objective than that of the planner, if it is.
+    pub better: Option<String>,
     /// Processor time of the planner.
     pub time: Time,
     /// Processor time of the simple rules and the judge.
@@ -56,10 +60,18 @@ impl Outcome {
             judge::passes(&completed).then_some((rule, completed))
         });
         let (simple, completed) = completed.unzip();
-        let simple_mistake = completed.and_then(|completed| judge::mistake(&system, &completed));
+        let simple_mistake =
+            completed.as_ref().and_then(|completed| judge::mistake(&system, completed));
         let simple_time = processor_time().saturating_sub(start);
-        let (found, time) = plan(&system);
-        Self { number, load, draft, simple, simple_mistake, found, time, simple_time }
+        let (found, time, planned) = complete_in_time(&system);
+        let better = completed.filter(|_| found == Found::Yes).and_then(|simple| {
+            let [one, other] = [&simple, &planned].map(|it| judge::worth(&system, it));
+            // Budgets are whole grains.
+            let is_better =
+                one.0 > other.0 || one.0 == other.0 && one.1 > 0.0 && one.1 + GRAIN < other.1;
+            is_better.then(|| format!("accesses, share: {one:?}, of the planner {other:?}"))
+        });
+        Self { number, load, draft, simple, simple_mistake, found, better, time, simple_time }
     }
 
     /// Returns true if a simple rule has a plan, and the planner has none.
@@ -80,6 +92,11 @@ impl Outcome {
 
 /// Plans a system; and the processor time.
 pub fn plan(system: &System) -> (Found, Time) {
+    let (found, time, _) = complete_in_time(system);
+    (found, time)
+}
+
+fn complete_in_time(system: &System) -> (Found, Time, System) {
     let start = processor_time();
     let mut completed = system.clone();
     let result = complete(&mut completed);
@@ -94,7 +111,7 @@ pub fn plan(system: &System) -> (Found, Time) {
             (None, None) => Found::Yes,
         },
     };
-    (found, time)
+    (found, time, completed)
 }
 
 fn processor_time() -> Time {

@@ -7,7 +7,7 @@ use policy::color::{Color, ColorSet};
 use system::description::{Located, System};
 
 use super::super::pcpus::{At, vcpu};
-use super::super::problem::{Problem, free_colors};
+use super::super::problem::{Problem, free_colors, least_colors};
 use super::super::{colors, periods};
 use super::fill::Weights;
 use super::judge::WHOLE;
@@ -50,6 +50,10 @@ pub enum Colors {
     Planned,
     /// The same number for each VM.
     Alike,
+    /// The same, and the tasks of VMs with a virtual cache have all of the VM.
+    Whole,
+    /// The same, of half of the colours: more take longer to load again.
+    Few,
 }
 
 /// Returns the description with these periods.
@@ -160,13 +164,16 @@ pub fn with_colors(system: &System, open: &Open, how: Colors) -> Option<System> 
     if open.colors.is_empty() {
         return Some(system.clone());
     }
-    let problem = Problem::new(system).ok()?;
-    if how == Colors::Alike {
-        return split(system, open, &problem);
+    match how {
+        Colors::Alike => return split(system, open, 1, true),
+        Colors::Whole => return split(system, open, 1, false),
+        Colors::Few => return split(system, open, 2, false),
+        Colors::Planned => {}
     }
+    let problem = Problem::new(system).ok()?;
     let vms: Vec<_> = problem.subjects.iter().map(|subject| subject.vm.clone()).collect();
     let plan = Planner::new(&vms, &problem.setting).plan(problem.free.len() as usize);
-    let Some(plan) = plan else { return split(system, open, &problem) };
+    let Some(plan) = plan else { return split(system, open, 1, true) };
     let mut system = system.clone();
     let mut left = problem.free;
     for (subject, planned) in problem.subjects.iter().zip(plan.vms) {
@@ -176,29 +183,28 @@ pub fn with_colors(system: &System, open: &Open, how: Colors) -> Option<System> 
     Some(system)
 }
 
-/// The same: as many colours for all VMs alike, and of those with a virtual cache for all VCPUs.
-fn split(system: &System, open: &Open, problem: &Problem) -> Option<System> {
-    let mut system = system.clone();
+/// The same: as many of this part of all colours for all VMs alike, and of those with a virtual
+/// cache for all VCPUs if they are to be `apart`.
+fn split(system: &System, open: &Open, part: usize, apart: bool) -> Option<System> {
+    let described = system;
+    let mut system = described.clone();
     let free: Vec<Color> = free_colors(&system).iter().collect();
-    let each = free.len() / open.colors.len().max(1);
+    let each = free.len() / part / open.colors.len().max(1);
     let mut rest = free.as_slice();
+    let least = |vm: &usize| least_colors(described, *vm).max(1);
     for (number, &vm) in open.colors.iter().enumerate() {
-        let subject = problem.subjects.iter().find(|subject| subject.index == vm)?;
-        let behind: usize = open.colors[number + 1..]
-            .iter()
-            .filter_map(|vm| problem.subjects.iter().find(|it| it.index == *vm))
-            .map(|subject| subject.vm.least_colors.max(1))
-            .sum();
+        let behind: usize = open.colors[number + 1..].iter().map(least).sum();
+        let vllc = system.vms[vm].vllc;
         let most = rest.len().checked_sub(behind)?;
         let wanted = each.clamp(1, most.max(1));
-        let fits = |&count: &usize| subject.vm.allows(count);
+        let fits = |&count: &usize| count >= least(&vm) && (!vllc || count.is_power_of_two());
         let count = (1..=wanted).rev().find(fits).or_else(|| (wanted..=most).find(fits))?;
         let (own, others) = rest.split_at_checked(count)?;
         rest = others;
         let place = system.vms[vm].colors_open.take()?;
         let set: ColorSet = own.iter().copied().collect();
         system.vms[vm].colors = Some(Located::new(set, &place));
-        if !system.vms[vm].vllc {
+        if !vllc || !apart {
             continue;
         }
         let mut used: Vec<usize> = system.vms[vm].tasks.iter().map(|task| task.vcpu).collect();

@@ -6,9 +6,13 @@ use verdict::scale;
 use super::super::memory::Limits;
 use super::super::pcpus::{all, given};
 use super::bases::utilization;
+use super::choices::Choices;
+use super::descend::Descent;
+use super::exact::{Goal, exact};
 use super::fill::fill;
-use super::judge::{Judge, WHOLE};
+use super::judge::{Judge, WHOLE, is_separable};
 use super::open::Open;
+use super::patterns::{Need, Patterns, reopened, with_budgets};
 use super::random::Random;
 use super::repair::{Candidate, change, weigh};
 use super::{Request, TO_PLAN, finish, is_plan, search, value, weights_of};
@@ -23,6 +27,10 @@ const MOST: u64 = 999 * WHOLE;
 /// Returns a plan with less processor time, or larger limits; the same if none is found.
 pub fn least_time(system: &System, planned: System, request: &Request<'_>) -> System {
     let open = Open::of(system);
+    let judge = Judge::new(request);
+    if let Some(patterns) = Patterns::new(&judge, system) {
+        return smaller(system, &planned, &patterns, request).unwrap_or(planned);
+    }
     let limits = open.limits.then(|| Limits::of(system));
     let value = |system: &System| value(limits.as_ref(), system);
     let half = Request { effort: request.effort / 2, enough: usize::MAX, ..*request };
@@ -58,9 +66,42 @@ pub fn least_time(system: &System, planned: System, request: &Request<'_>) -> Sy
     best
 }
 
+/// Returns a plan with less processor time, where PCPUs do not affect each other.
+fn smaller(
+    system: &System,
+    planned: &System,
+    patterns: &Patterns<'_, '_>,
+    request: &Request<'_>,
+) -> Option<System> {
+    let open = Open::of(system);
+    let (choices, judge) = (Choices::of(system, &open), patterns.judge());
+    let start = reopened(planned.clone(), &open);
+    let need = patterns.need(&start);
+    let is_better = |found: &System| {
+        finish::share(found) < finish::share(planned) && judge.holds(found) && is_plan(found)
+    };
+    let take = |(system, need): (System, Need)| {
+        Some(with_budgets(system, &need)).filter(|it| need.holds() && is_better(it))
+    };
+    let bound = Goal::Less(if need.holds() { need.cost } else { u64::MAX });
+    let tried = exact(system, patterns, &choices, judge, bound);
+    let (found, complete) = tried.unwrap_or((None, false));
+    if complete {
+        return found.and_then(take).or_else(|| take((start, need)));
+    }
+    let (start, _) = found.unwrap_or((start, need));
+    let descent = Descent { patterns, choices: &choices, judge };
+    let mut random = Random(request.seed);
+    take(descent.best(start, &mut random, usize::MAX, |_| false))
+}
+
 /// Returns a plan in which all execution times can grow more, and by how much, in millionths.
 pub fn most_slack(system: &System, planned: System, request: &Request<'_>) -> (System, u64) {
     let open = Open::of(system);
+    if is_separable(system) && open.budgets.len() > 0 {
+        let start = slack_of(&planned, request);
+        return wider(system, planned, start, request);
+    }
     let mut slack = slack_of(&planned, request);
     let mut best = planned;
     let mut filled = best.clone();
@@ -208,4 +249,60 @@ pub fn slack_of(planned: &System, request: &Request<'_>) -> u64 {
         if holds(middle) { yes = middle } else { no = middle }
     }
     yes * 1_000
+}
+
+/// The same as [`most_slack`], where PCPUs do not affect each other.
+fn wider(system: &System, planned: System, slack: u64, request: &Request<'_>) -> (System, u64) {
+    let open = Open::of(system);
+    let effort = request.effort / 8;
+    let part = Request { effort, ..*request };
+    let mut structure = reopened(planned.clone(), &open);
+    let (mut best, mut slack) = (planned, slack);
+    let mut random = Random(request.seed);
+    let rounds = if request.effort == u64::MAX { usize::MAX } else { 1 };
+    'all: for _ in 0..rounds {
+        for step in STEPS {
+            loop {
+                let target = slack + (WHOLE + slack) / 1_000 * (step / 1_000);
+                if target > MOST || (request.stops)() {
+                    break;
+                }
+                let judge = Judge::new(&part);
+                let grown_open = grown(system, target);
+                let Some(patterns) = Patterns::new(&judge, &grown_open) else { break 'all };
+                let choices = Choices::of(system, &open);
+                let tried = exact(&grown_open, &patterns, &choices, &judge, Goal::Any);
+                let complete = tried.as_ref().is_some_and(|(_, complete)| *complete);
+                let found = match tried.and_then(|(found, _)| found) {
+                    Some(found) => Some(found),
+                    None if complete => None,
+                    None => {
+                        let start = grown(&structure, target);
+                        let descent =
+                            Descent { patterns: &patterns, choices: &choices, judge: &judge };
+                        Some(descent.best(start, &mut random, usize::MAX, Need::holds))
+                    }
+                };
+                let Some((found, need)) = found.filter(|(_, need)| need.holds()) else { break };
+                let next = with_times_of(found, system);
+                let plan = with_budgets(next.clone(), &need);
+                let of_plan = slack_of(&plan, request);
+                if of_plan <= slack || !is_plan(&plan) {
+                    break;
+                }
+                (best, slack, structure) = (plan, of_plan, next);
+            }
+        }
+    }
+    // What is left of the PCPUs is given away, too.
+    let mut filled = best.clone();
+    let weights = weights_of(&best);
+    for pcpu in 0..filled.platform.value.cpus.len() {
+        fill(&mut filled, &open, &weights, pcpu);
+    }
+    let of_filled = slack_of(&filled, request);
+    if of_filled >= slack && is_plan(&filled) {
+        (best, slack) = (filled, of_filled);
+    }
+    (best, slack)
 }

@@ -125,6 +125,11 @@ impl<'a> Judge<'a> {
         self.spent.get() >= self.request.effort
     }
 
+    /// Returns the effort that was spent.
+    pub fn spent(&self) -> u64 {
+        self.spent.get()
+    }
+
     /// Returns the part of the effort that was spent, in millionths.
     pub fn spent_ppm(&self) -> u64 {
         self.spent.get().saturating_mul(WHOLE) / self.request.effort.max(1)
@@ -151,7 +156,8 @@ impl<'a> Judge<'a> {
         self.judge(system).is_some_and(|it| it.holds())
     }
 
-    fn spend(&self, tasks: u64) {
+    /// Counts effort: judged tasks.
+    pub fn spend(&self, tasks: u64) {
         self.spent.set(self.spent.get().saturating_add(tasks + OF_EACH));
     }
 

@@ -17,6 +17,8 @@ pub enum Way {
     Best(u64),
     /// One after the other, in the order of the description.
     Around,
+    /// The same, the largest first.
+    Turns,
     /// All VCPUs of a VM together, VM after VM.
     ByVm,
     /// The same, but the VCPUs of each VM one after the other.
@@ -45,7 +47,7 @@ pub fn place(system: &System, weights: &Weights, way: Way, most: usize) -> Optio
             && given(&system, *at).is_none()
     };
     let mut open: Vec<At> = all(&system).into_iter().filter(is_open).collect();
-    if matches!(way, Way::Worst | Way::Best(_)) {
+    if matches!(way, Way::Worst | Way::Best(_) | Way::Turns) {
         open.sort_by_key(|&at| Reverse(weights.of(at)));
     }
     for (number, &at) in open.iter().enumerate() {
@@ -74,7 +76,7 @@ pub fn place(system: &System, weights: &Weights, way: Way, most: usize) -> Optio
                 let room = |&pcpu: &usize| load(pcpu) + own <= room;
                 fitting.iter().copied().filter(room).max_by_key(|&pcpu| (load(pcpu), Reverse(pcpu)))
             }
-            Way::Around => Some(shared[number % shared.len()]),
+            Way::Around | Way::Turns => Some(shared[number % shared.len()]),
             Way::ByVm => Some(shared[at.0 % shared.len()]),
             Way::Apart => Some(shared[(at.0 + at.1) % shared.len()]),
         };

@@ -1,0 +1,501 @@
+//! The least budgets of the VCPUs of a PCPU, where nothing on a PCPU delays others.
+//!
+//! The budget of a VCPU changes nothing for VCPUs above, and the less it is, the more is left for
+//! those below. So the least budgets are found from the highest priority down, and if these do not
+//! fit, none do: where VCPUs of tasks, PCPUs, periods and colours are decided, budgets need no
+//! search.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use analysis::{Duration, Server};
+use policy::color::ColorSet;
+use system::address::Pcpu;
+use system::description::System;
+use system::plan::{self, Budget, Class, Entries};
+use verdict::PcpuVerdict;
+
+use super::super::pcpus::{At, all, given, late, order, priorities_fit, vcpu};
+use super::super::problem::grain;
+use super::super::set_class;
+use super::bases::utilization;
+use super::judge::{Judge, WHOLE, is_separable};
+use super::open::Open;
+use crate::vcpus_to_pcpus::budgets_fit;
+
+/// Parts of a PCPU in which costs are counted: millionths of millionths.
+pub const PARTS: u128 = Budget::WHOLE / 1_000_000;
+
+/// Rough budgets are exact to this part of the period.
+const ROUGH: u64 = 128;
+/// Nanoseconds.
+const TENTH: u64 = 100;
+
+/// Least budgets, which are not computed twice.
+pub struct Patterns<'j, 'a> {
+    judge: &'j Judge<'a>,
+    /// The description without tasks, but for those of the VCPU that is judged.
+    bare: RefCell<System>,
+    grain: u64,
+    /// The longest time for which the hypervisor serves no interrupt.
+    late: Duration,
+    /// True if budgets may be larger than the least, by a small part of the period: that is quick.
+    pub is_rough: Cell<bool>,
+    known: RefCell<HashMap<Vec<u64>, Option<u64>>>,
+}
+
+/// What VCPUs need.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Need {
+    /// How much more than there is, in millionths of a PCPU; 0 if all tasks are in time.
+    pub lack: u64,
+    /// The sum of budget / period, in parts of [`PARTS`].
+    pub cost: u64,
+    /// The least budgets of those that are open.
+    pub budgets: Vec<(At, Budget)>,
+    /// The PCPUs that have too little.
+    pub short: Vec<usize>,
+}
+
+impl Need {
+    /// Returns what is less for a better plan.
+    pub fn key(&self) -> (u64, u64) {
+        (self.lack, self.cost)
+    }
+
+    /// Returns true if all tasks are in time with these budgets.
+    pub fn holds(&self) -> bool {
+        self.lack == 0
+    }
+
+    fn add(&mut self, other: Self) {
+        self.lack = self.lack.saturating_add(other.lack);
+        self.cost = self.cost.saturating_add(other.cost);
+        self.budgets.extend(other.budgets);
+        self.short.extend(other.short);
+    }
+}
+
+/// A VCPU above the one that is judged.
+type Above = (At, Class);
+
+impl<'j, 'a> Patterns<'j, 'a> {
+    /// Returns the patterns of a description; `None` if PCPUs affect each other, or tasks run in
+    /// the background.
+    pub fn new(judge: &'j Judge<'a>, system: &System) -> Option<Self> {
+        let is_background = |(vm, index): At| {
+            let server = vcpu(system, (vm, index)).server.as_ref();
+            server.is_some_and(|it| it.class.value == Class::Background)
+        };
+        let runs = |(vm, index): At| system.vms[vm].tasks.iter().any(|task| task.vcpu == index);
+        if !is_separable(system) || all(system).into_iter().any(|at| is_background(at) && runs(at))
+        {
+            return None;
+        }
+        let mut bare = system.clone();
+        bare.vms.iter_mut().for_each(|vm| vm.tasks.clear());
+        let grain = fine(system);
+        let late = late(system);
+        Some(Self {
+            judge,
+            bare: RefCell::new(bare),
+            grain,
+            late,
+            is_rough: Cell::new(false),
+            known: RefCell::default(),
+        })
+    }
+
+    /// Returns the judge that counts the effort.
+    pub fn judge(&self) -> &'j Judge<'a> {
+        self.judge
+    }
+
+    /// Returns what the VCPUs of a description need, of which all but budgets is decided.
+    pub fn need(&self, system: &System) -> Need {
+        let count = system.platform.value.cpus.len();
+        let mut on = vec![Vec::new(); count];
+        let vcpus = all(system);
+        self.judge.spend(vcpus.len() as u64 / 4);
+        for at in vcpus {
+            if let Some(on) = given(system, at).and_then(|pcpu| on.get_mut(pcpu)) {
+                on.push(at);
+            }
+        }
+        let console = plan::console(count, |pcpu| !on[pcpu as usize].is_empty()) as usize;
+        let mut sum = Need::default();
+        for (pcpu, here) in on.iter().enumerate() {
+            let mut need = self.of(system, here, console == pcpu);
+            if need.lack > 0 {
+                need.short.push(pcpu);
+            }
+            sum.add(need);
+        }
+        sum
+    }
+
+    /// Returns what these VCPUs need if they have a PCPU.
+    pub fn of(&self, system: &System, here: &[At], console: bool) -> Need {
+        let (mut mine, others): (Vec<At>, Vec<At>) = here.iter().partition(|&&at| {
+            let server = vcpu(system, at).server.as_ref();
+            server.is_some_and(|it| it.class.value.budget().is_some())
+        });
+        mine.sort_by_key(|&at| order(system, at));
+        let mut need = Need::default();
+        if !priorities_fit(system, &mine) {
+            need.lack = WHOLE;
+        }
+        // Without a server, it has all of its PCPU.
+        for &at in others.iter().filter(|&&at| vcpu(system, at).server.is_none()) {
+            let fits = self.fits(system, at, None, (&[], &mine), console);
+            if !fits || here.len() > 1 {
+                need.lack += WHOLE;
+            }
+        }
+        let mut above: Vec<Above> = Vec::new();
+        let mut taken = 0u128;
+        for (place, &at) in mine.iter().enumerate() {
+            let server = vcpu(system, at).server.as_ref();
+            let Some((class, open)) = server.map(|it| (it.class.value, it.open)) else { continue };
+            let Some(Budget { budget, period }) = class.budget() else { continue };
+            let given = (!open).then_some(budget);
+            let below: Vec<At> = mine[place + 1..].iter().chain(&others).copied().collect();
+            let left = Budget::WHOLE.saturating_sub(taken);
+            let most = left * u128::from(period.0) / Budget::WHOLE;
+            let found = self.least(system, at, given, (&above, &below), most as u64, console);
+            let found = match found {
+                Some(found) => found,
+                None => {
+                    // How much is wanting, and what there would be for those below.
+                    let alone = self.least(system, at, given, (&[], &[]), period.0, false);
+                    let needs: u64 = (0..system.vms[at.0].tasks.len())
+                        .filter(|&task| system.vms[at.0].tasks[task].vcpu == at.1)
+                        .map(|task| utilization(system, (at.0, task)))
+                        .sum();
+                    let share =
+                        |time: u64| time as u128 * u128::from(WHOLE) / u128::from(period.0.max(1));
+                    let wanted = alone.map_or(u128::from(WHOLE + needs), |it| share(it));
+                    let there = left * u128::from(WHOLE) / Budget::WHOLE;
+                    need.lack += wanted.saturating_sub(there).max(u128::from(WHOLE / 100)) as u64;
+                    (alone.unwrap_or(period.0) / 2).min(most as u64).max(1)
+                }
+            };
+            let budget = Budget { budget: Duration(found), period };
+            taken += budget.share();
+            need.cost += (budget.share() / (Budget::WHOLE / PARTS)) as u64;
+            above.push((at, class.with_budget(budget)));
+            if open {
+                need.budgets.push((at, budget));
+            }
+        }
+        need
+    }
+
+    /// Returns the least budget of a VCPU, or its given one if that is enough, in nanoseconds.
+    fn least(
+        &self,
+        system: &System,
+        at: At,
+        given: Option<Duration>,
+        around: (&[Above], &[At]),
+        most: u64,
+        console: bool,
+    ) -> Option<u64> {
+        let mut key = key(system, at, given, around, console);
+        key.push(u64::from(self.is_rough.get()));
+        if let Some(known) = self.known.borrow().get(&key) {
+            return *known;
+        }
+        let found = self.search(system, at, given, around, most, console);
+        self.known.borrow_mut().insert(key, found);
+        found
+    }
+
+    fn search(
+        &self,
+        system: &System,
+        at: At,
+        given: Option<Duration>,
+        around: (&[Above], &[At]),
+        most: u64,
+        console: bool,
+    ) -> Option<u64> {
+        let fits = |time: u64| self.fits(system, at, Some(Duration(time)), around, console);
+        if let Some(given) = given {
+            return (given.0 <= most && fits(given.0)).then_some(given.0);
+        }
+        let period = vcpu(system, at).server.as_ref()?.class.value.budget()?.period.0;
+        let grain = self.grain;
+        let shortest = Budget::SHORTEST.0.next_multiple_of(grain);
+        let mut tasks = (0..system.vms[at.0].tasks.len())
+            .filter(|&task| system.vms[at.0].tasks[task].vcpu == at.1)
+            .peekable();
+        if tasks.peek().is_none() {
+            let least = (period / 100).next_multiple_of(grain).max(shortest).min(period);
+            return (least <= most && fits(least)).then_some(least);
+        }
+        let needs: u64 = tasks.map(|task| utilization(system, (at.0, task))).sum();
+        // In steps from none; a whole PCPU is a budget, too.
+        let floor = u128::from(period) * u128::from(needs) / u128::from(WHOLE);
+        let floor = u64::try_from(floor).unwrap_or(u64::MAX);
+        let time = |steps: u64| (steps * grain).min(period);
+        let most = if most >= period { period.div_ceil(grain) } else { most / grain };
+        let most = self.served(system, at, around.0, most, time)?;
+        let (mut no, mut yes) = ((shortest / grain).max(floor / grain).saturating_sub(1), most);
+        if yes <= no || !fits(time(yes)) {
+            return None;
+        }
+        // The need is closer to the least than to the most.
+        let mut step = (period / grain / 32).max(1);
+        while no + step < yes {
+            if fits(time(no + step)) {
+                yes = no + step;
+                break;
+            }
+            (no, step) = (no + step, step * 2);
+        }
+        let near = if self.is_rough.get() { (period / grain / ROUGH).max(1) } else { 1 };
+        while yes - no > near {
+            let middle = no + (yes - no) / 2;
+            if fits(time(middle)) { yes = middle } else { no = middle }
+        }
+        Some(time(yes))
+    }
+
+    /// Returns the largest number of steps for which the VCPU gets its budget: not always all that
+    /// is left, because those above can come at a bad time.
+    fn served(
+        &self,
+        system: &System,
+        at: At,
+        above: &[Above],
+        most: u64,
+        time: impl Fn(u64) -> u64,
+    ) -> Option<u64> {
+        let server = |class: Class| match class {
+            Class::Reserved(kind, it) => Server::new(kind, it.budget, it.period).ok(),
+            Class::Background => None,
+        };
+        let class = vcpu(system, at).server.as_ref()?.class.value;
+        let period = class.budget()?.period;
+        let above: Option<Vec<Server>> = above.iter().map(|(_, class)| server(*class)).collect();
+        let mut all = above?;
+        let on: Vec<usize> = (0..=all.len()).collect();
+        let mut gets = |steps: u64| {
+            let budget = Budget { budget: Duration(time(steps)), period };
+            let Some(own) = server(class.with_budget(budget)) else { return false };
+            all.push(own);
+            let fits = budgets_fit(&all, &on, self.late);
+            all.pop();
+            fits
+        };
+        if most == 0 || gets(most) {
+            return Some(most);
+        }
+        let (mut yes, mut no) = (0, most);
+        while no - yes > 1 {
+            let middle = yes + (no - yes) / 2;
+            if gets(middle) { yes = middle } else { no = middle }
+        }
+        Some(yes)
+    }
+
+    /// Returns true if a VCPU gets this budget, and its tasks are in time.
+    fn fits(
+        &self,
+        system: &System,
+        at: At,
+        budget: Option<Duration>,
+        (above, below): (&[Above], &[At]),
+        console: bool,
+    ) -> bool {
+        let count = above.len() as u32 + 1;
+        let class = budget.and_then(|budget| {
+            let class = vcpu(system, at).server.as_ref()?.class.value;
+            Some(class.with_budget(Budget { budget, ..class.budget()? }))
+        });
+        let make = |(vm, index): At, class: Option<Class>, priority: u32| {
+            let server = class.map(|class| plan::Server { class, priority, overrun: Duration(0) });
+            let (hold, entries) = (Duration(0), Entries::default());
+            let vcpu = plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None, hold, entries };
+            (vm, index, vcpu)
+        };
+        let mut vcpus = Vec::with_capacity(above.len() + below.len() + 1);
+        for (number, &(at, class)) in (0..).zip(above) {
+            vcpus.push(make(at, Some(class), 2 * count - number));
+        }
+        vcpus.push(make(at, class, count));
+        for &at in below {
+            vcpus.push(make(at, Some(Class::Background), 0));
+        }
+        let mut bare = self.bare.borrow_mut();
+        let of_vm = &system.vms[at.0];
+        let tasks = of_vm.tasks.iter().filter(|task| task.vcpu == at.1).cloned();
+        bare.vms[at.0].tasks = tasks.collect();
+        bare.vms[at.0].colors.clone_from(&of_vm.colors);
+        self.judge.spend(bare.vms[at.0].tasks.len() as u64);
+        let verdict = PcpuVerdict::of(&bare, &vcpus, console);
+        bare.vms[at.0].tasks.clear();
+        let own =
+            verdict.vcpus.iter().find(|it| it.vcpu == at.1 && system.vms[at.0].name.value == it.vm);
+        own.is_some_and(|it| it.ok && it.tasks.iter().all(|task| task.ok))
+    }
+}
+
+/// Returns the grain of least budgets: whole ticks, in tenths of a microsecond if that is possible.
+fn fine(system: &System) -> u64 {
+    let ticks = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);
+    let tenths = (TENTH..=10 * TENTH).step_by(TENTH as usize).find(|it| it.is_multiple_of(ticks));
+    tenths.unwrap_or_else(|| grain(system).0.0.max(1))
+}
+
+/// Returns all on which the least budget of a VCPU depends and that a search changes.
+fn key(
+    system: &System,
+    at: At,
+    given: Option<Duration>,
+    (above, below): (&[Above], &[At]),
+    console: bool,
+) -> Vec<u64> {
+    let of_vm = &system.vms[at.0];
+    let class = vcpu(system, at).server.as_ref().map(|server| server.class.value);
+    let mut key = vec![u64::from(console), below.len() as u64, at.0 as u64];
+    push(&mut key, class, false);
+    key.push(given.map_or(0, |given| given.0));
+    let bits = |colors: ColorSet| {
+        colors.iter().fold(0u64, |bits, color| bits | 1u64 << (color.index() % 64))
+    };
+    key.push(of_vm.colors.as_ref().map_or(u64::MAX, |it| u64::from(it.value.len())));
+    for (number, task) in of_vm.tasks.iter().enumerate() {
+        if task.vcpu == at.1 {
+            key.push(number as u64);
+            key.push(task.colors.as_ref().map_or(u64::MAX, |colors| bits(colors.value)));
+        }
+    }
+    key.push(u64::MAX);
+    for (_, class) in above {
+        push(&mut key, Some(*class), true);
+    }
+    key
+}
+
+fn push(key: &mut Vec<u64>, class: Option<Class>, with_budget: bool) {
+    match class {
+        None => key.push(0),
+        Some(Class::Background) => key.push(1),
+        Some(Class::Reserved(kind, it)) => {
+            key.extend([2 + kind as u64, it.period.0]);
+            if with_budget {
+                key.push(it.budget.0);
+            }
+        }
+    }
+}
+
+/// Returns a description in which everything is decided, with its budgets open again.
+pub fn reopened(mut system: System, open: &Open) -> System {
+    for &(vm, index) in &open.budgets {
+        if let Some(server) = system.vms[vm].vcpus[index].server.as_mut() {
+            server.open = true;
+        }
+    }
+    system
+}
+
+/// Returns the description with these budgets.
+pub fn with_budgets(mut system: System, need: &Need) -> System {
+    for &(at, budget) in &need.budgets {
+        set_class(&mut system, at, |class| class.with_budget(budget));
+    }
+    super::close(&mut system);
+    system
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::completion::whole::Request;
+
+    /// Two VMs with a VCPU each on the last PCPU, whose budgets are open.
+    fn system(periods: [u64; 2], wcets: [u64; 2]) -> System {
+        let vm = |name: &str, period: u64, wcet: u64| {
+            format!(
+                "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+                 kernel = \"rt.bin\"\n[[vm.vcpu]]\npcpu = 3\nserver = \"deferrable\"\n\
+                 period = \"{period}us\"\n[[vm.task]]\nname = \"t\"\nvcpu = 0\n\
+                 period = \"20ms\"\nwcet = \"{wcet}us\"\n[[vm.task]]\nname = \"u\"\n\
+                 vcpu = 0\nperiod = \"35ms\"\nwcet = \"{wcet}us\"\n"
+            )
+        };
+        let [one, other] = [0, 1].map(|at| vm(["a", "b"][at], periods[at], wcets[at]));
+        let text = format!("platform = \"qemu-virt\"\n{one}{other}");
+        System::from_toml("s.toml", &text, Path::new("")).unwrap_or_else(|it| panic!("{it}"))
+    }
+
+    /// The budgets hold, none of them can be less, and where there are none, no others hold.
+    #[test]
+    fn least_budgets_are_the_least_and_none_is_missed() {
+        let (candidates, mut found, mut missed) = (Cell::new(0), 0, 0);
+        let request = Request::new(u64::MAX, &candidates, &|| false);
+        for periods in [[5_000, 5_000], [3_000, 5_000], [7_000, 4_000], [2_500, 9_000]] {
+            for wcets in
+                [[500, 900], [1_500, 2_000], [3_000, 3_500], [4_500, 4_000], [5_500, 5_000]]
+            {
+                let open = system(periods, wcets);
+                let judge = Judge::new(&request);
+                let patterns = Patterns::new(&judge, &open).expect("PCPUs are apart");
+                let need = patterns.need(&open);
+                let with = |budgets: [u64; 2]| {
+                    let budget = |(vm, budget): (usize, u64)| {
+                        let period = Duration(periods[vm] * 1_000);
+                        ((vm, 0), Budget { budget: Duration(budget), period })
+                    };
+                    let budgets = budgets.into_iter().enumerate().map(budget).collect();
+                    with_budgets(open.clone(), &Need { budgets, ..Need::default() })
+                };
+                if !need.holds() {
+                    missed += 1;
+                    for (one, other) in (1..25).flat_map(|one| (1..25).map(move |it| (one, it))) {
+                        let part = |vm: usize, part: u64| periods[vm] * 1_000 / 25 / 16 * 16 * part;
+                        let tried = with([part(0, one), part(1, other)]);
+                        assert!(!judge.holds(&tried), "{periods:?} {wcets:?} {one} {other}");
+                    }
+                    continue;
+                }
+                found += 1;
+                let mut budgets = [0; 2];
+                need.budgets.iter().for_each(|((vm, _), it)| budgets[*vm] = it.budget.0);
+                assert!(judge.holds(&with(budgets)), "{periods:?} {wcets:?} {budgets:?}");
+                for vm in 0..2 {
+                    let mut less = budgets;
+                    less[vm] -= patterns.grain;
+                    assert!(!judge.holds(&with(less)), "{periods:?} {wcets:?} {less:?}");
+                }
+            }
+        }
+        assert!(found > 3 && missed > 3, "{found} {missed}");
+    }
+
+    /// Where all that is left is more than a VCPU can get, less can be enough.
+    #[test]
+    fn a_budget_is_found_beside_one_above_that_comes_at_a_bad_time() {
+        let (candidates, request_of) = (Cell::new(0), Request::new);
+        let request = request_of(u64::MAX, &candidates, &|| false);
+        let judge = Judge::new(&request);
+        let open = system([3_000, 5_000], [900, 900]);
+        let patterns = Patterns::new(&judge, &open).expect("PCPUs are apart");
+        let class = vcpu(&open, (0, 0)).server.as_ref().expect("a server").class.value;
+        let above = |budget: u64| {
+            let budget = Budget { budget: Duration(budget * 1_000), period: Duration(3_000_000) };
+            ((0, 0), class.with_budget(budget))
+        };
+        let time = |steps: u64| steps * 1_000;
+        // 2.5 ms of 5 ms are left, but two budgets of 1.5 ms can come one after the other.
+        let most = patterns.served(&open, (1, 0), &[above(1_500)], 2_500, time);
+        assert!(most.is_some_and(|most| (1_000..2_000).contains(&most)), "{most:?}");
+        let least = patterns.least(&open, (1, 0), None, (&[above(1_500)], &[]), 2_500_000, false);
+        assert!(least.is_some(), "it gets enough for its tasks");
+    }
+}
