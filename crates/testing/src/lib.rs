@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod large;
 mod random;
 
 #[cfg(feature = "sandbox")]
@@ -11,6 +12,7 @@ pub mod files;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 
+pub use large::{Large, Open};
 pub use random::Random;
 
 #[cfg(feature = "sandbox")]
