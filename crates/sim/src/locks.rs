@@ -203,8 +203,13 @@ impl LockState {
 fn ranks(system: &System) -> Result<(), Error> {
     let ranks = &system.locks.ranks;
     let counts = system.pcpus.iter().map(|pcpu| pcpu.vcpus.len());
-    let uses: BTreeSet<_> =
-        system.locks.tasks.iter().filter(|it| !it.sections.is_empty()).map(|it| (it.pcpu, it.vcpu)).collect();
+    let uses: BTreeSet<_> = system
+        .locks
+        .tasks
+        .iter()
+        .filter(|it| !it.sections.is_empty())
+        .map(|it| (it.pcpu, it.vcpu))
+        .collect();
     let places = ranks.iter().enumerate().flat_map(|(pcpu, ranks)| {
         ranks.iter().enumerate().map(move |(vcpu, rank)| ((pcpu, vcpu), *rank))
     });

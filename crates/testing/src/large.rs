@@ -31,7 +31,8 @@ pub struct Large {
     pub resources: u64,
     /// True if the last-level cache is divided among the VMs, and execution times depend on it.
     pub colors: bool,
-    /// True if tasks make memory accesses, and the VMs have limits on them.
+    /// True if tasks make memory accesses, and VMs have limits on them: all, or the half of them
+    /// that shares no resources.
     pub limits: bool,
     /// Utilisation of all tasks together, in hundredths of a PCPU.
     pub load: u64,
@@ -54,9 +55,9 @@ impl Large {
         let mut random = Random::new(self.seed.wrapping_mul(1_000_003).wrapping_add(self.tasks));
         let mut text = self.platform();
         let shares = self.shares(&mut random);
-        let sharing = if self.vms > 1 { self.resources } else { 0 };
-        for resource in 0..sharing {
-            let vms = [resource % self.vms, (resource + 1) % self.vms];
+        let sharing = self.sharing();
+        for resource in 0..if sharing > 1 { self.resources } else { 0 } {
+            let vms = [resource % sharing, (resource + 1) % sharing];
             let _ = writeln!(
                 text,
                 "[[resource]]\nname = \"r{resource}\"\nvms = [\"v{}\", \"v{}\"]\n",
@@ -67,6 +68,18 @@ impl Large {
             self.vm(&mut text, vm, &shares, &mut random);
         }
         text
+    }
+
+    /// The number of VMs, the first ones, whose tasks share resources. With limits it is half of
+    /// them, and the others have the limits: tasks with sections have no bound on a VCPU with a
+    /// limit.
+    fn sharing(&self) -> u64 {
+        if self.limits { self.vms / 2 } else { self.vms }
+    }
+
+    /// Returns true if the VM has a limit.
+    fn is_limited(&self, vm: u64) -> bool {
+        self.limits && (self.resources == 0 || vm >= self.sharing())
     }
 
     fn platform(&self) -> String {
@@ -81,7 +94,11 @@ impl Large {
             false => "",
         };
         let only = if boots { "" } else { "analysis_only = \"it is an example\"\n" };
-        let reload = if self.colors { "color_reload = \"2us\"\n" } else { "" };
+        // Tasks with sections have no bound if it is given.
+        let reload = match self.colors && self.resources == 0 {
+            true => "color_reload = \"2us\"\n",
+            false => "",
+        };
         let limits = match self.limits {
             true => "[platform.bandwidth]\ncounter = \"cachescope\"\naccess_latency = \"20ns\"\n",
             false => "",
@@ -124,7 +141,7 @@ impl Large {
             }
         }
         match self.open {
-            _ if !self.limits => {}
+            _ if !self.is_limited(vm) => {}
             Open::Everything => text.push_str("bandwidth = \"planned\"\n"),
             _ => text.push_str("bandwidth = { accesses = 500, period = \"1ms\" }\n"),
         }
@@ -153,13 +170,7 @@ impl Large {
         }
     }
 
-    fn task(
-        &self,
-        text: &mut String,
-        (vm, number): (u64, u64),
-        share: u64,
-        random: &mut Random,
-    ) {
+    fn task(&self, text: &mut String, (vm, number): (u64, u64), share: u64, random: &mut Random) {
         let period = random.of(&PERIODS);
         let wcet = (share * period).max(1_000);
         let _ = writeln!(
@@ -174,11 +185,12 @@ impl Large {
             // A tenth of the time is for accesses.
             let _ = writeln!(text, "accesses = {}", wcet / 10 / 20 + 1);
         }
-        if self.vms > 1 && self.resources > 0 {
+        let sharing = self.sharing();
+        if sharing > 1 && vm < sharing {
             // Of each resource one user in each of its two VMs.
             let resource = match number % 2 {
-                0 => number / 2 * self.vms + vm,
-                _ => number / 2 * self.vms + (vm + self.vms - 1) % self.vms,
+                0 => number / 2 * sharing + vm,
+                _ => number / 2 * sharing + (vm + sharing - 1) % sharing,
             };
             if resource < self.resources && wcet > 40_000 {
                 let _ = writeln!(
@@ -206,13 +218,14 @@ mod tests {
 
     #[test]
     fn a_system_has_the_size_that_is_asked_for() {
-        let large = Large { pcpus: 64, vms: 32, vcpus: 3, tasks: 1_000, load: 3_000, ..Large::default() };
+        let large =
+            Large { pcpus: 64, vms: 32, vcpus: 3, tasks: 1_000, load: 3_000, ..Large::default() };
         let text = Large { resources: 40, colors: true, limits: true, ..large }.to_toml();
         for (part, count) in [("[[vm]]", 32), ("[[vm.vcpu]]", 96), ("[[vm.task]]", 1_000)] {
             assert_eq!(text.matches(part).count(), count, "{part}");
         }
         assert_eq!(text.matches("[[resource]]").count(), 40);
-        assert!(text.matches("sections").count() >= 2 * 32);
+        assert_eq!(text.matches("sections").count(), 2 * 40);
         assert_ne!(large.to_toml(), Large { seed: 1, ..large }.to_toml());
     }
 }

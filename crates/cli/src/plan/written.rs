@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use lab::load::{self, System};
 use system::decided::with_decisions;
 use system::description::System as Description;
-use system::platform::AnalysisOnly;
 use system::plan;
+use system::platform::AnalysisOnly;
 use verdict::Verdict;
 
 use crate::failure::Failure;

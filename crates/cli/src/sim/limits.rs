@@ -32,9 +32,10 @@ fn sections(described: &System) -> Result<(), Failure> {
         let tasks = vm.tasks.iter().find(|it| it.vcpu == vcpu && !it.sections.is_empty());
         tasks.map(|task| task.name.place.clone())
     };
-    let mut places = described.vms.iter().flat_map(|vm| {
-        (0..vm.vcpus.len()).filter_map(|vcpu| first(vm, vcpu)).collect::<Vec<_>>()
-    });
+    let mut places = described
+        .vms
+        .iter()
+        .flat_map(|vm| (0..vm.vcpus.len()).filter_map(|vcpu| first(vm, vcpu)).collect::<Vec<_>>());
     let Some(more) = places.nth(VCPUS_MAX) else { return Ok(()) };
     let message = format!("a simulated system can have {VCPUS_MAX} VCPUs with critical sections");
     let mistake = Diagnostic::new("out-of-range", message).at(&more, "one more has this task");

@@ -19,8 +19,7 @@ struct Limits {
     shared: usize,
 }
 
-const HYPERVISOR: Limits =
-    Limits { vms: COUNT_MAX, vcpus: COUNT_MAX, shared: RESOURCES_MAX };
+const HYPERVISOR: Limits = Limits { vms: COUNT_MAX, vcpus: COUNT_MAX, shared: RESOURCES_MAX };
 const ANALYSIS: Limits =
     Limits { vms: ANALYZED_MAX, vcpus: ANALYZED_VCPUS_MAX, shared: RESOURCES_DESCRIBED_MAX };
 

@@ -11,8 +11,7 @@ use crate::plan::{Coloring, Gic, Memory, Plan, SerialKind};
 use crate::platform::{BootSupport, Console};
 
 /// Stands for registers and RAM that have no address.
-const NOWHERE: Region<PhysicalAddress> =
-    Region { start: PhysicalAddress(0), size: Bytes(0) };
+const NOWHERE: Region<PhysicalAddress> = Region { start: PhysicalAddress(0), size: Bytes(0) };
 
 /// Returns VCPUs, servers, budgets, colours and resources as a plan has them, for a machine that is
 /// only analysed: a simulation needs no more. All addresses are 0, so that this is no plan that a
