@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration as Time;
 
-use planner::completion::{Options, complete_with};
+use planner::completion::{Options, Refusal, complete_with};
 use rustix::time::{ClockId, clock_gettime};
 use system::description::System;
 use system::plan;
@@ -18,8 +18,10 @@ use verdict::Verdict;
 
 /// Numbers of tasks.
 const TASKS: [u64; 7] = [10, 30, 100, 300, 1_000, 3_000, 10_000];
-/// Of a process that measures.
+/// Of a process that measures: behind it the number of the case and that of tasks.
 const CASE: &str = "--case";
+/// It only prints the description.
+const PRINT: &str = "--print";
 
 /// A measured system.
 #[derive(Clone, Copy)]
@@ -63,8 +65,8 @@ fn columns() -> [Case; 6] {
 /// Rows of the other table.
 fn rows() -> Vec<(Case, u64)> {
     let everything = Large { open: Open::Everything, colors: true, ..EIGHT };
-    let coupled = Large { resources: 16, limits: true, ..everything };
-    let wide = Large { pcpus: 64, vms: 32, vcpus: 3, load: 2_400, ..everything };
+    let coupled = Large { resources: 16, limits: true, load: 200, ..everything };
+    let wide = Large { pcpus: 64, vms: 32, vcpus: 3, load: 1_600, ..everything };
     let case = |name, large| Case { name, large, time: None };
     let for_time =
         |name, large, seconds| Case { name, large, time: Some(Time::from_secs(seconds)) };
@@ -152,6 +154,9 @@ fn measure(case: usize, tasks: u64) {
     let all = columns().into_iter().chain(rows().into_iter().map(|it| it.0));
     let Case { large, time, .. } = all.into_iter().nth(case).expect("a case");
     let text = Large { tasks, ..large }.to_toml();
+    if std::env::args().any(|argument| argument == PRINT) {
+        return print!("{text}");
+    }
     let start = now();
     let mut described = System::from_toml("large.toml", &text, Path::new(""))
         .unwrap_or_else(|errors| panic!("{errors}"));
@@ -171,7 +176,10 @@ fn measure(case: usize, tasks: u64) {
                 Err(errors) => format!(" {errors}"),
             }
         }
-        Err(_) => " no plan".into(),
+        Err(Refusal::NoPlan(errors) | Refusal::Input(errors)) => {
+            eprintln!("{errors}");
+            " no plan".into()
+        }
     };
     let seconds = (now() - start).as_secs_f64();
     println!("{seconds} {} {result}", peak() / 1_024);

@@ -31,8 +31,8 @@ pub struct Large {
     pub resources: u64,
     /// True if the last-level cache is divided among the VMs, and execution times depend on it.
     pub colors: bool,
-    /// True if tasks make memory accesses, and VMs have limits on them: all, or the half of them
-    /// that shares no resources.
+    /// True if tasks make memory accesses, and half of the VMs, those that share no resources, have
+    /// limits on them.
     pub limits: bool,
     /// Utilisation of all tasks together, in hundredths of a PCPU.
     pub load: u64,
@@ -56,6 +56,11 @@ impl Large {
         let mut text = self.platform();
         let shares = self.shares(&mut random);
         let sharing = self.sharing();
+        if self.resources > 0 {
+            // What the hypervisor takes in a section grows with the VCPUs that may interrupt it.
+            let allowed = if self.vms > 8 { "2ms" } else { "700us" };
+            text = format!("section_overhead = \"{allowed}\"\n\n{text}");
+        }
         for resource in 0..if sharing > 1 { self.resources } else { 0 } {
             let vms = [resource % sharing, (resource + 1) % sharing];
             let _ = writeln!(
@@ -79,7 +84,7 @@ impl Large {
 
     /// Returns true if the VM has a limit.
     fn is_limited(&self, vm: u64) -> bool {
-        self.limits && (self.resources == 0 || vm >= self.sharing())
+        self.limits && vm >= self.sharing()
     }
 
     fn platform(&self) -> String {
@@ -94,8 +99,8 @@ impl Large {
             false => "",
         };
         let only = if boots { "" } else { "analysis_only = \"it is an example\"\n" };
-        // Tasks with sections have no bound if it is given.
-        let reload = match self.colors && self.resources == 0 {
+        // Tasks with sections have no bound if it is given, and each colour has many lines.
+        let reload = match self.colors && self.resources == 0 && !self.limits {
             true => "color_reload = \"2us\"\n",
             false => "",
         };
@@ -182,8 +187,8 @@ impl Large {
             let _ = writeln!(text, "vcpu = {}", number % self.vcpus);
         }
         if self.limits {
-            // A tenth of the time is for accesses.
-            let _ = writeln!(text, "accesses = {}", wcet / 10 / 20 + 1);
+            // A fiftieth of the time is for accesses.
+            let _ = writeln!(text, "accesses = {}", wcet / 50 / 20 + 1);
         }
         let sharing = self.sharing();
         if sharing > 1 && vm < sharing {
