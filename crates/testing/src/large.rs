@@ -44,6 +44,8 @@ pub struct Large {
 
 /// Periods of tasks in milliseconds.
 const PERIODS: [u64; 10] = [10, 20, 25, 40, 50, 80, 100, 200, 400, 1_000];
+/// Beyond so many tasks, periods are longer.
+const MANY: u64 = 1_500;
 /// Colours of the machine's cache.
 const COLORS: u64 = 64;
 /// Period of VCPUs in microseconds.
@@ -176,7 +178,8 @@ impl Large {
     }
 
     fn task(&self, text: &mut String, (vm, number): (u64, u64), share: u64, random: &mut Random) {
-        let period = random.of(&PERIODS);
+        // The hypervisor takes some time for each job: many tasks have longer periods.
+        let period = random.of(&PERIODS) * (1 + self.tasks / MANY);
         let wcet = (share * period).max(1_000);
         let _ = writeln!(
             text,

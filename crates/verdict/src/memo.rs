@@ -128,3 +128,111 @@ impl Hasher for Key {
         0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use analysis::Duration;
+    use system::description::{Amount, Located};
+    use system::plan::Budget;
+    use testing::{Large, Random};
+
+    use super::*;
+    use crate::Verdict;
+
+    fn system(seed: u64) -> System {
+        let random = &mut Random::new(seed);
+        let large = Large {
+            pcpus: random.between(2, 4),
+            vms: random.between(2, 4),
+            vcpus: random.between(1, 3),
+            tasks: random.between(4, 16),
+            resources: [0, 2, 4][random.below(3) as usize],
+            colors: random.one_in(2),
+            limits: random.one_in(2),
+            load: random.between(20, 80),
+            seed,
+            ..Large::default()
+        };
+        let text = large.to_toml();
+        System::from_toml("s.toml", &text, Path::new("")).unwrap_or_else(|it| panic!("{it}"))
+    }
+
+    /// Changes one decision.
+    fn change(system: &mut System, random: &mut Random) {
+        let pcpus = system.platform.value.cpus.len() as u64;
+        let vm = random.below(system.vms.len() as u64) as usize;
+        let vm = &mut system.vms[vm];
+        let place = vm.name.place.clone();
+        let vcpu = random.below(vm.vcpus.len() as u64) as usize;
+        match random.below(6) {
+            0 => vm.vcpus[vcpu].pcpu = Some(Located::new(random.below(pcpus), &place)),
+            1 | 2 => {
+                let period = random.of(&[2_000_000, 4_000_000, 5_000_000]);
+                let budget = Duration(random.between(1, period / 8_000) * 4_000);
+                let budget = Budget { budget, period: Duration(period) };
+                let server = vm.vcpus[vcpu].server.as_mut().expect("a server");
+                server.class.value = server.class.value.with_budget(budget);
+            }
+            3 => {
+                let task = random.below(vm.tasks.len().max(1) as u64) as usize;
+                vm.tasks.iter_mut().skip(task).take(1).for_each(|task| task.vcpu = vcpu);
+            }
+            4 => {
+                let limit = vm.bandwidth.iter_mut();
+                limit.for_each(|it| it.amount.value = Amount::Accesses(random.between(1, 2_000)));
+            }
+            _ => {
+                let fewer = |set: &mut Located<policy::color::ColorSet>| {
+                    let count = random.between(1, set.value.len().into());
+                    set.value = set.value.iter().take(count as usize).collect();
+                };
+                vm.colors.iter_mut().for_each(fewer);
+            }
+        }
+    }
+
+    /// What is known is what is computed anew, for changes of one system and for others with the
+    /// same memo.
+    #[test]
+    fn it_says_what_the_verdict_says() {
+        let mut memo = Memo::default();
+        let (mut known, mut new, mut yes) = (0, 0, 0);
+        for seed in 0..60 {
+            let mut system = system(seed);
+            let mut random = Random::new(seed);
+            let mut before = Vec::new();
+            for _ in 0..25 {
+                // Back to one that is known, sometimes.
+                if random.one_in(4)
+                    && let Some(old) = before.pop()
+                {
+                    system = old;
+                }
+                before.push(system.clone());
+                change(&mut system, &mut random);
+                let vcpus = plan::assign(&system).expect("PCPUs");
+                let mut fresh = Verdict::of_description(&system, &vcpus);
+                let tasks = fresh.pcpus.iter_mut().flat_map(|pcpu| &mut pcpu.vcpus);
+                tasks.flat_map(|vcpu| &mut vcpu.tasks).for_each(|task| task.terms.clear());
+                let found = memo.of_description(&system, &vcpus);
+                new += found.iter().filter(|it| it.is_new).count();
+                known += found.iter().filter(|it| !it.is_new).count();
+                yes += usize::from(fresh.schedulable);
+                let found: Vec<_> = found.iter().map(|it| (*it.verdict).clone()).collect();
+                assert_eq!(found, fresh.pcpus, "{seed}");
+            }
+        }
+        assert!(known > 200 && new > 200 && yes > 20, "{known} {new} {yes}");
+    }
+
+    #[test]
+    fn it_forgets_before_it_grows_too_large() {
+        let system = system(1);
+        let vcpus = plan::assign(&system).expect("PCPUs");
+        let mut memo = Memo { kept: ROOM, ..Memo::default() };
+        memo.of_description(&system, &vcpus);
+        assert!(memo.kept < ROOM / 2);
+    }
+}

@@ -58,7 +58,8 @@ fn the_ninth_pcpu_is_named() {
 
 #[test]
 fn the_ninth_vcpu_is_named() {
-    let vcpus = "[[vm.vcpu]]\npcpu = 0\nserver = \"deferrable\"\nperiod = \"5ms\"\nbudget = \"0.1ms\"\n";
+    let vcpus =
+        "[[vm.vcpu]]\npcpu = 0\nserver = \"deferrable\"\nperiod = \"5ms\"\nbudget = \"0.1ms\"\n";
     let text = [HEAD, &vm("a"), &vcpus.repeat(9)].concat();
     refused(&text, 6 + 8 * 5 + 1, "a VM can have 8 VCPUs");
     // Where the number is too large, other mistakes come after it.
@@ -85,7 +86,8 @@ fn machines_that_are_only_analysed_are_larger() {
     let sandbox = sandbox!();
     let platform = analyzed(64, "");
     let lines = platform.lines().count();
-    let vcpu = "[[vm.vcpu]]\npcpu = 0\nserver = \"deferrable\"\nperiod = \"50ms\"\nbudget = \"0.1ms\"\n";
+    let vcpu =
+        "[[vm.vcpu]]\npcpu = 0\nserver = \"deferrable\"\nperiod = \"50ms\"\nbudget = \"0.1ms\"\n";
     let few = |vms: usize, vcpus: usize| {
         let one = |number| [vm(&format!("v{number}")), vcpu.repeat(vcpus)].concat();
         [platform.clone(), (0..vms).map(one).collect()].concat()
