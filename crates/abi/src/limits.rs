@@ -7,6 +7,12 @@ use core::ops::Range;
 /// Most PCPUs, most VMs, and most VCPUs of a VM.
 pub const COUNT_MAX: usize = 8;
 
+/// Most PCPUs and most VMs of a machine that is only analysed: traces have 8 bits for their numbers.
+pub const ANALYZED_MAX: usize = 256;
+
+/// Most VCPUs of a VM on such a machine.
+pub const ANALYZED_VCPUS_MAX: usize = 64;
+
 /// Most characters in the name of a VM or of a resource that VMs share.
 pub const NAME_MAX: usize = 15;
 

@@ -9,7 +9,7 @@ use std::fmt;
 /// `d m` is above `2^(63 + l)` by less than `d <= 2^l`. So `n m / 2^(63 + l)` is above `n / d` by
 /// less than `n / (2^63 d)`, and for `n < 2^63` by less than `1 / d`: both have the same integer
 /// part.
-#[derive(Clone, Copy, Eq, PartialEq)]
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
 pub(crate) struct Divisor {
     divisor: u64,
     /// `m`.

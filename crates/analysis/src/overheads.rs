@@ -49,7 +49,7 @@ use crate::window::{Stream, TOO_LONG};
 use crate::{Duration, Kind, LONGEST, Server, Task};
 
 /// Longest times of the hypervisor for its operations.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Costs {
     /// A switch from one VCPU to another, because one waits, wakes or gets budget: `S`.
     pub switch: Duration,
@@ -84,7 +84,7 @@ impl Costs {
 }
 
 /// What takes the time.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Source {
     /// Interrupts by which jobs are released.
     Release,
@@ -133,7 +133,7 @@ impl Source {
 }
 
 /// The time that the hypervisor takes from a VCPU.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Overheads {
     costs: Costs,
     others: u64,
@@ -166,7 +166,7 @@ impl Overheads {
     pub fn of_vcpu(mut self, server: Option<Server>, tasks: &[Task], shares: bool) -> Self {
         let Costs { switch, interrupt, late, .. } = self.costs;
         for task in tasks {
-            self.add(Source::Release, interrupt, task.period(), task.jitter);
+            self.add_stream(Source::Release, interrupt, task.period, task.jitter);
         }
         self.once(Source::Late, late);
         if shares {
@@ -324,11 +324,15 @@ impl Overheads {
     }
 
     fn add(&mut self, source: Source, cost: Duration, period: Duration, jitter: u64) {
+        self.add_stream(source, cost, Divisor::new(period.0.max(1)), jitter);
+    }
+
+    fn add_stream(&mut self, source: Source, cost: Duration, period: Divisor, jitter: u64) {
         let (cost, jitter) = (cost.0.min(TOO_LONG), jitter.min(2 * LONGEST.0));
         if cost > 0 {
             self.sources.push(source);
-            self.streams.push(Stream::new(cost, Divisor::new(period.0.max(1)), jitter));
-            self.events.push((period, jitter, cost));
+            self.streams.push(Stream::new(cost, period, jitter));
+            self.events.push((Duration(period.get()), jitter, cost));
         }
     }
 }

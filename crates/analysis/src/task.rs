@@ -10,7 +10,7 @@ use crate::{Duration, LONGEST, TOO_LONG};
 /// `T` apart. Deadline and response time count from the arrival: the response time of a task
 /// includes its own jitter. The priority of a task is its place in a slice of tasks: the first one
 /// has the highest priority.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Task {
     // Private: the analyses rely on the checks in `checked`, and need no check for each addition.
     pub(crate) wcet: u64,

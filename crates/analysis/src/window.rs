@@ -15,7 +15,7 @@ use crate::utilization::Share;
 use crate::{Duration, LONGEST, Server};
 
 /// A stream of recurring jobs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Stream {
     period: Divisor,
     /// `2 (J - 1)`, modulo 2^64.

@@ -94,7 +94,8 @@ pub struct PlanOptions {
     /// Description (.toml), or a plan (.dts, .dtb), which is written in this command's layout
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The file for the plan; `-` is the standard output [default: FILE with the ending .plan.dts]
+    /// The file for the plan; `-` is the standard output [default: FILE with the ending .plan.dts, or
+    /// .planned.toml for a machine that is only analysed: a description with everything decided]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// What the plan is to be best at: `least-time` (of processors), `most-slack` (all execution times can grow by

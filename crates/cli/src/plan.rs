@@ -2,10 +2,10 @@
 
 mod search;
 mod show;
+mod written;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use lab::load;
 use planner::completion::Outcome;
 use planner::report::Report;
 use serde::Serialize;
@@ -18,6 +18,7 @@ use crate::json;
 use crate::output;
 use crate::overview;
 use crate::status::Status;
+use written::Written;
 
 /// Runs the command.
 pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
@@ -28,21 +29,18 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
     let target = match options.output.as_deref() {
         Some(path) if path == Path::new("-") => None,
         Some(path) => Some(path.to_owned()),
-        None => Some(beside(&options.file)?),
+        None => Some(written::beside(&system)?),
     };
-    if let Some(target) = &target {
-        system.plan.move_files(&system.folder, load::folder(target))?;
-    }
+    let written = Written::new(&mut system, target.as_deref())?;
     let described = system.description.as_deref();
     let verdict = Verdict::of_plan(&system.plan, described);
     let advice = described.map(|described| deadlines::advice(described, &verdict));
     let advice = advice.unwrap_or_default();
     let notes = described.map(deadlines::raised).unwrap_or_default();
     let report = Report::new(&verdict, described);
-    let dts = system.plan.to_dts();
     let replaced = target.as_ref().is_some_and(|target| target.exists());
     if let Some(target) = &target {
-        image::write(target, dts.as_bytes())?;
+        image::write(target, written.text().as_bytes())?;
     }
     match target {
         _ if as_json => json::print(&Document {
@@ -50,14 +48,21 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
             name: &system.plan.name,
             plan_file: target.map(|target| target.display().to_string()),
             replaced,
-            plan_dts: &dts,
+            plan_dts: match &written {
+                Written::Plan(text) => Some(text),
+                Written::Description(_) => None,
+            },
+            plan_toml: match &written {
+                Written::Plan(_) => None,
+                Written::Description(text) => Some(text),
+            },
             report: &report,
             analysis: &verdict,
             advice: &advice,
             notes: &notes,
             search: &outcome,
         })?,
-        None => output::print(&dts)?,
+        None => output::print(written.text())?,
         Some(target) => {
             let verb = if replaced { "replaced" } else { "wrote" };
             let (system, report) = (overview::vms_of(&system.plan), show::show(&report));
@@ -82,24 +87,14 @@ struct Document<'a> {
     name: &'a str,
     plan_file: Option<String>,
     replaced: bool,
-    plan_dts: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_dts: Option<&'a str>,
+    /// For a machine that is only analysed: the description with everything decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_toml: Option<&'a str>,
     report: &'a Report,
     analysis: &'a Verdict,
     advice: &'a [String],
     notes: &'a [String],
     search: &'a Outcome,
-}
-
-/// The plan's place if none is given: `demo.plan.dts` beside `demo.toml`.
-fn beside(description: &Path) -> Result<PathBuf, Failure> {
-    if load::ending(description) != Some("toml") {
-        return Err(Failure::new(
-            "is-a-plan",
-            format!(
-                "{} is a plan already\nhelp: name an output with `-o FILE` to write it anew",
-                description.display()
-            ),
-        ));
-    }
-    Ok(description.with_extension("plan.dts"))
 }

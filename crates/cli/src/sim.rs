@@ -14,7 +14,6 @@ use lab::load::{self, Input};
 use lab::simulate::{UNTIL, like, recording};
 use model::Model;
 use sim::{Limits, Silent, Simulation};
-use system::plan;
 
 pub use options::SimOptions;
 
@@ -32,7 +31,7 @@ use run::{Ended, run};
 pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
     let (plan, described) = match load::read(&options.file)? {
         Input::Plan(plan) => (*plan, None),
-        Input::Description(system) => (plan::make(&system)?, Some(system)),
+        Input::Description(system) => (load::plan_or_outline(&system)?, Some(system)),
     };
     let mut model = Model::new(&plan, described.as_deref(), &options.assumptions());
     let traced = options.like.as_ref().map(|trace| like::read(trace, &mut model)).transpose()?;

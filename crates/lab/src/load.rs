@@ -146,7 +146,8 @@ pub fn plan(file: &Path) -> Result<System, Failure> {
 }
 
 /// The same, planned in the way that `options` says when it sees the description; and what the
-/// search did. A plan stays as it is.
+/// search did. A plan stays as it is. For a machine that is only analysed the plan is
+/// [`plan::outline`].
 pub fn plan_with<'a>(
     file: &Path,
     options: impl FnOnce(&description::System) -> Result<Options<'a>, Failure>,
@@ -158,18 +159,30 @@ pub fn plan_with<'a>(
     let mut system = description::System::from_toml(&name, &text(file)?, folder(file))?;
     let options = options(&system)?;
     let outcome = complete(&mut system, &options)?;
-    Ok((planned(file, Input::Description(Box::new(system)))?, outcome))
+    let plan = plan_or_outline(&system)?;
+    Ok((made(file, plan, Box::new(system)), outcome))
+}
+
+/// Returns the plan of a completed description, or its outline if the machine is only analysed.
+pub fn plan_or_outline(system: &description::System) -> Result<Plan, Failure> {
+    Ok(match system.platform.value.boot.is_ok() {
+        true => plan::make(system)?,
+        false => plan::outline(system)?,
+    })
+}
+
+fn made(file: &Path, plan: Plan, described: Box<description::System>) -> System {
+    let platform = Some(described.platform.value.clone());
+    let (file, folder) = (file.to_owned(), folder(file).to_owned());
+    System { file, folder, plan, platform, description: Some(described) }
 }
 
 fn planned(file: &Path, input: Input) -> Result<System, Failure> {
-    let (file, folder) = (file.to_owned(), folder(file).to_owned());
     Ok(match input {
-        Input::Description(system) => {
-            let (plan, platform) = (plan::make(&system)?, Some(system.platform.value.clone()));
-            System { file, folder, plan, platform, description: Some(system) }
-        }
+        Input::Description(system) => made(file, plan::make(&system)?, system),
         Input::Plan(plan) => {
             let platform = Platform::named(&plan.platform.board).ok();
+            let (file, folder) = (file.to_owned(), folder(file).to_owned());
             System { file, folder, plan: *plan, platform, description: None }
         }
     })

@@ -1,6 +1,9 @@
 //! The resources that tasks of a system share.
 
-use policy::lock;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use sim::NO_RANK;
 use system::description::System;
 use system::plan::{Locks, Plan};
 
@@ -34,26 +37,26 @@ pub(crate) fn shared(plan: &Plan, described: Option<&System>, pcpus: &[Vec<Vcpu>
     sim::Locks {
         global: global.collect(),
         ceilings: plan.locks == Locks::Vmpcp,
-        ranks: ranks(plan, pcpus),
+        ranks: ranks(system, pcpus),
         tasks: sections,
     }
 }
 
-/// Returns the rank of each VCPU among all, by its priority and then in the order of the plan.
-fn ranks(plan: &Plan, pcpus: &[Vec<Vcpu>]) -> Vec<Vec<u8>> {
-    let all = || {
-        plan.vms
-            .iter()
-            .enumerate()
-            .flat_map(|(vm, it)| (0..it.vcpus.len()).map(move |vcpu| (vm, vcpu)))
+/// Returns the rank of each VCPU with sections among those, by its priority and then in the order of
+/// the plan. Beyond 254 of them ranks are alike, which the simulator refuses.
+fn ranks(system: &System, pcpus: &[Vec<Vcpu>]) -> Vec<Vec<u8>> {
+    let uses = |it: &Vcpu| {
+        let tasks = system.vms.get(it.vm).map(|vm| vm.tasks_of(it.index)).unwrap_or_default();
+        tasks.iter().any(|(_, task)| !task.sections.is_empty())
     };
-    let planned = plan.vms.iter().flat_map(|vm| &vm.vcpus);
-    let priorities: Vec<u32> =
-        planned.map(|vcpu| vcpu.server.map_or(0, |server| server.priority)).collect();
-    let mut ranks = vec![0; priorities.len()];
-    lock::rank(&priorities, &mut ranks);
+    let mut users: Vec<&Vcpu> = pcpus.iter().flatten().filter(|it| uses(it)).collect();
+    let priority = |it: &Vcpu| it.server.map_or(0, |server| server.priority);
+    users.sort_by_key(|it| (Reverse(priority(it)), it.vm, it.index));
+    let users: BTreeMap<(usize, usize), usize> =
+        users.iter().enumerate().map(|(rank, it)| ((it.vm, it.index), rank)).collect();
     let rank = |it: &Vcpu| {
-        all().position(|place| place == (it.vm, it.index)).map_or(u8::MAX, |index| ranks[index])
+        let rank = users.get(&(it.vm, it.index));
+        rank.map_or(NO_RANK, |rank| u8::try_from(*rank).unwrap_or(NO_RANK))
     };
     pcpus.iter().map(|vcpus| vcpus.iter().map(rank).collect()).collect()
 }

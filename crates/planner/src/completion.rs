@@ -24,6 +24,7 @@
 pub mod advice;
 mod budgets;
 mod change;
+mod coarse;
 mod colors;
 mod explain;
 mod harder;
@@ -222,7 +223,7 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
     let decided = RefCell::default();
     let staged = staged(system, &decided);
     match &staged {
-        Err(Obstacle::Input(_)) if !problem::is_only_large(system) => return staged,
+        Err(Obstacle::Input(_)) => return staged,
         Ok(planned) if verdict(planned).is_some_and(|it| it.schedulable) => return staged,
         _ => {}
     }
@@ -247,7 +248,6 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
             Err(Obstacle::Certain(certificate))
         }
         (Ok(_), None) => Err(Obstacle::Missed(missed)),
-        (Err(Obstacle::Input(_)), None) if missed.best.is_some() => Err(Obstacle::Missed(missed)),
         (other, _) => other,
     }
 }
@@ -326,8 +326,9 @@ fn without_pcpus(
     for (subject, planned) in problem.subjects.iter().zip(&plan.vms) {
         colors::give(&mut system, subject, planned, &mut left);
         for (vcpu, planned) in subject.slots.iter().zip(&planned.vcpus) {
-            for task in planned.iter().flat_map(|planned| &planned.tasks) {
-                let task = &mut system.vms[subject.index].tasks[subject.tasks[*task]];
+            let groups = planned.iter().flat_map(|planned| &planned.tasks);
+            for task in groups.flat_map(|group| &subject.tasks[*group]) {
+                let task = &mut system.vms[subject.index].tasks[*task];
                 (task.vcpu, task.vcpu_open) = (*vcpu, false);
             }
         }
@@ -337,10 +338,9 @@ fn without_pcpus(
     let mut open_budgets = Vec::new();
     let (_, spare) = problem::grain(&system);
     for (subject, planned) in problem.subjects.iter().zip(&plan.vms) {
-        for (vcpu, planned) in subject.slots.iter().zip(&planned.vcpus) {
-            let budget = planned
-                .as_ref()
-                .map(|planned| analysis::Duration(planned.point.budget.0.saturating_add(spare.0)));
+        for (slot, (vcpu, planned)) in subject.slots.iter().zip(&planned.vcpus).enumerate() {
+            let least = planned.as_ref().map(|planned| subject.budget(slot, planned, &setting));
+            let budget = least.map(|least| analysis::Duration(least.0.saturating_add(spare.0)));
             let described = &mut system.vms[subject.index].vcpus[*vcpu];
             if planned.is_some() && described.server.as_ref().is_some_and(|server| server.open) {
                 open_budgets.push((subject.index, *vcpu));

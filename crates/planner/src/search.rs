@@ -16,6 +16,7 @@
 //! if one can make the split the best. The search is deterministic.
 
 mod blocks;
+mod rates;
 mod split;
 
 use std::cmp::Reverse;
@@ -23,7 +24,7 @@ use std::cmp::Reverse;
 use analysis::utilization::Share;
 
 use crate::demand::Vcpu;
-use crate::least_utilization::NEVER;
+use crate::least_utilization::{NEVER, WHOLE};
 use crate::published::cache_aware_vm;
 use crate::{Coloring, Demand, Mask, Point, Setting, Slot, Task, Vm, indices, mask};
 use blocks::{Block, Blocks, Effort, UNFIT};
@@ -78,6 +79,15 @@ pub struct Planned {
     pub point: Point,
 }
 
+/// What the VCPUs of one VM need if its tasks are spread over them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Rough {
+    /// Sum of the parts of a processor that they need.
+    pub total: Share,
+    /// The VCPUs that have tasks.
+    pub used: Vec<usize>,
+}
+
 /// The VCPUs of all VMs: of each VM as many blocks as it has VCPUs.
 type State = Vec<Vec<Block>>;
 
@@ -113,6 +123,20 @@ impl<'a> Planner<'a> {
             vms.push(PlannedVm { colors: colors.of_vm, vcpus: planned });
         }
         Some(Plan { vms, total })
+    }
+
+    /// Returns what the first VM needs with `colors` colours if its tasks are spread over its VCPUs:
+    /// no better distribution is looked for. `None` if deadlines are missed then.
+    pub fn rough(&mut self, colors: usize) -> Option<Rough> {
+        let colors = colors.min(self.setting.colors());
+        let state = self.spread(colors);
+        let (total, _) = self.settle(&state, colors, NEVER, Effort::Little)?;
+        let blocks = self.vms.first()?;
+        let has_tasks = |vcpu: &usize| blocks.mask(state[0][*vcpu]) != 0;
+        let total = Share(u128::from(total) * (Share::WHOLE.0 / u128::from(WHOLE)));
+        let used = (0..state[0].len()).filter(has_tasks).collect();
+        (total < Share(u128::from(UNFIT) * (Share::WHOLE.0 / u128::from(WHOLE))))
+            .then_some(Rough { total, used })
     }
 
     /// Returns the VCPUs of a plan for `colors`, with what they need with any number of colours up

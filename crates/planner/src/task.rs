@@ -48,6 +48,11 @@ impl Task {
         &self.by_colors[colors.saturating_sub(1).min(last)]
     }
 
+    /// Returns the number of colours beyond which more change nothing.
+    pub(crate) fn colors(&self) -> usize {
+        self.by_colors.len()
+    }
+
     /// Returns the execution time with this number of colours: `C(k)`.
     pub fn wcet(&self, colors: usize) -> Duration {
         self.with_colors(colors).wcet()

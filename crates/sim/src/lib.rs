@@ -56,7 +56,7 @@ mod tasks;
 mod vcpu;
 
 pub use error::Error;
-pub use locks::RESOURCES_MAX;
+pub use locks::{NO_RANK, RESOURCES_MAX};
 pub use observer::{Event, Observer, Silent};
 pub use simulation::{Ended, Limits, Simulation};
 pub use statistics::{TaskStatistics, VcpuStatistics};

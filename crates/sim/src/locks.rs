@@ -1,5 +1,7 @@
 //! State of the resources that simulated tasks share.
 
+use std::collections::BTreeSet;
+
 use policy::lock::table::{Holdings, Locked, Resource, Table};
 use policy::lock::{VCPUS_MAX, Who};
 use policy::task::TASKS_MAX;
@@ -9,6 +11,9 @@ use crate::{Error, Section, System};
 
 /// Maximum number of resources of a simulated system.
 pub const RESOURCES_MAX: usize = 64;
+
+/// Stands for the rank of a VCPU whose tasks have no critical sections.
+pub const NO_RANK: u8 = u8::MAX;
 
 /// The position of a job among its critical sections.
 #[derive(Clone, Debug, Default)]
@@ -194,11 +199,22 @@ impl LockState {
     }
 }
 
-/// Each VCPU has a rank of its own.
+/// Each VCPU has a rank of its own; those whose tasks have no sections may have [`NO_RANK`].
 fn ranks(system: &System) -> Result<(), Error> {
     let ranks = &system.locks.ranks;
     let counts = system.pcpus.iter().map(|pcpu| pcpu.vcpus.len());
-    let mut all: Vec<u8> = ranks.iter().flatten().copied().collect();
+    let uses: BTreeSet<_> = system
+        .locks
+        .tasks
+        .iter()
+        .filter(|it| !it.sections.is_empty())
+        .map(|it| (it.pcpu, it.vcpu))
+        .collect();
+    let places = ranks.iter().enumerate().flat_map(|(pcpu, ranks)| {
+        ranks.iter().enumerate().map(move |(vcpu, rank)| ((pcpu, vcpu), *rank))
+    });
+    let ranked = places.filter(|(place, rank)| *rank != NO_RANK || uses.contains(place));
+    let mut all: Vec<u8> = ranked.map(|(_, rank)| rank).collect();
     all.sort_unstable();
     let fit = counts.eq(ranks.iter().map(Vec::len))
         && all.is_sorted_by(|one, next| one < next)

@@ -35,7 +35,8 @@ pub struct Locks {
     pub ceilings: bool,
     /// The rank of each VCPU among those that share resources: by PCPU, then by VCPU on it. 0 is the
     /// highest priority, each rank is given once, and all of them are below
-    /// [`policy::lock::VCPUS_MAX`].
+    /// [`policy::lock::VCPUS_MAX`]. VCPUs whose tasks have no sections may have
+    /// [`crate::NO_RANK`].
     pub ranks: Vec<Vec<u8>>,
     /// The tasks that have critical sections.
     pub tasks: Vec<Sections>,

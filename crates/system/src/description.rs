@@ -4,6 +4,7 @@
 
 mod bandwidth;
 pub(crate) mod colors;
+mod limits;
 mod locks;
 mod order;
 mod read;

@@ -3,6 +3,7 @@
 //! - [`description`]: what the author of a system writes, in TOML;
 //! - [`platform`]: machines, and the boards that are known by name;
 //! - [`plan`]: what the hypervisor does, decided; as a device tree in text and bytes;
+//! - [`decided`]: what was planned, in the text of a description;
 //! - [`report`]: a summary of both;
 //! - [`diagnostic`]: what is wrong with an input, where, and what to do;
 //! - [`suggest`]: which name was meant by one with a typo;
@@ -55,6 +56,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod decided;
 pub mod description;
 pub mod diagnostic;
 mod document;

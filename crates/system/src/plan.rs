@@ -17,14 +17,14 @@ mod room;
 mod tree;
 mod write;
 
-pub use abi::limits::COUNT_MAX;
+pub use abi::limits::{ANALYZED_MAX, ANALYZED_VCPUS_MAX, COUNT_MAX};
 pub use check::check;
 pub(crate) use check::{PAGE, VM_NAME_HELP, is_vm_name};
 pub use coloring::frames_needed;
 pub(crate) use coloring::virtual_cache;
 pub use files::{FileReport, check_files};
 pub use lifecycle::{Lifecycle, OnEvent};
-pub use make::{assign, console, make};
+pub use make::{assign, console, make, outline};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
     DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget, Plan,

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod cases;
+mod large;
 mod random;
 
 #[cfg(feature = "sandbox")]
@@ -13,6 +14,7 @@ pub mod files;
 mod sandbox;
 
 pub use cases::cases;
+pub use large::{Large, Open};
 pub use random::Random;
 
 #[cfg(feature = "sandbox")]

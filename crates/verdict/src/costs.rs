@@ -9,7 +9,7 @@ use units::Frequency;
 const SECOND: u128 = 1_000_000_000;
 
 /// Requests of the jobs of a task to the hypervisor.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Calls {
     /// Number of calls of a job and of its accesses to virtual devices.
     pub exits: u64,

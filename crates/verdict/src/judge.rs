@@ -5,6 +5,7 @@ use system::plan::{self, Plan};
 
 use crate::member::Member;
 use crate::memory::Accesses;
+use crate::pcpu::Detail;
 use crate::verdict::{PcpuVerdict, Verdict};
 use crate::{locks, overheads, pcpu};
 
@@ -12,7 +13,7 @@ impl PcpuVerdict {
     /// Returns the verdict on VCPUs of a description, each with its VM and its index there. They
     /// count as if they had a PCPU of their own and ran with these parameters, and as if no VCPU on
     /// other PCPUs delayed their memory accesses or held resources that they use. There must be at
-    /// least one VCPU. `console`: the PCPU serves the console.
+    /// least one VCPU. `console`: the PCPU serves the console. Bounds have no terms.
     pub fn of(system: &System, vcpus: &[(usize, usize, plan::Vcpu)], console: bool) -> Self {
         let member = |&(vm, index, vcpu): &(usize, usize, plan::Vcpu)| {
             let name = system.vms.get(vm).map_or("", |vm| vm.name.value.as_str());
@@ -21,7 +22,7 @@ impl PcpuVerdict {
         let mut members: Vec<_> = vcpus.iter().map(member).collect();
         members.sort_by_key(|it| it.vcpu.order());
         overheads::attach(&mut members, Some(system), console.then_some(0));
-        pcpu::verdict(&members, &locks::bounds(system, &members))
+        pcpu::verdict(&members, &locks::bounds(system, &members), Detail::Bounds)
     }
 }
 
@@ -50,16 +51,7 @@ impl Verdict {
     ) -> Self {
         let vcpus: Vec<_> = vms.iter().map(|(_, vcpus)| *vcpus).collect();
         let accesses = described.and_then(|system| Accesses::new(system, &vcpus));
-        let mut all: Vec<Member<'_>> = Vec::new();
-        for (vm_index, (vm, vcpus)) in vms.iter().enumerate() {
-            let of_vm = vcpus.iter().enumerate();
-            all.extend(of_vm.map(|(index, &vcpu)| {
-                Member::new(vm, described, accesses.as_ref(), (vm_index, index), vcpu)
-            }));
-        }
-        // On each PCPU the highest priority first.
-        all.sort_by_key(|it| (it.vcpu.pcpu, it.vcpu.order()));
-        overheads::attach(&mut all, described, console);
+        let all = members(vms, described, accesses.as_ref(), console);
         let same = |one: &Member<'_>, other: &Member<'_>| one.vcpu.pcpu == other.vcpu.pcpu;
         let mut bounds = match described {
             Some(system) => locks::bounds(system, &all),
@@ -69,7 +61,7 @@ impl Verdict {
         let mut bounds = bounds.into_iter();
         let verdict = |members: &[Member<'_>]| {
             let bounds: Vec<_> = bounds.by_ref().take(members.len()).collect();
-            pcpu::verdict(members, &bounds)
+            pcpu::verdict(members, &bounds, Detail::Terms)
         };
         let pcpus: Vec<_> = all.chunk_by(same).map(verdict).collect();
         let mut tasks = pcpus.iter().flat_map(|pcpu| &pcpu.vcpus).flat_map(|vcpu| &vcpu.tasks);
@@ -81,4 +73,26 @@ impl Verdict {
         });
         Self { schedulable, overheads_unknown, pcpus }
     }
+}
+
+/// Returns all VCPUs with the time that the hypervisor takes of them: PCPU by PCPU, on each the
+/// highest priority first.
+pub(crate) fn members<'a>(
+    vms: &[(&'a str, &[plan::Vcpu])],
+    described: Option<&'a System>,
+    accesses: Option<&Accesses<'_>>,
+    console: Option<u32>,
+) -> Vec<Member<'a>> {
+    let mut all: Vec<Member<'_>> = Vec::new();
+    for (vm_index, (vm, vcpus)) in vms.iter().enumerate() {
+        let of_vm = vcpus.iter().enumerate();
+        all.extend(
+            of_vm.map(|(index, &vcpu)| {
+                Member::new(vm, described, accesses, (vm_index, index), vcpu)
+            }),
+        );
+    }
+    all.sort_by_key(|it| (it.vcpu.pcpu, it.vcpu.order()));
+    overheads::attach(&mut all, described, console);
+    all
 }

@@ -44,6 +44,7 @@ mod judge;
 mod limits;
 mod locks;
 mod member;
+mod memo;
 mod memory;
 mod overheads;
 mod pcpu;
@@ -57,6 +58,7 @@ use system::plan::Plan;
 
 pub use budgets::{NoBudgets, Open, memory_budgets};
 pub use costs::costs;
+pub use memo::{Known, Memo};
 use memory::Accesses;
 pub use sensitivity::{Sensitivity, TaskSensitivity, scale};
 pub use verdict::{Part, PcpuVerdict, TaskVerdict, Term, VcpuVerdict, Verdict};

@@ -14,7 +14,7 @@ use crate::costs::{self, Calls};
 use crate::memory::{Accesses, OfVcpu};
 
 /// A VCPU with its tasks.
-#[derive(Clone)]
+#[derive(Clone, Eq, Hash, PartialEq)]
 pub(crate) struct Member<'a> {
     /// Name of its VM.
     pub vm: &'a str,

@@ -34,7 +34,7 @@ struct Named<'a> {
 }
 
 /// The memory accesses of the tasks of a VCPU.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) struct OfVcpu {
     bus: Option<Bus>,
     /// Maximum number of accesses of a job of each task, in their order.

@@ -1,5 +1,7 @@
 //! The verdicts on the VCPUs of a PCPU and their tasks.
 
+use std::cmp::Reverse;
+
 use analysis::response::{Analyzer, Response};
 use analysis::supply::{ServerSupply, Supply};
 use analysis::terms::{Above, Terms, terms};
@@ -13,18 +15,31 @@ use crate::{locks, ties};
 /// Maximum number of terms of a bound that are kept.
 const TERMS_MAX: usize = 100;
 
+/// What a verdict contains.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Detail {
+    /// All of it.
+    Terms,
+    /// No terms of bounds: a search asks too often for them.
+    Bounds,
+}
+
 /// Returns the verdict on a PCPU with at least one VCPU, the highest priority first. `locks`: the
 /// bounds of VCPUs that locks affect, one element for each VCPU.
-pub(crate) fn verdict(members: &[Member<'_>], locks: &[Option<locks::Bounds>]) -> PcpuVerdict {
+pub(crate) fn verdict(
+    members: &[Member<'_>],
+    locks: &[Option<locks::Bounds>],
+    detail: Detail,
+) -> PcpuVerdict {
     let servers = Servers::new(members.iter());
     let vcpus = members.iter().zip(locks).enumerate().map(|(place, (member, locks))| {
         let mut others = members.iter().enumerate().filter(|(other, _)| *other != place);
         let evicted = others.any(|(_, other)| member.is_evicted_by(other));
         if let Some(bounds) = locks {
-            return locked_verdict(member, evicted, bounds);
+            return locked_verdict(member, evicted, bounds, detail);
         }
         let response = servers.responses.get(place).copied();
-        vcpu_verdict(member, evicted, response, servers.supply(member, place))
+        vcpu_verdict(member, evicted, response, servers.supply(member, place), detail)
     });
     PcpuVerdict {
         pcpu: members.first().map_or(0, |member| member.vcpu.pcpu.0),
@@ -71,9 +86,10 @@ fn vcpu_verdict(
     shares_colors: bool,
     response: Option<Result<Duration, Failure>>,
     supply: Option<Supply<'_>>,
+    detail: Detail,
 ) -> VcpuVerdict {
     let judged = ties::judge(member, |member, sleeps| {
-        task_verdicts(member, if sleeps { supply.map(Supply::with_sleep) } else { supply })
+        task_verdicts(member, if sleeps { supply.map(Supply::with_sleep) } else { supply }, detail)
     });
     let blackout = match supply {
         Some(Supply::Server(supply)) => Some(supply.blackout()),
@@ -83,7 +99,11 @@ fn vcpu_verdict(
 }
 
 /// Returns the verdicts on the tasks of a VCPU with this supply, if it is guaranteed any.
-fn task_verdicts(member: &Member<'_>, supply: Option<Supply<'_>>) -> Vec<TaskVerdict> {
+fn task_verdicts(
+    member: &Member<'_>,
+    supply: Option<Supply<'_>>,
+    detail: Detail,
+) -> Vec<TaskVerdict> {
     let tasks = &member.tasks;
     let workload = supply.map(|supply| {
         let workload = member.workload(supply);
@@ -99,7 +119,8 @@ fn task_verdicts(member: &Member<'_>, supply: Option<Supply<'_>>) -> Vec<TaskVer
         }
     }
     let judged = (0..tasks.len()).map(|index| {
-        let parts = workload.as_ref().and_then(|it| terms(it, &responses, index));
+        let workload = workload.as_ref().filter(|_| detail == Detail::Terms);
+        let parts = workload.and_then(|it| terms(it, &responses, index));
         let parts = parts.map_or(Vec::new(), |parts| named(member, index, &parts));
         task_verdict(member, index, responses[index], parts)
     });
@@ -107,10 +128,19 @@ fn task_verdicts(member: &Member<'_>, supply: Option<Supply<'_>>) -> Vec<TaskVer
 }
 
 /// Returns the verdict on a VCPU whose bounds include the cost of locks.
-fn locked_verdict(member: &Member<'_>, shares_colors: bool, bounds: &locks::Bounds) -> VcpuVerdict {
+fn locked_verdict(
+    member: &Member<'_>,
+    shares_colors: bool,
+    bounds: &locks::Bounds,
+    detail: Detail,
+) -> VcpuVerdict {
     let judged = bounds.tasks.iter().enumerate().map(|(index, bound)| {
         let response = bound.map(|it| Response { time: it.time, window: it.window, jobs: it.jobs });
-        task_verdict(member, index, response, parts(member, index, bounds))
+        let parts = match detail {
+            Detail::Terms => parts(member, index, bounds),
+            Detail::Bounds => Vec::new(),
+        };
+        task_verdict(member, index, response, parts)
     });
     let supply = bounds
         .server
@@ -248,8 +278,13 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
     all.extend(terms.overheads.iter().map(|(source, time)| plain(Part::Overhead(*source), *time)));
     // Of many only the longest can count: no need to name the others.
     let mut longest: Vec<_> = terms.above.iter().collect();
-    longest.sort_by_key(|above| std::cmp::Reverse(above.execution.max(above.cache)));
-    for above in longest.into_iter().take(TERMS_MAX) {
+    let key = |above: &&Above| (Reverse(above.execution.max(above.cache)), above.task);
+    if longest.len() > TERMS_MAX {
+        longest.select_nth_unstable_by_key(TERMS_MAX, key);
+        longest.truncate(TERMS_MAX);
+    }
+    longest.sort_unstable_by_key(key);
+    for above in longest {
         for (term, time) in [
             (Part::Preemption, less(above.execution, called(above.jobs, above.task))),
             (Part::Cache, above.cache),
@@ -259,7 +294,7 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
         }
     }
     all.retain(|term| term.time_ns > 0);
-    all.sort_by_key(|term| std::cmp::Reverse(term.time_ns));
+    all.sort_by_key(|term| Reverse(term.time_ns));
     all.truncate(TERMS_MAX);
     all
 }

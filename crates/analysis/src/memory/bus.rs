@@ -6,7 +6,7 @@ use crate::Duration;
 ///
 /// The analysis assumes that at most one access of each other PCPU delays an access (round robin),
 /// and that no access delays another PCPU for longer than the latency.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Bus {
     /// The longest time for which one access of another PCPU delays an access: `L` (XenThrottle,
     /// section 3.1).

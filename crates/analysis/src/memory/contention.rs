@@ -7,7 +7,7 @@ use crate::window::{Beside, Stream};
 use crate::{Caches, Duration, Failure};
 
 /// Other PCPUs, whose accesses delay those of the tasks.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Interferer {
     /// Number of PCPUs. Each access of the tasks waits for at most one access of each.
     pub pcpus: u64,
@@ -16,7 +16,7 @@ pub struct Interferer {
 }
 
 /// The budget of accesses of the VCPU itself.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Throttle {
     /// A budget of its own.
     Own(Reservation),

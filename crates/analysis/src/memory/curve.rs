@@ -12,7 +12,7 @@ use crate::memory::{Bus, Reservation, Staircase};
 ///   much.
 /// - Accesses beyond the budget ([`Bus::overshoot`]: `o`) are paid by the next budgets, so that any
 ///   number `m` of periods in a row have at most `mQ + o`: `S(t + d) + oL`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Curve {
     staircase: Staircase,
     late: u64,

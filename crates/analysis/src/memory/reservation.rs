@@ -6,7 +6,7 @@ use crate::{Duration, LONGEST};
 
 /// A budget of memory accesses that is renewed in each period; the period is at least 1 ns and at
 /// most [`LONGEST`].
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Reservation {
     accesses: u64,
     // Private: the curves divide by it.

@@ -18,7 +18,7 @@ use crate::memory::Reservation;
 /// greatest if the first part lasts for `QL`. So a window can begin with `2 QL` without a pause,
 /// and every further period adds `QL`. (Where `t < QL` the equation as printed gives less than
 /// that; and the second condition of Eq. 3.6 is misprinted.)
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Staircase {
     // Private: not longer than the period.
     step: u64,

@@ -16,6 +16,9 @@ use crate::utilization::Share;
 use crate::window::{self, Found, Stop, Stream, sum};
 use crate::{Duration, Failure, LONGEST, Limits};
 
+/// Steps of the search for a window, before it is asked whether there can be one.
+const FEW_PASSES: u32 = 40;
+
 /// Analyses systems, without allocating memory for each.
 #[derive(Clone, Debug)]
 pub struct Analyzer {
@@ -310,6 +313,16 @@ impl Analyzer {
         let (mut own, mut known) = (first, sum([first, executions].into_iter()));
         let mut worst: Option<(u64, u64)> = None;
         let mut jobs = 1;
+        // Without a bound the search would end late; it is not asked whether there is one before it
+        // takes long.
+        if limit(jobs) == LONGEST.0 {
+            let mut few = FEW_PASSES.min(*passes);
+            let found =
+                window::shortest((&self.above, ()), own, known, *supply, LONGEST.0, &mut few);
+            if found == Err(Stop::Passes) && self.overloads(system, index, next, supply) {
+                return Err(Failure::Overload { task: index });
+            }
+        }
         loop {
             let found =
                 window::shortest((&self.above, ()), own, known, *supply, limit(jobs), passes);

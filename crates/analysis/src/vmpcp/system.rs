@@ -8,7 +8,7 @@ use crate::Duration;
 use crate::window::sum;
 
 /// A critical section.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Section {
     /// Number of the resource; small numbers are best.
     pub resource: usize,

@@ -387,11 +387,15 @@ fn more_work_than_time_is_a_no() {
 }
 
 #[test]
-fn machines_for_analysis_only_can_be_checked_but_not_planned() {
+fn machines_for_analysis_only_are_planned_into_a_copy_of_the_description() {
     let sandbox = sandbox!();
     sandbox.write("test.toml", &DESCRIPTION.replace("qemu-virt", "i7-2600"));
     let checked = sandbox.bulkhead(&["check", "test.toml"]);
     checked.assert_status(0);
     assert!(checked.stdout.contains("no plan"), "{}", checked.stdout);
-    sandbox.bulkhead(&["plan", "test.toml"]).assert_refused(&["i7-2600", "cannot be booted"]);
+    let planned = sandbox.bulkhead(&["plan", "test.toml"]);
+    planned.assert_status(0);
+    assert!(planned.stdout.contains("wrote test.planned.toml"), "{}", planned.stdout);
+    let refused = sandbox.bulkhead(&["run", "test.toml", "--hypervisor", "hypervisor.elf"]);
+    refused.assert_refused(&["i7-2600", "cannot be booted"]);
 }

@@ -26,10 +26,12 @@ pub(super) fn give(
     // VCPU by VCPU; within each, numbers start at 0.
     let mut first = 0;
     for vcpu in planned.vcpus.iter().flatten() {
-        for (task, set) in vcpu.tasks.iter().zip(&vcpu.point.sets) {
+        for (group, set) in vcpu.tasks.iter().zip(&vcpu.point.sets) {
             let colors = set.iter().filter_map(|color| own.get(first + color.index()).copied());
             let colors = Located::new(colors.collect(), &place);
-            vm.tasks[subject.tasks[*task]].colors = Some(colors);
+            for task in &subject.tasks[*group] {
+                vm.tasks[*task].colors = Some(colors.clone());
+            }
         }
         first += vcpu.colors;
     }

@@ -92,7 +92,7 @@ fn of_part(
     let own = indices(slot.pinned);
     let late = alone(&subject.vm, slot).and_then(|vm| late(&vm, slot, problem, free));
     let (first, late) = late.unwrap_or((0, None));
-    let first = own.get(first).map_or(0, |task| subject.tasks[*task]);
+    let first = own.get(first).map_or(0, |task| subject.tasks[*task][0]);
     let budget = match slot.budget {
         Some(budget) if budget < slot.period => format!("a budget of {budget}"),
         _ => "a whole PCPU".into(),

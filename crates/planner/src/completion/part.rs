@@ -18,12 +18,16 @@ pub(super) enum Part {
     Task(usize),
 }
 
-/// Returns the parts that do not fit even if everything else is not there.
+/// Returns the parts that do not fit even if everything else is not there. Of tasks in groups
+/// nothing is certain.
 pub(super) fn misfits(problem: &Problem, subject: &Subject) -> Vec<Part> {
+    if subject.fine.is_some() {
+        return Vec::new();
+    }
     let with_tasks = subject.vm.vcpus().iter().zip(&subject.slots).filter(|it| it.0.pinned != 0);
     let vcpus = with_tasks.map(|(_, &vcpu)| Part::Vcpu(vcpu));
     let open = (0..subject.tasks.len()).filter(|task| subject.vm.pinned() >> task & 1 == 0);
-    let tasks = open.map(|task| Part::Task(subject.tasks[task]));
+    let tasks = open.map(|task| Part::Task(subject.tasks[task][0]));
     let mut misfits: Vec<Part> = vcpus.filter(|&part| !part_fits(problem, subject, part)).collect();
     if misfits.is_empty() {
         misfits.extend(tasks.filter(|&part| !part_fits(problem, subject, part)));
@@ -55,7 +59,7 @@ pub(super) fn slots(subject: &Subject, part: Part) -> Vec<Slot> {
             all.filter(|(_, index)| **index == vcpu).map(|(slot, _)| slot).collect()
         }
         Part::Task(task) => {
-            let own = subject.tasks.iter().position(|index| *index == task);
+            let own = subject.tasks.iter().position(|group| group.contains(&task));
             let own = own.map_or(0, |own| mask(&[own]));
             all.map(|(slot, _)| Slot { pinned: slot.pinned | own, ..slot }).collect()
         }

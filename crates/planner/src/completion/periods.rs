@@ -23,6 +23,9 @@ const TURN: Duration = Duration(50_000);
 const SHORTEST: u64 = 500_000;
 /// The period of VCPUs in VMs without tasks.
 const USUAL: u64 = 10_000_000;
+/// Most tasks of a VM that are distributed in the best way for each period; more tasks are spread,
+/// which shows as well which period costs least.
+const SEARCHED_MAX: usize = 12;
 /// Parts into which deadlines and periods are divided.
 const PARTS: std::ops::RangeInclusive<u64> = 1..=8;
 
@@ -129,6 +132,11 @@ fn cost(system: &System, vm: usize) -> Result<Option<Share>, Errors> {
     let Some(subject) = problem.subjects.first() else { return Ok(None) };
     let vms = [subject.vm.clone()];
     let free = problem.free.len() as usize;
+    if subject.vm.tasks().len() > SEARCHED_MAX {
+        let Some(rough) = Planner::new(&vms, &problem.setting).rough(free) else { return Ok(None) };
+        let turns = rough.used.iter().map(|&vcpu| Share::up(TURN, vms[0].vcpus()[vcpu].period));
+        return Ok(Some(turns.fold(rough.total, |sum, turn| sum + turn)));
+    }
     let Some(plan) = Planner::new(&vms, &problem.setting).plan(free) else { return Ok(None) };
     let used = plan.vms[0].vcpus.iter().zip(subject.vm.vcpus()).filter(|(vcpu, _)| vcpu.is_some());
     Ok(Some(used.fold(plan.total, |sum, (_, slot)| sum + Share::up(TURN, slot.period))))

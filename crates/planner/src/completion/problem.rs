@@ -1,17 +1,15 @@
 //! The open parts of a description, in the planner's terms.
 
-use std::cmp::Reverse;
-
 use analysis::overheads::Costs;
-use analysis::utilization::Share;
 use analysis::{Duration, LONGEST};
 use policy::color::ColorSet;
 use system::description::{self, System, Wcet};
 use system::diagnostic::{Diagnostic, Errors};
 use system::plan::{Class, frames_needed};
 
-use super::cannot_plan;
-use crate::{Coloring, Error, Setting, Slot, TASKS_MAX, Task, Test, Vm, indices, mask};
+use super::{cannot_plan, coarse};
+use crate::search::Planned;
+use crate::{Coloring, Error, Evaluator, Setting, Slot, Task, Test, Vm, mask};
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
@@ -21,10 +19,6 @@ const HYPERVISOR: u64 = 96 << 20;
 const ALONE: Duration = Duration(1_000_000);
 /// Budgets are multiples of this.
 const GRAIN: u64 = 1_000;
-/// Most tasks of a VM whose allocation to VCPUs is searched; larger VMs get an even distribution.
-const OPEN_MAX: usize = 40;
-/// Most tasks of a VM that is planned by a search only.
-const SEARCHED_MAX: usize = 1_000;
 /// They are multiples of ticks of the counter, too, if that needs no coarser grain.
 const COARSE: u64 = 20_000;
 
@@ -41,12 +35,24 @@ pub(super) struct Problem {
 pub(super) struct Subject {
     /// Its index in the system.
     pub index: usize,
-    /// The index of each of its tasks in the description: the planner has the highest
-    /// priority first.
-    pub tasks: Vec<usize>,
+    /// The indices of its tasks in the description: the planner has the highest priority first, and
+    /// takes those of a large VM in groups.
+    pub tasks: Vec<Vec<usize>>,
     /// The index of each of its VCPUs: the planner has no VCPUs of the background.
     pub slots: Vec<usize>,
     pub vm: Vm,
+    /// The tasks, and those of each group by their places among them, if groups have several.
+    pub fine: Option<Fine>,
+}
+
+/// The tasks behind groups.
+pub(super) struct Fine {
+    /// The tasks, the highest priority first.
+    pub tasks: Vec<Task>,
+    /// The colours of each that are given.
+    pub sets: Vec<ColorSet>,
+    /// Their places, group by group.
+    pub groups: Vec<Vec<usize>>,
 }
 
 impl Problem {
@@ -137,35 +143,27 @@ fn subject(
     // As the analysis orders them.
     tasks.sort_by_key(|&task| vm.tasks[task].order());
     let name = &vm.name;
-    let fail = |error: Error| {
-        let mistake = match error {
-            Error::Tasks { tasks, most } => {
-                let message = format!(
-                    "`{}` has {tasks} tasks: of a VM of which something is left open, {most} can \
-                     be planned",
-                    name.value
-                );
-                let help = "say where its tasks run, and give its budgets and colours: `check` \
-                            judges any number of tasks";
-                cannot_plan(message).help(help)
-            }
-            other => cannot_plan(other.to_string()),
-        };
-        Box::new(mistake.at(&name.place, "in this VM"))
-    };
+    let fail =
+        |error: Error| Box::new(cannot_plan(error.to_string()).at(&name.place, "in this VM"));
     if slots.is_empty() {
         let mistake = cannot_plan("all VCPUs of the VM are of the background")
             .at(&vm.name.place, "in this VM")
             .help("give one of its VCPUs another `server`, or say where its tasks run");
         return Err(Box::new(mistake));
     }
-    let slot = |&vcpu: &usize| {
-        let pinned = tasks.iter().enumerate().filter(|(_, task)| {
-            let task = &vm.tasks[**task];
-            !task.vcpu_open && task.vcpu == vcpu
-        });
-        let pinned =
-            pinned.fold(0, |mask, (at, _)| mask | 1u128.checked_shl(at as u32).unwrap_or(0));
+    let costs = verdict::costs(system, vm.lock_waits()).unwrap_or_default();
+    let models: Result<Vec<Task>, Error> =
+        tasks.iter().map(|&task| model(vm, &vm.tasks[task], all, costs)).collect();
+    let models = models.map_err(fail)?;
+    let pin = |task: &usize| {
+        let task = &vm.tasks[*task];
+        slots.iter().position(|vcpu| !task.vcpu_open && task.vcpu == *vcpu)
+    };
+    let pins: Vec<Option<usize>> = tasks.iter().map(pin).collect();
+    let groups = coarse::groups(&models, &pins);
+    let slot = |(at, &vcpu): (usize, &usize)| {
+        let pinned = (0..groups.len()).filter(|group| pins[groups[*group][0]] == Some(at));
+        let pinned = mask(&pinned.collect::<Vec<_>>());
         match vm.vcpus[vcpu].server.as_ref().and_then(|it| Some((it, it.class.value.budget()?))) {
             None => Slot { period: ALONE, budget: Some(ALONE), pinned },
             Some((server, given)) => Slot {
@@ -175,45 +173,55 @@ fn subject(
             },
         }
     };
-    let mut slots_planned: Vec<Slot> = slots.iter().map(slot).collect();
-    let costs = verdict::costs(system, vm.lock_waits()).unwrap_or_default();
-    let models: Result<Vec<Task>, Error> =
-        tasks.iter().map(|&task| model(vm, &vm.tasks[task], all, costs)).collect();
-    let mut planned = models
-        .and_then(|models| {
-            if (OPEN_MAX + 1..=TASKS_MAX).contains(&models.len()) {
-                spread(&models, &mut slots_planned);
-            }
-            Vm::new(models, slots_planned)
-        })
-        .and_then(|planned| planned.with_coloring(coloring(vm, &tasks, all)))
+    let slots_planned: Vec<Slot> = slots.iter().enumerate().map(slot).collect();
+    let grouped: Result<Vec<Task>, Error> =
+        groups.iter().map(|group| coarse::together(&models, group, costs)).collect();
+    let coloring = coloring(vm, &tasks, all);
+    let of_groups = match &coloring {
+        Coloring::Fixed(sets) => {
+            let set = |group: &Vec<usize>| {
+                group.iter().fold(ColorSet::EMPTY, |union, &task| union | sets[task])
+            };
+            Coloring::Fixed(groups.iter().map(set).collect())
+        }
+        other => other.clone(),
+    };
+    let mut planned = grouped
+        .and_then(|grouped| Vm::new(grouped, slots_planned))
+        .and_then(|planned| planned.with_coloring(of_groups))
         .map_err(fail)?;
     if vm.colors_open.is_some() {
         planned.least_colors = colors_for_memory(system, vm, all);
         planned.power_of_two = vm.vllc;
     }
-    Ok(Subject { index, tasks, slots, vm: planned })
+    let described = |group: &Vec<usize>| group.iter().map(|&task| tasks[task]).collect();
+    let described = groups.iter().map(described).collect();
+    let sets = match coloring {
+        Coloring::Fixed(sets) => sets,
+        _ => Vec::new(),
+    };
+    let fine = (groups.len() < tasks.len()).then_some(Fine { tasks: models, sets, groups });
+    Ok(Subject { index, tasks: described, slots, vm: planned, fine })
 }
 
-/// Gives each open task to the VCPU that then has least to do for its size, the largest first.
-fn spread(tasks: &[Task], slots: &mut [Slot]) {
-    let share = |task: usize| Share::up(tasks[task].wcet(1), tasks[task].period()).0;
-    let pinned = slots.iter().fold(0, |all, slot| all | slot.pinned);
-    let mut open: Vec<usize> = (0..tasks.len()).filter(|task| pinned >> task & 1 == 0).collect();
-    open.sort_by_key(|&task| Reverse(share(task)));
-    let mut loads: Vec<u128> =
-        slots.iter().map(|slot| indices(slot.pinned).into_iter().map(share).sum()).collect();
-    for task in open {
-        // A VCPU with a small budget counts as if it had more to do.
-        let full = |slot: &Slot, load: u128| {
-            let budget = slot.budget.unwrap_or(slot.period).0.max(1);
-            load.saturating_add(share(task)) / u128::from(budget) * u128::from(slot.period.0)
-        };
-        let least = (0..slots.len()).min_by_key(|&at| full(&slots[at], loads[at]));
-        if let Some(least) = least {
-            slots[least].pinned |= mask(&[task]);
-            loads[least] = loads[least].saturating_add(share(task));
+impl Subject {
+    /// Returns the budget of a planned VCPU. For groups it is the least with which their tasks are
+    /// in time, or that of the groups if none is.
+    pub fn budget(&self, slot: usize, planned: &Planned, setting: &Setting) -> Duration {
+        let point = &planned.point;
+        let Some(fine) = &self.fine else { return point.budget };
+        let mut members: Vec<(usize, ColorSet)> = Vec::new();
+        for (group, set) in planned.tasks.iter().zip(&point.sets) {
+            let own = |&task: &usize| (task, fine.sets.get(task).copied().unwrap_or(*set));
+            members.extend(fine.groups[*group].iter().map(own));
         }
+        members.sort_unstable_by_key(|(task, _)| *task);
+        let (tasks, sets): (Vec<&Task>, Vec<ColorSet>) =
+            members.into_iter().map(|(task, set)| (&fine.tasks[task], set)).unzip();
+        let period = self.vm.vcpus()[slot].period;
+        let range = [Duration(1), period];
+        let found = Evaluator::new(*setting).least_budget(&tasks, &sets, period, range);
+        found.unwrap_or(point.budget)
     }
 }
 
@@ -271,15 +279,6 @@ fn model(
         .with_blocking(blocking)?
         .with_suspension(suspension)?;
     Task::new(base, &wcet)
-}
-
-/// Returns true if all that stands in the way of the planner in its steps is that some VMs have
-/// many tasks, and no VM has too many for a search.
-pub(super) fn is_only_large(system: &System) -> bool {
-    let open = || (0..system.vms.len()).filter(|&vm| is_open(&system.vms[vm]));
-    let tasks = |vm: &usize| system.vms[*vm].tasks.len();
-    let small: Vec<usize> = open().filter(|vm| tasks(vm) <= TASKS_MAX).collect();
-    open().all(|vm| tasks(&vm) <= SEARCHED_MAX) && Problem::of_vms(system, &small).is_ok()
 }
 
 /// Returns the least number of planned colours of a VM.

@@ -7,6 +7,7 @@ use analysis::Duration;
 use analysis::utilization::Share;
 use policy::color::ColorSet;
 
+use super::rates::Rates;
 use crate::demand::members;
 use crate::descent;
 use crate::least_utilization::{Costs, NEVER, Size, Table, WHOLE, place, sizes};
@@ -55,6 +56,7 @@ pub struct Blocks<'a> {
     evaluator: Evaluator,
     costs: Vec<Costs>,
     tables: HashMap<Mask, Rc<Table>>,
+    rates: Rates,
     /// By tasks, and by the first VCPU that is equivalent.
     known: HashMap<(Mask, usize), Block>,
     curves: Vec<Curve>,
@@ -66,8 +68,12 @@ impl<'a> Blocks<'a> {
         Self {
             vm,
             evaluator: Evaluator::new(*setting),
-            costs: vm.tasks().iter().map(|task| Costs::new(task, setting)).collect(),
+            costs: match vm.coloring() {
+                Coloring::Own => vm.tasks().iter().map(|task| Costs::new(task, setting)).collect(),
+                _ => Vec::new(),
+            },
             tables: HashMap::from([(0, Rc::new(Table::empty(setting)))]),
+            rates: Rates::new(vm.tasks(), setting),
             known: HashMap::new(),
             curves: Vec::new(),
             effort: Effort::Little,
@@ -110,9 +116,10 @@ impl<'a> Blocks<'a> {
                     let table = self.table(mask);
                     (0..=colors).map(|k| bound(table.utilization(k))).collect()
                 }
-                Coloring::Shared | Coloring::Fixed(_) => {
-                    (0..=colors).map(|k| bound(self.utilization(mask, k))).collect()
+                Coloring::Shared => {
+                    self.rates.shares(mask, colors).into_iter().map(bound).collect()
                 }
+                Coloring::Fixed(_) => vec![bound(self.utilization(mask, 0)); colors + 1],
             };
             let points = shares.iter().map(|&share| (share == NEVER).then_some(None)).collect();
             (shares, points)
@@ -153,9 +160,14 @@ impl<'a> Blocks<'a> {
     pub fn reconsider(&mut self) {
         self.effort = Effort::Much;
         for block in (0..self.curves.len()).map(Block) {
+            let may_gain = self.may_gain(block);
             for colors in 0..self.curves[block.0].shares.len() {
+                let Curve { shares, points, .. } = &self.curves[block.0];
+                let is_known = may_gain && matches!(points[colors], Some(Some(_)));
+                if shares[colors] != UNFIT && !is_known {
+                    continue;
+                }
                 let bound = self.utilization(self.mask(block), colors);
-                let may_gain = self.may_gain(block);
                 let curve = &mut self.curves[block.0];
                 if curve.shares[colors] == UNFIT {
                     curve.shares[colors] = bound;

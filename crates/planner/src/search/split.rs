@@ -1,11 +1,15 @@
 //! Splits the tasks of two VCPUs again.
 
+use analysis::utilization::Share;
+
 use super::blocks::{Block, Blocks, Effort};
-use crate::{Coloring, Mask, indices};
+use crate::{Coloring, Mask, Task, indices};
 
 /// Most tasks of two VCPUs of which all splits are looked at; of more, those that move one
 /// task or exchange two.
 const ALL_MAX: usize = 9;
+/// Most exchanges that are looked at, about: of tasks that need as much as each other.
+const EXCHANGES_MAX: usize = 100;
 
 /// Returns the best split of the tasks of these two VCPUs into two, if it is better than `total`:
 /// then what they need is settled. `others[k]` is what all other VCPUs need if these two have `k`
@@ -23,7 +27,8 @@ pub fn best(
     let ordered = pinned != [0, 0] || !blocks.are_alike(vcpus[0], vcpus[1]);
     let allowed =
         |split: &[Mask; 2]| split[0] & pinned[0] == pinned[0] && split[1] & pinned[1] == pinned[1];
-    let mut splits: Vec<(u64, [Block; 2])> = splits(pair, ordered)
+    let shares: Vec<u128> = blocks.vm().tasks().iter().map(share).collect();
+    let mut splits: Vec<(u64, [Block; 2])> = splits(pair, ordered, &shares)
         .into_iter()
         .filter(allowed)
         .filter_map(|[first, second]| {
@@ -87,9 +92,14 @@ fn cheapest(
     least.1.map(|colors| (least.0, colors))
 }
 
+/// Returns about what a task needs.
+fn share(task: &Task) -> u128 {
+    Share::up(task.wcet(1), task.period()).0
+}
+
 /// Returns the ways to split the tasks of a pair, other than the pair itself. If it is not
-/// `ordered`, which of the two is which does not matter.
-fn splits(pair: [Mask; 2], ordered: bool) -> Vec<[Mask; 2]> {
+/// `ordered`, which of the two is which does not matter. `shares` is what each task needs.
+fn splits(pair: [Mask; 2], ordered: bool, shares: &[u128]) -> Vec<[Mask; 2]> {
     let union = pair[0] | pair[1];
     let tasks = indices(union);
     if tasks.len() <= ALL_MAX {
@@ -105,7 +115,18 @@ fn splits(pair: [Mask; 2], ordered: bool) -> Vec<[Mask; 2]> {
     }
     let moves = tasks.iter().map(|&task| 1 << task);
     let [first, second] = pair.map(indices);
-    let swaps = first.iter().flat_map(|&a| second.iter().map(move |&b| 1 << a | 1 << b));
+    let each = match first.len() * second.len() {
+        0..=EXCHANGES_MAX => second.len(),
+        _ => (EXCHANGES_MAX / first.len().max(1)).max(2),
+    };
+    let swaps = first.iter().flat_map(|&a| {
+        let mut others = second.clone();
+        if each < others.len() {
+            others.sort_by_key(|&b| shares[b].abs_diff(shares[a]));
+            others.truncate(each);
+        }
+        others.into_iter().map(move |b| 1 << a | 1 << b)
+    });
     let changed = moves.chain(swaps).map(|change: Mask| pair.map(|mask| mask ^ change));
     changed.collect()
 }
@@ -116,13 +137,19 @@ mod tests {
 
     #[test]
     fn all_splits_are_there_once() {
-        let mut found = splits([0b001, 0b110], false);
+        let mut found = splits([0b001, 0b110], false, &[1; 3]);
         found.sort_unstable();
         assert_eq!(found, [[0b011, 0b100], [0b101, 0b010], [0b111, 0]]);
-        assert_eq!(splits([0b001, 0b110], true).len(), 7);
+        assert_eq!(splits([0b001, 0b110], true, &[1; 3]).len(), 7);
         // Of many tasks: 6 + 6 moves, 6 x 6 exchanges.
-        let many = splits([0b111111, 0b111111 << 6], false);
+        let many = splits([0b111111, 0b111111 << 6], false, &[1; 12]);
         assert_eq!(many.len(), 12 + 36);
         assert!(many.iter().all(|[a, b]| a & b == 0 && (a | b) == 0b1111_1111_1111));
+        // Of more: 40 moves, and with each of 20 tasks those 5 that need most like it.
+        let shares: Vec<u128> = (0..40).map(|task| task % 20).collect();
+        let most = splits([(1 << 20) - 1, ((1 << 20) - 1) << 20], false, &shares);
+        assert_eq!(most.len(), 40 + 100);
+        let alike = [(1 << 20) - 1 - (1 << 7) | 1 << 27, ((1 << 20) - 1) << 20 ^ 1 << 27 | 1 << 7];
+        assert!(most.contains(&alike));
     }
 }

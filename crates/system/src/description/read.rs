@@ -5,10 +5,10 @@ use std::path::Path;
 use policy::color::ColorSet;
 use units::{Bytes, Duration};
 
-use super::{Located, System, bandwidth, colors, locks, read_text, servers, vm};
+use super::{Located, System, bandwidth, colors, limits, locks, read_text, servers, vm};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
-use crate::plan::{COUNT_MAX, Locks};
+use crate::plan::Locks;
 use crate::platform::{self, Platform};
 
 pub(super) fn system(file: &str, text: &str, folder: &Path) -> Result<System, Errors> {
@@ -30,6 +30,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let section_overhead = at.quantity("section_overhead");
     let section_overhead = section_overhead.map_or(locks::SECTION_OVERHEAD, |it| it.value);
     let protocol = at.choice("locks", &Locks::ALL.map(|it| (it.as_str(), it)));
+    limits::check(at, platform.as_ref().map(|(platform, _)| &platform.value), &tables);
     let resources = locks::read(at, &tables);
     let read = |(index, table)| vm::read(table, index, &resources);
     let mut vms: Vec<_> = tables.iter().enumerate().map(read).collect();
@@ -47,12 +48,6 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
             .for_each(|it| at.add(it));
     }
     if let Some((platform, hypervisor)) = &platform {
-        // Machines that are only analysed have no plan.
-        if let Some(more) = tables.get(COUNT_MAX).filter(|_| platform.value.boot.is_ok()) {
-            let message = format!("a system can have {COUNT_MAX} VMs");
-            let mistake = Diagnostic::new("out-of-range", message).at(more.place(), "one more");
-            at.add(mistake.help("remove the VMs from here on, or give them to a second machine"));
-        }
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
             .into_iter()
             .chain(servers::check_ticks(&platform.value, &read))

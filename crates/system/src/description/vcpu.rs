@@ -5,17 +5,20 @@ use units::Duration;
 use super::{Located, Server, Vcpu, bandwidth};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::document::Fields;
-use crate::plan::{Budget, COUNT_MAX, Class};
+use crate::plan::{ANALYZED_VCPUS_MAX, Budget, Class};
 
 /// Stands for a period that is to be planned.
 const PERIOD: Duration = Duration(10_000_000);
 
-/// `vcpus = 2`, or `[[vm.vcpu]]` tables; one VCPU if neither is given.
+/// `vcpus = 2`, or `[[vm.vcpu]]` tables; one VCPU if neither is given. [`super::limits`] has the
+/// limit of their number.
 pub(super) fn read(vm: &Fields<'_>) -> Option<Vec<Vcpu>> {
     let tables = vm.tables("vcpu", "[[vm.vcpu]]");
-    let count = vm.integer("vcpus", 1, COUNT_MAX as u64);
+    let count = vm.integer("vcpus", 1, u64::MAX);
     if tables.is_empty() {
         let count = if vm.has("vcpus") { count?.value } else { 1 };
+        // More than that are refused.
+        let count = count.min(ANALYZED_VCPUS_MAX as u64 + 1);
         return Some(vec![Vcpu::default(); count as usize]);
     }
     let counted = count.filter(|count| count.value != tables.len() as u64);
@@ -26,11 +29,6 @@ pub(super) fn read(vm: &Fields<'_>) -> Option<Vec<Vcpu>> {
                 .at(&count.place, "does not agree")
                 .help("remove `vcpus`: the tables are counted"),
         );
-    }
-    if let Some(more) = tables.get(COUNT_MAX) {
-        let message = format!("a VM can have {COUNT_MAX} VCPUs");
-        let help = "remove the VCPUs from here on";
-        vm.add(Diagnostic::new("out-of-range", message).at(more.place(), "one more").help(help));
     }
     let vcpus: Vec<_> = tables.iter().map(vcpu).collect();
     vcpus.into_iter().collect()

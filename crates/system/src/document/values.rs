@@ -47,6 +47,14 @@ impl<'t> Fields<'t> {
         Some(self.located(value, value.get_ref().as_str()?.to_owned()))
     }
 
+    /// Returns the number of a key for comparisons; what is wrong with it is not reported.
+    pub fn peek_number(&self, key: &'static str) -> Option<Located<u64>> {
+        let value = self.value(key)?;
+        let integer = value.get_ref().as_integer()?;
+        let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok()?;
+        Some(self.located(value, number))
+    }
+
     /// Returns a string, or a list of strings.
     pub fn strings(&self, key: &'static str) -> Option<Vec<String>> {
         let strings = self.located_strings(key)?;

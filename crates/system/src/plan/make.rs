@@ -2,15 +2,20 @@
 
 mod boot;
 mod origins;
+mod outline;
 mod pcpus;
 mod ram;
 mod servers;
 mod words;
 
+use std::collections::BTreeSet;
+
 use abi::guest;
 use abi::limits::{CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES};
 pub(super) use boot::boot;
 pub(super) use origins::Origins;
+pub use outline::outline;
+use ram::Placed;
 
 use units::Bytes;
 
@@ -18,10 +23,10 @@ use super::{
     Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Resource, Serial, Vcpu,
     VirtualGic, VirtualSerial, Vm, check,
 };
-use crate::address::{IntId, Ipa, Pcpu, Region};
+use crate::address::{IntId, Ipa, Pcpu, PhysicalAddress, Region};
 use crate::description::{self, System, colors};
 use crate::diagnostic::{Diagnostic, Errors, Place};
-use crate::platform::{AnalysisOnly, Overheads};
+use crate::platform::{AnalysisOnly, BootSupport, Overheads};
 
 /// RAM of the hypervisor if the description does not say.
 const HYPERVISOR_MEMORY: Bytes = Bytes::mib(96);
@@ -75,12 +80,12 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     mistakes.extend(system.vms.iter().filter_map(boot::too_small));
     Errors::unless_none(mistakes, ())?;
 
-    let used = |pcpu: u32| pcpus.iter().flatten().any(|other| other.0 == pcpu);
-    let serves_console = console(machine.cpus.len(), used);
-    let vcpus = servers::vcpus(system, &pcpus);
-    let overheads = machine.overheads.filter(|_| share(&vcpus));
-    let wait = overheads.and(system.wait());
-    if let Some(wait) = wait.filter(|wait| *wait > Overheads::LONGEST) {
+    let cache = llc.map(|geometry| Llc {
+        geometry,
+        in_registers: machine.last_level_cache().is_some_and(|cache| cache.in_registers),
+    });
+    let plan = assemble(system, support, (hypervisor, cache), &pcpus, placed);
+    if let Some(wait) = plan.platform.wait.filter(|wait| *wait > Overheads::LONGEST) {
         let message = format!("interrupts for a VCPU that waits can take {wait}");
         let help = format!(
             "at most {} fit a plan: `kick` or `lock` is too long, or a VM has too many devices",
@@ -90,6 +95,24 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
             .at(&system.platform.place, "here")
             .help(help))?;
     }
+    check(&plan).map_err(|errors| Origins::new(system, &plan).locate(errors))?;
+    Ok(plan)
+}
+
+/// Puts the parts of a plan together, of which these are decided.
+fn assemble(
+    system: &System,
+    support: &BootSupport,
+    (hypervisor, llc): (Region<PhysicalAddress>, Option<Llc>),
+    pcpus: &[Vec<Pcpu>],
+    placed: Placed,
+) -> Plan {
+    let machine = &system.platform.value;
+    let used = |pcpu: u32| pcpus.iter().flatten().any(|other| other.0 == pcpu);
+    let serves_console = console(machine.cpus.len(), used);
+    let vcpus = servers::vcpus(system, pcpus);
+    let overheads = machine.overheads.filter(|_| share(&vcpus));
+    let wait = overheads.and(system.wait());
     let platform = Platform {
         switch: overheads.map(|it| it.switch),
         wait,
@@ -107,10 +130,7 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
             interrupt: support.console.interrupt,
             pcpu: Pcpu(serves_console),
         },
-        llc: llc.map(|geometry| Llc {
-            geometry,
-            in_registers: machine.last_level_cache().is_some_and(|cache| cache.in_registers),
-        }),
+        llc,
         bandwidth_counter: machine.bandwidth_counter().filter(|_| system.counts_accesses()),
     };
     let vms = system.vms.iter().zip(vcpus).zip(placed.vms);
@@ -137,15 +157,13 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
         boot: boot(described),
     });
     let kept = system.resources.iter().filter(|resource| resource.inter_vm);
-    let plan = Plan {
+    Plan {
         name: system.name.clone(),
         platform,
         locks: system.locks,
         resources: kept.map(resource).collect(),
         vms: vms.collect(),
-    };
-    check(&plan).map_err(|errors| Origins::new(system, &plan).locate(errors))?;
-    Ok(plan)
+    }
 }
 
 /// Returns the VCPUs of every VM, on their PCPUs and with their priorities: as in the plan, but
@@ -170,8 +188,8 @@ pub fn console(pcpus: usize, used: impl Fn(u32) -> bool) -> u32 {
 
 /// Returns true if VCPUs share a PCPU.
 fn share(vcpus: &[Vec<Vcpu>]) -> bool {
-    let all: Vec<_> = vcpus.iter().flatten().map(|vcpu| vcpu.pcpu).collect();
-    all.iter().enumerate().any(|(index, pcpu)| all[..index].contains(pcpu))
+    let mut seen = BTreeSet::new();
+    !vcpus.iter().flatten().all(|vcpu| seen.insert(vcpu.pcpu))
 }
 
 /// Checks that nothing is left to the planner, which needs the analysis.

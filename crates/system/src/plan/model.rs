@@ -208,7 +208,7 @@ impl Vm {
 }
 
 /// A virtual CPU.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Vcpu {
     /// PCPU on which it runs.
     pub pcpu: Pcpu,

@@ -14,7 +14,7 @@ use super::{AnalysisOnly, Architecture, BootSupport, Console, Cpu, Platform, Qem
 use crate::address::{Address, Mpidr, PhysicalAddress, Region};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Fields, Located};
-use crate::plan::{COUNT_MAX, Gic, PowerOff, SerialKind};
+use crate::plan::{ANALYZED_MAX, COUNT_MAX, Gic, PowerOff, SerialKind};
 
 /// Returns the machine that the keys describe.
 pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
@@ -24,8 +24,7 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
     let architecture =
         at.required("architecture", at.choice("architecture", &choices), "\"aarch64\"");
     let cpus = all(&at.tables("cpu", "[[cpu]]"), cpus);
-    // The hypervisor does not run on machines that are only analysed.
-    if let Some(groups) = cpus.as_deref().filter(|_| !at.has("analysis_only")) {
+    if let Some(groups) = cpus.as_deref() {
         refuse_more(at, groups);
     }
     let cpus = cpus.map(|groups| groups.concat());
@@ -118,7 +117,7 @@ fn counter(at: &Fields<'_>) -> Option<Frequency> {
 
 fn cpus(at: &Fields<'_>) -> Option<Vec<Cpu>> {
     let model = at.required("model", at.string("model"), "\"Cortex-A53\"");
-    let count = at.required("count", at.integer("count", 1, 64), "4");
+    let count = at.required("count", at.integer("count", 1, ANALYZED_MAX as u64), "4");
     let first = at.integer("mpidr", 0, 0xff_00ff_ffff);
     let releases = spin_table(at, count.as_ref().map_or(0, |count| count.value));
     at.finish();
@@ -135,22 +134,27 @@ fn cpus(at: &Fields<'_>) -> Option<Vec<Cpu>> {
     )
 }
 
-/// Refuses the group of CPUs with which there are too many.
+/// Refuses the group of CPUs with which there are too many: for the hypervisor, or for the tools if
+/// the machine is only analysed.
 fn refuse_more(at: &Fields<'_>, groups: &[Vec<Cpu>]) {
+    let analyzed = at.has("analysis_only");
+    let most = if analyzed { ANALYZED_MAX } else { COUNT_MAX };
     let mut count = 0;
     let more = groups.iter().position(|group| {
         count += group.len();
-        count > COUNT_MAX
+        count > most
     });
     let tables = at.tables("cpu", "[[cpu]]");
     let Some(more) = more.and_then(|more| tables.get(more)) else { return };
-    let message = format!("there are {count} CPUs, and the hypervisor runs on {COUNT_MAX}");
+    let (message, help) = match analyzed {
+        true => (format!("a machine can have {most} CPUs"), "describe a machine with fewer"),
+        false => (
+            format!("there are {count} CPUs, and the hypervisor runs on {most}"),
+            "describe a machine with fewer, or only analyse this one: `analysis_only`",
+        ),
+    };
     let place = more.key_place("count").unwrap_or_else(|| more.place().clone());
-    at.add(
-        Diagnostic::new("out-of-range", message)
-            .at(&place, "too many")
-            .help("describe a machine with fewer, or only analyse this one: `analysis_only`"),
-    );
+    at.add(Diagnostic::new("out-of-range", message).at(&place, "too many").help(help));
 }
 
 /// Reads the words of memory in which the CPUs of a group wait, if PSCI does not start them: eight

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use system::address::Pcpu;
 use system::description::System;
 use system::plan::{self, Class};
-use verdict::{PcpuVerdict, VcpuVerdict, Verdict};
+use verdict::{Memo, PcpuVerdict, VcpuVerdict};
 
 use super::super::memory;
 use super::super::pcpus::At;
@@ -19,6 +19,8 @@ pub const WHOLE: u64 = 1_000_000;
 const UNBOUNDED: u64 = 10 * WHOLE;
 /// Effort of a judgement beside its tasks.
 const OF_EACH: u64 = 4;
+/// To find a known judgement takes this part of the effort, about, that the judgement took.
+const KNOWN: usize = 10;
 
 /// Judges complete descriptions, and counts the effort.
 pub struct Judge<'a> {
@@ -27,6 +29,8 @@ pub struct Judge<'a> {
     stopped: Cell<bool>,
     /// Verdicts on the VCPUs of a PCPU, where PCPUs do not affect each other.
     known: RefCell<HashMap<Vec<u64>, Rc<[Share]>>>,
+    /// The same where they do.
+    memo: RefCell<Memo>,
 }
 
 /// A VCPU of a judged description.
@@ -113,7 +117,7 @@ impl<'a> Judge<'a> {
     /// Returns a judge for this request, with all of its effort.
     pub fn new(request: &'a Request<'a>) -> Self {
         let (spent, stopped) = (Cell::new(0), Cell::new(false));
-        Self { request, spent, stopped, known: RefCell::default() }
+        Self { request, spent, stopped, known: RefCell::default(), memo: RefCell::default() }
     }
 
     /// Returns true if the search has to end.
@@ -142,10 +146,15 @@ impl<'a> Judge<'a> {
         match is_separable(system) {
             true => Some(self.pcpu_by_pcpu(system, &vcpus)),
             false => {
-                let tasks: usize = system.vms.iter().map(|vm| vm.tasks.len()).sum();
-                self.spend(tasks as u64);
-                let verdict = Verdict::of_description(system, &vcpus);
-                let pcpus = verdict.pcpus.iter().flat_map(|it| shares(system, it.pcpu, it));
+                let pcpus = self.memo.borrow_mut().of_description(system, &vcpus);
+                let tasks =
+                    |it: &PcpuVerdict| it.vcpus.iter().map(|vcpu| vcpu.tasks.len()).sum::<usize>();
+                let new = pcpus.iter().filter(|it| it.is_new);
+                let new: usize = new.map(|it| tasks(&it.verdict)).sum();
+                let all: usize = pcpus.iter().map(|it| tasks(&it.verdict)).sum();
+                self.spend((new + all / KNOWN) as u64);
+                let pcpus = pcpus.iter().map(|it| &*it.verdict);
+                let pcpus = pcpus.flat_map(|it| shares(system, it.pcpu, it));
                 Some(Judgement { vcpus: pcpus.collect() })
             }
         }
@@ -248,6 +257,8 @@ fn key(system: &System, here: &[(usize, usize, plan::Vcpu)], console: bool) -> V
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use verdict::Verdict;
 
     use super::*;
 

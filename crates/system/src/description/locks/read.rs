@@ -5,12 +5,8 @@ use crate::description::Located;
 use crate::description::read::refuse_twice;
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
-use crate::plan::{RESOURCES_MAX, VM_NAME_HELP, is_vm_name};
+use crate::plan::{VM_NAME_HELP, is_vm_name};
 use crate::suggest;
-
-/// Maximum number of resources of a system. The hypervisor keeps those that VMs share, at most
-/// [`RESOURCES_MAX`]: some of its calls look at each of them.
-const DESCRIBED_MAX: usize = 64;
 
 /// The known facts about resources while tasks are read: of a resource that cannot be read, the
 /// name if there is one.
@@ -43,15 +39,6 @@ impl Known {
 pub(in crate::description) fn read(root: &Fields<'_>, vms: &[Fields<'_>]) -> Known {
     let tables = root.tables("resource", "[[resource]]");
     refuse_twice(root, "resources", &tables);
-    let refuse = |more: Option<&Fields<'_>>, message: String, help: &str| {
-        let Some(more) = more else { return };
-        root.add(Diagnostic::new("out-of-range", message).at(more.place(), "one more").help(help));
-    };
-    let message = format!("a system can have {DESCRIBED_MAX} resources");
-    refuse(tables.get(DESCRIBED_MAX), message, "remove the resources from here on");
-    let message = format!("VMs can share {RESOURCES_MAX} resources");
-    let help = "the hypervisor keeps no more: let tasks of several VMs use one resource for more";
-    refuse(tables.iter().filter(|table| table.has("vms")).nth(RESOURCES_MAX), message, help);
     let vms: Vec<Option<String>> = vms.iter().map(|vm| Some(vm.peek("name")?.value)).collect();
     let resource = |at: &Fields<'_>| (at.peek("name").map(|it| it.value), resource(at, &vms));
     Known(tables.iter().map(resource).collect())

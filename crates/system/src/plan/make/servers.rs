@@ -1,6 +1,7 @@
 //! Priorities of VCPUs that share a PCPU.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::address::Pcpu;
 use crate::description::{self, System};
@@ -49,11 +50,11 @@ fn all_different(vcpus: &[(&description::Vcpu, Pcpu)]) -> Vec<Option<u32>> {
     let mut order: Vec<_> = order.collect();
     order.sort_unstable();
     let mut priorities = vec![None; vcpus.len()];
-    for (at, server, pcpu) in servers.clone() {
-        let behind = order.iter().rev().filter(|(other, ..)| *other == pcpu);
-        let rank = behind.take_while(|(.., other)| *other != at).count();
-        let given = server.priority.as_ref().map(|priority| priority.value as u32);
-        priorities[at] = Some(given.unwrap_or(rank as u32 + 1));
+    for sharing in order.chunk_by(|one, next| one.0 == next.0) {
+        for (rank, (.., at)) in sharing.iter().rev().enumerate() {
+            let given = vcpus[*at].0.server.as_ref().and_then(|server| server.priority.as_ref());
+            priorities[*at] = Some(given.map_or(rank as u32 + 1, |given| given.value as u32));
+        }
     }
     let mut ranked: Vec<_> = servers
         .map(|(at, server, pcpu)| {
@@ -61,10 +62,8 @@ fn all_different(vcpus: &[(&description::Vcpu, Pcpu)]) -> Vec<Option<u32>> {
             (priorities[at], Reverse(is_background), Reverse(at), pcpu)
         })
         .collect();
-    let is_same = |(index, one): (usize, &(Option<u32>, _, _, Pcpu))| {
-        ranked[index + 1..].iter().any(|it| it.0 == one.0 && it.3 == one.3)
-    };
-    if ranked.iter().enumerate().any(is_same) {
+    let mut seen = BTreeSet::new();
+    if !ranked.iter().all(|(priority, .., pcpu)| seen.insert((*priority, *pcpu))) {
         // Across PCPUs too, as in queues for resources.
         ranked.sort_unstable();
         for (rank, (.., Reverse(at), _)) in ranked.into_iter().enumerate() {

@@ -77,7 +77,7 @@ impl BandwidthCounter {
 }
 
 /// Memory accesses in each period (XvIso, section IV; XenThrottle, chapter 4: `Q` and `P`).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct MemoryBudget {
     /// Accesses: at least 1.
     pub accesses: u64,

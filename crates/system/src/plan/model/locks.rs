@@ -5,7 +5,7 @@ use abi::plan::words;
 use units::Duration;
 
 /// Protocols of the hypervisor for VCPUs in global critical sections.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Locks {
     /// A VCPU in a global critical section goes before all that are in none (vMPCP, section III).
     #[default]
@@ -30,7 +30,7 @@ impl Locks {
 
 /// The limit on entries of a VCPU into global critical sections: in any time `t` at most `1 +
 /// floor((t + early) / interval)`.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Entries {
     /// Time between two entries.
     pub interval: Duration,

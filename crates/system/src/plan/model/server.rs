@@ -7,7 +7,7 @@ use policy::server::kind::{BACKGROUND, Kind};
 use units::Duration;
 
 /// The server of a VCPU that shares a PCPU.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Server {
     /// The class, with its budget.
     pub class: Class,
@@ -21,7 +21,7 @@ pub struct Server {
 }
 
 /// The way in which a VCPU gets processor time.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Class {
     /// A budget in each period.
     Reserved(Kind, Budget),
@@ -30,7 +30,7 @@ pub enum Class {
 }
 
 /// Processor time in each period: at least [`Budget::SHORTEST`], at most the period.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Budget {
     /// Processor time.
     pub budget: Duration,

@@ -1,0 +1,43 @@
+//! The outline of a plan for a machine that is only analysed.
+
+use units::Bytes;
+
+use super::ram::Placed;
+use super::{RAM, assemble, closed, pcpus};
+use crate::address::{IntId, PhysicalAddress, Region};
+use crate::description::{System, Vm};
+use crate::diagnostic::Errors;
+use crate::plan::{Coloring, Gic, Memory, Plan, SerialKind};
+use crate::platform::{BootSupport, Console};
+
+/// Stands for registers and RAM that have no address.
+const NOWHERE: Region<PhysicalAddress> = Region { start: PhysicalAddress(0), size: Bytes(0) };
+
+/// Returns VCPUs, servers, budgets, colours and resources as a plan has them, for a machine that is
+/// only analysed: a simulation needs no more. All addresses are 0, so that this is no plan that a
+/// hypervisor could run or [`super::check`] accepts, and it may be larger than one.
+///
+/// # Errors
+///
+/// As [`super::assign`].
+pub fn outline(system: &System) -> Result<Plan, Errors> {
+    closed(system)?;
+    let mut mistakes = Vec::new();
+    let pcpus = pcpus::assign(system, &mut mistakes);
+    Errors::unless_none(mistakes, ())?;
+    let support = BootSupport {
+        gic: Gic::V3 { gicd: NOWHERE, gicr: NOWHERE },
+        console: Console { kind: SerialKind::Pl011, registers: NOWHERE, interrupt: IntId(0) },
+        power_off: None,
+        image_base: PhysicalAddress(0),
+    };
+    let vms = system.vms.iter().map(|vm| (memory(vm), None)).collect();
+    let placed = Placed { hypervisor: None, vms };
+    Ok(assemble(system, &support, (NOWHERE, None), &pcpus, placed))
+}
+
+fn memory(vm: &Vm) -> Memory {
+    let size = vm.memory.value;
+    let coloring = vm.colors.as_ref().map(|colors| Coloring { colors: colors.value, area: size });
+    Memory { ipa: RAM, size, host: PhysicalAddress(0), coloring }
+}
