@@ -1,12 +1,14 @@
 //! `bulkhead plan`: makes a plan out of a description.
 
+mod front;
 mod search;
 mod show;
+mod why;
 
 use std::path::{Path, PathBuf};
 
 use lab::load;
-use planner::completion::Outcome;
+use planner::completion::{self, Changed, Outcome, Reason};
 use planner::report::Report;
 use serde::Serialize;
 use verdict::Verdict;
@@ -21,8 +23,11 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
-    let (mut system, outcome) = match search::plan(options)? {
-        search::Answer::Planned(system, outcome) => (*system, outcome),
+    if let Some(chart) = &options.front {
+        return front::front(options, chart.as_deref(), as_json);
+    }
+    let search::Found { mut system, outcome, changes } = match search::plan(options)? {
+        search::Answer::Planned(found) => found,
         search::Answer::Interrupted(signal) => return Ok(Status::Signal(signal)),
     };
     let target = match options.output.as_deref() {
@@ -39,6 +44,10 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
     let advice = advice.unwrap_or_default();
     let notes = described.map(deadlines::raised).unwrap_or_default();
     let report = Report::new(&verdict, described);
+    let reasons = match (&system.open, described) {
+        (Some(open), Some(planned)) if options.explain => Some(completion::reasons(open, planned)),
+        _ => options.explain.then(Vec::new),
+    };
     let dts = system.plan.to_dts();
     let replaced = target.as_ref().is_some_and(|target| target.exists());
     if let Some(target) = &target {
@@ -56,19 +65,24 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
             advice: &advice,
             notes: &notes,
             search: &outcome,
+            changes: changes.as_deref(),
+            reasons: reasons.as_deref(),
         })?,
         None => output::print(&dts)?,
         Some(target) => {
             let verb = if replaced { "replaced" } else { "wrote" };
             let (system, report) = (overview::vms_of(&system.plan), show::show(&report));
-            let reasons = lab::explain::reasons(&verdict);
+            let late = lab::explain::reasons(&verdict);
             let advice: String =
                 advice.iter().map(|advice| format!("\nhelp: {advice}\n")).collect();
             let notes: String = notes.iter().map(|note| format!("\nnote: {note}\n")).collect();
             let target = target.display();
             let searched = search::show(options, &outcome);
+            let changed = options.from.as_deref().zip(changes.as_deref());
+            let changed = changed.map_or(String::new(), |(old, it)| why::changes(old, it));
+            let explained = reasons.as_deref().map_or(String::new(), why::reasons);
             output::print(&format!(
-                "{verb} {target}\n\n{system}{report}{searched}{reasons}{advice}{notes}"
+                "{verb} {target}\n\n{system}{report}{searched}{changed}{explained}{late}{advice}{notes}"
             ))?;
         }
     }
@@ -88,6 +102,10 @@ struct Document<'a> {
     advice: &'a [String],
     notes: &'a [String],
     search: &'a Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<&'a [Changed]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasons: Option<&'a [Reason]>,
 }
 
 /// The plan's place if none is given: `demo.plan.dts` beside `demo.toml`.

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use image::{Error, Hypervisor, Image};
-use planner::completion::{self, Options, Outcome, Refusal};
+use planner::completion::{self, Improved, Options, Outcome, Point, Refusal};
 use system::description;
 use system::plan::{self, Plan};
 use system::platform::Platform;
@@ -33,6 +33,8 @@ pub struct System {
     pub platform: Option<Platform>,
     /// The description that the plan was made from, if it was.
     pub description: Option<Box<description::System>>,
+    /// The description before it was planned, if it left something open.
+    pub open: Option<Box<description::System>>,
 }
 
 impl System {
@@ -134,10 +136,79 @@ fn described(name: &str, text: &str, folder: &Path) -> Result<Input, Failure> {
 }
 
 fn complete(system: &mut description::System, options: &Options<'_>) -> Result<Outcome, Failure> {
-    completion::complete_with(system, options).map_err(|refusal| match refusal {
+    completion::complete_with(system, options).map_err(refused)
+}
+
+fn refused(refusal: Refusal) -> Failure {
+    match refusal {
         Refusal::Input(errors) => Failure::Mistakes(errors),
         Refusal::NoPlan(errors) => Failure::NoPlan(errors),
-    })
+    }
+}
+
+/// Reads a description and leaves open what it leaves open.
+pub fn description(file: &Path) -> Result<description::System, Failure> {
+    if ending(file) != Some("toml") {
+        // What cannot be read is said first.
+        read(file)?;
+        return Err(Failure::new(
+            "is-a-plan",
+            format!(
+                "{} is a plan, in which nothing is open\n\
+                 help: name the description that it was made from",
+                file.display()
+            ),
+        ));
+    }
+    description::System::from_toml(&file.display().to_string(), &text(file)?, folder(file))
+        .map_err(Failure::Mistakes)
+}
+
+/// Plans a description from an old plan, with at most this number of changes.
+pub fn plan_from<'a>(
+    file: &Path,
+    (old, changes): (&Path, Option<usize>),
+    options: impl FnOnce(&description::System) -> Result<Options<'a>, Failure>,
+) -> Result<(System, Improved), Failure> {
+    let mut system = description(file)?;
+    let options = options(&system)?;
+    let Input::Plan(old) = old_plan(old)? else {
+        return Err(Failure::new(
+            "not-a-plan",
+            format!(
+                "{} is no plan\nhelp: `--from` needs one that `bulkhead plan` wrote: .dts or .dtb",
+                old.display()
+            ),
+        ));
+    };
+    let open = system.clone();
+    let improved =
+        completion::complete_from(&mut system, &old, changes, &options).map_err(refused)?;
+    let planned = planned(file, Input::Description(Box::new(system)))?;
+    Ok((System { open: Some(Box::new(open)), ..planned }, improved))
+}
+
+/// Reads an old plan; a description is not planned for that.
+fn old_plan(file: &Path) -> Result<Input, Failure> {
+    match ending(file) {
+        Some("toml") => Ok(Input::Description(Box::new(description(file)?))),
+        _ => read(file),
+    }
+}
+
+/// Returns plans of a description of which none is better than another one in everything.
+pub fn front<'a>(
+    file: &Path,
+    vm: Option<usize>,
+    options: impl FnOnce(&description::System) -> Result<Options<'a>, Failure>,
+) -> Result<(Vec<(System, Point)>, Outcome), Failure> {
+    let system = description(file)?;
+    let options = options(&system)?;
+    let (points, outcome) = completion::front(&system, vm, &options).map_err(refused)?;
+    let made = points.into_iter().map(|point| {
+        Ok((planned(file, Input::Description(Box::new(point.system.clone())))?, point))
+    });
+    Ok((made.collect::<Result<_, Failure>>()?, outcome))
 }
 
 /// Reads a plan, or reads a description and plans it.
@@ -154,11 +225,12 @@ pub fn plan_with<'a>(
     if ending(file) != Some("toml") {
         return Ok((plan(file)?, Outcome::default()));
     }
-    let name = file.display().to_string();
-    let mut system = description::System::from_toml(&name, &text(file)?, folder(file))?;
+    let mut system = description(file)?;
     let options = options(&system)?;
+    let open = system.is_open().then(|| Box::new(system.clone()));
     let outcome = complete(&mut system, &options)?;
-    Ok((planned(file, Input::Description(Box::new(system)))?, outcome))
+    let planned = planned(file, Input::Description(Box::new(system)))?;
+    Ok((System { open, ..planned }, outcome))
 }
 
 fn planned(file: &Path, input: Input) -> Result<System, Failure> {
@@ -166,11 +238,11 @@ fn planned(file: &Path, input: Input) -> Result<System, Failure> {
     Ok(match input {
         Input::Description(system) => {
             let (plan, platform) = (plan::make(&system)?, Some(system.platform.value.clone()));
-            System { file, folder, plan, platform, description: Some(system) }
+            System { file, folder, plan, platform, description: Some(system), open: None }
         }
         Input::Plan(plan) => {
             let platform = Platform::named(&plan.platform.board).ok();
-            System { file, folder, plan: *plan, platform, description: None }
+            System { file, folder, plan: *plan, platform, description: None, open: None }
         }
     })
 }
