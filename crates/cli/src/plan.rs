@@ -1,12 +1,14 @@
 //! `bulkhead plan`: makes a plan out of a description.
 
+mod front;
 mod search;
 mod show;
+mod why;
 mod written;
 
 use std::path::Path;
 
-use planner::completion::Outcome;
+use planner::completion::{self, Changed, Outcome, Reason};
 use planner::report::Report;
 use serde::Serialize;
 use verdict::Verdict;
@@ -22,8 +24,11 @@ use written::Written;
 
 /// Runs the command.
 pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
-    let (mut system, outcome) = match search::plan(options)? {
-        search::Answer::Planned(system, outcome) => (*system, outcome),
+    if let Some(chart) = &options.front {
+        return front::front(options, chart.as_deref(), as_json);
+    }
+    let search::Found { mut system, outcome, changes } = match search::plan(options)? {
+        search::Answer::Planned(found) => found,
         search::Answer::Interrupted(signal) => return Ok(Status::Signal(signal)),
     };
     let target = match options.output.as_deref() {
@@ -38,6 +43,10 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
     let advice = advice.unwrap_or_default();
     let notes = described.map(deadlines::raised).unwrap_or_default();
     let report = Report::new(&verdict, described);
+    let reasons = match (&system.open, described) {
+        (Some(open), Some(planned)) if options.explain => Some(completion::reasons(open, planned)),
+        _ => options.explain.then(Vec::new),
+    };
     let replaced = target.as_ref().is_some_and(|target| target.exists());
     if let Some(target) = &target {
         image::write(target, written.text().as_bytes())?;
@@ -48,32 +57,31 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
             name: &system.plan.name,
             plan_file: target.map(|target| target.display().to_string()),
             replaced,
-            plan_dts: match &written {
-                Written::Plan(text) => Some(text),
-                Written::Description(_) => None,
-            },
-            plan_toml: match &written {
-                Written::Plan(_) => None,
-                Written::Description(text) => Some(text),
-            },
+            plan_dts: written.dts(),
+            plan_toml: written.toml(),
             report: &report,
             analysis: &verdict,
             advice: &advice,
             notes: &notes,
             search: &outcome,
+            changes: changes.as_deref(),
+            reasons: reasons.as_deref(),
         })?,
         None => output::print(written.text())?,
         Some(target) => {
             let verb = if replaced { "replaced" } else { "wrote" };
             let (system, report) = (overview::vms_of(&system.plan), show::show(&report));
-            let reasons = lab::explain::reasons(&verdict);
+            let late = lab::explain::reasons(&verdict);
             let advice: String =
                 advice.iter().map(|advice| format!("\nhelp: {advice}\n")).collect();
             let notes: String = notes.iter().map(|note| format!("\nnote: {note}\n")).collect();
             let target = target.display();
             let searched = search::show(options, &outcome);
+            let changed = options.from.as_deref().zip(changes.as_deref());
+            let changed = changed.map_or(String::new(), |(old, it)| why::changes(old, it));
+            let explained = reasons.as_deref().map_or(String::new(), why::reasons);
             output::print(&format!(
-                "{verb} {target}\n\n{system}{report}{searched}{reasons}{advice}{notes}"
+                "{verb} {target}\n\n{system}{report}{searched}{changed}{explained}{late}{advice}{notes}"
             ))?;
         }
     }
@@ -97,4 +105,8 @@ struct Document<'a> {
     advice: &'a [String],
     notes: &'a [String],
     search: &'a Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<&'a [Changed]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasons: Option<&'a [Reason]>,
 }

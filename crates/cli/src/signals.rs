@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use lab::Watch;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -20,6 +20,17 @@ impl Signals {
             signal_hook::flag::register_usize(signal, Arc::clone(&caught), signal as usize)?;
         }
         Ok(Self(caught))
+    }
+
+    /// The same, but a second signal ends this process at once.
+    pub fn catch_first() -> io::Result<Self> {
+        let armed = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let status = 128 + signal;
+            signal_hook::flag::register_conditional_shutdown(signal, status, Arc::clone(&armed))?;
+            signal_hook::flag::register(signal, Arc::clone(&armed))?;
+        }
+        Self::catch()
     }
 
     /// The signal that came last, if one came.

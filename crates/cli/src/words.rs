@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use system::description::Objective;
 use units::QuantityError;
 
 /// Reads `linux=quiet bulkhead.job=demo`.
@@ -33,32 +34,9 @@ pub fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// What a plan is to be best at, with VMs by their names.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Wish {
-    /// Little processor time.
-    LeastTime,
-    /// Execution times that can grow.
-    MostSlack,
-    /// Few PCPUs.
-    FewestPcpus,
-    /// Many memory accesses for this VM.
-    MostBandwidth(String),
-}
-
-/// Reads `most-slack` or `most-bandwidth=linux`.
-pub fn wish(text: &str) -> Result<Wish, String> {
-    match text.split_once('=') {
-        Some(("most-bandwidth", vm)) if !vm.is_empty() => Ok(Wish::MostBandwidth(vm.to_owned())),
-        _ => match text {
-            "least-time" => Ok(Wish::LeastTime),
-            "most-slack" => Ok(Wish::MostSlack),
-            "fewest-pcpus" => Ok(Wish::FewestPcpus),
-            _ => Err("expected `least-time`, `most-slack`, `fewest-pcpus`, or `most-bandwidth=` \
-                      with the name of a VM"
-                .into()),
-        },
-    }
+/// Reads `most-slack`, `most-bandwidth=linux` or `least-time=2,most-slack=1`.
+pub fn objective(text: &str) -> Result<Objective, String> {
+    text.parse()
 }
 
 #[cfg(test)]
@@ -70,15 +48,6 @@ mod tests {
         let expected = ("linux".to_owned(), "quiet job=demo".to_owned());
         assert_eq!(append("linux=quiet job=demo"), Ok(expected));
         assert!(append("linux").is_err() && append("=quiet").is_err() && append("linux=").is_err());
-    }
-
-    #[test]
-    fn objectives_have_names() {
-        assert_eq!(wish("most-slack"), Ok(Wish::MostSlack));
-        assert_eq!(wish("most-bandwidth=linux"), Ok(Wish::MostBandwidth("linux".to_owned())));
-        for wrong in ["most-bandwidth", "most-bandwidth=", "least-time=linux", "fast", ""] {
-            assert!(wish(wrong).expect_err("no objective").contains("fewest-pcpus"), "{wrong}");
-        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use image::{Error, Hypervisor, Image};
-use planner::completion::{self, Options, Outcome, Refusal};
+use planner::completion::{self, Improved, Options, Outcome, Point, Refusal};
 use system::description;
 use system::plan::{self, Plan};
 use system::platform::Platform;
@@ -21,7 +21,7 @@ pub enum Input {
 }
 
 /// A plan and where it came from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct System {
     /// The file that was read.
     pub file: PathBuf,
@@ -33,6 +33,8 @@ pub struct System {
     pub platform: Option<Platform>,
     /// The description that the plan was made from, if it was.
     pub description: Option<Box<description::System>>,
+    /// The description before it was planned, if it left something open.
+    pub open: Option<Box<description::System>>,
 }
 
 impl System {
@@ -134,10 +136,80 @@ fn described(name: &str, text: &str, folder: &Path) -> Result<Input, Failure> {
 }
 
 fn complete(system: &mut description::System, options: &Options<'_>) -> Result<Outcome, Failure> {
-    completion::complete_with(system, options).map_err(|refusal| match refusal {
+    completion::complete_with(system, options).map_err(refused)
+}
+
+fn refused(refusal: Refusal) -> Failure {
+    match refusal {
         Refusal::Input(errors) => Failure::Mistakes(errors),
         Refusal::NoPlan(errors) => Failure::NoPlan(errors),
-    })
+    }
+}
+
+/// Reads a description and leaves open what it leaves open.
+pub fn description(file: &Path) -> Result<description::System, Failure> {
+    if ending(file) != Some("toml") {
+        // What cannot be read is said first.
+        read(file)?;
+        return Err(Failure::new(
+            "is-a-plan",
+            format!(
+                "{} is a plan, in which nothing is open\n\
+                 help: name the description that it was made from",
+                file.display()
+            ),
+        ));
+    }
+    description::System::from_toml(&file.display().to_string(), &text(file)?, folder(file))
+        .map_err(Failure::Mistakes)
+}
+
+/// Plans a description from an old plan, with at most this number of changes.
+pub fn plan_from<'a>(
+    file: &Path,
+    (old, changes): (&Path, Option<usize>),
+    options: impl FnOnce(&description::System) -> Result<Options<'a>, Failure>,
+) -> Result<(System, Improved), Failure> {
+    let mut system = description(file)?;
+    let options = options(&system)?;
+    let Input::Plan(old) = old_plan(old)? else {
+        return Err(Failure::new(
+            "not-a-plan",
+            format!(
+                "{} is no plan\nhelp: `--from` needs one that `bulkhead plan` wrote: .dts or .dtb",
+                old.display()
+            ),
+        ));
+    };
+    let open = system.clone();
+    let improved =
+        completion::complete_from(&mut system, &old, changes, &options).map_err(refused)?;
+    let planned = planned(file, Input::Description(Box::new(system)))?;
+    Ok((System { open: Some(Box::new(open)), ..planned }, improved))
+}
+
+/// Reads an old plan; a description is not planned for that.
+fn old_plan(file: &Path) -> Result<Input, Failure> {
+    match ending(file) {
+        Some("toml") => Ok(Input::Description(Box::new(description(file)?))),
+        _ => read(file),
+    }
+}
+
+/// Returns plans of a description of which none is better than another one in everything.
+pub fn front<'a>(
+    file: &Path,
+    vm: Option<usize>,
+    options: impl FnOnce(&description::System) -> Result<Options<'a>, Failure>,
+) -> Result<(Vec<(System, Point)>, Outcome), Failure> {
+    let system = description(file)?;
+    let options = options(&system)?;
+    let (points, outcome) = completion::front(&system, vm, &options).map_err(refused)?;
+    let made = points.into_iter().map(|point| {
+        let plan = plan_or_outline(&point.system)?;
+        Ok((made(file, plan, Box::new(point.system.clone()), None), point))
+    });
+    Ok((made.collect::<Result<_, Failure>>()?, outcome))
 }
 
 /// Reads a plan, or reads a description and plans it.
@@ -155,12 +227,11 @@ pub fn plan_with<'a>(
     if ending(file) != Some("toml") {
         return Ok((plan(file)?, Outcome::default()));
     }
-    let name = file.display().to_string();
-    let mut system = description::System::from_toml(&name, &text(file)?, folder(file))?;
+    let mut system = description(file)?;
     let options = options(&system)?;
+    let open = system.is_open().then(|| Box::new(system.clone()));
     let outcome = complete(&mut system, &options)?;
-    let plan = plan_or_outline(&system)?;
-    Ok((made(file, plan, Box::new(system)), outcome))
+    Ok((made(file, plan_or_outline(&system)?, Box::new(system), open), outcome))
 }
 
 /// Returns the plan of a completed description, or its outline if the machine is only analysed.
@@ -171,19 +242,24 @@ pub fn plan_or_outline(system: &description::System) -> Result<Plan, Failure> {
     })
 }
 
-fn made(file: &Path, plan: Plan, described: Box<description::System>) -> System {
+fn made(
+    file: &Path,
+    plan: Plan,
+    described: Box<description::System>,
+    open: Option<Box<description::System>>,
+) -> System {
     let platform = Some(described.platform.value.clone());
     let (file, folder) = (file.to_owned(), folder(file).to_owned());
-    System { file, folder, plan, platform, description: Some(described) }
+    System { file, folder, plan, platform, description: Some(described), open }
 }
 
 fn planned(file: &Path, input: Input) -> Result<System, Failure> {
     Ok(match input {
-        Input::Description(system) => made(file, plan::make(&system)?, system),
+        Input::Description(system) => made(file, plan::make(&system)?, system, None),
         Input::Plan(plan) => {
             let platform = Platform::named(&plan.platform.board).ok();
             let (file, folder) = (file.to_owned(), folder(file).to_owned());
-            System { file, folder, plan: *plan, platform, description: None }
+            System { file, folder, plan: *plan, platform, description: None, open: None }
         }
     })
 }

@@ -41,6 +41,7 @@ fn plain(system: &System) -> (Option<System>, Vec<String>) {
                 plan,
                 platform: system.platform.clone(),
                 description: Some(Box::new(without)),
+                open: None,
             };
             (Some(plain), Vec::new())
         }

@@ -26,17 +26,26 @@ mod budgets;
 mod change;
 mod coarse;
 mod colors;
+mod cost;
+mod decision;
 mod explain;
+mod front;
 mod harder;
 mod least;
 mod margin;
 mod memory;
+mod nearby;
+mod objective;
+mod old;
 mod overheads;
 mod part;
 mod pcpus;
 mod periods;
 mod problem;
+mod slack;
+mod together;
 mod whole;
+mod why;
 
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -48,11 +57,16 @@ use verdict::Verdict;
 
 use crate::Setting;
 use crate::search::Planner;
+pub use decision::Changed;
+pub use front::{Point, front};
+pub use nearby::{Improved, complete_from};
+pub use objective::{Objective, Weights};
 use pcpus::At;
 use problem::{Problem, Subject};
 use serde::Serialize;
 use whole::certificate::{Certificate, certificate};
 use whole::{Missed, Request, improve};
+pub use why::{Reason, Trial, reasons};
 
 /// Why a description was not completed.
 #[derive(Debug)]
@@ -85,20 +99,6 @@ enum Obstacle {
     Pcpus(Box<pcpus::Crowd>),
     /// No candidate of the search holds.
     Missed(Missed),
-}
-
-/// What a plan is best at.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Objective {
-    /// Limits of memory accesses as large as possible, then as little processor time as possible.
-    #[default]
-    LeastTime,
-    /// The largest factor by which all execution times can grow.
-    MostSlack,
-    /// As few PCPUs as possible, then as [`Objective::LeastTime`].
-    FewestPcpus,
-    /// The largest limit of memory accesses for the VM with this index.
-    MostBandwidth(usize),
 }
 
 /// How a plan is searched.
@@ -150,56 +150,63 @@ pub fn complete_with(system: &mut System, options: &Options<'_>) -> Result<Outco
     if !system.is_open() {
         return Ok(Outcome::default());
     }
-    if let Objective::MostBandwidth(vm) = options.objective {
-        can_have_bandwidth(system, vm).map_err(|it| Refusal::Input((*it).into()))?;
-    }
+    let objective =
+        options.objective.for_system(system).map_err(|it| Refusal::Input((*it).into()))?;
     let grown = margin::with_margin(system);
-    let start = Instant::now();
-    let (candidates, cut) = (Cell::new(0), Cell::new(false));
-    let stops = || {
-        let over = options.time.is_some_and(|time| start.elapsed() >= time);
-        cut.set(cut.get() || over || (options.stops)(candidates.get()));
-        cut.get()
-    };
-    let effort = if options.time.is_some() { u64::MAX } else { whole::to_plan(&grown) };
-    let request = Request { seed: options.seed, ..Request::new(effort, &candidates, &stops) };
-    let planned = attempt(&grown, &request).map_err(|obstacle| match cut.get() {
-        // Advice takes its time.
-        true => Refusal::NoPlan(explain::ended(&grown, obstacle, candidates.get())),
-        false => refusal(&grown, obstacle),
-    })?;
-    let mut slack_ppm = None;
-    let planned = match options.objective {
-        Objective::LeastTime => {
-            let effort = if options.time.is_some() { u64::MAX } else { whole::TO_IMPROVE };
-            improve::least_time(&grown, planned, &Request { effort, ..request })
-        }
-        Objective::MostSlack => {
-            let (planned, slack) = improve::most_slack(&grown, planned, &request);
-            slack_ppm = Some(slack);
-            planned
-        }
-        Objective::FewestPcpus => improve::fewest_pcpus(&grown, planned, &request),
-        Objective::MostBandwidth(vm) => improve::most_bandwidth(&grown, planned, vm, &request),
-    };
+    let ((planned, slack_ppm), outcome) =
+        options.searching(&grown, |request| best(&grown, objective, options, request))?;
     *system = margin::without_margin(planned, system);
-    Ok(Outcome { candidates: candidates.get(), cut: cut.get(), slack_ppm })
+    Ok(Outcome { slack_ppm, ..outcome })
 }
 
-/// Refuses the largest limit of memory accesses for a VM that has none to be planned.
-fn can_have_bandwidth(system: &System, vm: usize) -> Result<(), Box<Diagnostic>> {
-    let Some(described) = system.vms.get(vm) else { return Ok(()) };
-    let of_vcpus = described.vcpus.iter().filter_map(|vcpu| vcpu.bandwidth.as_ref());
-    if described.bandwidth.iter().chain(of_vcpus).any(|limit| limit.is_open()) {
-        return Ok(());
+impl Options<'_> {
+    /// Searches a plan of a system with a request that ends as these options say.
+    fn searching<T>(
+        &self,
+        system: &System,
+        search: impl FnOnce(&Request<'_>) -> Result<T, Refusal>,
+    ) -> Result<(T, Outcome), Refusal> {
+        let start = Instant::now();
+        let (candidates, cut) = (Cell::new(0), Cell::new(false));
+        let stops = || {
+            let over = self.time.is_some_and(|time| start.elapsed() >= time);
+            cut.set(cut.get() || over || (self.stops)(candidates.get()));
+            cut.get()
+        };
+        let effort = if self.time.is_some() { u64::MAX } else { whole::to_plan(system) };
+        let request = Request { seed: self.seed, ..Request::new(effort, &candidates, &stops) };
+        let found = search(&request)?;
+        let (candidates, cut) = (candidates.get(), cut.get());
+        Ok((found, Outcome { candidates, cut, slack_ppm: None }))
     }
-    let message =
-        format!("no limit of memory accesses of VM `{}` is to be planned", described.name.value);
-    Err(Box::new(
-        cannot_plan(message)
-            .at(&described.name.place, "this VM")
-            .help("say `bandwidth = \"planned\"` there, or name another VM"),
-    ))
+}
+
+/// Returns the plan that is best for an objective, and its slack if that counts.
+fn best(
+    grown: &System,
+    objective: Objective,
+    options: &Options<'_>,
+    request: &Request<'_>,
+) -> Result<(System, Option<u64>), Refusal> {
+    let planned = attempt(grown, request).map_err(|obstacle| match (request.stops)() {
+        // Advice takes its time.
+        true => Refusal::NoPlan(explain::ended(grown, obstacle, request.candidates.get())),
+        false => refusal(grown, obstacle),
+    })?;
+    let planned = match objective {
+        Objective::LeastTime => {
+            let effort = if options.time.is_some() { u64::MAX } else { whole::TO_IMPROVE };
+            improve::least_time(grown, planned, &Request { effort, ..*request })
+        }
+        Objective::MostSlack | Objective::Described => {
+            let (planned, slack) = slack::most_slack(grown, planned, request);
+            return Ok((planned, Some(slack)));
+        }
+        Objective::FewestPcpus => improve::fewest_pcpus(grown, planned, request),
+        Objective::MostBandwidth(vm) => improve::most_bandwidth(grown, planned, vm, request),
+        Objective::Weighted(weights) => front::weighted(grown, planned, &weights, request),
+    };
+    Ok((planned, None))
 }
 
 /// Returns what to say about an obstacle.

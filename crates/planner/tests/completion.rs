@@ -1,12 +1,29 @@
 //! What a description leaves open is decided such that deadlines are met; what it says stays.
 
+#[path = "completion/explained.rs"]
+mod explained;
+#[path = "completion/fronts.rs"]
+mod fronts;
+#[path = "completion/helped.rs"]
+mod helped;
+#[path = "completion/repaired.rs"]
+mod repaired;
+#[path = "completion/slack.rs"]
+mod slack;
+
 use std::path::Path;
 
-use planner::completion::{Refusal, complete};
+use planner::completion::{Objective, Options, Refusal, complete_with};
 use policy::color::ColorSet;
 use system::description::System;
 use system::plan::{self, Plan};
 use verdict::Verdict;
+
+/// Completes it with as little processor time as possible.
+fn least(system: &mut System) -> Result<(), Refusal> {
+    let options = Options { objective: Objective::LeastTime, ..Options::default() };
+    complete_with(system, &options).map(drop)
+}
 
 fn system(text: &str) -> System {
     System::from_toml("s.toml", text, Path::new("")).unwrap_or_else(|errors| panic!("{errors}"))
@@ -33,7 +50,7 @@ const OPEN: &str = "server = \"sporadic\"\nperiod = \"10ms\"";
 fn planned(text: &str) -> (System, Plan) {
     let mut system = system(text);
     assert!(system.is_open() && plan::make(&system).is_err(), "nothing is open");
-    complete(&mut system).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+    least(&mut system).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     assert!(!system.is_open());
     let plan = plan::make(&system).unwrap_or_else(|errors| panic!("{errors}"));
     let verdict = Verdict::of_plan(&plan, Some(&system));
@@ -44,7 +61,7 @@ fn planned(text: &str) -> (System, Plan) {
 #[track_caller]
 fn refused(text: &str) -> String {
     let mut open = system(text);
-    let (Refusal::NoPlan(errors) | Refusal::Input(errors)) = complete(&mut open).unwrap_err();
+    let (Refusal::NoPlan(errors) | Refusal::Input(errors)) = least(&mut open).unwrap_err();
     let errors = errors.to_string();
     assert!(errors.contains("cannot-plan"), "{errors}");
     errors
@@ -69,7 +86,7 @@ fn a_budget_is_the_least_that_is_enough() {
     let given = text.replace(OPEN, &format!("{OPEN}\nbudget = \"{}us\"", budget - 2));
     let mut system = system(&given);
     assert!(!system.is_open());
-    complete(&mut system).unwrap();
+    least(&mut system).unwrap();
     let verdict = Verdict::of_plan(&plan::make(&system).unwrap(), Some(&system));
     assert!(!verdict.schedulable, "{budget}");
 }

@@ -2,13 +2,19 @@
 
 use std::path::Path;
 
-use planner::completion::complete;
+use planner::completion::{Objective, Options, Refusal, complete_with};
 use system::description::System;
 use system::plan::{self, Plan};
 use verdict::{Sensitivity, Verdict};
 
 const TASKS: &str = "[[vm.task]]\nname = \"fast\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n\
     [[vm.task]]\nname = \"slow\"\nperiod = \"40ms\"\nwcet = \"6ms\"\n";
+
+/// Completes it with as little processor time as possible.
+fn least(system: &mut System) -> Result<(), Refusal> {
+    let options = Options { objective: Objective::LeastTime, ..Options::default() };
+    complete_with(system, &options).map(drop)
+}
 
 fn system(first: &str, board: &str) -> System {
     let vm = |name: &str, server: &str| {
@@ -24,7 +30,7 @@ fn system(first: &str, board: &str) -> System {
 
 fn planned(first: &str, board: &str) -> (System, Plan) {
     let mut system = system(first, board);
-    complete(&mut system).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+    least(&mut system).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     let plan = plan::make(&system).unwrap();
     assert!(Verdict::of_plan(&plan, Some(&system)).schedulable);
     (system, plan)

@@ -3,10 +3,16 @@
 
 use std::path::Path;
 
-use planner::completion::{Refusal, complete};
+use planner::completion::{Objective, Options, Refusal, complete_with};
 use system::description::System;
 use system::plan::{self, MemoryBudget, Plan};
 use verdict::Verdict;
+
+/// Completes it with as little processor time as possible.
+fn least(system: &mut System) -> Result<(), Refusal> {
+    let options = Options { objective: Objective::LeastTime, ..Options::default() };
+    complete_with(system, &options).map(drop)
+}
 
 fn system(text: &str) -> System {
     System::from_toml("s.toml", text, Path::new("")).unwrap_or_else(|errors| panic!("{errors}"))
@@ -42,7 +48,7 @@ fn verdict(system: &System) -> Verdict {
 fn planned(text: &str) -> (System, Plan) {
     let mut system = system(text);
     assert!(system.is_open() && plan::make(&system).is_err(), "nothing is open");
-    complete(&mut system).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+    least(&mut system).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     assert!(!system.is_open());
     let plan = plan::make(&system).unwrap_or_else(|errors| panic!("{errors}"));
     let verdict = verdict(&system);
@@ -54,7 +60,7 @@ fn planned(text: &str) -> (System, Plan) {
 
 #[track_caller]
 fn refused(text: &str) -> String {
-    let Refusal::NoPlan(errors) = complete(&mut system(text)).unwrap_err() else {
+    let Refusal::NoPlan(errors) = least(&mut system(text)).unwrap_err() else {
         panic!("it is the input that is refused")
     };
     errors.to_string()
@@ -108,7 +114,7 @@ fn limits_share_what_is_left_alike() {
     // Neither can have more.
     let more = |vm: usize| {
         let mut more = system(&text);
-        complete(&mut more).unwrap();
+        least(&mut more).unwrap();
         let limit = more.vms[vm].bandwidth.as_mut().unwrap();
         let accesses = limit.budget(more.platform.value.bandwidth.as_ref().unwrap()).unwrap();
         limit.amount.value = system::description::Amount::Accesses(accesses.accesses + 1);
@@ -181,7 +187,7 @@ fn no_limit_is_low_enough_says_for_which_task() {
 fn what_has_no_plan_with_any_limit_is_said_first() {
     let linux = vm("linux", "bandwidth = \"planned\"").replace("16MiB", "16GiB");
     let text = platform("64ns") + &critical("12ms", "10ms", 1_000) + &linux;
-    let Refusal::Input(errors) = complete(&mut system(&text)).unwrap_err() else {
+    let Refusal::Input(errors) = least(&mut system(&text)).unwrap_err() else {
         panic!("limits are no matter of memory that does not exist")
     };
     assert!(errors.to_string().contains("no-memory"), "{errors}");

@@ -19,7 +19,7 @@ pub use data::cache::{Cache, Owner};
 pub use data::memory::Traffic;
 pub use data::origin::{Command, Fact, File, Origin};
 pub use data::run::{Run, Section, VmRun};
-pub use data::system::{Check, Platform, Vcpu, Vm};
+pub use data::system::{Check, Decision, Platform, Vcpu, Vm};
 pub use data::task::{Responses, Task, Term};
 pub use data::timeline::{Lane, LaneKind, Mark, MarkKind, Span, SpanKind, Timeline};
 
@@ -40,6 +40,8 @@ pub struct Proof {
     pub platform: Platform,
     /// The VMs, in the order of the description; others name them by their place here.
     pub vms: Vec<Vm>,
+    /// What the planner decided, in the order of the description; empty if nothing was open.
+    pub decisions: Vec<Decision>,
     /// The tasks, in the order of VMs, VCPUs and priorities.
     pub tasks: Vec<Task>,
     /// The verdict of the analysis without isolation.

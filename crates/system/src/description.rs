@@ -6,6 +6,7 @@ mod bandwidth;
 pub(crate) mod colors;
 mod limits;
 mod locks;
+mod objective;
 mod order;
 mod read;
 mod servers;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 pub use bandwidth::{Amount, Bandwidth, Credits};
 pub use locks::{Resource, Section};
+pub use objective::{Aim, Objective};
 use policy::color::ColorSet;
 use units::{Bytes, Duration};
 
@@ -46,6 +48,8 @@ pub struct System {
     /// Share by which all execution times and accesses may grow, in millionths, where budgets and
     /// limits are planned.
     pub margin_ppm: u64,
+    /// What a plan is to be best at, if that was given.
+    pub objective: Option<Located<Objective>>,
     /// The protocol that orders critical sections of VCPUs.
     pub locks: Locks,
     /// Time that the hypervisor may take in each global critical section, beside its length: calls,

@@ -6,76 +6,106 @@ use std::time::{Duration, Instant};
 
 use lab::amount::percent;
 use lab::load::{self, System};
-use planner::completion::{Objective, Options, Outcome};
+use planner::completion::{Changed, Objective, Options, Outcome};
 use system::description;
 
 use crate::arguments::PlanOptions;
 use crate::failure::Failure;
 use crate::signals::Signals;
-use crate::words::Wish;
 
 /// Time between two lines of progress.
 const BETWEEN: Duration = Duration::from_millis(500);
 
 /// What came of it.
-pub enum Answer {
-    /// A plan, and what the search did.
-    Planned(Box<System>, Outcome),
+pub enum Answer<T> {
+    /// A plan, or several.
+    Planned(T),
     /// This signal came before there was a plan.
     Interrupted(i32),
 }
 
+/// A plan, what the search did, and what is different from the old plan if there is one.
+pub struct Found {
+    /// The plan.
+    pub system: System,
+    /// What the search did.
+    pub outcome: Outcome,
+    /// What was changed.
+    pub changes: Option<Vec<Changed>>,
+}
+
 /// Plans. With a time for the search, a signal ends it with the best plan so far.
-pub fn plan(options: &PlanOptions) -> Result<Answer, Failure> {
-    let signals = options.time.map(|_| Signals::catch()).transpose()?;
+pub fn plan(options: &PlanOptions) -> Result<Answer<Found>, Failure> {
+    let catches = options.time.is_some() || options.from.is_some();
+    searching(options, catches, |ends| {
+        let wanted = |system: &description::System| ends.options(options, system);
+        match &options.from {
+            Some(old) => {
+                let old = (old.as_path(), options.changes);
+                let (system, improved) = load::plan_from(&options.file, old, wanted)?;
+                let changes = Some(improved.changes);
+                Ok(Found { system, outcome: improved.outcome, changes })
+            }
+            None => {
+                let (system, outcome) = load::plan_with(&options.file, wanted)?;
+                Ok(Found { system, outcome, changes: None })
+            }
+        }
+    })
+}
+
+/// What ends a search.
+pub struct Ends<'a> {
+    stops: &'a dyn Fn(u64) -> bool,
+}
+
+impl<'a> Ends<'a> {
+    /// Returns what the planner is to do with a description.
+    pub fn options(
+        &self,
+        options: &PlanOptions,
+        system: &description::System,
+    ) -> Result<Options<'a>, lab::Failure> {
+        let objective = match &options.objective {
+            None => Objective::Described,
+            Some(named) => Objective::of(system, named)
+                .map_err(|mistake| lab::Failure::Mistakes((*mistake).into()))?,
+        };
+        Ok(Options { objective, seed: options.seed, time: options.time, stops: self.stops })
+    }
+}
+
+/// Searches with a line of progress, until a signal comes if signals are caught.
+pub fn searching<T>(
+    options: &PlanOptions,
+    catches: bool,
+    search: impl FnOnce(&Ends<'_>) -> Result<T, lab::Failure>,
+) -> Result<Answer<T>, Failure> {
+    let signals = catches.then(Signals::catch_first).transpose()?;
     let caught = || signals.as_ref().and_then(Signals::caught);
-    let progress = Progress::new(options.time.is_some());
+    let progress = Progress::new(options.time.is_some() || options.front.is_some());
     let stops = |candidates: u64| {
         progress.show(candidates);
         caught().is_some()
     };
-    let found = load::plan_with(&options.file, |system| {
-        let objective = objective(&options.objective, system, options)?;
-        Ok(Options { objective, seed: options.seed, time: options.time, stops: &stops })
-    });
+    let found = search(&Ends { stops: &stops });
     progress.end();
     match (found, caught()) {
-        (Ok((system, outcome)), _) => Ok(Answer::Planned(Box::new(system), outcome)),
+        (Ok(found), _) => Ok(Answer::Planned(found)),
         (Err(lab::Failure::NoPlan(_)), Some(signal)) => Ok(Answer::Interrupted(signal)),
         (Err(failure), _) => Err(failure.into()),
     }
 }
 
-fn objective(
-    wish: &Wish,
-    system: &description::System,
-    options: &PlanOptions,
-) -> Result<Objective, lab::Failure> {
-    let vm = match wish {
-        Wish::LeastTime => return Ok(Objective::LeastTime),
-        Wish::MostSlack => return Ok(Objective::MostSlack),
-        Wish::FewestPcpus => return Ok(Objective::FewestPcpus),
-        Wish::MostBandwidth(vm) => vm,
-    };
-    let names: Vec<&str> = system.vms.iter().map(|vm| vm.name.value.as_str()).collect();
-    let found = names.iter().position(|name| name == vm);
-    found.map(Objective::MostBandwidth).ok_or_else(|| {
-        let (known, file) = (names.join("`, `"), options.file.display());
-        lab::Failure::new(
-            "unknown-vm",
-            format!("there is no VM `{vm}` in {file}\nhelp: its VMs are `{known}`"),
-        )
-    })
-}
-
-/// Says what the search did, if it was asked for something.
+/// Says what the search did.
 pub fn show(options: &PlanOptions, outcome: &Outcome) -> String {
-    if outcome.candidates == 0 || options.objective == Wish::LeastTime && options.time.is_none() {
-        return String::new();
-    }
     let slack = outcome
         .slack_ppm
         .map_or(String::new(), |ppm| format!("all execution times can grow by {}\n", percent(ppm)));
+    let is_asked = options.objective.is_some() || options.time.is_some() || options.front.is_some();
+    if outcome.candidates == 0 || !is_asked {
+        return slack;
+    }
     let end = if outcome.cut { ", until the search was ended" } else { "" };
     format!("{slack}the best of {} candidates{end}\n", outcome.candidates)
 }

@@ -44,6 +44,22 @@ impl Written {
             Self::Plan(text) | Self::Description(text) => text,
         }
     }
+
+    /// Returns the text if it is a plan.
+    pub fn dts(&self) -> Option<&str> {
+        match self {
+            Self::Plan(text) => Some(text),
+            Self::Description(_) => None,
+        }
+    }
+
+    /// Returns the text if it is a description.
+    pub fn toml(&self) -> Option<&str> {
+        match self {
+            Self::Plan(_) => None,
+            Self::Description(text) => Some(text),
+        }
+    }
 }
 
 /// Returns the place of the result if none is given: `demo.plan.dts` beside `demo.toml`, and
@@ -59,8 +75,13 @@ pub fn beside(system: &System) -> Result<PathBuf, Failure> {
             ),
         ));
     }
+    Ok(file.with_extension(ending(system)))
+}
+
+/// Returns the ending of the name of what is written.
+pub fn ending(system: &System) -> &'static str {
     let boots = system.description.as_ref().is_none_or(|it| it.platform.value.boot.is_ok());
-    Ok(file.with_extension(if boots { "plan.dts" } else { "planned.toml" }))
+    if boots { "plan.dts" } else { "planned.toml" }
 }
 
 /// Returns the description with all decisions, which has the same verdict.

@@ -11,6 +11,7 @@ mod limits;
 mod locks;
 mod measure;
 mod plan;
+mod plan_changes;
 mod plan_objectives;
 mod prove;
 mod run;

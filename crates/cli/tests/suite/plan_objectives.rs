@@ -88,20 +88,38 @@ fn pcpus(document: &Value) -> usize {
 #[test]
 fn each_objective_is_best_at_what_it_says() {
     let sandbox = with_limit("");
-    let time = planned(&sandbox, &[]);
+    let slack = planned(&sandbox, &[]);
     let same = |options: &[&str], document: &Value| {
         assert_eq!(planned(&sandbox, options)["plan_dts"], document["plan_dts"]);
     };
-    same(&["--objective", "least-time"], &time);
-    let slack = planned(&sandbox, &["--objective", "most-slack"]);
+    same(&["--objective", "most-slack"], &slack);
+    let time = planned(&sandbox, &["--objective", "least-time"]);
     let few = planned(&sandbox, &["--objective", "fewest-pcpus"]);
     // Nearly no slack is left where time is least.
     let grows = slack["search"]["slack_ppm"].as_u64().expect("a slack");
     assert!(grows > 500_000, "{grows}");
     assert!(total(&slack) > total(&time), "{} {}", total(&slack), total(&time));
     assert!(pcpus(&few) <= pcpus(&time) && pcpus(&few) < 3, "{} {}", pcpus(&few), pcpus(&time));
-    // The same every time.
+    // The description can say so, and what is asked for counts more.
+    let text = OPEN.replace("LIMIT", "");
+    sandbox.write("s.toml", &format!("objective = \"least-time\"\n{text}"));
+    same(&[], &time);
     same(&["--objective", "most-slack"], &slack);
+    let checked = sandbox.bulkhead(&["check", "s.toml", "--json"]).json();
+    assert_eq!(checked["analysis"], time["analysis"], "every command plans as it says");
+}
+
+#[test]
+fn weights_are_between() {
+    let sandbox = with_limit("");
+    let weighted = |weights: &str| planned(&sandbox, &["--objective", weights]);
+    let (time, slack) = (weighted("least-time"), weighted("most-slack"));
+    let mostly_time = weighted("least-time=1000,most-slack=1");
+    let mostly_slack = weighted("most-slack=1000,least-time=1");
+    assert!(total(&mostly_time) <= total(&mostly_slack));
+    assert!(total(&mostly_time) <= total(&time) + 20_000, "{}", total(&mostly_time));
+    assert!(total(&mostly_slack) <= total(&slack) + 20_000, "{}", total(&mostly_slack));
+    assert!(total(&mostly_slack) > total(&time) + 100_000, "{}", total(&mostly_slack));
 }
 
 #[test]
@@ -128,9 +146,9 @@ fn a_vm_gets_the_largest_limit() {
 #[test]
 fn a_search_takes_its_time_and_no_more() {
     let sandbox = with_limit("");
-    let plain = planned(&sandbox, &[]);
+    let plain = planned(&sandbox, &["--objective", "least-time"]);
     let start = Instant::now();
-    let longer = planned(&sandbox, &["--time", "1s"]);
+    let longer = planned(&sandbox, &["--objective", "least-time", "--time", "1s"]);
     assert!(start.elapsed() >= Duration::from_secs(1));
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     assert_eq!(longer["search"]["cut"], true);
@@ -161,12 +179,31 @@ fn what_cannot_be_an_objective_is_refused() {
         (["--objective", "most-bandwidth="], "most-bandwidth="),
         (["--objective", "most-bandwidth=none"], "there is no VM `none`"),
         (["--objective", "most-bandwidth=pilot"], "no limit of memory accesses of VM `pilot`"),
+        (["--objective", "least-time=1,most-bandwidth=none=1"], "there is no VM `none`"),
+        (["--objective", "least-time,most-slack"], "exclude each other"),
+        (["--objective", "least-time=0,most-slack=1"], "`0` is no weight"),
+        (["--objective", "least-time=-2,most-slack=1"], "`-2` is no weight"),
+        (["--objective", "least-time=1,fast=1"], "expected `least-time`"),
+        (["--objective", "most-slack=1,most-slack=1"], "is there twice"),
+        (["--time", "10min"], "unknown unit `min`"),
+        (["--time", "-1s"], "--time"),
         (["--time", "10"], "the unit is missing"),
         (["--seed", "many"], "--seed"),
     ] {
         let result = plan(&options);
         assert_eq!(result.status, Some(2), "{options:?}: {}{}", result.stdout, result.stderr);
         assert!(result.stderr.contains(part), "{options:?}: {}", result.stderr);
+    }
+    for options in [
+        &["--objective", "least-time", "--objective", "most-slack"][..],
+        &["--front", "--objective", "least-time"],
+        &["--front", "--from", "s.plan.dts"],
+        &["--front", "--explain"],
+        &["--changes", "3"],
+        &["--vm", "radio"],
+    ] {
+        let result = plan(options);
+        assert_eq!(result.status, Some(2), "{options:?}: {}{}", result.stdout, result.stderr);
     }
     assert!(!sandbox.path("s.plan.dts").exists());
 }

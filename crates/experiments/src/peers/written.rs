@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use planner::completion::{Objective, Options, complete_with};
 use sweep::Error;
 use system::description::System;
 use system::plan;
@@ -19,7 +20,9 @@ pub const PCPUS: usize = 4;
 /// Returns the plan of the planner of this project.
 pub fn planned(drawn: &Drawn) -> Result<Option<Plan>, Error> {
     let mut system = read(&described(drawn, None))?;
-    if planner::completion::complete(&mut system).is_err() {
+    // As the other methods.
+    let options = Options { objective: Objective::LeastTime, ..Options::default() };
+    if complete_with(&mut system, &options).is_err() {
         return Ok(None);
     }
     let mut vcpus = Vec::new();

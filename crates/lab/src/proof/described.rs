@@ -1,7 +1,8 @@
 //! The machine and the VMs of a plan.
 
+use planner::completion::reasons;
 use policy::color::{Color, ColorSet};
-use report::proof::{Platform, Vcpu, Vm};
+use report::proof::{Decision, Platform, Vcpu, Vm};
 use system::description::Protocol;
 
 use crate::cachescope::Counts;
@@ -52,6 +53,25 @@ fn vcpu(vcpu: &system::plan::Vcpu) -> Vcpu {
         memory_budget_accesses: vcpu.memory_budget.map(|it| it.accesses),
         memory_period_ns: vcpu.memory_budget.map(|it| it.period.0),
     }
+}
+
+/// Most tasks of a system whose decisions are explained: each takes many judgements.
+const EXPLAINED_MAX: usize = 100;
+
+/// Returns what the planner decided, and why.
+pub fn decisions(system: &System) -> Vec<Decision> {
+    let (Some(open), Some(planned)) = (&system.open, &system.description) else {
+        return Vec::new();
+    };
+    if planned.vms.iter().map(|vm| vm.tasks.len()).sum::<usize>() > EXPLAINED_MAX {
+        return Vec::new();
+    }
+    let decision = |reason: planner::completion::Reason| Decision {
+        name: reason.decision,
+        value: reason.value,
+        trials: reason.trials.iter().map(ToString::to_string).collect(),
+    };
+    reasons(open, planned).into_iter().map(decision).collect()
 }
 
 fn indices(colors: ColorSet) -> Vec<usize> {

@@ -16,12 +16,20 @@ pub struct Document<'a> {
     schedulable_with: Option<bool>,
     failures: &'a [String],
     notes: &'a [String],
+    reasons: Vec<ReasonDocument<'a>>,
     tasks: Vec<TaskDocument<'a>>,
     without: Option<RunDocument<'a>>,
     with: Option<RunDocument<'a>>,
     budgets: Vec<BudgetDocument<'a>>,
     files: Vec<FileDocument<'a>>,
     errors: [(); 0],
+}
+
+#[derive(Serialize)]
+struct ReasonDocument<'a> {
+    decision: &'a str,
+    value: &'a str,
+    trials: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -140,6 +148,11 @@ impl<'a> Document<'a> {
             name: &file.name,
             sha256: &file.sha256,
         });
+        let reasons = proof.decisions.iter().map(|it| ReasonDocument {
+            decision: &it.name,
+            value: &it.value,
+            trials: &it.trials,
+        });
         Self {
             format: "bulkhead-proof-v1",
             ok: proof.holds,
@@ -149,6 +162,7 @@ impl<'a> Document<'a> {
             schedulable_with: proof.check_with.schedulable,
             failures: &proof.failures,
             notes: &proof.notes,
+            reasons: reasons.collect(),
             tasks: tasks.collect(),
             without: proof.without.as_ref().map(|run| run_document(proof, run)),
             with: proof.with.as_ref().map(|run| run_document(proof, run)),

@@ -51,6 +51,7 @@ impl Evidence<'_> {
             notes,
             platform: described::platform(system, &with.counts),
             vms: described::vms(system),
+            decisions: described::decisions(system),
             tasks,
             check_without: verdict_without.as_ref().map(check).unwrap_or_default(),
             check_with: check(&verdict),

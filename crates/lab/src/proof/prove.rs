@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use planner::completion;
 use report::proof::Proof;
 
 use super::document::Document;
@@ -92,7 +93,7 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
 
 /// The described system, which has tasks.
 fn described(options: &Options) -> Result<System, Failure> {
-    let system = load::plan(&options.file)?;
+    let (system, _) = load::plan_with(&options.file, |_| Ok(completion::Options::default()))?;
     let file = options.file.display();
     let Some(described) = &system.description else {
         return Err(Failure::new(

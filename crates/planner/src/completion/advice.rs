@@ -2,9 +2,11 @@
 //!
 //! Each is enough by itself, and was tried: with it there is a plan in which all deadlines are
 //! met, with one step less there is none. Where several things are in the way, each change is
-//! for one of them. Large systems get no advice: a trial would take too long there.
+//! for one of them. Where only shorter execution times of all tasks help, sets of two or three
+//! changes are tried, too. Large systems get only advice that takes few trials.
 
 use std::fmt;
+use std::time::Instant;
 
 use analysis::Duration;
 use analysis::utilization::Share;
@@ -16,12 +18,16 @@ use super::change::{self, more_colors};
 use super::least::least;
 use super::part::{self, Part};
 use super::pcpus::Crowd;
+use super::together::{self, Found};
+use super::whole::certificate::certificate;
 use super::{holds, verdict};
 
 /// Most tasks of a system for which changes are tried.
 const TASKS_MAX: usize = 100;
 /// Budgets and execution times change in steps of this.
 const STEP: u64 = 1_000;
+/// By these percentages execution times of large systems are shorter.
+const PERCENT: [u64; 7] = [5, 10, 15, 20, 30, 50, 75];
 /// Shorter periods that are tried are halves, thirds, ... of the given one.
 const PARTS: std::ops::RangeInclusive<u64> = 2..=10;
 
@@ -30,6 +36,13 @@ const PARTS: std::ops::RangeInclusive<u64> = 2..=10;
 pub enum Advice {
     /// Each of these changes by itself; nothing that was tried helps if there is none.
     Changes(Vec<Change>),
+    /// The same, and changes that are enough together, if some were found in time.
+    Sets {
+        /// Each of these is enough by itself.
+        alone: Vec<Change>,
+        /// These are enough together.
+        together: Option<Vec<Change>>,
+    },
     /// The system has too many tasks to try changes.
     TooLarge,
 }
@@ -45,8 +58,30 @@ impl fmt::Display for Advice {
                 let all: Vec<String> = changes.iter().map(Change::to_string).collect();
                 write!(f, "it fits {}", all.join(", or "))
             }
+            Self::Sets { alone, together } => {
+                let mut all: Vec<String> = alone.iter().map(Change::to_string).collect();
+                all.extend(together.iter().map(|set| {
+                    let set: Vec<String> = set.iter().map(Change::to_string).collect();
+                    set.join(" and ")
+                }));
+                let is_known = together.is_some();
+                match (all.is_empty(), is_known) {
+                    (true, _) => write!(
+                        f,
+                        "no change, and no set of changes, was found in {} s that helps",
+                        together::LIMIT.as_secs()
+                    ),
+                    (false, true) => write!(f, "it fits {}", all.join(", or ")),
+                    (false, false) => write!(
+                        f,
+                        "it fits {}; a set of other changes was not found in {} s",
+                        all.join(", or "),
+                        together::LIMIT.as_secs()
+                    ),
+                }
+            }
             Self::TooLarge => {
-                write!(f, "a system of at most {TASKS_MAX} tasks is told which changes help")
+                write!(f, "a system of at most {TASKS_MAX} tasks is told which single changes help")
             }
         }
     }
@@ -111,7 +146,7 @@ pub(super) fn of_memory(system: &System, vm: usize) -> Advice {
 /// Returns advice for tasks that fit one by one, but not all together.
 pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
     if !is_small(system) {
-        return Advice::TooLarge;
+        return of_large(system);
     }
     let tests = Tests { near: &|_| true, far: &holds };
     let mut changes = Vec::new();
@@ -125,13 +160,39 @@ pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
         changes.extend(tests.first(more).map(|count| Change::Vcpus { vm: name(), count }));
     }
     changes.extend(percent(system, vms, tests));
-    Advice::Changes(changes)
+    with_sets(system, changes)
+}
+
+/// Adds a set of changes, where no single one helps but shorter execution times of all tasks.
+fn with_sets(system: &System, alone: Vec<Change>) -> Advice {
+    if alone.iter().any(|change| !matches!(change, Change::PercentLess(_))) {
+        return Advice::Changes(alone);
+    }
+    match together::smallest(system) {
+        Found::Set(set) => Advice::Sets { alone, together: Some(set) },
+        Found::Nothing => Advice::Changes(alone),
+        Found::NotInTime => Advice::Sets { alone, together: None },
+    }
+}
+
+/// Returns advice that takes few trials: execution times that are shorter by coarse steps.
+fn of_large(system: &System) -> Advice {
+    let vms: Vec<usize> = (0..system.vms.len()).collect();
+    let start = Instant::now();
+    let helps = |percent: &u64| {
+        let changed = change::percent_less(system, &vms, *percent);
+        start.elapsed() < together::LIMIT && certificate(&changed).is_none() && holds(&changed)
+    };
+    match PERCENT.into_iter().find(helps) {
+        Some(percent) => Advice::Changes(vec![Change::PercentLess(percent)]),
+        None => Advice::TooLarge,
+    }
 }
 
 /// Returns advice for VCPUs that need more PCPUs than there are.
 pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
     if !is_small(system) {
-        return Advice::TooLarge;
+        return of_large(system);
     }
     let tests = Tests { near: &|_| true, far: &holds };
     let given = crowd.needs.iter().filter(|(vm, vcpu, _)| {
@@ -148,7 +209,7 @@ pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
     }));
     let vms: Vec<usize> = (0..system.vms.len()).collect();
     changes.extend(percent(system, &vms, tests));
-    Advice::Changes(changes)
+    with_sets(system, changes)
 }
 
 /// Returns advice for a VCPU of a description in which nothing is open, if one of its tasks is

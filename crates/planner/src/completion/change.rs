@@ -37,6 +37,32 @@ pub enum Change {
     Deadline(Duration),
     /// Each job of a task takes this much less time.
     Less(Duration),
+    /// Each job of a named task takes this much less time.
+    LessOf {
+        /// The task in words.
+        task: String,
+        /// The time.
+        less: Duration,
+    },
+    /// A named task has this deadline.
+    DeadlineOf {
+        /// The task in words.
+        task: String,
+        /// The new deadline.
+        deadline: Duration,
+    },
+    /// Critical sections of the resource of this name take this percentage less time.
+    Sections {
+        /// Name of the resource.
+        resource: String,
+        /// The percentage.
+        percent: u64,
+    },
+    /// Tasks make this percentage less memory accesses.
+    Accesses {
+        /// The percentage.
+        percent: u64,
+    },
     /// Tasks take this percentage less time.
     PercentLess(u64),
     /// The VM of this name has this number of VCPUs.
@@ -67,6 +93,16 @@ impl fmt::Display for Change {
             }
             Self::Deadline(deadline) => write!(f, "with a deadline of {}", exact(*deadline)),
             Self::Less(time) => write!(f, "if it takes {} less", exact(*time)),
+            Self::LessOf { task, less } => write!(f, "if {task} takes {} less", exact(*less)),
+            Self::DeadlineOf { task, deadline } => {
+                write!(f, "with a deadline of {} for {task}", exact(*deadline))
+            }
+            Self::Sections { resource, percent } => {
+                write!(f, "if sections of `{resource}` take {percent} % less")
+            }
+            Self::Accesses { percent } => {
+                write!(f, "if the tasks make {percent} % fewer accesses")
+            }
             Self::PercentLess(percent) => write!(f, "if the tasks take {percent} % less"),
             Self::Vcpus { vm, count } => write!(f, "with {count} VCPUs in `{vm}`"),
         }
@@ -168,6 +204,34 @@ pub(super) fn percent_less(system: &System, vms: &[usize], percent: u64) -> Syst
     for &vm in vms {
         for task in &mut changed.vms[vm].tasks {
             map_wcet(&mut task.wcet, shorter);
+        }
+    }
+    changed
+}
+
+/// Returns the system with shorter sections of a resource. The execution times stay.
+pub(super) fn sections(system: &System, resource: usize, percent: u64) -> System {
+    let mut changed = system.clone();
+    let rest = u128::from(100_u64.saturating_sub(percent));
+    let tasks = changed.vms.iter_mut().flat_map(|vm| &mut vm.tasks);
+    for section in tasks.flat_map(|task| &mut task.sections) {
+        if section.resource == resource {
+            let shorter = (u128::from(section.length.0) * rest).div_ceil(100).max(1);
+            section.length = Duration(shorter as u64);
+        }
+    }
+    changed
+}
+
+/// Returns the system with fewer memory accesses of all tasks.
+pub(super) fn accesses(system: &System, percent: u64) -> System {
+    let mut changed = system.clone();
+    let rest = u128::from(100_u64.saturating_sub(percent));
+    for task in changed.vms.iter_mut().flat_map(|vm| &mut vm.tasks) {
+        if let Some(accesses) = &mut task.accesses {
+            let fewer = (u128::from(accesses.value) * rest).div_ceil(100);
+            // Sections wait for the accesses that they were described with, which are more.
+            accesses.value = u64::try_from(fewer).unwrap_or(u64::MAX);
         }
     }
     changed

@@ -226,7 +226,8 @@ pub(super) fn missed(system: &System, missed: &Missed) -> Errors {
     miss(system, missed).help(advice::of_all(system, &vms).to_string()).into()
 }
 
-fn miss(system: &System, missed: &Missed) -> Diagnostic {
+/// Says what the best candidate misses.
+pub(super) fn miss(system: &System, missed: &Missed) -> Diagnostic {
     let searched = format!("no plan was found among {} candidates", missed.candidates);
     let Some((vm, task)) = missed.best.as_deref().and_then(latest) else {
         return cannot_plan(searched);

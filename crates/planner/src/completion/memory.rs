@@ -205,6 +205,17 @@ impl Limits {
         each.map(|accesses| accesses.unwrap_or(1)).collect()
     }
 
+    /// Returns the system with the limits of another one.
+    pub fn of_other(&self, system: &System, other: &System) -> System {
+        self.with(system, &self.accesses(other))
+    }
+
+    /// Returns the system with limits that are no more than they can be.
+    pub fn capped(&self, system: &System) -> System {
+        let accesses = self.accesses(system).into_iter().zip(&self.most);
+        self.with(system, &accesses.map(|(it, most)| it.clamp(1, *most)).collect::<Vec<_>>())
+    }
+
     /// Changes one of the limits by one of four factors.
     pub fn change(&self, system: &mut System, which: usize, how: usize) {
         const FACTORS: [(u64, u64); 4] = [(1, 2), (3, 4), (4, 3), (2, 1)];

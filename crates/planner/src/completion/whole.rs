@@ -8,16 +8,16 @@
 //! that brings them closer. The random numbers come from a seed, and the effort is counted in judged
 //! tasks: the same description has the same plan every time.
 
-mod bases;
+pub(super) mod bases;
 pub(super) mod certificate;
 mod choices;
 mod descend;
 mod exact;
-mod fill;
-mod finish;
+pub(super) mod fill;
+pub(super) mod finish;
 pub(super) mod improve;
-mod judge;
-mod open;
+pub(super) mod judge;
+pub(super) mod open;
 mod patterns;
 mod place;
 mod random;
@@ -259,7 +259,7 @@ impl Search<'_, '_> {
 }
 
 /// Returns true if a complete description has a plan, or needs none.
-fn is_plan(system: &System) -> bool {
+pub(super) fn is_plan(system: &System) -> bool {
     system.platform.value.boot.is_err() || plan::make(system).is_ok()
 }
 
@@ -269,7 +269,7 @@ fn value(limits: Option<&Limits>, system: &System) -> (Reverse<u128>, u64) {
 }
 
 /// Returns the weights with which budgets are as they are.
-fn weights_of(system: &System) -> Weights {
+pub(super) fn weights_of(system: &System) -> Weights {
     let weight = |vcpu: &Vcpu| {
         let budget = vcpu.server.as_ref().and_then(|server| server.class.value.budget());
         budget.map_or(0, |it| (it.share() / 1_000_000_000_000) as u64)

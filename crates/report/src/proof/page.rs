@@ -2,6 +2,7 @@
 
 mod bounds;
 mod cache;
+mod decisions;
 mod histogram;
 mod label;
 mod memory;
@@ -36,6 +37,7 @@ struct Part {
 pub fn html(proof: &Proof) -> String {
     let parts = [
         plan::part(proof),
+        decisions::part(proof),
         tasks::part(proof),
         timelines::part(proof),
         cache::part(proof),

@@ -5,7 +5,9 @@ use std::path::Path;
 use policy::color::ColorSet;
 use units::{Bytes, Duration};
 
-use super::{Located, System, bandwidth, colors, limits, locks, read_text, servers, vm};
+use super::{
+    Located, Objective, System, Vm, bandwidth, colors, limits, locks, read_text, servers, vm,
+};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
 use crate::plan::Locks;
@@ -27,6 +29,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         "`[[vm]]`, and below it `name = \"linux\"`, `memory = \"512MiB\"` and `kernel = \"path/to/kernel\"`",
     );
     let margin = margin(at);
+    let objective = objective(at);
     let section_overhead = at.quantity("section_overhead");
     let section_overhead = section_overhead.map_or(locks::SECTION_OVERHEAD, |it| it.value);
     let protocol = at.choice("locks", &Locks::ALL.map(|it| (it.as_str(), it)));
@@ -42,6 +45,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let read: Vec<_> = vms.iter().flatten().collect();
     servers::check(&read).into_iter().for_each(|mistake| at.add(mistake));
     if read.len() == tables.len() {
+        objective.iter().filter_map(|it| unknown_vm(it, &read)).for_each(|it| at.add(it));
         let known = resources.readable();
         locks::check(protocol.as_ref(), (&read, section_overhead), &known)
             .into_iter()
@@ -68,6 +72,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         hypervisor_colors: hypervisor.colors,
         color_reload: hypervisor.color_reload,
         margin_ppm: margin,
+        objective,
         locks: protocol.map_or(Locks::Vmpcp, |protocol| protocol.value),
         section_overhead,
         resources: resources.all()?,
@@ -87,6 +92,30 @@ fn margin(at: &Fields<'_>) -> u64 {
         "write a percentage from 0 to 100, with at most four decimals, as in `margin = \"10%\"`";
     at.add(Diagnostic::new("wrong-value", message).at(&text.place, "here").help(help));
     0
+}
+
+/// `objective = "least-time"`.
+fn objective(at: &Fields<'_>) -> Option<Located<Objective>> {
+    let text = at.string("objective")?;
+    match text.value.parse() {
+        Ok(objective) => Some(Located::new(objective, &text.place)),
+        Err(expected) => {
+            let message = format!("`{}` is no objective", text.value.escape_debug());
+            let mistake = Diagnostic::new("wrong-value", message);
+            at.add(mistake.at(&text.place, "here").help(expected));
+            None
+        }
+    }
+}
+
+/// An objective for a VM that there is not.
+fn unknown_vm(objective: &Located<Objective>, vms: &[&Vm]) -> Option<Diagnostic> {
+    let wanted = objective.value.vm()?;
+    let names: Vec<&str> = vms.iter().map(|vm| vm.name.value.as_str()).collect();
+    let message = format!("there is no VM `{}`", wanted.escape_debug());
+    let help = format!("the VMs are `{}`", names.join("`, `"));
+    let mistake = Diagnostic::new("unknown-vm", message).at(&objective.place, "in this objective");
+    (!names.contains(&wanted)).then(|| mistake.help(help))
 }
 
 /// Returns a percentage in millionths, if it is a number with at most four decimals.

@@ -66,3 +66,14 @@ pub struct Check {
     /// Further results, a sentence each: reasons and assumptions.
     pub notes: Vec<String>,
 }
+
+/// A decision of the planner, and why it is as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// The decision in words.
+    pub name: String,
+    /// What was decided.
+    pub value: String,
+    /// What else was tried, and what would come of it.
+    pub trials: Vec<String>,
+}

@@ -1,0 +1,232 @@
+//! `bulkhead plan` from an old plan, with reasons, and with a front.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testing::{Result, Sandbox, sandbox, signal};
+
+/// Two VMs on four PCPUs.
+const OPEN: &str = r#"
+[platform]
+board = "qemu-virt"
+
+[[vm]]
+name = "pilot"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+[[vm.vcpu]]
+server = "sporadic"
+period = "5ms"
+[[vm.task]]
+name = "pid"
+period = "20ms"
+wcet = "PID"
+
+[[vm]]
+name = "radio"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+[[vm.vcpu]]
+server = "deferrable"
+[[vm.task]]
+name = "send"
+period = "25ms"
+wcet = "4ms"
+"#;
+
+fn with(pid: &str) -> Sandbox {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", &OPEN.replace("PID", pid));
+    sandbox
+}
+
+fn least(sandbox: &Sandbox) -> Value {
+    let options = ["plan", "s.toml", "-o", "old.plan.dts", "--objective", "least-time", "--json"];
+    let result = sandbox.bulkhead(&options);
+    result.assert_status(0);
+    result.json()
+}
+
+#[test]
+fn a_plan_is_repaired_by_one_change() {
+    let sandbox = with("3ms");
+    least(&sandbox);
+    sandbox.write("s.toml", &OPEN.replace("PID", "4ms"));
+    let from = ["plan", "s.toml", "--from", "old.plan.dts", "--changes", "1"];
+    let result = sandbox.bulkhead(&from);
+    result.assert_status(0);
+    for part in ["changed in old.plan.dts", "the budget of VCPU 0 of `pilot`", " in 5 ms  ->  "] {
+        assert!(result.stdout.contains(part), "{part}: {}", result.stdout);
+    }
+    sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0);
+    let document = sandbox.bulkhead(&[&from[..], &["--json"]].concat()).json();
+    let changes = document["changes"].as_array().expect("changes");
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert!(changes[0]["old"] != changes[0]["new"] && document["ok"] == true);
+    // None is not enough.
+    let result = sandbox.bulkhead(&["plan", "s.toml", "--from", "old.plan.dts", "--changes", "0"]);
+    result.assert_status(1);
+    assert!(result.stderr.contains("with 0 changes of the old plan"), "{}", result.stderr);
+}
+
+#[test]
+fn what_is_no_old_plan_is_refused() {
+    let sandbox = with("3ms");
+    least(&sandbox);
+    sandbox.write("text.dts", "hello");
+    sandbox.write("empty.dts", "");
+    sandbox.write("other.toml", &OPEN.replace("PID", "3ms").replace("radio", "other"));
+    let from = |file: &str, old: &str| sandbox.bulkhead(&["plan", file, "--from", old]);
+    for (file, old, part) in [
+        ("s.toml", "none.dts", "cannot read none.dts"),
+        ("s.toml", "text.dts", "text.dts"),
+        ("s.toml", "empty.dts", "empty.dts"),
+        ("s.toml", "s.toml", "s.toml is no plan"),
+        ("old.plan.dts", "old.plan.dts", "is a plan, in which nothing is open"),
+        ("other.toml", "old.plan.dts", "the old plan has no VM `other`"),
+    ] {
+        let result = from(file, old);
+        assert_eq!(result.status, Some(2), "{old}: {}{}", result.stdout, result.stderr);
+        assert!(result.stderr.contains(part), "{old}: {}", result.stderr);
+    }
+    let result = sandbox.bulkhead(&["plan", "s.toml", "--from", "old.plan.dts", "--changes", "-1"]);
+    assert_eq!(result.status, Some(2), "{}", result.stderr);
+    for unwritten in ["s.plan.dts", "other.plan.dts"] {
+        assert!(!sandbox.path(unwritten).exists());
+    }
+}
+
+#[test]
+fn decisions_are_explained() {
+    let sandbox = with("3ms");
+    let options = ["plan", "s.toml", "--objective", "least-time", "--explain"];
+    let result = sandbox.bulkhead(&options);
+    result.assert_status(0);
+    for part in [
+        "\nwhy:\n",
+        "the budget of VCPU 0 of `pilot`: ",
+        "  with 2 us less: task `pid` of `pilot` ",
+        "the PCPU of VCPU 0 of `radio`: PCPU ",
+        "  with a period of ",
+    ] {
+        assert!(result.stdout.contains(part), "{part}: {}", result.stdout);
+    }
+    let document = sandbox.bulkhead(&[&options[..], &["--json"]].concat()).json();
+    let reasons = document["reasons"].as_array().expect("reasons");
+    assert_eq!(reasons.len(), 4, "{reasons:?}");
+    assert!(reasons.iter().all(|it| it["trials"][0]["holds"].is_boolean()), "{reasons:?}");
+    // A plan says nothing about what was open.
+    let result = sandbox.bulkhead(&["plan", "s.plan.dts", "-o", "again.dts", "--explain"]);
+    result.assert_status(0);
+    assert!(result.stdout.contains("nothing to explain"), "{}", result.stdout);
+}
+
+#[test]
+fn a_front_is_a_table_a_chart_and_plans() {
+    let sandbox = with("3ms");
+    let result = sandbox.bulkhead(&["plan", "s.toml", "--front=front.svg", "-o", "front"]);
+    result.assert_status(0);
+    for part in ["plan  processor time", "front/s.1.plan.dts", "chart: front.svg"] {
+        assert!(result.stdout.contains(part), "{part}: {}", result.stdout);
+    }
+    let svg = std::fs::read_to_string(sandbox.path("front.svg")).expect("a chart");
+    assert!(svg.starts_with("<svg") && svg.contains("Plans of s"), "{svg}");
+    let document = sandbox.bulkhead(&["plan", "s.toml", "--front", "--json"]).json();
+    let points = document["points"].as_array().expect("points");
+    assert!(points.len() > 2, "{}", points.len());
+    let number = |point: &Value, key: &str| point[key].as_u64().expect("a number");
+    for (index, pair) in points.windows(2).enumerate() {
+        assert!(number(&pair[0], "total_ppm") < number(&pair[1], "total_ppm"));
+        assert!(number(&pair[0], "slack_ppm") < number(&pair[1], "slack_ppm"));
+        let file = format!("front/s.{}.plan.dts", index + 1);
+        sandbox.bulkhead(&["check", &file]).assert_status(0);
+        assert!(!pair[0]["plan_dts"].as_str().expect("a plan").is_empty());
+    }
+    let refused = sandbox.bulkhead(&["plan", "s.toml", "--front", "-o", "-"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+    let refused = sandbox.bulkhead(&["plan", "s.toml", "--front", "--vm", "pilot"]);
+    assert!(refused.stderr.contains("no limit of memory accesses"), "{}", refused.stderr);
+    let refused = sandbox.bulkhead(&["plan", "s.toml", "--front", "--vm", "none"]);
+    assert!(refused.stderr.contains("there is no VM `none`"), "{}", refused.stderr);
+}
+
+/// The first signal ends the search, the second one the command.
+#[test]
+fn signals_end_a_search() {
+    for signals in [1, 2] {
+        let sandbox = with("3ms");
+        let mut command = sandbox.command(&["plan", "s.toml", "--time", "600s"]);
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let start = Instant::now();
+        let child = command.spawn().expect("the command");
+        std::thread::sleep(Duration::from_secs(2));
+        for _ in 0..signals {
+            signal(&child, "INT");
+        }
+        let result = Result::of(child.wait_with_output().expect("an end"));
+        assert!(start.elapsed() < Duration::from_secs(60), "{signals}");
+        // After two at once either may have won, but no plan is half-written.
+        match result.status {
+            Some(0) => sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0),
+            Some(130) if signals == 2 => assert!(!sandbox.path("s.plan.dts").exists()),
+            other => panic!("{other:?}: {}{}", result.stdout, result.stderr),
+        };
+    }
+}
+
+/// A reader that goes away is no mistake.
+#[test]
+fn a_pipe_may_close() {
+    let sandbox = with("3ms");
+    for options in [&["plan", "s.toml", "-o", "-"][..], &["plan", "s.toml", "--front"]] {
+        let mut child = sandbox.command(options).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = child.spawn().expect("the command");
+        drop(child.stdout.take());
+        let result = Result::of(child.wait_with_output().expect("an end"));
+        assert_eq!(result.status, Some(0), "{}", result.stderr);
+        assert!(result.stderr.is_empty(), "{}", result.stderr);
+    }
+}
+
+/// What cannot be planned at all.
+#[test]
+fn nothing_to_decide_and_wishes_that_contradict_each_other() {
+    let sandbox = sandbox!();
+    let given = "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+                 kernel = \"rt.bin\"\n[[vm.task]]\nname = \"t\"\nperiod = \"20ms\"\nwcet = \"6ms\"\n";
+    let plan = |text: &str, options: &[&str]| {
+        sandbox.write("s.toml", text);
+        sandbox.bulkhead(&[&["plan", "s.toml", "-o", "s.dts"], options].concat())
+    };
+    // Nothing is open but the PCPU.
+    let result = plan(given, &["--explain", "--time", "1s"]);
+    result.assert_status(0);
+    let result = plan(given, &["--front"]);
+    result.assert_status(0);
+    // Everything is given, and late.
+    let late = given.replace("[[vm.task]]", "[[vm.vcpu]]\npcpu = 0\nserver = \"sporadic\"\nbudget = \"1ms\"\nperiod = \"5ms\"\n[[vm.task]]");
+    for options in [&["--explain"][..], &["--objective", "least-time=1,most-slack=1"]] {
+        let result = plan(&late, options);
+        result.assert_status(1);
+        assert!(result.stdout.contains("help: VCPU 0 of VM `a`"), "{}", result.stdout);
+    }
+    let result = plan(&late, &["--front"]);
+    assert_eq!(result.status, Some(1), "{}{}", result.stdout, result.stderr);
+    // The objective of a VM that is not there.
+    let wish = format!("objective = \"most-bandwidth=linux\"\n{given}");
+    let result = plan(&wish, &[]);
+    assert_eq!(result.status, Some(2));
+    assert!(result.stderr.contains("there is no VM `linux`"), "{}", result.stderr);
+    let wish = format!("objective = \"quick\"\n{given}");
+    let result = plan(&wish, &[]);
+    assert!(result.stderr.contains("`quick` is no objective"), "{}", result.stderr);
+    // No colour is free.
+    let colored = given.replace("kernel", "colors = \"planned\"\nkernel")
+        + "[[vm]]\nname = \"b\"\nboot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"rt.bin\"\ncolors = \"0-15\"\n";
+    let result = plan(&colored, &[]);
+    assert_eq!(result.status, Some(1), "{}{}", result.stdout, result.stderr);
+    assert!(result.stderr.contains("but 0 are free"), "{}", result.stderr);
+}

@@ -1,0 +1,120 @@
+//! How good plans are that hold: numbers of which less is better, the most important one first.
+
+use system::description::System;
+
+use super::memory::Limits;
+use super::objective::{Objective, Weights};
+use super::slack::TARGET;
+use super::whole::improve::{pcpus, slack_of};
+use super::whole::judge::{Judge, WHOLE};
+use super::whole::{Request, finish};
+
+/// What is compared, and with which request.
+pub(super) struct Scale<'a> {
+    pub objective: Objective,
+    pub limits: Option<Limits>,
+    pub request: &'a Request<'a>,
+    /// Values that count as 1 where objectives have weights.
+    pub unit: Values,
+}
+
+/// What a plan is good at.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Values {
+    /// Processor time of all VCPUs, in millionths of a PCPU.
+    pub share: u64,
+    /// By how much all execution times can grow, in millionths.
+    pub slack: u64,
+    /// PCPUs on which VCPUs run.
+    pub pcpus: u64,
+    /// Accesses of a second of the VM that counts.
+    pub accesses: u128,
+}
+
+impl Scale<'_> {
+    /// Returns what a plan that holds costs.
+    pub fn cost(&self, plan: &System) -> Vec<i128> {
+        let share = i128::from(finish::share(plan));
+        let sum = || signed(self.limits.as_ref().map_or(0, |limits| limits.sum(plan)));
+        let slack = || i128::from(WHOLE + slack_of(plan, self.request));
+        match self.objective {
+            Objective::LeastTime => vec![-sum(), share],
+            Objective::FewestPcpus => vec![pcpus(plan) as i128, -sum(), share],
+            Objective::MostBandwidth(vm) => {
+                let own = self.limits.as_ref().map_or(0, |limits| limits.of_vm(plan, vm));
+                vec![-signed(own), -sum(), share]
+            }
+            Objective::MostSlack | Objective::Described => {
+                let slack = slack();
+                match self.limits {
+                    Some(_) => vec![-slack.min(i128::from(WHOLE + TARGET)), -sum(), -slack, share],
+                    None => {
+                        let beside = self.beside_slack(plan);
+                        std::iter::once(-slack).chain(beside).collect()
+                    }
+                }
+            }
+            Objective::Weighted(weights) => {
+                vec![signed(self.weighed(&weights, &self.values(plan, &weights))), share]
+            }
+        }
+    }
+
+    /// Returns what counts if the slack of all tasks is the same: what VCPUs could have beside it.
+    pub fn beside_slack(&self, plan: &System) -> [i128; 2] {
+        let judged = Judge::new(self.request).judge(plan);
+        let worst = judged.iter().flat_map(|it| &it.vcpus).map(|it| i128::from(it.worst)).sum();
+        [worst, i128::from(finish::share(plan))]
+    }
+
+    /// Returns what counts of a plan.
+    pub fn values(&self, plan: &System, weights: &Weights) -> Values {
+        let vm = weights.bandwidth.map(|(vm, _)| vm);
+        Values {
+            share: finish::share(plan),
+            slack: if weights.slack > 0 { slack_of(plan, self.request) } else { 0 },
+            pcpus: pcpus(plan) as u64,
+            accesses: match (vm, &self.limits) {
+                (Some(vm), Some(limits)) => limits.of_vm(plan, vm),
+                _ => 0,
+            },
+        }
+    }
+
+    /// Returns the mean of how much worse a plan is than the unit, in millionths.
+    pub fn weighed(&self, weights: &Weights, values: &Values) -> u128 {
+        let ratio =
+            |worse: u128, better: u128| worse.saturating_mul(u128::from(WHOLE)) / better.max(1);
+        let unit = &self.unit;
+        let whole = u128::from(WHOLE);
+        let accesses = weights.bandwidth.map_or(0, |(_, weight)| weight);
+        let parts = [
+            (weights.time, ratio(values.share.into(), unit.share.into())),
+            (
+                weights.slack,
+                ratio(whole + u128::from(unit.slack), whole + u128::from(values.slack)),
+            ),
+            (weights.pcpus, ratio(values.pcpus.into(), unit.pcpus.into())),
+            (accesses, ratio(unit.accesses, values.accesses)),
+        ];
+        let sum: u128 = parts.iter().map(|(weight, _)| u128::from(*weight)).sum();
+        let all = parts.iter().map(|(weight, it)| u128::from(*weight).saturating_mul(*it));
+        all.fold(0, u128::saturating_add) / sum.max(1)
+    }
+}
+
+fn signed(number: u128) -> i128 {
+    i128::try_from(number).unwrap_or(i128::MAX)
+}
+
+/// Returns true if one cost is less than another by more than this part, in thousandths, in the
+/// first number in which they differ by so much.
+pub(super) fn is_better(new: &[i128], old: &[i128], thousandths: i128) -> bool {
+    for (new, old) in new.iter().zip(old) {
+        let least = old.abs() / 1_000 * thousandths;
+        if (old - new).abs() > least {
+            return new < old;
+        }
+    }
+    false
+}

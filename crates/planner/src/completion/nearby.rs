@@ -1,0 +1,423 @@
+//! From an old plan to a better one, or to one that holds, by few changed decisions.
+//!
+//! All plans that one change makes of the old one are judged, then all that one more change makes
+//! of the best of these, and so on. Budget and period of a VCPU are one decision. A plan says
+//! nothing of tasks: the VCPUs of tasks that are open are planned for the old budgets first.
+
+use system::description::{Amount, Bandwidth, Located, System};
+use system::diagnostic::Errors;
+use system::plan::{self, Budget, Plan};
+
+use super::cost::{Scale, Values, is_better};
+use super::decision::{self, Changed, Decision};
+use super::memory::Limits;
+use super::old;
+use super::pcpus::{At, all, given, vcpu};
+use super::problem::grain;
+use super::whole::improve::grown;
+use super::whole::judge::{Judge, Lateness, WHOLE};
+use super::whole::open::Open;
+use super::whole::{Request, finish, is_plan, search};
+use super::{
+    Missed, Objective, Options, Outcome, Refusal, attempt, cannot_plan, explain, margin, set_class,
+};
+
+/// Most changes where no number is given.
+const CHANGES: usize = 8;
+/// Plans that are changed further.
+const BEAM: usize = 3;
+/// Parts of what a budget can have more or less.
+const PARTS: u64 = 8;
+/// By so many thousandths each change has to be better, where no number of changes is given.
+const WORTH: i128 = 10;
+
+/// A plan that was improved.
+#[derive(Clone, Debug)]
+pub struct Improved {
+    /// What the search did.
+    pub outcome: Outcome,
+    /// What is different from the old plan.
+    pub changes: Vec<Changed>,
+}
+
+/// A plan on the way.
+#[derive(Clone)]
+struct State {
+    system: System,
+    /// `None`: it holds.
+    lateness: Option<Lateness>,
+    cost: Vec<i128>,
+}
+
+/// Decides what is open as in an old plan, but for at most this number of decisions, so that the
+/// plan holds and is better.
+///
+/// # Errors
+///
+/// The old plan is of another system, or no plan holds with so few changes. Nothing is changed
+/// then.
+pub fn complete_from(
+    system: &mut System,
+    old: &Plan,
+    changes: Option<usize>,
+    options: &Options<'_>,
+) -> Result<Improved, Refusal> {
+    let objective =
+        options.objective.for_system(system).map_err(|it| Refusal::Input((*it).into()))?;
+    old::is_of(system, old).map_err(Refusal::Input)?;
+    let grown = margin::with_margin(system);
+    options
+        .searching(&grown, |request| {
+            let start = start(&grown, old, request)?;
+            let walk = Walk::new(&grown, &start, objective, changes, request);
+            let found = walk.run().map_err(|missed| missed_by(&grown, &missed, changes))?;
+            let changes = decision::changed(&grown, &start, &found);
+            *system = margin::without_margin(found, system);
+            Ok(changes)
+        })
+        .map(|(changes, outcome)| Improved { outcome, changes })
+}
+
+fn missed_by(system: &System, missed: &Missed, changes: Option<usize>) -> Refusal {
+    let mut mistake = explain::miss(system, missed);
+    mistake.message = match changes {
+        Some(1) => format!("with one change of the old plan {}", mistake.message),
+        Some(number) => format!("with {number} changes of the old plan {}", mistake.message),
+        None => format!("near the old plan {}", mistake.message),
+    };
+    Refusal::NoPlan(mistake.help("allow more `--changes`, or plan without `--from`").into())
+}
+
+/// Returns the description with the decisions of the old plan, complete.
+fn start(system: &System, old: &Plan, request: &Request<'_>) -> Result<System, Refusal> {
+    let decided = old::decided(system, old);
+    if let Ok(found) = attempt(&decided, &Request { effort: 0, ..*request })
+        && Judge::new(request).holds(&found)
+    {
+        return Ok(old::with_colors(found, old));
+    }
+    let part = Request { small: false, enough: 1, effort: request.effort / 4, ..*request };
+    let start = match search(&decided, &[], Vec::new(), &part) {
+        Ok(found) => found,
+        Err(Missed { best: Some(best), .. }) => *best,
+        Err(_) => {
+            let errors = plan::make(&decided).err().map(Errors::into_vec).unwrap_or_default();
+            let reason = errors.first().map_or(String::new(), |it| format!(": {}", it.message));
+            let message = format!("the old plan does not fit this description{reason}");
+            return Err(Refusal::Input(cannot_plan(message).help("plan without `--from`").into()));
+        }
+    };
+    Ok(old::with_colors(start, old))
+}
+
+pub(super) struct Walk<'a> {
+    start: &'a System,
+    decisions: Vec<Decision>,
+    parts: Open,
+    scale: Scale<'a>,
+    judge: Judge<'a>,
+    most: usize,
+    worth: i128,
+    request: &'a Request<'a>,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(
+        open: &'a System,
+        start: &'a System,
+        objective: Objective,
+        changes: Option<usize>,
+        request: &'a Request<'a>,
+    ) -> Self {
+        let parts = Open::of(open);
+        let limits = parts.limits.then(|| Limits::of(open));
+        let unit = Values { share: 1, pcpus: 1, accesses: 1, slack: 0 };
+        let mut scale = Scale { objective, limits, request, unit };
+        if let Objective::Weighted(weights) = objective {
+            scale.unit = scale.values(start, &weights);
+        }
+        Self {
+            start,
+            decisions: decision::open(open),
+            parts,
+            scale,
+            judge: Judge::new(request),
+            most: changes.unwrap_or(CHANGES),
+            worth: if changes.is_some() { 0 } else { WORTH },
+            request,
+        }
+    }
+
+    /// Returns it with other values that count as 1 where objectives have weights.
+    pub fn with_unit(mut self, unit: Values) -> Self {
+        self.scale.unit = unit;
+        self
+    }
+
+    /// Returns the best plan that was found and holds.
+    pub fn run(&self) -> Result<System, Missed> {
+        let start =
+            self.state(self.start.clone(), None).ok_or(Missed { candidates: 0, best: None })?;
+        let mut best = start.clone();
+        let mut beam = vec![start];
+        for _ in 0..self.most {
+            let mut next: Vec<State> = Vec::new();
+            for from in &beam {
+                for system in self.moves(from) {
+                    if (self.request.stops)() {
+                        break;
+                    }
+                    if self.distance(&system) <= self.most
+                        && let Some(state) = self.state(system, Some(&best))
+                    {
+                        next.push(state);
+                    }
+                }
+            }
+            next.sort_by(State::order);
+            next.dedup_by(|one, other| one.system == other.system);
+            next.truncate(BEAM);
+            let Some(first) = next.first() else { break };
+            let was_late = best.lateness.is_some();
+            let is_better = match (&first.lateness, &best.lateness) {
+                (Some(new), Some(old)) => new < old,
+                (None, Some(_)) => true,
+                (Some(_), None) => false,
+                (None, None) => is_better(&first.cost, &best.cost, self.worth),
+            };
+            if is_better {
+                best = first.clone();
+            }
+            // Few changes that make it hold are enough.
+            if was_late && best.lateness.is_none() || (self.request.stops)() {
+                break;
+            }
+            beam = next;
+        }
+        match best.lateness {
+            None => Ok(best.system),
+            Some(_) => Err(Missed {
+                candidates: self.request.candidates.get(),
+                best: Some(Box::new(best.system)),
+            }),
+        }
+    }
+
+    /// Judges a plan; `None` if it is none, or certainly no better than another one.
+    fn state(&self, system: System, than: Option<&State>) -> Option<State> {
+        let judgement = self.judge.judge(&system)?;
+        if !judgement.holds() {
+            return Some(State { lateness: Some(judgement.lateness()), system, cost: Vec::new() });
+        }
+        if !is_plan(&system) {
+            return None;
+        }
+        // The factor by which execution times can grow takes many judgements.
+        let by_slack = matches!(self.scale.objective, Objective::MostSlack | Objective::Described);
+        if let Some(than) =
+            than.filter(|it| it.lateness.is_none() && by_slack && !self.parts.limits)
+        {
+            let slack = u64::try_from(-than.cost[0] - i128::from(WHOLE)).unwrap_or(0);
+            let grows = |ppm: u64| Judge::new(self.request).holds(&grown(&system, ppm));
+            if !grows(slack) {
+                return None;
+            }
+            if !grows(slack + 1_000) {
+                let mut cost = vec![than.cost[0]];
+                cost.extend(self.scale.beside_slack(&system));
+                return Some(State { lateness: None, system, cost });
+            }
+        }
+        let cost = self.scale.cost(&system);
+        Some(State { lateness: None, system, cost })
+    }
+
+    /// Returns the number of decisions that differ from the old plan.
+    fn distance(&self, system: &System) -> usize {
+        let differs = |it: &&Decision| it.value(self.start) != it.value(system);
+        self.decisions.iter().filter(differs).count()
+    }
+
+    /// Returns all plans that differ in one decision, and some that differ in two.
+    fn moves(&self, from: &State) -> Vec<System> {
+        let mut moves = Vec::new();
+        for &decision in &self.decisions {
+            match decision {
+                Decision::Server(at) => self.servers(from, at, &mut moves),
+                Decision::Pcpu(at) => self.pcpus(&from.system, at, &mut moves),
+                Decision::Task(at) => self.tasks(&from.system, at, &mut moves),
+                Decision::Colors(vm) => self.colors(&from.system, vm, &mut moves),
+                Decision::Limit(vm, vcpu) => self.limits(from, vm, vcpu, &mut moves),
+            }
+        }
+        moves
+    }
+
+    fn servers(&self, from: &State, at: At, moves: &mut Vec<System>) {
+        let Some(now) = budget(&from.system, at) else { return };
+        let grain = grain(&from.system).0.0.max(1);
+        let with = |budget: u64, period: u64| {
+            let budget =
+                (budget / grain * grain).clamp(Budget::SHORTEST.0.next_multiple_of(grain), period);
+            let mut system = from.system.clone();
+            let (budget, period) = (analysis::Duration(budget), analysis::Duration(period));
+            set_class(&mut system, at, |class| class.with_budget(Budget { budget, period }));
+            system
+        };
+        let room = room(&from.system, at);
+        moves
+            .extend((1..=PARTS).map(|part| with(now.budget.0 + room / PARTS * part, now.period.0)));
+        moves.extend((1..PARTS).map(|part| with(now.budget.0 / PARTS * part, now.period.0)));
+        if self.parts.periods.contains(&at) {
+            for (part, of) in [(1, 2), (2, 3), (3, 2), (2, 1)] {
+                let period = super::periods::whole(&from.system, now.period.0 / of * part).0;
+                let scaled = |budget: u64| {
+                    (u128::from(budget) * u128::from(period) / u128::from(now.period.0.max(1)))
+                        as u64
+                };
+                if (Budget::SHORTEST.0..=Budget::LONGEST_PERIOD.0).contains(&period) {
+                    moves.push(with(scaled(now.budget.0), period));
+                    moves.push(with(scaled(now.budget.0 + room), period));
+                }
+            }
+        }
+        if from.lateness.is_none() {
+            let only = Open { budgets: vec![at], ..Open::default() };
+            moves.push(finish::shrink(&self.judge, &only, from.system.clone()));
+        }
+        // What a neighbour can spare.
+        for other in all(&from.system) {
+            let beside = given(&from.system, other) == given(&from.system, at) && other != at;
+            if !beside || !self.decisions.contains(&Decision::Server(other)) {
+                continue;
+            }
+            let Some(spared) = budget(&from.system, other) else { continue };
+            for part in 1..PARTS {
+                let mut system = from.system.clone();
+                let less =
+                    analysis::Duration((spared.budget.0 / PARTS * part / grain * grain).max(grain));
+                set_class(&mut system, other, |class| {
+                    class.with_budget(Budget { budget: less, ..spared })
+                });
+                let more = now.budget.0 + self::room(&system, at);
+                let more = analysis::Duration((more / grain * grain).min(now.period.0));
+                set_class(&mut system, at, |class| {
+                    class.with_budget(Budget { budget: more, ..now })
+                });
+                moves.push(system);
+            }
+        }
+    }
+
+    fn pcpus(&self, from: &System, at: At, moves: &mut Vec<System>) {
+        let own = vcpu(from, at).server.is_none();
+        for pcpu in 0..from.platform.value.cpus.len() {
+            let there: Vec<At> =
+                all(from).into_iter().filter(|&it| given(from, it) == Some(pcpu)).collect();
+            let is_alone = there.iter().any(|&it| vcpu(from, it).server.is_none());
+            if there.contains(&at) || is_alone || own && !there.is_empty() {
+                continue;
+            }
+            let mut system = from.clone();
+            let place = from.vms[at.0].name.place.clone();
+            system.vms[at.0].vcpus[at.1].pcpu = Some(Located::new(pcpu as u64, &place));
+            if let Some(now) = budget(&system, at).filter(|_| self.parts.budgets.contains(&at)) {
+                let mut filled = system.clone();
+                let grain = grain(&system).0.0.max(1);
+                let budget = (now.budget.0 + room(&system, at)) / grain * grain;
+                let budget = Budget { budget: analysis::Duration(budget).min(now.period), ..now };
+                set_class(&mut filled, at, |class| class.with_budget(budget));
+                moves.push(filled);
+            }
+            moves.push(system);
+        }
+    }
+
+    fn tasks(&self, from: &System, (vm, task): At, moves: &mut Vec<System>) {
+        let here = from.vms[vm].tasks[task].vcpu;
+        for to in (0..from.vms[vm].vcpus.len()).filter(|&to| to != here) {
+            let mut system = from.clone();
+            system.vms[vm].tasks[task].vcpu = to;
+            // Colours of tasks stay apart by VCPU.
+            if from.vms[vm].vllc && self.parts.colors.contains(&vm) {
+                let there = from.vms[vm].tasks.iter().find(|it| it.vcpu == to);
+                let Some(there) = there else { continue };
+                system.vms[vm].tasks[task].colors.clone_from(&there.colors);
+            }
+            moves.push(system);
+        }
+    }
+
+    /// One or two colours from another VM whose colours are open.
+    fn colors(&self, from: &System, vm: usize, moves: &mut Vec<System>) {
+        let is_plain = |vm: &usize| !from.vms[*vm].vllc && from.vms[*vm].colors.is_some();
+        if !is_plain(&vm) {
+            return;
+        }
+        for &donor in self.parts.colors.iter().filter(|donor| **donor != vm && is_plain(donor)) {
+            let Some(theirs) = &from.vms[donor].colors else { continue };
+            for count in 1..=2.min(theirs.value.len().saturating_sub(1) as usize) {
+                let given: Vec<_> = theirs.value.iter().collect();
+                let given: policy::color::ColorSet =
+                    given[given.len() - count..].iter().copied().collect();
+                let mut system = from.clone();
+                let set = &mut system.vms[donor].colors;
+                set.iter_mut().for_each(|it| it.value = it.value - given);
+                system.vms[vm].colors.iter_mut().for_each(|it| it.value = it.value | given);
+                moves.push(system);
+            }
+        }
+    }
+
+    fn limits(&self, from: &State, vm: usize, vcpu: Option<usize>, moves: &mut Vec<System>) {
+        let Some(limits) = &self.scale.limits else { return };
+        for factor in [(1, 2), (3, 4), (4, 3), (2, 1)] {
+            let mut system = from.system.clone();
+            let Some(limit) = limit_mut(&mut system, vm, vcpu) else { return };
+            if let Amount::Accesses(accesses) = &mut limit.amount.value {
+                *accesses = (accesses.saturating_mul(factor.0) / factor.1).max(1);
+            }
+            moves.push(limits.capped(&system));
+        }
+        if from.lateness.is_none() {
+            let holds = |system: &System| self.judge.holds(system);
+            moves.push(limits.grown_first(&from.system, vm, &holds));
+        }
+    }
+}
+
+impl State {
+    /// Those that hold come first, the best of them before the others.
+    fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let lateness = |it: &Self| it.lateness.map_or((0, 0), |it| (it.sum + 1, it.worst));
+        lateness(self).cmp(&lateness(other)).then_with(|| self.cost.cmp(&other.cost))
+    }
+}
+
+/// Returns the limit of memory accesses of a VM, or of one of its VCPUs.
+pub(super) fn limit_mut(
+    system: &mut System,
+    vm: usize,
+    vcpu: Option<usize>,
+) -> Option<&mut Bandwidth> {
+    let vm = &mut system.vms[vm];
+    match vcpu {
+        Some(vcpu) => vm.vcpus[vcpu].bandwidth.as_mut(),
+        None => vm.bandwidth.as_mut(),
+    }
+}
+
+fn budget(system: &System, at: At) -> Option<Budget> {
+    vcpu(system, at).server.as_ref()?.class.value.budget()
+}
+
+/// Returns the time that a budget could have more, for what the others on its PCPU have.
+pub(super) fn room(system: &System, at: At) -> u64 {
+    let Some(own) = budget(system, at) else { return 0 };
+    let here = all(system).into_iter().filter(|&it| given(system, it) == given(system, at));
+    let used = here.filter_map(|it| Some(budget(system, it)?.share()));
+    let used: u128 = used.fold(0, u128::saturating_add);
+    let free = Budget::WHOLE.saturating_sub(used);
+    let room = u128::from(own.period.0) * (free / 1_000_000) / (Budget::WHOLE / 1_000_000);
+    u64::try_from(room).unwrap_or(u64::MAX).min(own.period.0 - own.budget.0.min(own.period.0))
+}

@@ -1,0 +1,187 @@
+//! From a plan to one whose execution times can grow.
+//!
+//! Three things want what tasks leave: the tasks themselves, in case they take longer; VMs whose
+//! limits of memory accesses are open; and VCPUs of the background. Limits are therefore as large
+//! as a slack of [`TARGET`] allows, or of half of what is possible if that is less; and where a
+//! VCPU of the background is on a PCPU, half of the time that tasks do not need there stays free.
+
+use system::description::System;
+use system::plan::{Budget, Class};
+
+use super::memory::Limits;
+use super::pcpus::{At, all, given, vcpu};
+use super::set_class;
+use super::whole::bases::weights;
+use super::whole::fill::{Weights, fill};
+use super::whole::improve::{grown, most_slack as search, slack_of};
+use super::whole::judge::{Judge, WHOLE};
+use super::whole::open::Open;
+use super::whole::{Request, finish, is_plan, weights_of};
+
+/// The slack for which limits of memory accesses are planned, in millionths.
+pub(super) const TARGET: u64 = 100_000;
+/// A part of the effort is for other PCPUs, periods and VCPUs of tasks.
+const SEARCH: u64 = 4;
+/// Parts in which budgets are made larger.
+const PARTS: u64 = 8;
+
+/// Returns a plan in which all execution times can grow, and by how much, in millionths.
+pub(super) fn most_slack(system: &System, planned: System, request: &Request<'_>) -> (System, u64) {
+    let open = Open::of(system);
+    let judge = Judge::new(request);
+    let Some(before) = judge.judge(&planned).filter(|it| !it.holds()) else {
+        return of_holding(system, &open, planned, request);
+    };
+    // What is given is late whatever is planned: the others have what there is all the same.
+    let full = filled(&planned, &open);
+    let is_as_good = judge.judge(&full).is_some_and(|it| it.lateness() <= before.lateness());
+    (if is_as_good && is_plan(&full) { full } else { planned }, 0)
+}
+
+fn of_holding(
+    system: &System,
+    open: &Open,
+    planned: System,
+    request: &Request<'_>,
+) -> (System, u64) {
+    let part = Request { effort: request.effort / SEARCH, ..*request };
+    let part = if request.effort == u64::MAX { request } else { &part };
+    let searched = match system.processor_open() {
+        true => search(system, planned.clone(), part).0,
+        false => planned.clone(),
+    };
+    let (best, slack) = [planned, searched]
+        .into_iter()
+        .map(|it| settled(system, open, it, request))
+        .reduce(|one, other| if other.1 > one.1 { other } else { one })
+        .unwrap_or_else(|| (system.clone(), 0));
+    match open.limits {
+        true => limited(system, best, slack, request),
+        false => (best, slack),
+    }
+}
+
+/// Returns a plan with budgets that are as large as PCPUs and their background allow, and its
+/// slack.
+fn settled(system: &System, open: &Open, planned: System, request: &Request<'_>) -> (System, u64) {
+    let before = slack_of(&planned, request);
+    if open.budgets.is_empty() {
+        return (planned, before);
+    }
+    let mut best = (planned, before);
+    if has_background(system, &best.0) {
+        // The plan itself may leave nothing.
+        let least = finish::shrink(&Judge::new(request), open, best.0);
+        let slack = slack_of(&least, request);
+        best = (least, slack);
+    }
+    let least = best.0.clone();
+    let full = filled(&least, open);
+    for part in (0..=PARTS).rev() {
+        let between = between(&least, &full, open, part);
+        if !is_plan(&between) || !Judge::new(request).holds(&between) {
+            continue;
+        }
+        let slack = slack_of(&between, request);
+        // With the same slack of all tasks, those that can have more have it.
+        if slack >= best.1 {
+            best = (between, slack);
+        }
+        if part == PARTS && slack >= best.1 {
+            break;
+        }
+    }
+    best
+}
+
+/// Returns the plan with budgets as large as PCPUs allow, in proportion to what they are.
+fn filled(least: &System, open: &Open) -> System {
+    let mut filled = least.clone();
+    let caps = (0..filled.platform.value.cpus.len()).map(|pcpu| cap(least, pcpu)).collect();
+    let weights = Weights { caps, ..weights_of(least) };
+    for pcpu in 0..filled.platform.value.cpus.len() {
+        fill(&mut filled, open, &weights, pcpu);
+    }
+    filled
+}
+
+/// Returns the share of a PCPU that budgets may have, in millionths.
+fn cap(least: &System, pcpu: usize) -> u64 {
+    let here: Vec<At> =
+        all(least).into_iter().filter(|&at| given(least, at) == Some(pcpu)).collect();
+    if !here.iter().any(|&at| is_background(least, at)) {
+        return WHOLE;
+    }
+    let needs = weights(least);
+    let needed = |&at: &At| match needs.of(at) {
+        0 => budget(least, at).map_or(0, share_ppm),
+        need => need,
+    };
+    let needed = here.iter().map(needed).sum::<u64>().min(WHOLE);
+    let used: u64 = here.iter().filter_map(|&at| Some(share_ppm(budget(least, at)?))).sum();
+    used.max(needed + (WHOLE - needed) / 2).min(WHOLE)
+}
+
+fn share_ppm(budget: Budget) -> u64 {
+    let ppm = budget.share().div_ceil(Budget::WHOLE / u128::from(WHOLE));
+    u64::try_from(ppm).unwrap_or(WHOLE)
+}
+
+fn has_background(system: &System, planned: &System) -> bool {
+    all(system).into_iter().any(|at| is_background(planned, at))
+}
+
+fn is_background(system: &System, at: At) -> bool {
+    let server = vcpu(system, at).server.as_ref();
+    server.is_some_and(|server| server.class.value == Class::Background)
+}
+
+/// Returns the plan with open budgets between two others.
+fn between(least: &System, full: &System, open: &Open, part: u64) -> System {
+    let mut between = least.clone();
+    let grain = super::problem::grain(least).0.0.max(1);
+    for &at in &open.budgets {
+        let (Some(low), Some(high)) = (budget(least, at), budget(full, at)) else { continue };
+        let room = high.budget.0.saturating_sub(low.budget.0);
+        let budget = match part {
+            PARTS => high.budget.0.max(low.budget.0),
+            part => {
+                low.budget.0
+                    + (u128::from(room) * u128::from(part) / u128::from(PARTS)) as u64 / grain
+                        * grain
+            }
+        };
+        let budget = Budget { budget: analysis::Duration(budget), ..low };
+        set_class(&mut between, at, |class| class.with_budget(budget));
+    }
+    between
+}
+
+fn budget(system: &System, at: At) -> Option<Budget> {
+    vcpu(system, at).server.as_ref()?.class.value.budget()
+}
+
+/// Returns the plan with limits that are as large as its target of slack allows.
+fn limited(system: &System, planned: System, slack: u64, request: &Request<'_>) -> (System, u64) {
+    let limits = Limits::of(system);
+    let (mut low, mut most) = (planned.clone(), slack);
+    for rate in limits.rates() {
+        let next = limits.with_rate(&planned, rate);
+        if !Judge::new(request).holds(&grown(&next, most + 1_000)) {
+            continue;
+        }
+        (low, most) = (next.clone(), slack_of(&next, request));
+    }
+    let target = TARGET.min(most / 2);
+    let judge = Judge::new(request);
+    let fits = |system: &System| judge.holds(&grown(system, target));
+    let raised = limits.largest(&planned, &fits).filter(|it| is_plan(it) && fits(it));
+    let raised = raised.unwrap_or_else(|| limits.grown(&low, &fits));
+    match is_plan(&raised) && fits(&raised) && Judge::new(request).holds(&raised) {
+        true => {
+            let slack = slack_of(&raised, request);
+            (raised, slack)
+        }
+        false => (planned, slack),
+    }
+}
