@@ -302,6 +302,7 @@ fn wider(system: &System, planned: System, slack: u64, request: &Request<'_>) ->
                         let start = grown(&structure, target);
                         let descent =
                             Descent { patterns: &patterns, choices: &choices, judge: &judge };
+                        patterns.is_rough.set(true);
                         Some(descent.best(start, &mut random, usize::MAX, Need::holds))
                     }
                 };
