@@ -99,7 +99,7 @@ fn smaller(
 /// Returns a plan in which all execution times can grow more, and by how much, in millionths.
 pub fn most_slack(system: &System, planned: System, request: &Request<'_>) -> (System, u64) {
     let open = Open::of(system);
-    if is_separable(system) && open.budgets.len() > 0 {
+    if is_separable(system) && !open.budgets.is_empty() {
         let start = slack_of(&planned, request);
         return wider(system, planned, start, request);
     }

@@ -174,7 +174,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
                         .sum();
                     let share =
                         |time: u64| time as u128 * u128::from(WHOLE) / u128::from(period.0.max(1));
-                    let wanted = alone.map_or(u128::from(WHOLE + needs), |it| share(it));
+                    let wanted = alone.map_or(u128::from(WHOLE + needs), share);
                     let there = left * u128::from(WHOLE) / Budget::WHOLE;
                     need.lack += wanted.saturating_sub(there).max(u128::from(WHOLE / 100)) as u64;
                     (alone.unwrap_or(period.0) / 2).min(most as u64).max(1)
