@@ -52,7 +52,7 @@ const CHANGES: usize = 60;
 /// Enough effort for a plan: judged tasks, about.
 pub(super) const TO_PLAN: u64 = 60_000;
 /// The same for each task of a large system.
-const OF_TASK: u64 = 800;
+const OF_TASK: u64 = 500;
 /// Enough to improve a plan.
 pub(super) const TO_IMPROVE: u64 = 20_000;
 /// Enough to see whether a change helps.
