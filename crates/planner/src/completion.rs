@@ -247,15 +247,26 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
             }
         }
     };
+    if let (Ok(planned), None) = (&staged, &missed.best)
+        && let Err(mistakes) = can_be_planned(planned)
+    {
+        return Err(Obstacle::Input(mistakes));
+    }
     match (staged, certain) {
-        // What is wrong with it is said when the plan is made.
-        (Ok(planned), _) if missed.best.is_none() && verdict(&planned).is_none() => Ok(planned),
         (Ok(planned), _) if only_given_are_late(system, &planned) => Ok(planned),
         (Ok(_) | Err(Obstacle::Overheads(_)), Some(certificate)) => {
             Err(Obstacle::Certain(certificate))
         }
         (Ok(_), None) => Err(Obstacle::Missed(missed)),
         (other, _) => other,
+    }
+}
+
+/// Reports what is wrong with a complete description beside its deadlines.
+fn can_be_planned(system: &System) -> Result<(), Errors> {
+    match system.platform.value.boot.is_ok() {
+        true => plan::make(system).map(drop),
+        false => plan::assign(system).map(drop),
     }
 }
 

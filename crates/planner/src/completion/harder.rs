@@ -19,7 +19,7 @@ const LONGER: u64 = 250_000;
 /// Returns a plan of one of some harder systems.
 pub(super) fn plan(system: &System, request: &Request<'_>) -> Option<System> {
     let tasks: usize = system.vms.iter().map(|vm| vm.tasks.len()).sum();
-    if request.effort < whole::TO_PLAN || tasks > 2 * HEAVIER_MAX {
+    if request.effort < whole::TO_PLAN || tasks > HEAVIER_MAX {
         return None;
     }
     let part = Request { effort: request.effort / 2, enough: 1, ..*request };

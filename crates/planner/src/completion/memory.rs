@@ -13,13 +13,13 @@
 use analysis::Duration;
 use system::description::{Amount, Bandwidth, System};
 use system::diagnostic::Errors;
-use system::plan::{self, BandwidthCounter, Budget};
+use system::plan::{BandwidthCounter, Budget};
 use verdict::{TaskVerdict, VcpuVerdict};
 
 use super::least::least;
 use super::pcpus::{At, in_time, judge, order};
 use super::problem::grain;
-use super::{Obstacle, cannot_plan, set_class, verdict};
+use super::{Obstacle, can_be_planned, cannot_plan, set_class, verdict};
 
 /// Steps between the least budget of a VCPU and its period, when budgets are made larger.
 const STRETCH: u64 = 32;
@@ -50,14 +50,6 @@ pub(super) fn limit(system: &mut System, budgets: &[At]) -> Result<(), Obstacle>
     }
     *system = wide;
     Ok(())
-}
-
-/// Reports what is wrong with the system whatever the limits are.
-fn can_be_planned(system: &System) -> Result<(), Errors> {
-    match system.platform.value.boot.is_ok() {
-        true => plan::make(system).map(drop),
-        false => plan::assign(system).map(drop),
-    }
 }
 
 fn schedulable(system: &System) -> bool {

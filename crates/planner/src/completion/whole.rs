@@ -52,7 +52,7 @@ const CHANGES: usize = 60;
 /// Enough effort for a plan: judged tasks, about.
 pub(super) const TO_PLAN: u64 = 60_000;
 /// The same for each task of a large system.
-const OF_TASK: u64 = 1_200;
+const OF_TASK: u64 = 500;
 /// Enough to improve a plan.
 pub(super) const TO_IMPROVE: u64 = 20_000;
 /// Enough to see whether a change helps.
@@ -97,7 +97,9 @@ pub(super) struct Missed {
 /// Returns enough effort for a plan of a system.
 pub(super) fn to_plan(system: &System) -> u64 {
     let tasks: usize = system.vms.iter().map(|vm| vm.tasks.len()).sum();
-    TO_PLAN.max(OF_TASK * tasks as u64)
+    let effort = TO_PLAN.max(OF_TASK * tasks as u64);
+    // A candidate takes more, because its budgets are searched.
+    if judge::is_separable(system) { 3 * effort } else { effort }
 }
 
 /// Returns a description with everything decided that holds. `decided` are descriptions in which

@@ -108,3 +108,30 @@ fn no_plan_of_many_small_systems_needs_much_less() {
 fn no_plan_of_many_small_systems_has_much_more_slack() {
     compare(many(), Goal::MostSlack, 0.02);
 }
+
+#[test]
+#[ignore = "shows the small system BULKHEAD_SYSTEM"]
+fn small_one() {
+    let draft = small::draw(number("BULKHEAD_SYSTEM", 0));
+    let system = read(&draft);
+    println!("{}", draft.to_toml());
+    let show = |name: &str, system: Option<System>| {
+        let Some(system) = system else { return println!("{name}: none") };
+        let (share, factor) = (optimum::utilization(&system), optimum::factor(&system));
+        println!("{name}: share {share:.4}, factor {factor:.4}");
+        for vm in &system.vms {
+            for (index, vcpu) in vm.vcpus.iter().enumerate() {
+                let tasks = vm.tasks.iter().filter(|task| task.vcpu == index);
+                let tasks: Vec<_> = tasks.map(|task| task.name.value.as_str()).collect();
+                let budget = vcpu.server.as_ref().and_then(|it| it.class.value.budget());
+                let (pcpu, colors) = (vcpu.pcpu.as_ref().map(|it| it.value), vm.colors.as_ref());
+                let colors = colors.map(|colors| colors.value.to_string());
+                println!("  {} {index}: {pcpu:?} {budget:?} {tasks:?} {colors:?}", vm.name.value);
+            }
+        }
+    };
+    println!("least: {:?}", optimum::least_utilization(&system));
+    show("least time", planned(&system, Goal::LeastProcessorTime));
+    println!("largest factor: {:?}", optimum::largest_factor(&system));
+    show("most slack", planned(&system, Goal::MostSlack));
+}

@@ -27,7 +27,7 @@ struct Way {
     vcpus: Vec<At>,
 }
 
-/// Returns the least sum of budget / period of the VCPUs with tasks; `None` if there is no plan.
+/// Returns the least sum of budget / period of all VCPUs; `None` if there is no plan.
 pub fn least_utilization(system: &System) -> Option<f64> {
     let mut best = f64::INFINITY;
     for way in ways(system) {
@@ -75,13 +75,9 @@ pub fn largest_factor(system: &System) -> Option<f64> {
     best
 }
 
-/// Returns the sum of budget / period of the VCPUs with tasks in a plan.
+/// Returns the sum of budget / period of all VCPUs in a plan.
 pub fn utilization(system: &System) -> f64 {
-    let vms = system.vms.iter();
-    let vcpus = vms.flat_map(|vm| {
-        let used = |index: &usize| vm.tasks.iter().any(|task| task.vcpu == *index);
-        (0..vm.vcpus.len()).filter(used).map(|index| &vm.vcpus[index])
-    });
+    let vcpus = system.vms.iter().flat_map(|vm| &vm.vcpus);
     let budgets = vcpus.filter_map(|vcpu| vcpu.server.as_ref()?.class.value.budget());
     budgets.map(share).sum()
 }
@@ -204,8 +200,8 @@ impl Way {
         Some(of(set, false)? + of(rest, set != 0 && rest != 0)?)
     }
 
-    /// Returns the sum of the least budgets / periods of the VCPUs with tasks in a set that has a
-    /// PCPU; `None` if they do not fit.
+    /// Returns the sum of the least budgets / periods of the VCPUs of a set that has a PCPU; `None`
+    /// if they do not fit.
     fn utilization(&self, set: usize, console: bool) -> Option<f64> {
         let members = (0..self.vcpus.len()).filter(|index| set >> index & 1 == 1);
         let mut members: Vec<(At, Budget)> =
@@ -225,8 +221,7 @@ impl Way {
             }
         }
         let all = self.enough(&members, members.len(), console);
-        let with_tasks = members.iter().filter(|(at, _)| self.has_tasks(*at));
-        all.then(|| with_tasks.map(|(_, budget)| share(*budget)).sum())
+        all.then(|| members.iter().map(|(_, budget)| share(*budget)).sum())
     }
 
     /// Returns the least budget of the VCPU in this place.

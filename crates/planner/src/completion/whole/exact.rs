@@ -292,7 +292,8 @@ impl Exact<'_, '_, '_> {
     fn take(&mut self, work: &System, on: &[Vec<At>]) {
         let mut placed = work.clone();
         for (pcpu, on) in on.iter().enumerate() {
-            on.iter().for_each(|&at| set_pcpu(&mut placed, at, pcpu));
+            let open = on.iter().filter(|at| self.choices.open.pcpus.contains(at));
+            open.for_each(|&at| set_pcpu(&mut placed, at, pcpu));
         }
         // The last PCPU serves the console if all are used.
         let last = on.len() - 1;
@@ -307,8 +308,10 @@ impl Exact<'_, '_, '_> {
         };
         for pcpu in swaps {
             let mut placed = placed.clone();
-            on[pcpu].iter().for_each(|&at| set_pcpu(&mut placed, at, last));
-            on[last].iter().for_each(|&at| set_pcpu(&mut placed, at, pcpu));
+            if pcpu != last {
+                on[pcpu].iter().for_each(|&at| set_pcpu(&mut placed, at, last));
+                on[last].iter().for_each(|&at| set_pcpu(&mut placed, at, pcpu));
+            }
             let need = self.patterns.need(&placed);
             if need.holds() && need.cost < self.bound {
                 self.bound = need.cost;

@@ -17,6 +17,8 @@ use super::random::Random;
 use super::repair::{Candidate, change, weigh};
 use super::{Request, TO_PLAN, finish, is_plan, search, value, weights_of};
 
+/// Enough effort to try all plans of a small system.
+const TO_TRY_ALL: u64 = 150_000;
 /// Changes that come to nothing, before the search ends because nothing can be changed.
 const IDLE: usize = 1_000;
 /// Parts by which slack is tried to grow, in millionths.
@@ -84,8 +86,7 @@ fn smaller(
         Some(with_budgets(system, &need)).filter(|it| need.holds() && is_better(it))
     };
     let bound = Goal::Less(if need.holds() { need.cost } else { u64::MAX });
-    let tried = exact(system, patterns, &choices, judge, bound);
-    let (found, complete) = tried.unwrap_or((None, false));
+    let (found, complete) = tried(system, &choices, bound, request);
     if complete {
         return found.and_then(take).or_else(|| take((start, need)));
     }
@@ -98,7 +99,7 @@ fn smaller(
 /// Returns a plan in which all execution times can grow more, and by how much, in millionths.
 pub fn most_slack(system: &System, planned: System, request: &Request<'_>) -> (System, u64) {
     let open = Open::of(system);
-    if is_separable(system) && open.budgets.len() > 0 {
+    if is_separable(system) && !open.budgets.is_empty() {
         let start = slack_of(&planned, request);
         return wider(system, planned, start, request);
     }
@@ -251,6 +252,29 @@ pub fn slack_of(planned: &System, request: &Request<'_>) -> u64 {
     yes * 1_000
 }
 
+/// Returns true if execution times that are longer by this part need more than all PCPUs.
+fn is_too_much(system: &System, ppm: u64) -> bool {
+    let tasks = (0..system.vms.len())
+        .flat_map(|vm| (0..system.vms[vm].tasks.len()).map(move |task| (vm, task)));
+    let needs: u128 = tasks.map(|at| u128::from(least_utilization(system, at))).sum();
+    let all = system.platform.value.cpus.len() as u128 * u128::from(WHOLE);
+    needs * u128::from(WHOLE + ppm) > all * u128::from(WHOLE)
+}
+
+/// Tries all plans of a small system: the best of them, and whether all were tried.
+fn tried(
+    system: &System,
+    choices: &Choices,
+    goal: Goal,
+    request: &Request<'_>,
+) -> (Option<(System, Need)>, bool) {
+    let all = Request { effort: request.effort.max(TO_TRY_ALL), ..*request };
+    let judge = Judge::new(&all);
+    let patterns = Patterns::new(&judge, system);
+    let found = patterns.and_then(|patterns| exact(system, &patterns, choices, &judge, goal));
+    found.unwrap_or((None, false))
+}
+
 /// The same as [`most_slack`], where PCPUs do not affect each other.
 fn wider(system: &System, planned: System, slack: u64, request: &Request<'_>) -> (System, u64) {
     let open = Open::of(system);
@@ -264,22 +288,21 @@ fn wider(system: &System, planned: System, slack: u64, request: &Request<'_>) ->
         for step in STEPS {
             loop {
                 let target = slack + (WHOLE + slack) / 1_000 * (step / 1_000);
-                if target > MOST || (request.stops)() {
+                if target > MOST || is_too_much(system, target) || (request.stops)() {
                     break;
                 }
                 let judge = Judge::new(&part);
                 let grown_open = grown(system, target);
                 let Some(patterns) = Patterns::new(&judge, &grown_open) else { break 'all };
                 let choices = Choices::of(system, &open);
-                let tried = exact(&grown_open, &patterns, &choices, &judge, Goal::Any);
-                let complete = tried.as_ref().is_some_and(|(_, complete)| *complete);
-                let found = match tried.and_then(|(found, _)| found) {
-                    Some(found) => Some(found),
-                    None if complete => None,
-                    None => {
+                let found = match tried(&grown_open, &choices, Goal::Any, &part) {
+                    (Some(found), _) => Some(found),
+                    (None, true) => None,
+                    (None, false) => {
                         let start = grown(&structure, target);
                         let descent =
                             Descent { patterns: &patterns, choices: &choices, judge: &judge };
+                        patterns.is_rough.set(true);
                         Some(descent.best(start, &mut random, usize::MAX, Need::holds))
                     }
                 };

@@ -174,7 +174,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
                         .sum();
                     let share =
                         |time: u64| time as u128 * u128::from(WHOLE) / u128::from(period.0.max(1));
-                    let wanted = alone.map_or(u128::from(WHOLE + needs), |it| share(it));
+                    let wanted = alone.map_or(u128::from(WHOLE + needs), share);
                     let there = left * u128::from(WHOLE) / Budget::WHOLE;
                     need.lack += wanted.saturating_sub(there).max(u128::from(WHOLE / 100)) as u64;
                     (alone.unwrap_or(period.0) / 2).min(most as u64).max(1)
@@ -237,7 +237,13 @@ impl<'j, 'a> Patterns<'j, 'a> {
         let needs: u64 = tasks.map(|task| utilization(system, (at.0, task))).sum();
         // In steps from none; a whole PCPU is a budget, too.
         let floor = u128::from(period) * u128::from(needs) / u128::from(WHOLE);
-        let floor = u64::try_from(floor).unwrap_or(u64::MAX);
+        let mut floor = u64::try_from(floor).unwrap_or(u64::MAX);
+        // Beside others it needs no less than alone.
+        if !around.0.is_empty() || !around.1.is_empty() || console {
+            let alone = self.least(system, at, None, (&[], &[]), period, false)?;
+            let rough = if self.is_rough.get() { period.div_ceil(ROUGH) + grain } else { 0 };
+            floor = floor.max(alone.saturating_sub(rough));
+        }
         let time = |steps: u64| (steps * grain).min(period);
         let most = if most >= period { period.div_ceil(grain) } else { most / grain };
         let most = self.served(system, at, around.0, most, time)?;
@@ -246,7 +252,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
             return None;
         }
         // The need is closer to the least than to the most.
-        let mut step = (period / grain / 32).max(1);
+        let mut step = (period / grain / 64).max(1);
         while no + step < yes {
             if fits(time(no + step)) {
                 yes = no + step;

@@ -62,7 +62,14 @@ impl Search<'_, '_> {
                 let (choices, judge) = (self.choices.clone(), self.judge);
                 let descent = Descent { patterns, choices: &choices, judge };
                 let rounds = ROUNDS << round;
-                let (next, need) = descent.best(start, &mut self.random, rounds, Need::holds);
+                // Rough budgets hold, too.
+                patterns.is_rough.set(true);
+                let found = descent.best(start, &mut self.random, rounds, Need::holds);
+                patterns.is_rough.set(false);
+                let (next, mut need) = found;
+                if need.holds() {
+                    need = patterns.need(&next);
+                }
                 if need.holds() && self.finish_structure(next.clone(), &need) {
                     return;
                 }
