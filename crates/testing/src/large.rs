@@ -31,8 +31,8 @@ pub struct Large {
     pub resources: u64,
     /// True if the last-level cache is divided among the VMs, and execution times depend on it.
     pub colors: bool,
-    /// True if tasks make memory accesses, and half of the VMs, those that share no resources, have
-    /// limits on them.
+    /// True if tasks make memory accesses, and the VCPUs of half of the VMs, those that share no
+    /// resources, have limits on them.
     pub limits: bool,
     /// Utilisation of all tasks together, in hundredths of a PCPU.
     pub load: u64,
@@ -62,7 +62,7 @@ impl Large {
         let pairs = self.sharing() / 2;
         if self.resources > 0 {
             // What the hypervisor takes in a section grows with the VCPUs that may interrupt it.
-            text = format!("section_overhead = \"500us\"\n\n{text}");
+            text = format!("section_overhead = \"800us\"\n\n{text}");
         }
         for resource in 0..if pairs > 0 { self.resources } else { 0 } {
             let vms = [resource % pairs * 2, resource % pairs * 2 + 1];
@@ -148,11 +148,6 @@ impl Large {
                 let _ = writeln!(text, "colors = \"{}-{}\"", vm * each, (vm + 1) * each - 1);
             }
         }
-        match self.open {
-            _ if !self.is_limited(vm) => {}
-            Open::Everything => text.push_str("bandwidth = \"planned\"\n"),
-            _ => text.push_str("bandwidth = { accesses = 500, period = \"1ms\" }\n"),
-        }
         // One task after the other; a VCPU has half as much again as its tasks.
         let mut loads = vec![0; self.vcpus as usize];
         for task in own.clone() {
@@ -172,6 +167,12 @@ impl Large {
                 Open::Budgets => writeln!(text, "pcpu = {pcpu}\nperiod = \"{SERVER}us\""),
                 Open::Everything => Ok(()),
             };
+            // A limit of all VCPUs of a VM together leaves its tasks without bounds.
+            match self.open {
+                _ if !self.is_limited(vm) => {}
+                Open::Everything => text.push_str("bandwidth = \"planned\"\n"),
+                _ => text.push_str("bandwidth = { accesses = 2000, period = \"1ms\" }\n"),
+            }
         }
         for task in own {
             self.task(text, (vm, task - first), shares[task as usize], random);
