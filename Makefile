@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 check test test-cachescope test-report test-python spelling campaign campaign-analysis campaign-planner miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 check test test-cachescope test-report test-python spelling campaign campaign-analysis campaign-planner bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -100,6 +100,9 @@ campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 
 campaign-planner: setup ## Compare the planner with simple plans and optima on GRID=10000 random systems; prints tables
 	BULKHEAD_SYSTEMS=$(GRID) cargo test --release --package bulkhead-planner --test grid many -- --ignored --nocapture \
 		--test-threads 1
+
+bench-scale: setup ## Measure how the time and the memory of check and plan grow with a system; prints tables (2 minutes)
+	cargo bench --package bulkhead-planner --bench scale
 
 miri: setup ## Run tests of policies and hypervisor under Miri: no undefined behaviour (10 minutes; needs a nightly with miri and rust-src)
 	PROPTEST_CASES=4 PROPTEST_FAILURE_PERSISTENCE=off MIRIFLAGS=-Zmiri-disable-isolation \

@@ -292,7 +292,15 @@ impl Overheads {
 
     /// Returns the time that each source takes in a window.
     pub fn of_window(&self, window: Duration) -> Vec<(Source, Duration)> {
-        Source::ALL.map(|source| (source, self.in_window(source, window))).to_vec()
+        let mut sums = self.once.map(u128::from);
+        if window > Duration(0) {
+            for (source, stream) in self.sources.iter().zip(&self.streams) {
+                sums[*source as usize] +=
+                    u128::from(stream.jobs(window.0)) * u128::from(stream.cost);
+            }
+        }
+        let time = |sum: u128| Duration(u64::try_from(sum).unwrap_or(TOO_LONG));
+        Source::ALL.map(|source| (source, time(sums[source as usize]))).to_vec()
     }
 
     /// Returns the time that the recurring parts of all sources take in a window.

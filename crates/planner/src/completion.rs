@@ -317,10 +317,33 @@ fn staged(system: &System, decided: &RefCell<Vec<System>>) -> Result<System, Obs
 fn settle(system: &System, decided: &RefCell<Vec<System>>) -> Result<System, Obstacle> {
     let problem = Problem::new(system).map_err(Obstacle::Input)?;
     let planned: Vec<usize> = problem.subjects.iter().map(|subject| subject.index).collect();
+    // With neighbours, the tasks of a large system stay where they are best without.
+    let first: RefCell<Option<System>> = RefCell::default();
     overheads::settle(system, &planned, |neighbours| {
-        let (system, budgets) = without_pcpus(system, &problem, neighbours, decided)?;
+        let fixed = first.borrow().as_ref().map(|first| with_vcpus_of(system, first));
+        let (system, budgets) = match &fixed {
+            Some(fixed) => {
+                let problem = Problem::new(fixed).map_err(Obstacle::Input)?;
+                without_pcpus(fixed, &problem, neighbours, decided)?
+            }
+            None => without_pcpus(system, &problem, neighbours, decided)?,
+        };
+        if fixed.is_none() && overheads::is_large(&system) {
+            *first.borrow_mut() = Some(system.clone());
+        }
         with_pcpus(system, &planned, &budgets)
     })
+}
+
+/// Returns the system with the VCPUs that its tasks have in another one.
+fn with_vcpus_of(system: &System, decided: &System) -> System {
+    let mut fixed = system.clone();
+    for (vm, decided) in fixed.vms.iter_mut().zip(&decided.vms) {
+        for (task, decided) in vm.tasks.iter_mut().zip(&decided.tasks) {
+            (task.vcpu, task.vcpu_open) = (decided.vcpu, decided.vcpu_open);
+        }
+    }
+    fixed
 }
 
 /// Returns the system with budgets for VCPUs that have so many neighbours, wherever they come to

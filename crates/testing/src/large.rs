@@ -27,12 +27,12 @@ pub struct Large {
     pub vcpus: u64,
     /// Tasks of all VMs together.
     pub tasks: u64,
-    /// Resources, each of which a task in each of two VMs uses.
+    /// Resources, each of which a task in each of two VMs uses; pairs of VMs share several.
     pub resources: u64,
     /// True if the last-level cache is divided among the VMs, and execution times depend on it.
     pub colors: bool,
-    /// True if tasks make memory accesses, and half of the VMs, those that share no resources, have
-    /// limits on them.
+    /// True if tasks make memory accesses, and the VCPUs of half of the VMs, those that share no
+    /// resources, have limits on them.
     pub limits: bool,
     /// Utilisation of all tasks together, in hundredths of a PCPU.
     pub load: u64,
@@ -46,6 +46,8 @@ pub struct Large {
 const PERIODS: [u64; 10] = [10, 20, 25, 40, 50, 80, 100, 200, 400, 1_000];
 /// Beyond so many tasks, periods are longer.
 const MANY: u64 = 1_500;
+/// The shortest period of a task with a section, in milliseconds.
+const RARE: u64 = 100;
 /// Colours of the machine's cache.
 const COLORS: u64 = 64;
 /// Period of VCPUs in microseconds.
@@ -57,14 +59,13 @@ impl Large {
         let mut random = Random::new(self.seed.wrapping_mul(1_000_003).wrapping_add(self.tasks));
         let mut text = self.platform();
         let shares = self.shares(&mut random);
-        let sharing = self.sharing();
+        let pairs = self.sharing() / 2;
         if self.resources > 0 {
             // What the hypervisor takes in a section grows with the VCPUs that may interrupt it.
-            let allowed = if self.vms > 8 { "2ms" } else { "700us" };
-            text = format!("section_overhead = \"{allowed}\"\n\n{text}");
+            text = format!("section_overhead = \"800us\"\n\n{text}");
         }
-        for resource in 0..if sharing > 1 { self.resources } else { 0 } {
-            let vms = [resource % sharing, (resource + 1) % sharing];
+        for resource in 0..if pairs > 0 { self.resources } else { 0 } {
+            let vms = [resource % pairs * 2, resource % pairs * 2 + 1];
             let _ = writeln!(
                 text,
                 "[[resource]]\nname = \"r{resource}\"\nvms = [\"v{}\", \"v{}\"]\n",
@@ -77,7 +78,7 @@ impl Large {
         text
     }
 
-    /// The number of VMs, the first ones, whose tasks share resources. With limits it is half of
+    /// The number of VMs, the first ones, whose tasks share resources, in pairs. With limits it is half of
     /// them, and the others have the limits: tasks with sections have no bound on a VCPU with a
     /// limit.
     fn sharing(&self) -> u64 {
@@ -147,11 +148,6 @@ impl Large {
                 let _ = writeln!(text, "colors = \"{}-{}\"", vm * each, (vm + 1) * each - 1);
             }
         }
-        match self.open {
-            _ if !self.is_limited(vm) => {}
-            Open::Everything => text.push_str("bandwidth = \"planned\"\n"),
-            _ => text.push_str("bandwidth = { accesses = 500, period = \"1ms\" }\n"),
-        }
         // One task after the other; a VCPU has half as much again as its tasks.
         let mut loads = vec![0; self.vcpus as usize];
         for task in own.clone() {
@@ -171,6 +167,12 @@ impl Large {
                 Open::Budgets => writeln!(text, "pcpu = {pcpu}\nperiod = \"{SERVER}us\""),
                 Open::Everything => Ok(()),
             };
+            // A limit of all VCPUs of a VM together leaves its tasks without bounds.
+            match self.open {
+                _ if !self.is_limited(vm) => {}
+                Open::Everything => text.push_str("bandwidth = \"planned\"\n"),
+                _ => text.push_str("bandwidth = { accesses = 2000, period = \"1ms\" }\n"),
+            }
         }
         for task in own {
             self.task(text, (vm, task - first), shares[task as usize], random);
@@ -180,6 +182,8 @@ impl Large {
     fn task(&self, text: &mut String, (vm, number): (u64, u64), share: u64, random: &mut Random) {
         // The hypervisor takes some time for each job: many tasks have longer periods.
         let period = random.of(&PERIODS) * (1 + self.tasks / MANY);
+        let resource = self.resource(vm, number);
+        let period = if resource.is_some() { period.max(RARE) } else { period };
         let wcet = (share * period).max(1_000);
         let _ = writeln!(
             text,
@@ -193,20 +197,17 @@ impl Large {
             // A fiftieth of the time is for accesses.
             let _ = writeln!(text, "accesses = {}", wcet / 50 / 20 + 1);
         }
-        let sharing = self.sharing();
-        if sharing > 1 && vm < sharing {
-            // Of each resource one user in each of its two VMs.
-            let resource = match number % 2 {
-                0 => number / 2 * sharing + vm,
-                _ => number / 2 * sharing + (vm + sharing - 1) % sharing,
-            };
-            if resource < self.resources && wcet > 40_000 {
-                let _ = writeln!(
-                    text,
-                    "sections = [{{ resource = \"r{resource}\", length = \"5us\" }}]"
-                );
-            }
+        if let Some(resource) = resource {
+            let _ =
+                writeln!(text, "sections = [{{ resource = \"r{resource}\", length = \"5us\" }}]");
         }
+    }
+
+    /// Returns the resource that a task uses, if it uses one: each has one user in both of its VMs.
+    fn resource(&self, vm: u64, number: u64) -> Option<u64> {
+        let pairs = self.sharing() / 2;
+        let resource = number * pairs + vm / 2;
+        (vm / 2 < pairs && resource < self.resources).then_some(resource)
     }
 
     fn wcet(&self, wcet: u64) -> String {

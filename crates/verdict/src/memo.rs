@@ -180,8 +180,8 @@ mod tests {
                 vm.tasks.iter_mut().skip(task).take(1).for_each(|task| task.vcpu = vcpu);
             }
             4 => {
-                let limit = vm.bandwidth.iter_mut();
-                limit.for_each(|it| it.amount.value = Amount::Accesses(random.between(1, 2_000)));
+                let limits = vm.vcpus.iter_mut().filter_map(|vcpu| vcpu.bandwidth.as_mut());
+                limits.for_each(|it| it.amount.value = Amount::Accesses(random.between(1, 2_000)));
             }
             _ => {
                 let fewer = |set: &mut Located<policy::color::ColorSet>| {

@@ -108,7 +108,7 @@ mod tests {
             drawn.sort_unstable();
             let tasks: Vec<Task> =
                 drawn.iter().map(|&(period, part)| task(period, period * part / 100_000 + 1)).collect();
-            let pin = |task: usize| (pinned && task % 3 > 0).then_some(task % vcpus);
+            let pin = |task: usize| (pinned && !task.is_multiple_of(3)).then_some(task % vcpus);
             let pins: Vec<_> = (0..tasks.len()).map(pin).collect();
             let groups = groups(&tasks, &pins);
             prop_assert!(groups.len() <= TASKS_MAX, "{}", groups.len());

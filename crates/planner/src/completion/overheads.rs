@@ -12,6 +12,14 @@ use verdict::VcpuVerdict;
 
 use super::{Obstacle, cannot_plan, verdict};
 
+/// Tasks beyond which a system is large: less is tried then.
+const LARGE: usize = 40;
+
+/// Returns true if a system is large.
+pub(super) fn is_large(system: &System) -> bool {
+    system.vms.iter().map(|vm| vm.tasks.len()).sum::<usize>() > LARGE
+}
+
 /// Returns the first system of those with more and more neighbours that holds, for `planned` VMs.
 pub(super) fn settle(
     system: &System,
@@ -21,6 +29,11 @@ pub(super) fn settle(
     let first = with_neighbours(0)?;
     if system.platform.value.overheads.is_none() || late(&first, planned).is_none() {
         return Ok(first);
+    }
+    // What waits for resources needs more than the time for neighbours.
+    let mut tasks = system.vms.iter().flat_map(|vm| &vm.tasks);
+    if is_large(system) && tasks.any(|task| !task.sections.is_empty()) {
+        return Err(Obstacle::Overheads(Box::new(first)));
     }
     let vcpus = system.vms.iter().flat_map(|vm| &vm.vcpus);
     let others = vcpus.filter(|vcpu| vcpu.server.is_some()).count().saturating_sub(1) as u64;

@@ -149,7 +149,8 @@ mod tests {
         let shares: Vec<u128> = (0..40).map(|task| task % 20).collect();
         let most = splits([(1 << 20) - 1, ((1 << 20) - 1) << 20], false, &shares);
         assert_eq!(most.len(), 40 + 100);
-        let alike = [(1 << 20) - 1 - (1 << 7) | 1 << 27, ((1 << 20) - 1) << 20 ^ 1 << 27 | 1 << 7];
+        let change = 1 << 7 | 1 << 27;
+        let alike = [((1 << 20) - 1) ^ change, (((1 << 20) - 1) << 20) ^ change];
         assert!(most.contains(&alike));
     }
 }

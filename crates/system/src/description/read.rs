@@ -1,5 +1,6 @@
 //! Reads the top level of a description.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use policy::color::ColorSet;
@@ -8,7 +9,7 @@ use units::{Bytes, Duration};
 use super::{
     Located, Objective, System, Vm, bandwidth, colors, limits, locks, read_text, servers, vm,
 };
-use crate::diagnostic::{Diagnostic, Errors, Source};
+use crate::diagnostic::{Diagnostic, Errors, Place, Source};
 use crate::document::{Document, Fields};
 use crate::plan::Locks;
 use crate::platform::{self, Platform};
@@ -204,19 +205,19 @@ fn board(at: &Fields<'_>, name: Located<String>, folder: &Path) -> Option<Locate
 
 /// Reports tables that have the `name` of one before them.
 pub(super) fn refuse_twice(at: &Fields<'_>, what: &str, tables: &[Fields<'_>]) {
-    let mut before: Vec<Located<String>> = Vec::new();
+    let mut before: HashMap<String, Place> = HashMap::new();
     for name in tables.iter().filter_map(|table| table.peek("name")) {
-        match before.iter().find(|other| other.value == name.value) {
+        match before.get(&name.value) {
             Some(first) => at.add(
                 Diagnostic::new(
                     "duplicate-name",
                     format!("two {what} are called `{}`", name.value),
                 )
                 .at(&name.place, "again here")
-                .also(&first.place, "first here")
+                .also(first, "first here")
                 .help("give each its own name"),
             ),
-            None => before.push(name),
+            None => drop(before.insert(name.value, name.place)),
         }
     }
 }
