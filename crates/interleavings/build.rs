@@ -133,7 +133,8 @@ const CPUS: [(&str, Mutant); 12] = [
             replaced: &[(
                 "        let (_, vcpu) = self.vcpu(who)?;\n",
                 "        let (vm, vcpu) = self.vcpu(who)?;\n        \
-                 vm.gic.raise_private(&GicEnv::any(vm), vcpu.index, LOCK_INTERRUPT);\n",
+                 vm.gic.raise_private(&crate::vm::GicEnv::any(vm), vcpu.index, \
+                 abi::hypercall::LOCK_INTERRUPT);\n",
             )],
         },
     ),
@@ -161,7 +162,7 @@ const CPUS: [(&str, Mutant); 12] = [
         },
     ),
     (
-        "locks.rs",
+        "locks/calls.rs",
         Mutant {
             name: "two_owners",
             replaced: &[(
@@ -174,7 +175,7 @@ const CPUS: [(&str, Mutant); 12] = [
         },
     ),
     (
-        "locks.rs",
+        "locks/calls.rs",
         Mutant {
             name: "opens_and_closes_alike",
             replaced: &[
@@ -237,10 +238,15 @@ fn main() {
 
 /// Several CPUs, for shuttle.
 fn cpus(own: &Path, hypervisor: &Path, out: &Path) {
-    let gic = fs::read_dir(hypervisor.join("vdev/gic")).expect("the hypervisor's sources");
-    let gic = gic.map(|entry| entry.expect("a file").file_name().into_string().expect("ASCII"));
-    let mut copied: Vec<_> =
-        gic.filter(|name| name.ends_with(".rs")).map(|name| format!("vdev/gic/{name}")).collect();
+    let mut copied = Vec::new();
+    for folder in ["vdev/gic", "locks"] {
+        println!("cargo::rerun-if-changed={}", hypervisor.join(folder).display());
+        let files = fs::read_dir(hypervisor.join(folder)).expect("the hypervisor's sources");
+        let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("ASCII");
+        let names = files.map(|entry| name(entry.expect("a file")));
+        let sources = names.filter(|name| name.ends_with(".rs"));
+        copied.extend(sources.map(|name| format!("{folder}/{name}")));
+    }
     for name in [
         "locks.rs",
         "pcpu/sharing.rs",
@@ -254,7 +260,6 @@ fn cpus(own: &Path, hypervisor: &Path, out: &Path) {
     let stubs = fs::read_dir(&model).expect("the models");
     let stubs: Vec<_> = stubs.map(|entry| entry.expect("a file").path()).collect();
     println!("cargo::rerun-if-changed={}", model.display());
-    println!("cargo::rerun-if-changed={}", hypervisor.join("vdev/gic").display());
     let mut modules = String::new();
     for (mutated, mutant) in &CPUS {
         let name = mutant.name;

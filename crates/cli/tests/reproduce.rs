@@ -248,7 +248,7 @@ fn what_a_guest_prints_stands_beside_what_is_promised() {
     sandbox.write(file, &format!("{text}{}", promised("contrl", "bound")));
     let result = reproduce(&sandbox, &["time"]);
     result.assert_status(2);
-    assert!(result.stderr.contains("no bound for a task `contrl` of VM `rt`"), "{}", result.stderr);
+    assert!(result.stderr.contains("VM `rt` has no task `contrl`"), "{}", result.stderr);
     sandbox.write(file, &text.replace("task b", "task c"));
     let result = reproduce(&sandbox, &["time"]);
     result.assert_status(2);

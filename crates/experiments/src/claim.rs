@@ -95,7 +95,14 @@ impl Claim {
         named.into_iter().map(String::as_str)
     }
 
-    /// Holds the statement against the values.
+    /// Returns true if the statement is about a series at a place.
+    fn concerns(&self, series: &str, x: &str) -> bool {
+        let mut named = self.series().peekable();
+        (named.peek().is_none() || named.any(|it| it == series)) && self.is_about(x)
+    }
+
+    /// Holds the statement against the values. Values that refute it decide; without one of the values that the
+    /// statement is about it cannot be confirmed.
     pub fn judge(&self, values: &Values) -> Judged {
         let Some(check) = &self.check else {
             let why = self.why_not.clone().unwrap_or_else(|| "it is not measured".into());
@@ -161,13 +168,18 @@ impl Claim {
                 })
             }
         };
-        match result {
-            Some((true, measured)) => Judged { verdict: Verdict::Confirmed, measured },
-            Some((false, measured)) => Judged { verdict: Verdict::NotConfirmed, measured },
-            None => {
-                let measured = "the values for it were not measured".into();
-                Judged { verdict: Verdict::NotCheckable, measured }
+        let absent = values.why_absent(|it| self.concerns(&it.series, &it.x)).join("; ");
+        let (verdict, measured) = match result {
+            Some((false, measured)) => (Verdict::NotConfirmed, measured),
+            Some((true, measured)) if absent.is_empty() => (Verdict::Confirmed, measured),
+            Some((true, measured)) => {
+                (Verdict::NotCheckable, format!("{absent}; elsewhere {measured}"))
             }
-        }
+            None if absent.is_empty() => {
+                (Verdict::NotCheckable, "the values for it were not measured".into())
+            }
+            None => (Verdict::NotCheckable, absent),
+        };
+        Judged { verdict, measured }
     }
 }

@@ -28,7 +28,7 @@ impl Plan {
         let all = || values.series().into_iter().map(str::to_owned).collect();
         let (title, x, y) = (self.title.clone(), self.x.clone(), self.y.clone());
         let svg = match self.plot {
-            _ if values.0.is_empty() => return Ok(vec![]),
+            _ if values.all.is_empty() => return Ok(vec![]),
             None => return Ok(vec![]),
             Some(Plot::Bars) => vec![bars(self, values).svg()],
             Some(Plot::Lines) if self.figures.is_empty() => {

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use lab::Failure;
-use lab::load;
+use lab::{explain, load};
 use serde::Deserialize;
 use verdict::Verdict;
 
 use crate::template::expand;
+use crate::values::NoValue;
 use crate::variant::Variant;
 
 /// A time of a task, as `bulkhead check` shows it.
@@ -36,30 +37,28 @@ pub enum Time {
 }
 
 impl Promised {
-    /// The time in ns or ms, with what is left open in the system planned as for a boot.
-    pub fn read(&self, system: &Path, variant: &Variant, x: &str) -> Result<f64, Failure> {
+    /// The time in ns or ms, with what is left open in the system planned as for a boot. A task without a bound has no
+    /// value; a task that does not exist is a mistake.
+    pub fn read(&self, system: &Path, variant: &Variant, x: &str) -> Result<f64, NoValue> {
         let mut planned = load::plan(system)?;
         variant.apply(&mut planned)?;
         let name = expand(&self.task, x);
         let verdict = Verdict::of_plan(&planned.plan, planned.description.as_deref());
-        let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
-        let mine = vcpus.filter(|vcpu| self.vm.as_ref().is_none_or(|vm| *vm == vcpu.vm));
-        let mut tasks = mine.flat_map(|vcpu| &vcpu.tasks);
-        let task = tasks.find(|task| task.task == name);
-        let time = task.and_then(|task| match self.time {
+        let is_meant =
+            |vm: &str, task: &str| self.vm.as_ref().is_none_or(|it| it == vm) && task == name;
+        let mut tasks = verdict.tasks();
+        let Some((vcpu, task)) = tasks.find(|(vcpu, task)| is_meant(&vcpu.vm, &task.task)) else {
+            let vm =
+                self.vm.as_ref().map_or("no VM has a".into(), |vm| format!("VM `{vm}` has no"));
+            let text = format!("{}: {vm} task `{name}`", system.display());
+            return Err(Failure::new("experiment", text).into());
+        };
+        let time = match self.time {
             Time::Deadline => Some(task.deadline_ns),
             Time::Bound => task.wcrt_ns,
-        });
+        };
         let unit = if self.in_ms { 1e6 } else { 1.0 };
-        time.map(|ns| ns as f64 / unit).ok_or_else(|| {
-            let (file, vm) = (system.display(), self.vm.as_deref().unwrap_or("any"));
-            let text = match self.time {
-                Time::Deadline => format!("{file}: VM `{vm}` has no task `{name}`"),
-                Time::Bound => format!(
-                    "{file}: the analysis has no bound for a task `{name}` of VM `{vm}`\nhelp: `bulkhead check {file}` says why"
-                ),
-            };
-            Failure::new("experiment", text)
-        })
+        let why = || NoValue::Absent(explain::why_no_bound(vcpu, task));
+        Ok(time.ok_or_else(why)? as f64 / unit)
     }
 }

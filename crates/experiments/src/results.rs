@@ -1,5 +1,7 @@
 //! Results of an experiment: files and text.
 
+mod row;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,11 +9,11 @@ use lab::Failure;
 use lab::WholeFile;
 use report::markdown;
 use report::text::table;
-use serde::{Deserialize, Serialize};
+use row::Row;
+use serde::Serialize;
 
 use crate::claim::{Judged, Verdict};
 use crate::experiment::{Experiment, Measure, Runs};
-use crate::job::Spread;
 use crate::timeline;
 use crate::took::Took;
 use crate::values::{Value, Values};
@@ -20,6 +22,8 @@ use crate::values::{Value, Values};
 const DATA: &str = "data.csv";
 /// The page for people.
 pub const PAGE: &str = "table.md";
+/// What a table shows where there is no value for a known reason.
+const NONE: &str = "none";
 /// A page has this sentence if values are missing.
 const INCOMPLETE: &str = "Incomplete: it was ended before all values were measured.";
 /// What else there is to say, for [`Results::again`].
@@ -80,12 +84,14 @@ impl<'a> Results<'a> {
         let rows = csv::Reader::from_path(&file)
             .and_then(|mut reader| reader.deserialize().collect::<Result<Vec<Row>, _>>())
             .map_err(|error| fail(error.to_string()))?;
-        let values = rows.into_iter().map(Row::value).collect::<Result<_, _>>();
-        let values = Values(values.map_err(|error| fail(format!("a placement: {error}")))?);
+        let mut values = Values::default();
+        for row in rows {
+            row.add_to(&mut values).map_err(fail)?;
+        }
         let wanted = experiment.plan.runs.iter();
         let mut wanted =
             wanted.flat_map(|runs| runs.places(false).iter().map(|x| (&runs.series, x)));
-        match wanted.find(|(series, x)| values.get(series, x).is_none()) {
+        match wanted.find(|(series, x)| !values.is_known(series, x)) {
             Some((series, x)) => Err(fail(format!("there is no value of `{series}` at {x}"))),
             None => {
                 let note = std::fs::read_to_string(file.with_file_name(NOTE)).ok();
@@ -132,8 +138,8 @@ impl<'a> Results<'a> {
     /// `data.csv`: a row for each value.
     fn data(&self) -> Result<String, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        for value in &self.values.0 {
-            writer.serialize(Row::new(value))?;
+        for row in Row::all(&self.values) {
+            writer.serialize(row)?;
         }
         let bytes = writer.into_inner().map_err(|error| error.into_error())?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -154,8 +160,10 @@ impl<'a> Results<'a> {
         heading.extend(columns.iter().map(|name| format!(">{name}")));
         let row = |x: &str| {
             let mut row = vec![x.to_owned()];
-            row.extend(series.iter().map(|name| {
-                self.values.get(name, x).map_or(String::new(), |value| self.number(value))
+            row.extend(series.iter().map(|name| match self.values.get(name, x) {
+                Some(value) => self.number(value),
+                None if self.values.is_known(name, x) => NONE.into(),
+                None => String::new(),
             }));
             row.extend(columns.iter().map(|column| {
                 let value = published.iter().find(|it| it.x == x && it.column == *column);
@@ -187,6 +195,11 @@ impl<'a> Results<'a> {
             (true, true) => Some("Measured with `--quick`, at a few places."),
             (true, false) => None,
         }
+    }
+
+    /// Why values are absent.
+    fn absent(&self) -> Vec<String> {
+        self.values.why_absent(|_| true)
     }
 
     /// `table.md`.
@@ -231,6 +244,12 @@ impl<'a> Results<'a> {
             "## Values".into(),
             format!("{}; every value with its jobs is in [{DATA}]({DATA}).", plan.y),
             markdown::table(&heading, &rows).trim_end().to_owned(),
+            self.absent()
+                .iter()
+                .map(|why| format!("- {why}\n"))
+                .collect::<String>()
+                .trim_end()
+                .to_owned(),
             "## Again".into(),
             format!("```sh\nmake reproduce-setup\n{}\n```", self.command()),
         ];
@@ -253,6 +272,7 @@ impl<'a> Results<'a> {
         text.push_str(&self.lack().map(|it| format!("{it}\n")).unwrap_or_default());
         text.push_str(&self.note.iter().map(|it| format!("{it}\n")).collect::<String>());
         text.push_str(&format!("\n{}\n{}\n", plan.y, table(&heading, &rows)));
+        text.extend(self.absent().iter().map(|why| format!("{why}\n")));
         for (claim, judged) in self.experiment.published.claims.iter().zip(&self.judged) {
             text.push_str(&format!(
                 "{}: {}\n  published: {}\n  measured:  {}\n",
@@ -284,7 +304,7 @@ impl<'a> Results<'a> {
                     judged,
                 })
                 .collect(),
-            values: self.values.0.iter().map(Row::new).collect(),
+            values: Row::all(&self.values),
         }
     }
 }
@@ -309,58 +329,6 @@ struct ClaimDocument<'a> {
     published: &'a str,
     #[serde(flatten)]
     judged: &'a Judged,
-}
-
-/// A value; the times are there if it comes from jobs.
-#[derive(Deserialize, Serialize)]
-struct Row {
-    series: String,
-    x: String,
-    measured: f64,
-    shown: f64,
-    jobs: Option<u64>,
-    min_ns: Option<u64>,
-    mean_ns: Option<u64>,
-    max_ns: Option<u64>,
-    llc_misses_max: Option<u64>,
-    /// What was measured with each placement, with spaces between.
-    #[serde(default)]
-    placements: String,
-}
-
-impl Row {
-    fn new(value: &Value) -> Self {
-        let spread = value.spread;
-        Self {
-            series: value.series.clone(),
-            x: value.x.clone(),
-            measured: value.measured,
-            shown: value.shown,
-            jobs: spread.map(|it| it.jobs),
-            min_ns: spread.map(|it| it.min_ns),
-            mean_ns: spread.map(|it| it.mean_ns),
-            max_ns: spread.map(|it| it.max_ns),
-            llc_misses_max: spread.map(|it| it.llc_misses_max),
-            placements: value.placements.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
-        }
-    }
-
-    fn value(self) -> Result<Value, std::num::ParseFloatError> {
-        let spread = || {
-            Some(Spread {
-                jobs: self.jobs?,
-                min_ns: self.min_ns?,
-                mean_ns: self.mean_ns?,
-                max_ns: self.max_ns?,
-                llc_misses_max: self.llc_misses_max?,
-            })
-        };
-        let spread = spread();
-        let placements =
-            self.placements.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-        let Self { series, x, measured, shown, .. } = self;
-        Ok(Value { series, x, measured, shown, spread, placements })
-    }
 }
 
 /// Returns true if a folder has the page of complete results.

@@ -141,7 +141,7 @@ pub fn run<P: Problem>(
     if complete {
         journal.remove().map_err(failure)?;
     }
-    Ok(Drawn { values: Values(values), note: sums.note(), complete, resumed })
+    Ok(Drawn { values: values.into(), note: sums.note(), complete, resumed })
 }
 
 fn failure(error: Error) -> Failure {

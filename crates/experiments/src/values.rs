@@ -1,5 +1,6 @@
 //! Measured values of an experiment.
 
+use lab::Failure;
 use serde::Deserialize;
 
 use crate::job::Spread;
@@ -43,22 +44,89 @@ fn median(values: &[f64]) -> Option<f64> {
     Some(f64::midpoint(*low, *high))
 }
 
+/// A place of a series that has no value: the measurement is complete, and says why there is none.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Absent {
+    /// The series.
+    pub series: String,
+    /// The place.
+    pub x: String,
+    /// Why there is no value.
+    pub why: String,
+}
+
+/// Why a measurement gave no value.
+#[derive(Debug)]
+pub enum NoValue {
+    /// It failed.
+    Failed(Failure),
+    /// There is none, for this reason.
+    Absent(String),
+}
+
+impl From<Failure> for NoValue {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 /// The values of an experiment, as many as there are.
 #[derive(Clone, Debug, Default)]
-pub struct Values(pub Vec<Value>);
+pub struct Values {
+    /// The values, in the order of the experiment.
+    pub all: Vec<Value>,
+    /// The places without a value, in the order of the experiment.
+    pub absent: Vec<Absent>,
+}
+
+impl From<Vec<Value>> for Values {
+    fn from(all: Vec<Value>) -> Self {
+        Self { all, absent: Vec::new() }
+    }
+}
 
 impl Values {
     /// The value of a series at a place.
     pub fn get(&self, series: &str, x: &str) -> Option<&Value> {
-        self.0.iter().find(|value| value.series == series && value.x == x)
+        self.all.iter().find(|value| value.series == series && value.x == x)
+    }
+
+    /// Returns true if there is a value of a series at a place, or a reason why there is none.
+    pub fn is_known(&self, series: &str, x: &str) -> bool {
+        let absent = |it: &Absent| it.series == series && it.x == x;
+        self.get(series, x).is_some() || self.absent.iter().any(absent)
+    }
+
+    /// Says for the places without a value that `filter` selects why there is none: a line for each series and reason.
+    pub fn why_absent(&self, filter: impl Fn(&Absent) -> bool) -> Vec<String> {
+        let mut groups: Vec<(&Absent, String)> = Vec::new();
+        for absent in self.absent.iter().filter(|it| filter(it)) {
+            let same = |(first, _): &&mut (&Absent, String)| {
+                first.series == absent.series && first.why == absent.why
+            };
+            match groups.iter_mut().find(same) {
+                Some((_, places)) => places.push_str(&format!(", {}", absent.x)),
+                None => groups.push((absent, absent.x.clone())),
+            }
+        }
+        let line = |(first, places): (&Absent, String)| {
+            format!("no `{}` at {places}: {}", first.series, first.why)
+        };
+        groups.into_iter().map(line).collect()
+    }
+
+    /// The series and places of all values, then of what is absent.
+    fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        let values = self.all.iter().map(|it| (it.series.as_str(), it.x.as_str()));
+        values.chain(self.absent.iter().map(|it| (it.series.as_str(), it.x.as_str())))
     }
 
     /// The names of the series, in the order of the experiment.
     pub fn series(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        for value in &self.0 {
-            if !names.contains(&value.series.as_str()) {
-                names.push(value.series.as_str());
+        for (series, _) in self.names() {
+            if !names.contains(&series) {
+                names.push(series);
             }
         }
         names
@@ -67,9 +135,9 @@ impl Values {
     /// The places: numbers in their order, names in that of the experiment.
     pub fn places(&self) -> Vec<&str> {
         let mut places = Vec::new();
-        for value in &self.0 {
-            if !places.contains(&value.x.as_str()) {
-                places.push(value.x.as_str());
+        for (_, x) in self.names() {
+            if !places.contains(&x) {
+                places.push(x);
             }
         }
         if places.iter().all(|x| x.parse::<u64>().is_ok()) {
@@ -85,7 +153,7 @@ impl Values {
             let measured = value.placements.get(placement).copied().unwrap_or(value.measured);
             Value { measured, shown: measured, placements: Vec::new(), ..value.clone() }
         };
-        Self(self.0.iter().map(one).collect())
+        Self { all: self.all.iter().map(one).collect(), absent: self.absent.clone() }
     }
 
     /// Divides all values by what the experiment says. A value whose divisor is
@@ -96,11 +164,11 @@ impl Values {
             DivideBy::X(x) => self.get(&value.series, x),
             DivideBy::Series(series) => self.get(series, &value.x),
         };
-        let values = self.0.iter().filter_map(|value| {
+        let values = self.all.iter().filter_map(|value| {
             let divisor = divisor(value)?.measured;
             (divisor > 0.0).then(|| Value { shown: value.measured / divisor, ..value.clone() })
         });
-        Self(values.collect())
+        Self { all: values.collect(), absent: self.absent.clone() }
     }
 }
 
@@ -127,11 +195,11 @@ pub mod tests {
                 values.push(Value::new(series, x, measured, None));
             }
         }
-        Values(values)
+        values.into()
     }
 
     fn shown(values: &Values) -> Vec<f64> {
-        values.0.iter().map(|value| value.shown).collect()
+        values.all.iter().map(|value| value.shown).collect()
     }
 
     #[test]
@@ -159,7 +227,7 @@ pub mod tests {
         assert_eq!(medians, [Some(3.0), Some(2.0), Some(3.0)]);
         assert!(value(&[]).is_none());
         let mut all = values(&[&[5.0, 10.0]]);
-        all.0.extend(Value::median("b".into(), "1".into(), &[9.0, 1.0, 2.0], None));
+        all.all.extend(Value::median("b".into(), "1".into(), &[9.0, 1.0, 2.0], None));
         let first = all.of_placement(0).divided(Some(&DivideBy::Series("a".into())));
         assert_eq!(shown(&first), [1.0, 1.0, 1.8]);
     }
@@ -167,9 +235,9 @@ pub mod tests {
     #[test]
     fn places_that_are_numbers_are_sorted() {
         let mut all = values(&[&[1.0, 2.0, 3.0]]);
-        all.0.rotate_left(1);
+        all.all.rotate_left(1);
         assert_eq!(all.places(), ["1", "2", "3"]);
-        all.0[0].x = "xz".into();
+        all.all[0].x = "xz".into();
         assert_eq!(all.places(), ["xz", "3", "1"]);
     }
 }

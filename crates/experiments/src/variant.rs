@@ -18,6 +18,9 @@ pub struct Variant {
     budget_us: Option<u64>,
     /// The period of each task in ms, which is its deadline too; default: as described.
     period_ms: Option<u64>,
+    /// The hypervisor takes no time in simulations and bounds, as papers assume.
+    #[serde(default)]
+    no_overheads: bool,
 }
 
 /// How critical sections of VCPUs are ordered (vMPCP, section V.B).
@@ -33,7 +36,7 @@ enum Scheme {
 }
 
 impl Variant {
-    /// Whether more than the order of sections is different.
+    /// Whether more than the order of sections and the time of the hypervisor is different.
     pub fn has_other_numbers(&self) -> bool {
         self.budget_us.is_some() || self.period_ms.is_some()
     }
@@ -50,6 +53,9 @@ impl Variant {
             );
             return Err(Failure::new("experiment", text));
         };
+        if self.no_overheads {
+            described.platform.value.overheads = None;
+        }
         if let Some(scheme) = self.scheme {
             described.locks = match scheme {
                 Scheme::Mpcp => Locks::Mpcp,

@@ -13,7 +13,7 @@ use crate::experiment::{Console, Counted, Evictions, Experiment, Jobs, Measure, 
 use crate::job::{self, Spread};
 use crate::template::{PLACEMENT, expand};
 use crate::traffic::Traffic;
-use crate::values::{Value, Values};
+use crate::values::{Absent, NoValue, Value, Values};
 
 /// The boots that an experiment needs, each once, and for each value its boot.
 #[derive(Debug)]
@@ -91,20 +91,24 @@ impl<'a> Wanted<'a> {
         observed: &[Option<Observed>],
         instructions: &BTreeMap<String, u64>,
     ) -> (Values, Option<Failure>) {
-        let (mut values, mut failure) = (Vec::new(), None);
+        let (mut values, mut failure) = (Values::default(), None);
         for (runs, x, boots) in &self.values {
             let seen = |&boot: &usize| observed[boot].as_ref().zip(self.boots.get(boot));
             let one = |seen| value(self.experiment, runs, x, seen, instructions);
-            let each: Result<Option<Vec<Measured>>, Failure> = match boots.is_empty() {
+            let each: Result<Option<Vec<Measured>>, NoValue> = match boots.is_empty() {
                 true => one(None).map(|it| it.map(|it| vec![it])),
                 false => boots.iter().map(|boot| one(seen(boot))).collect(),
             };
             match each {
-                Ok(each) => values.extend(each.and_then(|each| together(runs, x, &each))),
-                Err(error) => drop(failure.get_or_insert(error)),
+                Ok(each) => values.all.extend(each.and_then(|each| together(runs, x, &each))),
+                Err(NoValue::Failed(error)) => drop(failure.get_or_insert(error)),
+                Err(NoValue::Absent(why)) => {
+                    let (series, x) = (runs.series.clone(), (*x).to_owned());
+                    values.absent.push(Absent { series, x, why });
+                }
             }
         }
-        (Values(values), failure)
+        (values, failure)
     }
 }
 
@@ -140,7 +144,7 @@ fn value(
     x: &str,
     seen: Option<(&Observed, &Boot)>,
     instructions: &BTreeMap<String, u64>,
-) -> Result<Option<Measured>, Failure> {
+) -> Result<Option<Measured>, NoValue> {
     Ok(Some(match (&runs.measure, seen) {
         (Measure::Jobs(jobs), Some((seen, boot))) => {
             let spread = spread(seen, runs, jobs, x, boot)?;

@@ -57,26 +57,31 @@ pub fn reason(vcpu: &VcpuVerdict, task: &TaskVerdict) -> Option<String> {
 /// Returns why a task can be late, with the longest parts of its bound.
 fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
     let name = format!("task `{}` on VCPU {} of VM `{}`", task.task, vcpu.vcpu, vcpu.vm);
-    let reason = match (task.wcrt_ns, task.failure) {
-        (Some(wcrt), _) => {
-            let late = time(wcrt.saturating_sub(task.deadline_ns));
-            let mut text = format!("{name} can be late by {late}: {}\n", time(wcrt));
-            if let Some(jobs) = task.jobs.filter(|jobs| *jobs > 1) {
-                text.push_str(&match jobs {
-                    2 => "  after a job of its own that is late too\n".to_owned(),
-                    _ => format!("  after {} jobs of its own that are late too\n", jobs - 1),
-                });
-            }
-            task.terms.iter().take(TERMS_SHOWN).for_each(|term| {
-                text.push_str(&format!("  {:>12}  {}\n", time(term.time_ns), part(term)));
-            });
-            return text;
-        }
-        (None, Some(Reason::Overload)) => "it and the tasks above need more time than there is".into(),
-        (None, Some(Reason::NoSupply)) if vcpu.failure == Some(Reason::Others) => {
+    let Some(wcrt) = task.wcrt_ns else {
+        return format!("{name} has no bound: {}\n", why_no_bound(vcpu, task));
+    };
+    let late = time(wcrt.saturating_sub(task.deadline_ns));
+    let mut text = format!("{name} can be late by {late}: {}\n", time(wcrt));
+    if let Some(jobs) = task.jobs.filter(|jobs| *jobs > 1) {
+        text.push_str(&match jobs {
+            2 => "  after a job of its own that is late too\n".to_owned(),
+            _ => format!("  after {} jobs of its own that are late too\n", jobs - 1),
+        });
+    }
+    task.terms.iter().take(TERMS_SHOWN).for_each(|term| {
+        text.push_str(&format!("  {:>12}  {}\n", time(term.time_ns), part(term)));
+    });
+    text
+}
+
+/// Returns why a task without a bound has none.
+pub fn why_no_bound(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
+    match task.failure {
+        Some(Reason::Overload) => "it and the tasks above need more time than there is".into(),
+        Some(Reason::NoSupply) if vcpu.failure == Some(Reason::Others) => {
             "nothing limits how often VCPUs below, which run first while in critical sections, delay the budget of its VCPU".into()
         }
-        (None, Some(Reason::NoSupply)) if vcpu.budget_ns.is_some() => match vcpu.at_least_ns {
+        Some(Reason::NoSupply) if vcpu.budget_ns.is_some() => match vcpu.at_least_ns {
             Some(needed) => format!(
                 "its VCPU may have to wait for {} or longer until it has had its budget, but its period is {}",
                 time(needed),
@@ -84,11 +89,11 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
             ),
             None => "other VCPUs can delay the budget of its VCPU for longer than a period".into(),
         },
-        (None, Some(Reason::NoSupply)) => {
+        Some(Reason::NoSupply) => {
             "another VCPU of the background class is above its VCPU".into()
         }
-        (None, Some(Reason::Depends)) => "a task above it, which suspends itself, has no bound".into(),
-        (None, Some(Reason::Memory)) => {
+        Some(Reason::Depends) => "a task above it, which suspends itself, has no bound".into(),
+        Some(Reason::Memory) => {
             let vms: Vec<_> =
                 vcpu.unlimited_neighbours.iter().map(|vm| format!("`{vm}`")).collect();
             format!(
@@ -97,43 +102,42 @@ fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
                 vms.join(", ")
             )
         }
-        (None, Some(Reason::MemoryBudget)) => {
+        Some(Reason::MemoryBudget) => {
             "nothing limits how often its VCPU waits for its memory budget: give `accesses` of \
              this task and those above it, which may not suspend themselves, and a `bandwidth` \
              that counts accesses and that no other VCPU shares"
                 .into()
         }
-        (None, Some(Reason::UnknownWcet)) => {
+        Some(Reason::UnknownWcet) => {
             "the description has no execution time for as few colours as it has".into()
         }
-        (None, Some(Reason::Unschedulable)) => "it is above the deadline".into(),
-        (None, Some(Reason::Others)) => {
+        Some(Reason::Unschedulable) => "it is above the deadline".into(),
+        Some(Reason::Others) => {
             "nothing limits how long it waits for a resource: a task that is served first has no bound, or requests it too often"
                 .into()
         }
-        (None, Some(Reason::Refused)) => {
+        Some(Reason::Refused) => {
             "tasks of its VCPU can be so late that the hypervisor refuses to let them enter critical sections"
                 .into()
         }
-        (None, Some(Reason::Combined)) => {
+        Some(Reason::Combined) => {
             "critical sections are not analysed together with `color_reload`, memory accesses, tasks \
              of the same priority, sporadic servers, sections on a VCPU of the background class, or VCPUs of the \
              same VM that have a task without bound for such a reason"
                 .into()
         }
-        (None, Some(Reason::SectionOverhead)) => {
+        Some(Reason::SectionOverhead) => {
             let taken = time(vcpu.in_section_ns.unwrap_or_default());
             format!(
                 "the hypervisor may take {taken} of its VCPU in a critical section: set \
                  `section_overhead` to more than that (default: 100us)"
             )
         }
-        (None, Some(Reason::Overflow)) => "the bound is longer than 64 bits of nanoseconds".into(),
-        (None, Some(Reason::LimitReached) | None) => {
+        Some(Reason::Overflow) => "the bound is longer than 64 bits of nanoseconds".into(),
+        Some(Reason::LimitReached) | None => {
             "the search reached its limit before it found one".into()
         }
-    };
-    format!("{name} has no bound: {reason}\n")
+    }
 }
 
 /// Describes a part of a bound.

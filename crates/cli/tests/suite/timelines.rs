@@ -100,13 +100,6 @@ system = "../../system.toml"
 variant = { scheme = "no-overrun", budget_us = 3000 }
 x = ["low"]
 measure.moment = { task = "{x}", how = "simulated" }
-
-[[run]]
-series = "longer"
-system = "../../system.toml"
-variant = { scheme = "no-overrun" }
-x = ["low"]
-measure.moment = { task = "{x}", how = "simulated", longer_us = 100 }
 "#;
 
 const PUBLISHED: &str = r#"
@@ -148,7 +141,6 @@ fn times_of_variants_are_simulated_compared_and_drawn() {
         ("with overrun,low", "10.5"),
         ("with overrun,high", "2.9"),
         ("larger budgets,low", "3.0"),
-        ("longer,low", "11.3"),
     ];
     for (place, value) in expected {
         assert!(data.contains(&format!("\n{place},{value},{value},")), "{place}: {data}");
@@ -160,6 +152,65 @@ fn times_of_variants_are_simulated_compared_and_drawn() {
         assert!(page.contains(&format!("({file})")) && folder.join(file).exists(), "{page}");
     }
     assert!(!folder.join("larger-budgets.svg").exists());
+}
+
+/// What the analysis says of both tasks, in a variant.
+fn bound(series: &str, x: &str, variant: &str) -> String {
+    format!(
+        "[[run]]\nseries = \"{series}\"\nsystem = \"../../system.toml\"\nx = [{x}]\n\
+         variant = {{ scheme = \"no-overrun\", {variant} }}\n\
+         measure.promised = {{ task = \"{{x}}\", time = \"bound\", in_ms = true }}\n"
+    )
+}
+
+#[test]
+fn a_task_without_a_bound_has_no_value_and_the_pages_say_why() {
+    let none = bound("bound", "\"low\"", "period_ms = 5");
+    let some = bound("bound", "\"high\"", "period_ms = 100");
+    let sandbox = sandbox(&[EXPERIMENT, &none, &some].concat());
+    let claim = "[[claim]]\ntext = \"no response exceeds its bound\"\nsource = \"\"\npublished = \"\"\n\
+                 at = [\"low\", \"high\"]\n\
+                 check.above = { series = \"bound\", of = [\"without\"], least = 0.0 }\n";
+    sandbox.write("experiments/two/published.toml", &format!("{PUBLISHED}{claim}"));
+    let result = reproduce(&sandbox);
+    result.assert_status(0);
+    let why = "nothing limits how long it waits for a resource: a task that is served first has no bound, or requests it too often";
+    let verdict = format!("no `bound` at low: {why}; elsewhere above by 15");
+    for part in [&format!("\nno `bound` at low: {why}\n"), &verdict, "  none"] {
+        assert!(result.stdout.contains(part), "{part} is not in {}", result.stdout);
+    }
+    let file = |name| fs::read_to_string(sandbox.path("build/reproduce/two").join(name));
+    let (data, page) = (file("data.csv").expect("data"), file("table.md").expect("a page"));
+    assert!(data.contains(&format!("\nbound,low,,,,,,,,,\"{why}\"\n")), "{data}");
+    for part in
+        [" none |\n", &format!("\n- no `bound` at low: {why}\n"), &verdict, "| not checkable |"]
+    {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    let judge = sandbox.command(&["reproduce", "two", "--judge"]).output();
+    Result::of(judge.expect("the command starts")).assert_status(0);
+    assert_eq!(file("data.csv").expect("data"), data);
+    let neither = data.replace(why, "");
+    sandbox.write("build/reproduce/two/data.csv", &neither);
+    let judge = sandbox.command(&["reproduce", "two", "--judge"]).output();
+    Result::of(judge.expect("the command starts"))
+        .assert_refused(&["data.csv", "`bound` at low needs either a value or a reason"]);
+}
+
+#[test]
+fn bounds_of_a_variant_count_no_overheads() {
+    let counted = bound("counted", "\"low\"", "period_ms = 100");
+    let free = bound("free", "\"low\"", "period_ms = 100, no_overheads = true");
+    let sandbox = sandbox(&[EXPERIMENT, &counted, &free].concat());
+    sandbox.write("system.toml", &SYSTEM.replace("zcu102", "qemu-virt"));
+    reproduce(&sandbox).assert_status(0);
+    let data = fs::read_to_string(sandbox.path("build/reproduce/two/data.csv")).expect("data");
+    let value = |series: &str| {
+        let row = data.lines().find_map(|line| line.strip_prefix(&format!("{series},low,")));
+        row.and_then(|row| row.split(',').next()?.parse::<f64>().ok())
+    };
+    let [free, counted] = ["free", "counted"].map(|it| value(it).expect(&data));
+    assert!(free < counted && counted < free + 1.0, "{free} and {counted}");
 }
 
 #[test]

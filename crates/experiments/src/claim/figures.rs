@@ -20,7 +20,7 @@ impl Claim {
         values: &'a Values,
         series: &str,
     ) -> impl Iterator<Item = Found<'a>> {
-        let here = values.0.iter().filter(move |it| it.series == series && self.is_about(&it.x));
+        let here = values.all.iter().filter(move |it| it.series == series && self.is_about(&it.x));
         here.map(|value| (value.shown, value.x.as_str()))
     }
 

@@ -29,10 +29,7 @@ impl Claim {
 
     /// The values that the statement is about.
     fn concerned<'a>(&'a self, values: &'a Values) -> impl Iterator<Item = &'a Value> {
-        let named: Vec<&str> = self.series().collect();
-        let is_named =
-            move |value: &&Value| named.is_empty() || named.contains(&value.series.as_str());
-        values.0.iter().filter(is_named).filter(|value| self.is_about(&value.x))
+        values.all.iter().filter(|value| self.concerns(&value.series, &value.x))
     }
 }
 
@@ -46,8 +43,8 @@ mod tests {
         let value = |(x, each): (usize, &&[f64])| {
             Value::median("a".into(), x.to_string(), each, None).expect("a placement")
         };
-        let values = Values(placements.iter().enumerate().map(value).collect());
-        claim.judge_placements(&values, None)
+        let values: Vec<Value> = placements.iter().enumerate().map(value).collect();
+        claim.judge_placements(&values.into(), None)
     }
 
     const AT_MOST_2: &str = "check.at-most = { series = 'a', limit = 2.0 }";

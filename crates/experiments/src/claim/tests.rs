@@ -1,6 +1,7 @@
 //! Each check, held and broken.
 
 use super::*;
+use crate::values::Absent;
 use crate::values::tests::values;
 
 fn judge(check: &str, series: &[&[f64]]) -> (Verdict, String) {
@@ -118,6 +119,29 @@ fn straight_lines() {
     assert_verdict(check, &[&[3.0, 5.0, 7.0]], Verdict::Confirmed, "1 + 2.0 x, within 0.00 %");
     assert_verdict(check, &[&[1.0, 4.0, 9.0]], Verdict::NotConfirmed, "within");
     assert_verdict(check, &[&[1.0, 4.0]], Verdict::NotCheckable, "not measured");
+}
+
+#[test]
+fn a_value_that_is_absent_confirms_nothing_and_excuses_nothing() {
+    let claim = |limit: f64| -> Claim {
+        let check = format!("check.at-most = {{ series = 'a', limit = {limit} }}");
+        toml::from_str(&format!("text = ''\nsource = ''\npublished = ''\n{check}")).expect("TOML")
+    };
+    let mut all = values(&[&[1.0, 3.0], &[9.0]]);
+    let absent = |series: &str, x: &str| {
+        let (series, x, why) = (series.to_owned(), x.to_owned(), "it is late".to_owned());
+        Absent { series, x, why }
+    };
+    all.absent = vec![absent("b", "2")];
+    assert_eq!(claim(3.0).judge(&all).verdict, Verdict::Confirmed, "it is about `a`");
+    all.absent.push(absent("a", "4"));
+    all.absent.push(absent("a", "5"));
+    let judged = claim(3.0).judge(&all);
+    assert_eq!(judged.verdict, Verdict::NotCheckable);
+    assert_eq!(judged.measured, "no `a` at 4, 5: it is late; elsewhere at most 3.000, at 2");
+    assert_eq!(claim(2.0).judge(&all).verdict, Verdict::NotConfirmed);
+    all.all.clear();
+    assert_eq!(claim(2.0).judge(&all).measured, "no `a` at 4, 5: it is late");
 }
 
 #[test]

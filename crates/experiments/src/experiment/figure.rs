@@ -23,6 +23,6 @@ pub struct Figure {
 impl Figure {
     /// Returns true if one of the series has values.
     pub fn has_values(&self, values: &Values) -> bool {
-        values.0.iter().any(|value| self.series.contains(&value.series))
+        values.all.iter().any(|value| self.series.contains(&value.series))
     }
 }

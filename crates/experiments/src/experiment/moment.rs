@@ -27,16 +27,13 @@ pub struct Moment {
     /// Which time; default: the response time.
     #[serde(default)]
     pub of: Of,
-    /// By how much each part of each job is longer, in us; in simulations.
-    #[serde(default)]
-    pub longer_us: u64,
 }
 
 /// Where a time comes from.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
-    /// From a simulation in which nothing takes time but tasks.
+    /// From a simulation of what the description says, with the overheads of the platform.
     Simulated,
     /// From a boot.
     Executed,
@@ -66,6 +63,6 @@ impl Moment {
 
     /// Returns true if a time line shows the time.
     pub fn is_drawn(&self) -> bool {
-        self.how != How::Replayed && self.longer_us == 0 && self.of == Of::Response
+        self.how != How::Replayed && self.of == Of::Response
     }
 }

@@ -1,5 +1,5 @@
 //! The hypervisor's CPUs, as far as VCPUs take turns on them and send each other interrupts. Copied are `vdev/gic`,
-//! `locks.rs`, `pcpu/sharing.rs`, `exits/interrupt.rs`, `vm/gic_env.rs` and `vm/virtual_timer.rs`; the rest is a model.
+//! `locks`, `pcpu/sharing.rs`, `exits/interrupt.rs`, `vm/gic_env.rs` and `vm/virtual_timer.rs`; the rest is a model.
 
 pub mod arch;
 pub mod exits;
