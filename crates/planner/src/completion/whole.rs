@@ -14,10 +14,12 @@ mod fill;
 mod finish;
 pub(super) mod improve;
 mod judge;
+pub(super) mod kinds;
 mod open;
 mod place;
 mod random;
 mod repair;
+pub(super) mod worth;
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -200,7 +202,7 @@ impl Search<'_> {
             for &colors in colors {
                 let before = self.holding.len();
                 if let Some(base) = bases::with_colors(&base, &self.open, colors) {
-                    self.start(&base);
+                    kinds::starts(&base).iter().for_each(|base| self.start(base));
                 }
                 if self.holding.len() > before {
                     break;
@@ -312,6 +314,7 @@ impl Search<'_> {
         if self.request.small {
             system = finish::raise_limits(&self.judge, self.limits.as_ref(), system);
             system = finish::shrink(&self.judge, &self.open, system);
+            system = kinds::improve(&self.judge, &self.open, system);
         }
         let holds = is_plan(&system) && self.judge.holds(&system);
         if holds {
@@ -363,7 +366,8 @@ impl Search<'_> {
 
 /// Returns true if a complete description has a plan, or needs none.
 fn is_plan(system: &System) -> bool {
-    system.platform.value.boot.is_err() || plan::make(system).is_ok()
+    let needs_none = || system.platform.value.boot.is_err() && kinds::is_allowed(system);
+    needs_none() || plan::make(system).is_ok()
 }
 
 /// Returns what is least for the best plan: large limits first, then small budgets.
@@ -419,6 +423,7 @@ fn decisions(system: &System) -> Vec<u64> {
         let budget = vcpu.server.as_ref().and_then(|server| server.class.value.budget());
         all_of.extend(budget.map_or([0; 2], |it| [it.budget.0, it.period.0]));
     }
+    all_of.extend(kinds::decisions(system));
     for vm in &system.vms {
         all_of.extend(vm.colors.iter().map(|it| u64::from(it.value.len())));
         all_of.extend(vm.tasks.iter().map(|task| task.vcpu as u64));

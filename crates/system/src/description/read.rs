@@ -8,7 +8,7 @@ use units::{Bytes, Duration};
 use super::{Located, System, bandwidth, colors, locks, read_text, servers, vm};
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
-use crate::plan::{COUNT_MAX, Locks};
+use crate::plan::COUNT_MAX;
 use crate::platform::{self, Platform};
 
 pub(super) fn system(file: &str, text: &str, folder: &Path) -> Result<System, Errors> {
@@ -29,7 +29,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let margin = margin(at);
     let section_overhead = at.quantity("section_overhead");
     let section_overhead = section_overhead.map_or(locks::SECTION_OVERHEAD, |it| it.value);
-    let protocol = at.choice("locks", &Locks::ALL.map(|it| (it.as_str(), it)));
+    let protocol = locks::protocol(at);
     let resources = locks::read(at, &tables);
     let read = |(index, table)| vm::read(table, index, &resources);
     let mut vms: Vec<_> = tables.iter().enumerate().map(read).collect();
@@ -73,7 +73,8 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         hypervisor_colors: hypervisor.colors,
         color_reload: hypervisor.color_reload,
         margin_ppm: margin,
-        locks: protocol.map_or(Locks::Vmpcp, |protocol| protocol.value),
+        locks: protocol.as_ref().and_then(|protocol| protocol.value).unwrap_or_default(),
+        locks_open: protocol.filter(|protocol| protocol.value.is_none()).map(|it| it.place),
         section_overhead,
         resources: resources.all()?,
         vms,
