@@ -100,7 +100,8 @@ fn decided(system: &System, kind: Kind, protocol: Locks, overrun: bool) -> Syste
             set_kind(server, kind);
         }
         if let Some(place) = server.overrun_open.take() {
-            server.overrun = overrun.then_some(place);
+            let may = kind_of(server).is_some_and(Kind::may_overrun);
+            server.overrun = (overrun && may).then_some(place);
         }
     }
     system
@@ -148,7 +149,8 @@ pub fn best(
                     best = Some((value, planned));
                 }
             }
-            Err(Obstacle::Input(errors)) => return Err(Obstacle::Input(errors)),
+            // Of the others, what is wrong is a choice that is not possible.
+            Err(Obstacle::Input(errors)) if number == 0 => return Err(Obstacle::Input(errors)),
             other => _ = first.get_or_insert(other),
         }
     }
