@@ -10,7 +10,7 @@ use system::description::{Server, System};
 use system::plan::{Budget, Class, Locks};
 
 use super::super::memory::Limits;
-use super::super::pcpus::{At, all, given, vcpu};
+use super::super::pcpus::{At, all, given, late, vcpu};
 use super::super::problem::grain;
 use super::super::{Obstacle, set_class, verdict};
 use super::fill::{Weights, fill};
@@ -179,9 +179,9 @@ pub fn improve(judge: &Judge<'_>, open: &Open, planned: System) -> System {
             if judge.is_done() {
                 return best;
             }
-            if !judge.holds(&changed) {
-                continue;
-            }
+            let starts = smaller(&changed, open, decision);
+            let holding = std::iter::once(changed).chain(starts).find(|it| judge.holds(it));
+            let Some(changed) = holding else { continue };
             // What the change allows to the VCPUs of the same PCPU.
             let pcpu = match decision {
                 Decision::Kind(at) | Decision::Overrun(at) => given(&changed, at),
@@ -196,6 +196,22 @@ pub fn improve(judge: &Judge<'_>, open: &Open, planned: System) -> System {
         }
     }
     best
+}
+
+/// Returns a description with smaller budgets of the VCPU of a decision, if its budget is open: where
+/// the largest leaves too little for overrun, or for others, a smaller one can hold.
+fn smaller(system: &System, open: &Open, decision: Decision) -> Vec<System> {
+    let (Decision::Kind(at) | Decision::Overrun(at)) = decision else { return Vec::new() };
+    let budget = vcpu(system, at).server.as_ref().and_then(|it| it.class.value.budget());
+    let Some(budget) = budget.filter(|_| open.budgets.contains(&at)) else { return Vec::new() };
+    let grain = grain(system).0.0.max(1);
+    let part = |eighths: u64| {
+        let less = Duration(budget.budget.0 / 8 * eighths / grain * grain);
+        let mut changed = system.clone();
+        set_class(&mut changed, at, |class| class.with_budget(Budget { budget: less, ..budget }));
+        (less >= Budget::SHORTEST).then_some(changed)
+    };
+    (2..8).rev().filter_map(part).collect()
 }
 
 /// Returns what is least for the best plan: budgets, and then what is preferred.
@@ -271,6 +287,11 @@ pub fn change(
 /// Takes back overrun that was chosen where there can be none, and makes room for the others in
 /// budgets that are open.
 pub fn fit(system: &mut System, open: &Open) {
+    if open.kinds.overruns.is_empty() {
+        return;
+    }
+    // The end of a budget can come so much later.
+    let late = late(system).0;
     for &at in &open.kinds.overruns {
         let (vm, index) = at;
         let limit = system.hold(vm, index);
@@ -296,7 +317,7 @@ pub fn fit(system: &mut System, open: &Open) {
         if budget.budget.0 <= room {
             continue;
         }
-        let less = Duration(room / grain * grain);
+        let less = Duration(room.saturating_sub(late) / grain * grain);
         if !open.budgets.contains(&at) || less < Budget::SHORTEST {
             server.overrun = None;
             continue;
