@@ -215,6 +215,31 @@ fn the_protocol_is_the_one_that_holds() {
     }
 }
 
+/// The example of the documentation: its choices together need far less than each alone.
+#[test]
+fn the_example_leaves_much_open() {
+    let text = include_str!("../../../../systems/choices.toml");
+    let share = |system: &System| -> u128 {
+        let servers =
+            system.vms.iter().flat_map(|vm| &vm.vcpus).filter_map(|it| it.server.as_ref());
+        servers.filter_map(|it| Some(it.class.value.budget()?.share() / 1_000_000_000_000)).sum()
+    };
+    let open = planned(text);
+    assert!(share(&open) < 1_600_000, "{}", share(&open));
+    assert_eq!(open.vms.iter().map(|vm| vm.vcpus.len()).collect::<Vec<_>>(), [2, 1]);
+    assert!(open.overrun(1, 0).0 > 0 && open.locks == Locks::Vmpcp);
+    // Its boot arguments are for this plan.
+    for vm in &open.vms {
+        let arguments = &vm.boot.bootargs.as_ref().expect("arguments").value;
+        for task in &vm.tasks {
+            let said = format!("={}/{}/", task.name.value, task.vcpu);
+            assert!(arguments.contains(&said), "{said}");
+        }
+    }
+    let without = planned(&text.replace("overrun = \"planned\"\n", ""));
+    assert!(share(&without) > share(&open) / 10 * 12, "{}", share(&without));
+}
+
 /// A VM with tasks of these utilisations in percent, beside others with PCPUs of their own.
 fn numbered(vm: &str, vcpu: &str, tasks: &[u64], others: usize) -> String {
     let tasks: String = tasks
@@ -301,6 +326,7 @@ fn random_plans_hold() {
     let shapes = [
         Shape { vms: 3, vcpus: 2, vcpu: "server = \"planned\"", load: 400, ..SMALL },
         Shape { vms: 3, resources: 1, vcpu: all, load: 300, ..SMALL },
+        Shape { vms: 2, resources: 1, vcpu: "server = \"deferrable\"", load: 300, ..SMALL },
         Shape { vms: 2, limits: true, vcpu: "server = \"planned\"", load: 200, ..SMALL },
         Shape { vms: 2, colors: true, vcpu: "server = \"planned\"", load: 900, ..SMALL },
     ];
