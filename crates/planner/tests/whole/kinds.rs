@@ -289,6 +289,29 @@ fn the_number_of_vcpus_is_the_one_that_holds() {
     assert_eq!(number(&planned(&numbered(OPEN, "", &[70, 65], 0))), 2);
 }
 
+/// Each VM has its own number, beside the starts that treat all alike.
+#[test]
+fn vms_have_different_numbers() {
+    let one = numbered(OPEN, "server = \"deferrable\"", &[60, 60, 60], 0);
+    let other = numbered(OPEN, "server = \"deferrable\"", &[10, 10, 10], 0);
+    let other = other.replace("platform = \"qemu-virt\"\n", "").replace("\"a\"", "\"b\"");
+    let both = planned(&(one + &other));
+    assert_eq!(both.vms.iter().map(|vm| vm.vcpus.len()).collect::<Vec<_>>(), [3, 1]);
+}
+
+/// Where no number holds step by step, because tasks wait for a resource, the search over everything
+/// tries several.
+#[test]
+fn the_search_over_everything_tries_several_numbers() {
+    let resource = "\n[[resource]]\nname = \"bus\"\nvms = [\"a\"]\n";
+    let text = numbered(OPEN, "server = \"deferrable\"\nperiod = \"5ms\"", &[55, 55, 55], 0);
+    let text = text.replacen('\n', resource, 1).replace(
+        "wcet = \"11000us\"",
+        "wcet = \"11ms\"\nsections = [{ resource = \"bus\", length = \"0.2ms\" }]",
+    );
+    assert_eq!(number(&planned(&format!("section_overhead = \"1ms\"\n{text}"))), 3);
+}
+
 #[test]
 fn what_tasks_name_bounds_the_number() {
     let open = "server = \"planned\"";
