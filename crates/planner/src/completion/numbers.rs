@@ -118,17 +118,27 @@ impl Search<'_> {
         let mut near: Vec<Numbers> = starts.to_vec();
         while !near.is_empty() {
             let mut is_better = false;
-            for numbers in near {
-                let Some(value) = self.value(&numbers) else { continue };
+            for numbers in &near {
+                let Some(value) = self.value(numbers) else { continue };
                 if best.as_ref().is_none_or(|(least, _)| value < *least) {
-                    best = Some((value, numbers));
+                    best = Some((value, numbers.clone()));
                     is_better = true;
                 }
             }
-            near = match &best {
-                Some((_, best)) if is_better => self.neighbours(best),
-                _ => Vec::new(),
+            let from = match &best {
+                Some((_, best)) if is_better => std::slice::from_ref(best),
+                Some(_) => &[],
+                // As long as none holds, in all directions.
+                None => &near[..],
             };
+            let mut next: Vec<Numbers> = from.iter().flat_map(|it| self.neighbours(it)).collect();
+            next.sort();
+            next.dedup();
+            next.retain(|numbers| !self.known.contains_key(numbers));
+            if self.known.len() >= self.staged_max() || (self.request.stops)() {
+                break;
+            }
+            near = next;
         }
         best.map(|(_, numbers)| numbers)
     }

@@ -292,11 +292,19 @@ fn the_number_of_vcpus_is_the_one_that_holds() {
 /// Each VM has its own number, beside the starts that treat all alike.
 #[test]
 fn vms_have_different_numbers() {
-    let one = numbered(OPEN, "server = \"deferrable\"", &[60, 60, 60], 0);
-    let other = numbered(OPEN, "server = \"deferrable\"", &[10, 10, 10], 0);
-    let other = other.replace("platform = \"qemu-virt\"\n", "").replace("\"a\"", "\"b\"");
-    let both = planned(&(one + &other));
-    assert_eq!(both.vms.iter().map(|vm| vm.vcpus.len()).collect::<Vec<_>>(), [3, 1]);
+    const SERVER: &str = "server = \"deferrable\"";
+    for (a, b, expected) in [
+        ((SERVER, [60, 60, 60]), [10, 10, 10], [3, 1]),
+        // A PCPU that a VM has for itself counts.
+        (("", [15, 15, 10]), [60, 20, 20], [1, 2]),
+        // Neither the least numbers that there can be hold, nor those that are one larger.
+        (("", [30, 30, 30]), [60, 60, 60], [1, 3]),
+    ] {
+        let other = numbered(OPEN, SERVER, &b, 0).replace("platform = \"qemu-virt\"\n", "");
+        let text = numbered(OPEN, a.0, &a.1, 0) + &other.replace("\"a\"", "\"b\"");
+        let both = planned(&text);
+        assert_eq!(both.vms.iter().map(|vm| vm.vcpus.len()).collect::<Vec<_>>(), expected);
+    }
 }
 
 /// Where no number holds step by step, because tasks wait for a resource, the search over everything
