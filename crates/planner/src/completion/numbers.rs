@@ -22,6 +22,9 @@ const STAGED_MIN: usize = 5;
 /// Combinations that are searched, if none of the others holds.
 const SEARCHED_MAX: usize = 6;
 
+/// Millionths.
+const WHOLE: u128 = 1_000_000;
+
 /// A number of VCPUs for each VM.
 type Numbers = Vec<usize>;
 
@@ -91,9 +94,10 @@ impl Search<'_> {
     fn starts(&self) -> Vec<Numbers> {
         let ranges = self.ranges();
         let busy = |vm: &Vm| {
-            let share = |(wcet, period): (u64, u64)| wcet as f64 / period.max(1) as f64;
-            let tasks = vm.tasks.iter().map(|task| (task.wcet.shortest().0, task.period.0));
-            tasks.map(share).sum::<f64>().ceil() as usize
+            let share = |(wcet, period): (u64, u64)| u128::from(wcet) * WHOLE / u128::from(period);
+            let tasks = vm.tasks.iter().map(|task| (task.wcet.shortest().0, task.period.0.max(1)));
+            let vcpus = tasks.map(share).sum::<u128>().div_ceil(WHOLE);
+            usize::try_from(vcpus).unwrap_or(COUNT_MAX).min(COUNT_MAX)
         };
         let more = |more: usize| -> Numbers {
             let vms = self.system.vms.iter().zip(&ranges);

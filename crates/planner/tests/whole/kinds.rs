@@ -302,8 +302,12 @@ fn vms_have_different_numbers() {
     ] {
         let other = numbered(OPEN, SERVER, &b, 0).replace("platform = \"qemu-virt\"\n", "");
         let text = numbered(OPEN, a.0, &a.1, 0) + &other.replace("\"a\"", "\"b\"");
-        let both = planned(&text);
+        let mut both = read(&text);
+        let outcome = complete_with(&mut both, &Options::default()).expect("a plan");
+        assert!(holds(&both));
         assert_eq!(both.vms.iter().map(|vm| vm.vcpus.len()).collect::<Vec<_>>(), expected);
+        // Step by step: nothing was searched.
+        assert_eq!(outcome.candidates, 0, "{expected:?}");
     }
 }
 
