@@ -1,5 +1,5 @@
-//! Decides what a description leaves open: budgets and periods of VCPUs, the VCPUs of tasks,
-//! colours, PCPUs.
+//! Decides what a description leaves open: budgets, periods and kinds of VCPUs and their numbers,
+//! the VCPUs of tasks, colours, PCPUs.
 //!
 //! - A VCPU with a `server` and a `period`, but no `budget`, gets the least budget with which
 //!   its tasks meet their deadlines; a hundredth of the period if it has none.
@@ -12,6 +12,9 @@
 //!   which all tasks are in time.
 //! - VCPUs with a server, but no `pcpu`, go to PCPUs where all get their budgets, and all tasks
 //!   that can be are in time.
+//!
+//! - Kinds of servers, overrun and the protocol of locks are decided such that all of this holds and
+//!   budgets are small; likewise the number of VCPUs of a VM.
 //!
 //! This is decided step by step at first. Where the steps lead to no plan, or to one with late
 //! tasks, one search decides everything together, with the analysis as its only judge.
@@ -35,6 +38,7 @@ mod least;
 mod margin;
 mod memory;
 mod nearby;
+mod numbers;
 mod objective;
 mod old;
 mod overheads;
@@ -65,7 +69,7 @@ use pcpus::At;
 use problem::{Problem, Subject};
 use serde::Serialize;
 use whole::certificate::{Certificate, certificate};
-use whole::{Missed, Request, improve};
+use whole::{Missed, Request, improve, kinds};
 pub use why::{Reason, Trial, reasons};
 
 /// Why a description was not completed.
@@ -181,6 +185,22 @@ impl Options<'_> {
     }
 }
 
+/// Returns a plan that holds, and the description with the numbers of VCPUs, kinds of servers,
+/// overrun and protocol of locks of the plan: all that is left open can be improved by small steps.
+fn first(
+    grown: &System,
+    objective: Objective,
+    request: &Request<'_>,
+) -> Result<(System, System), Refusal> {
+    let (fixed, planned) = numbers::attempt_all(grown.clone(), objective, request);
+    let planned = planned.map_err(|obstacle| match (request.stops)() {
+        // Advice takes its time.
+        true => Refusal::NoPlan(explain::ended(&fixed, obstacle, request.candidates.get())),
+        false => refusal(&fixed, obstacle),
+    })?;
+    Ok((kinds::fixed(&fixed, &planned), planned))
+}
+
 /// Returns the plan that is best for an objective, and its slack if that counts.
 fn best(
     grown: &System,
@@ -188,11 +208,8 @@ fn best(
     options: &Options<'_>,
     request: &Request<'_>,
 ) -> Result<(System, Option<u64>), Refusal> {
-    let planned = attempt(grown, request).map_err(|obstacle| match (request.stops)() {
-        // Advice takes its time.
-        true => Refusal::NoPlan(explain::ended(grown, obstacle, request.candidates.get())),
-        false => refusal(grown, obstacle),
-    })?;
+    let (grown, planned) = first(grown, objective, request)?;
+    let grown = &grown;
     let planned = match objective {
         Objective::LeastTime => {
             let effort = if options.time.is_some() { u64::MAX } else { whole::TO_IMPROVE };
@@ -231,7 +248,9 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
     let staged = staged(system, &decided);
     match &staged {
         Err(Obstacle::Input(_)) => return staged,
-        Ok(planned) if verdict(planned).is_some_and(|it| it.schedulable) => return staged,
+        Ok(planned) if verdict(planned).is_some_and(|it| it.schedulable) => {
+            return staged.map(|planned| kinds::improved(system, planned, request));
+        }
         _ => {}
     }
     let certain = certificate(system);
@@ -286,7 +305,7 @@ fn heavier(system: &System, request: &Request<'_>) -> Vec<System> {
 /// Returns true if all tasks that are late in a plan are in VMs of which nothing was open.
 fn only_given_are_late(system: &System, planned: &System) -> bool {
     let is_given =
-        |name: &str| system.vms.iter().any(|vm| vm.name.value == name && !problem::is_open(vm));
+        |name: &str| system.vms.iter().any(|vm| vm.name.value == name && !vm.processor_open());
     let late = |verdict: Verdict| {
         let vcpus = verdict.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
         vcpus.filter(|vcpu| vcpu.tasks.iter().any(|task| !task.ok)).collect::<Vec<_>>()
@@ -297,10 +316,19 @@ fn only_given_are_late(system: &System, planned: &System) -> bool {
 /// Returns the system with everything decided stage by stage. `decided` gets systems in which only
 /// budgets, PCPUs and limits are open.
 fn staged(system: &System, decided: &RefCell<Vec<System>>) -> Result<System, Obstacle> {
+    // Where nothing is open, PCPUs are not either.
     if !system.processor_open() {
         let mut system = system.clone();
         return memory::limit(&mut system, &[]).map(|()| system);
     }
+    kinds::best(system, |start, is_first| match is_first {
+        true => in_stages(start, decided),
+        false => in_stages(start, &RefCell::default()),
+    })
+}
+
+/// The same, with kinds of servers, overrun and the protocol of locks decided.
+fn in_stages(system: &System, decided: &RefCell<Vec<System>>) -> Result<System, Obstacle> {
     let chosen = periods::choose(system).map_err(Obstacle::Input)?;
     let first = match settle(&chosen, decided) {
         Err(Obstacle::Pcpus(crowd)) => Obstacle::Pcpus(crowd),

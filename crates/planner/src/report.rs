@@ -14,6 +14,8 @@ const WHOLE: u64 = 1_000_000;
 pub struct Report {
     /// Share of all VCPUs together.
     pub total_ppm: u64,
+    /// The protocol of locks, if tasks have critical sections.
+    pub locks: Option<&'static str>,
     /// All tasks.
     pub tasks: Vec<Task>,
     /// All VCPUs.
@@ -64,6 +66,8 @@ pub struct Vcpu {
     pub budget_ns: Option<u64>,
     /// `T`.
     pub period_ns: Option<u64>,
+    /// Time beyond the budget in each period, in global critical sections only; 0 without overrun.
+    pub overrun_ns: u64,
     /// `C / T`; none in the background, which gets what is left.
     pub supply_ppm: Option<u64>,
     /// Share that its tasks need, with the cache lines that they load again (vCache, Eq. 4).
@@ -96,14 +100,24 @@ pub struct Pcpu {
 impl Report {
     /// Returns the report for a verdict on a plan, and its description, if there is one.
     pub fn new(verdict: &Verdict, described: Option<&System>) -> Self {
-        let mut report =
-            Self { total_ppm: 0, tasks: Vec::new(), vcpus: Vec::new(), pcpus: Vec::new() };
+        let locks = described.filter(|system| {
+            system.vms.iter().flat_map(|vm| &vm.tasks).any(|task| !task.sections.is_empty())
+        });
+        let locks = locks.map(|system| system.locks.as_str());
+        let (tasks, vcpus, pcpus) = (Vec::new(), Vec::new(), Vec::new());
+        let mut report = Self { total_ppm: 0, locks, tasks, vcpus, pcpus };
         for pcpu in &verdict.pcpus {
             for vcpu in &pcpu.vcpus {
-                let vm = described
-                    .and_then(|system| system.vms.iter().find(|vm| vm.name.value == vcpu.vm));
+                let of_name = |vm: &Vm| vm.name.value == vcpu.vm;
+                let index = described.and_then(|system| system.vms.iter().position(of_name));
+                let (vm, overrun_ns) = match described.zip(index) {
+                    Some((system, index)) => {
+                        (Some(&system.vms[index]), system.overrun(index, vcpu.vcpu).0)
+                    }
+                    None => (None, 0),
+                };
                 report.tasks.extend(vcpu.tasks.iter().map(|task| Task::new(vm, vcpu, task)));
-                report.vcpus.push(Vcpu::new(pcpu.pcpu, vcpu));
+                report.vcpus.push(Vcpu::new(pcpu.pcpu, vcpu, overrun_ns));
             }
             let pcpu = Pcpu::new(pcpu);
             report.total_ppm += pcpu.load_ppm;
@@ -138,7 +152,7 @@ impl Task {
 }
 
 impl Vcpu {
-    fn new(pcpu: u32, vcpu: &VcpuVerdict) -> Self {
+    fn new(pcpu: u32, vcpu: &VcpuVerdict, overrun_ns: u64) -> Self {
         Self {
             pcpu,
             vm: vcpu.vm.clone(),
@@ -146,6 +160,7 @@ impl Vcpu {
             server: vcpu.server,
             budget_ns: vcpu.budget_ns,
             period_ns: vcpu.period_ns,
+            overrun_ns,
             supply_ppm: supply(vcpu),
             tasks_ppm: vcpu.utilization_ppm,
             blackout_ns: vcpu.blackout_ns,

@@ -1,5 +1,7 @@
 //! Everything that is open is decided together: there is a plan where simple ones hold.
 
+#[path = "whole/kinds.rs"]
+mod kinds;
 #[path = "whole/random.rs"]
 mod random;
 

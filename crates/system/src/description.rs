@@ -29,6 +29,9 @@ pub use crate::document::Located;
 use crate::plan::{Class, Lifecycle, Locks};
 use crate::platform::Platform;
 
+/// The value of keys that leave a choice to the planner.
+const PLANNED: &str = "planned";
+
 /// A system: a platform and the VMs on it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct System {
@@ -52,6 +55,9 @@ pub struct System {
     pub objective: Option<Located<Objective>>,
     /// The protocol that orders critical sections of VCPUs.
     pub locks: Locks,
+    /// Place of the key that leaves the protocol to the planner, if there is one; until then it is
+    /// the default.
+    pub locks_open: Option<Place>,
     /// Time that the hypervisor may take in each global critical section, beside its length: calls,
     /// interrupts, switches to other VCPUs.
     pub section_overhead: Duration,
@@ -68,6 +74,9 @@ pub struct Vm {
     pub name: Located<String>,
     /// The VCPUs, in their order.
     pub vcpus: Vec<Vcpu>,
+    /// Place of the key that leaves the number of VCPUs to the planner, if there is one. Until then
+    /// there are as many as the tasks name, at least one, and all are alike.
+    pub vcpus_open: Option<Place>,
     /// Amount of RAM.
     pub memory: Located<Bytes>,
     /// Start of its RAM in the machine, or of the area of its colours, if given.
@@ -137,9 +146,15 @@ pub struct Server {
     pub open: bool,
     /// True if its period is to be planned, too; until then the period has no meaning.
     pub period_open: bool,
+    /// Place of the key that leaves the kind to the planner, if there is one; until then the class
+    /// is that of a deferrable server.
+    pub kind_open: Option<Place>,
     /// Place of the key that lets the VCPU exceed its budget in global critical sections, if there
     /// is one; [`System::overrun`] has the limit.
     pub overrun: Option<Place>,
+    /// Place of the key that leaves it to the planner whether the VCPU may do so, if there is one;
+    /// until then it may not.
+    pub overrun_open: Option<Place>,
 }
 
 /// Start protocols of guests.
@@ -280,7 +295,23 @@ impl Wcet {
     }
 }
 
+impl Server {
+    /// Returns true if something of it is left to the planner.
+    pub fn is_open(&self) -> bool {
+        self.open || self.kind_open.is_some() || self.overrun_open.is_some()
+    }
+}
+
 impl Vm {
+    /// Returns true if something other than limits of memory accesses is left to the planner.
+    pub fn processor_open(&self) -> bool {
+        let mut servers = self.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref());
+        self.colors_open.is_some()
+            || self.vcpus_open.is_some()
+            || servers.any(Server::is_open)
+            || self.tasks.iter().any(|task| task.vcpu_open)
+    }
+
     /// Returns all colours that frames of the VM can have.
     pub fn all_colors(&self) -> ColorSet {
         let own = self.colors.as_ref().map_or(ColorSet::EMPTY, |colors| colors.value);
@@ -306,8 +337,9 @@ impl Vm {
 }
 
 impl System {
-    /// Returns true if something is left to the planner: budgets, periods of VCPUs, colours, VCPUs
-    /// of tasks, limits of memory accesses.
+    /// Returns true if something is left to the planner: budgets, periods and kinds of VCPUs and
+    /// whether they overrun, the protocol of locks, numbers of VCPUs, colours, VCPUs of tasks,
+    /// limits of memory accesses.
     pub fn is_open(&self) -> bool {
         self.limits_open() || self.processor_open()
     }
@@ -326,10 +358,7 @@ impl System {
 
     /// Returns true if something other than limits of memory accesses is left to the planner.
     pub fn processor_open(&self) -> bool {
-        let servers =
-            |vm: &Vm| vm.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref()).any(|it| it.open);
-        let tasks = |vm: &Vm| vm.tasks.iter().any(|task| task.vcpu_open);
-        self.vms.iter().any(|vm| vm.colors_open.is_some() || servers(vm) || tasks(vm))
+        self.locks_open.is_some() || self.vms.iter().any(Vm::processor_open)
     }
 
     /// Returns the longest interrupt for a VCPU that shares its PCPU while another one runs there,

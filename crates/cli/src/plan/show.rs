@@ -11,20 +11,12 @@ pub fn show(report: &Report) -> String {
     if !report.tasks.is_empty() {
         text.push_str(&format!("\n{}", tasks(&report.tasks)));
     }
-    let vcpus = table(
-        &[
-            ">PCPU",
-            "VM",
-            ">VCPU",
-            "server",
-            ">budget",
-            ">period",
-            ">supply",
-            ">tasks need",
-            ">waits up to",
-        ],
-        &report.vcpus.iter().map(vcpu).collect::<Vec<_>>(),
-    );
+    let overruns = report.vcpus.iter().any(|vcpu| vcpu.overrun_ns > 0);
+    let mut heading = vec![">PCPU", "VM", ">VCPU", "server", ">budget", ">period"];
+    heading.extend(overruns.then_some(">overrun"));
+    heading.extend([">supply", ">tasks need", ">waits up to"]);
+    let rows = report.vcpus.iter().map(|it| vcpu(it, overruns));
+    let vcpus = table(&heading, &rows.collect::<Vec<_>>());
     let pcpus = table(
         &[">PCPU", ">load", ">execution", ">cache", ">margin", ">without tasks", ">free"],
         &report.pcpus.iter().map(pcpu).collect::<Vec<_>>(),
@@ -32,6 +24,9 @@ pub fn show(report: &Report) -> String {
     let hundredths = report.total_ppm.div_ceil(10_000);
     let total = format!("{}.{:02}", hundredths / 100, hundredths % 100);
     text.push_str(&format!("\n{vcpus}\n{pcpus}\nall VCPUs together have {total} PCPUs\n"));
+    if let Some(locks) = report.locks {
+        text.push_str(&format!("critical sections follow {locks}\n"));
+    }
     text
 }
 
@@ -60,19 +55,24 @@ fn tasks(tasks: &[Task]) -> String {
     table(&heading, &tasks.iter().map(row).collect::<Vec<_>>())
 }
 
-fn vcpu(vcpu: &Vcpu) -> Vec<String> {
+fn vcpu(vcpu: &Vcpu, overruns: bool) -> Vec<String> {
     let time_or_none = |nanoseconds: Option<u64>| nanoseconds.map_or("-".into(), time);
-    vec![
+    let overrun = Some(vcpu.overrun_ns).filter(|overrun| *overrun > 0);
+    let mut row = vec![
         vcpu.pcpu.to_string(),
         vcpu.vm.clone(),
         vcpu.vcpu.to_string(),
         vcpu.server.unwrap_or("-").into(),
         time_or_none(vcpu.budget_ns),
         time_or_none(vcpu.period_ns),
+    ];
+    row.extend(overruns.then(|| time_or_none(overrun)));
+    row.extend([
         vcpu.supply_ppm.map_or("rest".into(), percent),
         percent(vcpu.tasks_ppm),
         if vcpu.ok { time_or_none(vcpu.blackout_ns) } else { "too long".into() },
-    ]
+    ]);
+    row
 }
 
 fn pcpu(pcpu: &Pcpu) -> Vec<String> {

@@ -114,3 +114,50 @@ fn a_plan_in_which_tasks_are_late_is_written_all_the_same() {
     }
     assert!(sandbox.path("s.plan.dts").is_file());
 }
+
+/// The example of choices, with the table that the documentation shows.
+#[test]
+fn choices_are_planned_and_shown() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let read = |file: &str| std::fs::read_to_string(format!("{root}/{file}")).expect("a file");
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", &read("systems/choices.toml"));
+    let shown = sandbox.bulkhead(&["plan", "s.toml"]);
+    shown.assert_status(0);
+    let page = read("docs/reference/planning.md");
+    let start = shown.stdout.find("PCPU  VM     VCPU  server").expect("a table");
+    let table = shown.stdout[start..].lines().take_while(|line| !line.is_empty());
+    let last = "critical sections follow vmpcp";
+    for line in table.chain([last]) {
+        assert!(shown.stdout.contains(line) && page.contains(&format!("    {line}\n")), "{line}");
+    }
+    let planned = sandbox.bulkhead(&["plan", "s.toml", "--json"]).json();
+    let report = &planned["report"];
+    assert_eq!(report["locks"], "vmpcp");
+    let overruns = report["vcpus"].as_array().expect("VCPUs").iter().map(|it| &it["overrun_ns"]);
+    assert_eq!(overruns.collect::<Vec<_>>(), [0, 0, 950_000]);
+    assert!(planned["plan_dts"].as_str().expect("a plan").contains("overrun-ns"));
+    // `check` decides the same, and the plan says the same by itself.
+    let checked = sandbox.bulkhead(&["check", "s.toml", "--json"]).json();
+    assert_eq!(checked["analysis"], planned["analysis"]);
+    sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0);
+}
+
+/// One message with its place, and nothing is written.
+#[test]
+fn a_choice_that_cannot_be_left_open_is_refused() {
+    let sandbox = sandbox!();
+    for (key, message) in [
+        ("server = \"plannd\"", "did you mean `planned`?"),
+        ("server = \"planned\"\noverrun = \"planned\"", "no task of the VCPU has a global"),
+    ] {
+        let text = OPEN.replacen("server = \"sporadic\"", key, 1);
+        sandbox.write("s.toml", &text);
+        let result = sandbox.bulkhead(&["plan", "s.toml"]);
+        result.assert_status(2);
+        assert!(result.stderr.contains(message), "{}", result.stderr);
+        assert!(result.stderr.contains("s.toml:15") || key.contains('\n'), "{}", result.stderr);
+        assert_eq!(result.stderr.matches("error[").count(), 1, "{}", result.stderr);
+        assert!(!sandbox.path("s.plan.dts").exists());
+    }
+}

@@ -18,7 +18,7 @@ use super::pcpus::Crowd;
 use super::problem::{Problem, Subject};
 use super::whole::Missed;
 use super::whole::certificate::{Certificate, certificate};
-use super::{Obstacle, cannot_plan, periods, problem, setting, verdict};
+use super::{Obstacle, cannot_plan, periods, setting, verdict};
 use crate::least_utilization::allocate;
 use crate::{Coloring, Slot, Task, Vm, indices};
 
@@ -222,7 +222,7 @@ pub(super) fn ended(system: &System, obstacle: Obstacle, candidates: u64) -> Err
 /// The search found no candidate that holds: what the best one misses.
 pub(super) fn missed(system: &System, missed: &Missed) -> Errors {
     let vms: Vec<usize> =
-        (0..system.vms.len()).filter(|&vm| problem::is_open(&system.vms[vm])).collect();
+        (0..system.vms.len()).filter(|&vm| system.vms[vm].processor_open()).collect();
     miss(system, missed).help(advice::of_all(system, &vms).to_string()).into()
 }
 

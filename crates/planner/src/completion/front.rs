@@ -12,7 +12,7 @@ use super::whole::improve::{self, grown, pcpus, slack_of, with_times_of};
 use super::whole::judge::Judge;
 use super::whole::open::Open;
 use super::whole::{Request, finish, is_plan};
-use super::{Options, Outcome, Refusal, attempt, explain, margin, refusal, slack};
+use super::{Options, Outcome, Refusal, attempt, explain, margin, slack};
 
 /// Steps between no slack and the most.
 const STEPS: u64 = 8;
@@ -65,10 +65,8 @@ fn points(
     vm: Option<usize>,
     request: &Request<'_>,
 ) -> Result<Vec<Point>, Refusal> {
-    let first = attempt(system, request).map_err(|it| match (request.stops)() {
-        true => Refusal::NoPlan(explain::ended(system, it, request.candidates.get())),
-        false => refusal(system, it),
-    })?;
+    let (system, first) = super::first(system, Objective::MostSlack, request)?;
+    let system = &system;
     let limits = Open::of(system).limits.then(|| Limits::of(system));
     // Each level searches for itself.
     let levels = if limits.is_some() { 1 + LIMITS as u64 } else { 1 };

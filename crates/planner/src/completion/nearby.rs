@@ -64,8 +64,9 @@ pub fn complete_from(
 ) -> Result<Improved, Refusal> {
     let objective =
         options.objective.for_system(system).map_err(|it| Refusal::Input((*it).into()))?;
-    old::is_of(system, old).map_err(Refusal::Input)?;
-    let grown = margin::with_margin(system);
+    let chosen = old::with_choices(system, old);
+    old::is_of(&chosen, old).map_err(Refusal::Input)?;
+    let grown = margin::with_margin(&chosen);
     options
         .searching(&grown, |request| {
             let start = start(&grown, old, request)?;

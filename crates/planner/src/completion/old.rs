@@ -10,6 +10,37 @@ use system::plan::{Budget, Class, MemoryBudget, Plan};
 
 use super::set_class;
 
+/// Returns the description with the numbers of VCPUs, kinds of servers, overrun and the protocol of
+/// locks of the old plan, where these are open.
+pub(super) fn with_choices(system: &System, old: &Plan) -> System {
+    let mut chosen = system.clone();
+    if chosen.locks_open.take().is_some() {
+        chosen.locks = old.locks;
+    }
+    for vm in &mut chosen.vms {
+        let Some(old) = old.vms.iter().find(|it| it.name == vm.name.value) else { continue };
+        let first = vm.vcpus.first().cloned().filter(|_| old.vcpus.len() >= vm.vcpus.len());
+        if let Some(first) = first
+            && vm.vcpus_open.take().is_some()
+        {
+            vm.vcpus.resize(old.vcpus.len(), first);
+        }
+        for (vcpu, old) in vm.vcpus.iter_mut().zip(&old.vcpus) {
+            let (Some(server), Some(old)) = (vcpu.server.as_mut(), old.server) else { continue };
+            if let (Class::Reserved(_, budget), Class::Reserved(kind, _)) =
+                (server.class.value, old.class)
+                && server.kind_open.take().is_some()
+            {
+                server.class.value = Class::Reserved(kind, budget);
+            }
+            if let Some(place) = server.overrun_open.take() {
+                server.overrun = (old.overrun > Duration(0)).then_some(place);
+            }
+        }
+    }
+    chosen
+}
+
 /// Returns mistakes if the plan is of another system.
 pub(super) fn is_of(system: &System, old: &Plan) -> Result<(), Errors> {
     let mut mistakes = Vec::new();

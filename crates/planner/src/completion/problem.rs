@@ -58,7 +58,7 @@ pub(super) struct Fine {
 impl Problem {
     /// Returns the problem of all VMs with open parts.
     pub fn new(system: &System) -> Result<Self, Errors> {
-        let open = (0..system.vms.len()).filter(|&vm| is_open(&system.vms[vm]));
+        let open = (0..system.vms.len()).filter(|&vm| system.vms[vm].processor_open());
         Self::of_vms(system, &open.collect::<Vec<_>>())
     }
 
@@ -117,14 +117,6 @@ pub(super) fn grain(system: &System) -> (Duration, Duration) {
         // A tick is shorter than that.
         None => (Duration(GRAIN), Duration(GRAIN)),
     }
-}
-
-/// Returns true if something of a VM is open that needs processor time or colours.
-pub(super) fn is_open(vm: &description::Vm) -> bool {
-    let mut servers = vm.vcpus.iter().filter_map(|vcpu| vcpu.server.as_ref());
-    vm.colors_open.is_some()
-        || servers.any(|server| server.open)
-        || vm.tasks.iter().any(|task| task.vcpu_open)
 }
 
 fn subject(

@@ -17,6 +17,7 @@ pub(super) mod fill;
 pub(super) mod finish;
 pub(super) mod improve;
 pub(super) mod judge;
+pub(super) mod kinds;
 pub(super) mod open;
 mod patterns;
 mod place;
@@ -24,6 +25,7 @@ mod random;
 mod repair;
 mod starts;
 mod structure;
+pub(super) mod worth;
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -208,6 +210,7 @@ impl Search<'_, '_> {
         if self.request.small {
             system = finish::raise_limits(self.judge, self.limits.as_ref(), system);
             system = finish::shrink(self.judge, &self.open, system);
+            system = kinds::improve(self.judge, &self.open, system);
         }
         let holds = is_plan(&system) && self.judge.holds(&system);
         if holds {
@@ -262,7 +265,8 @@ impl Search<'_, '_> {
 
 /// Returns true if a complete description has a plan, or needs none.
 pub(super) fn is_plan(system: &System) -> bool {
-    system.platform.value.boot.is_err() || plan::make(system).is_ok()
+    let needs_none = || system.platform.value.boot.is_err() && kinds::is_allowed(system);
+    needs_none() || plan::make(system).is_ok()
 }
 
 /// Returns what is least for the best plan: large limits first, then small budgets.
@@ -301,6 +305,7 @@ fn decisions(system: &System) -> Vec<u64> {
         let budget = vcpu.server.as_ref().and_then(|server| server.class.value.budget());
         all_of.extend(budget.map_or([0; 2], |it| [it.budget.0, it.period.0]));
     }
+    all_of.extend(kinds::decisions(system));
     for vm in &system.vms {
         all_of.extend(vm.colors.iter().map(|it| u64::from(it.value.len())));
         all_of.extend(vm.tasks.iter().map(|task| task.vcpu as u64));

@@ -19,7 +19,7 @@ use super::whole::improve::slack_of;
 use super::whole::judge::Judge;
 use super::whole::open::Open;
 use super::whole::{Request, finish};
-use super::{margin, set_class, verdict};
+use super::{margin, numbers, set_class, verdict};
 
 /// Why a decision is as it is.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -53,6 +53,7 @@ impl std::fmt::Display for Trial {
 /// Returns the reasons for all decisions that were open, in the order of the description; none if
 /// the plan does not hold. What is tried is judged with the margin of the description.
 pub fn reasons(open: &System, planned: &System) -> Vec<Reason> {
+    let open = &numbers::as_planned(open, planned);
     let planned = margin::with_margin(planned);
     let candidates = Cell::new(0);
     let request = Request::new(u64::MAX, &candidates, &|| false);

@@ -7,7 +7,7 @@ mod read;
 mod sections;
 
 pub(super) use check::check;
-pub(super) use read::{Known, read};
+pub(super) use read::{Known, protocol, read};
 pub(super) use sections::{check_lengths, read as sections};
 
 use units::Duration;
@@ -86,6 +86,21 @@ pub(super) fn is_global(vms: &[&Vm], resources: &[Resource], resource: usize) ->
     });
     let first = users.next();
     users.any(|other| Some(other) != first)
+}
+
+/// Returns true if a task that is or can come to be on this VCPU has a section whose resource is
+/// global, or can be once all tasks have their VCPUs.
+pub(super) fn may_be_inside(vms: &[&Vm], resources: &[Resource], vm: usize, vcpu: usize) -> bool {
+    let Some(of_vm) = vms.get(vm) else { return false };
+    let can_be = |task: &&Task| task.vcpu == vcpu || task.vcpu_open;
+    let may_be_global = |resource: usize| {
+        let uses = |task: &&Task| task.sections.iter().any(|it| it.resource == resource);
+        let users: Vec<&Task> = vms.iter().flat_map(|vm| &vm.tasks).filter(uses).collect();
+        is_global(vms, resources, resource)
+            || users.len() > 1 && users.iter().any(|task| task.vcpu_open)
+    };
+    let mut sections = of_vm.tasks.iter().filter(can_be).flat_map(|task| &task.sections);
+    sections.any(|section| may_be_global(section.resource))
 }
 
 /// Returns the longest time for which the tasks of a VCPU hold global resources if each of them

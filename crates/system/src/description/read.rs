@@ -11,7 +11,6 @@ use super::{
 };
 use crate::diagnostic::{Diagnostic, Errors, Place, Source};
 use crate::document::{Document, Fields};
-use crate::plan::Locks;
 use crate::platform::{self, Platform};
 
 pub(super) fn system(file: &str, text: &str, folder: &Path) -> Result<System, Errors> {
@@ -33,7 +32,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let objective = objective(at);
     let section_overhead = at.quantity("section_overhead");
     let section_overhead = section_overhead.map_or(locks::SECTION_OVERHEAD, |it| it.value);
-    let protocol = at.choice("locks", &Locks::ALL.map(|it| (it.as_str(), it)));
+    let protocol = locks::protocol(at);
     limits::check(at, platform.as_ref().map(|(platform, _)| &platform.value), &tables);
     let resources = locks::read(at, &tables);
     let read = |(index, table)| vm::read(table, index, &resources);
@@ -74,7 +73,8 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         color_reload: hypervisor.color_reload,
         margin_ppm: margin,
         objective,
-        locks: protocol.map_or(Locks::Vmpcp, |protocol| protocol.value),
+        locks: protocol.as_ref().and_then(|protocol| protocol.value).unwrap_or_default(),
+        locks_open: protocol.filter(|protocol| protocol.value.is_none()).map(|it| it.place),
         section_overhead,
         resources: resources.all()?,
         vms,

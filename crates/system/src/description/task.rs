@@ -6,15 +6,16 @@ use units::Duration;
 
 use super::locks::{self, Known};
 use super::read::refuse_twice;
+use super::vcpu::Places;
 use super::{Located, Task, Wcet};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 
-/// Returns the tasks of the VM with this index and this many VCPUs (`None`: the VCPUs are not
-/// known).
+/// Returns the tasks of the VM with this index, which can be on these VCPUs (`None`: the VCPUs are
+/// not known).
 pub(super) fn read(
     vm: &Fields<'_>,
-    vcpus: Option<usize>,
+    vcpus: Option<Places>,
     index: usize,
     resources: &Known,
 ) -> Option<Vec<Task>> {
@@ -26,7 +27,7 @@ pub(super) fn read(
     Some(tasks)
 }
 
-fn task(at: &Fields<'_>, vcpus: Option<usize>, vm: usize, resources: &Known) -> Option<Task> {
+fn task(at: &Fields<'_>, vcpus: Option<Places>, vm: usize, resources: &Known) -> Option<Task> {
     let name = at.required("name", at.string("name"), "\"control\"");
     let vcpu = vcpu(at, vcpus);
     let period = at.required("period", at.quantity::<Duration>("period"), "\"10ms\"");
@@ -110,16 +111,23 @@ fn task(at: &Fields<'_>, vcpus: Option<usize>, vm: usize, resources: &Known) -> 
 }
 
 /// Returns the VCPU, and whether it is to be planned: it may be left out.
-fn vcpu(at: &Fields<'_>, vcpus: Option<usize>) -> Option<(usize, bool)> {
-    let last = vcpus.map_or(u64::MAX, |count| count as u64 - 1);
+fn vcpu(at: &Fields<'_>, vcpus: Option<Places>) -> Option<(usize, bool)> {
+    let last = vcpus.map_or(u64::MAX, |vcpus| vcpus.most as u64 - 1);
     let vcpu = at.integer("vcpu", 0, u64::MAX);
     if !at.has("vcpu") {
         return Some((0, last != 0));
     }
     let vcpu = vcpu?;
     if vcpu.value > last {
-        let message = format!("the VM has no VCPU {}", vcpu.value);
-        let help = format!("its VCPUs are 0 to {last}");
+        let (message, help) = match vcpus.is_some_and(|vcpus| vcpus.planned) {
+            true => (
+                format!("a VM cannot have a VCPU {}", vcpu.value),
+                format!("its number of VCPUs is planned: 0 to {last} are possible"),
+            ),
+            false => {
+                (format!("the VM has no VCPU {}", vcpu.value), format!("its VCPUs are 0 to {last}"))
+            }
+        };
         at.add(Diagnostic::new("unknown-name", message).at(&vcpu.place, "here").help(help));
         return None;
     }

@@ -3,14 +3,12 @@
 use units::Bytes;
 
 use super::locks::Known;
-use super::{Boot, Device, Extra, Located, Protocol, Vm, bandwidth, task, vcpu};
+use super::vcpu::Vcpus;
+use super::{Boot, Device, Extra, Located, PLANNED, Protocol, Vm, bandwidth, task, vcpu};
 use crate::address::{Address, Ipa};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::plan::{Lifecycle, PAGE, VM_NAME_HELP, is_vm_name};
-
-/// The colours are to be planned.
-const PLANNED: &str = "planned";
 
 /// Returns the VM with this index; its tasks share these resources.
 pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<Vm> {
@@ -35,11 +33,13 @@ pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<V
     let boot = boot(at);
     let console = at.boolean("console");
     let devices: Vec<_> = at.tables("device", "[[vm.device]]").iter().map(device).collect();
-    let tasks = task::read(at, vcpus.as_ref().map(Vec::len), index, resources);
+    let tasks = task::read(at, vcpus.as_ref().map(Vcpus::places), index, resources);
     at.finish();
+    let (vcpus, vcpus_open) = vcpus?.with_tasks(at, tasks.as_ref()?);
     Some(Vm {
         name: name?,
-        vcpus: vcpus?,
+        vcpus,
+        vcpus_open,
         memory: memory?,
         memory_at,
         colors,

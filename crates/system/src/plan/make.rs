@@ -199,6 +199,9 @@ fn closed(system: &System) -> Result<(), Errors> {
         let mistake = Diagnostic::new("not-planned", format!("{what} not planned yet"));
         mistakes.push(mistake.at(place, "of this").help("give it, or use `bulkhead plan`"));
     };
+    if let Some(place) = &system.locks_open {
+        open(place, "the protocol of locks is");
+    }
     for vm in &system.vms {
         if let Some(place) = &vm.colors_open {
             open(place, "colours are");
@@ -207,6 +210,15 @@ fn closed(system: &System) -> Result<(), Errors> {
             if server.open {
                 open(&server.class.place, "a budget is");
             }
+            if let Some(place) = &server.kind_open {
+                open(place, "the kind of a server is");
+            }
+            if let Some(place) = &server.overrun_open {
+                open(place, "an overrun is");
+            }
+        }
+        if let Some(place) = &vm.vcpus_open {
+            open(place, "a number of VCPUs is");
         }
         for task in vm.tasks.iter().filter(|task| task.vcpu_open) {
             open(&task.name.place, "the VCPU of a task is");

@@ -3,6 +3,7 @@
 mod bandwidth;
 mod both;
 mod both_readers;
+mod choices;
 mod colors;
 mod description_text;
 mod locks;

@@ -8,6 +8,7 @@ use super::super::pcpus::{At, all, given, late, order, server, vcpu};
 use super::super::problem::grain;
 use super::super::set_class;
 use super::judge::WHOLE;
+use super::kinds;
 use super::open::Open;
 use crate::vcpus_to_pcpus::budgets_fit;
 
@@ -42,8 +43,13 @@ pub fn members(system: &System, pcpu: usize) -> Vec<At> {
 }
 
 /// Gives the VCPUs of a PCPU whose budgets are `open` the largest budgets in proportion to their
-/// weights.
+/// weights. Overrun that is open goes where it does not fit.
 pub fn fill(system: &mut System, open: &Open, weights: &Weights, pcpu: usize) {
+    fill_budgets(system, open, weights, pcpu);
+    kinds::fit(system, open);
+}
+
+fn fill_budgets(system: &mut System, open: &Open, weights: &Weights, pcpu: usize) {
     let here = members(system, pcpu);
     let mine: Vec<At> = here.iter().copied().filter(|at| open.budgets.contains(at)).collect();
     if mine.is_empty() {

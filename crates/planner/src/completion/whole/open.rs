@@ -3,6 +3,7 @@
 use system::description::System;
 
 use super::super::pcpus::{At, all, given, vcpu};
+use super::kinds::Kinds;
 
 /// The open parts of a description: VCPUs by VM and index, tasks alike.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Open {
     pub colors: Vec<usize>,
     /// True if limits of memory accesses are open.
     pub limits: bool,
+    /// Kinds of servers, overrun, and the protocol of locks.
+    pub kinds: Kinds,
     /// True if PCPUs without VCPUs are to stay so.
     pub packs: bool,
 }
@@ -40,6 +43,7 @@ impl Open {
                 .collect(),
             colors: vms.filter(|&vm| system.vms[vm].colors_open.is_some()).collect(),
             limits: system.limits_open(),
+            kinds: Kinds::of(system),
             packs: false,
         }
     }

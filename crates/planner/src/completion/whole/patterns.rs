@@ -20,6 +20,7 @@ use super::super::problem::grain;
 use super::super::set_class;
 use super::bases::utilization;
 use super::judge::{Judge, WHOLE, is_separable};
+use super::kinds::Kinds;
 use super::open::Open;
 use crate::vcpus_to_pcpus::budgets_fit;
 
@@ -80,15 +81,17 @@ impl Need {
 type Above = (At, Class);
 
 impl<'j, 'a> Patterns<'j, 'a> {
-    /// Returns the patterns of a description; `None` if PCPUs affect each other, or tasks run in
-    /// the background.
+    /// Returns the patterns of a description; `None` if PCPUs affect each other, tasks run in the
+    /// background, or kinds of servers are open.
     pub fn new(judge: &'j Judge<'a>, system: &System) -> Option<Self> {
         let is_background = |(vm, index): At| {
             let server = vcpu(system, (vm, index)).server.as_ref();
             server.is_some_and(|it| it.class.value == Class::Background)
         };
         let runs = |(vm, index): At| system.vms[vm].tasks.iter().any(|task| task.vcpu == index);
-        if !is_separable(system) || all(system).into_iter().any(|at| is_background(at) && runs(at))
+        if !is_separable(system)
+            || !Kinds::of(system).is_empty()
+            || all(system).into_iter().any(|at| is_background(at) && runs(at))
         {
             return None;
         }

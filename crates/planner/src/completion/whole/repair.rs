@@ -10,6 +10,7 @@ use super::super::set_class;
 use super::bases::utilization;
 use super::fill::{Weights, fill, members};
 use super::judge::{Judge, Judgement, Lateness, Share, WHOLE};
+use super::kinds;
 use super::open::Open;
 use super::random::Random;
 
@@ -162,6 +163,9 @@ pub fn change(
         true => *random.of(&from.judgement.vcpus)?,
         false => **random.of(&bad)?,
     };
+    if !open.kinds.is_empty() && random.below(3) == 0 {
+        return kinds::change(open, from, &it, random);
+    }
     match random.below(if limits.is_some() { 6 } else { 5 }) {
         0 | 1 => move_vcpu(open, from, &it, random),
         2 => swap(open, from, &it, random),

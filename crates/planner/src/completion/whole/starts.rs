@@ -6,6 +6,7 @@ use system::description::System;
 use super::bases::{self, Colors, Periods, Tasks};
 use super::fill::{Weights, fill};
 use super::judge::WHOLE;
+use super::kinds;
 use super::place::{Way, place};
 use super::repair::Candidate;
 use super::{Search, close, decisions};
@@ -100,7 +101,10 @@ impl Search<'_, '_> {
         let count = |is_open: bool, all: usize| if is_open { all } else { 1 };
         let of_tasks = self.choices.own_colors;
         let reloads = self.system.color_reload.is_some();
+        // Where kinds of servers and protocols are open, they are decided before all else.
+        let variants = kinds::starts(self.system);
         let counts = [
+            variants.len(),
             count(!self.open.periods.is_empty(), PERIODS.len()),
             count(!self.open.tasks.is_empty(), TASKS.len()),
             count(!self.open.colors.is_empty(), 2 + usize::from(of_tasks) + usize::from(reloads)),
@@ -114,13 +118,13 @@ impl Search<'_, '_> {
         let mut given: Vec<Base> =
             decided.iter().map(|system| Base::new(Some(system.clone()))).collect();
         let mut made: Vec<Option<Base>> = Vec::new();
-        made.resize_with(counts[0] * counts[1] * counts[2], || None);
+        made.resize_with(counts[..4].iter().product(), || None);
         // All of them, those with the first ones first.
         let most: usize = counts.iter().map(|count| count - 1).sum();
         for sum in 0..=most {
             for base in &mut given {
-                for way in 0..counts[3].min(sum + 1) {
-                    if sum - way < counts[4] {
+                for way in 0..counts[4].min(sum + 1) {
+                    if sum - way < counts[5] {
                         self.start(base, way, sum - way);
                     }
                     if self.is_started() {
@@ -128,10 +132,11 @@ impl Search<'_, '_> {
                     }
                 }
             }
-            for [period, task, colors, way, budgets] in with_sum(counts, sum) {
-                let index = (period * counts[1] + task) * counts[2] + colors;
+            for [variant, period, task, colors, way, budgets] in with_sum(counts, sum) {
+                let index =
+                    ((variant * counts[1] + period) * counts[2] + task) * counts[3] + colors;
                 let base = made[index].get_or_insert_with(|| {
-                    let base = bases::with_periods(self.system, &self.open, PERIODS[period]);
+                    let base = bases::with_periods(&variants[variant], &self.open, PERIODS[period]);
                     let base = bases::with_tasks(&base, &self.open, TASKS[task]);
                     Base::new(bases::with_colors(&base, &self.open, colors_of(colors)))
                 });
@@ -236,11 +241,11 @@ impl Budgets {
 }
 
 /// Returns all choices of one of each with this sum.
-fn with_sum(counts: [usize; 5], sum: usize) -> Vec<[usize; 5]> {
-    let mut all = vec![([0; 5], sum)];
+fn with_sum(counts: [usize; 6], sum: usize) -> Vec<[usize; 6]> {
+    let mut all = vec![([0; 6], sum)];
     for (at, count) in counts.into_iter().enumerate() {
         let behind: usize = counts[at + 1..].iter().map(|count| count - 1).sum();
-        let next = |(chosen, left): &([usize; 5], usize)| {
+        let next = |(chosen, left): &([usize; 6], usize)| {
             let (chosen, left) = (*chosen, *left);
             let from = left.saturating_sub(behind);
             let with = move |index: usize| {
@@ -261,10 +266,10 @@ mod tests {
 
     #[test]
     fn each_choice_comes_once() {
-        let counts = [3, 1, 2, 4, 2];
+        let counts = [2, 3, 1, 2, 4, 2];
         let most: usize = counts.iter().map(|count| count - 1).sum();
-        let mut all: Vec<[usize; 5]> = (0..=most).flat_map(|sum| with_sum(counts, sum)).collect();
-        assert_eq!(all[0], [0; 5]);
+        let mut all: Vec<[usize; 6]> = (0..=most).flat_map(|sum| with_sum(counts, sum)).collect();
+        assert_eq!(all[0], [0; 6]);
         assert_eq!(all.len(), counts.iter().product::<usize>());
         all.sort_unstable();
         all.dedup();

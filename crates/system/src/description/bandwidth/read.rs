@@ -3,16 +3,13 @@
 use units::{Duration, Rate};
 
 use super::{Amount, Bandwidth, Credits};
-use crate::description::Located;
+use crate::description::{Located, PLANNED};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::plan::Compensation;
 
 /// The period if none is given (XenThrottle and XvIso use 1 and 10 ms).
 const PERIOD: Duration = Duration(1_000_000);
-
-/// The limit is to be planned.
-const PLANNED: &str = "planned";
 
 /// `bandwidth` of a VM or VCPU: `Some(None)` if there is none, `None` if it cannot be read.
 pub(in crate::description) fn read(at: &Fields<'_>) -> Option<Option<Bandwidth>> {

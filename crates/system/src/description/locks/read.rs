@@ -1,11 +1,11 @@
 //! Reads `[[resource]]`.
 
 use super::Resource;
-use crate::description::Located;
 use crate::description::read::refuse_twice;
+use crate::description::{Located, PLANNED};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
-use crate::plan::{VM_NAME_HELP, is_vm_name};
+use crate::plan::{Locks, VM_NAME_HELP, is_vm_name};
 use crate::suggest;
 
 /// The known facts about resources while tasks are read: of a resource that cannot be read, the
@@ -33,6 +33,12 @@ impl Known {
     pub(in crate::description) fn all(self) -> Option<Vec<Resource>> {
         self.0.into_iter().map(|(_, resource)| resource).collect()
     }
+}
+
+/// Returns the protocol, if there is one; `None` in it leaves the choice to the planner.
+pub(in crate::description) fn protocol(root: &Fields<'_>) -> Option<Located<Option<Locks>>> {
+    let [vmpcp, mpcp] = Locks::ALL.map(|it| (it.as_str(), Some(it)));
+    root.choice("locks", &[vmpcp, mpcp, (PLANNED, None)])
 }
 
 /// Returns the resources; `vms` are the tables of the VMs.

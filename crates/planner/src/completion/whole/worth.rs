@@ -1,0 +1,46 @@
+//! What a plan is worth, by objective.
+
+use system::description::System;
+
+use super::super::Objective;
+use super::super::memory::Limits;
+use super::super::pcpus::{all, vcpu};
+use super::fill::fill;
+use super::judge::WHOLE;
+use super::open::Open;
+use super::{Request, finish, improve, weights_of};
+
+/// Returns numbers that are least for the best plan of a description: what the objective says, and
+/// then the time of all PCPUs.
+pub fn worth(
+    system: &System,
+    planned: &System,
+    objective: Objective,
+    request: &Request<'_>,
+) -> (u128, u128) {
+    let limits = Limits::of(system);
+    let first = match objective {
+        Objective::LeastTime => u128::MAX - limits.sum(planned),
+        Objective::MostSlack | Objective::Described => {
+            u128::MAX - u128::from(slack(system, planned, request))
+        }
+        Objective::FewestPcpus => improve::pcpus(planned) as u128,
+        Objective::MostBandwidth(vm) => u128::MAX - limits.of_vm(planned, vm),
+        Objective::Weighted(weights) if weights.slack > weights.time => {
+            u128::MAX - u128::from(slack(system, planned, request))
+        }
+        Objective::Weighted(_) => u128::MAX - limits.sum(planned),
+    };
+    let is_alone = |at: &(usize, usize)| vcpu(planned, *at).server.is_none();
+    let alone = all(planned).iter().filter(|at| is_alone(at)).count() as u64;
+    (first, u128::from(finish::share(planned) + alone * WHOLE))
+}
+
+/// Returns by how much all execution times can grow where budgets are as large as PCPUs allow.
+fn slack(system: &System, planned: &System, request: &Request<'_>) -> u64 {
+    let (mut filled, open, weights) = (planned.clone(), Open::of(system), weights_of(planned));
+    for pcpu in 0..filled.platform.value.cpus.len() {
+        fill(&mut filled, &open, &weights, pcpu);
+    }
+    improve::slack_of(&filled, request)
+}
