@@ -77,7 +77,7 @@ fn points(
     let mut points = Vec::new();
     // With time for it, again and again with other random numbers, and longer.
     for round in 0..u64::MAX {
-        let effort = request.effort.min(TO_PLAN) / (2 * levels) << round.min(6);
+        let effort = (request.effort.min(TO_PLAN) / (2 * levels)) << round.min(6);
         let part = Request { effort, seed: request.seed.wrapping_add(round), ..*request };
         let mut front = Front { points, vm, system, request: &part };
         front.pass(limits.as_ref(), &first);

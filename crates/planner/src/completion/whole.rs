@@ -15,7 +15,7 @@ pub(super) mod finish;
 pub(super) mod improve;
 pub(super) mod judge;
 pub(super) mod open;
-mod place;
+pub(super) mod place;
 mod random;
 mod repair;
 
