@@ -98,7 +98,9 @@ fn what_is_planned_holds() {
     let sandbox = sandbox!();
     let mut yes = 0;
     for seed in 0..systems {
-        let text = system(&mut Random::new(seed));
+        // The plan with least time is the tightest, and takes least time to find.
+        let objective = if seed % 8 == 0 { "" } else { "objective = \"least-time\"\n" };
+        let text = format!("{objective}{}", system(&mut Random::new(seed)));
         let given = System::from_toml("s.toml", &text, Path::new(""));
         let given = given.unwrap_or_else(|errors| panic!("{seed}: {errors}"));
         let mut planned = given.clone();

@@ -25,6 +25,33 @@ fn the_documentation_shows_this_plan() {
     succeeds(&["check", target.to_str().expect("UTF-8")]);
 }
 
+/// What slack costs, why, and from an old plan, as the same page shows it.
+#[test]
+fn the_documentation_shows_these_searches() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let build = folder.path().to_str().expect("UTF-8");
+    let page = project().join("docs/reference/planning.md");
+    let page = std::fs::read_to_string(page).expect("there is a page");
+    let [old, new] = ["planned", "new"].map(|name| format!("{build}/{name}.plan.dts"));
+    let (chart, front) = (format!("--front={build}/front.svg"), format!("{build}/front"));
+    for (heading, command) in [
+        ("Why", &["--objective", "least-time", "--explain", "-o", &old][..]),
+        ("From an old plan", &["--from", &old, "--changes", "3", "-o", &new]),
+        ("Several plans", &[&chart, "-o", &front]),
+    ] {
+        let (_, section) = page.split_once(&format!("\n## {heading}: ")).expect("a section");
+        let (section, _) = section.split_once("\n## ").expect("another section");
+        let shown = succeeds(&[&["plan", SYSTEM], command].concat()).replace(build, "build");
+        // Columns are as wide as names of files.
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = words(&shown);
+        let lines = section.lines().filter_map(|line| line.strip_prefix("    "));
+        for line in lines.filter(|line| !line.starts_with("bulkhead ")) {
+            assert!(shown.contains(&words(line)), "`{line}` is not in:\n{shown}");
+        }
+    }
+}
+
 /// In the file, the guest is told to run the tasks where the plan has them.
 #[test]
 fn the_plan_boots_and_no_task_is_late() {

@@ -38,6 +38,7 @@ mod least;
 mod margin;
 mod memory;
 mod nearby;
+mod need;
 mod numbers;
 mod objective;
 mod old;
@@ -228,6 +229,11 @@ fn best(
 
 /// Returns what to say about an obstacle.
 fn refusal(system: &System, obstacle: Obstacle) -> Refusal {
+    if let Some(mistake) = need::starved(system)
+        && !matches!(obstacle, Obstacle::Input(_))
+    {
+        return Refusal::NoPlan(mistake.into());
+    }
     match obstacle {
         Obstacle::Input(errors) => Refusal::Input(errors),
         Obstacle::Certain(certificate) => {

@@ -182,8 +182,9 @@ fn signals_end_a_search() {
 fn a_pipe_may_close() {
     let sandbox = with("3ms");
     for options in [&["plan", "s.toml", "-o", "-"][..], &["plan", "s.toml", "--front"]] {
-        let mut child = sandbox.command(options).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = child.spawn().expect("the command");
+        let mut command = sandbox.command(options);
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the command");
         drop(child.stdout.take());
         let result = Result::of(child.wait_with_output().expect("an end"));
         assert_eq!(result.status, Some(0), "{}", result.stderr);
@@ -204,7 +205,7 @@ fn nothing_to_decide_and_wishes_that_contradict_each_other() {
     // Nothing is open but the PCPU.
     let result = plan(given, &["--explain", "--time", "1s"]);
     result.assert_status(0);
-    let result = plan(given, &["--front"]);
+    let result = sandbox.bulkhead(&["plan", "s.toml", "--front"]);
     result.assert_status(0);
     // Everything is given, and late.
     let late = given.replace("[[vm.task]]", "[[vm.vcpu]]\npcpu = 0\nserver = \"sporadic\"\nbudget = \"1ms\"\nperiod = \"5ms\"\n[[vm.task]]");
@@ -213,7 +214,7 @@ fn nothing_to_decide_and_wishes_that_contradict_each_other() {
         result.assert_status(1);
         assert!(result.stdout.contains("help: VCPU 0 of VM `a`"), "{}", result.stdout);
     }
-    let result = plan(&late, &["--front"]);
+    let result = sandbox.bulkhead(&["plan", "s.toml", "--front"]);
     assert_eq!(result.status, Some(1), "{}{}", result.stdout, result.stderr);
     // The objective of a VM that is not there.
     let wish = format!("objective = \"most-bandwidth=linux\"\n{given}");
@@ -229,4 +230,48 @@ fn nothing_to_decide_and_wishes_that_contradict_each_other() {
     let result = plan(&colored, &[]);
     assert_eq!(result.status, Some(1), "{}{}", result.stdout, result.stderr);
     assert!(result.stderr.contains("but 0 are free"), "{}", result.stderr);
+}
+
+/// A limit that is given, and below what the tasks behind it make.
+#[test]
+fn a_limit_below_the_need_of_its_tasks_is_named() {
+    let sandbox = sandbox!();
+    let limited = OPEN.replace("PID", "3ms").replace(
+        "kernel = \"rt.bin\"\n[[vm.vcpu]]\nserver = \"sporadic\"",
+        "kernel = \"rt.bin\"\nbandwidth = { accesses = 10, period = \"1ms\" }\n[[vm.vcpu]]\nserver = \"sporadic\"",
+    );
+    let limited = limited.replace("wcet = \"3ms\"", "wcet = \"3ms\"\naccesses = 10_000");
+    sandbox.write("s.toml", &limited);
+    let result = sandbox.bulkhead(&["plan", "s.toml"]);
+    result.assert_status(1);
+    for part in [
+        "VM `pilot` make 500000 memory accesses in a second",
+        "allows 10000",
+        "this limit",
+        "500 accesses in 1 ms",
+    ] {
+        assert!(result.stderr.contains(part), "{part}: {}", result.stderr);
+    }
+}
+
+/// A resource of a VM that is planned and one that is not.
+#[test]
+fn a_resource_may_be_shared_with_a_vm_that_is_not_planned() {
+    let sandbox = sandbox!();
+    let section = "\nsections = [{ resource = \"bus\", after = \"1ms\", length = \"100us\" }]";
+    let text = OPEN
+        .replace("PID", "3ms")
+        .replace("wcet = \"3ms\"", &format!("wcet = \"3ms\"{section}"))
+        .replace("wcet = \"4ms\"", &format!("wcet = \"4ms\"{section}"))
+        .replace("server = \"deferrable\"", "pcpu = 2");
+    let resource = "[[resource]]\nname = \"bus\"\nvms = [\"pilot\", \"radio\"]\n";
+    sandbox.write("s.toml", &format!("{text}{resource}"));
+    let result = sandbox.bulkhead(&["plan", "s.toml", "--explain"]);
+    result.assert_status(0);
+    assert!(
+        result.stdout.contains("VCPU 0 of `radio` has that PCPU for itself"),
+        "{}",
+        result.stdout
+    );
+    sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0);
 }

@@ -186,7 +186,7 @@ fn what_cannot_be_an_objective_is_refused() {
         (["--objective", "least-time=1,fast=1"], "expected `least-time`"),
         (["--objective", "most-slack=1,most-slack=1"], "is there twice"),
         (["--time", "10min"], "unknown unit `min`"),
-        (["--time", "-1s"], "--time"),
+        (["--time", "0s"], "more than 0"),
         (["--time", "10"], "the unit is missing"),
         (["--seed", "many"], "--seed"),
     ] {

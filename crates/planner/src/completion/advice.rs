@@ -169,6 +169,7 @@ fn with_sets(system: &System, alone: Vec<Change>) -> Advice {
         return Advice::Changes(alone);
     }
     match together::smallest(system) {
+        Found::Alone(more) => Advice::Changes(alone.into_iter().chain(more).collect()),
         Found::Set(set) => Advice::Sets { alone, together: Some(set) },
         Found::Nothing => Advice::Changes(alone),
         Found::NotInTime => Advice::Sets { alone, together: None },

@@ -7,11 +7,10 @@ use super::cost::{Scale, Values};
 use super::memory::Limits;
 use super::nearby::Walk;
 use super::objective::{Objective, Weights};
-use super::whole::Missed;
 use super::whole::improve::{self, grown, pcpus, slack_of, with_times_of};
 use super::whole::judge::Judge;
 use super::whole::open::Open;
-use super::whole::{Request, finish, is_plan};
+use super::whole::{Missed, Request, TO_PLAN, finish, is_plan};
 use super::{Options, Outcome, Refusal, attempt, explain, margin, slack};
 
 /// Steps between no slack and the most.
@@ -20,6 +19,9 @@ const STEPS: u64 = 8;
 const STEPS_WITH_LIMITS: u64 = 4;
 /// Limits that are tried: the largest, and each a quarter of the one before.
 const LIMITS: usize = 5;
+
+/// Millionths of a PCPU, or of execution times, that make no difference.
+const ALIKE: u64 = 5_000;
 
 /// A plan of the front.
 #[derive(Clone, Debug)]
@@ -70,33 +72,40 @@ fn points(
     let limits = Open::of(system).limits.then(|| Limits::of(system));
     // Each level searches for itself.
     let levels = if limits.is_some() { 1 + LIMITS as u64 } else { 1 };
-    let part = Request { effort: request.effort / (2 * levels), ..*request };
-    let request = &part;
-    let mut front = Front { points: Vec::new(), vm, system, request };
-    front.add(first.clone());
-    match &limits {
-        None => front.level(system, first.clone(), STEPS),
-        Some(limits) => {
-            let rates: Vec<u64> = limits.rates().into_iter().step_by(2).take(LIMITS).collect();
-            // The largest that hold are rarely among these.
-            front.level(&limits.of_other(system, &first), first.clone(), STEPS_WITH_LIMITS);
-            for rate in rates {
-                let closed = limits.with_rate(system, rate);
-                if (request.stops)() {
-                    break;
-                }
-                if let Ok(other) = attempt(&closed, request) {
-                    front.level(&closed, other, STEPS_WITH_LIMITS);
-                }
-            }
+    let mut points = Vec::new();
+    // With time for it, again and again with other random numbers, and longer.
+    for round in 0..u64::MAX {
+        let effort = (request.effort.min(TO_PLAN) / (2 * levels)) << round.min(6);
+        let part = Request { effort, seed: request.seed.wrapping_add(round), ..*request };
+        let mut front = Front { points, vm, system, request: &part };
+        front.pass(limits.as_ref(), &first);
+        points = front.points;
+        if request.effort != u64::MAX || (request.stops)() {
+            break;
         }
     }
-    if front.points.is_empty() {
+    if points.is_empty() {
         let candidates = request.candidates.get();
         let missed = Missed { candidates, best: Some(Box::new(first)) };
         return Err(Refusal::NoPlan(explain::miss(system, &missed).into()));
     }
-    Ok(front.points)
+    Ok(thinned(points))
+}
+
+/// Leaves out points that differ from the one before by next to nothing.
+fn thinned(points: Vec<Point>) -> Vec<Point> {
+    let mut kept: Vec<Point> = Vec::new();
+    for point in points {
+        let is_new = kept.last().is_none_or(|last| {
+            point.total_ppm.abs_diff(last.total_ppm) > ALIKE
+                || point.slack_ppm.abs_diff(last.slack_ppm) > ALIKE
+                || point.accesses != last.accesses
+        });
+        if is_new {
+            kept.push(point);
+        }
+    }
+    kept
 }
 
 struct Front<'a> {
@@ -107,6 +116,26 @@ struct Front<'a> {
 }
 
 impl Front<'_> {
+    /// Adds plans for all levels of slack, and of limits if these are open.
+    fn pass(&mut self, limits: Option<&Limits>, first: &System) {
+        self.add(first.clone());
+        let Some(limits) = limits else {
+            return self.level(self.system, first.clone(), STEPS);
+        };
+        // The largest that hold are rarely among those with a common rate.
+        let closed = limits.of_other(self.system, first);
+        self.level(&closed, first.clone(), STEPS_WITH_LIMITS);
+        for rate in limits.rates().into_iter().step_by(2).take(LIMITS) {
+            let closed = limits.with_rate(self.system, rate);
+            if (self.request.stops)() {
+                return;
+            }
+            if let Ok(other) = attempt(&closed, self.request) {
+                self.level(&closed, other, STEPS_WITH_LIMITS);
+            }
+        }
+    }
+
     /// Adds plans with more and more slack; limits are closed.
     fn level(&mut self, closed: &System, first: System, steps: u64) {
         let stops = self.request.stops;

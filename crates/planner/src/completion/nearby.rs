@@ -17,9 +17,10 @@ use super::problem::grain;
 use super::whole::improve::grown;
 use super::whole::judge::{Judge, Lateness, WHOLE};
 use super::whole::open::Open;
-use super::whole::{Request, finish, is_plan, search};
+use super::whole::{Request, TO_PLAN, finish, is_plan, search};
 use super::{
     Missed, Objective, Options, Outcome, Refusal, attempt, cannot_plan, explain, margin, set_class,
+    slack,
 };
 
 /// Most changes where no number is given.
@@ -92,12 +93,27 @@ fn missed_by(system: &System, missed: &Missed, changes: Option<usize>) -> Refusa
 /// Returns the description with the decisions of the old plan, complete.
 fn start(system: &System, old: &Plan, request: &Request<'_>) -> Result<System, Refusal> {
     let decided = old::decided(system, old);
+    let holds = |system: &System| Judge::new(request).holds(system);
+    // Tasks are where they are in a new plan, if that was what the old one was for.
+    let quick = Request { effort: request.effort.min(TO_PLAN), ..*request };
+    if let Ok(least) = attempt(system, &quick) {
+        let with = |fresh: &System| old::with_colors(old::with_tasks_of(&decided, fresh), old);
+        let first = with(&least);
+        if decision::open(&first).is_empty() && holds(&first) {
+            return Ok(first);
+        }
+        let second = with(&slack::most_slack(system, least, &quick).0);
+        if decision::open(&second).is_empty() && holds(&second) {
+            return Ok(second);
+        }
+    }
     if let Ok(found) = attempt(&decided, &Request { effort: 0, ..*request })
-        && Judge::new(request).holds(&found)
+        && holds(&found)
     {
         return Ok(old::with_colors(found, old));
     }
-    let part = Request { small: false, enough: 1, effort: request.effort / 4, ..*request };
+    let part =
+        Request { small: false, enough: 1, effort: request.effort.min(TO_PLAN) / 4, ..*request };
     let start = match search(&decided, &[], Vec::new(), &part) {
         Ok(found) => found,
         Err(Missed { best: Some(best), .. }) => *best,
@@ -165,7 +181,7 @@ impl<'a> Walk<'a> {
             let mut next: Vec<State> = Vec::new();
             for from in &beam {
                 for system in self.moves(from) {
-                    if (self.request.stops)() {
+                    if self.judge.is_done() {
                         break;
                     }
                     if self.distance(&system) <= self.most
@@ -190,7 +206,7 @@ impl<'a> Walk<'a> {
                 best = first.clone();
             }
             // Few changes that make it hold are enough.
-            if was_late && best.lateness.is_none() || (self.request.stops)() {
+            if was_late && best.lateness.is_none() || self.judge.is_done() {
                 break;
             }
             beam = next;

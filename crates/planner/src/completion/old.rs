@@ -123,6 +123,25 @@ pub(super) fn decided(system: &System, old: &Plan) -> System {
     decided
 }
 
+/// Returns the description with the VCPUs of tasks, and the colours that are still open, as in a
+/// new plan.
+pub(super) fn with_tasks_of(decided: &System, fresh: &System) -> System {
+    let mut decided = decided.clone();
+    for (vm, fresh) in decided.vms.iter_mut().zip(&fresh.vms) {
+        if vm.colors_open.is_some() {
+            vm.colors.clone_from(&fresh.colors);
+            vm.colors_open = None;
+            for (task, fresh) in vm.tasks.iter_mut().zip(&fresh.tasks) {
+                task.colors.clone_from(&fresh.colors);
+            }
+        }
+        for (task, fresh) in vm.tasks.iter_mut().zip(&fresh.tasks) {
+            (task.vcpu, task.vcpu_open) = (fresh.vcpu, false);
+        }
+    }
+    decided
+}
+
 /// Gives an open limit the accesses that it had, in its period.
 fn set_limit(limit: Option<&mut Bandwidth>, old: Option<MemoryBudget>) {
     let (Some(limit), Some(old)) = (limit.filter(|it| it.is_open()), old) else { return };

@@ -16,6 +16,7 @@ use super::whole::fill::{Weights, fill};
 use super::whole::improve::{grown, most_slack as search, slack_of};
 use super::whole::judge::{Judge, WHOLE};
 use super::whole::open::Open;
+use super::whole::place::{Way, place};
 use super::whole::{Request, finish, is_plan, weights_of};
 
 /// The slack for which limits of memory accesses are planned, in millionths.
@@ -44,21 +45,40 @@ fn of_holding(
     planned: System,
     request: &Request<'_>,
 ) -> (System, u64) {
+    let better =
+        |one: (System, u64), other: (System, u64)| if other.1 > one.1 { other } else { one };
+    let mut best = settled(system, open, planned.clone(), request);
+    if let Some(spread) = spread(&planned, open, request) {
+        best = better(best, settled(system, open, spread, request));
+    }
     let part = Request { effort: request.effort / SEARCH, ..*request };
     let part = if request.effort == u64::MAX { request } else { &part };
-    let searched = match system.processor_open() {
-        true => search(system, planned.clone(), part).0,
-        false => planned.clone(),
-    };
-    let (best, slack) = [planned, searched]
-        .into_iter()
-        .map(|it| settled(system, open, it, request))
-        .reduce(|one, other| if other.1 > one.1 { other } else { one })
-        .unwrap_or_else(|| (system.clone(), 0));
+    if system.processor_open() {
+        let (searched, slack) = search(system, best.0.clone(), part);
+        if slack > best.1 {
+            best = better(best, settled(system, open, searched, request));
+        }
+    }
+    let (best, slack) = best;
     match open.limits {
         true => limited(system, best, slack, request),
         false => (best, slack),
     }
+}
+
+/// Returns the plan with its VCPUs on as many PCPUs as there are, those that need most apart.
+fn spread(planned: &System, open: &Open, request: &Request<'_>) -> Option<System> {
+    if open.pcpus.is_empty() {
+        return None;
+    }
+    let mut cleared = planned.clone();
+    for &(vm, vcpu) in &open.pcpus {
+        cleared.vms[vm].vcpus[vcpu].pcpu = None;
+    }
+    let spread = place(&cleared, &weights(&cleared), Way::Worst, usize::MAX)?;
+    // The budgets of before may be too small there.
+    let filled = filled(&spread, open);
+    [filled, spread].into_iter().find(|it| is_plan(it) && Judge::new(request).holds(it))
 }
 
 /// Returns a plan with budgets that are as large as PCPUs and their background allow, and its

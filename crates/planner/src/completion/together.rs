@@ -1,4 +1,4 @@
-//! Changes that help together where no single one does.
+//! More changes, and such that help together where no single one does.
 //!
 //! Each change has a strength, which begins at nothing and has a most. Pairs, then threes, of
 //! changes that help at their most are made weaker, one change after the other, as far as there is
@@ -26,6 +26,8 @@ const GRAIN: u64 = 1_000;
 /// What came of the search.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Found {
+    /// Each of these changes helps alone.
+    Alone(Vec<Change>),
     /// These changes help together.
     Set(Vec<Change>),
     /// No set of up to three helps.
@@ -36,10 +38,13 @@ pub(super) enum Found {
 
 /// A change of a strength from 1 to [`STEPS`].
 struct Atom<'a> {
-    make: Box<dyn Fn(&System, u64) -> Option<(System, Change)> + 'a>,
+    make: Box<Make<'a>>,
 }
 
-/// Returns a smallest set of two or three changes with which there is a plan.
+/// Makes a change of this strength.
+type Make<'a> = dyn Fn(&System, u64) -> Option<(System, Change)> + 'a;
+
+/// Returns all single changes with which there is a plan, or a smallest set of two or three.
 pub(super) fn smallest(system: &System) -> Found {
     let start = Instant::now();
     let is_over = Cell::new(false);
@@ -64,7 +69,8 @@ pub(super) fn smallest(system: &System) -> Found {
     let helps = |set: &[usize], strengths: &[u64]| {
         !over() && with(set, strengths).is_some_and(|(changed, _)| holds(&changed))
     };
-    for size in 2..=3 {
+    let mut alone = Vec::new();
+    for size in 1..=3 {
         let mut best: Option<(u64, Vec<Change>)> = None;
         for set in sets(atoms.len(), size) {
             if over() {
@@ -89,10 +95,17 @@ pub(super) fn smallest(system: &System) -> Found {
             let sum = strengths.iter().sum();
             let changes = with(&set, &strengths).map_or(Vec::new(), |(_, changes)| changes);
             // What was found when time was over was not made weaker as far as possible.
+            if size == 1 && !over() {
+                alone.extend(changes);
+                continue;
+            }
             let is_less = best.as_ref().is_none_or(|(other, _)| sum < *other);
             if is_less && !over() && !changes.is_empty() {
                 best = Some((sum, changes));
             }
+        }
+        if !alone.is_empty() {
+            return Found::Alone(alone);
         }
         if let Some((_, changes)) = best {
             return Found::Set(changes);

@@ -20,7 +20,7 @@ pub(super) mod judge;
 pub(super) mod kinds;
 pub(super) mod open;
 mod patterns;
-mod place;
+pub(super) mod place;
 mod random;
 mod repair;
 mod starts;

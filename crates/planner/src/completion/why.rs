@@ -183,10 +183,9 @@ impl Why<'_> {
         };
         let tried = other.into_iter().filter(fits).map(|period| {
             let grain = grain(self.planned).0.0.max(1);
-            let with = |part: u64| {
-                let more = now.budget.0 + room(self.planned, at) / 4 * part;
+            let with = |share_of: u64| {
                 let scaled =
-                    u128::from(more) * u128::from(period.0) / u128::from(now.period.0.max(1));
+                    u128::from(share_of) * u128::from(period.0) / u128::from(now.period.0.max(1));
                 let scaled = (scaled as u64).next_multiple_of(grain);
                 let budget = Duration(scaled.max(Budget::SHORTEST.0)).min(period);
                 let mut system = self.planned.clone();
@@ -194,9 +193,11 @@ impl Why<'_> {
                 system
             };
             let words = format!("with a period of {}", exact(period));
-            let found = (0..=4).map(with).find(|system| self.judge.holds(system));
-            let Some(found) = found else {
-                return self.trial(format!("{words} and the same share"), &with(0));
+            let most = now.budget.0 + room(self.planned, at);
+            let tried = (4..=8).map(|part| enough.max(1) / 4 * part).filter(|it| *it < most);
+            let tried = tried.chain([now.budget.0, most]);
+            let Some(found) = tried.map(with).find(|system| self.judge.holds(system)) else {
+                return self.trial(format!("{words} and the same share"), &with(now.budget.0));
             };
             let only = Open { budgets: vec![at], ..Open::default() };
             let small = finish::shrink(&self.judge, &only, found);

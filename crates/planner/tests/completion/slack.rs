@@ -73,6 +73,25 @@ fn half_of_what_tasks_do_not_need_is_left_to_the_background() {
     assert!(share(&completed(&two("", ""), Objective::Described)) > 980_000);
 }
 
+/// The plan with least time has all of them on one PCPU.
+#[test]
+fn vcpus_go_apart_for_slack() {
+    let one = |index: u64| vm(&format!("v{index}"), &(vcpu(OPEN) + &task("t", "40ms", "\"3ms\"")));
+    let text = format!("platform = \"zcu102\"\n{}", (0..4).map(one).collect::<String>());
+    let pcpus = |system: &System| {
+        let vcpus = system.vms.iter().flat_map(|vm| &vm.vcpus);
+        let mut used: Vec<u64> = vcpus.map(|it| it.pcpu.as_ref().unwrap().value).collect();
+        used.sort_unstable();
+        used.dedup();
+        used.len()
+    };
+    let least = completed(&text, Objective::LeastTime);
+    let default = completed(&text, Objective::Described);
+    assert!(pcpus(&least) < 4 && pcpus(&default) == 4, "{} {}", pcpus(&least), pcpus(&default));
+    // Each needs a thirteenth of a PCPU.
+    assert!(slack(&default) > 10_000_000, "{}", slack(&default));
+}
+
 /// Limits are as large as a slack of a tenth allows, and never nothing.
 #[test]
 fn limits_leave_some_slack() {
