@@ -42,7 +42,7 @@ const EIGHT: Large = Large {
     resources: 0,
     colors: false,
     limits: false,
-    load: 320,
+    load: 200,
     open: Open::Nothing,
     seed: 1,
 };
