@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "naive")]
+mod naive;
 mod random;
 
 #[cfg(feature = "sandbox")]
@@ -11,6 +13,8 @@ pub mod files;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 
+#[cfg(feature = "naive")]
+pub use naive::NaiveCpu;
 pub use random::Random;
 
 #[cfg(feature = "sandbox")]
