@@ -2,16 +2,14 @@
 
 #[path = "suite/events.rs"]
 mod events;
-#[path = "server/naive.rs"]
-mod naive;
 
 use events::Events;
-use naive::NaiveCpu;
 use policy::bandwidth::{self, Account};
 use policy::cpu::{Cpu, Event, Slot, fast};
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
+use testing::NaiveCpu;
 
 fn parameters() -> impl Strategy<Value = Parameters> {
     (1u64..8, 0u64..20, 0u64..10).prop_map(|(budget, rest, start)| Parameters {

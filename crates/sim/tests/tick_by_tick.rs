@@ -1,11 +1,7 @@
 //! The simulator against a machine that is followed tick by tick.
 
-#[path = "../../policy/tests/server/naive.rs"]
-mod naive;
-
 use std::collections::VecDeque;
 
-use naive::NaiveCpu;
 use policy::bandwidth;
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
@@ -14,6 +10,7 @@ use sim::{
     Accesses, Execution, Limits, MemoryBudget, Pcpu, Release, Silent, Simulation, System, Task,
     Vcpu,
 };
+use testing::NaiveCpu;
 
 const END: u64 = 500;
 

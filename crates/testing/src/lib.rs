@@ -4,6 +4,8 @@
 
 mod cases;
 mod large;
+#[cfg(feature = "naive")]
+mod naive;
 mod random;
 
 #[cfg(feature = "sandbox")]
@@ -15,6 +17,8 @@ mod sandbox;
 
 pub use cases::cases;
 pub use large::{Large, Open};
+#[cfg(feature = "naive")]
+pub use naive::NaiveCpu;
 pub use random::Random;
 
 #[cfg(feature = "sandbox")]

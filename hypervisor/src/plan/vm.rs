@@ -1,5 +1,7 @@
 //! Reads `/vms/vm@i`.
 
+mod device;
+
 use alloc::vec::Vec;
 
 use abi::console::HYPERVISOR;
@@ -14,19 +16,12 @@ use policy::time::Instant;
 use super::platform::{guest_gic, shared_interrupt};
 use super::{
     Clock, Counter, GuestGic, Llc, MAX_CPUS, Mapping, MemoryBudget, Node, Platform, Problem, Ram,
-    Range, Refusal, Server, VmBudget, memory, server, tree,
+    Range, Refusal, Server, VmBudget, memory, server,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
 
-/// A device that a VM owns.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Device {
-    /// Its registers.
-    pub registers: Mapping,
-    /// `(INTID in the guest, INTID of the machine)` of its interrupts.
-    pub interrupts: Vec<(u32, u32)>,
-}
+pub use device::Device;
 
 /// Colours besides its own that tasks of a VM can ask for (vCache, section 4.2).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -239,7 +234,7 @@ pub fn read<'a>(
         if child.is(names::MEMORY) {
             memory.push(ram(child, color_mask)?);
         } else if child.is(names::DEVICE) {
-            devices.push(device(child)?);
+            devices.push(device::read(child)?);
         }
     }
     let serial = uart(node, names::SERIAL)?;
@@ -341,7 +336,7 @@ fn vcpus<'a>(
 pub fn ram(node: Node<'_>, color_mask: u64) -> Result<Ram, Refusal<'_>> {
     node.only(&[names::DEVICE_TYPE, names::REG, names::HOST_REG, names::COLORS], &[])?;
     if node.value(names::COLORS).is_none() {
-        let Mapping { guest, host } = mapping(node)?;
+        let Mapping { guest, host } = device::mapping(node)?;
         let stripe = Stripe::contiguous(host, PAGE_BYTES);
         return Ok(Ram { guest, host: Range { start: host, ..guest }, colors: None, stripe });
     }
@@ -420,16 +415,6 @@ fn cache_share<'a>(
     Ok(Some((color_mask.count_ones() - count.trailing_zeros()) as u8))
 }
 
-#[inline(never)]
-fn mapping(node: Node<'_>) -> Result<Mapping, Refusal<'_>> {
-    let guest = node.range(names::REG)?;
-    let host = node.range(names::HOST_REG)?;
-    if guest.bytes != host.bytes {
-        return Err(node.error(names::HOST_REG, Problem::Sizes(host.bytes, guest.bytes)));
-    }
-    Ok(Mapping { guest, host: host.start })
-}
-
 /// A virtual PL011.
 fn uart<'a>(node: Node<'a>, name: &'static str) -> Result<Option<(Range, u32)>, Refusal<'a>> {
     let Some(node) = node.optional_child(name)? else { return Ok(None) };
@@ -437,47 +422,6 @@ fn uart<'a>(node: Node<'a>, name: &'static str) -> Result<Option<(Range, u32)>, 
     node.expect_text(names::COMPATIBLE, &[words::VIRTUAL_UART])?;
     let interrupt = shared_interrupt(node, names::INTERRUPTS, node.number(names::INTERRUPTS)?)?;
     Ok(Some((node.range(names::REG)?, interrupt)))
-}
-
-fn device(node: Node<'_>) -> Result<Device, Refusal<'_>> {
-    node.only(
-        &[
-            names::COMPATIBLE,
-            names::REG,
-            names::HOST_REG,
-            names::INTERRUPTS,
-            names::HOST_INTERRUPTS,
-        ],
-        &[],
-    )?;
-    let guest = interrupts(node, names::INTERRUPTS)?;
-    let host = interrupts(node, names::HOST_INTERRUPTS)?;
-    if guest.len() != host.len() {
-        let problem = Problem::InterruptCounts(host.len() / 4, guest.len() / 4);
-        return Err(node.error(names::HOST_INTERRUPTS, problem));
-    }
-    let mut interrupts = Vec::new();
-    while let (Some(guest), Some(host)) =
-        (tree::word(guest, 4 * interrupts.len()), tree::word(host, 4 * interrupts.len()))
-    {
-        interrupts.push((guest, host));
-    }
-    Ok(Device { registers: mapping(node)?, interrupts })
-}
-
-/// The interrupts in a property that need not be there, as cells.
-#[inline(never)]
-fn interrupts<'a>(node: Node<'a>, property: &'static str) -> Result<&'a [u8], Refusal<'a>> {
-    if node.value(property).is_none() {
-        return Ok(&[]);
-    }
-    let cells = node.cells(property, 1)?;
-    let mut at = 0;
-    while let Some(number) = tree::word(cells, at) {
-        shared_interrupt(node, property, number)?;
-        at += 4;
-    }
-    Ok(cells)
 }
 
 fn boot<'a>(node: Node<'a>, vm: &'a str) -> Result<Boot<'a>, Refusal<'a>> {

@@ -1,12 +1,10 @@
 //! Servers, memory budgets and a CPU as their definitions say it, one tick after the other.
 
-#![allow(dead_code, reason = "not every test has critical sections and memory budgets")]
-
 use policy::bandwidth;
 use policy::server::{Parameters, Policy};
 
 /// A server that counts single ticks.
-pub struct Naive {
+struct Naive {
     policy: Policy,
     /// Replenished servers: what is left.
     left: u64,
@@ -24,7 +22,7 @@ pub struct Naive {
 }
 
 impl Naive {
-    pub fn new(policy: Policy) -> Self {
+    fn new(policy: Policy) -> Self {
         let ticks = match policy {
             Policy::Sporadic(p) => (0..p.budget.0).map(|tick| p.start.0 + tick).collect(),
             _ => Vec::new(),
@@ -34,7 +32,7 @@ impl Naive {
     }
 
     /// Before the tick that begins at `now`.
-    pub fn begin(&mut self, now: u64) {
+    fn begin(&mut self, now: u64) {
         if let Policy::Periodic(p) | Policy::Deferrable(p) = self.policy
             && now >= p.start.0
             && (now - p.start.0).is_multiple_of(p.period.0)
@@ -45,7 +43,7 @@ impl Naive {
         }
     }
 
-    pub fn wake(&mut self, now: u64) {
+    fn wake(&mut self, now: u64) {
         if self.ticks.first().is_some_and(|&first| first <= now) {
             self.delay(now);
         }
@@ -69,7 +67,7 @@ impl Naive {
         }
     }
 
-    pub fn has_budget(&self, now: u64) -> bool {
+    fn has_budget(&self, now: u64) -> bool {
         match self.policy {
             Policy::Background => true,
             Policy::Sporadic(_) => self.ticks[0] <= now,
@@ -77,7 +75,7 @@ impl Naive {
         }
     }
 
-    pub fn consume(&mut self, now: u64) {
+    fn consume(&mut self, now: u64) {
         match self.policy {
             Policy::Background => {}
             Policy::Sporadic(Parameters { budget, period, .. }) => {
@@ -97,7 +95,7 @@ impl Naive {
 }
 
 /// A memory budget that counts single accesses.
-pub struct NaiveMemory {
+struct NaiveMemory {
     parameters: bandwidth::Parameters,
     /// What is left, or what is owed.
     left: i128,
@@ -124,15 +122,17 @@ impl NaiveMemory {
 pub struct NaiveCpu {
     /// VCPUs in global critical sections go first.
     pub ceilings: bool,
-    pub servers: Vec<Naive>,
+    servers: Vec<Naive>,
+    /// Which VCPUs have something to do.
     pub ready: Vec<bool>,
     in_gcs: Vec<bool>,
     memory: Vec<Option<NaiveMemory>>,
     /// Has something to do, should have run, and had no accesses left.
-    pub recharges: Vec<bool>,
+    recharges: Vec<bool>,
 }
 
 impl NaiveCpu {
+    /// VCPUs with these servers, the highest priority first, that have nothing to do.
     pub fn new(policies: &[Policy]) -> Self {
         let servers: Vec<_> = policies.iter().map(|&policy| Naive::new(policy)).collect();
         let no = vec![false; servers.len()];
@@ -177,6 +177,7 @@ impl NaiveCpu {
         }
     }
 
+    /// Returns true if the VCPU could execute in a global critical section.
     pub fn is_in_gcs(&self, vcpu: usize) -> bool {
         self.servers[vcpu].in_gcs.is_some()
     }
