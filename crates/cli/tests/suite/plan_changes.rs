@@ -263,7 +263,8 @@ fn a_resource_may_be_shared_with_a_vm_that_is_not_planned() {
         .replace("PID", "3ms")
         .replace("wcet = \"3ms\"", &format!("wcet = \"3ms\"{section}"))
         .replace("wcet = \"4ms\"", &format!("wcet = \"4ms\"{section}"))
-        .replace("server = \"deferrable\"", "pcpu = 2");
+        .replace("server = \"deferrable\"", "pcpu = 2")
+        .replace("server = \"sporadic\"\nperiod = \"5ms\"", "server = \"periodic\"");
     let resource = "[[resource]]\nname = \"bus\"\nvms = [\"pilot\", \"radio\"]\n";
     sandbox.write("s.toml", &format!("{text}{resource}"));
     let result = sandbox.bulkhead(&["plan", "s.toml", "--explain"]);
