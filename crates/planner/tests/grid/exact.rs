@@ -5,7 +5,7 @@ use system::description::System;
 
 use crate::{judge, number, optimum, outcome, read, small};
 
-const QUICK: u64 = 50;
+const QUICK: u64 = 40;
 const MANY: u64 = 1_000;
 /// A quick test means something only if at least so many percent of the systems have a plan.
 const PLANS_PERCENT: usize = 50;

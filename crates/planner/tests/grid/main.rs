@@ -26,12 +26,12 @@ use outcome::{Found, Outcome};
 use system::description::System;
 
 /// Systems of the quick tests.
-const QUICK: u64 = 100;
+const QUICK: u64 = 60;
 /// One in so many of those without a simple plan is planned, too, in the quick tests: where there is
 /// no plan, a search takes longest.
-const QUICK_ASKED: u64 = 10;
+const QUICK_ASKED: u64 = 20;
 /// Systems of the quick test of easier systems.
-const QUICK_EASIER: u64 = 10;
+const QUICK_EASIER: u64 = 5;
 /// Systems of a campaign; `BULKHEAD_SYSTEMS` gives another number.
 const MANY: u64 = 10_000;
 /// Effort for simple rules: rules times tasks.
