@@ -5,7 +5,7 @@ use std::path::Path;
 use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 use units::Duration;
 
-use crate::description::{Amount, Bandwidth, System, Vcpu, Vm};
+use crate::description::{Amount, Bandwidth, PLANNED, System, Vcpu, Vm};
 use crate::plan::Class;
 
 /// Returns the text of a description with the decisions of the completed `system` in it; all else
@@ -18,6 +18,7 @@ pub fn with_decisions(text: &str, system: &System, folder: &Path) -> Option<Stri
     if folder != system.folder {
         move_platform(root, &system.folder);
     }
+    decide(root, "locks", system.locks.as_str());
     for (table, vm) in tables(root, "vm", system.vms.len())?.into_iter().zip(&system.vms) {
         write_vm(table, vm)?;
     }
@@ -25,10 +26,8 @@ pub fn with_decisions(text: &str, system: &System, folder: &Path) -> Option<Stri
 }
 
 fn write_vm(table: &mut dyn TableLike, vm: &Vm) -> Option<()> {
-    if let (Some(colors), Some(Item::Value(value))) = (&vm.colors, table.get_mut("colors"))
-        && value.as_str() == Some("planned")
-    {
-        replace(value, colors.value.to_string());
+    if let Some(colors) = &vm.colors {
+        decide(table, "colors", colors.value.to_string());
     }
     limit(table, vm.bandwidth.as_ref());
     for (table, task) in tables(table, "task", vm.tasks.len())?.into_iter().zip(&vm.tasks) {
@@ -38,6 +37,9 @@ fn write_vm(table: &mut dyn TableLike, vm: &Vm) -> Option<()> {
         if let Some(colors) = &task.colors {
             add(table, "colors", colors.value.to_string());
         }
+    }
+    if says_planned(table, "vcpus") {
+        number(table, vm.vcpus.len())?;
     }
     // VCPUs that have no tables have PCPUs of their own, which follow.
     if table.contains_key("vcpu") {
@@ -54,10 +56,45 @@ fn write_vcpu(table: &mut dyn TableLike, vcpu: &Vcpu) {
     if let Some(server) = &vcpu.server
         && let Class::Reserved(_, budget) = server.class.value
     {
+        decide(table, "server", server.class.value.as_str());
+        decide(table, "overrun", server.overrun.is_some());
         add(table, "period", in_words(budget.period));
         add(table, "budget", in_words(budget.budget));
     }
     limit(table, vcpu.bandwidth.as_ref());
+}
+
+/// Writes a planned number of VCPUs: as a number, or as so many copies of the table that describes
+/// them all.
+fn number(table: &mut dyn TableLike, count: usize) -> Option<()> {
+    match table.get_mut("vcpu") {
+        None => decide(table, "vcpus", i64::try_from(count).ok()?),
+        Some(Item::ArrayOfTables(tables)) => {
+            let one = tables.get(0)?.clone();
+            (1..count).for_each(|_| tables.push(one.clone()));
+            table.remove("vcpus");
+        }
+        Some(Item::Value(Value::Array(values))) => {
+            let one = values.get(0)?.clone();
+            (1..count).for_each(|_| values.push_formatted(one.clone()));
+            table.remove("vcpus");
+        }
+        Some(_) => return None,
+    }
+    Some(())
+}
+
+fn says_planned(table: &dyn TableLike, key: &str) -> bool {
+    table.get(key).and_then(Item::as_str) == Some(PLANNED)
+}
+
+/// Writes what was decided for a key that says `"planned"`.
+fn decide(table: &mut dyn TableLike, key: &str, decided: impl Into<Value>) {
+    if says_planned(table, key)
+        && let Some(Item::Value(value)) = table.get_mut(key)
+    {
+        replace(value, decided);
+    }
 }
 
 /// Writes a limit on memory accesses where the text leaves it open.
@@ -66,7 +103,7 @@ fn limit(table: &mut dyn TableLike, limit: Option<&Bandwidth>) {
     let Amount::Accesses(accesses) = limit.amount.value else { return };
     let is_open = match item.as_table_like() {
         Some(table) => !table.contains_key("accesses") && !table.contains_key("rate"),
-        None => item.as_str() == Some("planned"),
+        None => item.as_str() == Some(PLANNED),
     };
     if !is_open {
         return;
@@ -191,6 +228,42 @@ kernel = "rt.bin"
         assert_eq!(plain(&written), plain(&expected), "{written}");
         assert!(written.contains("# a comment") && written.contains("# the first"));
         let read = System::from_toml("s.toml", &written, Path::new("")).expect("a description");
+        assert!(!read.is_open());
+    }
+
+    #[test]
+    fn choices_are_written() {
+        let text = TEXT
+            .replace("name = \"s\"\n", "name = \"s\"\nlocks = \"planned\"\n")
+            .replacen("[[vm]]", "[[resource]]\nname = \"bus\"\nvms = [\"a\", \"b\"]\n\n[[vm]]", 1)
+            .replace(
+                "wcet = \"1ms\"\n",
+                "wcet = \"1ms\"\nsections = [{ resource = \"bus\", length = \"0.1ms\" }]\n",
+            )
+            .replace("colors = \"planned\" # which?\nbandwidth = \"80MB/s\"\n", "vcpus = \"planned\"\n")
+            .replace(
+                "vcpu = [{ server = \"deferrable\", period = \"5ms\" }, { server = \"background\", pcpu = 1 }]",
+                "vcpu = [{ server = \"planned\", overrun = \"planned\", period = \"5ms\" }]",
+            );
+        let mut system = System::from_toml("s.toml", &text, Path::new("")).expect("a description");
+        system.locks_open = None;
+        let vm = &mut system.vms[0];
+        vm.vcpus_open = None;
+        let server = vm.vcpus[0].server.as_mut().expect("a server");
+        (server.kind_open, server.overrun_open) = (None, None);
+        vm.vcpus.push(vm.vcpus[0].clone());
+        let sporadic = vm.vcpus[1].server.as_mut().expect("a server");
+        let budget = sporadic.class.value.budget().expect("a budget");
+        sporadic.class.value = Class::Reserved(policy::server::kind::Kind::Sporadic, budget);
+        let written = with_decisions(&text, &system, Path::new("")).expect("a text");
+        assert!(written.contains("locks = \"vmpcp\"") && !written.contains("planned"), "{written}");
+        let read = System::from_toml("s.toml", &written, Path::new("")).expect("a description");
+        let kinds: Vec<&str> = read.vms[0]
+            .vcpus
+            .iter()
+            .filter_map(|vcpu| Some(vcpu.server.as_ref()?.class.value.as_str()))
+            .collect();
+        assert_eq!(kinds, ["deferrable", "sporadic"]);
         assert!(!read.is_open());
     }
 

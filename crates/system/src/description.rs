@@ -30,7 +30,7 @@ use crate::plan::{Class, Lifecycle, Locks};
 use crate::platform::Platform;
 
 /// The value of keys that leave a choice to the planner.
-const PLANNED: &str = "planned";
+pub(crate) const PLANNED: &str = "planned";
 
 /// A system: a platform and the VMs on it.
 #[derive(Clone, Debug, Eq, PartialEq)]

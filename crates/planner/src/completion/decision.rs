@@ -21,6 +21,14 @@ pub(super) enum Decision {
     Colors(usize),
     /// The limit of memory accesses of a VM, or of one of its VCPUs.
     Limit(usize, Option<usize>),
+    /// The number of VCPUs of a VM.
+    Number(usize),
+    /// The kind of the server of a VCPU.
+    Kind(At),
+    /// Whether a VCPU may overrun.
+    Overrun(At),
+    /// The protocol of locks.
+    Locks,
 }
 
 /// A decision that differs between two plans.
@@ -62,6 +70,20 @@ pub(super) fn open(system: &System) -> Vec<Decision> {
     decisions
 }
 
+/// Returns the numbers of VCPUs that a description leaves open, and the kinds of servers, overrun
+/// and protocol of locks; `numbered` is the description with these numbers.
+pub(super) fn choices(system: &System, numbered: &System) -> Vec<Decision> {
+    let numbers = (0..system.vms.len()).filter(|&vm| system.vms[vm].vcpus_open.is_some());
+    let mut decisions: Vec<Decision> = numbers.map(Decision::Number).collect();
+    decisions.extend(system.locks_open.is_some().then_some(Decision::Locks));
+    for at in all(numbered) {
+        let Some(server) = vcpu(numbered, at).server.as_ref() else { continue };
+        decisions.extend(server.kind_open.is_some().then_some(Decision::Kind(at)));
+        decisions.extend(server.overrun_open.is_some().then_some(Decision::Overrun(at)));
+    }
+    decisions
+}
+
 impl Decision {
     /// Returns the decision in words: ``the budget of VCPU 0 of `linux` ``.
     pub fn words(self, system: &System) -> String {
@@ -77,6 +99,10 @@ impl Decision {
             Self::Colors(index) => format!("the colours of `{}`", vm(index)),
             Self::Limit(index, None) => format!("the limit of `{}`", vm(index)),
             Self::Limit(index, Some(vcpu)) => format!("the limit of {}", of_vcpu((index, vcpu))),
+            Self::Number(index) => format!("the number of VCPUs of `{}`", vm(index)),
+            Self::Kind(at) => format!("the server of {}", of_vcpu(at)),
+            Self::Overrun(at) => format!("the overrun of {}", of_vcpu(at)),
+            Self::Locks => "the protocol of locks".into(),
         }
     }
 
@@ -96,6 +122,16 @@ impl Decision {
             },
             Self::Task((vm, task)) => format!("VCPU {}", planned.vms[vm].tasks[task].vcpu),
             Self::Colors(vm) => colors(planned, vm),
+            Self::Number(vm) => planned.vms[vm].vcpus.len().to_string(),
+            Self::Kind(at) => {
+                let server = vcpu(planned, at).server.as_ref();
+                server.map_or("none", |server| server.class.value.as_str()).into()
+            }
+            Self::Overrun(at) => {
+                let may = vcpu(planned, at).server.as_ref().is_some_and(|it| it.overrun.is_some());
+                if may { "allowed" } else { "none" }.into()
+            }
+            Self::Locks => planned.locks.as_str().into(),
             Self::Limit(vm, index) => {
                 let limit = limit(planned, vm, index);
                 limit.map_or("none".into(), |limit| match limit.amount.value {

@@ -265,6 +265,11 @@ impl<'a> Walk<'a> {
                 Decision::Task(at) => self.tasks(&from.system, at, &mut moves),
                 Decision::Colors(vm) => self.colors(&from.system, vm, &mut moves),
                 Decision::Limit(vm, vcpu) => self.limits(from, vm, vcpu, &mut moves),
+                // They stay those of the old plan.
+                Decision::Number(_)
+                | Decision::Kind(_)
+                | Decision::Overrun(_)
+                | Decision::Locks => {}
             }
         }
         moves

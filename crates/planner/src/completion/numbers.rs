@@ -51,8 +51,13 @@ pub(super) fn attempt_all(
 /// Returns the description with the numbers of VCPUs of a plan, and with its kinds of servers,
 /// overrun and protocol of locks.
 pub(super) fn as_planned(system: &System, planned: &System) -> System {
+    kinds::fixed(&with_those_of(system, planned), planned)
+}
+
+/// Returns the description with the numbers of VCPUs of a plan.
+pub(super) fn with_those_of(system: &System, planned: &System) -> System {
     let numbers: Numbers = planned.vms.iter().map(|vm| vm.vcpus.len()).collect();
-    kinds::fixed(&with(system, &numbers), planned)
+    with(system, &numbers)
 }
 
 /// Returns the description with these numbers.

@@ -4,9 +4,10 @@
 use std::cell::Cell;
 
 use analysis::Duration;
+use policy::server::kind::Kind;
 use serde::Serialize;
 use system::description::{Amount, Located, System};
-use system::plan::Budget;
+use system::plan::{Budget, Class, Locks};
 use verdict::Verdict;
 
 use super::change::exact;
@@ -53,6 +54,7 @@ impl std::fmt::Display for Trial {
 /// Returns the reasons for all decisions that were open, in the order of the description; none if
 /// the plan does not hold. What is tried is judged with the margin of the description.
 pub fn reasons(open: &System, planned: &System) -> Vec<Reason> {
+    let choices = decision::choices(open, &numbers::with_those_of(open, planned));
     let open = &numbers::as_planned(open, planned);
     let planned = margin::with_margin(planned);
     let candidates = Cell::new(0);
@@ -68,7 +70,7 @@ pub fn reasons(open: &System, planned: &System) -> Vec<Reason> {
         value: decision.value(&planned),
         trials: why.trials(decision),
     };
-    decision::open(open).into_iter().map(reason).collect()
+    choices.into_iter().chain(decision::open(open)).map(reason).collect()
 }
 
 struct Why<'a> {
@@ -88,7 +90,42 @@ impl Why<'_> {
             Decision::Task(at) => self.tasks(at),
             Decision::Colors(vm) => self.colors(vm),
             Decision::Limit(vm, vcpu) => self.limit(vm, vcpu),
+            // Another number is another description.
+            Decision::Number(_) => Vec::new(),
+            Decision::Kind(at) => self.kinds(at),
+            Decision::Overrun(at) => self.overrun(at),
+            Decision::Locks => self.locks(),
         }
+    }
+
+    fn kinds(&self, at: At) -> Vec<Trial> {
+        let class = |system: &System| vcpu(system, at).server.as_ref().map(|it| it.class.value);
+        let Some(Class::Reserved(now, budget)) = class(self.planned) else { return Vec::new() };
+        let others = Kind::ALL.into_iter().filter(|kind| *kind != now);
+        let trial = |kind: Kind| {
+            let mut system = self.planned.clone();
+            set_class(&mut system, at, |_| Class::Reserved(kind, budget));
+            self.trial(format!("with a {} server", kind.name()), &system)
+        };
+        others.map(trial).collect()
+    }
+
+    fn overrun(&self, (vm, index): At) -> Vec<Trial> {
+        let mut system = self.planned.clone();
+        let place = system.vms[vm].name.place.clone();
+        let Some(server) = system.vms[vm].vcpus[index].server.as_mut() else { return Vec::new() };
+        let without = server.overrun.is_some();
+        server.overrun = (!without).then_some(place);
+        vec![self.trial(if without { "without" } else { "with overrun" }.into(), &system)]
+    }
+
+    fn locks(&self) -> Vec<Trial> {
+        let others = Locks::ALL.into_iter().filter(|it| *it != self.planned.locks);
+        let trial = |locks: Locks| {
+            let system = System { locks, ..self.planned.clone() };
+            self.trial(format!("with `{}`", locks.as_str()), &system)
+        };
+        others.map(trial).collect()
     }
 
     /// Judges what was tried.

@@ -97,3 +97,36 @@ fn a_plan_that_holds_not_has_no_reasons() {
     late.vms[1].tasks[0].wcet = system::description::Wcet::Fixed(analysis::Duration(39_000_000));
     assert_eq!(reasons(&open, &late), []);
 }
+
+/// Numbers, kinds, overrun and protocol are decisions, too, each beside its other choices; an old
+/// plan keeps them.
+#[test]
+fn choices_have_reasons_and_stay_those_of_an_old_plan() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../systems/choices.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let folder = file.parent().unwrap();
+    let open = System::from_toml("choices.toml", &text, folder).unwrap();
+    let options = Options { objective: Objective::LeastTime, ..Options::default() };
+    let mut planned = open.clone();
+    complete_with(&mut planned, &options).unwrap();
+    let all = reasons(&open, &planned);
+    let number = reason(&all, "the number of VCPUs of `drive`");
+    assert_eq!(number.value, planned.vms[0].vcpus.len().to_string());
+    let protocol = reason(&all, "the protocol of locks");
+    assert_eq!(protocol.value, planned.locks.as_str());
+    assert_eq!(protocol.trials.len(), 1, "{protocol:?}");
+    assert_eq!(reason(&all, "the server of VCPU 0 of `drive`").trials.len(), 2);
+    assert_eq!(reason(&all, "the overrun of VCPU 0 of `radio`").trials.len(), 1);
+
+    let old = plan::make(&planned).unwrap();
+    let mut again = open.clone();
+    planner::completion::complete_from(&mut again, &old, Some(0), &options).unwrap();
+    let made = plan::make(&again).unwrap();
+    assert_eq!(made.locks, old.locks);
+    for (vm, before) in made.vms.iter().zip(&old.vms) {
+        let of = |vm: &plan::Vm| -> Vec<_> {
+            vm.vcpus.iter().map(|vcpu| vcpu.server.map(|it| (it.class, it.overrun))).collect()
+        };
+        assert_eq!(of(vm), of(before));
+    }
+}
