@@ -1,6 +1,7 @@
 //! `bulkhead plan`: makes a plan out of a description.
 
 mod front;
+mod options;
 mod search;
 mod show;
 mod why;
@@ -13,7 +14,6 @@ use planner::report::Report;
 use serde::Serialize;
 use verdict::Verdict;
 
-use crate::arguments::PlanOptions;
 use crate::check::deadlines;
 use crate::failure::Failure;
 use crate::json;
@@ -21,6 +21,8 @@ use crate::output;
 use crate::overview;
 use crate::status::Status;
 use written::Written;
+
+pub use options::PlanOptions;
 
 /// Runs the command.
 pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {

@@ -9,9 +9,9 @@ use report::text::table;
 use report::{Axis, Line, LineChart};
 use serde::Serialize;
 
+use super::PlanOptions;
 use super::search::{self, Answer};
 use super::written::{self, Written};
-use crate::arguments::PlanOptions;
 use crate::failure::Failure;
 use crate::json;
 use crate::output;

@@ -9,7 +9,7 @@ use lab::load::{self, System};
 use planner::completion::{Changed, Objective, Options, Outcome};
 use system::description;
 
-use crate::arguments::PlanOptions;
+use super::PlanOptions;
 use crate::failure::Failure;
 use crate::signals::Signals;
 
