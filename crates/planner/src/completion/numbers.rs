@@ -1,7 +1,7 @@
 //! Numbers of VCPUs that are open.
 //!
-//! More VCPUs let tasks run at the same time, or with budgets of their own, but each has a period in
-//! which its tasks wait. Each combination of numbers is a description of its own, which is planned
+//! More VCPUs let tasks run at the same time, or with budgets of their own, but each has a period
+//! in which its tasks wait. Each combination of numbers is a description of its own, which is planned
 //! like any other. The search begins with the least numbers, and with all one larger, and changes
 //! the best ones one by one.
 

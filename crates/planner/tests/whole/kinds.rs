@@ -311,8 +311,8 @@ fn vms_have_different_numbers() {
     }
 }
 
-/// Where no number holds step by step, because tasks wait for a resource, the search over everything
-/// tries several.
+/// Where no number holds step by step, because tasks wait for a resource, the search over
+/// everything tries several.
 #[test]
 fn the_search_over_everything_tries_several_numbers() {
     let resource = "\n[[resource]]\nname = \"bus\"\nvms = [\"a\"]\n";

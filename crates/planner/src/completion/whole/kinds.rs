@@ -218,8 +218,8 @@ pub fn improve(judge: &Judge<'_>, open: &Open, planned: System) -> System {
     best
 }
 
-/// Returns a description with smaller budgets of the VCPU of a decision, if its budget is open: where
-/// the largest leaves too little for overrun, or for others, a smaller one can hold.
+/// Returns a description with smaller budgets of the VCPU of a decision, if its budget is open:
+/// where the largest leaves too little for overrun, or for others, a smaller one can hold.
 fn smaller(system: &System, open: &Open, decision: Decision) -> Vec<System> {
     let (Decision::Kind(at) | Decision::Overrun(at)) = decision else { return Vec::new() };
     let budget = vcpu(system, at).server.as_ref().and_then(|it| it.class.value.budget());
