@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration as Time;
 
-use planner::completion::{Options, Refusal, complete_with};
+use planner::completion::{Objective, Options, Refusal, complete_with};
 use rustix::time::{ClockId, clock_gettime};
 use system::description::System;
 use system::plan;
@@ -160,7 +160,8 @@ fn measure(case: usize, tasks: u64) {
     let mut described = System::from_toml("large.toml", &text, Path::new(""))
         .unwrap_or_else(|errors| panic!("{errors}"));
     let is_open = described.is_open();
-    let planned = complete_with(&mut described, &Options { time, ..Options::default() });
+    let options = Options { objective: Objective::LeastTime, time, ..Options::default() };
+    let planned = complete_with(&mut described, &options);
     let result = match &planned {
         Ok(_) => {
             let vcpus = plan::assign(&described).expect("PCPUs");

@@ -10,7 +10,7 @@ use super::objective::{Objective, Weights};
 use super::whole::improve::{self, grown, pcpus, slack_of, with_times_of};
 use super::whole::judge::Judge;
 use super::whole::open::Open;
-use super::whole::{Missed, Request, TO_PLAN, finish, is_plan};
+use super::whole::{Missed, Request, TO_IMPROVE, TO_PLAN, finish, is_plan};
 use super::{Options, Outcome, Refusal, attempt, explain, margin, slack};
 
 /// Steps between no slack and the most.
@@ -139,7 +139,9 @@ impl Front<'_> {
     /// Adds plans with more and more slack; limits are closed.
     fn level(&mut self, closed: &System, first: System, steps: u64) {
         let stops = self.request.stops;
-        self.add(first.clone());
+        let part = Request { effort: self.request.effort / (4 * steps), ..*self.request };
+        let enough = Request { effort: TO_IMPROVE, ..part };
+        self.add(improve::least_time(closed, first.clone(), &enough));
         if stops() {
             return;
         }
@@ -155,9 +157,9 @@ impl Front<'_> {
             // The plan with most slack with smaller budgets, and another plan.
             let small = finish::shrink(&Judge::new(self.request), &open, grown(&most, target));
             self.add(with_times_of(small, self.system));
-            let part = Request { effort: self.request.effort / (4 * steps), ..*self.request };
             if let Ok(other) = attempt(&longer, &part) {
-                self.add(with_times_of(other, self.system));
+                let less = improve::least_time(&longer, other, &part);
+                self.add(with_times_of(less, self.system));
             }
         }
     }

@@ -15,7 +15,7 @@ use super::open::Open;
 use super::patterns::{Need, Patterns, reopened, with_budgets};
 use super::random::Random;
 use super::repair::{Candidate, change, weigh};
-use super::{Request, TO_PLAN, finish, is_plan, search, value, weights_of};
+use super::{Request, TO_PLAN, finish, is_plan, search, to_plan, value, weights_of};
 
 /// Enough effort to try all plans of a small system.
 const TO_TRY_ALL: u64 = 150_000;
@@ -278,17 +278,23 @@ fn tried(
 /// The same as [`most_slack`], where PCPUs do not affect each other.
 fn wider(system: &System, planned: System, slack: u64, request: &Request<'_>) -> (System, u64) {
     let open = Open::of(system);
-    let effort = request.effort / 8;
-    let part = Request { effort, ..*request };
     let mut structure = reopened(planned.clone(), &open);
     let (mut best, mut slack) = (planned, slack);
     let mut random = Random(request.seed);
     let rounds = if request.effort == u64::MAX { usize::MAX } else { 1 };
-    'all: for _ in 0..rounds {
+    'all: for round in 0..rounds {
+        // With time for it, again and again, and longer: what is too much must not take all of it.
+        let effort = request.effort.min(to_plan(system)) / 8 << round.min(6);
+        let part = Request { effort, ..*request };
+        // With all plans tried, another round finds nothing else.
+        let mut is_exhausted = true;
         for step in STEPS {
             loop {
+                if (request.stops)() {
+                    break 'all;
+                }
                 let target = slack + (WHOLE + slack) / 1_000 * (step / 1_000);
-                if target > MOST || is_too_much(system, target) || (request.stops)() {
+                if target > MOST || is_too_much(system, target) {
                     break;
                 }
                 let judge = Judge::new(&part);
@@ -299,6 +305,7 @@ fn wider(system: &System, planned: System, slack: u64, request: &Request<'_>) ->
                     (Some(found), _) => Some(found),
                     (None, true) => None,
                     (None, false) => {
+                        is_exhausted = false;
                         let start = grown(&structure, target);
                         let descent =
                             Descent { patterns: &patterns, choices: &choices, judge: &judge };
@@ -315,6 +322,9 @@ fn wider(system: &System, planned: System, slack: u64, request: &Request<'_>) ->
                 }
                 (best, slack, structure) = (plan, of_plan, next);
             }
+        }
+        if is_exhausted {
+            break;
         }
     }
     // What is left of the PCPUs is given away, too.
