@@ -83,7 +83,7 @@ fn no_plan_is_an_answer_with_advice() {
     let message = "task `gyro` of VM `pilot` needs more time than there is on any VCPU";
     assert!(result.stderr.contains(message), "{}", result.stderr);
     assert!(
-        result.stderr.contains("help: it fits with 4 colours (3 fewer for `linux`)"),
+        result.stderr.contains("help: it fits with 2 colours (1 fewer for `linux`)"),
         "{}",
         result.stderr
     );
