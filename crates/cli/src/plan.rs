@@ -38,6 +38,9 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
         Some(path) => Some(path.to_owned()),
         None => Some(written::beside(&system)?),
     };
+    if let Some(target) = &target {
+        written::keeps_description(&system, target)?;
+    }
     let written = Written::new(&mut system, target.as_deref())?;
     let described = system.description.as_deref();
     let verdict = Verdict::of_plan(&system.plan, described);

@@ -78,6 +78,23 @@ pub fn beside(system: &System) -> Result<PathBuf, Failure> {
     Ok(file.with_extension(ending(system)))
 }
 
+/// Refuses a target that is the description itself: the plan would replace what it was made from.
+pub fn keeps_description(system: &System, target: &Path) -> Result<(), Failure> {
+    let same = |one: &Path, other: &Path| {
+        one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(a, b)| a == b)
+    };
+    if load::ending(&system.file) == Some("toml") && same(&system.file, target) {
+        return Err(Failure::new(
+            "output",
+            format!(
+                "{} is the description: the plan would replace it\nhelp: name another file with `-o FILE`",
+                target.display()
+            ),
+        ));
+    }
+    Ok(())
+}
+
 /// Returns the ending of the name of what is written.
 pub fn ending(system: &System) -> &'static str {
     let boots = system.description.as_ref().is_none_or(|it| it.platform.value.boot.is_ok());

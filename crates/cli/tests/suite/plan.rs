@@ -115,6 +115,15 @@ fn a_plan_in_which_tasks_are_late_is_written_all_the_same() {
     assert!(sandbox.path("s.plan.dts").is_file());
 }
 
+#[test]
+fn a_plan_does_not_replace_its_description() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", OPEN);
+    let result = sandbox.bulkhead(&["plan", "s.toml", "-o", "./s.toml"]);
+    result.assert_refused(&["s.toml is the description", "name another file"]);
+    assert_eq!(std::fs::read_to_string(sandbox.path("s.toml")).expect("a file"), OPEN);
+}
+
 /// The example of choices, with the table that the documentation shows.
 #[test]
 fn choices_are_planned_and_shown() {
