@@ -284,7 +284,7 @@ fn wider(system: &System, planned: System, slack: u64, request: &Request<'_>) ->
     let rounds = if request.effort == u64::MAX { usize::MAX } else { 1 };
     'all: for round in 0..rounds {
         // With time for it, again and again, and longer: what is too much must not take all of it.
-        let effort = request.effort.min(to_plan(system)) / 8 << round.min(6);
+        let effort = (request.effort.min(to_plan(system)) / 8) << round.min(6);
         let part = Request { effort, ..*request };
         // With all plans tried, another round finds nothing else.
         let mut is_exhausted = true;
