@@ -19,9 +19,6 @@ use qemu::{Exit, Outcome, Time};
 
 use crate::variant::Variant;
 
-/// How long QEMU may take to write its results.
-const GRACE: Duration = Duration::from_secs(20);
-
 /// What is booted. Equal boots give equal results.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Boot {
@@ -87,11 +84,14 @@ impl Boot {
             arguments: &[],
         })?;
         let is_over = |known: &Known| until.is_some_and(|vm| known.vms[vm].ended.is_some());
-        let Some(Ran { outcome, known, recorded }) = running.wait(is_over, GRACE, stop) else {
+        let Some(ran) = running.wait(is_over, stop) else {
             return Ok(None);
         };
+        let ended = ran.without_results().map_or(Ok(()), Err);
+        let Ran { outcome, known, recorded, .. } = ran;
         let recorded = recorded.transpose();
-        let seen = self.check(&outcome, &known, until).and_then(|()| {
+        let ended = ended.and_then(|()| self.check(&outcome, &known, until));
+        let seen = ended.and_then(|()| {
             let console = outcome.log.clone();
             let trace = recorded?.map(|_| whole_trace(&traced)).transpose()?;
             let (jobs, bins) = (Vec::new(), Vec::new());

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use qemu::{Board, Input, Next, Options, Outcome, Session, Time};
+use qemu::{Board, Exit, Input, Next, Options, Outcome, Session, Time};
 
 use crate::board::board;
 use crate::cachescope::Cachescope;
@@ -16,6 +16,10 @@ use crate::workspace::{ImageFile, Workspace};
 
 /// Interval at which a caller that waits for a machine can stop it.
 const TICK: Duration = Duration::from_millis(50);
+
+/// Time that a machine has to write its results when it is asked to end. It needs less than a second, but the host may have
+/// much else to do.
+const RESULTS: Duration = Duration::from_secs(120);
 
 /// A machine that runs a system. QEMU's boards are such machines. Another backend implements this trait and gives the
 /// machine to [`Running::new`], with a [`Recording`] of its RAM if a trace is wanted; [`crate::run::judge`] then judges the run.
@@ -142,6 +146,8 @@ pub struct Ran {
     pub known: Known,
     /// The recorded trace, or why there is none; `None`: no trace was wanted.
     pub recorded: Option<Result<Recorded, String>>,
+    /// True if the machine was asked to end.
+    pub asked: bool,
 }
 
 impl Running {
@@ -172,13 +178,8 @@ impl Running {
     }
 
     /// Follows the machine until it ends by itself, or until `is_over` returns true and the machine, which is asked to
-    /// end, has written its results, for which it gets the time `grace`. `None`: `watch` stopped it.
-    pub fn wait(
-        mut self,
-        is_over: impl Fn(&Known) -> bool,
-        grace: Duration,
-        watch: &dyn Watch,
-    ) -> Option<Ran> {
+    /// end, has written its results. `None`: `watch` stopped it.
+    pub fn wait(mut self, is_over: impl Fn(&Known) -> bool, watch: &dyn Watch) -> Option<Ran> {
         while !is_over(self.known()) {
             if watch.stops() {
                 self.machine.stop();
@@ -187,27 +188,39 @@ impl Running {
             match self.next(TICK) {
                 Next::Output(_) => {}
                 Next::Idle => watch.tick(),
-                Next::Ended => return Some(self.finish(grace)),
+                Next::Ended => return Some(self.finish(RESULTS)),
             }
         }
-        Some(self.end(grace))
+        Some(self.end(RESULTS))
     }
 
     /// Waits up to `grace` for the end of the machine, whose console is closed.
     pub fn finish(self, grace: Duration) -> Ran {
         let Self { machine, tally, recording } = self;
-        Ran::new(machine.finish(grace), tally, recording)
+        Ran::new(machine.finish(grace), tally, recording, false)
     }
 
     /// Asks the machine to end, and waits up to `grace` until it has written its results.
     pub fn end(self, grace: Duration) -> Ran {
         let Self { machine, tally, recording } = self;
-        Ran::new(machine.end(grace), tally, recording)
+        Ran::new(machine.end(grace), tally, recording, true)
     }
 }
 
 impl Ran {
-    fn new(outcome: Outcome, tally: Tally, recording: Option<Recording>) -> Self {
-        Self { outcome, known: tally.end(), recorded: recording.map(Recording::finish) }
+    fn new(outcome: Outcome, tally: Tally, recording: Option<Recording>, asked: bool) -> Self {
+        Self { outcome, known: tally.end(), recorded: recording.map(Recording::finish), asked }
+    }
+
+    /// Returns what to say of a machine that was asked to end and had to be killed: its results are missing.
+    pub fn without_results(&self) -> Option<String> {
+        let killed = self.asked && self.outcome.exit == Exit::TimedOut;
+        let seconds = RESULTS.as_secs();
+        killed.then(|| {
+            format!(
+                "QEMU did not write its results within {seconds} s of being asked to: \
+                 run it again on a machine that has less to do"
+            )
+        })
     }
 }

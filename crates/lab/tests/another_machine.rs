@@ -215,7 +215,7 @@ fn judged(folder: &Path, system: &System, machine: Replay) -> (Summary, Trace) {
     let recording = Recording::start(&file, system, machine.memory.clone(), What::All);
     let recording = Some(recording.expect("the file can be written"));
     let running = Running::new(Box::new(machine), system, recording);
-    let ran = running.wait(|_| false, Duration::ZERO, &AtomicBool::new(false));
+    let ran = running.wait(|_| false, &AtomicBool::new(false));
     let ran: Ran = ran.expect("nothing stopped the run");
     let recorded = read_trace(&file).expect("a complete trace");
     (judge(system, ran, circumstances(folder, file)), recorded)
@@ -281,12 +281,26 @@ fn vms_and_machines_that_do_not_end_well_are_found() {
 }
 
 #[test]
+fn a_machine_that_is_killed_when_it_is_asked_to_end_has_no_results() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let system = system(folder.path());
+    for (exit, asked) in [(Exit::TimedOut, true), (Exit::TimedOut, false), (Exit::Code(0), true)] {
+        let (mut machine, _) = replay(&system, &happened(&system, 2_000_000), &WELL);
+        machine.exit = exit;
+        let running = Running::new(Box::new(machine), &system, None);
+        let ran = running.wait(|_| asked, &AtomicBool::new(false));
+        let without = ran.expect("nothing stopped the run").without_results();
+        assert_eq!(without.is_some(), exit == Exit::TimedOut && asked, "{without:?}");
+    }
+}
+
+#[test]
 fn deadlines_without_a_readable_trace_are_not_judged_well() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let system = system(folder.path());
     let (machine, _) = replay(&system, &happened(&system, 2_000_000), &WELL);
     let running = Running::new(Box::new(machine), &system, None);
-    let ran = running.wait(|_| false, Duration::ZERO, &AtomicBool::new(false));
+    let ran = running.wait(|_| false, &AtomicBool::new(false));
     let recorded = Recorded { file: "run.trace".into(), records: 1, lost: 0 };
     let ran = Ran { recorded: Some(Ok(recorded)), ..ran.expect("nothing stopped the run") };
     let file = folder.path().join("run.trace");

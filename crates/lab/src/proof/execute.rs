@@ -16,8 +16,6 @@ use crate::record::{What, read_trace};
 use crate::watch::Watch;
 use crate::workspace::Workspace;
 
-/// Time that QEMU has to write its results.
-const GRACE: Duration = Duration::from_secs(20);
 /// The trace in the folder of a run.
 pub const TRACE: &str = "run.trace";
 /// The console in the folder of a run.
@@ -97,14 +95,19 @@ impl<'a> Prepared<'a> {
             .collect();
         let have_ended = |known: &Known| awaited.iter().all(|&vm| known.vms[vm].ended.is_some());
         let running = self.machine.start(start)?;
-        let Some(Ran { outcome, known, recorded }) = running.wait(have_ended, GRACE, watch) else {
+        let Some(ran) = running.wait(have_ended, watch) else {
             return Ok(None);
         };
+        let without_results = ran.without_results();
+        let Ran { outcome, known, recorded, .. } = ran;
         // The folder with its log goes away, but the end of the log is part of the text.
         let shown = Outcome { log_file: None, ..outcome.clone() };
         let failed = |why: String| Failure::new("run", format!("{why}\n{shown}"));
         if let Some(why) = &known.refusal {
             return Err(failed(format!("the hypervisor started no VM: {why}")));
+        }
+        if let Some(why) = without_results {
+            return Err(failed(why));
         }
         let mut problems = Vec::new();
         match outcome.exit {
