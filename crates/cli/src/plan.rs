@@ -26,6 +26,9 @@ pub use options::PlanOptions;
 
 /// Runs the command.
 pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
+    if let Some(target) = options.output.as_deref().filter(|_| options.front.is_none()) {
+        image::check_target(target)?;
+    }
     if let Some(chart) = &options.front {
         return front::front(options, chart.as_deref(), as_json);
     }
@@ -52,7 +55,7 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
         (Some(open), Some(planned)) if options.explain => Some(completion::reasons(open, planned)),
         _ => options.explain.then(Vec::new),
     };
-    let replaced = target.as_ref().is_some_and(|target| target.exists());
+    let replaced = target.as_ref().is_some_and(|target| target.is_file());
     if let Some(target) = &target {
         image::write(target, written.text().as_bytes())?;
     }

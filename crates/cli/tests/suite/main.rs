@@ -13,6 +13,7 @@ mod measure;
 mod plan;
 mod plan_changes;
 mod plan_objectives;
+mod plan_written;
 mod prove;
 mod run;
 mod sim;
