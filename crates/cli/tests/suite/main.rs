@@ -12,6 +12,7 @@ mod locks;
 mod measure;
 mod plan;
 mod plan_changes;
+mod plan_given;
 mod plan_objectives;
 mod plan_written;
 mod prove;
