@@ -51,3 +51,28 @@ fn a_folder_is_no_file() {
         result.assert_refused(&[&message, "help: name a file in it"]);
     }
 }
+
+/// A virtual cache of one colour or more is possible or not, whatever the planner chooses.
+#[test]
+fn planned_colours_of_a_virtual_cache_are_written_where_there_can_be_one() {
+    let open = |board: &str| {
+        format!(
+            "platform = \"{board}\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+             kernel = \"rt.bin\"\ncolors = \"planned\"\nvllc = true\n[[vm.vcpu]]\n\
+             server = \"deferrable\"\nperiod = \"5ms\"\n[[vm.task]]\nname = \"t\"\n\
+             period = \"10ms\"\nwcet = {{ 1 = \"7ms\", 2 = \"5ms\", 8 = \"2ms\" }}\n"
+        )
+    };
+    let sandbox = sandbox!();
+    for board in ["i7-2600", "exynos-5422"] {
+        sandbox.write("s.toml", &open(board));
+        sandbox.bulkhead(&["plan", "s.toml"]).assert_status(0);
+        sandbox.bulkhead(&["check", "s.planned.toml"]).assert_status(0);
+    }
+    let message = "a virtual cache needs colours that change with each page";
+    for colors in ["planned", "0"] {
+        sandbox.write("s.toml", &open("raspberry-pi-2").replace("planned", colors));
+        let result = sandbox.bulkhead(&["plan", "s.toml", "-o", "no.toml"]);
+        result.assert_refused(&[message, "s.toml:7:10"]);
+    }
+}
