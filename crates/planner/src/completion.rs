@@ -47,6 +47,7 @@ mod part;
 mod pcpus;
 mod periods;
 mod problem;
+mod section;
 mod slack;
 mod together;
 mod whole;
