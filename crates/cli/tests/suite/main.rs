@@ -15,6 +15,7 @@ mod plan_changes;
 mod plan_given;
 mod plan_objectives;
 mod plan_written;
+mod planning;
 mod prove;
 mod run;
 mod sim;
