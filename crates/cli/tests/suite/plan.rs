@@ -99,7 +99,9 @@ fn no_plan_is_an_answer_with_advice() {
 fn advice_names_the_vcpu_of_a_vm_that_has_several() {
     let vcpu = |lines: &str| format!("[[vm.vcpu]]\nserver = \"sporadic\"\n{lines}");
     let task = |name: &str, vcpu: u8| {
-        format!("[[vm.task]]\nname = \"{name}\"\nvcpu = {vcpu}\nperiod = \"20ms\"\nwcet = \"6ms\"\n")
+        format!(
+            "[[vm.task]]\nname = \"{name}\"\nvcpu = {vcpu}\nperiod = \"20ms\"\nwcet = \"6ms\"\n"
+        )
     };
     let vm = "platform = \"zcu102\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
               kernel = \"rt.bin\"\n";
@@ -108,7 +110,11 @@ fn advice_names_the_vcpu_of_a_vm_that_has_several() {
         sandbox.write("s.toml", &text);
         let result = sandbox.bulkhead(&["plan", "s.toml"]);
         result.assert_status(1);
-        assert!(result.stderr.contains("task `late` of VM `a` needs more time"), "{}", result.stderr);
+        assert!(
+            result.stderr.contains("task `late` of VM `a` needs more time"),
+            "{}",
+            result.stderr
+        );
         result.stderr
     };
     let given = vcpu("budget = \"1ms\"\nperiod = \"5ms\"\n");
