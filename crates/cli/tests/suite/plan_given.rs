@@ -93,3 +93,13 @@ fn vcpus_without_server_need_a_pcpu_each() {
         assert_eq!(result.stderr.contains(message), status == 2, "{}", result.stderr);
     }
 }
+
+/// Where colours are planned, so are the places of RAM; that all is too much is known before.
+#[test]
+fn vms_need_no_more_ram_than_there_is() {
+    let sandbox = sandbox!();
+    let text = GIVEN.replace("\"0-7\"", "\"planned\"").replace("\"sporadic\"", "\"planned\"");
+    sandbox.write("s.toml", &text.replace("\"16MiB\"", "\"1200MiB\"").replace("32MiB", "800MiB"));
+    let message = "with `radio` the VMs need 2000 MiB of RAM, but 1952 MiB are free";
+    sandbox.bulkhead(&["plan", "s.toml"]).assert_refused(&[message, "s.toml:25:10", "96 MiB"]);
+}

@@ -1,6 +1,7 @@
 //! Checks what a description gives, before a planner decides the rest.
 
 use policy::color::ColorSet;
+use units::Bytes;
 
 use super::outline::memory;
 use super::ram::Placed;
@@ -11,7 +12,7 @@ use crate::plan::{Llc, Plan, check};
 
 /// Checks all that no decision of a planner changes: given PCPUs, RAM, devices and load addresses.
 /// [`super::make`] checks it by the same rules. Where colours are left to the planner, so is the
-/// way in which VMs share RAM: each then has to fit by itself.
+/// way in which VMs share RAM: then each has to fit by itself, and all into the RAM that there is.
 ///
 /// # Errors
 ///
@@ -37,6 +38,7 @@ pub fn check_given(system: &System) -> Result<(), Errors> {
         .collect();
     // What has no place breaks other rules, too.
     mistakes.none()?;
+    too_much(system, hypervisor.size).map_or(Ok(()), Err)?;
     let mut mistakes = Mistakes::default();
     let nowhere = system.vms.iter().map(|vm| (memory(vm), None)).collect();
     let nowhere = Placed { hypervisor: None, vms: nowhere };
@@ -78,6 +80,28 @@ impl Mistakes {
     fn none(self) -> Result<(), Errors> {
         Errors::unless_none(self.0, ())
     }
+}
+
+/// Reports the first VM with which all have more RAM than the hypervisor leaves.
+fn too_much(system: &System, hypervisor: Bytes) -> Option<Errors> {
+    let platform = &system.platform.value;
+    let all: u64 = platform.memory.iter().map(|bank| bank.size.0).fold(0, u64::saturating_add);
+    let free = Bytes(all.saturating_sub(hypervisor.0));
+    let mut sum = Bytes(0);
+    let vm = system.vms.iter().find(|vm| {
+        let pool = vm.extra.as_ref().map_or(0, |extra| extra.memory.value.0);
+        sum = Bytes(sum.0.saturating_add(vm.memory.value.0).saturating_add(pool));
+        sum > free
+    })?;
+    let message =
+        format!("with `{}` the VMs need {sum} of RAM, but {free} are free", vm.name.value);
+    let help = format!(
+        "`{}` has {}: {hypervisor} for the hypervisor; make a VM smaller",
+        platform.name,
+        Bytes(all)
+    );
+    let mistake = Diagnostic::new("no-memory", message).at(&vm.memory.place, "does not fit");
+    Some(mistake.help(help).into())
 }
 
 /// Returns systems that fit into RAM if the whole system does: one of each VM, and one of those
