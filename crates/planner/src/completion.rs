@@ -45,6 +45,7 @@ mod old;
 mod overheads;
 mod part;
 mod pcpus;
+mod percent;
 mod periods;
 mod problem;
 mod section;

@@ -15,6 +15,7 @@ use super::decision::{self, Decision, limit};
 use super::least::least;
 use super::nearby::{limit_mut, room};
 use super::pcpus::{At, all, given, vcpu};
+use super::percent::{exactly, tenths, tenths_up};
 use super::problem::grain;
 use super::whole::improve::slack_of;
 use super::whole::judge::Judge;
@@ -153,7 +154,7 @@ impl Why<'_> {
                 let grow = format!("{met}, and execution times can grow by");
                 match (tenths(slack), tenths(self.slack)) {
                     (now, before) if now != before => format!("{grow} {now} instead of {before}"),
-                    _ => format!("{grow} {} instead of {}", fine(slack), fine(self.slack)),
+                    _ => format!("{grow} {} instead of {}", exactly(slack), exactly(self.slack)),
                 }
             }
         }
@@ -351,21 +352,6 @@ fn budget(system: &System, at: At) -> Option<Budget> {
     vcpu(system, at).server.as_ref()?.class.value.budget()
 }
 
-/// Shows millionths in per cent, rounded down: what there is.
-fn tenths(ppm: u64) -> String {
-    format!("{}.{} %", ppm / 10_000, ppm / 1_000 % 10)
-}
-
-/// Shows millionths in per cent, rounded up: what is needed.
-fn tenths_up(ppm: u64) -> String {
-    tenths(ppm.div_ceil(1_000).saturating_mul(1_000))
-}
-
-/// Shows millionths in per cent exactly.
-fn fine(ppm: u64) -> String {
-    format!("{}.{:04} %", ppm / 10_000, ppm % 10_000)
-}
-
 /// Returns a PCPU whose VCPUs have more than all of its time, and the share that they have.
 fn overfull(system: &System) -> Option<(usize, String)> {
     (0..system.platform.value.cpus.len()).find_map(|pcpu| {
@@ -408,23 +394,5 @@ fn missed(verdict: &Verdict) -> String {
             }
         },
         (None, None) => "not all deadlines are met".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_needed_is_rounded_up_and_what_there_is_down() {
-        for (ppm, needed, there) in [
-            (0, "0.0 %", "0.0 %"),
-            (999_900, "100.0 %", "99.9 %"),
-            (1_000_000, "100.0 %", "100.0 %"),
-            (1_000_001, "100.1 %", "100.0 %"),
-        ] {
-            assert_eq!((tenths_up(ppm).as_str(), tenths(ppm).as_str()), (needed, there));
-        }
-        assert_eq!(fine(123_456), "12.3456 %");
     }
 }
