@@ -8,6 +8,9 @@ use system::plan::{self, Plan};
 
 use crate::failure::Failure;
 
+/// What is said where a plan is needed and there can be none.
+pub const NOT_BOOTED: &str = "the platform of this description can be analysed, but not booted";
+
 /// What a file holds.
 pub struct Input {
     /// The plan; none: the machine is one that is only analysed.
@@ -31,8 +34,6 @@ pub fn read(file: &str) -> Result<Input, Failure> {
 impl Input {
     /// The plan, for what needs one.
     pub fn plan(&self) -> Result<&Plan, Failure> {
-        self.plan.as_ref().ok_or_else(|| {
-            Failure::new("the platform of this description can be analysed, but not booted")
-        })
+        self.plan.as_ref().ok_or_else(|| Failure::new(NOT_BOOTED))
     }
 }

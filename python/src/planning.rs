@@ -1,23 +1,58 @@
 //! Plans.
 
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lab::load;
+use planner::completion::{Objective, Options, Outcome};
 use planner::report::Report;
 use pyo3::prelude::*;
+use system::description;
 
 use crate::checking::verdict;
 use crate::failure::{Failure, json};
-use crate::input;
+use crate::input::{Input, NOT_BOOTED};
 use crate::interrupt::{After, detached};
+use crate::running::timeout;
 
-/// The plan of a description and what was chosen, as JSON.
-#[pyfunction]
-pub fn plan(py: Python<'_>, file: String) -> PyResult<String> {
-    detached(py, After::Leave, move |_| planned(&file), |_| Ok(()))
+/// How to search.
+struct Search {
+    objective: Option<String>,
+    seed: u64,
+    time: Option<Duration>,
 }
 
-fn planned(file: &str) -> Result<String, Failure> {
-    let input = input::read(file)?;
+/// The plan of a description, what was chosen and what the search did, as JSON.
+#[pyfunction]
+pub fn plan(
+    py: Python<'_>,
+    file: String,
+    objective: Option<String>,
+    seed: u64,
+    time_s: Option<f64>,
+) -> PyResult<String> {
+    let time = time_s.map(timeout).transpose().map_err(|failure| failure.raise(py))?;
+    let search = Search { objective, seed, time };
+    detached(py, After::Leave, move |stop| planned(Path::new(&file), &search, stop), |_| Ok(()))
+}
+
+fn planned(file: &Path, search: &Search, stop: &AtomicBool) -> Result<String, Failure> {
+    if search.objective.is_some() || search.time.is_some() {
+        // In a plan nothing is open.
+        load::description(file)?;
+    }
+    // What is left behind after Ctrl-C ends soon.
+    let stops = |_: u64| stop.load(Ordering::SeqCst);
+    let wanted = |system: &description::System| search.options(system, &stops);
+    let (system, outcome) = load::plan_with(file, wanted)?;
+    let input = Input { plan: Some(system.plan), description: system.description.map(|it| *it) };
+    document(&input, &outcome)
+}
+
+fn document(input: &Input, outcome: &Outcome) -> Result<String, Failure> {
     let plan = input.plan()?;
-    let verdict = verdict(&input)?;
+    let verdict = verdict(input)?;
     let report = Report::new(&verdict, input.description.as_ref());
     Ok(json(&serde_json::json!({
         "ok": verdict.schedulable,
@@ -25,5 +60,28 @@ fn planned(file: &str) -> Result<String, Failure> {
         "dts": plan.to_dts(),
         "report": report,
         "analysis": verdict,
+        "search": outcome,
     })))
+}
+
+impl Search {
+    fn options<'a>(
+        &self,
+        system: &description::System,
+        stops: &'a dyn Fn(u64) -> bool,
+    ) -> Result<Options<'a>, lab::Failure> {
+        if system.platform.value.boot.is_err() {
+            return Err(lab::Failure::new("analysis-only", NOT_BOOTED));
+        }
+        let objective = match &self.objective {
+            None => Objective::Described,
+            Some(text) => {
+                let named: description::Objective =
+                    text.parse().map_err(|error: String| lab::Failure::new("objective", error))?;
+                Objective::of(system, &named)
+                    .map_err(|mistake| lab::Failure::Mistakes((*mistake).into()))?
+            }
+        };
+        Ok(Options { objective, seed: self.seed, time: self.time, stops })
+    }
 }

@@ -80,6 +80,32 @@ def test_plans_are_read_back(tmp_path: Path) -> None:
     assert bulkhead.plan(file).dts == plan.dts
 
 
+def test_plans_are_best_at_what_is_asked_for() -> None:
+    file = SYSTEMS / "planned.toml"
+    plain = bulkhead.plan(file)
+    assert plain.search["slack_ppm"] > 0 and not plain.search["cut"]
+    least = bulkhead.plan(file, objective="least-time")
+    assert least.ok and least.total_ppm < plain.total_ppm
+    # The seed decides, and time ends a search.
+    assert bulkhead.plan(file, seed=1).dts == plain.dts
+    longer = bulkhead.plan(file, objective="least-time", seed=7, time_s=0.5)
+    assert longer.ok and longer.search["cut"] and longer.search["candidates"] > 0
+
+
+def test_searches_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    file = SYSTEMS / "planned.toml"
+    with pytest.raises(bulkhead.BulkheadError, match="expected `least-time`"):
+        bulkhead.plan(file, objective="fast")
+    with pytest.raises(bulkhead.DescriptionError, match="there is no VM `none`"):
+        bulkhead.plan(file, objective="most-bandwidth=none")
+    with pytest.raises(bulkhead.BulkheadError, match="of 0 s"):
+        bulkhead.plan(file, time_s=0.0)
+    finished = tmp_path / "finished.dts"
+    finished.write_text(bulkhead.plan(file).dts)
+    with pytest.raises(bulkhead.BulkheadError, match="in which nothing is open"):
+        bulkhead.plan(finished, objective="least-time")
+
+
 def test_simulations_stay_below_bounds() -> None:
     file = SYSTEMS / "servers.toml"
     bounds = {(row["vm"], row["vcpu"], row["task"]): row for row in bulkhead.check(file).tasks}

@@ -14,6 +14,8 @@ use crate::status::Status;
 pub enum Failure {
     /// What was asked for could not be done.
     Lab(lab::Failure),
+    /// This signal came before there was a result.
+    Interrupted(i32, &'static str),
     /// The other system that a plan is exported to cannot run it: the answer is no.
     Impossible(String),
     /// The reader of our output has gone.
@@ -32,6 +34,7 @@ impl Failure {
             Self::Pipe => return Status::Yes,
             Self::Lab(lab::Failure::NoPlan(_)) | Self::Impossible(_) => Status::No,
             Self::Lab(_) => Status::BadInput,
+            Self::Interrupted(signal, _) => Status::Signal(signal),
         };
         if as_json {
             let _ = json::print(&Report { ok: false, errors: self.entries() });
@@ -48,6 +51,7 @@ impl Failure {
             }
             Self::Lab(lab::Failure::Message { code, text }) => vec![entry(code, text)],
             Self::Impossible(text) => vec![entry("impossible", text)],
+            Self::Interrupted(_, text) => vec![entry("interrupted", text)],
             Self::Pipe => Vec::new(),
         }
     }
@@ -62,6 +66,7 @@ impl Failure {
             Self::Lab(lab::Failure::Message { text, .. }) | Self::Impossible(text) => {
                 format!("error: {text}\n")
             }
+            Self::Interrupted(_, text) => format!("{text}\n"),
             Self::Pipe => String::new(),
         }
     }

@@ -26,13 +26,14 @@ pub use options::PlanOptions;
 
 /// Runs the command.
 pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
+    if let Some(target) = options.output.as_deref().filter(|_| options.front.is_none()) {
+        image::check_target(target)?;
+    }
+    options.check()?;
     if let Some(chart) = &options.front {
         return front::front(options, chart.as_deref(), as_json);
     }
-    let search::Found { mut system, outcome, changes } = match search::plan(options)? {
-        search::Answer::Planned(found) => found,
-        search::Answer::Interrupted(signal) => return Ok(Status::Signal(signal)),
-    };
+    let search::Found { mut system, outcome, changes } = search::plan(options)?;
     let target = match options.output.as_deref() {
         Some(path) if path == Path::new("-") => None,
         Some(path) => Some(path.to_owned()),
@@ -52,7 +53,7 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
         (Some(open), Some(planned)) if options.explain => Some(completion::reasons(open, planned)),
         _ => options.explain.then(Vec::new),
     };
-    let replaced = target.as_ref().is_some_and(|target| target.exists());
+    let replaced = target.as_ref().is_some_and(|target| target.is_file());
     if let Some(target) = &target {
         image::write(target, written.text().as_bytes())?;
     }

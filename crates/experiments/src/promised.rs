@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lab::Failure;
-use lab::{explain, load};
+use lab::load;
 use serde::Deserialize;
 use verdict::Verdict;
 
@@ -58,7 +58,7 @@ impl Promised {
             Time::Bound => task.wcrt_ns,
         };
         let unit = if self.in_ms { 1e6 } else { 1.0 };
-        let why = || NoValue::Absent(explain::why_no_bound(vcpu, task));
+        let why = || NoValue::Absent(vcpu.why_no_bound(task));
         Ok(time.ok_or_else(why)? as f64 / unit)
     }
 }

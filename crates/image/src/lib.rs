@@ -22,6 +22,7 @@ mod guest_file;
 mod hypervisor;
 mod payload;
 mod verify;
+mod whole_file;
 mod write;
 
 pub use assemble::{Image, build};
@@ -29,4 +30,5 @@ pub use error::{Error, GuestFileProblem};
 pub use hypervisor::Hypervisor;
 pub use payload::{Blob, EarlyConsole, pack};
 pub use verify::{Contents, Entry, VerifyError, verify};
-pub use write::{without_path, write};
+pub use whole_file::WholeFile;
+pub use write::{check_target, is_special, without_path, write};

@@ -1,11 +1,10 @@
-//! Puts an image into a file, all of it or nothing.
+//! Writes files for users: all of a file or nothing.
 
-use std::fs::Permissions;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::whole_file::WholeFile;
 
 /// Returns an `error` of a temporary file without the name of that file, which means nothing to the
 /// user. `tempfile` keeps only the kind of the system's error, and appends the name to its text.
@@ -16,22 +15,28 @@ pub fn without_path(error: io::Error) -> io::Error {
     }
 }
 
-/// Writes `image` to `path` by way of a temporary file beside it, so that
-/// `path` never holds half an image. Missing folders are made.
-pub fn write(path: &Path, image: &[u8]) -> Result<(), Error> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+/// Returns true if `path` is a device or a pipe, which keeps nothing.
+pub fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Refuses a `path` that [`write`] would refuse because it is a folder.
+pub fn check_target(path: &Path) -> Result<(), Error> {
+    crate::whole_file::refuse_folder(path).map_err(|source| cannot_write(path, source))
+}
+
+/// Writes `content` to `path` as a [`WholeFile`], so that the path never holds half of it. Missing
+/// folders are made.
+pub fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
     let fill = || {
-        std::fs::create_dir_all(folder)?;
-        let mut file = tempfile::Builder::new()
-            .prefix(".bulkhead-")
-            .permissions(Permissions::from_mode(0o644))
-            .tempfile_in(folder)
-            .map_err(without_path)?;
-        file.as_file_mut().write_all(image)?;
-        file.persist(path).map_err(|error| error.error)
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)?;
+        }
+        WholeFile::write(path, content)
     };
-    fill().map(drop).map_err(|source| Error::Write { path: path.to_owned(), source })
+    fill().map_err(|source| cannot_write(path, source))
+}
+
+fn cannot_write(path: &Path, source: io::Error) -> Error {
+    Error::Write { path: path.to_owned(), source }
 }

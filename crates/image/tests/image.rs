@@ -121,6 +121,6 @@ fn writing_is_all_or_nothing() {
     assert_eq!(entries, 1, "no temporary file stays");
 
     let error = write(folder.path(), b"x").expect_err("a folder is no file").to_string();
-    assert!(error.starts_with("cannot write ") && error.contains("irectory"), "{error}");
+    assert!(error.starts_with("cannot write ") && error.contains("this is a folder"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
 }

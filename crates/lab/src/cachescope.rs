@@ -12,12 +12,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use image::WholeFile;
 use system::plan::CounterSource;
 
 use crate::failure::Failure;
 use crate::hypervisor;
 use crate::load::System;
-use crate::whole_file::WholeFile;
 pub use counts::{Counts, Eviction, Owner, Suffered};
 pub use ranges::HYPERVISOR;
 pub use rows::rows;

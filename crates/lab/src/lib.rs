@@ -27,9 +27,8 @@ pub mod responses;
 pub mod run;
 pub mod simulate;
 mod watch;
-mod whole_file;
 pub mod workspace;
 
 pub use failure::Failure;
+pub use image::WholeFile;
 pub use watch::Watch;
-pub use whole_file::WholeFile;

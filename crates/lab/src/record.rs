@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use abi::limits::PAGE_BYTES;
 use abi::trace::{Kind, RING_RECORDS, Record};
+use image::WholeFile;
 use policy::color::Stripe;
 use serde::Serialize;
 use trace::rings::{Ram, Rings};
@@ -24,7 +25,6 @@ use trace::{Header, ReadError, Trace, TraceFile, Writer};
 use crate::failure::Failure;
 use crate::header::header;
 use crate::load::System;
-use crate::whole_file::WholeFile;
 pub(crate) use ram::SharedRam;
 
 /// Interval at which the rings are read.

@@ -45,8 +45,10 @@ mod old;
 mod overheads;
 mod part;
 mod pcpus;
+mod percent;
 mod periods;
 mod problem;
+mod section;
 mod slack;
 mod together;
 mod whole;
@@ -171,6 +173,8 @@ impl Options<'_> {
         system: &System,
         search: impl FnOnce(&Request<'_>) -> Result<T, Refusal>,
     ) -> Result<(T, Outcome), Refusal> {
+        // Otherwise the search would look for a plan that no decision can make.
+        plan::check_given(system).map_err(Refusal::Input)?;
         let start = Instant::now();
         let (candidates, cut) = (Cell::new(0), Cell::new(false));
         let stops = || {

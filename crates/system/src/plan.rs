@@ -24,7 +24,7 @@ pub use coloring::frames_needed;
 pub(crate) use coloring::virtual_cache;
 pub use files::{FileReport, check_files};
 pub use lifecycle::{Lifecycle, OnEvent};
-pub use make::{assign, console, make, outline};
+pub use make::{assign, check_given, console, make, outline};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
     DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget, Plan,

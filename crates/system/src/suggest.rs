@@ -11,6 +11,11 @@ pub fn closest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
         .map(|(_, other)| other)
 }
 
+/// Returns true if `name` is so like the `known` one that it is certainly a typo of it.
+pub(crate) fn is_typo(name: &str, known: &str) -> bool {
+    strsim::jaro_winkler(name, known) > 0.9
+}
+
 /// Returns "did you mean `closest`?", or all `known` names if none is like `name`.
 pub fn help(name: &str, known: &[&str]) -> String {
     match closest(name, known.iter().copied()) {

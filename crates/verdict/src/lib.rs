@@ -46,6 +46,7 @@ mod locks;
 mod member;
 mod memo;
 mod memory;
+mod no_bound;
 mod overheads;
 mod pcpu;
 mod sensitivity;

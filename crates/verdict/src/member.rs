@@ -13,6 +13,15 @@ use units::Frequency;
 use crate::costs::{self, Calls};
 use crate::memory::{Accesses, OfVcpu};
 
+/// A time in global critical sections that is longer than allowed.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct Excess {
+    /// The time that the hypervisor may take.
+    pub taken: u64,
+    /// [`System::section_overhead`].
+    pub allowed: u64,
+}
+
 /// A VCPU with its tasks.
 #[derive(Clone, Eq, Hash, PartialEq)]
 pub(crate) struct Member<'a> {
@@ -40,7 +49,7 @@ pub(crate) struct Member<'a> {
     pub job_overheads: Vec<u64>,
     /// Time by which the hypervisor makes a global critical section longer, or the time that it
     /// takes in one if that is more than [`System::section_overhead`].
-    pub in_section: Result<u64, u64>,
+    pub in_section: Result<u64, Excess>,
     /// Other times of the hypervisor.
     pub overheads: Option<Overheads>,
     /// The critical sections of the tasks, with their longest times including memory accesses of

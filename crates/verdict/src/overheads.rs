@@ -6,7 +6,7 @@ use system::description::System;
 use system::plan::{Locks, MemoryBudget};
 
 use crate::costs::Calls;
-use crate::member::Member;
+use crate::member::{Excess, Member};
 
 /// Adds the overheads to VCPUs, PCPU by PCPU and the highest priority first; `console`: the PCPU
 /// that serves the console.
@@ -56,7 +56,7 @@ pub(crate) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
         let in_section = match executed {
             0 => Ok(0),
             executed if executed <= allowed.0 => Ok(executed + 2 * costs.late.0),
-            executed => Err(executed),
+            executed => Err(Excess { taken: executed, allowed: allowed.0 }),
         };
         let mut jobs = jobs(&members[place], costs, others);
         let member = &mut members[place];

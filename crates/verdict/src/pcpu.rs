@@ -175,7 +175,8 @@ fn judge(
             Some(Failure::Unschedulable { at_least, .. }) => Some(at_least.0),
             _ => None,
         },
-        in_section_ns: member.in_section.err(),
+        in_section_ns: member.in_section.err().map(|it| it.taken),
+        section_overhead_ns: member.in_section.err().map(|it| it.allowed),
         unlimited_neighbours: match tasks.is_empty() {
             true => Vec::new(),
             false => member.memory.unlimited.clone(),

@@ -61,6 +61,9 @@ pub struct VcpuVerdict {
     /// `section_overhead`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_section_ns: Option<u64>,
+    /// `section_overhead` then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section_overhead_ns: Option<u64>,
     /// The VMs on other PCPUs without a limit on memory accesses, if tasks have to wait for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unlimited_neighbours: Vec<String>,

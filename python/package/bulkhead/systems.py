@@ -47,6 +47,8 @@ class Plan:
     """Where the time of each PCPU goes, in millionths."""
     document: dict[str, Any]
     """The bounds in full, as ``bulkhead plan --json`` has them under ``analysis``."""
+    search: dict[str, Any]
+    """What the search did: ``candidates``, ``cut`` (time ended it), ``slack_ppm``."""
 
 
 @dataclass(frozen=True)
@@ -111,15 +113,26 @@ def check(file: Path) -> Check:
     )
 
 
-def plan(file: Path) -> Plan:
-    """Plans a description (.toml): decides what it leaves open.
+def plan(
+    file: Path, *, objective: str | None = None, seed: int = 1, time_s: float | None = None
+) -> Plan:
+    """Plans a description (.toml): decides what it leaves open. A plan (.dts, .dtb) is read.
+
+    Args:
+        file: the description or plan.
+        objective: what the plan is to be best at, as for ``bulkhead plan --objective``:
+            ``"least-time"``, ``"most-slack=2,least-time=1"``, ...; ``None``: what the description
+            says, or ``"most-slack"``.
+        seed: seed of the random numbers of the search: the same one leads to the same plan.
+        time_s: search for this long; ``None``: until a number of candidates was tried.
 
     Raises:
-        DescriptionError: the file has mistakes.
+        DescriptionError: the file has mistakes, or no such VM as the objective names.
         NoPlanError: there is no plan.
-        BulkheadError: the file cannot be read, or its platform cannot be booted.
+        BulkheadError: the file cannot be read, its platform cannot be booted, there is no such
+            objective, or the file is a plan, which leaves nothing to an objective or a search.
     """
-    document = json.loads(_bulkhead.plan(os.fspath(file)))
+    document = json.loads(_bulkhead.plan(os.fspath(file), objective, seed, time_s))
     report = document["report"]
     return Plan(
         ok=document["ok"],
@@ -130,6 +143,7 @@ def plan(file: Path) -> Plan:
         vcpus=Table(report["vcpus"]),
         pcpus=Table(report["pcpus"]),
         document=document["analysis"],
+        search=document["search"],
     )
 
 

@@ -10,7 +10,7 @@ use report::{Axis, Line, LineChart};
 use serde::Serialize;
 
 use super::PlanOptions;
-use super::search::{self, Answer};
+use super::search;
 use super::written::{self, Written};
 use crate::failure::Failure;
 use crate::json;
@@ -26,15 +26,11 @@ pub fn front(
     chart: Option<&Path>,
     as_json: bool,
 ) -> Result<Status, Failure> {
-    let found = search::searching(options, true, |ends| {
+    let (plans, outcome) = search::searching(options, true, |ends| {
         let system = load::description(&options.file)?;
         let vm = options.vm.as_deref().map(|vm| index(&system, vm)).transpose()?;
         load::front(&options.file, vm, |system| ends.options(options, system))
     })?;
-    let (plans, outcome) = match found {
-        Answer::Planned(found) => found,
-        Answer::Interrupted(signal) => return Ok(Status::Signal(signal)),
-    };
     let svg = chart.map(|_| svg(&plans)).transpose()?;
     let files = match &options.output {
         Some(folder) => write(folder, &plans)?,

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use lab::load;
 use system::description::Objective;
 
+use crate::failure::Failure;
 use crate::words::{objective, time};
 
 /// Make a plan from a description
@@ -23,7 +25,7 @@ Examples:
   bulkhead plan systems/planned.toml --front=build/front.svg
 
 Exit status: 0 there is a plan, and all deadlines are met; 1 a task can miss its deadline, or there is no plan; 2 bad
-input.")]
+input; 129, 130 and 143: ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM before there was a plan.")]
 pub struct PlanOptions {
     /// Description (.toml), or a plan (.dts, .dtb), which is written in this command's layout
     #[arg(value_name = "FILE")]
@@ -67,4 +69,29 @@ pub struct PlanOptions {
     /// With --front: count memory accesses of this VM only
     #[arg(long, value_name = "VM", requires = "front")]
     pub vm: Option<String>,
+}
+
+impl PlanOptions {
+    /// Refuses options of the search for a file that is a plan, in which nothing is open.
+    pub fn check(&self) -> Result<(), Failure> {
+        if load::ending(&self.file) == Some("toml") {
+            return Ok(());
+        }
+        let given = [
+            ("--objective", self.objective.is_some()),
+            ("--time", self.time.is_some()),
+            ("--explain", self.explain),
+            ("--from", self.from.is_some()),
+            ("--front", self.front.is_some()),
+        ];
+        let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
+        // What cannot be read is said first.
+        load::read(&self.file)?;
+        let message = format!(
+            "{} is a plan, in which nothing is open: `{option}` has no meaning for it\n\
+             help: name the description that the plan was made from, or leave out `{option}`",
+            self.file.display()
+        );
+        Err(Failure::new("is-a-plan", message))
+    }
 }

@@ -16,14 +16,6 @@ use crate::signals::Signals;
 /// Time between two lines of progress.
 const BETWEEN: Duration = Duration::from_millis(500);
 
-/// What came of it.
-pub enum Answer<T> {
-    /// A plan, or several.
-    Planned(T),
-    /// This signal came before there was a plan.
-    Interrupted(i32),
-}
-
 /// A plan, what the search did, and what is different from the old plan if there is one.
 pub struct Found {
     /// The plan.
@@ -35,7 +27,7 @@ pub struct Found {
 }
 
 /// Plans. With a time for the search, a signal ends it with the best plan so far.
-pub fn plan(options: &PlanOptions) -> Result<Answer<Found>, Failure> {
+pub fn plan(options: &PlanOptions) -> Result<Found, Failure> {
     let catches = options.time.is_some() || options.from.is_some();
     searching(options, catches, |ends| {
         let wanted = |system: &description::System| ends.options(options, system);
@@ -80,7 +72,7 @@ pub fn searching<T>(
     options: &PlanOptions,
     catches: bool,
     search: impl FnOnce(&Ends<'_>) -> Result<T, lab::Failure>,
-) -> Result<Answer<T>, Failure> {
+) -> Result<T, Failure> {
     let signals = catches.then(Signals::catch_first).transpose()?;
     let caught = || signals.as_ref().and_then(Signals::caught);
     let progress = Progress::new(options.time.is_some() || options.front.is_some());
@@ -91,8 +83,11 @@ pub fn searching<T>(
     let found = search(&Ends { stops: &stops });
     progress.end();
     match (found, caught()) {
-        (Ok(found), _) => Ok(Answer::Planned(found)),
-        (Err(lab::Failure::NoPlan(_)), Some(signal)) => Ok(Answer::Interrupted(signal)),
+        (Ok(found), _) => Ok(found),
+        (Err(lab::Failure::NoPlan(_)), Some(signal)) => Err(Failure::Interrupted(
+            signal,
+            "no plan yet: the search was ended before it found one",
+        )),
         (Err(failure), _) => Err(failure.into()),
     }
 }

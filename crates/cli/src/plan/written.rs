@@ -109,6 +109,7 @@ fn description(
 ) -> Result<String, Failure> {
     if let (Some(target), Err(AnalysisOnly(reason))) = (target, &planned.platform.value.boot)
         && load::ending(target) != Some("toml")
+        && !image::is_special(target)
     {
         let message = format!(
             "a plan for `{}` cannot be booted: {reason}\nhelp: what is planned is written into a \

@@ -79,23 +79,22 @@ fn change(system: &Table, advice: &str, at: At, less: bool) -> Option<Table> {
     let mut changed = system.clone();
     let step = if less { STEP } else { 0 };
     let words: Vec<&str> = advice.split(' ').collect();
-    let vcpu = [("vm", at.vm), ("vcpu", at.vcpu)];
+    // A VCPU in words, or the one that needs none.
+    let vcpu = |of: &str| {
+        let vm = if of.contains('`') { vm_named(system, of) } else { at.vm };
+        [("vm", vm), ("vcpu", if of.is_empty() { at.vcpu } else { number(of) as usize })]
+    };
     let task = [("vm", at.vm), ("task", at.task)];
     if let Some(rest) = advice.strip_prefix("with a budget of ") {
         let (budget, of) = rest.split_once(" for ").unwrap_or((rest, ""));
-        let vm = if of.contains('`') { vm_named(system, of) } else { at.vm };
-        let index = if of.is_empty() { at.vcpu } else { number(of) as usize };
-        let vcpu = entry(&mut changed, &[("vm", vm), ("vcpu", index)]);
+        let vcpu = entry(&mut changed, &vcpu(of));
         // A smaller one that is a step less small is larger.
         let smaller = time(budget) < read(&vcpu["budget"]);
         let step = if smaller { -step } else { step };
         vcpu.insert("budget".into(), written(time(budget) - step));
     } else if let Some(period) = advice.strip_prefix("with a period of ") {
         let (period, of) = period.split_once(" for ").unwrap_or((period, ""));
-        let vcpu = match of {
-            "" => vcpu,
-            _ => [("vm", vm_named(system, of)), ("vcpu", number(of) as usize)],
-        };
+        let vcpu = vcpu(of);
         let given = read(&entry(&mut changed, &vcpu)["period"]);
         let part = given / time(period) - i64::from(less);
         if part < 2 {

@@ -234,14 +234,42 @@ fn what_is_taken_in_sections_has_to_be_allowed_for() {
     let taken = taken[0].max(taken[1]);
     let shown = sandbox.bulkhead(&["check", "s.toml"]);
     shown.assert_status(1);
-    let text = "of its VCPU in a critical section: set `section_overhead` to more";
+    let text = "of its VCPU in a critical section, but `section_overhead` is 5 us: set it to ";
     assert!(shown.stdout.contains(text), "{}", shown.stdout);
+    // With what the advice names all tasks have a bound: that is enough, and the least.
+    let (_, advice) =
+        shown.stdout.split_once("it fits with a `section_overhead` of ").expect("advice");
+    let number = advice.split(" us").next().expect("a time").parse::<f64>().expect("a number");
+    let advised = (number * 1_000.0).round() as u64;
     let with = |time: u64| check(&sandbox, &format!("section_overhead = \"{time}ns\"\n{system}"));
     let failures = |tasks: &[Value; 2]| tasks.iter().filter(|it| it["wcrt_ns"].is_null()).count();
-    let [short, enough, more] = [taken / 2, 2 * taken, 1_000_000].map(with);
+    let [short, enough, more] = [taken / 2, advised, 1_000_000].map(with);
     assert_eq!([&short, &enough, &more].map(failures), [2, 0, 0]);
+    assert!(failures(&with(advised - 1)) > 0, "{advised}");
     // What the other one may take longer is in the bound.
     assert!(more[0]["wcrt_ns"].as_u64() > enough[0]["wcrt_ns"].as_u64(), "{more:#?} {enough:#?}");
+}
+
+/// Where the hypervisor takes more in a critical section than the description allows, that is what
+/// no candidate can hold, and the value is named with which there is a plan.
+#[test]
+fn a_section_overhead_that_is_too_small_is_named_with_one_that_is_enough() {
+    let text = std::fs::read_to_string(format!("{SYSTEMS}/choices.toml")).expect("a file");
+    let with = |time: &str| {
+        let sandbox = sandbox!();
+        let key = |time: &str| format!("section_overhead = \"{time}\"");
+        assert!(text.contains(&key("650us")));
+        sandbox.write("s.toml", &text.replace(&key("650us"), &key(time)));
+        sandbox.bulkhead(&["plan", "s.toml"])
+    };
+    let refused = with("5us");
+    refused.assert_status(1);
+    for part in ["has no bound", "in a critical section, but `section_overhead` is 5 us"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    let (_, help) = refused.stderr.split_once("say `section_overhead = \"").expect("help");
+    let enough = help.split('"').next().expect("a time");
+    with(enough).assert_status(0);
 }
 
 /// The systems that come with Bulkhead are in time, but for one that does not pass the test of its paper, and one

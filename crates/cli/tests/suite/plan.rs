@@ -94,6 +94,38 @@ fn no_plan_is_an_answer_with_advice() {
     );
 }
 
+/// A budget and a period are those of one VCPU, which is named where there are several.
+#[test]
+fn advice_names_the_vcpu_of_a_vm_that_has_several() {
+    let vcpu = |lines: &str| format!("[[vm.vcpu]]\nserver = \"sporadic\"\n{lines}");
+    let task = |name: &str, vcpu: u8| {
+        format!(
+            "[[vm.task]]\nname = \"{name}\"\nvcpu = {vcpu}\nperiod = \"20ms\"\nwcet = \"6ms\"\n"
+        )
+    };
+    let vm = "platform = \"zcu102\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+              kernel = \"rt.bin\"\n";
+    let sandbox = sandbox!();
+    let advice = |text: String| {
+        sandbox.write("s.toml", &text);
+        let result = sandbox.bulkhead(&["plan", "s.toml"]);
+        result.assert_status(1);
+        assert!(
+            result.stderr.contains("task `late` of VM `a` needs more time"),
+            "{}",
+            result.stderr
+        );
+        result.stderr
+    };
+    let given = vcpu("budget = \"1ms\"\nperiod = \"5ms\"\n");
+    let two = advice(format!("{vm}{}{given}{}{}", vcpu(""), task("fine", 0), task("late", 1)));
+    assert!(two.contains("it fits with a budget of 1.5 ms for VCPU 1, or"), "{two}");
+    // The only one needs no name. Something has to be open for a search.
+    let only = format!("{vm}colors = \"planned\"\n{given}{}", task("late", 0));
+    let only = advice(only);
+    assert!(only.contains("it fits with a budget of 1.5 ms, or"), "{only}");
+}
+
 #[test]
 fn a_plan_in_which_tasks_are_late_is_written_all_the_same() {
     let sandbox = sandbox!();

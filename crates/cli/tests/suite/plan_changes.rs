@@ -4,7 +4,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testing::{Result, Sandbox, sandbox, signal};
+use testing::{Result, Sandbox, sandbox};
+
+use crate::planning::{described, interrupted, planned};
 
 /// Two VMs on four PCPUs.
 const OPEN: &str = r#"
@@ -38,16 +40,11 @@ wcet = "4ms"
 "#;
 
 fn with(pid: &str) -> Sandbox {
-    let sandbox = sandbox!();
-    sandbox.write("s.toml", &OPEN.replace("PID", pid));
-    sandbox
+    described(&OPEN.replace("PID", pid))
 }
 
 fn least(sandbox: &Sandbox) -> Value {
-    let options = ["plan", "s.toml", "-o", "old.plan.dts", "--objective", "least-time", "--json"];
-    let result = sandbox.bulkhead(&options);
-    result.assert_status(0);
-    result.json()
+    planned(sandbox, &["-o", "old.plan.dts", "--objective", "least-time"])
 }
 
 #[test]
@@ -118,10 +115,27 @@ fn decisions_are_explained() {
     let reasons = document["reasons"].as_array().expect("reasons");
     assert_eq!(reasons.len(), 4, "{reasons:?}");
     assert!(reasons.iter().all(|it| it["trials"][0]["holds"].is_boolean()), "{reasons:?}");
-    // A plan says nothing about what was open.
-    let result = sandbox.bulkhead(&["plan", "s.plan.dts", "-o", "again.dts", "--explain"]);
-    result.assert_status(0);
-    assert!(result.stdout.contains("nothing to explain"), "{}", result.stdout);
+}
+
+/// In a plan nothing is open: options of the search would be ignored.
+#[test]
+fn a_finished_plan_has_nothing_to_search() {
+    let sandbox = with("3ms");
+    least(&sandbox);
+    for options in [
+        &["--explain"][..],
+        &["--objective", "least-time"],
+        &["--time", "1s"],
+        &["--from", "old.plan.dts"],
+        &["--front"],
+    ] {
+        let plan = ["plan", "old.plan.dts", "-o", "again.dts"];
+        let result = sandbox.bulkhead(&[&plan[..], options].concat());
+        let word = format!("in which nothing is open: `{}`", options[0]);
+        result.assert_refused(&["old.plan.dts is a plan", &word, "help: name the description"]);
+        assert!(!sandbox.path("again.dts").exists());
+    }
+    sandbox.bulkhead(&["plan", "old.plan.dts", "-o", "again.dts"]).assert_status(0);
 }
 
 #[test]
@@ -158,15 +172,8 @@ fn a_front_is_a_table_a_chart_and_plans() {
 fn signals_end_a_search() {
     for signals in [1, 2] {
         let sandbox = with("3ms");
-        let mut command = sandbox.command(&["plan", "s.toml", "--time", "600s"]);
-        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let start = Instant::now();
-        let child = command.spawn().expect("the command");
-        std::thread::sleep(Duration::from_secs(2));
-        for _ in 0..signals {
-            signal(&child, "INT");
-        }
-        let result = Result::of(child.wait_with_output().expect("an end"));
+        let result = interrupted(&sandbox, &[], Duration::from_secs(2), signals);
         assert!(start.elapsed() < Duration::from_secs(60), "{signals}");
         // After two at once either may have won, but no plan is half-written.
         match result.status {

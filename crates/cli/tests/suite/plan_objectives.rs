@@ -1,10 +1,11 @@
 //! `bulkhead plan` with an objective, for some time, and interrupted.
 
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testing::{Result, Sandbox, sandbox, signal};
+use testing::{Sandbox, sandbox};
+
+use crate::planning::{described, interrupted, planned};
 
 /// Three VMs on four PCPUs, one of which may be limited.
 const OPEN: &str = r#"
@@ -61,20 +62,7 @@ accesses = 5_000
 "#;
 
 fn with_limit(limit: &str) -> Sandbox {
-    let sandbox = sandbox!();
-    sandbox.write("s.toml", &OPEN.replace("LIMIT", limit));
-    sandbox
-}
-
-/// Plans, and lets `check` judge the plan that was written with its description.
-fn planned(sandbox: &Sandbox, options: &[&str]) -> Value {
-    let all = [&["plan", "s.toml", "--json"], options].concat();
-    let result = sandbox.bulkhead(&all);
-    result.assert_status(0);
-    let document = result.json();
-    assert_eq!(document["ok"], true, "{document}");
-    sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0);
-    document
+    described(&OPEN.replace("LIMIT", limit))
 }
 
 fn total(document: &Value) -> u64 {
@@ -159,15 +147,24 @@ fn a_search_takes_its_time_and_no_more() {
 #[test]
 fn ctrl_c_keeps_the_best_plan() {
     let sandbox = with_limit("");
-    let mut command = sandbox.command(&["plan", "s.toml", "--time", "600s"]);
-    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("the command");
-    std::thread::sleep(Duration::from_secs(3));
-    signal(&child, "INT");
-    let result = Result::of(child.wait_with_output().expect("an end"));
+    let result = interrupted(&sandbox, &[], Duration::from_secs(3), 1);
     result.assert_status(0);
     assert!(result.stdout.contains("until the search was ended"), "{}", result.stdout);
     sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0);
+}
+
+/// Before there is a plan, that is what the command says.
+#[test]
+fn ctrl_c_before_a_first_plan_is_answered() {
+    // Nothing shows that no plan can hold, and none is found.
+    let sandbox = described(&OPEN.replace("LIMIT", "").replace("\"6ms\"", "\"39.99ms\""));
+    let result = interrupted(&sandbox, &[], Duration::from_secs(2), 1);
+    result.assert_status(130);
+    assert_eq!((result.stdout.as_str(), &result.stderr[..12]), ("", "no plan yet:"));
+    let result = interrupted(&sandbox, &["--json"], Duration::from_secs(2), 1);
+    result.assert_status(130);
+    assert_eq!(result.json()["errors"][0]["code"], "interrupted");
+    assert!(!sandbox.path("s.plan.dts").exists());
 }
 
 #[test]

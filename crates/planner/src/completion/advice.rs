@@ -18,6 +18,7 @@ use super::change::{self, more_colors};
 use super::least::least;
 use super::part::{self, Part};
 use super::pcpus::Crowd;
+use super::section;
 use super::together::{self, Found};
 use super::whole::certificate::certificate;
 use super::{holds, verdict};
@@ -125,10 +126,13 @@ pub(super) fn of_part(system: &System, vm: usize, part: Part, task: usize, only:
         Part::Task(_) => (0..system.vms[vm].vcpus.len()).collect(),
     };
     let mut changes = vec![colors(system, vm, tests)];
-    changes.push(budget(system, vm, &vcpus, tests));
+    let of = |vcpu: usize| (system.vms[vm].vcpus.len() > 1).then(|| format!("VCPU {vcpu}"));
+    changes.extend(
+        budget(system, vm, &vcpus, tests)
+            .map(|(vcpu, budget)| Some(Change::Budget { of: of(vcpu), budget })),
+    );
     changes.push(vcpus.iter().find_map(|&vcpu| {
-        let of = (vcpus.len() > 1).then(|| format!("VCPU {vcpu}"));
-        Some(Change::Period { of, period: period(system, vm, vcpu, tests)? })
+        Some(Change::Period { of: of(vcpu), period: period(system, vm, vcpu, tests)? })
     }));
     changes.extend([deadline(system, vm, task, tests), less(system, vm, task, tests)]);
     Advice::Changes(changes.into_iter().flatten().collect())
@@ -238,7 +242,10 @@ pub fn of_vcpu(system: &System, judged: &Verdict, vm: usize, vcpu: usize) -> Opt
         })
     };
     let tests = Tests { near: &|_| true, far: &far };
-    let mut changes = vec![colors(system, vm, tests), budget(system, vm, &[vcpu], tests)];
+    let mut changes = vec![section_overhead(system, tests)];
+    let more = budget(system, vm, &[vcpu], tests);
+    let more = more.map(|(_, budget)| Change::Budget { of: None, budget });
+    changes.extend([colors(system, vm, tests), more]);
     changes.extend([deadline(system, vm, task, tests), less(system, vm, task, tests)]);
     // Where it does not get its budget, those above it may take less.
     if !pcpu.vcpus[place].ok {
@@ -269,8 +276,13 @@ fn colors(system: &System, vm: usize, tests: Tests<'_>) -> Option<Change> {
     tests.first(more)
 }
 
-/// Returns the budget of one of these VCPUs, where it is given and need be raised least.
-fn budget(system: &System, vm: usize, vcpus: &[usize], tests: Tests<'_>) -> Option<Change> {
+/// Returns a larger budget for one of these VCPUs: where it is given and need be raised least.
+fn budget(
+    system: &System,
+    vm: usize,
+    vcpus: &[usize],
+    tests: Tests<'_>,
+) -> Option<(usize, Duration)> {
     let raised = |&vcpu: &usize| {
         let server = system.vms[vm].vcpus[vcpu].server.as_ref().filter(|server| !server.open)?;
         let given = server.class.value.budget()?;
@@ -281,8 +293,7 @@ fn budget(system: &System, vm: usize, vcpus: &[usize], tests: Tests<'_>) -> Opti
         Some((steps, vcpu, at(steps)))
     };
     let (_, vcpu, budget) = vcpus.iter().filter_map(raised).min()?;
-    let of = (vcpus.len() > 1).then(|| format!("VCPU {vcpu}"));
-    Some(Change::Budget { of, budget })
+    Some((vcpu, budget))
 }
 
 /// Returns a smaller budget of a VCPU that is in the way.
@@ -293,6 +304,13 @@ fn smaller_budget(system: &System, vm: usize, vcpu: usize, tests: Tests<'_>) -> 
     let change = |steps: u64| change::budget(system, vm, vcpu, at(steps));
     let steps = tests.least(from.saturating_sub(1), change)?;
     Some(Change::Budget { of: Some(named(system, vm, vcpu)), budget: at(steps) })
+}
+
+/// More time for the hypervisor in global critical sections of a complete description.
+fn section_overhead(system: &System, tests: Tests<'_>) -> Option<Change> {
+    let needed = section::needed(system)?;
+    let changed = System { section_overhead: needed, ..system.clone() };
+    tests.first([(changed, Change::SectionOverhead(needed))].into_iter())
 }
 
 fn named(system: &System, vm: usize, vcpu: usize) -> String {

@@ -63,6 +63,8 @@ pub enum Change {
         /// The percentage.
         percent: u64,
     },
+    /// The hypervisor may take this time in a global critical section.
+    SectionOverhead(Duration),
     /// Tasks take this percentage less time.
     PercentLess(u64),
     /// The VM of this name has this number of VCPUs.
@@ -102,6 +104,9 @@ impl fmt::Display for Change {
             }
             Self::Accesses { percent } => {
                 write!(f, "if the tasks make {percent} % fewer accesses")
+            }
+            Self::SectionOverhead(time) => {
+                write!(f, "with a `section_overhead` of {}", exact(*time))
             }
             Self::PercentLess(percent) => write!(f, "if the tasks take {percent} % less"),
             Self::Vcpus { vm, count } => write!(f, "with {count} VCPUs in `{vm}`"),

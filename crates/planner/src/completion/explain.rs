@@ -10,7 +10,7 @@ use policy::color::{COLORS_MAX, ColorSet};
 use system::description::System;
 use system::diagnostic::{Diagnostic, Errors};
 use system::plan::Budget;
-use verdict::TaskVerdict;
+use verdict::{TaskVerdict, VcpuVerdict};
 
 use super::advice::{self, Advice};
 use super::part::{Part, alone, misfits, slots};
@@ -18,7 +18,7 @@ use super::pcpus::Crowd;
 use super::problem::{Problem, Subject};
 use super::whole::Missed;
 use super::whole::certificate::{Certificate, certificate};
-use super::{Obstacle, cannot_plan, periods, setting, verdict};
+use super::{Obstacle, cannot_plan, periods, section, setting, verdict};
 use crate::least_utilization::allocate;
 use crate::{Coloring, Slot, Task, Vm, indices};
 
@@ -223,13 +223,17 @@ pub(super) fn ended(system: &System, obstacle: Obstacle, candidates: u64) -> Err
 pub(super) fn missed(system: &System, missed: &Missed) -> Errors {
     let vms: Vec<usize> =
         (0..system.vms.len()).filter(|&vm| system.vms[vm].processor_open()).collect();
-    miss(system, missed).help(advice::of_all(system, &vms).to_string()).into()
+    let mistake = miss(system, missed);
+    match mistake.help {
+        Some(_) => mistake.into(),
+        None => mistake.help(advice::of_all(system, &vms).to_string()).into(),
+    }
 }
 
 /// Says what the best candidate misses.
 pub(super) fn miss(system: &System, missed: &Missed) -> Diagnostic {
     let searched = format!("no plan was found among {} candidates", missed.candidates);
-    let Some((vm, task)) = missed.best.as_deref().and_then(latest) else {
+    let Some((best, vcpu, task)) = missed.best.as_deref().and_then(latest) else {
         return cannot_plan(searched);
     };
     let by = match task.wcrt_ns {
@@ -238,30 +242,33 @@ pub(super) fn miss(system: &System, missed: &Missed) -> Diagnostic {
             let tenths = (over * 1_000).div_ceil(u128::from(task.deadline_ns.max(1)));
             format!("misses its deadline by {}.{} %", tenths / 10, tenths % 10)
         }
-        None => "has no bound".into(),
+        None => format!("has no bound: {}", vcpu.why_no_bound(&task)),
     };
-    let message = format!("{searched}: in the best one task `{}` of VM `{vm}` {by}", task.task);
-    let vms = system.vms.iter().filter(|it| it.name.value == vm);
+    let message =
+        format!("{searched}: in the best one task `{}` of VM `{}` {by}", task.task, vcpu.vm);
+    let mut mistake = cannot_plan(message);
+    mistake.help = section::advice(best, &task);
+    let vms = system.vms.iter().filter(|it| it.name.value == vcpu.vm);
     let mut tasks = vms.flat_map(|vm| &vm.tasks).filter(|it| it.name.value == task.task);
     match tasks.next() {
-        Some(task) => cannot_plan(message).at(&task.name.place, "this task"),
-        None => cannot_plan(message),
+        Some(task) => mistake.at(&task.name.place, "this task"),
+        None => mistake,
     }
 }
 
-/// Returns the task of a complete description that is latest for its deadline, with its VM. One
-/// without bound is later than any other.
-fn latest(system: &System) -> Option<(String, TaskVerdict)> {
+/// Returns the task of a complete description that is latest for its deadline, with the description
+/// and its VCPU. One without bound is later than any other.
+fn latest(system: &System) -> Option<(&System, VcpuVerdict, TaskVerdict)> {
     let vcpus = verdict(system)?.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
     let tasks = vcpus.flat_map(|vcpu| {
-        let vm = vcpu.vm;
-        vcpu.tasks.into_iter().map(move |task| (vm.clone(), task))
+        let tasks = vcpu.tasks.clone();
+        tasks.into_iter().map(move |task| (system, vcpu.clone(), task))
     });
     let over = |task: &TaskVerdict| match task.wcrt_ns {
         Some(wcrt) => u128::from(wcrt) * 100_000 / u128::from(task.deadline_ns.max(1)),
         None => u128::MAX,
     };
-    tasks.filter(|(_, task)| !task.ok).max_by_key(|(_, task)| over(task))
+    tasks.filter(|(.., task)| !task.ok).max_by_key(|(.., task)| over(task))
 }
 
 /// No plan can hold, whatever is decided.

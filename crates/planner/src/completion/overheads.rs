@@ -10,7 +10,7 @@ use system::description::{System, Task};
 use system::diagnostic::{Diagnostic, Errors};
 use verdict::VcpuVerdict;
 
-use super::{Obstacle, cannot_plan, verdict};
+use super::{Obstacle, cannot_plan, section, verdict};
 
 /// Tasks beyond which a system is large: less is tried then.
 const LARGE: usize = 40;
@@ -70,12 +70,18 @@ pub(super) fn explain(best: &System) -> Errors {
         Some(wcrt) => format!("is late by {}", Duration(wcrt.saturating_sub(task.deadline_ns))),
         None => "has no bound".into(),
     };
-    let message = format!(
+    let mut message = format!(
         "task `{}` of VM `{}` {late} where its VCPU shares a PCPU, with the time that the hypervisor takes",
         task.task, vcpu.vm
     );
-    let mistake = cannot_plan(message)
-        .help("give VCPUs longer periods, tasks longer deadlines, or the platform more CPUs");
+    if task.wcrt_ns.is_none() {
+        message = format!("{message}: {}", vcpu.why_no_bound(task));
+    }
+    let enough = section::advice(best, task);
+    let help = enough.unwrap_or_else(|| {
+        "give VCPUs longer periods, tasks longer deadlines, or the platform more CPUs".into()
+    });
+    let mistake = cannot_plan(message).help(help);
     let vms = best.vms.iter().filter(|vm| vm.name.value == vcpu.vm);
     let mut tasks = vms.flat_map(|vm| &vm.tasks).filter(|it| it.name.value == task.task);
     let at =

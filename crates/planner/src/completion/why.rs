@@ -15,6 +15,7 @@ use super::decision::{self, Decision, limit};
 use super::least::least;
 use super::nearby::{limit_mut, room};
 use super::pcpus::{At, all, given, vcpu};
+use super::percent::{exactly, tenths, tenths_up};
 use super::problem::grain;
 use super::whole::improve::slack_of;
 use super::whole::judge::Judge;
@@ -149,11 +150,13 @@ impl Why<'_> {
         let met = "all deadlines are still met";
         match slack == self.slack {
             true => met.into(),
-            false => format!(
-                "{met}, and execution times can grow by {} instead of {}",
-                tenths(slack),
-                tenths(self.slack)
-            ),
+            false => {
+                let grow = format!("{met}, and execution times can grow by");
+                match (tenths(slack), tenths(self.slack)) {
+                    (now, before) if now != before => format!("{grow} {now} instead of {before}"),
+                    _ => format!("{grow} {} instead of {}", exactly(slack), exactly(self.slack)),
+                }
+            }
         }
     }
 
@@ -209,8 +212,8 @@ impl Why<'_> {
     /// Half and twice the period, with the least budget that is enough then.
     fn periods(&self, at: At, now: Budget, enough: u64) -> Vec<Trial> {
         let share = |budget: u64, period: u64| {
-            let tenths = u128::from(budget) * 1_000 / u128::from(period.max(1));
-            format!("{}.{} %", tenths / 10, tenths % 10)
+            let ppm = (u128::from(budget) * 1_000_000).div_ceil(u128::from(period.max(1)));
+            tenths_up(u64::try_from(ppm).unwrap_or(u64::MAX))
         };
         let needed = share(enough, now.period.0);
         let other = [now.period.0 / 2, now.period.0.saturating_mul(2)];
@@ -349,19 +352,14 @@ fn budget(system: &System, at: At) -> Option<Budget> {
     vcpu(system, at).server.as_ref()?.class.value.budget()
 }
 
-/// Shows millionths in per cent.
-fn tenths(ppm: u64) -> String {
-    format!("{}.{} %", ppm / 10_000, ppm / 1_000 % 10)
-}
-
 /// Returns a PCPU whose VCPUs have more than all of its time, and the share that they have.
 fn overfull(system: &System) -> Option<(usize, String)> {
     (0..system.platform.value.cpus.len()).find_map(|pcpu| {
         let here = all(system).into_iter().filter(|&at| given(system, at) == Some(pcpu));
         let shares = here.filter_map(|at| Some(budget(system, at)?.share()));
         let sum = shares.fold(0, u128::saturating_add);
-        let ppm = u64::try_from(sum / (Budget::WHOLE / 1_000_000)).unwrap_or(u64::MAX);
-        (sum > Budget::WHOLE).then(|| (pcpu, tenths(ppm)))
+        let ppm = u64::try_from(sum.div_ceil(Budget::WHOLE / 1_000_000)).unwrap_or(u64::MAX);
+        (sum > Budget::WHOLE).then(|| (pcpu, tenths_up(ppm)))
     })
 }
 
@@ -390,7 +388,10 @@ fn missed(verdict: &Verdict) -> String {
                 let late = exact(Duration(wcrt.saturating_sub(task.deadline_ns)));
                 format!("task `{}` of `{}` is late by {late}", task.task, vcpu.vm)
             }
-            None => format!("task `{}` of `{}` has no bound", task.task, vcpu.vm),
+            None => {
+                let why = vcpu.why_no_bound(task);
+                format!("task `{}` of `{}` has no bound: {why}", task.task, vcpu.vm)
+            }
         },
         (None, None) => "not all deadlines are met".into(),
     }

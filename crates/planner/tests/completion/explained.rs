@@ -75,7 +75,7 @@ fn the_judge_says_the_same() {
             let digits = trial.effect.replace(|c: char| !c.is_ascii_digit(), "");
             assert!(late.to_string().starts_with(&digits), "{trial} {late}");
         }
-        None => assert_eq!(trial.effect, "task `only` of `b` has no bound"),
+        None => assert!(trial.effect.starts_with("task `only` of `b` has no bound: "), "{trial}"),
     }
 }
 

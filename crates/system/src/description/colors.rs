@@ -63,9 +63,11 @@ fn unknown(platform: &Platform, llc: Geometry, set: &Located<ColorSet>) -> Optio
     Some(mistake.at(&set.place, "here").help(help))
 }
 
-/// A virtual cache that cannot be made of the VM's colours.
+/// A virtual cache that cannot be made of the VM's colours, whichever they are if they are planned.
 fn vllc(platform: &Platform, llc: Geometry, vm: &Vm) -> Option<Diagnostic> {
-    let set = vm.colors.as_ref().filter(|_| vm.vllc)?;
+    let one = |place| Located::new(ColorSet::first(1), place);
+    let set = vm.colors.clone().or(vm.colors_open.as_ref().map(one));
+    let set = set.filter(|_| vm.vllc)?;
     if llc.check(set.value).is_err() {
         return None;
     }

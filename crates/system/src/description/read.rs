@@ -55,7 +55,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
             .into_iter()
             .chain(servers::check_ticks(&platform.value, &read))
-            .chain(bandwidth::check(&platform.value, &read))
+            .chain(bandwidth::check(&platform.value, &read, read.len() == tables.len()))
             .for_each(|mistake| at.add(mistake));
         if let (Some(reload), Err(reason)) = (&hypervisor.color_reload, platform.value.colors()) {
             at.add(colors::none(&platform.value, reason, &reload.place));
@@ -150,7 +150,7 @@ fn platform(at: &Fields<'_>, folder: &Path) -> Option<(Located<Platform>, Hyperv
         colors: table.colors("hypervisor_colors"),
         color_reload: table.quantity("color_reload"),
     };
-    let platform = match table.has("board") {
+    let platform = match table.has("board") || table.misspells("board") {
         true => {
             let named = table.string("board").and_then(|name| board(at, name, folder));
             overheads(&table, counter(&table, named))

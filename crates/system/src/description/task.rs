@@ -43,7 +43,7 @@ fn task(at: &Fields<'_>, vcpus: Option<Places>, vm: usize, resources: &Known) ->
     let exits = at.integer("exits", 0, 1_000_000_000);
     let accesses = at.integer("accesses", 0, u64::MAX);
     let colors = at.colors("colors");
-    let priority = at.integer("priority", 0, u64::from(u32::MAX));
+    let priority = at.unless_planned("priority", |at, key| at.integer(key, 0, u64::from(u32::MAX)));
     at.finish();
 
     let period = period?;
@@ -113,7 +113,7 @@ fn task(at: &Fields<'_>, vcpus: Option<Places>, vm: usize, resources: &Known) ->
 /// Returns the VCPU, and whether it is to be planned: it may be left out.
 fn vcpu(at: &Fields<'_>, vcpus: Option<Places>) -> Option<(usize, bool)> {
     let last = vcpus.map_or(u64::MAX, |vcpus| vcpus.most as u64 - 1);
-    let vcpu = at.integer("vcpu", 0, u64::MAX);
+    let vcpu = at.unless_planned("vcpu", |at, key| at.integer(key, 0, u64::MAX));
     if !at.has("vcpu") {
         return Some((0, last != 0));
     }

@@ -7,6 +7,7 @@ use super::{Located, PLANNED, Server, Task, Vcpu, bandwidth};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::document::Fields;
 use crate::plan::{ANALYZED_VCPUS_MAX, Budget, COUNT_MAX, Class};
+use crate::suggest;
 
 /// Stands for a period that is to be planned.
 const PERIOD: Duration = Duration(10_000_000);
@@ -91,7 +92,7 @@ pub(super) fn read(vm: &Fields<'_>) -> Option<Vcpus> {
 
 /// `vcpus = "planned"`: a table `[[vm.vcpu]]` describes all VCPUs.
 fn like_one(vm: &Fields<'_>, tables: &[Fields<'_>]) -> Option<Vcpus> {
-    let planned = vm.choice("vcpus", &[(PLANNED, ())]);
+    let planned = vm.string("vcpus").filter(|text| is_planned(vm, text));
     if let (Some(planned), Some(more)) = (&planned, tables.get(1)) {
         let message = format!("`vcpus` is planned, but there are {} `[[vm.vcpu]]`", tables.len());
         vm.add(
@@ -126,8 +127,27 @@ fn like_one(vm: &Fields<'_>, tables: &[Fields<'_>]) -> Option<Vcpus> {
     Some(Vcpus { vcpus: vec![first], planned: Some(planned) })
 }
 
+/// Returns true if the text leaves the number of VCPUs to the planner; reports it if not.
+fn is_planned(vm: &Fields<'_>, text: &Located<String>) -> bool {
+    if text.value == PLANNED {
+        return true;
+    }
+    let message = format!("`{}` is no number of VCPUs", text.value.escape_debug());
+    let help = match (text.value.parse::<u64>(), suggest::closest(&text.value, [PLANNED])) {
+        (Ok(number), _) => format!("write the number without quotes: `vcpus = {number}`"),
+        (Err(_), Some(meant)) => format!("did you mean `{meant}`?"),
+        (Err(_), None) => {
+            "write a number, as in `vcpus = 2`; with `vcpus = \"planned\"` the planner \
+                   chooses it"
+                .into()
+        }
+    };
+    vm.add(Diagnostic::new("wrong-value", message).at(&text.place, "here").help(help));
+    false
+}
+
 fn vcpu(at: &Fields<'_>) -> Option<Vcpu> {
-    let pcpu = at.integer("pcpu", 0, u64::MAX);
+    let pcpu = at.unless_planned("pcpu", |at, key| at.integer(key, 0, u64::MAX));
     let server = server(at);
     let bandwidth = bandwidth::read(at);
     for key in ["compensation", "flush"] {
@@ -147,9 +167,9 @@ fn server(at: &Fields<'_>) -> Option<Option<Server>> {
     words.push((PLANNED, Kind::Deferrable.name()));
     let class = at.choice("server", &words);
     let kind_open = at.peek("server").filter(|word| word.value == PLANNED).map(|it| it.place);
-    let budget = at.quantity::<Duration>("budget");
-    let period = at.quantity::<Duration>("period");
-    let priority = at.integer("priority", 0, u64::from(u32::MAX));
+    let budget = at.unless_planned("budget", Fields::quantity::<Duration>);
+    let period = at.unless_planned("period", Fields::quantity::<Duration>);
+    let priority = at.unless_planned("priority", |at, key| at.integer(key, 0, u64::from(u32::MAX)));
     let (overrun, overrun_open) = match at.is_string("overrun") {
         true => (None, at.choice("overrun", &[(PLANNED, ())]).map(|it| it.place)),
         false => {
@@ -157,11 +177,11 @@ fn server(at: &Fields<'_>) -> Option<Option<Server>> {
             (overrun.and_then(|_| at.key_place("overrun")), None)
         }
     };
+    for key in ["budget", "period", "priority", "overrun"] {
+        let help = "add `server`, or remove this";
+        at.forbid_without("server", key, "the VCPU has no `server`", help);
+    }
     if !at.has("server") {
-        for key in ["budget", "period", "priority", "overrun"] {
-            let help = "add `server`, or remove this";
-            at.forbid(key, "the VCPU has no `server`", help);
-        }
         return Some(None);
     }
     let class = class?;

@@ -15,15 +15,14 @@ pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<V
     let name = at.required("name", name(at), "\"linux\"");
     let vcpus = vcpu::read(at);
     let memory = at.required("memory", memory(at), "\"512MiB\"");
-    let memory_at = at.address("memory_at");
+    let memory_at = at.unless_planned("memory_at", Fields::address);
     let planned = at.peek("colors").filter(|text| text.value == PLANNED);
     let colors = if planned.is_some() { None } else { at.colors("colors") };
     let share_colors = at.boolean("share_colors");
     let vllc = at.boolean("vllc");
-    if !at.has("colors") {
-        for key in ["share_colors", "vllc", "extra_colors"] {
-            at.forbid(key, "the VM has no `colors`", "add `colors`, or remove this");
-        }
+    for key in ["share_colors", "vllc", "extra_colors"] {
+        let help = "add `colors`, or remove this";
+        at.forbid_without("colors", key, "the VM has no `colors`", help);
     }
     let extra = extra(at, vllc == Some(true));
     let lifecycle = Lifecycle::described(at, colors.is_some() || planned.is_some());
@@ -63,11 +62,11 @@ fn extra(at: &Fields<'_>, vllc: bool) -> Option<Extra> {
     let colors = at.colors("extra_colors");
     let memory = at.quantity::<Bytes>("extra_memory");
     let serial = at.boolean("color_serial");
+    for key in ["extra_memory", "color_serial"] {
+        let help = "add `extra_colors`, or remove this";
+        at.forbid_without("extra_colors", key, "the VM has no `extra_colors`", help);
+    }
     if !at.has("extra_colors") {
-        for key in ["extra_memory", "color_serial"] {
-            let help = "add `extra_colors`, or remove this";
-            at.forbid(key, "the VM has no `extra_colors`", help);
-        }
         return None;
     }
     if vllc {
@@ -123,9 +122,8 @@ fn boot(at: &Fields<'_>) -> Option<Boot> {
     let device_tree = at.boolean("device_tree");
     let device_tree_load = at.address("device_tree_load");
     let bootargs = at.string("bootargs");
-    if !at.has("initrd") {
-        at.forbid("initrd_load", "there is no initial RAM disk", "add `initrd`, or remove this");
-    }
+    let help = "add `initrd`, or remove this";
+    at.forbid_without("initrd", "initrd_load", "there is no initial RAM disk", help);
     if device_tree == Some(false) {
         let why = "the guest gets no device tree";
         at.forbid("device_tree_load", why, "remove it");
@@ -170,10 +168,8 @@ fn device(at: &Fields<'_>) -> Option<Device> {
     let size = at.required("size", at.quantity("size"), "\"4KiB\"");
     let interrupt = at.shared_interrupt("interrupt");
     let guest_interrupt = at.shared_interrupt("guest_interrupt");
-    if !at.has("interrupt") {
-        let help = "add `interrupt`, or remove this";
-        at.forbid("guest_interrupt", "the device has no `interrupt`", help);
-    }
+    let help = "add `interrupt`, or remove this";
+    at.forbid_without("interrupt", "guest_interrupt", "the device has no `interrupt`", help);
     at.finish();
     let address = address?.value;
     let interrupt =

@@ -21,8 +21,19 @@ pub(crate) struct Fields<'t> {
     what: String,
     place: Place,
     known: RefCell<Vec<&'static str>>,
-    /// Keys that had to be there and are not, each as it could be written.
-    missing: RefCell<Vec<(&'static str, String)>>,
+    /// Keys that had to be there and are not.
+    missing: RefCell<Vec<Missing>>,
+    /// Keys that have no meaning without another one that is not there, and the mistakes.
+    useless: RefCell<Vec<(&'static str, Diagnostic)>>,
+}
+
+/// A key that had to be there.
+struct Missing {
+    key: &'static str,
+    /// The key that could be there instead, if there is one.
+    or: Option<&'static str>,
+    /// How it could be written.
+    example: String,
 }
 
 /// If more keys than these are missing in a table, one message names them all.
@@ -42,6 +53,7 @@ impl<'t> Fields<'t> {
             place,
             known: RefCell::default(),
             missing: RefCell::default(),
+            useless: RefCell::default(),
         }
     }
 
@@ -59,7 +71,7 @@ impl<'t> Fields<'t> {
     /// have been read.
     pub fn finish(&self) {
         let known = self.known.borrow();
-        let mut missing = self.missing.take();
+        let (mut missing, mut useless) = (self.missing.take(), self.useless.take());
         for (key, _) in self.table {
             let name: &str = key.get_ref();
             if known.contains(&name) {
@@ -67,7 +79,8 @@ impl<'t> Fields<'t> {
             }
             // A key with a typo is not missed a second time.
             let meant = suggest::closest(name, known.iter().copied());
-            missing.retain(|(key, _)| Some(*key) != meant);
+            missing.retain(|it| meant.is_none_or(|meant| it.key != meant && it.or != Some(meant)));
+            useless.retain(|(key, _)| Some(*key) != meant);
             let place = self.document.place(key.span());
             self.add(
                 Diagnostic::new("unknown-key", format!("unknown key `{}`", name.escape_debug()))
@@ -75,9 +88,10 @@ impl<'t> Fields<'t> {
                     .help(suggest::help(name, &known)),
             );
         }
+        useless.into_iter().for_each(|(_, mistake)| self.add(mistake));
         if missing.len() > MISSING_ONE_BY_ONE {
-            let keys: Vec<&str> = missing.iter().map(|(key, _)| *key).collect();
-            let (_, example) = &missing[0];
+            let keys: Vec<&str> = missing.iter().map(|it| it.key).collect();
+            let example = &missing[0].example;
             let message = format!("{} has no {}", self.what, suggest::list(&keys, "and"));
             self.add(
                 Diagnostic::new("missing-key", message)
@@ -86,7 +100,7 @@ impl<'t> Fields<'t> {
             );
             return;
         }
-        for (key, example) in missing {
+        for Missing { key, example, .. } in missing {
             self.add(
                 Diagnostic::new("missing-key", format!("{} has no `{key}`", self.what))
                     .at(&self.place, format!("`{key}` is missing here"))
@@ -109,6 +123,15 @@ impl<'t> Fields<'t> {
         self.value(key).is_some()
     }
 
+    /// Returns true if a key that is there seems to be this one with a typo. Keys that are like it
+    /// must not be possible beside it.
+    pub fn misspells(&self, key: &'static str) -> bool {
+        self.table.iter().any(|(name, _)| {
+            let name: &str = name.get_ref();
+            name != key && suggest::is_typo(name, key)
+        })
+    }
+
     /// Returns the place of the key.
     pub fn key_place(&self, key: &str) -> Option<Place> {
         let (name, _) = self.table.iter().find(|(name, _)| name.get_ref() == key)?;
@@ -119,7 +142,20 @@ impl<'t> Fields<'t> {
     /// broken, a missing key is not reported.
     pub fn required<T>(&self, key: &'static str, read: Option<T>, example: &str) -> Option<T> {
         if !self.has(key) {
-            self.miss(key, format!("`{key} = {example}`"));
+            self.miss(key, None, format!("`{key} = {example}`"));
+        }
+        read
+    }
+
+    /// The same, where another key could be there instead.
+    pub fn required_or<T>(
+        &self,
+        (key, or): (&'static str, &'static str),
+        read: Option<T>,
+        example: &str,
+    ) -> Option<T> {
+        if !self.has(key) && !self.has(or) {
+            self.miss(key, Some(or), format!("`{key} = {example}`"));
         }
         read
     }
@@ -127,24 +163,36 @@ impl<'t> Fields<'t> {
     /// Remembers the list of tables as missing if it is not there; `example` shows a table of it.
     pub fn required_tables(&self, key: &'static str, example: &str) {
         if !self.has(key) {
-            self.miss(key, example.to_owned());
+            self.miss(key, None, example.to_owned());
         }
     }
 
     /// Remembers the key as missing, unless the syntax is broken.
-    fn miss(&self, key: &'static str, example: String) {
+    fn miss(&self, key: &'static str, or: Option<&'static str>, example: String) {
         if self.document.is_whole() {
-            self.missing.borrow_mut().push((key, example));
+            self.missing.borrow_mut().push(Missing { key, or, example });
         }
     }
 
     /// Refuses a key that has no meaning here, saying why.
     pub fn forbid(&self, key: &'static str, why: &str, help: &str) {
-        self.value(key);
-        if let Some(place) = self.key_place(key) {
-            let message = format!("`{key}` has no meaning here");
-            self.add(Diagnostic::new("useless-key", message).at(&place, why).help(help));
+        self.useless(key, why, help).into_iter().for_each(|mistake| self.add(mistake));
+    }
+
+    /// Refuses a key that has no meaning because `other` is not there. Where `other` has a typo,
+    /// that is the mistake.
+    pub fn forbid_without(&self, other: &'static str, key: &'static str, why: &str, help: &str) {
+        if !self.has(other) {
+            let mistake = self.useless(key, why, help);
+            self.useless.borrow_mut().extend(mistake.map(|mistake| (other, mistake)));
         }
+    }
+
+    fn useless(&self, key: &'static str, why: &str, help: &str) -> Option<Diagnostic> {
+        self.value(key);
+        let place = self.key_place(key)?;
+        let message = format!("`{key}` has no meaning here");
+        Some(Diagnostic::new("useless-key", message).at(&place, why).help(help))
     }
 
     /// Returns the table `[key]`.

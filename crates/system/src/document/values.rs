@@ -12,6 +12,7 @@ use super::fields::Entry;
 use super::{Fields, Located};
 use crate::address::Address;
 use crate::address::IntId;
+use crate::description::PLANNED;
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
 
@@ -45,6 +46,20 @@ impl<'t> Fields<'t> {
     pub fn peek(&self, key: &'static str) -> Option<Located<String>> {
         let value = self.value(key)?;
         Some(self.located(value, value.get_ref().as_str()?.to_owned()))
+    }
+
+    /// Reads a key that is planned if it is left out; refuses to read that it is planned.
+    pub fn unless_planned<T>(
+        &self,
+        key: &'static str,
+        read: impl FnOnce(&Self, &'static str) -> Option<T>,
+    ) -> Option<T> {
+        let planned = self.peek(key).filter(|text| text.value == PLANNED);
+        let Some(planned) = planned else { return read(self, key) };
+        let message = format!("`{key}` is planned where it is not given");
+        let help = format!("leave the key out: remove `{key} = \"{PLANNED}\"`");
+        self.add(Diagnostic::new("wrong-value", message).at(&planned.place, "here").help(help));
+        None
     }
 
     /// Returns the number of a key for comparisons; what is wrong with it is not reported.

@@ -26,16 +26,48 @@ pub(crate) const PAGE: Bytes = Bytes(PAGE_BYTES);
 /// Every rule that is broken, naming node and property.
 pub fn check(plan: &Plan) -> Result<(), Errors> {
     let mut mistakes = Mistakes::default();
-    mistakes.text("/", "model", &plan.name);
-    platform::check(plan, &mut mistakes);
-    mistakes.count("/vms", "VMs", plan.vms.len());
-    vms::check(plan, &mut mistakes);
+    beside(plan, &mut mistakes);
     servers::check(plan, &mut mistakes);
     locks::check(plan, &mut mistakes);
     bandwidth::check(plan, &mut mistakes);
-    regions::check(plan, &mut mistakes);
-    colors::check(plan, &mut mistakes);
+    places(plan, &mut mistakes);
     Errors::unless_none(mistakes.0, ())
+}
+
+/// Checks the rules that are neither about VCPUs and what they may use, nor about the places of
+/// RAM.
+///
+/// # Errors
+///
+/// As [`check`].
+pub(super) fn beside_ram(plan: &Plan) -> Result<(), Errors> {
+    let mut mistakes = Mistakes::default();
+    beside(plan, &mut mistakes);
+    Errors::unless_none(mistakes.0, ())
+}
+
+/// Checks the rules about the places of RAM.
+///
+/// # Errors
+///
+/// As [`check`].
+pub(super) fn ram(plan: &Plan) -> Result<(), Errors> {
+    let mut mistakes = Mistakes::default();
+    places(plan, &mut mistakes);
+    Errors::unless_none(mistakes.0, ())
+}
+
+fn beside(plan: &Plan, mistakes: &mut Mistakes) {
+    mistakes.text("/", "model", &plan.name);
+    platform::check(plan, mistakes);
+    mistakes.count("/vms", "VMs", plan.vms.len());
+    vms::check(plan, mistakes);
+    regions::check(plan, mistakes);
+}
+
+fn places(plan: &Plan, mistakes: &mut Mistakes) {
+    regions::ram(plan, mistakes);
+    colors::check(plan, mistakes);
 }
 
 /// The mistakes found so far.

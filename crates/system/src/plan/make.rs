@@ -1,6 +1,7 @@
 //! Makes a plan: decides what the description leaves open, and keeps and checks what it gives.
 
 mod boot;
+mod given;
 mod origins;
 mod outline;
 mod pcpus;
@@ -13,6 +14,7 @@ use std::collections::BTreeSet;
 use abi::guest;
 use abi::limits::{CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES};
 pub(super) use boot::boot;
+pub use given::check_given;
 pub(super) use origins::Origins;
 pub use outline::outline;
 use ram::Placed;
@@ -51,39 +53,13 @@ const COLOR_UART_INTERRUPT: u32 = 34;
 /// the planner.
 pub fn make(system: &System) -> Result<Plan, Errors> {
     closed(system)?;
-    let machine = &system.platform.value;
-    let support = match &machine.boot {
-        Ok(support) => support,
-        Err(AnalysisOnly(reason)) => {
-            let message = format!("a plan for `{}` cannot be booted: {reason}", machine.name);
-            return Err(Diagnostic::new("analysis-only", message)
-                .at(&system.platform.place, "this platform")
-                .help("analyse the system on this platform, or name a board that can boot")
-                .into());
-        }
-    };
-    let hypervisor = Region {
-        start: support.image_base,
-        size: system.hypervisor_memory.as_ref().map_or(HYPERVISOR_MEMORY, |size| size.value),
-    };
-    let mut colored = system.vms.iter().filter_map(|vm| vm.colors.as_ref());
-    let llc = match colored.next().or(system.hypervisor_colors.as_ref()) {
-        None => None,
-        Some(asks) => {
-            let colors = machine.colors();
-            Some(colors.map_err(|reason| colors::none(machine, reason, &asks.place))?)
-        }
-    };
+    let support = support(system)?;
+    let hypervisor = hypervisor(system, support);
     let mut mistakes = Vec::new();
     let pcpus = pcpus::assign(system, &mut mistakes);
-    let placed = ram::place(system, hypervisor, llc, &mut mistakes);
-    mistakes.extend(system.vms.iter().filter_map(boot::too_small));
+    let cache = llc(system)?;
+    let placed = ram(system, hypervisor, cache, &mut mistakes);
     Errors::unless_none(mistakes, ())?;
-
-    let cache = llc.map(|geometry| Llc {
-        geometry,
-        in_registers: machine.last_level_cache().is_some_and(|cache| cache.in_registers),
-    });
     let plan = assemble(system, support, (hypervisor, cache), &pcpus, placed);
     if let Some(wait) = plan.platform.wait.filter(|wait| *wait > Overheads::LONGEST) {
         let message = format!("interrupts for a VCPU that waits can take {wait}");
@@ -97,6 +73,46 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     }
     check(&plan).map_err(|errors| Origins::new(system, &plan).locate(errors))?;
     Ok(plan)
+}
+
+/// Returns what the machine needs to boot a plan.
+fn support(system: &System) -> Result<&BootSupport, Errors> {
+    let machine = &system.platform.value;
+    machine.boot.as_ref().map_err(|AnalysisOnly(reason)| {
+        let message = format!("a plan for `{}` cannot be booted: {reason}", machine.name);
+        Diagnostic::new("analysis-only", message)
+            .at(&system.platform.place, "this platform")
+            .help("analyse the system on this platform, or name a board that can boot")
+            .into()
+    })
+}
+
+/// Returns the RAM in which the hypervisor is loaded.
+fn hypervisor(system: &System, support: &BootSupport) -> Region<PhysicalAddress> {
+    let size = system.hypervisor_memory.as_ref().map_or(HYPERVISOR_MEMORY, |size| size.value);
+    Region { start: support.image_base, size }
+}
+
+/// Returns the cache that colours divide, if there are colours.
+fn llc(system: &System) -> Result<Option<Llc>, Errors> {
+    let machine = &system.platform.value;
+    let mut colored = system.vms.iter().filter_map(|vm| vm.colors.as_ref());
+    let Some(asks) = colored.next().or(system.hypervisor_colors.as_ref()) else { return Ok(None) };
+    let geometry = machine.colors().map_err(|reason| colors::none(machine, reason, &asks.place))?;
+    let in_registers = machine.last_level_cache().is_some_and(|cache| cache.in_registers);
+    Ok(Some(Llc { geometry, in_registers }))
+}
+
+/// Places the RAM of the VMs, which has to be large enough for their files.
+fn ram(
+    system: &System,
+    hypervisor: Region<PhysicalAddress>,
+    cache: Option<Llc>,
+    mistakes: &mut Vec<Diagnostic>,
+) -> Placed {
+    let placed = ram::place(system, hypervisor, cache.map(|cache| cache.geometry), mistakes);
+    mistakes.extend(system.vms.iter().filter_map(boot::too_small));
+    placed
 }
 
 /// Puts the parts of a plan together, of which these are decided.

@@ -1,12 +1,10 @@
 //! Kinds of servers, overrun, the protocol of locks and numbers of VCPUs that are left open: how
 //! they are described, and what is refused.
 
-use std::path::Path;
-
 use policy::server::kind::Kind;
-use system::description::System;
-use system::diagnostic::Errors;
 use system::plan::{self, Class, Locks};
+
+use crate::mistakes::{Mistake, found, read};
 
 /// All of it is open.
 const OPEN: &str = r#"locks = "planned"
@@ -59,10 +57,6 @@ wcet = "1ms"
 sections = [{ resource = "bus", length = "0.5ms" }]
 "#;
 
-fn read(text: &str) -> Result<System, Errors> {
-    System::from_toml("s.toml", text, Path::new(""))
-}
-
 #[test]
 fn what_is_open_is_known_and_not_decided() {
     let system = read(OPEN).unwrap_or_else(|errors| panic!("{errors}"));
@@ -86,9 +80,6 @@ fn what_is_open_is_known_and_not_decided() {
         assert!(shown.contains(&format!("{what} not planned yet")), "{what}: {shown}");
     }
 }
-
-/// `(what to replace, by what, code, part of the line, part of the message)`
-type Mistake = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 const MISTAKES: &[Mistake] = &[
     (
@@ -119,7 +110,34 @@ const MISTAKES: &[Mistake] = &[
         "plannd",
         "did you mean `planned`?",
     ),
+    ("vcpus = \"planned\"", "vcpus = \"two\"", "wrong-value", "two", "a number, as in `vcpus = 2`"),
+    ("vcpus = \"planned\"", "vcpus = \"3\"", "wrong-value", "\"3\"", "without quotes: `vcpus = 3`"),
     ("vcpus = \"planned\"", "", "unknown-name", "vcpu = 2", "the VM has no VCPU 2"),
+    // What is planned where it is not given cannot say so.
+    ("vcpu = 2", "vcpu = \"planned\"", "wrong-value", "vcpu", "leave the key out: remove `vcpu = "),
+    ("period = \"10ms\"", "period = \"planned\"", "wrong-value", "period", "leave the key out"),
+    ("budget = \"3ms\"", "budget = \"planned\"", "wrong-value", "budget", "leave the key out"),
+    (
+        "budget = \"3ms\"",
+        "budget = \"3ms\"\npcpu = \"planned\"",
+        "wrong-value",
+        "pcpu",
+        "leave the key out",
+    ),
+    (
+        "budget = \"3ms\"",
+        "budget = \"3ms\"\npriority = \"planned\"",
+        "wrong-value",
+        "priority",
+        "leave the key out",
+    ),
+    (
+        "memory = \"1MiB\"",
+        "memory = \"1MiB\"\nmemory_at = \"planned\"",
+        "wrong-value",
+        "memory_at",
+        "leave the key out",
+    ),
     ("vcpu = 2", "vcpu = 8", "unknown-name", "vcpu = 8", "0 to 7 are possible"),
     // The number is fixed by the tables.
     (
@@ -184,20 +202,10 @@ const MISTAKES: &[Mistake] = &[
 
 #[test]
 fn mistakes_are_found_where_they_are() {
-    for (from, to, code, line, part) in MISTAKES {
-        assert!(OPEN.contains(from), "{from}");
-        let text = OPEN.replacen(from, to, 1);
-        let errors = read(&text).map(|_| ()).expect_err(to);
-        let shown = errors.to_string();
-        let entries = errors.entries();
-        let found = entries.iter().any(|entry| {
-            let at = entry.line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();
-            entry.code == *code && at.contains(line)
-        });
-        assert!(found && shown.contains(part), "{to}\n{shown}");
+    for mistake in MISTAKES {
         // With the other protocol both VCPUs have a key without meaning.
-        let count = if to.contains("mpcp") { 2 } else { 1 };
-        assert_eq!(entries.len(), count, "{shown}");
+        let count = if mistake.1.contains("mpcp") { 2 } else { 1 };
+        assert_eq!(found(OPEN, mistake), count, "{mistake:?}");
     }
 }
 

@@ -1,12 +1,10 @@
 //! Resources, critical sections and overrun: how they are described, planned, and refused.
 
-use std::path::Path;
-
 use policy::server::kind::Kind;
-use system::description::System;
-use system::diagnostic::Errors;
 use system::plan::{self, Entries, Locks, Resource};
 use units::Duration;
+
+use crate::mistakes::{Mistake, found, read};
 
 /// `bus` between two VMs, `shared` between the VCPUs of one, `own` inside a VCPU.
 const LOCKS: &str = r#"locks = "vmpcp"
@@ -75,10 +73,6 @@ memory = "1MiB"
 kernel = "k"
 "#;
 
-fn read(text: &str) -> Result<System, Errors> {
-    System::from_toml("s.toml", text, Path::new(""))
-}
-
 fn us(time: u64) -> Duration {
     Duration(time * 1_000)
 }
@@ -120,9 +114,6 @@ fn without_virtualisation_in_the_protocol_the_plan_says_so() {
     assert!(plan.to_dts().contains("locks = \"mpcp\";"));
 }
 
-/// `(what to replace, by what, code, part of the line, part of the message)`
-type Mistake = (&'static str, &'static str, &'static str, &'static str, &'static str);
-
 const MISTAKES: &[Mistake] = &[
     ("\"vmpcp\"", "\"vmcp\"", "wrong-value", "locks", "did you mean `vmpcp`?"),
     ("name = \"own\"", "name = \"bus\"", "duplicate-name", "\"bus\"", "two resources"),
@@ -161,17 +152,8 @@ const MISTAKES: &[Mistake] = &[
 
 #[test]
 fn mistakes_are_found_where_they_are() {
-    for (from, to, code, line, part) in MISTAKES {
-        assert!(LOCKS.contains(from), "{from}");
-        let text = LOCKS.replacen(from, to, 1);
-        let errors = read(&text).map(|_| ()).expect_err(to);
-        let shown = errors.to_string();
-        let entries = errors.entries();
-        let found = entries.iter().any(|entry| {
-            let at = entry.line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();
-            entry.code == *code && at.contains(line)
-        });
-        assert!(found && shown.contains(part), "{to}\n{shown}");
+    for mistake in MISTAKES {
+        found(LOCKS, mistake);
     }
 }
 

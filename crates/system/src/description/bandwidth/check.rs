@@ -9,11 +9,16 @@ use crate::plan::{BandwidthCounter, Compensation, MemoryBudget};
 use crate::platform::{self, Platform};
 
 /// Returns the mistakes in the budgets of VMs and VCPUs on a machine.
-pub(in crate::description) fn check(platform: &Platform, vms: &[&Vm]) -> Vec<Diagnostic> {
+/// `all`: the description has no other VMs, which could not be read.
+pub(in crate::description) fn check(
+    platform: &Platform,
+    vms: &[&Vm],
+    all: bool,
+) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
     for vm in vms {
         mistakes.extend(both(vm));
-        mistakes.extend(credits(vm, vms));
+        mistakes.extend(credits(vm, vms, all));
         mistakes.extend(vm.tasks.iter().filter_map(|task| accesses(platform, task)));
         let Some(counter) = &platform.bandwidth else {
             let budgets = vm.bandwidth.iter().chain(vm.vcpus.iter().flat_map(|it| &it.bandwidth));
@@ -51,7 +56,7 @@ fn both(vm: &Vm) -> Option<Diagnostic> {
 }
 
 /// Credits come from critical VMs, and go to others.
-fn credits(vm: &Vm, vms: &[&Vm]) -> Option<Diagnostic> {
+fn credits(vm: &Vm, vms: &[&Vm], all: bool) -> Option<Diagnostic> {
     let credits = vm.compensation.as_ref()?;
     if let Some(critical) = &vm.critical {
         let mistake = Diagnostic::new("wrong-value", "a critical VM gets credits")
@@ -60,7 +65,7 @@ fn credits(vm: &Vm, vms: &[&Vm]) -> Option<Diagnostic> {
             .help("remove one of the two");
         return Some(mistake);
     }
-    if vms.iter().any(|other| other.critical.is_some()) {
+    if !all || vms.iter().any(|other| other.critical.is_some()) {
         return None;
     }
     let help = "say `critical = true` in the VM whose tasks have to be protected, or remove this";

@@ -51,23 +51,21 @@ pub(in crate::description) fn compensation(at: &Fields<'_>) -> Option<Option<Cre
     let (low, high) = (Compensation::FEWEST_PERIODS.into(), u32::MAX.into());
     let periods = at.integer("compensation", low, high);
     let flush = at.strings("flush");
+    let help = "add `compensation`, or remove this";
+    at.forbid_without("compensation", "flush", "the VM gets no credits", help);
     if !at.has("compensation") {
-        let help = "add `compensation`, or remove this";
-        at.forbid("flush", "the VM gets no credits", help);
         return Some(None);
     }
-    if !at.has("bandwidth") {
-        let help = match at.has("flush") {
-            true => {
-                "remove `compensation` and `flush` too, or give the VM a limit, as in `bandwidth = \"planned\"`"
-            }
-            false => {
-                "remove `compensation` too, or give the VM a limit, as in `bandwidth = \"planned\"`"
-            }
-        };
-        let why = "the VM has no `bandwidth`: without a limit there is nothing to be raised";
-        at.forbid("compensation", why, help);
-    }
+    let help = match at.has("flush") {
+        true => {
+            "remove `compensation` and `flush` too, or give the VM a limit, as in `bandwidth = \"planned\"`"
+        }
+        false => {
+            "remove `compensation` too, or give the VM a limit, as in `bandwidth = \"planned\"`"
+        }
+    };
+    let why = "the VM has no `bandwidth`: without a limit there is nothing to be raised";
+    at.forbid_without("bandwidth", "compensation", why, help);
     let flush_task_switch = match flush {
         None if at.has("flush") => return None,
         None => false,

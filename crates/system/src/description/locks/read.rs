@@ -10,28 +10,37 @@ use crate::suggest;
 
 /// The known facts about resources while tasks are read: of a resource that cannot be read, the
 /// name if there is one.
-pub(in crate::description) struct Known(Vec<(Option<String>, Option<Resource>)>);
+pub(in crate::description) struct Known {
+    resources: Vec<(Option<String>, Option<Resource>)>,
+    /// True if the header of resources has a typo: then there are others.
+    misspelt: bool,
+}
 
 impl Known {
     /// Returns the names, in their order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|(name, _)| name.as_deref())
+        self.resources.iter().filter_map(|(name, _)| name.as_deref())
+    }
+
+    /// Returns true if the names of all resources are known.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.misspelt && self.resources.iter().all(|(name, _)| name.is_some())
     }
 
     /// Returns the resource of this name: its index, and itself if it can be read.
     pub(super) fn find(&self, name: &str) -> Option<(usize, Option<&Resource>)> {
-        let index = self.0.iter().position(|(known, _)| known.as_deref() == Some(name))?;
-        Some((index, self.0[index].1.as_ref()))
+        let index = self.resources.iter().position(|(known, _)| known.as_deref() == Some(name))?;
+        Some((index, self.resources[index].1.as_ref()))
     }
 
     /// Returns all that can be read.
     pub(in crate::description) fn readable(&self) -> Vec<Resource> {
-        self.0.iter().filter_map(|(_, resource)| resource.clone()).collect()
+        self.resources.iter().filter_map(|(_, resource)| resource.clone()).collect()
     }
 
     /// All of them, if they can be read.
     pub(in crate::description) fn all(self) -> Option<Vec<Resource>> {
-        self.0.into_iter().map(|(_, resource)| resource).collect()
+        self.resources.into_iter().map(|(_, resource)| resource).collect()
     }
 }
 
@@ -47,7 +56,7 @@ pub(in crate::description) fn read(root: &Fields<'_>, vms: &[Fields<'_>]) -> Kno
     refuse_twice(root, "resources", &tables);
     let vms: Vec<Option<String>> = vms.iter().map(|vm| Some(vm.peek("name")?.value)).collect();
     let resource = |at: &Fields<'_>| (at.peek("name").map(|it| it.value), resource(at, &vms));
-    Known(tables.iter().map(resource).collect())
+    Known { resources: tables.iter().map(resource).collect(), misspelt: root.misspells("resource") }
 }
 
 fn resource(at: &Fields<'_>, vms: &[Option<String>]) -> Option<Resource> {
@@ -60,7 +69,7 @@ fn resource(at: &Fields<'_>, vms: &[Option<String>]) -> Option<Resource> {
             at.located_strings("vms").and_then(|names| several(at, &names, vms))
         }
         false => at
-            .required("vm", at.string("vm"), "\"linux\"")
+            .required_or(("vm", "vms"), at.string("vm"), "\"linux\"")
             .and_then(|name| Some(vec![one(at, &name, vms)?])),
     };
     at.finish();
@@ -80,7 +89,8 @@ fn name(at: &Fields<'_>) -> Option<Located<String>> {
 /// Returns the VM of this name.
 fn one(at: &Fields<'_>, name: &Located<String>, vms: &[Option<String>]) -> Option<usize> {
     let found = vms.iter().position(|vm| vm.as_ref() == Some(&name.value));
-    if found.is_none() {
+    // A VM whose name cannot be read may be the one that is meant.
+    if found.is_none() && vms.iter().all(Option::is_some) {
         let known: Vec<&str> = vms.iter().flatten().map(String::as_str).collect();
         let message = format!("there is no VM `{}`", name.value.escape_debug());
         let help = suggest::help(&name.value, &known);

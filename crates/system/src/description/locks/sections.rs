@@ -50,6 +50,10 @@ fn section(at: &Fields<'_>, vm: usize, known: &Known) -> Option<Section> {
 /// Returns the resource of this name, which the VM must have the right to.
 fn resource_of(at: &Fields<'_>, name: &Located<String>, vm: usize, known: &Known) -> Option<usize> {
     let Some((index, resource)) = known.find(&name.value) else {
+        // One whose name cannot be read may be the one that is meant.
+        if !known.is_complete() {
+            return None;
+        }
         let names: Vec<&str> = known.names().collect();
         let message = format!("there is no resource `{}`", name.value.escape_debug());
         let help = match names.is_empty() {

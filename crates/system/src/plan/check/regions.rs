@@ -29,12 +29,12 @@ impl<A: Address> Named<A> {
     }
 }
 
+/// Checks all regions but those of RAM in the machine.
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     machine(plan, mistakes);
     for (index, one) in plan.vms.iter().enumerate() {
         guest(index, one, mistakes);
     }
-    ram(plan, mistakes);
     devices(plan, mistakes);
 }
 
@@ -169,7 +169,7 @@ fn owned(plan: &Plan) -> Vec<(Named<PhysicalAddress>, Frames)> {
 
 /// Checks that the RAM of VMs lies in banks, outside the hypervisor, and is not shared; the same
 /// for the areas of pools and that of the hypervisor.
-fn ram(plan: &Plan, mistakes: &mut Mistakes) {
+pub(super) fn ram(plan: &Plan, mistakes: &mut Mistakes) {
     let (banks, hypervisor, all) = (banks(plan), hypervisor(plan), owned(plan));
     for (index, (one, frames)) in all.iter().enumerate() {
         if !Bytes(one.region.start.get()).is_multiple_of(PAGE) {

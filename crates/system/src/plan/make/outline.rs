@@ -36,7 +36,8 @@ pub fn outline(system: &System) -> Result<Plan, Errors> {
     Ok(assemble(system, &support, (NOWHERE, None), &pcpus, placed))
 }
 
-fn memory(vm: &Vm) -> Memory {
+/// Returns RAM of a VM that lies nowhere.
+pub(super) fn memory(vm: &Vm) -> Memory {
     let size = vm.memory.value;
     let coloring = vm.colors.as_ref().map(|colors| Coloring { colors: colors.value, area: size });
     Memory { ipa: RAM, size, host: PhysicalAddress(0), coloring }

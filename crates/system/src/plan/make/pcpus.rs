@@ -1,12 +1,46 @@
 //! Assigns VCPUs to PCPUs.
 
 use crate::address::Pcpu;
-use crate::description::{Located, System, Vcpu};
+use crate::description::{Located, System, Vcpu, Vm};
 use crate::diagnostic::Diagnostic;
 
 /// Returns a PCPU for every VCPU of every VM: the given ones as they are given, then each the
 /// lowest that is free, in the order of the description.
 pub(super) fn assign(system: &System, mistakes: &mut Vec<Diagnostic>) -> Vec<Vec<Pcpu>> {
+    let mut free = free(system, &given(system, mistakes));
+    let mut short = None;
+    let assigned = system.vms.iter().map(|vm| {
+        let vcpus = vm.vcpus.iter().map(|vcpu| {
+            let pcpu = vcpu.pcpu.as_ref().map(|pin| pin.value).or_else(|| free.next());
+            if pcpu.is_none() {
+                short.get_or_insert(vm);
+            }
+            Pcpu(pcpu.unwrap_or(0) as u32)
+        });
+        vcpus.collect()
+    });
+    let assigned = assigned.collect();
+    mistakes.extend(short.map(|vm| too_few(system, vm)));
+    assigned
+}
+
+/// Checks the PCPUs that are given, and that each VCPU without `server` can have one of its own,
+/// wherever the others run.
+pub(super) fn check_given(system: &System, mistakes: &mut Vec<Diagnostic>) {
+    let mut free = free(system, &given(system, mistakes));
+    let is_alone = |vcpu: &&Vcpu| vcpu.pcpu.is_none() && vcpu.server.is_none();
+    let short = system.vms.iter().find(|vm| {
+        let mut alone = vm.vcpus.iter().filter(is_alone);
+        alone.any(|_| free.next().is_none())
+    });
+    mistakes.extend(short.map(|vm| too_few(system, vm)));
+}
+
+/// Returns the PCPUs that are given, with their VCPUs.
+fn given<'a>(
+    system: &'a System,
+    mistakes: &mut Vec<Diagnostic>,
+) -> Vec<(&'a Located<u64>, &'a Vcpu)> {
     let platform = &system.platform.value;
     let count = platform.cpus.len();
     let mut given: Vec<(&Located<u64>, &Vcpu)> = Vec::new();
@@ -31,31 +65,27 @@ pub(super) fn assign(system: &System, mistakes: &mut Vec<Diagnostic>) -> Vec<Vec
         }
         given.push((pin, vcpu));
     }
-    let mut free =
-        (0..count as u64).filter(|pcpu| !given.iter().any(|(pin, _)| pin.value == *pcpu));
-    let mut short = None;
-    let assigned = system.vms.iter().map(|vm| {
-        let vcpus = vm.vcpus.iter().map(|vcpu| {
-            let pcpu = vcpu.pcpu.as_ref().map(|pin| pin.value).or_else(|| free.next());
-            if pcpu.is_none() {
-                short.get_or_insert(vm);
-            }
-            Pcpu(pcpu.unwrap_or(0) as u32)
-        });
-        vcpus.collect()
-    });
-    let assigned = assigned.collect();
-    if let Some(vm) = short {
-        let needed: usize = system.vms.iter().map(|vm| vm.vcpus.len()).sum();
-        let message =
-            format!("there are {needed} VCPUs, but `{}` has {count} PCPUs", platform.name);
-        let help = "VCPUs without `pcpu` get one each: give some VMs fewer VCPUs, or let VCPUs \
-                    share a PCPU by `pcpu` and `server`";
-        mistakes.push(
-            Diagnostic::new("too-few-pcpus", message)
-                .at(&vm.name.place, "no PCPU is left for this VM")
-                .help(help),
-        );
-    }
-    assigned
+    given
+}
+
+/// Returns the PCPUs that are given to no VCPU.
+fn free(system: &System, given: &[(&Located<u64>, &Vcpu)]) -> impl Iterator<Item = u64> + use<> {
+    let pins: Vec<u64> = given.iter().map(|(pin, _)| pin.value).collect();
+    (0..system.platform.value.cpus.len() as u64).filter(move |pcpu| !pins.contains(pcpu))
+}
+
+/// Reports that no PCPU is left for a VM.
+fn too_few(system: &System, vm: &Vm) -> Diagnostic {
+    let platform = &system.platform.value;
+    let needed: usize = system.vms.iter().map(|vm| vm.vcpus.len()).sum();
+    let message = format!(
+        "there are {needed} VCPUs, but `{}` has {} PCPUs",
+        platform.name,
+        platform.cpus.len()
+    );
+    let help = "VCPUs without `pcpu` get one each: give some VMs fewer VCPUs, or let VCPUs \
+                share a PCPU by `pcpu` and `server`";
+    Diagnostic::new("too-few-pcpus", message)
+        .at(&vm.name.place, "no PCPU is left for this VM")
+        .help(help)
 }

@@ -57,7 +57,8 @@ impl<'a> Space<'a> {
     pub fn take(&mut self, wanted: &Wanted<'_>) -> Result<PhysicalAddress, Box<Diagnostic>> {
         let parts = self.free(wanted.colors);
         let Some(part) = parts.iter().find(|part| part.size >= wanted.bytes) else {
-            return Err(Box::new(match wanted.colors.zip(self.llc) {
+            let some = wanted.colors.zip(self.llc);
+            return Err(Box::new(match some.filter(|(it, llc)| it.len() < llc.colors()) {
                 None => self.no_room(wanted),
                 Some((colors, llc)) => self.too_few_frames(wanted, colors, llc),
             }));
@@ -87,8 +88,8 @@ impl<'a> Space<'a> {
         self.free(colors).iter().map(|part| part.size).max().unwrap_or_default()
     }
 
-    fn no_room(&self, Wanted { owner, size, place, .. }: &Wanted<'_>) -> Diagnostic {
-        let largest = self.largest(None);
+    fn no_room(&self, Wanted { owner, size, colors, place, .. }: &Wanted<'_>) -> Diagnostic {
+        let largest = self.largest(*colors);
         let all = sum(self.system.vms.iter().map(|vm| vm.memory.value));
         let message =
             format!("{owner} needs {size} of RAM in one piece, but at most {largest} are free");

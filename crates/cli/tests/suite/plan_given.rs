@@ -1,0 +1,105 @@
+//! Bad input that no decision of the planner changes, in descriptions that leave something open.
+
+use testing::sandbox;
+
+/// Nothing is open.
+const GIVEN: &str = r#"
+platform = "zcu102"
+
+[[vm]]
+name = "pilot"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+colors = "0-7"
+
+[[vm.vcpu]]
+pcpu = 0
+server = "sporadic"
+budget = "3ms"
+period = "10ms"
+
+[[vm.task]]
+name = "pid"
+period = "20ms"
+wcet = "3ms"
+
+[[vm]]
+name = "radio"
+boot = "raw"
+memory = "32MiB"
+kernel = "rt.bin"
+colors = "8-15"
+
+[[vm.vcpu]]
+pcpu = 1
+"#;
+
+/// What can be left open, and the lines to say so, which are as many as those in their place.
+const OPEN: [(&str, &str); 4] = [
+    ("budget = \"3ms\"\n", "\n"),
+    ("\"sporadic\"", "\"planned\""),
+    ("pcpu = 0\n", "\n"),
+    ("\"0-7\"", "\"planned\""),
+];
+
+/// Mistakes: a part of the description, what stands there instead, and the kind of the mistake.
+const MISTAKES: [(&str, &str, &str); 7] = [
+    ("pcpu = 1\n", "pcpu = 9\n", "unknown-pcpu"),
+    ("pcpu = 1\n", "pcpu = 1\n[[vm.vcpu]]\npcpu = 1\n", "pcpu-taken"),
+    ("\"16MiB\"", "\"100GiB\"", "no-memory"),
+    ("\"32MiB\"", "\"100GiB\"", "no-memory"),
+    ("\"16MiB\"", "\"16KiB\"", "no-memory"),
+    ("\"16MiB\"", "\"16MiB\"\nmemory_at = 0x7ff0_0000", "plan-rule"),
+    ("\"32MiB\"", "\"32MiB\"\nmemory_at = 0x4000_1000", "plan-rule"),
+];
+
+/// The search does not begin: it would find no plan, and say that there is none.
+#[test]
+fn what_is_given_is_checked_before_the_rest_is_planned() {
+    let sandbox = sandbox!();
+    let refused = |text: &str, kind: &str| {
+        sandbox.write("s.toml", text);
+        let result = sandbox.bulkhead(&["plan", "s.toml", "--json"]);
+        result.assert_status(2);
+        assert!(!sandbox.path("s.plan.dts").exists());
+        let errors = result.json()["errors"].clone();
+        assert_eq!(errors.as_array().expect("errors").len(), 1, "{errors}");
+        assert_eq!(errors[0]["code"], kind, "{errors}");
+        (errors[0]["line"].as_u64().expect("a line"), errors[0]["message"].clone())
+    };
+    for (part, wrong, kind) in MISTAKES {
+        let given = refused(&GIVEN.replace(part, wrong), kind);
+        for (part_open, open) in OPEN {
+            let text = GIVEN.replace(part_open, open).replace(part, wrong);
+            let found = refused(&text, kind);
+            assert_eq!(found.0, given.0, "{text}");
+            assert!(found.1 == given.1 || open.contains("planned"), "{} {}", found.1, given.1);
+        }
+    }
+}
+
+/// VCPUs without a server share no PCPU, wherever the others run.
+#[test]
+fn vcpus_without_server_need_a_pcpu_each() {
+    let sandbox = sandbox!();
+    let vcpus = |count: usize| "[[vm.vcpu]]\n".repeat(count);
+    let text = GIVEN.replace("\"sporadic\"", "\"planned\"");
+    for (count, status) in [(3, 0), (4, 2)] {
+        sandbox.write("s.toml", &text.replace("[[vm.vcpu]]\npcpu = 1\n", &vcpus(count)));
+        let result = sandbox.bulkhead(&["plan", "s.toml"]);
+        result.assert_status(status);
+        let message = "error[too-few-pcpus]: there are 5 VCPUs, but `zcu102` has 4 PCPUs";
+        assert_eq!(result.stderr.contains(message), status == 2, "{}", result.stderr);
+    }
+}
+
+/// Where colours are planned, so are the places of RAM; that all is too much is known before.
+#[test]
+fn vms_need_no_more_ram_than_there_is() {
+    let sandbox = sandbox!();
+    let text = GIVEN.replace("\"0-7\"", "\"planned\"").replace("\"sporadic\"", "\"planned\"");
+    sandbox.write("s.toml", &text.replace("\"16MiB\"", "\"1200MiB\"").replace("32MiB", "800MiB"));
+    let message = "with `radio` the VMs need 2000 MiB of RAM, but 1952 MiB are free";
+    sandbox.bulkhead(&["plan", "s.toml"]).assert_refused(&[message, "s.toml:25:10", "96 MiB"]);
+}

@@ -1,0 +1,78 @@
+//! Where `bulkhead plan` writes, and what it leaves as it is.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::process::Command;
+
+use testing::sandbox;
+
+const GIVEN: &str = "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+                     kernel = \"rt.bin\"\n";
+
+#[test]
+fn links_devices_and_pipes_stay_what_they_are() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", GIVEN);
+    let plan = |output: &str| {
+        let result = sandbox.bulkhead(&["plan", "s.toml", "-o", output]);
+        result.assert_status(0);
+        assert!(result.stdout.starts_with(&format!("wrote {output}\n")), "{}", result.stdout);
+    };
+    // What a link leads to may be there or not.
+    let read = |name: &str| fs::read_to_string(sandbox.path(name)).expect("a file");
+    symlink("real.dts", sandbox.path("link.dts")).expect("a link");
+    plan("link.dts");
+    assert!(sandbox.path("link.dts").is_symlink());
+    assert!(read("real.dts").starts_with("/dts-v1/;"));
+    // The device would be replaced behind this link, were it replaced.
+    symlink("/dev/null", sandbox.path("null")).expect("a link");
+    plan("null");
+    assert!(sandbox.path("null").is_symlink());
+    assert!(fs::metadata("/dev/null").expect("a device").file_type().is_char_device());
+    let pipe = sandbox.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).expect("text")
+    });
+    plan("pipe");
+    assert_eq!(reader.join().expect("a reader"), read("real.dts"));
+    assert!(fs::metadata(pipe).expect("a pipe").file_type().is_fifo());
+}
+
+#[test]
+fn a_folder_is_no_file() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", GIVEN);
+    fs::create_dir(sandbox.path("folder")).expect("a folder");
+    for output in [".", "folder", "new/"] {
+        let result = sandbox.bulkhead(&["plan", "s.toml", "-o", output]);
+        let message = format!("cannot write {output}: this is a folder");
+        result.assert_refused(&[&message, "help: name a file in it"]);
+    }
+}
+
+/// A virtual cache of one colour or more is possible or not, whatever the planner chooses.
+#[test]
+fn planned_colours_of_a_virtual_cache_are_written_where_there_can_be_one() {
+    let open = |board: &str| {
+        format!(
+            "platform = \"{board}\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+             kernel = \"rt.bin\"\ncolors = \"planned\"\nvllc = true\n[[vm.vcpu]]\n\
+             server = \"deferrable\"\nperiod = \"5ms\"\n[[vm.task]]\nname = \"t\"\n\
+             period = \"10ms\"\nwcet = {{ 1 = \"7ms\", 2 = \"5ms\", 8 = \"2ms\" }}\n"
+        )
+    };
+    let sandbox = sandbox!();
+    for board in ["i7-2600", "exynos-5422"] {
+        sandbox.write("s.toml", &open(board));
+        sandbox.bulkhead(&["plan", "s.toml"]).assert_status(0);
+        sandbox.bulkhead(&["check", "s.planned.toml"]).assert_status(0);
+    }
+    let message = "a virtual cache needs colours that change with each page";
+    for colors in ["planned", "0"] {
+        sandbox.write("s.toml", &open("raspberry-pi-2").replace("planned", colors));
+        let result = sandbox.bulkhead(&["plan", "s.toml", "-o", "no.toml"]);
+        result.assert_refused(&[message, "s.toml:7:10"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Why a task has no bound, in words.
+
+use analysis::{Duration, Reason};
+
+use crate::verdict::{TaskVerdict, VcpuVerdict};
+
+impl VcpuVerdict {
+    /// Returns why a task without a bound has none.
+    pub fn why_no_bound(&self, task: &TaskVerdict) -> String {
+        match task.failure {
+            Some(Reason::Overload) => "it and the tasks above need more time than there is".into(),
+            Some(Reason::NoSupply) if self.failure == Some(Reason::Others) => {
+                "nothing limits how often VCPUs below, which run first while in critical sections, delay the budget of its VCPU".into()
+            }
+            Some(Reason::NoSupply) if self.budget_ns.is_some() => match self.at_least_ns {
+                Some(needed) => format!(
+                    "its VCPU may have to wait for {} or longer until it has had its budget, but its period is {}",
+                    time(needed),
+                    time(self.period_ns.unwrap_or_default()),
+                ),
+                None => "other VCPUs can delay the budget of its VCPU for longer than a period".into(),
+            },
+            Some(Reason::NoSupply) => {
+                "another VCPU of the background class is above its VCPU".into()
+            }
+            Some(Reason::Depends) => "a task above it, which suspends itself, has no bound".into(),
+            Some(Reason::Memory) => {
+                let vms: Vec<_> =
+                    self.unlimited_neighbours.iter().map(|vm| format!("`{vm}`")).collect();
+                format!(
+                    "nothing limits its memory interference: give `accesses` of this task and those \
+                     above it, or a `bandwidth` that counts accesses to VM {}",
+                    vms.join(", ")
+                )
+            }
+            Some(Reason::MemoryBudget) => {
+                "nothing limits how often its VCPU waits for its memory budget: give `accesses` of \
+                 this task and those above it, which may not suspend themselves, and a `bandwidth` \
+                 that counts accesses and that no other VCPU shares"
+                    .into()
+            }
+            Some(Reason::UnknownWcet) => {
+                "the description has no execution time for as few colours as it has".into()
+            }
+            Some(Reason::Unschedulable) => "it is above the deadline".into(),
+            Some(Reason::Others) => {
+                "nothing limits how long it waits for a resource: a task that is served first has no bound, or requests it too often"
+                    .into()
+            }
+            Some(Reason::Refused) => {
+                "tasks of its VCPU can be so late that the hypervisor refuses to let them enter critical sections"
+                    .into()
+            }
+            Some(Reason::Combined) => {
+                "critical sections are not analysed together with `color_reload`, memory accesses, tasks \
+                 of the same priority, sporadic servers, sections on a VCPU of the background class, or VCPUs of the \
+                 same VM that have a task without bound for such a reason"
+                    .into()
+            }
+            Some(Reason::SectionOverhead) => {
+                let taken = time(self.in_section_ns.unwrap_or_default());
+                let allowed = time(self.section_overhead_ns.unwrap_or_default());
+                format!(
+                    "the hypervisor may take {taken} of its VCPU in a critical section, but \
+                     `section_overhead` is {allowed}: set it to {taken} or more"
+                )
+            }
+            Some(Reason::Overflow) => "the bound is longer than 64 bits of nanoseconds".into(),
+            Some(Reason::LimitReached) | None => {
+                "the search reached its limit before it found one".into()
+            }
+        }
+    }
+}
+
+fn time(nanoseconds: u64) -> String {
+    Duration(nanoseconds).short()
+}
