@@ -24,30 +24,32 @@ pub trait Processor {
 pub fn run(set: &mut TaskSet, lengths: &[u64; TASKS_MAX], processor: &mut impl Processor) {
     let mut left = [0; TASKS_MAX];
     let mut released = [0u32; TASKS_MAX];
-    let say = |processor: &mut _, event, task: usize, released: &[u32; TASKS_MAX]| {
-        let job = released[task].wrapping_sub(1);
-        Processor::mark(processor, mark(event, task as u8, job));
+    // The number of the job that each task has now.
+    let mut job = [0; TASKS_MAX];
+    let say = |processor: &mut _, event, task: usize, job: &[u32; TASKS_MAX]| {
+        Processor::mark(processor, mark(event, task as u8, job[task]));
     };
     loop {
         let now = processor.now();
         while let Some((task, runs)) = set.release(now) {
+            // Those that are dropped count: the time of a job's release follows from its number.
+            released[task] = released[task].wrapping_add(1);
             if runs {
-                released[task] = released[task].wrapping_add(1);
-                left[task] = lengths[task];
-                say(processor, MARK_RELEASE, task, &released);
+                (left[task], job[task]) = (lengths[task], released[task].wrapping_sub(1));
+                say(processor, MARK_RELEASE, task, &job);
             }
         }
         let next = set.next_release();
         match (set.ready(), next) {
             (Some(task), _) => {
                 if set.start(task) {
-                    say(processor, MARK_START, task, &released);
+                    say(processor, MARK_START, task, &job);
                 }
                 let executed = processor.execute(left[task], next.unwrap_or(u64::MAX));
                 left[task] = left[task].saturating_sub(executed);
                 if left[task] == 0 {
                     set.complete(task, processor.now());
-                    say(processor, MARK_FINISH, task, &released);
+                    say(processor, MARK_FINISH, task, &job);
                 }
             }
             (None, Some(release)) => processor.wait(release),
@@ -154,6 +156,17 @@ mod tests {
             finish(19, 0, 2),
         ];
         assert_eq!(machine.marks, expected);
+    }
+
+    #[test]
+    fn dropped_releases_have_numbers_too() {
+        let mut machine = Machine::default();
+        let mut lengths = [0; TASKS_MAX];
+        lengths[0] = 12;
+        run(&mut set(&[8], 20), &lengths, &mut machine);
+        let releases = [0, 16].map(|time| (time, mark(MARK_RELEASE, 0, time as u32 / 8)));
+        let marked = |mark: &&(u64, u64)| mark.1 >> 40 == u64::from(MARK_RELEASE);
+        assert!(machine.marks.iter().filter(marked).eq(&releases), "{:x?}", machine.marks);
     }
 
     #[test]
