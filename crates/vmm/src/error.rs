@@ -43,6 +43,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// A thread could not be started.
+    pub fn thread(error: io::Error) -> Self {
+        Self::Io { what: "a thread cannot be started", error }
+    }
+
+    /// A thread ended where it should not.
+    pub fn thread_ended() -> Self {
+        Self::thread(io::ErrorKind::BrokenPipe.into())
+    }
+
     /// Returns a function that says what was tried.
     pub(crate) fn io<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |error| Self::Io { what, error: error.into() }

@@ -21,7 +21,7 @@ pub struct Alarm {
 }
 
 /// Wakes a thread from another one, as [`Alarm`] does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Kick {
     thread: Pid,
     signal: i32,
