@@ -160,7 +160,7 @@ pub struct Document {
     pub problems: Vec<String>,
     /// What has to be known to read the rest.
     pub notes: Vec<String>,
-    /// How exact times are: `host`, `turns` or `exact`.
+    /// How exact times are: `host`, `measured`, `turns` or `exact`.
     pub times: &'static str,
     /// What QEMU says.
     pub qemu_messages: String,
