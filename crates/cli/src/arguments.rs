@@ -12,6 +12,7 @@ use measure::isolation::leech::Leech;
 use measure::isolation::workload::Workload;
 use measure::isolation::{self, Context};
 
+use crate::measure::HostOptions;
 use crate::plan::PlanOptions;
 use crate::prove::ProveOptions;
 use crate::run::RunOptions;
@@ -192,6 +193,7 @@ pub struct Sweep(pub Vec<Leech>);
 #[derive(Debug, Subcommand)]
 pub enum Measurement {
     Colors(ColorsOptions),
+    Host(HostOptions),
     #[command(hide = true)]
     Worker(WorkerOptions),
 }

@@ -9,3 +9,4 @@
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod machine;
+pub mod survey;

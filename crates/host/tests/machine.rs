@@ -30,8 +30,11 @@ fn wait_until(ns: u32) -> Vec<u8> {
     code
 }
 
+/// The code of a VM, and the server of its VCPU with budget and period.
+type Vm = (Vec<u8>, fn(Parameters) -> Policy, [u64; 2]);
+
 /// VMs of one VCPU each on the last CPU of this machine; `None`: there is no KVM or no right to use it as needed.
-fn start(vms: &[(Vec<u8>, fn(Parameters) -> Policy, [u64; 2])]) -> Option<Running> {
+fn start(vms: &[Vm]) -> Option<Running> {
     let cpu = thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1);
     let guest = |code: &Vec<u8>| Guest {
         ram_bytes: 2 << 20,

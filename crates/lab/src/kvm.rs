@@ -6,6 +6,7 @@ mod machine;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod machine;
 mod refusals;
+mod survey;
 
 use std::path::PathBuf;
 
@@ -28,18 +29,21 @@ pub struct OnKvm<'a> {
     host: Host,
     target: Target,
     log: PathBuf,
+    /// What the host lacks.
+    remarks: Vec<String>,
 }
 
 impl<'a> OnKvm<'a> {
     /// Checks that the system can run under KVM on this host, and makes its VMs. Of the options, those for QEMU mean nothing.
     pub fn new(system: &'a System, options: Options) -> Result<Self, Failure> {
         refusals::check(system)?;
+        let remarks = survey::check(system)?;
         let host = Host::new(system)?;
         let build = hypervisor::find(None).ok().and_then(|found| found.build);
         let place = Workspace::in_build(build.as_deref(), &system.plan.name)?;
         let target = Target::new(system, options.trace.as_deref(), &place, true)?;
         let log = options.log.clone().unwrap_or_else(|| place.log());
-        Ok(Self { system, options, host, target, log })
+        Ok(Self { system, options, host, target, log, remarks })
     }
 }
 
@@ -60,6 +64,7 @@ impl Prepared for OnKvm<'_> {
             trace: self.target.file().map(|(path, _)| path.to_owned()),
             log: self.log,
             end,
+            remarks: self.remarks,
         };
         Ok(self.target.without_scratch(judge(self.system, ran, circumstances)))
     }

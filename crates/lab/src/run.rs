@@ -149,6 +149,7 @@ impl Prepared for OnQemu<'_> {
             trace: self.target.file().map(|(path, _)| path.to_owned()),
             log: self.log,
             end,
+            remarks: Vec::new(),
         };
         let summary = judge(self.system, ran, circumstances);
         Ok(Summary { counts, ..self.target.without_scratch(summary) })
@@ -168,11 +169,13 @@ pub struct Circumstances {
     pub log: PathBuf,
     /// What ended the run.
     pub end: End,
+    /// What has to be known of the machine, a sentence each.
+    pub remarks: Vec<String>,
 }
 
 /// Judges a run of a system that left `ran`, on any machine.
 pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary {
-    let Circumstances { times, until_off, log, end, .. } = circumstances;
+    let Circumstances { times, until_off, log, end, remarks, .. } = circumstances;
     let mut recorded = ran.recorded;
     let mut trace = None;
     if let (Some(path), Some(Ok(_))) = (circumstances.trace, &recorded) {
@@ -192,5 +195,6 @@ pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary
         counts: None,
         trace: recorded,
         log_file: log,
+        remarks,
     }
 }
