@@ -37,14 +37,20 @@ pub fn check(system: &System) -> Result<(), Failure> {
 
 fn unsupported(what: &str, place: &Place) -> Diagnostic {
     let message = format!("under KVM there are no {what} yet");
-    Diagnostic::new("not-for-kvm", message).at(place, "here").help("remove this, or use a board")
+    let help = match what {
+        "Linux guests" => {
+            "write `boot = \"raw\"` if this is a real-time guest; Linux needs a board"
+        }
+        _ => "remove this, or use a board",
+    };
+    Diagnostic::new("not-for-kvm", message).at(place, "here").help(help)
 }
 
 /// Returns what a VM asks for and does not get.
 fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     let mut wrong = Vec::new();
     if vm.boot.protocol != Protocol::Raw {
-        wrong.push(("Linux guests, but those with `boot = \"raw\"`", &vm.boot.kernel.place));
+        wrong.push(("Linux guests", &vm.boot.kernel.place));
     }
     wrong.extend(vm.boot.initrd.iter().map(|it| ("initial RAM disks", &it.place)));
     wrong.extend(vm.devices.iter().map(|it| ("devices", &it.place)));

@@ -18,9 +18,9 @@ pub fn check(system: &System) -> Result<Vec<String>, Failure> {
     let (prevents, delays): (Vec<_>, Vec<_>) =
         lacks.into_iter().partition(|lack| lack.effect == Effect::Prevents);
     if !prevents.is_empty() {
-        let reasons = prevents.iter().map(|it| format!("{}\nhelp: {}", it.found, it.help));
-        let reasons = reasons.collect::<Vec<_>>().join("\n");
-        return Err(Failure::new("host", format!("VMs cannot run on this host: {reasons}")));
+        let reasons = prevents.iter().map(|it| format!("\n- {}\n  help: {}", it.found, it.help));
+        let reasons = reasons.collect::<String>();
+        return Err(Failure::new("host", format!("VMs cannot run on this host:{reasons}")));
     }
     let names: Vec<&str> = delays.iter().map(|lack| lack.name).collect();
     let remark = format!(
