@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -19,6 +20,8 @@ pub enum Part {
     Hypervisor,
     /// build/guests/*.bin, the bare-metal guests
     Guests,
+    /// build/guests/x86-64/*.bin, the guests for Linux/KVM on x86-64. Left out where rustup cannot add their target
+    GuestsX86,
     /// build/linux/vmlinuz and build/linux/initrd.cpio
     Linux,
     /// build/linux/victims.cpio, the Linux guest with programs to measure
@@ -41,6 +44,9 @@ pub fn run(workspace: &Workspace, parts: &[Part]) -> Result<()> {
             }
             Part::Guests => {
                 guests(workspace).context("the bare-metal guests cannot be built")?;
+            }
+            Part::GuestsX86 => {
+                x86_guests(workspace).context("the guests for Linux/KVM cannot be built")?;
             }
             Part::Linux => {
                 linux_guest::build(&workspace.build("cache"), &workspace.build("linux"))
@@ -101,15 +107,35 @@ fn measure(workspace: &Workspace) -> Result<()> {
     linux_guest::build_measure(program, &workspace.build("cache"), &out)
 }
 
+/// Programs of the guests that run under Linux/KVM on x86-64, too.
+const X86_GUESTS: [&str; 2] = ["rt-busy", "rt-tasks"];
+
 /// A flat file for each program in the package of the guests.
 fn guests(workspace: &Workspace) -> Result<()> {
     let mut command = Toolchain::chosen(workspace)?.cargo("build");
-    command.current_dir(workspace.root()).args(["--package", GUESTS, "--bins"]);
+    command.args(["--package", GUESTS, "--bins"]);
+    flat_files(workspace, command, &workspace.build("guests"))
+}
+
+fn x86_guests(workspace: &Workspace) -> Result<()> {
+    let Some(mut command) = toolchain::x86_guest_cargo("build") else {
+        println!(
+            "left out: the guests for Linux/KVM, which need rustup and its target x86_64-unknown-none"
+        );
+        return Ok(());
+    };
+    command.args(["--package", GUESTS]);
+    command.args(X86_GUESTS.iter().flat_map(|name| ["--bin", name]));
+    flat_files(workspace, command, &workspace.build("guests").join("x86-64"))
+}
+
+/// Writes the programs that a command of cargo builds into a folder, as flat files.
+fn flat_files(workspace: &Workspace, mut command: Command, folder: &Path) -> Result<()> {
+    command.current_dir(workspace.root());
     for program in cargo::executables(command, &[])? {
         let flat = elf::flatten(&fs::read(&program.path)?)
             .with_context(|| format!("{} cannot be flattened", program.path.display()))?;
-        let path = workspace.build("guests").join(format!("{}.bin", program.name));
-        file::write_if_changed(&path, &flat.bytes)?;
+        file::write_if_changed(&folder.join(format!("{}.bin", program.name)), &flat.bytes)?;
     }
     Ok(())
 }

@@ -13,6 +13,9 @@ use crate::workspace::Workspace;
 /// The bare-metal target.
 pub const TARGET: &str = "aarch64-unknown-none-softfloat";
 
+/// The target of guests of Linux/KVM on x86-64.
+const X86: &str = "x86_64-unknown-none";
+
 /// Programs for Linux that need no libraries.
 const LINUX: &str = "aarch64-unknown-linux-musl";
 
@@ -60,14 +63,31 @@ pub fn host_cargo(subcommand: &str) -> Command {
     command
 }
 
+/// `cargo <subcommand>` for guests of Linux/KVM on x86-64, at fixed addresses; `None` if rustup, which has the standard
+/// library for them, cannot add it here.
+pub fn x86_guest_cargo(subcommand: &str) -> Option<Command> {
+    add_target(X86).ok()?;
+    let mut command = host_cargo(subcommand);
+    command
+        .args(["--profile", "bare", "--target", X86])
+        .env("CARGO_TARGET_X86_64_UNKNOWN_NONE_RUSTFLAGS", "-Crelocation-model=static");
+    Some(command)
+}
+
+/// Adds the standard library of a target, if it is not there.
+fn add_target(target: &str) -> Result<()> {
+    let installed = Command::new("rustup").args(["target", "add", target]).status();
+    let installed = installed.with_context(|| {
+        format!("cannot start rustup, which has the standard library for {target}: see https://rustup.rs")
+    })?;
+    ensure!(installed.success(), "failed: rustup target add {target}");
+    Ok(())
+}
+
 /// `cargo <subcommand>` for programs of Linux on AArch64 that need no libraries there. The
 /// linker and the C library come with the compiler.
 pub fn guest_linux_cargo(subcommand: &str) -> Result<Command> {
-    let installed = Command::new("rustup").args(["target", "add", LINUX]).status();
-    let installed = installed.context(
-        "cannot start rustup, which has the standard library for AArch64: see https://rustup.rs",
-    )?;
-    ensure!(installed.success(), "failed: rustup target add {LINUX}");
+    add_target(LINUX)?;
     let mut command = host_cargo(subcommand);
     command
         .args(["--target", LINUX])

@@ -6,6 +6,7 @@
 //! - [`guest`]: the address space of guests;
 //! - [`hypercall`]: function identifiers, results and feature bits of the HVC interface;
 //! - [`image`]: the layout of the one bootable image;
+//! - [`kvm`]: what guests of Linux/KVM and the program that runs them agree on;
 //! - [`limits`]: limits of plans;
 //! - [`plan`]: the names in a plan's device tree;
 //! - [`trace`]: the records that the hypervisor writes into its per-CPU rings.
@@ -22,6 +23,7 @@ pub mod doorbell;
 pub mod guest;
 pub mod hypercall;
 pub mod image;
+pub mod kvm;
 pub mod limits;
 pub mod plan;
 pub mod trace;

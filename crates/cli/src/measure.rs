@@ -3,12 +3,15 @@
 mod alone;
 mod colors;
 mod folder;
+mod host;
 mod isolation;
 mod page;
 mod progress;
 mod rows;
 mod text;
 mod worker;
+
+pub use host::HostOptions;
 
 use crate::arguments::{MeasureOptions, Measurement};
 use crate::failure::Failure;
@@ -19,6 +22,7 @@ pub fn measure(options: &MeasureOptions, as_json: bool) -> Result<Status, Failur
     match &options.what {
         None => isolation::isolation(&options.isolation, as_json),
         Some(Measurement::Colors(options)) => colors::colors(options, as_json),
+        Some(Measurement::Host(options)) => host::host(options, as_json),
         Some(Measurement::Worker(options)) => worker::worker(options),
     }
 }

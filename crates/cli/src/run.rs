@@ -1,9 +1,10 @@
-//! `bulkhead run`: builds the image, boots it on QEMU and tells what happened.
+//! `bulkhead run`: builds the image and boots it on QEMU, or runs the VMs under KVM, and tells what happened.
 
 mod counts;
 mod image_report;
 mod interactive;
 mod keys;
+mod options;
 mod terminal;
 mod text;
 mod view;
@@ -12,17 +13,18 @@ use std::time::Duration;
 
 use lab::boot::{Ran, Running};
 use lab::hypervisor;
-use lab::load;
-use lab::run::{Clock, End, GRACE, Options, Prepared};
+use lab::kvm::OnKvm;
+use lab::load::{self, System};
+use lab::run::{Clock, End, GRACE, OnQemu, Options, Prepared};
 use qemu::Next;
 
-use crate::arguments::RunOptions;
 use crate::failure::Failure;
 use crate::json;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
 use interactive::Interactive;
+pub use options::{On, RunOptions};
 use view::View;
 
 /// How often the loop looks for signals and keys.
@@ -30,11 +32,31 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Runs the command.
 pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
+    options.check()?;
     let signals = Signals::catch()?;
-    let mut system = load::plan(&options.file)?;
+    let mut system = match options.on {
+        On::Qemu => load::plan(&options.file)?,
+        On::Kvm => load::outlined(&options.file)?,
+    };
     for (vm, arguments) in &options.append {
         system.append(vm, arguments)?;
     }
+    match options.on {
+        On::Qemu => on_qemu(options, &system, &signals, as_json),
+        On::Kvm => {
+            let prepared = OnKvm::new(&system, wanted(options))?;
+            follow(prepared, &system, None, &signals, as_json)
+        }
+    }
+}
+
+/// Runs a system on a board of QEMU.
+fn on_qemu(
+    options: &RunOptions,
+    system: &System,
+    signals: &Signals,
+    as_json: bool,
+) -> Result<Status, Failure> {
     let console = options.console.as_deref().map(|name| system.find_vm(name)).transpose()?;
     let found = hypervisor::find(options.hypervisor.as_deref())?;
     if let Some(out) = &options.image_only {
@@ -42,12 +64,23 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         image::write(out, &image.bytes)?;
         return image_report::image_written(out, &image, as_json);
     }
-    let prepared = Prepared::new(&system, &found, wanted(options))?;
+    let prepared = OnQemu::new(system, &found, wanted(options))?;
+    follow(prepared, system, console, signals, as_json)
+}
+
+/// Follows a run to its end, and shows what it comes to.
+fn follow(
+    mut prepared: impl Prepared,
+    system: &System,
+    console: Option<usize>,
+    signals: &Signals,
+    as_json: bool,
+) -> Result<Status, Failure> {
     if let Some(signal) = signals.caught() {
         return Ok(Status::Signal(signal));
     }
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
-    let (ran, end) = attend(prepared.start()?, &names, &signals, console, as_json)?;
+    let (ran, end) = attend(prepared.start()?, &names, signals, console, as_json)?;
     let summary = prepared.judge(ran, end)?;
     if as_json {
         json::print(&summary.document())?;

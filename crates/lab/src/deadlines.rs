@@ -45,6 +45,8 @@ pub struct Task {
 pub enum Times {
     /// Times of the host, which prove nothing about the machine.
     Host,
+    /// Measured on the machine that is meant, whose Linux promises nothing.
+    Measured,
     /// One instruction takes 1 ns, but QEMU runs its CPUs in turns that are longer than response
     /// times.
     Turns,
@@ -135,6 +137,7 @@ impl Tasks {
     pub fn times(&self) -> &'static str {
         match self.times {
             Times::Host => "host",
+            Times::Measured => "measured",
             Times::Turns => "turns",
             Times::Exact => "exact",
         }
@@ -142,9 +145,16 @@ impl Tasks {
 
     /// Returns the heading above a table that proves nothing.
     pub fn heading(&self) -> Option<&'static str> {
-        (self.times == Times::Host && !self.all.is_empty()).then_some(
-            "times of this host, which prove nothing about the machine: `--deterministic` gives those",
-        )
+        let heading = match self.times {
+            Times::Host => {
+                "times of this host, which prove nothing about the machine: `--deterministic` gives those"
+            }
+            Times::Measured => {
+                "measured, not promised: Linux and what is below it can take any time"
+            }
+            Times::Turns | Times::Exact => return None,
+        };
+        (!self.all.is_empty()).then_some(heading)
     }
 
     /// Returns the failures, a sentence each.
@@ -171,6 +181,7 @@ impl Tasks {
             Times::Exact => return self.lost_note().into_iter().collect(),
             Times::Turns => "CPUs of QEMU take turns of 1 ms and more: see `--short-turns`",
             Times::Host => "that is the time of this host",
+            Times::Measured => "the bound contains no time of Linux",
         };
         let above = self.all.iter().filter_map(|task| {
             let above = above_bound(task)?;

@@ -116,7 +116,7 @@ pub fn why(stopped: &Stopped, header: &Header) -> String {
 
 /// Returns the rules for all VCPUs as the hypervisor applies them; prices are rounded up to whole
 /// ticks.
-fn rules(plan: &Plan, frequency_hz: u64) -> Rules {
+pub(crate) fn rules(plan: &Plan, frequency_hz: u64) -> Rules {
     let price =
         |price: Option<units::Duration>| price.map_or(0, |price| ticks(price, frequency_hz) + 1);
     let [switch, wait] = [plan.platform.switch, plan.platform.wait].map(price);
@@ -126,6 +126,15 @@ fn rules(plan: &Plan, frequency_hz: u64) -> Rules {
 /// Returns the PCPUs of a plan on which somebody decides: their VCPUs, the one with the highest
 /// priority first.
 fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>, Failure> {
+    let decides = |planned: &Planned| {
+        planned.server != Server::Alone || planned.memory.is_some() || planned.may_hold
+    };
+    let pcpus = all_planned(plan, frequency_hz)?.into_iter().enumerate();
+    Ok(pcpus.filter(|(_, vcpus)| vcpus.iter().any(decides)).collect())
+}
+
+/// Returns the VCPUs of each PCPU of a plan, the one with the highest priority first.
+pub(crate) fn all_planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<Vec<Planned>>, Failure> {
     let mut pcpus = Vec::new();
     for pcpu in 0..plan.platform.cpus.len() {
         let mut vcpus = Vec::new();
@@ -141,12 +150,7 @@ fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>,
             }
         }
         vcpus.sort_by_key(|(vcpu, _)| vcpu.order());
-        let decides = |(vcpu, planned): &(&Vcpu, Planned)| {
-            vcpu.server.is_some() || planned.memory.is_some() || planned.may_hold
-        };
-        if vcpus.iter().any(decides) {
-            pcpus.push((pcpu, vcpus.into_iter().map(|(_, planned)| planned).collect()));
-        }
+        pcpus.push(vcpus.into_iter().map(|(_, planned)| planned).collect());
     }
     Ok(pcpus)
 }

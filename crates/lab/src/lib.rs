@@ -20,6 +20,7 @@ pub mod explain;
 mod failure;
 pub mod header;
 pub mod hypervisor;
+pub mod kvm;
 pub mod load;
 pub mod proof;
 pub mod record;

@@ -234,6 +234,11 @@ pub fn plan_with<'a>(
     Ok((made(file, plan_or_outline(&system)?, Box::new(system), open), outcome))
 }
 
+/// The same, planned as [`plan`] does.
+pub fn outlined(file: &Path) -> Result<System, Failure> {
+    Ok(plan_with(file, |_| Ok(Options::default()))?.0)
+}
+
 /// Returns the plan of a completed description, or its outline if the machine is only analysed.
 pub fn plan_or_outline(system: &description::System) -> Result<Plan, Failure> {
     Ok(match system.platform.value.boot.is_ok() {

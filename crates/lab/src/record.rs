@@ -1,9 +1,10 @@
 //! Records what the hypervisor does while it runs.
 //!
-//! A thread copies what is new in the trace rings, which lie in the RAM of the machine, into a file, while the machine
-//! goes on. The RAM of a board of QEMU is a file in memory that QEMU and this process share; another machine brings its own
-//! [`Ram`].
+//! A thread copies what is new into a file, while the machine goes on. The hypervisor writes rings in the RAM of its machine,
+//! which for a board of QEMU is a file in memory that QEMU and this process share; another machine brings its own [`Ram`], or
+//! its own [`Feed`].
 
+mod feed;
 mod ram;
 
 use std::fs::File;
@@ -19,12 +20,14 @@ use abi::trace::{Kind, RING_RECORDS, Record};
 use image::WholeFile;
 use policy::color::Stripe;
 use serde::Serialize;
-use trace::rings::{Ram, Rings};
+use trace::rings::Ram;
 use trace::{Header, ReadError, Trace, TraceFile, Writer};
 
 use crate::failure::Failure;
 use crate::header::header;
 use crate::load::System;
+use feed::RingFeed;
+pub use feed::{Feed, Opened};
 pub(crate) use ram::SharedRam;
 
 /// Interval at which the rings are read.
@@ -79,13 +82,22 @@ impl Recording {
         ram: impl Ram + Send + 'static,
         what: What,
     ) -> Result<Self, Failure> {
+        Self::of(path, system, RingFeed::new(ram, pages(system)?), what)
+    }
+
+    /// Prepares to record a system into a file, and begins to take records from `feed`.
+    pub fn of(
+        path: &Path,
+        system: &System,
+        feed: impl Feed + Send + 'static,
+        what: What,
+    ) -> Result<Self, Failure> {
         let out = WholeFile::create(path).map_err(|error| {
             Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
         })?;
         let order = Arc::new(Order::default());
         let recorder = Recorder {
-            ram,
-            pages: pages(system)?,
+            feed,
             // The frequency is that of the machine, which tells it later.
             header: header(&system.plan, system.description.as_deref(), 0),
             what,
@@ -163,37 +175,29 @@ fn pages(system: &System) -> Result<Vec<u64>, Failure> {
 }
 
 /// The thread's part.
-struct Recorder<R> {
-    ram: R,
-    pages: Vec<u64>,
+struct Recorder<F> {
+    feed: F,
     header: Header,
     what: What,
     order: Arc<Order>,
 }
 
-impl<R: Ram> Recorder<R> {
+impl<F: Feed> Recorder<F> {
     /// Returns how many records were read, and how many lost.
-    fn run(self, out: WholeFile) -> Result<(u64, u64), String> {
-        let Some(mut rings) = self.find()? else {
-            return Err("the hypervisor did not say where its rings are".into());
-        };
-        if rings.count() != self.header.pcpus {
-            return Err(format!(
-                "the plan has {} CPUs, the machine {} rings",
-                self.header.pcpus,
-                rings.count()
-            ));
+    fn run(mut self, out: WholeFile) -> Result<(u64, u64), String> {
+        let Opened { frequency_hz, pcpus } = self.open()?;
+        if pcpus != self.header.pcpus {
+            let planned = self.header.pcpus;
+            return Err(format!("the plan has {planned} CPUs, the machine {pcpus} rings"));
         }
-        let header = Header { frequency_hz: rings.frequency_hz(), ..self.header.clone() };
+        let header = Header { frequency_hz, ..self.header.clone() };
         let mut writer = Writer::new(BufWriter::new(out), &header).map_err(text)?;
         let (mut read, mut lost) = (0, 0);
-        let mut last = vec![None; rings.count()];
+        let mut last = vec![None; pcpus];
         loop {
             // Looked at first: what was written before the end is read once more.
             let is_last = self.order.stop.load(Ordering::Acquire);
-            let most = self
-                .copy(&mut rings, &mut writer, (&mut read, &mut lost), &mut last)
-                .map_err(text)?;
+            let most = self.copy(&mut writer, (&mut read, &mut lost), &mut last).map_err(text)?;
             if is_last {
                 break;
             }
@@ -212,30 +216,31 @@ impl<R: Ram> Recorder<R> {
         Ok((read, lost))
     }
 
-    /// Waits for the rings. `None`: it stopped before they appeared.
-    fn find(&self) -> Result<Option<Rings>, String> {
+    /// Waits until there can be records.
+    fn open(&mut self) -> Result<Opened, String> {
         loop {
             let is_last = self.order.stop.load(Ordering::Acquire);
-            let rings = Rings::find(&self.ram, self.pages.iter().copied());
-            match rings.map_err(text)? {
-                None if !is_last => thread::sleep(POLL),
-                rings => return Ok(rings),
+            match self.feed.open()? {
+                Some(opened) => return Ok(opened),
+                None if is_last => {
+                    return Err("the hypervisor did not say where its rings are".into());
+                }
+                None => thread::sleep(POLL),
             }
         }
     }
 
-    /// Copies what is new in all rings; returns the most records of one of them. `last`: of each, the last record that
-    /// was not written.
+    /// Copies what is new of all PCPUs; returns the most records of one of them. `last`: of each, the last record that was
+    /// not written.
     fn copy(
-        &self,
-        rings: &mut Rings,
+        &mut self,
         writer: &mut Writer<impl Write>,
         (read, lost): (&mut u64, &mut u64),
         last: &mut [Option<Record>],
     ) -> std::io::Result<usize> {
         let (mut records, mut most) = (Vec::with_capacity(RING_RECORDS), 0);
         for (pcpu, last) in last.iter_mut().enumerate() {
-            let overwritten = rings.poll(&self.ram, pcpu, &mut records)?;
+            let overwritten = self.feed.poll(pcpu, &mut records)?;
             most = most.max(records.len());
             if self.what == What::Marks
                 && let Some(newest) = records.last().copied()

@@ -1,6 +1,7 @@
 //! One run of a system: prepared and started in QEMU, and judged when it is over.
 
 mod summary;
+mod target;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,10 +16,11 @@ use crate::deadlines::{Tasks, Times};
 use crate::failure::Failure;
 use crate::hypervisor::Found;
 use crate::load::System;
-use crate::record::{What, read_trace};
+use crate::record::read_trace;
 use crate::workspace::Workspace;
 
 pub use summary::{Document, End, Summary, VmDocument};
+pub(crate) use target::Target;
 
 /// How long QEMU may take to end after its console is closed, or when it is asked to.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -58,20 +60,28 @@ pub struct Options {
     pub arguments: Vec<String>,
 }
 
-/// A run that can be started.
+/// A run that can be started, on any machine.
+pub trait Prepared {
+    /// Starts the machine.
+    fn start(&mut self) -> Result<Running, Failure>;
+    /// What the run comes to that left `ran`, and that `end` ended.
+    fn judge(self, ran: Ran, end: End) -> Result<Summary, Failure>;
+}
+
+/// A run on a board of QEMU that can be started.
 #[derive(Debug)]
-pub struct Prepared<'a> {
+pub struct OnQemu<'a> {
     system: &'a System,
     options: Options,
     machine: boot::Prepared<'a>,
-    recorded_to: Option<(PathBuf, What)>,
+    target: Target,
     log: PathBuf,
     times: Times,
     /// Removed with this value.
-    _scratch: [Option<TempDir>; 2],
+    _scratch: Option<TempDir>,
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> OnQemu<'a> {
     /// Builds the image of a system, and finds what is needed to run it.
     pub fn new(system: &'a System, found: &Found, options: Options) -> Result<Self, Failure> {
         let image = system.image(&found.load()?)?;
@@ -98,21 +108,14 @@ impl<'a> Prepared<'a> {
             _ => Times::Turns,
         };
         let machine = boot::Prepared::new(system, &image.bytes, &place)?.with_cachescope(scope);
-        let marks = match &options.trace {
-            None if is_described(system) && machine.can_record() => Some(place.scratch()?),
-            _ => None,
-        };
-        let recorded_to = match (&options.trace, &marks) {
-            (Some(path), _) => Some((path.clone(), What::All)),
-            (None, marks) => marks.as_ref().map(|it| (it.path().join("marks.trace"), What::Marks)),
-        };
+        let target = Target::new(system, options.trace.as_deref(), &place, machine.can_record())?;
         let log = options.log.clone().unwrap_or_else(|| place.log());
-        let _scratch = [turns, marks];
-        Ok(Self { system, options, machine, recorded_to, log, times, _scratch })
+        Ok(Self { system, options, machine, target, log, times, _scratch: turns })
     }
+}
 
-    /// Starts the machine.
-    pub fn start(&self) -> Result<Running, Failure> {
+impl Prepared for OnQemu<'_> {
+    fn start(&mut self) -> Result<Running, Failure> {
         self.machine.start(Start {
             time: match self.options.clock {
                 Clock::Host => Time::Real,
@@ -121,13 +124,12 @@ impl<'a> Prepared<'a> {
             timeout: self.options.timeout,
             log: self.log.clone(),
             keep_log: false,
-            record: self.recorded_to.as_ref().map(|(path, what)| (path.as_path(), *what)),
+            record: self.target.file(),
             arguments: &self.options.arguments,
         })
     }
 
-    /// What the run comes to that left `ran`, and that `end` ended.
-    pub fn judge(self, ran: Ran, end: End) -> Result<Summary, Failure> {
+    fn judge(self, ran: Ran, end: End) -> Result<Summary, Failure> {
         if let Exit::Code(code @ 1..) = ran.outcome.exit
             && !ran.known.spoke
         {
@@ -144,16 +146,13 @@ impl<'a> Prepared<'a> {
         let circumstances = Circumstances {
             times: self.times,
             until_off: self.options.until_off,
-            trace: self.recorded_to.map(|(path, _)| path),
+            trace: self.target.file().map(|(path, _)| path.to_owned()),
             log: self.log,
             end,
+            remarks: Vec::new(),
         };
         let summary = judge(self.system, ran, circumstances);
-        let asked = self.options.trace.is_some();
-        // A trace that was recorded only for its marks is gone with the run. Without it, nobody has judged the deadlines.
-        let has_started = summary.known.ready;
-        let trace = summary.trace.filter(|it| asked || has_started && it.is_err());
-        Ok(Summary { counts, trace, ..summary })
+        Ok(Summary { counts, ..self.target.without_scratch(summary) })
     }
 }
 
@@ -170,11 +169,13 @@ pub struct Circumstances {
     pub log: PathBuf,
     /// What ended the run.
     pub end: End,
+    /// What has to be known of the machine, a sentence each.
+    pub remarks: Vec<String>,
 }
 
 /// Judges a run of a system that left `ran`, on any machine.
 pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary {
-    let Circumstances { times, until_off, log, end, .. } = circumstances;
+    let Circumstances { times, until_off, log, end, remarks, .. } = circumstances;
     let mut recorded = ran.recorded;
     let mut trace = None;
     if let (Some(path), Some(Ok(_))) = (circumstances.trace, &recorded) {
@@ -194,10 +195,6 @@ pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary
         counts: None,
         trace: recorded,
         log_file: log,
+        remarks,
     }
-}
-
-/// Whether the description has tasks, whose deadlines are to be watched.
-fn is_described(system: &System) -> bool {
-    system.description.iter().flat_map(|it| &it.vms).any(|vm| !vm.tasks.is_empty())
 }

@@ -28,7 +28,12 @@ impl Workspace {
     /// Returns the workspace `build/run` beside the hypervisor, or in the user's cache if that
     /// cannot be written.
     pub fn new(found: &Found, name: &str) -> Result<Self, Failure> {
-        let build = found.build.as_ref().map(|build| build.join("run"));
+        Self::in_build(found.build.as_deref(), name)
+    }
+
+    /// The same in a folder `build`, if there is one.
+    pub fn in_build(build: Option<&Path>, name: &str) -> Result<Self, Failure> {
+        let build = build.map(|build| build.join("run"));
         let mut tried = None;
         for folder in build.into_iter().chain(cache()) {
             match usable(&folder) {

@@ -228,6 +228,7 @@ fn circumstances(folder: &Path, trace: PathBuf) -> Circumstances {
         trace: Some(trace),
         log: folder.join("console.log"),
         end: End::Itself,
+        remarks: Vec::new(),
     }
 }
 

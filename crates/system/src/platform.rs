@@ -50,6 +50,8 @@ pub struct Platform {
     pub overheads: Option<Overheads>,
     /// Facts that the hypervisor needs, or the reason why it cannot run on this machine.
     pub boot: Result<BootSupport, AnalysisOnly>,
+    /// True if it has Linux and KVM, under which VMs run in the place of the hypervisor; [`Platform::boot`] then says so.
+    pub kvm: bool,
     /// Arguments that make QEMU emulate this machine, if it can.
     pub qemu: Option<Qemu>,
 }
@@ -169,6 +171,11 @@ impl Platform {
         let platform = read(&root);
         root.finish();
         document.finish(platform)
+    }
+
+    /// Returns true if VMs can run on it: under the hypervisor or under KVM.
+    pub fn runs(&self) -> bool {
+        self.boot.is_ok() || self.kvm
     }
 
     /// Returns the shared cache farthest from the CPUs, if there is one: the one that page colours

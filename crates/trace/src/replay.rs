@@ -224,6 +224,22 @@ pub struct Rules {
     pub wait: u64,
 }
 
+/// Returns the scheduler of a PCPU with these VCPUs, the one with the highest priority first; the first period of their
+/// servers starts at `start`.
+///
+/// # Errors
+///
+/// The parameters of a VCPU are impossible.
+pub fn scheduler(
+    vcpus: &[Planned],
+    rules: Rules,
+    start: u64,
+) -> Result<Cpu<Vec<Slot>>, Impossible> {
+    let slots = vcpus.iter().map(|vcpu| vcpu.slot(start)).collect::<Result<_, _>>()?;
+    let cpu = Cpu::new(slots).with_switch(Duration(rules.switch)).with_wait(Duration(rules.wait));
+    Ok(if rules.ceilings { cpu.with_ceilings() } else { cpu })
+}
+
 /// Decides again what the PCPUs of a plan decided: for each its index and its VCPUs, the one
 /// with the highest priority first.
 pub fn replay<S: Source>(
@@ -238,14 +254,12 @@ pub fn replay<S: Source>(
             if pcpu >= pcpus {
                 return Err(ReplayError::Pcpus { pcpu, pcpus });
             }
-            let slots = vcpus.iter().map(|vcpu| vcpu.slot(start)).collect::<Result<_, _>>();
-            let slots = slots.map_err(|error| ReplayError::Vcpu { pcpu, error })?;
-            let cpu =
-                Cpu::new(slots).with_switch(Duration(rules.switch)).with_wait(Duration(rules.wait));
+            let cpu = scheduler(vcpus, rules, start);
+            let cpu = cpu.map_err(|error| ReplayError::Vcpu { pcpu, error })?;
             let mut follower = Follower {
                 start,
                 planned: vcpus,
-                cpu: if rules.ceilings { cpu.with_ceilings() } else { cpu },
+                cpu,
                 now: 0,
                 decision: Decision::default(),
                 noted: None,

@@ -1,42 +1,21 @@
-//! The console: Bulkhead's hypercall where there is one, else the PL011, polled.
+//! The console: Bulkhead's hypercall where there is one, else the PL011, polled; on x86-64 a call of [`abi::kvm`].
 //!
 //! There is no lock: a line is one write as long as it fits the buffer, but lines that several
 //! tasks or processors print at the same time may mix on the PL011.
+
+#[cfg(target_arch = "aarch64")]
+mod uart;
 
 use core::fmt::{self, Write};
 
 use abi::hypercall::CONSOLE_WRITE_MAX;
 
-use crate::arch::mmio::UART;
-use crate::hypercall;
-
-const DR: usize = 0x0;
-const FR: usize = 0x18;
-const LCR_H: usize = 0x2c;
-const CR: usize = 0x30;
-const FR_TRANSMIT_FULL: u32 = 1 << 5;
-
-/// Turns the PL011 on: 8 bits, FIFOs, transmit and receive.
-pub fn enable() {
-    UART.write32(LCR_H, 0x70);
-    UART.write32(CR, 0x301);
-}
-
-/// Sends one byte by the PL011.
-pub fn write_uart(byte: u8) {
-    while UART.read32(FR) & FR_TRANSMIT_FULL != 0 {}
-    UART.write32(DR, byte.into());
-}
-
-fn write(mut bytes: &[u8]) {
-    while !bytes.is_empty() {
-        let Some(taken) = hypercall::console_write(bytes) else {
-            bytes.iter().copied().for_each(write_uart);
-            return;
-        };
-        bytes = &bytes[taken..];
-    }
-}
+#[cfg(target_arch = "x86_64")]
+use crate::arch::call::write;
+#[cfg(target_arch = "aarch64")]
+use uart::write;
+#[cfg(target_arch = "aarch64")]
+pub use uart::{enable, write_uart};
 
 // Its alignment keeps it in one page: the memory of a task is contiguous only in its own space.
 #[repr(align(256))]

@@ -1,8 +1,11 @@
-//! A small real-time library for guests at AArch64 EL1.
+//! A small real-time library for guests at AArch64 EL1, and for guests of Linux/KVM on x86-64.
 //!
 //! The machine is laid out like QEMU's `virt` board with GICv3; guests run on Bulkhead and on bare
 //! QEMU. What needs no machine (task sets, statistics, time, boot arguments) is compiled and tested
 //! on the host, the rest only for `target_os = "none"`.
+//!
+//! On x86-64 (the folder `x86`) there are no interrupts and no devices: a guest asks for the time, and calls
+//! ([`abi::kvm`]). What needs more is there on AArch64 only.
 //!
 //! A guest is a program with [`guest!`]. The test guests are programs of this package, which use the library as any other
 //! guest does: `src/guests/rt-NAME.rs` is the program, and its module `NAME` does the work.
@@ -14,9 +17,11 @@
 pub mod bootargs;
 pub mod cache;
 pub mod coincidence;
+#[cfg(not(all(target_os = "none", target_arch = "x86_64")))]
 pub mod coloring;
 pub mod leeches;
 pub mod permutation;
+pub mod polled;
 pub mod program;
 pub mod random;
 pub mod statistics;
@@ -25,43 +30,51 @@ pub mod taskset;
 pub mod time;
 pub mod wild;
 
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod alarm;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 #[allow(unsafe_code)]
 pub mod arch;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod arguments;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod checks;
 #[cfg(target_os = "none")]
 pub mod console;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod doorbell;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod gic;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod hypercall;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod interrupts;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod mutexes;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod psci;
 #[cfg(target_os = "none")]
 pub mod records;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod rhythm;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod round_robin;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod scheduler;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod sections;
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod sleep;
 #[cfg(target_os = "none")]
 pub mod wait;
+
+#[cfg(all(target_os = "none", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+#[path = "x86/mod.rs"]
+pub mod arch;
+#[cfg(all(target_os = "none", target_arch = "x86_64"))]
+#[path = "x86/arguments.rs"]
+pub mod arguments;
 
 /// Makes a binary out of a function without arguments, the guest's `main`. On the host, the binary
 /// only says what it is.
@@ -70,7 +83,7 @@ pub mod wait;
 macro_rules! guest {
     ($main:path) => {
         fn main() {
-            eprintln!("This is a guest: build it for aarch64-unknown-none-softfloat.");
+            eprintln!("This is a guest: `cargo xtask build guests` builds it for the machine that it runs on.");
             std::process::exit(2);
         }
     };

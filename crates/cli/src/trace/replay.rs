@@ -16,7 +16,7 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure> {
-    let plan = load::plan(&options.plan)?.plan;
+    let plan = load::outlined(&options.plan)?.plan;
     let trace = super::open_trace(&options.file)?;
     if let Some(difference) = difference(&header(&plan, None, 1), trace.header()) {
         let (trace, plan) = (options.file.display(), options.plan.display());

@@ -38,6 +38,8 @@ pub struct Summary {
     /// The trace, if one was to be recorded.
     pub(super) trace: Option<Result<Recorded, String>>,
     pub(super) log_file: PathBuf,
+    /// What has to be known of the machine.
+    pub(super) remarks: Vec<String>,
 }
 
 impl Summary {
@@ -62,7 +64,8 @@ impl Summary {
 
     /// What has to be known to read the rest, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        self.tasks.notes(&self.names())
+        let remarks = self.remarks.iter().cloned();
+        remarks.chain(self.tasks.notes(&self.names())).collect()
     }
 
     /// What keeps the run from being called well.
@@ -160,7 +163,7 @@ pub struct Document {
     pub problems: Vec<String>,
     /// What has to be known to read the rest.
     pub notes: Vec<String>,
-    /// How exact times are: `host`, `turns` or `exact`.
+    /// How exact times are: `host`, `measured`, `turns` or `exact`.
     pub times: &'static str,
     /// What QEMU says.
     pub qemu_messages: String,

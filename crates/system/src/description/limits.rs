@@ -26,8 +26,8 @@ const ANALYSIS: Limits =
 /// Reports the first VM, VCPU and resource of which there are too many, each at its place. `vms`
 /// are the tables of the VMs. Where the platform cannot be read, the larger limits count.
 pub(super) fn check(root: &Fields<'_>, platform: Option<&Platform>, vms: &[Fields<'_>]) {
-    let boots = platform.is_some_and(|platform| platform.boot.is_ok());
-    let limits = if boots { HYPERVISOR } else { ANALYSIS };
+    let runs = platform.is_some_and(Platform::runs);
+    let limits = if runs { HYPERVISOR } else { ANALYSIS };
     let refuse = |more: Option<&Fields<'_>>, message: String, help: &str| {
         let Some(more) = more else { return };
         root.add(Diagnostic::new("out-of-range", message).at(more.place(), "one more").help(help));

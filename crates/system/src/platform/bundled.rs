@@ -27,6 +27,7 @@ boards![
     "raspberry-pi-4",
     "raspberry-pi-2",
     "exynos-5422",
+    "linux-kvm",
     "i7-2600",
     "athlon-64-x2",
 ];

@@ -49,6 +49,7 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
     let overheads = at.table("overheads").map(|table| overheads::read(&table, None));
     let boot = boot(at, architecture.as_ref(), memory.as_deref());
     let qemu = at.table("qemu").map(|qemu| self::qemu(&qemu));
+    let kvm = at.boolean("kvm").unwrap_or(false);
     Some(Platform {
         name: name?.value,
         about: about?.value,
@@ -66,6 +67,7 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
             None => None,
         },
         boot: boot?,
+        kvm,
         qemu: match qemu {
             Some(qemu) => Some(qemu?),
             None => None,
@@ -176,12 +178,26 @@ fn spin_table(at: &Fields<'_>, count: u64) -> Vec<u64> {
     value
 }
 
+/// Why the hypervisor does not run where KVM is.
+const UNDER_KVM: &str = "Linux runs its VMs: `bulkhead run --on kvm`";
+
 /// GIC and console, or the reason why the machine has none that we drive.
 fn boot(
     at: &Fields<'_>,
     architecture: Option<&Located<Architecture>>,
     memory: Option<&[Region<PhysicalAddress>]>,
 ) -> Option<Result<BootSupport, AnalysisOnly>> {
+    if at.boolean("kvm") == Some(true) {
+        for key in ["analysis_only", "gic", "console", "power_off", "image_base"] {
+            at.forbid(key, "Linux runs the VMs of this platform", "remove it, or `kvm`");
+        }
+        if let Some(other) = architecture.filter(|it| it.value != Architecture::X86_64) {
+            let message = "VMs run under KVM on x86-64 only";
+            let mistake = Diagnostic::new("wrong-value", message).at(&other.place, "another one");
+            at.add(mistake.help("write \"x86-64\", or remove `kvm`"));
+        }
+        return Some(Err(AnalysisOnly(UNDER_KVM.into())));
+    }
     if let Some(reason) = at.string("analysis_only") {
         for key in ["gic", "console", "power_off", "image_base"] {
             at.forbid(key, "the platform is for analysis only", "remove it, or `analysis_only`");

@@ -1,0 +1,136 @@
+//! What a guest of Linux/KVM and the program that runs it agree on: x86-64, long mode, CPL 3.
+//!
+//! RAM starts at [`crate::guest::RAM`], and virtual addresses are physical ones. Each VCPU has a page there, its *block*
+//! ([`block`]), and a stack, and starts at the entry of the plan with the address of its block in `rdi`. There are no
+//! interrupts. A guest calls with `out` of 32 bits to [`PORT`] ([`Call`]); arguments and results are words of the block.
+//!
+//! Time is that of the host in nanoseconds (`CLOCK_MONOTONIC`): see [`nanoseconds`]. The block's words for it are renewed
+//! whenever the VCPU gets its processor.
+//!
+//! Marks need no call: the guest writes them into a ring of its block, and they are read when the VCPU stops.
+
+use crate::guest::RAM;
+
+/// The port on which guests call.
+pub const PORT: u16 = 0xb0;
+
+/// Bytes of a block.
+pub const BLOCK_BYTES: u64 = 4096;
+/// Most VCPUs of a VM.
+pub const VCPUS_MAX: usize = crate::limits::COUNT_MAX;
+/// Bytes of a stack.
+pub const STACK_BYTES: u64 = 32 << 10;
+/// Bytes at the start of RAM that blocks and stacks take: nothing is loaded there.
+pub const RESERVED_BYTES: u64 = VCPUS_MAX as u64 * (BLOCK_BYTES + STACK_BYTES);
+
+/// Returns the address of the block of a VCPU.
+pub const fn block(vcpu: usize) -> u64 {
+    RAM + vcpu as u64 * BLOCK_BYTES
+}
+
+/// Returns the first address behind the stack of a VCPU.
+pub const fn stack_end(vcpu: usize) -> u64 {
+    RAM + VCPUS_MAX as u64 * BLOCK_BYTES + (vcpu as u64 + 1) * STACK_BYTES
+}
+
+/// Number of the word with [`VERSION`].
+pub const VERSION_WORD: usize = 0;
+/// The index of the VCPU.
+pub const VCPU_WORD: usize = 1;
+/// The time at which the first period of all servers starts.
+pub const SERVERS_START_WORD: usize = 2;
+/// The length of the boot arguments, which begin at [`ARGUMENTS_OFFSET`].
+pub const ARGUMENTS_WORD: usize = 3;
+/// A value of the time-stamp counter, and in the next words the time then and the nanoseconds of a tick in 1/2^32.
+pub const CLOCK_WORD: usize = 4;
+/// The argument of a call.
+pub const ARGUMENT_WORD: usize = 8;
+/// Number of marks that the guest has written since it started.
+pub const MARKS_WORD: usize = 9;
+/// Number of marks that were read.
+pub const MARKS_READ_WORD: usize = 10;
+
+/// Version of this layout.
+pub const VERSION: u64 = 1;
+
+/// Offset of the boot arguments in the block.
+pub const ARGUMENTS_OFFSET: u64 = 1024;
+/// Most bytes of boot arguments.
+pub const ARGUMENTS_MAX: u64 = 1024;
+/// Offset of the text of [`Call::Console`].
+pub const TEXT_OFFSET: u64 = 2048;
+/// Most bytes of such a text.
+pub const TEXT_MAX: u64 = crate::hypercall::CONSOLE_WRITE_MAX;
+/// Offset of the ring of marks: for each its time and its value ([`crate::hypercall::mark`]).
+pub const MARKS_OFFSET: u64 = 3072;
+/// Marks that the ring holds.
+pub const MARKS_MAX: u64 = 64;
+
+/// What a guest asks for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u32)]
+pub enum Call {
+    /// Shows text of the length in [`ARGUMENT_WORD`].
+    Console = 1,
+    /// The VCPU waits until the time in [`ARGUMENT_WORD`].
+    Wait = 2,
+    /// The ring of marks is full.
+    Marks = 3,
+    /// Switches the VM off.
+    Off = 4,
+}
+
+impl Call {
+    /// Returns the call with this number, or `None` if there is none.
+    pub const fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            1 => Self::Console,
+            2 => Self::Wait,
+            3 => Self::Marks,
+            4 => Self::Off,
+            _ => return None,
+        })
+    }
+}
+
+/// Returns the time when the time-stamp counter shows `tsc`, from the three words at [`CLOCK_WORD`]. Times before the first
+/// word count as equal to it.
+pub const fn nanoseconds(tsc: u64, [since, time, scale]: [u64; 3]) -> u64 {
+    let ticks = tsc.saturating_sub(since) as u128;
+    time.saturating_add(((ticks * scale as u128) >> 32) as u64)
+}
+
+const _: () = {
+    assert!(ARGUMENTS_OFFSET + ARGUMENTS_MAX <= TEXT_OFFSET);
+    assert!(TEXT_OFFSET + TEXT_MAX <= MARKS_OFFSET);
+    assert!(MARKS_OFFSET + MARKS_MAX * 16 <= BLOCK_BYTES);
+    // Where raw guests are loaded.
+    assert!(RESERVED_BYTES <= 512 << 10);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_and_numbers_are_the_same() {
+        let calls = (0..10).filter_map(|number| Some((number, Call::from_number(number)?)));
+        assert!(calls.clone().all(|(number, call)| call as u32 == number));
+        assert_eq!(calls.count(), 4);
+    }
+
+    #[test]
+    fn time_goes_on_at_the_speed_of_the_counter() {
+        // 2.5 GHz: 0.4 ns a tick.
+        let clock = [1_000, 5_000, (1 << 32) * 2 / 5];
+        assert_eq!(nanoseconds(1_000, clock), 5_000);
+        assert_eq!(nanoseconds(1_000 + 2_500_000, clock), 5_000 + 999_999);
+        assert_eq!(nanoseconds(10, clock), 5_000);
+    }
+
+    #[test]
+    fn blocks_and_stacks_do_not_overlap() {
+        assert_eq!(block(VCPUS_MAX - 1) + BLOCK_BYTES, stack_end(0) - STACK_BYTES);
+        assert_eq!(stack_end(VCPUS_MAX - 1), RAM + RESERVED_BYTES);
+    }
+}

@@ -1,0 +1,74 @@
+//! `bulkhead measure host`: what this machine lacks to run VMs under KVM.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use host::survey::{Effect, Lack, survey};
+use report::text::table;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::json;
+use crate::output;
+use crate::status::Status;
+
+/// Say what this machine lacks to run VMs under KVM
+///
+/// `bulkhead run --on kvm` runs VMs on a Linux host. The command looks at the settings of this host and at the
+/// rights of this process, and shows everything at once that prevents such runs or lets VMs wait for longer.
+/// It changes nothing.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  sudo bulkhead measure host
+
+Exit status: 0 nothing is lacking, 1 something is, 2 bad input.")]
+pub struct HostOptions {
+    /// The folder whose files describe the host
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    pub root: PathBuf,
+    /// CPUs on which VCPUs are to run, such as 1,2
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub cpus: Vec<usize>,
+}
+
+/// Runs the command.
+pub fn host(options: &HostOptions, as_json: bool) -> Result<Status, Failure> {
+    let lacks = survey(Path::new(&options.root), &options.cpus);
+    let can_run = lacks.iter().all(|lack| lack.effect != Effect::Prevents);
+    if as_json {
+        json::print(&Document { ok: lacks.is_empty(), can_run, lacks: &lacks })?;
+    } else {
+        output::print(&text(&lacks, can_run))?;
+    }
+    Ok(if lacks.is_empty() { Status::Yes } else { Status::No })
+}
+
+fn text(lacks: &[Lack], can_run: bool) -> String {
+    let row =
+        |lack: &Lack| [lack.name, lack.effect.as_str(), &lack.found].map(str::to_owned).to_vec();
+    let rows: Vec<_> = lacks.iter().map(row).collect();
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text.push_str(&table(&["lacking", "effect", "found"], &rows));
+        text.push('\n');
+        text.extend(lacks.iter().map(|lack| format!("{}: {}\n", lack.name, lack.help)));
+        text.push('\n');
+    }
+    text.push_str(match (can_run, lacks) {
+        (false, _) => "VMs cannot run under KVM here\n",
+        (true, []) => "VMs can run under KVM here, and nothing is lacking\n",
+        (true, _) => "VMs can run under KVM here\n",
+    });
+    text
+}
+
+/// The result as `--json` shows it.
+#[derive(Serialize)]
+struct Document<'a> {
+    /// Whether nothing is lacking.
+    ok: bool,
+    /// Whether VMs can run.
+    can_run: bool,
+    lacks: &'a [Lack],
+}

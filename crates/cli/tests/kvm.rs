@@ -1,0 +1,124 @@
+//! `bulkhead run --on kvm` on the KVM of this machine, with guests that must have been built (`make build`). Where VMs cannot
+//! run, the tests say so and pass.
+//!
+//! Nothing here relies on a longest time: the machine may itself be a virtual one, from which CPUs are taken for milliseconds.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// Runs of which one must go as planned.
+const ATTEMPTS: usize = 5;
+
+fn bulkhead(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    command.current_dir(ROOT).args(arguments).output().expect("bulkhead starts")
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = bulkhead(&[&["--json"], arguments].concat());
+    let text = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Returns true if VMs can run here.
+fn is_host() -> bool {
+    let lacks = json(&["measure", "host", "--cpus", "1"]);
+    if lacks["can_run"] != true {
+        eprintln!("skipped, because this host cannot run VMs: {lacks:#}");
+    }
+    lacks["can_run"] == true
+}
+
+/// The example, with some lines replaced.
+fn system(folder: &Path, replaced: &[(&str, &str)]) -> String {
+    let text = std::fs::read_to_string(format!("{ROOT}/systems/kvm-first.toml"));
+    let mut text = text.expect("the example").replace("../build", &format!("{ROOT}/build"));
+    for (old, new) in replaced {
+        assert!(text.contains(old), "{text}");
+        text = text.replace(old, new);
+    }
+    let file = folder.join("kvm-first.toml");
+    std::fs::write(&file, text).expect("a file");
+    file.to_str().expect("a path in UTF-8").into()
+}
+
+fn task<'a>(run: &'a Value, name: &str) -> &'a Value {
+    let vms = run["vms"].as_array().expect("VMs");
+    let mut tasks = vms.iter().flat_map(|vm| vm["tasks"].as_array().expect("tasks"));
+    tasks.find(|task| task["name"] == name).expect("the task")
+}
+
+#[test]
+fn servers_keep_deadlines_that_are_missed_without() {
+    if !is_host() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let kept = system(folder.path(), &[]);
+    let trace = folder.path().join("kvm.trace");
+    let trace = trace.to_str().expect("a path in UTF-8");
+    let mut runs = (0..ATTEMPTS).map(|_| json(&["run", "--on", "kvm", &kept, "--trace", trace]));
+    let good = runs.find(|run| run["ok"] == true);
+    let run = good.unwrap_or_else(|| panic!("no run of {ATTEMPTS} was well"));
+    assert_eq!((&run["times"], &run["power_off"]), (&"measured".into(), &true.into()));
+    assert!(["fast", "slow"].iter().all(|name| task(&run, name)["misses"] == 0), "{run:#}");
+
+    let replayed = json(&["trace", "replay", trace, "--plan", &kept]);
+    assert_eq!(replayed["ok"], true, "all decisions are those of the scheduler: {replayed:#}");
+    is_within_budgets(trace);
+    let simulated = format!("{trace}.sim");
+    let simulation = ["sim", &kept, "--like", trace, "--trace", &simulated];
+    assert!(bulkhead(&simulation).status.success());
+    let compared = json(&["trace", "compare", &simulated, trace]);
+    let means =
+        compared["tasks"].as_array().expect("tasks").iter().map(|it| &it["response_mean_ns"]);
+    for mean in means.take(2) {
+        let [sim, run] = [0, 1].map(|side| mean[side].as_f64().expect("a time"));
+        assert!((sim - run).abs() < 5e6, "{compared:#}");
+    }
+
+    let server = |kind| format!("server = \"{kind}\"\nbudget = \"4ms\"\nperiod = \"10ms\"\n");
+    let none = "server = \"background\"\n";
+    let replaced = [(&*server("periodic"), none), (&*server("deferrable"), none)];
+    let run = json(&["run", "--on", "kvm", &system(folder.path(), &replaced)]);
+    let fast = task(&run, "fast");
+    assert!(fast["misses"].as_u64() > Some(0), "nothing holds `burn` back: {run:#}");
+    assert!(fast["response_max_ns"].as_u64() > Some(500_000_000), "{run:#}");
+}
+
+/// Most executions are no longer than the budget that was left, by more than a switch takes.
+fn is_within_budgets(trace: &str) {
+    let csv = bulkhead(&["trace", "export", trace, "--to", "csv", "-o", "-"]).stdout;
+    let csv = String::from_utf8(csv).expect("text");
+    let acts: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let acts: Vec<_> = acts.iter().filter(|it| it[3] == "run" || it[3] == "idle").collect();
+    let number = |text: &str| text.parse::<i64>().expect("a number");
+    let beyond = acts.windows(2).filter(|pair| pair[0][3] == "run" && !pair[0][9].is_empty());
+    let beyond = beyond.map(|pair| number(pair[1][0]) - number(pair[0][0]) - number(pair[0][9]));
+    let mut beyond: Vec<i64> = beyond.collect();
+    beyond.sort_unstable();
+    assert!(beyond.len() > 200, "{} executions", beyond.len());
+    let [median, most] = [500, 950].map(|part| beyond[beyond.len() * part / 1000]);
+    assert!(median < 100_000 && most < 1_000_000, "beyond budgets: {median} and {most} ns");
+}
+
+#[test]
+fn what_is_not_there_under_kvm_is_refused() {
+    let refused = |arguments: &[&str], message: &str| {
+        let output = bulkhead(&[&["run", "--on", "kvm"], arguments].concat());
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(message), "{text}");
+    };
+    refused(&["systems/servers.toml"], "the platform `qemu-virt` is no Linux host with KVM");
+    refused(
+        &["systems/kvm-first.toml", "--deterministic"],
+        "`--deterministic` has a meaning on QEMU only",
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = system(folder.path(), &[("boot = \"raw\"\n", "")]);
+    refused(&[&file], "under KVM there are no Linux guests yet");
+}

@@ -1,0 +1,12 @@
+//! A Linux host that runs the VMs of a plan under KVM.
+//!
+//! - [`machine`] runs them: one thread with the policy `SCHED_FIFO` for each PCPU asks the same scheduler as the hypervisor
+//!   ([`policy::cpu`]) which VCPU runs, and runs it until its budget ends, it waits, or another one comes first. Nothing of
+//!   the host is changed but these threads and memory that is locked, so that nothing has to be restored.
+//! - [`survey`] looks at the host, and says what it lacks for times that can be trusted.
+
+#![forbid(unsafe_code)]
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod machine;
+pub mod survey;

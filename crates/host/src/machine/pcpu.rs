@@ -1,0 +1,241 @@
+//! A PCPU: one thread, which asks the scheduler what to run, and runs it.
+//!
+//! The thread itself executes the VCPUs, one after the other. So nothing else has to be woken when another VCPU gets the
+//! PCPU, and no lock and no priority decides between VCPUs: only [`policy::cpu`] does. The alarm of the thread ends an
+//! execution when the scheduler has to be asked again.
+//!
+//! Records are those of the hypervisor (`hypervisor/src/pcpu/sharing.rs`), with the times that the scheduler was told.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use abi::kvm::Call;
+use abi::trace::{Kind, NO_LIMIT, Record};
+use policy::bandwidth::NoGrants;
+use policy::cpu::{Cpu, Event, Slot};
+use policy::time::Instant;
+use vmm::{Alarm, Exit, RealTime, Scale, Vcpu, now};
+
+use super::records::Writer;
+use super::shared::Shared;
+use super::{FREQUENCY_HZ, Id, News};
+
+/// Priority of the threads, among those with real-time policies: below the kernel's own highest ones.
+pub const PRIORITY: i32 = 80;
+
+/// What the thread of a PCPU has from the beginning.
+#[derive(Debug)]
+pub struct Context {
+    /// The CPU of the host.
+    pub cpu: usize,
+    /// The speed of the clock of guests.
+    pub scale: Scale,
+    /// The trace.
+    pub records: Writer,
+    /// What happens is told here.
+    pub news: Sender<News>,
+    /// What all threads know.
+    pub shared: Arc<Shared>,
+}
+
+/// A PCPU.
+pub struct Pcpu {
+    context: Context,
+    thread: RealTime,
+    alarm: Alarm,
+    scheduler: Cpu<Vec<Slot>>,
+    seats: Vec<Seat>,
+    /// The VCPU to run.
+    run: Option<usize>,
+    /// The VCPU that executed last.
+    loaded: Option<usize>,
+    /// The VCPU that executed last has blocked.
+    blocked: bool,
+    /// The scheduler is to be asked then.
+    timer: Option<u64>,
+    /// Time of the last record.
+    last: u64,
+}
+
+/// A VCPU and its state.
+struct Seat {
+    id: Id,
+    vcpu: Vcpu,
+    state: State,
+    exits: u64,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    Ready,
+    /// Until this time.
+    Waits(u64),
+    Off,
+}
+
+impl Pcpu {
+    /// Returns a PCPU whose VCPUs the scheduler knows by their places here.
+    pub fn new(
+        context: Context,
+        (thread, alarm): (RealTime, Alarm),
+        scheduler: Cpu<Vec<Slot>>,
+        vcpus: Vec<(Id, Vcpu)>,
+    ) -> Self {
+        let seat = |(id, vcpu)| Seat { id, vcpu, state: State::Waits(0), exits: 0 };
+        Self {
+            context,
+            thread,
+            alarm,
+            scheduler,
+            seats: vcpus.into_iter().map(seat).collect(),
+            run: None,
+            loaded: None,
+            blocked: false,
+            timer: None,
+            last: 0,
+        }
+    }
+
+    /// Runs the VCPUs until all are off. The first period of all servers starts at `start`.
+    pub fn run(mut self, start: u64) {
+        for seat in &self.seats {
+            if seat.vcpu.attach(&self.thread).is_err() {
+                self.end(seat.id.vm, Some("no-signals"));
+            }
+        }
+        // The record is as old as the servers are, though the time is still to come.
+        self.context.records.write(Record::new(start, Kind::Epoch, 0, 0, FREQUENCY_HZ));
+        while !self.context.shared.stops() {
+            self.look(now());
+            if self.seats.iter().all(|seat| seat.state == State::Off) {
+                break;
+            }
+            self.alarm.set(self.next_look());
+            match self.run {
+                Some(seat) => self.execute(seat),
+                None => {
+                    self.thread.wait();
+                    self.alarm.rang();
+                }
+            }
+        }
+        self.context.shared.leave(self.thread.kick());
+        for Seat { id, exits, .. } in self.seats {
+            let _ = self.context.news.send(News::Exits { id, exits });
+        }
+    }
+
+    /// The time at which there is something to do, unless a guest does something before.
+    fn next_look(&self) -> Option<u64> {
+        let waits = self.seats.iter().filter_map(|seat| match seat.state {
+            State::Waits(until) if until < u64::MAX => Some(until),
+            _ => None,
+        });
+        waits.chain(self.timer).min()
+    }
+
+    /// Does what is to be done at this time.
+    fn look(&mut self, now: u64) {
+        for place in 0..self.seats.len() {
+            let Seat { id, state, .. } = self.seats[place];
+            if self.context.shared.has_ended(id.vm) && state != State::Off {
+                self.seats[place].state = State::Off;
+                if state == State::Ready {
+                    self.decide(Event::Block(place), Kind::Block, now);
+                }
+                self.record(now, Kind::VcpuStop, Some(place), 0);
+            } else if let State::Waits(until) = state
+                && until <= now
+            {
+                self.seats[place].state = State::Ready;
+                self.blocked &= self.loaded != Some(place);
+                self.decide(Event::Wake(place), Kind::Wake, now);
+            }
+        }
+        if self.timer.is_some_and(|timer| timer <= now) {
+            self.decide(Event::Tick, Kind::Tick, now);
+        }
+    }
+
+    /// Tells the scheduler, and notes what it decides.
+    fn decide(&mut self, event: Event, kind: Kind, now: u64) {
+        let about = match event {
+            Event::Wake(place) | Event::Block(place) => Some(place),
+            _ => None,
+        };
+        self.record(now, kind, about, 0);
+        let decision = self.scheduler.step(event, Instant(now), &mut NoGrants);
+        self.timer = decision.timer.map(|timer| timer.0);
+        if decision.run != self.run {
+            self.run = decision.run;
+            match self.run {
+                Some(place) => {
+                    let budget = self.scheduler.budget().0.min(NO_LIMIT);
+                    self.record(now, Kind::VcpuRun, Some(place), budget);
+                }
+                None => self.record(now, Kind::Idle, None, 0),
+            }
+        }
+    }
+
+    /// Lets a VCPU execute until it stops, and does what it asks for.
+    fn execute(&mut self, place: usize) {
+        let from = now();
+        if self.loaded != Some(place) {
+            self.loaded = Some(place);
+            if std::mem::take(&mut self.blocked) {
+                self.scheduler.enter(Instant(from));
+                self.record(from, Kind::Enter, Some(place), 0);
+            }
+        }
+        let seat = &mut self.seats[place];
+        let exit = seat.vcpu.run(self.context.scale);
+        let now = now();
+        seat.exits += 1;
+        self.take_marks(place, from, now);
+        let Seat { id, vcpu, .. } = &self.seats[place];
+        match exit {
+            Exit::Signal => {
+                self.thread.take();
+                self.alarm.rang();
+            }
+            Exit::Call(Call::Marks) => {}
+            Exit::Call(Call::Console) => {
+                let _ = self.context.news.send(News::Console { vm: id.vm, text: vcpu.text() });
+            }
+            Exit::Call(Call::Wait) => {
+                let until = vcpu.argument();
+                if until > now {
+                    self.seats[place].state = State::Waits(until);
+                    self.blocked = true;
+                    self.decide(Event::Block(place), Kind::Block, now);
+                }
+            }
+            Exit::Call(Call::Off) => self.end(id.vm, None),
+            Exit::Fault(why) => self.end(id.vm, Some(why)),
+        }
+    }
+
+    /// Takes the marks that a VCPU has written from `from` to `now`. What it says of their times is believed within these.
+    fn take_marks(&mut self, place: usize, from: u64, now: u64) {
+        let Seat { id, vcpu, .. } = &mut self.seats[place];
+        let (id, last, records) = (*id, &mut self.last, &self.context.records);
+        vcpu.take_marks(|time, value| {
+            *last = time.clamp(from, now).max(*last);
+            records.write(Record::new(*last, Kind::GuestMark, id.vm, id.vcpu, value));
+        });
+    }
+
+    /// A VM ends: its VCPUs stop, here and on other PCPUs, when these look next.
+    fn end(&self, vm: u8, fault: Option<&'static str>) {
+        if self.context.shared.end(vm) {
+            let _ = self.context.news.send(News::Ended { vm, fault });
+        }
+    }
+
+    fn record(&mut self, time: u64, kind: Kind, about: Option<usize>, argument: u64) {
+        self.last = time.max(self.last);
+        let Id { vm, vcpu } = about.map_or(Id { vm: 0, vcpu: 0 }, |place| self.seats[place].id);
+        self.context.records.write(Record::new(self.last, kind, vm, vcpu, argument));
+    }
+}

@@ -1,0 +1,69 @@
+//! What a host lacks to run VMs under KVM, and to run them with times that can be trusted.
+//!
+//! Everything is read from files, below a folder that is `/` on the host itself, and nothing is changed.
+
+mod cpus;
+mod files;
+mod kernel;
+mod rights;
+
+use std::path::Path;
+
+use files::Files;
+use serde::Serialize;
+
+/// Something that the host lacks.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Lack {
+    /// A stable name.
+    pub name: &'static str,
+    /// What comes of it.
+    pub effect: Effect,
+    /// What was found, in a sentence.
+    pub found: String,
+    /// What to do.
+    pub help: String,
+}
+
+/// What comes of a lack.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// No VM runs.
+    Prevents,
+    /// VMs run, and may have to wait for longer.
+    Delays,
+}
+
+impl Effect {
+    /// Returns the word for tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Prevents => "prevents runs",
+            Self::Delays => "delays VMs",
+        }
+    }
+}
+
+/// Returns all that the host lacks, what prevents runs first. `root`: `/`, or a folder with files of such a host. `cpus`: the
+/// numbers of the CPUs with VCPUs, if they are known.
+pub fn survey(root: &Path, cpus: &[usize]) -> Vec<Lack> {
+    let files = Files::new(root);
+    let checks = [rights::CHECKS, cpus::CHECKS, kernel::CHECKS].into_iter().flatten();
+    let mut lacks: Vec<Lack> = checks.filter_map(|check| check(&files, cpus)).collect();
+    lacks.sort_by_key(|lack| lack.effect == Effect::Delays);
+    lacks
+}
+
+/// Looks for one thing that the host lacks to run VCPUs on CPUs with these numbers.
+type Check = fn(&Files, &[usize]) -> Option<Lack>;
+
+/// Returns a lack.
+fn lack(
+    name: &'static str,
+    effect: Effect,
+    found: impl Into<String>,
+    help: impl Into<String>,
+) -> Option<Lack> {
+    Some(Lack { name, effect, found: found.into(), help: help.into() })
+}

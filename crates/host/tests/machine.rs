@@ -1,0 +1,142 @@
+//! VMs of a few instructions under servers, on the KVM of this machine. Where there is none, the tests say so and pass.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use abi::guest::RAM;
+use abi::kvm::{ARGUMENT_WORD, Call, PORT, SERVERS_START_WORD};
+use abi::trace::{Kind, Record};
+use host::machine::{Error, Guest, Id, News, Next, Prepared, Running, Seats};
+use policy::cpu::{Cpu, Slot};
+use policy::server::{Parameters, Policy};
+use policy::time::{Duration as Ticks, Instant as Time};
+
+const LOAD: u64 = RAM + (512 << 10);
+const LOOP: [u8; 2] = [0xeb, 0xfe];
+const MS: u64 = 1_000_000;
+
+fn call(call: Call) -> Vec<u8> {
+    let number = (call as u32).to_le_bytes();
+    [&[0xb8][..], &number, &[0xba, PORT as u8, 0, 0, 0, 0xef]].concat()
+}
+
+/// Waits until this time after the start of the servers, by `mov rax, [rdi + START]; add rax, ns; mov [rdi + ARGUMENT], rax`.
+fn wait_until(ns: u32) -> Vec<u8> {
+    let mut code = vec![0x48, 0x8b, 0x47, 8 * SERVERS_START_WORD as u8, 0x48, 0x05];
+    code.extend(ns.to_le_bytes());
+    code.extend([0x48, 0x89, 0x47, 8 * ARGUMENT_WORD as u8]);
+    code.extend(call(Call::Wait));
+    code
+}
+
+/// The code of a VM, and the server of its VCPU with budget and period.
+type Vm = (Vec<u8>, fn(Parameters) -> Policy, [u64; 2]);
+
+/// VMs of one VCPU each on the last CPU of this machine; `None`: there is no KVM or no right to use it as needed.
+fn start(vms: &[Vm]) -> Option<Running> {
+    let cpu = thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1);
+    let guest = |code: &Vec<u8>| Guest {
+        ram_bytes: 2 << 20,
+        file: code.clone(),
+        load: LOAD,
+        entry: LOAD,
+        arguments: String::new(),
+    };
+    let vcpus = (0..vms.len() as u8).map(|vm| Id { vm, vcpu: 0 }).collect();
+    let schedulers = |start| {
+        let slots = vms.iter().map(|(_, policy, [budget, period])| {
+            let start = Time(start);
+            let parameters = Parameters {
+                budget: Ticks(*budget),
+                period: Ticks(*period),
+                start,
+                overrun: Ticks::ZERO,
+            };
+            Slot::new(policy(parameters)).expect("a server")
+        });
+        vec![Cpu::new(slots.collect())]
+    };
+    let guests = vms.iter().map(|(code, ..)| guest(code)).collect();
+    let prepared = Prepared::new(guests, vec![Seats { cpu, vcpus }]);
+    match prepared.and_then(|prepared| prepared.start(schedulers)) {
+        Ok(running) => Some(running),
+        Err(error @ (Error::NoKvm | Error::Denied(_) | Error::Io { .. })) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// All news until the end.
+fn news(running: &Running) -> Vec<News> {
+    let limit = Instant::now() + Duration::from_secs(20);
+    let mut all = Vec::new();
+    loop {
+        match running.next(Duration::from_millis(100)) {
+            Next::News(news) => all.push(news),
+            Next::End => return all,
+            Next::Nothing => assert!(Instant::now() < limit, "it does not end: {all:?}"),
+        }
+    }
+}
+
+#[test]
+fn each_vcpu_gets_its_budget_and_waits_for_its_time() {
+    let busy = (LOOP.to_vec(), Policy::Periodic as fn(_) -> _, [2 * MS, 10 * MS]);
+    // Runs from 20 ms after the start of the servers on.
+    let late = [wait_until(20 * MS as u32), LOOP.to_vec()].concat();
+    let late = (late, Policy::Deferrable as fn(_) -> _, [3 * MS, 10 * MS]);
+    let Some(mut running) = start(&[busy, late]) else { return };
+    thread::sleep(Duration::from_millis(500));
+    running.stop();
+    let exits = news(&running);
+    assert!(matches!(exits[..], [News::Exits { .. }, News::Exits { .. }]), "{exits:?}");
+    let mut records = Vec::new();
+    assert_eq!(running.take_records()[0].poll(&mut records), 0);
+    assert!(records.is_sorted_by_key(time_of_action), "time does not go back");
+    let epoch = records.iter().find(|it| it.kind() == Some(Kind::Epoch)).expect("an epoch").ticks;
+    for (vm, budget) in [(0, 2 * MS), (1, 3 * MS)] {
+        let mut runs = runs(&records, vm);
+        let first = runs[0].0;
+        if vm == 1 {
+            // The first time only to say that it waits.
+            assert!(runs[1].0 >= epoch + 20 * MS);
+        }
+        assert!(first >= epoch, "no budget comes before the epoch");
+        runs.retain(|(_, length)| *length > budget / 2);
+        assert!(runs.len() >= 10, "VM {vm} had its budget only {} times", runs.len());
+        runs.sort_by_key(|(_, length)| *length);
+        let median = runs[runs.len() / 2].1;
+        assert!(median.abs_diff(budget) < MS / 4, "VM {vm} had {median} of {budget}");
+    }
+}
+
+fn time_of_action(record: &Record) -> u64 {
+    // The record of the epoch is written before it.
+    if record.kind() == Some(Kind::Epoch) { 0 } else { record.ticks }
+}
+
+/// Start and length of each execution of a VM.
+fn runs(records: &[Record], vm: u8) -> Vec<(u64, u64)> {
+    let acts = |it: &&Record| matches!(it.kind(), Some(Kind::VcpuRun | Kind::Idle));
+    let acts: Vec<_> = records.iter().filter(acts).collect();
+    let pairs =
+        acts.windows(2).filter(|pair| pair[0].kind() == Some(Kind::VcpuRun) && pair[0].vm() == vm);
+    pairs.map(|pair| (pair[0].ticks, pair[1].ticks - pair[0].ticks)).collect()
+}
+
+#[test]
+fn vms_end_by_themselves_and_by_faults_and_not_with_each_other() {
+    let policy: fn(_) -> _ = |_| Policy::Background;
+    let off = [wait_until(5 * MS as u32), call(Call::Off)].concat();
+    let fault = vec![0x0f, 0x0b];
+    let vms = [(off, policy, [0, 0]), (fault, policy, [0, 0])];
+    let Some(running) = start(&vms) else { return };
+    let all = news(&running);
+    let ended = all.iter().filter(|it| matches!(it, News::Ended { .. }));
+    let expected =
+        [News::Ended { vm: 1, fault: Some("exception") }, News::Ended { vm: 0, fault: None }];
+    assert!(ended.eq(&expected), "{all:?}");
+}

@@ -1,0 +1,108 @@
+//! Hosts that are folders with files.
+
+use std::fs;
+use std::path::Path;
+
+use host::survey::{Effect, Lack, survey};
+use tempfile::TempDir;
+
+/// A host that lacks nothing, and the changes to it.
+fn host(changes: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = [
+        ("dev/kvm", ""),
+        ("proc/self/status", "Name:\tx\nCapEff:\t000001fffeffffff\nCpus_allowed_list:\t0-3\n"),
+        (
+            "proc/self/limits",
+            "Max locked memory         8388608   8388608   bytes\nMax realtime priority     0   0\n",
+        ),
+        ("proc/self/cgroup", "8:pids:/\n2:cpu,cpuacct:/\n0::/\n"),
+        ("sys/fs/cgroup/cpu/cpu.rt_runtime_us", "950000\n"),
+        ("proc/stat", "cpu  1000 0 1000 100000 0 0 0 0 0 0\ncpu0 1 1 1 1\n"),
+        ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
+        ("proc/sys/kernel/sched_rt_period_us", "1000000\n"),
+        ("sys/kernel/realtime", "1\n"),
+        ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+        ("sys/devices/system/cpu/smt/active", "0\n"),
+        ("sys/devices/system/cpu/online", "0-3\n"),
+        ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n"),
+        ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
+    ];
+    for (path, text) in good.iter().chain(changes) {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+    folder
+}
+
+fn names(lacks: &[Lack]) -> Vec<&'static str> {
+    lacks.iter().map(|lack| lack.name).collect()
+}
+
+#[test]
+fn a_good_host_lacks_nothing() {
+    assert_eq!(survey(host(&[]).path(), &[1, 2]), []);
+}
+
+#[test]
+fn each_lack_is_found() {
+    let user = "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-3\n";
+    let few = "CapEff:\t000001fffeffffff\nCpus_allowed_list:\t0,2\n";
+    for (file, text, name, effect) in [
+        ("proc/self/status", few, "cpus-allowed", Effect::Prevents),
+        ("sys/devices/system/cpu/online", "0,2-3\n", "cpus", Effect::Prevents),
+        ("sys/devices/system/cpu/online", "1-2\n", "housekeeping", Effect::Prevents),
+        ("sys/fs/cgroup/cpu/cpu.rt_runtime_us", "0\n", "real-time-group", Effect::Prevents),
+        ("proc/sys/kernel/sched_rt_runtime_us", "950000\n", "throttling", Effect::Delays),
+        ("sys/kernel/realtime", "0\n", "preempt-rt", Effect::Delays),
+        (
+            "sys/kernel/mm/transparent_hugepage/enabled",
+            "[always] madvise never\n",
+            "huge-pages",
+            Effect::Delays,
+        ),
+        ("sys/devices/system/cpu/smt/active", "1\n", "smt", Effect::Delays),
+        (
+            "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
+            "schedutil\n",
+            "governor",
+            Effect::Delays,
+        ),
+        (
+            "sys/devices/system/clocksource/clocksource0/current_clocksource",
+            "hpet\n",
+            "clock",
+            Effect::Delays,
+        ),
+        ("proc/stat", "cpu  1000 0 1000 100000 0 0 0 500 0 0\n", "steal", Effect::Delays),
+    ] {
+        let lacks = survey(host(&[(file, text)]).path(), &[1, 2]);
+        assert_eq!(names(&lacks), [name], "{file}: {text}");
+        assert_eq!(lacks[0].effect, effect);
+        assert!(!lacks[0].help.is_empty());
+    }
+    let lacks = survey(host(&[("proc/self/status", user)]).path(), &[1, 2]);
+    assert_eq!(names(&lacks), ["real-time-rights", "memory-rights"]);
+}
+
+#[test]
+fn all_lacks_are_told_at_once_and_those_that_prevent_runs_first() {
+    let folder = host(&[
+        ("sys/devices/system/cpu/smt/active", "1\n"),
+        ("sys/devices/system/cpu/online", "0-1\n"),
+        ("proc/stat", "cpu  0 0 0 0 0 0 0 1\n"),
+    ]);
+    fs::remove_file(folder.path().join("dev/kvm")).expect("it was there");
+    let lacks = survey(folder.path(), &[1, 5, 6]);
+    assert_eq!(names(&lacks), ["kvm", "cpus", "smt", "steal"]);
+    assert!(lacks[1].found.contains("CPUs 5, 6"), "{}", lacks[1].found);
+}
+
+#[test]
+fn a_folder_without_files_is_a_host_without_kvm() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(names(&survey(folder.path(), &[1])), ["kvm", "preempt-rt"]);
+    // This host has files, whatever they say.
+    let _ = survey(Path::new("/"), &[]);
+}

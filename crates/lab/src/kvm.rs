@@ -1,0 +1,71 @@
+//! One run of a system under Linux and KVM on this host: prepared, started, and judged when it is over.
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[path = "kvm/absent.rs"]
+mod machine;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod machine;
+mod refusals;
+mod survey;
+
+use std::path::PathBuf;
+
+use crate::boot::{Ran, Running};
+use crate::deadlines::Times;
+use crate::failure::Failure;
+use crate::hypervisor;
+use crate::load::System;
+use crate::record::Recording;
+use crate::run::{Circumstances, End, Options, Prepared, Summary, Target, judge};
+use crate::workspace::Workspace;
+
+use machine::Host;
+
+/// A run that can be started.
+#[derive(Debug)]
+pub struct OnKvm<'a> {
+    system: &'a System,
+    options: Options,
+    host: Host,
+    target: Target,
+    log: PathBuf,
+    /// What the host lacks.
+    remarks: Vec<String>,
+}
+
+impl<'a> OnKvm<'a> {
+    /// Checks that the system can run under KVM on this host, and makes its VMs. Of the options, those for QEMU mean nothing.
+    pub fn new(system: &'a System, options: Options) -> Result<Self, Failure> {
+        refusals::check(system)?;
+        let remarks = survey::check(system)?;
+        let host = Host::new(system)?;
+        let build = hypervisor::find(None).ok().and_then(|found| found.build);
+        let place = Workspace::in_build(build.as_deref(), &system.plan.name)?;
+        let target = Target::new(system, options.trace.as_deref(), &place, true)?;
+        let log = options.log.clone().unwrap_or_else(|| place.log());
+        Ok(Self { system, options, host, target, log, remarks })
+    }
+}
+
+impl Prepared for OnKvm<'_> {
+    fn start(&mut self) -> Result<Running, Failure> {
+        let (machine, feed) = self.host.start(self.system, &self.log, self.options.timeout)?;
+        let recording = self.target.file();
+        let recording = recording
+            .map(|(path, what)| Recording::of(path, self.system, feed, what))
+            .transpose()?;
+        Ok(Running::new(machine, self.system, recording))
+    }
+
+    fn judge(self, ran: Ran, end: End) -> Result<Summary, Failure> {
+        let circumstances = Circumstances {
+            times: Times::Measured,
+            until_off: self.options.until_off,
+            trace: self.target.file().map(|(path, _)| path.to_owned()),
+            log: self.log,
+            end,
+            remarks: self.remarks,
+        };
+        Ok(self.target.without_scratch(judge(self.system, ran, circumstances)))
+    }
+}

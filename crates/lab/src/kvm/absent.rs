@@ -1,0 +1,47 @@
+//! No VMs run where the tools are built for another machine.
+
+use std::path::Path;
+use std::time::Duration;
+
+use abi::trace::Record;
+
+use crate::boot::Machine;
+use crate::failure::Failure;
+use crate::load::System;
+use crate::record::{Feed, Opened};
+
+/// A host that cannot run VMs.
+#[derive(Debug)]
+pub struct Host;
+
+impl Host {
+    /// Says why not.
+    pub fn new(_: &System) -> Result<Self, Failure> {
+        let text = "VMs run under KVM on x86-64 with Linux only\n\
+                    help: use `bulkhead` there, or run the system on QEMU";
+        Err(Failure::new("no-kvm", text))
+    }
+
+    /// As [`Host::new`].
+    pub fn start(
+        &mut self,
+        system: &System,
+        _: &Path,
+        _: Option<Duration>,
+    ) -> Result<(Box<dyn Machine>, Nothing), Failure> {
+        Self::new(system).map(|_| unreachable!("there is no host"))
+    }
+}
+
+/// No records.
+pub struct Nothing;
+
+impl Feed for Nothing {
+    fn open(&mut self) -> Result<Option<Opened>, String> {
+        Ok(None)
+    }
+
+    fn poll(&mut self, _: usize, _: &mut Vec<Record>) -> std::io::Result<u64> {
+        Ok(0)
+    }
+}

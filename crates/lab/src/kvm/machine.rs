@@ -1,0 +1,213 @@
+//! The host as a machine: its console, its trace, and its end.
+
+mod console;
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use abi::trace::Record;
+use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Records, Seats};
+use qemu::{Chunk, Exit, Input, Next, Outcome};
+use system::plan::Vm;
+
+use crate::boot::Machine;
+use crate::decisions;
+use crate::failure::Failure;
+use crate::load::System;
+use crate::record::{Feed, Opened};
+use console::Console;
+
+/// The VMs of a system, which can be started once.
+#[derive(Debug)]
+pub struct Host(Option<host_machine::Prepared>);
+
+impl Host {
+    /// Makes the VMs of a system.
+    pub fn new(system: &System) -> Result<Self, Failure> {
+        let guests = system.plan.vms.iter().map(|vm| guest(system, vm));
+        let guests = guests.collect::<Result<_, Failure>>()?;
+        let pcpus = decisions::all_planned(&system.plan, FREQUENCY_HZ)?;
+        let seats = pcpus.iter().zip(&system.plan.platform.cpus).map(|(vcpus, cpu)| Seats {
+            cpu: cpu.0 as usize,
+            vcpus: vcpus.iter().map(|it| Id { vm: it.vcpu.vm, vcpu: it.vcpu.vcpu }).collect(),
+        });
+        let prepared = host_machine::Prepared::new(guests, seats.collect()).map_err(failed)?;
+        Ok(Self(Some(prepared)))
+    }
+
+    /// Starts the VMs. What they print goes into the file `log`, too. After `timeout` they are stopped.
+    pub fn start(
+        &mut self,
+        system: &System,
+        log: &Path,
+        timeout: Option<Duration>,
+    ) -> Result<(Box<dyn Machine>, RecordFeed), Failure> {
+        let log = File::create(log).map_err(|error| {
+            Failure::new("cannot-write", format!("cannot write {}: {error}", log.display()))
+        })?;
+        let Some(prepared) = self.0.take() else {
+            return Err(Failure::new("kvm", "the VMs have been started already"));
+        };
+        let planned = decisions::all_planned(&system.plan, FREQUENCY_HZ)?;
+        let rules = decisions::rules(&system.plan, FREQUENCY_HZ);
+        let scheduler = |start| {
+            let scheduler = |vcpus: &Vec<_>| trace::scheduler(vcpus, rules, start);
+            planned.iter().map(scheduler).collect::<Result<Vec<_>, _>>()
+        };
+        // The start changes nothing about whether it can be done.
+        scheduler(0).map_err(|error| Failure::new("kvm", error))?;
+        let start = Instant::now();
+        let mut running =
+            prepared.start(|start| scheduler(start).unwrap_or_default()).map_err(failed)?;
+        let records = running.take_records();
+        let mut console = Console::new(system.plan.vms.iter().map(|vm| vm.name.clone()));
+        let machine = Session {
+            running,
+            waiting: VecDeque::from([console.ready()]),
+            console,
+            log,
+            start,
+            timeout,
+            timed_out: false,
+            is_over: false,
+        };
+        Ok((Box::new(machine), RecordFeed(records)))
+    }
+}
+
+fn failed(error: host_machine::Error) -> Failure {
+    Failure::new("kvm", error)
+}
+
+/// Reads the file of a guest.
+fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
+    let path = system.folder.join(&vm.boot.kernel.file);
+    let file = std::fs::read(&path).map_err(|error| {
+        let (name, path) = (&vm.name, path.display());
+        let text = format!(
+            "cannot read {path}, the kernel of VM `{name}`: {error}\n\
+             help: `make build` makes the guests of the examples"
+        );
+        Failure::new("cannot-read", text)
+    })?;
+    Ok(Guest {
+        ram_bytes: vm.memory_size().0,
+        file,
+        load: vm.boot.kernel.load.0,
+        entry: vm.boot.entry.0,
+        arguments: vm.boot.bootargs.clone().unwrap_or_default(),
+    })
+}
+
+/// The traces of the PCPUs.
+pub struct RecordFeed(Vec<Records>);
+
+impl Feed for RecordFeed {
+    fn open(&mut self) -> Result<Option<Opened>, String> {
+        Ok(Some(Opened { frequency_hz: FREQUENCY_HZ, pcpus: self.0.len() }))
+    }
+
+    fn poll(&mut self, pcpu: usize, records: &mut Vec<Record>) -> std::io::Result<u64> {
+        Ok(self.0.get_mut(pcpu).map_or(0, |it| it.poll(records)))
+    }
+}
+
+/// VMs that run.
+struct Session {
+    running: host_machine::Running,
+    /// Output that was not given out yet.
+    waiting: VecDeque<String>,
+    console: Console,
+    log: File,
+    start: Instant,
+    timeout: Option<Duration>,
+    timed_out: bool,
+    /// All VMs have ended, and the console has said so.
+    is_over: bool,
+}
+
+impl Session {
+    /// Stops all VMs, and waits up to `grace` for that.
+    fn stopped(mut self, grace: Duration) -> Outcome {
+        self.running.stop();
+        let end = Instant::now() + grace;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.next(left) {
+                Next::Ended => break,
+                Next::Output(_) => {}
+                Next::Idle if left.is_zero() => break,
+                Next::Idle => {}
+            }
+        }
+        self.outcome()
+    }
+
+    fn outcome(self) -> Outcome {
+        Outcome {
+            exit: if self.timed_out { Exit::TimedOut } else { Exit::Code(0) },
+            log: String::new(),
+            log_file: None,
+            stderr: String::new(),
+            elapsed: self.start.elapsed(),
+        }
+    }
+
+    /// Waits up to `timeout` for text.
+    fn text(&mut self, timeout: Duration) -> Option<String> {
+        if let Some(text) = self.waiting.pop_front() {
+            return Some(text);
+        }
+        match self.running.next(timeout) {
+            host_machine::Next::News(news) => Some(self.console.tell(news)),
+            host_machine::Next::Nothing => None,
+            host_machine::Next::End if self.is_over => None,
+            host_machine::Next::End => {
+                self.is_over = true;
+                Some(self.console.end())
+            }
+        }
+    }
+}
+
+impl Machine for Session {
+    fn next(&mut self, timeout: Duration) -> Next {
+        if !self.timed_out && self.timeout.is_some_and(|limit| self.start.elapsed() >= limit) {
+            self.timed_out = true;
+            self.running.stop();
+        }
+        match self.text(timeout) {
+            Some(text) => {
+                // What is shown is more important than its copy.
+                let _ = self.log.write_all(text.as_bytes());
+                Next::Output(Chunk { time: self.start.elapsed(), bytes: text.into_bytes() })
+            }
+            None if self.is_over => Next::Ended,
+            None => Next::Idle,
+        }
+    }
+
+    fn input(&self) -> Input {
+        // Guests hear nothing: nobody is at the other end.
+        Input::new(mpsc::channel().0)
+    }
+
+    fn finish(self: Box<Self>, grace: Duration) -> Outcome {
+        match self.is_over {
+            true => self.outcome(),
+            false => self.stopped(grace),
+        }
+    }
+
+    fn end(self: Box<Self>, grace: Duration) -> Outcome {
+        self.stopped(grace)
+    }
+
+    fn stop(self: Box<Self>) {
+        drop(self);
+    }
+}

@@ -1,0 +1,125 @@
+//! What happens under KVM, said as the hypervisor says it on its console.
+
+use abi::console::HYPERVISOR_LABEL;
+use host::machine::News;
+
+/// The console of all VMs.
+#[derive(Debug)]
+pub struct Console {
+    vms: Vec<Vm>,
+    /// Length of the longest name.
+    width: usize,
+}
+
+#[derive(Debug)]
+struct Vm {
+    name: String,
+    /// The beginning of a line.
+    line: Vec<u8>,
+    /// Why it has ended, if it has.
+    ended: Option<Option<&'static str>>,
+    exits: u64,
+}
+
+impl Console {
+    /// Returns the console of VMs with these names.
+    pub fn new(names: impl Iterator<Item = String>) -> Self {
+        let vm = |name| Vm { name, line: Vec::new(), ended: None, exits: 0 };
+        let vms: Vec<Vm> = names.map(vm).collect();
+        let width = vms.iter().map(|vm| vm.name.len()).max().unwrap_or(0);
+        Self { vms, width }
+    }
+
+    /// Says that all VMs run.
+    pub fn ready(&mut self) -> String {
+        format!("{HYPERVISOR_LABEL}ready, {} VMs under KVM\n", self.vms.len())
+    }
+
+    /// Returns whole lines about what happened.
+    pub fn tell(&mut self, news: News) -> String {
+        let width = self.width;
+        match news {
+            News::Console { vm, text } => {
+                let Some(vm) = self.vms.get_mut(usize::from(vm)) else { return String::new() };
+                vm.line.extend(text);
+                let whole = vm.line.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+                let lines: Vec<u8> = vm.line.drain(..whole).collect();
+                let lines = String::from_utf8_lossy(&lines);
+                let name = &vm.name;
+                lines.lines().map(|line| format!("[{name:<width$}] {line}\n")).collect()
+            }
+            News::Ended { vm, fault } => {
+                let Some(vm) = self.vms.get_mut(usize::from(vm)) else { return String::new() };
+                vm.ended = Some(fault);
+                let (state, reason) = vm.state();
+                let reason = if state == "off" { "power-off" } else { reason };
+                format!("{HYPERVISOR_LABEL}{}: {state} ({reason})\n", vm.name)
+            }
+            News::Exits { id, exits } => {
+                if let Some(vm) = self.vms.get_mut(usize::from(id.vm)) {
+                    vm.exits += exits;
+                }
+                String::new()
+            }
+        }
+    }
+
+    /// Reports on all VMs at the end.
+    pub fn end(&mut self) -> String {
+        let mut text = String::new();
+        for vm in &self.vms {
+            let ((state, reason), name, exits) = (vm.state(), &vm.name, vm.exits);
+            text.push_str(&format!(
+                "{HYPERVISOR_LABEL}summary vm={name} state={state} reason={reason} restarts=0 exits={exits} irqs=0\n"
+            ));
+        }
+        if self.vms.iter().all(|vm| vm.ended.is_some()) {
+            text.push_str(&format!("{HYPERVISOR_LABEL}power off\n"));
+        }
+        text
+    }
+}
+
+impl Vm {
+    fn state(&self) -> (&'static str, &'static str) {
+        match self.ended {
+            None => ("running", "-"),
+            Some(None) => ("off", "-"),
+            Some(Some(fault)) => ("stopped", fault),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host::machine::Id;
+
+    use super::*;
+
+    #[test]
+    fn lines_have_labels_and_wait_until_they_are_whole() {
+        let mut console = Console::new(["a", "long"].map(String::from).into_iter());
+        let mut tell = |vm, text: &str| console.tell(News::Console { vm, text: text.into() });
+        assert_eq!(tell(0, "one\ntw"), "[a   ] one\n");
+        assert_eq!(tell(1, "three\n"), "[long] three\n");
+        assert_eq!(tell(0, "o\n\n"), "[a   ] two\n[a   ] \n");
+        assert_eq!(tell(7, "nobody\n"), "");
+    }
+
+    #[test]
+    fn ends_are_those_of_the_hypervisor() {
+        let mut console = Console::new(["a", "b"].map(String::from).into_iter());
+        let ended = |vm, fault| News::Ended { vm, fault };
+        assert_eq!(console.tell(ended(0, None)), "[bulkhead] a: off (power-off)\n");
+        let a = "[bulkhead] summary vm=a state=off reason=- restarts=0 exits=7 irqs=0\n";
+        let id = Id { vm: 0, vcpu: 0 };
+        assert_eq!(console.tell(News::Exits { id, exits: 7 }), "");
+        let running = "[bulkhead] summary vm=b state=running reason=- restarts=0 exits=0 irqs=0\n";
+        assert_eq!(console.end(), [a, running].concat());
+        assert_eq!(
+            console.tell(ended(1, Some("exception"))),
+            "[bulkhead] b: stopped (exception)\n"
+        );
+        assert!(console.end().ends_with("exits=0 irqs=0\n[bulkhead] power off\n"));
+    }
+}

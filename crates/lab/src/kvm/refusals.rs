@@ -1,0 +1,66 @@
+//! What a description can say that nothing enforces under KVM yet.
+
+use abi::limits::COUNT_MAX;
+use system::description::{self, Protocol};
+use system::diagnostic::{Diagnostic, Errors, Place};
+
+use crate::failure::Failure;
+use crate::load::System;
+
+/// Refuses a system that cannot run under KVM: with all reasons, each at its place.
+pub fn check(system: &System) -> Result<(), Failure> {
+    let Some(described) = system.description.as_deref() else {
+        let text = "a plan is for a board, and VMs under KVM have none\n\
+                    help: name the description, of a system on the platform `linux-kvm`";
+        return Err(Failure::new("not-for-kvm", text));
+    };
+    let platform = &described.platform;
+    if !platform.value.kvm {
+        let message = format!("the platform `{}` is no Linux host with KVM", platform.value.name);
+        let mistake = Diagnostic::new("not-for-kvm", message).at(&platform.place, "this platform");
+        let help = "write `platform = \"linux-kvm\"`, or run the system without `--on kvm`";
+        return Err(Errors::from(mistake.help(help)).into());
+    }
+    let mut mistakes = Vec::new();
+    if let Some(resource) = described.resources.first() {
+        mistakes.push(unsupported("critical sections", &resource.name.place));
+    }
+    for vm in &described.vms {
+        mistakes.extend(wrong(vm).into_iter().map(|(what, place)| unsupported(what, place)));
+    }
+    if described.vms.len() > COUNT_MAX {
+        let place = &described.vms[COUNT_MAX].name.place;
+        mistakes.push(unsupported("more than eight VMs", place));
+    }
+    Ok(Errors::unless_none(mistakes, ())?)
+}
+
+fn unsupported(what: &str, place: &Place) -> Diagnostic {
+    let message = format!("under KVM there are no {what} yet");
+    let help = match what {
+        "Linux guests" => {
+            "write `boot = \"raw\"` if this is a real-time guest; Linux needs a board"
+        }
+        _ => "remove this, or use a board",
+    };
+    Diagnostic::new("not-for-kvm", message).at(place, "here").help(help)
+}
+
+/// Returns what a VM asks for and does not get.
+fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
+    let mut wrong = Vec::new();
+    if vm.boot.protocol != Protocol::Raw {
+        wrong.push(("Linux guests", &vm.boot.kernel.place));
+    }
+    wrong.extend(vm.boot.initrd.iter().map(|it| ("initial RAM disks", &it.place)));
+    wrong.extend(vm.devices.iter().map(|it| ("devices", &it.place)));
+    wrong.extend(vm.colors.iter().map(|it| ("cache colours", &it.place)));
+    wrong.extend(vm.critical.iter().map(|place| ("critical VMs", place)));
+    let own = vm.vcpus.iter().filter_map(|vcpu| vcpu.bandwidth.as_ref());
+    let limits = vm.bandwidth.iter().chain(own);
+    wrong.extend(limits.map(|_| ("limits of memory accesses", &vm.name.place)));
+    if vm.vcpus.len() > COUNT_MAX {
+        wrong.push(("VMs with more than eight VCPUs", &vm.name.place));
+    }
+    wrong
+}

@@ -1,0 +1,58 @@
+//! Where the records of a machine come from.
+
+use std::io;
+
+use abi::trace::Record;
+use trace::rings::{Ram, Rings};
+
+/// Records of a machine that runs.
+pub trait Feed {
+    /// Returns what is known of the trace; `None`: nothing yet.
+    fn open(&mut self) -> Result<Option<Opened>, String>;
+
+    /// Replaces `records` by what a PCPU has written since the last time. Returns how many others were overwritten before
+    /// they were read.
+    fn poll(&mut self, pcpu: usize, records: &mut Vec<Record>) -> io::Result<u64>;
+}
+
+/// What is known of the trace of a machine.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Opened {
+    /// Ticks in a second.
+    pub frequency_hz: u64,
+    /// Number of PCPUs.
+    pub pcpus: usize,
+}
+
+/// The rings of the hypervisor in the RAM of its machine.
+pub(super) struct RingFeed<R> {
+    ram: R,
+    /// Pages on which the descriptor of the rings can be.
+    pages: Vec<u64>,
+    rings: Option<Rings>,
+}
+
+impl<R> RingFeed<R> {
+    /// Returns a feed that looks for the rings.
+    pub fn new(ram: R, pages: Vec<u64>) -> Self {
+        Self { ram, pages, rings: None }
+    }
+}
+
+impl<R: Ram> Feed for RingFeed<R> {
+    fn open(&mut self) -> Result<Option<Opened>, String> {
+        let rings = Rings::find(&self.ram, self.pages.iter().copied());
+        self.rings = rings.map_err(|error| error.to_string())?;
+        Ok(self
+            .rings
+            .as_ref()
+            .map(|rings| Opened { frequency_hz: rings.frequency_hz(), pcpus: rings.count() }))
+    }
+
+    fn poll(&mut self, pcpu: usize, records: &mut Vec<Record>) -> io::Result<u64> {
+        match &mut self.rings {
+            Some(rings) => rings.poll(&self.ram, pcpu, records),
+            None => Ok(0),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Virtual machines of Linux/KVM on x86-64, and the threads and timers that run them: mechanism, and no decision.
+//!
+//! A [`Vm`] has RAM and VCPUs that start at CPL 3 in long mode, as [`abi::kvm`] says. [`Vcpu::run`] runs one in the calling
+//! thread until it calls, until a signal comes, or until it cannot go on. A [`RealTime`] thread has an [`Alarm`] and can be
+//! kicked ([`Kick`]): both end [`Vcpu::run`], also one that is about to begin, and [`RealTime::wait`].
+//!
+//! `unsafe` code is in [`sys`], and nowhere else.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![deny(unsafe_code)]
+
+mod clock;
+mod error;
+mod layout;
+mod real_time;
+#[allow(unsafe_code)]
+mod sys;
+mod vcpu;
+mod vm;
+
+pub use clock::{Scale, now};
+pub use error::Error;
+pub use real_time::{Alarm, Kick, RealTime, lock_memory};
+pub use sys::memory::Memory;
+pub use vcpu::{Exit, Vcpu};
+pub use vm::{Kvm, RAM_MAX, Start, Vm};

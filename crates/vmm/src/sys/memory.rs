@@ -1,0 +1,139 @@
+//! Memory that a guest and this process share.
+
+use std::io;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// Memory of a VM, mapped into this process. It is filled with zeros at first. The mapping ends with the last clone.
+#[derive(Clone, Debug)]
+pub struct Memory(Arc<Mapping>);
+
+#[derive(Debug)]
+struct Mapping {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone, and is accessed only by volatile and atomic accesses through pointers.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; accesses of several threads and guests at a time mix values, and no value is trusted.
+unsafe impl Sync for Mapping {}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: it is the mapping that `Memory::new` made, and no pointer into it is left.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+impl Memory {
+    /// Makes memory of whole pages; the name is shown in `/proc`.
+    pub fn new(name: &str, bytes: u64) -> io::Result<Self> {
+        let file = memfd_create(format!("bulkhead-{name}"), MemfdFlags::CLOEXEC)?;
+        ftruncate(&file, bytes)?;
+        let bytes = usize::try_from(bytes).map_err(io::Error::other)?;
+        // SAFETY: the kernel chooses an address at which nothing is.
+        let start = unsafe {
+            mmap(
+                ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )
+        }?;
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self(Arc::new(Mapping { start, bytes })))
+    }
+
+    /// Returns the number of bytes.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes as u64
+    }
+
+    /// Returns the address in this process.
+    pub(super) fn address(&self) -> u64 {
+        self.0.start.as_ptr() as u64
+    }
+
+    /// Returns true if this part is in it.
+    pub fn contains(&self, offset: u64, bytes: usize) -> bool {
+        offset.checked_add(bytes as u64).is_some_and(|end| end <= self.bytes())
+    }
+
+    /// Copies bytes out. Panics if they are not in it.
+    pub fn read(&self, offset: u64, bytes: &mut [u8]) {
+        let start = self.at(offset, bytes.len());
+        for (number, byte) in bytes.iter_mut().enumerate() {
+            // SAFETY: `at` has checked that the byte is in the mapping.
+            *byte = unsafe { start.add(number).read_volatile() };
+        }
+    }
+
+    /// Copies bytes into it. Panics if they do not fit.
+    pub fn write(&self, offset: u64, bytes: &[u8]) {
+        let start = self.at(offset, bytes.len());
+        for (number, byte) in bytes.iter().enumerate() {
+            // SAFETY: as for `read`.
+            unsafe { start.add(number).write_volatile(*byte) };
+        }
+    }
+
+    /// Reads a word. Panics if it is not in it, or not aligned.
+    pub fn word(&self, offset: u64) -> u64 {
+        self.atomic(offset).load(Ordering::Acquire)
+    }
+
+    /// Writes a word. Panics as [`Memory::word`].
+    pub fn set_word(&self, offset: u64, value: u64) {
+        self.atomic(offset).store(value, Ordering::Release);
+    }
+
+    fn atomic(&self, offset: u64) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(8), "words are aligned");
+        // SAFETY: `at` has checked that the word is in the mapping, which lives as long as `self`; it is aligned, because
+        // mappings start at pages; other accesses to it are atomic or volatile.
+        unsafe { AtomicU64::from_ptr(self.at(offset, 8).cast()) }
+    }
+
+    fn at(&self, offset: u64, bytes: usize) -> *mut u8 {
+        assert!(
+            self.contains(offset, bytes),
+            "{bytes} bytes at {offset:#x} of {:#x}",
+            self.bytes()
+        );
+        self.0.start.as_ptr().wrapping_add(offset as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_share_their_contents() {
+        let memory = Memory::new("test", 8192).expect("memory");
+        let other = memory.clone();
+        memory.write(4090, b"abcdefgh");
+        memory.set_word(8184, 0x1122_3344_5566_7788);
+        let mut bytes = [0; 8];
+        other.read(4090, &mut bytes);
+        assert_eq!(&bytes, b"abcdefgh");
+        drop(memory);
+        assert_eq!(other.word(8184), 0x1122_3344_5566_7788);
+        assert!(
+            other.contains(8192, 0) && !other.contains(8191, 2) && !other.contains(u64::MAX, 2)
+        );
+    }
+
+    #[test]
+    #[should_panic = "8 bytes at 0x1ffc of 0x2000"]
+    fn what_is_outside_cannot_be_read() {
+        Memory::new("test", 8192).expect("memory").read(8188, &mut [0; 8]);
+    }
+}

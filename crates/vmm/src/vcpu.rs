@@ -1,0 +1,107 @@
+//! A VCPU, which runs in the thread that calls.
+
+use abi::kvm::{
+    ARGUMENT_WORD, CLOCK_WORD, Call, MARKS_MAX, MARKS_OFFSET, MARKS_READ_WORD, MARKS_WORD, PORT,
+    TEXT_MAX, TEXT_OFFSET,
+};
+use kvm_ioctls::{VcpuExit, VcpuFd};
+
+use crate::clock::Scale;
+use crate::error::Error;
+use crate::real_time::RealTime;
+use crate::sys::{self, memory::Memory};
+
+/// Why a VCPU stopped.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Exit {
+    /// The guest calls.
+    Call(Call),
+    /// An alarm or a kick came.
+    Signal,
+    /// The guest cannot go on: the reason, as the console shows it.
+    Fault(&'static str),
+}
+
+/// A VCPU.
+#[derive(Debug)]
+pub struct Vcpu {
+    // Closed before the memory goes, which KVM uses.
+    fd: VcpuFd,
+    _tables: Memory,
+    ram: Memory,
+    /// Offset of its block in RAM.
+    block: u64,
+    marks_read: u64,
+}
+
+impl Vcpu {
+    pub(crate) fn new(fd: VcpuFd, tables: Memory, ram: Memory, block: u64) -> Self {
+        Self { fd, _tables: tables, ram, block, marks_read: 0 }
+    }
+
+    /// Lets alarms and kicks of this thread end [`Vcpu::run`]. Call it in the thread that runs the VCPU.
+    pub fn attach(&self, thread: &RealTime) -> Result<(), Error> {
+        sys::thread::let_signal_end(&self.fd, thread.signal())
+            .map_err(Error::io("KVM does not let signals stop a VCPU"))
+    }
+
+    /// Runs the VCPU until something happens. `scale`: the speed of the guest's clock.
+    pub fn run(&mut self, scale: Scale) -> Exit {
+        for (number, value) in scale.clock().into_iter().enumerate() {
+            self.set_word(CLOCK_WORD + number, value);
+        }
+        match self.fd.run() {
+            Ok(VcpuExit::IoOut(PORT, &[a, b, c, d])) => {
+                match Call::from_number(u32::from_le_bytes([a, b, c, d])) {
+                    Some(call) => Exit::Call(call),
+                    None => Exit::Fault("unknown-call"),
+                }
+            }
+            Ok(VcpuExit::IoOut(..) | VcpuExit::IoIn(..)) => Exit::Fault("unknown-port"),
+            Ok(VcpuExit::MmioRead(..) | VcpuExit::MmioWrite(..)) => Exit::Fault("memory-abort"),
+            // No handler: any exception ends so.
+            Ok(VcpuExit::Shutdown) => Exit::Fault("exception"),
+            Ok(VcpuExit::Intr) => Exit::Signal,
+            Err(error) if [libc::EINTR, libc::EAGAIN].contains(&error.errno()) => Exit::Signal,
+            Ok(_) => Exit::Fault("unknown-exit"),
+            Err(_) => Exit::Fault("kvm-error"),
+        }
+    }
+
+    /// Returns the argument of a call.
+    pub fn argument(&self) -> u64 {
+        self.word(ARGUMENT_WORD)
+    }
+
+    /// Returns the text of [`Call::Console`].
+    pub fn text(&self) -> Vec<u8> {
+        let mut text = vec![0; self.argument().min(TEXT_MAX) as usize];
+        self.ram.read(self.block + TEXT_OFFSET, &mut text);
+        text
+    }
+
+    /// Takes the marks that the guest has written, with their times. Returns how many were overwritten before they could be
+    /// read.
+    pub fn take_marks(&mut self, mut take: impl FnMut(u64, u64)) -> u64 {
+        let written = self.word(MARKS_WORD);
+        let first = self.marks_read.max(written.saturating_sub(MARKS_MAX)).min(written);
+        let lost = first.saturating_sub(self.marks_read);
+        for number in first..written {
+            let offset = self.block + MARKS_OFFSET + number % MARKS_MAX * 16;
+            take(self.ram.word(offset), self.ram.word(offset + 8));
+        }
+        if self.marks_read != written {
+            self.marks_read = written;
+            self.set_word(MARKS_READ_WORD, written);
+        }
+        lost
+    }
+
+    fn word(&self, number: usize) -> u64 {
+        self.ram.word(self.block + number as u64 * 8)
+    }
+
+    fn set_word(&self, number: usize, value: u64) {
+        self.ram.set_word(self.block + number as u64 * 8, value);
+    }
+}

@@ -1,0 +1,134 @@
+//! A virtual machine: its RAM and its VCPUs.
+
+use std::io;
+
+use abi::guest::RAM;
+use abi::kvm::{
+    ARGUMENTS_MAX, ARGUMENTS_OFFSET, ARGUMENTS_WORD, BLOCK_BYTES, RESERVED_BYTES,
+    SERVERS_START_WORD, VCPU_WORD, VERSION, VERSION_WORD, block,
+};
+use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
+use kvm_ioctls::VmFd;
+
+use crate::error::Error;
+use crate::layout;
+use crate::sys::{self, memory::Memory};
+use crate::vcpu::Vcpu;
+
+/// Most bytes of RAM of a VM.
+pub const RAM_MAX: u64 = 2 << 30;
+
+/// Linux/KVM.
+#[derive(Debug)]
+pub struct Kvm {
+    kvm: kvm_ioctls::Kvm,
+    cpuid: CpuId,
+}
+
+impl Kvm {
+    /// Opens `/dev/kvm`.
+    pub fn open() -> Result<Self, Error> {
+        let kvm = kvm_ioctls::Kvm::new().map_err(|error| {
+            let error = io::Error::from_raw_os_error(error.errno());
+            match error.kind() {
+                io::ErrorKind::NotFound => Error::NoKvm,
+                io::ErrorKind::PermissionDenied => Error::Denied(error),
+                // The device file is there, and no driver behind it.
+                _ if error.raw_os_error() == Some(libc::ENXIO) => Error::NoKvm,
+                _ => Error::Io { what: "cannot open /dev/kvm", error },
+            }
+        })?;
+        let cpuid = kvm
+            .get_supported_cpuid(KVM_MAX_CPUID_ENTRIES)
+            .map_err(Error::kvm("KVM does not tell what its CPUs can do"))?;
+        Ok(Self { kvm, cpuid })
+    }
+
+    /// Makes a VM with RAM of this size.
+    pub fn vm(&self, ram_bytes: u64) -> Result<Vm, Error> {
+        if !(RESERVED_BYTES..=RAM_MAX).contains(&ram_bytes) {
+            return Err(Error::Ram { bytes: ram_bytes });
+        }
+        let fd = self.kvm.create_vm().map_err(Error::kvm("KVM makes no VM"))?;
+        // Intel's CPUs need three pages that the guest does not use.
+        fd.set_tss_address(0xfffb_d000).map_err(Error::kvm("KVM makes no VM"))?;
+        let memory = |name, bytes| {
+            Memory::new(name, bytes).map_err(Error::io("there is no memory for a VM"))
+        };
+        let (tables, ram) = (memory("tables", layout::TABLES_BYTES)?, memory("ram", ram_bytes)?);
+        for (address, word) in layout::tables(ram_bytes) {
+            tables.set_word(address, word);
+        }
+        for (slot, address, memory) in [(0, 0, &tables), (1, RAM, &ram)] {
+            sys::give(&fd, slot, address, memory)
+                .map_err(Error::kvm("KVM refuses the RAM of a VM"))?;
+        }
+        Ok(Vm { fd, cpuid: self.cpuid.clone(), tables, ram })
+    }
+}
+
+/// A virtual machine.
+#[derive(Debug)]
+pub struct Vm {
+    // Closed before the memory goes.
+    fd: VmFd,
+    cpuid: CpuId,
+    tables: Memory,
+    ram: Memory,
+}
+
+/// How a VCPU starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// The index of the VCPU.
+    pub vcpu: usize,
+    /// The address of its first instruction.
+    pub entry: u64,
+    /// The boot arguments.
+    pub arguments: &'a str,
+    /// The time at which the first period of all servers starts.
+    pub servers_start: u64,
+}
+
+impl Vm {
+    /// Puts bytes into the RAM.
+    pub fn load(&self, what: &'static str, address: u64, bytes: &[u8]) -> Result<(), Error> {
+        let outside = Error::Outside { what, address };
+        match address.checked_sub(RAM) {
+            Some(offset) if offset >= RESERVED_BYTES && self.ram.contains(offset, bytes.len()) => {
+                self.ram.write(offset, bytes);
+                Ok(())
+            }
+            _ => Err(outside),
+        }
+    }
+
+    /// Makes a VCPU.
+    pub fn vcpu(&self, start: Start<'_>) -> Result<Vcpu, Error> {
+        let fd = self.fd.create_vcpu(start.vcpu as u64).map_err(Error::kvm("KVM makes no VCPU"))?;
+        fd.set_cpuid2(&self.cpuid).map_err(Error::kvm("KVM refuses its own CPU features"))?;
+        let mut special = fd.get_sregs().map_err(Error::kvm("KVM tells no registers"))?;
+        layout::special_registers(&mut special);
+        fd.set_sregs(&special).map_err(Error::kvm("KVM refuses registers"))?;
+        fd.set_regs(&layout::registers(start.entry, start.vcpu))
+            .map_err(Error::kvm("KVM refuses registers"))?;
+        // Without this attribute the guest sees the counter of the host as it is, or its time is refused later.
+        let _ = sys::show_host_time_stamp(&fd);
+        let offset = block(start.vcpu) - RAM;
+        let arguments = start.arguments.as_bytes();
+        if arguments.len() as u64 > ARGUMENTS_MAX {
+            return Err(Error::Outside { what: "the command line", address: block(start.vcpu) });
+        }
+        self.ram.write(offset, &[0; BLOCK_BYTES as usize]);
+        self.ram.write(offset + ARGUMENTS_OFFSET, arguments);
+        for (word, value) in [
+            (VERSION_WORD, VERSION),
+            (VCPU_WORD, start.vcpu as u64),
+            (SERVERS_START_WORD, start.servers_start),
+            (ARGUMENTS_WORD, arguments.len() as u64),
+        ] {
+            self.ram.set_word(offset + word as u64 * 8, value);
+        }
+        Ok(Vcpu::new(fd, self.tables.clone(), self.ram.clone(), offset))
+    }
+}

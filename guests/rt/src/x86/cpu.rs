@@ -1,0 +1,27 @@
+//! The processor that runs: its number, and counted work.
+
+use core::arch::asm;
+
+use abi::kvm::{STACK_BYTES, VCPUS_MAX, stack_end};
+
+/// Index of this processor: each one has its own stack.
+#[inline]
+pub fn index() -> usize {
+    let here = 0u8;
+    let behind_first = (&raw const here as u64).saturating_sub(stack_end(0) - STACK_BYTES);
+    ((behind_first / STACK_BYTES) as usize).min(VCPUS_MAX - 1)
+}
+
+/// Tells that this processor only waits for another one.
+pub fn relax() {
+    core::hint::spin_loop();
+}
+
+/// Executes `instructions` instructions (rounded up to a multiple of two) that use only the processor.
+pub fn burn(instructions: u64) {
+    let rounds = instructions.div_ceil(2).max(1);
+    // SAFETY: counts in a register.
+    unsafe {
+        asm!("2: dec {rounds}", "jnz 2b", rounds = inout(reg) rounds => _, options(nomem, nostack))
+    }
+}
