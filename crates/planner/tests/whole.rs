@@ -4,6 +4,8 @@
 mod kinds;
 #[path = "whole/random.rs"]
 mod random;
+#[path = "whole/time.rs"]
+mod time;
 
 use std::path::Path;
 

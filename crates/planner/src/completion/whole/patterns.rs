@@ -15,6 +15,7 @@ use system::description::System;
 use system::plan::{self, Budget, Class, Entries};
 use verdict::PcpuVerdict;
 
+use super::super::budgets::without_tasks;
 use super::super::pcpus::{At, all, given, late, order, priorities_fit, vcpu};
 use super::super::problem::grain;
 use super::super::set_class;
@@ -237,7 +238,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
             .filter(|&task| system.vms[at.0].tasks[task].vcpu == at.1)
             .peekable();
         if tasks.peek().is_none() {
-            let least = (period / 100).next_multiple_of(grain).max(shortest).min(period);
+            let least = without_tasks(Duration(period)).0.next_multiple_of(grain).min(period);
             return (least <= most && fits(least)).then_some(least);
         }
         let needs: u64 = tasks.map(|task| utilization(system, (at.0, task))).sum();
