@@ -2,6 +2,8 @@
 
 #[path = "whole/kinds.rs"]
 mod kinds;
+#[path = "whole/objectives.rs"]
+mod objectives;
 #[path = "whole/random.rs"]
 mod random;
 #[path = "whole/time.rs"]

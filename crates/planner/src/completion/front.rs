@@ -241,8 +241,8 @@ pub(super) fn weighted(
     let part = Request { effort: request.effort / 4, ..*request };
     let better = |objective| {
         let is_over = (request.stops)();
-        let mut scale = Scale::new(system, objective, &part);
-        (!is_over).then(|| toward(system, planned.clone(), &mut scale, &part))
+        let mut scale = Scale::new(system, objective, request);
+        (!is_over).then(|| toward(system, planned.clone(), &mut scale, request))
     };
     let most = better(Objective::MostSlack);
     let mut plans: Vec<System> = most.iter().cloned().chain([planned.clone()]).collect();

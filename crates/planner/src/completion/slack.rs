@@ -113,21 +113,46 @@ fn settled(system: &System, open: &Open, planned: System, request: &Request<'_>)
             best = (between, slack);
         }
         if part == PARTS && slack >= best.1 {
-            break;
+            return best;
         }
     }
-    best
+    one_by_one(open, best, request)
+}
+
+/// Returns the plan with budgets that are as large as each PCPU allows for which that costs no
+/// slack, and its slack.
+fn one_by_one(
+    open: &Open,
+    (mut best, slack): (System, u64),
+    request: &Request<'_>,
+) -> (System, u64) {
+    let weights = full(&best);
+    for pcpu in 0..best.platform.value.cpus.len() {
+        let mut next = best.clone();
+        fill(&mut next, open, &weights, pcpu);
+        let judge = || Judge::new(request);
+        if is_plan(&next) && judge().holds(&next) && judge().holds(&grown(&next, slack)) {
+            best = next;
+        }
+    }
+    let slack = slack_of(&best, request);
+    (best, slack)
 }
 
 /// Returns the plan with budgets as large as PCPUs allow, in proportion to what they are.
 fn filled(least: &System, open: &Open) -> System {
     let mut filled = least.clone();
-    let caps = (0..filled.platform.value.cpus.len()).map(|pcpu| cap(least, pcpu)).collect();
-    let weights = Weights { caps, ..weights_of(least) };
+    let weights = full(least);
     for pcpu in 0..filled.platform.value.cpus.len() {
         fill(&mut filled, open, &weights, pcpu);
     }
     filled
+}
+
+/// Returns the weights of budgets as they are, and what each PCPU allows.
+fn full(least: &System) -> Weights {
+    let caps = (0..least.platform.value.cpus.len()).map(|pcpu| cap(least, pcpu)).collect();
+    Weights { caps, ..weights_of(least) }
 }
 
 /// Returns the share of a PCPU that budgets may have, in millionths.

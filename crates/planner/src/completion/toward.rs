@@ -3,7 +3,9 @@
 use system::description::System;
 
 use super::cost::Scale;
-use super::whole::{Request, TO_IMPROVE, improve};
+use super::nearby::Walk;
+use super::whole::judge::is_separable;
+use super::whole::{Request, TO_PLAN, improve};
 use super::{Objective, front, slack};
 
 /// Returns a plan that is better by the objective of a scale; the same if none is found.
@@ -25,6 +27,13 @@ pub(super) fn toward(
 }
 
 fn least_time(system: &System, planned: System, request: &Request<'_>) -> System {
-    let effort = request.at_most(TO_IMPROVE);
-    improve::least_time(system, planned, &Request { effort, ..*request })
+    let effort = request.at_most(TO_PLAN);
+    let part = Request { effort, ..*request };
+    let best = improve::least_time(system, planned, &part);
+    if is_separable(system) {
+        return best;
+    }
+    // Where VCPUs delay each other, single decisions are worth a change that random ones miss.
+    let walk = Walk::new(system, &best, Objective::LeastTime, None, &part);
+    walk.run().unwrap_or(best)
 }

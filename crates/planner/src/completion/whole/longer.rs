@@ -14,7 +14,10 @@ use super::random::Random;
 use super::{Request, TO_PLAN, is_plan, search};
 
 /// Parts by which slack is tried to grow, in millionths.
-const STEPS: [u64; 8] = [1_000_000, 500_000, 250_000, 100_000, 50_000, 20_000, 10_000, 5_000];
+const STEPS: [u64; 10] =
+    [1_000_000, 500_000, 250_000, 100_000, 50_000, 20_000, 10_000, 5_000, 2_000, 1_000];
+/// A part of the effort is for each.
+const PART: u64 = 8;
 /// The largest slack that is looked for: execution times a thousand times as long.
 const MOST: u64 = 999 * WHOLE;
 
@@ -27,7 +30,7 @@ pub fn longer(
     request: &Request<'_>,
 ) -> (System, u64) {
     let open = Open::of(system);
-    let effort = request.at_most(STEPS.len() as u64 * TO_PLAN) / STEPS.len() as u64;
+    let effort = request.at_most(PART * TO_PLAN) / PART;
     let part = Request { effort, small: false, enough: 1, ..*request };
     let least_budgets = is_separable(system) && !open.budgets.is_empty();
     let mut random = Random(request.seed);
