@@ -258,8 +258,16 @@ impl<'j, 'a> Patterns<'j, 'a> {
         if yes <= no || !fits(time(yes)) {
             return None;
         }
+        let near = if self.is_rough.get() { (period / grain / ROUGH).max(1) } else { 1 };
+        let bisect = |mut no: u64, mut yes: u64| {
+            while yes - no > near {
+                let middle = no + (yes - no) / 2;
+                if fits(time(middle)) { yes = middle } else { no = middle }
+            }
+            yes
+        };
         // The need is closer to the least than to the most.
-        let mut step = (period / grain / 64).max(1);
+        let (least, mut step) = (no, (period / grain / 64).max(1));
         while no + step < yes {
             if fits(time(no + step)) {
                 yes = no + step;
@@ -267,12 +275,10 @@ impl<'j, 'a> Patterns<'j, 'a> {
             }
             (no, step) = (no + step, step * 2);
         }
-        let near = if self.is_rough.get() { (period / grain / ROUGH).max(1) } else { 1 };
-        while yes - no > near {
-            let middle = no + (yes - no) / 2;
-            if fits(time(middle)) { yes = middle } else { no = middle }
-        }
-        Some(time(yes))
+        let found = bisect(no, yes);
+        // Close to the most, a larger budget is not always enough where a smaller one is.
+        let found = if yes == most && no > least { found.min(bisect(least, most)) } else { found };
+        Some(time(found))
     }
 
     /// Returns the largest number of steps for which the VCPU gets its budget: not always all that
