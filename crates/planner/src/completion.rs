@@ -48,31 +48,31 @@ mod pcpus;
 mod percent;
 mod periods;
 mod problem;
+mod rounds;
 mod section;
 mod slack;
+mod stages;
 mod together;
+mod toward;
 mod whole;
 mod why;
 
 use std::cell::{Cell, RefCell};
-use std::time::Instant;
 
-use system::description::{Located, System, Vcpu};
+use system::description::System;
 use system::diagnostic::{Diagnostic, Errors};
-use system::plan::{self, Budget, Class};
+use system::plan::{self, Class};
 use verdict::Verdict;
 
 use crate::Setting;
-use crate::search::Planner;
 pub use decision::Changed;
 pub use front::{Point, front};
 pub use nearby::{Improved, complete_from};
 pub use objective::{Objective, Weights};
-use pcpus::At;
-use problem::{Problem, Subject};
 use serde::Serialize;
+use stages::staged;
 use whole::certificate::{Certificate, certificate};
-use whole::{Missed, Request, improve, kinds};
+use whole::{Missed, Request, kinds, longer};
 pub use why::{Reason, Trial, reasons};
 
 /// Why a description was not completed.
@@ -115,7 +115,8 @@ pub struct Options<'a> {
     pub objective: Objective,
     /// The seed of random numbers: the same one leads to the same plan.
     pub seed: u64,
-    /// The search goes on for this long. Without it a fixed number of candidates is tried.
+    /// The search goes on for this long, with the best plan so far, after what it does without: a
+    /// fixed number of candidates is tried.
     pub time: Option<std::time::Duration>,
     /// Called after each candidate with the number of candidates so far; true ends the search with
     /// what it has.
@@ -161,74 +162,9 @@ pub fn complete_with(system: &mut System, options: &Options<'_>) -> Result<Outco
         options.objective.for_system(system).map_err(|it| Refusal::Input((*it).into()))?;
     let grown = margin::with_margin(system);
     let ((planned, slack_ppm), outcome) =
-        options.searching(&grown, |request| best(&grown, objective, options, request))?;
+        options.searching(&grown, |rounds| rounds.best(&grown, objective))?;
     *system = margin::without_margin(planned, system);
     Ok(Outcome { slack_ppm, ..outcome })
-}
-
-impl Options<'_> {
-    /// Searches a plan of a system with a request that ends as these options say.
-    fn searching<T>(
-        &self,
-        system: &System,
-        search: impl FnOnce(&Request<'_>) -> Result<T, Refusal>,
-    ) -> Result<(T, Outcome), Refusal> {
-        // Otherwise the search would look for a plan that no decision can make.
-        plan::check_given(system).map_err(Refusal::Input)?;
-        let start = Instant::now();
-        let (candidates, cut) = (Cell::new(0), Cell::new(false));
-        let stops = || {
-            let over = self.time.is_some_and(|time| start.elapsed() >= time);
-            cut.set(cut.get() || over || (self.stops)(candidates.get()));
-            cut.get()
-        };
-        let effort = if self.time.is_some() { u64::MAX } else { whole::to_plan(system) };
-        let request = Request { seed: self.seed, ..Request::new(effort, &candidates, &stops) };
-        let found = search(&request)?;
-        let (candidates, cut) = (candidates.get(), cut.get());
-        Ok((found, Outcome { candidates, cut, slack_ppm: None }))
-    }
-}
-
-/// Returns a plan that holds, and the description with the numbers of VCPUs, kinds of servers,
-/// overrun and protocol of locks of the plan: all that is left open can be improved by small steps.
-fn first(
-    grown: &System,
-    objective: Objective,
-    request: &Request<'_>,
-) -> Result<(System, System), Refusal> {
-    let (fixed, planned) = numbers::attempt_all(grown.clone(), objective, request);
-    let planned = planned.map_err(|obstacle| match (request.stops)() {
-        // Advice takes its time.
-        true => Refusal::NoPlan(explain::ended(&fixed, obstacle, request.candidates.get())),
-        false => refusal(&fixed, obstacle),
-    })?;
-    Ok((kinds::fixed(&fixed, &planned), planned))
-}
-
-/// Returns the plan that is best for an objective, and its slack if that counts.
-fn best(
-    grown: &System,
-    objective: Objective,
-    options: &Options<'_>,
-    request: &Request<'_>,
-) -> Result<(System, Option<u64>), Refusal> {
-    let (grown, planned) = first(grown, objective, request)?;
-    let grown = &grown;
-    let planned = match objective {
-        Objective::LeastTime => {
-            let effort = if options.time.is_some() { u64::MAX } else { whole::TO_IMPROVE };
-            improve::least_time(grown, planned, &Request { effort, ..*request })
-        }
-        Objective::MostSlack | Objective::Described => {
-            let (planned, slack) = slack::most_slack(grown, planned, request);
-            return Ok((planned, Some(slack)));
-        }
-        Objective::FewestPcpus => improve::fewest_pcpus(grown, planned, request),
-        Objective::MostBandwidth(vm) => improve::most_bandwidth(grown, planned, vm, request),
-        Objective::Weighted(weights) => front::weighted(grown, planned, &weights, request),
-    };
-    Ok((planned, None))
 }
 
 /// Returns what to say about an obstacle.
@@ -306,8 +242,8 @@ fn heavier(system: &System, request: &Request<'_>) -> Vec<System> {
         return Vec::new();
     }
     let planned = HEAVIER.iter().filter_map(|ppm| {
-        let planned = staged(&improve::grown(system, *ppm), &RefCell::default()).ok()?;
-        Some(improve::with_times_of(planned, system))
+        let planned = staged(&longer::grown(system, *ppm), &RefCell::default()).ok()?;
+        Some(longer::with_times_of(planned, system))
     });
     planned.collect()
 }
@@ -321,142 +257,6 @@ fn only_given_are_late(system: &System, planned: &System) -> bool {
         vcpus.filter(|vcpu| vcpu.tasks.iter().any(|task| !task.ok)).collect::<Vec<_>>()
     };
     verdict(planned).is_some_and(|it| late(it).iter().all(|vcpu| is_given(&vcpu.vm)))
-}
-
-/// Returns the system with everything decided stage by stage. `decided` gets systems in which only
-/// budgets, PCPUs and limits are open.
-fn staged(system: &System, decided: &RefCell<Vec<System>>) -> Result<System, Obstacle> {
-    // Where nothing is open, PCPUs are not either.
-    if !system.processor_open() {
-        let mut system = system.clone();
-        return memory::limit(&mut system, &[]).map(|()| system);
-    }
-    kinds::best(system, |start, is_first| match is_first {
-        true => in_stages(start, decided),
-        false => in_stages(start, &RefCell::default()),
-    })
-}
-
-/// The same, with kinds of servers, overrun and the protocol of locks decided.
-fn in_stages(system: &System, decided: &RefCell<Vec<System>>) -> Result<System, Obstacle> {
-    let chosen = periods::choose(system).map_err(Obstacle::Input)?;
-    let first = match settle(&chosen, decided) {
-        Err(Obstacle::Pcpus(crowd)) => Obstacle::Pcpus(crowd),
-        other => return other,
-    };
-    // VCPUs share PCPUs more easily if their periods are alike.
-    match periods::alike(system, &chosen) {
-        Some(alike) => settle(&alike, decided).map_err(|_| first),
-        None => Err(first),
-    }
-}
-
-/// Returns the system, of which all periods are known, with everything decided.
-fn settle(system: &System, decided: &RefCell<Vec<System>>) -> Result<System, Obstacle> {
-    let problem = Problem::new(system).map_err(Obstacle::Input)?;
-    let planned: Vec<usize> = problem.subjects.iter().map(|subject| subject.index).collect();
-    // With neighbours, the tasks of a large system stay where they are best without.
-    let first: RefCell<Option<System>> = RefCell::default();
-    overheads::settle(system, &planned, |neighbours| {
-        let fixed = first.borrow().as_ref().map(|first| with_vcpus_of(system, first));
-        let (system, budgets) = match &fixed {
-            Some(fixed) => {
-                let problem = Problem::new(fixed).map_err(Obstacle::Input)?;
-                without_pcpus(fixed, &problem, neighbours, decided)?
-            }
-            None => without_pcpus(system, &problem, neighbours, decided)?,
-        };
-        if fixed.is_none() && overheads::is_large(&system) {
-            *first.borrow_mut() = Some(system.clone());
-        }
-        with_pcpus(system, &planned, &budgets)
-    })
-}
-
-/// Returns the system with the VCPUs that its tasks have in another one.
-fn with_vcpus_of(system: &System, decided: &System) -> System {
-    let mut fixed = system.clone();
-    for (vm, decided) in fixed.vms.iter_mut().zip(&decided.vms) {
-        for (task, decided) in vm.tasks.iter_mut().zip(&decided.tasks) {
-            (task.vcpu, task.vcpu_open) = (decided.vcpu, decided.vcpu_open);
-        }
-    }
-    fixed
-}
-
-/// Returns the system with budgets for VCPUs that have so many neighbours, wherever they come to
-/// be, and the VCPUs whose budgets were open.
-fn without_pcpus(
-    system: &System,
-    problem: &Problem,
-    neighbours: u64,
-    decided: &RefCell<Vec<System>>,
-) -> Result<(System, Vec<At>), Obstacle> {
-    let mut setting = problem.setting;
-    setting.neighbours = neighbours;
-    let vms: Vec<_> = problem.subjects.iter().map(|subject| subject.vm.clone()).collect();
-    let free = problem.free.len() as usize;
-    let plan = Planner::new(&vms, &setting).plan(free).ok_or(Obstacle::Tasks)?;
-    let mut system = system.clone();
-    let mut left = problem.free;
-    let open = |subject: &&Subject| system.vms[subject.index].colors_open.is_some();
-    let colored: Vec<usize> =
-        problem.subjects.iter().filter(open).map(|subject| subject.index).collect();
-    for (subject, planned) in problem.subjects.iter().zip(&plan.vms) {
-        colors::give(&mut system, subject, planned, &mut left);
-        for (vcpu, planned) in subject.slots.iter().zip(&planned.vcpus) {
-            let groups = planned.iter().flat_map(|planned| &planned.tasks);
-            for task in groups.flat_map(|group| &subject.tasks[*group]) {
-                let task = &mut system.vms[subject.index].tasks[*task];
-                (task.vcpu, task.vcpu_open) = (*vcpu, false);
-            }
-        }
-    }
-    colors::share_rest(&mut system, &colored, left);
-    decided.borrow_mut().push(system.clone());
-    let mut open_budgets = Vec::new();
-    let (_, spare) = problem::grain(&system);
-    for (subject, planned) in problem.subjects.iter().zip(&plan.vms) {
-        for (slot, (vcpu, planned)) in subject.slots.iter().zip(&planned.vcpus).enumerate() {
-            let least = planned.as_ref().map(|planned| subject.budget(slot, planned, &setting));
-            let budget = least.map(|least| analysis::Duration(least.0.saturating_add(spare.0)));
-            let described = &mut system.vms[subject.index].vcpus[*vcpu];
-            if planned.is_some() && described.server.as_ref().is_some_and(|server| server.open) {
-                open_budgets.push((subject.index, *vcpu));
-            }
-            set_budget(described, budget);
-        }
-    }
-    Ok((system, open_budgets))
-}
-
-/// Returns the system with PCPUs, limits of memory accesses, and these budgets as small as they can
-/// be then.
-fn with_pcpus(mut system: System, planned: &[usize], budgets: &[At]) -> Result<System, Obstacle> {
-    pcpus::place(&mut system, planned).map_err(Obstacle::Pcpus)?;
-    if memory::matters(&system) {
-        memory::limit(&mut system, budgets)?;
-    } else {
-        if system.platform.value.overheads.is_some() {
-            // Who shares a PCPU costs the others switches, which nobody knew of before.
-            memory::stretch(&mut system, budgets);
-        }
-        budgets::shrink(&mut system, budgets);
-    }
-    Ok(system)
-}
-
-/// Gives an open server its budget; a hundredth of its period if it has no tasks.
-fn set_budget(vcpu: &mut Vcpu, budget: Option<analysis::Duration>) {
-    let Some(server) = vcpu.server.as_mut().filter(|server| server.open) else { return };
-    let Some(Budget { period, .. }) = server.class.value.budget() else { return };
-    let least = analysis::Duration(period.0 / 100).max(Budget::SHORTEST).min(period);
-    let budget = budget.unwrap_or(least).max(Budget::SHORTEST).min(period);
-    server.class = Located::new(
-        server.class.value.with_budget(Budget { budget, period }),
-        &server.class.place,
-    );
-    server.open = false;
 }
 
 /// Changes the server of a VCPU that has one.

@@ -2,8 +2,12 @@
 
 #[path = "whole/kinds.rs"]
 mod kinds;
+#[path = "whole/objectives.rs"]
+mod objectives;
 #[path = "whole/random.rs"]
 mod random;
+#[path = "whole/time.rs"]
+mod time;
 
 use std::path::Path;
 

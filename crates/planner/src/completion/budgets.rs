@@ -12,6 +12,28 @@ use super::pcpus::{At, in_time, judge, order};
 use super::problem::grain;
 use super::set_class;
 
+/// Returns the least budget of a VCPU without tasks: a hundredth of its period.
+pub(super) fn without_tasks(period: Duration) -> Duration {
+    Duration(period.0.div_ceil(100)).max(Budget::SHORTEST).min(period)
+}
+
+/// Returns the least budget that a plan gives to a VCPU with this period.
+pub(super) fn least_of(system: &System, (vm, vcpu): At, period: Duration) -> Duration {
+    let has_tasks = system.vms[vm].tasks.iter().any(|task| task.vcpu == vcpu);
+    if has_tasks { Budget::SHORTEST } else { without_tasks(period) }
+}
+
+/// Makes these budgets at least as large as a plan gives them.
+pub(super) fn raise(system: &mut System, open: &[At]) {
+    let grain = grain(system).0.0.max(1);
+    for &at in open {
+        let Some(given) = budget(system, at) else { continue };
+        let least = Duration(least_of(system, at, given.period).0.next_multiple_of(grain));
+        let budget = given.budget.max(least).min(given.period);
+        set_class(system, at, |class| class.with_budget(Budget { budget, ..given }));
+    }
+}
+
 /// Makes the budgets of these VCPUs as small as the VCPUs above and below allow, the highest
 /// priorities first: time that they do not need is left for VCPUs below.
 pub(super) fn shrink(system: &mut System, open: &[At]) {

@@ -5,8 +5,10 @@ use system::description::System;
 use super::memory::Limits;
 use super::objective::{Objective, Weights};
 use super::slack::TARGET;
-use super::whole::improve::{pcpus, slack_of};
+use super::whole::improve::pcpus;
 use super::whole::judge::{Judge, WHOLE};
+use super::whole::longer::slack_of;
+use super::whole::open::Open;
 use super::whole::{Request, finish};
 
 /// What is compared, and with which request.
@@ -15,7 +17,7 @@ pub(super) struct Scale<'a> {
     pub limits: Option<Limits>,
     pub request: &'a Request<'a>,
     /// Values that count as 1 where objectives have weights.
-    pub unit: Values,
+    pub unit: Option<Values>,
 }
 
 /// What a plan is good at.
@@ -31,7 +33,26 @@ pub(super) struct Values {
     pub accesses: u128,
 }
 
-impl Scale<'_> {
+impl Values {
+    /// Returns the best of each.
+    pub fn best(all: impl Iterator<Item = Self>) -> Self {
+        let better = |one: Self, other: Self| Self {
+            share: one.share.min(other.share),
+            slack: one.slack.max(other.slack),
+            pcpus: one.pcpus.min(other.pcpus),
+            accesses: one.accesses.max(other.accesses),
+        };
+        all.reduce(better).unwrap_or_default()
+    }
+}
+
+impl<'a> Scale<'a> {
+    /// Returns the scale of an objective.
+    pub fn new(system: &System, objective: Objective, request: &'a Request<'a>) -> Self {
+        let limits = Open::of(system).limits.then(|| Limits::of(system));
+        Self { objective, limits, request, unit: None }
+    }
+
     /// Returns what a plan that holds costs.
     pub fn cost(&self, plan: &System) -> Vec<i128> {
         let share = i128::from(finish::share(plan));
@@ -85,7 +106,7 @@ impl Scale<'_> {
     pub fn weighed(&self, weights: &Weights, values: &Values) -> u128 {
         let ratio =
             |worse: u128, better: u128| worse.saturating_mul(u128::from(WHOLE)) / better.max(1);
-        let unit = &self.unit;
+        let unit = self.unit.unwrap_or(Values { share: 1, slack: 0, pcpus: 1, accesses: 1 });
         let whole = u128::from(WHOLE);
         let accesses = weights.bandwidth.map_or(0, |(_, weight)| weight);
         let parts = [

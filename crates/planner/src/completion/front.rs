@@ -7,11 +7,15 @@ use super::cost::{Scale, Values};
 use super::memory::Limits;
 use super::nearby::Walk;
 use super::objective::{Objective, Weights};
-use super::whole::improve::{self, grown, pcpus, slack_of, with_times_of};
+use super::rounds::Rounds;
+use super::toward::toward;
+use super::whole::improve;
 use super::whole::judge::Judge;
+use super::whole::longer::{grown, slack_of, with_times_of};
 use super::whole::open::Open;
 use super::whole::{Missed, Request, TO_IMPROVE, TO_PLAN, finish, is_plan};
-use super::{Options, Outcome, Refusal, attempt, explain, margin, slack};
+use super::{Options, Outcome, Refusal, attempt, explain, margin, slack, verdict};
+use crate::report::Report;
 
 /// Steps between no slack and the most.
 const STEPS: u64 = 8;
@@ -52,8 +56,8 @@ pub fn front(
         objective.for_system(system).map_err(|it| Refusal::Input((*it).into()))?;
     }
     let grown = margin::with_margin(system);
-    options.searching(&grown, |request| {
-        let mut points = points(&grown, vm, request)?;
+    options.searching(&grown, |rounds| {
+        let mut points = all(&grown, vm, rounds)?;
         for point in &mut points {
             let planned = std::mem::replace(&mut point.system, system.clone());
             point.system = margin::without_margin(planned, system);
@@ -62,46 +66,52 @@ pub fn front(
     })
 }
 
-fn points(
-    system: &System,
-    vm: Option<usize>,
-    request: &Request<'_>,
-) -> Result<Vec<Point>, Refusal> {
-    let (system, first) = super::first(system, Objective::MostSlack, request)?;
-    let system = &system;
-    let limits = Open::of(system).limits.then(|| Limits::of(system));
-    // Each level searches for itself.
-    let levels = if limits.is_some() { 1 + LIMITS as u64 } else { 1 };
-    let mut points = Vec::new();
-    // With time for it, again and again with other random numbers, and longer.
-    for round in 0..u64::MAX {
-        let effort = (request.effort.min(TO_PLAN) / (2 * levels)) << round.min(6);
-        let part = Request { effort, seed: request.seed.wrapping_add(round), ..*request };
-        let mut front = Front { points, vm, system, request: &part };
-        front.pass(limits.as_ref(), &first);
-        points = front.points;
-        if request.effort != u64::MAX || (request.stops)() {
-            break;
-        }
+/// Returns the points of all rounds.
+fn all(system: &System, vm: Option<usize>, rounds: &Rounds<'_>) -> Result<Vec<Point>, Refusal> {
+    let (open, first) = rounds.first(system, Objective::MostSlack)?;
+    let mut most = (open.clone(), first.clone());
+    let mut least = most.clone();
+    if system.vms.iter().any(|vm| vm.vcpus_open.is_some()) {
+        // How many VCPUs there are depends on the objective.
+        least = rounds.first(system, Objective::LeastTime)?;
     }
+    let mut points = Vec::new();
+    rounds.repeat(|request| {
+        let mut front = Front::new(&open, vm, request, std::mem::take(&mut points));
+        front.add(first.clone());
+        for (objective, (open, end)) in
+            [(Objective::LeastTime, &mut least), (Objective::MostSlack, &mut most)]
+        {
+            let mut scale = Scale::new(open, objective, request);
+            *end = toward(open, end.clone(), &mut scale, request);
+            front.add(end.clone());
+        }
+        front.pass(&first, &most.1);
+        points = front.points;
+        front.is_new
+    });
     if points.is_empty() {
-        let candidates = request.candidates.get();
+        let candidates = rounds.request.candidates.get();
         let missed = Missed { candidates, best: Some(Box::new(first)) };
-        return Err(Refusal::NoPlan(explain::miss(system, &missed).into()));
+        return Err(Refusal::NoPlan(explain::miss(&open, &missed).into()));
     }
     Ok(thinned(points))
 }
 
-/// Leaves out points that differ from the one before by next to nothing.
+/// Leaves out points that differ by next to nothing from another one; both ends stay.
 fn thinned(points: Vec<Point>) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::new();
-    for point in points {
-        let is_new = kept.last().is_none_or(|last| {
-            point.total_ppm.abs_diff(last.total_ppm) > ALIKE
-                || point.slack_ppm.abs_diff(last.slack_ppm) > ALIKE
-                || point.accesses != last.accesses
+    let last = points.len().saturating_sub(1);
+    for (index, point) in points.into_iter().enumerate() {
+        let is_alike = kept.last().is_some_and(|before| {
+            point.total_ppm.abs_diff(before.total_ppm) <= ALIKE
+                && point.slack_ppm.abs_diff(before.slack_ppm) <= ALIKE
+                && point.accesses == before.accesses
         });
-        if is_new {
+        if is_alike && index == last && kept.len() > 1 {
+            kept.pop();
+        }
+        if !is_alike || index == last {
             kept.push(point);
         }
     }
@@ -112,50 +122,71 @@ struct Front<'a> {
     points: Vec<Point>,
     vm: Option<usize>,
     system: &'a System,
+    limits: Option<Limits>,
     request: &'a Request<'a>,
+    /// True if a plan was added.
+    is_new: bool,
 }
 
-impl Front<'_> {
-    /// Adds plans for all levels of slack, and of limits if these are open.
-    fn pass(&mut self, limits: Option<&Limits>, first: &System) {
-        self.add(first.clone());
-        let Some(limits) = limits else {
-            return self.level(self.system, first.clone(), STEPS);
+impl<'a> Front<'a> {
+    fn new(
+        system: &'a System,
+        vm: Option<usize>,
+        request: &'a Request<'a>,
+        points: Vec<Point>,
+    ) -> Self {
+        let limits = Open::of(system).limits.then(|| Limits::of(system));
+        Self { points, vm, system, limits, request, is_new: false }
+    }
+
+    /// Adds plans for all levels of slack, and of limits if these are open, from a plan and from
+    /// the one with most slack.
+    fn pass(&mut self, first: &System, most: &System) {
+        let half = self.request.at_most(TO_PLAN) / 2;
+        let Some(limits) = self.limits.clone() else {
+            let part = Request { effort: half, ..*self.request };
+            return self.levels(self.system, most, STEPS, &part);
         };
+        let part = Request { effort: half / (1 + LIMITS as u64), ..*self.request };
         // The largest that hold are rarely among those with a common rate.
         let closed = limits.of_other(self.system, first);
-        self.level(&closed, first.clone(), STEPS_WITH_LIMITS);
+        self.ends(&closed, first.clone(), &part);
         for rate in limits.rates().into_iter().step_by(2).take(LIMITS) {
             let closed = limits.with_rate(self.system, rate);
-            if (self.request.stops)() {
+            if (part.stops)() {
                 return;
             }
-            if let Ok(other) = attempt(&closed, self.request) {
-                self.level(&closed, other, STEPS_WITH_LIMITS);
+            if let Ok(other) = attempt(&closed, &part) {
+                self.ends(&closed, other, &part);
             }
         }
     }
 
-    /// Adds plans with more and more slack; limits are closed.
-    fn level(&mut self, closed: &System, first: System, steps: u64) {
-        let stops = self.request.stops;
-        let part = Request { effort: self.request.effort / (4 * steps), ..*self.request };
-        let enough = Request { effort: TO_IMPROVE, ..part };
+    /// Adds the plans with the least time and with the most slack, and those between; limits are
+    /// closed.
+    fn ends(&mut self, closed: &System, first: System, request: &Request<'_>) {
+        let enough = Request { effort: request.at_most(TO_IMPROVE), ..*request };
         self.add(improve::least_time(closed, first.clone(), &enough));
-        if stops() {
-            return;
+        if !(request.stops)() {
+            let (most, _) = slack::most_slack(closed, first, request);
+            self.levels(closed, &most, STEPS_WITH_LIMITS, request);
+            self.add(most);
         }
-        let (most, slack) = slack::most_slack(closed, first, self.request);
-        self.add(most.clone());
+    }
+
+    /// Adds plans with less and less slack than one that has the most; limits are closed.
+    fn levels(&mut self, closed: &System, most: &System, steps: u64, request: &Request<'_>) {
+        let slack = slack_of(most, request);
+        let part = Request { effort: request.effort / (4 * steps), ..*request };
         let open = Open::of(closed);
         for step in (1..=steps).rev() {
-            if stops() {
+            if (request.stops)() {
                 return;
             }
             let target = slack / 1_000 * step / steps * 1_000;
             let longer = grown(closed, target);
             // The plan with most slack with smaller budgets, and another plan.
-            let small = finish::shrink(&Judge::new(self.request), &open, grown(&most, target));
+            let small = finish::shrink(&Judge::new(request), &open, grown(most, target));
             self.add(with_times_of(small, self.system));
             if let Ok(other) = attempt(&longer, &part) {
                 let less = improve::least_time(&longer, other, &part);
@@ -166,16 +197,15 @@ impl Front<'_> {
 
     /// Adds a plan, unless it does not hold or another one is better; those that are worse go.
     fn add(&mut self, plan: System) {
-        if !is_plan(&plan) || !Judge::new(self.request).holds(&plan) {
+        let Some(verdict) = verdict(&plan).filter(|it| it.schedulable && is_plan(&plan)) else {
             return;
-        }
-        let limits = Open::of(self.system).limits.then(|| Limits::of(self.system));
-        let accesses = limits.map(|limits| match self.vm {
+        };
+        let accesses = self.limits.as_ref().map(|limits| match self.vm {
             Some(vm) => limits.of_vm(&plan, vm),
             None => limits.sum(&plan),
         });
         let point = Point {
-            total_ppm: finish::share(&plan),
+            total_ppm: Report::new(&verdict, Some(&plan)).total_ppm,
             slack_ppm: slack_of(&plan, self.request),
             accesses,
             system: plan,
@@ -185,6 +215,7 @@ impl Front<'_> {
         }
         self.points.retain(|other| !point.is_as_good_as(other));
         self.points.push(point);
+        self.is_new = true;
         self.points.sort_by_key(|it| (it.total_ppm, it.slack_ppm, it.accesses));
     }
 }
@@ -198,39 +229,40 @@ impl Point {
     }
 }
 
-/// Returns the plan with the least mean of what it is worse than the best in each objective.
+/// Returns the plan with the least mean of how many times worse it is than the best by each
+/// objective, from this plan.
 pub(super) fn weighted(
     system: &System,
     planned: System,
     weights: &Weights,
+    scale: &mut Scale<'_>,
     request: &Request<'_>,
 ) -> System {
-    let limits = Open::of(system).limits.then(|| Limits::of(system));
-    let objective = Objective::Weighted(*weights);
-    let unit = Values { share: 1, pcpus: 1, accesses: 1, slack: 0 };
-    let mut scale = Scale { objective, limits, request, unit };
     let part = Request { effort: request.effort / 4, ..*request };
-    let mut plans = vec![planned.clone()];
-    if weights.pcpus > 0 && !(request.stops)() {
-        plans.push(improve::fewest_pcpus(system, planned.clone(), &part));
-    }
-    if let Some((vm, _)) = weights.bandwidth
-        && !(request.stops)()
-    {
-        plans.push(improve::most_bandwidth(system, planned, vm, &part));
+    let better = |objective| {
+        let is_over = (request.stops)();
+        let mut scale = Scale::new(system, objective, request);
+        (!is_over).then(|| toward(system, planned.clone(), &mut scale, request))
+    };
+    let most = better(Objective::MostSlack);
+    let mut plans: Vec<System> = most.iter().cloned().chain([planned.clone()]).collect();
+    plans.extend(better(Objective::LeastTime));
+    if weights.pcpus > 0 {
+        plans.extend(better(Objective::FewestPcpus));
     }
     let vm = weights.bandwidth.map(|(vm, _)| vm);
-    let points = points(system, vm, &part).unwrap_or_default();
-    plans.extend(points.into_iter().map(|point| point.system));
-    let all: Vec<Values> = plans.iter().map(|plan| scale.values(plan, weights)).collect();
-    scale.unit = Values {
-        share: all.iter().map(|it| it.share).min().unwrap_or(1),
-        slack: all.iter().map(|it| it.slack).max().unwrap_or(0),
-        pcpus: plans.iter().map(|it| pcpus(it) as u64).min().unwrap_or(1),
-        accesses: all.iter().map(|it| it.accesses).max().unwrap_or(1),
-    };
+    plans.extend(vm.and_then(|vm| better(Objective::MostBandwidth(vm))));
+    if let Some(most) = most {
+        let mut front = Front::new(system, vm, &part, Vec::new());
+        front.pass(&planned, &most);
+        plans.extend(front.points.into_iter().map(|point| point.system));
+    }
+    let unit = scale
+        .unit
+        .unwrap_or_else(|| Values::best(plans.iter().map(|it| scale.values(it, weights))));
+    scale.unit = Some(unit);
     let least = plans.iter().min_by_key(|plan| scale.cost(plan)).cloned();
-    let Some(best) = least else { return system.clone() };
+    let best = least.unwrap_or(planned);
     // From there in small steps.
-    Walk::new(system, &best, objective, None, &part).with_unit(scale.unit).run().unwrap_or(best)
+    Walk::new(system, &best, scale.objective, None, &part).with_unit(unit).run().unwrap_or(best)
 }

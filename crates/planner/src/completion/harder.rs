@@ -10,7 +10,7 @@ use system::description::{Located, System};
 use super::pcpus::{At, all, given, vcpu};
 use super::problem::free_colors;
 use super::whole::certificate::certificate;
-use super::whole::{self, Request, improve};
+use super::whole::{self, Request, longer};
 use super::{HEAVIER_MAX, staged, verdict};
 
 /// By this part execution times are longer, in millionths.
@@ -26,7 +26,7 @@ pub(super) fn plan(system: &System, request: &Request<'_>) -> Option<System> {
     let every = usize::MAX;
     let fewer = fewer_pcpus(system);
     let tried = [
-        (Some(improve::grown(system, LONGER)), every),
+        (Some(longer::grown(system, LONGER)), every),
         (half_of_colors(system), every),
         ((fewer > 0).then(|| system.clone()), fewer),
     ];
@@ -38,7 +38,7 @@ pub(super) fn plan(system: &System, request: &Request<'_>) -> Option<System> {
         let part = Request { pcpus, ..part };
         let Some(mut found) = complete(&harder, &part) else { continue };
         found.hypervisor_colors.clone_from(&system.hypervisor_colors);
-        let found = improve::with_times_of(found, system);
+        let found = longer::with_times_of(found, system);
         if verdict(&found).is_some_and(|it| it.schedulable) {
             return Some(found);
         }

@@ -10,17 +10,16 @@ use system::plan::{self, Budget, Plan};
 
 use super::cost::{Scale, Values, is_better};
 use super::decision::{self, Changed, Decision};
-use super::memory::Limits;
 use super::old;
 use super::pcpus::{At, all, given, vcpu};
 use super::problem::grain;
-use super::whole::improve::grown;
 use super::whole::judge::{Judge, Lateness, WHOLE};
+use super::whole::longer::grown;
 use super::whole::open::Open;
 use super::whole::{Request, TO_PLAN, finish, is_plan, search};
 use super::{
-    Missed, Objective, Options, Outcome, Refusal, attempt, cannot_plan, explain, margin, set_class,
-    slack,
+    Missed, Objective, Options, Outcome, Refusal, attempt, budgets, cannot_plan, explain, margin,
+    set_class, slack,
 };
 
 /// Most changes where no number is given.
@@ -69,8 +68,10 @@ pub fn complete_from(
     old::is_of(&chosen, old).map_err(Refusal::Input)?;
     let grown = margin::with_margin(&chosen);
     options
-        .searching(&grown, |request| {
-            let start = start(&grown, old, request)?;
+        .searching(&grown, |rounds| {
+            let start = start(&grown, old, &rounds.request)?;
+            let effort = if rounds.more { u64::MAX } else { rounds.request.effort };
+            let request = &Request { effort, ..rounds.request };
             let walk = Walk::new(&grown, &start, objective, changes, request);
             let found = walk.run().map_err(|missed| missed_by(&grown, &missed, changes))?;
             let changes = decision::changed(&grown, &start, &found);
@@ -147,11 +148,9 @@ impl<'a> Walk<'a> {
         request: &'a Request<'a>,
     ) -> Self {
         let parts = Open::of(open);
-        let limits = parts.limits.then(|| Limits::of(open));
-        let unit = Values { share: 1, pcpus: 1, accesses: 1, slack: 0 };
-        let mut scale = Scale { objective, limits, request, unit };
+        let mut scale = Scale::new(open, objective, request);
         if let Objective::Weighted(weights) = objective {
-            scale.unit = scale.values(start, &weights);
+            scale.unit = Some(scale.values(start, &weights));
         }
         Self {
             start,
@@ -167,7 +166,7 @@ impl<'a> Walk<'a> {
 
     /// Returns it with other values that count as 1 where objectives have weights.
     pub fn with_unit(mut self, unit: Values) -> Self {
-        self.scale.unit = unit;
+        self.scale.unit = Some(unit);
         self
     }
 
@@ -221,7 +220,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Judges a plan; `None` if it is none, or certainly no better than another one.
-    fn state(&self, system: System, than: Option<&State>) -> Option<State> {
+    fn state(&self, mut system: System, than: Option<&State>) -> Option<State> {
+        budgets::raise(&mut system, &self.parts.budgets);
         let judgement = self.judge.judge(&system)?;
         if !judgement.holds() {
             return Some(State { lateness: Some(judgement.lateness()), system, cost: Vec::new() });
@@ -279,8 +279,7 @@ impl<'a> Walk<'a> {
         let Some(now) = budget(&from.system, at) else { return };
         let grain = grain(&from.system).0.0.max(1);
         let with = |budget: u64, period: u64| {
-            let budget =
-                (budget / grain * grain).clamp(Budget::SHORTEST.0.next_multiple_of(grain), period);
+            let budget = (budget / grain * grain).clamp(grain, period);
             let mut system = from.system.clone();
             let (budget, period) = (analysis::Duration(budget), analysis::Duration(period));
             set_class(&mut system, at, |class| class.with_budget(Budget { budget, period }));

@@ -190,7 +190,7 @@ impl Search<'_> {
         let fixed = with(self.system, numbers);
         let planned = staged(&fixed, &Default::default()).ok().filter(holds);
         let value = planned.map(|planned| {
-            let part = Request { effort: self.request.effort.min(TO_PLAN) / 8, ..*self.request };
+            let part = Request { effort: self.request.at_most(TO_PLAN) / 8, ..*self.request };
             let planned = kinds::improved(&fixed, planned, &part);
             worth(&fixed, &planned, self.objective, self.request)
         });
@@ -209,23 +209,15 @@ impl Search<'_> {
             }
         }
         tried.truncate(SEARCHED_MAX);
-        let mut effort = self.request.effort.min(TO_PLAN) / tried.len().max(1) as u64;
-        let mut seed = self.request.seed;
+        let effort = self.request.at_most(TO_PLAN) / tried.len().max(1) as u64;
+        let part = Request { effort, ..*self.request };
         let mut first = None;
-        loop {
-            let part = Request { effort, seed, ..*self.request };
-            for numbers in &tried {
-                let fixed = with(self.system, numbers);
-                match attempt(&fixed, &part) {
-                    Ok(planned) if holds(&planned) => return (fixed, Ok(planned)),
-                    other => _ = first.get_or_insert((fixed, other)),
-                }
+        for numbers in &tried {
+            let fixed = with(self.system, numbers);
+            match attempt(&fixed, &part) {
+                Ok(planned) if holds(&planned) => return (fixed, Ok(planned)),
+                other => _ = first.get_or_insert((fixed, other)),
             }
-            // With time for it, longer and with other random numbers.
-            if self.request.effort != u64::MAX || (self.request.stops)() {
-                break;
-            }
-            (effort, seed) = (effort.saturating_mul(4), seed.wrapping_add(1));
         }
         let all: usize = self.ranges().iter().map(|(least, most)| most - least + 1).product();
         let (fixed, result) = first.unwrap_or_else(|| {

@@ -8,13 +8,15 @@
 use system::description::System;
 use system::plan::{Budget, Class};
 
+use super::Objective;
+use super::cost::Scale;
 use super::memory::Limits;
 use super::pcpus::{At, all, given, vcpu};
 use super::set_class;
 use super::whole::bases::weights;
 use super::whole::fill::{Weights, fill};
-use super::whole::improve::{grown, most_slack as search, slack_of};
 use super::whole::judge::{Judge, WHOLE};
+use super::whole::longer::{grown, longer, slack_of};
 use super::whole::open::Open;
 use super::whole::place::{Way, place};
 use super::whole::{Request, finish, is_plan, weights_of};
@@ -45,25 +47,28 @@ fn of_holding(
     planned: System,
     request: &Request<'_>,
 ) -> (System, u64) {
-    let better =
-        |one: (System, u64), other: (System, u64)| if other.1 > one.1 { other } else { one };
     let mut best = settled(system, open, planned.clone(), request);
     if let Some(spread) = spread(&planned, open, request) {
-        best = better(best, settled(system, open, spread, request));
+        let spread = settled(system, open, spread, request);
+        best = if spread.1 > best.1 { spread } else { best };
     }
     let part = Request { effort: request.effort / SEARCH, ..*request };
-    let part = if request.effort == u64::MAX { request } else { &part };
+    let mut searched = None;
     if system.processor_open() {
-        let (searched, slack) = search(system, best.0.clone(), part);
-        if slack > best.1 {
-            best = better(best, settled(system, open, searched, request));
-        }
+        let (found, slack) = longer(system, best.0.clone(), best.1, &part);
+        searched = (slack > best.1).then(|| settled(system, open, found, request));
     }
-    let (best, slack) = best;
-    match open.limits {
-        true => limited(system, best, slack, request),
-        false => (best, slack),
+    let searched = searched.filter(|it| it.1 > best.1);
+    if !open.limits {
+        return searched.unwrap_or(best);
     }
+    let limits = Limits::of(system);
+    let before = limited(&limits, best, request);
+    let Some(searched) = searched else { return before };
+    let after = limited(&limits, searched, request);
+    // More slack does not always allow larger limits.
+    let scale = Scale::new(system, Objective::MostSlack, request);
+    if scale.cost(&after.0) < scale.cost(&before.0) { after } else { before }
 }
 
 /// Returns the plan with its VCPUs on as many PCPUs as there are, those that need most apart.
@@ -108,21 +113,46 @@ fn settled(system: &System, open: &Open, planned: System, request: &Request<'_>)
             best = (between, slack);
         }
         if part == PARTS && slack >= best.1 {
-            break;
+            return best;
         }
     }
-    best
+    one_by_one(open, best, request)
+}
+
+/// Returns the plan with budgets that are as large as each PCPU allows for which that costs no
+/// slack, and its slack.
+fn one_by_one(
+    open: &Open,
+    (mut best, slack): (System, u64),
+    request: &Request<'_>,
+) -> (System, u64) {
+    let weights = full(&best);
+    for pcpu in 0..best.platform.value.cpus.len() {
+        let mut next = best.clone();
+        fill(&mut next, open, &weights, pcpu);
+        let judge = || Judge::new(request);
+        if is_plan(&next) && judge().holds(&next) && judge().holds(&grown(&next, slack)) {
+            best = next;
+        }
+    }
+    let slack = slack_of(&best, request);
+    (best, slack)
 }
 
 /// Returns the plan with budgets as large as PCPUs allow, in proportion to what they are.
 fn filled(least: &System, open: &Open) -> System {
     let mut filled = least.clone();
-    let caps = (0..filled.platform.value.cpus.len()).map(|pcpu| cap(least, pcpu)).collect();
-    let weights = Weights { caps, ..weights_of(least) };
+    let weights = full(least);
     for pcpu in 0..filled.platform.value.cpus.len() {
         fill(&mut filled, open, &weights, pcpu);
     }
     filled
+}
+
+/// Returns the weights of budgets as they are, and what each PCPU allows.
+fn full(least: &System) -> Weights {
+    let caps = (0..least.platform.value.cpus.len()).map(|pcpu| cap(least, pcpu)).collect();
+    Weights { caps, ..weights_of(least) }
 }
 
 /// Returns the share of a PCPU that budgets may have, in millionths.
@@ -182,8 +212,11 @@ fn budget(system: &System, at: At) -> Option<Budget> {
 }
 
 /// Returns the plan with limits that are as large as its target of slack allows.
-fn limited(system: &System, planned: System, slack: u64, request: &Request<'_>) -> (System, u64) {
-    let limits = Limits::of(system);
+fn limited(
+    limits: &Limits,
+    (planned, slack): (System, u64),
+    request: &Request<'_>,
+) -> (System, u64) {
     let (mut low, mut most) = (planned.clone(), slack);
     for rate in limits.rates() {
         let next = limits.with_rate(&planned, rate);

@@ -18,6 +18,7 @@ pub(super) mod finish;
 pub(super) mod improve;
 pub(super) mod judge;
 pub(super) mod kinds;
+pub(super) mod longer;
 pub(super) mod open;
 mod patterns;
 pub(super) mod place;
@@ -73,6 +74,10 @@ pub(super) struct Request<'a> {
     pub small: bool,
     /// The best of this number of plans is taken.
     pub enough: usize,
+    /// How often the effort was doubled.
+    pub doubled: u32,
+    /// Set where a search ends because its effort was spent.
+    pub ran_out: Option<&'a Cell<bool>>,
     /// Counts judged candidates.
     pub candidates: &'a Cell<u64>,
     /// Ends the search.
@@ -83,7 +88,13 @@ impl<'a> Request<'a> {
     /// Returns a request for a plan with small budgets.
     pub fn new(effort: u64, candidates: &'a Cell<u64>, stops: &'a dyn Fn() -> bool) -> Self {
         let (seed, pcpus) = (1, usize::MAX);
-        Self { effort, seed, pcpus, small: true, enough: ENOUGH, candidates, stops }
+        let (small, enough, doubled, ran_out) = (true, ENOUGH, 0, None);
+        Self { effort, seed, pcpus, small, enough, doubled, ran_out, candidates, stops }
+    }
+
+    /// Returns the effort, or this one if that is less, doubled as often.
+    pub fn at_most(&self, effort: u64) -> u64 {
+        self.effort.min(effort << self.doubled)
     }
 }
 

@@ -92,6 +92,13 @@ fn no_plan_of_a_small_system_needs_much_less() {
     compare(QUICK, Goal::LeastProcessorTime, 0.01);
 }
 
+/// On the PCPU of the console, a smaller budget is enough for a VCPU, and some larger ones are not.
+#[test]
+fn a_budget_is_found_below_larger_ones_that_are_not_enough() {
+    let worse = worse(820, Goal::LeastProcessorTime).expect("a plan");
+    assert!(worse < 0.01, "{worse}");
+}
+
 #[test]
 fn no_plan_of_a_small_system_has_much_more_slack() {
     compare(QUICK, Goal::MostSlack, 0.02);

@@ -4,6 +4,7 @@ use analysis::{Duration, Server};
 use system::description::System;
 use system::plan::{Budget, Class};
 
+use super::super::budgets::least_of;
 use super::super::pcpus::{At, all, given, late, order, server, vcpu};
 use super::super::problem::grain;
 use super::super::set_class;
@@ -59,9 +60,9 @@ fn fill_budgets(system: &mut System, open: &Open, weights: &Weights, pcpu: usize
     let late = late(system);
     let of = |at: At, scale: u64| {
         let period = vcpu(system, at).server.as_ref()?.class.value.budget()?.period;
-        let least = Budget::SHORTEST.0.next_multiple_of(grain);
+        let least = least_of(system, at, period).0.next_multiple_of(grain);
         let share = match weights.of(at) {
-            0 => WHOLE / 100,
+            0 => 0,
             weight => ((u128::from(weight) * u128::from(scale)) >> BITS).min(WHOLE.into()) as u64,
         };
         let budget = u128::from(period.0) * u128::from(share) / u128::from(WHOLE);

@@ -4,6 +4,7 @@ use analysis::Duration;
 use system::description::System;
 use system::plan::Budget;
 
+use super::super::budgets::least_of;
 use super::super::least::least;
 use super::super::memory::Limits;
 use super::super::pcpus::{At, all, given, order, vcpu};
@@ -38,10 +39,8 @@ pub fn shrink(judge: &Judge<'_>, open: &Open, mut system: System) -> System {
             changed
         };
         // From a whole PCPU down to less than that the hypervisor begins to take time.
-        let floor = match has_tasks(&system, at) {
-            true => 0,
-            false => (budget.period.0 / 100).saturating_sub(Budget::SHORTEST.0).div_ceil(step),
-        };
+        let floor = least_of(&system, at, budget.period).0;
+        let floor = most.saturating_sub(budget.budget.0.saturating_sub(floor) / step);
         let holds = |steps: u64| steps >= floor && judge.holds(&with(steps));
         if let Some(steps) = least(most, holds, |_| true) {
             system = with(steps);
@@ -50,14 +49,13 @@ pub fn shrink(judge: &Judge<'_>, open: &Open, mut system: System) -> System {
     system
 }
 
-fn has_tasks(system: &System, (vm, vcpu): At) -> bool {
-    system.vms[vm].tasks.iter().any(|task| task.vcpu == vcpu)
-}
-
-/// Returns the share of all VCPUs with budgets, in millionths of a PCPU.
+/// Returns the share of all VCPUs, in millionths of a PCPU: all of it without a server.
 pub fn share(system: &System) -> u64 {
-    let shares = all(system).into_iter().filter_map(|at| Some(budget(system, at)?.share()));
-    let sum: u128 = shares.sum();
+    let share = |at: At| match vcpu(system, at).server {
+        None => Some(Budget::WHOLE),
+        Some(_) => Some(budget(system, at)?.share()),
+    };
+    let sum: u128 = all(system).into_iter().filter_map(share).sum();
     u64::try_from(sum / (Budget::WHOLE / u128::from(WHOLE))).unwrap_or(u64::MAX)
 }
 

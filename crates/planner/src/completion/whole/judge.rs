@@ -126,7 +126,11 @@ impl<'a> Judge<'a> {
             self.stopped.set(true);
             return true;
         }
-        self.spent.get() >= self.request.effort
+        let is_spent = self.spent.get() >= self.request.effort;
+        if let Some(ran_out) = self.request.ran_out.filter(|_| is_spent) {
+            ran_out.set(true);
+        }
+        is_spent
     }
 
     /// Returns the effort that was spent.

@@ -15,6 +15,7 @@ use system::description::System;
 use system::plan::{self, Budget, Class, Entries};
 use verdict::PcpuVerdict;
 
+use super::super::budgets::without_tasks;
 use super::super::pcpus::{At, all, given, late, order, priorities_fit, vcpu};
 use super::super::problem::grain;
 use super::super::set_class;
@@ -237,7 +238,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
             .filter(|&task| system.vms[at.0].tasks[task].vcpu == at.1)
             .peekable();
         if tasks.peek().is_none() {
-            let least = (period / 100).next_multiple_of(grain).max(shortest).min(period);
+            let least = without_tasks(Duration(period)).0.next_multiple_of(grain).min(period);
             return (least <= most && fits(least)).then_some(least);
         }
         let needs: u64 = tasks.map(|task| utilization(system, (at.0, task))).sum();
@@ -257,8 +258,16 @@ impl<'j, 'a> Patterns<'j, 'a> {
         if yes <= no || !fits(time(yes)) {
             return None;
         }
+        let near = if self.is_rough.get() { (period / grain / ROUGH).max(1) } else { 1 };
+        let bisect = |mut no: u64, mut yes: u64| {
+            while yes - no > near {
+                let middle = no + (yes - no) / 2;
+                if fits(time(middle)) { yes = middle } else { no = middle }
+            }
+            yes
+        };
         // The need is closer to the least than to the most.
-        let mut step = (period / grain / 64).max(1);
+        let (least, mut step) = (no, (period / grain / 64).max(1));
         while no + step < yes {
             if fits(time(no + step)) {
                 yes = no + step;
@@ -266,12 +275,10 @@ impl<'j, 'a> Patterns<'j, 'a> {
             }
             (no, step) = (no + step, step * 2);
         }
-        let near = if self.is_rough.get() { (period / grain / ROUGH).max(1) } else { 1 };
-        while yes - no > near {
-            let middle = no + (yes - no) / 2;
-            if fits(time(middle)) { yes = middle } else { no = middle }
-        }
-        Some(time(yes))
+        let found = bisect(no, yes);
+        // Close to the most, a larger budget is not always enough where a smaller one is.
+        let found = if yes == most && no > least { found.min(bisect(least, most)) } else { found };
+        Some(time(found))
     }
 
     /// Returns the largest number of steps for which the VCPU gets its budget: not always all that

@@ -4,11 +4,9 @@ use system::description::System;
 
 use super::super::Objective;
 use super::super::memory::Limits;
-use super::super::pcpus::{all, vcpu};
 use super::fill::fill;
-use super::judge::WHOLE;
 use super::open::Open;
-use super::{Request, finish, improve, weights_of};
+use super::{Request, finish, improve, longer, weights_of};
 
 /// Returns numbers that are least for the best plan of a description: what the objective says, and
 /// then the time of all PCPUs.
@@ -31,9 +29,7 @@ pub fn worth(
         }
         Objective::Weighted(_) => u128::MAX - limits.sum(planned),
     };
-    let is_alone = |at: &(usize, usize)| vcpu(planned, *at).server.is_none();
-    let alone = all(planned).iter().filter(|at| is_alone(at)).count() as u64;
-    (first, u128::from(finish::share(planned) + alone * WHOLE))
+    (first, u128::from(finish::share(planned)))
 }
 
 /// Returns by how much all execution times can grow where budgets are as large as PCPUs allow.
@@ -42,5 +38,5 @@ fn slack(system: &System, planned: &System, request: &Request<'_>) -> u64 {
     for pcpu in 0..filled.platform.value.cpus.len() {
         fill(&mut filled, &open, &weights, pcpu);
     }
-    improve::slack_of(&filled, request)
+    longer::slack_of(&filled, request)
 }
