@@ -63,14 +63,12 @@ pub fn host_cargo(subcommand: &str) -> Command {
     command
 }
 
-/// `cargo <subcommand>` for guests of Linux/KVM on x86-64, at fixed addresses; `None` if rustup, which has the standard
+/// `cargo <subcommand>` for guests of Linux/KVM on x86-64; `None` if rustup, which has the standard
 /// library for them, cannot add it here.
 pub fn x86_guest_cargo(subcommand: &str) -> Option<Command> {
     add_target(X86).ok()?;
     let mut command = host_cargo(subcommand);
-    command
-        .args(["--profile", "bare", "--target", X86])
-        .env("CARGO_TARGET_X86_64_UNKNOWN_NONE_RUSTFLAGS", "-Crelocation-model=static");
+    command.args(["--profile", "bare", "--target", X86]);
     Some(command)
 }
 

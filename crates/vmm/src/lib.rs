@@ -4,7 +4,7 @@
 //! thread until it calls, until a signal comes, or until it cannot go on. A [`RealTime`] thread has an [`Alarm`] and can be
 //! kicked ([`Kick`]): both end [`Vcpu::run`], also one that is about to begin, and [`RealTime::wait`].
 //!
-//! `unsafe` code is in [`sys`], and nowhere else.
+//! `unsafe` code is in the module `sys`, and nowhere else.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![deny(unsafe_code)]
