@@ -106,6 +106,18 @@ fn is_within_budgets(trace: &str) {
 }
 
 #[test]
+fn runs_that_take_too_long_are_stopped() {
+    if !is_host() {
+        return;
+    }
+    let run = json(&["run", "--on", "kvm", "systems/kvm-first.toml", "--timeout", "500ms"]);
+    assert_eq!((&run["result"], &run["ok"]), (&"timed-out".into(), &false.into()));
+    let states = run["vms"].as_array().expect("VMs").iter().map(|vm| &vm["state"]);
+    assert!(states.eq(&["running", "running", "running"]), "{run:#}");
+    assert!(run["elapsed_ms"].as_u64() < Some(5_000), "{run:#}");
+}
+
+#[test]
 fn what_is_not_there_under_kvm_is_refused() {
     let refused = |arguments: &[&str], message: &str| {
         let output = bulkhead(&[&["run", "--on", "kvm"], arguments].concat());
@@ -119,6 +131,10 @@ fn what_is_not_there_under_kvm_is_refused() {
         "`--deterministic` has a meaning on QEMU only",
     );
     let folder = tempfile::tempdir().expect("a folder");
+    let small = system(folder.path(), &[("\"4MiB\"", "\"512KiB\"")]);
+    if is_host() {
+        refused(&[&small], "does not fit its RAM");
+    }
     let file = system(folder.path(), &[("boot = \"raw\"\n", "")]);
     refused(&[&file], "under KVM there are no Linux guests yet");
 }

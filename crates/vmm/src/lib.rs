@@ -23,4 +23,4 @@ pub use error::Error;
 pub use real_time::{Alarm, Kick, RealTime, lock_memory};
 pub use sys::memory::Memory;
 pub use vcpu::{Exit, Vcpu};
-pub use vm::{Kvm, RAM_MAX, Start, Vm};
+pub use vm::{Kvm, Start, Vm};
