@@ -135,10 +135,11 @@ fn vms_end_by_themselves_and_by_faults_and_not_with_each_other() {
     let vms = [(off, policy, [0, 0]), (fault, policy, [0, 0])];
     let Some(running) = start(&vms) else { return };
     let all = news(&running);
-    let ended = all.iter().filter(|it| matches!(it, News::Ended { .. }));
-    let expected =
-        [News::Ended { vm: 1, fault: Some("exception") }, News::Ended { vm: 0, fault: None }];
-    assert!(ended.eq(&expected), "{all:?}");
+    // In which order depends on when this thread gets the CPU.
+    let off = News::Ended { vm: 0, fault: None };
+    let fault = News::Ended { vm: 1, fault: Some("exception") };
+    let ended: Vec<_> = all.iter().filter(|it| matches!(it, News::Ended { .. })).collect();
+    assert!(ended == [&off, &fault] || ended == [&fault, &off], "{all:?}");
 }
 
 #[test]
