@@ -34,4 +34,8 @@ fn main() {
     }
     println!("cargo:rustc-link-arg-bin=rt-bench=-T{folder}/bench.ld");
     println!("cargo:rustc-link-arg-bins=-zmax-page-size=4096");
+    // This target's programs can lie anywhere, and ask a loader to relocate them; a flat file has none.
+    if std::env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("x86_64") {
+        println!("cargo:rustc-link-arg-bins=--no-pie");
+    }
 }

@@ -108,7 +108,7 @@ fn measure(workspace: &Workspace) -> Result<()> {
 }
 
 /// Programs of the guests that run under Linux/KVM on x86-64, too.
-const X86_GUESTS: [&str; 2] = ["rt-busy", "rt-tasks"];
+pub const X86_GUESTS: [&str; 2] = ["rt-busy", "rt-tasks"];
 
 /// A flat file for each program in the package of the guests.
 fn guests(workspace: &Workspace) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::build::X86_GUESTS;
 use crate::cargo;
 use crate::toolchain::{self, Toolchain};
 use crate::workspace::{GUESTS, HYPERVISOR, Workspace};
@@ -42,5 +43,15 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     bare.current_dir(workspace.root())
         .args(["--package", HYPERVISOR, "--package", GUESTS])
         .args(["--", "--deny", "warnings"]);
-    cargo::run(bare)
+    cargo::run(bare)?;
+
+    let Some(mut x86) = toolchain::x86_guest_cargo("clippy") else {
+        eprintln!("lint: guests for Linux/KVM are left out: rustup cannot add their target");
+        return Ok(());
+    };
+    x86.current_dir(workspace.root())
+        .args(["--package", GUESTS])
+        .args(X86_GUESTS.iter().flat_map(|name| ["--bin", name]))
+        .args(["--", "--deny", "warnings"]);
+    cargo::run(x86)
 }

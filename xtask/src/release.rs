@@ -92,7 +92,7 @@ impl Programs {
     fn build(&self, workspace: &Workspace) -> Result<()> {
         let this = std::env::current_exe().context("this program has no path")?;
         let mut bare = Command::new(this);
-        bare.args(["build", "hypervisor", "guests"]);
+        bare.args(["build", "hypervisor", "guests", "guests-x86"]);
         let mut command = toolchain::host_cargo("build");
         command.args(["--release", "--locked", "--package", "bulkhead"]);
         let mut plugin = toolchain::host_cargo("build");

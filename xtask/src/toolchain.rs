@@ -4,6 +4,7 @@
 //! its choice to `build/toolchain`; nothing else looks for compilers.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -63,19 +64,23 @@ pub fn host_cargo(subcommand: &str) -> Command {
     command
 }
 
-/// `cargo <subcommand>` for guests of Linux/KVM on x86-64, at fixed addresses; `None` if rustup, which has the standard
+/// `cargo <subcommand>` for guests of Linux/KVM on x86-64; `None` if rustup, which has the standard
 /// library for them, cannot add it here.
 pub fn x86_guest_cargo(subcommand: &str) -> Option<Command> {
     add_target(X86).ok()?;
     let mut command = host_cargo(subcommand);
-    command
-        .args(["--profile", "bare", "--target", X86])
-        .env("CARGO_TARGET_X86_64_UNKNOWN_NONE_RUSTFLAGS", "-Crelocation-model=static");
+    command.args(["--profile", "bare", "--target", X86]);
     Some(command)
 }
 
 /// Adds the standard library of a target, if it is not there.
 fn add_target(target: &str) -> Result<()> {
+    let folder =
+        Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
+    let folder = folder.map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned());
+    if folder.is_ok_and(|folder| !folder.is_empty() && Path::new(&folder).is_dir()) {
+        return Ok(());
+    }
     let installed = Command::new("rustup").args(["target", "add", target]).status();
     let installed = installed.with_context(|| {
         format!("cannot start rustup, which has the standard library for {target}: see https://rustup.rs")

@@ -14,6 +14,9 @@ use crate::guest::RAM;
 /// The port on which guests call.
 pub const PORT: u16 = 0xb0;
 
+/// Most bytes of RAM of a VM.
+pub const RAM_MAX: u64 = 2 << 30;
+
 /// Bytes of a block.
 pub const BLOCK_BYTES: u64 = 4096;
 /// Most VCPUs of a VM.
@@ -43,7 +46,7 @@ pub const SERVERS_START_WORD: usize = 2;
 pub const ARGUMENTS_WORD: usize = 3;
 /// A value of the time-stamp counter, and in the next words the time then and the nanoseconds of a tick in 1/2^32.
 pub const CLOCK_WORD: usize = 4;
-/// The argument of a call.
+/// The argument of a call, and behind [`Call::Console`] its result.
 pub const ARGUMENT_WORD: usize = 8;
 /// Number of marks that the guest has written since it started.
 pub const MARKS_WORD: usize = 9;
@@ -70,7 +73,7 @@ pub const MARKS_MAX: u64 = 64;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u32)]
 pub enum Call {
-    /// Shows text of the length in [`ARGUMENT_WORD`].
+    /// Shows text of the length in [`ARGUMENT_WORD`], which becomes 0 if the console is busy: the guest calls again later.
     Console = 1,
     /// The VCPU waits until the time in [`ARGUMENT_WORD`].
     Wait = 2,

@@ -73,9 +73,9 @@ fn servers_keep_deadlines_that_are_missed_without() {
     let simulation = ["sim", &kept, "--like", trace, "--trace", &simulated];
     assert!(bulkhead(&simulation).status.success());
     let compared = json(&["trace", "compare", &simulated, trace]);
-    let means =
-        compared["tasks"].as_array().expect("tasks").iter().map(|it| &it["response_mean_ns"]);
-    for mean in means.take(2) {
+    for name in ["fast", "slow"] {
+        let mut tasks = compared["tasks"].as_array().expect("tasks").iter();
+        let mean = &tasks.find(|it| it["task"] == name).expect("the task")["response_mean_ns"];
         let [sim, run] = [0, 1].map(|side| mean[side].as_f64().expect("a time"));
         assert!((sim - run).abs() < 5e6, "{compared:#}");
     }
@@ -106,6 +106,18 @@ fn is_within_budgets(trace: &str) {
 }
 
 #[test]
+fn runs_that_take_too_long_are_stopped() {
+    if !is_host() {
+        return;
+    }
+    let run = json(&["run", "--on", "kvm", "systems/kvm-first.toml", "--timeout", "500ms"]);
+    assert_eq!((&run["result"], &run["ok"]), (&"timed-out".into(), &false.into()));
+    let states = run["vms"].as_array().expect("VMs").iter().map(|vm| &vm["state"]);
+    assert!(states.eq(&["running", "running", "running"]), "{run:#}");
+    assert!(run["elapsed_ms"].as_u64() < Some(5_000), "{run:#}");
+}
+
+#[test]
 fn what_is_not_there_under_kvm_is_refused() {
     let refused = |arguments: &[&str], message: &str| {
         let output = bulkhead(&[&["run", "--on", "kvm"], arguments].concat());
@@ -119,6 +131,10 @@ fn what_is_not_there_under_kvm_is_refused() {
         "`--deterministic` has a meaning on QEMU only",
     );
     let folder = tempfile::tempdir().expect("a folder");
+    let small = system(folder.path(), &[("\"4MiB\"", "\"512KiB\"")]);
+    if is_host() {
+        refused(&[&small], "does not fit its RAM");
+    }
     let file = system(folder.path(), &[("boot = \"raw\"\n", "")]);
     refused(&[&file], "under KVM there are no Linux guests yet");
 }

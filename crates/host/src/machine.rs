@@ -15,7 +15,7 @@ use vmm::{Kvm, Scale, Start, Vcpu, Vm};
 use pcpu::Pcpu;
 pub use records::Records;
 use shared::Shared;
-pub use vmm::{Error, RAM_MAX};
+pub use vmm::Error;
 
 /// Ticks of the clock in a second: nanoseconds.
 pub const FREQUENCY_HZ: u64 = 1_000_000_000;
@@ -220,7 +220,12 @@ impl Running {
     /// Waits up to `timeout` for news.
     pub fn next(&self, timeout: Duration) -> Next {
         match self.news.recv_timeout(timeout) {
-            Ok(news) => Next::News(news),
+            Ok(news) => {
+                if matches!(news, News::Console { .. }) {
+                    self.shared.text_is_shown();
+                }
+                Next::News(news)
+            }
             Err(RecvTimeoutError::Timeout) => Next::Nothing,
             Err(RecvTimeoutError::Disconnected) => Next::End,
         }

@@ -181,7 +181,7 @@ impl Tasks {
             Times::Exact => return self.lost_note().into_iter().collect(),
             Times::Turns => "CPUs of QEMU take turns of 1 ms and more: see `--short-turns`",
             Times::Host => "that is the time of this host",
-            Times::Measured => "the bound contains no time of Linux",
+            Times::Measured => "Linux took more time than the platform's `[overheads]` say",
         };
         let above = self.all.iter().filter_map(|task| {
             let above = above_bound(task)?;

@@ -234,7 +234,7 @@ pub fn plan_with<'a>(
     Ok((made(file, plan_or_outline(&system)?, Box::new(system), open), outcome))
 }
 
-/// The same, planned as [`plan`] does.
+/// The same, planned as [`plan()`] does.
 pub fn outlined(file: &Path) -> Result<System, Failure> {
     Ok(plan_with(file, |_| Ok(Options::default()))?.0)
 }

@@ -69,7 +69,7 @@ impl Verdict {
         let overheads_unknown = described.is_some_and(|system| {
             let platform = &system.platform.value;
             let has_tasks = system.vms.iter().any(|vm| !vm.tasks.is_empty());
-            has_tasks && platform.boot.is_ok() && platform.overheads.is_none()
+            has_tasks && platform.runs() && platform.overheads.is_none()
         });
         Self { schedulable, overheads_unknown, pcpus }
     }

@@ -27,7 +27,7 @@ pub enum Error {
         error: io::Error,
     },
     /// RAM of this size cannot be.
-    #[error("a VM under KVM can have at most {} MiB of RAM, and not {bytes} bytes", crate::RAM_MAX >> 20)]
+    #[error("a VM under KVM can have at most {} MiB of RAM, and not {bytes} bytes", abi::kvm::RAM_MAX >> 20)]
     Ram {
         /// The size.
         bytes: u64,

@@ -4,9 +4,8 @@
 //! there: an exception in the guest has no handler and ends the VM.
 
 use abi::guest::RAM;
+use abi::kvm::RAM_MAX;
 use kvm_bindings::{kvm_regs, kvm_segment, kvm_sregs};
-
-use crate::RAM_MAX;
 
 /// Bytes of the memory with the tables, from address 0.
 pub const TABLES_BYTES: u64 = 64 << 10;

@@ -4,7 +4,7 @@
 //! thread until it calls, until a signal comes, or until it cannot go on. A [`RealTime`] thread has an [`Alarm`] and can be
 //! kicked ([`Kick`]): both end [`Vcpu::run`], also one that is about to begin, and [`RealTime::wait`].
 //!
-//! `unsafe` code is in [`sys`], and nowhere else.
+//! `unsafe` code is in the module `sys`, and nowhere else.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![deny(unsafe_code)]
@@ -23,4 +23,4 @@ pub use error::Error;
 pub use real_time::{Alarm, Kick, RealTime, lock_memory};
 pub use sys::memory::Memory;
 pub use vcpu::{Exit, Vcpu};
-pub use vm::{Kvm, RAM_MAX, Start, Vm};
+pub use vm::{Kvm, Start, Vm};

@@ -80,6 +80,11 @@ impl Vcpu {
         text
     }
 
+    /// Lets the guest see that its text was not taken.
+    pub fn refuse_text(&self) {
+        self.set_word(ARGUMENT_WORD, 0);
+    }
+
     /// Takes the marks that the guest has written, with their times. Returns how many were overwritten before they could be
     /// read.
     pub fn take_marks(&mut self, mut take: impl FnMut(u64, u64)) -> u64 {

@@ -4,7 +4,7 @@ use std::io;
 
 use abi::guest::RAM;
 use abi::kvm::{
-    ARGUMENTS_MAX, ARGUMENTS_OFFSET, ARGUMENTS_WORD, BLOCK_BYTES, RESERVED_BYTES,
+    ARGUMENTS_MAX, ARGUMENTS_OFFSET, ARGUMENTS_WORD, BLOCK_BYTES, RAM_MAX, RESERVED_BYTES,
     SERVERS_START_WORD, VCPU_WORD, VERSION, VERSION_WORD, block,
 };
 use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
@@ -14,9 +14,6 @@ use crate::error::Error;
 use crate::layout;
 use crate::sys::{self, memory::Memory};
 use crate::vcpu::Vcpu;
-
-/// Most bytes of RAM of a VM.
-pub const RAM_MAX: u64 = 2 << 30;
 
 /// Linux/KVM.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use anyhow::{Result, ensure};
 use super::archive::{Files, Source};
 use super::dependencies::Dependencies;
 use super::{Programs, tracked};
+use crate::build::X86_GUESTS;
 use crate::workspace::{GUESTS, HYPERVISOR, Workspace};
 
 /// Files and folders of the work tree.
@@ -28,7 +29,8 @@ pub fn main(workspace: &Workspace, programs: &Programs) -> Result<Files> {
     let dependencies = Dependencies::of(&workspace.root().join("Cargo.toml"))?;
     let guests = dependencies.programs(GUESTS);
     ensure!(!guests.is_empty(), "package {GUESTS} has no programs");
-    for guest in guests {
+    let x86 = X86_GUESTS.iter().map(|guest| format!("x86-64/{guest}"));
+    for guest in guests.into_iter().map(String::from).chain(x86) {
         let path = format!("build/guests/{guest}.bin");
         files.insert(path, Source::File(workspace.build(&format!("guests/{guest}.bin"))));
     }

@@ -45,3 +45,19 @@ fn times_without_a_unit_are_refused() {
     result.assert_status(2);
     assert!(result.stderr.contains("the unit is missing"), "{}", result.stderr);
 }
+
+#[test]
+fn what_a_host_lacks_is_said_at_once_for_people_and_for_machines() {
+    let sandbox = sandbox!();
+    std::fs::create_dir_all(sandbox.path("host/dev")).expect("a folder");
+    let arguments = ["measure", "host", "--root", "host", "--cpus", "1"];
+    let result = sandbox.bulkhead(&arguments);
+    result.assert_status(1);
+    assert!(result.stdout.contains("prevents runs  there is no /dev/kvm"), "{}", result.stdout);
+    assert!(result.stdout.ends_with("VMs cannot run under KVM here\n"), "{}", result.stdout);
+    std::fs::write(sandbox.path("host/dev/kvm"), "").expect("a file");
+    let document = sandbox.bulkhead(&[&["--json"][..], &arguments].concat()).json();
+    assert_eq!((&document["ok"], &document["can_run"]), (&false.into(), &true.into()));
+    assert_eq!(document["lacks"][0]["name"], "preempt-rt");
+    assert_eq!(document["lacks"][0]["effect"], "delays");
+}

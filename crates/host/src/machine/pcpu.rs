@@ -201,7 +201,11 @@ impl Pcpu {
             }
             Exit::Call(Call::Marks) => {}
             Exit::Call(Call::Console) => {
-                let _ = self.context.news.send(News::Console { vm: id.vm, text: vcpu.text() });
+                if self.context.shared.may_show() {
+                    let _ = self.context.news.send(News::Console { vm: id.vm, text: vcpu.text() });
+                } else {
+                    vcpu.refuse_text();
+                }
             }
             Exit::Call(Call::Wait) => {
                 let until = vcpu.argument();

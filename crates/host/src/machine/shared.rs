@@ -1,9 +1,12 @@
 //! What the threads of all PCPUs know.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use vmm::Kick;
+
+/// Texts that wait to be shown; guests have to wait for more.
+const TEXTS_MAX: usize = 1024;
 
 /// What the threads of all PCPUs know.
 #[derive(Debug)]
@@ -12,13 +15,16 @@ pub struct Shared {
     /// For each VM, whether it has ended.
     ended: Vec<AtomicBool>,
     kicks: Mutex<Vec<Kick>>,
+    /// Number of texts that wait to be shown.
+    texts: AtomicUsize,
 }
 
 impl Shared {
     /// Of VMs that all run.
     pub fn new(vms: usize) -> Self {
         let ended = (0..vms).map(|_| AtomicBool::new(false)).collect();
-        Self { stop: AtomicBool::new(false), ended, kicks: Mutex::default() }
+        let (stop, kicks, texts) = Default::default();
+        Self { stop, ended, kicks, texts }
     }
 
     /// A thread is ready.
@@ -49,6 +55,19 @@ impl Shared {
     /// Returns true if the VM has ended.
     pub fn has_ended(&self, vm: u8) -> bool {
         self.ended[usize::from(vm)].load(Ordering::SeqCst)
+    }
+
+    /// Returns true if a text may be passed on to be shown.
+    pub fn may_show(&self) -> bool {
+        // Another thread may add one too many.
+        let may = self.texts.load(Ordering::Relaxed) < TEXTS_MAX;
+        self.texts.fetch_add(may.into(), Ordering::Relaxed);
+        may
+    }
+
+    /// A text was shown.
+    pub fn text_is_shown(&self) {
+        self.texts.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// A thread ends: it is not kicked any more.

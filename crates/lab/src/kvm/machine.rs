@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use abi::guest::RAM;
 use abi::trace::Record;
 use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Records, Seats};
 use qemu::{Chunk, Exit, Input, Next, Outcome};
@@ -94,10 +95,20 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
         );
         Failure::new("cannot-read", text)
     })?;
+    let (load, size) = (vm.boot.kernel.load.0, vm.memory_size().0);
+    if file.len() as u64 > RAM.saturating_add(size).saturating_sub(load) {
+        let (name, path, bytes) = (&vm.name, path.display(), file.len());
+        let text = format!(
+            "{path}, the kernel of VM `{name}`, has {bytes} bytes, and does not fit its RAM\n\
+             help: raise `memory`, of which the kernel needs its size and {} KiB before it",
+            load.saturating_sub(RAM) >> 10
+        );
+        return Err(Failure::new("no-memory", text));
+    }
     Ok(Guest {
-        ram_bytes: vm.memory_size().0,
+        ram_bytes: size,
         file,
-        load: vm.boot.kernel.load.0,
+        load,
         entry: vm.boot.entry.0,
         arguments: vm.boot.bootargs.clone().unwrap_or_default(),
     })

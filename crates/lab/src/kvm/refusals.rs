@@ -1,8 +1,10 @@
 //! What a description can say that nothing enforces under KVM yet.
 
+use abi::kvm::{ARGUMENTS_MAX, RAM_MAX};
 use abi::limits::COUNT_MAX;
 use system::description::{self, Protocol};
 use system::diagnostic::{Diagnostic, Errors, Place};
+use system::plan::OnEvent;
 
 use crate::failure::Failure;
 use crate::load::System;
@@ -59,6 +61,14 @@ fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     let own = vm.vcpus.iter().filter_map(|vcpu| vcpu.bandwidth.as_ref());
     let limits = vm.bandwidth.iter().chain(own);
     wrong.extend(limits.map(|_| ("limits of memory accesses", &vm.name.place)));
+    if vm.lifecycle.on_crash == OnEvent::Restart {
+        wrong.push(("restarts of VMs", &vm.name.place));
+    }
+    if vm.memory.value.0 > RAM_MAX {
+        wrong.push(("VMs with more than 2 GiB of RAM", &vm.memory.place));
+    }
+    let arguments = vm.boot.bootargs.iter().filter(|it| it.value.len() as u64 > ARGUMENTS_MAX);
+    wrong.extend(arguments.map(|it| ("command lines of more than 1,024 bytes", &it.place)));
     if vm.vcpus.len() > COUNT_MAX {
         wrong.push(("VMs with more than eight VCPUs", &vm.name.place));
     }

@@ -6,6 +6,7 @@ mod both_readers;
 mod choices;
 mod colors;
 mod description_text;
+mod kvm;
 mod locks;
 mod mistakes;
 mod overheads;

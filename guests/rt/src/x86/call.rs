@@ -6,6 +6,9 @@ use abi::kvm::{ARGUMENT_WORD, Call, MARKS_MAX, MARKS_READ_WORD, MARKS_WORD, PORT
 
 use super::{block, counter};
 
+/// Nanoseconds until the console may be less busy.
+const BUSY: u64 = 1_000_000;
+
 fn call(call: Call, argument: u64) {
     block::set_word(ARGUMENT_WORD, argument);
     // SAFETY: who is called changes only the block, which is accessed atomically.
@@ -19,6 +22,10 @@ pub(crate) fn write(bytes: &[u8]) {
     for part in bytes.chunks(TEXT_MAX as usize) {
         block::set_text(part);
         call(Call::Console, part.len() as u64);
+        while block::word(ARGUMENT_WORD) == 0 {
+            wait_until(counter::now() + BUSY);
+            call(Call::Console, part.len() as u64);
+        }
     }
 }
 

@@ -32,7 +32,7 @@ impl Console {
 
     /// Says that all VMs run.
     pub fn ready(&mut self) -> String {
-        format!("{HYPERVISOR_LABEL}ready, {} VMs under KVM\n", self.vms.len())
+        format!("{HYPERVISOR_LABEL}ready ({} VMs under KVM)\n", self.vms.len())
     }
 
     /// Returns whole lines about what happened.
