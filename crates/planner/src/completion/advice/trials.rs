@@ -8,7 +8,7 @@ use system::description::System;
 use super::super::holds;
 
 /// Most tasks of the systems that are tried for one advice.
-const MOST: u64 = 8_000;
+const MOST: u64 = 6_000;
 /// The work of a trial beside its tasks.
 const OF_EACH: u64 = 4;
 
