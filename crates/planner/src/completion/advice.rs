@@ -5,8 +5,9 @@
 //! for one of them. Where only shorter execution times of all tasks help, sets of two or three
 //! changes are tried, too. Large systems get only advice that takes few trials.
 
+pub(super) mod trials;
+
 use std::fmt;
-use std::time::Instant;
 
 use analysis::Duration;
 use analysis::utilization::Share;
@@ -20,8 +21,9 @@ use super::part::{self, Part};
 use super::pcpus::Crowd;
 use super::section;
 use super::together::{self, Found};
+use super::verdict;
 use super::whole::certificate::certificate;
-use super::{holds, verdict};
+use trials::Trials;
 
 /// Most tasks of a system for which changes are tried.
 const TASKS_MAX: usize = 100;
@@ -37,7 +39,8 @@ const PARTS: std::ops::RangeInclusive<u64> = 2..=10;
 pub enum Advice {
     /// Each of these changes by itself; nothing that was tried helps if there is none.
     Changes(Vec<Change>),
-    /// The same, and changes that are enough together, if some were found in time.
+    /// The same, and changes that are enough together, if some were found before the work was
+    /// spent.
     Sets {
         /// Each of these is enough by itself.
         alone: Vec<Change>,
@@ -67,17 +70,17 @@ impl fmt::Display for Advice {
                 }));
                 let is_known = together.is_some();
                 match (all.is_empty(), is_known) {
-                    (true, _) => write!(
-                        f,
-                        "no change, and no set of changes, was found in {} s that helps",
-                        together::LIMIT.as_secs()
-                    ),
+                    (true, _) => {
+                        write!(
+                            f,
+                            "no change was found that helps; not all sets of changes were tried"
+                        )
+                    }
                     (false, true) => write!(f, "it fits {}", all.join(", or ")),
                     (false, false) => write!(
                         f,
-                        "it fits {}; a set of other changes was not found in {} s",
-                        all.join(", or "),
-                        together::LIMIT.as_secs()
+                        "it fits {}; not all sets of other changes were tried",
+                        all.join(", or ")
                     ),
                 }
             }
@@ -97,13 +100,20 @@ type Test<'a> = &'a dyn Fn(&System) -> bool;
 struct Tests<'a> {
     near: Test<'a>,
     far: Test<'a>,
+    trials: &'a Trials,
 }
 
-impl Tests<'_> {
-    /// Returns the least number of steps that helps.
+impl<'a> Tests<'a> {
+    /// Returns tests without a quick one.
+    fn slow(far: Test<'a>, trials: &'a Trials) -> Self {
+        Self { near: &|_| true, far, trials }
+    }
+
+    /// Returns the least number of steps that helps; `None` if the work was spent before.
     fn least(&self, most: u64, change: impl Fn(u64) -> Option<System>) -> Option<u64> {
         let ok = |test: Test<'_>, steps: u64| change(steps).is_some_and(|changed| test(&changed));
         least(most, |steps| ok(self.near, steps), |steps| ok(self.far, steps))
+            .filter(|_| !self.trials.is_over())
     }
 
     /// Returns the first of some changed systems that helps.
@@ -118,9 +128,10 @@ pub(super) fn of_part(system: &System, vm: usize, part: Part, task: usize, only:
     if !is_small(system) {
         return Advice::TooLarge;
     }
+    let trials = Trials::default();
     let near = |changed: &System| part::fits(changed, vm, part);
-    let far = |changed: &System| !only || holds(changed);
-    let tests = Tests { near: &near, far: &far };
+    let far = |changed: &System| !only || trials.holds(changed);
+    let tests = Tests { near: &near, far: &far, trials: &trials };
     let vcpus: Vec<usize> = match part {
         Part::Vcpu(vcpu) => vec![vcpu],
         Part::Task(_) => (0..system.vms[vm].vcpus.len()).collect(),
@@ -143,7 +154,9 @@ pub(super) fn of_memory(system: &System, vm: usize) -> Advice {
     if !is_small(system) {
         return Advice::TooLarge;
     }
-    let change = colors(system, vm, Tests { near: &|_| true, far: &holds });
+    let trials = Trials::default();
+    let holds = |changed: &System| trials.holds(changed);
+    let change = colors(system, vm, Tests::slow(&holds, &trials));
     Advice::Changes(change.into_iter().collect())
 }
 
@@ -152,7 +165,9 @@ pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
     if !is_small(system) {
         return of_large(system);
     }
-    let tests = Tests { near: &|_| true, far: &holds };
+    let trials = Trials::default();
+    let holds = |changed: &System| trials.holds(changed);
+    let tests = Tests::slow(&holds, &trials);
     let mut changes = Vec::new();
     let colored = vms.iter().find(|&&vm| system.vms[vm].colors_open.is_some());
     changes.extend(colored.and_then(|&vm| colors(system, vm, tests)));
@@ -164,29 +179,29 @@ pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
         changes.extend(tests.first(more).map(|count| Change::Vcpus { vm: name(), count }));
     }
     changes.extend(percent(system, vms, tests));
-    with_sets(system, changes)
+    with_sets(system, changes, &trials)
 }
 
 /// Adds a set of changes, where no single one helps but shorter execution times of all tasks.
-fn with_sets(system: &System, alone: Vec<Change>) -> Advice {
+fn with_sets(system: &System, alone: Vec<Change>, trials: &Trials) -> Advice {
     if alone.iter().any(|change| !matches!(change, Change::PercentLess(_))) {
         return Advice::Changes(alone);
     }
-    match together::smallest(system) {
+    match together::smallest(system, trials) {
         Found::Alone(more) => Advice::Changes(alone.into_iter().chain(more).collect()),
         Found::Set(set) => Advice::Sets { alone, together: Some(set) },
         Found::Nothing => Advice::Changes(alone),
-        Found::NotInTime => Advice::Sets { alone, together: None },
+        Found::NotAllTried => Advice::Sets { alone, together: None },
     }
 }
 
 /// Returns advice that takes few trials: execution times that are shorter by coarse steps.
 fn of_large(system: &System) -> Advice {
     let vms: Vec<usize> = (0..system.vms.len()).collect();
-    let start = Instant::now();
+    let trials = Trials::default();
     let helps = |percent: &u64| {
         let changed = change::percent_less(system, &vms, *percent);
-        start.elapsed() < together::LIMIT && certificate(&changed).is_none() && holds(&changed)
+        certificate(&changed).is_none() && trials.holds(&changed)
     };
     match PERCENT.into_iter().find(helps) {
         Some(percent) => Advice::Changes(vec![Change::PercentLess(percent)]),
@@ -199,7 +214,9 @@ pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
     if !is_small(system) {
         return of_large(system);
     }
-    let tests = Tests { near: &|_| true, far: &holds };
+    let trials = Trials::default();
+    let holds = |changed: &System| trials.holds(changed);
+    let tests = Tests::slow(&holds, &trials);
     let given = crowd.needs.iter().filter(|(vm, vcpu, _)| {
         let server = system.vms[*vm].vcpus[*vcpu].server.as_ref();
         server.is_some_and(|server| !server.open) && system.vms[*vm].tasks.is_empty()
@@ -214,7 +231,7 @@ pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
     }));
     let vms: Vec<usize> = (0..system.vms.len()).collect();
     changes.extend(percent(system, &vms, tests));
-    with_sets(system, changes)
+    with_sets(system, changes, &trials)
 }
 
 /// Returns advice for a VCPU of a description in which nothing is open, if one of its tasks is
@@ -241,7 +258,9 @@ pub fn of_vcpu(system: &System, judged: &Verdict, vm: usize, vcpu: usize) -> Opt
             !after.iter().any(new)
         })
     };
-    let tests = Tests { near: &|_| true, far: &far };
+    // One judgement takes much less than a trial.
+    let trials = Trials::default();
+    let tests = Tests::slow(&far, &trials);
     let mut changes = vec![section_overhead(system, tests)];
     let more = budget(system, vm, &[vcpu], tests);
     let more = more.map(|(_, budget)| Change::Budget { of: None, budget });

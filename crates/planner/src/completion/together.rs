@@ -4,18 +4,13 @@
 //! changes that help at their most are made weaker, one change after the other, as far as there is
 //! a plan. So with any of them a step weaker none is found.
 
-use std::cell::Cell;
-use std::time::{Duration as Time, Instant};
-
 use analysis::Duration;
 use system::description::System;
 
+use super::advice::trials::Trials;
 use super::change::{self, Change};
-use super::holds;
 use super::least::least;
 
-/// Longest time of the search.
-pub(super) const LIMIT: Time = Time::from_secs(10);
 /// Most single changes of which sets are made.
 const ATOMS: usize = 16;
 /// Steps of a change, up to its most.
@@ -32,8 +27,8 @@ pub(super) enum Found {
     Set(Vec<Change>),
     /// No set of up to three helps.
     Nothing,
-    /// Time was over before.
-    NotInTime,
+    /// The work was spent before all sets were tried.
+    NotAllTried,
 }
 
 /// A change of a strength from 1 to [`STEPS`].
@@ -45,13 +40,7 @@ struct Atom<'a> {
 type Make<'a> = dyn Fn(&System, u64) -> Option<(System, Change)> + 'a;
 
 /// Returns all single changes with which there is a plan, or a smallest set of two or three.
-pub(super) fn smallest(system: &System) -> Found {
-    let start = Instant::now();
-    let is_over = Cell::new(false);
-    let over = || {
-        is_over.set(is_over.get() || start.elapsed() >= LIMIT);
-        is_over.get()
-    };
+pub(super) fn smallest(system: &System, trials: &Trials) -> Found {
     let atoms = atoms(system);
     let with = |set: &[usize], strengths: &[u64]| {
         set.iter().zip(strengths).try_fold(
@@ -67,13 +56,13 @@ pub(super) fn smallest(system: &System) -> Found {
         )
     };
     let helps = |set: &[usize], strengths: &[u64]| {
-        !over() && with(set, strengths).is_some_and(|(changed, _)| holds(&changed))
+        with(set, strengths).is_some_and(|(changed, _)| trials.holds(&changed))
     };
     let mut alone = Vec::new();
     for size in 1..=3 {
         let mut best: Option<(u64, Vec<Change>)> = None;
         for set in sets(atoms.len(), size) {
-            if over() {
+            if trials.is_over() {
                 break;
             }
             let mut strengths = vec![STEPS; size];
@@ -94,13 +83,13 @@ pub(super) fn smallest(system: &System) -> Found {
             }
             let sum = strengths.iter().sum();
             let changes = with(&set, &strengths).map_or(Vec::new(), |(_, changes)| changes);
-            // What was found when time was over was not made weaker as far as possible.
-            if size == 1 && !over() {
+            // What was found when the work was spent was not made weaker as far as possible.
+            if size == 1 && !trials.is_over() {
                 alone.extend(changes);
                 continue;
             }
             let is_less = best.as_ref().is_none_or(|(other, _)| sum < *other);
-            if is_less && !over() && !changes.is_empty() {
+            if is_less && !trials.is_over() && !changes.is_empty() {
                 best = Some((sum, changes));
             }
         }
@@ -111,7 +100,7 @@ pub(super) fn smallest(system: &System) -> Found {
             return Found::Set(changes);
         }
     }
-    if over() { Found::NotInTime } else { Found::Nothing }
+    if trials.is_over() { Found::NotAllTried } else { Found::Nothing }
 }
 
 /// Returns all sets of this size, in the order of their members.

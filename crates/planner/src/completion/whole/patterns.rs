@@ -9,7 +9,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use analysis::{Duration, Server};
-use policy::color::ColorSet;
 use system::address::Pcpu;
 use system::description::System;
 use system::plan::{self, Budget, Class, Entries};
@@ -24,7 +23,9 @@ use super::judge::{Judge, WHOLE, is_separable};
 use super::kinds::Kinds;
 use super::open::Open;
 use crate::vcpus_to_pcpus::budgets_fit;
+use key::key;
 
+mod key;
 #[cfg(test)]
 mod tests;
 
@@ -366,49 +367,6 @@ fn fine(system: &System) -> u64 {
     let ticks = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);
     let tenths = (TENTH..=10 * TENTH).step_by(TENTH as usize).find(|it| it.is_multiple_of(ticks));
     tenths.unwrap_or_else(|| grain(system).0.0.max(1))
-}
-
-/// Returns all on which the least budget of a VCPU depends and that a search changes.
-fn key(
-    system: &System,
-    at: At,
-    given: Option<Duration>,
-    (above, below): (&[Above], &[At]),
-    console: bool,
-) -> Vec<u64> {
-    let of_vm = &system.vms[at.0];
-    let class = vcpu(system, at).server.as_ref().map(|server| server.class.value);
-    let mut key = vec![u64::from(console), below.len() as u64, at.0 as u64];
-    push(&mut key, class, false);
-    key.push(given.map_or(0, |given| given.0));
-    let bits = |colors: ColorSet| {
-        colors.iter().fold(0u64, |bits, color| bits | 1u64 << (color.index() % 64))
-    };
-    key.push(of_vm.colors.as_ref().map_or(u64::MAX, |it| u64::from(it.value.len())));
-    for (number, task) in of_vm.tasks.iter().enumerate() {
-        if task.vcpu == at.1 {
-            key.push(number as u64);
-            key.push(task.colors.as_ref().map_or(u64::MAX, |colors| bits(colors.value)));
-        }
-    }
-    key.push(u64::MAX);
-    for (_, class) in above {
-        push(&mut key, Some(*class), true);
-    }
-    key
-}
-
-fn push(key: &mut Vec<u64>, class: Option<Class>, with_budget: bool) {
-    match class {
-        None => key.push(0),
-        Some(Class::Background) => key.push(1),
-        Some(Class::Reserved(kind, it)) => {
-            key.extend([2 + kind as u64, it.period.0]);
-            if with_budget {
-                key.push(it.budget.0);
-            }
-        }
-    }
 }
 
 /// Returns a description in which everything is decided, with its budgets open again.
