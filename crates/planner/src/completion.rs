@@ -85,7 +85,8 @@ pub enum Refusal {
     NoPlan(Errors),
 }
 
-/// Most tasks of a system that is also planned with longer execution times.
+/// Most tasks of a system that is also planned with longer execution times, and of which single
+/// decisions are tried for the least time.
 const HEAVIER_MAX: usize = 100;
 /// By these parts, in millionths.
 const HEAVIER: [u64; 3] = [100_000, 300_000, 1_000_000];

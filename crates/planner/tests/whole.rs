@@ -53,9 +53,9 @@ const EIGHT: Shape = Shape { cpus: 8, vms: 8, colors: true, ..SMALL };
 /// Budgets as if nobody waited for resources are too small; larger ones are enough.
 #[test]
 fn resources_are_planned_for() {
-    assert_eq!(planned(&Shape { resources: 1, ..SMALL }, 40), 40);
+    assert_eq!(planned(&Shape { resources: 1, ..SMALL }, 12), 12);
     let periods = "server = \"deferrable\"\nperiod = \"5ms\"";
-    assert_eq!(planned(&Shape { resources: 2, vcpu: periods, ..SMALL }, 20), 20);
+    assert_eq!(planned(&Shape { resources: 2, vcpu: periods, ..SMALL }, 6), 6);
     assert_eq!(planned(&Shape { tasks: 25, load: 300, resources: 8, ..EIGHT }, 2), 2);
 }
 

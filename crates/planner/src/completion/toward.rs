@@ -5,8 +5,8 @@ use system::description::System;
 use super::cost::Scale;
 use super::nearby::Walk;
 use super::whole::judge::is_separable;
-use super::whole::{Request, TO_PLAN, improve};
-use super::{Objective, front, slack};
+use super::whole::{Request, TO_IMPROVE, TO_PLAN, improve};
+use super::{HEAVIER_MAX, Objective, front, slack};
 
 /// Returns a plan that is better by the objective of a scale; the same if none is found.
 pub(super) fn toward(
@@ -27,10 +27,13 @@ pub(super) fn toward(
 }
 
 fn least_time(system: &System, planned: System, request: &Request<'_>) -> System {
-    let effort = request.at_most(TO_PLAN);
+    let tasks: usize = system.vms.iter().map(|vm| vm.tasks.len()).sum();
+    // Each candidate takes longer there.
+    let is_large = tasks > HEAVIER_MAX;
+    let effort = request.at_most(if is_large { TO_IMPROVE } else { TO_PLAN });
     let part = Request { effort, ..*request };
     let best = improve::least_time(system, planned, &part);
-    if is_separable(system) {
+    if is_large || is_separable(system) {
         return best;
     }
     // Where VCPUs delay each other, single decisions are worth a change that random ones miss.
