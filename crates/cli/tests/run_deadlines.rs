@@ -56,6 +56,32 @@ fn a_guest_that_says_it_is_in_time_can_be_late() {
     assert_eq!(document["times"], "turns");
 }
 
+/// The first job of `short` waits for 25 ms, so that its next two releases are dropped. All other jobs are in time.
+#[test]
+fn releases_that_are_dropped_make_no_other_job_late() {
+    let task = |name: &str, period: &str, wcet: &str, priority: u8| {
+        format!(
+            "[[vm.task]]\nname = \"{name}\"\nperiod = \"{period}\"\nwcet = \"{wcet}\"\npriority = {priority}\n"
+        )
+    };
+    let text = format!(
+        "platform = \"qemu-virt\"\n[[vm]]\nname = \"rt\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+         kernel = \"{ROOT}/build/guests/rt-tasks.bin\"\n\
+         bootargs = \"tasks.start_ms=100 tasks.ms=400 task0=long/0/1000000/0/25000 task1=short/0/10000/0/1000\"\n{}{}",
+        task("long", "1s", "25ms", 2),
+        task("short", "10ms", "1ms", 1),
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("rt.toml");
+    std::fs::write(&file, text).expect("it can be written");
+    let output = run(&file, &["--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    let short = &document["vms"][0]["tasks"][1];
+    let [jobs, misses] = ["jobs", "misses"].map(|key| short[key].as_u64().expect("a number"));
+    assert_eq!((&short["name"], output.status.code()), (&json!("short"), Some(1)), "{document}");
+    assert!((37..=40).contains(&jobs) && (1..=3).contains(&misses), "{short}");
+}
+
 #[test]
 fn times_above_bounds_are_said_and_why_they_can_be() {
     let tasks = [("fast", "50us", "5ms", "5ms")];

@@ -20,7 +20,7 @@ pub fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Refuses a `path` that [`write`] would refuse because it is a folder.
+/// Refuses a `path` that [`write()`] would refuse because it is a folder.
 pub fn check_target(path: &Path) -> Result<(), Error> {
     crate::whole_file::refuse_folder(path).map_err(|source| cannot_write(path, source))
 }

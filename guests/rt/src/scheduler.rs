@@ -43,7 +43,10 @@ pub(crate) struct Scheduler {
     pub(crate) threads: [Frame; TASKS_MAX],
     idle: Frame,
     pub(crate) running: Option<usize>,
+    /// Releases of each task: those that are dropped count too, because the time of a release follows from its number.
     released: [u32; TASKS_MAX],
+    /// The number of the job that each task has now, or had last.
+    job: [u32; TASKS_MAX],
     /// Ticks for which each task executed until it lost the processor last.
     executed: [u64; TASKS_MAX],
     /// Time of this processor when the running task got it.
@@ -66,8 +69,8 @@ pub(crate) fn here<R>(f: impl FnOnce(&mut Option<Scheduler>) -> R) -> R {
 impl Scheduler {
     fn mark(&self, mark: Mark, task: usize) {
         if self.trace {
-            let job = self.released[task].wrapping_sub(1);
-            hypercall::trace_mark((mark as u64) << 40 | (task as u64) << 32 | u64::from(job));
+            let job = u64::from(self.job[task]);
+            hypercall::trace_mark((mark as u64) << 40 | (task as u64) << 32 | job);
         }
     }
 
@@ -82,8 +85,10 @@ impl Scheduler {
     fn release(&mut self) {
         let now = counter::now();
         while let Some((task, runs)) = self.set.release(now) {
+            let number = self.released[task];
+            self.released[task] = number.wrapping_add(1);
             if runs {
-                self.released[task] = self.released[task].wrapping_add(1);
+                self.job[task] = number;
                 self.mark(Mark::Release, task);
             }
         }
@@ -195,6 +200,7 @@ pub fn run(
             idle: Frame::EMPTY,
             running: None,
             released: [0; TASKS_MAX],
+            job: [0; TASKS_MAX],
             executed: [0; TASKS_MAX],
             since: 0,
             trace,
