@@ -13,7 +13,6 @@ use policy::server;
 use policy::time::{Duration, Instant};
 use regulation::{Regulation, Side};
 
-use crate::arch::guest_state::CNTHP_ON;
 use crate::arch::percpu::StaticRef;
 use crate::arch::{cpu, gic, regs};
 use crate::exits;
@@ -21,7 +20,7 @@ use crate::lock::Own;
 use crate::locks;
 use crate::plan;
 use crate::scheduler::Scheduler;
-use crate::timer::{Deadlines, NEVER, Purpose};
+use crate::timer::{Deadlines, Purpose};
 use crate::trace::Ring;
 use crate::vm::{Vcpu, Vm};
 
@@ -209,7 +208,7 @@ impl Pcpu {
     }
 
     /// Sets the deadline for a purpose of this CPU, the one that runs the code: an absolute
-    /// time of the system counter, or [`NEVER`].
+    /// time of the system counter, or [`NEVER`](crate::timer::NEVER).
     #[inline(never)]
     pub fn set_deadline(&self, purpose: Purpose, deadline: u64) {
         self.deadlines.set(purpose, deadline);
@@ -227,30 +226,17 @@ impl Pcpu {
         self.deadlines.take(purpose, now)
     }
 
-    /// The first deadline of this CPU, or [`NEVER`].
+    /// The first deadline of this CPU, or [`NEVER`](crate::timer::NEVER).
     #[inline(always)]
     pub fn first_deadline(&self) -> u64 {
         self.deadlines.first()
     }
 
-    /// Lets the timer of this CPU, which is on unless the CPU sleeps, fire at the first deadline.
+    /// Lets the timer of this CPU, which is always on, fire at the first deadline.
     #[inline(always)]
     pub fn program_timer(&self, first: u64) {
         regs::cnthp_cval_el2::write(first);
         cpu::isb();
-    }
-
-    /// Waits for an interrupt. A timer that is never due is off meanwhile: if all CPUs sleep, QEMU's deterministic time would
-    /// leap to the end of time, where QEMU does nothing any more but fire that timer.
-    fn sleep(&self) {
-        let is_due = self.first_deadline() != NEVER;
-        if !is_due {
-            regs::cnthp_ctl_el2::write(0);
-        }
-        cpu::wait_for_interrupt();
-        if !is_due {
-            regs::cnthp_ctl_el2::write(CNTHP_ON);
-        }
     }
 
     /// Runs the VCPU that is to run, serves interrupts, sleeps otherwise.
@@ -258,7 +244,7 @@ impl Pcpu {
         loop {
             let busy = self.next.own().is_some_and(|at| self.run(at));
             if !exits::serve_interrupt(self) && !busy {
-                self.sleep();
+                cpu::wait_for_interrupt();
                 // It ends the wait too, and would end all others.
                 if cpu::error_pending() {
                     exits::late_error(self);

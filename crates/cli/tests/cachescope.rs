@@ -222,27 +222,3 @@ fn what_was_counted_until_ctrl_c_is_shown() {
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(shown.contains("\ncross-VM evictions: 7\n"), "{shown}");
 }
-
-/// Nothing is left to do after 10 ms of the guest's time, and QEMU's time does not pass while all CPUs sleep.
-#[test]
-fn what_was_counted_until_all_vms_sleep_for_ever_is_shown() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let kernel = project().join("build/guests/rt-leech.bin");
-    let text = format!(
-        "platform = \"qemu-virt\"\n[[vm]]\nname = \"leech\"\nboot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"{}\"\n\
-         bootargs = \"leech.after_ms=1 leech.each_ms=1 leech.take=copy:64KiB\"\n",
-        kernel.display()
-    );
-    let system = folder.path().join("sleeps.toml");
-    std::fs::write(&system, text).expect("it can be written");
-    let output = Command::new(env!("CARGO_BIN_EXE_bulkhead"))
-        .current_dir(project())
-        .args(["run", "--deterministic", "--timeout", "5s", "--cachescope"])
-        .args([&folder.path().join("scope"), &system])
-        .stdin(Stdio::null())
-        .output()
-        .expect("bulkhead starts");
-    let result = Result::of(output);
-    result.assert_status(1);
-    assert!(result.stdout.contains("\ncross-VM evictions: "), "{}{}", result.stdout, result.stderr);
-}

@@ -15,10 +15,7 @@ pub fn sleep_until(end: u64) {
     gic::enable(VIRTUAL_TIMER);
     // Masked, it cannot come between the look at the clock and the wait, which it ends all the same.
     cpu::without_interrupts(|| {
-        // In QEMU's deterministic time, a timer at the end of time would be all that happens once all sleep.
-        if end < u64::MAX {
-            counter::set_deadline(end);
-        }
+        counter::set_deadline(end);
         while counter::now() < end {
             cpu::wait_for_interrupt();
         }

@@ -49,7 +49,7 @@ const CPTR: u64 = CPTR_IDLE | 1 << 20 | 1 << 30;
 const CNTHCTL: u64 = 1;
 
 /// CNTHP_CTL_EL2: the timer of the hypervisor is on and its interrupt not masked.
-pub const CNTHP_ON: u64 = 1;
+const CNTHP_ON: u64 = 1;
 
 /// Prepares this CPU for guests; once.
 pub fn init() {
