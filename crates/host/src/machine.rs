@@ -109,8 +109,9 @@ impl Prepared {
         schedulers: impl FnOnce(u64) -> Vec<Cpu<Vec<Slot>>>,
     ) -> Result<Running, Error> {
         let (news, told) = mpsc::channel();
-        let mut threads = Vec::new();
+        // Dropped last: it waits for threads, which wait for what `threads` has.
         let mut running = Running::new(self.vms.len(), told);
+        let mut threads = Vec::new();
         for (number, seats) in self.pcpus.iter().enumerate() {
             let (records, read) = records::channel();
             running.records.push(read);

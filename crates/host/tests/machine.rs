@@ -1,6 +1,7 @@
 //! VMs of a few instructions under servers, on the KVM of this machine. Where there is none, the tests say so and pass.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,8 @@ use policy::time::{Duration as Ticks, Instant as Time};
 const LOAD: u64 = RAM + (512 << 10);
 const LOOP: [u8; 2] = [0xeb, 0xfe];
 const MS: u64 = 1_000_000;
+/// A number that no CPU of this machine has.
+const NO_CPU: usize = 1023;
 
 fn call(call: Call) -> Vec<u8> {
     let number = (call as u32).to_le_bytes();
@@ -33,16 +36,22 @@ fn wait_until(ns: u32) -> Vec<u8> {
 /// The code of a VM, and the server of its VCPU with budget and period.
 type Vm = (Vec<u8>, fn(Parameters) -> Policy, [u64; 2]);
 
-/// VMs of one VCPU each on the last CPU of this machine; `None`: there is no KVM or no right to use it as needed.
-fn start(vms: &[Vm]) -> Option<Running> {
-    let cpu = thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1);
-    let guest = |code: &Vec<u8>| Guest {
+fn guest(code: &[u8]) -> Guest {
+    Guest {
         ram_bytes: 2 << 20,
-        file: code.clone(),
+        file: code.to_vec(),
         load: LOAD,
         entry: LOAD,
         arguments: String::new(),
-    };
+    }
+}
+
+fn last_cpu() -> usize {
+    thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1)
+}
+
+/// VMs of one VCPU each on the last CPU of this machine; `None`: there is no KVM or no right to use it as needed.
+fn start(vms: &[Vm]) -> Option<Running> {
     let vcpus = (0..vms.len() as u8).map(|vm| Id { vm, vcpu: 0 }).collect();
     let schedulers = |start| {
         let slots = vms.iter().map(|(_, policy, [budget, period])| {
@@ -58,7 +67,7 @@ fn start(vms: &[Vm]) -> Option<Running> {
         vec![Cpu::new(slots.collect())]
     };
     let guests = vms.iter().map(|(code, ..)| guest(code)).collect();
-    let prepared = Prepared::new(guests, vec![Seats { cpu, vcpus }]);
+    let prepared = Prepared::new(guests, vec![Seats { cpu: last_cpu(), vcpus }]);
     match prepared.and_then(|prepared| prepared.start(schedulers)) {
         Ok(running) => Some(running),
         Err(error @ (Error::NoKvm | Error::Denied(_) | Error::Io { .. })) => {
@@ -125,6 +134,21 @@ fn runs(records: &[Record], vm: u8) -> Vec<(u64, u64)> {
     let pairs =
         acts.windows(2).filter(|pair| pair[0].kind() == Some(Kind::VcpuRun) && pair[0].vm() == vm);
     pairs.map(|pair| (pair[0].ticks, pair[1].ticks - pair[0].ticks)).collect()
+}
+
+#[test]
+fn a_start_that_fails_comes_to_an_end() {
+    let (result, told) = mpsc::channel();
+    thread::spawn(move || {
+        let seats = [last_cpu(), NO_CPU].into_iter().enumerate();
+        let seats =
+            seats.map(|(vcpu, cpu)| Seats { cpu, vcpus: vec![Id { vm: 0, vcpu: vcpu as u8 }] });
+        let prepared = Prepared::new(vec![guest(&LOOP)], seats.collect());
+        let started = prepared.and_then(|prepared| prepared.start(|_| Vec::new()));
+        let _ = result.send(started.map(drop));
+    });
+    let result = told.recv_timeout(Duration::from_secs(20)).expect("it comes to an end");
+    assert!(result.is_err(), "there is no CPU {NO_CPU}");
 }
 
 #[test]
