@@ -222,8 +222,8 @@ impl Running {
     pub fn next(&self, timeout: Duration) -> Next {
         match self.news.recv_timeout(timeout) {
             Ok(news) => {
-                if matches!(news, News::Console { .. }) {
-                    self.shared.text_is_shown();
+                if let News::Console { vm, .. } = news {
+                    self.shared.text_is_shown(vm);
                 }
                 Next::News(news)
             }

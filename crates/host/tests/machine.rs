@@ -24,6 +24,11 @@ fn call(call: Call) -> Vec<u8> {
     [&[0xb8][..], &number, &[0xba, PORT as u8, 0, 0, 0, 0xef]].concat()
 }
 
+/// Sets a word of the block, by `mov qword [rdi + WORD], value`.
+fn set_word(word: usize, value: u32) -> Vec<u8> {
+    [&[0x48, 0xc7, 0x47, 8 * word as u8][..], &value.to_le_bytes()].concat()
+}
+
 /// Waits until this time after the start of the servers, by `mov rax, [rdi + START]; add rax, ns; mov [rdi + ARGUMENT], rax`.
 fn wait_until(ns: u32) -> Vec<u8> {
     let mut code = vec![0x48, 0x8b, 0x47, 8 * SERVERS_START_WORD as u8, 0x48, 0x05];
@@ -167,16 +172,24 @@ fn vms_end_by_themselves_and_by_faults_and_not_with_each_other() {
 }
 
 #[test]
-fn a_flood_of_text_waits_for_its_reader() {
-    // mov qword [rdi + ARGUMENT], 1; call; jmp to the start
-    let mut flood = vec![0x48, 0xc7, 0x47, 8 * ARGUMENT_WORD as u8, 1, 0, 0, 0];
-    flood.extend(call(Call::Console));
+fn a_flood_of_text_waits_for_its_reader_and_nobody_else_does() {
+    let print = |bytes| [set_word(ARGUMENT_WORD, bytes), call(Call::Console)].concat();
+    let mut flood = print(1);
+    // jmp to the start
     let back = -(flood.len() as i8 + 2);
     flood.extend([0xeb, back as u8]);
-    let Some(running) = start(&[(flood, Policy::Deferrable, [5 * MS, 10 * MS])]) else { return };
-    thread::sleep(Duration::from_millis(500));
+    let late = [wait_until(500 * MS as u32), print(2), call(Call::Off)].concat();
+    let vms: [Vm; 2] = [
+        (flood, Policy::Deferrable, [5 * MS, 10 * MS]),
+        (late, Policy::Deferrable, [2 * MS, 10 * MS]),
+    ];
+    let Some(running) = start(&vms) else { return };
+    thread::sleep(Duration::from_millis(800));
     running.stop();
     let all = news(&running);
-    let texts = all.iter().filter(|it| matches!(it, News::Console { .. })).count();
-    assert_eq!(texts, 1024, "of {all:?}");
+    let texts = [0, 1].map(|of| {
+        let is_text = |it: &&News| matches!(it, News::Console { vm, .. } if *vm == of);
+        all.iter().filter(is_text).count()
+    });
+    assert_eq!(texts, [1024, 1], "of {all:?}");
 }

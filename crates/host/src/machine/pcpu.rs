@@ -201,7 +201,7 @@ impl Pcpu {
             }
             Exit::Call(Call::Marks) => {}
             Exit::Call(Call::Console) => {
-                if self.context.shared.may_show() {
+                if self.context.shared.may_show(id.vm) {
                     let _ = self.context.news.send(News::Console { vm: id.vm, text: vcpu.text() });
                 } else {
                     vcpu.refuse_text();
