@@ -12,6 +12,7 @@ use std::time::Duration;
 use policy::cpu::{Cpu, Slot};
 use vmm::{Kvm, Scale, Start, Vcpu, Vm};
 
+use crate::PRIORITY;
 use pcpu::Pcpu;
 pub use records::Records;
 use shared::Shared;
@@ -178,7 +179,7 @@ fn enter(
     ready: &Sender<Result<vmm::Kick, Error>>,
     to_do: &Receiver<Box<Work>>,
 ) {
-    let entered = vmm::RealTime::enter(pcpu::PRIORITY, context.cpu)
+    let entered = vmm::RealTime::enter(PRIORITY.into(), context.cpu)
         .and_then(|thread| Ok((thread.alarm()?, thread)));
     let (alarm, thread) = match entered {
         Ok(entered) => entered,

@@ -20,9 +20,6 @@ use super::records::Writer;
 use super::shared::Shared;
 use super::{FREQUENCY_HZ, Id, News};
 
-/// Priority of the threads, among those with real-time policies: below the kernel's own highest ones.
-pub const PRIORITY: i32 = 80;
-
 /// What the thread of a PCPU has from the beginning.
 #[derive(Debug)]
 pub struct Context {
