@@ -172,6 +172,24 @@ fn vms_end_by_themselves_and_by_faults_and_not_with_each_other() {
 }
 
 #[test]
+fn a_vcpu_that_ends_makes_room_like_one_that_waits() {
+    let vms: [Vm; 2] = [
+        (call(Call::Off), Policy::Deferrable, [5 * MS, 10 * MS]),
+        (LOOP.to_vec(), |_| Policy::Background, [0, 0]),
+    ];
+    let Some(mut running) = start(&vms) else { return };
+    thread::sleep(Duration::from_millis(200));
+    running.stop();
+    news(&running);
+    let mut records = Vec::new();
+    running.take_records()[0].poll(&mut records);
+    let acts = records.iter().map(|it| (it.kind(), it.vm()));
+    let acts: Vec<_> = acts.skip_while(|act| *act != (Some(Kind::VcpuStop), 0)).take(4).collect();
+    let expected = [(Kind::VcpuStop, 0), (Kind::Block, 0), (Kind::VcpuRun, 1), (Kind::Enter, 1)];
+    assert_eq!(acts, expected.map(|(kind, vm)| (Some(kind), vm)), "of {records:?}");
+}
+
+#[test]
 fn a_flood_of_text_waits_for_its_reader_and_nobody_else_does() {
     let print = |bytes| [set_word(ARGUMENT_WORD, bytes), call(Call::Console)].concat();
     let mut flood = print(1);

@@ -137,10 +137,11 @@ impl Pcpu {
             let Seat { id, state, .. } = self.seats[place];
             if self.context.shared.has_ended(id.vm) && state != State::Off {
                 self.seats[place].state = State::Off;
+                self.record(now, Kind::VcpuStop, Some(place), 0);
                 if state == State::Ready {
+                    self.blocked |= self.loaded == Some(place);
                     self.decide(Event::Block(place), Kind::Block, now);
                 }
-                self.record(now, Kind::VcpuStop, Some(place), 0);
             } else if let State::Waits(until) = state
                 && until <= now
             {
