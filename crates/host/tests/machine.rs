@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use abi::guest::RAM;
-use abi::kvm::{ARGUMENT_WORD, Call, PORT, SERVERS_START_WORD};
+use abi::kvm::{ARGUMENT_WORD, Call, MARKS_MAX, MARKS_WORD, PORT, SERVERS_START_WORD};
 use abi::trace::{Kind, Record};
 use host::machine::{Error, Guest, Id, News, Next, Prepared, Running, Seats};
 use policy::cpu::{Cpu, Slot};
@@ -187,6 +187,17 @@ fn a_vcpu_that_ends_makes_room_like_one_that_waits() {
     let acts: Vec<_> = acts.skip_while(|act| *act != (Some(Kind::VcpuStop), 0)).take(4).collect();
     let expected = [(Kind::VcpuStop, 0), (Kind::Block, 0), (Kind::VcpuRun, 1), (Kind::Enter, 1)];
     assert_eq!(acts, expected.map(|(kind, vm)| (Some(kind), vm)), "of {records:?}");
+}
+
+#[test]
+fn marks_that_were_overwritten_count_as_lost() {
+    let code = [set_word(MARKS_WORD, MARKS_MAX as u32 + 36), call(Call::Off)].concat();
+    let Some(mut running) = start(&[(code, |_| Policy::Background, [0, 0])]) else { return };
+    news(&running);
+    let mut records = Vec::new();
+    assert_eq!(running.take_records()[0].poll(&mut records), 36);
+    let marks = records.iter().filter(|it| it.kind() == Some(Kind::GuestMark)).count();
+    assert_eq!(marks as u64, MARKS_MAX);
 }
 
 #[test]

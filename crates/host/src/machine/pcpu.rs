@@ -222,10 +222,11 @@ impl Pcpu {
     fn take_marks(&mut self, place: usize, from: u64, now: u64) {
         let Seat { id, vcpu, .. } = &mut self.seats[place];
         let (id, last, records) = (*id, &mut self.last, &self.context.records);
-        vcpu.take_marks(|time, value| {
+        let overwritten = vcpu.take_marks(|time, value| {
             *last = time.clamp(from, now).max(*last);
             records.write(Record::new(*last, Kind::GuestMark, id.vm, id.vcpu, value));
         });
+        records.lose(overwritten);
     }
 
     /// A VM ends: its VCPUs stop, here and on other PCPUs, when these look next.
