@@ -1,7 +1,7 @@
 //! VMs of a few instructions under servers, on the KVM of this machine. Where there is none, the tests say so and pass.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -51,6 +51,12 @@ fn guest(code: &[u8]) -> Guest {
     }
 }
 
+/// Waits until no other test runs VMs: on the same CPU they would starve each other.
+fn alone() -> MutexGuard<'static, ()> {
+    static RUNS: Mutex<()> = Mutex::new(());
+    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn last_cpu() -> usize {
     thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1)
 }
@@ -98,6 +104,7 @@ fn news(running: &Running) -> Vec<News> {
 
 #[test]
 fn each_vcpu_gets_its_budget_and_waits_for_its_time() {
+    let _alone = alone();
     let busy = (LOOP.to_vec(), Policy::Periodic as fn(_) -> _, [2 * MS, 10 * MS]);
     // Runs from 20 ms after the start of the servers on.
     let late = [wait_until(20 * MS as u32), LOOP.to_vec()].concat();
@@ -143,6 +150,7 @@ fn runs(records: &[Record], vm: u8) -> Vec<(u64, u64)> {
 
 #[test]
 fn a_start_that_fails_comes_to_an_end() {
+    let _alone = alone();
     let (result, told) = mpsc::channel();
     thread::spawn(move || {
         let seats = [last_cpu(), NO_CPU].into_iter().enumerate();
@@ -158,6 +166,7 @@ fn a_start_that_fails_comes_to_an_end() {
 
 #[test]
 fn vms_end_by_themselves_and_by_faults_and_not_with_each_other() {
+    let _alone = alone();
     let policy: fn(_) -> _ = |_| Policy::Background;
     let off = [wait_until(5 * MS as u32), call(Call::Off)].concat();
     let fault = vec![0x0f, 0x0b];
@@ -173,6 +182,7 @@ fn vms_end_by_themselves_and_by_faults_and_not_with_each_other() {
 
 #[test]
 fn a_vcpu_that_ends_makes_room_like_one_that_waits() {
+    let _alone = alone();
     let vms: [Vm; 2] = [
         (call(Call::Off), Policy::Deferrable, [5 * MS, 10 * MS]),
         (LOOP.to_vec(), |_| Policy::Background, [0, 0]),
@@ -191,6 +201,7 @@ fn a_vcpu_that_ends_makes_room_like_one_that_waits() {
 
 #[test]
 fn marks_that_were_overwritten_count_as_lost() {
+    let _alone = alone();
     let code = [set_word(MARKS_WORD, MARKS_MAX as u32 + 36), call(Call::Off)].concat();
     let Some(mut running) = start(&[(code, |_| Policy::Background, [0, 0])]) else { return };
     news(&running);
@@ -202,6 +213,7 @@ fn marks_that_were_overwritten_count_as_lost() {
 
 #[test]
 fn a_flood_of_text_waits_for_its_reader_and_nobody_else_does() {
+    let _alone = alone();
     let print = |bytes| [set_word(ARGUMENT_WORD, bytes), call(Call::Console)].concat();
     let mut flood = print(1);
     // jmp to the start
@@ -220,5 +232,7 @@ fn a_flood_of_text_waits_for_its_reader_and_nobody_else_does() {
         let is_text = |it: &&News| matches!(it, News::Console { vm, .. } if *vm == of);
         all.iter().filter(is_text).count()
     });
-    assert_eq!(texts, [1024, 1], "of {all:?}");
+    // The first VM may go on for a moment while its texts are taken.
+    assert!((1024..2048).contains(&texts[0]), "{texts:?}");
+    assert_eq!(texts[1], 1, "{all:?}");
 }
