@@ -10,3 +10,6 @@
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod machine;
 pub mod survey;
+
+/// Priority of the threads of PCPUs, among those with real-time policies: below the kernel's own highest ones.
+const PRIORITY: u8 = 80;

@@ -12,6 +12,7 @@ use std::time::Duration;
 use policy::cpu::{Cpu, Slot};
 use vmm::{Kvm, Scale, Start, Vcpu, Vm};
 
+use crate::PRIORITY;
 use pcpu::Pcpu;
 pub use records::Records;
 use shared::Shared;
@@ -109,8 +110,9 @@ impl Prepared {
         schedulers: impl FnOnce(u64) -> Vec<Cpu<Vec<Slot>>>,
     ) -> Result<Running, Error> {
         let (news, told) = mpsc::channel();
-        let mut threads = Vec::new();
+        // Dropped last: it waits for threads, which wait for what `threads` has.
         let mut running = Running::new(self.vms.len(), told);
+        let mut threads = Vec::new();
         for (number, seats) in self.pcpus.iter().enumerate() {
             let (records, read) = records::channel();
             running.records.push(read);
@@ -177,7 +179,7 @@ fn enter(
     ready: &Sender<Result<vmm::Kick, Error>>,
     to_do: &Receiver<Box<Work>>,
 ) {
-    let entered = vmm::RealTime::enter(pcpu::PRIORITY, context.cpu)
+    let entered = vmm::RealTime::enter(PRIORITY.into(), context.cpu)
         .and_then(|thread| Ok((thread.alarm()?, thread)));
     let (alarm, thread) = match entered {
         Ok(entered) => entered,
@@ -221,8 +223,8 @@ impl Running {
     pub fn next(&self, timeout: Duration) -> Next {
         match self.news.recv_timeout(timeout) {
             Ok(news) => {
-                if matches!(news, News::Console { .. }) {
-                    self.shared.text_is_shown();
+                if let News::Console { vm, .. } = news {
+                    self.shared.text_is_shown(vm);
                 }
                 Next::News(news)
             }

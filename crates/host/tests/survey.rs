@@ -87,6 +87,20 @@ fn each_lack_is_found() {
 }
 
 #[test]
+fn a_real_time_limit_counts_from_the_priority_that_is_used() {
+    let user = "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-3\n";
+    let cases: [(&str, &[&str]); 4] =
+        [("79", &["real-time-rights"]), ("80", &[]), ("99", &[]), ("unlimited", &[])];
+    for (limit, lacking) in cases {
+        let limits = format!(
+            "Max locked memory     unlimited unlimited bytes\nMax realtime priority {limit} 99\n"
+        );
+        let folder = host(&[("proc/self/status", user), ("proc/self/limits", &limits)]);
+        assert_eq!(names(&survey(folder.path(), &[1, 2])), lacking, "{limit}");
+    }
+}
+
+#[test]
 fn all_lacks_are_told_at_once_and_those_that_prevent_runs_first() {
     let folder = host(&[
         ("sys/devices/system/cpu/smt/active", "1\n"),

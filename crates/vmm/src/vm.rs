@@ -109,8 +109,9 @@ impl Vm {
         fd.set_sregs(&special).map_err(Error::kvm("KVM refuses registers"))?;
         fd.set_regs(&layout::registers(start.entry, start.vcpu))
             .map_err(Error::kvm("KVM refuses registers"))?;
-        // Without this attribute the guest sees the counter of the host as it is, or its time is refused later.
-        let _ = sys::show_host_time_stamp(&fd);
+        sys::show_host_time_stamp(&fd).map_err(Error::io(
+            "KVM does not show the time-stamp counter of the host to a VM (Linux 5.16 and newer do)",
+        ))?;
         let offset = block(start.vcpu) - RAM;
         let arguments = start.arguments.as_bytes();
         if arguments.len() as u64 > ARGUMENTS_MAX {

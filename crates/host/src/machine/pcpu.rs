@@ -20,9 +20,6 @@ use super::records::Writer;
 use super::shared::Shared;
 use super::{FREQUENCY_HZ, Id, News};
 
-/// Priority of the threads, among those with real-time policies: below the kernel's own highest ones.
-pub const PRIORITY: i32 = 80;
-
 /// What the thread of a PCPU has from the beginning.
 #[derive(Debug)]
 pub struct Context {
@@ -140,10 +137,11 @@ impl Pcpu {
             let Seat { id, state, .. } = self.seats[place];
             if self.context.shared.has_ended(id.vm) && state != State::Off {
                 self.seats[place].state = State::Off;
+                self.record(now, Kind::VcpuStop, Some(place), 0);
                 if state == State::Ready {
+                    self.blocked |= self.loaded == Some(place);
                     self.decide(Event::Block(place), Kind::Block, now);
                 }
-                self.record(now, Kind::VcpuStop, Some(place), 0);
             } else if let State::Waits(until) = state
                 && until <= now
             {
@@ -201,7 +199,7 @@ impl Pcpu {
             }
             Exit::Call(Call::Marks) => {}
             Exit::Call(Call::Console) => {
-                if self.context.shared.may_show() {
+                if self.context.shared.may_show(id.vm) {
                     let _ = self.context.news.send(News::Console { vm: id.vm, text: vcpu.text() });
                 } else {
                     vcpu.refuse_text();
@@ -224,10 +222,11 @@ impl Pcpu {
     fn take_marks(&mut self, place: usize, from: u64, now: u64) {
         let Seat { id, vcpu, .. } = &mut self.seats[place];
         let (id, last, records) = (*id, &mut self.last, &self.context.records);
-        vcpu.take_marks(|time, value| {
+        let overwritten = vcpu.take_marks(|time, value| {
             *last = time.clamp(from, now).max(*last);
             records.write(Record::new(*last, Kind::GuestMark, id.vm, id.vcpu, value));
         });
+        records.lose(overwritten);
     }
 
     /// A VM ends: its VCPUs stop, here and on other PCPUs, when these look next.

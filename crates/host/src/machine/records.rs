@@ -27,8 +27,14 @@ impl Writer {
     /// Writes a record.
     pub fn write(&self, record: Record) {
         if self.records.try_send(record).is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.lose(1);
         }
+    }
+
+    /// Counts records that were lost before they could be written. A guest may have said how many: no number of them lets
+    /// sums overflow.
+    pub fn lose(&self, count: u64) {
+        self.lost.fetch_add(count.min(u32::MAX.into()), Ordering::Relaxed);
     }
 }
 
@@ -40,8 +46,8 @@ pub struct Records {
 }
 
 impl Records {
-    /// Takes what has been written since the last time. Returns how many records were lost, because they were not read in
-    /// time.
+    /// Takes what has been written since the last time. Returns how many records were lost, because they, or marks of guests,
+    /// were not read in time.
     pub fn poll(&mut self, records: &mut Vec<Record>) -> u64 {
         records.clear();
         records.extend(self.records.try_iter().take(WAITING_MAX));
@@ -66,5 +72,7 @@ mod tests {
         (0..WAITING_MAX as u64 + 5).for_each(|ticks| writer.write(record(ticks)));
         assert_eq!((records.poll(&mut read), read.len()), (5, WAITING_MAX));
         assert_eq!((records.poll(&mut read), read.len()), (0, 0));
+        [3, 0, 1].into_iter().for_each(|count| writer.lose(count));
+        assert_eq!((records.poll(&mut read), read.len()), (4, 0));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use vmm::Kick;
 
-/// Texts that wait to be shown; guests have to wait for more.
+/// Texts of a VM that wait to be shown; it has to wait for more.
 const TEXTS_MAX: usize = 1024;
 
 /// What the threads of all PCPUs know.
@@ -15,15 +15,16 @@ pub struct Shared {
     /// For each VM, whether it has ended.
     ended: Vec<AtomicBool>,
     kicks: Mutex<Vec<Kick>>,
-    /// Number of texts that wait to be shown.
-    texts: AtomicUsize,
+    /// For each VM, the number of texts that wait to be shown.
+    texts: Vec<AtomicUsize>,
 }
 
 impl Shared {
     /// Of VMs that all run.
     pub fn new(vms: usize) -> Self {
         let ended = (0..vms).map(|_| AtomicBool::new(false)).collect();
-        let (stop, kicks, texts) = Default::default();
+        let texts = (0..vms).map(|_| AtomicUsize::new(0)).collect();
+        let (stop, kicks) = Default::default();
         Self { stop, ended, kicks, texts }
     }
 
@@ -57,17 +58,18 @@ impl Shared {
         self.ended[usize::from(vm)].load(Ordering::SeqCst)
     }
 
-    /// Returns true if a text may be passed on to be shown.
-    pub fn may_show(&self) -> bool {
+    /// Returns true if a text of the VM may be passed on to be shown.
+    pub fn may_show(&self, vm: u8) -> bool {
+        let texts = &self.texts[usize::from(vm)];
         // Another thread may add one too many.
-        let may = self.texts.load(Ordering::Relaxed) < TEXTS_MAX;
-        self.texts.fetch_add(may.into(), Ordering::Relaxed);
+        let may = texts.load(Ordering::Relaxed) < TEXTS_MAX;
+        texts.fetch_add(may.into(), Ordering::Relaxed);
         may
     }
 
-    /// A text was shown.
-    pub fn text_is_shown(&self) {
-        self.texts.fetch_sub(1, Ordering::Relaxed);
+    /// A text of the VM was shown.
+    pub fn text_is_shown(&self, vm: u8) {
+        self.texts[usize::from(vm)].fetch_sub(1, Ordering::Relaxed);
     }
 
     /// A thread ends: it is not kicked any more.

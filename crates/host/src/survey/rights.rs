@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 
 use super::files::Files;
 use super::{Check, Effect, Lack, lack};
+use crate::PRIORITY;
 
 pub const CHECKS: &[Check] = &[kvm, real_time, group, memory];
 
@@ -33,13 +34,17 @@ fn kvm(files: &Files, _: &[usize]) -> Option<Lack> {
 }
 
 fn real_time(files: &Files, _: &[usize]) -> Option<Lack> {
-    if is_capable(files, CAP_SYS_NICE) || limit(files, "Max realtime priority") != Some(0) {
+    if is_capable(files, CAP_SYS_NICE)
+        || limit(files, "Max realtime priority").is_none_or(|it| it >= PRIORITY.into())
+    {
         return None;
     }
     lack(
         "real-time-rights",
         Effect::Prevents,
-        "this process may not have threads with the policy SCHED_FIFO",
+        format!(
+            "this process may not have threads with the policy SCHED_FIFO and priority {PRIORITY}"
+        ),
         "run this as root, or with `ulimit -r 99`",
     )
 }

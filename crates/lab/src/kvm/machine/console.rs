@@ -1,7 +1,10 @@
 //! What happens under KVM, said as the hypervisor says it on its console.
 
+mod line;
+
 use abi::console::HYPERVISOR_LABEL;
 use host::machine::News;
+use line::Line;
 
 /// The console of all VMs.
 #[derive(Debug)]
@@ -14,8 +17,7 @@ pub struct Console {
 #[derive(Debug)]
 struct Vm {
     name: String,
-    /// The beginning of a line.
-    line: Vec<u8>,
+    line: Line,
     /// Why it has ended, if it has.
     ended: Option<Option<&'static str>>,
     exits: u64,
@@ -24,7 +26,7 @@ struct Vm {
 impl Console {
     /// Returns the console of VMs with these names.
     pub fn new(names: impl Iterator<Item = String>) -> Self {
-        let vm = |name| Vm { name, line: Vec::new(), ended: None, exits: 0 };
+        let vm = |name| Vm { name, line: Line::default(), ended: None, exits: 0 };
         let vms: Vec<Vm> = names.map(vm).collect();
         let width = vms.iter().map(|vm| vm.name.len()).max().unwrap_or(0);
         Self { vms, width }
@@ -41,12 +43,8 @@ impl Console {
         match news {
             News::Console { vm, text } => {
                 let Some(vm) = self.vms.get_mut(usize::from(vm)) else { return String::new() };
-                vm.line.extend(text);
-                let whole = vm.line.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-                let lines: Vec<u8> = vm.line.drain(..whole).collect();
-                let lines = String::from_utf8_lossy(&lines);
-                let name = &vm.name;
-                lines.lines().map(|line| format!("[{name:<width$}] {line}\n")).collect()
+                let lines = text.into_iter().filter_map(|byte| vm.line.push(byte));
+                lines.map(|line| labelled(&vm.name, width, &line)).collect()
             }
             News::Ended { vm, fault } => {
                 let Some(vm) = self.vms.get_mut(usize::from(vm)) else { return String::new() };
@@ -66,7 +64,9 @@ impl Console {
 
     /// Reports on all VMs at the end.
     pub fn end(&mut self) -> String {
-        let mut text = String::new();
+        let width = self.width;
+        let open = self.vms.iter_mut().filter_map(|vm| Some((&vm.name, vm.line.finish()?)));
+        let mut text: String = open.map(|(name, line)| labelled(name, width, &line)).collect();
         for vm in &self.vms {
             let ((state, reason), name, exits) = (vm.state(), &vm.name, vm.exits);
             text.push_str(&format!(
@@ -78,6 +78,10 @@ impl Console {
         }
         text
     }
+}
+
+fn labelled(name: &str, width: usize, line: &str) -> String {
+    format!("[{name:<width$}] {line}\n")
 }
 
 impl Vm {
@@ -104,6 +108,16 @@ mod tests {
         assert_eq!(tell(1, "three\n"), "[long] three\n");
         assert_eq!(tell(0, "o\n\n"), "[a   ] two\n[a   ] \n");
         assert_eq!(tell(7, "nobody\n"), "");
+        assert_eq!(tell(0, "last"), "");
+        assert!(console.end().starts_with("[a   ] last\n[bulkhead] summary vm=a "));
+    }
+
+    #[test]
+    fn lines_of_others_cannot_be_forged() {
+        let mut console = Console::new(["a", "b"].map(String::from).into_iter());
+        let text = b"x\r[b] y\n\x1b[2K\x1b[1G[bulkhead] z\n".to_vec();
+        let shown = console.tell(News::Console { vm: 0, text });
+        assert_eq!(shown, "[a] x\n[a] [b] y\n[a] [bulkhead] z\n");
     }
 
     #[test]
