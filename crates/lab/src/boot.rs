@@ -218,8 +218,8 @@ impl Ran {
         let seconds = RESULTS.as_secs();
         killed.then(|| {
             format!(
-                "QEMU did not write its results within {seconds} s of being asked to: \
-                 run it again on a machine that has less to do"
+                "the machine did not write its results within {seconds} s of being asked to: \
+                 run it again on a host that has less to do"
             )
         })
     }
