@@ -364,7 +364,8 @@ fn objectives_have_plans_that_hold() {
     }
 }
 
-/// Random systems with all of this open: what is planned holds, and is the same again.
+/// Random systems with all of this open: what is planned holds; the first of each shape is planned
+/// twice, and the same.
 #[test]
 fn random_plans_hold() {
     let all = "server = \"planned\"\noverrun = \"planned\"";
@@ -386,15 +387,19 @@ fn random_plans_hold() {
                 text =
                     text.replace("memory = \"16MiB\"", "memory = \"16MiB\"\nvcpus = \"planned\"");
             }
-            let (mut it, mut again) = (read(&text), read(&text));
-            match (complete(&mut it), complete(&mut again)) {
-                (Ok(()), Ok(())) => {
+            let mut it = read(&text);
+            match complete(&mut it) {
+                Ok(()) => {
                     assert!(!it.is_open() && holds(&it), "{index} {seed}");
-                    assert_eq!(it, again, "{index} {seed}");
                     plans += 1;
                 }
-                (Err(Refusal::NoPlan(errors)), Err(_)) => println!("{index} {seed}: {errors}"),
-                (one, other) => panic!("{one:?} {other:?}"),
+                Err(Refusal::NoPlan(errors)) => println!("{index} {seed}: {errors}"),
+                Err(other) => panic!("{other:?}"),
+            }
+            if seed == 0 {
+                let mut again = read(&text);
+                assert_eq!(complete(&mut again).is_ok(), !it.is_open(), "{index}");
+                assert_eq!(it, again, "{index}");
             }
         }
         assert!(plans >= 2, "{index}: {plans}");
