@@ -57,7 +57,7 @@ test: setup ## Pass every check and test
 	cargo xtask test
 
 test-cachescope: cachescope ## Test the plugin and its model
-	cargo test --release --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
+	cargo test --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 
 check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
 	cargo xtask test --quick
