@@ -30,6 +30,7 @@ const FIRST: &[&str] = &[
     "linux",
     "suite",
     "server_reference",
+    "whole",
     "sharing",
     "memory_budgets",
     "allocation",

@@ -47,7 +47,8 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
     let verdict = Verdict::of_plan(&system.plan, described);
     let advice = described.map(|described| deadlines::advice(described, &verdict));
     let advice = advice.unwrap_or_default();
-    let notes = described.map(deadlines::raised).unwrap_or_default();
+    let raised = described.map(deadlines::raised).unwrap_or_default();
+    let notes = [lab::explain::unserved(&verdict), raised].concat();
     let report = Report::new(&verdict, described);
     let reasons = match (&system.open, described) {
         (Some(open), Some(planned)) if options.explain => Some(completion::reasons(open, planned)),

@@ -14,12 +14,10 @@ pub fn reasons(verdict: &Verdict) -> String {
     late.map(|(vcpu, task)| format!("\n{}", why(vcpu, task))).collect()
 }
 
-/// Returns notes on VCPUs without tasks that may get less than their budget, on VCPUs with tasks
-/// whose bounds do not contain evictions or accesses caused by other VCPUs, and on platforms
-/// without overheads.
-pub fn notes(verdict: &Verdict) -> Vec<String> {
-    let vcpus = || verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
-    let short = vcpus().filter(|vcpu| !vcpu.ok && vcpu.tasks.is_empty());
+/// Returns notes on VCPUs without tasks that may get less than their budget.
+pub fn unserved(verdict: &Verdict) -> Vec<String> {
+    let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
+    let short = vcpus.filter(|vcpu| !vcpu.ok && vcpu.tasks.is_empty());
     let note = |vcpu: &VcpuVerdict| {
         format!(
             "VCPU {} of VM `{}` may not get its budget in each period: VCPUs above it can take \
@@ -27,6 +25,13 @@ pub fn notes(verdict: &Verdict) -> Vec<String> {
             vcpu.vcpu, vcpu.vm
         )
     };
+    short.map(note).collect()
+}
+
+/// Returns these notes, and those on VCPUs with tasks whose bounds do not contain evictions or
+/// accesses caused by other VCPUs, and on platforms without overheads.
+pub fn notes(verdict: &Verdict) -> Vec<String> {
+    let vcpus = || verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
     let evicted = |vcpu: &VcpuVerdict| {
         format!(
             "other VCPUs of its PCPU have colours of VCPU {} of VM `{}`: `color_reload` does not \
@@ -45,7 +50,7 @@ pub fn notes(verdict: &Verdict) -> Vec<String> {
     let limited = vcpus().filter(|vcpu| vcpu.limited_beside_others).map(limited);
     let unknown = "the platform has no `[overheads]`: the bounds contain no time of the hypervisor";
     let unknown = verdict.overheads_unknown.then(|| unknown.to_owned());
-    short.map(note).chain(shared).chain(limited).chain(unknown).collect()
+    unserved(verdict).into_iter().chain(shared).chain(limited).chain(unknown).collect()
 }
 
 /// Returns in a sentence why a task can be late; `None` if it meets its deadline.

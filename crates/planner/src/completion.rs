@@ -59,7 +59,7 @@ mod why;
 
 use std::cell::{Cell, RefCell};
 
-use system::description::System;
+use system::description::{System, Vm};
 use system::diagnostic::{Diagnostic, Errors};
 use system::plan::{self, Class};
 use verdict::Verdict;
@@ -204,12 +204,12 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
     let missed = match certain {
         Some(_) => Missed { candidates: 0, best: None },
         None => {
-            match whole::search(system, &decided.into_inner(), heavier(system, request), request) {
+            let decided = decided.into_inner();
+            let found = whole::search(system, &decided, heavier(system, request), request);
+            let found = found.or_else(|missed| harder::plan(system, request).ok_or(missed));
+            match found.or_else(|missed| lenient(system, &decided, request).ok_or(missed)) {
                 Ok(planned) => return Ok(planned),
-                Err(missed) => match harder::plan(system, request) {
-                    Some(planned) => return Ok(planned),
-                    None => missed,
-                },
+                Err(missed) => missed,
             }
         }
     };
@@ -233,6 +233,20 @@ fn can_be_planned(system: &System) -> Result<(), Errors> {
     match system.platform.value.boot.is_ok() {
         true => plan::make(system).map(drop),
         false => plan::assign(system).map(drop),
+    }
+}
+
+/// Returns a plan in which some VCPUs without tasks do not get their budgets in each period.
+fn lenient(system: &System, decided: &[System], request: &Request<'_>) -> Option<System> {
+    let has_none = |vm: &Vm, vcpu: usize| {
+        vm.tasks.iter().all(|task| task.vcpu_open || task.vcpu != vcpu)
+            && vm.vcpus[vcpu].server.is_some()
+    };
+    let can_have_none = |vm: &Vm| (0..vm.vcpus.len()).any(|vcpu| has_none(vm, vcpu));
+    let lenient = Request { lenient: true, effort: request.effort / 2, ..*request };
+    match system.vms.iter().any(can_have_none) {
+        true => whole::search(system, decided, Vec::new(), &lenient).ok(),
+        false => None,
     }
 }
 

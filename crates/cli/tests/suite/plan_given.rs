@@ -103,3 +103,54 @@ fn vms_need_no_more_ram_than_there_is() {
     let message = "with `radio` the VMs need 2000 MiB of RAM, but 1952 MiB are free";
     sandbox.bulkhead(&["plan", "s.toml"]).assert_refused(&[message, "s.toml:25:10", "96 MiB"]);
 }
+
+/// A limit of memory accesses is not to blame if no bound is known with any.
+#[test]
+fn sections_beside_limits_are_named_as_the_cause() {
+    let sandbox = sandbox!();
+    let vm = |name: &str, limit: &str| {
+        format!(
+            "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = \"x.bin\"\n\
+             {limit}\n[[vm.vcpu]]\nserver = \"deferrable\"\n[[vm.task]]\nname = \"t\"\n\
+             period = \"40ms\"\nwcet = \"3ms\"\naccesses = 1000\n\
+             sections = [{{ resource = \"bus\", after = \"1ms\", length = \"0.1ms\" }}]\n"
+        )
+    };
+    let resource = "[[resource]]\nname = \"bus\"\nvms = [\"a\", \"b\"]\n";
+    let head = format!("platform = \"qemu-virt\"\nsection_overhead = \"500us\"\n{resource}");
+    sandbox.write("s.toml", &[&head, &*vm("a", "bandwidth = \"planned\""), &vm("b", "")].concat());
+    let result = sandbox.bulkhead(&["plan", "s.toml"]);
+    result.assert_status(1);
+    for part in [
+        "task `t` of VM `a` has no bound, whatever the limits are: critical sections are not analysed",
+        "s.toml:11:13",
+        "leave the `bandwidth` of VM `a` away, or the `sections` of its tasks",
+    ] {
+        assert!(result.stderr.contains(part), "{part}: {}", result.stderr);
+    }
+    sandbox.write("s.toml", &[&head, &*vm("a", ""), &vm("b", "")].concat());
+    sandbox.bulkhead(&["plan", "s.toml"]).assert_status(0);
+}
+
+/// VCPUs without tasks get their budgets if there is such a plan, and it is said if not.
+#[test]
+fn a_vcpu_without_tasks_does_not_prevent_a_plan() {
+    let sandbox = sandbox!();
+    let vcpu = "[[vm.vcpu]]\nserver = \"deferrable\"\nperiod = \"2ms\"\npcpu = 1\n";
+    let description = |wcet: &str| {
+        format!(
+            "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"4MiB\"\n\
+             kernel = \"x.bin\"\n{vcpu}{vcpu}[[vm.task]]\nname = \"t\"\nvcpu = 0\n\
+             period = \"4ms\"\nwcet = \"{wcet}\"\n"
+        )
+    };
+    let note = "note: VCPU 1 of VM `a` may not get its budget in each period";
+    for (wcet, is_said) in [("3.6ms", true), ("0.6ms", false)] {
+        sandbox.write("s.toml", &description(wcet));
+        let result = sandbox.bulkhead(&["plan", "s.toml", "--explain"]);
+        result.assert_status(0);
+        assert_eq!(result.stdout.contains(note), is_said, "{}", result.stdout);
+        assert!(!result.stdout.contains("can grow by 0.0 %\n"), "{}", result.stdout);
+        sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0);
+    }
+}

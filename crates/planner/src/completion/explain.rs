@@ -13,7 +13,7 @@ use system::plan::Budget;
 use verdict::{TaskVerdict, VcpuVerdict};
 
 use super::advice::{self, Advice};
-use super::part::{Part, alone, misfits, slots};
+use super::part::{Part, alone, is_late, misfits, slots};
 use super::pcpus::Crowd;
 use super::problem::{Problem, Subject};
 use super::whole::Missed;
@@ -45,6 +45,7 @@ pub(super) fn tasks(system: &System) -> Errors {
         .subjects
         .iter()
         .flat_map(|subject| misfits(&problem, subject).into_iter().map(move |part| (subject, part)))
+        .filter(|(subject, part)| is_late(system, subject.index, *part))
         .collect();
     let only = parts.len() == 1;
     let mistakes = parts.iter().map(|(subject, part)| {

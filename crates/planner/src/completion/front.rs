@@ -69,6 +69,7 @@ pub fn front(
 /// Returns the points of all rounds.
 fn all(system: &System, vm: Option<usize>, rounds: &Rounds<'_>) -> Result<Vec<Point>, Refusal> {
     let (open, first) = rounds.first(system, Objective::MostSlack)?;
+    let rounds = rounds.with_plan(&first);
     let mut most = (open.clone(), first.clone());
     let mut least = most.clone();
     if system.vms.iter().any(|vm| vm.vcpus_open.is_some()) {

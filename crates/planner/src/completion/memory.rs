@@ -7,7 +7,7 @@
 
 mod limits;
 
-use analysis::Duration;
+use analysis::{Duration, Reason};
 use system::description::System;
 use system::diagnostic::Errors;
 use system::plan::Budget;
@@ -59,9 +59,24 @@ pub(super) fn explain(system: &System, least: &System) -> Errors {
         mistake = mistake.at(place, "this one, with the others");
     }
     let Some(verdict) = verdict(least) else { return mistake.into() };
-    let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
-    let mut late = vcpus.flat_map(|vcpu| vcpu.tasks.iter().map(move |task| (vcpu, task)));
-    let Some((vcpu, task)) = late.find(|(_, task)| !task.ok) else { return mistake.into() };
+    let late: Vec<_> = verdict.tasks().filter(|(_, task)| !task.ok).collect();
+    let is_combined = |task: &TaskVerdict| task.failure == Some(Reason::Combined);
+    let Some(&(vcpu, task)) = late.iter().find(|(_, task)| is_combined(task)).or(late.first())
+    else {
+        return mistake.into();
+    };
+    if is_combined(task) {
+        let (name, vm) = (&task.task, &vcpu.vm);
+        mistake.message = format!(
+            "task `{name}` of VM `{vm}` has no bound, whatever the limits are: {}",
+            vcpu.why_no_bound(task)
+        );
+        let help = format!(
+            "leave the `bandwidth` of VM `{vm}` away, or the `sections` of its tasks: a limit can \
+             stop a VCPU in a section"
+        );
+        return mistake.help(help).into();
+    }
     mistake.message = format!(
         "no limit of memory accesses is low enough for task `{}` of VM `{}`: {}",
         task.task,

@@ -20,7 +20,7 @@ use super::whole::open::Open;
 use super::whole::{Request, TO_PLAN, is_plan, search};
 use super::{
     Missed, Objective, Options, Outcome, Refusal, attempt, budgets, cannot_plan, explain, margin,
-    slack,
+    slack, verdict,
 };
 
 /// Most changes where no number is given.
@@ -70,7 +70,7 @@ pub fn complete_from(
         .searching(&grown, |rounds| {
             let start = start(&grown, old, &rounds.request)?;
             let effort = if rounds.more { u64::MAX } else { rounds.request.effort };
-            let request = &Request { effort, ..rounds.request };
+            let request = &Request { effort, ..rounds.request.with_plan(&start) };
             let walk = Walk::new(&grown, &start, objective, changes, request);
             let found = walk.run().map_err(|missed| missed_by(&grown, &missed, changes))?;
             let changes = decision::changed(&grown, &start, &found);
@@ -93,7 +93,7 @@ fn missed_by(system: &System, missed: &Missed, changes: Option<usize>) -> Refusa
 /// Returns the description with the decisions of the old plan, complete.
 fn start(system: &System, old: &Plan, request: &Request<'_>) -> Result<System, Refusal> {
     let decided = old::decided(system, old);
-    let holds = |system: &System| Judge::new(request).holds(system);
+    let holds = |system: &System| verdict(system).is_some_and(|it| it.schedulable);
     // Tasks are where they are in a new plan, if that was what the old one was for.
     let quick = Request { effort: request.effort.min(TO_PLAN), ..*request };
     if let Ok(least) = attempt(system, &quick) {

@@ -2,10 +2,13 @@
 //! with the tasks that are pinned to it, and a task that can be on any VCPU of its VM.
 
 use analysis::Duration;
-use system::description::System;
+use system::address::Pcpu;
+use system::description::{self, Located, System};
+use system::plan::{self, Budget};
+use verdict::PcpuVerdict;
 
 use super::periods;
-use super::problem::{Problem, Subject};
+use super::problem::{Problem, Subject, free_colors};
 use crate::search::Planner;
 use crate::{Coloring, Setting, Slot, Task, Test, Vm, indices, mask};
 
@@ -49,6 +52,58 @@ fn part_fits(problem: &Problem, subject: &Subject, part: Part) -> bool {
     slots(subject, part)
         .iter()
         .any(|slot| least_budget(&subject.vm, *slot, &problem.setting, free).is_some())
+}
+
+/// Returns true if the analysis, which knows more than the planner's model of it, finds tasks late,
+/// too: each VCPU that the part can be has all of a PCPU or its given budget, and all free colours.
+pub(super) fn is_late(system: &System, vm: usize, part: Part) -> bool {
+    let vcpus = match part {
+        Part::Vcpu(vcpu) => vcpu..vcpu + 1,
+        Part::Task(_) => 0..system.vms[vm].vcpus.len(),
+    };
+    vcpus.into_iter().all(|vcpu| is_late_on(system, vm, part, vcpu))
+}
+
+fn is_late_on(system: &System, vm: usize, part: Part, vcpu: usize) -> bool {
+    let class = match &system.vms[vm].vcpus[vcpu].server {
+        None => None,
+        Some(server) => match server.class.value.budget() {
+            // In the background there is no promise.
+            None => return true,
+            Some(given) if !server.open => Some(server.class.value.with_budget(given)),
+            Some(given) => {
+                let longest = periods::candidates(system, vm).first().copied();
+                let open = server.period_open.then_some(longest).flatten();
+                let period = open.unwrap_or(given.period);
+                Some(server.class.value.with_budget(Budget { budget: period, period }))
+            }
+        },
+    };
+    let mut only = system.clone();
+    let free = free_colors(system);
+    for (index, other) in only.vms.iter_mut().enumerate() {
+        if index != vm {
+            other.tasks.clear();
+        }
+    }
+    let own = &mut only.vms[vm];
+    if let Some(place) = own.colors_open.take() {
+        own.colors = Some(Located::new(free, &place));
+    }
+    let is_in = |index: usize, task: &description::Task| match part {
+        Part::Task(own) if own == index => true,
+        _ => !task.vcpu_open && task.vcpu == vcpu,
+    };
+    let tasks = std::mem::take(&mut own.tasks).into_iter().enumerate();
+    own.tasks = tasks
+        .filter(|(index, task)| is_in(*index, task))
+        .map(|(_, task)| description::Task { vcpu, vcpu_open: false, ..task })
+        .collect();
+    let server = class.map(|class| plan::Server { class, priority: 1, overrun: Duration(0) });
+    let (hold, entries) = (Duration(0), plan::Entries::default());
+    let alone = plan::Vcpu { pcpu: Pcpu(0), server, memory_budget: None, hold, entries };
+    let verdict = PcpuVerdict::of(&only, &[(vm, vcpu, alone)], false);
+    verdict.vcpus.iter().any(|vcpu| vcpu.tasks.iter().any(|task| !task.ok))
 }
 
 /// Returns the VCPUs that the part can be, with the tasks that it then has.

@@ -58,9 +58,10 @@ impl Rounds<'_> {
         objective: Objective,
     ) -> Result<(System, Option<u64>), Refusal> {
         let (open, mut best) = self.first(grown, objective)?;
-        let mut scale = Scale::new(&open, objective, &self.request);
+        let rounds = self.with_plan(&best);
+        let mut scale = Scale::new(&open, objective, &rounds.request);
         let mut cost = None;
-        self.repeat(|request| {
+        rounds.repeat(|request| {
             let next = toward(&open, best.clone(), &mut scale, request);
             if !self.more {
                 best = next;
@@ -74,8 +75,13 @@ impl Rounds<'_> {
             is_better
         });
         let slack = objective == Objective::MostSlack;
-        let slack = slack.then(|| longer::slack_of(&best, &self.request));
+        let slack = slack.then(|| longer::slack_of(&best, &rounds.request));
         Ok((best, slack))
+    }
+
+    /// Returns the rounds that go on with this plan.
+    pub fn with_plan(&self, planned: &System) -> Self {
+        Self { request: self.request.with_plan(planned), ..*self }
     }
 
     /// Returns the description with the numbers of VCPUs, kinds of servers, overrun and protocol of

@@ -19,6 +19,7 @@ pub(super) mod improve;
 pub(super) mod judge;
 pub(super) mod kinds;
 pub(super) mod longer;
+mod needs;
 pub(super) mod open;
 mod patterns;
 pub(super) mod place;
@@ -74,6 +75,9 @@ pub(super) struct Request<'a> {
     pub small: bool,
     /// The best of this number of plans is taken.
     pub enough: usize,
+    /// True if VCPUs without tasks need not get their budgets in each period, as long as these fit
+    /// onto their PCPU: for systems without another plan.
+    pub lenient: bool,
     /// How often the effort was doubled.
     pub doubled: u32,
     /// Set where a search ends because its effort was spent.
@@ -89,7 +93,15 @@ impl<'a> Request<'a> {
     pub fn new(effort: u64, candidates: &'a Cell<u64>, stops: &'a dyn Fn() -> bool) -> Self {
         let (seed, pcpus) = (1, usize::MAX);
         let (small, enough, doubled, ran_out) = (true, ENOUGH, 0, None);
-        Self { effort, seed, pcpus, small, enough, doubled, ran_out, candidates, stops }
+        let lenient = false;
+        Self { effort, seed, pcpus, small, enough, lenient, doubled, ran_out, candidates, stops }
+    }
+
+    /// Returns the request for what begins with this plan: lenient if the plan holds only so.
+    pub fn with_plan(self, planned: &System) -> Self {
+        let [strict, lenient] = [false, true].map(|lenient| Self { lenient, ..self });
+        let is_lenient = !Judge::new(&strict).holds(planned) && Judge::new(&lenient).holds(planned);
+        if is_lenient { lenient } else { strict }
     }
 
     /// Returns the effort, or this one if that is less, doubled as often.

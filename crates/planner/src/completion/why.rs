@@ -59,7 +59,7 @@ pub fn reasons(open: &System, planned: &System) -> Vec<Reason> {
     let open = &numbers::as_planned(open, planned);
     let planned = margin::with_margin(planned);
     let candidates = Cell::new(0);
-    let request = Request::new(u64::MAX, &candidates, &|| false);
+    let request = Request::new(u64::MAX, &candidates, &|| false).with_plan(&planned);
     let judge = Judge::new(&request);
     let slack = slack_of(&planned, &request);
     let why = Why { open, planned: &planned, judge, request: &request, slack };
@@ -379,6 +379,8 @@ fn missed(verdict: &Verdict) -> String {
         .pcpus
         .iter()
         .find_map(|pcpu| pcpu.vcpus.iter().find(|vcpu| !vcpu.ok).map(|vcpu| (pcpu.pcpu, vcpu)));
+    // Where others leave a VCPU without tasks too little, that may be as in the plan.
+    let unserved = unserved.filter(|(_, vcpu)| latest.is_none() || !vcpu.tasks.is_empty());
     match (unserved, latest) {
         (Some((pcpu, vcpu)), _) => {
             format!("VCPU {} of `{}` does not get its budget on PCPU {pcpu}", vcpu.vcpu, vcpu.vm)

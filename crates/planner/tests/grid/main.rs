@@ -14,6 +14,7 @@ mod judge;
 mod optimum;
 mod outcome;
 mod places;
+mod planted;
 mod simple;
 mod small;
 mod table;
@@ -34,6 +35,8 @@ const QUICK_ASKED: u64 = 20;
 const QUICK_EASIER: u64 = 5;
 /// Systems of a campaign; `BULKHEAD_SYSTEMS` gives another number.
 const MANY: u64 = 10_000;
+/// Plans of the quick test that takes plans away.
+const QUICK_PLANTED: Range<u64> = 140..170;
 /// Effort for simple rules: rules times tasks.
 const QUICK_EFFORT: usize = 3_000;
 const EFFORT: usize = 20_000;
@@ -110,6 +113,36 @@ fn compare(numbers: Range<u64>, effort: usize, asked: u64) {
     );
     let least = systems as usize * SIMPLE_PERCENT / 100;
     assert!(simple >= least, "only {simple} of {systems} systems have a simple plan");
+}
+
+#[test]
+fn a_plan_that_was_taken_away_is_found_again() {
+    again(QUICK_PLANTED);
+}
+
+#[test]
+#[ignore = "a campaign: make campaign-planner"]
+fn a_plan_that_was_taken_away_is_found_again_in_many_systems() {
+    again(many());
+}
+
+fn again(numbers: Range<u64>) {
+    let systems = numbers.end - numbers.start;
+    let results = outcome::all(numbers, |number| {
+        let (open, _) = planted::draw(number)?;
+        Some((number, outcome::plan(&read(&open)).0))
+    });
+    let drawn = results.iter().flatten().count();
+    let lost = results.iter().flatten().filter(|(_, found)| *found != Found::Yes);
+    let lost: Vec<String> = lost.map(|(number, found)| format!("{number}: {found:?}")).collect();
+    println!("{} of {drawn} plans were not found again", lost.len());
+    assert!(
+        lost.is_empty(),
+        "{} of {drawn}:\n{}",
+        lost.len(),
+        lost[..lost.len().min(SHOWN)].join("\n")
+    );
+    assert!(drawn as u64 >= systems / 4, "only {drawn} plans");
 }
 
 #[test]

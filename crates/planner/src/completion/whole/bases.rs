@@ -11,7 +11,9 @@ use super::super::problem::{Problem, free_colors, least_colors};
 use super::super::{colors, periods};
 use super::fill::Weights;
 use super::judge::WHOLE;
+use super::needs;
 use super::open::Open;
+use super::patterns::Patterns;
 use crate::search::Planner;
 
 /// How tasks get their VCPUs.
@@ -21,6 +23,9 @@ pub enum Tasks {
     Spread,
     /// The largest first, each to the first VCPU that has room up to this share in millionths.
     First(u64),
+    /// The largest first, each to the fullest VCPU that has room up to a whole PCPU, as if the VM had
+    /// all colours that make its tasks shorter.
+    Fewest,
     /// One after the other, in the order of the description.
     Around,
     /// In the order of their periods, in parts that need the same.
@@ -54,6 +59,8 @@ pub enum Colors {
     Whole,
     /// The same, of half of the colours: more take longer to load again.
     Few,
+    /// Such that VCPUs need least, each alone on a PCPU.
+    Needed,
 }
 
 /// Returns the description with these periods.
@@ -104,9 +111,14 @@ pub fn with_tasks(system: &System, open: &Open, how: Tasks) -> System {
         if tasks.is_empty() || vcpus.is_empty() {
             continue;
         }
-        let need = |task: usize| utilization(&system, (vm, task));
+        let need = |task: usize| match how {
+            Tasks::Fewest => least_utilization(&system, (vm, task)),
+            _ => utilization(&system, (vm, task)),
+        };
         match how {
-            Tasks::Spread | Tasks::First(_) => tasks.sort_by_key(|&task| Reverse(need(task))),
+            Tasks::Spread | Tasks::First(_) | Tasks::Fewest => {
+                tasks.sort_by_key(|&task| Reverse(need(task)))
+            }
             Tasks::ByPeriod => tasks.sort_by_key(|&task| system.vms[vm].tasks[task].deadline),
             Tasks::Around => {}
         }
@@ -136,11 +148,17 @@ pub fn with_tasks(system: &System, open: &Open, how: Tasks) -> System {
         for (number, &task) in tasks.iter().enumerate() {
             let own = need(task);
             let least = || (0..vcpus.len()).min_by_key(|&at| full(&loads, at, own)).unwrap_or(0);
+            let has_room = |at: &usize, most: u64| full(&loads, *at, own) <= u128::from(most);
+            let first = |most: u64| (0..vcpus.len()).find(|at| has_room(at, most));
+            // The first of those that are fullest.
+            let fullest = || {
+                let room = (0..vcpus.len()).rev().filter(|at| has_room(at, WHOLE));
+                room.max_by_key(|&at| full(&loads, at, own))
+            };
             let at = match how {
                 Tasks::Spread => least(),
-                Tasks::First(most) => (0..vcpus.len())
-                    .find(|&at| full(&loads, at, own) <= u128::from(most))
-                    .unwrap_or_else(least),
+                Tasks::First(most) => first(most).unwrap_or_else(least),
+                Tasks::Fewest => fullest().unwrap_or_else(least),
                 Tasks::Around => number % vcpus.len(),
                 Tasks::ByPeriod => {
                     let part = (before + own / 2) * vcpus.len() as u64 / all.max(1);
@@ -160,7 +178,13 @@ pub fn with_tasks(system: &System, open: &Open, how: Tasks) -> System {
 }
 
 /// Returns the description with colours for the VMs that have none yet; tasks have their VCPUs.
-pub fn with_colors(system: &System, open: &Open, how: Colors) -> Option<System> {
+/// [`Colors::Needed`] is only for where there are `patterns`.
+pub fn with_colors(
+    system: &System,
+    open: &Open,
+    how: Colors,
+    patterns: Option<&Patterns<'_, '_>>,
+) -> Option<System> {
     if open.colors.is_empty() {
         return Some(system.clone());
     }
@@ -168,6 +192,7 @@ pub fn with_colors(system: &System, open: &Open, how: Colors) -> Option<System> 
         Colors::Alike => return split(system, open, 1, true),
         Colors::Whole => return split(system, open, 1, false),
         Colors::Few => return split(system, open, 2, false),
+        Colors::Needed => return patterns.and_then(|it| needs::with_colors(system, open, it)),
         Colors::Planned => {}
     }
     let problem = Problem::new(system).ok()?;
@@ -233,7 +258,21 @@ pub fn utilization(system: &System, (vm, task): At) -> u64 {
         }
         None => task.wcet.longest(),
     };
-    let share = u128::from(wcet.0) * u128::from(WHOLE) / u128::from(task.period.0.max(1));
+    share(wcet, task.period)
+}
+
+/// Returns what a task needs at least, whatever its open colours will be, in millionths of a PCPU.
+pub fn least_utilization(system: &System, (vm, task): At) -> u64 {
+    let (of_vm, described) = (&system.vms[vm], &system.vms[vm].tasks[task]);
+    match of_vm.colors.is_none() && described.colors.is_none() {
+        true => share(described.wcet.shortest(), described.period),
+        false => utilization(system, (vm, task)),
+    }
+}
+
+/// Returns the part of a PCPU in millionths, at least one.
+fn share(wcet: Duration, period: Duration) -> u64 {
+    let share = u128::from(wcet.0) * u128::from(WHOLE) / u128::from(period.0.max(1));
     share.clamp(1, u128::from(10 * WHOLE)) as u64
 }
 

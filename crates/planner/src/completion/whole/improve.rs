@@ -4,7 +4,7 @@ use system::description::System;
 
 use super::super::memory::Limits;
 use super::super::pcpus::{all, given};
-use super::bases::utilization;
+use super::bases::least_utilization;
 use super::choices::Choices;
 use super::descend::Descent;
 use super::exact::{Goal, exact};
@@ -156,14 +156,6 @@ pub fn pcpus(system: &System) -> usize {
     used.sort_unstable();
     used.dedup();
     used.len()
-}
-
-/// Returns what a task needs at least, whatever its colours are, in millionths.
-pub(super) fn least_utilization(system: &System, (vm, task): (usize, usize)) -> u64 {
-    let task_now = &system.vms[vm].tasks[task];
-    let shortest = u128::from(task_now.wcet.shortest().0) * u128::from(WHOLE);
-    let share = shortest / u128::from(task_now.period.0.max(1));
-    u64::try_from(share).unwrap_or(u64::MAX).min(utilization(system, (vm, task)))
 }
 
 /// Tries all plans of a small system: the best of them, and whether all were tried.

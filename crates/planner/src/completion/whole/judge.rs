@@ -87,7 +87,7 @@ impl Share {
         self.served && self.in_time
     }
 
-    fn new(at: At, pcpu: u32, judged: &VcpuVerdict) -> Self {
+    fn new(at: At, pcpu: u32, judged: &VcpuVerdict, served: bool) -> Self {
         let budget = judged.budget_ns.unwrap_or(1).min(judged.period_ns.unwrap_or(1));
         let supply = budget.saturating_mul(WHOLE) / judged.period_ns.unwrap_or(1).max(1);
         // Without a bound at least a direction.
@@ -104,7 +104,7 @@ impl Share {
         Self {
             at,
             pcpu,
-            served: judged.ok,
+            served,
             in_time: judged.tasks.iter().all(|task| task.ok),
             tasks: judged.tasks.len() as u64,
             worst: judged.tasks.iter().map(ratio).max().unwrap_or(0),
@@ -158,7 +158,7 @@ impl<'a> Judge<'a> {
                 let all: usize = pcpus.iter().map(|it| tasks(&it.verdict)).sum();
                 self.spend((new + all / KNOWN) as u64);
                 let pcpus = pcpus.iter().map(|it| &*it.verdict);
-                let pcpus = pcpus.flat_map(|it| shares(system, it.pcpu, it));
+                let pcpus = pcpus.flat_map(|it| self.shares(system, it.pcpu, it));
                 Some(Judgement { vcpus: pcpus.collect() })
             }
         }
@@ -167,6 +167,23 @@ impl<'a> Judge<'a> {
     /// Returns true if a description holds.
     pub fn holds(&self, system: &System) -> bool {
         self.judge(system).is_some_and(|it| it.holds())
+    }
+
+    fn shares<'s>(
+        &'s self,
+        system: &'s System,
+        pcpu: u32,
+        judged: &'s PcpuVerdict,
+    ) -> impl Iterator<Item = Share> + use<'s, 'a> {
+        judged.vcpus.iter().filter_map(move |vcpu| {
+            let vm = system.vms.iter().position(|vm| vm.name.value == vcpu.vm)?;
+            Some(Share::new((vm, vcpu.vcpu), pcpu, vcpu, self.is_served(vcpu)))
+        })
+    }
+
+    /// Returns true if a VCPU gets its budget in each period, or need not.
+    pub fn is_served(&self, vcpu: &VcpuVerdict) -> bool {
+        vcpu.ok || self.request.lenient && vcpu.tasks.is_empty()
     }
 
     /// Counts effort: judged tasks.
@@ -196,7 +213,7 @@ impl<'a> Judge<'a> {
             let known = self.known.borrow().get(&key).cloned();
             let found = known.unwrap_or_else(|| {
                 let judged = PcpuVerdict::of(system, &here, console == pcpu);
-                let found: Rc<[Share]> = shares(system, pcpu, &judged).collect();
+                let found: Rc<[Share]> = self.shares(system, pcpu, &judged).collect();
                 new += found.iter().map(|it| it.tasks).sum::<u64>();
                 self.known.borrow_mut().insert(key, Rc::clone(&found));
                 found
@@ -212,17 +229,6 @@ impl<'a> Judge<'a> {
 pub fn is_separable(system: &System) -> bool {
     let mut tasks = system.vms.iter().flat_map(|vm| &vm.tasks);
     !memory::matters(system) && tasks.all(|task| task.sections.is_empty())
-}
-
-fn shares<'s>(
-    system: &'s System,
-    pcpu: u32,
-    judged: &'s PcpuVerdict,
-) -> impl Iterator<Item = Share> + use<'s> {
-    judged.vcpus.iter().filter_map(move |vcpu| {
-        let vm = system.vms.iter().position(|vm| vm.name.value == vcpu.vm)?;
-        Some(Share::new((vm, vcpu.vcpu), pcpu, vcpu))
-    })
 }
 
 /// Returns all on which the verdict on a PCPU depends and that a search changes.
@@ -316,7 +322,7 @@ mod tests {
                 assert!(is_separable(&system));
                 let vcpus = plan::assign(&system).expect("PCPUs");
                 let verdict = Verdict::of_description(&system, &vcpus);
-                let all = verdict.pcpus.iter().flat_map(|it| shares(&system, it.pcpu, it));
+                let all = verdict.pcpus.iter().flat_map(|it| judge.shares(&system, it.pcpu, it));
                 let judged = judge.judge(&system).expect("a plan");
                 assert_eq!(judged.vcpus, all.collect::<Vec<_>>(), "{budget} {vcpu}");
                 let made = plan::make(&system).expect("a plan");

@@ -3,10 +3,11 @@
 use system::description::System;
 use verdict::scale;
 
+use super::bases::least_utilization;
 use super::choices::Choices;
 use super::descend::Descent;
 use super::exact::Goal;
-use super::improve::{least_utilization, tried};
+use super::improve::tried;
 use super::judge::{Judge, WHOLE, is_separable};
 use super::open::Open;
 use super::patterns::{Need, Patterns, reopened, with_budgets};

@@ -15,6 +15,7 @@ use system::plan::{self, Budget, Class, Entries};
 use verdict::PcpuVerdict;
 
 use super::super::budgets::without_tasks;
+use super::super::change::percent_less;
 use super::super::pcpus::{At, all, given, late, order, priorities_fit, vcpu};
 use super::super::problem::grain;
 use super::super::set_class;
@@ -34,6 +35,8 @@ pub const PARTS: u128 = Budget::WHOLE / 1_000_000;
 
 /// Rough budgets are exact to this part of the period.
 const ROUGH: u64 = 128;
+/// By these percentages execution times are shorter, to see by how much a whole PCPU is too little.
+const EXCESS: [u64; 6] = [1, 3, 6, 12, 25, 50];
 /// Nanoseconds.
 const TENTH: u64 = 100;
 
@@ -48,6 +51,8 @@ pub struct Patterns<'j, 'a> {
     /// True if budgets may be larger than the least, by a small part of the period: that is quick.
     pub is_rough: Cell<bool>,
     known: RefCell<HashMap<Vec<u64>, Option<u64>>>,
+    /// What [`Patterns::excess`] found.
+    excesses: RefCell<HashMap<Vec<u64>, u64>>,
 }
 
 /// What VCPUs need.
@@ -111,6 +116,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
             late,
             is_rough: Cell::new(false),
             known: RefCell::default(),
+            excesses: RefCell::default(),
         })
     }
 
@@ -175,14 +181,8 @@ impl<'j, 'a> Patterns<'j, 'a> {
                 Some(found) => found,
                 None => {
                     // How much is wanting, and what there would be for those below.
-                    let alone = self.least(system, at, given, (&[], &[]), period.0, false);
-                    let needs: u64 = (0..system.vms[at.0].tasks.len())
-                        .filter(|&task| system.vms[at.0].tasks[task].vcpu == at.1)
-                        .map(|task| utilization(system, (at.0, task)))
-                        .sum();
-                    let share =
-                        |time: u64| time as u128 * u128::from(WHOLE) / u128::from(period.0.max(1));
-                    let wanted = alone.map_or(u128::from(WHOLE + needs), share);
+                    let alone = self.least(system, at, None, (&[], &[]), period.0, false);
+                    let wanted = u128::from(self.alone(system, at, period));
                     let there = left * u128::from(WHOLE) / Budget::WHOLE;
                     need.lack += wanted.saturating_sub(there).max(u128::from(WHOLE / 100)) as u64;
                     (alone.unwrap_or(period.0) / 2).min(most as u64).max(1)
@@ -197,6 +197,35 @@ impl<'j, 'a> Patterns<'j, 'a> {
             }
         }
         need
+    }
+
+    /// Returns the part of a PCPU that a VCPU with this period needs if it is alone there, in
+    /// millionths: more than all of it if that is not enough for its tasks.
+    pub fn alone(&self, system: &System, at: At, period: Duration) -> u64 {
+        match self.least(system, at, None, (&[], &[]), period.0, false) {
+            Some(found) => {
+                let share = u128::from(found) * u128::from(WHOLE) / u128::from(period.0.max(1));
+                u64::try_from(share).unwrap_or(WHOLE)
+            }
+            None => WHOLE + self.excess(system, at, period),
+        }
+    }
+
+    /// Returns about how much a whole PCPU is too little for a VCPU, in millionths of a PCPU.
+    fn excess(&self, system: &System, at: At, period: Duration) -> u64 {
+        let key = key(system, at, None, (&[], &[]), false);
+        if let Some(known) = self.excesses.borrow().get(&key) {
+            return *known;
+        }
+        let fits = |percent: &u64| {
+            let shorter = percent_less(system, &[at.0], *percent);
+            self.fits(&shorter, at, Some(period), (&[], &[]), false)
+        };
+        let needs: u64 = tasks_of(system, at).map(|task| utilization(system, (at.0, task))).sum();
+        let excess = EXCESS.iter().find(|it| fits(it)).map_or(WHOLE, |it| it * (WHOLE / 100));
+        let excess = excess.max(needs.saturating_sub(WHOLE));
+        self.excesses.borrow_mut().insert(key, excess);
+        excess
     }
 
     /// Returns the least budget of a VCPU, or its given one if that is enough, in nanoseconds.
@@ -235,9 +264,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
         let period = vcpu(system, at).server.as_ref()?.class.value.budget()?.period.0;
         let grain = self.grain;
         let shortest = Budget::SHORTEST.0.next_multiple_of(grain);
-        let mut tasks = (0..system.vms[at.0].tasks.len())
-            .filter(|&task| system.vms[at.0].tasks[task].vcpu == at.1)
-            .peekable();
+        let mut tasks = tasks_of(system, at).peekable();
         if tasks.peek().is_none() {
             let least = without_tasks(Duration(period)).0.next_multiple_of(grain).min(period);
             return (least <= most && fits(least)).then_some(least);
@@ -358,8 +385,14 @@ impl<'j, 'a> Patterns<'j, 'a> {
         bare.vms[at.0].tasks.clear();
         let own =
             verdict.vcpus.iter().find(|it| it.vcpu == at.1 && system.vms[at.0].name.value == it.vm);
-        own.is_some_and(|it| it.ok && it.tasks.iter().all(|task| task.ok))
+        own.is_some_and(|it| self.judge.is_served(it) && it.tasks.iter().all(|task| task.ok))
     }
+}
+
+/// Returns the tasks of a VCPU, by their indices in the VM.
+fn tasks_of(system: &System, (vm, index): At) -> impl Iterator<Item = usize> + use<'_> {
+    let tasks = system.vms[vm].tasks.iter().enumerate();
+    tasks.filter(move |(_, task)| task.vcpu == index).map(|(number, _)| number)
 }
 
 /// Returns the grain of least budgets: whole ticks, in tenths of a microsecond if that is possible.

@@ -30,11 +30,10 @@ const TASKS: [Tasks; 6] = [
     Tasks::Spread,
     Tasks::First(WHOLE / 10 * 7),
     Tasks::ByPeriod,
+    Tasks::Fewest,
     Tasks::First(WHOLE / 2),
     Tasks::Around,
-    Tasks::First(WHOLE),
 ];
-const COLORS: [Colors; 4] = [Colors::Planned, Colors::Alike, Colors::Whole, Colors::Few];
 const WAYS: [(Way, Pcpus); 8] = [
     (Way::Worst, Pcpus::All),
     (Way::Best(WHOLE / 10 * 7), Pcpus::All),
@@ -99,22 +98,17 @@ impl Search<'_, '_> {
     /// Tries simple candidates, until some hold.
     pub(super) fn starts(&mut self, decided: &[System]) {
         let count = |is_open: bool, all: usize| if is_open { all } else { 1 };
-        let of_tasks = self.choices.own_colors;
-        let reloads = self.system.color_reload.is_some();
+        let of_colors = self.colors();
         // Where kinds of servers and protocols are open, they are decided before all else.
         let variants = kinds::starts(self.system);
         let counts = [
             variants.len(),
             count(!self.open.periods.is_empty(), PERIODS.len()),
             count(!self.open.tasks.is_empty(), TASKS.len()),
-            count(!self.open.colors.is_empty(), 2 + usize::from(of_tasks) + usize::from(reloads)),
+            count(!self.open.colors.is_empty(), of_colors.len()),
             count(!self.open.pcpus.is_empty(), WAYS.len()),
             count(self.patterns.is_none() && !self.open.budgets.is_empty(), BUDGETS.len()),
         ];
-        let colors_of = |number: usize| {
-            let skipped = number > 1 && !of_tasks;
-            COLORS[(number + usize::from(skipped)).min(COLORS.len() - 1)]
-        };
         let mut given: Vec<Base> =
             decided.iter().map(|system| Base::new(Some(system.clone()))).collect();
         let mut made: Vec<Option<Base>> = Vec::new();
@@ -138,7 +132,8 @@ impl Search<'_, '_> {
                 let base = made[index].get_or_insert_with(|| {
                     let base = bases::with_periods(&variants[variant], &self.open, PERIODS[period]);
                     let base = bases::with_tasks(&base, &self.open, TASKS[task]);
-                    Base::new(bases::with_colors(&base, &self.open, colors_of(colors)))
+                    let how = of_colors[colors];
+                    Base::new(bases::with_colors(&base, &self.open, how, self.patterns))
                 });
                 self.start(base, way, budgets);
                 if self.is_started() {
@@ -146,6 +141,19 @@ impl Search<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Returns the ways to share out colours that differ here, the most useful first.
+    fn colors(&self) -> Vec<Colors> {
+        let (of_tasks, reloads) = (self.choices.own_colors, self.system.color_reload.is_some());
+        let ways = [
+            (Colors::Planned, true),
+            (Colors::Alike, true),
+            (Colors::Needed, self.patterns.is_some() && !of_tasks),
+            (Colors::Whole, of_tasks),
+            (Colors::Few, reloads),
+        ];
+        ways.into_iter().filter(|(_, differs)| *differs).map(|(way, _)| way).collect()
     }
 
     /// Returns true if no more simple candidates are tried: half of the effort is for changes.

@@ -4,7 +4,7 @@ use system::description::System;
 
 use super::descend::Descent;
 use super::judge::WHOLE;
-use super::patterns::{Need, with_budgets};
+use super::patterns::{Need, Patterns, with_budgets};
 use super::{POOL, Search, is_plan};
 
 /// What is short by less than this may only seem so, in millionths of a PCPU.
@@ -19,11 +19,9 @@ impl Search<'_, '_> {
         self.request.candidates.set(self.request.candidates.get() + 1);
         // Of many, most do not hold.
         patterns.is_rough.set(true);
-        let mut need = patterns.need(&placed);
+        let need = patterns.need(&placed);
         patterns.is_rough.set(false);
-        if need.holds() || need.lack < NEARLY {
-            need = patterns.need(&placed);
-        }
+        let need = refined(patterns, &placed, need);
         if need.holds() {
             return self.finish_structure(placed, &need);
         }
@@ -66,10 +64,8 @@ impl Search<'_, '_> {
                 patterns.is_rough.set(true);
                 let found = descent.best(start, &mut self.random, rounds, Need::holds);
                 patterns.is_rough.set(false);
-                let (next, mut need) = found;
-                if need.holds() {
-                    need = patterns.need(&next);
-                }
+                let (next, need) = found;
+                let need = refined(patterns, &next, need);
                 if need.holds() && self.finish_structure(next.clone(), &need) {
                     return;
                 }
@@ -84,4 +80,9 @@ impl Search<'_, '_> {
             }
         }
     }
+}
+
+/// Returns what a description needs exactly if it may hold by what it needs roughly.
+fn refined(patterns: &Patterns<'_, '_>, system: &System, rough: Need) -> Need {
+    if rough.lack < NEARLY { patterns.need(system) } else { rough }
 }
