@@ -1,6 +1,7 @@
 //! Hosts that are folders with files.
 
 use std::fs;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use host::survey::{Effect, Lack, survey};
@@ -111,6 +112,18 @@ fn all_lacks_are_told_at_once_and_those_that_prevent_runs_first() {
     let lacks = survey(folder.path(), &[1, 5, 6]);
     assert_eq!(names(&lacks), ["kvm", "cpus", "smt", "steal"]);
     assert!(lacks[1].found.contains("CPUs 5, 6"), "{}", lacks[1].found);
+}
+
+#[test]
+fn a_device_file_without_a_driver_is_no_matter_of_rights() {
+    let folder = host(&[]);
+    let file = folder.path().join("dev/kvm");
+    fs::remove_file(&file).expect("it was there");
+    // A socket cannot be opened either, with the same error as such a file.
+    let _socket = UnixListener::bind(&file).expect("a socket");
+    let lacks = survey(folder.path(), &[1, 2]);
+    assert_eq!(names(&lacks), ["kvm"]);
+    assert!(lacks[0].found.contains("no driver"), "{}", lacks[0].found);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::hypervisor;
 use crate::load::System;
 use crate::record::Recording;
-use crate::run::{Circumstances, End, Options, Prepared, Summary, Target, judge};
+use crate::run::{Circumstances, End, Options, Prepared, Runner, Summary, Target, judge};
 use crate::workspace::Workspace;
 
 use machine::Host;
@@ -59,6 +59,7 @@ impl Prepared for OnKvm<'_> {
 
     fn judge(self, ran: Ran, end: End) -> Result<Summary, Failure> {
         let circumstances = Circumstances {
+            runner: Runner::Kvm,
             times: Times::Measured,
             until_off: self.options.until_off,
             trace: self.target.file().map(|(path, _)| path.to_owned()),

@@ -19,7 +19,7 @@ use lab::boot::{Machine, Ran, Running};
 use lab::deadlines::Times;
 use lab::load::{self, System};
 use lab::record::{Recorded, Recording, What, read_trace};
-use lab::run::{Circumstances, End, Summary, judge};
+use lab::run::{Circumstances, End, Runner, Summary, judge};
 use lab::simulate::simulate;
 use qemu::{Chunk, Exit, Input, Next, Outcome};
 use sim::Execution;
@@ -223,6 +223,7 @@ fn judged(folder: &Path, system: &System, machine: Replay) -> (Summary, Trace) {
 
 fn circumstances(folder: &Path, trace: PathBuf) -> Circumstances {
     Circumstances {
+        runner: Runner::Hypervisor,
         times: Times::Exact,
         until_off: true,
         trace: Some(trace),
