@@ -3,8 +3,12 @@
 //!
 //! Nothing here relies on a longest time: the machine may itself be a virtual one, from which CPUs are taken for milliseconds.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,9 +16,35 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Runs of which one must go as planned.
 const ATTEMPTS: usize = 5;
 
-fn bulkhead(arguments: &[&str]) -> Output {
+fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
-    command.current_dir(ROOT).args(arguments).output().expect("bulkhead starts")
+    command.current_dir(ROOT).args(arguments);
+    command
+}
+
+/// The output of the command, which waits while another process has VCPUs on the CPU.
+fn bulkhead(arguments: &[&str]) -> Output {
+    let output = || command(arguments).output().expect("bulkhead starts");
+    let is_taken = |output: &Output| {
+        let [out, err] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
+        out.contains(TAKEN) || err.contains(TAKEN)
+    };
+    let waits = || thread::sleep(Duration::from_millis(200));
+    let mut attempts = (0..600).map(|_| output()).inspect(|it| {
+        if is_taken(it) {
+            waits()
+        }
+    });
+    attempts.find(|it| !is_taken(it)).expect("the CPU is used by others for minutes")
+}
+
+/// What is said of a CPU with VCPUs of others.
+const TAKEN: &str = "of this host is used by another run";
+
+/// Waits until no other test here runs VMs.
+fn alone() -> MutexGuard<'static, ()> {
+    static RUNS: Mutex<()> = Mutex::new(());
+    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn json(arguments: &[&str]) -> Value {
@@ -53,6 +83,7 @@ fn task<'a>(run: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn servers_keep_deadlines_that_are_missed_without() {
+    let _alone = alone();
     if !is_host() {
         return;
     }
@@ -107,6 +138,7 @@ fn is_within_budgets(trace: &str) {
 
 #[test]
 fn runs_that_take_too_long_are_stopped() {
+    let _alone = alone();
     if !is_host() {
         return;
     }
@@ -119,6 +151,7 @@ fn runs_that_take_too_long_are_stopped() {
 
 #[test]
 fn what_is_not_there_under_kvm_is_refused() {
+    let _alone = alone();
     let refused = |arguments: &[&str], message: &str| {
         let output = bulkhead(&[&["run", "--on", "kvm"], arguments].concat());
         let text = String::from_utf8_lossy(&output.stderr);
@@ -137,4 +170,28 @@ fn what_is_not_there_under_kvm_is_refused() {
     }
     let file = system(folder.path(), &[("boot = \"raw\"\n", "")]);
     refused(&[&file], "under KVM there are no Linux guests yet");
+}
+
+#[test]
+fn a_second_run_on_the_same_cpu_is_refused_until_the_first_one_has_ended() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let arguments = ["run", "--on", "kvm", "systems/kvm-first.toml"];
+    let short = [&arguments[..], &["--timeout", "100ms"]].concat();
+    // Others are waited for.
+    assert_eq!(bulkhead(&short).status.code(), Some(1));
+    let mut first = command(&arguments).stdout(Stdio::piped()).spawn().expect("bulkhead starts");
+    let mut lines = BufReader::new(first.stdout.take().expect("its output")).lines();
+    assert!(lines.any(|line| line.expect("text").contains("ready")), "it runs");
+    let second = command(&short).output().expect("bulkhead starts");
+    let text = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(2), "{text}");
+    let process = format!("CPU 1 {TAKEN} (process {})", first.id());
+    assert!(text.contains(&process) && text.contains("help: "), "{text}");
+    // Nothing is left of a run that is killed.
+    first.kill().expect("it runs");
+    first.wait().expect("it has ended");
+    assert_eq!(json(&short)["result"], "timed-out");
 }

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use policy::cpu::{Cpu, Slot};
-use vmm::{Kvm, Scale, Start, Vcpu, Vm};
+use vmm::{Claim, Kvm, Scale, Start, Vcpu, Vm};
 
 use crate::PRIORITY;
 use pcpu::Pcpu;
@@ -88,11 +88,15 @@ pub struct Prepared {
     vms: Vec<(Vm, Guest)>,
     pcpus: Vec<Seats>,
     scale: Scale,
+    claims: Vec<Claim>,
 }
 
 impl Prepared {
-    /// Makes the VMs, and loads them. `pcpus` are all PCPUs of the plan, also those without VCPUs.
+    /// Makes the VMs, and loads them. `pcpus` are all PCPUs of the plan, also those without VCPUs. Nobody else can have VCPUs on
+    /// their CPUs from now on.
     pub fn new(guests: Vec<Guest>, pcpus: Vec<Seats>) -> Result<Self, Error> {
+        let used = pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
+        let claims = used.map(|seats| Claim::new(seats.cpu)).collect::<Result<_, _>>()?;
         let kvm = Kvm::open()?;
         let make = |guest: Guest| {
             let vm = kvm.vm(guest.ram_bytes)?;
@@ -100,18 +104,19 @@ impl Prepared {
             Ok((vm, guest))
         };
         let vms = guests.into_iter().map(make).collect::<Result<_, Error>>()?;
-        Ok(Self { vms, pcpus, scale: Scale::measure() })
+        Ok(Self { vms, pcpus, scale: Scale::measure(), claims })
     }
 
     /// Starts the VMs. `schedulers` makes the scheduler of each PCPU, when it is known at which time the first period of all
     /// servers starts; times are in ticks of [`FREQUENCY_HZ`].
     pub fn start(
-        self,
+        mut self,
         schedulers: impl FnOnce(u64) -> Vec<Cpu<Vec<Slot>>>,
     ) -> Result<Running, Error> {
         let (news, told) = mpsc::channel();
         // Dropped last: it waits for threads, which wait for what `threads` has.
         let mut running = Running::new(self.vms.len(), told);
+        running.claims = std::mem::take(&mut self.claims);
         let mut threads = Vec::new();
         for (number, seats) in self.pcpus.iter().enumerate() {
             let (records, read) = records::channel();
@@ -200,6 +205,8 @@ pub struct Running {
     threads: Vec<JoinHandle<()>>,
     news: Receiver<News>,
     records: Vec<Records>,
+    /// Given back when no thread runs VCPUs any more.
+    claims: Vec<Claim>,
 }
 
 /// Result of [`Running::next`].
@@ -216,7 +223,7 @@ pub enum Next {
 impl Running {
     fn new(vms: usize, news: Receiver<News>) -> Self {
         let shared = Arc::new(Shared::new(vms));
-        Self { shared, threads: Vec::new(), news, records: Vec::new() }
+        Self { shared, threads: Vec::new(), news, records: Vec::new(), claims: Vec::new() }
     }
 
     /// Waits up to `timeout` for news.

@@ -57,6 +57,17 @@ fn alone() -> MutexGuard<'static, ()> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// As [`Prepared::new`], but waits while another process has VCPUs on these CPUs.
+fn prepared(guests: Vec<Guest>, seats: Vec<Seats>) -> Result<Prepared, Error> {
+    for _ in 0..600 {
+        match Prepared::new(guests.clone(), seats.clone()) {
+            Err(Error::Claimed { .. }) => thread::sleep(Duration::from_millis(100)),
+            result => return result,
+        }
+    }
+    Prepared::new(guests, seats)
+}
+
 fn last_cpu() -> usize {
     thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1)
 }
@@ -77,8 +88,8 @@ fn start(vms: &[Vm]) -> Option<Running> {
         });
         vec![Cpu::new(slots.collect())]
     };
-    let guests = vms.iter().map(|(code, ..)| guest(code)).collect();
-    let prepared = Prepared::new(guests, vec![Seats { cpu: last_cpu(), vcpus }]);
+    let guests: Vec<_> = vms.iter().map(|(code, ..)| guest(code)).collect();
+    let prepared = prepared(guests, vec![Seats { cpu: last_cpu(), vcpus }]);
     match prepared.and_then(|prepared| prepared.start(schedulers)) {
         Ok(running) => Some(running),
         Err(error @ (Error::NoKvm | Error::Denied(_) | Error::Io { .. })) => {
@@ -149,6 +160,26 @@ fn runs(records: &[Record], vm: u8) -> Vec<(u64, u64)> {
 }
 
 #[test]
+fn a_cpu_has_the_vcpus_of_one_run_at_a_time() {
+    let _alone = alone();
+    let Some(running) = start(&[(LOOP.to_vec(), |_| Policy::Background, [0, 0])]) else { return };
+    let again = |cpu| {
+        let vcpus = vec![Id { vm: 0, vcpu: 0 }];
+        Prepared::new(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }])
+    };
+    let refused = again(last_cpu());
+    let (cpu, process) = (last_cpu(), std::process::id() as i32);
+    assert!(
+        matches!(refused, Err(Error::Claimed { cpu: it, by: Some(by) }) if (it, by) == (cpu, process)),
+        "{refused:?}"
+    );
+    again(NO_CPU).expect("nobody has it");
+    drop(running);
+    let vcpus = vec![Id { vm: 0, vcpu: 0 }];
+    prepared(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }]).expect("nobody has it any more");
+}
+
+#[test]
 fn a_start_that_fails_comes_to_an_end() {
     let _alone = alone();
     let (result, told) = mpsc::channel();
@@ -156,7 +187,7 @@ fn a_start_that_fails_comes_to_an_end() {
         let seats = [last_cpu(), NO_CPU].into_iter().enumerate();
         let seats =
             seats.map(|(vcpu, cpu)| Seats { cpu, vcpus: vec![Id { vm: 0, vcpu: vcpu as u8 }] });
-        let prepared = Prepared::new(vec![guest(&LOOP)], seats.collect());
+        let prepared = prepared(vec![guest(&LOOP)], seats.collect());
         let started = prepared.and_then(|prepared| prepared.start(|_| Vec::new()));
         let _ = result.send(started.map(drop));
     });

@@ -11,6 +11,18 @@ pub enum Error {
     /// KVM may not be used.
     #[error("/dev/kvm may not be opened: {0}")]
     Denied(io::Error),
+    /// Another process runs VMs on a CPU.
+    #[error(
+        "CPU {cpu} of this host is used by another run{}\n\
+         help: wait for its end, or put VCPUs on other PCPUs: two runs on the same CPU would starve each other",
+        by.map(|process| format!(" (process {process})")).unwrap_or_default()
+    )]
+    Claimed {
+        /// The number of the CPU.
+        cpu: usize,
+        /// The process, if it is known.
+        by: Option<i32>,
+    },
     /// Another failure: what was tried, and why it failed.
     #[error("{what}: {error}")]
     Io {

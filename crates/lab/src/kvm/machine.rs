@@ -81,7 +81,11 @@ impl Host {
 }
 
 fn failed(error: host_machine::Error) -> Failure {
-    Failure::new("kvm", error)
+    let code = match error {
+        host_machine::Error::Claimed { .. } => "cpu-taken",
+        _ => "kvm",
+    };
+    Failure::new(code, error)
 }
 
 /// Reads the file of a guest.
