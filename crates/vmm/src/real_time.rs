@@ -53,11 +53,14 @@ impl RealTime {
     /// Returns an alarm for this thread.
     pub fn alarm(&self) -> Result<Alarm, Error> {
         let timer = sys::thread::Timer::new(self.thread, self.signal)
-            .map_err(Error::io("there is no timer for a thread"))?;
+            .map_err(Error::io(
+                "there is no timer for a thread (with a larger `ulimit -i`, of signals that may wait, there is)",
+            ))?;
         Ok(Alarm { timer, set: None })
     }
 
-    /// Returns a handle that wakes this thread. It must not be used after the thread has ended.
+    /// Returns a handle that wakes this thread. It does nothing after the thread has ended: whoever has its number then ignores
+    /// the signal, as Linux lets all do that do not ask for it.
     pub fn kick(&self) -> Kick {
         Kick { thread: self.thread, signal: self.signal }
     }
