@@ -1,7 +1,7 @@
 //! VMs of a few instructions under servers, on the KVM of this machine. Where there is none, the tests say so and pass.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -68,8 +68,10 @@ fn prepared(guests: Vec<Guest>, seats: Vec<Seats>) -> Result<Prepared, Error> {
     Prepared::new(guests, seats)
 }
 
+/// The last CPU of this machine. Threads that start VMs may not use it meanwhile.
 fn last_cpu() -> usize {
-    thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1)
+    static CPU: OnceLock<usize> = OnceLock::new();
+    *CPU.get_or_init(|| thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1))
 }
 
 /// VMs of one VCPU each on the last CPU of this machine; `None`: there is no KVM or no right to use it as needed.
@@ -90,7 +92,12 @@ fn start(vms: &[Vm]) -> Option<Running> {
     };
     let guests: Vec<_> = vms.iter().map(|(code, ..)| guest(code)).collect();
     let prepared = prepared(guests, vec![Seats { cpu: last_cpu(), vcpus }]);
-    match prepared.and_then(|prepared| prepared.start(schedulers)) {
+    started(prepared.and_then(|prepared| prepared.start(schedulers)))
+}
+
+/// What was started; `None`: there is no KVM or no right to use it as needed.
+fn started(result: Result<Running, Error>) -> Option<Running> {
+    match result {
         Ok(running) => Some(running),
         Err(error @ (Error::NoKvm | Error::Denied(_) | Error::Io { .. })) => {
             eprintln!("skipped: {error}");
@@ -101,7 +108,7 @@ fn start(vms: &[Vm]) -> Option<Running> {
 }
 
 /// All news until the end.
-fn news(running: &Running) -> Vec<News> {
+fn news(running: &mut Running) -> Vec<News> {
     let limit = Instant::now() + Duration::from_secs(20);
     let mut all = Vec::new();
     loop {
@@ -123,8 +130,8 @@ fn each_vcpu_gets_its_budget_and_waits_for_its_time() {
     let Some(mut running) = start(&[busy, late]) else { return };
     thread::sleep(Duration::from_millis(500));
     running.stop();
-    let exits = news(&running);
-    assert!(matches!(exits[..], [News::Exits { .. }, News::Exits { .. }]), "{exits:?}");
+    let exits = news(&mut running);
+    assert!(matches!(exits[..], [News::Left { .. }, News::Left { .. }]), "{exits:?}");
     let mut records = Vec::new();
     assert_eq!(running.take_records()[0].poll(&mut records), 0);
     assert!(records.is_sorted_by_key(time_of_action), "time does not go back");
@@ -179,6 +186,66 @@ fn a_cpu_has_the_vcpus_of_one_run_at_a_time() {
     prepared(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }]).expect("nobody has it any more");
 }
 
+/// A field of `/proc/thread-self/status`.
+fn status(key: &str) -> String {
+    let text = std::fs::read_to_string("/proc/thread-self/status").expect("Linux has it");
+    let line = text.lines().find_map(|line| line.strip_prefix(key)).expect("the field");
+    line.trim_start_matches(':').trim().to_owned()
+}
+
+#[test]
+fn this_thread_keeps_off_the_cpus_of_vcpus_and_memory_is_locked_as_long_as_vms_run() {
+    let _alone = alone();
+    let before = ["Cpus_allowed_list", "VmLck"].map(status);
+    let Some(running) = start(&[(LOOP.to_vec(), |_| Policy::Background, [0, 0])]) else { return };
+    let child = thread::spawn(|| status("Cpus_allowed_list")).join().expect("it ends");
+    let during = ["Cpus_allowed_list", "VmLck"].map(status);
+    assert_eq!(child, during[0]);
+    if last_cpu() > 0 {
+        let last = last_cpu().to_string();
+        let cpus = during[0].split([',', '-']);
+        assert!(cpus.into_iter().all(|cpu| cpu != last), "{during:?}");
+    }
+    assert_ne!(during[1], "0 kB");
+    drop(running);
+    assert_eq!(["Cpus_allowed_list", "VmLck"].map(status), before);
+}
+
+#[test]
+fn a_flood_of_marks_loses_only_those_of_its_vm() {
+    let _alone = alone();
+    // The ring is full whenever the VCPU stops, and it stops at once.
+    let add = [&[0x48, 0x83, 0x47, 8 * MARKS_WORD as u8, MARKS_MAX as u8][..]].concat();
+    let mut flood = [add, call(Call::Marks)].concat();
+    let back = -(flood.len() as i8 + 2);
+    flood.extend([0xeb, back as u8]);
+    let late =
+        [wait_until(300 * MS as u32), set_word(MARKS_WORD, 1), call(Call::Marks), call(Call::Off)];
+    let vms: [Vm; 2] = [
+        (flood, Policy::Deferrable, [7 * MS, 10 * MS]),
+        (late.concat(), Policy::Deferrable, [2 * MS, 10 * MS]),
+    ];
+    let Some(mut running) = start(&vms) else { return };
+    thread::sleep(Duration::from_millis(600));
+    running.stop();
+    let all = news(&mut running);
+    let lost = [0, 1].map(|of| {
+        let of_vm = |it: &News| match it {
+            News::Left { id, lost, .. } if id.vm == of => Some(*lost),
+            _ => None,
+        };
+        all.iter().find_map(of_vm).expect("it has left")
+    });
+    let mut records = Vec::new();
+    let unread = running.take_records()[0].poll(&mut records);
+    assert!(lost[0] > 0 && lost == [unread, 0], "{lost:?} {unread}");
+    let marks = |vm| {
+        let is_mark = |it: &&Record| it.kind() == Some(Kind::GuestMark) && it.vm() == vm;
+        records.iter().filter(is_mark).count()
+    };
+    assert_eq!([marks(0), marks(1)], [1 << 14, 1]);
+}
+
 #[test]
 fn a_start_that_fails_comes_to_an_end() {
     let _alone = alone();
@@ -202,8 +269,8 @@ fn vms_end_by_themselves_and_by_faults_and_not_with_each_other() {
     let off = [wait_until(5 * MS as u32), call(Call::Off)].concat();
     let fault = vec![0x0f, 0x0b];
     let vms = [(off, policy, [0, 0]), (fault, policy, [0, 0])];
-    let Some(running) = start(&vms) else { return };
-    let all = news(&running);
+    let Some(mut running) = start(&vms) else { return };
+    let all = news(&mut running);
     // In which order depends on when this thread gets the CPU.
     let off = News::Ended { vm: 0, fault: None };
     let fault = News::Ended { vm: 1, fault: Some("exception") };
@@ -221,7 +288,7 @@ fn a_vcpu_that_ends_makes_room_like_one_that_waits() {
     let Some(mut running) = start(&vms) else { return };
     thread::sleep(Duration::from_millis(200));
     running.stop();
-    news(&running);
+    news(&mut running);
     let mut records = Vec::new();
     running.take_records()[0].poll(&mut records);
     let acts = records.iter().map(|it| (it.kind(), it.vm()));
@@ -235,7 +302,7 @@ fn marks_that_were_overwritten_count_as_lost() {
     let _alone = alone();
     let code = [set_word(MARKS_WORD, MARKS_MAX as u32 + 36), call(Call::Off)].concat();
     let Some(mut running) = start(&[(code, |_| Policy::Background, [0, 0])]) else { return };
-    news(&running);
+    news(&mut running);
     let mut records = Vec::new();
     assert_eq!(running.take_records()[0].poll(&mut records), 36);
     let marks = records.iter().filter(|it| it.kind() == Some(Kind::GuestMark)).count();
@@ -255,10 +322,10 @@ fn a_flood_of_text_waits_for_its_reader_and_nobody_else_does() {
         (flood, Policy::Deferrable, [5 * MS, 10 * MS]),
         (late, Policy::Deferrable, [2 * MS, 10 * MS]),
     ];
-    let Some(running) = start(&vms) else { return };
+    let Some(mut running) = start(&vms) else { return };
     thread::sleep(Duration::from_millis(800));
     running.stop();
-    let all = news(&running);
+    let all = news(&mut running);
     let texts = [0, 1].map(|of| {
         let is_text = |it: &&News| matches!(it, News::Console { vm, .. } if *vm == of);
         all.iter().filter(is_text).count()

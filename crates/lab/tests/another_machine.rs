@@ -251,6 +251,24 @@ fn trace_of_another_machine_is_recorded_and_its_run_is_judged_well() {
 }
 
 #[test]
+fn a_run_under_kvm_that_was_broken_off_says_why_and_does_not_speak_of_qemu() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let system = system(folder.path());
+    let (machine, _) = replay(&system, &happened(&system, 2_000_000), &WELL);
+    let running = Running::new(Box::new(machine), &system, None);
+    let ran = running.wait(|_| false, &AtomicBool::new(false));
+    let mut ran: Ran = ran.expect("nothing stopped the run");
+    ran.outcome.exit = Exit::Code(1);
+    ran.outcome.stderr = "the thread of PCPU 1 failed".into();
+    let all = circumstances(folder.path(), folder.path().join("none.trace"));
+    let summary = judge(&system, ran, Circumstances { runner: Runner::Kvm, ..all });
+    assert!(!summary.is_ok());
+    let document = summary.document();
+    assert_eq!(document.problems[0], "the run was broken off: the thread of PCPU 1 failed");
+    assert_eq!((document.result, &*document.qemu_messages), ("failed", ""));
+}
+
+#[test]
 fn deadlines_that_were_missed_on_another_machine_are_found() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let system = system(folder.path());

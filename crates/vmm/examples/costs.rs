@@ -21,7 +21,7 @@ mod costs {
 
     use abi::guest::RAM;
     use abi::kvm::{Call, PORT, nanoseconds};
-    use vmm::{Claim, Error, Exit, Kvm, RealTime, Scale, Start, Vcpu, Vm, lock_memory, now};
+    use vmm::{Claim, Error, Exit, Kvm, LockedMemory, RealTime, Scale, Start, Vcpu, Vm, now};
 
     const ENTRY: u64 = RAM + (1 << 20);
     const CALLS: usize = 5_000;
@@ -62,7 +62,7 @@ mod costs {
         let call = [0xb8, Call::Marks as u8, 0, 0, 0, 0xba, PORT as u8, 0, 0, 0, 0xef, 0xeb, 0xfd];
         let (caller, one, other) = (vm(&kvm, &call)?, vm(&kvm, &WATCH)?, vm(&kvm, &WATCH)?);
         let thread = RealTime::enter(80, cpu)?;
-        lock_memory()?;
+        let _locked = LockedMemory::new()?;
         show("call of a guest and back", calls(vcpu(&caller, &thread)?, scale));
         let both = [vcpu(&one, &thread)?, vcpu(&other, &thread)?];
         let (late, gaps) = switches(both, &thread, scale)?;

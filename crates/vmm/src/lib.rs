@@ -22,7 +22,7 @@ mod vm;
 pub use claim::Claim;
 pub use clock::{Scale, now};
 pub use error::Error;
-pub use real_time::{Alarm, Kick, RealTime, lock_memory};
+pub use real_time::{Alarm, Elsewhere, Kick, LockedMemory, RealTime};
 pub use sys::memory::Memory;
 pub use vcpu::{Exit, Vcpu};
 pub use vm::{Kvm, Start, Vm};

@@ -73,11 +73,10 @@ impl Vcpu {
         self.word(ARGUMENT_WORD)
     }
 
-    /// Returns the text of [`Call::Console`].
-    pub fn text(&self) -> Vec<u8> {
-        let mut text = vec![0; self.argument().min(TEXT_MAX) as usize];
-        self.ram.read(self.block + TEXT_OFFSET, &mut text);
-        text
+    /// Puts the text of [`Call::Console`] into a buffer, which needs no more room than [`TEXT_MAX`].
+    pub fn read_text(&self, text: &mut Vec<u8>) {
+        text.resize(self.argument().min(TEXT_MAX) as usize, 0);
+        self.ram.read(self.block + TEXT_OFFSET, text);
     }
 
     /// Lets the guest see that its text was not taken.

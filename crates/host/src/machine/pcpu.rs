@@ -7,7 +7,6 @@
 //! Records are those of the hypervisor (`hypervisor/src/pcpu/sharing.rs`), with the times that the scheduler was told.
 
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use abi::kvm::Call;
 use abi::trace::{Kind, NO_LIMIT, Record};
@@ -16,13 +15,16 @@ use policy::cpu::{Cpu, Event, Slot};
 use policy::time::Instant;
 use vmm::{Alarm, Exit, RealTime, Scale, Vcpu, now};
 
+use super::news::Teller;
 use super::records::Writer;
 use super::shared::Shared;
-use super::{FREQUENCY_HZ, Id, News};
+use super::{FREQUENCY_HZ, Id};
 
 /// What the thread of a PCPU has from the beginning.
 #[derive(Debug)]
 pub struct Context {
+    /// The number of the PCPU.
+    pub number: usize,
     /// The CPU of the host.
     pub cpu: usize,
     /// The speed of the clock of guests.
@@ -30,7 +32,7 @@ pub struct Context {
     /// The trace.
     pub records: Writer,
     /// What happens is told here.
-    pub news: Sender<News>,
+    pub news: Teller,
     /// What all threads know.
     pub shared: Arc<Shared>,
 }
@@ -60,6 +62,8 @@ struct Seat {
     vcpu: Vcpu,
     state: State,
     exits: u64,
+    /// Marks that were lost.
+    lost: u64,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -78,7 +82,7 @@ impl Pcpu {
         scheduler: Cpu<Vec<Slot>>,
         vcpus: Vec<(Id, Vcpu)>,
     ) -> Self {
-        let seat = |(id, vcpu)| Seat { id, vcpu, state: State::Waits(0), exits: 0 };
+        let seat = |(id, vcpu)| Seat { id, vcpu, state: State::Waits(0), exits: 0, lost: 0 };
         Self {
             context,
             thread,
@@ -95,9 +99,10 @@ impl Pcpu {
 
     /// Runs the VCPUs until all are off. The first period of all servers starts at `start`.
     pub fn run(mut self, start: u64) {
-        for seat in &self.seats {
-            if seat.vcpu.attach(&self.thread).is_err() {
-                self.end(seat.id.vm, Some("no-signals"));
+        for place in 0..self.seats.len() {
+            let Seat { id, vcpu, .. } = &self.seats[place];
+            if vcpu.attach(&self.thread).is_err() {
+                self.end(id.vm, Some("no-signals"));
             }
         }
         // The record is as old as the servers are, though the time is still to come.
@@ -116,9 +121,8 @@ impl Pcpu {
                 }
             }
         }
-        self.context.shared.leave(self.thread.kick());
-        for Seat { id, exits, .. } in self.seats {
-            let _ = self.context.news.send(News::Exits { id, exits });
+        for Seat { id, exits, lost, .. } in self.seats {
+            self.context.news.left(id, exits, lost);
         }
     }
 
@@ -200,7 +204,8 @@ impl Pcpu {
             Exit::Call(Call::Marks) => {}
             Exit::Call(Call::Console) => {
                 if self.context.shared.may_show(id.vm) {
-                    let _ = self.context.news.send(News::Console { vm: id.vm, text: vcpu.text() });
+                    self.context.news.console(id.vm, |text| vcpu.read_text(text));
+                    self.context.shared.tell();
                 } else {
                     vcpu.refuse_text();
                 }
@@ -220,19 +225,21 @@ impl Pcpu {
 
     /// Takes the marks that a VCPU has written from `from` to `now`. What it says of their times is believed within these.
     fn take_marks(&mut self, place: usize, from: u64, now: u64) {
-        let Seat { id, vcpu, .. } = &mut self.seats[place];
-        let (id, last, records) = (*id, &mut self.last, &self.context.records);
+        let Seat { id, vcpu, lost, .. } = &mut self.seats[place];
+        let (id, last, records) = (*id, &mut self.last, &mut self.context.records);
         let overwritten = vcpu.take_marks(|time, value| {
             *last = time.clamp(from, now).max(*last);
-            records.write(Record::new(*last, Kind::GuestMark, id.vm, id.vcpu, value));
+            let mark = Record::new(*last, Kind::GuestMark, id.vm, id.vcpu, value);
+            *lost += u64::from(!records.mark(mark));
         });
-        records.lose(overwritten);
+        *lost = lost.saturating_add(records.lose(overwritten));
     }
 
     /// A VM ends: its VCPUs stop, here and on other PCPUs, when these look next.
-    fn end(&self, vm: u8, fault: Option<&'static str>) {
+    fn end(&mut self, vm: u8, fault: Option<&'static str>) {
         if self.context.shared.end(vm) {
-            let _ = self.context.news.send(News::Ended { vm, fault });
+            self.context.news.ended(vm, fault);
+            self.context.shared.tell();
         }
     }
 
