@@ -167,6 +167,12 @@ fn what_is_not_there_under_kvm_is_refused() {
     let small = system(folder.path(), &[("\"4MiB\"", "\"512KiB\"")]);
     if is_host() {
         refused(&[&small], "does not fit its RAM");
+        // Before anything starts, which would make the log.
+        let log = folder.path().join("log");
+        let path = log.to_str().expect("a path in UTF-8");
+        let nowhere = ["systems/kvm-first.toml", "--log", path, "--trace", "/nowhere/it.trace"];
+        refused(&nowhere, "cannot write /nowhere/it.trace");
+        assert!(!log.exists());
     }
     let file = system(folder.path(), &[("boot = \"raw\"\n", "")]);
     refused(&[&file], "under KVM there are no Linux guests yet");

@@ -25,7 +25,7 @@ pub use vmm::Error;
 
 /// Ticks of the clock in a second: nanoseconds.
 pub const FREQUENCY_HZ: u64 = 1_000_000_000;
-/// The first period of all servers starts so long after the threads are there.
+/// The first period of all servers starts so long after threads and VCPUs are there.
 const LEAD_NS: u64 = 20_000_000;
 /// Longest time until a thread that listens looks for news, though it was not the one that was woken.
 const LISTEN: Duration = Duration::from_millis(20);
@@ -160,21 +160,22 @@ impl Prepared {
             becomes_ready.recv().unwrap_or_else(|_| Err(Error::thread_ended()))
         };
         let kicks = threads.iter().map(kick).collect::<Result<Vec<_>, _>>()?;
+        let make = |(number, _, work): (usize, _, _)| {
+            let vcpus = self.pcpus[number].vcpus.iter().map(|id| Ok((*id, self.vcpu(*id)?)));
+            Ok((number, work, vcpus.collect::<Result<Vec<_>, Error>>()?))
+        };
+        let all = threads.into_iter().map(make).collect::<Result<Vec<_>, Error>>()?;
         running.locked = Some(LockedMemory::new()?);
+        // Only now: a VM has all of its VCPUs, or none of them runs. To make them takes longer than the time that is left until
+        // the servers start.
         let start = vmm::now() + LEAD_NS;
         let mut schedulers: Vec<_> = schedulers(start).into_iter().map(Some).collect();
-        let mut all = Vec::new();
-        for (number, _, work) in threads {
-            let vcpus = self.pcpus[number].vcpus.iter().map(|id| Ok((*id, self.vcpu(*id, start)?)));
-            let vcpus = vcpus.collect::<Result<Vec<_>, Error>>()?;
-            let scheduler = schedulers.get_mut(number).and_then(Option::take);
-            let scheduler = scheduler.unwrap_or_else(|| Cpu::new(Vec::new()));
-            all.push((work, Work { start, scheduler, vcpus }));
-        }
-        // Only now: a VM has all of its VCPUs, or none of them runs.
         running.shared.are_ready(kicks);
         all.iter().for_each(|_| running.shared.come());
-        for (work, what) in all {
+        for (number, work, vcpus) in all {
+            let scheduler = schedulers.get_mut(number).and_then(Option::take);
+            let scheduler = scheduler.unwrap_or_else(|| Cpu::new(Vec::new()));
+            let what = Work { start, scheduler, vcpus };
             if work.send(Box::new(what)).is_err() {
                 running.shared.leave(Some("a thread ended before its VMs started".into()));
             }
@@ -182,10 +183,10 @@ impl Prepared {
         Ok(running)
     }
 
-    fn vcpu(&self, id: Id, servers_start: u64) -> Result<Vcpu, Error> {
+    fn vcpu(&self, id: Id) -> Result<Vcpu, Error> {
         let (vm, guest) = &self.vms[usize::from(id.vm)];
         let arguments = &guest.arguments;
-        vm.vcpu(Start { vcpu: id.vcpu.into(), entry: guest.entry, arguments, servers_start })
+        vm.vcpu(Start { vcpu: id.vcpu.into(), entry: guest.entry, arguments })
     }
 }
 

@@ -186,6 +186,27 @@ fn a_cpu_has_the_vcpus_of_one_run_at_a_time() {
     prepared(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }]).expect("nobody has it any more");
 }
 
+#[test]
+fn vcpus_are_there_before_the_servers_start() {
+    let _alone = alone();
+    let cpu = last_cpu();
+    let vcpus: Vec<_> = (0..8).flat_map(|vm| (0..8).map(move |vcpu| Id { vm, vcpu })).collect();
+    // Another scheduler than the guests' priorities: nothing but the time matters here.
+    let schedulers = |_| {
+        let slot = |_| Slot::new(Policy::Background).expect("a server");
+        vec![Cpu::new((0..64).map(slot).collect())]
+    };
+    let guests = vec![guest(&call(Call::Off)); 8];
+    let prepared = prepared(guests, vec![Seats { cpu, vcpus }]);
+    let Some(mut running) = started(prepared.and_then(|it| it.start(schedulers))) else { return };
+    let news = news(&mut running);
+    let mut records = Vec::new();
+    running.take_records()[0].poll(&mut records);
+    let first = |kind| records.iter().find(|it| it.kind() == Some(kind)).expect("a record").ticks;
+    let (epoch, wake) = (first(Kind::Epoch), first(Kind::Wake));
+    assert!(wake < epoch, "{} ns late: {news:?}", wake - epoch);
+}
+
 /// A field of `/proc/thread-self/status`.
 fn status(key: &str) -> String {
     let text = std::fs::read_to_string("/proc/thread-self/status").expect("Linux has it");

@@ -15,7 +15,7 @@ use crate::deadlines::Times;
 use crate::failure::Failure;
 use crate::hypervisor;
 use crate::load::System;
-use crate::record::Recording;
+use crate::record::{NewTrace, Recording};
 use crate::run::{Circumstances, End, Options, Prepared, Runner, Summary, Target, judge};
 use crate::workspace::Workspace;
 
@@ -49,11 +49,10 @@ impl<'a> OnKvm<'a> {
 
 impl Prepared for OnKvm<'_> {
     fn start(&mut self) -> Result<Running, Failure> {
+        let trace =
+            self.target.file().map(|(path, what)| NewTrace::create(path, what)).transpose()?;
         let (machine, feed) = self.host.start(self.system, &self.log, self.options.timeout)?;
-        let recording = self.target.file();
-        let recording = recording
-            .map(|(path, what)| Recording::of(path, self.system, feed, what))
-            .transpose()?;
+        let recording = trace.map(|trace| Recording::begin(trace, self.system, feed));
         Ok(Running::new(machine, self.system, recording))
     }
 

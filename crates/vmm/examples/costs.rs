@@ -78,7 +78,7 @@ mod costs {
     }
 
     fn vcpu(vm: &Vm, thread: &RealTime) -> Result<Vcpu, Error> {
-        let vcpu = vm.vcpu(Start { vcpu: 0, entry: ENTRY, arguments: "", servers_start: 0 })?;
+        let vcpu = vm.vcpu(Start { vcpu: 0, entry: ENTRY, arguments: "" })?;
         vcpu.attach(thread)?;
         Ok(vcpu)
     }

@@ -2,7 +2,7 @@
 
 use abi::kvm::{
     ARGUMENT_WORD, CLOCK_WORD, Call, MARKS_MAX, MARKS_OFFSET, MARKS_READ_WORD, MARKS_WORD, PORT,
-    TEXT_MAX, TEXT_OFFSET,
+    SERVERS_START_WORD, TEXT_MAX, TEXT_OFFSET,
 };
 use kvm_ioctls::{VcpuExit, VcpuFd};
 
@@ -43,6 +43,11 @@ impl Vcpu {
     pub fn attach(&self, thread: &RealTime) -> Result<(), Error> {
         sys::thread::let_signal_end(&self.fd, thread.signal())
             .map_err(Error::io("KVM does not let signals stop a VCPU"))
+    }
+
+    /// Lets the guest see the time at which the first period of all servers starts. It comes before the first run.
+    pub fn set_servers_start(&self, time: u64) {
+        self.set_word(SERVERS_START_WORD, time);
     }
 
     /// Runs the VCPU until something happens. `scale`: the speed of the guest's clock.

@@ -43,7 +43,7 @@ fn with(code: &[u8], test: impl FnOnce(&mut Vcpu, &RealTime, &Sender<Kick>) + Se
 }
 
 fn vcpu(vm: &Vm) -> Vcpu {
-    let start = Start { vcpu: 0, entry: ENTRY, arguments: "a=b", servers_start: 7 };
+    let start = Start { vcpu: 0, entry: ENTRY, arguments: "a=b" };
     vm.vcpu(start).expect("a VCPU")
 }
 
@@ -142,6 +142,6 @@ fn what_does_not_fit_the_ram_is_refused() {
         assert!(vm.load("it", address, &[0; 8]).is_err(), "{address:#x}");
     }
     vm.load("it", RAM + (1 << 20) - 8, &[0; 8]).expect("it fits");
-    let start = Start { vcpu: 0, entry: ENTRY, arguments: &"x".repeat(2000), servers_start: 0 };
+    let start = Start { vcpu: 0, entry: ENTRY, arguments: &"x".repeat(2000) };
     assert!(vm.vcpu(start).is_err());
 }

@@ -101,6 +101,7 @@ impl Pcpu {
     pub fn run(mut self, start: u64) {
         for place in 0..self.seats.len() {
             let Seat { id, vcpu, .. } = &self.seats[place];
+            vcpu.set_servers_start(start);
             if vcpu.attach(&self.thread).is_err() {
                 self.end(id.vm, Some("no-signals"));
             }
