@@ -207,6 +207,43 @@ fn vcpus_are_there_before_the_servers_start() {
     assert!(wake < epoch, "{} ns late: {news:?}", wake - epoch);
 }
 
+/// Waits again and again until each multiple of `ns` after the start of the servers.
+fn wait_each(ns: u32) -> Vec<u8> {
+    // mov rcx, [rdi + START]; loop: add rcx, ns; mov [rdi + ARGUMENT], rcx; the call; jmp to loop
+    let mut round = vec![0x48, 0x81, 0xc1];
+    round.extend(ns.to_le_bytes());
+    round.extend([0x48, 0x89, 0x4f, 8 * ARGUMENT_WORD as u8]);
+    round.extend(call(Call::Wait));
+    let back = -(round.len() as i8 + 2);
+    let start = [0x48, 0x8b, 0x4f, 8 * SERVERS_START_WORD as u8];
+    [&start[..], &round, &[0xeb, back as u8]].concat()
+}
+
+#[test]
+fn a_vcpu_that_preempts_another_one_pays_from_the_time_for_which_it_asked() {
+    const EACH: u64 = 400_000;
+    let _alone = alone();
+    let vms: [Vm; 2] = [
+        (wait_each(EACH as u32), Policy::Deferrable, [9 * MS, 10 * MS]),
+        (LOOP.to_vec(), |_| Policy::Background, [0, 0]),
+    ];
+    let Some(mut running) = start(&vms) else { return };
+    thread::sleep(Duration::from_millis(400));
+    running.stop();
+    news(&mut running);
+    let mut records = Vec::new();
+    running.take_records()[0].poll(&mut records);
+    assert!(records.is_sorted_by_key(time_of_action), "time does not go back");
+    let epoch = records.iter().find(|it| it.kind() == Some(Kind::Epoch)).expect("an epoch").ticks;
+    let wakes = records.iter().filter(|it| it.kind() == Some(Kind::Wake) && it.vm() == 0);
+    let wakes = wakes.filter(|it| it.ticks >= epoch);
+    let mut late: Vec<u64> = wakes.map(|it| (it.ticks - epoch) % EACH).collect();
+    late.sort_unstable();
+    assert!(late.len() > 300, "{} wakes", late.len());
+    // The other VCPU would else pay for the alarm that stops it, each time.
+    assert!(late[late.len() / 2] < 1_000, "{late:?}");
+}
+
 /// A field of `/proc/thread-self/status`.
 fn status(key: &str) -> String {
     let text = std::fs::read_to_string("/proc/thread-self/status").expect("Linux has it");
