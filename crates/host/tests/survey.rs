@@ -23,6 +23,7 @@ fn host(changes: &[(&str, &str)]) -> TempDir {
         ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
         ("proc/sys/kernel/sched_rt_period_us", "1000000\n"),
         ("sys/kernel/realtime", "1\n"),
+        ("proc/sys/kernel/osrelease", "5.16.0-1-amd64\n"),
         ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
         ("sys/devices/system/cpu/smt/active", "0\n"),
         ("sys/devices/system/cpu/online", "0-3\n"),
@@ -47,6 +48,14 @@ fn a_good_host_lacks_nothing() {
 }
 
 #[test]
+fn kernels_that_are_new_or_unknown_lack_nothing() {
+    for release in ["5.16", "5.100.1-rt", "6.1.0-18-amd64", "10.0", "unknown", ""] {
+        let folder = host(&[("proc/sys/kernel/osrelease", release)]);
+        assert_eq!(survey(folder.path(), &[1, 2]), [], "{release}");
+    }
+}
+
+#[test]
 fn each_lack_is_found() {
     let user = "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-3\n";
     let few = "CapEff:\t000001fffeffffff\nCpus_allowed_list:\t0,2\n";
@@ -57,6 +66,8 @@ fn each_lack_is_found() {
         ("sys/fs/cgroup/cpu/cpu.rt_runtime_us", "0\n", "real-time-group", Effect::Prevents),
         ("proc/sys/kernel/sched_rt_runtime_us", "950000\n", "throttling", Effect::Delays),
         ("sys/kernel/realtime", "0\n", "preempt-rt", Effect::Delays),
+        ("proc/sys/kernel/osrelease", "5.15.0-91-generic\n", "kernel", Effect::Prevents),
+        ("proc/sys/kernel/osrelease", "4.19.0+\n", "kernel", Effect::Prevents),
         (
             "sys/kernel/mm/transparent_hugepage/enabled",
             "[always] madvise never\n",
