@@ -176,6 +176,30 @@ fn what_is_not_there_under_kvm_is_refused() {
     }
     let file = system(folder.path(), &[("boot = \"raw\"\n", "")]);
     refused(&[&file], "under KVM there are no Linux guests yet");
+    let board = "[platform]\nboard = \"linux-kvm\"\nhypervisor_memory = \"64MiB\"";
+    let file = system(folder.path(), &[("platform = \"linux-kvm\"", board)]);
+    refused(&[&file], "under KVM there is no hypervisor that could have this");
+    let place = "memory = \"4MiB\"\nmemory_at = 0x1000_0000";
+    let file = system(folder.path(), &[("memory = \"4MiB\"", place)]);
+    refused(&[&file], "under KVM there are no places of RAM in the machine yet");
+}
+
+#[test]
+fn a_note_says_what_changes_nothing() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let replaced = ("name = \"burn\"\n", "name = \"burn\"\nconsole = false\n");
+    let silent = system(folder.path(), &[replaced]);
+    for (file, noted) in [(&*silent, true), ("systems/kvm-first.toml", false)] {
+        let run = json(&["run", "--on", "kvm", file, "--timeout", "100ms"]);
+        let notes = run["notes"].as_array().expect("notes").iter();
+        let notes: Vec<_> = notes.filter_map(Value::as_str).collect();
+        let note = "`console = false` (VM `burn`) changes nothing";
+        assert_eq!(notes.iter().any(|it| it.contains(note)), noted, "{notes:?}");
+    }
 }
 
 #[test]

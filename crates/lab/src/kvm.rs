@@ -29,7 +29,7 @@ pub struct OnKvm<'a> {
     host: Host,
     target: Target,
     log: PathBuf,
-    /// What the host lacks.
+    /// What the host lacks, and what the description asks for without effect.
     remarks: Vec<String>,
 }
 
@@ -37,7 +37,8 @@ impl<'a> OnKvm<'a> {
     /// Checks that the system can run under KVM on this host, and makes its VMs. Of the options, those for QEMU mean nothing.
     pub fn new(system: &'a System, options: Options) -> Result<Self, Failure> {
         refusals::check(system)?;
-        let remarks = survey::check(system)?;
+        let mut remarks = survey::check(system)?;
+        remarks.extend(refusals::without_meaning(system));
         let host = Host::new(system)?;
         let build = hypervisor::find(None).ok().and_then(|found| found.build);
         let place = Workspace::in_build(build.as_deref(), &system.plan.name)?;
