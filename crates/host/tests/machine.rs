@@ -207,6 +207,23 @@ fn vcpus_are_there_before_the_servers_start() {
     assert!(wake < epoch, "{} ns late: {news:?}", wake - epoch);
 }
 
+#[test]
+fn a_vcpu_that_nothing_stops_sees_a_clock_that_is_not_old() {
+    let _alone = alone();
+    let Some(mut running) = start(&[(LOOP.to_vec(), |_| Policy::Background, [0, 0])]) else {
+        return;
+    };
+    thread::sleep(Duration::from_millis(1_000));
+    running.stop();
+    let all = news(&mut running);
+    let [News::Left { exits, .. }] = all[..] else { panic!("{all:?}") };
+    assert!((4..50).contains(&exits), "its clock was renewed {exits} times");
+    let mut records = Vec::new();
+    running.take_records()[0].poll(&mut records);
+    // The scheduler is not asked for that.
+    assert!(records.len() < 10, "{records:?}");
+}
+
 /// Waits again and again until each multiple of `ns` after the start of the servers.
 fn wait_each(ns: u32) -> Vec<u8> {
     // mov rcx, [rdi + START]; loop: add rcx, ns; mov [rdi + ARGUMENT], rcx; the call; jmp to loop

@@ -23,6 +23,10 @@ use super::{FREQUENCY_HZ, Id};
 /// An alarm stops a VCPU within this time on most hosts and almost always.
 const ALARM_MAX_NS: u64 = 100_000;
 
+/// A VCPU executes for no more than twice as long with the same clock. Linux may change the speed of its own by 500 millionths,
+/// which are 100 us then.
+const RENEWAL_NS: u64 = 100_000_000;
+
 /// What the thread of a PCPU has from the beginning.
 #[derive(Debug)]
 pub struct Context {
@@ -77,6 +81,12 @@ enum State {
     Off,
 }
 
+/// Returns a time at which a VCPU stops that nothing else stops, so that it goes on with a new clock. The time is the same for a
+/// while, so that the alarm is not set for each exit.
+fn renewal(now: u64) -> u64 {
+    (now / RENEWAL_NS).saturating_add(2).saturating_mul(RENEWAL_NS)
+}
+
 impl Pcpu {
     /// Returns a PCPU whose VCPUs the scheduler knows by their places here.
     pub fn new(
@@ -116,10 +126,15 @@ impl Pcpu {
             if self.seats.iter().all(|seat| seat.state == State::Off) {
                 break;
             }
-            self.alarm.set(self.next_look());
+            let next = self.next_look();
             match self.run {
-                Some(seat) => self.execute(seat),
+                Some(seat) => {
+                    let renewal = renewal(now());
+                    self.alarm.set(Some(next.map_or(renewal, |next| next.min(renewal))));
+                    self.execute(seat);
+                }
                 None => {
+                    self.alarm.set(next);
                     self.thread.wait();
                     self.alarm.rang();
                 }
