@@ -4,6 +4,7 @@
 //! Nothing here relies on a longest time: the machine may itself be a virtual one, from which CPUs are taken for milliseconds.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -199,6 +200,28 @@ fn a_note_says_what_changes_nothing() {
         let notes: Vec<_> = notes.filter_map(Value::as_str).collect();
         let note = "`console = false` (VM `burn`) changes nothing";
         assert_eq!(notes.iter().any(|it| it.contains(note)), noted, "{notes:?}");
+    }
+}
+
+#[test]
+fn each_lack_of_rights_is_an_error_with_a_help_of_its_own() {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: only root can run a command without rights");
+    }
+    let arguments = ["--json", "run", "--on", "kvm", "systems/kvm-first.toml"];
+    let mut command = command(&arguments);
+    // Where others may not read what was built, nothing can be tried.
+    let Ok(output) = command.uid(NOBODY).gid(NOBODY).output() else { return };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(output.status.code(), Some(2), "{document:#}");
+    let errors = document["errors"].as_array().expect("errors");
+    let is_there = |code: &str| errors.iter().any(|it| it["code"] == code);
+    assert!(is_there("real-time-rights") || is_there("cannot-read"), "{document:#}");
+    for error in errors.iter().filter(|it| it["code"] != "cannot-read") {
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.starts_with("VMs cannot run on this host: "), "{document:#}");
+        assert!(!message.contains("help") && error["help"].is_string(), "{document:#}");
     }
 }
 

@@ -188,23 +188,32 @@ fn a_cpu_has_the_vcpus_of_one_run_at_a_time() {
 
 #[test]
 fn vcpus_are_there_before_the_servers_start() {
+    const ATTEMPTS: usize = 5;
     let _alone = alone();
-    let cpu = last_cpu();
-    let vcpus: Vec<_> = (0..8).flat_map(|vm| (0..8).map(move |vcpu| Id { vm, vcpu })).collect();
-    // Another scheduler than the guests' priorities: nothing but the time matters here.
+    let all = (0..8).flat_map(|vm| (0..8).map(move |vcpu| Id { vm, vcpu }));
+    let seats = vec![Seats { cpu: last_cpu(), vcpus: all.collect() }];
     let schedulers = |_| {
         let slot = |_| Slot::new(Policy::Background).expect("a server");
         vec![Cpu::new((0..64).map(slot).collect())]
     };
-    let guests = vec![guest(&call(Call::Off)); 8];
-    let prepared = prepared(guests, vec![Seats { cpu, vcpus }]);
-    let Some(mut running) = started(prepared.and_then(|it| it.start(schedulers))) else { return };
-    let news = news(&mut running);
-    let mut records = Vec::new();
-    running.take_records()[0].poll(&mut records);
-    let first = |kind| records.iter().find(|it| it.kind() == Some(kind)).expect("a record").ticks;
-    let (epoch, wake) = (first(Kind::Epoch), first(Kind::Wake));
-    assert!(wake < epoch, "{} ns late: {news:?}", wake - epoch);
+    let mut late = Vec::new();
+    // The machine may take the CPU away for longer than the time that is left until the start.
+    for _ in 0..ATTEMPTS {
+        let prepared = prepared(vec![guest(&call(Call::Off)); 8], seats.clone());
+        let started = started(prepared.and_then(|it| it.start(schedulers)));
+        let Some(mut running) = started else { return };
+        news(&mut running);
+        let mut records = Vec::new();
+        running.take_records()[0].poll(&mut records);
+        let first =
+            |kind| records.iter().find(|it| it.kind() == Some(kind)).expect("a record").ticks;
+        let (epoch, wake) = (first(Kind::Epoch), first(Kind::Wake));
+        if wake < epoch {
+            return;
+        }
+        late.push(wake - epoch);
+    }
+    panic!("the first VCPU woke so many nanoseconds late: {late:?}");
 }
 
 #[test]
