@@ -9,7 +9,6 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![deny(unsafe_code)]
 
-mod claim;
 mod clock;
 mod error;
 mod layout;
@@ -19,10 +18,9 @@ mod sys;
 mod vcpu;
 mod vm;
 
-pub use claim::Claim;
 pub use clock::{Scale, now};
 pub use error::Error;
-pub use real_time::{Alarm, Elsewhere, Kick, LockedMemory, RealTime};
+pub use real_time::{Alarm, Kick, RealTime, lock_memory};
 pub use sys::memory::Memory;
 pub use vcpu::{Exit, Vcpu};
 pub use vm::{Kvm, Start, Vm};

@@ -43,7 +43,7 @@ fn with(code: &[u8], test: impl FnOnce(&mut Vcpu, &RealTime, &Sender<Kick>) + Se
 }
 
 fn vcpu(vm: &Vm) -> Vcpu {
-    let start = Start { vcpu: 0, entry: ENTRY, arguments: "a=b" };
+    let start = Start { vcpu: 0, entry: ENTRY, arguments: "a=b", servers_start: 7 };
     vm.vcpu(start).expect("a VCPU")
 }
 
@@ -67,9 +67,7 @@ fn calls_come_in_order_and_have_arguments() {
     with(&code, |vcpu, _, _| {
         let scale = Scale::measure();
         assert_eq!(vcpu.run(scale), Exit::Call(Call::Console));
-        let mut text = b"longer".to_vec();
-        vcpu.read_text(&mut text);
-        assert_eq!(text, b"hi");
+        assert_eq!(vcpu.text(), b"hi");
         assert_eq!(vcpu.run(scale), Exit::Call(Call::Off));
     });
 }
@@ -142,6 +140,6 @@ fn what_does_not_fit_the_ram_is_refused() {
         assert!(vm.load("it", address, &[0; 8]).is_err(), "{address:#x}");
     }
     vm.load("it", RAM + (1 << 20) - 8, &[0; 8]).expect("it fits");
-    let start = Start { vcpu: 0, entry: ENTRY, arguments: &"x".repeat(2000) };
+    let start = Start { vcpu: 0, entry: ENTRY, arguments: &"x".repeat(2000), servers_start: 0 };
     assert!(vm.vcpu(start).is_err());
 }

@@ -81,11 +81,7 @@ impl Host {
 }
 
 fn failed(error: host_machine::Error) -> Failure {
-    let code = match error {
-        host_machine::Error::Claimed { .. } => "cpu-taken",
-        _ => "kvm",
-    };
-    Failure::new(code, error)
+    Failure::new("kvm", error)
 }
 
 /// Reads the file of a guest.
@@ -163,17 +159,11 @@ impl Session {
     }
 
     fn outcome(self) -> Outcome {
-        let failure = self.running.failure();
-        let exit = match failure {
-            Some(_) => Exit::Code(1),
-            None if self.timed_out => Exit::TimedOut,
-            None => Exit::Code(0),
-        };
         Outcome {
-            exit,
+            exit: if self.timed_out { Exit::TimedOut } else { Exit::Code(0) },
             log: String::new(),
             log_file: None,
-            stderr: failure.unwrap_or_default().into(),
+            stderr: String::new(),
             elapsed: self.start.elapsed(),
         }
     }
@@ -189,7 +179,7 @@ impl Session {
             host_machine::Next::End if self.is_over => None,
             host_machine::Next::End => {
                 self.is_over = true;
-                Some(self.console.end(self.running.failure().is_none()))
+                Some(self.console.end())
             }
         }
     }

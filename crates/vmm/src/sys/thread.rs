@@ -19,10 +19,9 @@ struct SignalMask {
     set: u64,
 }
 
-/// Returns the signal of alarms and kicks. A real-time signal would not do: Linux refuses to send one (`EAGAIN`) when too many
-/// signals of the user wait. This one always comes, and a thread that does not block it ignores it.
+/// Returns the signal of alarms and kicks.
 pub fn signal() -> c_int {
-    libc::SIGURG
+    libc::SIGRTMIN()
 }
 
 fn check(result: c_int) -> io::Result<()> {
