@@ -1,5 +1,7 @@
 //! What the console says and hears, as the hypervisor and the programs at its other end know it.
 
+pub mod render;
+
 use crate::limits::COUNT_MAX;
 
 /// The name of the hypervisor, which no VM may have.

@@ -1,6 +1,6 @@
 //! The interface between the Bulkhead hypervisor, its guests and its tools.
 //!
-//! - [`console`]: labels, keys and sequences of the console;
+//! - [`console`]: labels, keys and sequences of the console, and how guest output looks there;
 //! - [`counter`]: a counter of memory accesses that an observer of the machine keeps;
 //! - [`doorbell`]: the page on which guests ask for colours without a call;
 //! - [`guest`]: the address space of guests;
@@ -11,8 +11,8 @@
 //! - [`plan`]: the names in a plan's device tree;
 //! - [`trace`]: the records that the hypervisor writes into its per-CPU rings.
 //!
-//! The crate has no dependencies, needs no allocator and contains only numbers and layouts that
-//! both sides use.
+//! The crate has no dependencies, needs no allocator and contains only what several sides
+//! use: numbers, layouts, and how output looks.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

@@ -3,8 +3,13 @@
 //!
 //! Nothing here relies on a longest time: the machine may itself be a virtual one, from which CPUs are taken for milliseconds.
 
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,9 +17,35 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Runs of which one must go as planned.
 const ATTEMPTS: usize = 5;
 
-fn bulkhead(arguments: &[&str]) -> Output {
+fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
-    command.current_dir(ROOT).args(arguments).output().expect("bulkhead starts")
+    command.current_dir(ROOT).args(arguments);
+    command
+}
+
+/// The output of the command, which waits while another process has VCPUs on the CPU.
+fn bulkhead(arguments: &[&str]) -> Output {
+    let output = || command(arguments).output().expect("bulkhead starts");
+    let is_taken = |output: &Output| {
+        let [out, err] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
+        out.contains(TAKEN) || err.contains(TAKEN)
+    };
+    let waits = || thread::sleep(Duration::from_millis(200));
+    let mut attempts = (0..600).map(|_| output()).inspect(|it| {
+        if is_taken(it) {
+            waits()
+        }
+    });
+    attempts.find(|it| !is_taken(it)).expect("the CPU is used by others for minutes")
+}
+
+/// What is said of a CPU with VCPUs of others.
+const TAKEN: &str = "of this host is used by another run";
+
+/// Waits until no other test here runs VMs.
+fn alone() -> MutexGuard<'static, ()> {
+    static RUNS: Mutex<()> = Mutex::new(());
+    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn json(arguments: &[&str]) -> Value {
@@ -53,6 +84,7 @@ fn task<'a>(run: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn servers_keep_deadlines_that_are_missed_without() {
+    let _alone = alone();
     if !is_host() {
         return;
     }
@@ -107,6 +139,7 @@ fn is_within_budgets(trace: &str) {
 
 #[test]
 fn runs_that_take_too_long_are_stopped() {
+    let _alone = alone();
     if !is_host() {
         return;
     }
@@ -119,6 +152,7 @@ fn runs_that_take_too_long_are_stopped() {
 
 #[test]
 fn what_is_not_there_under_kvm_is_refused() {
+    let _alone = alone();
     let refused = |arguments: &[&str], message: &str| {
         let output = bulkhead(&[&["run", "--on", "kvm"], arguments].concat());
         let text = String::from_utf8_lossy(&output.stderr);
@@ -134,7 +168,83 @@ fn what_is_not_there_under_kvm_is_refused() {
     let small = system(folder.path(), &[("\"4MiB\"", "\"512KiB\"")]);
     if is_host() {
         refused(&[&small], "does not fit its RAM");
+        // Before anything starts, which would make the log.
+        let log = folder.path().join("log");
+        let path = log.to_str().expect("a path in UTF-8");
+        let nowhere = ["systems/kvm-first.toml", "--log", path, "--trace", "/nowhere/it.trace"];
+        refused(&nowhere, "cannot write /nowhere/it.trace");
+        assert!(!log.exists());
     }
     let file = system(folder.path(), &[("boot = \"raw\"\n", "")]);
     refused(&[&file], "under KVM there are no Linux guests yet");
+    let board = "[platform]\nboard = \"linux-kvm\"\nhypervisor_memory = \"64MiB\"";
+    let file = system(folder.path(), &[("platform = \"linux-kvm\"", board)]);
+    refused(&[&file], "under KVM there is no hypervisor that could have this");
+    let place = "memory = \"4MiB\"\nmemory_at = 0x1000_0000";
+    let file = system(folder.path(), &[("memory = \"4MiB\"", place)]);
+    refused(&[&file], "under KVM there are no places of RAM in the machine yet");
+}
+
+#[test]
+fn a_note_says_what_changes_nothing() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let replaced = ("name = \"burn\"\n", "name = \"burn\"\nconsole = false\n");
+    let silent = system(folder.path(), &[replaced]);
+    for (file, noted) in [(&*silent, true), ("systems/kvm-first.toml", false)] {
+        let run = json(&["run", "--on", "kvm", file, "--timeout", "100ms"]);
+        let notes = run["notes"].as_array().expect("notes").iter();
+        let notes: Vec<_> = notes.filter_map(Value::as_str).collect();
+        let note = "`console = false` (VM `burn`) changes nothing";
+        assert_eq!(notes.iter().any(|it| it.contains(note)), noted, "{notes:?}");
+    }
+}
+
+#[test]
+fn each_lack_of_rights_is_an_error_with_a_help_of_its_own() {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: only root can run a command without rights");
+    }
+    let arguments = ["--json", "run", "--on", "kvm", "systems/kvm-first.toml"];
+    let mut command = command(&arguments);
+    // Where others may not read what was built, nothing can be tried.
+    let Ok(output) = command.uid(NOBODY).gid(NOBODY).output() else { return };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(output.status.code(), Some(2), "{document:#}");
+    let errors = document["errors"].as_array().expect("errors");
+    let is_there = |code: &str| errors.iter().any(|it| it["code"] == code);
+    assert!(is_there("real-time-rights") || is_there("cannot-read"), "{document:#}");
+    for error in errors.iter().filter(|it| it["code"] != "cannot-read") {
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.starts_with("VMs cannot run on this host: "), "{document:#}");
+        assert!(!message.contains("help") && error["help"].is_string(), "{document:#}");
+    }
+}
+
+#[test]
+fn a_second_run_on_the_same_cpu_is_refused_until_the_first_one_has_ended() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let arguments = ["run", "--on", "kvm", "systems/kvm-first.toml"];
+    let short = [&arguments[..], &["--timeout", "100ms"]].concat();
+    // Others are waited for.
+    assert_eq!(bulkhead(&short).status.code(), Some(1));
+    let mut first = command(&arguments).stdout(Stdio::piped()).spawn().expect("bulkhead starts");
+    let mut lines = BufReader::new(first.stdout.take().expect("its output")).lines();
+    assert!(lines.any(|line| line.expect("text").contains("ready")), "it runs");
+    let second = command(&short).output().expect("bulkhead starts");
+    let text = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(2), "{text}");
+    let process = format!("CPU 1 {TAKEN} (process {})", first.id());
+    assert!(text.contains(&process) && text.contains("help: "), "{text}");
+    // Nothing is left of a run that is killed.
+    first.kill().expect("it runs");
+    first.wait().expect("it has ended");
+    assert_eq!(json(&short)["result"], "timed-out");
 }

@@ -1,8 +1,10 @@
 //! A Linux host that runs the VMs of a plan under KVM.
 //!
 //! - [`machine`] runs them: one thread with the policy `SCHED_FIFO` for each PCPU asks the same scheduler as the hypervisor
-//!   ([`policy::cpu`]) which VCPU runs, and runs it until its budget ends, it waits, or another one comes first. Nothing of
-//!   the host is changed but these threads and memory that is locked, so that nothing has to be restored.
+//!   ([`policy::cpu`]) which VCPU runs, and runs it until its budget ends, it waits, or another one comes first. While VMs run,
+//!   such a thread waits for no other thread and allocates nothing: what it tells and records goes through rings without locks.
+//!   Nothing of the host is changed but the threads of this process and memory that is locked, so that nothing has to be
+//!   restored. A CPU has the VCPUs of one run at a time ([`vmm::Claim`]).
 //! - [`survey`] looks at the host, and says what it lacks for times that can be trusted.
 
 #![forbid(unsafe_code)]

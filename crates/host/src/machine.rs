@@ -1,18 +1,23 @@
 //! Runs VMs: makes them, starts a thread for each PCPU, and passes on what these tell.
 
+mod news;
 mod pcpu;
 mod records;
+mod ring;
 mod shared;
 
+use std::collections::{BTreeSet, VecDeque};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use policy::cpu::{Cpu, Slot};
-use vmm::{Kvm, Scale, Start, Vcpu, Vm};
+use vmm::{Claim, Elsewhere, Kvm, LockedMemory, Scale, Start, Vcpu, Vm};
 
 use crate::PRIORITY;
+use news::Listener;
 use pcpu::Pcpu;
 pub use records::Records;
 use shared::Shared;
@@ -20,8 +25,10 @@ pub use vmm::Error;
 
 /// Ticks of the clock in a second: nanoseconds.
 pub const FREQUENCY_HZ: u64 = 1_000_000_000;
-/// The first period of all servers starts so long after the threads are there.
+/// The first period of all servers starts so long after threads and VCPUs are there.
 const LEAD_NS: u64 = 20_000_000;
+/// Longest time until a thread that listens looks for news, though it was not the one that was woken.
+const LISTEN: Duration = Duration::from_millis(20);
 
 /// A VM.
 #[derive(Clone, Debug)]
@@ -74,11 +81,13 @@ pub enum News {
         fault: Option<&'static str>,
     },
     /// A VCPU has left its PCPU for good.
-    Exits {
+    Left {
         /// The VCPU.
         id: Id,
         /// How often it stopped executing, for whatever reason.
         exits: u64,
+        /// Marks that it wrote and that are not in the trace, because they came faster than they were read.
+        lost: u64,
     },
 }
 
@@ -88,11 +97,15 @@ pub struct Prepared {
     vms: Vec<(Vm, Guest)>,
     pcpus: Vec<Seats>,
     scale: Scale,
+    claims: Vec<Claim>,
 }
 
 impl Prepared {
-    /// Makes the VMs, and loads them. `pcpus` are all PCPUs of the plan, also those without VCPUs.
+    /// Makes the VMs, and loads them. `pcpus` are all PCPUs of the plan, also those without VCPUs. Nobody else can have VCPUs on
+    /// their CPUs from now on.
     pub fn new(guests: Vec<Guest>, pcpus: Vec<Seats>) -> Result<Self, Error> {
+        let used = pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
+        let claims = used.map(|seats| Claim::new(seats.cpu)).collect::<Result<_, _>>()?;
         let kvm = Kvm::open()?;
         let make = |guest: Guest| {
             let vm = kvm.vm(guest.ram_bytes)?;
@@ -100,30 +113,39 @@ impl Prepared {
             Ok((vm, guest))
         };
         let vms = guests.into_iter().map(make).collect::<Result<_, Error>>()?;
-        Ok(Self { vms, pcpus, scale: Scale::measure() })
+        Ok(Self { vms, pcpus, scale: Scale::measure(), claims })
     }
 
     /// Starts the VMs. `schedulers` makes the scheduler of each PCPU, when it is known at which time the first period of all
     /// servers starts; times are in ticks of [`FREQUENCY_HZ`].
+    ///
+    /// The calling thread, which listens to what happens, keeps off the CPUs of VCPUs as long as the result is there, and so do
+    /// threads that it starts meanwhile.
     pub fn start(
-        self,
+        mut self,
         schedulers: impl FnOnce(u64) -> Vec<Cpu<Vec<Slot>>>,
     ) -> Result<Running, Error> {
-        let (news, told) = mpsc::channel();
         // Dropped last: it waits for threads, which wait for what `threads` has.
-        let mut running = Running::new(self.vms.len(), told);
+        let mut running = Running::new(self.vms.len());
+        running.claims = std::mem::take(&mut self.claims);
+        let used = self.pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
+        running.elsewhere = Elsewhere::new(&used.map(|seats| seats.cpu).collect::<Vec<_>>());
         let mut threads = Vec::new();
         for (number, seats) in self.pcpus.iter().enumerate() {
-            let (records, read) = records::channel();
+            let vms = seats.vcpus.iter().map(|id| id.vm).collect::<BTreeSet<_>>().len();
+            let (records, read) = records::channel(self.vms.len(), vms);
             running.records.push(read);
             if !seats.vcpus.is_empty() {
                 let (ready, becomes_ready) = mpsc::channel();
                 let (work, to_do) = mpsc::channel();
+                let (news, listener) = news::channel(vms, seats.vcpus.len());
+                running.listeners.push_back(listener);
                 let context = pcpu::Context {
+                    number,
                     cpu: seats.cpu,
                     scale: self.scale,
                     records,
-                    news: news.clone(),
+                    news,
                     shared: Arc::clone(&running.shared),
                 };
                 let name = format!("pcpu{number}");
@@ -134,35 +156,37 @@ impl Prepared {
                 threads.push((number, becomes_ready, work));
             }
         }
-        drop(news);
-        for (_, becomes_ready, _) in &threads {
-            let kick = becomes_ready.recv().unwrap_or_else(|_| Err(Error::thread_ended()))?;
-            running.shared.add(kick);
-        }
-        vmm::lock_memory()?;
+        let kick = |(_, becomes_ready, _): &(_, Receiver<Result<_, Error>>, _)| {
+            becomes_ready.recv().unwrap_or_else(|_| Err(Error::thread_ended()))
+        };
+        let kicks = threads.iter().map(kick).collect::<Result<Vec<_>, _>>()?;
+        let make = |(number, _, work): (usize, _, _)| {
+            let vcpus = self.pcpus[number].vcpus.iter().map(|id| Ok((*id, self.vcpu(*id)?)));
+            Ok((number, work, vcpus.collect::<Result<Vec<_>, Error>>()?))
+        };
+        let all = threads.into_iter().map(make).collect::<Result<Vec<_>, Error>>()?;
+        running.locked = Some(LockedMemory::new()?);
+        // Only now: a VM has all of its VCPUs, or none of them runs. To make them takes longer than the time that is left until
+        // the servers start.
         let start = vmm::now() + LEAD_NS;
         let mut schedulers: Vec<_> = schedulers(start).into_iter().map(Some).collect();
-        let mut all = Vec::new();
-        for (number, _, work) in threads {
-            let vcpus = self.pcpus[number].vcpus.iter().map(|id| Ok((*id, self.vcpu(*id, start)?)));
-            let vcpus = vcpus.collect::<Result<Vec<_>, Error>>()?;
+        running.shared.are_ready(kicks);
+        all.iter().for_each(|_| running.shared.come());
+        for (number, work, vcpus) in all {
             let scheduler = schedulers.get_mut(number).and_then(Option::take);
-            all.push((work, scheduler.map(|scheduler| Work { start, scheduler, vcpus })));
-        }
-        // Only now: a VM has all of its VCPUs, or none of them runs.
-        for (work, what) in all {
-            if let Some(what) = what {
-                // A thread that has ended has said why.
-                let _ = work.send(Box::new(what));
+            let scheduler = scheduler.unwrap_or_else(|| Cpu::new(Vec::new()));
+            let what = Work { start, scheduler, vcpus };
+            if work.send(Box::new(what)).is_err() {
+                running.shared.leave(Some("a thread ended before its VMs started".into()));
             }
         }
         Ok(running)
     }
 
-    fn vcpu(&self, id: Id, servers_start: u64) -> Result<Vcpu, Error> {
+    fn vcpu(&self, id: Id) -> Result<Vcpu, Error> {
         let (vm, guest) = &self.vms[usize::from(id.vm)];
         let arguments = &guest.arguments;
-        vm.vcpu(Start { vcpu: id.vcpu.into(), entry: guest.entry, arguments, servers_start })
+        vm.vcpu(Start { vcpu: id.vcpu.into(), entry: guest.entry, arguments })
     }
 }
 
@@ -189,8 +213,21 @@ fn enter(
         && let Ok(work) = to_do.recv()
     {
         let Work { start, scheduler, vcpus } = *work;
-        Pcpu::new(context, (thread, alarm), scheduler, vcpus).run(start);
+        let (number, shared) = (context.number, Arc::clone(&context.shared));
+        let pcpu = Pcpu::new(context, (thread, alarm), scheduler, vcpus);
+        guarded(number, &shared, move || pcpu.run(start));
     }
+}
+
+/// Lets a PCPU run VCPUs. If it panics, all VMs are stopped, and the run knows why.
+fn guarded(number: usize, shared: &Shared, run: impl FnOnce()) {
+    // What the closure has is dropped by a panic, and what others see of it is atomic.
+    let failure = panic::catch_unwind(AssertUnwindSafe(run)).err().map(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+        format!("the thread of PCPU {number} failed, which is a mistake of Bulkhead: {text}")
+    });
+    shared.leave(failure);
 }
 
 /// VMs that run. They are stopped when this is dropped.
@@ -198,8 +235,13 @@ fn enter(
 pub struct Running {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    news: Receiver<News>,
+    /// What the PCPUs with VCPUs tell; the one that is asked first comes first.
+    listeners: VecDeque<Listener>,
     records: Vec<Records>,
+    // What follows is given back when no thread runs VCPUs any more.
+    claims: Vec<Claim>,
+    elsewhere: Option<Elsewhere>,
+    locked: Option<LockedMemory>,
 }
 
 /// Result of [`Running::next`].
@@ -214,23 +256,64 @@ pub enum Next {
 }
 
 impl Running {
-    fn new(vms: usize, news: Receiver<News>) -> Self {
-        let shared = Arc::new(Shared::new(vms));
-        Self { shared, threads: Vec::new(), news, records: Vec::new() }
+    fn new(vms: usize) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(vms)),
+            threads: Vec::new(),
+            listeners: VecDeque::new(),
+            records: Vec::new(),
+            claims: Vec::new(),
+            elsewhere: None,
+            locked: None,
+        }
     }
 
     /// Waits up to `timeout` for news.
-    pub fn next(&self, timeout: Duration) -> Next {
-        match self.news.recv_timeout(timeout) {
-            Ok(news) => {
-                if let News::Console { vm, .. } = news {
-                    self.shared.text_is_shown(vm);
-                }
-                Next::News(news)
+    pub fn next(&mut self, timeout: Duration) -> Next {
+        let start = Instant::now();
+        loop {
+            // Looked at first: what was told before the end is told.
+            let is_over = self.shared.all_have_left();
+            if let Some(news) = self.told() {
+                return Next::News(news);
             }
-            Err(RecvTimeoutError::Timeout) => Next::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Next::End,
+            if is_over {
+                return self.left_behind().map_or(Next::End, Next::News);
+            }
+            let left = timeout.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Next::Nothing;
+            }
+            thread::park_timeout(left.min(LISTEN));
         }
+    }
+
+    /// Takes news of one of the PCPUs, each in its turn.
+    fn told(&mut self) -> Option<News> {
+        for _ in 0..self.listeners.len() {
+            let news = self.listeners.front_mut()?.next();
+            self.listeners.rotate_left(1);
+            if let Some(News::Console { vm, .. }) = news {
+                self.shared.text_is_shown(vm);
+            }
+            if news.is_some() {
+                return news;
+            }
+        }
+        None
+    }
+
+    /// When a PCPU has failed: a VM that has not ended, and does not run any more.
+    fn left_behind(&mut self) -> Option<News> {
+        self.failure()?;
+        let vm = self.shared.still_running()?;
+        self.shared.end(vm);
+        Some(News::Ended { vm, fault: Some("pcpu-failed") })
+    }
+
+    /// Returns why the VMs were stopped, if the thread of a PCPU has failed.
+    pub fn failure(&self) -> Option<&str> {
+        self.shared.failure()
     }
 
     /// Takes the trace of each PCPU, in their order. There is none the second time.
@@ -251,5 +334,42 @@ impl Drop for Running {
             // A panic has been shown.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pcpu_that_fails_stops_all_vms_and_the_run_says_why() {
+        let mut running = Running::new(3);
+        let shared = Arc::clone(&running.shared);
+        running.shared.come();
+        running.shared.end(1);
+        let run = move || guarded(4, &shared, || panic!("nothing is {}", "right"));
+        running.threads.push(thread::spawn(run));
+        let mut next = || running.next(Duration::from_secs(20));
+        for vm in [0, 2] {
+            assert_eq!(next(), Next::News(News::Ended { vm, fault: Some("pcpu-failed") }));
+        }
+        assert_eq!(next(), Next::End);
+        let failure = running.failure().expect("a failure");
+        assert!(failure.contains("PCPU 4") && failure.ends_with("nothing is right"), "{failure}");
+        assert!(running.shared.stops());
+    }
+
+    #[test]
+    fn a_pcpu_that_ends_well_is_no_failure() {
+        let mut running = Running::new(1);
+        let shared = Arc::clone(&running.shared);
+        running.shared.come();
+        let (end, to_end) = mpsc::channel::<()>();
+        let run = move || guarded(0, &shared, || assert!(to_end.recv().is_err()));
+        running.threads.push(thread::spawn(run));
+        assert_eq!(running.next(Duration::from_millis(50)), Next::Nothing);
+        drop(end);
+        assert_eq!(running.next(Duration::from_secs(20)), Next::End);
+        assert_eq!(running.failure(), None);
     }
 }

@@ -1,7 +1,7 @@
 //! VMs of a few instructions under servers, on the KVM of this machine. Where there is none, the tests say so and pass.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -57,8 +57,21 @@ fn alone() -> MutexGuard<'static, ()> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// As [`Prepared::new`], but waits while another process has VCPUs on these CPUs.
+fn prepared(guests: Vec<Guest>, seats: Vec<Seats>) -> Result<Prepared, Error> {
+    for _ in 0..600 {
+        match Prepared::new(guests.clone(), seats.clone()) {
+            Err(Error::Claimed { .. }) => thread::sleep(Duration::from_millis(100)),
+            result => return result,
+        }
+    }
+    Prepared::new(guests, seats)
+}
+
+/// The last CPU of this machine. Threads that start VMs may not use it meanwhile.
 fn last_cpu() -> usize {
-    thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1)
+    static CPU: OnceLock<usize> = OnceLock::new();
+    *CPU.get_or_init(|| thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1))
 }
 
 /// VMs of one VCPU each on the last CPU of this machine; `None`: there is no KVM or no right to use it as needed.
@@ -77,9 +90,14 @@ fn start(vms: &[Vm]) -> Option<Running> {
         });
         vec![Cpu::new(slots.collect())]
     };
-    let guests = vms.iter().map(|(code, ..)| guest(code)).collect();
-    let prepared = Prepared::new(guests, vec![Seats { cpu: last_cpu(), vcpus }]);
-    match prepared.and_then(|prepared| prepared.start(schedulers)) {
+    let guests: Vec<_> = vms.iter().map(|(code, ..)| guest(code)).collect();
+    let prepared = prepared(guests, vec![Seats { cpu: last_cpu(), vcpus }]);
+    started(prepared.and_then(|prepared| prepared.start(schedulers)))
+}
+
+/// What was started; `None`: there is no KVM or no right to use it as needed.
+fn started(result: Result<Running, Error>) -> Option<Running> {
+    match result {
         Ok(running) => Some(running),
         Err(error @ (Error::NoKvm | Error::Denied(_) | Error::Io { .. })) => {
             eprintln!("skipped: {error}");
@@ -90,7 +108,7 @@ fn start(vms: &[Vm]) -> Option<Running> {
 }
 
 /// All news until the end.
-fn news(running: &Running) -> Vec<News> {
+fn news(running: &mut Running) -> Vec<News> {
     let limit = Instant::now() + Duration::from_secs(20);
     let mut all = Vec::new();
     loop {
@@ -112,8 +130,8 @@ fn each_vcpu_gets_its_budget_and_waits_for_its_time() {
     let Some(mut running) = start(&[busy, late]) else { return };
     thread::sleep(Duration::from_millis(500));
     running.stop();
-    let exits = news(&running);
-    assert!(matches!(exits[..], [News::Exits { .. }, News::Exits { .. }]), "{exits:?}");
+    let exits = news(&mut running);
+    assert!(matches!(exits[..], [News::Left { .. }, News::Left { .. }]), "{exits:?}");
     let mut records = Vec::new();
     assert_eq!(running.take_records()[0].poll(&mut records), 0);
     assert!(records.is_sorted_by_key(time_of_action), "time does not go back");
@@ -149,6 +167,170 @@ fn runs(records: &[Record], vm: u8) -> Vec<(u64, u64)> {
 }
 
 #[test]
+fn a_cpu_has_the_vcpus_of_one_run_at_a_time() {
+    let _alone = alone();
+    let Some(running) = start(&[(LOOP.to_vec(), |_| Policy::Background, [0, 0])]) else { return };
+    let again = |cpu| {
+        let vcpus = vec![Id { vm: 0, vcpu: 0 }];
+        Prepared::new(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }])
+    };
+    let refused = again(last_cpu());
+    let (cpu, process) = (last_cpu(), std::process::id() as i32);
+    assert!(
+        matches!(refused, Err(Error::Claimed { cpu: it, by: Some(by) }) if (it, by) == (cpu, process)),
+        "{refused:?}"
+    );
+    again(NO_CPU).expect("nobody has it");
+    drop(running);
+    let vcpus = vec![Id { vm: 0, vcpu: 0 }];
+    prepared(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }]).expect("nobody has it any more");
+}
+
+#[test]
+fn vcpus_are_there_before_the_servers_start() {
+    const ATTEMPTS: usize = 5;
+    let _alone = alone();
+    let all = (0..8).flat_map(|vm| (0..8).map(move |vcpu| Id { vm, vcpu }));
+    let seats = vec![Seats { cpu: last_cpu(), vcpus: all.collect() }];
+    let schedulers = |_| {
+        let slot = |_| Slot::new(Policy::Background).expect("a server");
+        vec![Cpu::new((0..64).map(slot).collect())]
+    };
+    let mut late = Vec::new();
+    // The machine may take the CPU away for longer than the time that is left until the start.
+    for _ in 0..ATTEMPTS {
+        let prepared = prepared(vec![guest(&call(Call::Off)); 8], seats.clone());
+        let started = started(prepared.and_then(|it| it.start(schedulers)));
+        let Some(mut running) = started else { return };
+        news(&mut running);
+        let mut records = Vec::new();
+        running.take_records()[0].poll(&mut records);
+        let first =
+            |kind| records.iter().find(|it| it.kind() == Some(kind)).expect("a record").ticks;
+        let (epoch, wake) = (first(Kind::Epoch), first(Kind::Wake));
+        if wake < epoch {
+            return;
+        }
+        late.push(wake - epoch);
+    }
+    panic!("the first VCPU woke so many nanoseconds late: {late:?}");
+}
+
+#[test]
+fn a_vcpu_that_nothing_stops_sees_a_clock_that_is_not_old() {
+    let _alone = alone();
+    let Some(mut running) = start(&[(LOOP.to_vec(), |_| Policy::Background, [0, 0])]) else {
+        return;
+    };
+    thread::sleep(Duration::from_millis(1_000));
+    running.stop();
+    let all = news(&mut running);
+    let [News::Left { exits, .. }] = all[..] else { panic!("{all:?}") };
+    assert!((4..50).contains(&exits), "its clock was renewed {exits} times");
+    let mut records = Vec::new();
+    running.take_records()[0].poll(&mut records);
+    // The scheduler is not asked for that.
+    assert!(records.len() < 10, "{records:?}");
+}
+
+/// Waits again and again until each multiple of `ns` after the start of the servers.
+fn wait_each(ns: u32) -> Vec<u8> {
+    // mov rcx, [rdi + START]; loop: add rcx, ns; mov [rdi + ARGUMENT], rcx; the call; jmp to loop
+    let mut round = vec![0x48, 0x81, 0xc1];
+    round.extend(ns.to_le_bytes());
+    round.extend([0x48, 0x89, 0x4f, 8 * ARGUMENT_WORD as u8]);
+    round.extend(call(Call::Wait));
+    let back = -(round.len() as i8 + 2);
+    let start = [0x48, 0x8b, 0x4f, 8 * SERVERS_START_WORD as u8];
+    [&start[..], &round, &[0xeb, back as u8]].concat()
+}
+
+#[test]
+fn a_vcpu_that_preempts_another_one_pays_from_the_time_for_which_it_asked() {
+    const EACH: u64 = 400_000;
+    let _alone = alone();
+    let vms: [Vm; 2] = [
+        (wait_each(EACH as u32), Policy::Deferrable, [9 * MS, 10 * MS]),
+        (LOOP.to_vec(), |_| Policy::Background, [0, 0]),
+    ];
+    let Some(mut running) = start(&vms) else { return };
+    thread::sleep(Duration::from_millis(400));
+    running.stop();
+    news(&mut running);
+    let mut records = Vec::new();
+    running.take_records()[0].poll(&mut records);
+    assert!(records.is_sorted_by_key(time_of_action), "time does not go back");
+    let epoch = records.iter().find(|it| it.kind() == Some(Kind::Epoch)).expect("an epoch").ticks;
+    let wakes = records.iter().filter(|it| it.kind() == Some(Kind::Wake) && it.vm() == 0);
+    let wakes = wakes.filter(|it| it.ticks >= epoch);
+    let mut late: Vec<u64> = wakes.map(|it| (it.ticks - epoch) % EACH).collect();
+    late.sort_unstable();
+    assert!(late.len() > 300, "{} wakes", late.len());
+    // The other VCPU would else pay for the alarm that stops it, each time.
+    assert!(late[late.len() / 2] < 1_000, "{late:?}");
+}
+
+/// A field of `/proc/thread-self/status`.
+fn status(key: &str) -> String {
+    let text = std::fs::read_to_string("/proc/thread-self/status").expect("Linux has it");
+    let line = text.lines().find_map(|line| line.strip_prefix(key)).expect("the field");
+    line.trim_start_matches(':').trim().to_owned()
+}
+
+#[test]
+fn this_thread_keeps_off_the_cpus_of_vcpus_and_memory_is_locked_as_long_as_vms_run() {
+    let _alone = alone();
+    let before = ["Cpus_allowed_list", "VmLck"].map(status);
+    let Some(running) = start(&[(LOOP.to_vec(), |_| Policy::Background, [0, 0])]) else { return };
+    let child = thread::spawn(|| status("Cpus_allowed_list")).join().expect("it ends");
+    let during = ["Cpus_allowed_list", "VmLck"].map(status);
+    assert_eq!(child, during[0]);
+    if last_cpu() > 0 {
+        let last = last_cpu().to_string();
+        let cpus = during[0].split([',', '-']);
+        assert!(cpus.into_iter().all(|cpu| cpu != last), "{during:?}");
+    }
+    assert_ne!(during[1], "0 kB");
+    drop(running);
+    assert_eq!(["Cpus_allowed_list", "VmLck"].map(status), before);
+}
+
+#[test]
+fn a_flood_of_marks_loses_only_those_of_its_vm() {
+    let _alone = alone();
+    // The ring is full whenever the VCPU stops, and it stops at once.
+    let add = [&[0x48, 0x83, 0x47, 8 * MARKS_WORD as u8, MARKS_MAX as u8][..]].concat();
+    let mut flood = [add, call(Call::Marks)].concat();
+    let back = -(flood.len() as i8 + 2);
+    flood.extend([0xeb, back as u8]);
+    let late =
+        [wait_until(300 * MS as u32), set_word(MARKS_WORD, 1), call(Call::Marks), call(Call::Off)];
+    let vms: [Vm; 2] = [
+        (flood, Policy::Deferrable, [7 * MS, 10 * MS]),
+        (late.concat(), Policy::Deferrable, [2 * MS, 10 * MS]),
+    ];
+    let Some(mut running) = start(&vms) else { return };
+    thread::sleep(Duration::from_millis(600));
+    running.stop();
+    let all = news(&mut running);
+    let lost = [0, 1].map(|of| {
+        let of_vm = |it: &News| match it {
+            News::Left { id, lost, .. } if id.vm == of => Some(*lost),
+            _ => None,
+        };
+        all.iter().find_map(of_vm).expect("it has left")
+    });
+    let mut records = Vec::new();
+    let unread = running.take_records()[0].poll(&mut records);
+    assert!(lost[0] > 0 && lost == [unread, 0], "{lost:?} {unread}");
+    let marks = |vm| {
+        let is_mark = |it: &&Record| it.kind() == Some(Kind::GuestMark) && it.vm() == vm;
+        records.iter().filter(is_mark).count()
+    };
+    assert_eq!([marks(0), marks(1)], [1 << 14, 1]);
+}
+
+#[test]
 fn a_start_that_fails_comes_to_an_end() {
     let _alone = alone();
     let (result, told) = mpsc::channel();
@@ -156,7 +338,7 @@ fn a_start_that_fails_comes_to_an_end() {
         let seats = [last_cpu(), NO_CPU].into_iter().enumerate();
         let seats =
             seats.map(|(vcpu, cpu)| Seats { cpu, vcpus: vec![Id { vm: 0, vcpu: vcpu as u8 }] });
-        let prepared = Prepared::new(vec![guest(&LOOP)], seats.collect());
+        let prepared = prepared(vec![guest(&LOOP)], seats.collect());
         let started = prepared.and_then(|prepared| prepared.start(|_| Vec::new()));
         let _ = result.send(started.map(drop));
     });
@@ -171,8 +353,8 @@ fn vms_end_by_themselves_and_by_faults_and_not_with_each_other() {
     let off = [wait_until(5 * MS as u32), call(Call::Off)].concat();
     let fault = vec![0x0f, 0x0b];
     let vms = [(off, policy, [0, 0]), (fault, policy, [0, 0])];
-    let Some(running) = start(&vms) else { return };
-    let all = news(&running);
+    let Some(mut running) = start(&vms) else { return };
+    let all = news(&mut running);
     // In which order depends on when this thread gets the CPU.
     let off = News::Ended { vm: 0, fault: None };
     let fault = News::Ended { vm: 1, fault: Some("exception") };
@@ -190,7 +372,7 @@ fn a_vcpu_that_ends_makes_room_like_one_that_waits() {
     let Some(mut running) = start(&vms) else { return };
     thread::sleep(Duration::from_millis(200));
     running.stop();
-    news(&running);
+    news(&mut running);
     let mut records = Vec::new();
     running.take_records()[0].poll(&mut records);
     let acts = records.iter().map(|it| (it.kind(), it.vm()));
@@ -204,7 +386,7 @@ fn marks_that_were_overwritten_count_as_lost() {
     let _alone = alone();
     let code = [set_word(MARKS_WORD, MARKS_MAX as u32 + 36), call(Call::Off)].concat();
     let Some(mut running) = start(&[(code, |_| Policy::Background, [0, 0])]) else { return };
-    news(&running);
+    news(&mut running);
     let mut records = Vec::new();
     assert_eq!(running.take_records()[0].poll(&mut records), 36);
     let marks = records.iter().filter(|it| it.kind() == Some(Kind::GuestMark)).count();
@@ -224,10 +406,10 @@ fn a_flood_of_text_waits_for_its_reader_and_nobody_else_does() {
         (flood, Policy::Deferrable, [5 * MS, 10 * MS]),
         (late, Policy::Deferrable, [2 * MS, 10 * MS]),
     ];
-    let Some(running) = start(&vms) else { return };
+    let Some(mut running) = start(&vms) else { return };
     thread::sleep(Duration::from_millis(800));
     running.stop();
-    let all = news(&running);
+    let all = news(&mut running);
     let texts = [0, 1].map(|of| {
         let is_text = |it: &&News| matches!(it, News::Console { vm, .. } if *vm == of);
         all.iter().filter(is_text).count()

@@ -1,6 +1,7 @@
 //! Hosts that are folders with files.
 
 use std::fs;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use host::survey::{Effect, Lack, survey};
@@ -22,6 +23,7 @@ fn host(changes: &[(&str, &str)]) -> TempDir {
         ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
         ("proc/sys/kernel/sched_rt_period_us", "1000000\n"),
         ("sys/kernel/realtime", "1\n"),
+        ("proc/sys/kernel/osrelease", "5.16.0-1-amd64\n"),
         ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
         ("sys/devices/system/cpu/smt/active", "0\n"),
         ("sys/devices/system/cpu/online", "0-3\n"),
@@ -46,6 +48,14 @@ fn a_good_host_lacks_nothing() {
 }
 
 #[test]
+fn kernels_that_are_new_or_unknown_lack_nothing() {
+    for release in ["5.16", "5.100.1-rt", "6.1.0-18-amd64", "10.0", "unknown", ""] {
+        let folder = host(&[("proc/sys/kernel/osrelease", release)]);
+        assert_eq!(survey(folder.path(), &[1, 2]), [], "{release}");
+    }
+}
+
+#[test]
 fn each_lack_is_found() {
     let user = "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-3\n";
     let few = "CapEff:\t000001fffeffffff\nCpus_allowed_list:\t0,2\n";
@@ -56,6 +66,8 @@ fn each_lack_is_found() {
         ("sys/fs/cgroup/cpu/cpu.rt_runtime_us", "0\n", "real-time-group", Effect::Prevents),
         ("proc/sys/kernel/sched_rt_runtime_us", "950000\n", "throttling", Effect::Delays),
         ("sys/kernel/realtime", "0\n", "preempt-rt", Effect::Delays),
+        ("proc/sys/kernel/osrelease", "5.15.0-91-generic\n", "kernel", Effect::Prevents),
+        ("proc/sys/kernel/osrelease", "4.19.0+\n", "kernel", Effect::Prevents),
         (
             "sys/kernel/mm/transparent_hugepage/enabled",
             "[always] madvise never\n",
@@ -111,6 +123,18 @@ fn all_lacks_are_told_at_once_and_those_that_prevent_runs_first() {
     let lacks = survey(folder.path(), &[1, 5, 6]);
     assert_eq!(names(&lacks), ["kvm", "cpus", "smt", "steal"]);
     assert!(lacks[1].found.contains("CPUs 5, 6"), "{}", lacks[1].found);
+}
+
+#[test]
+fn a_device_file_without_a_driver_is_no_matter_of_rights() {
+    let folder = host(&[]);
+    let file = folder.path().join("dev/kvm");
+    fs::remove_file(&file).expect("it was there");
+    // A socket cannot be opened either, with the same error as such a file.
+    let _socket = UnixListener::bind(&file).expect("a socket");
+    let lacks = survey(folder.path(), &[1, 2]);
+    assert_eq!(names(&lacks), ["kvm"]);
+    assert!(lacks[0].found.contains("no driver"), "{}", lacks[0].found);
 }
 
 #[test]

@@ -15,8 +15,8 @@ use crate::deadlines::Times;
 use crate::failure::Failure;
 use crate::hypervisor;
 use crate::load::System;
-use crate::record::Recording;
-use crate::run::{Circumstances, End, Options, Prepared, Summary, Target, judge};
+use crate::record::{NewTrace, Recording};
+use crate::run::{Circumstances, End, Options, Prepared, Runner, Summary, Target, judge};
 use crate::workspace::Workspace;
 
 use machine::Host;
@@ -29,7 +29,7 @@ pub struct OnKvm<'a> {
     host: Host,
     target: Target,
     log: PathBuf,
-    /// What the host lacks.
+    /// What the host lacks, and what the description asks for without effect.
     remarks: Vec<String>,
 }
 
@@ -37,7 +37,8 @@ impl<'a> OnKvm<'a> {
     /// Checks that the system can run under KVM on this host, and makes its VMs. Of the options, those for QEMU mean nothing.
     pub fn new(system: &'a System, options: Options) -> Result<Self, Failure> {
         refusals::check(system)?;
-        let remarks = survey::check(system)?;
+        let mut remarks = survey::check(system)?;
+        remarks.extend(refusals::without_meaning(system));
         let host = Host::new(system)?;
         let build = hypervisor::find(None).ok().and_then(|found| found.build);
         let place = Workspace::in_build(build.as_deref(), &system.plan.name)?;
@@ -49,16 +50,16 @@ impl<'a> OnKvm<'a> {
 
 impl Prepared for OnKvm<'_> {
     fn start(&mut self) -> Result<Running, Failure> {
+        let trace =
+            self.target.file().map(|(path, what)| NewTrace::create(path, what)).transpose()?;
         let (machine, feed) = self.host.start(self.system, &self.log, self.options.timeout)?;
-        let recording = self.target.file();
-        let recording = recording
-            .map(|(path, what)| Recording::of(path, self.system, feed, what))
-            .transpose()?;
+        let recording = trace.map(|trace| Recording::begin(trace, self.system, feed));
         Ok(Running::new(machine, self.system, recording))
     }
 
     fn judge(self, ran: Ran, end: End) -> Result<Summary, Failure> {
         let circumstances = Circumstances {
+            runner: Runner::Kvm,
             times: Times::Measured,
             until_off: self.options.until_off,
             trace: self.target.file().map(|(path, _)| path.to_owned()),

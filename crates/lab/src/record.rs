@@ -74,6 +74,24 @@ pub struct Recorded {
     pub lost: u64,
 }
 
+/// The file of a trace, before there are records. It gets its name when it is complete.
+#[derive(Debug)]
+pub struct NewTrace {
+    path: PathBuf,
+    what: What,
+    out: WholeFile,
+}
+
+impl NewTrace {
+    /// Makes the file, so that a place that cannot be written is known before anything starts.
+    pub fn create(path: &Path, what: What) -> Result<Self, Failure> {
+        let out = WholeFile::create(path).map_err(|error| {
+            Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
+        })?;
+        Ok(Self { path: path.to_owned(), what, out })
+    }
+}
+
 impl Recording {
     /// Prepares to record a system into a file, and begins to look for the rings in the RAM of its machine.
     pub fn start(
@@ -92,9 +110,15 @@ impl Recording {
         feed: impl Feed + Send + 'static,
         what: What,
     ) -> Result<Self, Failure> {
-        let out = WholeFile::create(path).map_err(|error| {
-            Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
-        })?;
+        Ok(Self::begin(NewTrace::create(path, what)?, system, feed))
+    }
+
+    /// Begins to take records from `feed` into a file that is there.
+    pub fn begin(
+        NewTrace { path, what, out }: NewTrace,
+        system: &System,
+        feed: impl Feed + Send + 'static,
+    ) -> Self {
         let order = Arc::new(Order::default());
         let recorder = Recorder {
             feed,
@@ -104,7 +128,7 @@ impl Recording {
             order: Arc::clone(&order),
         };
         let thread = thread::spawn(move || recorder.run(out));
-        Ok(Self { path: path.to_owned(), order, thread: Some(thread) })
+        Self { path, order, thread: Some(thread) }
     }
 
     /// Reads what is left after the machine has ended.

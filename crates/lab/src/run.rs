@@ -19,7 +19,7 @@ use crate::load::System;
 use crate::record::read_trace;
 use crate::workspace::Workspace;
 
-pub use summary::{Document, End, Summary, VmDocument};
+pub use summary::{Document, End, Runner, Summary, VmDocument};
 pub(crate) use target::Target;
 
 /// How long QEMU may take to end after its console is closed, or when it is asked to.
@@ -144,6 +144,7 @@ impl Prepared for OnQemu<'_> {
         let wanted = matches!(self.options.clock, Clock::Cachescope { .. });
         let counts = self.machine.cachescope().filter(|_| wanted).map(Cachescope::counts);
         let circumstances = Circumstances {
+            runner: Runner::Hypervisor,
             times: self.times,
             until_off: self.options.until_off,
             trace: self.target.file().map(|(path, _)| path.to_owned()),
@@ -159,6 +160,8 @@ impl Prepared for OnQemu<'_> {
 /// What a judgement needs to know of a run besides what the machine left.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
+    /// What ran the system.
+    pub runner: Runner,
     /// How exact the times of the machine are.
     pub times: Times,
     /// It is a failure if a VM does not switch itself off.
@@ -175,7 +178,7 @@ pub struct Circumstances {
 
 /// Judges a run of a system that left `ran`, on any machine.
 pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary {
-    let Circumstances { times, until_off, log, end, remarks, .. } = circumstances;
+    let Circumstances { runner, times, until_off, log, end, remarks, .. } = circumstances;
     let mut recorded = ran.recorded;
     let mut trace = None;
     if let (Some(path), Some(Ok(_))) = (circumstances.trace, &recorded) {
@@ -187,6 +190,7 @@ pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary
     let tasks = Tasks::new(system, trace.as_ref(), &ran.known, times);
     Summary {
         name: system.plan.name.clone(),
+        runner,
         known: ran.known,
         tasks,
         end,

@@ -19,7 +19,7 @@ use lab::boot::{Machine, Ran, Running};
 use lab::deadlines::Times;
 use lab::load::{self, System};
 use lab::record::{Recorded, Recording, What, read_trace};
-use lab::run::{Circumstances, End, Summary, judge};
+use lab::run::{Circumstances, End, Runner, Summary, judge};
 use lab::simulate::simulate;
 use qemu::{Chunk, Exit, Input, Next, Outcome};
 use sim::Execution;
@@ -223,6 +223,7 @@ fn judged(folder: &Path, system: &System, machine: Replay) -> (Summary, Trace) {
 
 fn circumstances(folder: &Path, trace: PathBuf) -> Circumstances {
     Circumstances {
+        runner: Runner::Hypervisor,
         times: Times::Exact,
         until_off: true,
         trace: Some(trace),
@@ -247,6 +248,24 @@ fn trace_of_another_machine_is_recorded_and_its_run_is_judged_well() {
     assert_eq!((tasks[0].jobs, tasks[0].misses, tasks[0].ok), (10, 0, Some(true)));
     assert_eq!((document.vms[0].lines, document.power_off), (1, true));
     assert_eq!(document.trace.map(|it| it.lost), Some(0));
+}
+
+#[test]
+fn a_run_under_kvm_that_was_broken_off_says_why_and_does_not_speak_of_qemu() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let system = system(folder.path());
+    let (machine, _) = replay(&system, &happened(&system, 2_000_000), &WELL);
+    let running = Running::new(Box::new(machine), &system, None);
+    let ran = running.wait(|_| false, &AtomicBool::new(false));
+    let mut ran: Ran = ran.expect("nothing stopped the run");
+    ran.outcome.exit = Exit::Code(1);
+    ran.outcome.stderr = "the thread of PCPU 1 failed".into();
+    let all = circumstances(folder.path(), folder.path().join("none.trace"));
+    let summary = judge(&system, ran, Circumstances { runner: Runner::Kvm, ..all });
+    assert!(!summary.is_ok());
+    let document = summary.document();
+    assert_eq!(document.problems[0], "the run was broken off: the thread of PCPU 1 failed");
+    assert_eq!((document.result, &*document.qemu_messages), ("failed", ""));
 }
 
 #[test]

@@ -21,7 +21,7 @@ mod costs {
 
     use abi::guest::RAM;
     use abi::kvm::{Call, PORT, nanoseconds};
-    use vmm::{Error, Exit, Kvm, RealTime, Scale, Start, Vcpu, Vm, lock_memory, now};
+    use vmm::{Claim, Error, Exit, Kvm, LockedMemory, RealTime, Scale, Start, Vcpu, Vm, now};
 
     const ENTRY: u64 = RAM + (1 << 20);
     const CALLS: usize = 5_000;
@@ -57,11 +57,12 @@ mod costs {
         let scale = Scale::measure();
         let cpus = thread::available_parallelism().map_or(1, |cpus| cpus.get());
         let cpu = std::env::args().nth(1).and_then(|cpu| cpu.parse().ok()).unwrap_or(cpus - 1);
+        let _claim = Claim::new(cpu)?;
         // mov eax, MARKS; mov edx, PORT; out dx, eax; jmp to out
         let call = [0xb8, Call::Marks as u8, 0, 0, 0, 0xba, PORT as u8, 0, 0, 0, 0xef, 0xeb, 0xfd];
         let (caller, one, other) = (vm(&kvm, &call)?, vm(&kvm, &WATCH)?, vm(&kvm, &WATCH)?);
         let thread = RealTime::enter(80, cpu)?;
-        lock_memory()?;
+        let _locked = LockedMemory::new()?;
         show("call of a guest and back", calls(vcpu(&caller, &thread)?, scale));
         let both = [vcpu(&one, &thread)?, vcpu(&other, &thread)?];
         let (late, gaps) = switches(both, &thread, scale)?;
@@ -77,7 +78,7 @@ mod costs {
     }
 
     fn vcpu(vm: &Vm, thread: &RealTime) -> Result<Vcpu, Error> {
-        let vcpu = vm.vcpu(Start { vcpu: 0, entry: ENTRY, arguments: "", servers_start: 0 })?;
+        let vcpu = vm.vcpu(Start { vcpu: 0, entry: ENTRY, arguments: "" })?;
         vcpu.attach(thread)?;
         Ok(vcpu)
     }

@@ -8,6 +8,8 @@ use crate::sys;
 
 /// Pairs of clock and counter from which the closest is taken.
 const ATTEMPTS: usize = 8;
+/// A pair is close enough if it took so long to read.
+const CLOSE_NS: u64 = 500;
 /// Time for which the counter is compared with the clock.
 const COMPARED: Duration = Duration::from_millis(50);
 
@@ -33,23 +35,58 @@ impl Scale {
 
     /// Returns the words at [`abi::kvm::CLOCK_WORD`], as of now.
     pub fn clock(self) -> [u64; 3] {
-        let counter = sys::time_stamp();
-        [counter, now(), self.0]
+        let ticks = (u128::from(CLOSE_NS) << 32) / u128::from(self.0.max(1));
+        let (counter, time) = closest(look, ticks as u64);
+        [counter, time, self.0]
     }
 }
 
-/// Returns a value of the counter and the time then.
+/// Returns a value of the counter and the time then, as close as possible.
 fn pair() -> (u64, u64) {
-    let attempt = |_| {
-        let (before, time, after) = (sys::time_stamp(), now(), sys::time_stamp());
-        (after.saturating_sub(before), (before / 2 + after / 2, time))
-    };
-    (0..ATTEMPTS).map(attempt).min_by_key(|(width, _)| *width).map_or((0, 0), |(_, pair)| pair)
+    closest(look, 0)
+}
+
+/// Returns the time, and the counter before and after it.
+fn look() -> [u64; 3] {
+    let before = sys::time_stamp();
+    let time = now();
+    [before, time, sys::time_stamp()]
+}
+
+/// Returns a value of the counter and the time then, from the first look that takes no more than these ticks, or else from the
+/// shortest one: when the CPU is taken away between the two, then they do not belong to each other.
+fn closest(mut look: impl FnMut() -> [u64; 3], ticks: u64) -> (u64, u64) {
+    let mut best = (u64::MAX, (0, 0));
+    for _ in 0..ATTEMPTS {
+        let [before, time, after] = look();
+        let width = after.saturating_sub(before);
+        if width < best.0 {
+            best = (width, (before + width / 2, time));
+        }
+        if width <= ticks {
+            break;
+        }
+    }
+    best.1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pair_that_took_too_long_is_not_believed() {
+        let looked = |looks: &[[u64; 3]], ticks| {
+            let mut looks = looks.iter().copied().chain(std::iter::repeat([0, 1, 9_999]));
+            closest(|| looks.next().expect("endless"), ticks)
+        };
+        // The CPU was taken away once, and then the first one that is close is taken.
+        let looks = [[0, 7_000, 8_000], [8_100, 8_110, 8_120], [8_200, 8_205, 8_210]];
+        assert_eq!(looked(&looks, 50), (8_110, 8_110));
+        assert_eq!(looked(&looks, 0), (8_205, 8_205));
+        // Always: then the best one.
+        assert_eq!(looked(&[[0, 1, 5_000]], 50), (2_500, 1));
+    }
 
     #[test]
     fn counter_and_clock_show_the_same_time() {

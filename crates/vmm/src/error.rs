@@ -6,18 +6,23 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no KVM.
-    #[error(
-        "this machine has no KVM: there is no /dev/kvm\n\
-         help: load the module `kvm_intel` or `kvm_amd`, and turn virtualisation on in the firmware; a virtual machine \
-         needs nested virtualisation"
-    )]
+    #[error("this machine has no KVM: there is no /dev/kvm, or no driver behind it")]
     NoKvm,
     /// KVM may not be used.
-    #[error(
-        "/dev/kvm may not be opened: {0}\n\
-         help: run this as root, or let the group that owns /dev/kvm contain you (`usermod -aG kvm USER`)"
-    )]
+    #[error("/dev/kvm may not be opened: {0}")]
     Denied(io::Error),
+    /// Another process runs VMs on a CPU.
+    #[error(
+        "CPU {cpu} of this host is used by another run{}\n\
+         help: wait for its end, or put VCPUs on other PCPUs: two runs on the same CPU would starve each other",
+        by.map(|process| format!(" (process {process})")).unwrap_or_default()
+    )]
+    Claimed {
+        /// The number of the CPU.
+        cpu: usize,
+        /// The process, if it is known.
+        by: Option<i32>,
+    },
     /// Another failure: what was tried, and why it failed.
     #[error("{what}: {error}")]
     Io {

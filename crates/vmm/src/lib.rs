@@ -9,6 +9,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![deny(unsafe_code)]
 
+mod claim;
 mod clock;
 mod error;
 mod layout;
@@ -18,9 +19,10 @@ mod sys;
 mod vcpu;
 mod vm;
 
+pub use claim::Claim;
 pub use clock::{Scale, now};
 pub use error::Error;
-pub use real_time::{Alarm, Kick, RealTime, lock_memory};
+pub use real_time::{Alarm, Elsewhere, Kick, LockedMemory, RealTime};
 pub use sys::memory::Memory;
 pub use vcpu::{Exit, Vcpu};
 pub use vm::{Kvm, Start, Vm};

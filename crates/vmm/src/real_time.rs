@@ -1,7 +1,9 @@
 //! Threads that run VCPUs: their priority, their CPU, and the signal that stops a VCPU.
 
-use rustix::mm::{MlockAllFlags, mlockall};
-use rustix::thread::{CpuSet, Pid, gettid, sched_setaffinity};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
+use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_setaffinity};
 
 use crate::error::Error;
 use crate::sys;
@@ -27,11 +29,63 @@ pub struct Kick {
     signal: i32,
 }
 
-/// Keeps the memory that the process has now in RAM.
-pub fn lock_memory() -> Result<(), Error> {
-    mlockall(MlockAllFlags::CURRENT).map_err(Error::io(
-        "memory cannot be locked (as root, or with a larger `ulimit -l`, it can)",
-    ))
+/// Memory that stays in RAM, until the last of these values is dropped.
+#[derive(Debug)]
+pub struct LockedMemory(());
+
+/// Number of these values.
+static LOCKED: Mutex<usize> = Mutex::new(0);
+
+impl LockedMemory {
+    /// Keeps the memory that the process has now in RAM.
+    pub fn new() -> Result<Self, Error> {
+        let mut locked = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
+        mlockall(MlockAllFlags::CURRENT).map_err(Error::io(
+            "memory cannot be locked (as root, or with a larger `ulimit -l`, it can)",
+        ))?;
+        *locked += 1;
+        Ok(Self(()))
+    }
+}
+
+impl Drop for LockedMemory {
+    fn drop(&mut self) {
+        let mut locked = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
+        *locked = locked.saturating_sub(1);
+        if *locked == 0 {
+            // There is nothing to do where it fails.
+            let _ = munlockall();
+        }
+    }
+}
+
+/// A thread that keeps off some CPUs, until this value is dropped. Threads that it starts keep off, too.
+#[derive(Debug)]
+pub struct Elsewhere {
+    thread: Pid,
+    before: CpuSet,
+}
+
+impl Elsewhere {
+    /// Keeps the calling thread off these CPUs. `None`: it may use no others, or Linux does not let it.
+    pub fn new(cpus: &[usize]) -> Option<Self> {
+        let before = sched_getaffinity(None).ok()?;
+        let mut others = before;
+        // Greater numbers are in no set.
+        cpus.iter().filter(|cpu| **cpu < CpuSet::MAX_CPU).for_each(|cpu| others.unset(*cpu));
+        if others.count() == 0 {
+            return None;
+        }
+        sched_setaffinity(None, &others).ok()?;
+        Some(Self { thread: gettid(), before })
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        // A thread that has ended needs no CPU.
+        let _ = sched_setaffinity(Some(self.thread), &self.before);
+    }
 }
 
 impl RealTime {
@@ -53,11 +107,14 @@ impl RealTime {
     /// Returns an alarm for this thread.
     pub fn alarm(&self) -> Result<Alarm, Error> {
         let timer = sys::thread::Timer::new(self.thread, self.signal)
-            .map_err(Error::io("there is no timer for a thread"))?;
+            .map_err(Error::io(
+                "there is no timer for a thread (with a larger `ulimit -i`, of signals that may wait, there is)",
+            ))?;
         Ok(Alarm { timer, set: None })
     }
 
-    /// Returns a handle that wakes this thread. It must not be used after the thread has ended.
+    /// Returns a handle that wakes this thread. It does nothing after the thread has ended: whoever has its number then ignores
+    /// the signal, as Linux lets all do that do not ask for it.
     pub fn kick(&self) -> Kick {
         Kick { thread: self.thread, signal: self.signal }
     }

@@ -2,7 +2,7 @@
 
 use abi::kvm::{
     ARGUMENT_WORD, CLOCK_WORD, Call, MARKS_MAX, MARKS_OFFSET, MARKS_READ_WORD, MARKS_WORD, PORT,
-    TEXT_MAX, TEXT_OFFSET,
+    SERVERS_START_WORD, TEXT_MAX, TEXT_OFFSET,
 };
 use kvm_ioctls::{VcpuExit, VcpuFd};
 
@@ -45,6 +45,11 @@ impl Vcpu {
             .map_err(Error::io("KVM does not let signals stop a VCPU"))
     }
 
+    /// Lets the guest see the time at which the first period of all servers starts. It comes before the first run.
+    pub fn set_servers_start(&self, time: u64) {
+        self.set_word(SERVERS_START_WORD, time);
+    }
+
     /// Runs the VCPU until something happens. `scale`: the speed of the guest's clock.
     pub fn run(&mut self, scale: Scale) -> Exit {
         for (number, value) in scale.clock().into_iter().enumerate() {
@@ -73,11 +78,10 @@ impl Vcpu {
         self.word(ARGUMENT_WORD)
     }
 
-    /// Returns the text of [`Call::Console`].
-    pub fn text(&self) -> Vec<u8> {
-        let mut text = vec![0; self.argument().min(TEXT_MAX) as usize];
-        self.ram.read(self.block + TEXT_OFFSET, &mut text);
-        text
+    /// Puts the text of [`Call::Console`] into a buffer, which needs no more room than [`TEXT_MAX`].
+    pub fn read_text(&self, text: &mut Vec<u8>) {
+        text.resize(self.argument().min(TEXT_MAX) as usize, 0);
+        self.ram.read(self.block + TEXT_OFFSET, text);
     }
 
     /// Lets the guest see that its text was not taken.

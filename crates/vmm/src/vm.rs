@@ -5,7 +5,7 @@ use std::io;
 use abi::guest::RAM;
 use abi::kvm::{
     ARGUMENTS_MAX, ARGUMENTS_OFFSET, ARGUMENTS_WORD, BLOCK_BYTES, RAM_MAX, RESERVED_BYTES,
-    SERVERS_START_WORD, VCPU_WORD, VERSION, VERSION_WORD, block,
+    VCPU_WORD, VERSION, VERSION_WORD, block,
 };
 use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
 use kvm_ioctls::VmFd;
@@ -83,8 +83,6 @@ pub struct Start<'a> {
     pub entry: u64,
     /// The boot arguments.
     pub arguments: &'a str,
-    /// The time at which the first period of all servers starts.
-    pub servers_start: u64,
 }
 
 impl Vm {
@@ -122,7 +120,6 @@ impl Vm {
         for (word, value) in [
             (VERSION_WORD, VERSION),
             (VCPU_WORD, start.vcpu as u64),
-            (SERVERS_START_WORD, start.servers_start),
             (ARGUMENTS_WORD, arguments.len() as u64),
         ] {
             self.ram.set_word(offset + word as u64 * 8, value);

@@ -43,7 +43,7 @@ fn with(code: &[u8], test: impl FnOnce(&mut Vcpu, &RealTime, &Sender<Kick>) + Se
 }
 
 fn vcpu(vm: &Vm) -> Vcpu {
-    let start = Start { vcpu: 0, entry: ENTRY, arguments: "a=b", servers_start: 7 };
+    let start = Start { vcpu: 0, entry: ENTRY, arguments: "a=b" };
     vm.vcpu(start).expect("a VCPU")
 }
 
@@ -67,7 +67,9 @@ fn calls_come_in_order_and_have_arguments() {
     with(&code, |vcpu, _, _| {
         let scale = Scale::measure();
         assert_eq!(vcpu.run(scale), Exit::Call(Call::Console));
-        assert_eq!(vcpu.text(), b"hi");
+        let mut text = b"longer".to_vec();
+        vcpu.read_text(&mut text);
+        assert_eq!(text, b"hi");
         assert_eq!(vcpu.run(scale), Exit::Call(Call::Off));
     });
 }
@@ -140,6 +142,6 @@ fn what_does_not_fit_the_ram_is_refused() {
         assert!(vm.load("it", address, &[0; 8]).is_err(), "{address:#x}");
     }
     vm.load("it", RAM + (1 << 20) - 8, &[0; 8]).expect("it fits");
-    let start = Start { vcpu: 0, entry: ENTRY, arguments: &"x".repeat(2000), servers_start: 0 };
+    let start = Start { vcpu: 0, entry: ENTRY, arguments: &"x".repeat(2000) };
     assert!(vm.vcpu(start).is_err());
 }

@@ -9,7 +9,7 @@
 //! Two views, switched by [`ESCAPE`] (Ctrl-]) and a key:
 //!
 //! - *all*: whole lines, each behind the label of its source, harmless characters only
-//!   (see `render`): a VM cannot pass its output off as another's. Lines longer than a
+//!   (see [`abi::console::render`]): a VM cannot pass its output off as another's. Lines longer than a
 //!   terminal is wide are wrapped by the terminal; only the first row has a label.
 //! - *focus*: the raw output of one VM; lines of the others are counted, not shown. The hypervisor's
 //!   messages are shown in every view.
@@ -23,7 +23,6 @@ mod emergency;
 mod keys;
 mod mux;
 mod names;
-mod render;
 mod ring;
 mod sources;
 mod staging;

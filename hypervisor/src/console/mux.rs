@@ -8,9 +8,9 @@
 //! report of a VM's end follows its last words. They are at most what the rings hold.
 
 use abi::console::END_OF_RAW;
+use abi::console::render::{Piece, Renderer};
 
 use super::names::Names;
-use super::render::{Piece, Renderer};
 use super::ring::Ring;
 use super::sources::{HYPERVISOR, SOURCES, Sources};
 use super::staging::Staging;

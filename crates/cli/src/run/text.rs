@@ -2,7 +2,7 @@
 
 use lab::deadlines::Task;
 use lab::record::Recorded;
-use lab::run::{Summary, VmDocument};
+use lab::run::{Runner, Summary, VmDocument};
 use report::text::table;
 
 use super::counts;
@@ -43,7 +43,7 @@ pub fn text(summary: &Summary) -> String {
     }
     text.extend(document.cachescope.iter().map(|it| format!("\n{}", counts::text(it))));
     text.push('\n');
-    text.extend(document.trace.iter().map(recording));
+    text.extend(document.trace.iter().map(|it| recording(it, summary.runner())));
     // QEMU also warns of things that are as they should be.
     for line in document.qemu_messages.lines().filter(|_| !document.problems.is_empty()) {
         text.push_str(&format!("QEMU says: {line}\n"));
@@ -100,13 +100,30 @@ fn task_row(vm: &str, task: &Task) -> Vec<String> {
     ]
 }
 
-/// What was recorded.
-fn recording(Recorded { file, records, lost }: &Recorded) -> String {
+/// What was recorded, and what was lost.
+fn recording(Recorded { file, records, lost }: &Recorded, runner: Runner) -> String {
+    let writer = match runner {
+        Runner::Hypervisor => "the hypervisor wrote records",
+        Runner::Kvm => "records came from the VMs and the scheduler",
+    };
     let lost = match lost {
         0 => "none lost".into(),
-        lost => {
-            format!("{lost} LOST: the hypervisor wrote records faster than this machine read them")
-        }
+        lost => format!("{lost} LOST: {writer} faster than this machine read them"),
     };
     format!("trace: {file}, {records} records, {lost}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_lost_is_said_of_what_ran_the_system() {
+        let recorded = |lost| Recorded { file: "f".into(), records: 7, lost };
+        let text = |lost, runner| recording(&recorded(lost), runner);
+        assert_eq!(text(0, Runner::Kvm), "trace: f, 7 records, none lost\n");
+        let [board, kvm] = [Runner::Hypervisor, Runner::Kvm].map(|runner| text(5, runner));
+        assert!(board.contains(" 5 LOST: the hypervisor wrote records faster"), "{board}");
+        assert!(kvm.contains(" 5 LOST: ") && !kvm.contains("hypervisor"), "{kvm}");
+    }
 }

@@ -7,7 +7,6 @@
 //! Records are those of the hypervisor (`hypervisor/src/pcpu/sharing.rs`), with the times that the scheduler was told.
 
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use abi::kvm::Call;
 use abi::trace::{Kind, NO_LIMIT, Record};
@@ -16,13 +15,23 @@ use policy::cpu::{Cpu, Event, Slot};
 use policy::time::Instant;
 use vmm::{Alarm, Exit, RealTime, Scale, Vcpu, now};
 
+use super::news::Teller;
 use super::records::Writer;
 use super::shared::Shared;
-use super::{FREQUENCY_HZ, Id, News};
+use super::{FREQUENCY_HZ, Id};
+
+/// An alarm stops a VCPU within this time on most hosts and almost always.
+const ALARM_MAX_NS: u64 = 100_000;
+
+/// A VCPU executes for no more than twice as long with the same clock. Linux may change the speed of its own by 500 millionths,
+/// which are 100 us then.
+const RENEWAL_NS: u64 = 100_000_000;
 
 /// What the thread of a PCPU has from the beginning.
 #[derive(Debug)]
 pub struct Context {
+    /// The number of the PCPU.
+    pub number: usize,
     /// The CPU of the host.
     pub cpu: usize,
     /// The speed of the clock of guests.
@@ -30,7 +39,7 @@ pub struct Context {
     /// The trace.
     pub records: Writer,
     /// What happens is told here.
-    pub news: Sender<News>,
+    pub news: Teller,
     /// What all threads know.
     pub shared: Arc<Shared>,
 }
@@ -60,6 +69,8 @@ struct Seat {
     vcpu: Vcpu,
     state: State,
     exits: u64,
+    /// Marks that were lost.
+    lost: u64,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -70,6 +81,12 @@ enum State {
     Off,
 }
 
+/// Returns a time at which a VCPU stops that nothing else stops, so that it goes on with a new clock. The time is the same for a
+/// while, so that the alarm is not set for each exit.
+fn renewal(now: u64) -> u64 {
+    (now / RENEWAL_NS).saturating_add(2).saturating_mul(RENEWAL_NS)
+}
+
 impl Pcpu {
     /// Returns a PCPU whose VCPUs the scheduler knows by their places here.
     pub fn new(
@@ -78,7 +95,7 @@ impl Pcpu {
         scheduler: Cpu<Vec<Slot>>,
         vcpus: Vec<(Id, Vcpu)>,
     ) -> Self {
-        let seat = |(id, vcpu)| Seat { id, vcpu, state: State::Waits(0), exits: 0 };
+        let seat = |(id, vcpu)| Seat { id, vcpu, state: State::Waits(0), exits: 0, lost: 0 };
         Self {
             context,
             thread,
@@ -95,9 +112,11 @@ impl Pcpu {
 
     /// Runs the VCPUs until all are off. The first period of all servers starts at `start`.
     pub fn run(mut self, start: u64) {
-        for seat in &self.seats {
-            if seat.vcpu.attach(&self.thread).is_err() {
-                self.end(seat.id.vm, Some("no-signals"));
+        for place in 0..self.seats.len() {
+            let Seat { id, vcpu, .. } = &self.seats[place];
+            vcpu.set_servers_start(start);
+            if vcpu.attach(&self.thread).is_err() {
+                self.end(id.vm, Some("no-signals"));
             }
         }
         // The record is as old as the servers are, though the time is still to come.
@@ -107,18 +126,22 @@ impl Pcpu {
             if self.seats.iter().all(|seat| seat.state == State::Off) {
                 break;
             }
-            self.alarm.set(self.next_look());
+            let next = self.next_look();
             match self.run {
-                Some(seat) => self.execute(seat),
+                Some(seat) => {
+                    let renewal = renewal(now());
+                    self.alarm.set(Some(next.map_or(renewal, |next| next.min(renewal))));
+                    self.execute(seat);
+                }
                 None => {
+                    self.alarm.set(next);
                     self.thread.wait();
                     self.alarm.rang();
                 }
             }
         }
-        self.context.shared.leave(self.thread.kick());
-        for Seat { id, exits, .. } in self.seats {
-            let _ = self.context.news.send(News::Exits { id, exits });
+        for Seat { id, exits, lost, .. } in self.seats {
+            self.context.news.left(id, exits, lost);
         }
     }
 
@@ -147,11 +170,21 @@ impl Pcpu {
             {
                 self.seats[place].state = State::Ready;
                 self.blocked &= self.loaded != Some(place);
-                self.decide(Event::Wake(place), Kind::Wake, now);
+                self.decide(Event::Wake(place), Kind::Wake, self.time_of_wake(until, now));
             }
         }
         if self.timer.is_some_and(|timer| timer <= now) {
             self.decide(Event::Tick, Kind::Tick, now);
+        }
+    }
+
+    /// Returns the time from which on a VCPU pays that waited until some time before now. If it preempts another one, then not
+    /// that one has to pay for the alarm by which it is stopped. What takes much longer than alarms do is no matter of VCPUs:
+    /// the host took it from the one that executed.
+    fn time_of_wake(&self, until: u64, now: u64) -> u64 {
+        match self.run {
+            Some(_) => until.max(now.saturating_sub(ALARM_MAX_NS)).max(self.last),
+            None => now,
         }
     }
 
@@ -200,7 +233,8 @@ impl Pcpu {
             Exit::Call(Call::Marks) => {}
             Exit::Call(Call::Console) => {
                 if self.context.shared.may_show(id.vm) {
-                    let _ = self.context.news.send(News::Console { vm: id.vm, text: vcpu.text() });
+                    self.context.news.console(id.vm, |text| vcpu.read_text(text));
+                    self.context.shared.tell();
                 } else {
                     vcpu.refuse_text();
                 }
@@ -220,19 +254,21 @@ impl Pcpu {
 
     /// Takes the marks that a VCPU has written from `from` to `now`. What it says of their times is believed within these.
     fn take_marks(&mut self, place: usize, from: u64, now: u64) {
-        let Seat { id, vcpu, .. } = &mut self.seats[place];
-        let (id, last, records) = (*id, &mut self.last, &self.context.records);
+        let Seat { id, vcpu, lost, .. } = &mut self.seats[place];
+        let (id, last, records) = (*id, &mut self.last, &mut self.context.records);
         let overwritten = vcpu.take_marks(|time, value| {
             *last = time.clamp(from, now).max(*last);
-            records.write(Record::new(*last, Kind::GuestMark, id.vm, id.vcpu, value));
+            let mark = Record::new(*last, Kind::GuestMark, id.vm, id.vcpu, value);
+            *lost += u64::from(!records.mark(mark));
         });
-        records.lose(overwritten);
+        *lost = lost.saturating_add(records.lose(overwritten));
     }
 
     /// A VM ends: its VCPUs stop, here and on other PCPUs, when these look next.
-    fn end(&self, vm: u8, fault: Option<&'static str>) {
+    fn end(&mut self, vm: u8, fault: Option<&'static str>) {
         if self.context.shared.end(vm) {
-            let _ = self.context.news.send(News::Ended { vm, fault });
+            self.context.news.ended(vm, fault);
+            self.context.shared.tell();
         }
     }
 

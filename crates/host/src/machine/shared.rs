@@ -1,12 +1,12 @@
-//! What the threads of all PCPUs know.
+//! What the threads of all PCPUs know, and the thread that started them. Nobody here waits for anybody.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Thread};
 
 use vmm::Kick;
 
-/// Texts of a VM that wait to be shown; it has to wait for more.
-const TEXTS_MAX: usize = 1024;
+use super::news::TEXTS_MAX;
 
 /// What the threads of all PCPUs know.
 #[derive(Debug)]
@@ -14,23 +14,41 @@ pub struct Shared {
     stop: AtomicBool,
     /// For each VM, whether it has ended.
     ended: Vec<AtomicBool>,
-    kicks: Mutex<Vec<Kick>>,
+    /// The threads of all PCPUs, when these are ready.
+    kicks: OnceLock<Vec<Kick>>,
     /// For each VM, the number of texts that wait to be shown.
     texts: Vec<AtomicUsize>,
+    /// Threads that run VCPUs.
+    running: AtomicUsize,
+    /// Why a thread ended before its VMs did.
+    failure: OnceLock<String>,
+    /// The thread that is woken when there is something to be told.
+    listener: Thread,
 }
 
 impl Shared {
-    /// Of VMs that all run.
+    /// Of VMs that all run. The calling thread is the one that listens.
     pub fn new(vms: usize) -> Self {
-        let ended = (0..vms).map(|_| AtomicBool::new(false)).collect();
-        let texts = (0..vms).map(|_| AtomicUsize::new(0)).collect();
-        let (stop, kicks) = Default::default();
-        Self { stop, ended, kicks, texts }
+        Self {
+            stop: AtomicBool::new(false),
+            ended: (0..vms).map(|_| AtomicBool::new(false)).collect(),
+            kicks: OnceLock::new(),
+            texts: (0..vms).map(|_| AtomicUsize::new(0)).collect(),
+            running: AtomicUsize::new(0),
+            failure: OnceLock::new(),
+            listener: thread::current(),
+        }
     }
 
-    /// A thread is ready.
-    pub fn add(&self, kick: Kick) {
-        self.kicks.lock().unwrap_or_else(PoisonError::into_inner).push(kick);
+    /// These threads are ready, and can be kicked.
+    pub fn are_ready(&self, kicks: Vec<Kick>) {
+        // It has not been set before: VMs start once.
+        let _ = self.kicks.set(kicks);
+    }
+
+    /// A thread is about to run VCPUs, and will call [`Shared::leave`].
+    pub fn come(&self) {
+        self.running.fetch_add(1, Ordering::SeqCst);
     }
 
     /// All threads have to end.
@@ -58,6 +76,11 @@ impl Shared {
         self.ended[usize::from(vm)].load(Ordering::SeqCst)
     }
 
+    /// Returns a VM that has not ended, if there is one.
+    pub fn still_running(&self) -> Option<u8> {
+        (0..).zip(&self.ended).find(|(_, ended)| !ended.load(Ordering::SeqCst)).map(|(vm, _)| vm)
+    }
+
     /// Returns true if a text of the VM may be passed on to be shown.
     pub fn may_show(&self, vm: u8) -> bool {
         let texts = &self.texts[usize::from(vm)];
@@ -72,13 +95,33 @@ impl Shared {
         self.texts[usize::from(vm)].fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A thread ends: it is not kicked any more.
-    pub fn leave(&self, kick: Kick) {
-        self.kicks.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| *other != kick);
+    /// There is something to be told.
+    pub fn tell(&self) {
+        self.listener.unpark();
+    }
+
+    /// A thread runs no VCPUs any more; `failure`: why it had to end. Then all others end, too.
+    pub fn leave(&self, failure: Option<String>) {
+        if let Some(failure) = failure {
+            // The first failure may have caused others.
+            let _ = self.failure.set(failure);
+            self.stop();
+        }
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        self.tell();
+    }
+
+    /// Returns true if no thread runs VCPUs.
+    pub fn all_have_left(&self) -> bool {
+        self.running.load(Ordering::SeqCst) == 0
+    }
+
+    /// Returns why a thread had to end before its VMs did, if one had to.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
     }
 
     fn kick(&self) {
-        let kicks = self.kicks.lock().unwrap_or_else(PoisonError::into_inner);
-        kicks.iter().for_each(|kick| kick.kick());
+        self.kicks.get().into_iter().flatten().for_each(|kick| kick.kick());
     }
 }

@@ -3,7 +3,26 @@
 use super::files::Files;
 use super::{Check, Effect, Lack, lack};
 
-pub const CHECKS: &[Check] = &[throttling, preemption, huge_pages, clock];
+pub const CHECKS: &[Check] = &[version, throttling, preemption, huge_pages, clock];
+
+/// The first version that lets VMs see the time-stamp counter of the host.
+const VERSION_MIN: (u32, u32) = (5, 16);
+
+fn version(files: &Files, _: &[usize]) -> Option<Lack> {
+    let release = files.text("proc/sys/kernel/osrelease")?;
+    let mut numbers = release.split(|it: char| !it.is_ascii_digit()).map(str::parse::<u32>);
+    let version = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    if version >= VERSION_MIN {
+        return None;
+    }
+    let (major, minor) = VERSION_MIN;
+    lack(
+        "kernel",
+        Effect::Prevents,
+        format!("Linux is {release}: its KVM does not show VMs the time-stamp counter of the host"),
+        format!("boot Linux {major}.{minor} or newer"),
+    )
+}
 
 fn throttling(files: &Files, _: &[usize]) -> Option<Lack> {
     let runtime = files.number("proc/sys/kernel/sched_rt_runtime_us")?;

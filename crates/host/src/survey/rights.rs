@@ -10,20 +10,24 @@ pub const CHECKS: &[Check] = &[kvm, real_time, group, memory];
 
 const STATUS: &str = "proc/self/status";
 const LIMITS: &str = "proc/self/limits";
+/// ENXIO: a device file without a driver.
+const NO_DRIVER: i32 = 6;
 /// Bits of capabilities.
 const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
 
 fn kvm(files: &Files, _: &[usize]) -> Option<Lack> {
     let error = files.open("dev/kvm").err()?;
+    let no_kvm = |found| {
+        let help = "load the module kvm_intel or kvm_amd, and turn virtualisation on in the firmware; a virtual machine \
+                    needs nested virtualisation";
+        lack("kvm", Effect::Prevents, found, help)
+    };
     match error.kind() {
-        ErrorKind::NotFound => lack(
-            "kvm",
-            Effect::Prevents,
-            "there is no /dev/kvm",
-            "load the module kvm_intel or kvm_amd, and turn virtualisation on in the firmware; a virtual machine \
-             needs nested virtualisation",
-        ),
+        ErrorKind::NotFound => no_kvm("there is no /dev/kvm"),
+        _ if error.raw_os_error() == Some(NO_DRIVER) => {
+            no_kvm("there is a file /dev/kvm, but no driver behind it")
+        }
         _ => lack(
             "kvm-rights",
             Effect::Prevents,

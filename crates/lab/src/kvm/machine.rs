@@ -81,7 +81,11 @@ impl Host {
 }
 
 fn failed(error: host_machine::Error) -> Failure {
-    Failure::new("kvm", error)
+    let code = match error {
+        host_machine::Error::Claimed { .. } => "cpu-taken",
+        _ => "kvm",
+    };
+    Failure::new(code, error)
 }
 
 /// Reads the file of a guest.
@@ -159,11 +163,17 @@ impl Session {
     }
 
     fn outcome(self) -> Outcome {
+        let failure = self.running.failure();
+        let exit = match failure {
+            Some(_) => Exit::Code(1),
+            None if self.timed_out => Exit::TimedOut,
+            None => Exit::Code(0),
+        };
         Outcome {
-            exit: if self.timed_out { Exit::TimedOut } else { Exit::Code(0) },
+            exit,
             log: String::new(),
             log_file: None,
-            stderr: String::new(),
+            stderr: failure.unwrap_or_default().into(),
             elapsed: self.start.elapsed(),
         }
     }
@@ -179,7 +189,7 @@ impl Session {
             host_machine::Next::End if self.is_over => None,
             host_machine::Next::End => {
                 self.is_over = true;
-                Some(self.console.end())
+                Some(self.console.end(self.running.failure().is_none()))
             }
         }
     }

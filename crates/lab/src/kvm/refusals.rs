@@ -24,6 +24,8 @@ pub fn check(system: &System) -> Result<(), Failure> {
         return Err(Errors::from(mistake.help(help)).into());
     }
     let mut mistakes = Vec::new();
+    mistakes.extend(described.hypervisor_colors.iter().map(|it| no_hypervisor(&it.place)));
+    mistakes.extend(described.hypervisor_memory.iter().map(|it| no_hypervisor(&it.place)));
     if let Some(resource) = described.resources.first() {
         mistakes.push(unsupported("critical sections", &resource.name.place));
     }
@@ -35,6 +37,23 @@ pub fn check(system: &System) -> Result<(), Failure> {
         mistakes.push(unsupported("more than eight VMs", place));
     }
     Ok(Errors::unless_none(mistakes, ())?)
+}
+
+/// Returns what the description says, and what changes nothing because there is no hypervisor, a sentence each.
+pub fn without_meaning(system: &System) -> Vec<String> {
+    let vms = system.description.iter().flat_map(|it| &it.vms).filter(|vm| !vm.console);
+    let names: Vec<_> = vms.map(|vm| format!("`{}`", vm.name.value)).collect();
+    let note = format!(
+        "`console = false` (VM {}) changes nothing under KVM: guests print by calls, and their lines are shown",
+        names.join(", ")
+    );
+    if names.is_empty() { Vec::new() } else { vec![note] }
+}
+
+fn no_hypervisor(place: &Place) -> Diagnostic {
+    Diagnostic::new("not-for-kvm", "under KVM there is no hypervisor that could have this")
+        .at(place, "here")
+        .help("remove this, or use a board")
 }
 
 fn unsupported(what: &str, place: &Place) -> Diagnostic {
@@ -57,6 +76,7 @@ fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     wrong.extend(vm.boot.initrd.iter().map(|it| ("initial RAM disks", &it.place)));
     wrong.extend(vm.devices.iter().map(|it| ("devices", &it.place)));
     wrong.extend(vm.colors.iter().map(|it| ("cache colours", &it.place)));
+    wrong.extend(vm.memory_at.iter().map(|it| ("places of RAM in the machine", &it.place)));
     wrong.extend(vm.critical.iter().map(|place| ("critical VMs", place)));
     let own = vm.vcpus.iter().filter_map(|vcpu| vcpu.bandwidth.as_ref());
     let limits = vm.bandwidth.iter().chain(own);

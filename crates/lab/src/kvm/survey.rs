@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use host::survey::{Effect, survey};
+use host::survey::{Effect, Lack, survey};
+use system::diagnostic::{Diagnostic, Errors};
 
 use crate::failure::Failure;
 use crate::load::System;
@@ -17,11 +18,11 @@ pub fn check(system: &System) -> Result<Vec<String>, Failure> {
     let lacks = survey(Path::new("/"), &cpus);
     let (prevents, delays): (Vec<_>, Vec<_>) =
         lacks.into_iter().partition(|lack| lack.effect == Effect::Prevents);
-    if !prevents.is_empty() {
-        let reasons = prevents.iter().map(|it| format!("\n- {}\n  help: {}", it.found, it.help));
-        let reasons = reasons.collect::<String>();
-        return Err(Failure::new("host", format!("VMs cannot run on this host:{reasons}")));
-    }
+    let mistake = |it: Lack| {
+        let message = format!("VMs cannot run on this host: {}", it.found);
+        Diagnostic::new(it.name, message).help(it.help)
+    };
+    Errors::unless_none(prevents.into_iter().map(mistake).collect(), ())?;
     let names: Vec<&str> = delays.iter().map(|lack| lack.name).collect();
     let remark = format!(
         "this host can delay VMs ({}): `bulkhead measure host` says what to do",

@@ -22,10 +22,21 @@ pub enum End {
     Interrupted,
 }
 
+/// What ran a system. Messages name it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Runner {
+    /// The hypervisor, on a board.
+    #[default]
+    Hypervisor,
+    /// Threads of this process, under Linux and KVM.
+    Kvm,
+}
+
 /// A run that is over.
 #[derive(Debug)]
 pub struct Summary {
     pub(super) name: String,
+    pub(super) runner: Runner,
     pub(super) known: Known,
     pub(super) tasks: Tasks,
     pub(super) end: End,
@@ -50,6 +61,11 @@ impl Summary {
             End::Left => true,
             End::Itself => self.problems().is_empty(),
         }
+    }
+
+    /// Returns what ran the system.
+    pub fn runner(&self) -> Runner {
+        self.runner
     }
 
     /// Returns true if QEMU ended by itself.
@@ -89,6 +105,10 @@ impl Summary {
                     ));
                 }
                 Exit::Code(0) if self.known.power_off => {}
+                _ if self.runner == Runner::Kvm => problems.push(match &*self.outcome.stderr {
+                    "" => "the run ended before all VMs did".into(),
+                    why => format!("the run was broken off: {why}"),
+                }),
                 Exit::Code(0) => problems.push(match &self.known.refusal {
                     Some(why) => format!("the hypervisor started no VM: {why}"),
                     None => "the hypervisor ended without power-off".into(),
@@ -139,7 +159,10 @@ impl Summary {
             problems: self.problems(),
             notes: self.notes().into_iter().chain(self.unseen()).collect(),
             times: self.tasks.times(),
-            qemu_messages: messages(&self.outcome),
+            qemu_messages: match self.runner {
+                Runner::Hypervisor => messages(&self.outcome),
+                Runner::Kvm => String::new(),
+            },
             power_off: self.known.power_off,
             elapsed_ms: millis(self.outcome.elapsed),
             log_file: self.log_file.display().to_string(),

@@ -3,6 +3,7 @@
 pub mod memory;
 pub mod thread;
 
+use std::mem;
 use std::os::fd::AsRawFd;
 
 use kvm_bindings::{
@@ -48,4 +49,17 @@ pub fn show_host_time_stamp(vcpu: &VcpuFd) -> std::io::Result<()> {
     // the call, which reads both and keeps neither.
     let result = unsafe { libc::ioctl(vcpu.as_raw_fd(), SET_DEVICE_ATTR, &raw const attribute) };
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// Returns the process that listens at the other end of a local socket, if this process can see it.
+pub fn peer(socket: &impl AsRawFd) -> Option<i32> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut bytes = mem::size_of_val(&peer) as libc::socklen_t;
+    // SAFETY: the call writes up to as many bytes as it is told into a structure of numbers, which lives through it.
+    let result = unsafe {
+        let (level, name) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+        libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut peer).cast(), &raw mut bytes)
+    };
+    // It is 0 for a process of another namespace.
+    (result == 0 && peer.pid > 0).then_some(peer.pid)
 }

@@ -19,9 +19,10 @@ struct SignalMask {
     set: u64,
 }
 
-/// Returns the signal of alarms and kicks.
+/// Returns the signal of alarms and kicks. A real-time signal would not do: Linux refuses to send one (`EAGAIN`) when too many
+/// signals of the user wait. This one always comes, and a thread that does not block it ignores it.
 pub fn signal() -> c_int {
-    libc::SIGRTMIN()
+    libc::SIGURG
 }
 
 fn check(result: c_int) -> io::Result<()> {

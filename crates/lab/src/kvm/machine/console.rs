@@ -21,12 +21,14 @@ struct Vm {
     /// Why it has ended, if it has.
     ended: Option<Option<&'static str>>,
     exits: u64,
+    /// Marks that were lost.
+    lost: u64,
 }
 
 impl Console {
     /// Returns the console of VMs with these names.
     pub fn new(names: impl Iterator<Item = String>) -> Self {
-        let vm = |name| Vm { name, line: Line::default(), ended: None, exits: 0 };
+        let vm = |name| Vm { name, line: Line::default(), ended: None, exits: 0, lost: 0 };
         let vms: Vec<Vm> = names.map(vm).collect();
         let width = vms.iter().map(|vm| vm.name.len()).max().unwrap_or(0);
         Self { vms, width }
@@ -53,27 +55,33 @@ impl Console {
                 let reason = if state == "off" { "power-off" } else { reason };
                 format!("{HYPERVISOR_LABEL}{}: {state} ({reason})\n", vm.name)
             }
-            News::Exits { id, exits } => {
+            News::Left { id, exits, lost } => {
                 if let Some(vm) = self.vms.get_mut(usize::from(id.vm)) {
                     vm.exits += exits;
+                    vm.lost = vm.lost.saturating_add(lost);
                 }
                 String::new()
             }
         }
     }
 
-    /// Reports on all VMs at the end.
-    pub fn end(&mut self) -> String {
+    /// Reports on all VMs at the end, which is a good one or not.
+    pub fn end(&mut self, is_good: bool) -> String {
         let width = self.width;
         let open = self.vms.iter_mut().filter_map(|vm| Some((&vm.name, vm.line.finish()?)));
         let mut text: String = open.map(|(name, line)| labelled(name, width, &line)).collect();
+        for Vm { name, lost, .. } in self.vms.iter().filter(|vm| vm.lost > 0) {
+            text.push_str(&format!(
+                "{HYPERVISOR_LABEL}{name}: {lost} marks were lost, because they came faster than they were read\n"
+            ));
+        }
         for vm in &self.vms {
             let ((state, reason), name, exits) = (vm.state(), &vm.name, vm.exits);
             text.push_str(&format!(
                 "{HYPERVISOR_LABEL}summary vm={name} state={state} reason={reason} restarts=0 exits={exits} irqs=0\n"
             ));
         }
-        if self.vms.iter().all(|vm| vm.ended.is_some()) {
+        if is_good && self.vms.iter().all(|vm| vm.ended.is_some()) {
             text.push_str(&format!("{HYPERVISOR_LABEL}power off\n"));
         }
         text
@@ -109,7 +117,7 @@ mod tests {
         assert_eq!(tell(0, "o\n\n"), "[a   ] two\n[a   ] \n");
         assert_eq!(tell(7, "nobody\n"), "");
         assert_eq!(tell(0, "last"), "");
-        assert!(console.end().starts_with("[a   ] last\n[bulkhead] summary vm=a "));
+        assert!(console.end(true).starts_with("[a   ] last\n[bulkhead] summary vm=a "));
     }
 
     #[test]
@@ -127,13 +135,25 @@ mod tests {
         assert_eq!(console.tell(ended(0, None)), "[bulkhead] a: off (power-off)\n");
         let a = "[bulkhead] summary vm=a state=off reason=- restarts=0 exits=7 irqs=0\n";
         let id = Id { vm: 0, vcpu: 0 };
-        assert_eq!(console.tell(News::Exits { id, exits: 7 }), "");
+        assert_eq!(console.tell(News::Left { id, exits: 7, lost: 0 }), "");
         let running = "[bulkhead] summary vm=b state=running reason=- restarts=0 exits=0 irqs=0\n";
-        assert_eq!(console.end(), [a, running].concat());
+        assert_eq!(console.end(true), [a, running].concat());
         assert_eq!(
             console.tell(ended(1, Some("exception"))),
             "[bulkhead] b: stopped (exception)\n"
         );
-        assert!(console.end().ends_with("exits=0 irqs=0\n[bulkhead] power off\n"));
+        assert!(console.end(true).ends_with("exits=0 irqs=0\n[bulkhead] power off\n"));
+        assert!(console.end(false).ends_with("exits=0 irqs=0\n"));
+    }
+
+    #[test]
+    fn lost_marks_are_those_of_their_vm() {
+        let mut console = Console::new(["a", "b"].map(String::from).into_iter());
+        for (vm, lost) in [(1, 3), (1, 4), (0, 0)] {
+            console.tell(News::Left { id: Id { vm, vcpu: 0 }, exits: 0, lost });
+        }
+        let end = console.end(true);
+        assert!(end.starts_with("[bulkhead] b: 7 marks were lost, "), "{end}");
+        assert_eq!(end.matches("lost").count(), 1, "{end}");
     }
 }

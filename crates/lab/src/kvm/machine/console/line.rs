@@ -1,10 +1,9 @@
-//! Guest output, made harmless and cut into lines.
-//!
-//! What is shown is what the hypervisor shows (`hypervisor/src/console/render.rs`): printable ASCII and tabs. Terminal control
-//! sequences are left out, other control characters become `^X`, and bytes above 0x7e `\xNN`. Text behind a bare carriage
-//! return, with which a guest could hide its label, begins a line.
+//! Guest output, made harmless as the hypervisor does it ([`abi::console::render`]), and cut into lines. Text behind a bare
+//! carriage return, with which a guest could hide its label, begins a line.
 
 use std::mem;
+
+use abi::console::render::{Piece, Renderer};
 
 /// A line with as many characters is shown, though it goes on.
 const LONG_LINE: usize = 256;
@@ -13,59 +12,22 @@ const LONG_LINE: usize = 256;
 #[derive(Debug, Default)]
 pub struct Line {
     text: String,
-    carriage_return: bool,
-    sequence: Sequence,
-}
-
-/// The part of a control sequence that the guest has written.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-enum Sequence {
-    #[default]
-    None,
-    Escape,
-    /// `ESC [`, and maybe parameters.
-    Control,
+    renderer: Renderer,
 }
 
 impl Line {
     /// Adds the next byte. Returns a line that is complete with it, or would get too long.
     pub fn push(&mut self, byte: u8) -> Option<String> {
-        match (self.sequence, byte) {
-            (Sequence::Control, 0x20..=0x3f) => return None,
-            (Sequence::Control, 0x40..=0x7e) => {
-                self.sequence = Sequence::None;
-                return None;
+        match self.renderer.render(byte) {
+            Piece::Nothing => None,
+            Piece::LineEnd => Some(mem::take(&mut self.text)),
+            Piece::Text { restart, characters: (characters, length) } => {
+                let ends = restart && !self.text.is_empty() || self.text.len() >= LONG_LINE;
+                let line = ends.then(|| mem::take(&mut self.text));
+                self.text.extend(characters.iter().take(length).map(|it| char::from(*it)));
+                line
             }
-            (Sequence::Escape, b'[') => {
-                self.sequence = Sequence::Control;
-                return None;
-            }
-            // A sequence that another character breaks off does not hide it.
-            _ => self.sequence = Sequence::None,
         }
-        match byte {
-            b'\n' => {
-                self.carriage_return = false;
-                return Some(mem::take(&mut self.text));
-            }
-            b'\r' => {
-                self.carriage_return = true;
-                return None;
-            }
-            0x1b => {
-                self.sequence = Sequence::Escape;
-                return None;
-            }
-            _ => {}
-        }
-        let restarts = mem::take(&mut self.carriage_return) && !self.text.is_empty();
-        let line = (restarts || self.text.len() >= LONG_LINE).then(|| mem::take(&mut self.text));
-        match byte {
-            b'\t' | 0x20..=0x7e => self.text.push(byte.into()),
-            0x00..=0x1f | 0x7f => self.text.extend(['^', (byte ^ 0x40).into()]),
-            0x80.. => self.text.push_str(&format!("\\x{byte:02x}")),
-        }
-        line
     }
 
     /// Returns the text of a line that nothing ended, if there is one.

@@ -1,4 +1,4 @@
-//! Guest output in the view of all VMs: made harmless, byte by byte.
+//! Guest output in the view of all VMs: made harmless, byte by byte. The hypervisor shows it so, and `bulkhead run --on kvm`, too.
 //!
 //! Only printable ASCII, tabs, `\r` and `\n` come out. Terminal control sequences
 //! (`ESC [ ... letter`: colours, cursor; a lone `ESC`) are left out, other control characters
@@ -6,7 +6,7 @@
 
 /// What one byte of a guest becomes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Piece {
+pub enum Piece {
     /// Nothing, for now.
     Nothing,
     /// The end of the line.
@@ -20,7 +20,7 @@ pub(super) enum Piece {
     },
 }
 
-#[derive(Clone, Copy, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Sequence {
     None,
     // After ESC.
@@ -30,24 +30,31 @@ enum Sequence {
 }
 
 /// Where a source stands in its line.
-#[derive(Clone, Copy)]
-pub(super) struct Renderer {
+#[derive(Clone, Copy, Debug)]
+pub struct Renderer {
     carriage_return: bool,
     sequence: Sequence,
 }
 
+impl Default for Renderer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Renderer {
-    pub(super) const fn new() -> Self {
+    /// Returns a renderer at the start of a line.
+    pub const fn new() -> Self {
         Self { carriage_return: false, sequence: Sequence::None }
     }
 
-    /// Nothing that came before has a say in how the next printable character looks.
-    pub(super) fn is_in_text(&self) -> bool {
+    /// Returns true if nothing that came before has a say in how the next printable character looks.
+    pub fn is_in_text(&self) -> bool {
         !self.carriage_return && self.sequence == Sequence::None
     }
 
-    /// The next byte of the source.
-    pub(super) fn render(&mut self, byte: u8) -> Piece {
+    /// Takes the next byte of the source. Returns what it becomes.
+    pub fn render(&mut self, byte: u8) -> Piece {
         match (self.sequence, byte) {
             // A line feed or another control character is never part of a sequence.
             (Sequence::Control, 0x20..=0x3f) => return Piece::Nothing,
