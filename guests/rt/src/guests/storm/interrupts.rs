@@ -184,7 +184,8 @@ pub fn each_before_the_last() {
 }
 
 /// One access to a register of the own interrupts, of the sibling's, or of shared ones, by chance, with all bits or some;
-/// or an interrupt to all. None is made active at this VCPU, whose timer is needed later.
+/// or an interrupt to all. The timer of this VCPU is needed later: it stays in the group that is on, and nothing is made
+/// active here.
 pub fn many(number: u64) -> bool {
     const WRITES: [Bits; 7] = [
         Bits::SetPending,
@@ -200,6 +201,9 @@ pub fn many(number: u64) -> bool {
     let bits = if draw & 1 == 0 { !0 } else { (draw >> 32) as u32 };
     let what = WRITES[(draw >> 1) as usize % WRITES.len()];
     cpu::without_interrupts(|| match draw >> 8 & 7 {
+        0 | 1 if what == Bits::Group => {
+            gic::write_private(own, what, bits | bit(VIRTUAL_TIMER));
+        }
         0 | 1 if what != Bits::SetActive => gic::write_private(own, what, bits),
         2 | 3 if !is_v2() => gic::write_private(SIBLING, what, bits),
         4 if draw >> 11 & 1 == 0 => gic::write_shared(what, bits & !bit(UART)),
