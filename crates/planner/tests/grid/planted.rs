@@ -19,9 +19,9 @@ const STEPS: u32 = 9;
 /// The work of tasks, as a part of that.
 const PART: f64 = 0.995;
 
-/// Returns a description in which much is open, and one that is a plan of it; `None` if the plan
+/// Returns a description in which much is open, and of which there is a plan; `None` if the plan
 /// that was drawn holds with no work.
-pub fn draw(number: u64) -> Option<(Draft, Draft)> {
+pub fn draw(number: u64) -> Option<Draft> {
     let mut random = Random::new(19, number);
     let plan = plan(&mut random);
     let holds = |work: f64| judge::passes(&read(&with_work(&plan, work)));
@@ -34,7 +34,7 @@ pub fn draw(number: u64) -> Option<(Draft, Draft)> {
         if holds(middle) { yes = middle } else { no = middle }
     }
     let plan = with_work(&plan, yes * PART);
-    judge::passes(&read(&plan)).then(|| (open(&plan, &mut random), plan))
+    judge::passes(&read(&plan)).then(|| open(&plan, &mut random))
 }
 
 fn with_work(draft: &Draft, work: f64) -> Draft {
