@@ -17,7 +17,7 @@ pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<V
     let memory = at.required("memory", memory(at), "\"512MiB\"");
     let memory_at = at.unless_planned("memory_at", Fields::address);
     let planned = at.peek("colors").filter(|text| text.value == PLANNED);
-    let colors = if planned.is_some() { None } else { at.colors("colors") };
+    let colors = if planned.is_some() { None } else { at.colors_or_planned("colors") };
     let share_colors = at.boolean("share_colors");
     let vllc = at.boolean("vllc");
     for key in ["share_colors", "vllc", "extra_colors"] {

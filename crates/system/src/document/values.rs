@@ -196,7 +196,17 @@ impl<'t> Fields<'t> {
 
     /// Returns a set of colours, as in `"0-3,8"`.
     pub fn colors(&self, key: &'static str) -> Option<Located<ColorSet>> {
-        let text = self.string(key)?;
+        self.colors_or(key, "")
+    }
+
+    /// The same, where a word is possible in place of colours, which is not read here.
+    pub fn colors_or_planned(&self, key: &'static str) -> Option<Located<ColorSet>> {
+        self.colors_or(key, &format!(", or `{key} = \"{PLANNED}\"`"))
+    }
+
+    fn colors_or(&self, key: &'static str, or: &str) -> Option<Located<ColorSet>> {
+        let form = format!("colours and ranges of them, as in `{key} = \"0-3,8\"`{or}");
+        let text = self.as_string(self.value(key)?, &form)?;
         let error: ParseColorsError = match text.value.parse() {
             Ok(colors) => return Some(text.map(|_| colors)),
             Err(error) => error,
@@ -214,7 +224,7 @@ impl<'t> Fields<'t> {
         self.add(
             Diagnostic::new("wrong-value", format!("`{key}`, {error}"))
                 .at(&place, "here")
-                .help(format!("write colours and ranges of them, as in `{key} = \"0-3,8\"`")),
+                .help(format!("write {form}")),
         );
         None
     }

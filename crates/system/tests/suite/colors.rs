@@ -92,7 +92,9 @@ fn areas_lie_upon_each_other_only_where_colors_differ() {
 
 #[test]
 fn texts_that_are_no_colors_are_shown_where_they_stop() {
-    let help = "write colours and ranges of them, as in `colors = \"0-3,8\"`".to_owned();
+    let help = "write colours and ranges of them, as in `colors = \"0-3,8\"`, or \
+                `colors = \"planned\"`"
+        .to_owned();
     for (text, place, message) in [
         ("\"0-3;8\"", "6:14", "character 4: expected \",\" or the end, as in \"0-3,8\""),
         ("\"0-64\"", "6:13", "character 3: the highest colour is 63"),
@@ -105,6 +107,20 @@ fn texts_that_are_no_colors_are_shown_where_they_stop() {
         let found = mistakes(&system("qemu-virt", &[&vm]));
         assert_eq!(found, [(format!("{place} wrong-value: `colors`, {message}"), help.clone())]);
     }
+    // What is no text with colours at all gets the same help.
+    for (value, message) in [
+        ("\"\"", "6:10 wrong-value: the text is empty"),
+        ("4", "6:10 wrong-type: expected a string, found a whole number"),
+    ] {
+        let vm = format!("colors = {value}\nmemory = \"1MiB\"");
+        assert_eq!(mistakes(&system("qemu-virt", &[&vm])), [(message.into(), help.clone())]);
+    }
+    // Colours of tasks are planned where they are left out.
+    let vm = "memory = \"1MiB\"\n[[vm.task]]\nname = \"t\"\nperiod = \"1ms\"\nwcet = \"1us\"\n\
+              colors = \"\"";
+    let help = help.split(", or").next().expect("a part");
+    let found = mistakes(&system("qemu-virt", &[vm]));
+    assert!(found.iter().any(|(_, other)| other == help), "{found:?}");
 }
 
 #[test]
