@@ -5,6 +5,7 @@
 //! like any other. The search begins with the least numbers, and with all one larger, and changes
 //! the best ones one by one.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use system::description::{System, Vm};
@@ -198,7 +199,8 @@ impl Search<'_> {
         value
     }
 
-    /// Searches some combinations with everything else together, until one holds.
+    /// Searches some combinations with everything else together, until one holds: all with a part of
+    /// the effort at first, which is enough for most, and then with more and more.
     fn everything(&self, starts: &[Numbers]) -> (System, Result<System, Obstacle>) {
         let mut tried: Vec<Numbers> = starts.to_vec();
         for start in starts {
@@ -209,15 +211,33 @@ impl Search<'_> {
             }
         }
         tried.truncate(SEARCHED_MAX);
-        let effort = self.request.at_most(TO_PLAN) / tried.len().max(1) as u64;
-        let part = Request { effort, ..*self.request };
+        let whole = self.request.at_most(TO_PLAN);
+        let mut effort = whole / tried.len().max(1) as u64;
         let mut first = None;
-        for numbers in &tried {
-            let fixed = with(self.system, numbers);
-            match attempt(&fixed, &part) {
-                Ok(planned) if holds(&planned) => return (fixed, Ok(planned)),
-                other => _ = first.get_or_insert((fixed, other)),
+        loop {
+            let is_last = effort >= whole || (self.request.stops)();
+            let mut left = Vec::new();
+            for numbers in tried {
+                let ran_out = Cell::new(false);
+                let part = Request { effort, ran_out: Some(&ran_out), ..*self.request };
+                let fixed = with(self.system, &numbers);
+                match attempt(&fixed, &part) {
+                    Ok(planned) if holds(&planned) => return (fixed, Ok(planned)),
+                    other => _ = first.get_or_insert((fixed, other)),
+                }
+                // With the others there is nothing that more effort could try.
+                if ran_out.get() {
+                    left.push(numbers);
+                }
             }
+            if let Some(outer) = self.request.ran_out.filter(|_| !left.is_empty()) {
+                outer.set(true);
+            }
+            if is_last || left.is_empty() {
+                break;
+            }
+            tried = left;
+            effort = (2 * effort).min(whole);
         }
         let all: usize = self.ranges().iter().map(|(least, most)| most - least + 1).product();
         let (fixed, result) = first.unwrap_or_else(|| {
