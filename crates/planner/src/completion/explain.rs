@@ -8,7 +8,7 @@ use analysis::utilization::Share;
 use analysis::{Caches, Duration, Failure, Server};
 use policy::color::{COLORS_MAX, ColorSet};
 use system::description::System;
-use system::diagnostic::{Diagnostic, Errors};
+use system::diagnostic::{Diagnostic, Errors, Place};
 use system::plan::Budget;
 use verdict::{TaskVerdict, VcpuVerdict};
 
@@ -234,42 +234,84 @@ pub(super) fn missed(system: &System, missed: &Missed) -> Errors {
 /// Says what the best candidate misses.
 pub(super) fn miss(system: &System, missed: &Missed) -> Diagnostic {
     let searched = format!("no plan was found among {} candidates", missed.candidates);
-    let Some((best, vcpu, task)) = missed.best.as_deref().and_then(latest) else {
+    let Some(late) = missed.best.as_deref().and_then(|best| Latest::of(system, best)) else {
         return cannot_plan(searched);
     };
-    let by = match task.wcrt_ns {
-        Some(wcrt) => {
-            let over = u128::from(wcrt.saturating_sub(task.deadline_ns));
-            let tenths = (over * 1_000).div_ceil(u128::from(task.deadline_ns.max(1)));
-            format!("misses its deadline by {}.{} %", tenths / 10, tenths % 10)
-        }
-        None => format!("has no bound: {}", vcpu.why_no_bound(&task)),
-    };
-    let message =
-        format!("{searched}: in the best one task `{}` of VM `{}` {by}", task.task, vcpu.vm);
-    let mut mistake = cannot_plan(message);
-    mistake.help = section::advice(best, &task);
-    let vms = system.vms.iter().filter(|it| it.name.value == vcpu.vm);
-    let mut tasks = vms.flat_map(|vm| &vm.tasks).filter(|it| it.name.value == task.task);
-    match tasks.next() {
-        Some(task) => mistake.at(&task.name.place, "this task"),
+    let mut mistake = cannot_plan(format!("{searched}: in the best one {}", late.sentence));
+    mistake.help = late.help;
+    match late.place {
+        Some(place) => mistake.at(&place, "this task"),
         None => mistake,
     }
 }
 
-/// Returns the task of a complete description that is latest for its deadline, with the description
-/// and its VCPU. One without bound is later than any other.
-fn latest(system: &System) -> Option<(&System, VcpuVerdict, TaskVerdict)> {
+/// The same where the search began with an old plan: what that misses comes first, because changes
+/// of it can make others late.
+pub(super) fn miss_from(system: &System, old: &System, missed: &Missed) -> Diagnostic {
+    let best = missed.best.as_deref().and_then(|best| Latest::of(system, best));
+    let (Some(first), Some(best)) = (Latest::of(system, old), best) else {
+        return miss(system, missed);
+    };
+    if first.place == best.place {
+        return miss(system, missed);
+    }
+    let message = format!(
+        "no plan was found among {} candidates: with the old decisions {}, and in the best one {}",
+        missed.candidates, first.sentence, best.sentence
+    );
+    let mistake = cannot_plan(message);
+    let mistake = match first.place {
+        Some(place) => mistake.at(&place, "late with the old decisions"),
+        None => mistake,
+    };
+    match best.place {
+        Some(place) => mistake.also(&place, "late in the best candidate"),
+        None => mistake,
+    }
+}
+
+/// The task of a complete description that is latest for its deadline.
+struct Latest {
+    sentence: String,
+    place: Option<Place>,
+    help: Option<String>,
+}
+
+impl Latest {
+    /// Finds it in what a description was completed to; `None` if none is late.
+    fn of(system: &System, complete: &System) -> Option<Self> {
+        let (vcpu, task) = latest(complete)?;
+        let by = match task.wcrt_ns {
+            Some(wcrt) => {
+                let over = u128::from(wcrt.saturating_sub(task.deadline_ns));
+                let tenths = (over * 1_000).div_ceil(u128::from(task.deadline_ns.max(1)));
+                format!("misses its deadline by {}.{} %", tenths / 10, tenths % 10)
+            }
+            None => format!("has no bound: {}", vcpu.why_no_bound(&task)),
+        };
+        let vms = system.vms.iter().filter(|it| it.name.value == vcpu.vm);
+        let mut tasks = vms.flat_map(|vm| &vm.tasks).filter(|it| it.name.value == task.task);
+        Some(Self {
+            sentence: format!("task `{}` of VM `{}` {by}", task.task, vcpu.vm),
+            place: tasks.next().map(|task| task.name.place.clone()),
+            help: section::advice(complete, &task),
+        })
+    }
+}
+
+/// Returns the task of a complete description that is latest for its deadline, with its VCPU. One
+/// without bound is later than any other.
+fn latest(system: &System) -> Option<(VcpuVerdict, TaskVerdict)> {
     let vcpus = verdict(system)?.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
     let tasks = vcpus.flat_map(|vcpu| {
         let tasks = vcpu.tasks.clone();
-        tasks.into_iter().map(move |task| (system, vcpu.clone(), task))
+        tasks.into_iter().map(move |task| (vcpu.clone(), task))
     });
     let over = |task: &TaskVerdict| match task.wcrt_ns {
         Some(wcrt) => u128::from(wcrt) * 100_000 / u128::from(task.deadline_ns.max(1)),
         None => u128::MAX,
     };
-    tasks.filter(|(.., task)| !task.ok).max_by_key(|(.., task)| over(task))
+    tasks.filter(|(_, task)| !task.ok).max_by_key(|(_, task)| over(task))
 }
 
 /// No plan can hold, whatever is decided.

@@ -72,7 +72,7 @@ pub fn complete_from(
             let effort = if rounds.more { u64::MAX } else { rounds.request.effort };
             let request = &Request { effort, ..rounds.request.with_plan(&start) };
             let walk = Walk::new(&grown, &start, objective, changes, request);
-            let found = walk.run().map_err(|missed| missed_by(&grown, &missed, changes))?;
+            let found = walk.run().map_err(|missed| missed_by(&grown, &start, &missed, changes))?;
             let changes = decision::changed(&grown, &start, &found);
             *system = margin::without_margin(found, system);
             Ok(changes)
@@ -80,8 +80,8 @@ pub fn complete_from(
         .map(|(changes, outcome)| Improved { outcome, changes })
 }
 
-fn missed_by(system: &System, missed: &Missed, changes: Option<usize>) -> Refusal {
-    let mut mistake = explain::miss(system, missed);
+fn missed_by(system: &System, start: &System, missed: &Missed, changes: Option<usize>) -> Refusal {
+    let mut mistake = explain::miss_from(system, start, missed);
     mistake.message = match changes {
         Some(1) => format!("with one change of the old plan {}", mistake.message),
         Some(number) => format!("with {number} changes of the old plan {}", mistake.message),
