@@ -33,15 +33,14 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
     if let Some(chart) = &options.front {
         return front::front(options, chart.as_deref(), as_json);
     }
+    if let Some(target) = options.target() {
+        written::keeps_description(&options.file, target)?;
+    }
     let search::Found { mut system, outcome, changes } = search::plan(options)?;
-    let target = match options.output.as_deref() {
-        Some(path) if path == Path::new("-") => None,
-        Some(path) => Some(path.to_owned()),
+    let target = match options.output {
+        Some(_) => options.target().map(Path::to_owned),
         None => Some(written::beside(&system)?),
     };
-    if let Some(target) = &target {
-        written::keeps_description(&system, target)?;
-    }
     let written = Written::new(&mut system, target.as_deref())?;
     let described = system.description.as_deref();
     let verdict = Verdict::of_plan(&system.plan, described);

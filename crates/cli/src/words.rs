@@ -21,6 +21,12 @@ pub fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "expected a whole number of at least 1, such as 2".into())
 }
 
+/// Reads the seed of random numbers.
+pub fn seed(text: &str) -> Result<u64, String> {
+    let expected = || format!("a seed is a whole number from 0 to {}, such as 7", u64::MAX);
+    text.parse().map_err(|_| expected())
+}
+
 /// Reads `60s` or `500ms`.
 pub fn time(text: &str) -> Result<Duration, String> {
     let expected = "expected a number with a unit, such as 500ms or 60s";
@@ -54,6 +60,13 @@ mod tests {
     fn there_is_at_least_one_job() {
         assert_eq!(jobs("2"), Ok(NonZeroUsize::MIN.saturating_add(1)));
         assert!(["0", "-1", "two", ""].into_iter().all(|wrong| jobs(wrong).is_err()));
+    }
+
+    #[test]
+    fn a_seed_is_a_whole_number() {
+        assert_eq!((seed("0"), seed("7")), (Ok(0), Ok(7)));
+        assert_eq!(seed(&u64::MAX.to_string()), Ok(u64::MAX));
+        assert!(["-1", "1.5", "many", ""].into_iter().all(|wrong| seed(wrong).is_err()));
     }
 
     #[test]

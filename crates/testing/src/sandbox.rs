@@ -134,6 +134,15 @@ impl Result {
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
     }
 
+    /// Checks that there is no plan: the answer is no, and all these parts are in the reason.
+    #[track_caller]
+    pub fn assert_no_plan(&self, parts: &[&str]) {
+        self.assert_status(1);
+        for part in parts {
+            assert!(self.stderr.contains(part), "`{part}` is not in: {}", self.stderr);
+        }
+    }
+
     /// Checks the exit status.
     #[track_caller]
     pub fn assert_status(&self, status: i32) {

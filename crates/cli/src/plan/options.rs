@@ -1,6 +1,6 @@
 //! Options of `bulkhead plan`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -8,7 +8,7 @@ use lab::load;
 use system::description::Objective;
 
 use crate::failure::Failure;
-use crate::words::{objective, time};
+use crate::words::{objective, seed, time};
 
 /// Make a plan from a description
 ///
@@ -45,7 +45,13 @@ pub struct PlanOptions {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub time: Option<Duration>,
     /// Seed of the random numbers of the search
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        value_parser = seed,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
     /// Show for each decision what another one would come to: each was tried, and judged as `check` judges
     #[arg(long, conflicts_with = "front")]
@@ -72,6 +78,11 @@ pub struct PlanOptions {
 }
 
 impl PlanOptions {
+    /// Returns the file that is named for the plan; `None` if none is, or the standard output.
+    pub fn target(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
     /// Refuses options of the search for a file that is a plan, in which nothing is open.
     pub fn check(&self) -> Result<(), Failure> {
         if load::ending(&self.file) == Some("toml") {

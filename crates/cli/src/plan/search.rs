@@ -8,8 +8,9 @@ use lab::amount::percent;
 use lab::load::{self, System};
 use planner::completion::{Changed, Objective, Options, Outcome};
 use system::description;
+use system::diagnostic::Diagnostic;
 
-use super::PlanOptions;
+use super::{PlanOptions, written};
 use crate::failure::Failure;
 use crate::signals::Signals;
 
@@ -30,7 +31,13 @@ pub struct Found {
 pub fn plan(options: &PlanOptions) -> Result<Found, Failure> {
     let catches = options.time.is_some() || options.from.is_some();
     searching(options, catches, |ends| {
-        let wanted = |system: &description::System| ends.options(options, system);
+        let wanted = |system: &description::System| {
+            // Before the search, which can take long.
+            if let Some(target) = options.target() {
+                written::can_be_written(system, target)?;
+            }
+            ends.options(options, system)
+        };
         match &options.from {
             Some(old) => {
                 let old = (old.as_path(), options.changes);
@@ -44,6 +51,17 @@ pub fn plan(options: &PlanOptions) -> Result<Found, Failure> {
             }
         }
     })
+}
+
+/// Returns a mistake in an objective that is an option: where it has no place in the description, it
+/// is in the option.
+fn of_option(named: &description::Objective, mistake: Diagnostic) -> lab::Failure {
+    if mistake.place.is_some() {
+        return lab::Failure::Mistakes(mistake.into());
+    }
+    let help = mistake.help.map_or(String::new(), |help| format!("\nhelp: {help}"));
+    let text = format!("`--objective {named}`: {}{help}", mistake.message);
+    lab::Failure::new(mistake.code, text)
 }
 
 /// What ends a search.
@@ -60,8 +78,9 @@ impl<'a> Ends<'a> {
     ) -> Result<Options<'a>, lab::Failure> {
         let objective = match &options.objective {
             None => Objective::Described,
-            Some(named) => Objective::of(system, named)
-                .map_err(|mistake| lab::Failure::Mistakes((*mistake).into()))?,
+            Some(named) => {
+                Objective::of(system, named).map_err(|mistake| of_option(named, *mistake))?
+            }
         };
         Ok(Options { objective, seed: options.seed, time: options.time, stops: self.stops })
     }

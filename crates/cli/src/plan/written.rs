@@ -79,11 +79,11 @@ pub fn beside(system: &System) -> Result<PathBuf, Failure> {
 }
 
 /// Refuses a target that is the description itself: the plan would replace what it was made from.
-pub fn keeps_description(system: &System, target: &Path) -> Result<(), Failure> {
+pub fn keeps_description(file: &Path, target: &Path) -> Result<(), Failure> {
     let same = |one: &Path, other: &Path| {
         one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(a, b)| a == b)
     };
-    if load::ending(&system.file) == Some("toml") && same(&system.file, target) {
+    if load::ending(file) == Some("toml") && same(file, target) {
         return Err(Failure::new(
             "output",
             format!(
@@ -101,23 +101,28 @@ pub fn ending(system: &System) -> &'static str {
     if boots { "plan.dts" } else { "planned.toml" }
 }
 
+/// Refuses a target that is to be a plan, for a machine that is only analysed.
+pub fn can_be_written(described: &Description, target: &Path) -> Result<(), lab::Failure> {
+    let platform = &described.platform.value;
+    let Err(AnalysisOnly(reason)) = &platform.boot else { return Ok(()) };
+    if load::ending(target) == Some("toml") || image::is_special(target) {
+        return Ok(());
+    }
+    let message = format!(
+        "{} cannot be a plan: one for `{}` cannot be booted: {reason}\nhelp: what is planned is \
+         written into a copy of the description: name a file that ends in .toml",
+        target.display(),
+        platform.name
+    );
+    Err(lab::Failure::new("analysis-only", message))
+}
+
 /// Returns the description with all decisions, which has the same verdict.
 fn description(
     file: &Path,
     planned: &Description,
     target: Option<&Path>,
 ) -> Result<String, Failure> {
-    if let (Some(target), Err(AnalysisOnly(reason))) = (target, &planned.platform.value.boot)
-        && load::ending(target) != Some("toml")
-        && !image::is_special(target)
-    {
-        let message = format!(
-            "a plan for `{}` cannot be booted: {reason}\nhelp: what is planned is written into a \
-             copy of the description: name a file that ends in .toml",
-            planned.platform.value.name
-        );
-        return Err(Failure::new("analysis-only", message));
-    }
     let folder = target.map_or(load::folder(file), load::folder);
     let text = with_decisions(&load::text(file)?, planned, folder);
     let name = target.unwrap_or(file).display().to_string();

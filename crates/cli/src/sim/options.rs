@@ -7,7 +7,7 @@ use lab::simulate::SEED;
 use model::{Assume, Assumptions, Contention, Execution};
 use units::Duration;
 
-use crate::words;
+use crate::words::{self, seed};
 
 /// Simulate the tasks and VCPUs of a system
 ///
@@ -43,7 +43,13 @@ pub struct SimOptions {
     #[arg(long, value_name = "TRACE", conflicts_with = "execution")]
     pub like: Option<PathBuf>,
     /// Seed of the random numbers; equal seeds give equal simulations
-    #[arg(long, value_name = "N", default_value_t = SEED)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = SEED,
+        value_parser = seed,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
     /// Load of VCPUs without tasks, and of Linux VCPUs besides their tasks
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Assume::Busy)]

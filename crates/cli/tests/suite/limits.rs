@@ -142,7 +142,7 @@ fn a_large_machine_is_planned_judged_and_simulated() {
     assert_eq!(json["plan_file"], "other.toml");
     assert!(json["plan_dts"].is_null() && json["plan_toml"].is_string(), "{json}");
     let refused = sandbox.bulkhead(&["plan", "large.toml", "-o", "large.dts"]);
-    refused.assert_refused(&["cannot be booted", "ends in .toml"]);
+    refused.assert_refused(&["large.dts cannot be a plan", "ends in .toml"]);
     // With resources, of which the simulator has tables for 64 VCPUs.
     sandbox.write("locks.toml", &Large { open: Open::Nothing, vcpus: 2, ..large }.to_toml());
     let simulated = sandbox.bulkhead(&["sim", "locks.toml", "--until", "0.1s", "--trace", "t"]);

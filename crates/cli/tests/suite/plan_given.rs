@@ -119,15 +119,11 @@ fn sections_beside_limits_are_named_as_the_cause() {
     let resource = "[[resource]]\nname = \"bus\"\nvms = [\"a\", \"b\"]\n";
     let head = format!("platform = \"qemu-virt\"\nsection_overhead = \"500us\"\n{resource}");
     sandbox.write("s.toml", &[&head, &*vm("a", "bandwidth = \"planned\""), &vm("b", "")].concat());
-    let result = sandbox.bulkhead(&["plan", "s.toml"]);
-    result.assert_status(1);
-    for part in [
+    sandbox.bulkhead(&["plan", "s.toml"]).assert_no_plan(&[
         "task `t` of VM `a` has no bound, whatever the limits are: critical sections are not analysed",
         "s.toml:11:13",
         "leave the `bandwidth` of VM `a` away, or the `sections` of its tasks",
-    ] {
-        assert!(result.stderr.contains(part), "{part}: {}", result.stderr);
-    }
+    ]);
     sandbox.write("s.toml", &[&head, &*vm("a", ""), &vm("b", "")].concat());
     sandbox.bulkhead(&["plan", "s.toml"]).assert_status(0);
 }

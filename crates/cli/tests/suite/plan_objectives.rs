@@ -134,13 +134,21 @@ fn a_vm_gets_the_largest_limit() {
 #[test]
 fn a_search_takes_its_time_and_no_more() {
     let sandbox = with_limit("");
-    let plain = planned(&sandbox, &["--objective", "least-time"]);
-    let start = Instant::now();
-    let longer = planned(&sandbox, &["--objective", "least-time", "--time", "1s"]);
-    assert!(start.elapsed() >= Duration::from_secs(1));
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    let least = |options: &[&str]| {
+        let start = Instant::now();
+        let document = planned(&sandbox, &[&["--objective", "least-time"], options].concat());
+        (document, start.elapsed())
+    };
+    let (plain, needed) = least(&[]);
+    // More than it needs on this machine, which may be slow or busy.
+    let time = Duration::from_secs(1) + 4 * needed;
+    let (longer, elapsed) = least(&["--time", &format!("{}ms", time.as_millis())]);
+    assert!(elapsed >= Duration::from_millis(time.as_millis() as u64), "{elapsed:?} {time:?}");
+    assert!(elapsed < 2 * time + Duration::from_secs(60), "{elapsed:?} {time:?}");
     assert_eq!(longer["search"]["cut"], true);
-    assert!(longer["search"]["candidates"].as_u64().expect("a number") > 10);
+    let candidates =
+        |document: &Value| document["search"]["candidates"].as_u64().expect("a number");
+    assert!(candidates(&longer) > candidates(&plain), "{longer} {plain}");
     assert!(total(&longer) <= total(&plain), "{} {}", total(&longer), total(&plain));
 }
 
@@ -185,12 +193,18 @@ fn what_cannot_be_an_objective_is_refused() {
         (["--time", "10min"], "unknown unit `min`"),
         (["--time", "0s"], "more than 0"),
         (["--time", "10"], "the unit is missing"),
-        (["--seed", "many"], "--seed"),
+        (["--seed", "many"], "a seed is a whole number from 0"),
+        (["--seed", "-1"], "a seed is a whole number from 0"),
     ] {
         let result = plan(&options);
         assert_eq!(result.status, Some(2), "{options:?}: {}{}", result.stdout, result.stderr);
         assert!(result.stderr.contains(part), "{options:?}: {}", result.stderr);
     }
+    // A mistake in an option has its place there, with no line of the description.
+    let result = plan(&["--objective", "most-bandwidth=none"]);
+    let vms = "help: the VMs are `pilot`, `radio`, `camera`\n";
+    let place = "error: `--objective most-bandwidth=none`: there is no VM `none`\n";
+    assert_eq!(result.stderr, format!("{place}{vms}"));
     for options in [
         &["--objective", "least-time", "--objective", "most-slack"][..],
         &["--front", "--objective", "least-time"],

@@ -40,6 +40,21 @@ fn links_devices_and_pipes_stay_what_they_are() {
     assert!(fs::metadata(pipe).expect("a pipe").file_type().is_fifo());
 }
 
+/// Whether there is a plan is not known then: the search comes after.
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_the_search() {
+    let sandbox = sandbox!();
+    let late = "platform = \"i7-2600\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\n\
+                memory = \"16MiB\"\nkernel = \"rt.bin\"\n[[vm.vcpu]]\nserver = \"sporadic\"\n\
+                [[vm.task]]\nname = \"t\"\nperiod = \"5ms\"\nwcet = \"6ms\"\n";
+    sandbox.write("s.toml", late);
+    sandbox.bulkhead(&["plan", "s.toml"]).assert_no_plan(&["task `t`"]);
+    let refused = sandbox.bulkhead(&["plan", "s.toml", "-o", "s.plan.dts"]);
+    refused.assert_refused(&["s.plan.dts cannot be a plan", "name a file that ends in .toml"]);
+    let refused = sandbox.bulkhead(&["plan", "s.toml", "-o", "s.toml"]);
+    refused.assert_refused(&["s.toml is the description", "name another file"]);
+}
+
 #[test]
 fn a_folder_is_no_file() {
     let sandbox = sandbox!();

@@ -77,7 +77,12 @@ impl Objective {
     /// Returns what counts for this description.
     pub(super) fn for_system(self, system: &System) -> Result<Self, Box<Diagnostic>> {
         match (self, &system.objective) {
-            (Self::Described, Some(named)) => Self::of(system, &named.value),
+            (Self::Described, Some(named)) => {
+                Self::of(system, &named.value).map_err(|mistake| match mistake.place {
+                    None => Box::new(mistake.at(&named.place, "here")),
+                    Some(_) => mistake,
+                })
+            }
             (Self::Described, None) => Ok(Self::MostSlack),
             (other, _) => other.can_be_reached(system).map(|()| other),
         }
