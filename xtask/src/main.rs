@@ -10,6 +10,7 @@ mod elf;
 mod frames;
 mod fuzz;
 mod guest;
+mod host_x86;
 mod lint;
 mod release;
 mod size;
@@ -52,6 +53,8 @@ enum Task {
         #[arg(short, long)]
         output: Option<PathBuf>,
     },
+    /// Run a system under KVM in an emulated x86 host, in which each instruction takes 1 ns and every run is the same.
+    HostX86(host_x86::Options),
     /// Run clippy on everything, for this machine and for bare metal, and build the documentation; warnings are errors.
     Lint,
     /// Build the archives of a release into build/release, from a commit with a section in CHANGELOG.md.
@@ -72,7 +75,12 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    match run(Task::parse()) {
+    let done = match Task::parse() {
+        // Its exit status is that of the run.
+        Task::HostX86(options) => return host_x86::run(&options),
+        task => run(task),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask: {error:#}");
@@ -88,6 +96,7 @@ fn run(task: Task) -> Result<()> {
         Task::Build { parts } => build::run(&workspace, &parts),
         Task::Fuzz { seconds } => fuzz::run(&workspace, seconds),
         Task::Guest { folder, output } => guest::run(&workspace, &folder, output),
+        Task::HostX86(_) => unreachable!("it has an exit status of its own"),
         Task::Lint => lint::run(&workspace),
         Task::Release { list } => release::run(&workspace, list),
         Task::Size => size::run(&workspace),

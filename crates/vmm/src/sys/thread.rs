@@ -123,7 +123,7 @@ impl Timer {
         // The time 0 would stop the timer.
         let time = time.map_or(0, |time| time.max(1));
         let value = timespec {
-            tv_sec: (time / 1_000_000_000) as libc::time_t,
+            tv_sec: (time / 1_000_000_000) as _,
             tv_nsec: (time % 1_000_000_000) as libc::c_long,
         };
         let setting =
