@@ -161,17 +161,26 @@ fn job(options: &Options) -> Result<Vec<u8>> {
         // Where they are here, so that relative and absolute paths in the description lead to them.
         files.push((absolute(name)?, content));
     }
-    let mut words = vec!["exec".to_owned(), "bulkhead".to_owned()];
+    let mut words = vec!["bulkhead".to_owned()];
     words.extend(options.json.then(|| "--json".to_owned()));
     words.extend(["run", "--on", "kvm"].map(String::from));
     words.push(quoted(text(path.file_name().context("a file has a name")?.as_ref())?));
     words.extend(["--log".to_owned(), "/tmp/log".to_owned()]);
-    if options.trace.is_some() {
-        words.extend(["--trace".to_owned(), "/out/trace".to_owned()]);
+    let (mut before, mut behind) = (String::new(), String::new());
+    if let Some(trace) = &options.trace {
+        // As it is called here, because the output has its name.
+        let trace = std::path::absolute(trace).context("there is no current folder")?;
+        let folder = quoted(text(trace.parent().context("the trace is no file")?)?);
+        let trace = quoted(text(&trace)?);
+        before = format!("mkdir -p {folder}\n");
+        behind = format!("mv {trace} /out/trace\n");
+        words.extend(["--trace".to_owned(), trace]);
     }
     words.extend(options.rest.iter().map(|word| quoted(word)));
-    let folder = quoted(text(folder)?);
-    host::job(&format!("#!/bin/sh\ncd {folder} &&\n{}\n", words.join(" ")), files)
+    let (folder, line) = (quoted(text(folder)?), words.join(" "));
+    let script =
+        format!("#!/bin/sh\ncd {folder}\n{before}{line}\nstatus=$?\n{behind}exit $status\n");
+    host::job(&script, files)
 }
 
 /// An absolute path without `..`: folders in between need not be there in the host.
