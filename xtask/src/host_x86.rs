@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use linux_guest::{file, host};
+use linux_guest::file;
+use linux_guest::host::{self, Results};
 use qemu::{Board, Exit, Machine, Next, Outcome, Time};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use system::description::System;
@@ -30,6 +31,8 @@ const CPUS: u32 = 2;
 const MEMORY_BYTES: u64 = 1 << 30;
 /// The time-stamp counter is trusted, because under `-icount` it is exact. Messages below warnings would cost time.
 const KERNEL: &str = "console=ttyS0 panic=-1 loglevel=4 mitigations=off tsc=reliable";
+/// Seconds of real time for a run.
+pub const LIMIT_S: u64 = 600;
 /// How often the loop looks for signals.
 const TICK: Duration = Duration::from_millis(50);
 /// Time for QEMU to end after its last output.
@@ -49,19 +52,19 @@ Output and exit status are those of `bulkhead run --on kvm FILE OPTIONS`; 2 also
 signal n.")]
 pub struct Options {
     /// Description (.toml) of a system on the platform `linux-kvm`, with VCPUs on PCPU 0.
-    file: PathBuf,
+    pub file: PathBuf,
     /// Record what the scheduler does in this file, for `bulkhead trace`.
     #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    pub trace: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     /// Stop the emulation after so many seconds of real time.
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    limit: u64,
+    #[arg(long, value_name = "SECONDS", default_value_t = LIMIT_S)]
+    pub limit: u64,
     /// More options of `bulkhead run --on kvm`.
     #[arg(last = true, value_name = "OPTIONS")]
-    rest: Vec<String>,
+    pub rest: Vec<String>,
 }
 
 /// Runs the command; what goes wrong is printed.
@@ -76,68 +79,80 @@ pub fn run(options: &Options) -> ExitCode {
 }
 
 fn execute(workspace: &Workspace, options: &Options) -> Result<u8> {
-    let signals = caught_signals()?;
-    let built = workspace.build(X86_HOST);
-    let [kernel, initrd] = ["vmlinuz", "initrd.cpio"].map(|name| built.join(name));
-    for path in [&kernel, &initrd] {
-        let path_shown = path.display();
-        ensure!(path.is_file(), "there is no {path_shown}: `cargo xtask build host-x86` makes it");
-    }
-    if let Some(trace) = &options.trace {
-        // Minutes later would be too late.
-        let folder = trace.parent().filter(|it| !it.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        ensure!(folder.is_dir(), "cannot write {}: there is no such folder", trace.display());
-    }
-
-    let scratch = tempfile::tempdir().context("cannot make a folder")?;
-    let [disk, port] = ["initrd", "results"].map(|name| scratch.path().join(name));
-    let mut bytes = file::read(&initrd)?;
-    bytes.extend(job(options)?);
-    file::write_if_changed(&disk, &bytes)?;
-
-    let log = built.join("console.log");
-    let outcome = match boot(&kernel, &disk, &port, &log, options, &signals)? {
-        Ended::Itself(outcome) => outcome,
-        Ended::Signal(signal) => {
+    let mut results = match results(workspace, options)? {
+        Run::Over(results) => results,
+        Run::Signal(signal) => {
             eprintln!("host-x86: ended by a signal; there are no results");
             return Ok(u8::try_from(128 + signal).unwrap_or(FAILED));
         }
     };
-    let log = log.display();
-    let sent = match outcome.exit {
-        Exit::Code(0) => file::read(&port)?,
-        Exit::TimedOut => bail!(
-            "the run took longer than {} s of real time: `--limit` changes that; the console is in {log}",
-            options.limit
-        ),
-        exit => bail!("QEMU failed ({exit}): {}", outcome.stderr.trim()),
-    };
-    let failure = outcome.log.lines().find_map(|line| line.split_once("host: FAILED: "));
-    if let Some((_, failure)) = failure {
-        bail!("the host failed: {failure}; its console is in {log}");
-    }
-    let mut results = host::results(&sent).with_context(|| {
-        format!("the host ended before the run was over; its console is in {log}")
-    })?;
-
     if let Some(path) = &options.trace
         && let Some(trace) = results.take("trace")
     {
         file::write_if_changed(path, &trace)?;
     }
-    let show = |mut to: Box<dyn Write>, name| -> io::Result<()> {
-        to.write_all(results.take(name).unwrap_or_default().as_slice())?;
+    let mut shown = |mut to: Box<dyn Write>, name| -> io::Result<()> {
+        to.write_all(&results.take(name).unwrap_or_default())?;
         to.flush()
     };
-    let mut show = show;
-    show(Box::new(io::stderr()), "stderr").context("cannot write the messages")?;
-    match show(Box::new(io::stdout()), "stdout") {
+    shown(Box::new(io::stderr()), "stderr").context("cannot write the messages")?;
+    match shown(Box::new(io::stdout()), "stdout") {
         // Nobody reads any more.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         result => result.context("cannot write the output")?,
     }
     Ok(results.status)
+}
+
+/// How a run ended.
+pub enum Run {
+    /// By itself: the files `stdout`, `stderr` and `trace`, and the exit status.
+    Over(Results),
+    /// By this signal.
+    Signal(usize),
+}
+
+/// Boots the host and runs the system in it. The trace is among the results, not yet in its file.
+pub fn results(workspace: &Workspace, options: &Options) -> Result<Run> {
+    let signals = caught_signals()?;
+    let built = workspace.build(X86_HOST);
+    let [kernel, initrd] = ["vmlinuz", "initrd.cpio"].map(|name| built.join(name));
+    for path in [&kernel, &initrd] {
+        let shown = path.display();
+        ensure!(path.is_file(), "there is no {shown}: `cargo xtask build host-x86` makes it");
+    }
+    if let Some(trace) = &options.trace {
+        // At the end would be too late.
+        let folder = trace.parent().filter(|it| !it.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        ensure!(folder.is_dir(), "cannot write {}: there is no such folder", trace.display());
+        ensure!(!trace.is_dir(), "cannot write {}: it is a folder", trace.display());
+    }
+
+    let scratch = tempfile::tempdir().context("cannot make a folder")?;
+    let [disk, port, log] = ["initrd", "results", "console"].map(|name| scratch.path().join(name));
+    let mut bytes = file::read(&initrd)?;
+    bytes.extend(job(options)?);
+    file::write_if_changed(&disk, &bytes)?;
+    let outcome = match boot(&kernel, &disk, &port, &log, options, &signals)? {
+        Ended::Itself(outcome) => outcome,
+        Ended::Signal(signal) => return Ok(Run::Signal(signal)),
+    };
+    let failure = outcome.log.lines().find_map(|line| line.split_once("host: FAILED: "));
+    let failure = failure.map(|(_, what)| what.trim().to_owned());
+    match (outcome.exit, failure) {
+        (_, Some(failure)) => bail!("the host failed: {failure}\n{outcome}"),
+        (Exit::Code(0), None) => {}
+        (Exit::TimedOut, None) => bail!(
+            "the run took longer than {} s of real time; `--limit` changes that\n{outcome}",
+            options.limit
+        ),
+        _ => bail!("the host ended before the run was over\n{outcome}"),
+    }
+    let results = host::results(&file::read(&port)?);
+    results.map(Run::Over).map_err(|error| {
+        error.context(format!("the host ended before all results were there\n{outcome}"))
+    })
 }
 
 /// What the host runs, and the files that it needs: the description and the guests, where they are here.

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod bench_exits;
+mod bench_host_x86;
 mod build;
 mod cargo;
 mod elf;
@@ -33,6 +34,8 @@ use workspace::Workspace;
 enum Task {
     /// Count the EL2 instructions of every exit path in QEMU; fail above a limit.
     BenchExits(bench_exits::Options),
+    /// Measure what VCPUs under KVM cost each other in the emulated x86 host, in instructions; fail above a limit.
+    BenchHostX86,
     /// Build the hypervisor, the bare-metal guests and the files of the Linux guest into build/.
     Build {
         /// Build only these parts.
@@ -93,6 +96,7 @@ fn run(task: Task) -> Result<()> {
     let workspace = Workspace::find()?;
     match task {
         Task::BenchExits(options) => bench_exits::run(&workspace, &options),
+        Task::BenchHostX86 => bench_host_x86::run(&workspace),
         Task::Build { parts } => build::run(&workspace, &parts),
         Task::Fuzz { seconds } => fuzz::run(&workspace, seconds),
         Task::Guest { folder, output } => guest::run(&workspace, &folder, output),
