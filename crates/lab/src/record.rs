@@ -228,9 +228,7 @@ impl<F: Feed> Recorder<F> {
             if is_last {
                 break;
             }
-            if most < RING_RECORDS / 4 {
-                thread::sleep(POLL);
-            }
+            thread::sleep(self.feed.pause(most));
         }
         for (pcpu, last) in last.iter().enumerate() {
             writer.append(pcpu, 0, last.as_slice()).map_err(text)?;
