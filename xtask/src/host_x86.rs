@@ -30,7 +30,7 @@ const CPU: &str = "EPYC,+svm,+npt,-rdrand,-rdseed";
 const CPUS: u32 = 2;
 const MEMORY_BYTES: u64 = 1 << 30;
 /// The time-stamp counter is trusted, because under `-icount` it is exact. Messages below warnings would cost time.
-const KERNEL: &str = "console=ttyS0 panic=-1 loglevel=4 mitigations=off tsc=reliable";
+const KERNEL: &str = "console=ttyS0 panic=-1 loglevel=4 tsc=reliable";
 /// Seconds of real time for a run.
 pub const LIMIT_S: u64 = 600;
 /// How often the loop looks for signals.

@@ -47,7 +47,7 @@ pub const HOST_X86: Linux = Linux {
     // In the order in which they are loaded.
     modules: &["virt/lib/irqbypass.ko", "arch/x86/kvm/kvm.ko", "arch/x86/kvm/kvm-amd.ko"],
     folder: "host-x86",
-    megabytes: 40,
+    megabytes: 28,
 };
 
 /// Busybox without shared libraries.
