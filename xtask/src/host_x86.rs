@@ -4,7 +4,7 @@
 //! output and the same trace, byte for byte.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -171,10 +171,13 @@ fn job(options: &Options) -> Result<Vec<u8>> {
     names.dedup();
     let mut files = Vec::new();
     for name in &names {
-        let help = "`cargo xtask build guests-x86` makes the guests of the examples";
-        let content = file::read(name).with_context(|| help)?;
+        let content = file::read(name).map_err(|error| {
+            anyhow::anyhow!(
+                "{error:#}\nhelp: `cargo xtask build guests-x86` makes the guests of the examples"
+            )
+        })?;
         // Where they are here, so that relative and absolute paths in the description lead to them.
-        files.push((absolute(name)?, content));
+        files.push((plain(name)?, content));
     }
     let mut words = vec!["bulkhead".to_owned()];
     words.extend(options.json.then(|| "--json".to_owned()));
@@ -198,10 +201,19 @@ fn job(options: &Options) -> Result<Vec<u8>> {
     host::job(&script, files)
 }
 
-/// An absolute path without `..`: folders in between need not be there in the host.
-fn absolute(path: &Path) -> Result<String> {
-    let path = path.canonicalize().with_context(|| format!("cannot read {}", path.display()))?;
-    text(&path).map(String::from)
+/// An absolute path without `..`, by its text alone: the host has neither links nor the folders in between.
+fn plain(path: &Path) -> Result<String> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    text(&plain).map(String::from)
 }
 
 fn text(path: &Path) -> Result<&str> {
@@ -272,6 +284,12 @@ fn caught_signals() -> Result<Arc<AtomicUsize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_become_plain() {
+        assert_eq!(plain(Path::new("/a/systems/../b/./c.bin")).unwrap(), "/a/b/c.bin");
+        assert_eq!(plain(Path::new("/../c")).unwrap(), "/c");
+    }
 
     #[test]
     fn words_of_a_shell_stay_words() {

@@ -5,8 +5,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -125,4 +128,22 @@ fn without_results_there_is_one_message_and_no_file() {
     failed(&mut host_x86(&["--limit", "1", SYSTEM, "--trace", name]), "took longer than 1 s");
     failed(&mut host_x86(&["systems/none.toml", "--trace", name]), "cannot read systems/none.toml");
     failed(&mut host_x86(&[SYSTEM, "--trace", "/nowhere/it"]), "there is no such folder");
+}
+
+#[test]
+#[ignore = "needs an x86 host: make test-host-x86"]
+fn ctrl_c_ends_a_run_and_leaves_no_trace() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("it.trace");
+    let name = trace.to_str().expect("a path in UTF-8");
+    let mut command = host_x86(&[SYSTEM, "--trace", name]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    // Cargo has become the program by then, and QEMU boots.
+    thread::sleep(Duration::from_secs(4));
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("ended by a signal") && output.stdout.is_empty(), "{said}");
+    assert!(!trace.exists());
 }
