@@ -59,14 +59,14 @@ test: setup ## Pass every check and test
 test-cachescope: cachescope ## Test the plugin and its model
 	cargo test --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 
-check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
+check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (a minute after a build of minutes)
 	cargo xtask test --quick
 
 host-x86: setup ## Build an x86 host for QEMU, in which `cargo xtask host-x86` runs systems under KVM, instruction by instruction
 	scripts/setup host-x86
 	cargo xtask build guests-x86 host-x86
 
-test-host-x86: host-x86 ## Test runs under KVM in the x86 host, and measure their costs (2 minutes after a build)
+test-host-x86: host-x86 ## Test runs under KVM in the x86 host, and measure their costs (a minute after a build of minutes)
 	cargo test --package bulkhead --test host_x86 -- --ignored --test-threads 1
 	cargo xtask bench-host-x86
 
