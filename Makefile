@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 check test test-cachescope test-report test-python spelling campaign campaign-analysis campaign-planner bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 host-x86 check test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -59,8 +59,16 @@ test: setup ## Pass every check and test
 test-cachescope: cachescope ## Test the plugin and its model
 	cargo test --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 
-check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
+check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (a minute after a build of minutes)
 	cargo xtask test --quick
+
+host-x86: setup ## Build an x86 host for QEMU, in which `cargo xtask host-x86` runs systems under KVM, instruction by instruction
+	scripts/setup host-x86
+	cargo xtask build guests-x86 host-x86
+
+test-host-x86: host-x86 ## Test runs under KVM in the x86 host, and measure their costs (a minute after a build of minutes)
+	cargo test --package bulkhead --test host_x86 -- --ignored --test-threads 1
+	cargo xtask bench-host-x86
 
 test-report: setup ## Look at reports of proofs with a real browser, those of `make demo` too (needs a network the first time)
 	scripts/test-report $(wildcard build/demo)

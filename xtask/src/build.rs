@@ -31,12 +31,16 @@ pub enum Part {
     /// build/linux/bulkhead, the command for AArch64, and build/linux/measure.cpio with it.
     /// Only where it is named: it takes minutes
     LinuxMeasure,
+    /// build/host-x86: an x86 host for QEMU, in which `cargo xtask host-x86` runs a system under KVM. Only where it is named:
+    /// it takes minutes
+    HostX86,
 }
 
 /// Builds these parts, or all if none is named. Files that would not change are left untouched.
 pub fn run(workspace: &Workspace, parts: &[Part]) -> Result<()> {
     let named = |part: &Part| parts.contains(part);
-    let usual = |part: &Part| parts.is_empty() && *part != Part::LinuxMeasure;
+    let takes_minutes = |part: &Part| matches!(part, Part::LinuxMeasure | Part::HostX86);
+    let usual = |part: &Part| parts.is_empty() && !takes_minutes(part);
     for part in Part::value_variants().iter().filter(|part| named(part) || usual(part)) {
         match part {
             Part::Hypervisor => {
@@ -64,6 +68,7 @@ pub fn run(workspace: &Workspace, parts: &[Part]) -> Result<()> {
             }
             Part::LinuxMeasure => measure(workspace)
                 .context("the bulkhead command for Linux on AArch64 cannot be built")?,
+            Part::HostX86 => x86_host(workspace).context("the x86 host cannot be built")?,
         }
     }
     Ok(())
@@ -96,16 +101,29 @@ fn compile_hypervisor(workspace: &Workspace, features: &[&str], path: &Path) -> 
 
 /// The whole command, for Linux guests and for boards.
 fn measure(workspace: &Workspace) -> Result<()> {
-    let mut command = toolchain::guest_linux_cargo("build")?;
-    command.current_dir(workspace.root()).args(["--release", "--package", "bulkhead"]);
-    let built = cargo::executables(command, &[])?;
-    let [program] = built.as_slice() else {
-        bail!("package bulkhead has {} programs, expected one", built.len());
-    };
-    let (program, out) = (file::read(&program.path)?, workspace.build("linux"));
+    let (program, out) =
+        (command(toolchain::guest_linux_cargo("build")?, workspace)?, workspace.build("linux"));
     file::write_if_changed(&out.join("bulkhead"), &program)?;
     linux_guest::build_measure(program, &workspace.build("cache"), &out)
 }
+
+fn x86_host(workspace: &Workspace) -> Result<()> {
+    let program = command(toolchain::host_linux_cargo("build")?, workspace)?;
+    linux_guest::host::build(program, &workspace.build("cache"), &workspace.build(X86_HOST))
+}
+
+/// The bytes of the `bulkhead` command, built by this cargo.
+fn command(mut cargo: Command, workspace: &Workspace) -> Result<Vec<u8>> {
+    cargo.current_dir(workspace.root()).args(["--release", "--package", "bulkhead"]);
+    let built = cargo::executables(cargo, &[])?;
+    let [program] = built.as_slice() else {
+        bail!("package bulkhead has {} programs, expected one", built.len());
+    };
+    file::read(&program.path)
+}
+
+/// The folder of the x86 host in `build`.
+pub const X86_HOST: &str = "host-x86";
 
 /// Programs of the guests that run under Linux/KVM on x86-64, too.
 pub const X86_GUESTS: [&str; 2] = ["rt-busy", "rt-tasks"];

@@ -4,12 +4,14 @@
 #![forbid(unsafe_code)]
 
 mod bench_exits;
+mod bench_host_x86;
 mod build;
 mod cargo;
 mod elf;
 mod frames;
 mod fuzz;
 mod guest;
+mod host_x86;
 mod lint;
 mod release;
 mod size;
@@ -32,6 +34,8 @@ use workspace::Workspace;
 enum Task {
     /// Count the EL2 instructions of every exit path in QEMU; fail above a limit.
     BenchExits(bench_exits::Options),
+    /// Measure what VCPUs under KVM cost each other in the emulated x86 host, in instructions; fail above a limit.
+    BenchHostX86,
     /// Build the hypervisor, the bare-metal guests and the files of the Linux guest into build/.
     Build {
         /// Build only these parts.
@@ -52,6 +56,8 @@ enum Task {
         #[arg(short, long)]
         output: Option<PathBuf>,
     },
+    /// Run a system under KVM in an emulated x86 host, in which each instruction takes 1 ns and every run is the same.
+    HostX86(host_x86::Options),
     /// Run clippy on everything, for this machine and for bare metal, and build the documentation; warnings are errors.
     Lint,
     /// Build the archives of a release into build/release, from a commit with a section in CHANGELOG.md.
@@ -72,7 +78,12 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    match run(Task::parse()) {
+    let done = match Task::parse() {
+        // Its exit status is that of the run.
+        Task::HostX86(options) => return host_x86::run(&options),
+        task => run(task),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask: {error:#}");
@@ -85,9 +96,11 @@ fn run(task: Task) -> Result<()> {
     let workspace = Workspace::find()?;
     match task {
         Task::BenchExits(options) => bench_exits::run(&workspace, &options),
+        Task::BenchHostX86 => bench_host_x86::run(&workspace),
         Task::Build { parts } => build::run(&workspace, &parts),
         Task::Fuzz { seconds } => fuzz::run(&workspace, seconds),
         Task::Guest { folder, output } => guest::run(&workspace, &folder, output),
+        Task::HostX86(_) => unreachable!("it has an exit status of its own"),
         Task::Lint => lint::run(&workspace),
         Task::Release { list } => release::run(&workspace, list),
         Task::Size => size::run(&workspace),

@@ -17,8 +17,11 @@ pub const TARGET: &str = "aarch64-unknown-none-softfloat";
 /// The target of guests of Linux/KVM on x86-64.
 const X86: &str = "x86_64-unknown-none";
 
-/// Programs for Linux that need no libraries.
-const LINUX: &str = "aarch64-unknown-linux-musl";
+/// Programs for Linux guests that need no libraries.
+const GUEST_LINUX: &str = "aarch64-unknown-linux-musl";
+
+/// Programs for Linux on x86-64 that need no libraries.
+const HOST_LINUX: &str = "x86_64-unknown-linux-musl";
 
 /// A compiler that can build for [`TARGET`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -89,18 +92,25 @@ fn add_target(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// `cargo <subcommand>` for programs of Linux on AArch64 that need no libraries there. The
-/// linker and the C library come with the compiler.
+/// `cargo <subcommand>` for programs of Linux on AArch64 that need no libraries there.
 pub fn guest_linux_cargo(subcommand: &str) -> Result<Command> {
-    add_target(LINUX)?;
+    musl_cargo(subcommand, GUEST_LINUX)
+}
+
+/// `cargo <subcommand>` for programs of Linux on x86-64 that need no libraries there.
+pub fn host_linux_cargo(subcommand: &str) -> Result<Command> {
+    musl_cargo(subcommand, HOST_LINUX)
+}
+
+/// The linker and the C library come with the compiler.
+fn musl_cargo(subcommand: &str, target: &str) -> Result<Command> {
+    add_target(target)?;
     let mut command = host_cargo(subcommand);
+    let variable = format!("CARGO_TARGET_{}", target.replace('-', "_").to_uppercase());
     command
-        .args(["--target", LINUX])
-        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
-        .env(
-            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUSTFLAGS",
-            "-Clink-self-contained=yes -Cstrip=symbols",
-        );
+        .args(["--target", target])
+        .env(format!("{variable}_LINKER"), "rust-lld")
+        .env(format!("{variable}_RUSTFLAGS"), "-Clink-self-contained=yes -Cstrip=symbols");
     Ok(command)
 }
 

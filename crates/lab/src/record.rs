@@ -218,16 +218,17 @@ impl<F: Feed> Recorder<F> {
         let mut writer = Writer::new(BufWriter::new(out), &header).map_err(text)?;
         let (mut read, mut lost) = (0, 0);
         let mut last = vec![None; pcpus];
+        // Not anew each time: memory that is given back is taken away from the CPUs of all threads, those that run VMs, too.
+        let mut records = Vec::with_capacity(RING_RECORDS);
         loop {
             // Looked at first: what was written before the end is read once more.
             let is_last = self.order.stop.load(Ordering::Acquire);
-            let most = self.copy(&mut writer, (&mut read, &mut lost), &mut last).map_err(text)?;
+            let counts = (&mut read, &mut lost);
+            let most = self.copy(&mut writer, &mut records, counts, &mut last).map_err(text)?;
             if is_last {
                 break;
             }
-            if most < RING_RECORDS / 4 {
-                thread::sleep(POLL);
-            }
+            thread::sleep(self.feed.pause(most));
         }
         for (pcpu, last) in last.iter().enumerate() {
             writer.append(pcpu, 0, last.as_slice()).map_err(text)?;
@@ -254,17 +255,19 @@ impl<F: Feed> Recorder<F> {
         }
     }
 
-    /// Copies what is new of all PCPUs; returns the most records of one of them. `last`: of each, the last record that was
+    /// Copies what is new of all PCPUs; returns the most records of one of them. `records` is where
+    /// they are put; `last`: of each, the last record that was
     /// not written.
     fn copy(
         &mut self,
         writer: &mut Writer<impl Write>,
+        records: &mut Vec<Record>,
         (read, lost): (&mut u64, &mut u64),
         last: &mut [Option<Record>],
     ) -> std::io::Result<usize> {
-        let (mut records, mut most) = (Vec::with_capacity(RING_RECORDS), 0);
+        let mut most = 0;
         for (pcpu, last) in last.iter_mut().enumerate() {
-            let overwritten = self.feed.poll(pcpu, &mut records)?;
+            let overwritten = self.feed.poll(pcpu, records)?;
             most = most.max(records.len());
             if self.what == What::Marks
                 && let Some(newest) = records.last().copied()
@@ -273,7 +276,7 @@ impl<F: Feed> Recorder<F> {
                 *last = (!is_mark(&newest)).then_some(newest);
                 records.retain(is_mark);
             }
-            writer.append(pcpu, overwritten, &records)?;
+            writer.append(pcpu, overwritten, records)?;
             *read += records.len() as u64;
             *lost += overwritten;
         }

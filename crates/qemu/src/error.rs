@@ -8,15 +8,25 @@ use thiserror::Error as ThisError;
 use crate::outcome::Exit;
 use crate::version::{LEAST_VERSION, Version};
 
-const INSTALL: &str = "`make setup` installs it; by hand on Debian 12: add the suite \
-                       bookworm-backports, then `apt-get install -t bookworm-backports qemu-system-arm`";
+/// How to install a QEMU.
+fn install(program: &str) -> String {
+    let (setup, package) = match program.ends_with("x86_64") {
+        true => ("scripts/setup host-x86", "qemu-system-x86"),
+        false => ("make setup", "qemu-system-arm"),
+    };
+    format!(
+        "`{setup}` installs it; by hand on Debian 12: add the suite bookworm-backports, then \
+         `apt-get install -t bookworm-backports {package}`"
+    )
+}
 
 /// Why QEMU did not start, or did not print an expected text.
 #[derive(Debug, ThisError)]
 pub enum Error {
     /// The program cannot be started.
     #[error(
-        "cannot start `{program}`: {source}\nhelp: QEMU {LEAST_VERSION} or newer is needed; {INSTALL}"
+        "cannot start `{program}`: {source}\nhelp: QEMU {LEAST_VERSION} or newer is needed; {}",
+        install(program)
     )]
     NoQemu {
         /// The program.
@@ -33,7 +43,10 @@ pub enum Error {
         answer: String,
     },
     /// QEMU is too old.
-    #[error("`{program}` is QEMU {found}, {LEAST_VERSION} or newer is needed\nhelp: {INSTALL}")]
+    #[error(
+        "`{program}` is QEMU {found}, {LEAST_VERSION} or newer is needed\nhelp: {}",
+        install(program)
+    )]
     OldQemu {
         /// The program.
         program: String,

@@ -1,4 +1,4 @@
-//! A private apt: packages of another architecture, without touching the
+//! A private apt: packages of any architecture, without touching the
 //! system's own package lists and as an ordinary user.
 //!
 //! apt checks the signature of the archive's index and the SHA-256 of every
@@ -24,22 +24,22 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// A private apt in a folder of its own.
 pub struct Apt {
     root: PathBuf,
+    architecture: &'static str,
 }
 
 impl Apt {
-    /// Sets up the folder and fetches the package lists of Debian 12 for arm64.
-    pub fn new(root: &Path) -> Result<Self> {
+    /// Sets up the folder and fetches the package lists of Debian 12 for an architecture, in
+    /// Debian's words. `otherwise` says what to do on other systems than Debian.
+    pub fn new(root: &Path, architecture: &'static str, otherwise: &str) -> Result<Self> {
         ensure!(
             Path::new(KEYRING).exists(),
-            "{KEYRING} is missing: on Debian, install debian-archive-keyring; \
-             on other systems, put vmlinuz and busybox of Debian's arm64 packages \
-             linux-image-arm64 and busybox-static into build/cache/linux"
+            "{KEYRING} is missing: on Debian, install debian-archive-keyring; on other systems, {otherwise}"
         );
         for folder in ["lists/partial", "archives/partial", "packages"] {
             file::make_folder(&root.join(folder))?;
         }
         let root = root.canonicalize()?;
-        let apt = Self { root };
+        let apt = Self { root, architecture };
         file::write_if_changed(&apt.root.join("status"), b"")?;
         file::write_if_changed(&apt.root.join("sources.list"), sources()?.as_bytes())?;
         file::write_if_changed(&apt.root.join("apt.conf"), apt.configuration().as_bytes())?;
@@ -65,7 +65,8 @@ impl Apt {
             .status()
             .context("cannot start apt-get")?;
         ensure!(status.success(), "package {package} cannot be downloaded");
-        let name = file_name(package, &self.field(package, "Version")?);
+        let version = self.field(package, "Version")?;
+        let name = file_name(package, &version, self.architecture);
         Ok(self.root.join("packages").join(name))
     }
 
@@ -126,15 +127,15 @@ impl Apt {
     /// Settings that keep apt inside the folder. They are read after the
     /// system's own, from which proxies are taken over.
     fn configuration(&self) -> String {
-        let root = self.root.display();
+        let (root, architecture) = (self.root.display(), self.architecture);
         format!(
             r##"#clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
 #clear APT::Update::Pre-Invoke;
 #clear APT::Default-Release;
-APT::Architecture "arm64";
+APT::Architecture "{architecture}";
 #clear APT::Architectures;
-APT::Architectures {{ "arm64"; }};
+APT::Architectures {{ "{architecture}"; }};
 APT::Sandbox::User "";
 APT::Get::AllowUnauthenticated "false";
 Acquire::AllowInsecureRepositories "false";
@@ -155,8 +156,8 @@ Dir::Etc::preferencesparts "/dev/null";
 }
 
 /// The name that `apt-get download` gives to a package: the colon of a version is escaped.
-fn file_name(package: &str, version: &str) -> String {
-    format!("{package}_{}_arm64.deb", version.replace(':', "%3a"))
+fn file_name(package: &str, version: &str, architecture: &str) -> String {
+    format!("{package}_{}_{architecture}.deb", version.replace(':', "%3a"))
 }
 
 /// The packages in what `apt-get --simulate install` prints: `Inst libc6 (2.36-9 Debian:12 [arm64])`.
@@ -233,7 +234,7 @@ mod tests {
     #[test]
     fn the_epoch_of_a_version_is_escaped_in_file_names() {
         assert_eq!(
-            file_name("busybox-static", "1:1.35.0-4+deb12u1+b1"),
+            file_name("busybox-static", "1:1.35.0-4+deb12u1+b1", "arm64"),
             "busybox-static_1%3a1.35.0-4+deb12u1+b1_arm64.deb"
         );
     }

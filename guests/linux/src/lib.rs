@@ -4,6 +4,8 @@
 //! [`build`] makes both files. The packages come from Debian's archive, are
 //! verified by apt, and are downloaded once: later builds need no network.
 //!
+//! [`host`] makes a Linux for x86-64, in which `bulkhead run --on kvm` runs in QEMU.
+//!
 //! What the guest does is chosen by `bulkhead.job=NAME` on its kernel command
 //! line, where NAME is a file in `rootfs/jobs`; without it, it gives a shell.
 
@@ -13,6 +15,7 @@ mod apt;
 mod debian;
 mod elf;
 pub mod file;
+pub mod host;
 mod initramfs;
 mod programs;
 mod rootfs;
@@ -39,7 +42,7 @@ pub fn build_cyclictest(cache: &Path, out: &Path) -> Result<()> {
 /// `bulkhead` command for AArch64, linked statically, as `/bin/bulkhead`. Downloads are kept
 /// in `cache`.
 pub fn build_measure(bulkhead: Vec<u8>, cache: &Path, out: &Path) -> Result<()> {
-    let files = debian::files(cache).context("the Debian packages of the Linux guest")?;
+    let files = debian::GUEST.files(cache).context("the Debian packages of the Linux guest")?;
     let tools = tools::build(out).context("bhctl")?;
     let programs = vec![("bin/bulkhead".into(), 0o755, bulkhead)];
     let entries = rootfs::with_programs(file::read(&files.busybox)?, &tools, programs);
@@ -56,7 +59,7 @@ fn build_with(
     cache: &Path,
     out: &Path,
 ) -> Result<()> {
-    let files = debian::files(cache).context("the Debian packages of the Linux guest")?;
+    let files = debian::GUEST.files(cache).context("the Debian packages of the Linux guest")?;
     let programs =
         programs::files(wanted, cache).context("the Debian packages with the programs")?;
     let tools = tools::build(out).context("bhctl")?;
@@ -70,7 +73,7 @@ fn build_with(
 /// Downloads are kept in `cache`; what is already there is not fetched again.
 /// Files that would not change are left untouched.
 pub fn build(cache: &Path, out: &Path) -> Result<()> {
-    let files = debian::files(cache).context("the Debian packages of the Linux guest")?;
+    let files = debian::GUEST.files(cache).context("the Debian packages of the Linux guest")?;
     let kernel = file::read(&files.kernel)?;
     debian::check_kernel(&kernel)
         .with_context(|| format!("{} is not usable", files.kernel.display()))?;

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::apt::Apt;
-use crate::{elf, file};
+use crate::{debian, elf, file};
 
 /// Programs that are downloaded together.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ fn fetch(programs: &Programs, cache: &Path, folder: &Path) -> Result<()> {
         "linux guest: downloading {} from Debian (about {} MB, once)",
         programs.folder, programs.megabytes
     );
-    let apt = Apt::new(&cache.join(format!("apt-{}", programs.folder)))?;
+    let apt = debian::GUEST.apt(&cache.join(format!("apt-{}", programs.folder)))?;
     let tree = tempfile::tempdir_in(cache).context("cannot make a folder for packages")?;
     for package in packages(programs, &apt)? {
         let status = Command::new("dpkg-deb").arg("-x").arg(&package).arg(tree.path()).status();

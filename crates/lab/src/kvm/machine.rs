@@ -22,6 +22,13 @@ use crate::load::System;
 use crate::record::{Feed, Opened};
 use console::Console;
 
+/// Between two looks at the records of PCPUs. There is room for 65,536 of each: only who writes marks as fast as it can fills
+/// that in the shorter time. Looking takes time from a host that may have few CPUs.
+const LONG_PAUSE: Duration = Duration::from_millis(8);
+const SHORT_PAUSE: Duration = Duration::from_millis(1);
+/// With fewer records since the last look, the next one may come later.
+const FEW_RECORDS: usize = 1_024;
+
 /// The VMs of a system, which can be started once.
 #[derive(Debug)]
 pub struct Host(Option<host_machine::Prepared>);
@@ -128,6 +135,10 @@ impl Feed for RecordFeed {
 
     fn poll(&mut self, pcpu: usize, records: &mut Vec<Record>) -> std::io::Result<u64> {
         Ok(self.0.get_mut(pcpu).map_or(0, |it| it.poll(records)))
+    }
+
+    fn pause(&self, records: usize) -> Duration {
+        if records < FEW_RECORDS { LONG_PAUSE } else { SHORT_PAUSE }
     }
 }
 

@@ -1,9 +1,12 @@
 //! Where the records of a machine come from.
 
 use std::io;
+use std::time::Duration;
 
-use abi::trace::Record;
+use abi::trace::{RING_RECORDS, Record};
 use trace::rings::{Ram, Rings};
+
+use super::POLL;
 
 /// Records of a machine that runs.
 pub trait Feed {
@@ -13,6 +16,11 @@ pub trait Feed {
     /// Replaces `records` by what a PCPU has written since the last time. Returns how many others were overwritten before
     /// they were read.
     fn poll(&mut self, pcpu: usize, records: &mut Vec<Record>) -> io::Result<u64>;
+
+    /// Returns how long to wait until the next look, if a PCPU has written this number of records since the last one.
+    fn pause(&self, records: usize) -> Duration {
+        if records < RING_RECORDS / 4 { POLL } else { Duration::ZERO }
+    }
 }
 
 /// What is known of the trace of a machine.

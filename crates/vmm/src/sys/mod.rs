@@ -13,7 +13,7 @@ use kvm_ioctls::{VcpuFd, VmFd};
 use memory::Memory;
 
 /// `_IOW(KVMIO, 0xe1, struct kvm_device_attr)`; kvm-ioctls has it for VCPUs of other architectures only.
-const SET_DEVICE_ATTR: libc::c_ulong = 0x4018_aee1;
+const SET_DEVICE_ATTR: libc::Ioctl = 0x4018_aee1;
 
 /// Returns the time-stamp counter.
 pub fn time_stamp() -> u64 {

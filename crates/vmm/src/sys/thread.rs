@@ -6,11 +6,11 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 
 use kvm_ioctls::VcpuFd;
-use libc::{c_int, c_ulong, itimerspec, sched_param, sigevent, sigset_t, timer_t, timespec};
+use libc::{c_int, itimerspec, sigevent, sigset_t, timer_t, timespec};
 use rustix::thread::Pid;
 
 /// `_IOW(KVMIO, 0x8b, struct kvm_signal_mask)`, which kvm-ioctls does not have.
-const SET_SIGNAL_MASK: c_ulong = 0x4004_ae8b;
+const SET_SIGNAL_MASK: libc::Ioctl = 0x4004_ae8b;
 
 /// What KVM reads: the number of bytes, and a set as the kernel has it.
 #[repr(C, packed)]
@@ -31,9 +31,12 @@ fn check(result: c_int) -> io::Result<()> {
 
 /// Gives the calling thread the policy `SCHED_FIFO`.
 pub fn set_fifo(priority: c_int) -> io::Result<()> {
-    let parameters = sched_param { sched_priority: priority };
-    // SAFETY: the call reads the parameters, which live through it. 0 is the calling thread.
-    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) })
+    // The kernel's `struct sched_param` is this number. Not by the C library: that of musl refuses, because POSIX means a
+    // process where Linux means a thread.
+    let call = libc::SYS_sched_setscheduler;
+    // SAFETY: the call reads the number, which lives through it. 0 is the calling thread.
+    let result = unsafe { libc::syscall(call, 0, libc::SCHED_FIFO, &raw const priority) };
+    check(result as c_int)
 }
 
 /// Returns a set with one signal.
@@ -120,7 +123,7 @@ impl Timer {
         // The time 0 would stop the timer.
         let time = time.map_or(0, |time| time.max(1));
         let value = timespec {
-            tv_sec: (time / 1_000_000_000) as libc::time_t,
+            tv_sec: (time / 1_000_000_000) as _,
             tv_nsec: (time % 1_000_000_000) as libc::c_long,
         };
         let setting =

@@ -1,0 +1,149 @@
+//! `bulkhead run --on kvm` in the x86 host that QEMU emulates, where each instruction takes 1 ns: `make test-host-x86`.
+//!
+//! Other than on the KVM of a machine (`kvm.rs`) runs repeat byte for byte, and times have bounds. Nothing here is skipped:
+//! without QEMU or without the host the tests fail and say what is missing.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const SYSTEM: &str = "systems/kvm-first.toml";
+/// What a VCPU may take beyond its budget in a period, in instructions: one switch.
+const SWITCH_MAX_NS: u64 = 12_000;
+/// By how much the mean response time of a task may differ from the simulation, which knows no costs.
+const DIFFERENCE_MAX_NS: f64 = 20_000.0;
+
+fn host_x86(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(ROOT).args(["--quiet", "xtask", "host-x86"]).args(arguments);
+    command
+}
+
+fn output(command: &mut Command) -> Output {
+    command.output().expect("the command starts")
+}
+
+fn bulkhead(arguments: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    let output = output(command.current_dir(ROOT).arg("--json").args(arguments));
+    document(&output)
+}
+
+fn document(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// The element of a list with this value of a key.
+fn find<'a>(list: &'a Value, key: &str, value: &str) -> &'a Value {
+    let mut list = list.as_array().expect("a list").iter();
+    list.find(|it| it[key] == value).unwrap_or_else(|| panic!("no {value}"))
+}
+
+/// Runs the example and leaves its trace in this file; what was printed, and the records.
+fn run(trace: &str) -> (Vec<u8>, Vec<u8>) {
+    let output = output(&mut host_x86(&[SYSTEM, "--json", "--trace", trace, "--", "--until-off"]));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    (output.stdout, fs::read(trace).expect("a trace"))
+}
+
+#[test]
+#[ignore = "needs an x86 host: make test-host-x86"]
+fn runs_are_the_same_and_as_they_were_judged_and_simulated() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name| folder.path().join(name).to_str().expect("a path in UTF-8").to_owned();
+    let trace = path("it.trace");
+    let [first, second] = [(); 2].map(|()| run(&trace));
+    assert!(first.0 == second.0, "the outputs of two runs differ");
+    assert!(first.1 == second.1, "the traces of two runs differ");
+
+    let run: Value = serde_json::from_slice(&first.0).expect("a document");
+    assert_eq!((&run["ok"], &run["power_off"]), (&true.into(), &true.into()), "{run:#}");
+    let check = bulkhead(&["check", SYSTEM]);
+    assert_eq!(check["ok"], run["ok"], "the analysis says what the run shows: {check:#}");
+    let tasks = &find(&run["vms"], "name", "control")["tasks"];
+    for (name, jobs) in [("fast", 125), ("slow", 25)] {
+        let task = find(tasks, "name", name);
+        assert_eq!((&task["jobs"], &task["misses"]), (&jobs.into(), &0.into()), "{task:#}");
+        let [longest, bound] = ["response_max_ns", "bound_ns"].map(|key| task[key].as_u64());
+        assert!(longest.is_some() && longest <= bound, "within the bound: {task:#}");
+    }
+
+    let replayed = bulkhead(&["trace", "replay", &trace, "--plan", SYSTEM]);
+    assert_eq!(replayed["ok"], true, "all decisions are those of the scheduler: {replayed:#}");
+    let simulated = path("sim.trace");
+    bulkhead(&["sim", SYSTEM, "--like", &trace, "--trace", &simulated]);
+    let compared = bulkhead(&["trace", "compare", &simulated, &trace]);
+    for name in ["fast", "slow"] {
+        let mean = &find(&compared["tasks"], "task", name)["response_mean_ns"];
+        let [sim, run] = [0, 1].map(|side| mean[side].as_f64().expect("a time"));
+        assert!((sim - run).abs() < DIFFERENCE_MAX_NS, "{name}: {sim} and {run} ns");
+    }
+    for name in ["burn/0", "control/0"] {
+        let vcpu = find(&compared["vcpus"], "vcpu", name);
+        let budget = vcpu["budget_ns"].as_u64().expect("a budget");
+        let used = vcpu["used_in_period_max_ns"][1].as_u64().expect("a time");
+        assert!(used <= budget + SWITCH_MAX_NS, "{name} took {used} ns of {budget}");
+    }
+}
+
+#[test]
+#[ignore = "needs an x86 host: make test-host-x86"]
+fn the_exit_status_is_that_of_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = output(&mut host_x86(&["systems/servers.toml"]));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("is no Linux host with KVM"), "{said}");
+    let trace = folder.path().join("it.trace");
+    let name = trace.to_str().expect("a path in UTF-8");
+    let late = output(&mut host_x86(&[SYSTEM, "--trace", name, "--", "--timeout", "200ms"]));
+    assert_eq!(late.status.code(), Some(1), "{late:?}");
+}
+
+/// Runs that end without results: what they say, and that they leave no trace.
+#[test]
+#[ignore = "needs an x86 host: make test-host-x86"]
+fn without_results_there_is_one_message_and_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("it.trace");
+    let name = trace.to_str().expect("a path in UTF-8");
+    let failed = |command: &mut Command, message: &str| {
+        let output = output(command);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(message), "{said}");
+        assert!(output.stdout.is_empty() && !Path::new(name).exists());
+    };
+    let usual = [SYSTEM, "--trace", name];
+    let no_qemu = "cannot start `/nowhere/qemu`";
+    failed(host_x86(&usual).env("BULKHEAD_QEMU_X86", "/nowhere/qemu"), no_qemu);
+    failed(&mut host_x86(&["--limit", "1", SYSTEM, "--trace", name]), "took longer than 1 s");
+    failed(&mut host_x86(&["systems/none.toml", "--trace", name]), "cannot read systems/none.toml");
+    failed(&mut host_x86(&[SYSTEM, "--trace", "/nowhere/it"]), "there is no such folder");
+}
+
+#[test]
+#[ignore = "needs an x86 host: make test-host-x86"]
+fn ctrl_c_ends_a_run_and_leaves_no_trace() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("it.trace");
+    let name = trace.to_str().expect("a path in UTF-8");
+    let mut command = host_x86(&[SYSTEM, "--trace", name]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    // Cargo has become the program by then, and QEMU boots.
+    thread::sleep(Duration::from_secs(4));
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("ended by a signal") && output.stdout.is_empty(), "{said}");
+    assert!(!trace.exists());
+}
