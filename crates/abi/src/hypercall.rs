@@ -216,6 +216,19 @@ impl VmInfo {
     }
 }
 
+/// Returns the name of a resource in the two registers in which [`LOCK_OPEN`] takes it, or `None` if it is too long to be one.
+pub const fn resource_name(name: &[u8]) -> Option<[u64; 2]> {
+    if name.len() > 16 {
+        return None;
+    }
+    let (mut packed, mut place) = (0u128, name.len());
+    while place > 0 {
+        place -= 1;
+        packed = packed << 8 | name[place] as u128;
+    }
+    Some([packed as u64, (packed >> 64) as u64])
+}
+
 /// The reason why a call was refused, returned as a negative number in `x0`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(i64)]
@@ -276,6 +289,14 @@ mod tests {
             assert_eq!(function >> 31, 1, "{function:#x} is a fast call");
             assert_eq!(function >> 24 & 0x3f, 6, "{function:#x} has owner 6");
         }
+    }
+
+    #[test]
+    fn names_begin_in_the_first_register() {
+        assert_eq!(resource_name(b"bus"), Some([u64::from_le_bytes(*b"bus\0\0\0\0\0"), 0]));
+        let long = [b"abcdefgh", b"ijklmnop"].map(|it| u64::from_le_bytes(*it));
+        assert_eq!(resource_name(b"abcdefghijklmnop"), Some(long));
+        assert_eq!(resource_name(b"abcdefghijklmnopq"), None);
     }
 
     #[test]

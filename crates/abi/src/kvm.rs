@@ -46,15 +46,21 @@ pub const SERVERS_START_WORD: usize = 2;
 pub const ARGUMENTS_WORD: usize = 3;
 /// A value of the time-stamp counter, and in the next words the time then and the nanoseconds of a tick in 1/2^32.
 pub const CLOCK_WORD: usize = 4;
-/// The argument of a call, and behind [`Call::Console`] its result.
+/// The argument of a call, and behind it its result, if it has one: that of calls about resources is a number, or an
+/// [`Error`](crate::hypercall::Error).
 pub const ARGUMENT_WORD: usize = 8;
 /// Number of marks that the guest has written since it started.
 pub const MARKS_WORD: usize = 9;
 /// Number of marks that were read.
 pub const MARKS_READ_WORD: usize = 10;
+/// The second argument of a call, and behind [`Call::Granted`] its second result.
+pub const SECOND_WORD: usize = 11;
+/// How often tasks of the VCPU got resources for which they waited: one more each time that [`Call::Granted`] has something new
+/// to say.
+pub const GRANTS_WORD: usize = 12;
 
 /// Version of this layout.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// Offset of the boot arguments in the block.
 pub const ARGUMENTS_OFFSET: u64 = 1024;
@@ -75,12 +81,22 @@ pub const MARKS_MAX: u64 = 64;
 pub enum Call {
     /// Shows text of the length in [`ARGUMENT_WORD`], which becomes 0 if the console is busy: the guest calls again later.
     Console = 1,
-    /// The VCPU waits until the time in [`ARGUMENT_WORD`].
+    /// The VCPU waits until the time in [`ARGUMENT_WORD`], or until [`GRANTS_WORD`] is not [`SECOND_WORD`] any more.
     Wait = 2,
     /// The ring of marks is full.
     Marks = 3,
     /// Switches the VM off.
     Off = 4,
+    /// [`LOCK_OPEN`](crate::hypercall::LOCK_OPEN): the name is in [`ARGUMENT_WORD`] and [`SECOND_WORD`].
+    Open = 5,
+    /// [`LOCK`](crate::hypercall::LOCK): the resource is in [`ARGUMENT_WORD`], the task in [`SECOND_WORD`]. What a task gets
+    /// later is told in [`GRANTS_WORD`]; there is no interrupt.
+    Lock = 6,
+    /// [`UNLOCK`](crate::hypercall::UNLOCK), with the same arguments.
+    Unlock = 7,
+    /// [`LOCK_GRANTED`](crate::hypercall::LOCK_GRANTED): the task is in [`ARGUMENT_WORD`], and how it got its resource in
+    /// [`SECOND_WORD`].
+    Granted = 8,
 }
 
 impl Call {
@@ -91,6 +107,10 @@ impl Call {
             2 => Self::Wait,
             3 => Self::Marks,
             4 => Self::Off,
+            5 => Self::Open,
+            6 => Self::Lock,
+            7 => Self::Unlock,
+            8 => Self::Granted,
             _ => return None,
         })
     }
@@ -117,9 +137,9 @@ mod tests {
 
     #[test]
     fn calls_and_numbers_are_the_same() {
-        let calls = (0..10).filter_map(|number| Some((number, Call::from_number(number)?)));
+        let calls = (0..20).filter_map(|number| Some((number, Call::from_number(number)?)));
         assert!(calls.clone().all(|(number, call)| call as u32 == number));
-        assert_eq!(calls.count(), 4);
+        assert_eq!(calls.count(), 8);
     }
 
     #[test]

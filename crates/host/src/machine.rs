@@ -1,5 +1,6 @@
 //! Runs VMs: makes them, starts a thread for each PCPU, and passes on what these tell.
 
+mod locks;
 mod news;
 mod pcpu;
 mod records;
@@ -17,6 +18,8 @@ use policy::cpu::{Cpu, Slot};
 use vmm::{Claim, Elsewhere, Kvm, LockedMemory, Scale, Start, Vcpu, Vm};
 
 use crate::PRIORITY;
+pub use locks::{Sharer, Sharing};
+use locks::Locks;
 use news::Listener;
 use pcpu::Pcpu;
 pub use records::Records;
@@ -96,6 +99,7 @@ pub enum News {
 pub struct Prepared {
     vms: Vec<(Vm, Guest)>,
     pcpus: Vec<Seats>,
+    sharing: Sharing,
     scale: Scale,
     claims: Vec<Claim>,
 }
@@ -103,7 +107,7 @@ pub struct Prepared {
 impl Prepared {
     /// Makes the VMs, and loads them. `pcpus` are all PCPUs of the plan, also those without VCPUs. Nobody else can have VCPUs on
     /// their CPUs from now on.
-    pub fn new(guests: Vec<Guest>, pcpus: Vec<Seats>) -> Result<Self, Error> {
+    pub fn new(guests: Vec<Guest>, pcpus: Vec<Seats>, sharing: Sharing) -> Result<Self, Error> {
         let used = pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
         let claims = used.map(|seats| Claim::new(seats.cpu)).collect::<Result<_, _>>()?;
         let kvm = Kvm::open()?;
@@ -113,7 +117,7 @@ impl Prepared {
             Ok((vm, guest))
         };
         let vms = guests.into_iter().map(make).collect::<Result<_, Error>>()?;
-        Ok(Self { vms, pcpus, scale: Scale::measure(), claims })
+        Ok(Self { vms, pcpus, sharing, scale: Scale::measure(), claims })
     }
 
     /// Starts the VMs. `schedulers` makes the scheduler of each PCPU, when it is known at which time the first period of all
@@ -130,6 +134,7 @@ impl Prepared {
         running.claims = std::mem::take(&mut self.claims);
         let used = self.pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
         running.elsewhere = Elsewhere::new(&used.map(|seats| seats.cpu).collect::<Vec<_>>());
+        let locks = self.locks().map(Arc::new);
         let mut threads = Vec::new();
         for (number, seats) in self.pcpus.iter().enumerate() {
             let vms = seats.vcpus.iter().map(|id| id.vm).collect::<BTreeSet<_>>().len();
@@ -147,6 +152,7 @@ impl Prepared {
                     records,
                     news,
                     shared: Arc::clone(&running.shared),
+                    locks: locks.clone(),
                 };
                 let name = format!("pcpu{number}");
                 let body = move || enter(context, &ready, &to_do);
@@ -161,7 +167,8 @@ impl Prepared {
         };
         let kicks = threads.iter().map(kick).collect::<Result<Vec<_>, _>>()?;
         let make = |(number, _, work): (usize, _, _)| {
-            let vcpus = self.pcpus[number].vcpus.iter().map(|id| Ok((*id, self.vcpu(*id)?)));
+            let vcpu = |id: &Id| Ok((*id, self.vcpu(*id)?, self.sections(*id, locks.as_deref())));
+            let vcpus = self.pcpus[number].vcpus.iter().map(vcpu);
             Ok((number, work, vcpus.collect::<Result<Vec<_>, Error>>()?))
         };
         let all = threads.into_iter().map(make).collect::<Result<Vec<_>, Error>>()?;
@@ -188,13 +195,25 @@ impl Prepared {
         let arguments = &guest.arguments;
         vm.vcpu(Start { vcpu: id.vcpu.into(), entry: guest.entry, arguments })
     }
+
+    /// The resources that VMs share, if they share some.
+    fn locks(&self) -> Option<Locks> {
+        let used = || self.pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
+        let thread = |id| used().position(|seats| seats.vcpus.contains(&id)).unwrap_or_default();
+        Locks::new(&self.sharing, thread)
+    }
+
+    fn sections(&self, id: Id, locks: Option<&Locks>) -> Option<pcpu::Sections> {
+        let rate = self.sharing.vcpus.iter().find(|it| it.id == id)?.rate;
+        Some(pcpu::Sections::new(locks?.rank(id)?, rate))
+    }
 }
 
 /// What a thread gets when all are ready.
 struct Work {
     start: u64,
     scheduler: Cpu<Vec<Slot>>,
-    vcpus: Vec<(Id, Vcpu)>,
+    vcpus: Vec<(Id, Vcpu, Option<pcpu::Sections>)>,
 }
 
 /// The thread of a PCPU.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use abi::guest::RAM;
 use abi::kvm::{ARGUMENT_WORD, Call, MARKS_MAX, MARKS_WORD, PORT, SERVERS_START_WORD};
 use abi::trace::{Kind, Record};
-use host::machine::{Error, Guest, Id, News, Next, Prepared, Running, Seats};
+use host::machine::{Error, Guest, Id, News, Next, Prepared, Running, Seats, Sharing};
 use policy::cpu::{Cpu, Slot};
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration as Ticks, Instant as Time};
@@ -60,12 +60,12 @@ fn alone() -> MutexGuard<'static, ()> {
 /// As [`Prepared::new`], but waits while another process has VCPUs on these CPUs.
 fn prepared(guests: Vec<Guest>, seats: Vec<Seats>) -> Result<Prepared, Error> {
     for _ in 0..600 {
-        match Prepared::new(guests.clone(), seats.clone()) {
+        match Prepared::new(guests.clone(), seats.clone(), Sharing::default()) {
             Err(Error::Claimed { .. }) => thread::sleep(Duration::from_millis(100)),
             result => return result,
         }
     }
-    Prepared::new(guests, seats)
+    Prepared::new(guests, seats, Sharing::default())
 }
 
 /// The last CPU of this machine. Threads that start VMs may not use it meanwhile.
@@ -172,7 +172,7 @@ fn a_cpu_has_the_vcpus_of_one_run_at_a_time() {
     let Some(running) = start(&[(LOOP.to_vec(), |_| Policy::Background, [0, 0])]) else { return };
     let again = |cpu| {
         let vcpus = vec![Id { vm: 0, vcpu: 0 }];
-        Prepared::new(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }])
+        Prepared::new(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }], Sharing::default())
     };
     let refused = again(last_cpu());
     let (cpu, process) = (last_cpu(), std::process::id() as i32);

@@ -1,8 +1,8 @@
 //! A VCPU, which runs in the thread that calls.
 
 use abi::kvm::{
-    ARGUMENT_WORD, CLOCK_WORD, Call, MARKS_MAX, MARKS_OFFSET, MARKS_READ_WORD, MARKS_WORD, PORT,
-    SERVERS_START_WORD, TEXT_MAX, TEXT_OFFSET,
+    ARGUMENT_WORD, CLOCK_WORD, Call, GRANTS_WORD, MARKS_MAX, MARKS_OFFSET, MARKS_READ_WORD,
+    MARKS_WORD, PORT, SECOND_WORD, SERVERS_START_WORD, TEXT_MAX, TEXT_OFFSET,
 };
 use kvm_ioctls::{VcpuExit, VcpuFd};
 
@@ -32,11 +32,13 @@ pub struct Vcpu {
     /// Offset of its block in RAM.
     block: u64,
     marks_read: u64,
+    /// What the guest sees in [`GRANTS_WORD`], unless it has written there itself.
+    grants: u64,
 }
 
 impl Vcpu {
     pub(crate) fn new(fd: VcpuFd, tables: Memory, ram: Memory, block: u64) -> Self {
-        Self { fd, _tables: tables, ram, block, marks_read: 0 }
+        Self { fd, _tables: tables, ram, block, marks_read: 0, grants: 0 }
     }
 
     /// Lets alarms and kicks of this thread end [`Vcpu::run`]. Call it in the thread that runs the VCPU.
@@ -76,6 +78,28 @@ impl Vcpu {
     /// Returns the argument of a call.
     pub fn argument(&self) -> u64 {
         self.word(ARGUMENT_WORD)
+    }
+
+    /// Returns both arguments of a call.
+    pub fn arguments(&self) -> [u64; 2] {
+        [self.argument(), self.word(SECOND_WORD)]
+    }
+
+    /// Lets the guest see both results of its call.
+    pub fn answer(&self, [first, second]: [u64; 2]) {
+        self.set_word(ARGUMENT_WORD, first);
+        self.set_word(SECOND_WORD, second);
+    }
+
+    /// Lets the guest see that a task of it got a resource for which it waited.
+    pub fn tell_grant(&mut self) {
+        self.grants = self.grants.wrapping_add(1);
+        self.set_word(GRANTS_WORD, self.grants);
+    }
+
+    /// Returns true if the guest, which waits, has seen all that [`Vcpu::tell_grant`] told.
+    pub fn knows_grants(&self) -> bool {
+        self.word(SECOND_WORD) == self.grants
     }
 
     /// Puts the text of [`Call::Console`] into a buffer, which needs no more room than [`TEXT_MAX`].

@@ -13,7 +13,7 @@
 
 use abi::hypercall::{
     Error, GCS_FINISH, GCS_START, LOCK, LOCK_GRANTED, LOCK_INTERRUPT, LOCK_OPEN, LOCK_ORPHANED,
-    LOCK_WAITS, UNLOCK,
+    LOCK_WAITS, UNLOCK, resource_name,
 };
 use policy::lock::LockError;
 use policy::lock::table::Locked;
@@ -62,13 +62,11 @@ impl Resource {
 
 /// Opens a resource that the description lets this VM share; `None` if there is none of this name.
 pub fn open(name: &str) -> Option<Resource> {
-    if hypercall::features() == 0 || name.len() > 16 {
+    if hypercall::features() == 0 {
         return None;
     }
-    let mut bytes = [0; 16];
-    bytes[..name.len()].copy_from_slice(name.as_bytes());
-    let number = u128::from_le_bytes(bytes);
-    let [resource, ..] = call(LOCK_OPEN, number as u64, (number >> 64) as u64);
+    let [first, second] = resource_name(name.as_bytes())?;
+    let [resource, ..] = call(LOCK_OPEN, first, second);
     u8::try_from(resource).ok().map(Resource::Shared)
 }
 

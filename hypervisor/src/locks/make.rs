@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::AtomicU16;
 use core::sync::atomic::Ordering::Relaxed;
 
+use abi::hypercall::resource_name;
 use policy::lock::table::{Holdings, Resource, Table, VMS};
 use policy::lock::{VCPUS_MAX, rank};
 
@@ -49,18 +50,8 @@ pub fn make(plan: &plan::Locks<'_>, vms: &[&'static Vm]) -> Option<Locks> {
     let mut names = Vec::new();
     for resource in &plan.resources {
         resources.push(Resource::new(resource.vms));
-        names.push((packed(resource.name), resource.vms));
+        names.push((resource_name(resource.name.as_bytes()).unwrap_or_default(), resource.vms));
     }
     let open = [const { AtomicU16::new(0) }; VMS];
     Some(Locks { table: Mutex::new(Table::new(resources, vcpus)), names, open, homes })
-}
-
-/// Packs a name into two registers.
-fn packed(name: &str) -> [u64; 2] {
-    let mut bytes = [0; 16];
-    for (byte, from) in bytes.iter_mut().zip(name.bytes()) {
-        *byte = from;
-    }
-    let number = u128::from_le_bytes(bytes);
-    [number as u64, (number >> 64) as u64]
 }

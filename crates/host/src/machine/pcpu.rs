@@ -6,6 +6,8 @@
 //!
 //! Records are those of the hypervisor (`hypervisor/src/pcpu/sharing.rs`), with the times that the scheduler was told.
 
+mod sections;
+
 use std::sync::Arc;
 
 use abi::kvm::Call;
@@ -15,10 +17,12 @@ use policy::cpu::{Cpu, Event, Slot};
 use policy::time::Instant;
 use vmm::{Alarm, Exit, RealTime, Scale, Vcpu, now};
 
+use super::locks::Locks;
 use super::news::Teller;
 use super::records::Writer;
 use super::shared::Shared;
 use super::{FREQUENCY_HZ, Id};
+pub use sections::Sections;
 
 /// An alarm stops a VCPU within this time on most hosts and almost always.
 const ALARM_MAX_NS: u64 = 100_000;
@@ -42,6 +46,8 @@ pub struct Context {
     pub news: Teller,
     /// What all threads know.
     pub shared: Arc<Shared>,
+    /// The resources that VMs share, if they share some.
+    pub locks: Option<Arc<Locks>>,
 }
 
 /// A PCPU.
@@ -71,6 +77,8 @@ struct Seat {
     exits: u64,
     /// Marks that were lost.
     lost: u64,
+    /// Its critical sections, if VMs share resources.
+    sections: Option<Sections>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -93,9 +101,12 @@ impl Pcpu {
         context: Context,
         (thread, alarm): (RealTime, Alarm),
         scheduler: Cpu<Vec<Slot>>,
-        vcpus: Vec<(Id, Vcpu)>,
+        vcpus: Vec<(Id, Vcpu, Option<Sections>)>,
     ) -> Self {
-        let seat = |(id, vcpu)| Seat { id, vcpu, state: State::Waits(0), exits: 0, lost: 0 };
+        let seat = |(id, vcpu, sections)| {
+            let state = State::Waits(0);
+            Seat { id, vcpu, state, exits: 0, lost: 0, sections }
+        };
         Self {
             context,
             thread,
@@ -161,21 +172,32 @@ impl Pcpu {
             if self.context.shared.has_ended(id.vm) && state != State::Off {
                 self.seats[place].state = State::Off;
                 self.record(now, Kind::VcpuStop, Some(place), 0);
+                self.stop_sections(place, now);
                 if state == State::Ready {
                     self.blocked |= self.loaded == Some(place);
                     self.decide(Event::Block(place), Kind::Block, now);
                 }
-            } else if let State::Waits(until) = state
+                continue;
+            }
+            if let State::Waits(until) = state
                 && until <= now
             {
-                self.seats[place].state = State::Ready;
-                self.blocked &= self.loaded != Some(place);
-                self.decide(Event::Wake(place), Kind::Wake, self.time_of_wake(until, now));
+                self.wake(place, self.time_of_wake(until, now));
+            }
+            if state != State::Off {
+                self.look_at_sections(place, now);
             }
         }
         if self.timer.is_some_and(|timer| timer <= now) {
             self.decide(Event::Tick, Kind::Tick, now);
         }
+    }
+
+    /// A VCPU that waited has something to do.
+    fn wake(&mut self, place: usize, time: u64) {
+        self.seats[place].state = State::Ready;
+        self.blocked &= self.loaded != Some(place);
+        self.decide(Event::Wake(place), Kind::Wake, time);
     }
 
     /// Returns the time from which on a VCPU pays that waited until some time before now. If it preempts another one, then not
@@ -207,6 +229,7 @@ impl Pcpu {
                 None => self.record(now, Kind::Idle, None, 0),
             }
         }
+        self.take_news(now);
     }
 
     /// Lets a VCPU execute until it stops, and does what it asks for.
@@ -241,11 +264,14 @@ impl Pcpu {
             }
             Exit::Call(Call::Wait) => {
                 let until = vcpu.argument();
-                if until > now {
+                if until > now && vcpu.knows_grants() {
                     self.seats[place].state = State::Waits(until);
                     self.blocked = true;
                     self.decide(Event::Block(place), Kind::Block, now);
                 }
+            }
+            Exit::Call(call @ (Call::Open | Call::Lock | Call::Unlock | Call::Granted)) => {
+                self.serve(place, call, now);
             }
             Exit::Call(Call::Off) => self.end(id.vm, None),
             Exit::Fault(why) => self.end(id.vm, Some(why)),

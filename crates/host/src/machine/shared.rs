@@ -121,6 +121,11 @@ impl Shared {
         self.failure.get().map(String::as_str)
     }
 
+    /// Lets a thread look at what others told it.
+    pub fn kick_one(&self, thread: usize) {
+        self.kicks.get().and_then(|kicks| kicks.get(thread)).into_iter().for_each(|it| it.kick());
+    }
+
     fn kick(&self) {
         self.kicks.get().into_iter().flatten().for_each(|kick| kick.kick());
     }

@@ -1,6 +1,7 @@
 //! The host as a machine: its console, its trace, and its end.
 
 mod console;
+mod sharing;
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -43,7 +44,9 @@ impl Host {
             cpu: cpu.0 as usize,
             vcpus: vcpus.iter().map(|it| Id { vm: it.vcpu.vm, vcpu: it.vcpu.vcpu }).collect(),
         });
-        let prepared = host_machine::Prepared::new(guests, seats.collect()).map_err(failed)?;
+        let sharing = sharing::sharing(&system.plan);
+        let prepared = host_machine::Prepared::new(guests, seats.collect(), sharing);
+        let prepared = prepared.map_err(failed)?;
         Ok(Self(Some(prepared)))
     }
 

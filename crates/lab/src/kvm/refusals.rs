@@ -26,9 +26,6 @@ pub fn check(system: &System) -> Result<(), Failure> {
     let mut mistakes = Vec::new();
     mistakes.extend(described.hypervisor_colors.iter().map(|it| no_hypervisor(&it.place)));
     mistakes.extend(described.hypervisor_memory.iter().map(|it| no_hypervisor(&it.place)));
-    if let Some(resource) = described.resources.first() {
-        mistakes.push(unsupported("critical sections", &resource.name.place));
-    }
     for vm in &described.vms {
         mistakes.extend(wrong(vm).into_iter().map(|(what, place)| unsupported(what, place)));
     }

@@ -24,7 +24,7 @@ use core::time::Duration;
 
 use abi::hypercall::{
     Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_INTERRUPT,
-    LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, TRACE_MARK, UNLOCK,
+    LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, TRACE_MARK, UNLOCK, resource_name,
 };
 
 use rt::arch::bench::{baseline, hvc_with, smc};
@@ -48,14 +48,9 @@ const SHORTLY: Duration = Duration::from_micros(100);
 /// Longest wait for an interrupt.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A name in two registers.
+/// A name in two registers; all of them here are short enough.
 fn packed(name: &str) -> [u64; 2] {
-    let mut bytes = [0; 16];
-    for (byte, from) in bytes.iter_mut().zip(name.bytes()) {
-        *byte = from;
-    }
-    let number = u128::from_le_bytes(bytes);
-    [number as u64, (number >> 64) as u64]
+    resource_name(name.as_bytes()).unwrap_or_default()
 }
 
 /// Results in `x0`, as a number, and `x1`.

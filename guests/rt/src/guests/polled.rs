@@ -2,7 +2,9 @@
 //!
 //! Boot arguments are those of `rt-tasks` on AArch64: `task0`, `task1`, ... ([`rt::program`]), of each processor that with the
 //! highest priority first; `tasks.start_ms` (1000): when the first period of tasks without offset begins, from the start of
-//! the first period of all servers; `tasks.ms` (1000): releases end so long after that. There are no critical sections.
+//! the first period of all servers; `tasks.ms` (1000): releases end so long after that.
+//!
+//! A resource that the description lets the VM open is shared; another one belongs to the processor whose tasks use it.
 //!
 //! ```text
 //! tasks: task tau-1 period_us=200000 jobs=1 misses=0 response_min_ns=... overruns=0
@@ -12,9 +14,11 @@
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use core::time::Duration;
 
+use abi::hypercall::{Error, LOCK_WAITS};
 use abi::kvm::VCPUS_MAX;
+use policy::lock::RESOURCES_MAX;
 use rt::arch::{call, counter, cpu, servers_start};
-use rt::polled::{self, OwnTime, Processor};
+use rt::polled::{self, Asked, OwnTime, Part, Processor, Resource};
 use rt::program::Program;
 use rt::taskset::{Parameters, TASKS_MAX, TaskSet};
 use rt::time::Clock;
@@ -55,51 +59,118 @@ fn run() -> bool {
     let millis = |key, default| arguments::number(key, default).saturating_mul(1_000_000);
     let start = servers_start() + millis("tasks.start_ms", 1000);
     let end = start + millis("tasks.ms", 1000);
-    let mut lengths = [0; TASKS_MAX];
-    let mut tasks = [None; TASKS_MAX];
+    match run_tasks(clock, start, end) {
+        Ok(set) => {
+            records::print("tasks", &set, clock);
+            DONE[cpu::index()].store(true, SeqCst);
+            true
+        }
+        Err(why) => {
+            println!("tasks: FAILED: {why}");
+            false
+        }
+    }
+}
+
+/// Why tasks cannot run.
+enum Failure {
+    Program(rt::program::NoProgram<'static>),
+    Tasks(rt::taskset::TaskError),
+    TooManyResources,
+    /// A resource that belongs to no processor, and that nobody lets the VM share.
+    NotShared(&'static str),
+    Late,
+}
+
+impl core::fmt::Display for Failure {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Program(error) => error.fmt(f),
+            Self::Tasks(error) => error.fmt(f),
+            Self::TooManyResources => write!(f, "more than {RESOURCES_MAX} resources"),
+            Self::NotShared(name) => write!(
+                f,
+                "resource {name}: tasks of several processors use it, and the VM does not share it"
+            ),
+            Self::Late => f.write_str("started too late: raise tasks.start_ms"),
+        }
+    }
+}
+
+/// Runs the tasks of this processor.
+fn run_tasks(clock: Clock, start: u64, end: u64) -> Result<TaskSet, Failure> {
+    let mut own: [Option<Program<'_>>; TASKS_MAX] = [None; TASKS_MAX];
     let mut count = 0;
     for program in programs() {
-        let program = match program {
-            Ok(program) if program.processor != cpu::index() => continue,
-            Ok(program) => program,
-            Err(error) => {
-                println!("tasks: FAILED: {error}");
-                return false;
-            }
-        };
-        let has_sections = program.steps().any(|step| step.resource.is_some());
-        if has_sections || count == TASKS_MAX {
-            let why =
-                if has_sections { "there are no critical sections here" } else { "too many tasks" };
-            println!("tasks: FAILED: task {}: {why}", program.name);
-            return false;
+        let program = program.map_err(Failure::Program)?;
+        if program.processor == cpu::index() {
+            let place = own.get_mut(count);
+            *place.ok_or(Failure::Tasks(rt::taskset::TaskError::TooMany))? = Some(program);
+            count += 1;
         }
-        let Program { name, period, offset, .. } = program;
-        let priority = (TASKS_MAX - count) as u8;
-        tasks[count] = Some(Parameters { name, period, offset, deadline: period, priority });
-        lengths[count] = program.steps().map(|step| step.time.as_nanos() as u64).sum();
+    }
+    let tasks = own.iter().flatten().enumerate().map(|(number, program)| {
+        let &Program { name, period, offset, .. } = program;
+        let priority = (TASKS_MAX - number) as u8;
+        Parameters { name, period, offset, deadline: period, priority }
+    });
+    let mut set = TaskSet::new(tasks, clock, start, end).map_err(Failure::Tasks)?;
+    let resources = resources(&own)?;
+    let find = |name: &str| resources.iter().flatten().find(|(other, _)| *other == name);
+    for (task, program) in own.iter().enumerate() {
+        for name in program.iter().flat_map(names) {
+            if let Some((_, Resource::Local(number))) = find(name) {
+                set.use_local(task, *number);
+            }
+        }
+    }
+    if counter::now() > start {
+        return Err(Failure::Late);
+    }
+    let part = |task: usize, number| {
+        let step = own.get(task)?.as_ref()?.steps().nth(number)?;
+        let resource = step.resource.and_then(find).map(|(_, resource)| *resource);
+        Some(Part { ticks: step.time.as_nanos() as u64, resource })
+    };
+    polled::run(&mut set, part, &mut Here { seen: 0 });
+    Ok(set)
+}
+
+/// The resources that a task names.
+fn names(program: &Program<'static>) -> impl Iterator<Item = &'static str> + use<> {
+    program.steps().filter_map(|step| step.resource)
+}
+
+/// The resources that tasks of this processor name.
+fn resources(
+    own: &[Option<Program<'static>>; TASKS_MAX],
+) -> Result<[Option<(&'static str, Resource)>; RESOURCES_MAX], Failure> {
+    let mut found: [Option<(&str, Resource)>; RESOURCES_MAX] = [None; RESOURCES_MAX];
+    let mut count = 0;
+    for name in own.iter().flatten().flat_map(names) {
+        if found.iter().flatten().any(|(other, _)| *other == name) {
+            continue;
+        }
+        let is_own = || {
+            let mut others = programs().flatten().filter(|it| it.processor != cpu::index());
+            !others.any(|it| names(&it).any(|other| other == name))
+        };
+        let resource = match call::open(name) {
+            Some(number) => Resource::Shared(number),
+            None if is_own() => Resource::Local(count),
+            None => return Err(Failure::NotShared(name)),
+        };
+        *found.get_mut(count).ok_or(Failure::TooManyResources)? = Some((name, resource));
         count += 1;
     }
-    let tasks = tasks.into_iter().flatten();
-    let mut set = match TaskSet::new(tasks, clock, start, end) {
-        Ok(set) => set,
-        Err(error) => {
-            println!("tasks: FAILED: {error}");
-            return false;
-        }
-    };
-    if counter::now() > start {
-        println!("tasks: FAILED: started too late: raise tasks.start_ms");
-        return false;
-    }
-    polled::run(&mut set, &lengths, &mut Here);
-    records::print("tasks", &set, clock);
-    DONE[cpu::index()].store(true, SeqCst);
-    true
+    Ok(found)
 }
 
 /// This processor.
-struct Here;
+struct Here {
+    /// Grants that it has asked for.
+    seen: u64,
+}
 
 impl Processor for Here {
     fn now(&mut self) -> u64 {
@@ -107,7 +178,7 @@ impl Processor for Here {
     }
 
     fn wait(&mut self, until: u64) {
-        call::wait_until(until);
+        call::wait_for_grant(until, self.seen);
     }
 
     fn execute(&mut self, ticks: u64, until: u64) -> u64 {
@@ -115,7 +186,7 @@ impl Processor for Here {
         loop {
             let now = counter::now();
             let executed = time.look(now);
-            if executed >= ticks || now >= until {
+            if executed >= ticks || now >= until || call::grants() != self.seen {
                 return executed;
             }
         }
@@ -123,5 +194,37 @@ impl Processor for Here {
 
     fn mark(&mut self, mark: u64) {
         call::mark(mark);
+    }
+
+    fn lock(&mut self, resource: u64, task: usize) -> Asked {
+        const WAITS: i64 = LOCK_WAITS as i64;
+        const TOO_OFTEN: i64 = Error::TooOften as i64;
+        match call::lock(resource, task) {
+            WAITS => Asked::Waits,
+            TOO_OFTEN => Asked::TooEarly,
+            error @ ..0 => {
+                println!("tasks: lock refused error={error}");
+                Asked::Refused
+            }
+            _ => Asked::Held,
+        }
+    }
+
+    fn unlock(&mut self, resource: u64, task: usize) {
+        if let error @ ..0 = call::unlock(resource, task) {
+            println!("tasks: unlock refused error={error}");
+        }
+    }
+
+    fn granted(&mut self) -> Option<usize> {
+        let grants = call::grants();
+        if grants == self.seen {
+            return None;
+        }
+        let granted = call::granted();
+        if granted.is_none() {
+            self.seen = grants;
+        }
+        granted
     }
 }

@@ -2,7 +2,10 @@
 
 use core::arch::asm;
 
-use abi::kvm::{ARGUMENT_WORD, Call, MARKS_MAX, MARKS_READ_WORD, MARKS_WORD, PORT, TEXT_MAX};
+use abi::kvm::{
+    ARGUMENT_WORD, Call, GRANTS_WORD, MARKS_MAX, MARKS_READ_WORD, MARKS_WORD, PORT, SECOND_WORD,
+    TEXT_MAX,
+};
 
 use super::{block, counter};
 
@@ -31,7 +34,48 @@ pub(crate) fn write(bytes: &[u8]) {
 
 /// Waits until this time.
 pub fn wait_until(time: u64) {
+    wait_for_grant(time, grants());
+}
+
+/// Waits until this time, or until [`grants`] returns something else than `seen`.
+pub fn wait_for_grant(time: u64, seen: u64) {
+    block::set_word(SECOND_WORD, seen);
     call(Call::Wait, time);
+}
+
+/// Returns how often tasks of this processor got resources for which they waited.
+#[inline]
+pub fn grants() -> u64 {
+    block::word(GRANTS_WORD)
+}
+
+/// Calls about resources. Returns both results, of which the first one is a number or an error.
+fn shared(which: Call, first: u64, second: u64) -> [i64; 2] {
+    block::set_word(SECOND_WORD, second);
+    call(which, first);
+    [block::word(ARGUMENT_WORD), block::word(SECOND_WORD)].map(|it| it as i64)
+}
+
+/// Opens a resource that the description lets this VM share; `None` if there is none of this name.
+pub fn open(name: &str) -> Option<u64> {
+    let [first, second] = abi::hypercall::resource_name(name.as_bytes())?;
+    let [resource, _] = shared(Call::Open, first, second);
+    u64::try_from(resource).ok()
+}
+
+/// A task asks for a resource: the results of [`abi::hypercall::LOCK`].
+pub fn lock(resource: u64, task: usize) -> i64 {
+    shared(Call::Lock, resource, task as u64)[0]
+}
+
+/// A task releases a resource: the results of [`abi::hypercall::UNLOCK`].
+pub fn unlock(resource: u64, task: usize) -> i64 {
+    shared(Call::Unlock, resource, task as u64)[0]
+}
+
+/// Returns a task that got the resource for which it waited, each once.
+pub fn granted() -> Option<usize> {
+    usize::try_from(shared(Call::Granted, 0, 0)[0]).ok()
 }
 
 /// Puts a mark into the trace.
