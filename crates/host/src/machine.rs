@@ -18,8 +18,8 @@ use policy::cpu::{Cpu, Slot};
 use vmm::{Claim, Elsewhere, Kvm, LockedMemory, Scale, Start, Vcpu, Vm};
 
 use crate::PRIORITY;
-pub use locks::{Sharer, Sharing};
 use locks::Locks;
+pub use locks::{Sharer, Sharing};
 use news::Listener;
 use pcpu::Pcpu;
 pub use records::Records;

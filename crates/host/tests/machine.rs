@@ -6,10 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use abi::guest::RAM;
-use abi::kvm::{ARGUMENT_WORD, Call, MARKS_MAX, MARKS_WORD, PORT, SERVERS_START_WORD};
+use abi::hypercall::{LOCK_ORPHANED, LOCK_WAITS};
+use abi::kvm::{
+    ARGUMENT_WORD, Call, MARKS_MAX, MARKS_WORD, PORT, SECOND_WORD, SERVERS_START_WORD, TEXT_OFFSET,
+};
 use abi::trace::{Kind, Record};
-use host::machine::{Error, Guest, Id, News, Next, Prepared, Running, Seats, Sharing};
+use host::machine::{Error, Guest, Id, News, Next, Prepared, Running, Seats, Sharer, Sharing};
 use policy::cpu::{Cpu, Slot};
+use policy::lock::rate::Rate;
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration as Ticks, Instant as Time};
 
@@ -58,14 +62,14 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// As [`Prepared::new`], but waits while another process has VCPUs on these CPUs.
-fn prepared(guests: Vec<Guest>, seats: Vec<Seats>) -> Result<Prepared, Error> {
+fn prepared(guests: Vec<Guest>, seats: Vec<Seats>, sharing: Sharing) -> Result<Prepared, Error> {
     for _ in 0..600 {
-        match Prepared::new(guests.clone(), seats.clone(), Sharing::default()) {
+        match Prepared::new(guests.clone(), seats.clone(), sharing.clone()) {
             Err(Error::Claimed { .. }) => thread::sleep(Duration::from_millis(100)),
             result => return result,
         }
     }
-    Prepared::new(guests, seats, Sharing::default())
+    Prepared::new(guests, seats, sharing)
 }
 
 /// The last CPU of this machine. Threads that start VMs may not use it meanwhile.
@@ -76,6 +80,10 @@ fn last_cpu() -> usize {
 
 /// VMs of one VCPU each on the last CPU of this machine; `None`: there is no KVM or no right to use it as needed.
 fn start(vms: &[Vm]) -> Option<Running> {
+    start_sharing(vms, Sharing::default())
+}
+
+fn start_sharing(vms: &[Vm], sharing: Sharing) -> Option<Running> {
     let vcpus = (0..vms.len() as u8).map(|vm| Id { vm, vcpu: 0 }).collect();
     let schedulers = |start| {
         let slots = vms.iter().map(|(_, policy, [budget, period])| {
@@ -91,7 +99,7 @@ fn start(vms: &[Vm]) -> Option<Running> {
         vec![Cpu::new(slots.collect())]
     };
     let guests: Vec<_> = vms.iter().map(|(code, ..)| guest(code)).collect();
-    let prepared = prepared(guests, vec![Seats { cpu: last_cpu(), vcpus }]);
+    let prepared = prepared(guests, vec![Seats { cpu: last_cpu(), vcpus }], sharing);
     started(prepared.and_then(|prepared| prepared.start(schedulers)))
 }
 
@@ -183,7 +191,8 @@ fn a_cpu_has_the_vcpus_of_one_run_at_a_time() {
     again(NO_CPU).expect("nobody has it");
     drop(running);
     let vcpus = vec![Id { vm: 0, vcpu: 0 }];
-    prepared(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }]).expect("nobody has it any more");
+    prepared(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }], Sharing::default())
+        .expect("nobody has it any more");
 }
 
 #[test]
@@ -199,7 +208,8 @@ fn vcpus_are_there_before_the_servers_start() {
     let mut late = Vec::new();
     // The machine may take the CPU away for longer than the time that is left until the start.
     for _ in 0..ATTEMPTS {
-        let prepared = prepared(vec![guest(&call(Call::Off)); 8], seats.clone());
+        let prepared =
+            prepared(vec![guest(&call(Call::Off)); 8], seats.clone(), Sharing::default());
         let started = started(prepared.and_then(|it| it.start(schedulers)));
         let Some(mut running) = started else { return };
         news(&mut running);
@@ -338,7 +348,7 @@ fn a_start_that_fails_comes_to_an_end() {
         let seats = [last_cpu(), NO_CPU].into_iter().enumerate();
         let seats =
             seats.map(|(vcpu, cpu)| Seats { cpu, vcpus: vec![Id { vm: 0, vcpu: vcpu as u8 }] });
-        let prepared = prepared(vec![guest(&LOOP)], seats.collect());
+        let prepared = prepared(vec![guest(&LOOP)], seats.collect(), Sharing::default());
         let started = prepared.and_then(|prepared| prepared.start(|_| Vec::new()));
         let _ = result.send(started.map(drop));
     });
@@ -417,4 +427,112 @@ fn a_flood_of_text_waits_for_its_reader_and_nobody_else_does() {
     // The first VM may go on for a moment while its texts are taken.
     assert!((1024..2048).contains(&texts[0]), "{texts:?}");
     assert_eq!(texts[1], 1, "{all:?}");
+}
+
+/// Two VMs of one resource, of which each may enter sections as often as it likes.
+fn shared() -> Sharing {
+    let rate = Some(Rate::new(Ticks(1), Ticks(0)));
+    let sharer = |vm| Sharer { id: Id { vm, vcpu: 0 }, priority: 0, rate };
+    Sharing { resources: vec![([1, 0], 0b11)], vcpus: vec![sharer(0), sharer(1)] }
+}
+
+/// A call with two arguments.
+fn call_with(which: Call, [first, second]: [u32; 2]) -> Vec<u8> {
+    [set_word(ARGUMENT_WORD, first), set_word(SECOND_WORD, second), call(which)].concat()
+}
+
+/// Shows the character `0` and so many more as a word of the block says, by `mov rax, [rdi + WORD]; add al, '0'; mov [rdi + TEXT],
+/// rax`.
+fn show(word: usize) -> Vec<u8> {
+    let mut code = vec![0x48, 0x8b, 0x47, 8 * word as u8, 0x04, b'0', 0x48, 0x89, 0x87];
+    code.extend((TEXT_OFFSET as u32).to_le_bytes());
+    code.extend(set_word(ARGUMENT_WORD, 1));
+    code.extend(call(Call::Console));
+    code
+}
+
+/// Executes for a while, by `mov ecx, count; dec ecx; jnz -2`.
+fn burn(count: u32) -> Vec<u8> {
+    [&[0xb9][..], &count.to_le_bytes(), &[0xff, 0xc9, 0x75, 0xfc]].concat()
+}
+
+#[test]
+fn what_a_vm_held_that_failed_goes_to_the_one_that_waits_and_knows() {
+    let _alone = alone();
+    let open = || call_with(Call::Open, [1, 0]);
+    let lock = || call_with(Call::Lock, [0, 0]);
+    let unknown_call = [0xb8, 99, 0, 0, 0, 0xba, PORT as u8, 0, 0, 0, 0xef].to_vec();
+    // Has the resource from 5 ms on, and fails much later than the other one asks for it, at 20 ms.
+    let fails = [
+        open(),
+        set_word(SECOND_WORD, 0),
+        wait_until(5 * MS as u32),
+        lock(),
+        burn(200_000_000),
+        unknown_call,
+    ];
+    let waits = [
+        open(),
+        set_word(SECOND_WORD, 0),
+        wait_until(20 * MS as u32),
+        lock(),
+        show(ARGUMENT_WORD),
+        // The longest time: only what it gets ends this.
+        set_word(ARGUMENT_WORD, u32::MAX),
+        set_word(SECOND_WORD, 0),
+        call(Call::Wait),
+        call(Call::Granted),
+        show(SECOND_WORD),
+        call_with(Call::Unlock, [0, 0]),
+        show(ARGUMENT_WORD),
+        call(Call::Off),
+    ];
+    let policy = Policy::Deferrable as fn(_) -> _;
+    let vms =
+        [(fails.concat(), policy, [4 * MS, 10 * MS]), (waits.concat(), policy, [4 * MS, 10 * MS])];
+    let Some(mut running) = start_sharing(&vms, shared()) else { return };
+    let news = news(&mut running);
+    let text: Vec<u8> = news
+        .iter()
+        .flat_map(|it| if let News::Console { text, .. } = it { text.clone() } else { vec![] })
+        .collect();
+    // It waits, gets the resource of one that failed, and gives it back.
+    let expected = [LOCK_WAITS, LOCK_ORPHANED, 0].map(|it| b'0' + it as u8);
+    assert_eq!(text, expected, "{news:?}");
+    assert!(news.contains(&News::Ended { vm: 0, fault: Some("unknown-call") }), "{news:?}");
+    let mut records = Vec::new();
+    running.take_records()[0].poll(&mut records);
+    let of = |vm: u8| {
+        let kinds = records.iter().filter(move |it| it.vm() == vm).filter_map(|it| it.kind());
+        let ours = [Kind::Lock, Kind::LockWait, Kind::Unlock, Kind::StartGcs, Kind::FinishGcs];
+        kinds.filter(|kind| ours.contains(kind)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(0), [Kind::Lock, Kind::StartGcs, Kind::FinishGcs]);
+    let second = [Kind::LockWait, Kind::StartGcs, Kind::Lock, Kind::Unlock, Kind::FinishGcs];
+    assert_eq!(of(1), second);
+}
+
+#[test]
+fn calls_without_right_are_answered_and_change_nothing() {
+    let _alone = alone();
+    let calls = [
+        call_with(Call::Open, [9, 0]),
+        call_with(Call::Lock, [0, 0]),
+        call_with(Call::Lock, [u32::MAX, u32::MAX]),
+        call_with(Call::Unlock, [0, 64]),
+        call(Call::Granted),
+        call(Call::Off),
+    ];
+    let vm = || (calls.concat(), Policy::Deferrable as fn(_) -> _, [4 * MS, 10 * MS]);
+    for sharing in [Sharing::default(), shared()] {
+        let Some(mut running) = start_sharing(&[vm(), vm()], sharing) else { return };
+        let news = news(&mut running);
+        for vm in [0, 1] {
+            assert!(news.contains(&News::Ended { vm, fault: None }), "{news:?}");
+        }
+        let mut records = Vec::new();
+        running.take_records()[0].poll(&mut records);
+        let is_lock = |it: &Record| matches!(it.kind(), Some(Kind::Lock | Kind::StartGcs));
+        assert!(!records.iter().any(is_lock));
+    }
 }

@@ -258,9 +258,7 @@ mod tests {
 
     /// Jobs that only execute.
     fn plain(lengths: &[u64]) -> impl Fn(usize, usize) -> Option<Part> {
-        move |task, number| {
-            (number == 0).then_some(Part { ticks: lengths[task], resource: None })
-        }
+        move |task, number| (number == 0).then_some(Part { ticks: lengths[task], resource: None })
     }
 
     /// Times at which jobs of a task come to an end.

@@ -122,8 +122,7 @@ impl Locks {
     pub fn open(&self, vm: u8, name: [u64; 2]) -> Result<[u64; 2], Error> {
         let vm = usize::from(vm) % VMS;
         let named = self.names.iter().position(|(other, _)| *other == name);
-        let resource =
-            named.filter(|it| self.names[*it].1 >> vm & 1 != 0).ok_or(Error::Denied)?;
+        let resource = named.filter(|it| self.names[*it].1 >> vm & 1 != 0).ok_or(Error::Denied)?;
         if self.open[vm].load(Relaxed) >> resource & 1 != 0 {
             return Ok([resource as u64, 0]);
         }
