@@ -63,15 +63,19 @@ fn is_host() -> bool {
     lacks["can_run"] == true
 }
 
-/// The example, with some lines replaced.
+/// The first example, with some lines replaced.
 fn system(folder: &Path, replaced: &[(&str, &str)]) -> String {
-    let text = std::fs::read_to_string(format!("{ROOT}/systems/kvm-first.toml"));
+    example(folder, "kvm-first", replaced)
+}
+
+fn example(folder: &Path, name: &str, replaced: &[(&str, &str)]) -> String {
+    let text = std::fs::read_to_string(format!("{ROOT}/systems/{name}.toml"));
     let mut text = text.expect("the example").replace("../build", &format!("{ROOT}/build"));
     for (old, new) in replaced {
         assert!(text.contains(old), "{text}");
         text = text.replace(old, new);
     }
-    let file = folder.join("kvm-first.toml");
+    let file = folder.join(format!("{name}.toml"));
     std::fs::write(&file, text).expect("a file");
     file.to_str().expect("a path in UTF-8").into()
 }
@@ -119,6 +123,80 @@ fn servers_keep_deadlines_that_are_missed_without() {
     let fast = task(&run, "fast");
     assert!(fast["misses"].as_u64() > Some(0), "nothing holds `burn` back: {run:#}");
     assert!(fast["response_max_ns"].as_u64() > Some(500_000_000), "{run:#}");
+}
+
+/// Acts of tasks with resources, in the order of a trace: what, and the VM.
+fn sections(trace: &str) -> Vec<(String, String)> {
+    let csv = bulkhead(&["trace", "export", trace, "--to", "csv", "-o", "-"]).stdout;
+    let csv = String::from_utf8(csv).expect("text");
+    let acts = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let acts = acts.filter(|it| ["lock", "lock-wait", "unlock", "end-gcs"].contains(&it[3]));
+    acts.map(|it| (it[3].into(), it[4].into())).collect()
+}
+
+/// Runs the system with resources until it goes as planned. Returns the run and its sections, of which no two are at the same
+/// time.
+fn shared(folder: &Path, replaced: &[(&str, &str)]) -> (Value, Vec<(String, String)>) {
+    let file = example(folder, "kvm-locks", replaced);
+    let trace = folder.join("locks.trace");
+    let trace = trace.to_str().expect("a path in UTF-8");
+    let mut runs = (0..ATTEMPTS).map(|_| json(&["run", "--on", "kvm", &file, "--trace", trace]));
+    let good = runs.find(|run| run["ok"] == true);
+    let run = good.unwrap_or_else(|| panic!("no run of {ATTEMPTS} was well"));
+    let replayed = json(&["trace", "replay", trace, "--plan", &file]);
+    assert_eq!(replayed["ok"], true, "all decisions are those of the scheduler: {replayed:#}");
+    let sections = sections(trace);
+    let mut owner = None;
+    for (act, vm) in &sections {
+        match &**act {
+            "lock" => assert_eq!(owner.replace(vm), None, "{sections:?}"),
+            "unlock" | "end-gcs" => assert_eq!(owner.take(), Some(vm), "{sections:?}"),
+            _ => {}
+        }
+    }
+    (run, sections)
+}
+
+#[test]
+fn vms_share_resources_and_their_priorities_follow_the_protocol() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let count = |sections: &[(String, String)], act: &str, vm: &str| {
+        sections.iter().filter(|it| it.0 == act && it.1 == vm).count()
+    };
+    let (run, sections) = shared(folder.path(), &[]);
+    for (vm, name, jobs) in
+        [("control", "loop", 60), ("control", "show", 13), ("sensor", "write", 42)]
+    {
+        assert_eq!(task(&run, name)["misses"], 0, "{run:#}");
+        assert!(count(&sections, "lock", vm) >= jobs, "{sections:?}");
+    }
+    let kept = count(&sections, "lock-wait", "sensor");
+
+    let mpcp = [("platform =", "locks = \"mpcp\"\nplatform ="), ("overrun = true\n", "")];
+    let (_, sections) = shared(folder.path(), &mpcp);
+    let waits = count(&sections, "lock-wait", "sensor");
+    // With vMPCP the VCPU in a section comes first, so that the other one cannot ask meanwhile, unless the host takes the CPU.
+    assert!(waits > 2 && kept < waits / 2, "{kept} and {waits}: {sections:?}");
+}
+
+#[test]
+fn a_section_that_takes_too_long_ends_and_others_keep_their_deadlines() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (run, sections) = shared(folder.path(), &[("buffer:1000", "buffer:9000")]);
+    let ended = sections.iter().filter(|it| it.0 == "end-gcs").map(|it| &*it.1);
+    let ended: Vec<_> = ended.collect();
+    assert!(ended.len() > 10 && ended.iter().all(|vm| *vm == "sensor"), "{sections:?}");
+    for name in ["loop", "show"] {
+        assert_eq!(task(&run, name)["misses"], 0, "{run:#}");
+    }
 }
 
 /// Most executions are no longer than the budget that was left, by more than a switch takes.
