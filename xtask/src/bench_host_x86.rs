@@ -20,6 +20,10 @@ const OFFSETS: [i64; 3] = [50_150_000, 50_850_000, 51_700_000];
 const PERIOD: i64 = 2_030_000;
 /// Values of marks of `rt-busy` have so many bits of the clock.
 const CLOCK_BITS: u32 = 40;
+/// The task with a critical section, and how long its jobs execute.
+const LATE: (u8, i64) = (2, 20_000);
+/// The limit for a call that locks or unlocks a resource.
+const LOCK_MAX: i64 = 6_000;
 /// The limit for gaps between two VCPUs, and for what an execution takes beyond its budget.
 const SWITCH_MAX: i64 = 12_000;
 /// Fewer numbers than this mean that the measurement is wrong.
@@ -39,6 +43,8 @@ struct Costs {
     /// From the time at which a VCPU wanted to wake up to its first mark, beside a VCPU that ran and on an idle CPU.
     wakes_busy: Vec<i64>,
     wakes_idle: Vec<i64>,
+    /// The mean of the two calls at the ends of a critical section.
+    locks: Vec<i64>,
 }
 
 /// Runs the system, and prints what it costs.
@@ -146,6 +152,7 @@ fn costs(turns: &[Turn], zero: u64) -> Costs {
         {
             costs.overruns.push(turn.until - end);
         }
+        costs.locks.extend(section(turn));
         let Some(&(first, value)) = turn.marks.first() else { continue };
         if let Some(JobMark { step: Step::Release, task, job }) = JobMark::from_value(value)
             && turn.vcpu.vm == WAKER
@@ -177,6 +184,18 @@ fn costs(turns: &[Turn], zero: u64) -> Costs {
     costs
 }
 
+/// What a call at an end of the critical section of a job costs, if the whole job is in the turn.
+fn section(turn: &Turn) -> Option<i64> {
+    let (task, executes) = LATE;
+    let time = |step: Step| {
+        let is_it = |(_, value): &&(i64, u64)| {
+            JobMark::from_value(*value).is_some_and(|it| it.step == step && it.task == task)
+        };
+        turn.marks.iter().find(is_it).map(|(time, _)| *time).filter(|_| turn.vcpu.vm == WAKER)
+    };
+    Some((time(Step::Finish)? - time(Step::Start)? - executes) / 2)
+}
+
 /// Prints a table; an error if something costs more than it may.
 fn print(costs: Costs) -> Result<()> {
     let none = i64::MAX;
@@ -185,6 +204,7 @@ fn print(costs: Costs) -> Result<()> {
         ("gap between two VCPUs, one wakes up and preempts the other", costs.preempts, SWITCH_MAX),
         ("gap between two VCPUs, one blocks", costs.blocks, SWITCH_MAX),
         ("execution beyond the budget", costs.overruns, SWITCH_MAX),
+        ("call that locks or unlocks a resource", costs.locks, LOCK_MAX),
         ("wake-up latency beside a VCPU that runs", costs.wakes_busy, none),
         ("wake-up latency on an idle CPU", costs.wakes_idle, none),
     ];
@@ -243,6 +263,14 @@ mod tests {
         assert_eq!(costs.budget_ends, [212 - 196]);
         assert_eq!(costs.overruns, [3, 3, 3]);
         assert!(costs.preempts.is_empty() && costs.blocks.is_empty());
+    }
+
+    #[test]
+    fn calls_take_what_a_job_with_a_section_takes_longer() {
+        let mark = |step| JobMark { step, task: LATE.0, job: 2 }.value();
+        let marks = [(1_000, mark(Step::Start)), (31_000, mark(Step::Finish))];
+        let costs = costs(&[turn(WAKER, 900, 40_000, &marks)], 0);
+        assert_eq!(costs.locks, [5_000]);
     }
 
     #[test]
