@@ -22,8 +22,6 @@ const PERIOD: i64 = 2_030_000;
 const CLOCK_BITS: u32 = 40;
 /// The task with a critical section, and how long its jobs execute.
 const LATE: (u8, i64) = (2, 20_000);
-/// The limit for a call that locks or unlocks a resource.
-const LOCK_MAX: i64 = 6_000;
 /// The limit for gaps between two VCPUs, and for what an execution takes beyond its budget.
 const SWITCH_MAX: i64 = 12_000;
 /// Fewer numbers than this mean that the measurement is wrong.
@@ -204,7 +202,7 @@ fn print(costs: Costs) -> Result<()> {
         ("gap between two VCPUs, one wakes up and preempts the other", costs.preempts, SWITCH_MAX),
         ("gap between two VCPUs, one blocks", costs.blocks, SWITCH_MAX),
         ("execution beyond the budget", costs.overruns, SWITCH_MAX),
-        ("call that locks or unlocks a resource", costs.locks, LOCK_MAX),
+        ("call that locks or unlocks a resource", costs.locks, none),
         ("wake-up latency beside a VCPU that runs", costs.wakes_busy, none),
         ("wake-up latency on an idle CPU", costs.wakes_idle, none),
     ];

@@ -143,6 +143,11 @@ impl Alarm {
         }
     }
 
+    /// Returns true if the alarm is set, and rings no later than at this time.
+    pub fn rings_by(&self, time: u64) -> bool {
+        self.set.is_some_and(|set| set <= time)
+    }
+
     /// The alarm rang: the same time may be set again.
     pub fn rang(&mut self) {
         self.set = None;

@@ -339,8 +339,8 @@ mod tests {
 
     #[test]
     fn who_is_too_early_asks_again_and_who_is_refused_leaves_the_section_out() {
-        let mut machine = Machine::default();
-        machine.answers = vec![Asked::TooEarly, Asked::TooEarly, Asked::Refused];
+        let answers = vec![Asked::TooEarly, Asked::TooEarly, Asked::Refused];
+        let mut machine = Machine { answers, ..Machine::default() };
         run(&mut set(&[50], 50), sections(Resource::Shared(7)), &mut machine);
         assert_eq!(machine.calls, [(1, "lock", 0), (2, "lock", 0), (3, "lock", 0)]);
         assert_eq!(ends(&machine, 0), [4]);

@@ -141,7 +141,12 @@ impl Pcpu {
             match self.run {
                 Some(seat) => {
                     let renewal = renewal(now());
-                    self.alarm.set(Some(next.map_or(renewal, |next| next.min(renewal))));
+                    let end = next.map_or(renewal, |next| next.min(renewal));
+                    // A VCPU that goes on may be interrupted too early: in critical sections there is more time, and then
+                    // the same time as before, and to set the alarm takes as long as everything else at their ends.
+                    if self.loaded != Some(seat) || !self.alarm.rings_by(end) {
+                        self.alarm.set(Some(end));
+                    }
                     self.execute(seat);
                 }
                 None => {
