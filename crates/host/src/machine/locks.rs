@@ -6,7 +6,7 @@
 //! as in the hypervisor (`hypervisor/src/locks.rs`), whose rules these are.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize};
 
 use abi::hypercall::Error;
 use policy::lock::rate::Rate;
@@ -63,6 +63,8 @@ struct Home {
     granted: AtomicBool,
     /// Its guest has not been told of that.
     untold: AtomicBool,
+    /// Those of its tasks, one bit each, that lost what they got before the guest asked. They change only while the lock is held.
+    lost: AtomicU64,
     /// Somebody waits for what its tasks hold: from now on it matters for how long.
     awaited: AtomicBool,
 }
@@ -93,6 +95,7 @@ impl Locks {
                 holds: false.into(),
                 granted: false.into(),
                 untold: false.into(),
+                lost: 0.into(),
                 awaited: false.into(),
             }
         };
@@ -171,20 +174,27 @@ impl Locks {
         })
     }
 
-    /// Returns a task of a VCPU that got a resource for which it waited, and the resource. Each is told once.
-    pub fn take_grant(&self, rank: usize) -> Option<(Granted, usize)> {
+    /// Returns a task of a VCPU that got a resource for which it waited, and the resource; `None`: it has lost it again, because
+    /// its VCPU was in sections for too long. Each is told once.
+    pub fn take_grant(&self, rank: usize) -> Option<(Granted, Option<usize>)> {
         let home = self.homes.get(rank)?;
         if !home.granted.load(Acquire) {
             return None;
         }
         self.with(|table| {
+            let lost = home.lost.load(Relaxed);
+            if lost != 0 {
+                home.lost.store(lost & (lost - 1), Relaxed);
+                let task = lost.trailing_zeros() as usize;
+                return Some((Granted { task, orphaned: false }, None));
+            }
             let Some(granted) = table.take_grant(rank) else {
                 home.granted.store(false, Relaxed);
                 return None;
             };
             let who = Who::new(rank, granted.task);
             let resource = table.resources().iter().position(|it| it.mutex().owner() == who);
-            Some((granted, resource.unwrap_or_default()))
+            Some((granted, resource))
         })
     }
 
@@ -202,27 +212,32 @@ impl Locks {
     /// either, and never will.
     pub fn leave(&self, rank: usize, stops: bool, mut tell: impl FnMut(Told)) {
         let Some(home) = self.homes.get(rank) else { return };
-        for resource in 0..self.names.len() {
-            let next = self.with(|table| {
+        let mut told = [None; RESOURCES_MAX];
+        self.with(|table| {
+            if !stops {
+                // A task that has not been told that it got a resource would wait for ever.
+                while let Some(Granted { task, .. }) = table.take_grant(rank) {
+                    home.lost.fetch_or(1 << task, Relaxed);
+                }
+            }
+            for (resource, told) in (0..self.names.len()).zip(&mut told) {
                 let next = table.leave(rank, resource, stops);
-                home.holds.store(!stops && table.in_gcs(rank), Relaxed);
-                next.and_then(|next| self.grant(next))
-            });
-            next.into_iter().for_each(&mut tell);
-        }
-        if stops {
-            let vm = usize::from(home.id.vm) % VMS;
-            self.with(|table| {
+                *told = next.and_then(|next| self.grant(next));
+            }
+            if stops {
+                let vm = usize::from(home.id.vm) % VMS;
                 table.forget(rank);
                 home.granted.store(false, Relaxed);
                 home.untold.store(false, Relaxed);
-                home.holds.store(false, Relaxed);
+                home.lost.store(0, Relaxed);
                 if self.alive[vm].fetch_sub(1, Relaxed) == 1 {
                     table.close_all(vm);
                     self.open[vm].store(0, Relaxed);
                 }
-            });
-        }
+            }
+            home.holds.store(table.in_gcs(rank), Relaxed);
+        });
+        told.into_iter().flatten().for_each(&mut tell);
     }
 
     /// Returns true if tasks of the VCPU hold resources.
@@ -259,7 +274,6 @@ fn error(error: LockError) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
     use std::thread;
 
     use super::*;
@@ -299,7 +313,7 @@ mod tests {
         assert!(!locks.is_inside(low.vcpu()) && locks.is_inside(high.vcpu()));
         assert!(locks.take_untold(high.vcpu()) && !locks.take_untold(high.vcpu()));
         let granted = Granted { task: 0, orphaned: false };
-        assert_eq!(locks.take_grant(high.vcpu()), Some((granted, 0)));
+        assert_eq!(locks.take_grant(high.vcpu()), Some((granted, Some(0))));
         assert_eq!(locks.take_grant(high.vcpu()), None);
     }
 
@@ -312,9 +326,30 @@ mod tests {
         locks.leave(low.vcpu(), true, |it| told.push(it));
         assert_eq!(told, [Told(1)]);
         let granted = Granted { task: 0, orphaned: true };
-        assert_eq!(locks.take_grant(high.vcpu()), Some((granted, 0)));
+        assert_eq!(locks.take_grant(high.vcpu()), Some((granted, Some(0))));
         assert_eq!(locks.lock(low, 0), Err(Error::Denied), "its VM has closed it");
         assert_eq!(locks.open(2, NAME), Ok([0, 0]), "the other VM still has it open");
+    }
+
+    /// Otherwise the task would wait for ever.
+    #[test]
+    fn a_task_that_loses_what_it_got_before_it_knew_is_told() {
+        let locks = locks(2);
+        let [low, high] = [0, 1].map(|vm| who(&locks, vm));
+        let second = Who::new(high.vcpu(), 1).expect("a task");
+        assert_eq!(locks.lock(high, 0), Ok((Locked::Held { orphaned: false }, None)));
+        for waiter in [second, low] {
+            assert_eq!(locks.lock(waiter, 0), Ok((Locked::Waits, Some(Told(1)))));
+        }
+        assert_eq!(locks.unlock(high, 0), Ok(Some(Told(1))));
+        let mut told = Vec::new();
+        locks.leave(high.vcpu(), false, |it| told.push(it));
+        assert_eq!(told, [Told(0)]);
+        assert!(!locks.is_inside(high.vcpu()) && locks.is_inside(low.vcpu()));
+        let lost = Granted { task: 1, orphaned: false };
+        assert_eq!(locks.take_grant(high.vcpu()), Some((lost, None)));
+        assert_eq!(locks.take_grant(high.vcpu()), None);
+        assert_eq!(locks.unlock(second, 0), Err(Error::NotOwner));
     }
 
     #[test]

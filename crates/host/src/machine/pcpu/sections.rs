@@ -69,7 +69,10 @@ impl Pcpu {
             Call::Granted => {
                 let (granted, resource) = locks.take_grant(rank).ok_or(Error::TryAgain)?;
                 let held = if granted.orphaned { LOCK_ORPHANED } else { LOCK_HELD };
-                (Kind::Lock, granted.task, resource, [granted.task as u64, held])
+                let answer = [granted.task as u64, held];
+                // The guest learns with its next call that it is too late.
+                let Some(resource) = resource else { return Ok(answer) };
+                (Kind::Lock, granted.task, resource, answer)
             }
             _ => return locks.open(vm, arguments),
         };
