@@ -164,7 +164,9 @@ impl Tasks {
             let name = format!("task `{}` of VM `{}`", task.name, names[task.vm]);
             if task.misses > 0 {
                 let (misses, jobs) = (task.misses, task.jobs);
-                problems.push(format!("{name} missed {misses} of {jobs} deadlines"));
+                // A job that has not ended may have missed one, too.
+                let all = jobs.max(misses);
+                problems.push(format!("{name} missed {misses} of {all} deadlines"));
             }
             if self.times == Times::Exact
                 && let Some(above) = above_bound(task)
