@@ -59,7 +59,7 @@ test: setup ## Pass every check and test
 test-cachescope: cachescope ## Test the plugin and its model
 	cargo test --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 
-check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (a minute after a build of minutes)
+check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
 	cargo xtask test --quick
 
 host-x86: setup ## Build an x86 host for QEMU, in which `cargo xtask host-x86` runs systems under KVM, instruction by instruction

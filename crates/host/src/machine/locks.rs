@@ -208,8 +208,8 @@ impl Locks {
         Some(Told(home.thread))
     }
 
-    /// Passes what the tasks of a VCPU hold to those that wait, whose threads are told. `stops`: they wait for nothing any more,
-    /// either, and never will.
+    /// Passes the resources that the tasks of a VCPU hold to the tasks that wait for them, and calls `tell` with the threads of
+    /// these. `stops`: the VCPU never executes again, so that its tasks wait for nothing any more, either.
     pub fn leave(&self, rank: usize, stops: bool, mut tell: impl FnMut(Told)) {
         let Some(home) = self.homes.get(rank) else { return };
         let mut told = [None; RESOURCES_MAX];
