@@ -40,8 +40,13 @@ pub fn change_gcs<S: AsRef<[Slot]> + AsMut<[Slot]>>(
 ) -> bool {
     let Cpu { slots, charge } = cpu;
     let Some(slot) = slots.as_mut().get_mut(vcpu) else { return false };
-    // From nobody in sections to this one, and back.
-    let quick = if inside { slot.ready && charge.unusual == 0 } else { charge.undisturbed };
+    // From nobody in sections to this one, and back. A VCPU that executes early may have used up its
+    // budget before the timer fires ([`Cpu::enter`]); then a periodic server has no overrun.
+    let has_budget = now - charge.since < charge.budget;
+    let quick = match inside {
+        true => slot.ready && charge.unusual == 0 && has_budget,
+        false => charge.undisturbed,
+    };
     if charge.slot != Some(vcpu) || !quick {
         return false;
     }

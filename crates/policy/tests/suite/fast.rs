@@ -197,6 +197,7 @@ fn explore_all(servers: &[Policy], events: usize) {
 fn sections_of_two_vcpus_end_the_same_in_all_states() {
     for first in [
         Policy::Periodic(parameters(1, 2, 1)),
+        Policy::Periodic(parameters(2, 3, 1)),
         Policy::Deferrable(parameters(2, 3, 1)),
         Policy::Sporadic(parameters(1, 2, 0)),
     ] {
