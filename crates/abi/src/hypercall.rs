@@ -107,8 +107,8 @@ pub const LOCK_TRY: u32 = 0xC600_000B;
 pub const UNLOCK: u32 = 0xC600_000C;
 
 /// Returns a task of the calling VCPU that got the resource for which it waited: its number, and in
-/// `x1` [`LOCK_HELD`] or [`LOCK_ORPHANED`]. Each task is returned once, the one with the highest
-/// priority first. [`Error::TryAgain`]: none.
+/// `x1` [`LOCK_HELD`], [`LOCK_ORPHANED`] or [`LOCK_LOST`]. Each task is returned once, the one with
+/// the highest priority first. [`Error::TryAgain`]: none.
 pub const LOCK_GRANTED: u32 = 0xC600_000D;
 
 /// The private interrupt of a VCPU that a task got the resource for which it waited.
@@ -122,6 +122,9 @@ pub const LOCK_HELD: u64 = 0;
 pub const LOCK_ORPHANED: u64 = 1;
 /// The task has to wait.
 pub const LOCK_WAITS: u64 = 2;
+/// The task waits no longer and does not have the resource: it got it, and its VCPU was in sections
+/// for too long before the task could know ([`GCS_START`]). The task may ask again.
+pub const LOCK_LOST: u64 = 3;
 
 /// Immediate of the `HINT` instruction, a `NOP` for CPUs, that the hypervisor executes for each
 /// mark of a guest, with the mark in `x0`, for observers of the machine.

@@ -87,7 +87,7 @@ fn sections_that_never_end_delay_nobody_for_longer_than_planned() {
         vm("stranger", &locks, "locks.role=stranger", "pcpu = 2"),
     ];
     let recorded = Recorded::new(&system.concat());
-    assert_passed(&recorded.out, &[("greedy", 14), ("patient", 7), ("stranger", 7)]);
+    assert_passed(&recorded.out, &[("greedy", 14), ("patient", 8), ("stranger", 7)]);
     recorded.replay();
 
     // 2 ms, 1 us and what two sections take besides, and the way from one VCPU to the other.

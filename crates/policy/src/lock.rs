@@ -103,6 +103,19 @@ impl fmt::Display for LockError {
 
 impl error::Error for LockError {}
 
+impl From<LockError> for abi::hypercall::Error {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::NotOpen => Self::Denied,
+            LockError::AlreadyHeld => Self::AlreadyHeld,
+            LockError::Waits => Self::AlreadyWaits,
+            LockError::Nested => Self::Nested,
+            LockError::NotOwner => Self::NotOwner,
+            LockError::Busy => Self::Busy,
+        }
+    }
+}
+
 /// Computes the ranks of VCPUs from their priorities. The VCPU with the larger priority comes
 /// first, and of equal ones the one with the lower index. `ranks` is filled as far as it is long.
 pub fn rank(priorities: &[u32], ranks: &mut [u8]) {

@@ -53,8 +53,8 @@ pub trait Processor {
     fn lock(&mut self, resource: u64, task: usize) -> Asked;
     /// A task releases a resource.
     fn unlock(&mut self, resource: u64, task: usize);
-    /// Returns a task that got the resource for which it waited, each once.
-    fn granted(&mut self) -> Option<usize>;
+    /// Returns a task that got the resource for which it waited, each once; false: the task has lost it again.
+    fn granted(&mut self) -> Option<(usize, bool)>;
 }
 
 /// The state of a job.
@@ -68,7 +68,7 @@ struct Job {
 }
 
 /// Runs all jobs of the tasks of `set`, and returns when they are complete. `part` returns what jobs of a task do, one part
-/// after the other; a part that a task cannot enter, because its resource is refused, is left out.
+/// after the other; a part that a task cannot enter, because its resource is refused or lost, is left out.
 pub fn run(
     set: &mut TaskSet,
     part: impl Fn(usize, usize) -> Option<Part>,
@@ -77,9 +77,15 @@ pub fn run(
     let mut released = [0u32; TASKS_MAX];
     let mut jobs = [Job::default(); TASKS_MAX];
     loop {
-        while let Some(task) = processor.granted().and_then(|rank| set.with_rank(rank)) {
-            set.raise(task);
-            jobs[task].left = part(task, jobs[task].part).map(|part| part.ticks);
+        while let Some((rank, holds)) = processor.granted() {
+            let Some(task) = set.with_rank(rank) else { continue };
+            if holds {
+                set.raise(task);
+                jobs[task].left = part(task, jobs[task].part).map(|part| part.ticks);
+            } else {
+                set.resume(task);
+                jobs[task].part += 1;
+            }
         }
         let now = processor.now();
         while let Some((task, runs)) = set.release(now) {
@@ -202,8 +208,8 @@ mod tests {
     struct Machine {
         now: u64,
         marks: Vec<(u64, u64)>,
-        /// Tasks that get resources for which they wait, and when.
-        grants: Vec<(u64, usize)>,
+        /// Tasks that get resources for which they wait, when, and whether they have not lost them.
+        grants: Vec<(u64, usize, bool)>,
         /// What is asked and released.
         calls: Vec<(u64, &'static str, usize)>,
         /// The next answers; those behind them are [`Asked::Held`].
@@ -212,7 +218,7 @@ mod tests {
 
     impl Machine {
         fn next_grant(&self) -> u64 {
-            self.grants.iter().map(|(time, _)| *time).min().unwrap_or(u64::MAX)
+            self.grants.iter().map(|(time, ..)| *time).min().unwrap_or(u64::MAX)
         }
     }
 
@@ -250,9 +256,10 @@ mod tests {
             self.calls.push((self.now, "unlock", task));
         }
 
-        fn granted(&mut self) -> Option<usize> {
-            let place = self.grants.iter().position(|(time, _)| *time <= self.now)?;
-            Some(self.grants.remove(place).1)
+        fn granted(&mut self) -> Option<(usize, bool)> {
+            let place = self.grants.iter().position(|(time, ..)| *time <= self.now)?;
+            let (_, task, holds) = self.grants.remove(place);
+            Some((task, holds))
         }
     }
 
@@ -321,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_task_in_a_shared_section_comes_first_and_one_that_waits_lets_others_run() {
-        let mut machine = Machine { grants: vec![(12, 0)], ..Machine::default() };
+        let mut machine = Machine { grants: vec![(12, 0, true)], ..Machine::default() };
         machine.answers = vec![Asked::Waits, Asked::Held];
         let mut set = set(&[50, 50], 50);
         run(&mut set, sections(Resource::Shared(7)), &mut machine);
@@ -330,11 +337,20 @@ mod tests {
         assert_eq!(machine.calls, calls);
         assert_eq!([ends(&machine, 0), ends(&machine, 1)], [[17], [7]]);
         // What the first task gets while the second one is in its section makes both raised: the first one leaves its own at 8.
-        let mut machine = Machine { grants: vec![(4, 0)], ..Machine::default() };
+        let mut machine = Machine { grants: vec![(4, 0, true)], ..Machine::default() };
         machine.answers = vec![Asked::Waits, Asked::Held];
         let mut set = self::set(&[50, 50], 50);
         run(&mut set, sections(Resource::Shared(7)), &mut machine);
         assert_eq!([ends(&machine, 0), ends(&machine, 1)], [[11], [12]]);
+    }
+
+    #[test]
+    fn a_task_that_lost_its_resource_before_it_knew_leaves_the_section_out() {
+        let mut machine = Machine { grants: vec![(12, 0, false)], ..Machine::default() };
+        machine.answers = vec![Asked::Waits];
+        run(&mut set(&[50], 50), sections(Resource::Shared(7)), &mut machine);
+        assert_eq!(machine.calls, [(1, "lock", 0)]);
+        assert_eq!(ends(&machine, 0), [13]);
     }
 
     #[test]

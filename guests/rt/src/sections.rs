@@ -12,8 +12,8 @@
 //! resource of one VM let the description name this VM alone.
 
 use abi::hypercall::{
-    Error, GCS_FINISH, GCS_START, LOCK, LOCK_GRANTED, LOCK_INTERRUPT, LOCK_OPEN, LOCK_ORPHANED,
-    LOCK_WAITS, UNLOCK, resource_name,
+    Error, GCS_FINISH, GCS_START, LOCK, LOCK_GRANTED, LOCK_INTERRUPT, LOCK_LOST, LOCK_OPEN,
+    LOCK_ORPHANED, LOCK_WAITS, UNLOCK, resource_name,
 };
 use policy::lock::LockError;
 use policy::lock::table::Locked;
@@ -71,7 +71,8 @@ pub fn open(name: &str) -> Option<Resource> {
 }
 
 /// The running task takes a resource, and waits for it if another task has it. Returns whether it is
-/// orphaned: its owner before stopped in its section.
+/// orphaned: its owner before stopped in its section. [`Error::NotOwner`]: the task got the resource, and its
+/// processor was in sections for too long before the task could run.
 pub fn lock(resource: Resource) -> Result<bool, Refused> {
     match service::lock(resource.to_word()) {
         error @ ..0 => Err(Refused(error)),
@@ -112,14 +113,7 @@ fn tell(inside: bool) {
 }
 
 fn error(error: LockError) -> i64 {
-    (match error {
-        LockError::NotOpen => Error::Denied,
-        LockError::AlreadyHeld => Error::AlreadyHeld,
-        LockError::Waits => Error::AlreadyWaits,
-        LockError::Nested => Error::Nested,
-        LockError::NotOwner => Error::NotOwner,
-        LockError::Busy => Error::Busy,
-    }) as i64
+    Error::from(error) as i64
 }
 
 /// Calls `f` with the scheduler, the running task and the resource that it passed.
@@ -220,7 +214,11 @@ fn granted(intid: u32, frame: &mut Frame) {
             if intid == GRANT {
                 tell(true);
             }
-            if let Some(task) = scheduler.set.with_rank(rank as usize) {
+            let Some(task) = scheduler.set.with_rank(rank as usize) else { continue };
+            if held == LOCK_LOST as i64 {
+                scheduler.set.resume(task);
+                scheduler.threads[task].set_result(Error::NotOwner as i64);
+            } else {
                 scheduler.set.raise(task);
                 scheduler.threads[task].set_result(held);
             }

@@ -3,12 +3,12 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use abi::hypercall::{
-    Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_OPEN,
-    LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, UNLOCK,
+    Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_LOST,
+    LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, UNLOCK,
 };
 use abi::trace::{Kind, lock_argument};
+use policy::lock::Who;
 use policy::lock::table::{Granted, Locked, VMS};
-use policy::lock::{LockError, Who};
 use policy::time::Instant;
 
 use super::{LOCKS, Locks, Sections, tell};
@@ -76,10 +76,14 @@ fn shared(
             (kind, task, resource, result)
         }
         LOCK_GRANTED => {
-            let (granted, resource) =
+            let Granted { task, resource, orphaned } =
                 take_grant(locks, &at.vcpu.sections).ok_or(Error::TryAgain)?;
-            context.x[1] = if granted.orphaned { LOCK_ORPHANED } else { LOCK_HELD };
-            (Kind::Lock, granted.task, resource, granted.task as u64)
+            let Some(resource) = resource else {
+                context.x[1] = LOCK_LOST;
+                return Ok(task as u64);
+            };
+            context.x[1] = if orphaned { LOCK_ORPHANED } else { LOCK_HELD };
+            (Kind::Lock, task, resource, task as u64)
         }
         _ => return openings(locks, function, [x1, x2], context, at.vm.index),
     };
@@ -121,25 +125,23 @@ fn openings(
             changed
         }),
     };
-    context.x[1] = first_or_last.map_err(error)?.into();
+    context.x[1] = first_or_last.map_err(Error::from)?.into();
     Ok(if opens { resource as u64 } else { 0 })
 }
 
-/// Returns a task of a VCPU that got a resource for which it waited, and the resource.
+/// Returns a task of a VCPU that got a resource for which it waited.
 #[inline(never)]
-fn take_grant(locks: &Locks, sections: &Sections) -> Option<(Granted, usize)> {
+fn take_grant(locks: &Locks, sections: &Sections) -> Option<Granted> {
     if !sections.granted.load(Acquire) {
         return None;
     }
     let rank = sections.rank();
     locks.with(|table| {
-        let Some(granted) = table.take_grant(rank) else {
+        let granted = table.take_grant(rank);
+        if granted.is_none() {
             sections.granted.store(false, Relaxed);
-            return None;
-        };
-        let who = Who::new(rank, granted.task);
-        let resource = table.resources().iter().position(|it| it.mutex().owner() == who);
-        Some((granted, resource.unwrap_or_default()))
+        }
+        granted
     })
 }
 
@@ -165,7 +167,7 @@ fn act(
                 sections.holds.store(table.in_gcs(who.vcpu()), Relaxed);
                 next.map(|next| next.and_then(|next| locks.grant(next)))
             });
-            tell(next.map_err(error)?);
+            tell(next.map_err(Error::from)?);
             Ok((Kind::Unlock, 0))
         }
         _ => {
@@ -178,7 +180,7 @@ fn act(
                 Ok(Locked::Waits) => Ok(Err(table.owner(resource))),
                 Err(error) => Err(error),
             });
-            match locked.map_err(error)? {
+            match locked.map_err(Error::from)? {
                 Ok(orphaned) => Ok((Kind::Lock, if orphaned { LOCK_ORPHANED } else { LOCK_HELD })),
                 Err(owner) => {
                     wait_for(locks, owner);
@@ -186,17 +188,6 @@ fn act(
                 }
             }
         }
-    }
-}
-
-fn error(error: LockError) -> Error {
-    match error {
-        LockError::NotOpen => Error::Denied,
-        LockError::AlreadyHeld => Error::AlreadyHeld,
-        LockError::Waits => Error::AlreadyWaits,
-        LockError::Nested => Error::Nested,
-        LockError::NotOwner => Error::NotOwner,
-        LockError::Busy => Error::Busy,
     }
 }
 

@@ -6,12 +6,12 @@
 //! as in the hypervisor (`hypervisor/src/locks.rs`), whose rules these are.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize};
 
 use abi::hypercall::Error;
 use policy::lock::rate::Rate;
 use policy::lock::table::{Granted, Holdings, Locked, Resource, Table, VMS};
-use policy::lock::{LockError, RESOURCES_MAX, VCPUS_MAX, Who, rank};
+use policy::lock::{RESOURCES_MAX, VCPUS_MAX, Who, rank};
 use spin::mutex::TicketMutex;
 
 use super::Id;
@@ -63,8 +63,6 @@ struct Home {
     granted: AtomicBool,
     /// Its guest has not been told of that.
     untold: AtomicBool,
-    /// Those of its tasks, one bit each, that lost what they got before the guest asked. They change only while the lock is held.
-    lost: AtomicU64,
     /// Somebody waits for what its tasks hold: from now on it matters for how long.
     awaited: AtomicBool,
 }
@@ -95,7 +93,6 @@ impl Locks {
                 holds: false.into(),
                 granted: false.into(),
                 untold: false.into(),
-                lost: 0.into(),
                 awaited: false.into(),
             }
         };
@@ -136,14 +133,14 @@ impl Locks {
             }
             new
         });
-        Ok([resource as u64, new.map_err(error)?.into()])
+        Ok([resource as u64, new.map_err(Error::from)?.into()])
     }
 
     /// A task asks for a resource, and waits if another one has it. Returns the thread that has to be told then.
     pub fn lock(&self, who: Who, resource: usize) -> Result<(Locked, Option<Told>), Error> {
         let home = self.homes.get(who.vcpu()).ok_or(Error::Denied)?;
         self.with(|table| {
-            let locked = table.lock(who, resource).map_err(error)?;
+            let locked = table.lock(who, resource).map_err(Error::from)?;
             let owner = match locked {
                 Locked::Held { .. } => {
                     home.holds.store(true, Relaxed);
@@ -170,31 +167,22 @@ impl Locks {
         self.with(|table| {
             let next = table.unlock(who, resource);
             home.holds.store(table.in_gcs(who.vcpu()), Relaxed);
-            Ok(next.map_err(error)?.and_then(|next| self.grant(next)))
+            Ok(next.map_err(Error::from)?.and_then(|next| self.grant(next)))
         })
     }
 
-    /// Returns a task of a VCPU that got a resource for which it waited, and the resource; `None`: it has lost it again, because
-    /// its VCPU was in sections for too long. Each is told once.
-    pub fn take_grant(&self, rank: usize) -> Option<(Granted, Option<usize>)> {
+    /// Returns a task of a VCPU that got a resource for which it waited. Each is told once.
+    pub fn take_grant(&self, rank: usize) -> Option<Granted> {
         let home = self.homes.get(rank)?;
         if !home.granted.load(Acquire) {
             return None;
         }
         self.with(|table| {
-            let lost = home.lost.load(Relaxed);
-            if lost != 0 {
-                home.lost.store(lost & (lost - 1), Relaxed);
-                let task = lost.trailing_zeros() as usize;
-                return Some((Granted { task, orphaned: false }, None));
-            }
-            let Some(granted) = table.take_grant(rank) else {
+            let granted = table.take_grant(rank);
+            if granted.is_none() {
                 home.granted.store(false, Relaxed);
-                return None;
-            };
-            let who = Who::new(rank, granted.task);
-            let resource = table.resources().iter().position(|it| it.mutex().owner() == who);
-            Some((granted, resource))
+            }
+            granted
         })
     }
 
@@ -214,12 +202,6 @@ impl Locks {
         let Some(home) = self.homes.get(rank) else { return };
         let mut told = [None; RESOURCES_MAX];
         self.with(|table| {
-            if !stops {
-                // A task that has not been told that it got a resource would wait for ever.
-                while let Some(Granted { task, .. }) = table.take_grant(rank) {
-                    home.lost.fetch_or(1 << task, Relaxed);
-                }
-            }
             for (resource, told) in (0..self.names.len()).zip(&mut told) {
                 let next = table.leave(rank, resource, stops);
                 *told = next.and_then(|next| self.grant(next));
@@ -229,7 +211,6 @@ impl Locks {
                 table.forget(rank);
                 home.granted.store(false, Relaxed);
                 home.untold.store(false, Relaxed);
-                home.lost.store(0, Relaxed);
                 if self.alive[vm].fetch_sub(1, Relaxed) == 1 {
                     table.close_all(vm);
                     self.open[vm].store(0, Relaxed);
@@ -261,19 +242,9 @@ fn take(flag: Option<&AtomicBool>) -> bool {
     flag.is_some_and(|flag| flag.load(Acquire) && flag.swap(false, Acquire))
 }
 
-fn error(error: LockError) -> Error {
-    match error {
-        LockError::NotOpen => Error::Denied,
-        LockError::AlreadyHeld => Error::AlreadyHeld,
-        LockError::Waits => Error::AlreadyWaits,
-        LockError::Nested => Error::Nested,
-        LockError::NotOwner => Error::NotOwner,
-        LockError::Busy => Error::Busy,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
     use std::thread;
 
     use super::*;
@@ -312,8 +283,8 @@ mod tests {
         assert_eq!(locks.unlock(low, 0), Ok(Some(Told(2))));
         assert!(!locks.is_inside(low.vcpu()) && locks.is_inside(high.vcpu()));
         assert!(locks.take_untold(high.vcpu()) && !locks.take_untold(high.vcpu()));
-        let granted = Granted { task: 0, orphaned: false };
-        assert_eq!(locks.take_grant(high.vcpu()), Some((granted, Some(0))));
+        let granted = Granted { task: 0, resource: Some(0), orphaned: false };
+        assert_eq!(locks.take_grant(high.vcpu()), Some(granted));
         assert_eq!(locks.take_grant(high.vcpu()), None);
     }
 
@@ -325,8 +296,8 @@ mod tests {
         let mut told = Vec::new();
         locks.leave(low.vcpu(), true, |it| told.push(it));
         assert_eq!(told, [Told(1)]);
-        let granted = Granted { task: 0, orphaned: true };
-        assert_eq!(locks.take_grant(high.vcpu()), Some((granted, Some(0))));
+        let granted = Granted { task: 0, resource: Some(0), orphaned: true };
+        assert_eq!(locks.take_grant(high.vcpu()), Some(granted));
         assert_eq!(locks.lock(low, 0), Err(Error::Denied), "its VM has closed it");
         assert_eq!(locks.open(2, NAME), Ok([0, 0]), "the other VM still has it open");
     }
@@ -346,8 +317,8 @@ mod tests {
         locks.leave(high.vcpu(), false, |it| told.push(it));
         assert_eq!(told, [Told(0)]);
         assert!(!locks.is_inside(high.vcpu()) && locks.is_inside(low.vcpu()));
-        let lost = Granted { task: 1, orphaned: false };
-        assert_eq!(locks.take_grant(high.vcpu()), Some((lost, None)));
+        let lost = Granted { task: 1, resource: None, orphaned: false };
+        assert_eq!(locks.take_grant(high.vcpu()), Some(lost));
         assert_eq!(locks.take_grant(high.vcpu()), None);
         assert_eq!(locks.unlock(second, 0), Err(Error::NotOwner));
     }

@@ -37,7 +37,8 @@ pub struct Holdings {
     vm: u8,
     holds: u64,
     waits: u64,
-    /// Tasks that waited and got their resource, but have not been told yet.
+    /// Tasks that waited and got their resource, but have not been told yet; also those that have
+    /// lost the resource again ([`Table::revoke`]).
     granted: u64,
     /// Those tasks in `granted` whose previous owner died.
     orphans: u64,
@@ -78,6 +79,9 @@ pub enum Locked {
 pub struct Granted {
     /// Its number.
     pub task: usize,
+    /// The resource. `None`: the task has lost it again, because its VCPU was in sections for too
+    /// long. The task waits no longer.
+    pub resource: Option<usize>,
     /// The owner before died in its section.
     pub orphaned: bool,
 }
@@ -197,6 +201,8 @@ where
         }
         mutex.wait(who);
         vcpu.waits |= who.task_bit();
+        // Only if the guest asks for a task that it has not told yet of a resource that was lost.
+        vcpu.granted &= !who.task_bit();
         Ok(Locked::Waits)
     }
 
@@ -208,7 +214,11 @@ where
             return Err(LockError::NotOwner);
         }
         let next = it.mutex.unlock();
-        self.release(who);
+        if let Some(vcpu) = self.vcpus.as_mut().get_mut(who.vcpu()) {
+            vcpu.holds &= !who.task_bit();
+            vcpu.granted &= !who.task_bit();
+            vcpu.orphans &= !who.task_bit();
+        }
         Ok(next.map(|next| self.grant(next)))
     }
 
@@ -226,8 +236,8 @@ where
 
     /// Returns the task of the highest priority of a VCPU that got the resource for which it
     /// waited, and has not been told yet.
-    pub fn take_grant(&mut self, vcpu: usize) -> Option<Granted> {
-        let vcpu = self.vcpus.as_mut().get_mut(vcpu)?;
+    pub fn take_grant(&mut self, rank: usize) -> Option<Granted> {
+        let vcpu = self.vcpus.as_mut().get_mut(rank)?;
         if vcpu.granted == 0 {
             return None;
         }
@@ -236,24 +246,17 @@ where
         let orphaned = vcpu.orphans & bit != 0;
         vcpu.granted &= !bit;
         vcpu.orphans &= !bit;
-        Some(Granted { task, orphaned })
+        let who = Who::new(rank, task)?;
+        let resource = self.resources().iter().position(|it| it.mutex.owner() == Some(who));
+        Some(Granted { task, resource, orphaned })
     }
 
     /// A VCPU has been in sections for too long. If one of its tasks holds the resource, the
     /// resource goes to the next waiting task, as if the owner had died; that task is returned and
-    /// has to be told. To be called for each resource.
+    /// has to be told. A task that has not been told yet of the resource is told nevertheless, since
+    /// it waits. To be called for each resource.
     pub fn revoke(&mut self, vcpu: usize, resource: usize) -> Option<Who> {
         self.leave(vcpu, resource, false)
-    }
-
-    /// The task no longer holds a resource.
-    #[inline(always)]
-    fn release(&mut self, who: Who) {
-        if let Some(vcpu) = self.vcpus.as_mut().get_mut(who.vcpu()) {
-            vcpu.holds &= !who.task_bit();
-            vcpu.granted &= !who.task_bit();
-            vcpu.orphans &= !who.task_bit();
-        }
     }
 
     /// A VCPU stops. Its tasks no longer wait for the resource, and if one of them holds it, the
@@ -271,7 +274,10 @@ where
         }
         let owner = mutex.owner().filter(|owner| owner.vcpu() == vcpu)?;
         let next = mutex.orphan();
-        self.release(owner);
+        if let Some(vcpu) = self.vcpus.as_mut().get_mut(vcpu) {
+            vcpu.holds &= !owner.task_bit();
+            vcpu.orphans &= !owner.task_bit();
+        }
         Some(self.grant(next?))
     }
 

@@ -1,5 +1,7 @@
 //! Rules of locks by hand: who is refused, what becomes of the resources of the dead, local ones.
 
+use std::collections::HashSet;
+
 use crate::events::Events;
 use policy::cpu::{Cpu, Slot};
 use policy::lock::pcp::Pcp;
@@ -30,6 +32,10 @@ fn stop(table: &mut Table<Vec<Resource>, Vec<Holdings>>, vcpu: usize) -> Vec<Who
     let next = (0..2).filter_map(|resource| table.stop(vcpu, resource)).collect();
     table.forget(vcpu);
     next
+}
+
+fn granted(task: usize, resource: usize, orphaned: bool) -> Granted {
+    Granted { task, resource: Some(resource), orphaned }
 }
 
 const HELD: Locked = Locked::Held { orphaned: false };
@@ -64,7 +70,7 @@ fn calls_that_break_a_rule_are_refused_and_change_nothing() {
 
     assert_eq!(table.unlock(who(0, 0), 0), Ok(Some(who(1, 7))));
     assert!(!table.in_gcs(0) && table.in_gcs(1));
-    assert_eq!(table.take_grant(1), Some(Granted { task: 7, orphaned: false }));
+    assert_eq!(table.take_grant(1), Some(granted(7, 0, false)));
     assert_eq!(table.take_grant(1), None);
     assert_eq!(table.unlock(who(1, 7), 0), Ok(None));
     assert_eq!(table.destroy(0, 0), Ok(false), "the other VM still has it");
@@ -81,7 +87,7 @@ fn what_the_dead_held_goes_to_the_next_who_is_told() {
     // A VCPU that stops while one of its tasks waits is forgotten.
     assert_eq!(stop(&mut table, 0), []);
     assert_eq!(stop(&mut table, 2), [who(1, 3)]);
-    assert_eq!(table.take_grant(1), Some(Granted { task: 3, orphaned: true }));
+    assert_eq!(table.take_grant(1), Some(granted(3, 0, true)));
     assert_eq!(table.unlock(who(1, 3), 0), Ok(None));
     assert_eq!(table.lock(who(0, 0), 0), Ok(HELD), "told once");
 
@@ -112,18 +118,36 @@ fn who_holds_for_too_long_loses_everything_and_waits_on() {
     assert_eq!(table.lock(who(0, 2), 0), Ok(Locked::Waits));
     assert_eq!((table.revoke(2, 0), table.revoke(0, 7)), (None, None), "it has none");
     assert_eq!(table.revoke(0, 0), Some(who(0, 2)), "another task of the same VCPU");
-    assert_eq!(table.take_grant(0), Some(Granted { task: 2, orphaned: true }));
+    assert_eq!(table.take_grant(0), Some(granted(2, 0, true)));
     assert_eq!(table.revoke(0, 1), None, "nobody waits");
     assert_eq!(table.unlock(who(0, 0), 0), Err(LockError::NotOwner));
     assert_eq!(table.revoke(0, 0), Some(who(2, 3)));
     assert_eq!((table.in_gcs(0), table.owner(0)), (false, Some(who(2, 3))));
-    assert_eq!(table.take_grant(2), Some(Granted { task: 3, orphaned: true }));
+    assert_eq!(table.take_grant(2), Some(granted(3, 0, true)));
     assert_eq!(table.unlock(who(0, 2), 0), Err(LockError::NotOwner));
     // Both may ask again; who comes next is told that the last owner did not end its section.
     assert_eq!(table.lock(who(0, 0), 0), Ok(Locked::Waits));
     assert_eq!(table.lock(who(0, 2), 1), Ok(Locked::Held { orphaned: true }));
     assert_eq!(table.unlock(who(2, 3), 0), Ok(Some(who(0, 0))));
-    assert_eq!(table.take_grant(0), Some(Granted { task: 0, orphaned: false }));
+    assert_eq!(table.take_grant(0), Some(granted(0, 0, false)));
+}
+
+/// Otherwise the guest would never let the task go on.
+#[test]
+fn a_task_that_loses_what_it_got_before_it_knew_is_told() {
+    let mut table = table();
+    assert_eq!(table.lock(who(2, 0), 0), Ok(HELD));
+    assert_eq!(table.lock(who(0, 3), 0), Ok(Locked::Waits));
+    assert_eq!(table.lock(who(1, 0), 0), Ok(Locked::Waits));
+    assert_eq!(table.unlock(who(2, 0), 0), Ok(Some(who(0, 3))));
+    assert_eq!(table.revoke(0, 0), Some(who(1, 0)));
+    let lost = Granted { task: 3, resource: None, orphaned: false };
+    assert_eq!(table.clone().take_grant(0), Some(lost));
+    // A guest that lets it ask before it has told it: it waits as others do.
+    assert_eq!(table.lock(who(0, 3), 0), Ok(Locked::Waits));
+    assert_eq!(table.take_grant(0), None);
+    assert_eq!(table.unlock(who(1, 0), 0), Ok(Some(who(0, 3))));
+    assert_eq!(table.take_grant(0), Some(granted(3, 0, false)));
 }
 
 #[test]
@@ -204,26 +228,58 @@ fn who_blocks_inherits_and_the_middle_waits() {
 
 /// Calls of three VCPUs with any numbers.
 fn calls() -> impl Strategy<Value = Vec<(u8, usize, usize, usize)>> {
-    prop::collection::vec((0..8u8, 0usize..4, 0usize..3, 0usize..3), 1..60)
+    prop::collection::vec((0..10u8, 0usize..4, 0usize..3, 0usize..3), 1..60)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(testing::cases(4_000)))]
 
-    /// Whatever guests call: who holds is known from both sides, and nobody waits for nobody.
+    /// Whatever guests call: who holds is known from both sides, nobody waits for nobody, and each
+    /// task that was told to wait waits in a queue or will be told.
     #[test]
     fn any_calls_leave_the_table_whole(calls in calls()) {
         let mut table = table();
+        let mut suspended = HashSet::new();
         for (call, vcpu, task, resource) in calls {
             let it = who(vcpu, task);
-            let _ = match call {
-                0 | 1 => table.lock(it, resource).is_ok(),
-                2 => table.try_lock(it, resource).is_ok(),
-                3 | 4 => table.unlock(it, resource).is_ok(),
-                5 => table.open(vcpu % 2, resource).is_ok(),
-                6 => table.destroy(vcpu % 2, resource).is_ok(),
-                _ => stop(&mut table, vcpu).is_empty(),
-            };
+            match call {
+                0 | 1 => {
+                    if table.lock(it, resource) == Ok(Locked::Waits) {
+                        suspended.insert(it);
+                    }
+                }
+                2 => drop(table.try_lock(it, resource)),
+                3 | 4 => {
+                    if table.unlock(it, resource).is_ok() {
+                        // It knew.
+                        suspended.remove(&it);
+                    }
+                }
+                5 => drop(table.open(vcpu % 2, resource)),
+                6 => drop(table.destroy(vcpu % 2, resource)),
+                7 => drop(table.revoke(vcpu, resource)),
+                8 => {
+                    if let Some(granted) = table.take_grant(vcpu) {
+                        let told = who(vcpu, granted.task);
+                        prop_assert!(suspended.remove(&told), "{:?} did not wait", told);
+                        let owner = granted.resource.and_then(|it| table.owner(it));
+                        prop_assert!(granted.resource.is_none() || owner == Some(told));
+                    }
+                }
+                _ => {
+                    stop(&mut table, vcpu);
+                    suspended.retain(|it| it.vcpu() != vcpu);
+                }
+            }
+            let mut later = table.clone();
+            let told: HashSet<Who> = (0..3)
+                .flat_map(|vcpu| std::iter::from_fn(|| later.take_grant(vcpu)).map(move |it| who(vcpu, it.task)).collect::<Vec<_>>())
+                .collect();
+            for task in &suspended {
+                let waits = |it: &Resource| it.mutex().waiting().contains(*task);
+                let waits = table.resources().iter().any(waits);
+                prop_assert!(waits != told.contains(task), "{:?} is stuck, or told while it waits", task);
+            }
             let owners: Vec<Who> =
                 table.resources().iter().filter_map(|it| it.mutex().owner()).collect();
             for resource in table.resources() {

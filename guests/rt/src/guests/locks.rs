@@ -24,7 +24,7 @@ use core::time::Duration;
 
 use abi::hypercall::{
     Error, GCS_FINISH, GCS_START, LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_HELD, LOCK_INTERRUPT,
-    LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, TRACE_MARK, UNLOCK, resource_name,
+    LOCK_LOST, LOCK_OPEN, LOCK_ORPHANED, LOCK_TRY, LOCK_WAITS, TRACE_MARK, UNLOCK, resource_name,
 };
 
 use rt::arch::bench::{baseline, hvc_with, smc};
@@ -290,7 +290,8 @@ fn patient() {
     // It gets it while it is asleep, and does not wake.
     checks.check("waits again", line_up(bus), format_args!("after {PATIENCE:?}"));
     sleep_for(2 * TOO_LONG);
-    checks.equal("lost asleep", result(LOCK_GRANTED, 0, 0), Error::TryAgain as i64);
+    checks.equal("lost asleep", call(LOCK_GRANTED, [0, 0]), (0, LOCK_LOST));
+    checks.equal("told once", result(LOCK_GRANTED, 0, 0), Error::TryAgain as i64);
     checks.equal("unlock", result(UNLOCK, bus, 0), Error::NotOwner as i64);
     checks.finish();
 }

@@ -216,14 +216,16 @@ impl Processor for Here {
         }
     }
 
-    fn granted(&mut self) -> Option<usize> {
+    fn granted(&mut self) -> Option<(usize, bool)> {
         let grants = call::grants();
         if grants == self.seen {
             return None;
         }
         let granted = call::granted();
-        if granted.is_none() {
-            self.seen = grants;
+        match granted {
+            None => self.seen = grants,
+            Some((_, true)) => {}
+            Some((_, false)) => println!("tasks: resource lost while waiting"),
         }
         granted
     }

@@ -36,6 +36,13 @@ impl TaskSet {
         }
     }
 
+    /// The task no longer waits for a global resource, and does not hold it.
+    pub fn resume(&mut self, index: usize) {
+        if let Some(rank) = self.rank(index) {
+            self.ready.insert(rank);
+        }
+    }
+
     /// The task holds a global resource, for which it may have waited.
     pub fn raise(&mut self, index: usize) {
         if let Some(rank) = self.rank(index) {

@@ -2,6 +2,7 @@
 
 use core::arch::asm;
 
+use abi::hypercall::LOCK_LOST;
 use abi::kvm::{
     ARGUMENT_WORD, Call, GRANTS_WORD, MARKS_MAX, MARKS_READ_WORD, MARKS_WORD, PORT, SECOND_WORD,
     TEXT_MAX,
@@ -73,9 +74,10 @@ pub fn unlock(resource: u64, task: usize) -> i64 {
     shared(Call::Unlock, resource, task as u64)[0]
 }
 
-/// Returns a task that got the resource for which it waited, each once.
-pub fn granted() -> Option<usize> {
-    usize::try_from(shared(Call::Granted, 0, 0)[0]).ok()
+/// Returns a task that got the resource for which it waited, each once, and whether it still has it.
+pub fn granted() -> Option<(usize, bool)> {
+    let [task, held] = shared(Call::Granted, 0, 0);
+    Some((usize::try_from(task).ok()?, held != LOCK_LOST as i64))
 }
 
 /// Puts a mark into the trace.

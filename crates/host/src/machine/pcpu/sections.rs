@@ -2,13 +2,13 @@
 //!
 //! Rules and records are those of the hypervisor (`hypervisor/src/locks.rs`).
 
-use abi::hypercall::{Error, LOCK_HELD, LOCK_ORPHANED, LOCK_WAITS};
+use abi::hypercall::{Error, LOCK_HELD, LOCK_LOST, LOCK_ORPHANED, LOCK_WAITS};
 use abi::kvm::Call;
 use abi::trace::{Kind, lock_argument};
 use policy::cpu::{Event, News};
 use policy::lock::Who;
 use policy::lock::rate::Rate;
-use policy::lock::table::Locked;
+use policy::lock::table::{Granted, Locked};
 use policy::time::Instant;
 
 use super::{Locks, Pcpu, State};
@@ -67,12 +67,11 @@ impl Pcpu {
                 (Kind::Unlock, second, first, [0, 0])
             }
             Call::Granted => {
-                let (granted, resource) = locks.take_grant(rank).ok_or(Error::TryAgain)?;
-                let held = if granted.orphaned { LOCK_ORPHANED } else { LOCK_HELD };
-                let answer = [granted.task as u64, held];
-                // The guest learns with its next call that it is too late.
-                let Some(resource) = resource else { return Ok(answer) };
-                (Kind::Lock, granted.task, resource, answer)
+                let Granted { task, resource, orphaned } =
+                    locks.take_grant(rank).ok_or(Error::TryAgain)?;
+                let Some(resource) = resource else { return Ok([task as u64, LOCK_LOST]) };
+                let held = if orphaned { LOCK_ORPHANED } else { LOCK_HELD };
+                (Kind::Lock, task, resource, [task as u64, held])
             }
             _ => return locks.open(vm, arguments),
         };
