@@ -49,7 +49,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 40] = [
+pub const STORMS: [Storm; 43] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -62,6 +62,8 @@ pub const STORMS: [Storm; 40] = [
     storm("enable", Needs::GicV3),
     storm("enable-unstarted", Needs::GicV3),
     storm("pend", Needs::GicV3),
+    with_pause("pend-dozing", Needs::GicV3, 3_000),
+    with_pause("pend-dozing", Needs::GicV3, 6_000),
     storm("active", Needs::GicV3),
     storm("reads", Needs::GicV3),
     storm("group", Needs::GicV3),
@@ -75,6 +77,7 @@ pub const STORMS: [Storm; 40] = [
     storm("device", Needs::Device),
     storm("device-taking", Needs::Device),
     with_pause("device-taking", Needs::Device, 3_000),
+    with_pause("device-dozing", Needs::Device, 1_000),
     storm("device-off", Needs::Device),
     storm("device-router", Needs::Device),
     storm("timer", Needs::Nothing),

@@ -83,6 +83,13 @@ pub fn pend(number: u64) -> bool {
     of_sibling(number, Bits::SetPending, Bits::ClearPending, SGI)
 }
 
+/// Makes an interrupt of the sibling pending and takes that back at once.
+pub fn pend_briefly(_: u64) -> bool {
+    gic::write_private(SIBLING, Bits::SetPending, bit(SGI));
+    gic::write_private(SIBLING, Bits::ClearPending, bit(SGI));
+    true
+}
+
 /// Toggles whether an interrupt of the sibling is active.
 pub fn active(number: u64) -> bool {
     of_sibling(number, Bits::SetActive, Bits::ClearActive, SGI)

@@ -1,6 +1,6 @@
 //! The storms: what is done, and what the sibling does meanwhile.
 
-use super::sibling::Sibling::{self, Attacks, Busy, Naps, Off, Takes, Unstarted, Waits};
+use super::sibling::Sibling::{self, Attacks, Busy, Dozes, Naps, Off, Takes, Unstarted, Waits};
 use super::{calls, interrupts, memory};
 use rt::arch::cpu;
 
@@ -35,7 +35,7 @@ fn burn(_: u64) -> bool {
 }
 
 /// All of them.
-pub const MODES: [Mode; 37] = [
+pub const MODES: [Mode; 39] = [
     // Quiet, to compare with.
     mode("none", Waits, nothing, burn),
     // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
@@ -51,6 +51,7 @@ pub const MODES: [Mode; 37] = [
     mode("enable", Waits, nothing, interrupts::enable),
     mode("enable-unstarted", Unstarted, interrupts::group_of_sibling, interrupts::enable),
     mode("pend", Waits, nothing, interrupts::pend),
+    mode("pend-dozing", Dozes, nothing, interrupts::pend_briefly),
     mode("active", Waits, nothing, interrupts::active),
     mode("reads", Waits, nothing, interrupts::reads),
     mode("group", Waits, interrupts::pend_sgi, interrupts::group),
@@ -64,6 +65,7 @@ pub const MODES: [Mode; 37] = [
     // The interrupt of a device that the VM has, which goes to the sibling.
     mode("device", Waits, interrupts::device_of_sibling, interrupts::device),
     mode("device-taking", Takes, interrupts::device_of_sibling, interrupts::device),
+    mode("device-dozing", Dozes, interrupts::device_of_sibling, interrupts::device),
     mode("device-off", Off, interrupts::device_of_sibling, interrupts::device),
     mode("device-router", Takes, interrupts::device_of_sibling, interrupts::device_router),
     // The sibling sleeps for a microsecond, again and again.

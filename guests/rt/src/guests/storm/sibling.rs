@@ -13,6 +13,8 @@ use rt::{gic, psci, wait};
 const LIMIT: Duration = Duration::from_millis(100);
 /// The shortest sleep.
 const NAP_NS: u64 = 1_000;
+/// How long the sibling dozes: long enough for kicks that change nothing.
+const DOZE_NS: u64 = 6_000;
 
 /// What the sibling does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,6 +31,8 @@ pub enum Sibling {
     Unstarted,
     /// It sets its timer a microsecond ahead and waits, again and again.
     Naps,
+    /// The same for some microseconds, and it can take other interrupts meanwhile.
+    Dozes,
     /// It attacks as well.
     Attacks,
 }
@@ -51,10 +55,11 @@ pub fn prepare(what: Sibling) -> bool {
 
 fn run(what: u64) {
     let is = |it: Sibling| it as u64 == what;
-    if is(Sibling::Takes) {
+    let dozes = is(Sibling::Dozes);
+    if is(Sibling::Takes) || dozes {
         interrupts::enable_at_sibling();
     }
-    if is(Sibling::Naps) {
+    if is(Sibling::Naps) || dozes {
         set_handler(VIRTUAL_TIMER, |_, _| {
             counter::stop();
             SIBLING_TIMES.fetch_add(1, SeqCst);
@@ -71,14 +76,14 @@ fn run(what: u64) {
         }
         return;
     }
-    let nap = Clock::of_machine().ticks(NAP_NS);
+    let nap = Clock::of_machine().ticks(if dozes { DOZE_NS } else { NAP_NS });
     cpu::mask_interrupts();
     loop {
         if is(Sibling::Busy) {
             cpu::burn(1_000);
             continue;
         }
-        if is(Sibling::Naps) {
+        if is(Sibling::Naps) || dozes {
             counter::set_deadline(counter::now() + nap);
         }
         cpu::wait_for_interrupt();
