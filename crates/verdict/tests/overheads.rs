@@ -9,7 +9,7 @@ use verdict::{Part, Sensitivity, TaskVerdict, Verdict};
 
 /// Those of `qemu-virt`, in whole ticks of 16 ns.
 const SWITCH: u64 = 1_504;
-const KICK: u64 = 1_616;
+const KICK: u64 = 2_512;
 /// Most for a VCPU from one time that it executes to the next.
 const KICKS: u64 = 3 * KICK;
 const INTERRUPT: u64 = 912;

@@ -15,6 +15,8 @@ use crate::workspace::Workspace;
 pub const SEND: &str = "sgi_send";
 /// Row of the interrupt by which that CPU is told, where the VCPU executes and goes on.
 pub const KICK: &str = "kick";
+/// Row of the interrupt by which that CPU is told, where the VCPU waits, and goes on waiting, while another one executes.
+pub const KICK_WAITS_ON: &str = "kick_waits_on";
 /// Row of the first, and of what the other CPU executes because of it, where the VCPU can do nothing with the interrupt.
 pub const SEND_IDLE: &str = "sgi_send_idle";
 pub const KICK_IDLE: &str = "kick_idle";
@@ -34,6 +36,8 @@ const SGI1R: u64 = 0x18 << 26 | 1 << 25 | 0x003a_3016;
 const SOURCE: u64 = 0x1f << 5;
 /// Functions of the hypervisor by parts of their names: what tells what an interrupt was for.
 const LOOK: &str = "7look_at";
+const ATTEND: &str = "6attend";
+const WAITS_ON: &str = "8waits_on";
 const GIVE: &str = "18hardware_interrupt";
 const PUMP: &str = "4pump";
 const SWITCH: &str = "load_registers";
@@ -76,6 +80,7 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
     }
     rows.add(SEND_IDLE, range("sends", SAMPLES_LEAST, &sends)?);
     let (min, max) = (kicked.iter().min(), kicked.iter().max());
+    rows.add(KICK_WAITS_ON, kicks_in_vain(workspace)?);
     rows.add(SWITCH_CROWDED, Range::exact(crowded_switch(workspace)?));
     rows.add(KICK_IDLE, Range { min: *min.unwrap_or(&0), max: *max.unwrap_or(&0) });
     Ok(())
@@ -114,13 +119,26 @@ fn crowded_switch(workspace: &Workspace) -> Result<u64> {
     let mut machine = Machine::new(workspace, KICKS, |_| true)?;
     machine.tell("storm.mode=many storm.ms=3".into())?;
     let mut switches = Vec::new();
-    log::follow(&machine, workspace, &[SWITCH, LOOK], |cpu, _, visited| {
-        // Interrupts of siblings are not part of it.
+    log::follow(&machine, workspace, &[SWITCH, LOOK, ATTEND], |cpu, _, visited| {
+        // Interrupts of siblings are not part of it, and what they noted is served in the VCPU's own time.
         if cpu == OTHER && visited.functions == 1 && !visited.waited {
             switches.push(visited.instructions);
         }
     })?;
     Ok(range("switches", SWITCHES_LEAST, &switches)?.max)
+}
+
+/// Kicks for a VCPU that waits on, while the VCPU of another VM executes there.
+fn kicks_in_vain(workspace: &Workspace) -> Result<Range> {
+    let mut machine = Machine::new(workspace, KICKS, |_| true)?;
+    machine.tell("storm.mode=pend-dozing storm.pause=300 storm.ms=2".into())?;
+    let mut kicks = Vec::new();
+    log::follow(&machine, workspace, &[WAITS_ON, SWITCH], |cpu, _, visited| {
+        if cpu == OTHER && visited.functions == 1 && !visited.waited {
+            kicks.push(visited.instructions);
+        }
+    })?;
+    range("kicks in vain", SWITCHES_LEAST, &kicks)
 }
 
 /// Whether a line of the system is needed where nobody takes turns.

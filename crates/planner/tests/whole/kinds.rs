@@ -12,7 +12,7 @@ use crate::{holds, read};
 type Member<'a> = (u64, &'a str, [&'a str; 2], &'a str);
 
 fn described(members: &[Member<'_>]) -> String {
-    let mut text = "section_overhead = \"60us\"\nplatform = \"qemu-virt\"\n".to_owned();
+    let mut text = "section_overhead = \"60us\"\nplatform = { board = \"qemu-virt\", overheads = { kick = \"1.6us\" } }\n".to_owned();
     if members.iter().any(|(.., task)| task.contains("sections")) {
         let names: Vec<String> = (0..members.len()).map(|vm| format!("\"v{vm}\"")).collect();
         text += &format!("[[resource]]\nname = \"bus\"\nvms = [{}]\n", names.join(", "));
@@ -268,7 +268,7 @@ fn numbered(vm: &str, vcpu: &str, tasks: &[u64], others: usize) -> String {
     let others: String =
         (0..others).map(|vm| format!("[[vm]]\nname = \"o{vm}\"\n{start}[[vm.vcpu]]\n")).collect();
     format!(
-        "platform = \"qemu-virt\"\n{others}[[vm]]\nname = \"a\"\n{start}{vm}\n[[vm.vcpu]]\n\
+        "platform = {{ board = \"qemu-virt\", overheads = {{ kick = \"1.6us\" }} }}\n{others}[[vm]]\nname = \"a\"\n{start}{vm}\n[[vm.vcpu]]\n\
          {vcpu}\n{tasks}"
     )
 }
@@ -312,7 +312,10 @@ fn vms_have_different_numbers() {
         // Neither the least numbers that there can be hold, nor those that are one larger.
         (("", [30, 30, 30]), [60, 60, 60], [1, 3]),
     ] {
-        let other = numbered(OPEN, SERVER, &b, 0).replace("platform = \"qemu-virt\"\n", "");
+        let other = numbered(OPEN, SERVER, &b, 0).replace(
+            "platform = { board = \"qemu-virt\", overheads = { kick = \"1.6us\" } }\n",
+            "",
+        );
         let text = numbered(OPEN, a.0, &a.1, 0) + &other.replace("\"a\"", "\"b\"");
         let mut both = read(&text);
         complete(&mut both).expect("a plan");
